@@ -1,0 +1,1 @@
+//! From SQL text to record batches, with the work pushed to the store.

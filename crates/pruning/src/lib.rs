@@ -1,0 +1,1 @@
+//! Bit-exact models of a programmable switch that drops rows a query does not need.

@@ -1,0 +1,175 @@
+//! A `SelectObjectContent` request as plain data: how the object is read, what is asked, how rows
+//! are sent. The same type is what a client sends and what a server evaluates.
+
+/// Everything one `SelectObjectContent` call says, apart from the bucket and the key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SelectRequest {
+    /// The SQL statement, at most 256 KiB of UTF-8.
+    pub expression: String,
+    /// How the object's bytes are to be read.
+    pub input: InputSerialization,
+    /// How rows are to be sent back.
+    pub output: OutputSerialization,
+    /// The part of the object to look at; `None` is all of it.
+    pub scan_range: Option<ScanRange>,
+    /// Whether `Progress` events are wanted.
+    pub progress: bool,
+}
+
+/// How the object's bytes are to be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InputSerialization {
+    /// The object's format.
+    pub format: InputFormat,
+    /// Compression of the whole object; must be `None` for Parquet.
+    pub compression: Compression,
+}
+
+/// The format of an object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum InputFormat {
+    /// Delimited text.
+    Csv(CsvInput),
+    /// JSON values.
+    Json(JsonType),
+    /// Apache Parquet.
+    Parquet,
+}
+
+/// Options of a CSV object. The defaults are the service's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CsvInput {
+    /// What the first line is.
+    pub header: FileHeaderInfo,
+    /// One character between fields.
+    pub field_delimiter: String,
+    /// One or two characters after each record.
+    pub record_delimiter: String,
+    /// The quote character; `None` switches quoting off.
+    pub quote: Option<char>,
+    /// The character that escapes a quote inside quotes; equal to `quote` for doubling.
+    pub quote_escape: Option<char>,
+    /// Lines that start with this character are skipped; `None` skips none.
+    pub comments: Option<char>,
+    /// Whether a quoted field may hold a record delimiter.
+    pub allow_quoted_record_delimiter: bool,
+}
+
+impl Default for CsvInput {
+    fn default() -> Self {
+        Self {
+            header: FileHeaderInfo::None,
+            field_delimiter: ",".to_owned(),
+            record_delimiter: "\n".to_owned(),
+            quote: Some('"'),
+            quote_escape: Some('"'),
+            comments: Some('#'),
+            allow_quoted_record_delimiter: false,
+        }
+    }
+}
+
+/// What the first line of a CSV object is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FileHeaderInfo {
+    /// A record like any other; columns are `_1`, `_2`, ….
+    #[default]
+    None,
+    /// A header to skip; columns are `_1`, `_2`, ….
+    Ignore,
+    /// A header whose names can be used.
+    Use,
+}
+
+/// How a JSON object is laid out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JsonType {
+    /// Values that may span lines.
+    Document,
+    /// One value per line.
+    Lines,
+}
+
+/// Compression of a whole object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Compression {
+    /// Stored as is.
+    #[default]
+    None,
+    /// RFC 1952, several members allowed.
+    Gzip,
+    /// bzip2, several streams allowed.
+    Bzip2,
+}
+
+/// How rows are sent back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OutputSerialization {
+    /// Delimited text.
+    Csv(CsvOutput),
+    /// One JSON object per row.
+    Json {
+        /// What follows each object.
+        record_delimiter: String,
+    },
+}
+
+/// Options of a CSV answer. The defaults are the service's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CsvOutput {
+    /// Which fields are quoted.
+    pub quote_fields: QuoteFields,
+    /// One character between fields.
+    pub field_delimiter: String,
+    /// One or two characters after each record.
+    pub record_delimiter: String,
+    /// The quote character.
+    pub quote: char,
+    /// The character that escapes a quote inside quotes; equal to `quote` for doubling.
+    pub quote_escape: char,
+}
+
+impl Default for CsvOutput {
+    fn default() -> Self {
+        Self {
+            quote_fields: QuoteFields::AsNeeded,
+            field_delimiter: ",".to_owned(),
+            record_delimiter: "\n".to_owned(),
+            quote: '"',
+            quote_escape: '"',
+        }
+    }
+}
+
+/// Which fields of a CSV answer are quoted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum QuoteFields {
+    /// Every field.
+    Always,
+    /// Fields that hold a delimiter, a quote or a line break.
+    #[default]
+    AsNeeded,
+}
+
+/// The part of an object whose records are wanted, as the wire says it: a record belongs to a
+/// range if its first byte lies in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ScanRange {
+    /// Bytes `start ..= last`, counted from 0.
+    Bounded {
+        /// Offset of the first byte.
+        start: u64,
+        /// Offset of the last byte, included.
+        last: u64,
+    },
+    /// From `start` to the end of the object.
+    From {
+        /// Offset of the first byte.
+        start: u64,
+    },
+    /// The last `length` bytes of the object.
+    Suffix {
+        /// How many bytes.
+        length: u64,
+    },
+}
