@@ -9,6 +9,8 @@
 //! It knows nothing of query plans.
 
 pub mod dialect;
+pub mod error;
+pub mod evaluate;
 pub mod request;
 
 pub use request::SelectRequest;

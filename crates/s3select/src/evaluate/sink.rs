@@ -1,0 +1,81 @@
+//! Where an answer goes.
+
+use std::ops::ControlFlow;
+
+use bytes::{Bytes, BytesMut};
+
+/// The most bytes of rows that one [`Sink::records`] call hands over: a `Records` message, with its
+/// headers, then fits the 128 KiB that the Java SDK buffers.
+pub const MAX_RECORDS_BYTES: usize = 128 * 1024 - 256;
+
+/// Receives an answer while it is made. `ControlFlow::Break` means that nobody listens any more:
+/// the evaluation stops at once and reports success.
+pub trait Sink {
+    /// Serialised rows, in order, at most [`MAX_RECORDS_BYTES`]; a row may be spread over several
+    /// calls.
+    fn records(&mut self, bytes: Bytes) -> ControlFlow<()>;
+
+    /// What was counted so far; called about once per MiB of input.
+    fn progress(&mut self, stats: &Stats) -> ControlFlow<()>;
+}
+
+/// What an evaluation read and returned, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Stats {
+    /// Bytes of the object that were read, before decompression. For Parquet: the column chunks
+    /// read; the footer is not counted.
+    pub bytes_scanned: u64,
+    /// The same after decompression.
+    pub bytes_processed: u64,
+    /// Bytes of serialised rows.
+    pub bytes_returned: u64,
+}
+
+/// Gathers serialised rows into messages of bounded size.
+pub(crate) struct Outbox<'a> {
+    sink: &'a mut dyn Sink,
+    buffer: BytesMut,
+    /// Bytes handed to the sink so far.
+    returned: u64,
+}
+
+impl<'a> Outbox<'a> {
+    pub(crate) fn new(sink: &'a mut dyn Sink) -> Self {
+        Self { sink, buffer: BytesMut::with_capacity(2 * MAX_RECORDS_BYTES), returned: 0 }
+    }
+
+    /// Appends serialised rows, sending every full message.
+    pub(crate) fn append(&mut self, mut rows: &[u8]) -> ControlFlow<()> {
+        while self.buffer.len() + rows.len() >= MAX_RECORDS_BYTES {
+            let (head, tail) = rows.split_at(MAX_RECORDS_BYTES - self.buffer.len());
+            self.buffer.extend_from_slice(head);
+            rows = tail;
+            self.flush()?;
+        }
+        self.buffer.extend_from_slice(rows);
+        ControlFlow::Continue(())
+    }
+
+    /// Sends what is gathered.
+    pub(crate) fn flush(&mut self) -> ControlFlow<()> {
+        if self.buffer.is_empty() {
+            return ControlFlow::Continue(());
+        }
+        let message = self.buffer.split().freeze();
+        self.returned += message.len() as u64;
+        self.sink.records(message)
+    }
+
+    /// Reports what was counted; rows that wait are sent first, so that a slow trickle of them
+    /// is not held back.
+    pub(crate) fn progress(&mut self, scanned: u64, processed: u64) -> ControlFlow<()> {
+        self.flush()?;
+        let stats = self.stats(scanned, processed);
+        self.sink.progress(&stats)
+    }
+
+    /// The counts so far, given what was read.
+    pub(crate) fn stats(&self, scanned: u64, processed: u64) -> Stats {
+        Stats { bytes_scanned: scanned, bytes_processed: processed, bytes_returned: self.returned }
+    }
+}
