@@ -13,4 +13,5 @@ pub mod error;
 pub mod evaluate;
 pub mod request;
 
+pub use error::{SelectError, SelectErrorCode};
 pub use request::SelectRequest;
