@@ -1,1 +1,67 @@
 //! Predicts the time and the dollars a plan will take, from plain numbers.
+//!
+//! Nothing here sees a plan, does I/O, reads a clock or fails (reading a price file excepted), so
+//! every result can be checked by hand on paper. The engine walks its plan and fills in the numbers:
+//!
+//! * [`Work`] is what was done, or will be: requests by kind, bytes, time. It adds up, and a
+//!   [`PriceBook`] turns it into a [`Cost`], term by term.
+//! * [`Phase`]s are what a strategy will ask for; a [`HardwareProfile`] turns them into a
+//!   [`Prediction`] of time, and they add up to the [`Work`] they predict.
+//! * [`choose`] compares strategies by an [`Objective`] and keeps what it rejected, for EXPLAIN.
+//!   [`ScanDemand`] describes a scan and offers its two strategies, GET and S3 Select.
+//! * [`break_even`] answers "when does it pay at all" without any of the above.
+//!
+//! Units are in the types ([`Bytes`], [`Rows`], [`Requests`], [`Dollars`], [`BytesPerSecond`],
+//! [`std::time::Duration`]); what a number rests on is its [`Provenance`].
+//!
+//! ```
+//! use sluicegate_costmodel::{
+//!     Bytes, Format, HardwareProfile, Objective, PriceBook, Rows, ScanDemand, ScanStrategy,
+//! };
+//!
+//! // A selective filter over TPC-H's lineitem at scale factor 10.
+//! let scan = ScanDemand {
+//!     objects: 96,
+//!     format: Format::Csv,
+//!     needed: Bytes(7_775_727_688),
+//!     rows: Rows(59_986_052),
+//!     terms: 2, // two comparisons per row
+//!     selectivity: 1e-5,
+//!     bytes_per_returned_row: 130.0,
+//!     get_requests: 960.into(),
+//!     select_requests: Some(96.into()),
+//! };
+//! let (hardware, prices) = (HardwareProfile::paper(), PriceBook::paper());
+//!
+//! let fastest = scan.choose(hardware, prices, Objective::Time);
+//! assert_eq!(fastest.chosen.strategy, ScanStrategy::Select);
+//!
+//! let cheapest = scan.choose(hardware, prices, Objective::Dollars);
+//! assert_eq!(cheapest.chosen.strategy, ScanStrategy::Get);
+//! assert!(cheapest.chosen.cost.total() < fastest.chosen.cost.total());
+//! ```
+
+pub mod break_even;
+mod choice;
+mod cost;
+mod data;
+mod hardware;
+mod phase;
+mod prices;
+mod provenance;
+mod quantity;
+mod rate;
+mod scan;
+mod work;
+
+pub use choice::{Alternative, Candidate, Choice, Objective, choose};
+pub use cost::Cost;
+pub use data::DataError;
+pub use hardware::{ClientRates, HardwareProfile, Link, RequestLimits, SelectRates};
+pub use phase::{Format, Phase, PhaseTime, Prediction, Resource, predict};
+pub use prices::{ComputePrice, PriceBook, RequestPrices, SelectPrices, TransferPrices};
+pub use provenance::{Provenance, Sourced};
+pub use quantity::{Bytes, Dollars, ParseQuantityError, Requests, Rows};
+pub use rate::BytesPerSecond;
+pub use scan::{ScanDemand, ScanStrategy};
+pub use work::{RequestCounts, Work};

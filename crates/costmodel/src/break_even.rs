@@ -1,0 +1,162 @@
+//! Where a strategy starts to pay: closed formulas, with no plan and no prediction behind them.
+
+use std::time::Duration;
+
+use crate::rate::seconds;
+use crate::{Bytes, BytesPerSecond, PriceBook, Requests, Rows};
+
+/// The ingest rate above which S3 Select cannot be cheaper than GET, however little it returns.
+///
+/// Select pays the scan fee to save the client's machine the time of loading. Per GiB that fee buys
+/// `p_scan / p_machine` seconds of the machine, so a client that loads a GiB faster than that saves
+/// less than it pays. None where the scan or the machine costs nothing, or the store does not sell
+/// Select. Transfer fees are not part of this: where data that leaves pays, Select saves them too.
+///
+/// ```
+/// use sluicegate_costmodel::{PriceBook, break_even};
+///
+/// // For PushdownDB's r4.8xlarge: 2.54 Gbit/s. A client on a 10 Gbit/s link is above it.
+/// let rate = break_even::select_ingest_rate(PriceBook::paper()).unwrap();
+/// assert_eq!(format!("{:.2}", rate.as_gbit()), "2.54");
+/// ```
+#[must_use]
+pub fn select_ingest_rate(prices: &PriceBook) -> Option<BytesPerSecond> {
+    let saved = select_seconds_per_gib(prices)?;
+    Some(Bytes::gib(1) / saved)
+}
+
+/// The seconds of the client's machine that S3 Select must save per GiB it scans to be cheaper than
+/// GET. None as for [`select_ingest_rate`].
+#[must_use]
+pub fn select_seconds_per_gib(prices: &PriceBook) -> Option<Duration> {
+    let time = prices.select?.scanned / prices.compute.per_second();
+    (time.is_finite() && time > 0.0).then(|| seconds(time))
+}
+
+/// The number of rows up to which one GET per row, found by an index, costs less in requests than
+/// the fee for scanning the table with S3 Select. None where requests are free or Select is not
+/// sold.
+#[must_use]
+pub fn index_rows(prices: &PriceBook, table: Bytes) -> Option<Rows> {
+    let rows = prices.select?.scanned * table.as_gib() / (prices.requests.get / 1000.0);
+    rows.is_finite().then_some(Rows(rows as u64))
+}
+
+/// The sample that makes a top-K by sampling return the fewest bytes: `√(K·N/α)` rows.
+///
+/// Phase 1 returns the order column of a sample, a fraction α of each row's bytes; phase 2 all rows
+/// beyond the K-th of the sample, about K·N/S of them. Between K and N rows.
+#[must_use]
+pub fn top_k_sample(k: Rows, rows: Rows, order_fraction: f64) -> Rows {
+    let sample = (k.as_f64() * rows.as_f64() / order_fraction).sqrt();
+    Rows::from_f64(sample).clamp(k.min(rows), rows)
+}
+
+/// The bytes that a top-K returns with [`top_k_sample`]: `2·B·√(α·K·N)` for rows of B bytes.
+#[must_use]
+pub fn top_k_returned(k: Rows, rows: Rows, order_fraction: f64, bytes_per_row: f64) -> Bytes {
+    Bytes::from_f64(2.0 * bytes_per_row * (order_fraction * k.as_f64() * rows.as_f64()).sqrt())
+}
+
+/// The keys that a Bloom filter of so many bits holds at this false-positive rate: `m·ln²2/|ln p|`.
+///
+/// The rate is between 0 and 1, both excluded; any other makes no filter, and holds no keys.
+#[must_use]
+pub fn bloom_keys(bits: u64, false_positives: f64) -> u64 {
+    if false_positives > 0.0 && false_positives < 1.0 {
+        let ln2 = std::f64::consts::LN_2;
+        (bits as f64 * ln2 * ln2 / -false_positives.ln()) as u64
+    } else {
+        0
+    }
+}
+
+/// The requests, in flight at once, that fill a link: rate × (latency + size/connection) / size.
+#[must_use]
+pub fn requests_in_flight(
+    link: BytesPerSecond,
+    latency: Duration,
+    connection: BytesPerSecond,
+    size: Bytes,
+) -> Requests {
+    let one = latency.as_secs_f64() + size.as_f64() / connection.0;
+    Requests((link.0 * one / size.as_f64()).ceil() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn select_pays_below_two_and_a_half_gbit() {
+        let prices = PriceBook::paper();
+        let rate = select_ingest_rate(prices).unwrap();
+        assert_eq!(format!("{:.3}", rate.0 / 1_073_741_824.0), "0.296");
+        let saved = select_seconds_per_gib(prices).unwrap();
+        assert_eq!(format!("{:.2}", saved.as_secs_f64()), "3.38");
+    }
+
+    /// The formula agrees with the bills it stands for.
+    #[test]
+    fn at_the_break_even_both_bills_are_equal() {
+        use crate::Work;
+        let prices = PriceBook::paper();
+        let bytes = Bytes::gib(7);
+        let wall = bytes / select_ingest_rate(prices).unwrap();
+        let get = prices.cost(&Work { got: bytes, wall, ..Work::default() });
+        let select = prices.cost(&Work { scanned: bytes, ..Work::default() });
+        assert!((get.total() / select.total() - 1.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn where_nothing_is_billed_there_is_no_break_even() {
+        for name in ["free", "s3-express-us-east-1", "paper-2020-us-east-1-internet"] {
+            assert_eq!(select_ingest_rate(PriceBook::by_name(name).unwrap()), None, "{name}");
+        }
+        assert_eq!(index_rows(PriceBook::by_name("free").unwrap(), Bytes::gib(1)), None);
+    }
+
+    /// 7.25 GB of lineitem: 33 760 rows, a selectivity of 5.6e-4 among 60 million.
+    #[test]
+    fn an_index_pays_for_few_rows() {
+        let rows = index_rows(PriceBook::paper(), Bytes(7_250_000_000)).unwrap();
+        assert!((33_750..33_770).contains(&rows.0), "{rows}");
+    }
+
+    /// PushdownDB, section VII: K = 100, N = 6e7, α = 0.1 make a sample of 2.4e5 rows.
+    #[test]
+    fn the_papers_top_k_sample() {
+        let (k, n) = (Rows(100), Rows(60_000_000));
+        assert_eq!(top_k_sample(k, n, 0.1), Rows(244_949));
+        let megabytes = top_k_returned(k, n, 0.1, 120.0).as_f64() / 1e6;
+        assert_eq!(format!("{megabytes:.1}"), "5.9");
+        assert_eq!(top_k_sample(Rows(100), Rows(10), 0.1), Rows(10));
+        assert_eq!(top_k_sample(Rows(5), Rows(5), 1.0), Rows(5));
+    }
+
+    /// The 256 KiB that AWS allows a statement, all of them bits.
+    #[test]
+    fn a_statement_holds_so_many_bloom_keys() {
+        let bits = 256 * 1024;
+        for (rate, thousands) in [(0.01, "27.3"), (0.1, "54.7"), (0.5, "181.7")] {
+            assert_eq!(format!("{:.1}", bloom_keys(bits, rate) as f64 / 1e3), thousands, "{rate}");
+        }
+        for nonsense in [0.0, 1.0, -1.0, f64::NAN] {
+            assert_eq!(bloom_keys(bits, nonsense), 0);
+        }
+    }
+
+    /// 10 Gbit/s with 30 ms to the first byte and 50 MiB/s per connection.
+    #[test]
+    fn small_requests_need_many_in_flight() {
+        for (mib, expected) in [(1, 60), (8, 29), (16, 27), (64, 25)] {
+            let requests = requests_in_flight(
+                BytesPerSecond::gbit(10.0),
+                Duration::from_millis(30),
+                BytesPerSecond(50.0 * 1_048_576.0),
+                Bytes::mib(mib),
+            );
+            assert_eq!(requests, Requests(expected), "{mib} MiB");
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! The best of several strategies, and what was rejected.
+
+use std::fmt;
+
+use crate::{
+    Cost, Dollars, HardwareProfile, Phase, Prediction, PriceBook, Provenance, Work, predict,
+};
+
+/// What to minimise.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub enum Objective {
+    /// Seconds; dollars decide a tie.
+    #[default]
+    Time,
+    /// Dollars; seconds decide a tie.
+    Dollars,
+    /// The bill, plus what each second is worth to whoever waits.
+    Weighted {
+        /// What a second of waiting is worth, on top of the rent of the machine.
+        dollars_per_second: Dollars,
+    },
+}
+
+impl fmt::Display for Objective {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Time => f.write_str("time"),
+            Self::Dollars => f.write_str("dollars"),
+            Self::Weighted { dollars_per_second } => {
+                write!(f, "dollars + {dollars_per_second} per second")
+            }
+        }
+    }
+}
+
+/// A strategy and what it would ask for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Candidate<S> {
+    /// Which strategy.
+    pub strategy: S,
+    /// What it asks for, one phase after the other.
+    pub phases: Vec<Phase>,
+}
+
+/// A strategy with its predicted numbers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Alternative<S> {
+    /// Which strategy.
+    pub strategy: S,
+    /// What it would do; its `wall` is the predicted time.
+    pub work: Work,
+    /// How long it would take, phase by phase.
+    pub time: Prediction,
+    /// What it would cost.
+    pub cost: Cost,
+    /// What these numbers rest on: the hardware profile.
+    pub provenance: Provenance,
+}
+
+impl<S> Alternative<S> {
+    fn new(candidate: Candidate<S>, hardware: &HardwareProfile, prices: &PriceBook) -> Self {
+        let time = predict(&candidate.phases, hardware);
+        let mut work: Work = candidate.phases.iter().map(Phase::work).sum();
+        work.wall = time.total();
+        let cost = prices.cost(&work);
+        Self { strategy: candidate.strategy, work, time, cost, provenance: hardware.provenance() }
+    }
+
+    /// Lower is better; the second number decides a tie.
+    fn score(&self, objective: Objective) -> (f64, f64) {
+        let (seconds, dollars) = (self.time.total().as_secs_f64(), self.cost.total().0);
+        match objective {
+            Objective::Time => (seconds, dollars),
+            Objective::Dollars => (dollars, seconds),
+            Objective::Weighted { dollars_per_second } => {
+                (dollars_per_second.0 * seconds + dollars, seconds)
+            }
+        }
+    }
+
+    fn better_than(&self, other: &Self, objective: Objective) -> bool {
+        let ((a, b), (c, d)) = (self.score(objective), other.score(objective));
+        a.total_cmp(&c).then(b.total_cmp(&d)).is_lt()
+    }
+}
+
+/// `select: 1.58 s, $0.0155, 96 requests, 76.2 KiB over the link, bound by store scan (modelled for
+/// paper)`
+impl<S: fmt::Display> fmt::Display for Alternative<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}: {:.3?}, {}, {} requests, {} over the link",
+            self.strategy,
+            self.time.total(),
+            self.cost.total(),
+            self.work.requests.total(),
+            self.work.link,
+        )?;
+        if let Some(resource) = self.time.bound_by() {
+            write!(f, ", bound by {resource}")?;
+        }
+        write!(f, " ({})", self.provenance)
+    }
+}
+
+/// The strategy chosen, and those rejected with their numbers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Choice<S> {
+    /// What was minimised.
+    pub objective: Objective,
+    /// The best.
+    pub chosen: Alternative<S>,
+    /// The others, best first.
+    pub rejected: Vec<Alternative<S>>,
+}
+
+impl<S> Choice<S> {
+    /// All alternatives, best first.
+    pub fn alternatives(&self) -> impl Iterator<Item = &Alternative<S>> {
+        std::iter::once(&self.chosen).chain(&self.rejected)
+    }
+}
+
+/// Compares strategies. The first, `fallback`, is always possible; of equals, the one named first
+/// wins.
+#[must_use]
+pub fn choose<S>(
+    fallback: Candidate<S>,
+    others: impl IntoIterator<Item = Candidate<S>>,
+    hardware: &HardwareProfile,
+    prices: &PriceBook,
+    objective: Objective,
+) -> Choice<S> {
+    let mut chosen = Alternative::new(fallback, hardware, prices);
+    let mut rejected = Vec::new();
+    for candidate in others {
+        let alternative = Alternative::new(candidate, hardware, prices);
+        if alternative.better_than(&chosen, objective) {
+            rejected.push(std::mem::replace(&mut chosen, alternative));
+        } else {
+            rejected.push(alternative);
+        }
+    }
+    rejected.sort_by(|a, b| {
+        let ((a1, a2), (b1, b2)) = (a.score(objective), b.score(objective));
+        a1.total_cmp(&b1).then(a2.total_cmp(&b2))
+    });
+    Choice { objective, chosen, rejected }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Bytes, Requests};
+
+    fn get(strategy: &'static str, mib: u64) -> Candidate<&'static str> {
+        let phase = Phase { gets: Requests(1), got: Bytes::mib(mib), ..Phase::default() };
+        Candidate { strategy, phases: vec![phase] }
+    }
+
+    #[track_caller]
+    fn order(objective: Objective, prices: &PriceBook, expected: &[&str]) {
+        let choice = choose(
+            get("middle", 20),
+            [get("large", 30), get("small", 10), get("middle again", 20)],
+            HardwareProfile::paper(),
+            prices,
+            objective,
+        );
+        let order: Vec<_> = choice.alternatives().map(|a| a.strategy).collect();
+        assert_eq!(order, expected);
+    }
+
+    #[test]
+    fn the_best_comes_first_and_equals_keep_their_order() {
+        let expected = ["small", "middle", "middle again", "large"];
+        for objective in [
+            Objective::Time,
+            Objective::Dollars,
+            Objective::Weighted { dollars_per_second: Dollars(1.0) },
+        ] {
+            order(objective, PriceBook::paper(), &expected);
+        }
+        // All cost nothing: time decides.
+        order(Objective::Dollars, PriceBook::by_name("free").unwrap(), &expected);
+    }
+
+    #[test]
+    fn an_alternative_shows_its_numbers() {
+        let choice = choose(
+            get("get", 1),
+            [],
+            HardwareProfile::paper(),
+            PriceBook::paper(),
+            Objective::Time,
+        );
+        assert_eq!(
+            choice.chosen.to_string(),
+            "get: 323.623ms, $0.000192, 1 requests, 1.00 MiB over the link, bound by client \
+             (modelled for paper)"
+        );
+        assert!(choice.rejected.is_empty());
+    }
+}

@@ -1,0 +1,207 @@
+//! What a store, a link and a client can do, as dated data.
+
+use std::num::NonZeroU32;
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use crate::data::{self, DataError};
+use crate::phase::Format;
+use crate::{BytesPerSecond, Provenance};
+
+/// The way between store and client.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// Goodput of the whole link, one direction.
+    #[serde(deserialize_with = "data::rate")]
+    pub bytes_per_second: BytesPerSecond,
+    /// What one connection gets of it.
+    #[serde(deserialize_with = "data::rate")]
+    pub connection_bytes_per_second: BytesPerSecond,
+    /// From sending a GET to the first byte of its answer.
+    #[serde(rename = "latency_seconds", deserialize_with = "data::duration")]
+    pub latency: Duration,
+}
+
+/// How many requests the client and the store can take.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RequestLimits {
+    /// Requests in flight at once.
+    pub slots: NonZeroU32,
+    /// Requests per second, the lower of what the store admits and the client manages.
+    #[serde(deserialize_with = "data::positive")]
+    pub per_second: f64,
+}
+
+/// How fast the store answers S3 Select.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SelectRates {
+    /// From sending the request to the first byte of its answer, scanning apart.
+    #[serde(rename = "latency_seconds", deserialize_with = "data::duration")]
+    pub latency: Duration,
+    /// One request's scan of CSV.
+    #[serde(deserialize_with = "data::rate")]
+    pub csv_bytes_per_second: BytesPerSecond,
+    /// One request's scan of Parquet column chunks.
+    #[serde(deserialize_with = "data::rate")]
+    pub parquet_bytes_per_second: BytesPerSecond,
+    /// One request's extra time per row and term: a comparison or an arithmetic operation on a
+    /// column.
+    #[serde(rename = "term_seconds", deserialize_with = "data::duration")]
+    pub per_term: Duration,
+    /// All requests together.
+    #[serde(deserialize_with = "data::rate")]
+    pub total_bytes_per_second: BytesPerSecond,
+}
+
+/// How fast the client turns bytes into batches.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClientRates {
+    /// Planning and connecting, once per query.
+    #[serde(rename = "startup_seconds", deserialize_with = "data::duration")]
+    pub startup: Duration,
+    /// Cores that scan.
+    pub cores: NonZeroU32,
+    /// One core's parsing of CSV.
+    #[serde(deserialize_with = "data::rate")]
+    pub csv_bytes_per_second: BytesPerSecond,
+    /// One core's decoding of Parquet column chunks.
+    #[serde(deserialize_with = "data::rate")]
+    pub parquet_bytes_per_second: BytesPerSecond,
+    /// How much of the other resources' time hides behind the slowest one's: 1 all of it, 0 none.
+    /// In the notation of the model, 1 − α.
+    #[serde(deserialize_with = "data::fraction")]
+    pub overlap: f64,
+}
+
+/// What a store, a link and a client can do: the constants of [`crate::predict`].
+///
+/// The profiles that come with this crate are plain data with date and source; change a field to
+/// ask "what if".
+///
+/// ```
+/// use sluicegate_costmodel::{BytesPerSecond, HardwareProfile};
+///
+/// let mut faster = HardwareProfile::by_name("local-1gbit").unwrap().clone();
+/// faster.link.bytes_per_second = BytesPerSecond::gbit(10.0);
+/// ```
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HardwareProfile {
+    /// The name that it is asked for by, and that predictions carry.
+    pub name: String,
+    /// When its constants were established: year, or year and month.
+    pub date: String,
+    /// Where they come from, and which are assumed.
+    pub source: String,
+    /// The way between store and client.
+    pub link: Link,
+    /// How many requests there can be.
+    pub requests: RequestLimits,
+    /// How fast the store answers S3 Select.
+    pub select: SelectRates,
+    /// How fast the client parses.
+    pub client: ClientRates,
+}
+
+static PROFILES: LazyLock<[HardwareProfile; 5]> = LazyLock::new(|| {
+    [
+        include_str!("../hardware/paper.toml"),
+        include_str!("../hardware/aws-in-region.toml"),
+        include_str!("../hardware/local-1gbit.toml"),
+        include_str!("../hardware/local.toml"),
+        include_str!("../hardware/home-100mbit.toml"),
+    ]
+    .map(data::embedded)
+});
+
+impl HardwareProfile {
+    /// PushdownDB's testbed: one r4.8xlarge beside S3, a Python client.
+    #[must_use]
+    pub fn paper() -> &'static Self {
+        &PROFILES[0]
+    }
+
+    /// All the profiles that come with this crate.
+    #[must_use]
+    pub fn all() -> &'static [Self] {
+        &*PROFILES
+    }
+
+    /// The profile of this name, if it comes with this crate.
+    #[must_use]
+    pub fn by_name(name: &str) -> Option<&'static Self> {
+        Self::all().iter().find(|profile| profile.name == name)
+    }
+
+    /// Reads a profile of the user's own, in the form of the ones in `hardware/`.
+    ///
+    /// # Errors
+    ///
+    /// The first key that is missing, unknown, of the wrong type or out of range, with its line.
+    pub fn parse(toml: &str) -> Result<Self, DataError> {
+        data::parse(toml)
+    }
+
+    /// What a number computed from this profile rests on.
+    #[must_use]
+    pub fn provenance(&self) -> Provenance {
+        Provenance::Modelled(self.name.clone().into())
+    }
+
+    /// One Select request's scan rate.
+    pub(crate) fn select_rate(&self, format: Format) -> BytesPerSecond {
+        match format {
+            Format::Csv => self.select.csv_bytes_per_second,
+            Format::Parquet => self.select.parquet_bytes_per_second,
+        }
+    }
+
+    /// One core's parsing rate.
+    pub(crate) fn parse_rate(&self, format: Format) -> BytesPerSecond {
+        match format {
+            Format::Csv => self.client.csv_bytes_per_second,
+            Format::Parquet => self.client.parquet_bytes_per_second,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_profile_is_found_by_its_name() {
+        for profile in HardwareProfile::all() {
+            assert_eq!(HardwareProfile::by_name(&profile.name), Some(profile));
+            assert!(profile.date.len() >= 4 && !profile.source.is_empty());
+        }
+        assert_eq!(HardwareProfile::by_name("paper"), Some(HardwareProfile::paper()));
+        assert_eq!(HardwareProfile::by_name("none"), None);
+    }
+
+    #[test]
+    fn values_out_of_range_are_named_with_their_line() {
+        let good = include_str!("../hardware/paper.toml");
+        for (from, to, expected) in [
+            ("slots = 1536", "slots = 0", "line 12, `requests.slots`"),
+            ("per_second = 6600", "per_second = 0", "line 13, `requests.per_second`"),
+            (
+                "overlap = 1.0",
+                "overlap = 1.1",
+                "line 28, `client.overlap`: must be between 0 and 1",
+            ),
+            ("seconds = 0.03", "seconds = -1", "line 9, `link.latency_seconds`"),
+            ("seconds = 0.03", "seconds = nan", "line 9, `link.latency_seconds`"),
+        ] {
+            assert!(good.contains(from), "{from}");
+            let error = HardwareProfile::parse(&good.replacen(from, to, 1)).unwrap_err();
+            assert!(error.to_string().starts_with(expected), "{error}");
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! What a store and a machine bill, as dated data.
+
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use crate::data::{self, DataError};
+use crate::{Dollars, Provenance};
+
+/// Dollars per 1000 requests, by kind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RequestPrices {
+    /// GET object, ranged or whole.
+    #[serde(deserialize_with = "data::price")]
+    pub get: Dollars,
+    /// PUT object, and each part of a multipart upload.
+    #[serde(deserialize_with = "data::price")]
+    pub put: Dollars,
+    /// One page of a listing.
+    #[serde(deserialize_with = "data::price")]
+    pub list: Dollars,
+    /// HEAD object or bucket.
+    #[serde(deserialize_with = "data::price")]
+    pub head: Dollars,
+    /// `SelectObjectContent`, on top of [`SelectPrices`].
+    #[serde(deserialize_with = "data::price")]
+    pub select: Dollars,
+}
+
+/// Dollars per GiB (2^30 bytes) that S3 Select handles.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SelectPrices {
+    /// Read from the object to answer: compressed bytes if stored compressed.
+    #[serde(deserialize_with = "data::price")]
+    pub scanned: Dollars,
+    /// Sent back.
+    #[serde(deserialize_with = "data::price")]
+    pub returned: Dollars,
+}
+
+/// Dollars per GiB (2^30 bytes) that leaves the store, by GET or by Select.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TransferPrices {
+    /// Out of the store's region to where the client is.
+    #[serde(deserialize_with = "data::price")]
+    pub out: Dollars,
+    /// Retrieval fee of the storage class, for GET.
+    #[serde(deserialize_with = "data::price")]
+    pub retrieved: Dollars,
+}
+
+/// What the client's machine costs while it waits and works.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ComputePrice {
+    /// The machine that is rented.
+    pub instance: String,
+    /// Dollars per hour, billed by the second.
+    #[serde(deserialize_with = "data::price")]
+    pub per_hour: Dollars,
+}
+
+impl ComputePrice {
+    /// Dollars per second.
+    #[must_use]
+    pub fn per_second(&self) -> Dollars {
+        self.per_hour / 3600.0
+    }
+}
+
+/// The prices of one place at one time.
+///
+/// Storage by the month is left out, as in PushdownDB: it does not depend on how one queries.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PriceBook {
+    /// The name that `--prices` takes.
+    pub name: String,
+    /// The store's region.
+    pub region: String,
+    /// When these prices held: year, or year and month.
+    pub date: String,
+    /// Where they were published, and what in them is assumed.
+    pub source: String,
+    /// Per request.
+    pub requests: RequestPrices,
+    /// For S3 Select; none where the store does not sell it, and then [`crate::ScanDemand`] does
+    /// not offer it.
+    pub select: Option<SelectPrices>,
+    /// For data that leaves the store.
+    pub transfer: TransferPrices,
+    /// For the client's machine.
+    pub compute: ComputePrice,
+}
+
+/// In the order shown to users; the default comes first.
+static BOOKS: LazyLock<[PriceBook; 5]> = LazyLock::new(|| {
+    [
+        include_str!("../prices/paper-2020-us-east-1.toml"),
+        include_str!("../prices/paper-2020-us-east-1-internet.toml"),
+        include_str!("../prices/fpdb-us-west-1.toml"),
+        include_str!("../prices/s3-express-us-east-1.toml"),
+        include_str!("../prices/free.toml"),
+    ]
+    .map(data::embedded)
+});
+
+impl PriceBook {
+    /// The default: what PushdownDB paid in us-east-1, with its client in the same region.
+    #[must_use]
+    pub fn paper() -> &'static Self {
+        &BOOKS[0]
+    }
+
+    /// All the books that come with this crate, the default first.
+    #[must_use]
+    pub fn all() -> &'static [Self] {
+        &*BOOKS
+    }
+
+    /// The book of this name, if it comes with this crate.
+    #[must_use]
+    pub fn by_name(name: &str) -> Option<&'static Self> {
+        Self::all().iter().find(|book| book.name == name)
+    }
+
+    /// Reads a book of the user's own, in the form of the ones in `prices/`.
+    ///
+    /// # Errors
+    ///
+    /// The first key that is missing, unknown, of the wrong type or not a price, with its line.
+    pub fn parse(toml: &str) -> Result<Self, DataError> {
+        data::parse(toml)
+    }
+
+    /// What a price from this book rests on.
+    #[must_use]
+    pub fn provenance(&self) -> Provenance {
+        Provenance::Published(format!("{} ({}, {})", self.name, self.region, self.date).into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_book_is_found_by_its_name() {
+        for book in PriceBook::all() {
+            assert_eq!(PriceBook::by_name(&book.name), Some(book));
+            assert!(book.date.len() >= 4 && !book.source.is_empty() && !book.region.is_empty());
+        }
+        assert_eq!(PriceBook::by_name("paper-2020-us-east-1"), Some(PriceBook::paper()));
+        assert_eq!(PriceBook::by_name(""), None);
+    }
+
+    const GOOD: &str = include_str!("../prices/free.toml");
+
+    #[track_caller]
+    fn refused(from: &str, to: &str, expected: &str) {
+        assert!(GOOD.contains(from));
+        let error = PriceBook::parse(&GOOD.replacen(from, to, 1)).unwrap_err();
+        assert_eq!(error.to_string(), expected);
+    }
+
+    #[test]
+    fn a_bad_price_is_named_with_its_line() {
+        refused(
+            "get = 0",
+            "get = -1",
+            "line 8, `requests.get`: a price must be a finite number of dollars, zero or more",
+        );
+        refused(
+            "returned = 0",
+            "returned = inf",
+            "line 16, `select.returned`: a price must be a finite number of dollars, zero or more",
+        );
+        refused(
+            "put = 0",
+            "put = \"free\"",
+            "line 11, `requests.put`: invalid type: string \"free\", expected f64",
+        );
+    }
+
+    #[test]
+    fn missing_and_unknown_keys_are_named() {
+        refused("head = 0\n", "", "line 7: missing field `head`");
+        refused("region = \"local\"\n", "", "line 1: missing field `region`");
+        refused(
+            "out = 0",
+            "outt = 0",
+            "line 19, `transfer.outt`: unknown field `outt`, expected `out` or `retrieved`",
+        );
+    }
+
+    #[test]
+    fn text_that_is_not_toml_is_refused() {
+        for text in ["", "{", "name", "name = ", "\u{0}", "[[[[", "a.b.c = [1, {}]"] {
+            assert!(PriceBook::parse(text).is_err(), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Bytes over time.
+
+use std::fmt;
+use std::ops::{Div, Mul};
+use std::str::FromStr;
+use std::time::Duration;
+
+use crate::quantity::{Bytes, ParseQuantityError, binary, number_and_unit};
+
+/// A data rate. Positive; [`BytesPerSecond::UNLIMITED`] takes no time at all.
+///
+/// Shown in binary units (`119 MiB/s`). Read from text like `1Gbit`, `125 MB/s`, `unlimited`.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
+pub struct BytesPerSecond(pub f64);
+
+impl BytesPerSecond {
+    /// No limit: any number of bytes takes no time.
+    pub const UNLIMITED: Self = Self(f64::INFINITY);
+
+    /// A link of so many Gbit/s (10^9 bits), as network hardware is sold.
+    #[must_use]
+    pub const fn gbit(per_second: f64) -> Self {
+        Self(per_second * 125e6)
+    }
+
+    /// The rate in Gbit/s (10^9 bits).
+    #[must_use]
+    pub fn as_gbit(self) -> f64 {
+        self.0 / 125e6
+    }
+}
+
+/// A duration from seconds that cannot fail: negative and NaN are no time, too long is the longest.
+pub(crate) fn seconds(seconds: f64) -> Duration {
+    if seconds.is_nan() || seconds <= 0.0 {
+        Duration::ZERO
+    } else {
+        Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
+    }
+}
+
+/// The time that so many bytes take at this rate.
+impl Div<BytesPerSecond> for Bytes {
+    type Output = Duration;
+
+    fn div(self, rate: BytesPerSecond) -> Duration {
+        seconds(self.as_f64() / rate.0)
+    }
+}
+
+/// The rate at which so many bytes went by.
+impl Div<Duration> for Bytes {
+    type Output = BytesPerSecond;
+
+    fn div(self, time: Duration) -> BytesPerSecond {
+        BytesPerSecond(self.as_f64() / time.as_secs_f64())
+    }
+}
+
+/// The bytes that go by in so long.
+impl Mul<Duration> for BytesPerSecond {
+    type Output = Bytes;
+
+    fn mul(self, time: Duration) -> Bytes {
+        Bytes::from_f64(self.0 * time.as_secs_f64())
+    }
+}
+
+/// Several lanes of this rate, or a fraction of it.
+impl Mul<f64> for BytesPerSecond {
+    type Output = Self;
+
+    fn mul(self, rhs: f64) -> Self {
+        Self(self.0 * rhs)
+    }
+}
+
+impl fmt::Display for BytesPerSecond {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_infinite() {
+            f.pad("unlimited")
+        } else if self.0 < 1024.0 {
+            f.pad(&format!("{:.0} B/s", self.0))
+        } else {
+            let (number, unit) = binary(self.0);
+            f.pad(&format!("{number} {unit}/s"))
+        }
+    }
+}
+
+impl FromStr for BytesPerSecond {
+    type Err = ParseQuantityError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text.trim().eq_ignore_ascii_case("unlimited") {
+            return Ok(Self::UNLIMITED);
+        }
+        let error = || ParseQuantityError::new(text, "a rate such as 1Gbit, 125MB/s or unlimited");
+        let (number, unit) = number_and_unit(text).ok_or_else(error)?;
+        // Not "ps": whether MBps is bytes or bits is anybody's guess.
+        let unit = unit.strip_suffix("/s").unwrap_or(&unit);
+        let factor = match unit {
+            "bit" => 0.125,
+            "kbit" => 125.0,
+            "mbit" => 125e3,
+            "gbit" => 125e6,
+            "b" => 1.0,
+            "kb" => 1e3,
+            "mb" => 1e6,
+            "gb" => 1e9,
+            "kib" => 1024.0,
+            "mib" => 1_048_576.0,
+            "gib" => 1_073_741_824.0,
+            _ => return Err(error()),
+        };
+        let rate = number * factor;
+        if rate > 0.0 && rate.is_finite() { Ok(Self(rate)) } else { Err(error()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_read_from_text() {
+        for (text, rate) in [
+            ("1Gbit", 125e6),
+            ("1 gbit/s", 125e6),
+            ("1gbps", f64::NAN),
+            ("200 mbit/s", 25e6),
+            ("125 MB/s", 125e6),
+            ("2MiB/s", 2_097_152.0),
+            ("Unlimited", f64::INFINITY),
+            ("0 MB/s", f64::NAN),
+            ("fast", f64::NAN),
+            ("100", f64::NAN),
+        ] {
+            let read = text.parse::<BytesPerSecond>().map(|r| r.0);
+            assert_eq!(read.ok(), (!rate.is_nan()).then_some(rate), "{text}");
+        }
+    }
+
+    #[test]
+    fn rates_bytes_and_time_agree() {
+        let rate = BytesPerSecond::gbit(1.0);
+        assert_eq!(Bytes(250_000_000) / rate, Duration::from_secs(2));
+        assert_eq!(rate * Duration::from_secs(2), Bytes(250_000_000));
+        assert_eq!((Bytes(250_000_000) / Duration::from_secs(2)).as_gbit(), 1.0);
+    }
+
+    #[test]
+    fn extremes_are_durations_too() {
+        assert_eq!(Bytes(1) / BytesPerSecond::UNLIMITED, Duration::ZERO);
+        assert_eq!(Bytes(1) / BytesPerSecond(0.0), Duration::MAX);
+        assert_eq!(Bytes(0) / BytesPerSecond(0.0), Duration::ZERO);
+    }
+
+    #[test]
+    fn rates_are_shown_in_binary_units() {
+        assert_eq!(BytesPerSecond::gbit(1.0).to_string(), "119 MiB/s");
+        assert_eq!(BytesPerSecond(100.0).to_string(), "100 B/s");
+        assert_eq!(BytesPerSecond::UNLIMITED.to_string(), "unlimited");
+    }
+}

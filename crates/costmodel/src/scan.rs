@@ -1,0 +1,228 @@
+//! A scan: GET the bytes and filter here, or let the store filter.
+
+use std::fmt;
+
+use crate::choice::{Candidate, Choice, Objective, choose};
+use crate::{Bytes, Format, HardwareProfile, Phase, PriceBook, Requests, Rows};
+
+/// How a scan gets its rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ScanStrategy {
+    /// Load the objects, or the needed parts of them, and filter here.
+    Get,
+    /// Let the store filter and project.
+    Select,
+}
+
+impl fmt::Display for ScanStrategy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Get => "get",
+            Self::Select => "select",
+        })
+    }
+}
+
+/// What a scan has to read and what is left after it, in numbers.
+///
+/// A pushed aggregate is a scan whose selectivity is one row per request.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ScanDemand {
+    /// Objects of the table that are read.
+    pub objects: u64,
+    /// How they are stored.
+    pub format: Format,
+    /// Stored bytes that must be read: all of a CSV object, the needed column chunks of a Parquet
+    /// object. Compressed size where compressed. The same for both strategies.
+    pub needed: Bytes,
+    /// Rows in the objects.
+    pub rows: Rows,
+    /// Terms that the store would evaluate per row: comparisons and arithmetic operations on
+    /// columns.
+    pub terms: u32,
+    /// The fraction of rows that the store would return, 0 to 1.
+    pub selectivity: f64,
+    /// Bytes of one returned row, as CSV, with the columns that are asked for.
+    pub bytes_per_returned_row: f64,
+    /// GET requests: ranges of the objects.
+    pub get_requests: Requests,
+    /// Select requests; none where the store has no Select or the statement cannot be pushed.
+    pub select_requests: Option<Requests>,
+}
+
+impl ScanDemand {
+    /// Bytes that the store would return.
+    #[must_use]
+    pub fn returned(&self) -> Bytes {
+        Bytes::from_f64(
+            self.rows.as_f64() * self.selectivity.clamp(0.0, 1.0) * self.bytes_per_returned_row,
+        )
+    }
+
+    /// Loading the objects: one phase. A Parquet reader asks for the footer first.
+    #[must_use]
+    pub fn get(&self) -> Candidate<ScanStrategy> {
+        let (rounds, footers) = match self.format {
+            Format::Csv => (1, 0),
+            Format::Parquet => (2, self.objects),
+        };
+        let phase = Phase {
+            format: self.format,
+            rounds,
+            gets: self.get_requests + Requests(footers),
+            got: self.needed,
+            ..Phase::default()
+        };
+        Candidate { strategy: ScanStrategy::Get, phases: vec![phase] }
+    }
+
+    /// Letting the store scan: one phase. None without Select.
+    #[must_use]
+    pub fn select(&self) -> Option<Candidate<ScanStrategy>> {
+        let phase = Phase {
+            format: self.format,
+            selects: self.select_requests?,
+            scanned: self.needed,
+            scanned_rows: self.rows,
+            terms: self.terms,
+            returned: self.returned(),
+            ..Phase::default()
+        };
+        Some(Candidate { strategy: ScanStrategy::Select, phases: vec![phase] })
+    }
+
+    /// The better strategy. Select is an alternative only where the store has it
+    /// (`select_requests`) and sells it ([`PriceBook::select`]).
+    #[must_use]
+    pub fn choose(
+        &self,
+        hardware: &HardwareProfile,
+        prices: &PriceBook,
+        objective: Objective,
+    ) -> Choice<ScanStrategy> {
+        let select = prices.select.and_then(|_| self.select());
+        choose(self.get(), select, hardware, prices, objective)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{BytesPerSecond, Dollars};
+    use proptest::prelude::*;
+
+    /// TPC-H's lineitem at scale factor 10 in 96 objects, as in PushdownDB.
+    fn lineitem(selectivity: f64) -> ScanDemand {
+        ScanDemand {
+            objects: 96,
+            format: Format::Csv,
+            needed: Bytes(7_775_727_688),
+            rows: Rows(59_986_052),
+            terms: 2,
+            selectivity,
+            bytes_per_returned_row: 130.0,
+            get_requests: Requests(960),
+            select_requests: Some(Requests(96)),
+        }
+    }
+
+    #[track_caller]
+    fn chosen(
+        scan: ScanDemand,
+        hardware: &HardwareProfile,
+        prices: &PriceBook,
+        objective: Objective,
+        expected: ScanStrategy,
+    ) {
+        let choice = scan.choose(hardware, prices, objective);
+        assert_eq!(choice.chosen.strategy, expected, "{choice:#?}");
+    }
+
+    /// PushdownDB's finding: Select is an order of magnitude faster and somewhat dearer.
+    #[test]
+    fn the_papers_filter_is_faster_and_dearer_in_the_store() {
+        let (hardware, prices) = (HardwareProfile::paper(), PriceBook::paper());
+        let scan = lineitem(1e-5);
+        chosen(scan, hardware, prices, Objective::Time, ScanStrategy::Select);
+        chosen(scan, hardware, prices, Objective::Dollars, ScanStrategy::Get);
+        let choice = scan.choose(hardware, prices, Objective::Time);
+        let speedup =
+            choice.rejected[0].work.wall.as_secs_f64() / choice.chosen.work.wall.as_secs_f64();
+        let price = choice.chosen.cost.total() / choice.rejected[0].cost.total();
+        assert!((10.0..20.0).contains(&speedup), "{speedup}");
+        assert!((1.1..1.3).contains(&price), "{price}");
+    }
+
+    /// Who values waiting enough pays for it: 0.2 cents more buy 20 seconds.
+    #[test]
+    fn a_weight_moves_the_choice() {
+        let (hardware, prices) = (HardwareProfile::paper(), PriceBook::paper());
+        for (dollars_per_second, expected) in
+            [(0.0, ScanStrategy::Get), (1e-5, ScanStrategy::Get), (1e-3, ScanStrategy::Select)]
+        {
+            let objective = Objective::Weighted { dollars_per_second: Dollars(dollars_per_second) };
+            chosen(lineitem(1e-5), hardware, prices, objective, expected);
+        }
+    }
+
+    #[test]
+    fn everything_selected_is_better_loaded() {
+        let hardware = HardwareProfile::by_name("aws-in-region").unwrap();
+        chosen(lineitem(1.0), hardware, PriceBook::paper(), Objective::Time, ScanStrategy::Get);
+    }
+
+    #[test]
+    fn a_slow_link_asks_for_select_and_paid_transfer_too() {
+        let hardware = HardwareProfile::by_name("home-100mbit").unwrap();
+        let prices = PriceBook::by_name("paper-2020-us-east-1-internet").unwrap();
+        for objective in [Objective::Time, Objective::Dollars] {
+            chosen(lineitem(0.1), hardware, prices, objective, ScanStrategy::Select);
+        }
+    }
+
+    #[test]
+    fn select_is_no_alternative_where_there_is_none() {
+        let hardware = HardwareProfile::paper();
+        let unpushable = ScanDemand { select_requests: None, ..lineitem(1e-5) };
+        let choice = unpushable.choose(hardware, PriceBook::paper(), Objective::Time);
+        assert!(choice.rejected.is_empty());
+        let express = PriceBook::by_name("s3-express-us-east-1").unwrap();
+        let choice = lineitem(1e-5).choose(hardware, express, Objective::Time);
+        assert_eq!(choice.chosen.strategy, ScanStrategy::Get);
+        assert!(choice.rejected.is_empty());
+    }
+
+    #[test]
+    fn a_parquet_reader_asks_for_footers_first() {
+        let scan = ScanDemand { format: Format::Parquet, ..lineitem(0.1) };
+        let phase = scan.get().phases[0];
+        assert_eq!((phase.rounds, phase.gets), (2, Requests(1056)));
+    }
+
+    proptest! {
+        /// Less selective, more rows, more bytes: never faster, never cheaper.
+        #[test]
+        fn a_larger_answer_never_pays(low in 0.0..1.0f64, high in 0.0..1.0f64) {
+            let (low, high) = (low.min(high), low.max(high));
+            let (hardware, prices) = (HardwareProfile::paper(), PriceBook::paper());
+            let run = |selectivity| {
+                let only_select = lineitem(selectivity).select().unwrap();
+                choose(only_select, [], hardware, prices, Objective::Time).chosen
+            };
+            prop_assert!(run(low).work.wall <= run(high).work.wall);
+            prop_assert!(run(low).cost.total() <= run(high).cost.total());
+        }
+
+        /// The time-optimal choice is never slower than either strategy, whatever the link.
+        #[test]
+        fn the_choice_is_the_minimum(selectivity in 0.0..1.0f64, gbit in 0.01..100.0f64) {
+            let mut hardware = HardwareProfile::by_name("aws-in-region").unwrap().clone();
+            hardware.link.bytes_per_second = BytesPerSecond::gbit(gbit);
+            let choice =
+                lineitem(selectivity).choose(&hardware, PriceBook::paper(), Objective::Time);
+            for other in &choice.rejected {
+                prop_assert!(choice.chosen.work.wall <= other.work.wall);
+            }
+        }
+    }
+}

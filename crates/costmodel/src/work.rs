@@ -1,0 +1,149 @@
+//! Work done or to be done, in numbers that add up.
+
+use std::iter::Sum;
+use std::ops::{Add, AddAssign};
+use std::time::Duration;
+
+use crate::{Bytes, Requests};
+
+/// Requests by the kinds that stores bill apart.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RequestCounts {
+    /// GET object, ranged or whole.
+    pub get: Requests,
+    /// PUT object, and each part of a multipart upload.
+    pub put: Requests,
+    /// Pages of listings.
+    pub list: Requests,
+    /// HEAD object or bucket.
+    pub head: Requests,
+    /// `SelectObjectContent`.
+    pub select: Requests,
+}
+
+impl RequestCounts {
+    /// All of them.
+    #[must_use]
+    pub fn total(&self) -> Requests {
+        self.get + self.put + self.list + self.head + self.select
+    }
+}
+
+impl Add for RequestCounts {
+    type Output = Self;
+
+    fn add(self, rhs: Self) -> Self {
+        Self {
+            get: self.get + rhs.get,
+            put: self.put + rhs.put,
+            list: self.list + rhs.list,
+            head: self.head + rhs.head,
+            select: self.select + rhs.select,
+        }
+    }
+}
+
+/// Work counted while a query ran, or predicted before it does.
+///
+/// `a + b` is one after the other: everything adds up, time too. [`Work::alongside`] is both at
+/// once.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Work {
+    /// Requests sent, retries included.
+    pub requests: RequestCounts,
+    /// Object bytes that S3 Select read to answer (its `BytesScanned`): what it bills.
+    pub scanned: Bytes,
+    /// The same after decompression (its `BytesProcessed`). Not billed.
+    pub processed: Bytes,
+    /// Payload that S3 Select sent back (its `BytesReturned`): what it bills.
+    pub returned: Bytes,
+    /// Payload of GET answers.
+    pub got: Bytes,
+    /// Payload of PUT requests.
+    pub sent: Bytes,
+    /// Everything that crossed the link in either direction, headers and framing included.
+    pub link: Bytes,
+    /// Wall-clock time of the client.
+    pub wall: Duration,
+}
+
+impl Work {
+    /// Both at the same time: amounts add up, the longer time counts.
+    #[must_use]
+    pub fn alongside(self, other: Self) -> Self {
+        Self { wall: self.wall.max(other.wall), ..self + other }
+    }
+}
+
+impl Add for Work {
+    type Output = Self;
+
+    fn add(self, rhs: Self) -> Self {
+        Self {
+            requests: self.requests + rhs.requests,
+            scanned: self.scanned + rhs.scanned,
+            processed: self.processed + rhs.processed,
+            returned: self.returned + rhs.returned,
+            got: self.got + rhs.got,
+            sent: self.sent + rhs.sent,
+            link: self.link + rhs.link,
+            wall: self.wall.saturating_add(rhs.wall),
+        }
+    }
+}
+
+impl AddAssign for Work {
+    fn add_assign(&mut self, rhs: Self) {
+        *self = *self + rhs;
+    }
+}
+
+impl Sum for Work {
+    fn sum<I: Iterator<Item = Self>>(iter: I) -> Self {
+        iter.fold(Self::default(), Add::add)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one() -> Work {
+        let one = Requests(1);
+        Work {
+            requests: RequestCounts { get: one, put: one, list: one, head: one, select: one },
+            scanned: Bytes(1),
+            processed: Bytes(1),
+            returned: Bytes(1),
+            got: Bytes(1),
+            sent: Bytes(1),
+            link: Bytes(1),
+            wall: Duration::from_secs(1),
+        }
+    }
+
+    #[test]
+    fn every_field_adds_up() {
+        let sum: Work = [one(), one()].into_iter().sum();
+        let two = Requests(2);
+        let expected = Work {
+            requests: RequestCounts { get: two, put: two, list: two, head: two, select: two },
+            scanned: Bytes(2),
+            processed: Bytes(2),
+            returned: Bytes(2),
+            got: Bytes(2),
+            sent: Bytes(2),
+            link: Bytes(2),
+            wall: Duration::from_secs(2),
+        };
+        assert_eq!(sum, expected);
+        assert_eq!(sum.requests.total(), Requests(10));
+    }
+
+    #[test]
+    fn concurrent_work_takes_the_longer_time() {
+        let slow = Work { wall: Duration::from_secs(5), ..one() };
+        let both = one().alongside(slow);
+        assert_eq!((both.wall, both.got), (Duration::from_secs(5), Bytes(2)));
+    }
+}
