@@ -1,0 +1,312 @@
+//! LIKE patterns.
+
+use memchr::memmem::Finder;
+
+use super::text::starts_char;
+use crate::error::{Result, SelectError, SelectErrorCode as Code};
+
+/// A compiled LIKE pattern: `%` stands for any text, `_` for any character.
+///
+/// Matching never backtracks over a `%`: the parts between them are found one after the other,
+/// each as early as possible, which is enough to find a match if there is one.
+#[derive(Debug, Clone)]
+pub struct LikePattern(Shape);
+
+#[derive(Debug, Clone)]
+enum Shape {
+    /// No wildcard.
+    Exact(Vec<u8>),
+    /// `text%`
+    Prefix(Vec<u8>),
+    /// `%text`
+    Suffix(Vec<u8>),
+    /// `%text%`; the empty text is in everything.
+    Contains(Box<Finder<'static>>),
+    /// No `%`, but `_`.
+    Whole(Part),
+    /// `first%middle%…%last`
+    Parts { first: Part, middle: Vec<Part>, last: Part },
+}
+
+/// What stands between two `%`.
+#[derive(Debug, Clone)]
+struct Part {
+    atoms: Vec<Atom>,
+    /// Finds the part if it has no `_`.
+    finder: Option<Box<Finder<'static>>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Atom {
+    Text(Vec<u8>),
+    AnyChar,
+}
+
+impl LikePattern {
+    /// Compiles a pattern in which `escape`, if given, makes `%`, `_` and itself literal.
+    ///
+    /// # Errors
+    ///
+    /// `EvaluatorLikePatternInvalidEscapeSequence` if `escape` is not one character, or stands
+    /// before another character or at the end.
+    pub fn compile(pattern: &str, escape: Option<&str>) -> Result<Self> {
+        let escape = escape.map(single_char).transpose()?;
+        let mut parts = vec![Vec::new()];
+        let mut chars = pattern.chars();
+        while let Some(c) = chars.next() {
+            if c == '%' && escape != Some('%') {
+                parts.push(Vec::new());
+                continue;
+            }
+            let Some(atoms) = parts.last_mut() else { break };
+            if Some(c) == escape {
+                match chars.next() {
+                    Some(next) if next == c || matches!(next, '%' | '_') => push(atoms, next),
+                    _ => return Err(invalid_escape("the ESCAPE character escapes nothing")),
+                }
+            } else if c == '_' {
+                atoms.push(Atom::AnyChar);
+            } else {
+                push(atoms, c);
+            }
+        }
+        Ok(Self(Shape::new(parts)))
+    }
+
+    /// Whether the text matches as a whole.
+    #[must_use]
+    #[inline]
+    pub fn matches(&self, text: &[u8]) -> bool {
+        match &self.0 {
+            Shape::Exact(exact) => text == &exact[..],
+            Shape::Prefix(prefix) => text.starts_with(prefix),
+            Shape::Suffix(suffix) => text.ends_with(suffix),
+            Shape::Contains(finder) => finder.find(text).is_some(),
+            Shape::Whole(part) => part.match_start(text) == Some(text.len()),
+            Shape::Parts { first, middle, last } => match_parts(text, first, middle, last),
+        }
+    }
+
+    /// The text that every match begins with, possibly empty.
+    #[must_use]
+    pub fn prefix(&self) -> &[u8] {
+        match &self.0 {
+            Shape::Exact(text) | Shape::Prefix(text) => text,
+            Shape::Suffix(_) | Shape::Contains(_) => b"",
+            Shape::Whole(part) | Shape::Parts { first: part, .. } => match part.atoms.first() {
+                Some(Atom::Text(text)) => text,
+                _ => b"",
+            },
+        }
+    }
+}
+
+fn single_char(escape: &str) -> Result<char> {
+    let mut chars = escape.chars();
+    match (chars.next(), chars.next()) {
+        (Some(c), None) => Ok(c),
+        _ => Err(invalid_escape("ESCAPE needs exactly one character")),
+    }
+}
+
+#[cold]
+fn invalid_escape(message: &'static str) -> SelectError {
+    SelectError::new(Code::EvaluatorLikePatternInvalidEscapeSequence, message)
+}
+
+fn push(atoms: &mut Vec<Atom>, c: char) {
+    let mut buffer = [0; 4];
+    let bytes = c.encode_utf8(&mut buffer).as_bytes();
+    if let Some(Atom::Text(text)) = atoms.last_mut() {
+        text.extend_from_slice(bytes);
+    } else {
+        atoms.push(Atom::Text(bytes.to_vec()));
+    }
+}
+
+/// The text of a part that has no `_`.
+fn plain(atoms: &[Atom]) -> Option<&[u8]> {
+    match atoms {
+        [] => Some(b""),
+        [Atom::Text(text)] => Some(text),
+        _ => None,
+    }
+}
+
+impl Shape {
+    fn new(mut parts: Vec<Vec<Atom>>) -> Self {
+        let last = parts.pop().unwrap_or_default();
+        if parts.is_empty() {
+            return match plain(&last) {
+                Some(text) => Self::Exact(text.to_vec()),
+                None => Self::Whole(Part::new(last)),
+            };
+        }
+        let first = parts.remove(0);
+        // `%%` is `%`.
+        parts.retain(|atoms| !atoms.is_empty());
+        match (plain(&first), &parts[..], plain(&last)) {
+            (Some(b""), [], Some(b"")) => return Self::Prefix(Vec::new()),
+            (Some(prefix), [], Some(b"")) => return Self::Prefix(prefix.to_vec()),
+            (Some(b""), [], Some(suffix)) => return Self::Suffix(suffix.to_vec()),
+            (Some(b""), [middle], Some(b"")) => {
+                if let Some(text) = plain(middle) {
+                    return Self::Contains(Box::new(Finder::new(text).into_owned()));
+                }
+            }
+            _ => {}
+        }
+        Self::Parts {
+            first: Part::new(first),
+            middle: parts.into_iter().map(Part::new).collect(),
+            last: Part::new(last),
+        }
+    }
+}
+
+fn match_parts(text: &[u8], first: &Part, middle: &[Part], last: &Part) -> bool {
+    let Some(start) = first.match_start(text) else { return false };
+    let mut rest = &text[start..];
+    for part in middle {
+        let Some(end) = part.find(rest) else { return false };
+        rest = &rest[end..];
+    }
+    last.match_end(rest)
+}
+
+impl Part {
+    fn new(atoms: Vec<Atom>) -> Self {
+        let finder = plain(&atoms).map(|text| Box::new(Finder::new(text).into_owned()));
+        Self { atoms, finder }
+    }
+
+    /// Where the part ends if the text begins with it.
+    fn match_start(&self, text: &[u8]) -> Option<usize> {
+        let mut at = 0;
+        for atom in &self.atoms {
+            at += match atom {
+                Atom::Text(part) => text[at..].starts_with(part).then_some(part.len())?,
+                Atom::AnyChar => char_length_at(&text[at..])?,
+            };
+        }
+        Some(at)
+    }
+
+    /// Whether the text ends with the part.
+    fn match_end(&self, text: &[u8]) -> bool {
+        let mut end = text.len();
+        for atom in self.atoms.iter().rev() {
+            let start = match atom {
+                Atom::Text(part) => text[..end].ends_with(part).then(|| end - part.len()),
+                Atom::AnyChar => text[..end].iter().rposition(|byte| starts_char(*byte)),
+            };
+            let Some(start) = start else { return false };
+            end = start;
+        }
+        true
+    }
+
+    /// Where the part's first occurrence ends.
+    fn find(&self, text: &[u8]) -> Option<usize> {
+        if let Some(finder) = &self.finder {
+            return finder.find(text).map(|at| at + finder.needle().len());
+        }
+        let starts = (0..text.len()).filter(|at| starts_char(text[*at]));
+        starts.into_iter().find_map(|at| self.match_start(&text[at..]).map(|length| at + length))
+    }
+}
+
+/// How many bytes the first character has.
+fn char_length_at(text: &[u8]) -> Option<usize> {
+    let rest = text.get(1..)?;
+    Some(1 + rest.iter().take_while(|byte| !starts_char(**byte)).count())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// LIKE by its definition, for comparison.
+    fn naive(pattern: &[char], text: &[char]) -> bool {
+        match pattern {
+            [] => text.is_empty(),
+            ['%', rest @ ..] => (0..=text.len()).any(|skip| naive(rest, &text[skip..])),
+            ['_', rest @ ..] => !text.is_empty() && naive(rest, &text[1..]),
+            [c, rest @ ..] => text.first() == Some(c) && naive(rest, &text[1..]),
+        }
+    }
+
+    #[track_caller]
+    fn check(text: &str, pattern: &str, escape: Option<&str>, expected: bool) {
+        let compiled = LikePattern::compile(pattern, escape).unwrap();
+        assert_eq!(compiled.matches(text.as_bytes()), expected, "{text} LIKE {pattern}");
+        assert!(!expected || text.as_bytes().starts_with(compiled.prefix()));
+    }
+
+    #[test]
+    fn wildcards() {
+        for (text, pattern, expected) in [
+            ("", "", true),
+            ("", "%", true),
+            ("", "_", false),
+            ("abc", "abc", true),
+            ("abc", "ABC", false),
+            ("abc", "a%", true),
+            ("abc", "%c", true),
+            ("abc", "%b%", true),
+            ("abc", "a%b%c", true),
+            ("abc", "a_c", true),
+            ("aéc", "a_c", true),
+            ("ac", "a_c", false),
+            ("aXaYb", "%a_b", true),
+            ("éaXXX", "éa%b", false),
+            ("aba", "ab%ba", false),
+            ("abba", "ab%ba", true),
+            ("abcabd", "%ab_", true),
+            ("abcabd", "%a_c%_", true),
+            ("a\nb", "a%b", true),
+            ("abc", "%%%", true),
+            ("special packages requests", "%special%requests%", true),
+        ] {
+            check(text, pattern, None, expected);
+        }
+    }
+
+    #[test]
+    fn escapes() {
+        check("100%", "100!%", Some("!"), true);
+        check("1000", "100!%", Some("!"), false);
+        check("a_b", "a\\_b", Some("\\"), true);
+        check("axb", "a\\_b", Some("\\"), false);
+        check("a!b", "a!!b", Some("!"), true);
+        check("a%b", "a%%b", Some("%"), true);
+        check("axb", "a%%b", Some("%"), false);
+        for (pattern, escape) in [("a!", "!"), ("a!b", "!"), ("a", ""), ("a", "!!")] {
+            let error = LikePattern::compile(pattern, Some(escape)).unwrap_err();
+            assert_eq!(error.code, Code::EvaluatorLikePatternInvalidEscapeSequence, "{pattern}");
+        }
+    }
+
+    #[test]
+    fn hostile_patterns_end() {
+        let pattern = "%a".repeat(2000) + "b";
+        check(&"a".repeat(100_000), &pattern, None, false);
+        let pattern = "%a_".repeat(2000) + "b";
+        check(&"a".repeat(100_000), &pattern, None, false);
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_the_definition(text in "[abé]{0,8}", pattern in "[abé%_]{0,6}") {
+            let compiled = LikePattern::compile(&pattern, None).unwrap();
+            let (p, t): (Vec<_>, Vec<_>) = (pattern.chars().collect(), text.chars().collect());
+            prop_assert_eq!(compiled.matches(text.as_bytes()), naive(&p, &t));
+        }
+
+        #[test]
+        fn no_bytes_panic(text in proptest::collection::vec(any::<u8>(), 0..20), pattern in "[a%_é]{0,6}") {
+            let _ = LikePattern::compile(&pattern, None).unwrap().matches(&text);
+        }
+    }
+}
