@@ -8,10 +8,14 @@
 //!
 //! It knows nothing of query plans.
 
+pub mod client;
 pub mod dialect;
 pub mod error;
 pub mod evaluate;
+pub mod profile;
 pub mod request;
+pub mod value;
 
 pub use error::{SelectError, SelectErrorCode};
 pub use request::SelectRequest;
+pub use value::Value;

@@ -1,0 +1,148 @@
+//! Counted work of Select calls.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Counters that any number of calls add to, from any thread.
+#[derive(Debug, Default)]
+pub struct SelectMetrics {
+    calls: AtomicU64,
+    requests: AtomicU64,
+    head_requests: AtomicU64,
+    sql_bytes: AtomicU64,
+    bytes_received: AtomicU64,
+    bytes_scanned: ReportedCounter,
+    bytes_processed: ReportedCounter,
+    bytes_returned: ReportedCounter,
+}
+
+/// What the counters said at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SelectCounts {
+    /// `SelectObjectContent` requests sent, repeated ones included.
+    pub requests: u64,
+    /// Of these, the ones that repeated another, whoever repeated it and why.
+    pub retries: u64,
+    /// `HeadObject` requests sent to see whether an object had changed.
+    pub head_requests: u64,
+    /// Bytes of SQL sent, before XML escaping, once per request.
+    pub sql_bytes: u64,
+    /// Bytes of answers received: frames and error documents, without HTTP heads.
+    pub bytes_received: u64,
+    /// Bytes of objects read, before decompression.
+    pub bytes_scanned: Reported,
+    /// Bytes of objects read, after decompression.
+    pub bytes_processed: Reported,
+    /// Bytes of records sent.
+    pub bytes_returned: Reported,
+}
+
+/// A sum of figures that stores report about themselves. Stores leave them out, send -1, or break
+/// off before they get there, so the sum is a lower bound unless nothing is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Reported {
+    /// The sum of the figures reported, in bytes.
+    pub bytes: u64,
+    /// How many answers began and did not report the figure.
+    pub missing: u64,
+}
+
+impl Reported {
+    /// The sum, if every answer reported.
+    pub fn known(self) -> Option<u64> {
+        (self.missing == 0).then_some(self.bytes)
+    }
+}
+
+impl SelectMetrics {
+    /// What the counters say now.
+    pub fn counts(&self) -> SelectCounts {
+        let requests = self.requests.load(Ordering::Relaxed);
+        SelectCounts {
+            requests,
+            retries: requests.saturating_sub(self.calls.load(Ordering::Relaxed)),
+            head_requests: self.head_requests.load(Ordering::Relaxed),
+            sql_bytes: self.sql_bytes.load(Ordering::Relaxed),
+            bytes_received: self.bytes_received.load(Ordering::Relaxed),
+            bytes_scanned: self.bytes_scanned.load(),
+            bytes_processed: self.bytes_processed.load(),
+            bytes_returned: self.bytes_returned.load(),
+        }
+    }
+
+    pub(super) fn call(&self) {
+        self.calls.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn request(&self, sql_bytes: usize) {
+        self.requests.fetch_add(1, Ordering::Relaxed);
+        self.sql_bytes.fetch_add(sql_bytes as u64, Ordering::Relaxed);
+    }
+
+    pub(super) fn head_request(&self) {
+        self.head_requests.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn received(&self, bytes: usize) {
+        self.bytes_received.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// An answer began: it owes its figures.
+    pub(super) fn answer_began(&self) {
+        for counter in [&self.bytes_scanned, &self.bytes_processed, &self.bytes_returned] {
+            counter.missing.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// The answer reported. To be called once per answer at most.
+    pub(super) fn answer_reported(
+        &self,
+        scanned: Option<i64>,
+        processed: Option<i64>,
+        returned: Option<i64>,
+    ) {
+        self.bytes_scanned.report(scanned);
+        self.bytes_processed.report(processed);
+        self.bytes_returned.report(returned);
+    }
+}
+
+#[derive(Debug, Default)]
+struct ReportedCounter {
+    bytes: AtomicU64,
+    missing: AtomicU64,
+}
+
+impl ReportedCounter {
+    fn report(&self, figure: Option<i64>) {
+        // A negative figure is a store's way of saying that it does not know.
+        if let Some(bytes) = figure.and_then(|figure| u64::try_from(figure).ok()) {
+            self.bytes.fetch_add(bytes, Ordering::Relaxed);
+            self.missing.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    fn load(&self) -> Reported {
+        Reported {
+            bytes: self.bytes.load(Ordering::Relaxed),
+            missing: self.missing.load(Ordering::Relaxed),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn absent_and_negative_figures_are_unknown_not_zero() {
+        let metrics = SelectMetrics::default();
+        metrics.answer_began();
+        metrics.answer_reported(Some(55), Some(-1), None);
+        let counts = metrics.counts();
+        assert_eq!(counts.bytes_scanned.known(), Some(55));
+        assert_eq!(counts.bytes_processed.known(), None);
+        assert_eq!(counts.bytes_returned, Reported { bytes: 0, missing: 1 });
+        metrics.answer_began();
+        assert_eq!(metrics.counts().bytes_scanned, Reported { bytes: 55, missing: 1 });
+    }
+}

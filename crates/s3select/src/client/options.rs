@@ -1,0 +1,121 @@
+//! How to reach a store: endpoint, region, credentials and time limits.
+
+use std::fmt;
+use std::time::{Duration, SystemTime};
+
+/// How to reach a store. The default leaves everything to the usual AWS chain: environment
+/// variables, then the profile files, then the machine's own role.
+#[derive(Clone)]
+pub struct ConnectOptions {
+    /// `http://host:port` or `https://…`; `None` takes it from the environment or the AWS
+    /// profile, else AWS itself is meant.
+    pub endpoint: Option<String>,
+    /// The region to sign for; `None` takes it from the environment or the AWS profile, else
+    /// `us-east-1`.
+    pub region: Option<String>,
+    /// The section of the AWS profile files to read; `None` is `AWS_PROFILE`, else `default`.
+    pub aws_profile: Option<String>,
+    /// Whether the bucket is a part of the path (`http://host/bucket/key`) and not of the host
+    /// name; `None` is yes if there is an endpoint.
+    pub path_style: Option<bool>,
+    /// Sign nothing. A store that follows AWS refuses Select to such a client.
+    pub anonymous: bool,
+    /// Credentials to use instead of those of the chain.
+    pub credentials: Option<Credentials>,
+    /// The time allowed for a connection to be made.
+    pub connect_timeout: Duration,
+    /// The longest silence accepted: until the head of an answer, and between its parts. A store
+    /// sends a continuation event about every second while it has nothing else to say.
+    pub read_timeout: Duration,
+    /// How often a request is tried that failed before its answer began; at least 1.
+    pub request_attempts: u32,
+}
+
+impl Default for ConnectOptions {
+    fn default() -> Self {
+        Self {
+            endpoint: None,
+            region: None,
+            aws_profile: None,
+            path_style: None,
+            anonymous: false,
+            credentials: None,
+            connect_timeout: Duration::from_secs(3),
+            read_timeout: Duration::from_secs(60),
+            request_attempts: 3,
+        }
+    }
+}
+
+impl fmt::Debug for ConnectOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // A URL may carry a password before the `@`.
+        let endpoint = self.endpoint.as_deref();
+        let endpoint = endpoint.map(|url| if url.contains('@') { "<withheld>" } else { url });
+        f.debug_struct("ConnectOptions")
+            .field("endpoint", &endpoint)
+            .field("region", &self.region)
+            .field("aws_profile", &self.aws_profile)
+            .field("path_style", &self.path_style)
+            .field("anonymous", &self.anonymous)
+            .field("credentials", &self.credentials)
+            .field("connect_timeout", &self.connect_timeout)
+            .field("read_timeout", &self.read_timeout)
+            .field("request_attempts", &self.request_attempts)
+            .finish()
+    }
+}
+
+/// A key pair, perhaps temporary. Its `Debug` shows nothing of it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Credentials {
+    /// The public part.
+    pub access_key_id: String,
+    /// The secret part.
+    pub secret_access_key: String,
+    /// What makes temporary credentials valid.
+    pub session_token: Option<String>,
+    /// When they stop being valid; `None` is never, as far as is known.
+    pub expires: Option<SystemTime>,
+}
+
+impl Credentials {
+    /// A key pair that does not expire.
+    pub fn new(access_key_id: impl Into<String>, secret_access_key: impl Into<String>) -> Self {
+        Self {
+            access_key_id: access_key_id.into(),
+            secret_access_key: secret_access_key.into(),
+            session_token: None,
+            expires: None,
+        }
+    }
+}
+
+impl fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Credentials(<withheld>)")
+    }
+}
+
+impl From<&Credentials> for aws_credential_types::Credentials {
+    fn from(ours: &Credentials) -> Self {
+        Self::new(
+            ours.access_key_id.clone(),
+            ours.secret_access_key.clone(),
+            ours.session_token.clone(),
+            ours.expires,
+            "ConnectOptions",
+        )
+    }
+}
+
+impl From<&aws_credential_types::Credentials> for Credentials {
+    fn from(theirs: &aws_credential_types::Credentials) -> Self {
+        Self {
+            access_key_id: theirs.access_key_id().to_owned(),
+            secret_access_key: theirs.secret_access_key().to_owned(),
+            session_token: theirs.session_token().map(str::to_owned),
+            expires: theirs.expiry(),
+        }
+    }
+}

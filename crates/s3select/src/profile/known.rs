@@ -1,0 +1,308 @@
+//! The profiles that come with the crate.
+//!
+//! `sluice` is this project's own server. `minio` holds what was measured on its last version;
+//! `ceph` what its source says; `aws` what its documentation and years of reports by query
+//! engines say, none of it measured. Where a profile does not know, it says no.
+
+use super::{
+    DataFormat, EmptyField, EndpointProfile, Exactness, ExactnessRule, FailedCast, LikePatterns,
+    NullLogic, Operation, Syntax, TypeClass,
+};
+
+/// AWS: "256 KB".
+const EXPRESSION_BYTES: usize = 256 * 1024;
+/// Room for a full statement with every character escaped.
+const REQUEST_BYTES: usize = 2 << 20;
+/// DEL: a character of XML and of ASCII with which no line of text begins.
+const DEL: &str = "\u{7f}";
+
+impl EndpointProfile {
+    /// This project's own server. All of the dialect, with the semantics of this crate.
+    pub fn sluice() -> Self {
+        Self {
+            name: "sluice".to_owned(),
+            formats: [
+                DataFormat::Csv,
+                DataFormat::JsonLines,
+                DataFormat::JsonDocument,
+                DataFormat::Parquet,
+            ]
+            .into(),
+            gzip: true,
+            bzip2: true,
+            quoted_record_delimiters: true,
+            scan_ranges: true,
+            json_output: true,
+            progress: true,
+            quotes_lone_empty_field: true,
+            no_comments: String::new(),
+            max_expression_bytes: EXPRESSION_BYTES,
+            max_request_bytes: REQUEST_BYTES,
+            all_xml_entities: true,
+            max_exact_int: 1 << 63,
+            syntax: Syntax::full(),
+            null_logic: NullLogic::ThreeValued,
+            empty_field: EmptyField::EmptyString,
+            failed_cast: FailedCast::Error,
+            null_operands_fail: false,
+            internal_error_is_final: false,
+            answers_name_version: true,
+            exactness: vec![ExactnessRule::new(&[], &[], Exactness::Exact)],
+        }
+    }
+
+    /// Amazon S3, for the accounts that still have Select.
+    ///
+    /// The grammar is the documented one. Filters are trusted not to lose rows and are checked
+    /// again here; decimals are left out because engines have seen them compared wrongly, floats
+    /// because equality on them is nobody's guarantee, timestamps because no engine has relied
+    /// on them. What an empty CSV field is to `IS NULL` is not documented. MIN and MAX are
+    /// documented for whole numbers and decimals only. A CAST that fails ends the statement.
+    pub fn aws() -> Self {
+        use Operation::{
+            Avg, CountRows, Equal, In, IsNull, Like, MinMax, NotEqual, Order, Project, Sum,
+        };
+        use TypeClass::{Bool, Date, Decimal, Int, String};
+        let text = [DataFormat::Csv, DataFormat::JsonLines];
+        Self {
+            name: "aws".to_owned(),
+            formats: [
+                DataFormat::Csv,
+                DataFormat::JsonLines,
+                DataFormat::JsonDocument,
+                DataFormat::Parquet,
+            ]
+            .into(),
+            quotes_lone_empty_field: false,
+            no_comments: DEL.to_owned(),
+            // INT is 64 bits.
+            empty_field: EmptyField::Unknown,
+            answers_name_version: false,
+            syntax: Syntax {
+                angle_not_equal: false,
+                not_between: false,
+                like_escape: false,
+                dates: false,
+                ion_timestamps: false,
+                missing: false,
+                casts: [Bool, Int, String, Decimal].into(),
+                ..Syntax::full()
+            },
+            exactness: vec![
+                // The text of a CSV field comes back as it is, whatever it stands for.
+                ExactnessRule::new(&[Project], &[], Exactness::Exact).only(&[DataFormat::Csv]),
+                ExactnessRule::new(&[Project], &[Bool, Int, String], Exactness::Exact),
+                ExactnessRule::new(
+                    &[Equal, NotEqual, Order, In, IsNull],
+                    &[Int, String],
+                    Exactness::Superset,
+                ),
+                // Compared as text, which dates are only in text formats.
+                ExactnessRule::new(
+                    &[Equal, NotEqual, Order, In, IsNull],
+                    &[Date],
+                    Exactness::Superset,
+                )
+                .only(&text),
+                ExactnessRule::new(&[Equal, NotEqual, IsNull], &[Bool], Exactness::Superset),
+                ExactnessRule::new(&[IsNull], &[], Exactness::Superset).only(&text),
+                ExactnessRule::new(&[Like], &[String], Exactness::Superset),
+                ExactnessRule::new(&[CountRows], &[], Exactness::Exact),
+                ExactnessRule::new(&[Sum, MinMax], &[Int], Exactness::Exact),
+                ExactnessRule::new(&[Avg], &[], Exactness::No),
+            ],
+            ..Self::sluice()
+        }
+    }
+
+    /// MinIO, measured on its last version (February 2026; the repository is closed).
+    ///
+    /// * No CASE, no NOT IN, no CAST to DECIMAL; `<>` parses and fails; ESCAPE is read and
+    ///   ignored; NULLIF always returns its first operand, COALESCE does not skip MISSING.
+    /// * NULL is two-valued, and `<`, LIKE or CAST on it fail the statement.
+    /// * Whole-number literals, IN and sums go through floats, so nothing beyond 2^53 is exact;
+    ///   float equality has a tolerance of 1e-6; integers wrap around silently.
+    /// * LIKE goes wrong with a wildcard inside the pattern and beyond ASCII.
+    /// * A function of an aggregate is silently 0; the sum of no rows is 0.
+    /// * Half a gzip object is a whole one to it. ScanRange is a raw slice of bytes. Quoted
+    ///   line breaks are cut apart at its block boundaries. Progress events are malformed.
+    /// * Parquet: decimals are raw bytes, dates `2020T`, and it is slower than a GET.
+    /// * Nearly all errors of data are `InternalError`.
+    pub fn minio() -> Self {
+        use Operation::{CountRows, Equal, In, IsNull, Like, NotEqual, Order, Project};
+        use TypeClass::{Bool, Date, Int, String};
+        Self {
+            name: "minio".to_owned(),
+            formats: [DataFormat::Csv].into(),
+            gzip: false,
+            quoted_record_delimiters: false,
+            scan_ranges: false,
+            progress: false,
+            quotes_lone_empty_field: false,
+            no_comments: DEL.to_owned(),
+            max_exact_int: 1 << 53,
+            syntax: Syntax {
+                letter_case: true,
+                casts: [Bool, Int, String].into(),
+                like: LikePatterns::Affix,
+                quoted_identifiers: true,
+                aliases: true,
+                ..Syntax::least()
+            },
+            null_logic: NullLogic::TwoValued,
+            empty_field: EmptyField::EmptyString,
+            null_operands_fail: true,
+            internal_error_is_final: true,
+            answers_name_version: false,
+            exactness: vec![
+                ExactnessRule::new(&[Project], &[], Exactness::Exact),
+                ExactnessRule::new(
+                    &[Equal, NotEqual, Order, In],
+                    &[Int, String, Date],
+                    Exactness::Superset,
+                ),
+                ExactnessRule::new(&[IsNull], &[], Exactness::Superset),
+                ExactnessRule::new(&[Like], &[String], Exactness::Superset),
+                ExactnessRule::new(&[CountRows], &[], Exactness::Exact),
+            ],
+            ..Self::sluice()
+        }
+    }
+
+    /// Ceph's RADOS gateway, as its source says.
+    ///
+    /// * A request body of more than 4096 bytes is cut off; the XML entities `&amp;` and
+    ///   `&quot;` are not understood; compression, JSON lines and comments are not either.
+    /// * Both kinds of quotes make text literals, without a way to say the quote itself, so a
+    ///   quoted column is a constant. NOT takes all that follows it, so only parenthesised
+    ///   statements are safe. CASE needs ELSE; there is no NOT IN and no NOT LIKE.
+    /// * Literals of more than 32 bits become floats.
+    /// * A row whose CAST fails is skipped, silently.
+    /// * An empty CSV field is NULL and is sent as the text `null`, which cannot be told from
+    ///   that text: no column can be sent back exactly. Rows of aggregates lack their delimiter.
+    pub fn ceph() -> Self {
+        use Operation::{Equal, In, IsNull, Like, Order};
+        use TypeClass::{Date, String};
+        Self {
+            name: "ceph".to_owned(),
+            formats: [DataFormat::Csv].into(),
+            gzip: false,
+            bzip2: false,
+            quoted_record_delimiters: false,
+            scan_ranges: false,
+            json_output: false,
+            progress: false,
+            quotes_lone_empty_field: false,
+            no_comments: DEL.to_owned(),
+            max_request_bytes: 4096,
+            all_xml_entities: false,
+            max_exact_int: (1 << 31) - 1,
+            syntax: Syntax {
+                case: true,
+                casts: [TypeClass::Int, String].into(),
+                like: LikePatterns::Affix,
+                ..Syntax::least()
+            },
+            empty_field: EmptyField::Null,
+            failed_cast: FailedCast::SkipsRow,
+            answers_name_version: false,
+            exactness: vec![
+                ExactnessRule::new(
+                    &[Equal, Order, In, IsNull],
+                    &[String, Date],
+                    Exactness::Superset,
+                ),
+                ExactnessRule::new(&[Like], &[String], Exactness::Superset),
+            ],
+            ..Self::sluice()
+        }
+    }
+
+    /// A store without Select: everything is read with GET.
+    pub fn get_only() -> Self {
+        Self {
+            name: "get-only".to_owned(),
+            formats: [].into(),
+            gzip: false,
+            bzip2: false,
+            quoted_record_delimiters: false,
+            scan_ranges: false,
+            json_output: false,
+            progress: false,
+            max_expression_bytes: 0,
+            max_request_bytes: 0,
+            max_exact_int: 0,
+            syntax: Syntax::least(),
+            empty_field: EmptyField::Unknown,
+            answers_name_version: false,
+            exactness: vec![],
+            ..Self::sluice()
+        }
+    }
+}
+
+impl Syntax {
+    /// The whole language.
+    pub fn full() -> Self {
+        Self {
+            case: true,
+            case_without_else: true,
+            not_in: true,
+            not_like: true,
+            not_between: true,
+            angle_not_equal: true,
+            casts: TypeClass::ALL.into_iter().filter(|class| *class != TypeClass::Date).collect(),
+            like: LikePatterns::Full,
+            like_escape: true,
+            null_if: true,
+            coalesce: true,
+            substring: true,
+            trim: true,
+            letter_case: true,
+            char_length: true,
+            dates: true,
+            arithmetic: true,
+            missing: true,
+            fractions: true,
+            ion_timestamps: true,
+            bare_bool: true,
+            quoted_identifiers: true,
+            json_paths: true,
+            aggregates: true,
+            nested_aggregates: true,
+            aliases: true,
+        }
+    }
+
+    /// What all stores share.
+    pub fn least() -> Self {
+        Self {
+            case: false,
+            case_without_else: false,
+            not_in: false,
+            not_like: false,
+            not_between: false,
+            angle_not_equal: false,
+            casts: [].into(),
+            like: LikePatterns::None,
+            like_escape: false,
+            null_if: false,
+            coalesce: false,
+            substring: false,
+            trim: false,
+            letter_case: false,
+            char_length: false,
+            dates: false,
+            arithmetic: false,
+            missing: false,
+            fractions: false,
+            ion_timestamps: false,
+            bare_bool: false,
+            quoted_identifiers: false,
+            json_paths: false,
+            aggregates: false,
+            nested_aggregates: false,
+            aliases: false,
+        }
+    }
+}
