@@ -1,3 +1,38 @@
 //! Bit-exact models of a programmable switch that drops rows a query does not need.
+//!
+//! "Pruning" here is *switch pruning*: dropping single rows in flight, with a few stages of
+//! registers, as in Cheetah (SIGMOD 2020). It is not DataFusion's `PruningPredicate`, which skips
+//! whole files and row groups before they are read.
+//!
+//! # Invariant
+//!
+//! A pruner may forward a row that the query does not need, and never drops one it needs:
+//! `Q(prune(rows)) == Q(rows)`, always for deterministic algorithms and with probability at least
+//! `1 − δ` for randomized ones. It is *superset-closed*: adding pruned rows back changes nothing.
+//! So a pruner can only be wrong by being slow, and the query's own operator still runs behind it.
+//!
+//! # Layout
+//!
+//! * [`switch`]: the machine as data, and how a program runs, fits and fails to fit.
+//! * One module for each algorithm: a validated `Config`, the `program` that is the definition, and
+//!   a fast path that is checked against it by [`check`].
+//! * [`released`]: the authors' published programs with their quirks, for comparison.
+//! * [`encoding`]: what a worker does to keys and values before they are 32-bit words.
+//! * [`pack`], [`multi_entry`], [`topology`]: many queries, many entries, many switches.
+//! * [`p4`]: programs printed as P4_16.
+//! * [`opt`]: what a pruner without limits would forward.
 
-pub mod rng;
+pub mod check;
+mod config;
+#[cfg(test)]
+mod conformance;
+pub mod distinct;
+mod entries;
+pub mod filter;
+mod pruner;
+mod row_hash;
+pub mod switch;
+
+pub use config::ConfigError;
+pub use entries::{Entries, Selection, UnequalColumns};
+pub use pruner::{Pruner, Verdict};

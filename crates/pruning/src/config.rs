@@ -1,0 +1,63 @@
+//! Why an algorithm's parameters are refused.
+
+use thiserror::Error;
+
+/// Parameters that no program can be built from. Whether a valid program fits a switch is another
+/// question: see [`crate::switch::fit`](crate::switch::fit()).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// A register array's size must be a power of two, so that hash bits can index it.
+    #[error("{what} must be a power of two, not {value}")]
+    NotPowerOfTwo {
+        /// The parameter.
+        what: &'static str,
+        /// What was given.
+        value: u64,
+    },
+    /// A parameter outside its range.
+    #[error("{what} must be {least} to {greatest}, not {value}")]
+    OutOfRange {
+        /// The parameter.
+        what: &'static str,
+        /// What was given.
+        value: u64,
+        /// The least that is allowed.
+        least: u64,
+        /// The greatest that is allowed.
+        greatest: u64,
+    },
+    /// Two parameters that exclude each other.
+    #[error("{0}")]
+    Conflict(&'static str),
+}
+
+/// The greatest number of rows of any register array.
+pub(crate) const MAX_ROWS: u32 = 1 << 28;
+
+/// Checks `least <= value <= greatest`.
+pub(crate) fn in_range(
+    what: &'static str,
+    value: u32,
+    least: u32,
+    greatest: u32,
+) -> Result<u32, ConfigError> {
+    if (least..=greatest).contains(&value) {
+        return Ok(value);
+    }
+    let (value, least, greatest) = (value.into(), least.into(), greatest.into());
+    Err(ConfigError::OutOfRange { what, value, least, greatest })
+}
+
+/// Checks that `rows` is a power of two of at least 2.
+pub(crate) fn power_of_two(what: &'static str, rows: u32) -> Result<u32, ConfigError> {
+    if !rows.is_power_of_two() {
+        return Err(ConfigError::NotPowerOfTwo { what, value: rows.into() });
+    }
+    in_range(what, rows, 2, MAX_ROWS)
+}
+
+/// How many bits index `rows` rows, a power of two.
+pub(crate) const fn index_bits(rows: u32) -> u8 {
+    rows.trailing_zeros() as u8
+}

@@ -1,0 +1,168 @@
+//! A batch of entries in, a selection out.
+
+use thiserror::Error;
+
+/// Columns of a batch that are not of one length.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("the columns of a batch differ in length")]
+pub struct UnequalColumns;
+
+/// A batch of entries of one flow, column by column, as the switch would see their packets.
+#[derive(Debug, Clone, Copy)]
+pub struct Entries<'a> {
+    flow: u16,
+    first_id: u32,
+    columns: &'a [&'a [u32]],
+    len: usize,
+}
+
+impl<'a> Entries<'a> {
+    /// A batch of flow `flow` whose first entry has the identifier `first_id`; the others count on
+    /// from it, wrapping. `columns` are the packets' values.
+    ///
+    /// # Errors
+    ///
+    /// If the columns differ in length.
+    pub fn new(flow: u16, first_id: u32, columns: &'a [&'a [u32]]) -> Result<Self, UnequalColumns> {
+        let len = columns.first().map_or(0, |column| column.len());
+        if columns.iter().any(|column| column.len() != len) {
+            return Err(UnequalColumns);
+        }
+        Ok(Self { flow, first_id, columns, len })
+    }
+
+    /// How many entries.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there is no entry.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The flow that all entries belong to.
+    #[must_use]
+    pub const fn flow(&self) -> u16 {
+        self.flow
+    }
+
+    /// The identifier of the first entry.
+    #[must_use]
+    pub const fn first_id(&self) -> u32 {
+        self.first_id
+    }
+
+    /// The values, one slice for each.
+    #[must_use]
+    pub const fn columns(&self) -> &'a [&'a [u32]] {
+        self.columns
+    }
+}
+
+/// Which entries of a batch are forwarded: one bit each. Reused from batch to batch, it allocates
+/// only for a batch longer than all before.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Selection {
+    words: Vec<u64>,
+    len: usize,
+}
+
+impl Selection {
+    /// An empty selection.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// How many entries it is about.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether it is about no entry.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Whether entry `position` is forwarded; `false` beyond the end.
+    #[must_use]
+    pub fn get(&self, position: usize) -> bool {
+        position < self.len && self.words[position / 64] >> (position % 64) & 1 == 1
+    }
+
+    /// How many entries are forwarded.
+    #[must_use]
+    pub fn forwarded(&self) -> usize {
+        self.words.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
+    /// The bits, 64 entries to a word, the first in the lowest bit; bits beyond the end are 0.
+    #[must_use]
+    pub fn words(&self) -> &[u64] {
+        &self.words
+    }
+
+    /// The positions of the forwarded entries, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = usize> {
+        self.words.iter().enumerate().flat_map(|(number, &word)| {
+            let mut rest = word;
+            std::iter::from_fn(move || {
+                let bit = rest.trailing_zeros() as usize;
+                rest &= rest.checked_sub(1)?;
+                Some(64 * number + bit)
+            })
+        })
+    }
+
+    /// Overwrites the selection with one that forwards entry `i` iff `forward(i)`, asked in order.
+    #[inline]
+    pub fn fill(&mut self, len: usize, mut forward: impl FnMut(usize) -> bool) {
+        self.len = len;
+        self.words.clear();
+        let mut start = 0;
+        while start < len {
+            let end = len.min(start + 64);
+            let mut word = 0;
+            for position in start..end {
+                word |= u64::from(forward(position)) << (position - start);
+            }
+            self.words.push(word);
+            start = end;
+        }
+    }
+
+    /// Overwrites the selection: the bits of `self` and `other`, of equal length, AND-ed.
+    pub fn intersect(&mut self, other: &Self) {
+        self.words.resize(other.words.len(), 0);
+        self.len = other.len;
+        self.words.iter_mut().zip(&other.words).for_each(|(a, b)| *a &= b);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn selection_keeps_what_it_is_told() {
+        for len in [0, 1, 63, 64, 65, 200] {
+            let mut selection = Selection::new();
+            selection.fill(len, |i| i % 3 == 0);
+            let expected: Vec<usize> = (0..len).filter(|i| i % 3 == 0).collect();
+            assert_eq!(selection.iter().collect::<Vec<_>>(), expected);
+            assert_eq!(selection.forwarded(), expected.len());
+            assert!((0..len + 70).all(|i| selection.get(i) == (i < len && i % 3 == 0)));
+        }
+    }
+
+    #[test]
+    fn columns_are_of_one_length() {
+        assert!(Entries::new(0, 0, &[&[1, 2], &[3]]).is_err());
+        assert_eq!(Entries::new(0, 0, &[&[1, 2], &[3, 4]]).unwrap().len(), 2);
+    }
+}

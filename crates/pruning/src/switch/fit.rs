@@ -1,0 +1,441 @@
+//! Placing a program's tables into a target's stages, or saying why they do not fit.
+//!
+//! A table goes into the first stage that its dependencies allow and that has room. Two tables
+//! depend on each other if one matches or computes on what the other writes, or both write the same
+//! field: the later one needs a later stage. If one only overwrites what the other reads, they may
+//! share a stage. This is the order the compiler must keep too; it may do worse, not better.
+//!
+//! What is modelled: stages, stateful ALUs and their operands, constants and outputs, SRAM, map
+//! RAM and TCAM blocks, logical tables, gateways and their widths, hash slices, crossbar bytes and
+//! header vector containers. What is not: which SRAM rows a bus reaches, field overlay, parser and
+//! deparser limits.
+
+use std::collections::HashSet;
+use std::fmt;
+
+use thiserror::Error;
+
+use super::program::{Cell, Comparand, FieldId, Operand, Operation, Program, Table};
+use super::stateful::{Index, Source, Stateful};
+use super::target::Target;
+use super::validate::ProgramError;
+
+/// What the tables placed in one stage take of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StageUse {
+    /// The tables' names.
+    pub tables: Vec<String>,
+    /// Stateful ALUs.
+    pub stateful_alus: usize,
+    /// Tables that match in TCAM.
+    pub ternary_tables: usize,
+    /// Gateways.
+    pub gateways: usize,
+    /// SRAM blocks, for registers and exact tables.
+    pub sram_blocks: u64,
+    /// Map RAMs.
+    pub map_rams: u64,
+    /// TCAM blocks.
+    pub tcam_blocks: u64,
+    /// Hash distribution slices of 16 bits.
+    pub hash_slices: usize,
+    /// Bits that the hash units put out.
+    pub hash_bits: usize,
+    /// Bytes on the exact crossbar.
+    pub exact_crossbar_bytes: usize,
+    /// Bytes on the ternary crossbar.
+    pub ternary_crossbar_bytes: usize,
+    hashes: HashSet<u16>,
+    exact_fields: HashSet<FieldId>,
+    ternary_fields: HashSet<FieldId>,
+}
+
+/// A program laid out on a target.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Placement {
+    /// The program's name.
+    pub program: String,
+    /// The target's name.
+    pub target: String,
+    /// What each used stage holds, from the first.
+    pub stages: Vec<StageUse>,
+    /// Register memory as declared, bits.
+    pub register_bits: u64,
+    /// Header vector bits.
+    pub phv_bits: usize,
+    /// Control-plane entries in exact tables.
+    pub exact_entries: usize,
+    /// Control-plane entries in TCAM.
+    pub ternary_entries: usize,
+}
+
+impl Placement {
+    /// Stateful ALUs in all.
+    #[must_use]
+    pub fn stateful_alus(&self) -> usize {
+        self.stages.iter().map(|s| s.stateful_alus).sum()
+    }
+
+    /// SRAM blocks in all.
+    #[must_use]
+    pub fn sram_blocks(&self) -> u64 {
+        self.stages.iter().map(|s| s.sram_blocks).sum()
+    }
+
+    /// TCAM blocks in all.
+    #[must_use]
+    pub fn tcam_blocks(&self) -> u64 {
+        self.stages.iter().map(|s| s.tcam_blocks).sum()
+    }
+
+    /// Bits that hash units put out, in all.
+    #[must_use]
+    pub fn hash_bits(&self) -> usize {
+        self.stages.iter().map(|s| s.hash_bits).sum()
+    }
+}
+
+impl fmt::Display for Placement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "{} on {}: {} stages, {} stateful ALUs, {} bits of registers, {} SRAM and {} TCAM blocks, {} hash bits, {} PHV bits",
+            self.program,
+            self.target,
+            self.stages.len(),
+            self.stateful_alus(),
+            self.register_bits,
+            self.sram_blocks(),
+            self.tcam_blocks(),
+            self.hash_bits(),
+            self.phv_bits,
+        )?;
+        for (number, stage) in self.stages.iter().enumerate() {
+            writeln!(
+                f,
+                "  stage {number:>2}: {} ALUs, {} SRAM, {} TCAM, {} gateways: {}",
+                stage.stateful_alus,
+                stage.sram_blocks,
+                stage.tcam_blocks,
+                stage.gateways,
+                stage.tables.join(", "),
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// Why a program does not fit a target.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum Misfit {
+    /// It is no program on any target.
+    #[error(transparent)]
+    Invalid(#[from] ProgramError),
+    /// The chain of dependent or crowded-out tables is too long.
+    #[error("needs {needed} stages, the target has {available}")]
+    Stages {
+        /// Stages that the placement takes.
+        needed: usize,
+        /// Stages that the target has.
+        available: usize,
+    },
+    /// One table alone takes more than a stage has.
+    #[error("table `{table}` needs {needed} {resource}, a stage has {available}")]
+    Table {
+        /// The table.
+        table: String,
+        /// What it lacks.
+        resource: &'static str,
+        /// What it takes.
+        needed: u64,
+        /// What there is.
+        available: u64,
+    },
+    /// A stateful ALU or gateway cannot do what a table asks.
+    #[error("table `{table}`: {reason}")]
+    Rule {
+        /// The table.
+        table: String,
+        /// What is impossible.
+        reason: String,
+    },
+    /// The header and metadata fields do not fit the containers.
+    #[error(
+        "the fields need {needed} bits of header vector containers, the target has {available}"
+    )]
+    Phv {
+        /// Bits of the containers that the fields take.
+        needed: usize,
+        /// Bits of all containers.
+        available: usize,
+    },
+}
+
+/// Lays `program` out on `target`.
+///
+/// # Errors
+///
+/// Every reason why it does not fit, the stage count last.
+pub fn fit(program: &Program, target: &Target) -> Result<Placement, Vec<Misfit>> {
+    program.validate().map_err(|error| vec![Misfit::Invalid(error)])?;
+    let mut misfits = Vec::new();
+    let mut stages: Vec<StageUse> = Vec::new();
+    let mut placed: Vec<(usize, Vec<FieldId>, Vec<FieldId>)> = Vec::new();
+    for (_, table) in program.tables() {
+        rules(program, target, table, &mut misfits);
+        let (reads, writes) = (program.reads(table), table.writes());
+        let overlap = |a: &[FieldId], b: &[FieldId]| a.iter().any(|field| b.contains(field));
+        let earliest = placed
+            .iter()
+            .map(|(stage, r, w)| {
+                if overlap(w, &reads) || overlap(w, &writes) {
+                    stage + 1
+                } else if overlap(r, &writes) {
+                    *stage
+                } else {
+                    0
+                }
+            })
+            .max()
+            .unwrap_or(0);
+        let alone = StageUse::default().with(program, target, table);
+        if let Some((resource, needed, available)) = alone.overfull(target) {
+            misfits.push(Misfit::Table { table: table.name.clone(), resource, needed, available });
+        }
+        let stage = (earliest..stages.len())
+            .find(|&s| stages[s].with(program, target, table).overfull(target).is_none())
+            .unwrap_or_else(|| stages.len().max(earliest));
+        if stage >= stages.len() {
+            stages.resize(stage + 1, StageUse::default());
+        }
+        stages[stage] = stages[stage].with(program, target, table);
+        placed.push((stage, reads, writes));
+    }
+    let (phv_bits, phv_fits) = phv(program, target);
+    if !phv_fits {
+        let available = 8 * target.phv[0] + 16 * target.phv[1] + 32 * target.phv[2];
+        misfits.push(Misfit::Phv { needed: phv_bits, available });
+    }
+    if stages.len() > target.stages {
+        misfits.push(Misfit::Stages { needed: stages.len(), available: target.stages });
+    }
+    if !misfits.is_empty() {
+        return Err(misfits);
+    }
+    let entries = |ternary| {
+        program
+            .tables()
+            .filter(|(_, t)| t.is_ternary() == ternary)
+            .map(|(_, t)| t.entries.len())
+            .sum()
+    };
+    Ok(Placement {
+        program: program.name.clone(),
+        target: target.name.clone(),
+        stages,
+        register_bits: program.register_bits(),
+        phv_bits,
+        exact_entries: entries(false),
+        ternary_entries: entries(true),
+    })
+}
+
+impl StageUse {
+    /// This stage with one more table.
+    fn with(&self, program: &Program, target: &Target, table: &Table) -> Self {
+        let mut used = self.clone();
+        used.tables.push(table.name.clone());
+        used.gateways += usize::from(!table.gateway.all_of.is_empty());
+        if let Some(register) =
+            table.register().and_then(|id| program.registers.get(usize::from(id.0)))
+        {
+            let blocks = (u64::from(register.size) * register.cell.total_bits())
+                .div_ceil(target.sram_block_bits);
+            used.stateful_alus += 1;
+            used.sram_blocks += blocks;
+            used.map_rams += blocks;
+        }
+        let key_bits: u64 =
+            table.keys.iter().map(|k| u64::from(program.fields[k.field.index()].bits)).sum();
+        let entries = table.entries.len() as u64;
+        let keys = table.keys.iter().map(|key| key.field);
+        if table.is_ternary() {
+            used.ternary_tables += 1;
+            used.tcam_blocks += entries.div_ceil(target.tcam_block_entries)
+                * key_bits.div_ceil(target.tcam_block_bits);
+            used.ternary_fields.extend(keys);
+        } else if entries > 0 {
+            let args =
+                table.entries.iter().map(|e| 32 * e.call.args.len() as u64).max().unwrap_or(0);
+            // The action's number and the entry's valid bit.
+            let overhead = 8;
+            used.sram_blocks +=
+                (entries * (key_bits + args + overhead)).div_ceil(target.sram_block_bits);
+            used.exact_fields.extend(keys);
+        }
+        used.exact_fields.extend(table.gateway.fields());
+        for action in &table.actions {
+            let operands = action.ops.iter().flat_map(|op| [op.a, op.b]);
+            used.hashes.extend(operands.filter_map(|o| match o {
+                Operand::Hash(hash) => Some(hash),
+                _ => None,
+            }));
+            if let Some(stateful) = &action.stateful {
+                used.exact_fields.extend(stateful.inputs());
+                match stateful.index {
+                    Index::Zero => {}
+                    Index::Field(field) => {
+                        used.exact_fields.insert(field);
+                    }
+                    Index::Hash(hash) => {
+                        used.hashes.insert(hash);
+                    }
+                }
+            }
+        }
+        let hashes = || used.hashes.iter().map(|h| &program.hashes[usize::from(*h)]);
+        used.hash_slices = hashes().map(|h| usize::from(h.bits.div_ceil(16))).sum();
+        used.hash_bits = hashes().map(|h| usize::from(h.bits)).sum();
+        let inputs: Vec<FieldId> = hashes().flat_map(|h| h.inputs.iter().copied()).collect();
+        used.exact_fields.extend(inputs);
+        let bytes = |fields: &HashSet<FieldId>| {
+            fields.iter().map(|f| usize::from(program.fields[f.index()].bits.div_ceil(8))).sum()
+        };
+        used.exact_crossbar_bytes = bytes(&used.exact_fields);
+        used.ternary_crossbar_bytes = bytes(&used.ternary_fields);
+        used
+    }
+
+    /// The first resource that this stage has too little of: name, needed, available.
+    fn overfull(&self, target: &Target) -> Option<(&'static str, u64, u64)> {
+        let of = |n: usize| n as u64;
+        [
+            ("stateful ALUs", of(self.stateful_alus), of(target.stateful_alus)),
+            ("SRAM blocks", self.sram_blocks, target.sram_blocks),
+            ("map RAMs", self.map_rams, target.map_rams),
+            ("TCAM blocks", self.tcam_blocks, target.tcam_blocks),
+            ("hash slices", of(self.hash_slices), of(target.hash_slices)),
+            ("logical tables", of(self.tables.len()), of(target.tables)),
+            ("ternary tables", of(self.ternary_tables), of(target.ternary_tables)),
+            ("gateways", of(self.gateways), of(target.gateways)),
+            (
+                "exact crossbar bytes",
+                of(self.exact_crossbar_bytes),
+                of(target.exact_crossbar_bytes),
+            ),
+            (
+                "ternary crossbar bytes",
+                of(self.ternary_crossbar_bytes),
+                of(target.ternary_crossbar_bytes),
+            ),
+        ]
+        .into_iter()
+        .find(|(_, needed, available)| needed > available)
+    }
+}
+
+/// What a single ALU or gateway cannot do.
+fn rules(program: &Program, target: &Target, table: &Table, misfits: &mut Vec<Misfit>) {
+    let mut broken =
+        |reason: String| misfits.push(Misfit::Rule { table: table.name.clone(), reason });
+    let (mut wide, mut narrow) = (HashSet::new(), HashSet::new());
+    let bits = |field: FieldId| usize::from(program.fields[field.index()].bits);
+    for test in table.gateway.all_of.iter().flatten() {
+        match test.with {
+            // Two fields are compared byte by byte on one bus.
+            Comparand::Field(_) => wide.insert(test.field),
+            Comparand::Const(_) if bits(test.field) > target.gateway_narrow_bits => {
+                wide.insert(test.field)
+            }
+            Comparand::Const(_) => narrow.insert(test.field),
+        };
+    }
+    let wide: usize = wide.into_iter().map(bits).sum();
+    let narrow: usize = narrow.into_iter().map(bits).sum();
+    if wide > target.gateway_wide_bits || narrow > target.gateway_narrow_bits {
+        broken(format!(
+            "its gateway compares {wide} + {narrow} bits, the target {} + {}",
+            target.gateway_wide_bits, target.gateway_narrow_bits
+        ));
+    }
+    let accesses: Vec<&Stateful> =
+        table.actions.iter().filter_map(|a| a.stateful.as_ref()).collect();
+    let Some(register) = table.register().and_then(|id| program.registers.get(usize::from(id.0)))
+    else {
+        return;
+    };
+    let blocks =
+        (u64::from(register.size) * register.cell.total_bits()).div_ceil(target.sram_block_bits);
+    if blocks > target.register_blocks {
+        broken(format!(
+            "register `{}` takes {blocks} SRAM blocks, an array may take {}",
+            register.name, target.register_blocks
+        ));
+    }
+    if register.cell.total_bits() > target.cell_bits {
+        broken(format!(
+            "register `{}` has cells wider than {} bits",
+            register.name, target.cell_bits
+        ));
+    }
+    let inputs: HashSet<FieldId> = accesses.iter().flat_map(|s| s.inputs()).collect();
+    if inputs.len() > target.alu_inputs {
+        broken(format!(
+            "its stateful ALU reads {} fields, the target's {}",
+            inputs.len(),
+            target.alu_inputs
+        ));
+    }
+    let [least, greatest] = target.alu_constants;
+    let constants: HashSet<i64> = accesses
+        .iter()
+        .flat_map(|s| s.constants())
+        .filter(|c| !(least..=greatest).contains(c))
+        .collect();
+    if constants.len() > target.alu_register_file {
+        broken(format!(
+            "its stateful ALU needs {} constants beyond {least}..={greatest}, the register file holds {}",
+            constants.len(),
+            target.alu_register_file
+        ));
+    }
+    for stateful in accesses {
+        if stateful.outputs.len() > target.alu_outputs {
+            broken(format!(
+                "its stateful ALU puts out {} words, the target's {}",
+                stateful.outputs.len(),
+                target.alu_outputs
+            ));
+        }
+        let shifts = stateful.update_lo.iter().chain(&stateful.update_hi);
+        if shifts.into_iter().any(|u| u.operation == Operation::ShiftRight) {
+            broken("a stateful ALU cannot shift".into());
+        }
+        let bit = register.cell == Cell::Bit1;
+        if bit && (stateful.lo.is_some() || stateful.hi.is_some() || !stateful.update_hi.is_empty())
+        {
+            broken("one-bit cells can only be set, cleared and read".into());
+        }
+        if !bit && stateful.outputs.iter().any(|o| o.source == Source::NotMemLo) {
+            broken("only one-bit cells put out their complement".into());
+        }
+    }
+}
+
+/// Container bits that the fields take, and whether the containers suffice.
+///
+/// A field of more than 16 bits takes a 32-bit container, one of more than 8 a 16-bit container;
+/// narrower ones share 8-bit containers. What does not fit spills into containers of other sizes.
+fn phv(program: &Program, target: &Target) -> (usize, bool) {
+    let of =
+        |low: u8, high: u8| program.fields.iter().filter(move |f| (low..=high).contains(&f.bits));
+    let narrow: usize = of(1, 8).map(|f| usize::from(f.bits)).sum();
+    let (n8, n16, n32) = (narrow.div_ceil(8), of(9, 16).count(), of(17, 32).count());
+    let bits = 8 * n8 + 16 * n16 + 32 * n32;
+    let [c8, c16, c32] = target.phv;
+    let half_words = n16 + 2 * n32.saturating_sub(c32);
+    let bytes = n8 + 2 * half_words.saturating_sub(c16);
+    let spare = 2 * c16.saturating_sub(half_words) + 4 * c32.saturating_sub(n32);
+    (bits, bytes <= c8 + spare)
+}

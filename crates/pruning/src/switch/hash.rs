@@ -1,0 +1,168 @@
+//! Hash units: cyclic redundancy checks over packet fields, as switch hardware computes them.
+//!
+//! A CRC is affine over the bits of its input, so the contribution of each input byte is a table
+//! look-up and the parts are XOR-ed: that is how the hardware's hash matrix works, and how
+//! [`HashTable`] computes it here.
+//!
+//! Rows that must be independent take *different polynomials* ([`POLYNOMIALS`]). One polynomial
+//! over `key + offset` is not a family of hashes: where the addition carries nothing, the offset
+//! only XORs a constant into the result, and keys that collide once collide in every row.
+
+use serde::{Deserialize, Serialize};
+
+use super::program::{FieldId, mask};
+
+/// Degree-32 polynomials (normal notation, the leading term left out) that have been published for
+/// CRCs; each has a constant term, so that the CRC of a 32-bit key is a bijection.
+///
+/// The first is the one of Ethernet and zlib. Sources: the CRC catalogue (ISO-HDLC, iSCSI, BASE91-D,
+/// AIXM, CD-ROM EDC, AUTOSAR, XFER) and Koopman's tables of 32-bit polynomials.
+pub const POLYNOMIALS: [u32; 16] = [
+    0x04C1_1DB7,
+    0x1EDC_6F41,
+    0xA833_982B,
+    0x8141_41AB,
+    0x8001_801B,
+    0xF4AC_FB13,
+    0x0000_00AF,
+    0x741B_8CD7,
+    0x3258_3499,
+    0x2004_4009,
+    0x992C_1A4D,
+    0xF1922815,
+    0x973A_FB51,
+    0x6938_392D,
+    0xA2A6_A2CD,
+    0xBA0D_C66B,
+];
+
+/// A hash unit: which CRC over which fields, and how many low bits of it are kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hash {
+    /// Its name, a P4 identifier, unique in the program.
+    pub name: String,
+    /// The polynomial of degree 32 in normal notation.
+    pub polynomial: u32,
+    /// The fields, most significant byte first, each padded to whole bytes.
+    pub inputs: Vec<FieldId>,
+    /// How many low bits of the CRC are the result, 1 to 32.
+    pub bits: u8,
+}
+
+/// The reflected CRC with initial value and final XOR of all ones, as in Ethernet and zlib, of
+/// `bytes` with any polynomial of degree 32 (normal notation).
+#[must_use]
+pub fn crc32(polynomial: u32, bytes: &[u8]) -> u32 {
+    let reflected = polynomial.reverse_bits();
+    let mut crc = u32::MAX;
+    for &byte in bytes {
+        crc ^= u32::from(byte);
+        for _ in 0..8 {
+            crc = if crc & 1 == 1 { crc >> 1 ^ reflected } else { crc >> 1 };
+        }
+    }
+    !crc
+}
+
+/// A hash unit compiled to one look-up per input byte.
+#[derive(Debug, Clone)]
+pub struct HashTable {
+    /// The CRC of an all-zero input, under the mask.
+    base: u32,
+    /// For each input byte, what each of its values flips.
+    bytes: Vec<[u32; 256]>,
+}
+
+impl HashTable {
+    /// Compiles the CRC with `polynomial` over `length` bytes, keeping the low `bits` bits.
+    #[must_use]
+    pub fn new(polynomial: u32, length: usize, bits: u8) -> Self {
+        let mut input = vec![0; length];
+        let base = crc32(polynomial, &input);
+        let bytes = (0..length)
+            .map(|position| {
+                let mut flips = [0; 256];
+                for (value, flip) in (0..=255_u8).zip(&mut flips) {
+                    input[position] = value;
+                    *flip = (crc32(polynomial, &input) ^ base) & mask(bits);
+                }
+                input[position] = 0;
+                flips
+            })
+            .collect();
+        Self { base: base & mask(bits), bytes }
+    }
+
+    /// What each value of the input byte at `position` flips.
+    #[must_use]
+    pub fn byte(&self, position: usize) -> &[u32; 256] {
+        &self.bytes[position]
+    }
+
+    /// The result for an all-zero input.
+    #[must_use]
+    pub const fn base(&self) -> u32 {
+        self.base
+    }
+
+    /// Hashes `words`, each given with its width in bytes, most significant byte first.
+    pub(crate) fn hash(&self, words: impl Iterator<Item = (u32, usize)>) -> u32 {
+        let mut result = self.base;
+        let mut tables = self.bytes.iter();
+        for (word, width) in words {
+            for byte in &word.to_be_bytes()[4 - width..] {
+                if let Some(flips) = tables.next() {
+                    result ^= flips[usize::from(*byte)];
+                }
+            }
+        }
+        result
+    }
+}
+
+/// How many bytes a field of `bits` bits takes as a hash input.
+#[must_use]
+pub const fn input_bytes(bits: u8) -> usize {
+    bits.div_ceil(8) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn check_values_of_the_crc_catalogue() {
+        for (polynomial, expected) in [
+            (0x04C1_1DB7, 0xCBF4_3926),
+            (0x1EDC_6F41, 0xE306_9283),
+            (0xA833_982B, 0x8731_5576),
+            (0xF4AC_FB13, 0x1697_D06A),
+        ] {
+            assert_eq!(crc32(polynomial, b"123456789"), expected, "{polynomial:08x}");
+        }
+    }
+
+    #[test]
+    fn tables_equal_the_bitwise_form() {
+        for polynomial in POLYNOMIALS {
+            let table = HashTable::new(polynomial, 6, 17);
+            for i in 0..50_u32 {
+                let (fid, id) = (i * 77 & 0xFFFF, i.wrapping_mul(0x9E37_79B9));
+                let mut bytes = fid.to_be_bytes()[2..].to_vec();
+                bytes.extend(id.to_be_bytes());
+                assert_eq!(
+                    table.hash([(fid, 2), (id, 4)].into_iter()),
+                    crc32(polynomial, &bytes) & 0x1FFFF
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn polynomials_differ_and_are_bijective() {
+        for (i, p) in POLYNOMIALS.iter().enumerate() {
+            assert_eq!(p & 1, 1, "{p:08x} has no constant term");
+            assert!(!POLYNOMIALS[..i].contains(p));
+        }
+    }
+}

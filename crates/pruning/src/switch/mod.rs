@@ -1,0 +1,35 @@
+//! The machine: a programmable switch pipeline as data, and the four readings of a program.
+//!
+//! | reading | where |
+//! |---|---|
+//! | run it, packet by packet, with a trace | [`Interpreter`] |
+//! | fit it to a target, with the reason if it does not fit | [`fit`](fit()) |
+//! | print it as P4_16 with its table entries | [`crate::p4`] |
+//! | check a fast path against it, verdict for verdict and register for register | [`crate::check`] |
+//!
+//! Every algorithm of this crate is one [`Program`], written once by its module.
+
+mod builder;
+mod fit;
+mod hash;
+mod interpreter;
+mod packet;
+mod program;
+mod stateful;
+mod target;
+mod validate;
+
+pub use builder::Builder;
+pub use fit::{Misfit, Placement, StageUse, fit};
+pub use hash::{Hash, HashTable, POLYNOMIALS, crc32, input_bytes};
+pub use interpreter::{Access, Interpreter, Step, Trace, WrongValues};
+pub use packet::{HEADER_BYTES, Packet, PacketError};
+pub use program::{
+    Action, Call, Cell, Comparand, Entry, Field, FieldId, Gateway, Key, MatchKind, Op, Operand,
+    Operation, Pattern, Program, Register, RegisterId, Stage, Table, Test, mask,
+};
+pub use stateful::{
+    AluOperand, Compare, Half, Index, Output, Relation, Sign, Source, Stateful, Update, When,
+};
+pub use target::{Target, TargetError};
+pub use validate::ProgramError;

@@ -1,0 +1,400 @@
+//! The stateful ALU: one atomic read-modify-write of one register cell.
+//!
+//! Semantics as in the open Tofino backend of p4c: two comparators without wrap-around, up to two
+//! updates for each half that run if their predicate holds and are OR-ed if both do, and an output
+//! that is 0 unless its predicate holds. A single-width register leaves the high half free as a
+//! scratch result that starts at 0.
+
+use serde::{Deserialize, Serialize};
+
+use super::program::{FieldId, Operation, RegisterId};
+
+/// One access to one cell of a register array.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stateful {
+    /// Which array.
+    pub register: RegisterId,
+    /// Which cell.
+    pub index: Index,
+    /// The comparator `lo`; absent: false.
+    pub lo: Option<Compare>,
+    /// The comparator `hi`; absent: false.
+    pub hi: Option<Compare>,
+    /// Updates of the low (or only) number, at most two.
+    pub update_lo: Vec<Update>,
+    /// Updates of the high number (a scratch result for single-width cells), at most two.
+    pub update_hi: Vec<Update>,
+    /// What leaves the ALU.
+    pub outputs: Vec<Output>,
+}
+
+impl Stateful {
+    /// An access that does nothing yet.
+    #[must_use]
+    pub const fn on(register: RegisterId, index: Index) -> Self {
+        Self {
+            register,
+            index,
+            lo: None,
+            hi: None,
+            update_lo: Vec::new(),
+            update_hi: Vec::new(),
+            outputs: Vec::new(),
+        }
+    }
+
+    /// Sets the comparator `lo`.
+    #[must_use]
+    pub const fn compare_lo(mut self, compare: Compare) -> Self {
+        self.lo = Some(compare);
+        self
+    }
+
+    /// Sets the comparator `hi`.
+    #[must_use]
+    pub const fn compare_hi(mut self, compare: Compare) -> Self {
+        self.hi = Some(compare);
+        self
+    }
+
+    /// Adds an update of the low number.
+    #[must_use]
+    pub fn set_lo(mut self, update: Update) -> Self {
+        self.update_lo.push(update);
+        self
+    }
+
+    /// Adds an update of the high number.
+    #[must_use]
+    pub fn set_hi(mut self, update: Update) -> Self {
+        self.update_hi.push(update);
+        self
+    }
+
+    /// Adds an output.
+    #[must_use]
+    pub fn output(mut self, to: FieldId, source: Source, when: When) -> Self {
+        self.outputs.push(Output { to, source, when });
+        self
+    }
+
+    /// The fields that the ALU computes with, each once, in order of first use.
+    #[must_use]
+    pub fn inputs(&self) -> Vec<FieldId> {
+        let compares = [self.lo, self.hi]
+            .into_iter()
+            .flatten()
+            .filter_map(|c| c.field.map(|(field, _)| field));
+        let updates =
+            self.update_lo.iter().chain(&self.update_hi).flat_map(|u| [u.a, u.b]).filter_map(|o| {
+                match o {
+                    AluOperand::Field(field) => Some(field),
+                    _ => None,
+                }
+            });
+        let mut fields = Vec::new();
+        for field in compares.chain(updates) {
+            if !fields.contains(&field) {
+                fields.push(field);
+            }
+        }
+        fields
+    }
+
+    /// The constants that the ALU computes with, each once.
+    #[must_use]
+    pub fn constants(&self) -> Vec<i64> {
+        let compares = [self.lo, self.hi].into_iter().flatten().map(|c| c.constant);
+        let updates =
+            self.update_lo.iter().chain(&self.update_hi).flat_map(|u| [u.a, u.b]).filter_map(|o| {
+                match o {
+                    AluOperand::Const(constant) => Some(i64::from(constant)),
+                    _ => None,
+                }
+            });
+        let mut constants: Vec<i64> = compares.chain(updates).collect();
+        constants.sort_unstable();
+        constants.dedup();
+        constants
+    }
+
+    /// Runs the access on `cell`, in place, and gives `(new low, new high)` results for outputs.
+    ///
+    /// `bits` is the width of a number, `pair` whether the high half is stored, `field` reads a
+    /// field of the packet and `emit` takes each output.
+    pub(crate) fn run(
+        &self,
+        cell: &mut [u32; 2],
+        bits: u8,
+        pair: bool,
+        field: impl Fn(FieldId) -> u32,
+        mut emit: impl FnMut(FieldId, u32),
+    ) {
+        let old = *cell;
+        let lo = self.lo.is_some_and(|c| c.holds(old, &field));
+        let hi = self.hi.is_some_and(|c| c.holds(old, &field));
+        let case = u8::from(lo) | u8::from(hi) << 1;
+        let new_lo = apply(&self.update_lo, case, old, bits, &field).unwrap_or(old[0]);
+        let new_hi = apply(&self.update_hi, case, old, bits, &field).unwrap_or(if pair {
+            old[1]
+        } else {
+            0
+        });
+        for output in &self.outputs {
+            let value = match output.source {
+                _ if !output.when.holds(case) => 0,
+                Source::MemLo => old[0],
+                Source::MemHi => old[1],
+                Source::AluLo => new_lo,
+                Source::AluHi => new_hi,
+                Source::Predicate => 1 << case,
+                Source::NotMemLo => u32::from(old[0] == 0),
+            };
+            emit(output.to, value);
+        }
+        *cell = [new_lo, if pair { new_hi } else { old[1] }];
+    }
+}
+
+fn apply(
+    updates: &[Update],
+    case: u8,
+    old: [u32; 2],
+    bits: u8,
+    field: &impl Fn(FieldId) -> u32,
+) -> Option<u32> {
+    let read = |operand| match operand {
+        AluOperand::MemLo => old[0],
+        AluOperand::MemHi => old[1],
+        AluOperand::Field(id) => field(id),
+        AluOperand::Const(constant) => constant as u32,
+    };
+    let mut result = None;
+    for update in updates.iter().filter(|u| u.when.holds(case)) {
+        let value = update.operation.apply(read(update.a), read(update.b), bits);
+        result = Some(result.unwrap_or(0) | value);
+    }
+    result
+}
+
+/// Where the cell is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Index {
+    /// The first cell.
+    Zero,
+    /// The cell that a field names.
+    Field(FieldId),
+    /// The cell that a hash unit names, by position in [`super::Program::hashes`].
+    Hash(u16),
+}
+
+/// One half of a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Half {
+    /// The low, or only, number.
+    Lo,
+    /// The high number of a pair.
+    Hi,
+}
+
+/// Whether a term is added or subtracted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Sign {
+    /// Added.
+    Plus,
+    /// Subtracted.
+    Minus,
+}
+
+impl Sign {
+    const fn of(self, value: u32) -> i64 {
+        match self {
+            Self::Plus => value as i64,
+            Self::Minus => -(value as i64),
+        }
+    }
+}
+
+/// A comparison with zero.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Relation {
+    /// `=`.
+    Eq,
+    /// `≠`.
+    Ne,
+    /// `<`.
+    Lt,
+    /// `≤`.
+    Le,
+    /// `>`.
+    Gt,
+    /// `≥`.
+    Ge,
+}
+
+/// `±mem ± field − constant relation 0`, computed without wrap-around.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Compare {
+    /// The register's term.
+    pub mem: Option<(Half, Sign)>,
+    /// The packet's term.
+    pub field: Option<(FieldId, Sign)>,
+    /// What is subtracted.
+    pub constant: i64,
+    /// The relation to zero.
+    pub relation: Relation,
+}
+
+impl Compare {
+    /// `mem relation field`.
+    #[must_use]
+    pub const fn mem(half: Half, relation: Relation, field: FieldId) -> Self {
+        Self {
+            mem: Some((half, Sign::Plus)),
+            field: Some((field, Sign::Minus)),
+            constant: 0,
+            relation,
+        }
+    }
+
+    /// `mem relation constant`.
+    #[must_use]
+    pub const fn mem_const(half: Half, relation: Relation, constant: u32) -> Self {
+        Self { mem: Some((half, Sign::Plus)), field: None, constant: constant as i64, relation }
+    }
+
+    /// `field relation constant`.
+    #[must_use]
+    pub const fn field_const(field: FieldId, relation: Relation, constant: u32) -> Self {
+        Self { mem: None, field: Some((field, Sign::Plus)), constant: constant as i64, relation }
+    }
+
+    /// `mem + field relation constant`.
+    #[must_use]
+    pub const fn sum(half: Half, field: FieldId, relation: Relation, constant: u32) -> Self {
+        Self {
+            mem: Some((half, Sign::Plus)),
+            field: Some((field, Sign::Plus)),
+            constant: constant as i64,
+            relation,
+        }
+    }
+
+    fn holds(&self, old: [u32; 2], field: &impl Fn(FieldId) -> u32) -> bool {
+        let mem = self.mem.map_or(0, |(half, sign)| {
+            sign.of(match half {
+                Half::Lo => old[0],
+                Half::Hi => old[1],
+            })
+        });
+        let phv = self.field.map_or(0, |(id, sign)| sign.of(field(id)));
+        let left = mem + phv - self.constant;
+        match self.relation {
+            Relation::Eq => left == 0,
+            Relation::Ne => left != 0,
+            Relation::Lt => left < 0,
+            Relation::Le => left <= 0,
+            Relation::Gt => left > 0,
+            Relation::Ge => left >= 0,
+        }
+    }
+}
+
+/// A predicate over the two comparators: bit `lo + 2·hi` says whether that case holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct When(pub u8);
+
+impl When {
+    /// In every case.
+    pub const ALWAYS: Self = Self(0b1111);
+    /// If `lo` holds.
+    pub const LO: Self = Self(0b1010);
+    /// If `hi` holds.
+    pub const HI: Self = Self(0b1100);
+    /// If both hold.
+    pub const BOTH: Self = Self(0b1000);
+    /// If at least one holds.
+    pub const EITHER: Self = Self(0b1110);
+    /// If none holds.
+    pub const NEITHER: Self = Self(0b0001);
+    /// If `lo` does not hold.
+    pub const NOT_LO: Self = Self(0b0101);
+    /// If `hi` does not hold.
+    pub const NOT_HI: Self = Self(0b0011);
+    /// Unless both hold.
+    pub const NOT_BOTH: Self = Self(0b0111);
+
+    /// Whether the predicate holds in `case` = `lo + 2·hi`.
+    #[must_use]
+    pub const fn holds(self, case: u8) -> bool {
+        self.0 >> case & 1 == 1
+    }
+}
+
+/// What a stateful ALU computes with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum AluOperand {
+    /// The low number as it was.
+    MemLo,
+    /// The high number as it was.
+    MemHi,
+    /// A field of the packet.
+    Field(FieldId),
+    /// A constant; negative ones wrap.
+    Const(i32),
+}
+
+/// `half = operation(a, b)` if `when` holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Update {
+    /// The predicate.
+    pub when: When,
+    /// The operation.
+    pub operation: Operation,
+    /// First operand.
+    pub a: AluOperand,
+    /// Second operand; [`Operation::Set`] ignores it.
+    pub b: AluOperand,
+}
+
+impl Update {
+    /// `half = a`.
+    #[must_use]
+    pub const fn set(when: When, a: AluOperand) -> Self {
+        Self { when, operation: Operation::Set, a, b: AluOperand::Const(0) }
+    }
+
+    /// `half = operation(a, b)`.
+    #[must_use]
+    pub const fn new(when: When, operation: Operation, a: AluOperand, b: AluOperand) -> Self {
+        Self { when, operation, a, b }
+    }
+}
+
+/// One word that leaves the ALU: `source` if `when` holds, else 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Output {
+    /// Where it goes.
+    pub to: FieldId,
+    /// What it is.
+    pub source: Source,
+    /// When it is not 0.
+    pub when: When,
+}
+
+/// What an ALU can put out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Source {
+    /// The low number as it was.
+    MemLo,
+    /// The high number as it was.
+    MemHi,
+    /// The low number as it is now.
+    AluLo,
+    /// The high number, or the scratch result of a single-width cell, as it is now.
+    AluHi,
+    /// The comparators' case as a one-hot number: `1 << (lo + 2·hi)`.
+    Predicate,
+    /// The complement of a one-bit cell as it was.
+    NotMemLo,
+}

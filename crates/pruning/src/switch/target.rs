@@ -1,0 +1,180 @@
+//! What a switch has: the limits that [`fit`](super::fit()) holds a program against.
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// The limits of one pipeline. Where no unit is said, a number counts things per stage.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Target {
+    /// Its name.
+    pub name: String,
+    /// Stages of the pipeline.
+    pub stages: usize,
+    /// Stateful ALUs; each serves one register array.
+    pub stateful_alus: usize,
+    /// Logical tables.
+    pub tables: usize,
+    /// Logical tables that match in TCAM.
+    pub ternary_tables: usize,
+    /// Gateways.
+    pub gateways: usize,
+    /// SRAM blocks, for registers and exact tables.
+    pub sram_blocks: u64,
+    /// Bits of an SRAM block.
+    pub sram_block_bits: u64,
+    /// Map RAMs: one for each SRAM block of a register array.
+    pub map_rams: u64,
+    /// SRAM blocks that one register array may take.
+    pub register_blocks: u64,
+    /// TCAM blocks.
+    pub tcam_blocks: u64,
+    /// Entries of a TCAM block.
+    pub tcam_block_entries: u64,
+    /// Bits of a TCAM entry.
+    pub tcam_block_bits: u64,
+    /// Hash distribution slices of 16 bits, for register indexes and hashed fields.
+    pub hash_slices: usize,
+    /// Bytes that the exact match crossbar takes to keys, gateways, hash units and stateful ALUs.
+    pub exact_crossbar_bytes: usize,
+    /// Bytes that the ternary match crossbar takes to keys.
+    pub ternary_crossbar_bytes: usize,
+    /// Packet header vector containers of 8, 16 and 32 bits, for the whole pipeline.
+    pub phv: [usize; 3],
+    /// Bits that a gateway compares with another field or a constant in whole bytes.
+    pub gateway_wide_bits: usize,
+    /// Bits that a gateway matches besides.
+    pub gateway_narrow_bits: usize,
+    /// Words that leave a stateful ALU.
+    pub alu_outputs: usize,
+    /// Fields that a stateful ALU reads.
+    pub alu_inputs: usize,
+    /// Least and greatest constant that an ALU's instruction holds.
+    pub alu_constants: [i64; 2],
+    /// Rows of the register file, for other constants.
+    pub alu_register_file: usize,
+    /// The widest cell of a register array, bits.
+    pub cell_bits: u64,
+}
+
+/// Why a target file is not one.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum TargetError {
+    /// Not TOML, or a value of the wrong type, or an unknown name.
+    #[error("target file: {0}")]
+    Syntax(String),
+    /// `base` names no target.
+    #[error("`{0}` is not a target; known are tofino1, tofino2 and paper")]
+    UnknownBase(String),
+}
+
+impl Target {
+    /// One ingress pipeline of Tofino 1, after the device specification in p4c's open backend and
+    /// what that compiler accepts (131,072 cells of 32 bits in an array, not 147,456).
+    #[must_use]
+    pub fn tofino1() -> Self {
+        Self {
+            name: "tofino1".into(),
+            stages: 12,
+            stateful_alus: 4,
+            tables: 16,
+            ternary_tables: 8,
+            gateways: 16,
+            sram_blocks: 80,
+            sram_block_bits: 1024 * 128,
+            map_rams: 48,
+            register_blocks: 32,
+            tcam_blocks: 24,
+            tcam_block_entries: 512,
+            tcam_block_bits: 44,
+            hash_slices: 6,
+            exact_crossbar_bytes: 128,
+            ternary_crossbar_bytes: 66,
+            phv: [64, 96, 64],
+            gateway_wide_bits: 32,
+            gateway_narrow_bits: 12,
+            alu_outputs: 1,
+            alu_inputs: 2,
+            alu_constants: [-8, 7],
+            alu_register_file: 4,
+            cell_bits: 64,
+        }
+    }
+
+    /// One ingress pipeline of Tofino 2: 20 stages and four output words of a stateful ALU. What
+    /// p4c's specification does not say otherwise is taken from Tofino 1.
+    #[must_use]
+    pub fn tofino2() -> Self {
+        Self { name: "tofino2".into(), stages: 20, alu_outputs: 4, ..Self::tofino1() }
+    }
+
+    /// The machine that the paper's §2.2 describes: at most 60 stages, ten comparisons in a stage,
+    /// 100 MB of SRAM and 300,000 TCAM entries in all, and no other limit.
+    #[must_use]
+    pub fn paper() -> Self {
+        Self {
+            name: "paper".into(),
+            stages: 60,
+            stateful_alus: 10,
+            tables: 64,
+            ternary_tables: 64,
+            gateways: 64,
+            sram_blocks: 100_000_000 * 8 / (1024 * 128) / 60,
+            sram_block_bits: 1024 * 128,
+            map_rams: 100_000_000 * 8 / (1024 * 128) / 60,
+            register_blocks: 100_000_000 * 8 / (1024 * 128) / 60,
+            tcam_blocks: 10,
+            tcam_block_entries: 500,
+            tcam_block_bits: 64,
+            hash_slices: 64,
+            exact_crossbar_bytes: 1024,
+            ternary_crossbar_bytes: 1024,
+            phv: [256, 256, 256],
+            gateway_wide_bits: 64,
+            gateway_narrow_bits: 64,
+            alu_outputs: 4,
+            alu_inputs: 4,
+            alu_constants: [i32::MIN as i64, u32::MAX as i64],
+            alu_register_file: 4,
+            cell_bits: 64,
+        }
+    }
+
+    /// The built-in target of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::tofino1(), Self::tofino2(), Self::paper()]
+            .into_iter()
+            .find(|target| target.name == name)
+    }
+
+    /// Reads a target file: TOML with a `base` (a built-in target; `tofino1` if left out) and the
+    /// limits that differ from it.
+    ///
+    /// ```
+    /// use sluicegate_pruning::switch::Target;
+    ///
+    /// let target = Target::from_toml("base = 'tofino2'\nname = 'half'\nstages = 10").unwrap();
+    /// assert_eq!((target.stages, target.alu_outputs), (10, 4));
+    /// assert!(Target::from_toml("stagez = 10").is_err());
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If the text is not such a file.
+    pub fn from_toml(text: &str) -> Result<Self, TargetError> {
+        let syntax = |error: &dyn std::fmt::Display| TargetError::Syntax(error.to_string());
+        let mut given: toml::Table = text.parse().map_err(|e: toml::de::Error| syntax(&e))?;
+        let base = match given.remove("base") {
+            None => Self::tofino1(),
+            Some(toml::Value::String(name)) => {
+                Self::named(&name).ok_or(TargetError::UnknownBase(name))?
+            }
+            Some(other) => return Err(TargetError::UnknownBase(other.type_str().into())),
+        };
+        let mut table = toml::Table::try_from(base).map_err(|e| syntax(&e))?;
+        table.extend(given);
+        table.try_into().map_err(|e: toml::de::Error| syntax(&e))
+    }
+}

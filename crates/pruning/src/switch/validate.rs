@@ -1,0 +1,314 @@
+//! The rules that every program must keep on every target, checked before it runs.
+//!
+//! The central one is the machine's: *a packet touches a register array at most once, in one stage,
+//! as one atomic read-modify-write*. It holds if only one table names the array, since one action
+//! of a table runs and holds at most one access.
+
+use std::collections::{HashMap, HashSet};
+
+use thiserror::Error;
+
+use super::program::{Action, Comparand, FieldId, Operand, Operation, Program, RegisterId, Table};
+use super::stateful::{Index, Stateful};
+
+/// Why a program is not one.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ProgramError {
+    /// The fields do not start with `fid`, `id` and the values.
+    #[error("the fields do not start with fid, id and {0} values")]
+    Header(u8),
+    /// A name is empty, not an identifier, or taken.
+    #[error("`{0}` is not a free identifier")]
+    Name(String),
+    /// A field is not 1 to 32 bits wide.
+    #[error("field `{0}` is not 1 to 32 bits wide")]
+    FieldWidth(String),
+    /// A reference to a field, register, hash unit, action or argument that does not exist.
+    #[error("table `{table}` refers to a {what} that does not exist")]
+    Missing {
+        /// The table.
+        table: String,
+        /// What is missing.
+        what: &'static str,
+    },
+    /// A register array that two tables access: a packet could touch it twice.
+    #[error("register `{0}` is accessed by two tables")]
+    SharedRegister(String),
+    /// An index that can leave the array.
+    #[error("table `{table}`: an index of {bits} bits leaves register `{register}`")]
+    Index {
+        /// The table.
+        table: String,
+        /// The register.
+        register: String,
+        /// The width of the index.
+        bits: u8,
+    },
+    /// A table that reads or writes what another table of its stage writes.
+    #[error("table `{table}` depends on field `{field}`, which its own stage writes")]
+    Dependency {
+        /// The later table.
+        table: String,
+        /// The field.
+        field: String,
+    },
+    /// A table that writes a header field: the packet must leave as it came.
+    #[error("table `{table}` writes the header field `{field}`")]
+    HeaderWrite {
+        /// The table.
+        table: String,
+        /// The field.
+        field: String,
+    },
+    /// An entry whose patterns do not match the table's keys in number.
+    #[error("table `{0}` has an entry with a wrong number of patterns")]
+    Patterns(String),
+    /// More than two updates of one half.
+    #[error("table `{0}` updates one half of a cell more than twice")]
+    Updates(String),
+    /// A verdict that is not one bit of metadata, or no verdict at all.
+    #[error("a program needs verdicts, each one bit of metadata")]
+    Verdict,
+    /// A register array without cells, or a hash unit without bits.
+    #[error("`{0}` is empty")]
+    Empty(String),
+}
+
+impl Program {
+    /// Checks the rules that hold on every target.
+    ///
+    /// # Errors
+    ///
+    /// The first rule that is broken.
+    pub fn validate(&self) -> Result<(), ProgramError> {
+        self.validate_declarations()?;
+        let mut users: HashMap<RegisterId, &str> = HashMap::new();
+        for stage in &self.stages {
+            let mut written: HashSet<FieldId> = HashSet::new();
+            for table in &stage.tables {
+                self.validate_table(table)?;
+                let conflict = self
+                    .reads(table)
+                    .into_iter()
+                    .chain(table.writes())
+                    .find(|f| written.contains(f));
+                if let Some(field) = conflict {
+                    let field = self.fields[field.index()].name.clone();
+                    return Err(ProgramError::Dependency { table: table.name.clone(), field });
+                }
+                written.extend(table.writes());
+                let register = table.register();
+                if let Some(id) = register
+                    && users.insert(id, &table.name).is_some()
+                {
+                    return Err(ProgramError::SharedRegister(
+                        self.registers[usize::from(id.0)].name.clone(),
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn validate_declarations(&self) -> Result<(), ProgramError> {
+        let header_ok = self.fields.get(..self.header_fields()).is_some_and(|header| {
+            header.iter().enumerate().all(|(i, f)| match i {
+                0 => f.name == "fid" && f.bits == 16,
+                1 => f.name == "id" && f.bits == 32,
+                n => f.name == format!("v{}", n - 2) && f.bits == 32,
+            })
+        });
+        if !header_ok {
+            return Err(ProgramError::Header(self.values));
+        }
+        let mut names = HashSet::new();
+        let fields = self.fields.iter().map(|f| &f.name);
+        let registers = self.registers.iter().map(|r| &r.name);
+        let hashes = self.hashes.iter().map(|h| &h.name);
+        let tables = self.tables().map(|(_, t)| &t.name);
+        for name in fields.chain(registers).chain(hashes).chain(tables) {
+            if !is_identifier(name) || !names.insert(name) {
+                return Err(ProgramError::Name(name.clone()));
+            }
+        }
+        if let Some(field) = self.fields.iter().find(|f| !(1..=32).contains(&f.bits)) {
+            return Err(ProgramError::FieldWidth(field.name.clone()));
+        }
+        if let Some(register) = self.registers.iter().find(|r| r.size == 0) {
+            return Err(ProgramError::Empty(register.name.clone()));
+        }
+        for hash in &self.hashes {
+            if !(1..=32).contains(&hash.bits) || hash.inputs.is_empty() {
+                return Err(ProgramError::Empty(hash.name.clone()));
+            }
+            if hash.inputs.iter().any(|f| f.index() >= self.fields.len()) {
+                return Err(ProgramError::Missing { table: hash.name.clone(), what: "field" });
+            }
+        }
+        let is_flag = |v: &FieldId| {
+            v.index() >= self.header_fields()
+                && self.fields.get(v.index()).is_some_and(|f| f.bits == 1)
+        };
+        if self.verdicts.is_empty() || !self.verdicts.iter().all(is_flag) {
+            return Err(ProgramError::Verdict);
+        }
+        Ok(())
+    }
+
+    fn validate_table(&self, table: &Table) -> Result<(), ProgramError> {
+        let missing = |what| Err(ProgramError::Missing { table: table.name.clone(), what });
+        let patterns = table.entries.iter().all(|e| e.patterns.len() == table.keys.len());
+        if !patterns || (table.keys.is_empty() && !table.entries.is_empty()) {
+            return Err(ProgramError::Patterns(table.name.clone()));
+        }
+        let hash_numbers = table.actions.iter().flat_map(|a| {
+            let ops = a.ops.iter().flat_map(|op| [op.a, op.b]).filter_map(|o| match o {
+                Operand::Hash(n) => Some(n),
+                _ => None,
+            });
+            let index = a.stateful.as_ref().and_then(|s| match s.index {
+                Index::Hash(n) => Some(n),
+                _ => None,
+            });
+            ops.chain(index)
+        });
+        if hash_numbers.into_iter().any(|n| usize::from(n) >= self.hashes.len()) {
+            return missing("hash unit");
+        }
+        if self
+            .reads(table)
+            .into_iter()
+            .chain(table.writes())
+            .any(|f| f.index() >= self.fields.len())
+        {
+            return missing("field");
+        }
+        if let Some(field) = table.writes().into_iter().find(|f| f.index() < self.header_fields()) {
+            let field = self.fields[field.index()].name.clone();
+            return Err(ProgramError::HeaderWrite { table: table.name.clone(), field });
+        }
+        for call in table.entries.iter().map(|e| &e.call).chain(&table.default) {
+            let Some(action) = table.actions.get(call.action) else { return missing("action") };
+            let needed = action.ops.iter().flat_map(|op| [op.a, op.b]).filter_map(|o| match o {
+                Operand::Arg(n) => Some(usize::from(n) + 1),
+                _ => None,
+            });
+            if needed.max().unwrap_or(0) > call.args.len() {
+                return missing("argument");
+            }
+        }
+        table.actions.iter().try_for_each(|action| self.validate_action(table, action))
+    }
+
+    fn validate_action(&self, table: &Table, action: &Action) -> Result<(), ProgramError> {
+        let constant = |o| matches!(o, Operand::Const(_));
+        if action.ops.iter().any(|op| op.operation == Operation::ShiftRight && !constant(op.b)) {
+            return Err(ProgramError::Missing {
+                table: table.name.clone(),
+                what: "constant shift",
+            });
+        }
+        let mut written = HashSet::new();
+        if let Some(field) = action_writes(action).find(|f| !written.insert(*f)) {
+            let field = self.fields[field.index()].name.clone();
+            return Err(ProgramError::Dependency { table: table.name.clone(), field });
+        }
+        let Some(stateful) = &action.stateful else { return Ok(()) };
+        if stateful.update_lo.len() > 2 || stateful.update_hi.len() > 2 {
+            return Err(ProgramError::Updates(table.name.clone()));
+        }
+        if table.register() != Some(stateful.register) {
+            return Err(ProgramError::Missing {
+                table: table.name.clone(),
+                what: "single register",
+            });
+        }
+        let Some(register) = self.registers.get(usize::from(stateful.register.0)) else {
+            return Err(ProgramError::Missing { table: table.name.clone(), what: "register" });
+        };
+        let bits = self.index_bits(stateful);
+        if bits > 31 || 1_u64 << bits > u64::from(register.size) {
+            return Err(ProgramError::Index {
+                table: table.name.clone(),
+                register: register.name.clone(),
+                bits,
+            });
+        }
+        Ok(())
+    }
+
+    /// How wide the index of an access is.
+    #[must_use]
+    pub fn index_bits(&self, stateful: &Stateful) -> u8 {
+        match stateful.index {
+            Index::Zero => 0,
+            Index::Field(field) => self.fields[field.index()].bits,
+            Index::Hash(hash) => self.hashes[usize::from(hash)].bits,
+        }
+    }
+
+    /// The fields that a table reads: in its gateway, keys, hash units and actions.
+    #[must_use]
+    pub fn reads(&self, table: &Table) -> Vec<FieldId> {
+        let mut fields: Vec<FieldId> = table.keys.iter().map(|key| key.field).collect();
+        fields.extend(table.gateway.fields());
+        let mut hashed = Vec::new();
+        for action in &table.actions {
+            for operand in action.ops.iter().flat_map(|op| [op.a, op.b]) {
+                match operand {
+                    Operand::Field(field) => fields.push(field),
+                    Operand::Hash(hash) => hashed.push(hash),
+                    Operand::Const(_) | Operand::Arg(_) => {}
+                }
+            }
+            if let Some(stateful) = &action.stateful {
+                fields.extend(stateful.inputs());
+                match stateful.index {
+                    Index::Zero => {}
+                    Index::Field(field) => fields.push(field),
+                    Index::Hash(hash) => hashed.push(hash),
+                }
+            }
+        }
+        let inputs = hashed.into_iter().filter_map(|h| self.hashes.get(usize::from(h)));
+        fields.extend(inputs.flat_map(|hash| hash.inputs.iter().copied()));
+        fields.sort_unstable();
+        fields.dedup();
+        fields
+    }
+}
+
+impl super::program::Gateway {
+    /// The fields that the gateway reads.
+    pub fn fields(&self) -> impl Iterator<Item = FieldId> {
+        self.all_of.iter().flatten().flat_map(|test| {
+            let right = match test.with {
+                Comparand::Field(field) => Some(field),
+                Comparand::Const(_) => None,
+            };
+            [Some(test.field), right].into_iter().flatten()
+        })
+    }
+}
+
+impl Table {
+    /// The fields that the table can write.
+    #[must_use]
+    pub fn writes(&self) -> Vec<FieldId> {
+        let mut fields: Vec<FieldId> = self.actions.iter().flat_map(action_writes).collect();
+        fields.sort_unstable();
+        fields.dedup();
+        fields
+    }
+}
+
+fn action_writes(action: &Action) -> impl Iterator<Item = FieldId> {
+    let outputs = action.stateful.iter().flat_map(|s| s.outputs.iter().map(|o| o.to));
+    action.ops.iter().map(|op| op.to).chain(outputs)
+}
+
+fn is_identifier(name: &str) -> bool {
+    let starts = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    starts && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
