@@ -20,6 +20,7 @@
 //! * [`encoding`]: what a worker does to keys and values before they are 32-bit words.
 //! * [`pack`], [`multi_entry`], [`topology`]: many queries, many entries, many switches.
 //! * [`p4`]: programs printed as P4_16.
+//! * [`theory`]: every theorem as a function, exact probabilities beside them, and a planner.
 //! * [`opt`]: what a pruner without limits would forward.
 
 pub mod check;
@@ -30,8 +31,10 @@ pub mod distinct;
 mod entries;
 pub mod filter;
 mod pruner;
+pub mod rng;
 mod row_hash;
 pub mod switch;
+pub mod theory;
 
 pub use config::ConfigError;
 pub use entries::{Entries, Selection, UnequalColumns};

@@ -1,0 +1,376 @@
+//! From a query's sizes and a switch's limits to the best configuration that fits.
+//!
+//! Rows are powers of two, as the low bits of a hash choose them. Among the configurations that fit and keep the failure
+//! probability the one that is expected to prune most is taken, and among those within 0.01 % of it the smallest.
+
+use serde::Serialize;
+
+use super::resources::{Configuration, Demand, JoinFilter, Limits, Projection};
+use super::{bloom, count_min, distinct, group_by, top_n};
+
+/// Configurations whose expected pruning differs by less count as equal.
+const INDIFFERENCE: f64 = 1e-4;
+/// Rows that are tried: 2^4 to 2^20.
+const ROW_BITS: std::ops::RangeInclusive<u32> = 4..=20;
+
+/// What is to be pruned, with the sizes that matter.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub enum Goal {
+    /// WHERE with so many comparisons on the switch.
+    Filter {
+        /// Comparisons.
+        predicates: u32,
+    },
+    /// DISTINCT.
+    Distinct {
+        /// Distinct keys, or a bound on them.
+        distinct: u64,
+        /// Bits of the key; wider keys than a register holds are sent as fingerprints.
+        key_bits: u32,
+        /// Allowed probability of losing a key to its fingerprint; 0 forbids fingerprints.
+        delta: f64,
+    },
+    /// ORDER BY … LIMIT `n`.
+    TopN {
+        /// Rows wanted.
+        n: u64,
+        /// Rows in all, or an estimate: it changes what pruning is expected, not what is safe.
+        entries: u64,
+        /// Bits of the sort key.
+        value_bits: u32,
+        /// Allowed probability of a wrong answer; 0 asks for the deterministic algorithm.
+        delta: f64,
+    },
+    /// GROUP BY with MAX or MIN.
+    GroupBy {
+        /// Rows in all.
+        entries: u64,
+        /// Groups, or a bound on them.
+        keys: u64,
+        /// Bits of key and value together.
+        pair_bits: u32,
+    },
+    /// Inner or semi join.
+    Join {
+        /// Distinct keys inserted into the filters.
+        keys: u64,
+        /// The fraction of probing rows that has a match.
+        matching: f64,
+    },
+    /// HAVING SUM or COUNT above a threshold.
+    Having {
+        /// Groups, or a bound on them.
+        keys: u64,
+        /// Bits of a sum that may reach the threshold.
+        counter_bits: u32,
+    },
+    /// SKYLINE OF.
+    Skyline {
+        /// Dimensions.
+        dimensions: u32,
+        /// Bits of a coordinate.
+        value_bits: u32,
+    },
+}
+
+/// The configuration chosen for a goal.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Plan {
+    /// The algorithm and its parameters.
+    pub configuration: Configuration,
+    /// What it needs.
+    pub demand: Demand,
+    /// The probability, at most, that the answer is wrong; 0 for deterministic algorithms.
+    pub failure: f64,
+    /// What is expected to be pruned: of all rows (TOP N randomized, GROUP BY), of the duplicates (DISTINCT), of the probing
+    /// rows (JOIN), of the groups that are not candidates (HAVING). `None` where only the data can tell.
+    pub pruned: Option<f64>,
+}
+
+/// Why there is no plan.
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PlanError {
+    /// Even the smallest sufficient configuration asks for too much.
+    #[error("needs {needed} {what}, the switch has {available}")]
+    Exceeds {
+        /// The resource that is short.
+        what: &'static str,
+        /// Needed of it.
+        needed: u64,
+        /// There is.
+        available: u64,
+    },
+    /// The goal contradicts itself or leaves the range of the theorems.
+    #[error("{0}")]
+    Invalid(&'static str),
+}
+
+/// The best configuration for `goal` within `limits`, or the reason why there is none.
+///
+/// # Example
+/// TOP 1000 on one pipe of a Tofino 1: with 4096 rows or more six columns keep δ, where 600 rows would need 16 stages.
+/// ```
+/// use sluicegate_pruning::theory::{Configuration, Goal, Limits, plan};
+/// let goal = Goal::TopN { n: 1000, entries: 100_000_000, value_bits: 32, delta: 1e-4 };
+/// let plan = plan(&goal, &Limits::tofino1()).unwrap();
+/// assert!(matches!(plan.configuration, Configuration::TopNRandomized { columns, .. } if columns <= 10));
+/// assert!(plan.failure <= 1e-4 && plan.pruned.unwrap() > 0.99 && plan.demand.stages <= 12);
+/// ```
+/// And the reason why not:
+/// ```
+/// use sluicegate_pruning::theory::{Goal, Limits, plan};
+/// let goal = Goal::Distinct { distinct: 1000, key_bits: 256, delta: 0.0 };
+/// let reason = plan(&goal, &Limits::tofino1()).unwrap_err().to_string();
+/// assert_eq!(reason, "needs 256 bits in a register, the switch has 64");
+/// ```
+pub fn plan(goal: &Goal, limits: &Limits) -> Result<Plan, PlanError> {
+    validate(goal)?;
+    let mut candidates = Vec::new();
+    match *goal {
+        Goal::Filter { predicates } => {
+            candidates.push((Configuration::Filter { predicates }, 0.0, None))
+        }
+        Goal::Distinct { distinct, key_bits, delta } => {
+            distinct_candidates(distinct, key_bits, delta, limits, &mut candidates)
+        }
+        Goal::TopN { value_bits, delta: 0.0, .. } => {
+            // Beyond value_bits - 1 doublings every threshold is past the largest value.
+            let most =
+                limits.stages.saturating_mul(limits.alus_per_stage).clamp(1, value_bits.max(2) - 1);
+            let thresholds = (0..=most).rev();
+            candidates.extend(thresholds.map(|thresholds| {
+                (Configuration::TopNDeterministic { thresholds, value_bits }, 0.0, None)
+            }));
+        }
+        Goal::TopN { n, entries, value_bits, delta } => {
+            for rows in ROW_BITS.map(|bits| 1 << bits) {
+                let columns = top_n::exact_width(n, rows, delta).max(1);
+                let shape = top_n::Shape { rows, columns };
+                let configuration = Configuration::TopNRandomized { rows, columns, value_bits };
+                candidates.push((
+                    configuration,
+                    top_n::failure(n, shape),
+                    Some(top_n::expected_pruned(entries, shape)),
+                ));
+            }
+        }
+        Goal::GroupBy { entries, keys, pair_bits } => {
+            for rows in ROW_BITS.map(|bits| 1 << bits) {
+                candidates.extend((1..=limits.stages.into()).map(|tables| {
+                    let configuration = Configuration::GroupBy { rows, tables, pair_bits };
+                    (configuration, 0.0, Some(group_by::pruned_bound(entries, keys, rows, tables)))
+                }));
+            }
+        }
+        Goal::Join { keys, matching } => {
+            for bits in (10..=34).map(|exponent| 1u64 << exponent) {
+                for hashes in 1..=8 {
+                    let bloom = bloom::pruned(matching, bloom::bloom_rate(bits, hashes, keys));
+                    candidates.push((
+                        Configuration::Join { filter: JoinFilter::Bloom, bits, hashes },
+                        0.0,
+                        Some(bloom),
+                    ));
+                }
+                // Four bits out of 64 already take 40 MB of masks.
+                for hashes in 1..=3 {
+                    let rate = bloom::register_bloom_rate(bits, hashes, keys);
+                    let configuration =
+                        Configuration::Join { filter: JoinFilter::RegisterBloom, bits, hashes };
+                    candidates.push((configuration, 0.0, Some(bloom::pruned(matching, rate))));
+                }
+            }
+        }
+        Goal::Having { keys, counter_bits } => {
+            for counters in ROW_BITS.map(|bits| 1 << bits) {
+                candidates.extend((1..=12).map(|rows| {
+                    let configuration = Configuration::Having { counters, rows, counter_bits };
+                    (configuration, 0.0, Some(1.0 - count_min::collision(keys, counters, rows)))
+                }));
+            }
+        }
+        Goal::Skyline { dimensions, value_bits } => {
+            // More points are not always better (a lower score threshold replaces more): ten, the paper's default, at most.
+            for points in (1..=10).rev() {
+                for projection in [Projection::ApproximateProduct, Projection::Sum] {
+                    let configuration =
+                        Configuration::Skyline { dimensions, points, projection, value_bits };
+                    candidates.push((configuration, 0.0, None));
+                }
+            }
+        }
+    }
+    best(candidates, limits)
+}
+
+type Candidate = (Configuration, f64, Option<f64>);
+
+fn validate(goal: &Goal) -> Result<(), PlanError> {
+    let probability = |p: f64| (0.0..1.0).contains(&p);
+    let (sizes_are_positive, fractions_are_fractions) = match *goal {
+        Goal::Filter { predicates } => (predicates > 0, true),
+        Goal::Distinct { distinct, key_bits, delta } => {
+            (distinct > 0 && key_bits > 0, probability(delta))
+        }
+        Goal::TopN { n, entries, value_bits, delta } => {
+            (n > 0 && entries > 0 && value_bits > 0, probability(delta))
+        }
+        Goal::GroupBy { entries, keys, pair_bits } => {
+            (entries > 0 && keys > 0 && pair_bits > 0, true)
+        }
+        Goal::Join { keys, matching } => (keys > 0, (0.0..=1.0).contains(&matching)),
+        Goal::Having { keys, counter_bits } => (keys > 0 && counter_bits > 0, true),
+        Goal::Skyline { dimensions, value_bits } => (dimensions > 0 && value_bits > 0, true),
+    };
+    if !sizes_are_positive {
+        return Err(PlanError::Invalid("every size must be positive"));
+    }
+    if !fractions_are_fractions {
+        return Err(PlanError::Invalid(
+            "a failure probability lies in [0, 1), a fraction in [0, 1]",
+        ));
+    }
+    Ok(())
+}
+
+fn distinct_candidates(
+    distinct: u64,
+    key_bits: u32,
+    delta: f64,
+    limits: &Limits,
+    candidates: &mut Vec<Candidate>,
+) {
+    for rows in ROW_BITS.map(|bits| 1 << bits) {
+        // A key that fits a register is kept itself: nothing can go wrong then.
+        let (cell_bits, failure) = if key_bits <= limits.register_bits || delta == 0.0 {
+            (key_bits, 0.0)
+        } else {
+            let bits = distinct::fingerprint_bits(distinct, rows, delta);
+            (bits, distinct::confusion(distinct, rows, bits))
+        };
+        candidates.extend((1..=limits.stages.into()).map(|columns| {
+            let configuration = Configuration::Distinct { rows, columns, cell_bits, lru: true };
+            (configuration, failure, Some(distinct::expected_hit_ratio(distinct, rows, columns)))
+        }));
+    }
+}
+
+/// The best of those that fit; otherwise what the one with the fewest stages lacks.
+fn best(candidates: Vec<Candidate>, limits: &Limits) -> Result<Plan, PlanError> {
+    let mut fitting: Vec<Plan> = Vec::new();
+    let mut nearest: Option<(u64, PlanError)> = None;
+    for (configuration, failure, pruned) in candidates {
+        let demand = configuration.demand(limits);
+        match demand.fits(limits) {
+            Ok(()) => fitting.push(Plan { configuration, demand, failure, pruned }),
+            Err(misfit) if nearest.is_none_or(|(stages, _)| demand.stages < stages) => {
+                nearest = Some((demand.stages, misfit));
+            }
+            Err(_) => {}
+        }
+    }
+    let most = fitting.iter().filter_map(|plan| plan.pruned).fold(0.0, f64::max);
+    // Without an expectation the candidates come best first.
+    let good_enough =
+        |plan: &&Plan| plan.pruned.is_some_and(|pruned| pruned >= most - INDIFFERENCE);
+    let smallest = fitting
+        .iter()
+        .filter(good_enough)
+        .min_by_key(|plan| (plan.demand.sram_bits, plan.demand.stages));
+    match smallest.or(fitting.first()) {
+        Some(plan) => Ok(*plan),
+        None => Err(nearest
+            .map_or(PlanError::Invalid("no configuration to choose from"), |(_, misfit)| misfit)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TARGETS: [Limits; 3] = [Limits::paper(), Limits::tofino1(), Limits::tofino2()];
+
+    fn goals() -> Vec<Goal> {
+        vec![
+            Goal::Filter { predicates: 3 },
+            Goal::Distinct { distinct: 10_000, key_bits: 32, delta: 0.0 },
+            Goal::Distinct { distinct: 500_000_000, key_bits: 512, delta: 1e-4 },
+            Goal::TopN { n: 250, entries: 10_000_000, value_bits: 32, delta: 1e-4 },
+            Goal::TopN { n: 250, entries: 10_000_000, value_bits: 32, delta: 0.0 },
+            Goal::GroupBy { entries: 10_000_000, keys: 2000, pair_bits: 64 },
+            Goal::Join { keys: 1_000_000, matching: 0.1 },
+            Goal::Having { keys: 25, counter_bits: 32 },
+            Goal::Skyline { dimensions: 2, value_bits: 32 },
+        ]
+    }
+
+    #[test]
+    fn every_plan_fits_and_keeps_its_promise() {
+        for limits in TARGETS {
+            for goal in goals() {
+                let plan = plan(&goal, &limits)
+                    .unwrap_or_else(|reason| panic!("{goal:?} on {limits:?}: {reason}"));
+                assert_eq!(plan.demand, plan.configuration.demand(&limits));
+                assert_eq!(plan.demand.fits(&limits), Ok(()));
+                let allowed = match goal {
+                    Goal::Distinct { delta, .. } | Goal::TopN { delta, .. } => delta,
+                    _ => 0.0,
+                };
+                assert!(plan.failure <= allowed, "{goal:?}: {}", plan.failure);
+                // Half a billion equally frequent values are too many for any cache.
+                let least = if matches!(goal, Goal::Distinct { distinct: 500_000_000, .. }) {
+                    1e-4
+                } else {
+                    0.5
+                };
+                assert!(plan.pruned.is_none_or(|pruned| pruned > least), "{goal:?}: {plan:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn more_resources_never_prune_less() {
+        for goal in goals() {
+            let small = plan(&goal, &Limits::tofino1()).unwrap();
+            let large = plan(&goal, &Limits::tofino2()).unwrap();
+            if let (Some(small), Some(large)) = (small.pruned, large.pruned) {
+                assert!(large >= small - INDIFFERENCE, "{goal:?}: {small} {large}");
+            }
+        }
+    }
+
+    #[test]
+    fn fingerprints_stand_in_for_wide_keys() {
+        let goal = Goal::Distinct { distinct: 500_000_000, key_bits: 512, delta: 1e-4 };
+        let plan = plan(&goal, &Limits::tofino2()).unwrap();
+        assert!(
+            matches!(plan.configuration, Configuration::Distinct { cell_bits, .. } if cell_bits <= 64)
+        );
+        assert!(plan.failure > 0.0);
+    }
+
+    #[test]
+    fn too_little_is_refused_with_the_reason() {
+        let tiny = Limits { stages: 2, ..Limits::tofino1() };
+        let top_n = Goal::TopN { n: 1000, entries: 1_000_000, value_bits: 32, delta: 1e-4 };
+        let refusal = plan(&top_n, &tiny).unwrap_err();
+        assert!(
+            matches!(
+                refusal,
+                PlanError::Exceeds { what: "stages" | "bits in a register array", .. }
+            ),
+            "{refusal}"
+        );
+        let skyline = Goal::Skyline { dimensions: 8, value_bits: 32 };
+        let refusal = plan(&skyline, &Limits::tofino1()).unwrap_err();
+        assert_eq!(
+            refusal,
+            PlanError::Exceeds { what: "stateful ALUs in a stage", needed: 8, available: 4 }
+        );
+        let nonsense = Goal::TopN { n: 0, entries: 1, value_bits: 32, delta: 0.1 };
+        assert!(matches!(plan(&nonsense, &tiny), Err(PlanError::Invalid(_))));
+        let nonsense = Goal::TopN { n: 1, entries: 1, value_bits: 32, delta: f64::NAN };
+        assert!(matches!(plan(&nonsense, &tiny), Err(PlanError::Invalid(_))));
+    }
+}
