@@ -1,3 +1,25 @@
 //! The S3 Select dialect: one `SELECT` over one object.
+//!
+//! [`parse`] reads a statement, its `Display` writes it in a canonical form that every store with
+//! a complete dialect reads, and [`check`] refuses what cannot be evaluated over a given format.
+//!
+//! ```
+//! use sluicegate_s3select::dialect::parse;
+//!
+//! let query = parse("select s.name from s3object s where s._3 <> '' limit 5;")?;
+//! assert_eq!(query.to_string(), "SELECT s.name FROM S3Object s WHERE s._3 != '' LIMIT 5");
+//! # Ok::<(), sluicegate_s3select::SelectError>(())
+//! ```
 
 pub mod ast;
+mod build;
+mod check;
+pub mod keyword;
+mod lexer;
+mod parse;
+mod print;
+mod resolve;
+
+pub use build::ROW;
+pub use check::check;
+pub use parse::{MAX_DEPTH, MAX_LENGTH, MAX_OPERATORS, parse};
