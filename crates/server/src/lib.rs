@@ -1,1 +1,24 @@
 //! An S3 store in a folder that answers S3 Select.
+//!
+//! [`Server`] serves a local directory over HTTP: buckets are directories, objects are files, and
+//! files that were put there by other means are objects too. It speaks enough of S3 for boto3, the
+//! AWS CLI and the SDKs, wants signed requests unless told otherwise, never shows a half-written
+//! object, and runs `SelectObjectContent` with the evaluator of `sluicegate-s3select`.
+//!
+//! For measurements it counts requests and bytes exactly ([`Counters`]) and can be put behind a
+//! link of a given rate and latency; for tests of clients it can misbehave ([`Faults`]).
+
+mod api;
+mod counters;
+mod credentials;
+mod error;
+mod faults;
+mod front;
+mod link;
+mod server;
+mod store;
+
+pub use counters::{Counters, Counts, Operation};
+pub use error::Error;
+pub use faults::{Fault, Faults, Rule};
+pub use server::{Builder, Server};

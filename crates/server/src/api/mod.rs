@@ -1,0 +1,144 @@
+//! S3's operations over the store. `s3s` speaks HTTP, XML and SigV4; the methods here turn its
+//! types into the store's and back, off the async threads.
+
+mod body;
+mod buckets;
+mod lists;
+mod reads;
+mod uploads;
+mod writes;
+
+use std::sync::Arc;
+
+use http::{HeaderMap, HeaderName, HeaderValue};
+use s3s::dto::*;
+use s3s::{S3, S3Error, S3ErrorCode, S3Request, S3Response, S3Result, s3_error};
+
+use crate::counters::{Counters, Operation};
+use crate::faults::{Fault, Faults};
+use crate::store::{Meta, Store, WriteConditions};
+
+/// Tells the connection's handler, by way of an error's headers, to cut the connection.
+pub(crate) const CUT: HeaderName = HeaderName::from_static("x-sluice-cut");
+
+/// The operations of one server.
+#[derive(Debug, Clone)]
+pub(crate) struct Api {
+    pub(crate) store: Arc<Store>,
+    pub(crate) counters: Arc<Counters>,
+    pub(crate) faults: Arc<Faults>,
+}
+
+impl Api {
+    /// Counts a request, and lets the faults strike that come before its answer. Returns the one
+    /// that concerns the answer's body.
+    pub(crate) async fn begin(
+        &self,
+        operation: Operation,
+        bucket: &str,
+        key: &str,
+    ) -> S3Result<Option<Fault>> {
+        self.counters.count(operation);
+        let mut remaining = None;
+        for fault in self.faults.strike(operation, key) {
+            tracing::debug!(%operation, key, ?fault, "fault injected");
+            match fault {
+                Fault::SlowDown => return Err(s3_error!(SlowDown, "injected")),
+                Fault::InternalError => return Err(s3_error!(InternalError, "injected")),
+                Fault::Cut => return Err(cut()),
+                Fault::Delay(time) => tokio::time::sleep(time).await,
+                Fault::ReplaceObject(bytes) => {
+                    let (bucket, key) = (bucket.to_owned(), key.to_owned());
+                    self.blocking(move |store| {
+                        let mut draft = store.draft([], None)?;
+                        draft.write(&bytes)?;
+                        let written = draft.finish();
+                        let meta = Meta { etag: written.etag(), ..Meta::default() };
+                        let always = WriteConditions::default();
+                        store.commit(&bucket, &key, written, &meta, &always)
+                    })
+                    .await?;
+                }
+                fault => remaining = Some(fault),
+            }
+        }
+        Ok(remaining)
+    }
+
+    /// Runs store work where it may block.
+    pub(crate) async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Store) -> S3Result<T> + Send + 'static,
+    ) -> S3Result<T> {
+        let store = Arc::clone(&self.store);
+        match tokio::task::spawn_blocking(move || work(&store)).await {
+            Ok(result) => result,
+            Err(e) => Err(S3Error::internal_error(e)),
+        }
+    }
+}
+
+/// An error that ends in a cut connection.
+fn cut() -> S3Error {
+    let mut error = S3Error::new(S3ErrorCode::InternalError);
+    error.set_headers(HeaderMap::from_iter([(CUT, HeaderValue::from_static("1"))]));
+    error
+}
+
+/// Only objects that were never versioned are here; their version is called `null`.
+fn check_version(version: Option<&str>) -> S3Result<()> {
+    match version {
+        None | Some("null") => Ok(()),
+        Some(_) => Err(s3_error!(NoSuchVersion, "buckets here are not versioned")),
+    }
+}
+
+/// Requests whose keys are the customer's own cannot be honoured: bytes are stored as they come.
+fn check_customer_key(algorithm: Option<&String>) -> S3Result<()> {
+    match algorithm {
+        None => Ok(()),
+        Some(_) => Err(s3_error!(NotImplemented, "encryption with customer keys is not offered")),
+    }
+}
+
+fn etag(value: &str) -> ETag {
+    ETag::Strong(value.to_owned())
+}
+
+macro_rules! operations {
+    ($($method:ident($input:ty) -> $output:ty;)*) => {
+        #[async_trait::async_trait]
+        impl S3 for Api {
+            $(
+                async fn $method(&self, request: S3Request<$input>) -> S3Result<S3Response<$output>> {
+                    Ok(S3Response::new(self.$method(request).await?))
+                }
+            )*
+        }
+    };
+}
+
+operations! {
+    abort_multipart_upload(AbortMultipartUploadInput) -> AbortMultipartUploadOutput;
+    complete_multipart_upload(CompleteMultipartUploadInput) -> CompleteMultipartUploadOutput;
+    copy_object(CopyObjectInput) -> CopyObjectOutput;
+    create_bucket(CreateBucketInput) -> CreateBucketOutput;
+    create_multipart_upload(CreateMultipartUploadInput) -> CreateMultipartUploadOutput;
+    delete_bucket(DeleteBucketInput) -> DeleteBucketOutput;
+    delete_object(DeleteObjectInput) -> DeleteObjectOutput;
+    delete_objects(DeleteObjectsInput) -> DeleteObjectsOutput;
+    get_bucket_location(GetBucketLocationInput) -> GetBucketLocationOutput;
+    get_bucket_versioning(GetBucketVersioningInput) -> GetBucketVersioningOutput;
+    get_object(GetObjectInput) -> GetObjectOutput;
+    head_bucket(HeadBucketInput) -> HeadBucketOutput;
+    head_object(HeadObjectInput) -> HeadObjectOutput;
+    list_buckets(ListBucketsInput) -> ListBucketsOutput;
+    list_multipart_uploads(ListMultipartUploadsInput) -> ListMultipartUploadsOutput;
+    list_object_versions(ListObjectVersionsInput) -> ListObjectVersionsOutput;
+    list_objects(ListObjectsInput) -> ListObjectsOutput;
+    list_objects_v2(ListObjectsV2Input) -> ListObjectsV2Output;
+    list_parts(ListPartsInput) -> ListPartsOutput;
+    put_object(PutObjectInput) -> PutObjectOutput;
+    upload_part(UploadPartInput) -> UploadPartOutput;
+    upload_part_copy(UploadPartCopyInput) -> UploadPartCopyOutput;
+}

@@ -1,0 +1,366 @@
+//! Multipart uploads.
+
+use std::time::SystemTime;
+
+use s3s::dto::*;
+use s3s::{S3Request, S3Result, s3_error};
+
+use crate::counters::Operation;
+use crate::store::{
+    Algorithm, Checksums, Conditions, Expected, Meta, PartReference, Store, Upload,
+    WriteConditions, milliseconds,
+};
+
+use super::body::{Incoming, trailing_checksum};
+use super::buckets::owner;
+use super::lists::{Encoding, common_prefixes, page_size};
+use super::reads::checksum_type;
+use super::writes::{content_encoding, copy_source, from_milliseconds, seconds, user_metadata};
+use super::{Api, check_customer_key, etag};
+
+fn algorithm_name(algorithm: Option<Algorithm>) -> Option<ChecksumAlgorithm> {
+    algorithm.map(|a| ChecksumAlgorithm::from_static(a.name()))
+}
+
+fn kind(upload: &Upload) -> Option<ChecksumType> {
+    let whole = upload.full_object || upload.algorithm == Some(Algorithm::Crc64Nvme);
+    let name = if whole { ChecksumType::FULL_OBJECT } else { ChecksumType::COMPOSITE };
+    upload.algorithm.map(|_| ChecksumType::from_static(name))
+}
+
+impl Api {
+    pub(super) async fn create_multipart_upload(
+        &self,
+        request: S3Request<CreateMultipartUploadInput>,
+    ) -> S3Result<CreateMultipartUploadOutput> {
+        let input = request.input;
+        self.begin(Operation::CreateMultipartUpload, &input.bucket, &input.key).await?;
+        check_customer_key(input.sse_customer_algorithm.as_ref())?;
+        let upload = Upload {
+            bucket: input.bucket,
+            key: input.key,
+            initiated: milliseconds(SystemTime::now()),
+            meta: Meta {
+                cache_control: input.cache_control,
+                content_disposition: input.content_disposition,
+                content_encoding: content_encoding(input.content_encoding),
+                content_language: input.content_language,
+                content_type: input.content_type,
+                expires: seconds(input.expires),
+                user: user_metadata(input.metadata)?,
+                ..Meta::default()
+            },
+            algorithm: trailing_checksum(input.checksum_algorithm.as_ref()),
+            full_object: input
+                .checksum_type
+                .is_some_and(|kind| kind.as_str() == ChecksumType::FULL_OBJECT),
+        };
+        let (id, upload) =
+            self.blocking(move |store| Ok((store.create_upload(&upload)?, upload))).await?;
+        Ok(CreateMultipartUploadOutput {
+            checksum_algorithm: algorithm_name(upload.algorithm),
+            checksum_type: kind(&upload),
+            bucket: Some(upload.bucket),
+            key: Some(upload.key),
+            upload_id: Some(id),
+            ..CreateMultipartUploadOutput::default()
+        })
+    }
+
+    pub(super) async fn upload_part(
+        &self,
+        request: S3Request<UploadPartInput>,
+    ) -> S3Result<UploadPartOutput> {
+        let input = request.input;
+        let fault = self.begin(Operation::UploadPart, &input.bucket, &input.key).await?;
+        check_customer_key(input.sse_customer_algorithm.as_ref())?;
+        Store::check_part_number(input.part_number)?;
+        let place = (input.upload_id.clone(), input.bucket.clone(), input.key.clone());
+        let (_, upload) =
+            self.blocking(move |store| store.upload(&place.0, &place.1, &place.2)).await?;
+        let incoming = Incoming {
+            body: input.body,
+            length: input.content_length,
+            expected: Expected {
+                md5: input.content_md5,
+                checksums: Checksums {
+                    crc32: input.checksum_crc32,
+                    crc32c: input.checksum_crc32c,
+                    crc64nvme: input.checksum_crc64nvme,
+                    sha1: input.checksum_sha1,
+                    sha256: input.checksum_sha256,
+                    composite: false,
+                },
+                // The whole is put together from what the upload was begun with.
+                wanted: trailing_checksum(input.checksum_algorithm.as_ref()).or(upload.algorithm),
+            },
+            trailers: request.trailing_headers,
+            fault,
+        };
+        let number = input.part_number;
+        let (id, bucket, key) = (input.upload_id, input.bucket, input.key);
+        let part = self
+            .receive(incoming, move |store, written| {
+                store.put_part(&id, &bucket, &key, number, written)
+            })
+            .await?;
+        Ok(UploadPartOutput {
+            checksum_crc32: part.checksums.crc32,
+            checksum_crc32c: part.checksums.crc32c,
+            checksum_crc64nvme: part.checksums.crc64nvme,
+            checksum_sha1: part.checksums.sha1,
+            checksum_sha256: part.checksums.sha256,
+            e_tag: Some(etag(&part.etag)),
+            ..UploadPartOutput::default()
+        })
+    }
+
+    pub(super) async fn upload_part_copy(
+        &self,
+        request: S3Request<UploadPartCopyInput>,
+    ) -> S3Result<UploadPartCopyOutput> {
+        let input = request.input;
+        self.begin(Operation::UploadPartCopy, &input.bucket, &input.key).await?;
+        check_customer_key(input.copy_source_sse_customer_algorithm.as_ref())?;
+        Store::check_part_number(input.part_number)?;
+        let (from_bucket, from_key) = copy_source(input.copy_source)?;
+        let conditions = Conditions {
+            if_match: input.copy_source_if_match,
+            if_none_match: input.copy_source_if_none_match,
+            if_modified_since: input.copy_source_if_modified_since,
+            if_unmodified_since: input.copy_source_if_unmodified_since,
+        };
+        let range = match input.copy_source_range.as_deref().map(Range::parse) {
+            None => None,
+            Some(Ok(range @ Range::Int { last: Some(_), .. })) => Some(range),
+            Some(_) => {
+                return Err(s3_error!(InvalidArgument, "a copy's range is `bytes=first-last`"));
+            }
+        };
+        let (id, bucket, key, number) =
+            (input.upload_id, input.bucket, input.key, input.part_number);
+        let part = self
+            .blocking(move |store| {
+                use std::io::{Read as _, Seek as _, SeekFrom};
+                let (_, upload) = store.upload(&id, &bucket, &key)?;
+                let source = store.get(&from_bucket, &from_key)?;
+                conditions.check_source(&source.meta.etag, source.modified)?;
+                let range = match range {
+                    Some(range) => range.check(source.size)?,
+                    None => 0..source.size,
+                };
+                let mut draft = store.draft(upload.algorithm, None)?;
+                let mut file = &source.file;
+                file.seek(SeekFrom::Start(range.start)).map_err(crate::store::storage_error)?;
+                draft.copy_from(file.take(range.end - range.start))?;
+                if !source.is_unchanged() {
+                    return Err(s3_error!(SlowDown, "the source was changed while it was copied"));
+                }
+                store.put_part(&id, &bucket, &key, number, draft.finish())
+            })
+            .await?;
+        Ok(UploadPartCopyOutput {
+            copy_part_result: Some(CopyPartResult {
+                checksum_crc32: part.checksums.crc32,
+                checksum_crc32c: part.checksums.crc32c,
+                checksum_crc64nvme: part.checksums.crc64nvme,
+                checksum_sha1: part.checksums.sha1,
+                checksum_sha256: part.checksums.sha256,
+                e_tag: Some(etag(&part.etag)),
+                last_modified: Some(from_milliseconds(part.modified).into()),
+            }),
+            ..UploadPartCopyOutput::default()
+        })
+    }
+
+    pub(super) async fn complete_multipart_upload(
+        &self,
+        request: S3Request<CompleteMultipartUploadInput>,
+    ) -> S3Result<CompleteMultipartUploadOutput> {
+        let input = request.input;
+        self.begin(Operation::CompleteMultipartUpload, &input.bucket, &input.key).await?;
+        let parts = input.multipart_upload.and_then(|upload| upload.parts).unwrap_or_default();
+        let references = parts
+            .into_iter()
+            .map(|part| match (part.part_number, part.e_tag) {
+                (Some(number), Some(etag)) => Ok(PartReference {
+                    number,
+                    etag: etag.into_value(),
+                    checksums: Checksums {
+                        crc32: part.checksum_crc32,
+                        crc32c: part.checksum_crc32c,
+                        crc64nvme: part.checksum_crc64nvme,
+                        sha1: part.checksum_sha1,
+                        sha256: part.checksum_sha256,
+                        composite: false,
+                    },
+                }),
+                _ => Err(s3_error!(MalformedXML, "a part needs its number and ETag")),
+            })
+            .collect::<S3Result<Vec<_>>>()?;
+        let expected = Expected {
+            md5: None,
+            checksums: Checksums {
+                crc32: input.checksum_crc32,
+                crc32c: input.checksum_crc32c,
+                crc64nvme: input.checksum_crc64nvme,
+                sha1: input.checksum_sha1,
+                sha256: input.checksum_sha256,
+                composite: false,
+            },
+            wanted: None,
+        };
+        let conditions =
+            WriteConditions { if_match: input.if_match, if_none_match: input.if_none_match };
+        let location = format!("/{}/{}", input.bucket, input.key);
+        let (id, bucket, key) = (input.upload_id, input.bucket.clone(), input.key.clone());
+        let meta = self
+            .blocking(move |store| {
+                store.complete_upload(&id, (&bucket, &key), &references, &expected, &conditions)
+            })
+            .await?;
+        let checksums = meta.checksums;
+        Ok(CompleteMultipartUploadOutput {
+            bucket: Some(input.bucket),
+            key: Some(input.key),
+            location: Some(location),
+            checksum_type: checksum_type(&checksums),
+            checksum_crc32: checksums.crc32,
+            checksum_crc32c: checksums.crc32c,
+            checksum_crc64nvme: checksums.crc64nvme,
+            checksum_sha1: checksums.sha1,
+            checksum_sha256: checksums.sha256,
+            e_tag: Some(etag(&meta.etag)),
+            ..CompleteMultipartUploadOutput::default()
+        })
+    }
+
+    pub(super) async fn abort_multipart_upload(
+        &self,
+        request: S3Request<AbortMultipartUploadInput>,
+    ) -> S3Result<AbortMultipartUploadOutput> {
+        let input = request.input;
+        self.begin(Operation::AbortMultipartUpload, &input.bucket, &input.key).await?;
+        self.blocking(move |store| store.abort_upload(&input.upload_id, &input.bucket, &input.key))
+            .await?;
+        Ok(AbortMultipartUploadOutput::default())
+    }
+
+    pub(super) async fn list_parts(
+        &self,
+        request: S3Request<ListPartsInput>,
+    ) -> S3Result<ListPartsOutput> {
+        let input = request.input;
+        self.begin(Operation::ListParts, &input.bucket, &input.key).await?;
+        let limit = page_size(input.max_parts)?;
+        let after = input.part_number_marker.unwrap_or(0);
+        let place = (input.upload_id.clone(), input.bucket.clone(), input.key.clone());
+        let (upload, mut parts) = self
+            .blocking(move |store| {
+                let (directory, upload) = store.upload(&place.0, &place.1, &place.2)?;
+                Ok((upload, store.parts(&directory)?))
+            })
+            .await?;
+        parts.retain(|part| part.number > after);
+        let more = parts.len() > usize::try_from(limit).unwrap_or(0);
+        parts.truncate(usize::try_from(limit).unwrap_or(0));
+        Ok(ListPartsOutput {
+            bucket: Some(input.bucket),
+            key: Some(input.key),
+            upload_id: Some(input.upload_id),
+            checksum_algorithm: algorithm_name(upload.algorithm),
+            checksum_type: kind(&upload),
+            is_truncated: Some(more),
+            max_parts: Some(limit),
+            next_part_number_marker: parts.last().map(|part| part.number),
+            part_number_marker: Some(after),
+            owner: Some(owner()),
+            parts: Some(
+                parts
+                    .into_iter()
+                    .map(|part| Part {
+                        checksum_crc32: part.checksums.crc32,
+                        checksum_crc32c: part.checksums.crc32c,
+                        checksum_crc64nvme: part.checksums.crc64nvme,
+                        checksum_sha1: part.checksums.sha1,
+                        checksum_sha256: part.checksums.sha256,
+                        e_tag: Some(etag(&part.etag)),
+                        last_modified: Some(from_milliseconds(part.modified).into()),
+                        part_number: Some(part.number),
+                        size: i64::try_from(part.size).ok(),
+                    })
+                    .collect(),
+            ),
+            ..ListPartsOutput::default()
+        })
+    }
+
+    pub(super) async fn list_multipart_uploads(
+        &self,
+        request: S3Request<ListMultipartUploadsInput>,
+    ) -> S3Result<ListMultipartUploadsOutput> {
+        let input = request.input;
+        let prefix = input.prefix.clone().unwrap_or_default();
+        self.begin(Operation::ListMultipartUploads, &input.bucket, &prefix).await?;
+        let encoding = Encoding::new(input.encoding_type.as_ref())?;
+        let limit = page_size(input.max_uploads)?;
+        let key_marker = input.key_marker.clone().unwrap_or_default();
+        let id_marker = input.upload_id_marker.clone().unwrap_or_default();
+        let bucket = input.bucket.clone();
+        let all = self.blocking(move |store| store.uploads(&bucket)).await?;
+
+        let (mut uploads, mut prefixes) = (Vec::new(), Vec::<String>::new());
+        let (mut more, mut last) = (false, None);
+        // Uploads of one key are in order of time, not of name: those up to the marked one go.
+        let mut marked_passed = id_marker.is_empty();
+        for (id, upload) in all {
+            let Some(rest) = upload.key.strip_prefix(&prefix) else { continue };
+            if upload.key < key_marker || (upload.key == key_marker && id_marker.is_empty()) {
+                continue;
+            }
+            if upload.key == key_marker && !marked_passed {
+                marked_passed = id == id_marker;
+                continue;
+            }
+            let delimiter = input.delimiter.as_deref().filter(|d| !d.is_empty());
+            let common = delimiter.and_then(|d| rest.find(d).map(|at| at + d.len()));
+            let common = common.map(|end| upload.key[..prefix.len() + end].to_owned());
+            if common.as_ref().is_some_and(|c| *c <= key_marker || prefixes.last() == Some(c)) {
+                continue;
+            }
+            if uploads.len() + prefixes.len() >= usize::try_from(limit).unwrap_or(0) {
+                more = limit > 0;
+                break;
+            }
+            last = Some((common.clone().unwrap_or_else(|| upload.key.clone()), id.clone()));
+            match common {
+                Some(common) => prefixes.push(common),
+                None => uploads.push(MultipartUpload {
+                    checksum_algorithm: algorithm_name(upload.algorithm),
+                    checksum_type: kind(&upload),
+                    initiated: Some(from_milliseconds(upload.initiated).into()),
+                    key: Some(encoding.encode(upload.key)),
+                    owner: Some(owner()),
+                    upload_id: Some(id),
+                    ..MultipartUpload::default()
+                }),
+            }
+        }
+        let (next_key, next_id) = last.filter(|_| more).unzip();
+        Ok(ListMultipartUploadsOutput {
+            bucket: Some(input.bucket),
+            common_prefixes: Some(common_prefixes(prefixes, &encoding)),
+            delimiter: input.delimiter.map(|d| encoding.encode(d)),
+            encoding_type: input.encoding_type,
+            is_truncated: Some(more),
+            key_marker: Some(encoding.encode(key_marker)),
+            max_uploads: Some(limit),
+            next_key_marker: next_key.map(|key| encoding.encode(key)),
+            next_upload_id_marker: next_id,
+            prefix: input.prefix.map(|p| encoding.encode(p)),
+            upload_id_marker: input.upload_id_marker,
+            uploads: Some(uploads),
+            request_charged: None,
+        })
+    }
+}

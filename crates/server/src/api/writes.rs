@@ -1,0 +1,273 @@
+//! `PutObject`, `CopyObject`, `DeleteObject` and `DeleteObjects`.
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use s3s::dto::*;
+use s3s::{S3Request, S3Result, s3_error};
+
+use crate::counters::Operation;
+use crate::store::{Algorithm, Checksums, Conditions, Expected, Meta, WriteConditions};
+
+use super::body::{Incoming, trailing_checksum};
+use super::reads::checksum_type;
+use super::{Api, check_customer_key, check_version, etag};
+
+/// S3's limit on the names and values of `x-amz-meta-*`, in bytes.
+const MAX_METADATA: usize = 2048;
+/// S3's limit on the keys of one `DeleteObjects`.
+const MAX_DELETES: usize = 1000;
+
+/// The user's metadata, if it is not too much.
+pub(super) fn user_metadata(
+    metadata: Option<HashMap<String, String>>,
+) -> S3Result<BTreeMap<String, String>> {
+    let metadata: BTreeMap<_, _> = metadata.unwrap_or_default().into_iter().collect();
+    if metadata.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>() > MAX_METADATA {
+        return Err(s3_error!(MetadataTooLarge, "metadata has at most 2 KB"));
+    }
+    Ok(metadata)
+}
+
+/// `aws-chunked` is how a body travels, not what it is.
+pub(super) fn content_encoding(encoding: Option<String>) -> Option<String> {
+    let encoding = encoding?;
+    let lasting: Vec<_> = encoding
+        .split(',')
+        .map(str::trim)
+        .filter(|e| !e.is_empty() && *e != "aws-chunked")
+        .collect();
+    (!lasting.is_empty()).then(|| lasting.join(","))
+}
+
+/// Seconds since 1970.
+pub(super) fn seconds(time: Option<Timestamp>) -> Option<u64> {
+    // The only way out of the type that names no other crate's types.
+    let mut text = Vec::new();
+    time?.format(TimestampFormat::EpochSeconds, &mut text).ok()?;
+    let text = String::from_utf8(text).ok()?;
+    text.split('.').next()?.parse().ok()
+}
+
+/// The bucket and key that a copy is made of.
+pub(super) fn copy_source(source: CopySource) -> S3Result<(String, String)> {
+    match source {
+        CopySource::Bucket { bucket, key, version_id } => {
+            check_version(version_id.as_deref())?;
+            Ok((bucket.into(), key.into()))
+        }
+        _ => Err(s3_error!(NotImplemented, "copies are made from buckets of this store")),
+    }
+}
+
+impl Api {
+    pub(super) async fn put_object(
+        &self,
+        request: S3Request<PutObjectInput>,
+    ) -> S3Result<PutObjectOutput> {
+        let input = request.input;
+        let fault = self.begin(Operation::PutObject, &input.bucket, &input.key).await?;
+        check_customer_key(input.sse_customer_algorithm.as_ref())?;
+        if input.write_offset_bytes.is_some() {
+            return Err(s3_error!(NotImplemented, "appending is not offered"));
+        }
+        let conditions =
+            WriteConditions { if_match: input.if_match, if_none_match: input.if_none_match };
+        let meta = Meta {
+            cache_control: input.cache_control,
+            content_disposition: input.content_disposition,
+            content_encoding: content_encoding(input.content_encoding),
+            content_language: input.content_language,
+            content_type: input.content_type,
+            expires: seconds(input.expires),
+            user: user_metadata(input.metadata)?,
+            ..Meta::default()
+        };
+        let incoming = Incoming {
+            body: input.body,
+            length: input.content_length,
+            expected: Expected {
+                md5: input.content_md5,
+                checksums: Checksums {
+                    crc32: input.checksum_crc32,
+                    crc32c: input.checksum_crc32c,
+                    crc64nvme: input.checksum_crc64nvme,
+                    sha1: input.checksum_sha1,
+                    sha256: input.checksum_sha256,
+                    composite: false,
+                },
+                wanted: trailing_checksum(input.checksum_algorithm.as_ref()),
+            },
+            trailers: request.trailing_headers,
+            fault,
+        };
+        let (bucket, key) = (input.bucket, input.key);
+        // Before the body is taken in, so that a mistake is told soon.
+        let place = (bucket.clone(), key.clone());
+        self.blocking(move |store| {
+            crate::store::Store::check_key(&place.1)?;
+            store.bucket(&place.0)
+        })
+        .await?;
+        let meta = self
+            .receive(incoming, move |store, written| {
+                let checksums = written.digest.checksums.clone();
+                let meta = Meta { etag: written.etag(), checksums, ..meta };
+                store.commit(&bucket, &key, written, &meta, &conditions)?;
+                Ok(meta)
+            })
+            .await?;
+        let checksums = meta.checksums;
+        Ok(PutObjectOutput {
+            checksum_type: checksum_type(&checksums),
+            checksum_crc32: checksums.crc32,
+            checksum_crc32c: checksums.crc32c,
+            checksum_crc64nvme: checksums.crc64nvme,
+            checksum_sha1: checksums.sha1,
+            checksum_sha256: checksums.sha256,
+            e_tag: Some(etag(&meta.etag)),
+            ..PutObjectOutput::default()
+        })
+    }
+
+    pub(super) async fn copy_object(
+        &self,
+        request: S3Request<CopyObjectInput>,
+    ) -> S3Result<CopyObjectOutput> {
+        let input = request.input;
+        self.begin(Operation::CopyObject, &input.bucket, &input.key).await?;
+        check_customer_key(input.sse_customer_algorithm.as_ref())?;
+        check_customer_key(input.copy_source_sse_customer_algorithm.as_ref())?;
+        let (from_bucket, from_key) = copy_source(input.copy_source)?;
+        let directive = input.metadata_directive.as_ref().map_or("COPY", |d| d.as_str());
+        let replacing = match directive {
+            "COPY" => None,
+            "REPLACE" => Some(Meta {
+                cache_control: input.cache_control,
+                content_disposition: input.content_disposition,
+                content_encoding: content_encoding(input.content_encoding),
+                content_language: input.content_language,
+                content_type: input.content_type,
+                expires: seconds(input.expires),
+                user: user_metadata(input.metadata)?,
+                ..Meta::default()
+            }),
+            _ => {
+                return Err(s3_error!(
+                    InvalidArgument,
+                    "x-amz-metadata-directive is COPY or REPLACE"
+                ));
+            }
+        };
+        if replacing.is_none() && from_bucket == input.bucket && from_key == input.key {
+            return Err(s3_error!(
+                InvalidRequest,
+                "a copy of an object to itself must replace its metadata"
+            ));
+        }
+        let conditions = Conditions {
+            if_match: input.copy_source_if_match,
+            if_none_match: input.copy_source_if_none_match,
+            if_modified_since: input.copy_source_if_modified_since,
+            if_unmodified_since: input.copy_source_if_unmodified_since,
+        };
+        let wanted = trailing_checksum(input.checksum_algorithm.as_ref());
+        let (bucket, key) = (input.bucket, input.key);
+        let (meta, modified) = self
+            .blocking(move |store| {
+                let source = store.get(&from_bucket, &from_key)?;
+                conditions.check_source(&source.meta.etag, source.modified)?;
+                let kept = |a: &Algorithm| {
+                    wanted == Some(*a)
+                        || wanted.is_none() && source.meta.checksums.get(*a).is_some()
+                };
+                let mut draft = store.draft(Algorithm::ALL.into_iter().filter(kept), None)?;
+                draft.copy_from(&source.file)?;
+                if !source.is_unchanged() {
+                    return Err(s3_error!(SlowDown, "the source was changed while it was copied"));
+                }
+                let written = draft.finish();
+                let meta = Meta {
+                    etag: written.etag(),
+                    checksums: written.digest.checksums.clone(),
+                    parts: Vec::new(),
+                    ..replacing.unwrap_or(source.meta)
+                };
+                let always = WriteConditions::default();
+                let modified = store.commit(&bucket, &key, written, &meta, &always)?;
+                Ok((meta, modified))
+            })
+            .await?;
+        let checksums = meta.checksums;
+        Ok(CopyObjectOutput {
+            copy_object_result: Some(CopyObjectResult {
+                checksum_type: checksum_type(&checksums),
+                checksum_crc32: checksums.crc32,
+                checksum_crc32c: checksums.crc32c,
+                checksum_crc64nvme: checksums.crc64nvme,
+                checksum_sha1: checksums.sha1,
+                checksum_sha256: checksums.sha256,
+                e_tag: Some(etag(&meta.etag)),
+                last_modified: Some(modified.into()),
+            }),
+            ..CopyObjectOutput::default()
+        })
+    }
+
+    pub(super) async fn delete_object(
+        &self,
+        request: S3Request<DeleteObjectInput>,
+    ) -> S3Result<DeleteObjectOutput> {
+        let input = request.input;
+        self.begin(Operation::DeleteObject, &input.bucket, &input.key).await?;
+        check_version(input.version_id.as_deref())?;
+        let conditions = WriteConditions { if_match: input.if_match, if_none_match: None };
+        self.blocking(move |store| store.delete(&input.bucket, &input.key, &conditions)).await?;
+        Ok(DeleteObjectOutput::default())
+    }
+
+    pub(super) async fn delete_objects(
+        &self,
+        request: S3Request<DeleteObjectsInput>,
+    ) -> S3Result<DeleteObjectsOutput> {
+        let input = request.input;
+        self.begin(Operation::DeleteObjects, &input.bucket, "").await?;
+        if input.delete.objects.len() > MAX_DELETES {
+            return Err(s3_error!(MalformedXML, "one request deletes at most {MAX_DELETES} keys"));
+        }
+        let quiet = input.delete.quiet.unwrap_or(false);
+        self.blocking(move |store| {
+            store.bucket(&input.bucket)?;
+            let (mut deleted, mut errors) = (Vec::new(), Vec::new());
+            for object in input.delete.objects {
+                let conditions = WriteConditions {
+                    if_match: object.e_tag.map(ETagCondition::ETag),
+                    if_none_match: None,
+                };
+                let result = check_version(object.version_id.as_deref())
+                    .and_then(|()| store.delete(&input.bucket, &object.key, &conditions));
+                match result {
+                    Ok(()) => deleted
+                        .push(DeletedObject { key: Some(object.key), ..DeletedObject::default() }),
+                    Err(e) => errors.push(Error {
+                        code: Some(e.code().as_str().to_owned()),
+                        message: e.message().map(str::to_owned),
+                        key: Some(object.key),
+                        version_id: None,
+                    }),
+                }
+            }
+            Ok(DeleteObjectsOutput {
+                deleted: (!quiet).then_some(deleted),
+                errors: Some(errors),
+                request_charged: None,
+            })
+        })
+        .await
+    }
+}
+
+/// The time of a store's count of milliseconds.
+pub(super) fn from_milliseconds(time: u64) -> SystemTime {
+    UNIX_EPOCH + std::time::Duration::from_millis(time)
+}

@@ -1,0 +1,151 @@
+//! What a server has done so far, counted exactly.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+macro_rules! operations {
+    ($($name:ident)*) => {
+        /// The S3 operations that the server answers.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
+        pub enum Operation {
+            $(
+                #[doc = concat!("S3's `", stringify!($name), "`.")]
+                $name,
+            )*
+        }
+
+        impl Operation {
+            /// Every operation.
+            pub const ALL: &[Self] = &[$(Self::$name),*];
+
+            /// S3's name of the operation.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$name => stringify!($name),)*
+                }
+            }
+        }
+    };
+}
+
+operations! {
+    AbortMultipartUpload CompleteMultipartUpload CopyObject CreateBucket CreateMultipartUpload
+    DeleteBucket DeleteObject DeleteObjects GetBucketLocation GetBucketVersioning GetObject
+    HeadBucket HeadObject ListBuckets ListMultipartUploads ListObjectVersions ListObjects
+    ListObjectsV2 ListParts PutObject SelectObjectContent UploadPart UploadPartCopy
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Counts since the server started. Reading them costs nothing; each is exact, but two of them
+/// read one after the other may be of different moments.
+#[derive(Debug)]
+pub struct Counters {
+    requests: Vec<AtomicU64>,
+    bytes_in: AtomicU64,
+    bytes_out: AtomicU64,
+    connections: AtomicU64,
+}
+
+impl Default for Counters {
+    fn default() -> Self {
+        Self {
+            requests: Operation::ALL.iter().map(|_| AtomicU64::new(0)).collect(),
+            bytes_in: AtomicU64::new(0),
+            bytes_out: AtomicU64::new(0),
+            connections: AtomicU64::new(0),
+        }
+    }
+}
+
+impl Counters {
+    /// Requests of one kind that passed the signature check, failed ones included.
+    #[must_use]
+    pub fn requests(&self, operation: Operation) -> u64 {
+        self.requests[operation as usize].load(Ordering::Relaxed)
+    }
+
+    /// Bytes received over all sockets: heads, bodies and chunk framing.
+    #[must_use]
+    pub fn bytes_in(&self) -> u64 {
+        self.bytes_in.load(Ordering::Relaxed)
+    }
+
+    /// Bytes sent over all sockets: heads, bodies and chunk framing.
+    #[must_use]
+    pub fn bytes_out(&self) -> u64 {
+        self.bytes_out.load(Ordering::Relaxed)
+    }
+
+    /// Connections accepted.
+    #[must_use]
+    pub fn connections(&self) -> u64 {
+        self.connections.load(Ordering::Relaxed)
+    }
+
+    /// All counts as plain data.
+    #[must_use]
+    pub fn snapshot(&self) -> Counts {
+        Counts {
+            requests: Operation::ALL
+                .iter()
+                .map(|op| (*op, self.requests(*op)))
+                .filter(|(_, n)| *n > 0)
+                .collect(),
+            bytes_in: self.bytes_in(),
+            bytes_out: self.bytes_out(),
+        }
+    }
+
+    pub(crate) fn count(&self, operation: Operation) {
+        self.requests[operation as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn count_in(&self, bytes: usize) {
+        self.bytes_in.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    pub(crate) fn count_out(&self, bytes: usize) {
+        self.bytes_out.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    pub(crate) fn count_connection(&self) {
+        self.connections.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// A copy of the [`Counters`] at one moment.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Requests by kind; kinds without any are left out.
+    pub requests: BTreeMap<Operation, u64>,
+    /// Bytes received over all sockets.
+    pub bytes_in: u64,
+    /// Bytes sent over all sockets.
+    pub bytes_out: u64,
+}
+
+impl Counts {
+    /// What was counted between an earlier moment and this one.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let before = |op| earlier.requests.get(op).copied().unwrap_or(0);
+        Self {
+            requests: self
+                .requests
+                .iter()
+                .map(|(op, n)| (*op, n.saturating_sub(before(op))))
+                .filter(|(_, n)| *n > 0)
+                .collect(),
+            bytes_in: self.bytes_in.saturating_sub(earlier.bytes_in),
+            bytes_out: self.bytes_out.saturating_sub(earlier.bytes_out),
+        }
+    }
+}

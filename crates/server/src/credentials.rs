@@ -1,0 +1,47 @@
+//! Key pairs.
+
+use std::fmt;
+
+use crate::error::Error;
+
+/// Who may use a server.
+#[derive(Clone)]
+pub(crate) struct Credentials {
+    pub(crate) access_key: String,
+    pub(crate) secret_key: String,
+}
+
+impl Credentials {
+    /// A new pair: 20 and 40 characters, as AWS's have.
+    pub(crate) fn random() -> Result<Self, Error> {
+        Ok(Self { access_key: random_text(20)?, secret_key: random_text(40)? })
+    }
+}
+
+impl fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Credentials").field("access_key", &self.access_key).finish_non_exhaustive()
+    }
+}
+
+fn random_text(length: usize) -> Result<String, Error> {
+    // 32 letters and digits, so that five bits of a byte pick one without bias.
+    const ALPHABET: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+    let mut bytes = vec![0; length];
+    getrandom::fill(&mut bytes).map_err(|_| Error::NoRandomness)?;
+    Ok(bytes.iter().map(|b| char::from(ALPHABET[usize::from(b & 31)])).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pairs_differ_and_secrets_stay_secret() {
+        let (a, b) = (Credentials::random().unwrap(), Credentials::random().unwrap());
+        assert_ne!(a.access_key, b.access_key);
+        assert_ne!(a.secret_key, b.secret_key);
+        assert_eq!((a.access_key.len(), a.secret_key.len()), (20, 40));
+        assert!(!format!("{a:?}").contains(&a.secret_key));
+    }
+}

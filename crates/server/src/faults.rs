@@ -1,0 +1,210 @@
+//! Faults on demand, for tests of clients: what can go wrong between a client and a store.
+
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use crate::counters::Operation;
+
+/// Something that goes wrong with one request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Fault {
+    /// 503 `SlowDown` instead of an answer.
+    SlowDown,
+    /// 500 `InternalError` instead of an answer.
+    InternalError,
+    /// The connection is cut instead of an answer.
+    Cut,
+    /// The answer begins this much later.
+    Delay(Duration),
+    /// Just before the request is looked at, its object gets these bytes.
+    ReplaceObject(Bytes),
+    /// `GetObject`: the connection is cut after this many bytes of the body.
+    CutBody {
+        /// Bytes of the body that still arrive.
+        after: u64,
+    },
+    /// `SelectObjectContent`: the connection is cut before the given `Records` frame (from 0).
+    CutBeforeRecords(u64),
+    /// `SelectObjectContent`: the connection is cut in the middle of the given `Records` frame.
+    CutInRecords(u64),
+    /// `SelectObjectContent`: the connection is cut after the given `Records` frame.
+    CutAfterRecords(u64),
+    /// `SelectObjectContent`: in place of the given `Records` frame, or of the `Stats` frame if
+    /// there are fewer, comes an error frame, and nothing after it.
+    ErrorFrame {
+        /// The frame replaced (from 0).
+        records: u64,
+        /// S3's code, as `InternalError`.
+        code: String,
+    },
+    /// `SelectObjectContent`: the answer ends, as if it were whole, without its `End` frame.
+    MissingEnd,
+    /// `SelectObjectContent`: one bit of the given `Records` frame's payload is flipped, so that
+    /// its checksum is wrong.
+    WrongCrc(u64),
+    /// `PutObject`, `UploadPart`: the disk is full after this many bytes.
+    DiskFull {
+        /// Bytes that still fit.
+        after: u64,
+    },
+}
+
+/// Which requests a [`Fault`] strikes.
+#[derive(Debug, Clone)]
+pub struct Rule {
+    operation: Operation,
+    pattern: String,
+    skip: u64,
+    times: u64,
+    fault: Fault,
+}
+
+impl Rule {
+    /// Strikes the first request of a kind, for any key.
+    #[must_use]
+    pub fn new(operation: Operation, fault: Fault) -> Self {
+        Self { operation, pattern: "*".to_owned(), skip: 0, times: 1, fault }
+    }
+
+    /// Only requests for keys that match; `*` stands for any text.
+    #[must_use]
+    pub fn key(mut self, pattern: impl Into<String>) -> Self {
+        self.pattern = pattern.into();
+        self
+    }
+
+    /// Strikes from the n-th matching request on, counted from 1.
+    #[must_use]
+    pub fn nth(mut self, n: u64) -> Self {
+        self.skip = n.saturating_sub(1);
+        self
+    }
+
+    /// Strikes this many matching requests in a row.
+    #[must_use]
+    pub fn times(mut self, times: u64) -> Self {
+        self.times = times;
+        self
+    }
+}
+
+/// The faults of a server. Can be changed while it runs.
+#[derive(Default)]
+pub struct Faults {
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    rules: Vec<Rule>,
+    struck: u64,
+}
+
+impl fmt::Debug for Faults {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Faults").field("struck", &self.struck()).finish_non_exhaustive()
+    }
+}
+
+impl Faults {
+    /// No faults yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a rule.
+    pub fn inject(&self, rule: Rule) {
+        self.lock().rules.push(rule);
+    }
+
+    /// Forgets all rules.
+    pub fn clear(&self) {
+        self.lock().rules.clear();
+    }
+
+    /// How many faults have struck so far.
+    #[must_use]
+    pub fn struck(&self) -> u64 {
+        self.lock().struck
+    }
+
+    /// The faults that strike this request.
+    pub(crate) fn strike(&self, operation: Operation, key: &str) -> Vec<Fault> {
+        let mut state = self.lock();
+        let mut faults = Vec::new();
+        for rule in &mut state.rules {
+            if rule.operation != operation || !matches(&rule.pattern, key) {
+                continue;
+            }
+            if rule.skip > 0 {
+                rule.skip -= 1;
+            } else if rule.times > 0 {
+                rule.times -= 1;
+                faults.push(rule.fault.clone());
+            }
+        }
+        state.struck += faults.len() as u64;
+        faults
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether a text matches a pattern in which `*` stands for any text.
+fn matches(pattern: &str, text: &str) -> bool {
+    let Some((head, rest)) = pattern.split_once('*') else { return pattern == text };
+    let Some(mut text) = text.strip_prefix(head) else { return false };
+    let mut pieces: Vec<&str> = rest.split('*').collect();
+    let tail = pieces.pop().unwrap_or_default();
+    for piece in pieces {
+        // The leftmost place leaves most for the rest.
+        let Some(at) = text.find(piece) else { return false };
+        text = &text[at + piece.len()..];
+    }
+    text.ends_with(tail)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns() {
+        for (pattern, text, expected) in [
+            ("*", "", true),
+            ("*", "a/b", true),
+            ("a", "a", true),
+            ("a", "ab", false),
+            ("a*", "ab", true),
+            ("*.csv", "t/1.csv", true),
+            ("*.csv", "t/1.csv.gz", false),
+            ("t/*.csv", "t/.csv", true),
+            ("a*b*c", "a-b-b-c", true),
+            ("a*b*c", "a-c-b", false),
+            ("ab*ba", "aba", false),
+        ] {
+            assert_eq!(matches(pattern, text), expected, "{pattern} {text}");
+        }
+    }
+
+    #[test]
+    fn the_nth_request_and_so_many_after_it() {
+        let faults = Faults::new();
+        faults.inject(Rule::new(Operation::GetObject, Fault::SlowDown).key("a*").nth(2).times(2));
+        let mut strike = |op, key| !faults.strike(op, key).is_empty();
+        assert!(!strike(Operation::GetObject, "a1"));
+        assert!(!strike(Operation::PutObject, "a1"));
+        assert!(!strike(Operation::GetObject, "b1"));
+        assert!(strike(Operation::GetObject, "a1"));
+        assert!(strike(Operation::GetObject, "a2"));
+        assert!(!strike(Operation::GetObject, "a3"));
+        assert_eq!(faults.struck(), 2);
+    }
+}

@@ -1,0 +1,65 @@
+//! What stands between the socket and the S3 service: latency, request ids, cut connections,
+//! and servers that ask nobody who they are.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use http::{HeaderName, HeaderValue, Request, Response, header};
+use hyper::body::Incoming;
+use s3s::service::S3Service;
+use s3s::{Body, HttpError};
+
+use crate::api::CUT;
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-amz-request-id");
+
+/// The HTTP service of a server.
+#[derive(Clone)]
+pub(crate) struct Front {
+    s3: S3Service,
+    latency: Duration,
+    anonymous: bool,
+    requests: Arc<AtomicU64>,
+}
+
+impl Front {
+    pub(crate) fn new(s3: S3Service, latency: Duration, anonymous: bool) -> Self {
+        Self { s3, latency, anonymous, requests: Arc::default() }
+    }
+
+    async fn answer(self, request: Request<Incoming>) -> Result<Response<Body>, HttpError> {
+        if !self.latency.is_zero() {
+            tokio::time::sleep(self.latency).await;
+        }
+        let mut request = request.map(Body::from);
+        if self.anonymous {
+            strip_signature(&mut request);
+        }
+        let mut response = self.s3.call(request).await?;
+        if response.headers().contains_key(CUT) {
+            return Err(HttpError::new("injected fault: connection cut".into()));
+        }
+        let id = format!("{:016X}", self.requests.fetch_add(1, Ordering::Relaxed) + 1);
+        if let Ok(id) = HeaderValue::from_str(&id) {
+            response.headers_mut().insert(REQUEST_ID, id);
+        }
+        Ok(response)
+    }
+}
+
+impl hyper::service::Service<Request<Incoming>> for Front {
+    type Response = Response<Body>;
+    type Error = HttpError;
+    type Future = BoxFuture<'static, Result<Self::Response, Self::Error>>;
+
+    fn call(&self, request: Request<Incoming>) -> Self::Future {
+        Box::pin(self.clone().answer(request))
+    }
+}
+
+/// Takes a signature off a request: this server has no keys to check it with.
+fn strip_signature(request: &mut Request<Body>) {
+    request.headers_mut().remove(header::AUTHORIZATION);
+}

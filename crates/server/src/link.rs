@@ -1,0 +1,195 @@
+//! The shaped link: one token bucket shared by every connection of a server, both directions.
+//!
+//! Bytes are counted and shaped where they enter or leave a socket, so heads, chunk framing and
+//! retransmitted requests count as they would on a wire (TCP/IP headers excepted).
+
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Instant, Sleep, sleep_until};
+
+use crate::counters::Counters;
+
+/// The most that one read or write moves on a shaped link, so that connections take turns.
+const TURN: usize = 64 * 1024;
+/// How far behind its schedule a link may fall and still catch up; hides the timer's granularity.
+const SLACK: Duration = Duration::from_millis(10);
+
+/// The link of one server.
+#[derive(Debug)]
+pub(crate) struct Link {
+    counters: Arc<Counters>,
+    /// Bytes per second; 0 is unlimited.
+    rate: AtomicU64,
+    /// When everything that was let through so far will have passed.
+    busy_until: Mutex<Instant>,
+}
+
+impl Link {
+    pub(crate) fn new(counters: Arc<Counters>, rate: Option<u64>) -> Self {
+        let rate = AtomicU64::new(rate.unwrap_or(0));
+        Self { counters, rate, busy_until: Mutex::new(Instant::now()) }
+    }
+
+    pub(crate) fn set_rate(&self, rate: Option<u64>) {
+        self.rate.store(rate.unwrap_or(0), Ordering::Relaxed);
+        *self.busy_until.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+
+    pub(crate) fn count_connection(&self) {
+        self.counters.count_connection();
+    }
+
+    fn is_shaped(&self) -> bool {
+        self.rate.load(Ordering::Relaxed) > 0
+    }
+
+    /// Books `bytes` that have just moved; the mover must pause until the returned moment.
+    fn book(&self, bytes: usize) -> Option<Instant> {
+        let rate = self.rate.load(Ordering::Relaxed);
+        if rate == 0 || bytes == 0 {
+            return None;
+        }
+        let now = Instant::now();
+        let mut busy_until = self.busy_until.lock().unwrap_or_else(PoisonError::into_inner);
+        let start = busy_until.max(now.checked_sub(SLACK).unwrap_or(now));
+        *busy_until = start + Duration::from_secs_f64(bytes as f64 / rate as f64);
+        (*busy_until > now).then_some(*busy_until)
+    }
+}
+
+/// A socket on the link.
+#[derive(Debug)]
+pub(crate) struct Shaped<S> {
+    socket: S,
+    link: Arc<Link>,
+    read_pause: Option<Pin<Box<Sleep>>>,
+    write_pause: Option<Pin<Box<Sleep>>>,
+}
+
+impl<S> Shaped<S> {
+    pub(crate) fn new(socket: S, link: Arc<Link>) -> Self {
+        Self { socket, link, read_pause: None, write_pause: None }
+    }
+}
+
+/// Waits out a pause, if there is one.
+fn poll_pause(pause: &mut Option<Pin<Box<Sleep>>>, cx: &mut Context<'_>) -> Poll<()> {
+    if let Some(sleep) = pause {
+        ready!(sleep.as_mut().poll(cx));
+        *pause = None;
+    }
+    Poll::Ready(())
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Shaped<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = &mut *self;
+        ready!(poll_pause(&mut this.read_pause, cx));
+        let before = buf.filled().len();
+        ready!(Pin::new(&mut this.socket).poll_read(cx, buf))?;
+        let read = buf.filled().len() - before;
+        this.link.counters.count_in(read);
+        this.read_pause = this.link.book(read).map(|at| Box::pin(sleep_until(at)));
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<S> Shaped<S> {
+    fn sent(&mut self, bytes: usize) -> usize {
+        self.link.counters.count_out(bytes);
+        self.write_pause = self.link.book(bytes).map(|at| Box::pin(sleep_until(at)));
+        bytes
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Shaped<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let this = &mut *self;
+        ready!(poll_pause(&mut this.write_pause, cx));
+        let turn = if this.link.is_shaped() { buf.len().min(TURN) } else { buf.len() };
+        let sent = ready!(Pin::new(&mut this.socket).poll_write(cx, &buf[..turn]))?;
+        Poll::Ready(Ok(this.sent(sent)))
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        if self.link.is_shaped() {
+            let first = bufs.iter().find(|buf| !buf.is_empty());
+            return self.poll_write(cx, first.map_or(&[], |buf| buf));
+        }
+        let this = &mut *self;
+        ready!(poll_pause(&mut this.write_pause, cx));
+        let sent = ready!(Pin::new(&mut this.socket).poll_write_vectored(cx, bufs))?;
+        Poll::Ready(Ok(this.sent(sent)))
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.socket.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.socket).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.socket).poll_shutdown(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
+
+    #[tokio::test(start_paused = true)]
+    async fn both_directions_share_the_rate() {
+        let counters = Arc::new(Counters::default());
+        let link = Arc::new(Link::new(Arc::clone(&counters), Some(1_000_000)));
+        let (near, mut far) = duplex(1 << 20);
+        let mut near = Shaped::new(near, link);
+        let started = Instant::now();
+        far.write_all(&vec![1; 500_000]).await.unwrap();
+        let mut got = vec![0; 500_000];
+        near.read_exact(&mut got).await.unwrap();
+        near.write_all(&vec![2; 500_000]).await.unwrap();
+        near.write_all(&[3]).await.unwrap();
+        // The clock is tokio's virtual one: this is a count of what was waited for, not a timing.
+        let waited = started.elapsed();
+        assert!(waited >= Duration::from_millis(980), "{waited:?}");
+        assert!(waited <= Duration::from_millis(1100), "{waited:?}");
+        assert_eq!(counters.bytes_in(), 500_000);
+        assert_eq!(counters.bytes_out(), 500_001);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_unshaped_link_only_counts() {
+        let counters = Arc::new(Counters::default());
+        let link = Arc::new(Link::new(Arc::clone(&counters), None));
+        let (near, mut far) = duplex(1 << 20);
+        let mut near = Shaped::new(near, link);
+        let started = Instant::now();
+        near.write_all(&vec![2; 500_000]).await.unwrap();
+        let mut got = vec![0; 500_000];
+        far.read_exact(&mut got).await.unwrap();
+        assert_eq!(started.elapsed(), Duration::ZERO);
+        assert_eq!(counters.bytes_out(), 500_000);
+    }
+}

@@ -1,0 +1,326 @@
+//! Starting and stopping a server.
+
+use std::fmt;
+use std::io::ErrorKind;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use s3s::auth::SimpleAuth;
+use s3s::service::S3ServiceBuilder;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::{JoinHandle, JoinSet, spawn_blocking};
+
+use crate::api::Api;
+use crate::counters::Counters;
+use crate::credentials::Credentials;
+use crate::error::Error;
+use crate::faults::Faults;
+use crate::front::Front;
+use crate::link::{Link, Shaped};
+use crate::store::Store;
+
+/// How long requests that are being answered may take when the server is asked to stop.
+const GRACE: Duration = Duration::from_secs(5);
+/// How long a client may take to send a request's head.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
+/// Statements evaluated at the same time, unless said otherwise.
+const SELECT_SLOTS: usize = 64;
+
+/// A running S3 store over a folder. Dropped, it stops at once; [`Server::shutdown`] lets requests
+/// finish first.
+///
+/// ```
+/// # tokio_test();
+/// # fn tokio_test() {
+/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+/// use sluicegate_server::Server;
+///
+/// let folder = tempfile::tempdir().unwrap();
+/// let server = Server::builder(folder.path()).start().await.unwrap();
+/// assert!(server.endpoint().starts_with("http://127.0.0.1:"));
+/// server.shutdown().await;
+/// # });
+/// # }
+/// ```
+pub struct Server {
+    address: SocketAddr,
+    credentials: Option<Credentials>,
+    counters: Arc<Counters>,
+    faults: Arc<Faults>,
+    link: Arc<Link>,
+    stop: watch::Sender<bool>,
+    task: Option<JoinHandle<()>>,
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server").field("endpoint", &self.endpoint()).finish_non_exhaustive()
+    }
+}
+
+/// What a [`Server`] is to be like.
+#[derive(Debug)]
+pub struct Builder {
+    folder: PathBuf,
+    listen: SocketAddr,
+    access: Access,
+    link_rate: Option<u64>,
+    latency: Duration,
+    faults: Arc<Faults>,
+    select_slots: usize,
+    sync: bool,
+}
+
+#[derive(Debug)]
+enum Access {
+    Random,
+    Given(Credentials),
+    Anonymous,
+}
+
+impl Builder {
+    /// The address to listen on; by default 127.0.0.1 and any free port.
+    #[must_use]
+    pub fn listen(mut self, address: SocketAddr) -> Self {
+        self.listen = address;
+        self
+    }
+
+    /// The key pair that requests must be signed with; by default a random one.
+    #[must_use]
+    pub fn credentials(
+        mut self,
+        access_key: impl Into<String>,
+        secret_key: impl Into<String>,
+    ) -> Self {
+        self.access = Access::Given(Credentials {
+            access_key: access_key.into(),
+            secret_key: secret_key.into(),
+        });
+        self
+    }
+
+    /// Lets everybody do everything. Signatures, if there are any, are not looked at.
+    #[must_use]
+    pub fn anonymous(mut self) -> Self {
+        self.access = Access::Anonymous;
+        self
+    }
+
+    /// Bytes per second that may pass over all connections together, both directions counted;
+    /// `None`, the default, is unlimited.
+    #[must_use]
+    pub fn link_rate(mut self, bytes_per_second: Option<u64>) -> Self {
+        self.link_rate = bytes_per_second;
+        self
+    }
+
+    /// Waited once per request before it is looked at; none by default.
+    #[must_use]
+    pub fn latency(mut self, latency: Duration) -> Self {
+        self.latency = latency;
+        self
+    }
+
+    /// Faults to inject; none by default.
+    #[must_use]
+    pub fn faults(mut self, faults: Arc<Faults>) -> Self {
+        self.faults = faults;
+        self
+    }
+
+    /// How many statements are evaluated at the same time, at least 1; four times as many may
+    /// wait, more are answered with 503 `SlowDown`. 64 by default.
+    #[must_use]
+    pub fn select_slots(mut self, slots: usize) -> Self {
+        self.select_slots = slots.max(1);
+        self
+    }
+
+    /// Whether an object's bytes are forced to disk before they become visible, so that even a
+    /// power failure leaves no half object. On by default; off is for data that can be made again.
+    #[must_use]
+    pub fn sync_writes(mut self, sync: bool) -> Self {
+        self.sync = sync;
+        self
+    }
+
+    /// Starts the server on the current tokio runtime.
+    ///
+    /// # Errors
+    /// If the address cannot be listened on, or the folder is missing, not writable, or served by
+    /// another server already.
+    pub async fn start(self) -> Result<Server, Error> {
+        let credentials = match self.access {
+            Access::Anonymous => None,
+            Access::Given(credentials) => Some(credentials),
+            Access::Random => Some(Credentials::random()?),
+        };
+        let (folder, sync) = (self.folder, self.sync);
+        let opened = spawn_blocking(move || Store::open(&folder, sync)).await;
+        let store = match opened {
+            Ok(store) => Arc::new(store?),
+            Err(e) => std::panic::resume_unwind(e.into_panic()),
+        };
+        let address = self.listen;
+        let listener = TcpListener::bind(address).await.map_err(|source| match source.kind() {
+            ErrorKind::AddrInUse => Error::AddressInUse { address },
+            _ => Error::Listen { address, source },
+        })?;
+        let address = listener.local_addr().map_err(|source| Error::Listen { address, source })?;
+
+        let counters = Arc::new(Counters::default());
+        let link = Arc::new(Link::new(Arc::clone(&counters), self.link_rate));
+        let api = Api { store, counters: Arc::clone(&counters), faults: Arc::clone(&self.faults) };
+        let mut service = S3ServiceBuilder::new(api.clone());
+        if let Some(Credentials { access_key, secret_key }) = credentials.clone() {
+            service.set_auth(SimpleAuth::from_single(access_key, secret_key));
+        }
+        let front = Front::new(service.build(), self.latency, credentials.is_none());
+        let (stop, stopped) = watch::channel(false);
+        let task = tokio::spawn(accept(listener, front, Arc::clone(&link), stopped));
+        tracing::info!(%address, "serving");
+        Ok(Server {
+            address,
+            credentials,
+            counters,
+            faults: self.faults,
+            link,
+            stop,
+            task: Some(task),
+        })
+    }
+}
+
+impl Server {
+    /// A server over a folder that exists.
+    #[must_use]
+    pub fn builder(folder: impl Into<PathBuf>) -> Builder {
+        Builder {
+            folder: folder.into(),
+            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            access: Access::Random,
+            link_rate: None,
+            latency: Duration::ZERO,
+            faults: Arc::default(),
+            select_slots: SELECT_SLOTS,
+            sync: true,
+        }
+    }
+
+    /// Where the server is, as clients want it: `http://127.0.0.1:9000`.
+    #[must_use]
+    pub fn endpoint(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// The address listened on.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The access key; empty if the server is anonymous.
+    #[must_use]
+    pub fn access_key(&self) -> &str {
+        self.credentials.as_ref().map_or("", |c| &c.access_key)
+    }
+
+    /// The secret key; empty if the server is anonymous.
+    #[must_use]
+    pub fn secret_key(&self) -> &str {
+        self.credentials.as_ref().map_or("", |c| &c.secret_key)
+    }
+
+    /// What was done so far.
+    #[must_use]
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// The faults to inject.
+    #[must_use]
+    pub fn faults(&self) -> &Faults {
+        &self.faults
+    }
+
+    /// Changes the link's rate, in bytes per second; `None` is unlimited.
+    pub fn set_link_rate(&self, bytes_per_second: Option<u64>) {
+        self.link.set_rate(bytes_per_second);
+    }
+
+    /// Stops listening, gives requests that are being answered some seconds, then cuts them off.
+    pub async fn shutdown(mut self) {
+        // Without a receiver the task is gone already.
+        let _ = self.stop.send(true);
+        if let Some(task) = self.task.take() {
+            let _ = task.await;
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Some(task) = self.task.take() {
+            // The connections belong to the task.
+            task.abort();
+        }
+    }
+}
+
+async fn accept(
+    listener: TcpListener,
+    front: Front,
+    link: Arc<Link>,
+    mut stopped: watch::Receiver<bool>,
+) {
+    let graceful = GracefulShutdown::new();
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((socket, _)) => {
+                    connections.spawn(serve(socket, front.clone(), Arc::clone(&link), &graceful));
+                }
+                Err(e) => {
+                    // Out of file handles, most likely: others must end first.
+                    tracing::warn!("cannot accept a connection: {e}");
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                }
+            },
+            Some(_) = connections.join_next() => {}
+            _ = stopped.changed() => break,
+        }
+    }
+    drop(listener);
+    let _ = tokio::time::timeout(GRACE, graceful.shutdown()).await;
+    connections.shutdown().await;
+}
+
+/// One connection, until it ends.
+fn serve(
+    socket: TcpStream,
+    front: Front,
+    link: Arc<Link>,
+    graceful: &GracefulShutdown,
+) -> impl Future<Output = ()> + Send + use<> {
+    link.count_connection();
+    if let Err(e) = socket.set_nodelay(true) {
+        tracing::debug!("cannot switch off delays: {e}");
+    }
+    let connection = hyper::server::conn::http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIMEOUT)
+        .serve_connection(TokioIo::new(Shaped::new(socket, link)), front);
+    let connection = graceful.watch(connection);
+    async move {
+        if let Err(e) = connection.await {
+            tracing::debug!("connection ended: {e}");
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! The checksums that S3 takes with a body and gives back with an object.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use s3s::checksum::ChecksumHasher;
+use s3s::crypto::{Checksum as _, Crc32, Crc32c, Crc64Nvme, Md5, Sha1, Sha256};
+use s3s::{S3Result, s3_error};
+use serde::{Deserialize, Serialize};
+
+/// A checksum algorithm of S3.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Algorithm {
+    Crc32,
+    Crc32c,
+    Crc64Nvme,
+    Sha1,
+    Sha256,
+}
+
+impl Algorithm {
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Crc32, Self::Crc32c, Self::Crc64Nvme, Self::Sha1, Self::Sha256];
+
+    /// As in `x-amz-checksum-algorithm`.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Crc32 => "CRC32",
+            Self::Crc32c => "CRC32C",
+            Self::Crc64Nvme => "CRC64NVME",
+            Self::Sha1 => "SHA1",
+            Self::Sha256 => "SHA256",
+        }
+    }
+
+    /// The header, or trailer, that carries such a checksum.
+    pub(crate) fn header(self) -> &'static str {
+        match self {
+            Self::Crc32 => "x-amz-checksum-crc32",
+            Self::Crc32c => "x-amz-checksum-crc32c",
+            Self::Crc64Nvme => "x-amz-checksum-crc64nvme",
+            Self::Sha1 => "x-amz-checksum-sha1",
+            Self::Sha256 => "x-amz-checksum-sha256",
+        }
+    }
+
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|a| a.name().eq_ignore_ascii_case(name))
+    }
+}
+
+/// Base64 checksums by algorithm.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Checksums {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) crc32: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) crc32c: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) crc64nvme: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) sha1: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) sha256: Option<String>,
+    /// Whether these are checksums of the parts' checksums, not of the bytes.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) composite: bool,
+}
+
+impl Checksums {
+    pub(crate) fn is_empty(&self) -> bool {
+        Algorithm::ALL.iter().all(|a| self.get(*a).is_none())
+    }
+
+    pub(crate) fn get(&self, algorithm: Algorithm) -> Option<&str> {
+        match algorithm {
+            Algorithm::Crc32 => self.crc32.as_deref(),
+            Algorithm::Crc32c => self.crc32c.as_deref(),
+            Algorithm::Crc64Nvme => self.crc64nvme.as_deref(),
+            Algorithm::Sha1 => self.sha1.as_deref(),
+            Algorithm::Sha256 => self.sha256.as_deref(),
+        }
+    }
+
+    pub(crate) fn set(&mut self, algorithm: Algorithm, value: String) {
+        let field = match algorithm {
+            Algorithm::Crc32 => &mut self.crc32,
+            Algorithm::Crc32c => &mut self.crc32c,
+            Algorithm::Crc64Nvme => &mut self.crc64nvme,
+            Algorithm::Sha1 => &mut self.sha1,
+            Algorithm::Sha256 => &mut self.sha256,
+        };
+        *field = Some(value);
+    }
+}
+
+/// What a body is said to hash to.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Expected {
+    /// Base64, from `Content-MD5`.
+    pub(crate) md5: Option<String>,
+    pub(crate) checksums: Checksums,
+    /// Wanted, although no value came with the head: it follows as a trailer, or not at all.
+    pub(crate) wanted: Option<Algorithm>,
+}
+
+/// Hashes a body while it passes.
+pub(crate) struct Hasher {
+    md5: Md5,
+    checksums: ChecksumHasher,
+}
+
+/// What a body hashed to.
+#[derive(Debug, Clone)]
+pub(crate) struct Digest {
+    pub(crate) md5: Vec<u8>,
+    pub(crate) checksums: Checksums,
+}
+
+impl Hasher {
+    /// Computes MD5 and the algorithms asked for.
+    pub(crate) fn new(algorithms: impl IntoIterator<Item = Algorithm>) -> Self {
+        let mut checksums = ChecksumHasher::default();
+        for algorithm in algorithms {
+            match algorithm {
+                Algorithm::Crc32 => checksums.crc32 = Some(Crc32::new()),
+                Algorithm::Crc32c => checksums.crc32c = Some(Crc32c::new()),
+                Algorithm::Crc64Nvme => checksums.crc64nvme = Some(Crc64Nvme::new()),
+                Algorithm::Sha1 => checksums.sha1 = Some(Sha1::new()),
+                Algorithm::Sha256 => checksums.sha256 = Some(Sha256::new()),
+            }
+        }
+        Self { md5: Md5::new(), checksums }
+    }
+
+    pub(crate) fn update(&mut self, bytes: &[u8]) {
+        self.md5.update(bytes);
+        self.checksums.update(bytes);
+    }
+
+    pub(crate) fn finish(self) -> Digest {
+        let found = self.checksums.finalize();
+        Digest {
+            md5: self.md5.finalize().as_ref().to_vec(),
+            checksums: Checksums {
+                crc32: found.checksum_crc32,
+                crc32c: found.checksum_crc32c,
+                crc64nvme: found.checksum_crc64nvme,
+                sha1: found.checksum_sha1,
+                sha256: found.checksum_sha256,
+                composite: false,
+            },
+        }
+    }
+}
+
+impl Expected {
+    /// The algorithms to compute.
+    pub(crate) fn algorithms(&self) -> impl Iterator<Item = Algorithm> + '_ {
+        Algorithm::ALL
+            .into_iter()
+            .filter(|a| self.checksums.get(*a).is_some() || self.wanted == Some(*a))
+    }
+
+    /// Refuses a body that is not what it was said to be.
+    pub(crate) fn verify(&self, digest: &Digest) -> S3Result<()> {
+        if let Some(md5) = &self.md5 {
+            let md5 = STANDARD.decode(md5).ok().filter(|md5| md5.len() == 16);
+            let Some(md5) = md5 else {
+                return Err(s3_error!(InvalidDigest, "Content-MD5 is no MD5 in base64"));
+            };
+            if md5 != digest.md5 {
+                return Err(s3_error!(BadDigest, "the body does not match Content-MD5"));
+            }
+        }
+        for algorithm in Algorithm::ALL {
+            if let Some(expected) = self.checksums.get(algorithm)
+                && digest.checksums.get(algorithm) != Some(expected)
+            {
+                let header = algorithm.header();
+                return Err(s3_error!(BadDigest, "the body does not match {header}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The checksum of a multipart object: that of its parts' checksums, and their number.
+pub(crate) fn composite(algorithm: Algorithm, parts: &[&str]) -> Option<String> {
+    let mut hasher = Hasher::new([algorithm]);
+    for part in parts {
+        hasher.update(&STANDARD.decode(part).ok()?);
+    }
+    let digest = hasher.finish();
+    Some(format!("{}-{}", digest.checksums.get(algorithm)?, parts.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn digest(bytes: &[u8]) -> Digest {
+        let mut hasher = Hasher::new(Algorithm::ALL);
+        hasher.update(bytes);
+        hasher.finish()
+    }
+
+    #[test]
+    fn published_check_values() {
+        let digest = digest(b"123456789");
+        assert_eq!(digest.checksums.get(Algorithm::Crc32), Some("y/Q5Jg=="));
+        assert_eq!(digest.checksums.get(Algorithm::Crc32c), Some("4waSgw=="));
+        assert_eq!(digest.checksums.get(Algorithm::Crc64Nvme), Some("rosUhgp5mYg="));
+    }
+
+    #[test]
+    fn a_wrong_body_is_refused() {
+        let mut expected =
+            Expected { md5: Some("CY9rzUYh03PK3k6DJie09g==".into()), ..Expected::default() };
+        expected.checksums.set(Algorithm::Crc32, "2H9+DA==".into());
+        assert!(expected.verify(&digest(b"test")).is_ok());
+        let error = expected.verify(&digest(b"tesT")).unwrap_err();
+        assert_eq!(error.code().as_str(), "BadDigest");
+        expected.md5 = None;
+        let error = expected.verify(&digest(b"tesT")).unwrap_err();
+        assert_eq!(error.code().as_str(), "BadDigest");
+        expected.md5 = Some("nonsense".into());
+        let error = expected.verify(&digest(b"test")).unwrap_err();
+        assert_eq!(error.code().as_str(), "InvalidDigest");
+    }
+
+    #[test]
+    fn names_are_read_back() {
+        for algorithm in Algorithm::ALL {
+            assert_eq!(Algorithm::from_name(&algorithm.name().to_lowercase()), Some(algorithm));
+        }
+        assert_eq!(Algorithm::from_name("MD5"), None);
+    }
+}

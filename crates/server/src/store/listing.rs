@@ -1,0 +1,239 @@
+//! Listings: the keys of a bucket in byte order, a page at a time.
+//!
+//! The folder's tree is walked in key order. A directory's keys all start with its name and a slash,
+//! so entries sort by that (`a.csv` before `a/b` before `a0`), and a directory is read only when a
+//! page reaches it: nothing before the page's start, outside of its prefix or rolled up into a common
+//! prefix already seen is looked at. Memory is that of the directories on the way.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use s3s::S3Result;
+
+use super::object::{Head, directory_of_prefix, is_absent};
+use super::paths::{LongNames, decode};
+use super::{Store, storage_error};
+
+/// Which keys are asked for.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct PageRequest {
+    pub(crate) prefix: String,
+    /// Keys that share what precedes this, after the prefix, are rolled up.
+    pub(crate) delimiter: Option<String>,
+    /// Keys and common prefixes up to this, included, are left out.
+    pub(crate) after: String,
+    pub(crate) max_keys: usize,
+}
+
+/// A page of a listing.
+#[derive(Debug, Default)]
+pub(crate) struct Page {
+    pub(crate) entries: Vec<Entry>,
+    pub(crate) common_prefixes: Vec<String>,
+    /// What to continue after, if there is more.
+    pub(crate) next: Option<String>,
+}
+
+/// An object in a listing.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    pub(crate) key: String,
+    pub(crate) head: Head,
+}
+
+impl Store {
+    /// The page of a bucket's keys that was asked for.
+    pub(crate) fn list(&self, bucket: &str, request: &PageRequest) -> S3Result<Page> {
+        let directory = self.bucket(bucket)?;
+        let mut walk = Walk::new(&directory, request, &self.names).map_err(storage_error)?;
+        let mut page = Page::default();
+        let mut last = String::new();
+        let mut count = 0;
+        while request.max_keys > 0 {
+            let Some((key, path)) = walk.next().map_err(storage_error)? else { break };
+            let common = request.common_prefix(&key);
+            let entry = match common {
+                Some(_) => None,
+                None => match self.entry(bucket, &key, &path).map_err(storage_error)? {
+                    Some(entry) => Some(entry),
+                    // Removed since its directory was read.
+                    None => continue,
+                },
+            };
+            if count == request.max_keys {
+                page.next = Some(last);
+                break;
+            }
+            count += 1;
+            if let Some(common) = common {
+                last = common.clone();
+                walk.bound = Bound::PastPrefix(common.clone());
+                page.common_prefixes.push(common);
+            } else if let Some(entry) = entry {
+                last = key;
+                page.entries.push(entry);
+            }
+        }
+        Ok(page)
+    }
+
+    fn entry(&self, bucket: &str, key: &str, path: &Path) -> io::Result<Option<Entry>> {
+        match fs::symlink_metadata(path) {
+            Ok(metadata) if metadata.is_file() => {
+                let head = self.describe(bucket, key, &metadata)?;
+                Ok(Some(Entry { key: key.to_owned(), head }))
+            }
+            Ok(_) => Ok(None),
+            Err(e) if is_absent(&e) => Ok(None),
+            Err(e) => Err(e),
+        }
+    }
+}
+
+impl PageRequest {
+    /// What a key is rolled up into.
+    fn common_prefix(&self, key: &str) -> Option<String> {
+        let delimiter = self.delimiter.as_deref().filter(|d| !d.is_empty())?;
+        let rest = key.strip_prefix(&self.prefix)?;
+        let end = self.prefix.len() + rest.find(delimiter)? + delimiter.len();
+        Some(key[..end].to_owned())
+    }
+
+    fn bound(&self) -> Bound {
+        // A common prefix is listed once: by the page that holds it, or by none if the listing
+        // starts within it.
+        match self.common_prefix(&self.after) {
+            Some(common) => Bound::PastPrefix(common),
+            None => Bound::After(self.after.clone()),
+        }
+    }
+}
+
+/// Where the keys wanted begin.
+#[derive(Debug)]
+enum Bound {
+    After(String),
+    /// After every key that starts so.
+    PastPrefix(String),
+}
+
+impl Bound {
+    fn admits(&self, key: &str) -> bool {
+        match self {
+            Self::After(after) => after.is_empty() || key > after.as_str(),
+            Self::PastPrefix(past) => key > past.as_str() && !key.starts_with(past),
+        }
+    }
+
+    /// Whether some key that starts with `prefix` may be admitted.
+    fn may_admit_under(&self, prefix: &str) -> bool {
+        match self {
+            Self::After(after) => prefix > after.as_str() || after.starts_with(prefix),
+            Self::PastPrefix(past) => {
+                !prefix.starts_with(past) && (prefix > past.as_str() || past.starts_with(prefix))
+            }
+        }
+    }
+}
+
+/// A walk over a bucket's tree in key order.
+struct Walk<'a> {
+    prefix: &'a str,
+    bound: Bound,
+    names: &'a LongNames,
+    /// The directories on the way down, each with what is left of it, last first.
+    levels: Vec<Vec<Name>>,
+}
+
+/// A name in a directory.
+struct Name {
+    /// A file's key; what all keys under a directory start with.
+    key: String,
+    path: PathBuf,
+    is_directory: bool,
+    beside: bool,
+}
+
+impl<'a> Walk<'a> {
+    fn new(bucket: &Path, request: &'a PageRequest, names: &'a LongNames) -> io::Result<Self> {
+        let mut walk =
+            Self { prefix: &request.prefix, bound: request.bound(), names, levels: Vec::new() };
+        let (top, base) = directory_of_prefix(bucket, &request.prefix);
+        if is_inside(bucket, &top) {
+            walk.descend(&top, &base)?;
+        }
+        Ok(walk)
+    }
+
+    fn next(&mut self) -> io::Result<Option<(String, PathBuf)>> {
+        while let Some(level) = self.levels.last_mut() {
+            let Some(name) = level.pop() else {
+                self.levels.pop();
+                continue;
+            };
+            if !self.is_wanted(&name) {
+                continue;
+            }
+            if !name.is_directory {
+                return Ok(Some((name.key, name.path)));
+            }
+            self.descend(&name.path, &name.key)?;
+        }
+        Ok(None)
+    }
+
+    fn is_wanted(&self, name: &Name) -> bool {
+        if name.is_directory {
+            (name.key.starts_with(self.prefix) || self.prefix.starts_with(&name.key))
+                && self.bound.may_admit_under(&name.key)
+        } else {
+            name.key.starts_with(self.prefix) && self.bound.admits(&name.key)
+        }
+    }
+
+    /// Reads a directory whose keys start with `base`.
+    fn descend(&mut self, directory: &Path, base: &str) -> io::Result<()> {
+        let entries = match fs::read_dir(directory) {
+            Ok(entries) => entries,
+            Err(e) if is_absent(&e) => return Ok(()),
+            Err(e) => return Err(e),
+        };
+        let mut level = Vec::new();
+        for entry in entries {
+            let entry = entry?;
+            let kind = entry.file_type()?;
+            let file_name = entry.file_name();
+            let Some(decoded) = file_name.to_str().and_then(|name| decode(name, self.names)) else {
+                continue;
+            };
+            let is_directory = kind.is_dir() && !decoded.beside;
+            if !is_directory && !kind.is_file() {
+                continue;
+            }
+            let slash = if is_directory { "/" } else { "" };
+            let key = format!("{base}{}{slash}", decoded.segment);
+            let name = Name { key, path: entry.path(), is_directory, beside: decoded.beside };
+            if self.is_wanted(&name) {
+                level.push(name);
+            }
+        }
+        level.sort_unstable_by(|a, b| (&a.key, a.beside).cmp(&(&b.key, b.beside)));
+        // A file may be there in both spellings: the plain one, which comes first, is the object.
+        // (No file's key equals a directory's: only the segment before a slash can be empty.)
+        level.dedup_by(|b, a| a.key == b.key && a.is_directory == b.is_directory);
+        level.reverse();
+        self.levels.push(level);
+        Ok(())
+    }
+}
+
+/// Whether all directories from `bucket` to `top` are there and none is a symbolic link.
+fn is_inside(bucket: &Path, top: &Path) -> bool {
+    let Ok(below) = top.strip_prefix(bucket) else { return false };
+    let mut at = bucket.to_owned();
+    below.components().all(|component| {
+        at.push(component);
+        fs::symlink_metadata(&at).is_ok_and(|found| found.is_dir())
+    })
+}

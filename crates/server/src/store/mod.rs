@@ -1,0 +1,165 @@
+//! A store in a folder: buckets are directories, objects are files.
+//!
+//! ```text
+//! folder/
+//!   bucket/           a bucket; files in it are its objects, spelled as `paths` says
+//!   .sluice/          the store's own
+//!     lock            held while a server runs
+//!     meta/           what S3 keeps beside the bytes of an object, see `meta`
+//!     names/          segments of keys that are too long for a file name
+//!     tmp/            files being written; emptied at start
+//!     uploads/        multipart uploads that are neither completed nor aborted
+//! ```
+//!
+//! Everything here blocks and is called from blocking threads. Symbolic links are not followed:
+//! they could lead out of the folder.
+
+mod bucket;
+mod checksum;
+mod condition;
+mod draft;
+mod listing;
+mod meta;
+mod multipart;
+mod object;
+mod paths;
+
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
+
+use crate::error::Error;
+
+pub(crate) use checksum::{Algorithm, Checksums, Expected};
+pub(crate) use condition::{Conditions, WriteConditions};
+pub(crate) use draft::Written;
+pub(crate) use listing::{Entry, Page, PageRequest};
+pub(crate) use meta::Meta;
+pub(crate) use multipart::{PartReference, Upload, milliseconds};
+pub(crate) use object::{Head, Object};
+pub(crate) use paths::MAX_KEY;
+
+use paths::LongNames;
+
+const OWN: &str = ".sluice";
+
+/// The store over one folder.
+#[derive(Debug)]
+pub(crate) struct Store {
+    root: PathBuf,
+    names: LongNames,
+    sync: bool,
+    /// Held while names in the folder change: every change of what is visible is one short
+    /// critical section, so conditions on writes hold and directories do not vanish underfoot.
+    names_lock: Mutex<()>,
+    /// The latest modification time given out; no two versions of an object share one.
+    last_modified: Mutex<SystemTime>,
+    /// Keeps other servers out of the folder.
+    _lock: File,
+}
+
+impl Store {
+    /// Opens the folder, and clears away what a crash left behind.
+    ///
+    /// `sync` says whether an object's bytes are forced to disk before they become visible.
+    pub(crate) fn open(root: &Path, sync: bool) -> Result<Self, Error> {
+        match fs::metadata(root) {
+            Ok(metadata) if metadata.is_dir() => {}
+            Ok(_) => return Err(Error::NotAFolder { path: root.to_owned() }),
+            Err(_) => return Err(Error::FolderMissing { path: root.to_owned() }),
+        }
+        let own = root.join(OWN);
+        let writable = |path: &Path, result: io::Result<()>| {
+            result.map_err(|source| Error::NotWritable { path: path.to_owned(), source })
+        };
+        for name in ["meta", "names", "tmp", "uploads"] {
+            let path = own.join(name);
+            writable(&path, fs::create_dir_all(&path))?;
+        }
+        let lock_path = own.join("lock");
+        let lock = File::create(&lock_path)
+            .map_err(|source| Error::NotWritable { path: lock_path.clone(), source })?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(Error::FolderInUse { path: root.to_owned() });
+            }
+            Err(TryLockError::Error(source)) => {
+                return Err(Error::NotWritable { path: lock_path, source });
+            }
+        }
+        let tmp = own.join("tmp");
+        writable(&tmp, fs::remove_dir_all(&tmp).and_then(|()| fs::create_dir(&tmp)))?;
+        Ok(Self {
+            root: root.to_owned(),
+            names: LongNames::new(own.join("names")),
+            sync,
+            names_lock: Mutex::new(()),
+            last_modified: Mutex::new(SystemTime::UNIX_EPOCH),
+            _lock: lock,
+        })
+    }
+
+    fn own(&self, name: &str) -> PathBuf {
+        self.root.join(OWN).join(name)
+    }
+
+    fn temporary(&self) -> PathBuf {
+        self.own("tmp")
+    }
+
+    fn lock_names(&self) -> MutexGuard<'_, ()> {
+        // A panic elsewhere leaves names in one of the states that a crash could leave.
+        self.names_lock.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The time of a change made now, later than that of any earlier change.
+    fn next_modified(&self) -> SystemTime {
+        let mut last = self.last_modified.lock().unwrap_or_else(PoisonError::into_inner);
+        *last = SystemTime::now().max(*last + Duration::from_nanos(1));
+        *last
+    }
+
+    /// Refuses keys that S3 refuses.
+    pub(crate) fn check_key(key: &str) -> S3Result<()> {
+        if key.is_empty() {
+            return Err(s3_error!(InvalidArgument, "a key must not be empty"));
+        }
+        if key.len() > MAX_KEY {
+            return Err(s3_error!(KeyTooLongError, "a key has at most {MAX_KEY} bytes"));
+        }
+        Ok(())
+    }
+}
+
+/// An I/O error as S3 says it.
+pub(crate) fn storage_error(error: io::Error) -> S3Error {
+    use io::ErrorKind as Kind;
+    match error.kind() {
+        Kind::StorageFull | Kind::QuotaExceeded | Kind::FileTooLarge => {
+            let mut full = S3Error::with_message(
+                S3ErrorCode::Custom("InsufficientStorage".into()),
+                "the disk behind this store is full; nothing was stored",
+            );
+            full.set_status_code(http::StatusCode::INSUFFICIENT_STORAGE);
+            full
+        }
+        Kind::PermissionDenied | Kind::ReadOnlyFilesystem => {
+            let mut denied = S3Error::with_source(S3ErrorCode::AccessDenied, Box::new(error));
+            denied.set_message("the server may not access the file behind this name");
+            denied
+        }
+        Kind::InvalidFilename => {
+            s3_error!(KeyTooLongError, "the folder's path leaves no room for this key")
+        }
+        _ => {
+            let mut internal = S3Error::with_source(S3ErrorCode::InternalError, Box::new(error));
+            internal.set_message("the server failed to read or write its folder");
+            internal
+        }
+    }
+}
