@@ -30,12 +30,17 @@ mod conformance;
 pub mod distinct;
 mod entries;
 pub mod filter;
+pub mod group_by;
+pub mod join;
 mod pruner;
 pub mod rng;
 mod row_hash;
 pub mod switch;
 pub mod theory;
+mod ties;
+pub mod top_n;
 
 pub use config::ConfigError;
 pub use entries::{Entries, Selection, UnequalColumns};
 pub use pruner::{Pruner, Verdict};
+pub use ties::Ties;

@@ -12,28 +12,33 @@ use serde::{Deserialize, Serialize};
 
 use super::program::{FieldId, mask};
 
-/// Degree-32 polynomials (normal notation, the leading term left out) that have been published for
-/// CRCs; each has a constant term, so that the CRC of a 32-bit key is a bijection.
+/// Degree-32 polynomials (normal notation, the leading term left out) for hash units; each has a
+/// constant term, so that the CRC of a 32-bit key is a bijection.
 ///
-/// The first is the one of Ethernet and zlib. Sources: the CRC catalogue (ISO-HDLC, iSCSI, BASE91-D,
-/// AIXM, CD-ROM EDC, AUTOSAR, XFER) and Koopman's tables of 32-bit polynomials.
+/// The first is the one of Ethernet and zlib. The others were searched for, because a polynomial
+/// that detects errors well is not for that a good hash: a table keeps only the *low* bits of the
+/// CRC, and keys are often small numbers or strides. With CRC-32C the low 2 bits depend on too few
+/// low key bits, with CRC-32Q the low 9 to 14, with the sparse XFER polynomial none of the low 12 on
+/// the last byte at all: whole rows of a matrix would stay empty. Of these here, the low `k` bits
+/// (`k` up to 24) have full rank over the low `k + 3` key bits, and any two of them jointly over the
+/// low `2k + 4`, so that they are independent as rows; a test checks it.
 pub const POLYNOMIALS: [u32; 16] = [
     0x04C1_1DB7,
-    0x1EDC_6F41,
-    0xA833_982B,
-    0x8141_41AB,
-    0x8001_801B,
-    0xF4AC_FB13,
-    0x0000_00AF,
-    0x741B_8CD7,
-    0x3258_3499,
-    0x2004_4009,
-    0x992C_1A4D,
-    0xF1922815,
-    0x973A_FB51,
-    0x6938_392D,
-    0xA2A6_A2CD,
-    0xBA0D_C66B,
+    0xF192_2815,
+    0xE145_4C41,
+    0x19FC_FC65,
+    0x1A6E_72B9,
+    0x6D68_3CF9,
+    0xCE3A_D2B3,
+    0xB4AE_3DD3,
+    0x4B21_6F91,
+    0x92E6_2E73,
+    0x1970_860B,
+    0xC2B3_5455,
+    0x5A80_B3D5,
+    0xFE77_5173,
+    0xBAFA_5523,
+    0xA934_D44D,
 ];
 
 /// A hash unit: which CRC over which fields, and how many low bits of it are kept.
@@ -158,11 +163,62 @@ mod tests {
         }
     }
 
+    /// The rank over GF(2) of rows of bits.
+    fn rank(mut rows: Vec<u64>) -> usize {
+        let mut rank = 0;
+        while let Some(pivot) = rows.pop() {
+            if pivot != 0 {
+                rank += 1;
+                let lowest = pivot & pivot.wrapping_neg();
+                rows.iter_mut().filter(|row| **row & lowest != 0).for_each(|row| *row ^= pivot);
+            }
+        }
+        rank
+    }
+
+    /// What each key bit flips in the CRC.
+    fn flips(polynomial: u32) -> Vec<u64> {
+        let base = crc32(polynomial, &[0; 4]);
+        (0..32)
+            .map(|bit| u64::from(crc32(polynomial, &(1_u32 << bit).to_be_bytes()) ^ base))
+            .collect()
+    }
+
     #[test]
-    fn polynomials_differ_and_are_bijective() {
-        for (i, p) in POLYNOMIALS.iter().enumerate() {
-            assert_eq!(p & 1, 1, "{p:08x} has no constant term");
-            assert!(!POLYNOMIALS[..i].contains(p));
+    fn low_bits_of_every_polynomial_spread_small_keys() {
+        for polynomial in POLYNOMIALS {
+            let flips = flips(polynomial);
+            for k in 1..=24 {
+                let rows = flips.iter().take(k + 3).map(|f| f & ((1 << k) - 1)).collect();
+                assert_eq!(rank(rows), k, "{polynomial:08x}");
+            }
+        }
+        let sparse = flips(0x0000_00AF);
+        assert_eq!(
+            rank(sparse.iter().take(8).map(|f| f & 0xFFF).collect()),
+            0,
+            "XFER wastes the last byte"
+        );
+    }
+
+    #[test]
+    fn polynomials_are_independent_in_pairs() {
+        for (i, &p) in POLYNOMIALS.iter().enumerate() {
+            for &q in &POLYNOMIALS[..i] {
+                for k in [4, 8, 10, 12, 13] {
+                    let low = (1 << k) - 1;
+                    let joint = flips(p)
+                        .iter()
+                        .zip(flips(q))
+                        .map(|(a, b)| a & low | (b & low) << k)
+                        .collect::<Vec<_>>();
+                    assert_eq!(
+                        rank(joint[..(2 * k + 4).min(32)].to_vec()),
+                        2 * k,
+                        "{p:08x} {q:08x}"
+                    );
+                }
+            }
         }
     }
 }

@@ -1,0 +1,199 @@
+//! JOIN with Bloom filters: one array of bits for each hash.
+
+use super::{Kind, Passes, Role, SIDES, Shape, check_filter, filter_table, finish, start};
+use crate::config::index_bits;
+use crate::pruner::columns;
+use crate::row_hash::Lanes;
+use crate::switch::{
+    Action, AluOperand, Cell, Index, POLYNOMIALS, Program, Source, Stateful, Update, When,
+    WrongValues,
+};
+use crate::{ConfigError, Entries, Pruner, Selection};
+
+/// Parameters that a program can be built from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Config {
+    shape: Shape,
+    cells: u32,
+    hashes: u32,
+}
+
+impl Config {
+    /// A filter for each side of `hashes` (1 to 16) arrays of `cells` bits (a power of two).
+    ///
+    /// # Errors
+    ///
+    /// If a parameter is out of range.
+    pub fn new(shape: Shape, cells: u32, hashes: u32) -> Result<Self, ConfigError> {
+        check_filter(cells, hashes, POLYNOMIALS.len() as u32)?;
+        Ok(Self { shape, cells, hashes })
+    }
+
+    /// The paper's default of 4 MB and 3 hashes, as far as powers of two reach: 3 arrays of 1 MiB,
+    /// an inner join of narrow keys with the small side first.
+    #[must_use]
+    pub const fn paper() -> Self {
+        Self {
+            shape: Shape::new(Kind::Inner, Passes::SmallFirst, false),
+            cells: 1 << 23,
+            hashes: 3,
+        }
+    }
+
+    /// Bits in an array.
+    #[must_use]
+    pub const fn cells(&self) -> u32 {
+        self.cells
+    }
+
+    /// Hashes, each with an array of its own.
+    #[must_use]
+    pub const fn hashes(&self) -> u32 {
+        self.hashes
+    }
+
+    /// The program: its packets carry the key.
+    #[must_use]
+    pub fn program(&self) -> Program {
+        let (mut b, prune) = start(self.shape);
+        let hashes: Vec<Index> = (0..self.hashes)
+            .map(|n| {
+                let polynomial = POLYNOMIALS[n as usize];
+                Index::Hash(b.hash(
+                    format!("bit{n}"),
+                    polynomial,
+                    self.shape.keys(),
+                    index_bits(self.cells),
+                ))
+            })
+            .collect();
+        let mut present = [Vec::new(), Vec::new()];
+        b.stage();
+        for side in [0, 1].into_iter().filter(|&side| self.shape.filters()[side]) {
+            for (n, &index) in hashes.iter().enumerate() {
+                let name = format!("{}{n}", SIDES[side]);
+                let register = b.register(format!("filter_{name}"), Cell::Bit1, self.cells);
+                let found = b.field(format!("in_{name}"), 1);
+                let access = Stateful::on(register, index);
+                let set = access.clone().set_lo(Update::set(When::ALWAYS, AluOperand::Const(1)));
+                let test = access.output(found, Source::MemLo, When::ALWAYS);
+                let (set, test) = (Action::access("insert", set), Action::access("test", test));
+                b.table(filter_table(self.shape, side, format!("bloom_{name}"), set, test));
+                present[side].push(found);
+            }
+        }
+        finish(self.shape, b, prune, &present)
+    }
+
+    /// The fast path.
+    #[must_use]
+    pub fn pruner(&self) -> Join {
+        let (words, bits) = (self.shape.values().into(), index_bits(self.cells));
+        let banks = (self.hashes as usize).div_ceil(4);
+        let filter = || vec![0; (self.cells as usize).div_ceil(64) * self.hashes as usize];
+        Join {
+            config: *self,
+            hash: (0..banks).map(|bank| Lanes::new(4 * bank, words, bits)).collect(),
+            filters: self.shape.filters().map(|exists| if exists { filter() } else { Vec::new() }),
+        }
+    }
+}
+
+/// The fast path of JOIN with Bloom filters. Its state is as large as the modelled registers.
+#[derive(Debug, Clone)]
+pub struct Join {
+    config: Config,
+    hash: Vec<Lanes<32>>,
+    filters: [Vec<u64>; 2],
+}
+
+impl Join {
+    /// The words and bits of a key, one for each hash.
+    #[inline]
+    fn bits(
+        hash: &[Lanes<32>],
+        hashes: usize,
+        words: usize,
+        key: [u32; 2],
+        wide: bool,
+    ) -> impl Iterator<Item = (usize, u64)> {
+        hash.iter().enumerate().flat_map(move |(bank, lanes)| {
+            let all = if wide { lanes.two(key) } else { lanes.one(key[0]) };
+            (0..4.min(hashes - 4 * bank)).map(move |lane| {
+                let bit = Lanes::<32>::lane(all, lane);
+                ((4 * bank + lane) * words + bit / 64, 1 << (bit % 64))
+            })
+        })
+    }
+
+    #[inline]
+    fn run(
+        &mut self,
+        role: Role,
+        len: usize,
+        wide: bool,
+        key: impl Fn(usize) -> [u32; 2],
+        selection: &mut Selection,
+    ) {
+        let hashes = self.config.hashes as usize;
+        let words = (self.config.cells as usize).div_ceil(64);
+        let hash = &self.hash;
+        match role {
+            Role::Build { side, keep } => {
+                let filter = &mut self.filters[side];
+                selection.fill(len, |i| {
+                    Self::bits(hash, hashes, words, key(i), wide)
+                        .for_each(|(word, bit)| filter[word] |= bit);
+                    keep
+                });
+            }
+            Role::Probe { side } => {
+                let filter = &self.filters[side];
+                // All bits are tested without a branch, so that the loads of many keys overlap.
+                selection.fill(len, |i| {
+                    Self::bits(hash, hashes, words, key(i), wide)
+                        .fold(true, |all, (word, bit)| all & (filter[word] & bit != 0))
+                });
+            }
+            Role::Absorb => selection.fill(len, |_| false),
+            Role::Forward => selection.fill(len, |_| true),
+        }
+    }
+}
+
+impl Pruner for Join {
+    fn values(&self) -> usize {
+        self.config.shape.values().into()
+    }
+
+    fn prune(
+        &mut self,
+        entries: &Entries<'_>,
+        selection: &mut Selection,
+    ) -> Result<(), WrongValues> {
+        let role = self.config.shape.role(entries.flow());
+        if self.config.shape.wide {
+            let [high, low] = columns(entries)?;
+            self.run(role, high.len(), true, |i| [high[i], low[i]], selection);
+        } else {
+            let [keys] = columns(entries)?;
+            self.run(role, keys.len(), false, |i| [keys[i], 0], selection);
+        }
+        Ok(())
+    }
+
+    fn registers(&self) -> Vec<Vec<[u32; 2]>> {
+        let cells = self.config.cells as usize;
+        let words = cells.div_ceil(64);
+        let filters = self.filters.iter().flat_map(|filter| filter.chunks(words));
+        filters
+            .map(|array| {
+                (0..cells).map(|bit| [(array[bit / 64] >> (bit % 64) & 1) as u32, 0]).collect()
+            })
+            .collect()
+    }
+
+    fn reset(&mut self) {
+        self.filters.iter_mut().for_each(|filter| filter.fill(0));
+    }
+}

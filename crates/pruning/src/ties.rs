@@ -1,0 +1,12 @@
+//! What an algorithm does with an entry that equals what it holds.
+
+/// Whether equal codes may be pruned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ties {
+    /// An entry whose code equals the stored one is forwarded. Right for any order-preserving
+    /// encoding, also one that conflates values.
+    Keep,
+    /// It is pruned. Right only if equal codes mean equal values, and the query does not care which
+    /// of several equal values it gets.
+    Prune,
+}

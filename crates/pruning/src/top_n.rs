@@ -1,0 +1,8 @@
+//! `ORDER BY value DESC LIMIT n`: drop an entry that `n` greater ones have passed.
+//!
+//! [`deterministic`] always keeps the answer, with doubling cutoffs; [`randomized`] keeps it with
+//! probability at least 1 − δ, with a matrix of rolling maxima, and prunes far more. `ORDER BY … ASC`
+//! sends complemented codes.
+
+pub mod deterministic;
+pub mod randomized;
