@@ -21,6 +21,7 @@
 //! * [`pack`], [`multi_entry`], [`topology`]: many queries, many entries, many switches.
 //! * [`p4`]: programs printed as P4_16.
 //! * [`theory`]: every theorem as a function, exact probabilities beside them, and a planner.
+//! * [`protocol`]: reliable delivery through a switch that drops, simulated and model-checked.
 //! * [`opt`]: what a pruner without limits would forward.
 
 pub mod check;
@@ -32,6 +33,7 @@ mod entries;
 pub mod filter;
 pub mod group_by;
 pub mod join;
+pub mod protocol;
 mod pruner;
 pub mod rng;
 mod row_hash;

@@ -1,0 +1,151 @@
+//! The master's part: acknowledge, de-duplicate, wait for all workers, answer the query.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::packet::{Entry, Name, Packet};
+use super::query::{Answer, Query};
+use super::rules::{OnReboot, Rules};
+
+/// The master.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Master {
+    rules: Rules,
+    query: Query,
+    pass: u8,
+    /// The boot in which the query (re)started.
+    attempt: u32,
+    /// Entries of this pass that have arrived, by flow and identifier.
+    seen: BTreeSet<(u16, u32)>,
+    /// What the query runs on, sorted.
+    received: Vec<Entry>,
+    /// Which workers have finished this pass.
+    finished: Vec<bool>,
+    /// The keys to ask for in this pass.
+    keys: Option<Arc<BTreeSet<u64>>>,
+}
+
+/// What an arriving entry was to the master.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Arrival {
+    /// It went into the query.
+    Taken,
+    /// It had been there before, or belongs to an earlier pass or attempt.
+    Repeated,
+    /// It showed that the switch had lost state: the query begins again.
+    Restarted,
+}
+
+impl Master {
+    pub(super) fn new(rules: Rules, query: Query, workers: usize) -> Self {
+        Self {
+            rules,
+            query,
+            pass: 0,
+            attempt: 0,
+            seen: BTreeSet::new(),
+            received: Vec::new(),
+            finished: vec![false; workers],
+            keys: None,
+        }
+    }
+
+    /// Whether all workers have finished the last pass.
+    pub(super) fn is_done(&self) -> bool {
+        self.pass == self.query.passes()
+    }
+
+    /// The answer on what has arrived.
+    pub(super) fn answer(&self) -> Answer {
+        self.query.answer(&self.received)
+    }
+
+    /// Takes an entry, pushes the reply.
+    pub(super) fn on_entry(
+        &mut self,
+        name: &Name,
+        entry: &Entry,
+        stamp: u32,
+        replies: &mut Vec<Packet>,
+    ) -> Arrival {
+        let rule = self.rules.on_reboot.unwrap_or(self.query.on_reboot(self.pass));
+        let restarts = rule == OnReboot::Restart && !self.is_done();
+        if restarts && stamp > self.attempt && name.pass == self.pass {
+            self.attempt = stamp;
+            self.begin(0, None);
+            replies.push(Packet::Restart { fid: name.fid, attempt: stamp });
+            return Arrival::Restarted;
+        }
+        if name.epoch < self.attempt {
+            replies.push(Packet::Restart { fid: name.fid, attempt: self.attempt });
+            return Arrival::Repeated;
+        }
+        replies.push(Packet::Ack { name: *name, stamp });
+        // Copies of an earlier pass must not count as seen in this one.
+        if name.pass != self.pass {
+            return Arrival::Repeated;
+        }
+        let new = self.seen.insert((name.fid, name.id));
+        if self.rules.deduplicate && !new {
+            return Arrival::Repeated;
+        }
+        let place = self.received.partition_point(|received| received <= entry);
+        self.received.insert(place, *entry);
+        Arrival::Taken
+    }
+
+    /// Takes a FIN; pushes GO to all workers when it was the last one, and again to those who ask.
+    pub(super) fn on_fin(&mut self, fid: u16, pass: u8, attempt: u32, replies: &mut Vec<Packet>) {
+        if attempt < self.attempt {
+            replies.push(Packet::Restart { fid, attempt: self.attempt });
+        } else if pass < self.pass {
+            replies.push(self.go(fid));
+        } else if pass == self.pass && !self.is_done() {
+            if let Some(finished) = self.finished.get_mut(usize::from(fid)) {
+                *finished = true;
+            }
+            if self.finished.iter().all(|&finished| finished) {
+                self.advance();
+                replies.extend((0..self.finished.len() as u16).map(|fid| self.go(fid)));
+            }
+        }
+    }
+
+    fn go(&self, fid: u16) -> Packet {
+        Packet::Go { fid, pass: self.pass, attempt: self.attempt, keys: self.keys.clone() }
+    }
+
+    fn advance(&mut self) {
+        if self.pass + 1 == self.query.passes() {
+            self.pass += 1;
+            return;
+        }
+        let keys = self.query.requests_keys();
+        let keys = keys.then(|| Arc::new(self.received.iter().map(|entry| entry.key).collect()));
+        self.begin(self.pass + 1, keys);
+    }
+
+    fn begin(&mut self, pass: u8, keys: Option<Arc<BTreeSet<u64>>>) {
+        self.pass = pass;
+        self.keys = keys;
+        self.seen.clear();
+        self.received.clear();
+        self.finished.fill(false);
+    }
+
+    /// Forgets all but `most` copies of equal entries: for the explorer, which needs finitely many
+    /// states.
+    pub(super) fn forget_copies(&mut self, most: usize) {
+        let mut index = 0;
+        self.received = std::mem::take(&mut self.received).into_iter().fold(
+            Vec::new(),
+            |mut kept: Vec<Entry>, entry| {
+                index = if kept.last() == Some(&entry) { index + 1 } else { 0 };
+                if index < most {
+                    kept.push(entry);
+                }
+                kept
+            },
+        );
+    }
+}

@@ -1,0 +1,77 @@
+//! The reliability protocol between workers, switch and master, simulated and model-checked.
+//!
+//! # As the paper describes it (section 7.2)
+//!
+//! A worker numbers its entries and sends each until it is acknowledged. The switch keeps, for each
+//! flow, the number X of the last packet that it processed. Packet Y is processed if Y = X + 1 (and,
+//! if pruned, acknowledged by the switch), forwarded unprocessed if Y ≤ X (a retransmission), and
+//! dropped if Y > X + 1. The master acknowledges whatever it gets. A failed switch "can simply be
+//! rebooted with empty state". This is [`Rules::paper`].
+//!
+//! # What breaks
+//!
+//! * An acknowledgement of the master is lost: the entry comes again, and COUNT, SUM, TOP N and the
+//!   multiplicities of a join are wrong.
+//! * The switch reboots: X = 0, so it waits for packet 1, which was acknowledged long ago. Nothing
+//!   moves any more.
+//! * It reboots between the passes of a join: the empty filter prunes every match. In HAVING, sums
+//!   from before the reboot are forgotten, and a group may never cross the threshold.
+//! * Loss is dear: every packet behind a lost one is dropped by the switch and has to be sent again.
+//!
+//! # The repair ([`Rules::repaired`])
+//!
+//! 1. The master takes each (flow, pass, number) once.
+//! 2. Every boot of the switch has a number, its *epoch*. An entry carries for ever the epoch for
+//!    which it was first sent. Only entries of the present epoch are processed, others are forwarded
+//!    unprocessed. The switch stamps its epoch on what it forwards and acknowledges, and from there
+//!    the workers learn it.
+//! 3. After a reboot the switch takes the first packet of a flow that it sees as the one in turn.
+//!    A packet that comes early is processed and its predecessor forwarded unprocessed when it
+//!    comes ([`Gap::Skip`]), so that each is processed at most once and none waits.
+//! 4. What a reboot means depends on the algorithm ([`Query::on_reboot`]): filtering, DISTINCT,
+//!    TOP N, GROUP BY and SKYLINE go on with empty state; the first pass of JOIN and of HAVING is
+//!    repeated; the second pass of JOIN goes on unpruned. JOIN's insertions and lookups may be
+//!    replayed, and are, for every copy ([`Query::replayable`]): an entry that was skipped must not
+//!    be missing from the filter.
+//!
+//! # Why it is right
+//!
+//! Let D(k) be the entries processed in epoch k and F(k) those that the worker gave up because the
+//! switch pruned them in epoch k; the master ends with D minus all F(k). By rule 2 an entry is
+//! processed in one epoch only, so F(j) and D(k) are disjoint for j ≠ k. F(k) is part of what one
+//! run of the pruner on D(k), with state that began empty, pruned. Its answer does not change when
+//! it is taken away, nor when other entries are added on both sides, because the queries that go on
+//! are decomposable: Q(A ∪ B) depends on A only through Q(A). Taking F(1), F(2), … away one by one
+//! therefore leaves the answer as it was. Without rule 2 this fails: an entry t forwarded and lost in
+//! epoch 1 serves to prune u; a late copy of u, forwarded and lost in epoch 2, serves to prune t.
+//! [`explore`] finds that run.
+//!
+//! A pass that does not go on is pinned to the epoch in which its attempt began. In HAVING, if all
+//! entries of a group were processed in that epoch, they were counted in full and one crossed the
+//! threshold and was forwarded; if not, one was forwarded unprocessed. Either way the master has the
+//! key and asks for the group. In JOIN, if an entry of the first pass was not inserted, it came to
+//! the switch in a later epoch; so then did all entries of the second pass, and none is looked up.
+//! So [`OnReboot::Forward`] is sound for every query; [`OnReboot::Restart`] is there to prune again.
+//!
+//! # Model
+//!
+//! [`simulate`] runs the real state machines on links that lose, duplicate, delay and so reorder
+//! packets. [`explore`] runs the same machines through *every* order of events of a small case.
+//! Assumed: reboots are finitely many, a packet is not altered, and the control plane counts boots.
+
+mod explore;
+mod master;
+mod packet;
+mod prune;
+mod query;
+mod rules;
+mod simulate;
+mod switch;
+mod worker;
+
+pub use explore::{Budget, Exploration, explore};
+pub use packet::{Entry, Name, Packet};
+pub use prune::{Pruner, SmallPruner};
+pub use query::{Answer, Query};
+pub use rules::{Gap, OnReboot, Recovery, Rules};
+pub use simulate::{Config, ConfigError, Link, Outcome, Reboots, Report, simulate, simulate_with};

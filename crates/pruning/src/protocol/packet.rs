@@ -1,0 +1,111 @@
+//! What travels between workers, switch and master.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+
+/// A row of the query, as far as the switch sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Entry {
+    /// The pass over the data in which it is sent, from 0.
+    pub pass: u8,
+    /// Which of two joined tables it belongs to, 0 or 1.
+    pub table: u8,
+    /// The key: what is distinct, grouped by or joined on; the first coordinate of a point.
+    pub key: u64,
+    /// The value: what is ordered or aggregated; the second coordinate of a point.
+    pub value: u64,
+}
+
+/// Which entry a packet carries or acknowledges.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Name {
+    /// The flow: one per worker.
+    pub fid: u16,
+    /// The pass.
+    pub pass: u8,
+    /// The identifier in its flow and pass, which is also the sequence number; from 1.
+    pub id: u32,
+    /// The boot of the switch for which the entry was first sent. A retransmission keeps it.
+    pub epoch: u32,
+}
+
+/// A packet.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Packet {
+    /// An entry on its way to the master.
+    Entry {
+        /// Which.
+        name: Name,
+        /// Its values.
+        entry: Entry,
+        /// The boot of the switch that it went through; 0 before.
+        stamp: u32,
+    },
+    /// All entries of this flow and pass are acknowledged.
+    Fin {
+        /// The flow.
+        fid: u16,
+        /// The pass.
+        pass: u8,
+        /// The attempt: the boot in which the query (re)started.
+        attempt: u32,
+    },
+    /// An entry has reached the master or was pruned.
+    Ack {
+        /// Which.
+        name: Name,
+        /// The newest boot of the switch that the sender knows.
+        stamp: u32,
+    },
+    /// All workers have finished the previous pass.
+    Go {
+        /// To this flow.
+        fid: u16,
+        /// The pass to begin; after the last one, the end.
+        pass: u8,
+        /// The attempt.
+        attempt: u32,
+        /// If given, only entries with these keys are wanted.
+        keys: Option<Arc<BTreeSet<u64>>>,
+    },
+    /// The query begins again: the switch lost state that it needs.
+    Restart {
+        /// To this flow.
+        fid: u16,
+        /// The new attempt.
+        attempt: u32,
+    },
+}
+
+impl Packet {
+    /// The flow it belongs to.
+    #[must_use]
+    pub const fn fid(&self) -> u16 {
+        match self {
+            Self::Entry { name, .. } | Self::Ack { name, .. } => name.fid,
+            Self::Fin { fid, .. } | Self::Go { fid, .. } | Self::Restart { fid, .. } => *fid,
+        }
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { fid, pass, id, epoch } = self;
+        write!(f, "{fid}.{id} (pass {pass}, epoch {epoch})")
+    }
+}
+
+impl fmt::Display for Packet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Entry { name, entry, .. } => {
+                write!(f, "entry {name} key {} value {}", entry.key, entry.value)
+            }
+            Self::Fin { fid, pass, .. } => write!(f, "FIN of flow {fid}, pass {pass}"),
+            Self::Ack { name, .. } => write!(f, "ACK of {name}"),
+            Self::Go { fid, pass, .. } => write!(f, "GO of flow {fid} to pass {pass}"),
+            Self::Restart { fid, attempt } => write!(f, "RESTART of flow {fid} in epoch {attempt}"),
+        }
+    }
+}

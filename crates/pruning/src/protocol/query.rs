@@ -1,0 +1,183 @@
+//! The queries of the simulation: their answers, their passes, and what they can lose.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use super::packet::Entry;
+use super::rules::OnReboot;
+use crate::rng::Rng;
+
+/// A query over rows of a key and a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+pub enum Query {
+    /// `SELECT COUNT(*) WHERE value >= at_least`.
+    Filter {
+        /// The bound.
+        at_least: u64,
+    },
+    /// `SELECT DISTINCT key`.
+    Distinct,
+    /// `SELECT value ORDER BY value DESC LIMIT n`.
+    TopN {
+        /// The limit.
+        n: usize,
+    },
+    /// `SELECT key, MAX(value) GROUP BY key`.
+    GroupByMax,
+    /// The points (key, value) that no other point exceeds in one dimension without falling behind
+    /// in the other, with their multiplicities.
+    Skyline,
+    /// `SELECT key, COUNT(*) FROM table 0 JOIN table 1 USING (key) GROUP BY key`.
+    Join,
+    /// `SELECT key, SUM(value) GROUP BY key HAVING SUM(value) > above`.
+    HavingSum {
+        /// The threshold.
+        above: u64,
+    },
+}
+
+/// The rows of an answer, sorted.
+pub type Answer = Vec<[u64; 3]>;
+
+impl Query {
+    /// One query of each kind.
+    pub const ALL: [Self; 7] = [
+        Self::Filter { at_least: 60 },
+        Self::Distinct,
+        Self::TopN { n: 5 },
+        Self::GroupByMax,
+        Self::Skyline,
+        Self::Join,
+        Self::HavingSum { above: 500 },
+    ];
+
+    /// How many times the data is streamed.
+    #[must_use]
+    pub const fn passes(self) -> u8 {
+        match self {
+            Self::Join | Self::HavingSum { .. } => 2,
+            _ => 1,
+        }
+    }
+
+    /// The rule for a reboot in the middle of `pass`.
+    ///
+    /// With one pass a pruned entry has a witness among the entries forwarded before, and empty
+    /// state has no witnesses: the query goes on. The filters of a join and the counts of HAVING
+    /// speak of *all* entries of the first pass: that pass is repeated. In the second pass of a join
+    /// the filters cannot be had back without the first, so the rest goes unpruned. The second pass
+    /// of HAVING is not pruned at all.
+    #[must_use]
+    pub const fn on_reboot(self, pass: u8) -> OnReboot {
+        match (self, pass) {
+            (Self::Join | Self::HavingSum { .. }, 0) => OnReboot::Restart,
+            (Self::Join | Self::HavingSum { .. }, _) => OnReboot::Forward,
+            _ => OnReboot::Continue,
+        }
+    }
+
+    /// Whether `pass` may process an entry several times: a filter keeps no state, a Bloom filter
+    /// takes the same key again without change, and a lookup changes nothing.
+    #[must_use]
+    pub const fn replayable(self, pass: u8) -> bool {
+        matches!((self, pass), (Self::Filter { .. } | Self::Join, _) | (Self::HavingSum { .. }, 1))
+    }
+
+    /// Whether the master asks only for the keys that it received in the first pass.
+    pub(super) const fn requests_keys(self) -> bool {
+        matches!(self, Self::HavingSum { .. })
+    }
+
+    /// The answer on `entries`: all of one pass.
+    #[must_use]
+    pub fn answer(self, entries: &[Entry]) -> Answer {
+        match self {
+            Self::Filter { at_least } => {
+                vec![[entries.iter().filter(|e| e.value >= at_least).count() as u64, 0, 0]]
+            }
+            Self::Distinct => {
+                let keys: BTreeSet<u64> = entries.iter().map(|e| e.key).collect();
+                keys.into_iter().map(|key| [key, 0, 0]).collect()
+            }
+            Self::TopN { n } => {
+                let mut values: Vec<u64> = entries.iter().map(|e| e.value).collect();
+                values.sort_unstable_by(|a, b| b.cmp(a));
+                values.into_iter().take(n).map(|value| [value, 0, 0]).collect()
+            }
+            Self::GroupByMax => {
+                let mut groups = BTreeMap::new();
+                for e in entries {
+                    let max = groups.entry(e.key).or_insert(e.value);
+                    *max = e.value.max(*max);
+                }
+                groups.into_iter().map(|(key, max)| [key, max, 0]).collect()
+            }
+            Self::Skyline => {
+                let mut points = BTreeMap::new();
+                for e in entries.iter().filter(|e| !entries.iter().any(|q| dominates(q, e))) {
+                    *points.entry((e.key, e.value)).or_insert(0) += 1;
+                }
+                points.into_iter().map(|((key, value), copies)| [key, value, copies]).collect()
+            }
+            Self::Join => {
+                let mut rows: BTreeMap<u64, [u64; 2]> = BTreeMap::new();
+                for e in entries {
+                    rows.entry(e.key).or_default()[usize::from(e.table & 1)] += 1;
+                }
+                let pairs = rows.into_iter().map(|(key, [a, b])| [key, a * b, 0]);
+                pairs.filter(|row| row[1] > 0).collect()
+            }
+            Self::HavingSum { above } => {
+                let mut sums = BTreeMap::new();
+                for e in entries {
+                    *sums.entry(e.key).or_insert(0u64) += e.value;
+                }
+                sums.into_iter().filter(|&(_, sum)| sum > above).map(|(k, s)| [k, s, 0]).collect()
+            }
+        }
+    }
+
+    /// Random rows: values below 100, a quarter as many keys as rows so that keys repeat, and about
+    /// as many rows of each table.
+    #[must_use]
+    pub fn rows(self, count: usize, rng: &mut Rng) -> Vec<Entry> {
+        let keys = (count as u64 / 4).clamp(2, 1 << 20);
+        let mut row = || Entry {
+            pass: 0,
+            table: rng.below(2) as u8,
+            key: rng.below(keys).min(rng.below(2 * keys)),
+            value: rng.below(100),
+        };
+        (0..count).map(|_| row()).collect()
+    }
+}
+
+/// At least as large in both dimensions and larger in one.
+pub(super) const fn dominates(a: &Entry, b: &Entry) -> bool {
+    a.key >= b.key && a.value >= b.value && (a.key > b.key || a.value > b.value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(query: Query, rows: &[(u8, u64, u64)], expected: &[[u64; 3]]) {
+        let entry = |&(table, key, value): &(u8, u64, u64)| Entry { pass: 0, table, key, value };
+        let entries: Vec<Entry> = rows.iter().map(entry).collect();
+        assert_eq!(query.answer(&entries), expected, "{query:?}");
+    }
+
+    #[test]
+    fn answers_are_those_of_sql() {
+        let rows = [(0, 1, 5), (1, 1, 7), (0, 2, 9), (0, 1, 5), (1, 3, 9)];
+        check(Query::Filter { at_least: 7 }, &rows, &[[3, 0, 0]]);
+        check(Query::Distinct, &rows, &[[1, 0, 0], [2, 0, 0], [3, 0, 0]]);
+        check(Query::TopN { n: 3 }, &rows, &[[9, 0, 0], [9, 0, 0], [7, 0, 0]]);
+        check(Query::GroupByMax, &rows, &[[1, 7, 0], [2, 9, 0], [3, 9, 0]]);
+        check(Query::Skyline, &rows, &[[3, 9, 1]]);
+        check(Query::Skyline, &[(0, 1, 2), (0, 2, 1), (0, 1, 2)], &[[1, 2, 2], [2, 1, 1]]);
+        check(Query::Join, &rows, &[[1, 2, 0]]);
+        check(Query::HavingSum { above: 9 }, &rows, &[[1, 17, 0]]);
+    }
+}

@@ -1,0 +1,538 @@
+//! The discrete-event simulation: one seed, one run.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+use std::fmt;
+use std::sync::Arc;
+
+use serde::Serialize;
+use thiserror::Error;
+
+use super::master::{Arrival, Master};
+use super::packet::{Entry, Packet};
+use super::prune::{Pruner, SmallPruner};
+use super::query::Query;
+use super::rules::Rules;
+use super::switch::{Action, Switch};
+use super::worker::Worker;
+use crate::rng::Rng;
+
+/// What a link does to packets. All four kinds of links (worker to switch, switch to master, and
+/// back) are alike.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Link {
+    /// Probability that a packet is lost.
+    pub loss: f64,
+    /// Probability that it is delivered twice.
+    pub duplication: f64,
+    /// Shortest delay, ticks.
+    pub min_delay: u64,
+    /// Longest delay, ticks; delays are uniform, so packets overtake each other.
+    pub max_delay: u64,
+}
+
+/// When the switch reboots.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub enum Reboots {
+    /// At these ticks.
+    At(Vec<u64>),
+    /// So many times, at random ticks before `until`.
+    Random {
+        /// How often.
+        count: u32,
+        /// Before this tick.
+        until: u64,
+    },
+}
+
+/// A run, but for its seed. A tick is the time in which a worker sends one packet.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Config {
+    /// The query.
+    pub query: Query,
+    /// Workers, at least one; each is a flow.
+    pub workers: u16,
+    /// Rows of each worker.
+    pub rows: usize,
+    /// The variant of the protocol.
+    pub rules: Rules,
+    /// All links.
+    pub link: Link,
+    /// Unacknowledged entries that a worker may have under way, at least one.
+    pub window: usize,
+    /// Ticks after which an unacknowledged packet is sent again, at least one.
+    pub timeout: u64,
+    /// Reboots of the switch.
+    pub reboots: Reboots,
+    /// Ticks for which a rebooting switch loses everything.
+    pub downtime: u64,
+    /// Timeouts without any progress after which a run counts as stuck.
+    pub patience: u64,
+}
+
+impl Config {
+    /// Three workers with 30 rows each, 10 % loss, 5 % duplication, delays of 1 to 20 ticks and one
+    /// reboot.
+    #[must_use]
+    pub const fn new(query: Query, rules: Rules) -> Self {
+        Self {
+            query,
+            workers: 3,
+            rows: 30,
+            rules,
+            link: Link { loss: 0.1, duplication: 0.05, min_delay: 1, max_delay: 20 },
+            window: 8,
+            timeout: 100,
+            reboots: Reboots::Random { count: 1, until: 400 },
+            downtime: 0,
+            patience: 200,
+        }
+    }
+}
+
+/// A configuration that cannot be run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// A size that must be positive is 0.
+    #[error("{0} must be at least 1")]
+    Zero(&'static str),
+    /// Not a probability, or certain loss.
+    #[error("{0} must be at least 0 and less than 1")]
+    Probability(&'static str),
+    /// The shortest delay is longer than the longest.
+    #[error("the shortest delay exceeds the longest")]
+    Delays,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+pub enum Outcome {
+    /// With the answer of the whole data.
+    Correct,
+    /// With another answer.
+    Wrong,
+    /// Not at all: nothing moved any more.
+    Stuck,
+}
+
+/// What happened in a run. Packets are entries, unless said otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Report {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Ticks until the master had the answer, or until the run was given up.
+    pub ticks: u64,
+    /// Rows of all workers.
+    pub rows: u64,
+    /// Sent by workers, retransmissions included.
+    pub sent: u64,
+    /// Of these, sent again.
+    pub retransmitted: u64,
+    /// Packets of any kind lost on links or in a switch that was down.
+    pub lost: u64,
+    /// Packets of any kind doubled on links.
+    pub duplicated: u64,
+    /// Dropped by the switch because it was not their turn.
+    pub out_of_turn: u64,
+    /// Pruned by the switch.
+    pub pruned: u64,
+    /// Forwarded by the switch without processing.
+    pub unprocessed: u64,
+    /// Taken by the master into the query, those of abandoned attempts included.
+    pub delivered: u64,
+    /// Arrived at the master to no effect.
+    pub repeated: u64,
+    /// Reboots of the switch.
+    pub reboots: u64,
+    /// Times the query began again.
+    pub restarts: u64,
+}
+
+impl Report {
+    /// Entries sent per row, all passes together; 1 is the least for a query of one pass.
+    #[must_use]
+    pub fn sends_per_row(&self) -> f64 {
+        self.sent as f64 / self.rows.max(1) as f64
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let outcome = match self.outcome {
+            Outcome::Correct => "correct answer",
+            Outcome::Wrong => "WRONG ANSWER",
+            Outcome::Stuck => "STUCK",
+        };
+        writeln!(f, "{outcome} after {} ticks", self.ticks)?;
+        let lines = [
+            ("rows", self.rows),
+            ("entries sent", self.sent),
+            ("entries retransmitted", self.retransmitted),
+            ("entries pruned", self.pruned),
+            ("entries forwarded unprocessed", self.unprocessed),
+            ("entries dropped out of turn", self.out_of_turn),
+            ("entries delivered", self.delivered),
+            ("entries delivered in vain", self.repeated),
+            ("packets lost", self.lost),
+            ("packets duplicated", self.duplicated),
+            ("reboots", self.reboots),
+            ("restarts", self.restarts),
+        ];
+        lines.iter().try_for_each(|(name, count)| writeln!(f, "{name:<30} {count:>8}"))
+    }
+}
+
+/// Runs `config` on random rows with one of the [`SmallPruner`]s. The same seed, the same report.
+///
+/// # Errors
+///
+/// If the configuration contradicts itself.
+///
+/// # Example
+///
+/// ```
+/// use sluicegate_pruning::protocol::{Config, Outcome, Query, Rules, simulate};
+///
+/// let repaired = Config::new(Query::GroupByMax, Rules::repaired());
+/// assert_eq!(simulate(&repaired, 7)?.outcome, Outcome::Correct);
+/// // As described in the paper, most such runs get stuck when the switch reboots.
+/// let paper = Config::new(Query::GroupByMax, Rules::paper());
+/// assert_eq!(simulate(&paper, 7)?.outcome, Outcome::Stuck);
+/// # Ok::<(), sluicegate_pruning::protocol::ConfigError>(())
+/// ```
+pub fn simulate(config: &Config, seed: u64) -> Result<Report, ConfigError> {
+    let mut rng = Rng::new(seed);
+    let rows = (0..config.workers).map(|_| config.query.rows(config.rows, &mut rng)).collect();
+    simulate_with(config, rows, SmallPruner::new(config.query), rng.next_u64())
+}
+
+/// Runs `config` with the given `rows` of each worker (whose number replaces those of `config`) and
+/// any pruner of the query.
+///
+/// # Errors
+///
+/// If the configuration contradicts itself.
+pub fn simulate_with(
+    config: &Config,
+    rows: Vec<Vec<Entry>>,
+    pruner: impl Pruner,
+    seed: u64,
+) -> Result<Report, ConfigError> {
+    validate(config, rows.len())?;
+    let all: Vec<Entry> = rows.iter().flatten().copied().collect();
+    let mut run = Run::new(config, rows, pruner, seed);
+    run.report.rows = all.len() as u64;
+    run.until_done();
+    if run.report.outcome != Outcome::Stuck && run.master.answer() != config.query.answer(&all) {
+        run.report.outcome = Outcome::Wrong;
+    }
+    Ok(run.report)
+}
+
+fn validate(config: &Config, workers: usize) -> Result<(), ConfigError> {
+    let sizes = [
+        (workers as u64, "the number of workers"),
+        (config.window as u64, "the window"),
+        (config.timeout, "the timeout"),
+        (config.patience, "the patience"),
+    ];
+    if let Some((_, name)) = sizes.iter().find(|(size, _)| *size == 0) {
+        return Err(ConfigError::Zero(name));
+    }
+    let Link { loss, duplication, min_delay, max_delay } = config.link;
+    for (probability, name) in [(loss, "loss"), (duplication, "duplication")] {
+        if !(0.0..1.0).contains(&probability) {
+            return Err(ConfigError::Probability(name));
+        }
+    }
+    if min_delay > max_delay { Err(ConfigError::Delays) } else { Ok(()) }
+}
+
+/// Something that happens at a tick.
+enum Event {
+    AtSwitch(Packet),
+    AtMaster(Packet),
+    AtWorker(Packet),
+    /// A worker may send its next entry.
+    Send(u16),
+    /// An entry of a worker's round may have to be sent again.
+    Timeout {
+        fid: u16,
+        round: u32,
+        id: u32,
+    },
+    /// A worker's FIN of a round may have to be sent again.
+    FinTimeout {
+        fid: u16,
+        round: u32,
+    },
+    Reboot,
+}
+
+/// Events in the order of their ticks, and of their making within one.
+struct Scheduled {
+    tick: u64,
+    order: u64,
+    event: Event,
+}
+
+impl PartialEq for Scheduled {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Scheduled {}
+
+impl PartialOrd for Scheduled {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Scheduled {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (self.tick, self.order).cmp(&(other.tick, other.order))
+    }
+}
+
+struct Run<'a, P> {
+    config: &'a Config,
+    rng: Rng,
+    now: u64,
+    events: BinaryHeap<Reverse<Scheduled>>,
+    scheduled: u64,
+    workers: Vec<Worker>,
+    /// For each worker the round whose FIN has been sent.
+    fin_sent: Vec<u32>,
+    /// Whether a worker has a [`Event::Send`] pending.
+    sending: Vec<bool>,
+    switch: Switch<P>,
+    /// Until this tick the switch is down.
+    down_until: u64,
+    master: Master,
+    replies: Vec<Packet>,
+    last_progress: u64,
+    report: Report,
+}
+
+impl<'a, P: Pruner> Run<'a, P> {
+    fn new(config: &'a Config, rows: Vec<Vec<Entry>>, pruner: P, seed: u64) -> Self {
+        let Config { query, rules, .. } = *config;
+        let workers: Vec<Worker> = rows
+            .into_iter()
+            .zip(0u16..)
+            .map(|(rows, fid)| Worker::new(fid, rules, query, Arc::from(rows)))
+            .collect();
+        let mut run = Self {
+            config,
+            rng: Rng::new(seed),
+            now: 0,
+            events: BinaryHeap::new(),
+            scheduled: 0,
+            fin_sent: vec![0; workers.len()],
+            sending: vec![false; workers.len()],
+            switch: Switch::new(rules, query, pruner),
+            down_until: 0,
+            master: Master::new(rules, query, workers.len()),
+            workers,
+            replies: Vec::new(),
+            last_progress: 0,
+            report: Report {
+                outcome: Outcome::Correct,
+                ticks: 0,
+                rows: 0,
+                sent: 0,
+                retransmitted: 0,
+                lost: 0,
+                duplicated: 0,
+                out_of_turn: 0,
+                pruned: 0,
+                unprocessed: 0,
+                delivered: 0,
+                repeated: 0,
+                reboots: 0,
+                restarts: 0,
+            },
+        };
+        match &config.reboots {
+            Reboots::At(ticks) => ticks.iter().for_each(|&tick| run.schedule(tick, Event::Reboot)),
+            Reboots::Random { count, until } => {
+                for _ in 0..*count {
+                    let tick = run.rng.below(*until);
+                    run.schedule(tick, Event::Reboot);
+                }
+            }
+        }
+        for fid in 0..run.workers.len() as u16 {
+            run.wake(fid);
+        }
+        run
+    }
+
+    fn schedule(&mut self, delay: u64, event: Event) {
+        let (tick, order) = (self.now.saturating_add(delay), self.scheduled);
+        self.scheduled += 1;
+        self.events.push(Reverse(Scheduled { tick, order, event }));
+    }
+
+    fn until_done(&mut self) {
+        let patience = self.config.patience.saturating_mul(self.config.timeout);
+        while let Some(Reverse(Scheduled { tick, event, .. })) = self.events.pop() {
+            self.now = tick;
+            self.handle(event);
+            if self.master.is_done() {
+                self.report.ticks = self.now;
+                return;
+            }
+            if self.now > self.last_progress.saturating_add(patience) {
+                break;
+            }
+        }
+        self.report.ticks = self.now;
+        self.report.outcome = Outcome::Stuck;
+    }
+
+    fn handle(&mut self, event: Event) {
+        match event {
+            Event::AtSwitch(packet) => self.at_switch(packet),
+            Event::AtMaster(packet) => self.at_master(&packet),
+            Event::AtWorker(packet) => {
+                let fid = packet.fid();
+                if self.workers[usize::from(fid)].on_packet(&packet) {
+                    self.last_progress = self.now;
+                    self.wake(fid);
+                }
+            }
+            Event::Send(fid) => {
+                self.sending[usize::from(fid)] = false;
+                if let Some(packet) = self.workers[usize::from(fid)].next(self.config.window) {
+                    self.last_progress = self.now;
+                    self.send_entry(packet);
+                    self.sending[usize::from(fid)] = true;
+                    self.schedule(1, Event::Send(fid));
+                }
+            }
+            Event::Timeout { fid, round, id } => {
+                if let Some(packet) = self.workers[usize::from(fid)].again(round, id) {
+                    self.report.retransmitted += 1;
+                    self.send_entry(packet);
+                }
+            }
+            Event::FinTimeout { fid, round } => {
+                if self.workers[usize::from(fid)].round() == round {
+                    self.send_fin(fid);
+                }
+            }
+            Event::Reboot => {
+                self.switch.reboot();
+                self.down_until = self.now + self.config.downtime;
+                self.report.reboots += 1;
+                self.last_progress = self.down_until;
+            }
+        }
+    }
+
+    /// Lets a worker send what it can now.
+    fn wake(&mut self, fid: u16) {
+        let index = usize::from(fid);
+        let round = self.workers[index].round();
+        if self.fin_sent[index] != round && self.workers[index].fin().is_some() {
+            self.fin_sent[index] = round;
+            self.send_fin(fid);
+        } else if !self.sending[index] {
+            self.sending[index] = true;
+            self.schedule(0, Event::Send(fid));
+        }
+    }
+
+    fn send_entry(&mut self, packet: Packet) {
+        self.report.sent += 1;
+        if let Packet::Entry { name, .. } = &packet {
+            let (fid, id) = (name.fid, name.id);
+            let round = self.workers[usize::from(fid)].round();
+            self.schedule(self.config.timeout, Event::Timeout { fid, round, id });
+        }
+        self.transmit(packet, Event::AtSwitch);
+    }
+
+    fn send_fin(&mut self, fid: u16) {
+        let worker = &self.workers[usize::from(fid)];
+        if let Some(packet) = worker.fin() {
+            let round = worker.round();
+            self.schedule(self.config.timeout, Event::FinTimeout { fid, round });
+            self.transmit(packet, Event::AtSwitch);
+        }
+    }
+
+    /// Puts a packet on a link.
+    fn transmit(&mut self, packet: Packet, arrive: impl Fn(Packet) -> Event) {
+        let Link { loss, duplication, min_delay, max_delay } = self.config.link;
+        if self.rng.chance(loss) {
+            self.report.lost += 1;
+            return;
+        }
+        let spread = max_delay - min_delay;
+        if self.rng.chance(duplication) {
+            self.report.duplicated += 1;
+            let delay = min_delay + self.rng.below(spread + 1);
+            self.schedule(delay, arrive(packet.clone()));
+        }
+        let delay = min_delay + self.rng.below(spread + 1);
+        self.schedule(delay, arrive(packet));
+    }
+
+    /// Everything crosses the switch, but it only looks at what comes from the workers.
+    fn at_switch(&mut self, packet: Packet) {
+        if self.now < self.down_until {
+            self.report.lost += 1;
+            return;
+        }
+        match packet {
+            Packet::Entry { name, entry, .. } => {
+                let boot = self.switch.boot();
+                match self.switch.on_entry(&name, &entry) {
+                    Action::Drop => self.report.out_of_turn += 1,
+                    Action::Prune => {
+                        self.report.pruned += 1;
+                        self.transmit(Packet::Ack { name, stamp: boot }, Event::AtWorker);
+                    }
+                    action => {
+                        self.report.unprocessed += u64::from(action == Action::ForwardUnprocessed);
+                        let packet = Packet::Entry { name, entry, stamp: boot };
+                        self.transmit(packet, Event::AtMaster);
+                    }
+                }
+            }
+            Packet::Fin { .. } => self.transmit(packet, Event::AtMaster),
+            Packet::Ack { .. } | Packet::Go { .. } | Packet::Restart { .. } => {
+                self.transmit(packet, Event::AtWorker);
+            }
+        }
+    }
+
+    fn at_master(&mut self, packet: &Packet) {
+        let mut replies = std::mem::take(&mut self.replies);
+        match packet {
+            Packet::Entry { name, entry, stamp } => {
+                match self.master.on_entry(name, entry, *stamp, &mut replies) {
+                    Arrival::Taken => self.report.delivered += 1,
+                    Arrival::Repeated => self.report.repeated += 1,
+                    Arrival::Restarted => self.report.restarts += 1,
+                }
+            }
+            Packet::Fin { fid, pass, attempt } => {
+                self.master.on_fin(*fid, *pass, *attempt, &mut replies);
+            }
+            _ => {}
+        }
+        for reply in replies.drain(..) {
+            self.transmit(reply, Event::AtSwitch);
+        }
+        self.replies = replies;
+    }
+}
+
+#[cfg(test)]
+mod tests;
