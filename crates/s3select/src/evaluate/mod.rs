@@ -3,21 +3,47 @@
 //! [`Evaluation::prepare`] does everything that can fail before the first byte of an answer:
 //! it parses and checks the statement, resolves its columns against the object and reads the
 //! first block. [`Evaluation::run`] then streams the answer into a [`Sink`], in bounded memory.
+//!
+//! A format is a [`batch::Schema`], which says what the statement's names mean, and a
+//! [`batch::BatchReader`], which yields batches of rows and reads the columns that are asked for.
+//! The [`statement`] is compiled once into a [`program`] over such batches, which [`execute`]
+//! drives.
 
+mod aggregate;
+mod batch;
+mod csv;
+mod execute;
+mod input;
+mod output;
+mod program;
+mod scan_range;
+mod selection;
 mod sink;
 mod source;
+mod statement;
+#[cfg(test)]
+mod tests;
+mod vector;
 
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 pub use sink::{MAX_RECORDS_BYTES, Sink, Stats};
 pub use source::ObjectSource;
 
-use crate::error::SelectError;
-use crate::request::SelectRequest;
+use self::csv::CsvReader;
+use self::execute::Execution;
+use self::output::RowWriter;
+use self::scan_range::ByteRange;
+use self::statement::Statement;
+use crate::dialect;
+use crate::error::{SelectError, SelectErrorCode};
+use crate::request::{Compression, InputFormat, JsonType, SelectRequest};
+use crate::value::Timestamp;
 
 /// A statement that was found to be answerable.
 pub struct Evaluation {
-    scan: Box<dyn Scan>,
+    execution: Execution,
 }
 
 impl std::fmt::Debug for Evaluation {
@@ -26,13 +52,9 @@ impl std::fmt::Debug for Evaluation {
     }
 }
 
-/// One format's reader, ready to run.
-trait Scan: Send {
-    fn run(self: Box<Self>, sink: &mut dyn Sink) -> Result<Stats, SelectError>;
-}
-
 impl Evaluation {
-    /// Parses and checks the request and reads as much of the object as that takes.
+    /// Parses and checks the request and reads as much of the object as that takes. `UTCNOW()` is
+    /// the time of this call.
     ///
     /// # Errors
     /// Everything that a server can answer with an HTTP status: syntax, unknown columns, bad
@@ -41,11 +63,40 @@ impl Evaluation {
         request: &SelectRequest,
         source: Arc<dyn ObjectSource>,
     ) -> Result<Self, SelectError> {
-        let _ = source;
-        Err(SelectError::new(
-            crate::error::SelectErrorCode::InternalError,
-            format!("cannot read {:?} yet", request.input.format),
-        ))
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now = Timestamp::from_nanos(now.as_nanos() as i128, 9).unwrap_or(Timestamp::EPOCH);
+        Self::prepare_at(request, source, now)
+    }
+
+    /// [`Evaluation::prepare`] with a given `UTCNOW()`.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn prepare_at(
+        request: &SelectRequest,
+        source: Arc<dyn ObjectSource>,
+        now: Timestamp,
+    ) -> Result<Self, SelectError> {
+        let query = dialect::parse(&request.expression)?;
+        dialect::check(&query, &request.input)?;
+        let writer = RowWriter::new(&request.output)?;
+        check_scan_range(request)?;
+        let range = ByteRange::resolve(request.scan_range, source.len())?;
+        let execution = match &request.input.format {
+            InputFormat::Csv(options) => {
+                let (reader, mut schema) =
+                    CsvReader::open(&source, options, request.input.compression, range)?;
+                let statement = Statement::compile(&query, &mut schema, now)?;
+                Execution::new(statement, Box::new(reader), writer)?
+            }
+            InputFormat::Json(_) | InputFormat::Parquet => {
+                return Err(SelectError::new(
+                    SelectErrorCode::UnsupportedSyntax,
+                    "Only CSV objects can be read.",
+                ));
+            }
+        };
+        Ok(Self { execution })
     }
 
     /// Runs the statement; blocking. Ends early, with success, when the sink says so.
@@ -53,6 +104,33 @@ impl Evaluation {
     /// # Errors
     /// What the object's rows bring up, and what reading the object fails with.
     pub fn run(self, sink: &mut dyn Sink) -> Result<Stats, SelectError> {
-        self.scan.run(sink)
+        self.execution.run(sink)
     }
+}
+
+/// Refuses a range of an object whose records cannot be told apart from the middle.
+fn check_scan_range(request: &SelectRequest) -> Result<(), SelectError> {
+    let input = &request.input;
+    let is_parquet = input.format == InputFormat::Parquet;
+    if is_parquet && input.compression != Compression::None {
+        return Err(SelectError::new(
+            SelectErrorCode::InvalidRequestParameter,
+            "CompressionType must be NONE for Parquet, which compresses its columns.",
+        ));
+    }
+    if request.scan_range.is_none() {
+        return Ok(());
+    }
+    let why = match &input.format {
+        _ if input.compression != Compression::None => "of a compressed object",
+        InputFormat::Csv(options) if options.allow_quoted_record_delimiter => {
+            "with AllowQuotedRecordDelimiter"
+        }
+        InputFormat::Json(JsonType::Document) => "of a JSON document",
+        _ => return Ok(()),
+    };
+    Err(SelectError::new(
+        SelectErrorCode::UnsupportedScanRangeInput,
+        format!("A scan range {why} cannot be read."),
+    ))
 }

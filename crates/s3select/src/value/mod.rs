@@ -22,6 +22,7 @@ pub use decimal::Decimal;
 pub use like::LikePattern;
 pub use pattern::TimestampPattern;
 pub use timestamp::Timestamp;
+pub use write::{write_float, write_int, write_json_string};
 
 /// A value of the dialect.
 ///

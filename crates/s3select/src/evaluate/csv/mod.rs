@@ -1,0 +1,19 @@
+//! CSV objects.
+//!
+//! A block is read, its delimiters are found 64 bytes at a time ([`structure`]), its records
+//! are told apart ([`records`]), and only then, for the rows and columns that an expression asks
+//! for, fields are found among the delimiters ([`fields`]). Records that hold a quote are split by
+//! a state machine instead ([`quoting`]).
+
+mod fields;
+mod header;
+mod quoting;
+mod reader;
+mod records;
+mod simd;
+mod structure;
+mod syntax;
+#[cfg(test)]
+mod tests;
+
+pub(super) use reader::CsvReader;

@@ -1,0 +1,181 @@
+//! Tells the records of a block apart.
+
+use super::quoting::{self, RecordEnd};
+use super::structure::Structure;
+use super::syntax::Syntax;
+use crate::error::{SelectError, SelectErrorCode};
+use crate::evaluate::vector::Span;
+
+/// The longest record, in bytes, without its delimiter.
+pub(super) const MAX_RECORD_BYTES: usize = 1 << 20;
+
+/// The most rows of a batch; it bounds what their values take.
+pub(super) const MAX_ROWS: usize = 8192;
+
+/// The records of one batch, as offsets into its block.
+#[derive(Debug, Default)]
+pub(super) struct Records {
+    pub(super) starts: Vec<u32>,
+    /// Where each one ends, without its delimiter.
+    pub(super) ends: Vec<u32>,
+    /// Where the next record starts after each.
+    pub(super) nexts: Vec<u32>,
+    /// The records that hold a quote.
+    pub(super) quoted: Vec<Quoted>,
+    /// The fields of those, one after the other.
+    pub(super) quoted_fields: Vec<Span>,
+    /// A bad record behind those of the batch; it is reported when its turn comes.
+    pending: Option<BadRecord>,
+}
+
+/// A record that holds a quote: its row, and where its fields are in `quoted_fields`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Quoted {
+    pub(super) row: u32,
+    first: u32,
+    count: u32,
+}
+
+/// Why a batch ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stop {
+    /// The block has more rows than a batch takes.
+    Full,
+    /// The next record is not complete in the block.
+    NeedsBytes,
+    /// The next record starts outside of the range.
+    OutOfRange,
+    /// The object has no further record.
+    End,
+}
+
+/// A record that cannot be read, and where it starts in its block.
+#[derive(Debug)]
+pub(super) struct BadRecord {
+    pub(super) start: usize,
+    pub(super) error: SelectError,
+}
+
+impl Records {
+    pub(super) fn len(&self) -> usize {
+        self.starts.len()
+    }
+
+    fn clear(&mut self) {
+        self.starts.clear();
+        self.ends.clear();
+        self.nexts.clear();
+        self.quoted.clear();
+        self.quoted_fields.clear();
+    }
+
+    /// The fields of a record that holds a quote.
+    pub(super) fn fields_of(&self, quoted: Quoted) -> &[Span] {
+        &self.quoted_fields[quoted.first as usize..(quoted.first + quoted.count) as usize]
+    }
+
+    /// Collects at most `max_rows` records from `next` on, which it moves behind them. `range_end` is the
+    /// offset in the block at which no record is wanted any more, `complete` says that the object
+    /// ends with the block. A bad record is reported in a batch of its own.
+    pub(super) fn collect(
+        &mut self,
+        max_rows: usize,
+        block: &mut [u8],
+        next: &mut usize,
+        range_end: usize,
+        complete: bool,
+        syntax: &Syntax,
+        structure: &Structure,
+    ) -> Result<Stop, BadRecord> {
+        self.clear();
+        if let Some(bad) = self.pending.take() {
+            return Err(bad);
+        }
+        let tolerate_cr = syntax.record_delimiter == "\n";
+        let delimiter = syntax.record_delimiter.len();
+        while self.len() < max_rows {
+            let start = *next;
+            if start >= range_end {
+                return Ok(Stop::OutOfRange);
+            }
+            if start >= block.len() {
+                return Ok(if complete { Stop::End } else { Stop::NeedsBytes });
+            }
+            let bad = |this: &mut Self, code, message: &'static str| {
+                let bad = BadRecord { start, error: SelectError::new(code, message) };
+                if this.len() == 0 {
+                    return Err(bad);
+                }
+                this.pending = Some(bad);
+                Ok(Stop::Full)
+            };
+            let too_long = "A record is longer than 1 MiB.";
+            let mark = structure.next_record_mark(start + delimiter - 1);
+            let mut record = mark.map(|mark| (mark + 1 - delimiter, mark + 1));
+            if syntax.quoted_record_delimiters
+                && structure.has_quote(start, record.map_or(block.len(), |(end, _)| end))
+                && !syntax.is_comment(&block[start..])
+            {
+                record = match quoting::record_end(block, start, syntax, structure) {
+                    RecordEnd::Mark(mark) => Some((mark + 1 - delimiter, mark + 1)),
+                    RecordEnd::OpenQuote if complete => {
+                        return bad(
+                            self,
+                            SelectErrorCode::CSVUnescapedQuote,
+                            "A quote is not closed before the object ends.",
+                        );
+                    }
+                    RecordEnd::Open | RecordEnd::OpenQuote => None,
+                };
+            }
+            let (mut end, behind) = match record {
+                Some(record) => record,
+                None if block.len() - start > MAX_RECORD_BYTES + delimiter => {
+                    return bad(self, SelectErrorCode::OverMaxRecordSize, too_long);
+                }
+                None if complete => (block.len(), block.len()),
+                None => return Ok(Stop::NeedsBytes),
+            };
+            if tolerate_cr && end > start && block[end - 1] == b'\r' {
+                end -= 1;
+            }
+            if end - start > MAX_RECORD_BYTES {
+                return bad(self, SelectErrorCode::OverMaxRecordSize, too_long);
+            }
+            if end == start || syntax.is_comment(&block[start..end]) {
+                *next = behind;
+                continue;
+            }
+            if structure.has_quote(start, end) {
+                let first = self.quoted_fields.len();
+                if quoting::split(block, start, end, syntax, &mut self.quoted_fields).is_err() {
+                    self.quoted_fields.truncate(first);
+                    return if behind == end {
+                        bad(
+                            self,
+                            SelectErrorCode::CSVUnescapedQuote,
+                            "A quote is not closed before the object ends.",
+                        )
+                    } else {
+                        bad(
+                            self,
+                            SelectErrorCode::CSVEscapingRecordDelimiter,
+                            "A quoted field holds a record delimiter; set \
+                             AllowQuotedRecordDelimiter to read it.",
+                        )
+                    };
+                }
+                self.quoted.push(Quoted {
+                    row: self.len() as u32,
+                    first: first as u32,
+                    count: (self.quoted_fields.len() - first) as u32,
+                });
+            }
+            self.starts.push(start as u32);
+            self.ends.push(end as u32);
+            self.nexts.push(behind as u32);
+            *next = behind;
+        }
+        Ok(Stop::Full)
+    }
+}

@@ -1,0 +1,75 @@
+//! The options of a CSV object, checked.
+
+use crate::error::{SelectError, SelectErrorCode};
+use crate::request::CsvInput;
+
+/// What separates, quotes and comments in a CSV object.
+#[derive(Debug)]
+pub(super) struct Syntax {
+    pub(super) field_delimiter: String,
+    pub(super) record_delimiter: String,
+    quote: Option<String>,
+    /// `None` where a quote is escaped by doubling it.
+    escape: Option<String>,
+    comment: Option<String>,
+    pub(super) quoted_record_delimiters: bool,
+}
+
+impl Syntax {
+    pub(super) fn new(options: &CsvInput) -> Result<Self, SelectError> {
+        let invalid = |message: &'static str| {
+            Err(SelectError::new(SelectErrorCode::InvalidRequestParameter, message))
+        };
+        if options.field_delimiter.chars().count() != 1 {
+            return invalid("FieldDelimiter must be one character.");
+        }
+        if !(1..=2).contains(&options.record_delimiter.chars().count()) {
+            return invalid("RecordDelimiter must be one or two characters.");
+        }
+        if options.record_delimiter == options.field_delimiter {
+            return invalid("FieldDelimiter and RecordDelimiter must differ.");
+        }
+        let quote = options.quote.map(String::from);
+        if quote.as_ref().is_some_and(|quote| {
+            *quote == options.field_delimiter || options.record_delimiter.contains(quote.as_str())
+        }) {
+            return invalid("QuoteCharacter must differ from the delimiters.");
+        }
+        Ok(Self {
+            field_delimiter: options.field_delimiter.clone(),
+            record_delimiter: options.record_delimiter.clone(),
+            escape: options.quote_escape.filter(|e| Some(*e) != options.quote).map(String::from),
+            comment: options.comments.map(String::from),
+            quoted_record_delimiters: options.allow_quoted_record_delimiter && quote.is_some(),
+            quote,
+        })
+    }
+
+    /// The quote's length in bytes.
+    pub(super) fn quote_bytes(&self) -> usize {
+        self.quote.as_ref().map_or(1, String::len)
+    }
+
+    pub(super) fn quote_at(&self, bytes: &[u8], at: usize) -> bool {
+        self.quote.as_ref().is_some_and(|quote| starts(bytes, at, quote))
+    }
+
+    pub(super) fn doubles_quotes(&self) -> bool {
+        self.escape.is_none()
+    }
+
+    /// If an escape character is at `at`: where the character that it makes literal starts.
+    pub(super) fn escaped(&self, bytes: &[u8], at: usize) -> Option<usize> {
+        let escape = self.escape.as_ref().filter(|escape| starts(bytes, at, escape))?;
+        Some(at + escape.len()).filter(|literal| *literal < bytes.len())
+    }
+
+    #[inline]
+    pub(super) fn is_comment(&self, record: &[u8]) -> bool {
+        self.comment.as_ref().is_some_and(|comment| record.starts_with(comment.as_bytes()))
+    }
+}
+
+fn starts(bytes: &[u8], at: usize, token: &str) -> bool {
+    bytes.get(at..).is_some_and(|rest| rest.starts_with(token.as_bytes()))
+}

@@ -1,0 +1,130 @@
+//! Which rows of a batch an expression is evaluated for.
+
+/// A set of rows of one batch, in order. A selection remembers from which other it was taken, so
+/// that a value that was computed for a wider one need not be computed again.
+#[derive(Debug, Clone)]
+pub(crate) struct Selection {
+    rows: Owned,
+    pub(super) id: SelectionId,
+}
+
+/// Names a selection among those of one batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SelectionId(u32);
+
+#[derive(Debug, Clone)]
+enum Owned {
+    All(usize),
+    List(Vec<u32>),
+}
+
+/// A borrowed [`Selection`]; row numbers count from 0 in the batch.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Rows<'a> {
+    /// Rows `0..n`.
+    All(usize),
+    /// Just these, ascending.
+    List(&'a [u32]),
+}
+
+impl Selection {
+    /// The rows.
+    pub(crate) fn rows(&self) -> Rows<'_> {
+        match &self.rows {
+            Owned::All(n) => Rows::All(*n),
+            Owned::List(rows) => Rows::List(rows),
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rows().len() == 0
+    }
+}
+
+impl Rows<'_> {
+    pub(crate) fn len(self) -> usize {
+        match self {
+            Self::All(n) => n,
+            Self::List(rows) => rows.len(),
+        }
+    }
+
+    /// Calls `f` with every row.
+    #[inline(always)]
+    pub(crate) fn for_each(self, mut f: impl FnMut(usize)) {
+        match self {
+            Self::All(n) => (0..n).for_each(f),
+            Self::List(rows) => rows.iter().for_each(|&row| f(row as usize)),
+        }
+    }
+
+    /// Calls `f` with every row until it fails.
+    #[inline(always)]
+    pub(crate) fn try_for_each<E>(
+        self,
+        mut f: impl FnMut(usize) -> Result<(), E>,
+    ) -> Result<(), E> {
+        match self {
+            Self::All(n) => (0..n).try_for_each(f),
+            Self::List(rows) => rows.iter().try_for_each(|&row| f(row as usize)),
+        }
+    }
+}
+
+/// The family tree of the selections of one batch.
+#[derive(Debug, Default)]
+pub(super) struct Lineage {
+    /// The parent of each selection; the first is its own.
+    parents: Vec<u32>,
+}
+
+impl Lineage {
+    /// Forgets all selections and makes the one of all rows of a new batch.
+    pub(super) fn start(&mut self, rows: usize) -> Selection {
+        self.parents.clear();
+        self.parents.push(0);
+        Selection { rows: Owned::All(rows), id: SelectionId(0) }
+    }
+
+    /// The rows of `from` for which `keep` holds.
+    pub(super) fn narrow(
+        &mut self,
+        from: &Selection,
+        mut keep: impl FnMut(usize) -> bool,
+    ) -> Selection {
+        // Written without a branch on `keep`: it is unpredictable where it matters.
+        let mut rows = vec![0_u32; from.rows().len()];
+        let mut kept = 0;
+        from.rows().for_each(|row| {
+            rows[kept] = row as u32;
+            kept += usize::from(keep(row));
+        });
+        rows.truncate(kept);
+        self.list(from, rows)
+    }
+
+    /// The given rows of `from`.
+    pub(super) fn list(&mut self, from: &Selection, rows: Vec<u32>) -> Selection {
+        if rows.len() == from.rows().len() {
+            return from.clone();
+        }
+        let id = self.parents.len() as u32;
+        self.parents.push(from.id.0);
+        Selection { rows: Owned::List(rows), id: SelectionId(id) }
+    }
+
+    /// Whether `wide` holds all rows of `narrow`, as far as their descent tells.
+    pub(super) fn covers(&self, wide: SelectionId, narrow: SelectionId) -> bool {
+        let mut id = narrow.0;
+        loop {
+            if id == wide.0 {
+                return true;
+            }
+            // Parents are always older, that is, smaller.
+            if id < wide.0 || id == 0 {
+                return false;
+            }
+            id = self.parents[id as usize];
+        }
+    }
+}

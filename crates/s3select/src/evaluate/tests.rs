@@ -1,0 +1,128 @@
+//! Whole statements over whole objects.
+
+mod compression;
+mod csv_input;
+mod expressions;
+mod ranges;
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use super::{Evaluation, MAX_RECORDS_BYTES, Sink, Stats};
+use crate::error::{SelectError, SelectErrorCode};
+use crate::request::{
+    Compression, CsvInput, CsvOutput, FileHeaderInfo, InputFormat, InputSerialization,
+    OutputSerialization, SelectRequest,
+};
+use crate::value::Timestamp;
+
+/// Keeps an answer.
+#[derive(Default)]
+pub(super) struct Answer {
+    pub(super) bytes: Vec<u8>,
+    pub(super) messages: usize,
+    /// Stop after this many messages.
+    pub(super) patience: Option<usize>,
+}
+
+impl Sink for Answer {
+    fn records(&mut self, bytes: bytes::Bytes) -> ControlFlow<()> {
+        assert!(!bytes.is_empty() && bytes.len() <= MAX_RECORDS_BYTES);
+        self.bytes.extend_from_slice(&bytes);
+        self.messages += 1;
+        if self.patience == Some(self.messages) {
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn progress(&mut self, stats: &Stats) -> ControlFlow<()> {
+        assert_eq!(stats.bytes_returned, self.bytes.len() as u64);
+        ControlFlow::Continue(())
+    }
+}
+
+/// A request for CSV in and out with the service's defaults.
+pub(super) fn request(expression: &str) -> SelectRequest {
+    SelectRequest {
+        expression: expression.to_owned(),
+        input: InputSerialization {
+            format: InputFormat::Csv(CsvInput::default()),
+            compression: Compression::None,
+        },
+        output: OutputSerialization::Csv(CsvOutput::default()),
+        scan_range: None,
+        progress: false,
+    }
+}
+
+pub(super) fn request_with_header(expression: &str) -> SelectRequest {
+    with_csv(expression, |csv| csv.header = FileHeaderInfo::Use)
+}
+
+pub(super) fn with_csv(expression: &str, change: impl FnOnce(&mut CsvInput)) -> SelectRequest {
+    let mut csv = CsvInput::default();
+    change(&mut csv);
+    let mut request = request(expression);
+    request.input.format = InputFormat::Csv(csv);
+    request
+}
+
+/// The answer, and what was counted.
+pub(super) fn run(
+    request: &SelectRequest,
+    object: impl Into<Vec<u8>>,
+) -> Result<(Vec<u8>, Stats), SelectError> {
+    let object: Vec<u8> = object.into();
+    let now = Timestamp::parse(b"2024-02-29T12:30:00Z").unwrap();
+    let evaluation = Evaluation::prepare_at(request, Arc::new(object), now)?;
+    let mut answer = Answer::default();
+    let stats = evaluation.run(&mut answer)?;
+    assert_eq!(stats.bytes_returned, answer.bytes.len() as u64);
+    Ok((answer.bytes, stats))
+}
+
+#[track_caller]
+pub(super) fn check(request: &SelectRequest, object: &str, expected: &str) {
+    match run(request, object) {
+        Ok((answer, _)) => {
+            assert_eq!(String::from_utf8_lossy(&answer), expected, "for {}", request.expression)
+        }
+        Err(error) => panic!("{}: {error}", request.expression),
+    }
+}
+
+#[track_caller]
+pub(super) fn check_error(
+    request: &SelectRequest,
+    object: impl Into<Vec<u8>>,
+    code: SelectErrorCode,
+    message: &str,
+) {
+    match run(request, object) {
+        Ok((answer, _)) => panic!(
+            "{} answered {:?} instead of {code:?}",
+            request.expression,
+            String::from_utf8_lossy(&answer)
+        ),
+        Err(error) => {
+            assert_eq!(error.code, code, "{error}");
+            assert!(error.message.contains(message), "{error}");
+        }
+    }
+}
+
+#[test]
+fn messages_are_bounded_and_a_gone_client_stops_the_work() {
+    let object = "some text that is returned,1\n".repeat(50_000);
+    let request = request("SELECT * FROM S3Object");
+    let (answer, stats) = run(&request, object.clone()).unwrap();
+    assert_eq!(answer, object.as_bytes());
+    assert_eq!(stats.bytes_scanned, object.len() as u64);
+
+    let source = Arc::new(object.clone().into_bytes());
+    let mut answer = Answer { patience: Some(2), ..Answer::default() };
+    let stats = Evaluation::prepare(&request, source).unwrap().run(&mut answer).unwrap();
+    assert_eq!(answer.messages, 2);
+    assert!(stats.bytes_scanned < object.len() as u64);
+}
