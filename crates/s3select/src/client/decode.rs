@@ -75,9 +75,11 @@ impl RowDecoder {
             // A batch can be cut only between two records. When it is big enough, records are
             // taken one by one to see where that is.
             let cutting = self.batch_bytes >= BATCH_BYTES;
-            let slice = match memchr::memchr(self.terminator, payload) {
-                Some(at) if cutting => &payload[..=at],
-                _ => payload.as_ref(),
+            let slice = if cutting {
+                let end = memchr::memchr(self.terminator, payload).map(|at| at + 1);
+                &payload[..end.unwrap_or(payload.len())]
+            } else {
+                &payload[..payload.len().min(BATCH_BYTES - self.batch_bytes)]
             };
             let whole = slice.len();
             let used = match &mut self.format {
@@ -121,7 +123,8 @@ impl RowDecoder {
     fn rows(&self) -> usize {
         match &self.format {
             Format::Csv(decoder) => self.batch_size - decoder.capacity(),
-            Format::Json(decoder) => decoder.len(),
+            // The decoder counts a record from its beginning.
+            Format::Json(decoder) => decoder.len() - usize::from(decoder.has_partial_record()),
         }
     }
 

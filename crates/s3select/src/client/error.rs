@@ -169,7 +169,7 @@ impl StoreError {
     pub(super) fn sort(self, subject: &Subject, profile: &EndpointProfile, attempts: u32) -> Error {
         let Subject { bucket, key } = subject.clone();
         match (self.code.as_str(), self.status) {
-            ("NoSuchKey", _) => Error::NotFound { bucket, key },
+            ("NoSuchKey" | "NotFound", _) => Error::NotFound { bucket, key },
             ("NoSuchBucket", _) => Error::NoSuchBucket { bucket },
             ("PreconditionFailed", _) | ("", Some(412)) => subject.changed(),
             (

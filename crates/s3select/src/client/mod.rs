@@ -39,8 +39,12 @@ mod sdk_error;
 mod stream;
 mod wire;
 
+#[cfg(test)]
+mod tests;
+
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use aws_config::environment::EnvironmentVariableRegionProvider;
 use aws_config::meta::region::RegionProviderChain;
@@ -61,6 +65,9 @@ pub use self::stream::SelectStream;
 use self::wire::HeadTap;
 use crate::profile::EndpointProfile;
 
+/// The pause before a request is repeated whose answer did not begin; jittered and doubled.
+const REQUEST_BACKOFF: Duration = Duration::from_millis(200);
+
 /// A store, as a client knows it. Cheap to clone; clones share their connections.
 #[derive(Clone)]
 pub struct Client {
@@ -74,7 +81,7 @@ struct Shared {
     region: String,
     path_style: bool,
     profile: EndpointProfile,
-    read_timeout: std::time::Duration,
+    read_timeout: Duration,
     request_attempts: u32,
 }
 
@@ -106,7 +113,11 @@ impl Client {
         let mut loader = aws_config::defaults(BehaviorVersion::latest())
             .region(region.clone())
             .timeout_config(timeouts)
-            .retry_config(RetryConfig::standard().with_max_attempts(attempts));
+            .retry_config(
+                RetryConfig::standard()
+                    .with_max_attempts(attempts)
+                    .with_initial_backoff(REQUEST_BACKOFF),
+            );
         if let Some(name) = &options.aws_profile {
             loader = loader.profile_name(name);
         }
