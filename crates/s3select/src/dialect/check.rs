@@ -1,15 +1,61 @@
 //! What the grammar allows and evaluation does not.
+//!
+//! Types are checked as far as the statement tells them: literals, casts and most functions have
+//! one, and so has every column of a CSV object, which is text. What only the data can tell is left
+//! to the evaluation.
 
-use super::ast::Query;
-use crate::error::Result;
+mod aggregates;
+mod columns;
+mod types;
+
+use super::ast::{Expr, Projection, Query};
+use crate::error::{Result, SelectError, SelectErrorCode as Code};
 use crate::request::InputSerialization;
 
-/// Refuses what cannot be evaluated.
+/// Refuses a statement that no object of the given format could answer.
 ///
 /// # Errors
 ///
-/// The service's code.
+/// | code | for |
+/// |---|---|
+/// | `UnsupportedSqlOperation` | an aggregate in WHERE or inside another |
+/// | `UnsupportedSqlStructure` | an aggregate beside a column that is in none |
+/// | `InvalidTableAlias` | a CSV column qualified with a name that is not the row's |
+/// | `InvalidColumnIndex` | `_0`; a name, where a CSV object has no header to use |
+/// | `InvalidKeyPath` | a path into something that has no nesting |
+/// | `InvalidDataType` | an operand whose type its operator does not take; a WHERE that is not `bool` |
+/// | `IncorrectSqlFunctionArgumentType` | likewise an argument of a function |
+/// | `LikeInvalidInputs` | likewise an operand of LIKE |
+/// | `InvalidCast` | a CAST between types that never convert |
+/// | `EvaluatorInvalidArguments` | a wrong number of arguments |
+/// | `IllegalSqlFunctionArgument` | a constant argument outside the function's domain |
+/// | `Evaluator…` of patterns | a constant pattern of LIKE or TO_STRING that is malformed |
 pub fn check(query: &Query, input: &InputSerialization) -> Result<()> {
-    let _ = (query, input);
+    columns::check_source(&query.from, &input.format)?;
+    aggregates::check(query)?;
+    let scope = columns::Scope { from: &query.from, format: &input.format };
+    if let Projection::Items(items) = &query.projection {
+        for item in items {
+            visit(&item.expr, &mut |expr| columns::check(expr, scope))?;
+            types::type_of(&item.expr, scope)?;
+        }
+    }
+    if let Some(filter) = &query.filter {
+        visit(filter, &mut |expr| columns::check(expr, scope))?;
+        types::check_condition(filter, scope)?;
+    }
     Ok(())
 }
+
+fn error(code: Code, message: impl Into<std::borrow::Cow<'static, str>>) -> SelectError {
+    SelectError::new(code, message)
+}
+
+/// Calls `f` for the expression and everything in it, from the outside in and from the left.
+fn visit(expr: &Expr, f: &mut impl FnMut(&Expr) -> Result<()>) -> Result<()> {
+    f(expr)?;
+    expr.children().into_iter().try_for_each(|child| visit(child, f))
+}
+
+#[cfg(test)]
+mod tests;

@@ -19,6 +19,7 @@ mod lexer;
 mod parse;
 mod print;
 mod resolve;
+mod walk;
 
 pub use build::ROW;
 pub use check::check;

@@ -60,7 +60,7 @@ impl Civil {
 /// How many days the month has; 0 for a month beyond 1 to 12.
 pub(super) fn days_in_month(year: u32, month: u32) -> u32 {
     match month {
-        2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
+        2 if year.is_multiple_of(if year.is_multiple_of(100) { 400 } else { 4 }) => 29,
         2 => 28,
         4 | 6 | 9 | 11 => 30,
         1..=12 => 31,

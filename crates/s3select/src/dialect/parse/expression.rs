@@ -247,12 +247,12 @@ impl Parser<'_> {
             return self.primary();
         };
         self.advance();
-        if op == UnaryOp::Negate {
-            if let Kind::Number(digits) = *self.peek() {
-                let literal = self.number(&format!("-{digits}"))?;
-                self.advance();
-                return Ok(Tree::leaf(Expr::Literal(literal)));
-            }
+        if op == UnaryOp::Negate
+            && let Kind::Number(digits) = *self.peek()
+        {
+            let literal = self.number(&format!("-{digits}"))?;
+            self.advance();
+            return Ok(Tree::leaf(Expr::Literal(literal)));
         }
         self.count_operator()?;
         let operand = match op {
