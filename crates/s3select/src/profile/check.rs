@@ -2,7 +2,7 @@
 
 use super::{DataFormat, EndpointProfile, LikePatterns, Refusal, TypeClass};
 use crate::dialect::ast::{
-    Aggregate, BinaryOp, Expr, Function, Literal, PathStep, Projection, Query, UnaryOp,
+    Aggregate, BinaryOp, Expr, Function, IsTest, Literal, PathStep, Projection, Query, UnaryOp,
 };
 use crate::request::{
     Compression, InputFormat, InputSerialization, JsonType, OutputSerialization, SelectRequest,
@@ -12,8 +12,7 @@ use crate::request::{
 const ENVELOPE_BYTES: usize = 1200;
 
 impl EndpointProfile {
-    /// Whether a statement may be sent: its constructs and its literals. Its length is checked
-    /// with the whole request ([`EndpointProfile::admits`]).
+    /// Whether a statement may be sent: its constructs, its literals, its length.
     ///
     /// This is about what a store parses. What its answers are worth is
     /// [`EndpointProfile::exactness`].
@@ -38,7 +37,7 @@ impl EndpointProfile {
             }
             self.allows_expr(filter)?;
         }
-        Ok(())
+        self.allows_text(&query.to_string())
     }
 
     /// Whether a request may be sent: its formats, its options, its length.
@@ -90,14 +89,13 @@ impl EndpointProfile {
     }
 
     fn allows_expr(&self, expr: &Expr) -> Result<(), Refusal> {
-        self.allows_node(expr)?;
-        let mut result = Ok(());
-        for_each_operand(expr, &mut |operand| {
-            if result.is_ok() {
-                result = self.allows_expr(operand);
-            }
-        });
-        result
+        // Without recursion: a chain of ORs can be thousands deep.
+        let mut pending = vec![expr];
+        while let Some(expr) = pending.pop() {
+            self.allows_node(expr)?;
+            pending.extend(expr.children());
+        }
+        Ok(())
     }
 
     /// One node, without its operands.
@@ -118,7 +116,7 @@ impl EndpointProfile {
             Expr::Between { negated, .. } => need(!negated || syntax.not_between, "NOT BETWEEN"),
             Expr::In { negated, .. } => need(!negated || syntax.not_in, "NOT IN"),
             Expr::Is { test, .. } => {
-                let plain = *test == crate::dialect::ast::IsTest::Null;
+                let plain = *test == IsTest::Null;
                 need(plain || syntax.missing, "IS MISSING")
             }
             Expr::Like { pattern, escape, negated, .. } => {
@@ -168,9 +166,10 @@ impl EndpointProfile {
 
     fn allows_literal(&self, literal: &Literal) -> Result<(), Refusal> {
         match literal {
-            Literal::Int(value) if value.unsigned_abs() > self.max_exact_int => {
-                let limit = self.max_exact_int;
-                Err(self.refuse(format!("the number {value} (at most {limit} is exact)")))
+            Literal::Int(value)
+                if self.max_exact_int.is_some_and(|limit| value.unsigned_abs() > limit) =>
+            {
+                Err(self.refuse(format!("the number {value}")))
             }
             Literal::Decimal { .. } | Literal::Float(_) if !self.syntax.fractions => {
                 Err(self.refuse("numbers with a fraction or an exponent"))
@@ -208,41 +207,6 @@ impl From<&InputSerialization> for DataFormat {
     }
 }
 
-fn for_each_operand(expr: &Expr, visit: &mut dyn FnMut(&Expr)) {
-    match expr {
-        Expr::Literal(_) | Expr::Path(_) => {}
-        Expr::Unary { expr, .. } | Expr::Is { expr, .. } | Expr::Cast { expr, .. } => visit(expr),
-        Expr::Binary { left, right, .. } => {
-            visit(left);
-            visit(right);
-        }
-        Expr::Between { expr, low, high, .. } => {
-            visit(expr);
-            visit(low);
-            visit(high);
-        }
-        Expr::Like { expr, pattern, escape, .. } => {
-            visit(expr);
-            visit(pattern);
-            escape.iter().for_each(|escape| visit(escape));
-        }
-        Expr::In { expr, list, .. } => {
-            visit(expr);
-            list.iter().for_each(visit);
-        }
-        Expr::Case { operand, branches, otherwise } => {
-            operand.iter().for_each(|operand| visit(operand));
-            for (when, then) in branches {
-                visit(when);
-                visit(then);
-            }
-            otherwise.iter().for_each(|otherwise| visit(otherwise));
-        }
-        Expr::Call { args, .. } => args.iter().for_each(visit),
-        Expr::Aggregate { arg, .. } => arg.iter().for_each(|arg| visit(arg)),
-    }
-}
-
 fn is_arithmetic(op: BinaryOp) -> bool {
     use BinaryOp::{Add, Divide, Modulo, Multiply, Subtract};
     matches!(op, Add | Subtract | Multiply | Divide | Modulo)
@@ -270,4 +234,152 @@ fn xml_bytes(text: &str) -> usize {
         c => c.len_utf8(),
     };
     text.chars().map(escaped).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dialect::parse;
+    use crate::request::{CsvInput, CsvOutput, ScanRange};
+
+    /// The profiles that allow a statement, in the order sluice, aws, minio, ceph, get-only.
+    #[track_caller]
+    fn check(sql: &str, expected: &[&str]) {
+        let query = parse(sql).unwrap();
+        let profiles = EndpointProfile::all();
+        let allowing = profiles.iter().filter(|profile| profile.allows(&query).is_ok());
+        let allowing: Vec<&str> = allowing.map(|profile| profile.name.as_str()).collect();
+        assert_eq!(allowing, expected, "{query}");
+    }
+
+    #[track_caller]
+    fn check_filter(filter: &str, expected: &[&str]) {
+        check(&format!("SELECT s._1 FROM S3Object s WHERE {filter}"), expected);
+    }
+
+    const FOUR: &[&str] = &["sluice", "aws", "minio", "ceph"];
+    const THREE: &[&str] = &["sluice", "aws", "minio"];
+    const TWO: &[&str] = &["sluice", "aws"];
+    const OWN: &[&str] = &["sluice"];
+
+    #[test]
+    fn what_all_stores_parse_may_be_sent_to_all() {
+        check("SELECT * FROM S3Object s", FOUR);
+        check("SELECT COUNT(*) FROM S3Object s LIMIT 5", FOUR);
+        check_filter("s._1 = 'a' AND NOT (s._2 IN ('b', 'c') OR s._3 != 5)", FOUR);
+        check_filter("s._2 IS NOT NULL AND s._2 BETWEEN 'a' AND 'b'", FOUR);
+        check_filter("CAST(s._1 AS INT) <= -5", FOUR);
+        check_filter("s._1 LIKE 'abc%'", FOUR);
+    }
+
+    #[test]
+    fn deviating_constructs_are_kept_from_those_who_deviate() {
+        check_filter("CASE WHEN s._1 = 'a' THEN 1 ELSE 0 END = 1", &["sluice", "aws", "ceph"]);
+        check_filter("CASE WHEN s._1 = 'a' THEN 1 END = 1", TWO);
+        check_filter("s._1 NOT IN ('a')", TWO);
+        check_filter("s._1 NOT LIKE 'a%'", TWO);
+        check_filter("s._1 LIKE 'a%b'", TWO);
+        check_filter("s._1 LIKE '%é%'", TWO);
+        check_filter("s._1 LIKE '50!%' ESCAPE '!'", OWN);
+        check_filter("NULLIF(s._1, '') IS NULL", TWO);
+        check_filter("COALESCE(s._1, '') = ''", TWO);
+        check_filter("CAST(s._1 AS DECIMAL) = 5", TWO);
+        check_filter("CAST(s._1 AS TIMESTAMP) < UTCNOW()", OWN);
+        check_filter("s._1 = 1.5", TWO);
+        check_filter("s._1 IS MISSING", OWN);
+        check_filter("s._1", TWO);
+        check_filter("s._1 + 1 = 2", TWO);
+        check_filter("UPPER(s._1) = 'A'", THREE);
+        check_filter("s.\"name\" = 'a'", THREE);
+        check_filter("s.a.b[0] = 'a'", TWO);
+        check("SELECT s._1 AS a FROM S3Object s", THREE);
+        check("SELECT SUM(CAST(s._1 AS INT)) FROM S3Object s", TWO);
+        check("SELECT CAST(SUM(CAST(s._1 AS INT)) AS STRING) FROM S3Object s", TWO);
+        check("SELECT * FROM S3Object[*].a s", TWO);
+    }
+
+    #[test]
+    fn literals_beyond_exactness_and_texts_beyond_xml_are_kept_back() {
+        check_filter("s._1 = 2147483647", FOUR);
+        check_filter("s._1 = 2147483648", THREE);
+        check_filter("s._1 = 9007199254740992", THREE);
+        check_filter("s._1 = 9007199254740993", TWO);
+        check_filter("s._1 = -9223372036854775808", TWO);
+        check_filter("s._1 = 'a&b'", THREE);
+        check_filter("s._1 = 'a\"b'", THREE);
+    }
+
+    #[test]
+    fn length_counts_as_it_is_sent() {
+        let with = |text: String| format!("s._1 = '{text}'");
+        check_filter(&with("x".repeat(2_000)), FOUR);
+        check_filter(&with("<".repeat(2_000)), THREE);
+        let full = |length: usize| {
+            let shell = "SELECT s._1 FROM S3Object s WHERE s._1 = ''".len();
+            "x".repeat(length - shell)
+        };
+        check_filter(&with(full(256 * 1024)), THREE);
+        let sluice = EndpointProfile::sluice();
+        let text = format!("{} ", parse("SELECT * FROM S3Object s").unwrap());
+        assert!(sluice.allows_text(&text.repeat(12_000)).is_err());
+    }
+
+    #[test]
+    fn a_chain_of_thousands_is_walked() {
+        let chain = vec!["s._1 = 'a'"; 5_000].join(" OR ");
+        check_filter(&chain, THREE);
+    }
+
+    #[test]
+    fn options_of_requests_are_checked() {
+        let plain = || SelectRequest {
+            expression: "SELECT * FROM S3Object s".to_owned(),
+            input: InputSerialization {
+                format: InputFormat::Csv(CsvInput::default()),
+                compression: Compression::None,
+            },
+            output: OutputSerialization::Csv(CsvOutput::default()),
+            scan_range: None,
+            progress: false,
+        };
+        #[track_caller]
+        fn check(request: &SelectRequest, expected: &[&str]) {
+            let profiles = EndpointProfile::all();
+            let admitting = profiles.iter().filter(|profile| profile.admits(request).is_ok());
+            let admitting: Vec<&str> = admitting.map(|profile| profile.name.as_str()).collect();
+            assert_eq!(admitting, expected, "{request:?}");
+        }
+        check(&plain(), FOUR);
+        let mut request = plain();
+        request.input.compression = Compression::Gzip;
+        check(&request, TWO);
+        request.input.compression = Compression::Bzip2;
+        check(&request, THREE);
+        let mut request = plain();
+        request.scan_range = Some(ScanRange::From { start: 0 });
+        check(&request, TWO);
+        let mut request = plain();
+        request.progress = true;
+        check(&request, TWO);
+        let mut request = plain();
+        request.output = OutputSerialization::Json { record_delimiter: "\n".to_owned() };
+        check(&request, THREE);
+        let mut request = plain();
+        request.input.format = InputFormat::Csv(CsvInput {
+            allow_quoted_record_delimiter: true,
+            ..CsvInput::default()
+        });
+        check(&request, TWO);
+        let mut request = plain();
+        request.input.format = InputFormat::Parquet;
+        check(&request, TWO);
+    }
+
+    #[test]
+    fn a_refusal_says_who_and_what() {
+        let query = parse("SELECT NULLIF(s._1, '') FROM S3Object s").unwrap();
+        let refusal = EndpointProfile::minio().allows(&query).unwrap_err();
+        let said = "a store of the profile `minio` may not be sent NULLIF";
+        assert_eq!(refusal.to_string(), said);
+    }
 }

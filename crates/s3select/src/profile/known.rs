@@ -39,7 +39,7 @@ impl EndpointProfile {
             max_expression_bytes: EXPRESSION_BYTES,
             max_request_bytes: REQUEST_BYTES,
             all_xml_entities: true,
-            max_exact_int: 1 << 63,
+            max_exact_int: None,
             syntax: Syntax::full(),
             null_logic: NullLogic::ThreeValued,
             empty_field: EmptyField::EmptyString,
@@ -75,7 +75,6 @@ impl EndpointProfile {
             .into(),
             quotes_lone_empty_field: false,
             no_comments: DEL.to_owned(),
-            // INT is 64 bits.
             empty_field: EmptyField::Unknown,
             answers_name_version: false,
             syntax: Syntax {
@@ -140,7 +139,7 @@ impl EndpointProfile {
             progress: false,
             quotes_lone_empty_field: false,
             no_comments: DEL.to_owned(),
-            max_exact_int: 1 << 53,
+            max_exact_int: Some(1 << 53),
             syntax: Syntax {
                 letter_case: true,
                 casts: [Bool, Int, String].into(),
@@ -196,7 +195,7 @@ impl EndpointProfile {
             no_comments: DEL.to_owned(),
             max_request_bytes: 4096,
             all_xml_entities: false,
-            max_exact_int: (1 << 31) - 1,
+            max_exact_int: Some((1 << 31) - 1),
             syntax: Syntax {
                 case: true,
                 casts: [TypeClass::Int, String].into(),
@@ -231,7 +230,7 @@ impl EndpointProfile {
             progress: false,
             max_expression_bytes: 0,
             max_request_bytes: 0,
-            max_exact_int: 0,
+            max_exact_int: Some(0),
             syntax: Syntax::least(),
             empty_field: EmptyField::Unknown,
             answers_name_version: false,

@@ -49,8 +49,9 @@ pub struct EndpointProfile {
     pub max_request_bytes: usize,
     /// Whether the XML of a request may use the entities `&amp;` and `&quot;`.
     pub all_xml_entities: bool,
-    /// Whole numbers of a greater magnitude are not understood exactly.
-    pub max_exact_int: u64,
+    /// Whole numbers of a greater magnitude are not understood exactly; `None` is no limit
+    /// within 64 bits.
+    pub max_exact_int: Option<u64>,
     /// The language.
     pub syntax: Syntax,
     /// How comparisons treat NULL.
@@ -100,7 +101,8 @@ pub enum TypeClass {
     Decimal,
     /// Text.
     String,
-    /// Days, written `YYYY-MM-DD`.
+    /// Days, written `YYYY-MM-DD`: compared as timestamps where CAST makes TIMESTAMP, else as
+    /// text.
     Date,
     /// Moments.
     Timestamp,
@@ -283,5 +285,76 @@ impl EndpointProfile {
 
     fn refuse(&self, what: impl Into<String>) -> Refusal {
         Refusal { profile: self.name.clone(), what: what.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn profiles_are_found_by_name_and_survive_json() {
+        for profile in EndpointProfile::all() {
+            assert_eq!(
+                EndpointProfile::by_name(&profile.name.to_uppercase()).as_ref(),
+                Some(&profile)
+            );
+            let json = serde_json::to_string(&profile).unwrap();
+            assert_eq!(serde_json::from_str::<EndpointProfile>(&json).unwrap(), profile);
+        }
+        assert_eq!(EndpointProfile::by_name("nobody"), None);
+    }
+
+    #[test]
+    fn our_server_is_exact_and_a_store_without_select_is_nothing() {
+        for operation in Operation::ALL {
+            for class in TypeClass::ALL {
+                for format in [DataFormat::Csv, DataFormat::JsonLines, DataFormat::Parquet] {
+                    let of = |profile: EndpointProfile| profile.exactness(format, operation, class);
+                    assert_eq!(of(EndpointProfile::sluice()), Exactness::Exact);
+                    assert_eq!(of(EndpointProfile::get_only()), Exactness::No);
+                    // Nothing foreign is an exact filter, and nothing of many rows a superset.
+                    for foreign in ["aws", "minio", "ceph"] {
+                        let exactness = of(EndpointProfile::by_name(foreign).unwrap());
+                        let of_rows = operation >= Operation::CountRows;
+                        let as_is = of_rows || operation == Operation::Project;
+                        let never = if as_is { Exactness::Superset } else { Exactness::Exact };
+                        assert_ne!(exactness, never, "{foreign} {operation:?} {class:?}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_seen_to_go_wrong_is_not_exact() {
+        #[track_caller]
+        fn check(name: &str, operation: Operation, class: TypeClass, expected: Exactness) {
+            let profile = EndpointProfile::by_name(name).unwrap();
+            assert_eq!(profile.exactness(DataFormat::Csv, operation, class), expected);
+        }
+        use Exactness::{Exact, No, Superset};
+        use Operation::{Avg, CountRows, Equal, Like, MinMax, NotEqual, Order, Project, Sum};
+        use TypeClass::{Date, Decimal, Float, Int, String, Timestamp};
+        for name in ["aws", "minio", "ceph"] {
+            check(name, Equal, Float, No);
+            check(name, Equal, Decimal, No);
+            check(name, Order, Timestamp, No);
+            check(name, Sum, Float, No);
+            check(name, Avg, Int, No);
+            check(name, MinMax, String, No);
+            check(name, Equal, String, Superset);
+            check(name, Order, Date, Superset);
+            check(name, Like, String, Superset);
+        }
+        check("aws", Sum, Int, Exact);
+        check("minio", Sum, Int, No);
+        check("aws", Project, Decimal, Exact);
+        check("ceph", Project, String, No);
+        check("minio", CountRows, String, Exact);
+        check("ceph", CountRows, String, No);
+        check("minio", NotEqual, Int, Superset);
+        // A row whose CAST fails would be skipped.
+        check("ceph", Equal, Int, No);
     }
 }
