@@ -15,6 +15,7 @@ mod csv;
 mod execute;
 mod input;
 mod output;
+mod parquet;
 mod program;
 mod scan_range;
 mod selection;
@@ -34,8 +35,9 @@ pub use source::ObjectSource;
 use self::csv::CsvReader;
 use self::execute::Execution;
 use self::output::RowWriter;
+use self::parquet::{ParquetFile, ParquetReader};
 use self::scan_range::ByteRange;
-use self::statement::Statement;
+use self::statement::{Answer, Statement};
 use crate::dialect;
 use crate::error::{SelectError, SelectErrorCode};
 use crate::request::{Compression, InputFormat, JsonType, SelectRequest};
@@ -89,10 +91,20 @@ impl Evaluation {
                 let statement = Statement::compile(&query, &mut schema, now)?;
                 Execution::new(statement, Box::new(reader), writer)?
             }
-            InputFormat::Json(_) | InputFormat::Parquet => {
+            InputFormat::Parquet => {
+                let mut file = ParquetFile::open(&source)?;
+                let statement = Statement::compile(&query, &mut file, now)?;
+                let conditions =
+                    statement.filter.map(|filter| statement.program.conditions(filter));
+                let star = matches!(statement.answer, Answer::Star);
+                let conditions = conditions.unwrap_or_default();
+                let reader = ParquetReader::new(file, star, range, &conditions)?;
+                Execution::new(statement, Box::new(reader), writer)?
+            }
+            InputFormat::Json(_) => {
                 return Err(SelectError::new(
-                    SelectErrorCode::UnsupportedSyntax,
-                    "Only CSV objects can be read.",
+                    SelectErrorCode::InvalidDataSource,
+                    "JSON objects cannot be read.",
                 ));
             }
         };

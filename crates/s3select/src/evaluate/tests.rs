@@ -3,6 +3,7 @@
 mod compression;
 mod csv_input;
 mod expressions;
+mod parquet_input;
 mod ranges;
 
 use std::ops::ControlFlow;

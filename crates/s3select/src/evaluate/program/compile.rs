@@ -205,10 +205,11 @@ impl<'a> Compiler<'a> {
 
     fn cast(&mut self, arg: NodeId, to: Type) -> NodeId {
         let arg_kind = self.program.kind(arg);
-        if arg_kind == Kind::Text && to == Type::String {
+        let kind = cast::kind(to);
+        // A CAST to the type that a value has, without a shape to cut it to, changes nothing.
+        if arg_kind == kind && !matches!(to, Type::Decimal(Some(_))) {
             return arg;
         }
-        let kind = cast::kind(to);
         let fused = match &self.program.node(arg).op {
             Op::Column(column) if arg_kind == Kind::Text => Some((column, false)),
             Op::NullIf(inner, empty) => {

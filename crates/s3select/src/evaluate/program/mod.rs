@@ -12,6 +12,7 @@ mod cast;
 mod choose;
 mod compare;
 mod compile;
+mod conditions;
 mod fold;
 mod machine;
 mod membership;
@@ -20,6 +21,7 @@ mod text;
 
 pub(crate) use aggregates::aggregates_of;
 pub(crate) use compile::Compiler;
+pub(crate) use conditions::Condition;
 pub(crate) use machine::Machine;
 pub(super) use membership::Set;
 

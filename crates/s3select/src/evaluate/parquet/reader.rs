@@ -1,0 +1,207 @@
+//! Reads the chosen columns and row groups of a Parquet object.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+
+use super::schema::{NamedColumn, ParquetFile};
+use super::source::ParquetSource;
+use super::{convert, parquet_error, pruning};
+use crate::dialect::ast::PathStep;
+use crate::error::SelectError;
+use crate::evaluate::batch::BatchReader;
+use crate::evaluate::output::{Item, Key, RowWriter};
+use crate::evaluate::program::Condition;
+use crate::evaluate::scan_range::ByteRange;
+use crate::evaluate::selection::Rows;
+use crate::evaluate::vector::Vector;
+use crate::value::Value;
+
+/// Rows of a batch.
+const BATCH_ROWS: usize = 8192;
+
+/// A batch-wise reader of one Parquet object.
+pub(crate) struct ParquetReader {
+    reader: ParquetRecordBatchReader,
+    batch: RecordBatch,
+    /// The named columns, each with its place among the columns of a batch.
+    columns: Vec<(NamedColumn, usize)>,
+    keys: Vec<Key>,
+    groups: Vec<Group>,
+    /// How many of `groups` were begun, and the rows of those.
+    begun: usize,
+    rows_begun: u64,
+    /// Rows of the batches before this one.
+    rows_before: u64,
+    /// Bytes of the column chunks of the groups begun, and the same decompressed.
+    scanned: u64,
+    processed: u64,
+    has_binary: bool,
+}
+
+/// A row group that is read: its rows, and the bytes of its chosen column chunks.
+struct Group {
+    rows: u64,
+    scanned: u64,
+    processed: u64,
+}
+
+impl ParquetReader {
+    /// `star` asks for all columns, else those that the statement named are read.
+    pub(crate) fn new(
+        file: ParquetFile,
+        star: bool,
+        range: ByteRange,
+        conditions: &[Condition],
+    ) -> Result<Self, SelectError> {
+        let width = file.schema().fields().len();
+        let roots: BTreeSet<usize> = if star {
+            (0..width).try_for_each(|root| file.check_type(root))?;
+            (0..width).collect()
+        } else {
+            file.columns.iter().map(|column| column.root).collect()
+        };
+        let metadata = Arc::clone(file.metadata.metadata());
+        let started = |group: &usize| {
+            let columns = metadata.row_group(*group).columns();
+            let start = columns.iter().map(|chunk| chunk.byte_range().0).min();
+            start.is_some_and(|start| (range.start..range.end).contains(&start))
+        };
+        let chosen = (0..metadata.num_row_groups()).filter(started).collect();
+        let chosen = pruning::prune(&file, chosen, conditions);
+        let parquet_schema = file.metadata.parquet_schema();
+        let groups = chosen.iter().map(|group| {
+            let group = metadata.row_group(*group);
+            let mut bytes =
+                Group { rows: group.num_rows().unsigned_abs(), scanned: 0, processed: 0 };
+            for (leaf, chunk) in group.columns().iter().enumerate() {
+                if roots.contains(&parquet_schema.get_column_root_idx(leaf)) {
+                    bytes.scanned += chunk.compressed_size().unsigned_abs();
+                    bytes.processed += chunk.uncompressed_size().unsigned_abs();
+                }
+            }
+            bytes
+        });
+        let groups = groups.collect();
+        let columns = file.columns.iter().map(|column| {
+            let place = roots.iter().position(|root| *root == column.root).unwrap_or_default();
+            (column.clone(), place)
+        });
+        let columns = columns.collect();
+        let fields = file.schema().fields();
+        let keys = fields.iter().map(|field| Key::new(field.name())).collect();
+        let has_binary = roots
+            .iter()
+            .any(|root| *fields[*root].data_type() == arrow::datatypes::DataType::Binary);
+        let mask = ProjectionMask::roots(parquet_schema, roots.iter().copied());
+        let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(
+            ParquetSource(Arc::clone(&file.source)),
+            file.metadata.clone(),
+        )
+        .with_batch_size(BATCH_ROWS)
+        .with_row_groups(chosen)
+        .with_projection(mask)
+        .build()
+        .map_err(parquet_error)?;
+        Ok(Self {
+            reader,
+            batch: RecordBatch::new_empty(Arc::new(arrow::datatypes::Schema::empty())),
+            columns,
+            keys,
+            groups,
+            begun: 0,
+            rows_begun: 0,
+            rows_before: 0,
+            scanned: 0,
+            processed: 0,
+            has_binary,
+        })
+    }
+}
+
+impl BatchReader for ParquetReader {
+    fn next_batch(&mut self) -> Result<bool, SelectError> {
+        self.rows_before += self.batch.num_rows() as u64;
+        let Some(batch) = self.reader.next() else {
+            return Ok(false);
+        };
+        self.batch = batch.map_err(parquet_error)?;
+        let end = self.rows_before + self.batch.num_rows() as u64;
+        while self.rows_begun < end
+            && let Some(group) = self.groups.get(self.begun)
+        {
+            self.begun += 1;
+            self.rows_begun += group.rows;
+            self.scanned += group.scanned;
+            self.processed += group.processed;
+        }
+        Ok(true)
+    }
+
+    fn rows(&self) -> usize {
+        self.batch.num_rows()
+    }
+
+    fn block(&self) -> &[u8] {
+        &[]
+    }
+
+    fn is_utf8(&self) -> bool {
+        !self.has_binary
+    }
+
+    fn read_column(
+        &self,
+        column: usize,
+        rows: Rows<'_>,
+        out: &mut Vector,
+    ) -> Result<(), SelectError> {
+        let Some((column, place)) = self.columns.get(column) else {
+            return Err(parquet_error("a column is missing"));
+        };
+        let array = self.batch.column(*place);
+        if column.path.is_empty() {
+            return convert::fill(array, out);
+        }
+        let values = out.values(self.rows()).0;
+        rows.try_for_each(|row| {
+            values[row] = part(convert::value(array, row)?, &column.path);
+            Ok(())
+        })
+    }
+
+    fn write_row(&self, row: usize, out: &mut RowWriter) -> Result<(), SelectError> {
+        for (array, key) in self.batch.columns().iter().zip(&self.keys) {
+            out.put(key, Item::Value(&convert::value(array, row)?))?;
+        }
+        Ok(())
+    }
+
+    fn locate(&self, row: usize) -> String {
+        format!("row {} of those read", self.rows_before + row as u64 + 1)
+    }
+
+    fn stop_behind(&mut self, _: usize) {}
+
+    fn bytes_read(&self) -> (u64, u64) {
+        (self.scanned, self.processed)
+    }
+}
+
+/// Goes into a nested value; MISSING where there is no such part.
+fn part(value: Value, path: &[PathStep]) -> Value {
+    let Some((step, rest)) = path.split_first() else { return value };
+    let inner = match (step, value) {
+        (PathStep::Field(name), Value::Struct(fields)) => {
+            fields.into_iter().find(|(field, _)| name.matches(field)).map(|(_, value)| value)
+        }
+        (PathStep::Index(index), Value::List(values)) => {
+            usize::try_from(*index).ok().and_then(|index| values.into_iter().nth(index))
+        }
+        _ => None,
+    };
+    inner.map_or(Value::Missing, |inner| part(inner, rest))
+}
