@@ -1,0 +1,275 @@
+//! Tables streamed into a bucket.
+
+use std::num::NonZeroUsize;
+
+use futures::TryStreamExt;
+use futures::stream::FuturesUnordered;
+use object_store::ObjectStore;
+use object_store::path::Path;
+use parquet::file::properties::WriterProperties;
+
+use super::rows::Share;
+use super::table::Table;
+use crate::Error;
+use crate::upload::upload;
+
+/// How the objects are encoded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Format {
+    /// Comma-separated, quoted where needed, UTF-8, lines ending in `\n`.
+    Csv {
+        /// Whether each object starts with a line of column names.
+        header: bool,
+    },
+    /// Parquet.
+    Parquet {
+        /// Rows per row group. A row group is held in memory while it is encoded.
+        row_group_rows: NonZeroUsize,
+        /// Compression of the pages.
+        compression: Compression,
+    },
+}
+
+/// Compression of Parquet pages.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Compression {
+    /// None.
+    None,
+    /// Snappy, what most writers use.
+    #[default]
+    Snappy,
+    /// Zstandard at its default level.
+    Zstd,
+}
+
+impl Format {
+    /// CSV with a header line.
+    #[must_use]
+    pub const fn csv() -> Self {
+        Self::Csv { header: true }
+    }
+
+    /// Parquet with Snappy and 122 880 rows per row group: several groups per object already at
+    /// small scale, so that there is something to skip.
+    #[must_use]
+    pub const fn parquet() -> Self {
+        let row_group_rows = NonZeroUsize::MIN.saturating_add(122_879);
+        Self::Parquet { row_group_rows, compression: Compression::Snappy }
+    }
+
+    /// The name of the folder, and the extension of the objects.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Csv { .. } => "csv",
+            Self::Parquet { .. } => "parquet",
+        }
+    }
+}
+
+/// What to generate.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Generate {
+    /// Scale factor: 1 is about 1 GB of CSV. 0.001 to 100 000.
+    pub scale: f64,
+    /// Which tables.
+    pub tables: Vec<Table>,
+    /// How to encode them.
+    pub format: Format,
+    /// Objects per table, at most 10 000. Tables of fixed size are one object, and no object is
+    /// empty.
+    pub objects_per_table: NonZeroUsize,
+    /// Folder below which everything goes; `tpch` unless told.
+    pub prefix: Path,
+    /// Objects generated at once, a thread each. Memory is about 40 MiB per thread, for Parquet
+    /// plus a row group, and 300 MB once for the generator's pool of text.
+    pub threads: NonZeroUsize,
+}
+
+impl Default for Generate {
+    /// All tables at scale factor 1 as CSV, one object each, on all cores.
+    fn default() -> Self {
+        Self {
+            scale: 1.0,
+            tables: Table::ALL.to_vec(),
+            format: Format::csv(),
+            objects_per_table: NonZeroUsize::MIN,
+            prefix: Path::from("tpch"),
+            threads: std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
+        }
+    }
+}
+
+impl Generate {
+    /// The folder of a table's objects: `tpch/sf0.1/csv/lineitem`.
+    #[must_use]
+    pub fn folder(&self, table: Table) -> Path {
+        self.prefix
+            .clone()
+            .join(format!("sf{}", self.scale))
+            .join(self.format.name())
+            .join(table.name())
+    }
+
+    /// The objects of a table, in the order of their rows: `lineitem.00.csv`, `lineitem.01.csv`, ….
+    #[must_use]
+    pub fn objects(&self, table: Table) -> Vec<Path> {
+        let folder = self.folder(table);
+        let count = self.object_count(table);
+        let digits = (count - 1).to_string().len().max(2);
+        (0..count)
+            .map(|index| {
+                folder.clone().join(format!("{table}.{index:0digits$}.{}", self.format.name()))
+            })
+            .collect()
+    }
+
+    fn object_count(&self, table: Table) -> usize {
+        if table.is_fixed() {
+            return 1;
+        }
+        // Lines of an order stay together, so orders are what can be shared out.
+        let rows = match table {
+            Table::Lineitem => Table::Orders.rows(self.scale),
+            Table::Partsupp => Table::Part.rows(self.scale),
+            other => other.rows(self.scale),
+        };
+        self.objects_per_table.get().min(usize::try_from(rows).unwrap_or(usize::MAX)).max(1)
+    }
+
+    fn validate(&self) -> Result<(), Error> {
+        if !(0.001..=100_000.0).contains(&self.scale) {
+            return Err(Error::Scale(self.scale));
+        }
+        if self.objects_per_table.get() > 10_000 {
+            return Err(Error::Objects(self.objects_per_table.get()));
+        }
+        Ok(())
+    }
+}
+
+/// A part of an object that has arrived in the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Advance {
+    /// The table it belongs to.
+    pub table: Table,
+    /// Rows since the last call for this object.
+    pub rows: u64,
+    /// Bytes since the last call for this object.
+    pub bytes: u64,
+}
+
+/// An object that was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WrittenObject {
+    /// Its table.
+    pub table: Table,
+    /// Where it is.
+    pub path: Path,
+    /// Its rows.
+    pub rows: u64,
+    /// Its size in bytes.
+    pub bytes: u64,
+}
+
+/// Generates tables into a store and returns what was written, by path.
+///
+/// The same request always writes the same bytes, and the rows of a table do not depend on the
+/// number of its objects. Rows are generated on blocking threads of the runtime, `threads` objects
+/// at a time; an object is uploaded while it is generated, and appears when it is whole. `progress`
+/// is told of every part that arrived.
+///
+/// Dropping the future stops the threads at their next part and aborts the uploads in the
+/// background; finished objects stay. Running the same request again writes the rest.
+///
+/// # Errors
+///
+/// Nothing is written if the request is out of range, or if a table's folder holds an object that
+/// is not part of the request ([`Error::Occupied`]): it would be taken for rows of the table.
+/// Otherwise the first error of the store or the generator; the other objects are given up.
+///
+/// # Panics
+///
+/// Outside a tokio runtime, as all of tokio does.
+pub async fn generate(
+    request: &Generate,
+    store: &dyn ObjectStore,
+    progress: &(dyn Fn(Advance) + Send + Sync),
+) -> Result<Vec<WrittenObject>, Error> {
+    request.validate()?;
+    let mut tables = request.tables.clone();
+    tables.sort_unstable();
+    tables.dedup();
+    for &table in &tables {
+        refuse_strangers(request, table, store).await?;
+    }
+    // Large tables first, so that no thread is left alone with one at the end.
+    tables.sort_by_key(|&table| std::cmp::Reverse(table.rows(request.scale)));
+    let mut written = Vec::new();
+    let mut running = FuturesUnordered::new();
+    for table in tables {
+        let paths = request.objects(table);
+        let count = paths.len() as i32;
+        for (index, path) in (1..).zip(paths) {
+            if running.len() == request.threads.get() {
+                written.extend(running.try_next().await?);
+            }
+            let share = Share { table, scale: request.scale, index, count };
+            running.push(write(request, share, path, store, progress));
+        }
+    }
+    while let Some(object) = running.try_next().await? {
+        written.push(object);
+    }
+    written.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(written)
+}
+
+async fn refuse_strangers(
+    request: &Generate,
+    table: Table,
+    store: &dyn ObjectStore,
+) -> Result<(), Error> {
+    let folder = request.folder(table);
+    let ours = request.objects(table);
+    let mut listing = store.list(Some(&folder));
+    loop {
+        match listing.try_next().await {
+            Ok(None) => return Ok(()),
+            Ok(Some(object)) if ours.contains(&object.location) => {}
+            Ok(Some(object)) => return Err(Error::Occupied { folder, object: object.location }),
+            Err(source) => return Err(Error::Store { path: folder, source }),
+        }
+    }
+}
+
+async fn write(
+    request: &Generate,
+    share: Share,
+    path: Path,
+    store: &dyn ObjectStore,
+    progress: &(dyn Fn(Advance) + Send + Sync),
+) -> Result<WrittenObject, Error> {
+    let table = share.table;
+    let on_part = |rows, bytes| progress(Advance { table, rows, bytes });
+    let (rows, bytes) = match request.format {
+        Format::Csv { header } => {
+            upload(store, &path, move |out| share.write_csv(header, out), on_part).await?
+        }
+        Format::Parquet { row_group_rows, compression } => {
+            let properties = WriterProperties::builder()
+                .set_max_row_group_row_count(Some(row_group_rows.get()))
+                .set_compression(match compression {
+                    Compression::None => parquet::basic::Compression::UNCOMPRESSED,
+                    Compression::Snappy => parquet::basic::Compression::SNAPPY,
+                    Compression::Zstd => parquet::basic::Compression::ZSTD(Default::default()),
+                })
+                .build();
+            upload(store, &path, move |out| share.write_parquet(properties, out), on_part).await?
+        }
+    };
+    Ok(WrittenObject { table, path, rows, bytes })
+}
+
+#[cfg(test)]
+mod tests;

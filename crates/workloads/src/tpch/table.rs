@@ -1,0 +1,203 @@
+//! The eight tables and their columns.
+
+use std::fmt;
+use std::str::FromStr;
+
+use arrow::datatypes::{DataType, SchemaRef};
+use tpchgen_arrow::{
+    CustomerArrow, LineItemArrow, NationArrow, OrderArrow, PartArrow, PartSuppArrow, RegionArrow,
+    SupplierArrow,
+};
+
+use super::generate::Format;
+
+/// A table of TPC-H.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Table {
+    /// Customers: 150 000 rows per scale factor.
+    Customer,
+    /// Lines of orders: about 6 million rows per scale factor, two thirds of all bytes.
+    Lineitem,
+    /// 25 nations at every scale.
+    Nation,
+    /// Orders: 1.5 million rows per scale factor.
+    Orders,
+    /// Parts: 200 000 rows per scale factor.
+    Part,
+    /// Which supplier offers which part: 800 000 rows per scale factor.
+    Partsupp,
+    /// 5 regions at every scale.
+    Region,
+    /// Suppliers: 10 000 rows per scale factor.
+    Supplier,
+}
+
+impl Table {
+    /// All eight, by name.
+    pub const ALL: [Self; 8] = [
+        Self::Customer,
+        Self::Lineitem,
+        Self::Nation,
+        Self::Orders,
+        Self::Part,
+        Self::Partsupp,
+        Self::Region,
+        Self::Supplier,
+    ];
+
+    /// The name in the queries.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Customer => "customer",
+            Self::Lineitem => "lineitem",
+            Self::Nation => "nation",
+            Self::Orders => "orders",
+            Self::Part => "part",
+            Self::Partsupp => "partsupp",
+            Self::Region => "region",
+            Self::Supplier => "supplier",
+        }
+    }
+
+    /// The columns: keys are `Int64`, other integers `Int32`, money and quantities
+    /// `Decimal128(15, 2)`, dates `Date32`, text `Utf8View`. None is nullable.
+    #[must_use]
+    pub fn schema(self) -> SchemaRef {
+        match self {
+            Self::Customer => CustomerArrow::schema_ref(),
+            Self::Lineitem => LineItemArrow::schema_ref(),
+            Self::Nation => NationArrow::schema_ref(),
+            Self::Orders => OrderArrow::schema_ref(),
+            Self::Part => PartArrow::schema_ref(),
+            Self::Partsupp => PartSuppArrow::schema_ref(),
+            Self::Region => RegionArrow::schema_ref(),
+            Self::Supplier => SupplierArrow::schema_ref(),
+        }
+    }
+
+    /// The columns as SQL: `n_nationkey BIGINT NOT NULL, n_name VARCHAR NOT NULL, …`.
+    #[must_use]
+    pub fn columns_sql(self) -> String {
+        let schema = self.schema();
+        let columns: Vec<_> = schema
+            .fields()
+            .iter()
+            .map(|field| {
+                let null = if field.is_nullable() { "" } else { " NOT NULL" };
+                format!("{} {}{null}", field.name(), sql_type(field.data_type()))
+            })
+            .collect();
+        columns.join(", ")
+    }
+
+    /// The statement that makes this table known to DataFusion.
+    ///
+    /// `location` is the folder with the table's objects, with its slash:
+    /// `s3://bucket/tpch/sf1/csv/nation/`. CSV gets its columns declared, Parquet brings them.
+    #[must_use]
+    pub fn create_external_table(self, format: &Format, location: &str) -> String {
+        // A quote in a SQL string is doubled.
+        let location = location.replace('\'', "''");
+        match format {
+            Format::Csv { header } => format!(
+                "CREATE EXTERNAL TABLE {self} ({}) STORED AS CSV LOCATION '{location}' \
+                 OPTIONS ('format.has_header' '{header}')",
+                self.columns_sql(),
+            ),
+            Format::Parquet { .. } => {
+                format!("CREATE EXTERNAL TABLE {self} STORED AS PARQUET LOCATION '{location}'")
+            }
+        }
+    }
+
+    /// The rows at a scale factor: exact, except for `lineitem`, where it is within a few per mille.
+    #[must_use]
+    pub fn rows(self, scale: f64) -> u64 {
+        let per_scale = match self {
+            Self::Nation => return 25,
+            Self::Region => return 5,
+            Self::Customer => 150_000.0,
+            Self::Lineitem => 6_001_215.0,
+            Self::Orders => 1_500_000.0,
+            // Four suppliers for each part.
+            Self::Partsupp => return Self::Part.rows(scale) * 4,
+            Self::Part => 200_000.0,
+            Self::Supplier => 10_000.0,
+        };
+        (per_scale * scale) as u64
+    }
+
+    /// Whether the table is the same at every scale. Such a table is always one object.
+    #[must_use]
+    pub const fn is_fixed(self) -> bool {
+        matches!(self, Self::Nation | Self::Region)
+    }
+}
+
+fn sql_type(data_type: &DataType) -> String {
+    match data_type {
+        DataType::Int32 => "INT".to_owned(),
+        DataType::Int64 => "BIGINT".to_owned(),
+        DataType::Date32 => "DATE".to_owned(),
+        DataType::Decimal128(precision, scale) => format!("DECIMAL({precision}, {scale})"),
+        _ => "VARCHAR".to_owned(),
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A name that is no table of TPC-H.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{0}` is no TPC-H table: they are customer, lineitem, nation, orders, part, partsupp, region \
+     and supplier"
+)]
+pub struct UnknownTable(String);
+
+impl FromStr for Table {
+    type Err = UnknownTable;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        Self::ALL
+            .into_iter()
+            .find(|table| table.name().eq_ignore_ascii_case(name))
+            .ok_or_else(|| UnknownTable(name.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_are_found_by_name() {
+        for table in Table::ALL {
+            assert_eq!(table.name().to_uppercase().parse(), Ok(table));
+        }
+        assert!("lineitems".parse::<Table>().is_err());
+    }
+
+    #[test]
+    fn columns_are_declared_with_their_types() {
+        assert_eq!(
+            Table::Partsupp.columns_sql(),
+            "ps_partkey BIGINT NOT NULL, ps_suppkey BIGINT NOT NULL, ps_availqty INT NOT NULL, \
+             ps_supplycost DECIMAL(15, 2) NOT NULL, ps_comment VARCHAR NOT NULL"
+        );
+        for table in Table::ALL {
+            let columns = table.columns_sql().matches(" NOT NULL").count();
+            assert_eq!(columns, table.schema().fields().len(), "{table}");
+        }
+    }
+
+    #[test]
+    fn a_location_cannot_leave_its_string() {
+        let sql = Table::Region.create_external_table(&Format::parquet(), "s3://b/it's/");
+        assert_eq!(sql, "CREATE EXTERNAL TABLE region STORED AS PARQUET LOCATION 's3://b/it''s/'");
+    }
+}

@@ -1,0 +1,184 @@
+//! Objects that are produced by a blocking writer and uploaded while they grow.
+//!
+//! Memory is bounded by a few parts per object, whatever the object's size, and an object appears
+//! whole or not at all.
+
+use std::io::{self, Write};
+
+use bytes::{Bytes, BytesMut};
+use futures::stream::FuturesUnordered;
+use futures::{TryFutureExt, TryStreamExt};
+use object_store::path::Path;
+use object_store::{MultipartUpload, ObjectStore, ObjectStoreExt};
+use tokio::runtime::Handle;
+use tokio::sync::mpsc;
+
+use crate::Error;
+
+/// Parts of one object on their way to the store at once.
+const PARTS_IN_FLIGHT: usize = 2;
+
+/// The size of the `index`-th part of an object. S3 takes no part but the last below 5 MiB and no
+/// more than 10 000 of them, so parts grow slowly: 10 000 make 8 TiB.
+fn part_bytes(index: usize) -> usize {
+    (8 << 20) << (index / 1000).min(9)
+}
+
+/// A piece of an object, cut to the store's liking.
+struct Part {
+    bytes: Bytes,
+    /// Rows written since the part before.
+    rows: u64,
+    /// Nothing follows, and nothing went wrong before: the object may appear.
+    last: bool,
+}
+
+/// Where the writer puts an object's bytes; they leave for the store part by part.
+pub(crate) struct PartWriter {
+    buffer: BytesMut,
+    parts_sent: usize,
+    rows: u64,
+    parts: mpsc::Sender<Part>,
+}
+
+impl PartWriter {
+    fn new(parts: mpsc::Sender<Part>) -> Self {
+        Self { buffer: BytesMut::new(), parts_sent: 0, rows: 0, parts }
+    }
+
+    /// Counts rows, for the progress report.
+    pub(crate) fn count(&mut self, rows: u64) {
+        self.rows += rows;
+    }
+
+    /// Waits until there is room. Fails when nobody wants the object any more.
+    fn send(&mut self, bytes: Bytes, last: bool) -> io::Result<()> {
+        self.parts_sent += 1;
+        let part = Part { bytes, rows: std::mem::take(&mut self.rows), last };
+        self.parts.blocking_send(part).map_err(|_| io::ErrorKind::BrokenPipe.into())
+    }
+
+    /// Sends what is left as the last part.
+    fn finish(mut self) -> io::Result<()> {
+        let rest = self.buffer.split().freeze();
+        self.send(rest, true)
+    }
+}
+
+impl Write for PartWriter {
+    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+        self.buffer.extend_from_slice(data);
+        loop {
+            let size = part_bytes(self.parts_sent);
+            // The last part must not be empty, so a full buffer waits for one more byte.
+            if self.buffer.len() <= size {
+                return Ok(data.len());
+            }
+            let part = self.buffer.split_to(size).freeze();
+            self.send(part, false)?;
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// An upload that has begun and is not complete. The store may hold parts of it, and bill for them,
+/// so it is aborted: when dropped, in the background.
+struct Unfinished(Option<Box<dyn MultipartUpload>>);
+
+impl Unfinished {
+    /// Aborts and waits for it. A failed abort leaves parts to the bucket's lifecycle rules; the
+    /// error that led here is the one worth telling.
+    async fn abort(&mut self) {
+        if let Some(mut upload) = self.0.take() {
+            drop(upload.abort().await);
+        }
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        if let (Some(mut upload), Ok(runtime)) = (self.0.take(), Handle::try_current()) {
+            // Detached on purpose: whoever dropped us does not wait.
+            drop(runtime.spawn(async move { upload.abort().await }));
+        }
+    }
+}
+
+/// Uploads what `write` writes on a blocking thread. `on_part` is told rows and bytes of each part
+/// that has arrived. Returns their totals.
+pub(crate) async fn upload(
+    store: &dyn ObjectStore,
+    path: &Path,
+    write: impl FnOnce(&mut PartWriter) -> io::Result<()> + Send + 'static,
+    on_part: impl Fn(u64, u64),
+) -> Result<(u64, u64), Error> {
+    let (sender, parts) = mpsc::channel(1);
+    let writer = tokio::task::spawn_blocking(move || {
+        let mut writer = PartWriter::new(sender);
+        write(&mut writer)?;
+        writer.finish()
+    });
+    let mut unfinished = Unfinished(None);
+    match send(store, path, parts, &mut unfinished, on_part).await {
+        Ok(Some(totals)) => Ok(totals),
+        // The writer stopped before the last part, and knows why.
+        Ok(None) => {
+            unfinished.abort().await;
+            let source = match writer.await {
+                Ok(Err(error)) => error,
+                Ok(Ok(())) => io::ErrorKind::UnexpectedEof.into(),
+                Err(panicked) => io::Error::other(panicked),
+            };
+            Err(Error::Generate { path: path.clone(), source })
+        }
+        Err(source) => {
+            unfinished.abort().await;
+            Err(Error::Store { path: path.clone(), source })
+        }
+    }
+}
+
+/// Sends parts until the last one, and makes the object appear. None if there is no last one.
+async fn send(
+    store: &dyn ObjectStore,
+    path: &Path,
+    mut parts: mpsc::Receiver<Part>,
+    unfinished: &mut Unfinished,
+    on_part: impl Fn(u64, u64),
+) -> object_store::Result<Option<(u64, u64)>> {
+    let mut in_flight = FuturesUnordered::new();
+    let (mut total_rows, mut total_bytes) = (0, 0);
+    while let Some(Part { bytes, rows, last }) = parts.recv().await {
+        let size = bytes.len() as u64;
+        if last && unfinished.0.is_none() {
+            store.put(path, bytes.into()).await?;
+            on_part(rows, size);
+            return Ok(Some((rows, size)));
+        }
+        let upload = match &mut unfinished.0 {
+            Some(upload) => upload,
+            None => unfinished.0.insert(store.put_multipart(path).await?),
+        };
+        in_flight.push(upload.put_part(bytes.into()).map_ok(move |()| (rows, size)));
+        let may_remain = if last { 0 } else { PARTS_IN_FLIGHT - 1 };
+        while in_flight.len() > may_remain {
+            if let Some((rows, size)) = in_flight.try_next().await? {
+                on_part(rows, size);
+                total_rows += rows;
+                total_bytes += size;
+            }
+        }
+        if last {
+            upload.complete().await?;
+            unfinished.0 = None;
+            return Ok(Some((total_rows, total_bytes)));
+        }
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests;
