@@ -303,6 +303,19 @@ fn fifo(row: &mut [u32], key: u32) -> bool {
     true
 }
 
+impl Distinct {
+    /// Enters one key of 32 bits; whether its entry is forwarded.
+    #[inline]
+    pub(crate) fn enter(&mut self, key: u32) -> bool {
+        let width = self.config.columns as usize;
+        let start = self.hash.one(key) as usize * width;
+        match &mut self.cells {
+            Cells::Narrow(cells) => lru(&mut cells[start..start + width], key) | (key == 0),
+            Cells::Wide(_) => true,
+        }
+    }
+}
+
 /// Enters every key into its row; a zero key is forwarded whatever the row says.
 #[inline]
 fn sweep<T: Copy + Eq + Default>(

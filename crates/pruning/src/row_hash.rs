@@ -93,6 +93,11 @@ impl<const LANE: usize> Lanes<LANE> {
         self.hash.many(words)
     }
 
+    #[inline]
+    pub(crate) fn words<const N: usize>(&self, words: [u32; N]) -> u128 {
+        self.hash.many(words)
+    }
+
     /// One lane of a result.
     #[inline]
     pub(crate) const fn lane(all: u128, lane: usize) -> usize {

@@ -1,9 +1,9 @@
 //! Placing a program's tables into a target's stages, or saying why they do not fit.
 //!
-//! A table goes into the first stage that its dependencies allow and that has room. Two tables
-//! depend on each other if one matches or computes on what the other writes, or both write the same
+//! Stage by stage, the tables that their dependencies allow go in while there is room, those first
+//! that the longest chain waits for. Two tables depend on each other if one matches or computes on what the other writes, or both write the same
 //! field: the later one needs a later stage. If one only overwrites what the other reads, they may
-//! share a stage. This is the order the compiler must keep too; it may do worse, not better.
+//! share a stage.
 //!
 //! What is modelled: stages, stateful ALUs and their operands, constants and outputs, SRAM, map
 //! RAM and TCAM blocks, logical tables, gateways and their widths, hash slices, crossbar bytes and
@@ -180,38 +180,15 @@ pub enum Misfit {
 pub fn fit(program: &Program, target: &Target) -> Result<Placement, Vec<Misfit>> {
     program.validate().map_err(|error| vec![Misfit::Invalid(error)])?;
     let mut misfits = Vec::new();
-    let mut stages: Vec<StageUse> = Vec::new();
-    let mut placed: Vec<(usize, Vec<FieldId>, Vec<FieldId>)> = Vec::new();
-    for (_, table) in program.tables() {
+    let tables: Vec<&Table> = program.tables().map(|(_, table)| table).collect();
+    for table in &tables {
         rules(program, target, table, &mut misfits);
-        let (reads, writes) = (program.reads(table), table.writes());
-        let overlap = |a: &[FieldId], b: &[FieldId]| a.iter().any(|field| b.contains(field));
-        let earliest = placed
-            .iter()
-            .map(|(stage, r, w)| {
-                if overlap(w, &reads) || overlap(w, &writes) {
-                    stage + 1
-                } else if overlap(r, &writes) {
-                    *stage
-                } else {
-                    0
-                }
-            })
-            .max()
-            .unwrap_or(0);
         let alone = StageUse::default().with(program, target, table);
         if let Some((resource, needed, available)) = alone.overfull(target) {
             misfits.push(Misfit::Table { table: table.name.clone(), resource, needed, available });
         }
-        let stage = (earliest..stages.len())
-            .find(|&s| stages[s].with(program, target, table).overfull(target).is_none())
-            .unwrap_or_else(|| stages.len().max(earliest));
-        if stage >= stages.len() {
-            stages.resize(stage + 1, StageUse::default());
-        }
-        stages[stage] = stages[stage].with(program, target, table);
-        placed.push((stage, reads, writes));
     }
+    let stages = schedule(program, target, &tables);
     let (phv_bits, phv_fits) = phv(program, target);
     if !phv_fits {
         let available = 8 * target.phv[0] + 16 * target.phv[1] + 32 * target.phv[2];
@@ -239,6 +216,63 @@ pub fn fit(program: &Program, target: &Target) -> Result<Placement, Vec<Misfit>>
         exact_entries: entries(false),
         ternary_entries: entries(true),
     })
+}
+
+/// For each table, the earlier ones that it depends on and by how many stages it must follow.
+fn dependencies(program: &Program, tables: &[&Table]) -> Vec<Vec<(usize, usize)>> {
+    let sets: Vec<_> = tables.iter().map(|table| (program.reads(table), table.writes())).collect();
+    let overlap = |a: &[FieldId], b: &[FieldId]| a.iter().any(|field| b.contains(field));
+    (0..sets.len())
+        .map(|later| {
+            let (reads, writes) = &sets[later];
+            let gap = |(r, w): &(Vec<FieldId>, Vec<FieldId>)| {
+                if overlap(w, reads) || overlap(w, writes) {
+                    Some(1)
+                } else {
+                    overlap(r, writes).then_some(0)
+                }
+            };
+            (0..later).filter_map(|earlier| Some((earlier, gap(&sets[earlier])?))).collect()
+        })
+        .collect()
+}
+
+/// List scheduling: stage by stage, of the tables that may go in, those first that the longest chain
+/// of dependent tables waits for.
+fn schedule(program: &Program, target: &Target, tables: &[&Table]) -> Vec<StageUse> {
+    let dependencies = dependencies(program, tables);
+    let mut chain = vec![0; tables.len()];
+    for later in (0..tables.len()).rev() {
+        for &(earlier, gap) in &dependencies[later] {
+            chain[earlier] = chain[earlier].max(chain[later] + gap);
+        }
+    }
+    let mut order: Vec<usize> = (0..tables.len()).collect();
+    order.sort_by_key(|&table| std::cmp::Reverse(chain[table]));
+    let mut placed: Vec<Option<usize>> = vec![None; tables.len()];
+    let mut stages: Vec<StageUse> = Vec::new();
+    while placed.contains(&None) {
+        let number = stages.len();
+        let mut stage = StageUse::default();
+        // A table that only overwrites what another reads may follow it within the stage.
+        loop {
+            let next = order.iter().copied().find_map(|table| {
+                let ready = placed[table].is_none()
+                    && dependencies[table]
+                        .iter()
+                        .all(|&(on, gap)| placed[on].is_some_and(|s| s + gap <= number));
+                let with = stage.with(program, target, tables[table]);
+                // What overfills even an empty stage was reported; it gets one of its own.
+                (ready && (with.overfull(target).is_none() || stage.tables.is_empty()))
+                    .then_some((table, with))
+            });
+            let Some((table, with)) = next else { break };
+            placed[table] = Some(number);
+            stage = with;
+        }
+        stages.push(stage);
+    }
+    stages
 }
 
 impl StageUse {

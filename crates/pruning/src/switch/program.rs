@@ -478,9 +478,13 @@ impl Operation {
     #[must_use]
     pub const fn apply(self, a: u32, b: u32, bits: u8) -> u32 {
         let top = mask(bits);
+        if let Self::ShiftRight = self {
+            // Only what remains after the shift must fit.
+            return if b >= 32 { 0 } else { a >> b & top };
+        }
         let (a, b) = (a & top, b & top);
         match self {
-            Self::Set => a,
+            Self::Set | Self::ShiftRight => a,
             Self::Add => a.wrapping_add(b) & top,
             Self::AddSaturating => {
                 let sum = a as u64 + b as u64;
@@ -503,13 +507,6 @@ impl Operation {
                     a
                 } else {
                     b
-                }
-            }
-            Self::ShiftRight => {
-                if b >= 32 {
-                    0
-                } else {
-                    a >> b
                 }
             }
         }

@@ -1,0 +1,7 @@
+//! `GROUP BY key HAVING …`: drop an entry whose group cannot qualify (paper §4.3).
+//!
+//! [`sum`]: SUM and COUNT above a threshold, by a Count-Min sketch. [`extreme`]: MAX above or MIN
+//! below a threshold, by a comparison and DISTINCT.
+
+pub mod extreme;
+pub mod sum;
