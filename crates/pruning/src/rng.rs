@@ -1,13 +1,14 @@
 //! The one source of random choices in this crate: SplitMix64, seeded, the same on every machine.
 //!
-//! SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", OOPSLA 2014) adds a Weyl constant
-//! to a 64-bit counter and mixes it. It has period 2^64, passes the usual batteries, and any seed is as good as another.
-//! It is not for secrets.
+//! SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", OOPSLA 2014)
+//! adds a Weyl constant to a 64-bit counter and mixes it. It has period 2^64, passes the usual
+//! batteries, and any seed is as good as another. It is not for secrets.
 
 /// The Weyl increment: 2^64 divided by the golden ratio, made odd.
 const GOLDEN_GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Mixes 64 bits so that every input bit flips every output bit with probability about one half; a bijection.
+/// Mixes 64 bits so that every input bit flips every output bit with probability about one half; a
+/// bijection.
 ///
 /// # Example
 /// ```
@@ -45,7 +46,8 @@ impl Rng {
         mix64(self.state)
     }
 
-    /// The next number in `0..bound`, exactly uniform (Lemire's multiply and reject); 0 when `bound` is 0.
+    /// The next number in `0..bound`, exactly uniform (Lemire's multiply and reject); 0 when
+    /// `bound` is 0.
     pub const fn below(&mut self, bound: u64) -> u64 {
         if bound == 0 {
             return 0;

@@ -180,4 +180,34 @@ mod tests {
         check(Query::Join, &rows, &[[1, 2, 0]]);
         check(Query::HavingSum { above: 9 }, &rows, &[[1, 17, 0]]);
     }
+
+    #[test]
+    fn table_1_of_the_paper() {
+        const BURGER: u64 = 1;
+        const PIZZA: u64 = 2;
+        const FRIES: u64 = 3;
+        const JELLO: u64 = 4;
+        const CHEETOS: u64 = 5;
+        const MC_CHEETAH: u64 = 10;
+        const PAPIZZA: u64 = 11;
+        const JELLY_FISH: u64 = 12;
+        // Products: seller and price of each, and ratings: taste and texture.
+        let sellers = [(0, MC_CHEETAH, 4), (0, PAPIZZA, 7), (0, MC_CHEETAH, 2), (0, JELLY_FISH, 5)];
+        let ratings = [(0, 7, 5), (0, 8, 6), (0, 9, 4), (0, 5, 7), (0, 3, 3)];
+        let distinct = [[MC_CHEETAH, 0, 0], [PAPIZZA, 0, 0], [JELLY_FISH, 0, 0]];
+        check(Query::Distinct, &sellers, &distinct);
+        let sums = [[MC_CHEETAH, 6, 0], [PAPIZZA, 7, 0]];
+        check(Query::HavingSum { above: 5 }, &sellers, &sums);
+        // The three largest tastes: Jello, Cheetos, Pizza.
+        let tastes = ratings.map(|(_, taste, _)| (0, 0, taste));
+        check(Query::TopN { n: 3 }, &tastes, &[[9, 0, 0], [8, 0, 0], [7, 0, 0]]);
+        // The skyline: Burger, Cheetos, Jello.
+        check(Query::Skyline, &ratings, &[[5, 7, 1], [8, 6, 1], [9, 4, 1]]);
+        // Cheetos are rated but not sold.
+        let products = [BURGER, PIZZA, FRIES, JELLO].map(|name| (0, name, 0));
+        let rated = [PIZZA, CHEETOS, JELLO, BURGER, FRIES].map(|name| (1, name, 0));
+        let both: Vec<(u8, u64, u64)> = products.into_iter().chain(rated).collect();
+        let joined = [[BURGER, 1, 0], [PIZZA, 1, 0], [FRIES, 1, 0], [JELLO, 1, 0]];
+        check(Query::Join, &both, &joined);
+    }
 }

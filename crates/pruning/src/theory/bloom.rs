@@ -1,21 +1,26 @@
-//! JOIN: false positives of the Bloom filter and of the register Bloom filter, and what they leave unpruned.
+//! JOIN: false positives of the Bloom filter and of the register Bloom filter, and what they leave
+//! unpruned.
 //!
-//! * **Bloom filter** (BF): M bits, H independent bit positions per key. After n keys a key that was never inserted is
-//!   found with probability (1 - e^(-H·n/M))^H.
-//! * **Register Bloom filter** (RBF): the key picks one 64-bit register and H distinct bits of it, so a key is one register
-//!   access. A register holds j ~ Poisson(64·n/M) keys; given j, the rate is the chance that H random bits are all set.
+//! * **Bloom filter** (BF): M bits, H independent bit positions per key. After n keys a key that
+//!   was never inserted is found with probability (1 - e^(-H·n/M))^H.
+//! * **Register Bloom filter** (RBF): the key picks one 64-bit register and H distinct bits of it,
+//!   so a key is one register access. A register holds j ~ Poisson(64·n/M) keys; given j, the rate
+//!   is the chance that H random bits are all set.
 //!
-//! Neither has false negatives: JOIN stays exact, and only the pruned fraction depends on these rates. Sizes in bits.
+//! Neither has false negatives: JOIN stays exact, and only the pruned fraction depends on these
+//! rates. Sizes in bits.
 
 use super::tail::{poisson, poisson_mean};
 
 /// Bits of one register of the register Bloom filter.
 pub const REGISTER_BITS: u32 = 64;
 
-/// The false-positive rate of a Bloom filter of `bits` M with `hashes` H after `keys` n distinct insertions.
+/// The false-positive rate of a Bloom filter of `bits` M with `hashes` H after `keys` n distinct
+/// insertions.
 ///
 /// # Example
-/// One million keys, H = 3: 2.7 % in 1 MiB, 0.06 % in 4 MiB; five million: 58 %, 4.7 % and 0.12 % in 1, 4 and 16 MiB.
+/// One million keys, H = 3: 2.7 % in 1 MiB, 0.06 % in 4 MiB; five million: 58 %, 4.7 % and 0.12 %
+/// in 1, 4 and 16 MiB.
 /// ```
 /// use sluicegate_pruning::theory::bloom::bloom_rate;
 /// const MIB: u64 = 8 << 20;
@@ -28,7 +33,8 @@ pub fn bloom_rate(bits: u64, hashes: u32, keys: u64) -> f64 {
     set.powi(hashes as i32)
 }
 
-/// The false-positive rate of a register Bloom filter of `bits` M with `hashes` H (1 to 64) bits per key after `keys` n.
+/// The false-positive rate of a register Bloom filter of `bits` M with `hashes` H (1 to 64) bits
+/// per key after `keys` n.
 ///
 /// # Example
 /// Little above the Bloom filter of the same size: 3.2 %, 0.13 %; 58 %, 5.3 % and 0.21 %.
@@ -44,50 +50,40 @@ pub fn register_bloom_rate(bits: u64, hashes: u32, keys: u64) -> f64 {
     let mean = f64::from(REGISTER_BITS) * keys as f64 / bits as f64;
     // From this many keys on a register is full in all but a fraction of 1e-18 of the cases.
     let most = (45.0 * f64::from(REGISTER_BITS) / f64::from(hashes)) as u64;
-    let mut occupancy = Occupancy::empty();
-    let mut rates = vec![0.0];
-    for _ in 0..most {
-        occupancy.insert(hashes);
-        rates.push(occupancy.all_set(hashes));
-    }
+    let rates = rates_by_load(hashes, most);
     if mean < most as f64 {
         poisson_mean(mean, |load| rates.get(load as usize).copied().unwrap_or(1.0))
     } else {
-        1.0 - (0..=most).map(|load| poisson(mean, load) * (1.0 - rates[load as usize])).sum::<f64>()
+        1.0 - (0..).zip(&rates).map(|(load, rate)| poisson(mean, load) * (1.0 - rate)).sum::<f64>()
     }
 }
 
-/// The distribution of the number of set bits of one register.
-struct Occupancy([f64; REGISTER_BITS as usize + 1]);
-
-impl Occupancy {
-    fn empty() -> Self {
-        let mut weights = [0.0; REGISTER_BITS as usize + 1];
-        weights[0] = 1.0;
-        Self(weights)
-    }
-
-    /// Sets `hashes` distinct random bits: of them, those not yet set are hypergeometric.
-    fn insert(&mut self, hashes: u32) {
-        let mut next = [0.0; REGISTER_BITS as usize + 1];
-        for set in 0..=REGISTER_BITS {
-            let weight = self.0[set as usize];
-            if weight == 0.0 {
-                continue;
-            }
-            for fresh in 0..=hashes.min(REGISTER_BITS - set) {
-                let ways = choose(REGISTER_BITS - set, fresh) * choose(set, hashes - fresh);
-                next[(set + fresh) as usize] += weight * ways / choose(REGISTER_BITS, hashes);
+/// The chance that `hashes` distinct random bits of a register are all set after 0 to `most` keys.
+fn rates_by_load(hashes: u32, most: u64) -> Vec<f64> {
+    let total = choose(REGISTER_BITS, hashes);
+    let found: Vec<f64> = (0..=REGISTER_BITS).map(|set| choose(set, hashes) / total).collect();
+    // Of the bits of a new key, those not yet set are hypergeometric.
+    let grows = |set: u32, fresh: u32| {
+        choose(REGISTER_BITS - set, fresh) * choose(set, hashes.saturating_sub(fresh)) / total
+    };
+    let grows: Vec<Vec<f64>> = (0..=REGISTER_BITS)
+        .map(|set| (0..=hashes.min(REGISTER_BITS - set)).map(|fresh| grows(set, fresh)).collect())
+        .collect();
+    // weights[b] is the chance that b bits are set.
+    let mut weights = vec![0.0; found.len()];
+    weights[0] = 1.0;
+    let mut rates = vec![0.0];
+    for _ in 0..most {
+        let mut next = vec![0.0; weights.len()];
+        for (set, (weight, grows)) in weights.iter().zip(&grows).enumerate() {
+            for (target, chance) in next[set..].iter_mut().zip(grows) {
+                *target += weight * chance;
             }
         }
-        self.0 = next;
+        weights = next;
+        rates.push(weights.iter().zip(&found).map(|(weight, found)| weight * found).sum());
     }
-
-    /// The chance that `hashes` distinct random bits are all set.
-    fn all_set(&self, hashes: u32) -> f64 {
-        let total = choose(REGISTER_BITS, hashes);
-        (hashes..=REGISTER_BITS).map(|set| self.0[set as usize] * choose(set, hashes) / total).sum()
-    }
+    rates
 }
 
 /// The number of masks that a register Bloom filter looks up: C(64, H), each of 64 bits.
@@ -103,7 +99,8 @@ pub fn masks(hashes: u32) -> f64 {
     choose(REGISTER_BITS, hashes)
 }
 
-/// The number of hashes with the lowest Bloom-filter rate: about (M/n)·ln 2, at least 1, at most `max`.
+/// The number of hashes with the lowest Bloom-filter rate: about (M/n)·ln 2, at least 1, at most
+/// `max`.
 ///
 /// # Example
 /// ```
@@ -115,9 +112,11 @@ pub fn best_hashes(bits: u64, keys: u64, max: u32) -> u32 {
     rates.min_by(|a, b| a.1.total_cmp(&b.1)).map_or(1, |(hashes, _)| hashes)
 }
 
-/// The fraction of the probing rows that a filter prunes: those without a match, less the false positives.
+/// The fraction of the probing rows that a filter prunes: those without a match, less the false
+/// positives.
 ///
-/// `matching` is the fraction of rows with a match; `rate` the false-positive rate. A rate of 0 gives OPT.
+/// `matching` is the fraction of rows with a match; `rate` the false-positive rate. A rate of 0
+/// gives OPT.
 ///
 /// # Example
 /// ```

@@ -1,12 +1,13 @@
 //! Judging a randomized algorithm by its failures over many seeds, at a stated confidence.
 //!
-//! A claim "fails with probability at most δ" is refuted by k failures in n independent runs when so many are too
-//! unlikely under it: P[Bin(n, δ) ≥ k] < 1 - confidence. The same tail turned around gives Clopper and Pearson's bound.
+//! A claim "fails with probability at most δ" is refuted by k failures in n independent runs when
+//! so many are too unlikely under it: P[Bin(n, δ) ≥ k] < 1 - confidence. The same tail turned
+//! around gives Clopper and Pearson's bound.
 
 use super::tail::ln_binomial_tail;
 
-/// False when `failures` in `trials` refute a failure probability of at most `bound` at this `confidence` (such as 0.999:
-/// a true claim is then refuted once in a thousand tests).
+/// False when `failures` in `trials` refute a failure probability of at most `bound` at this
+/// `confidence` (such as 0.999: a true claim is then refuted once in a thousand tests).
 ///
 /// # Example
 /// ```
@@ -19,7 +20,8 @@ pub fn is_consistent(failures: u64, trials: u64, bound: f64, confidence: f64) ->
     failures == 0 || ln_binomial_tail(trials, bound, failures - 1).exp() >= 1.0 - confidence
 }
 
-/// The largest failure probability that `failures` in `trials` do not refute, by Clopper and Pearson; one-sided.
+/// The largest failure probability that `failures` in `trials` do not refute, by Clopper and
+/// Pearson; one-sided.
 ///
 /// # Example
 /// No failure in 3000 runs leaves about 0.1 % open at 95 %: the rule of three.

@@ -1,7 +1,7 @@
 //! What the wire carries: packets per second and bits per second of minimum-size Ethernet frames.
 //!
-//! One entry fills one packet, and a frame has at least 64 bytes (header 14, payload at least 46, checksum 4). On the wire
-//! it also takes 8 bytes of preamble and a gap of 12.
+//! One entry fills one packet, and a frame has at least 64 bytes (header 14, payload at least 46,
+//! checksum 4). On the wire it also takes 8 bytes of preamble and a gap of 12.
 
 /// The shortest Ethernet frame, bytes.
 pub const MIN_FRAME_BYTES: u64 = 64;
@@ -46,10 +46,12 @@ pub fn frame_bytes(payload_bytes: u64) -> u64 {
     (HEADER_BYTES + payload_bytes).max(MIN_FRAME_BYTES)
 }
 
-/// Seconds that `workers` need to send `entries`, `per_packet` to a packet, each at `packets_per_second`, `passes` times.
+/// Seconds that `workers` need to send `entries`, `per_packet` to a packet, each at
+/// `packets_per_second`, `passes` times.
 ///
 /// # Example
-/// 31.7 million rows from five workers of 10 Mpps, one entry per packet: 0.63 s, and twice that for a JOIN.
+/// 31.7 million rows from five workers of 10 Mpps, one entry per packet: 0.63 s, and twice that for
+/// a JOIN.
 /// ```
 /// use sluicegate_pruning::theory::line_rate::send_seconds;
 /// assert_eq!(format!("{:.3}", send_seconds(31_700_000, 1, 5, 10e6, 1)), "0.634");

@@ -1,4 +1,5 @@
-//! The theorems behind pruning, as functions: each with its statement, its formula and the paper's worked example.
+//! The theorems behind pruning, as functions: each with its statement, its formula and the paper's
+//! worked example.
 //!
 //! | statement | where | function |
 //! |---|---|---|
@@ -15,11 +16,13 @@
 //! | table 2 | 6 | [`Configuration::demand`] |
 //! | packets on the wire | 7.1 | [`line_rate::throughput`] |
 //!
-//! Where an exact computation is sharper than the paper's bound it stands beside it ([`top_n::exact_width`],
-//! [`distinct::fingerprint_bits`], [`max_load_exact`]), and [`plan()`] uses it. For every query there is also what a switch
-//! without limits would prune (OPT): `optimal_pruned`, or [`bloom::pruned`] with a rate of 0.
+//! Where an exact computation is sharper than the paper's bound it stands beside it
+//! ([`top_n::exact_width`], [`distinct::fingerprint_bits`], [`max_load_exact`]), and [`plan()`]
+//! uses it. For every query there is also what a switch without limits would prune (OPT):
+//! `optimal_pruned`, or [`bloom::pruned`] with a rate of 0.
 //!
-//! Numbers of rows, entries and bits are `u64`, probabilities and fractions `f64` in `[0, 1]`, δ a failure probability.
+//! Numbers of rows, entries and bits are `u64`, probabilities and fractions `f64` in `[0, 1]`, δ a
+//! failure probability.
 
 pub mod bloom;
 pub mod confidence;
@@ -33,10 +36,11 @@ mod plan;
 mod resources;
 pub mod skyline;
 mod tail;
+mod target;
 pub mod top_n;
 
 pub use lambert_w::lambert_w;
 pub use loads::{ln_overload, max_load_bound, max_load_exact};
-pub use plan::{Goal, Plan, PlanError, plan};
+pub use plan::{Goal, Plan, PlanError, plan, plans};
 pub use resources::{Accounting, Configuration, Demand, JoinFilter, Limits, Projection};
 pub use tail::{harmonic, ln_binomial, ln_binomial_tail, poisson, poisson_mean};

@@ -1,7 +1,8 @@
 //! From a query's sizes and a switch's limits to the best configuration that fits.
 //!
-//! Rows are powers of two, as the low bits of a hash choose them. Among the configurations that fit and keep the failure
-//! probability the one that is expected to prune most is taken, and among those within 0.01 % of it the smallest.
+//! Rows are powers of two, as the low bits of a hash choose them. Among the configurations that fit
+//! and keep the failure probability the one that is expected to prune most is taken, and among
+//! those within 0.01 % of it the smallest.
 
 use serde::Serialize;
 
@@ -10,6 +11,10 @@ use super::{bloom, count_min, distinct, group_by, top_n};
 
 /// Configurations whose expected pruning differs by less count as equal.
 const INDIFFERENCE: f64 = 1e-4;
+/// Columns that are tried, and fewer if there are fewer stages.
+const MOST_COLUMNS: u32 = 256;
+/// The most rows that TOP N may ask for; beyond, the exact tail takes long to sum.
+const MOST_WANTED: u64 = 1 << 32;
 /// Rows that are tried: 2^4 to 2^20.
 const ROW_BITS: std::ops::RangeInclusive<u32> = 4..=20;
 
@@ -82,8 +87,9 @@ pub struct Plan {
     pub demand: Demand,
     /// The probability, at most, that the answer is wrong; 0 for deterministic algorithms.
     pub failure: f64,
-    /// What is expected to be pruned: of all rows (TOP N randomized, GROUP BY), of the duplicates (DISTINCT), of the probing
-    /// rows (JOIN), of the groups that are not candidates (HAVING). `None` where only the data can tell.
+    /// What is expected to be pruned: of all rows (TOP N randomized, GROUP BY), of the duplicates
+    /// (DISTINCT), of the probing rows (JOIN), of the groups that are not candidates (HAVING).
+    /// `None` where only the data can tell.
     pub pruned: Option<f64>,
 }
 
@@ -106,10 +112,15 @@ pub enum PlanError {
     Invalid(&'static str),
 }
 
-/// The best configuration for `goal` within `limits`, or the reason why there is none.
+/// The best configuration for `goal` within `limits`.
+///
+/// # Errors
+///
+/// The reason why there is none.
 ///
 /// # Example
-/// TOP 1000 on one pipe of a Tofino 1: with 4096 rows or more six columns keep δ, where 600 rows would need 16 stages.
+/// TOP 1000 on one pipe of a Tofino 1: with 4096 rows or more six columns keep δ, where 600 rows
+/// would need 16 stages.
 /// ```
 /// use sluicegate_pruning::theory::{Configuration, Goal, Limits, plan};
 /// let goal = Goal::TopN { n: 1000, entries: 100_000_000, value_bits: 32, delta: 1e-4 };
@@ -125,7 +136,19 @@ pub enum PlanError {
 /// assert_eq!(reason, "needs 256 bits in a register, the switch has 64");
 /// ```
 pub fn plan(goal: &Goal, limits: &Limits) -> Result<Plan, PlanError> {
+    let plans = plans(goal, limits)?;
+    plans.first().copied().ok_or(PlanError::Invalid("no configuration to choose from"))
+}
+
+/// All configurations for `goal` that were tried and are within `limits`, the best first: for
+/// callers with a stricter test of what fits, such as placing the program itself. Never empty.
+///
+/// # Errors
+///
+/// As [`plan`].
+pub fn plans(goal: &Goal, limits: &Limits) -> Result<Vec<Plan>, PlanError> {
     validate(goal)?;
+    let most_columns = u64::from(limits.stages.min(MOST_COLUMNS));
     let mut candidates = Vec::new();
     match *goal {
         Goal::Filter { predicates } => {
@@ -136,8 +159,10 @@ pub fn plan(goal: &Goal, limits: &Limits) -> Result<Plan, PlanError> {
         }
         Goal::TopN { value_bits, delta: 0.0, .. } => {
             // Beyond value_bits - 1 doublings every threshold is past the largest value.
-            let most =
-                limits.stages.saturating_mul(limits.alus_per_stage).clamp(1, value_bits.max(2) - 1);
+            let most = limits
+                .stages
+                .saturating_mul(limits.alus_per_stage)
+                .clamp(1, value_bits.clamp(2, 64) - 1);
             let thresholds = (0..=most).rev();
             candidates.extend(thresholds.map(|thresholds| {
                 (Configuration::TopNDeterministic { thresholds, value_bits }, 0.0, None)
@@ -157,7 +182,7 @@ pub fn plan(goal: &Goal, limits: &Limits) -> Result<Plan, PlanError> {
         }
         Goal::GroupBy { entries, keys, pair_bits } => {
             for rows in ROW_BITS.map(|bits| 1 << bits) {
-                candidates.extend((1..=limits.stages.into()).map(|tables| {
+                candidates.extend((1..=most_columns).map(|tables| {
                     let configuration = Configuration::GroupBy { rows, tables, pair_bits };
                     (configuration, 0.0, Some(group_by::pruned_bound(entries, keys, rows, tables)))
                 }));
@@ -191,7 +216,8 @@ pub fn plan(goal: &Goal, limits: &Limits) -> Result<Plan, PlanError> {
             }
         }
         Goal::Skyline { dimensions, value_bits } => {
-            // More points are not always better (a lower score threshold replaces more): ten, the paper's default, at most.
+            // More points are not always better (a lower score threshold replaces more): ten, the
+            // paper's default, at most.
             for points in (1..=10).rev() {
                 for projection in [Projection::ApproximateProduct, Projection::Sum] {
                     let configuration =
@@ -201,13 +227,16 @@ pub fn plan(goal: &Goal, limits: &Limits) -> Result<Plan, PlanError> {
             }
         }
     }
-    best(candidates, limits)
+    rank(candidates, limits)
 }
 
 type Candidate = (Configuration, f64, Option<f64>);
 
 fn validate(goal: &Goal) -> Result<(), PlanError> {
     let probability = |p: f64| (0.0..1.0).contains(&p);
+    if matches!(*goal, Goal::TopN { n, .. } if n > MOST_WANTED) {
+        return Err(PlanError::Invalid("TOP N is planned for at most 2^32 rows"));
+    }
     let (sizes_are_positive, fractions_are_fractions) = match *goal {
         Goal::Filter { predicates } => (predicates > 0, true),
         Goal::Distinct { distinct, key_bits, delta } => {
@@ -249,15 +278,15 @@ fn distinct_candidates(
             let bits = distinct::fingerprint_bits(distinct, rows, delta);
             (bits, distinct::confusion(distinct, rows, bits))
         };
-        candidates.extend((1..=limits.stages.into()).map(|columns| {
+        candidates.extend((1..=u64::from(limits.stages.min(MOST_COLUMNS))).map(|columns| {
             let configuration = Configuration::Distinct { rows, columns, cell_bits, lru: true };
             (configuration, failure, Some(distinct::expected_hit_ratio(distinct, rows, columns)))
         }));
     }
 }
 
-/// The best of those that fit; otherwise what the one with the fewest stages lacks.
-fn best(candidates: Vec<Candidate>, limits: &Limits) -> Result<Plan, PlanError> {
+/// Those that fit, best first; otherwise what the one with the fewest stages lacks.
+fn rank(candidates: Vec<Candidate>, limits: &Limits) -> Result<Vec<Plan>, PlanError> {
     let mut fitting: Vec<Plan> = Vec::new();
     let mut nearest: Option<(u64, PlanError)> = None;
     for (configuration, failure, pruned) in candidates {
@@ -271,18 +300,16 @@ fn best(candidates: Vec<Candidate>, limits: &Limits) -> Result<Plan, PlanError> 
         }
     }
     let most = fitting.iter().filter_map(|plan| plan.pruned).fold(0.0, f64::max);
-    // Without an expectation the candidates come best first.
-    let good_enough =
-        |plan: &&Plan| plan.pruned.is_some_and(|pruned| pruned >= most - INDIFFERENCE);
-    let smallest = fitting
-        .iter()
-        .filter(good_enough)
-        .min_by_key(|plan| (plan.demand.sram_bits, plan.demand.stages));
-    match smallest.or(fitting.first()) {
-        Some(plan) => Ok(*plan),
-        None => Err(nearest
-            .map_or(PlanError::Invalid("no configuration to choose from"), |(_, misfit)| misfit)),
+    // Without an expectation the candidates come best first, and the sort is stable.
+    fitting.sort_by_key(|plan| {
+        let behind = |pruned: f64| ((most - pruned) / INDIFFERENCE) as u64;
+        plan.pruned.map(|pruned| (behind(pruned), plan.demand.sram_bits, plan.demand.stages))
+    });
+    if fitting.is_empty() {
+        let nothing = PlanError::Invalid("no configuration to choose from");
+        return Err(nearest.map_or(nothing, |(_, misfit)| misfit));
     }
+    Ok(fitting)
 }
 
 #[cfg(test)]
@@ -341,6 +368,16 @@ mod tests {
     }
 
     #[test]
+    fn plans_come_best_first() {
+        for goal in goals() {
+            let all = plans(&goal, &Limits::tofino2()).unwrap();
+            let best = all[0].pruned;
+            assert!(all.iter().all(|plan| plan.pruned <= best.map(|best| best + INDIFFERENCE)));
+            assert_eq!(plan(&goal, &Limits::tofino2()), Ok(all[0]));
+        }
+    }
+
+    #[test]
     fn fingerprints_stand_in_for_wide_keys() {
         let goal = Goal::Distinct { distinct: 500_000_000, key_bits: 512, delta: 1e-4 };
         let plan = plan(&goal, &Limits::tofino2()).unwrap();
@@ -368,6 +405,12 @@ mod tests {
             refusal,
             PlanError::Exceeds { what: "stateful ALUs in a stage", needed: 8, available: 4 }
         );
+        let vast = Goal::TopN { n: u64::MAX, entries: u64::MAX, value_bits: 32, delta: 1e-4 };
+        assert!(matches!(plan(&vast, &tiny), Err(PlanError::Invalid(_))));
+        let endless = Limits { stages: u32::MAX, alus_per_stage: u32::MAX, ..Limits::paper() };
+        for goal in goals() {
+            assert!(plan(&goal, &endless).is_ok(), "{goal:?}");
+        }
         let nonsense = Goal::TopN { n: 0, entries: 1, value_bits: 32, delta: 0.1 };
         assert!(matches!(plan(&nonsense, &tiny), Err(PlanError::Invalid(_))));
         let nonsense = Goal::TopN { n: 1, entries: 1, value_bits: 32, delta: f64::NAN };

@@ -1,11 +1,13 @@
-//! What a configuration asks of a switch, and what a switch has: table 2 of the paper, and what compilers really need.
+//! What a configuration asks of a switch, and what a switch has: table 2 of the paper, and what
+//! compilers really need.
 
 use serde::Serialize;
 
 use super::bloom;
 use super::plan::PlanError;
 
-/// Resources of one pipe of a switch, as plain numbers. The models of real targets convert into this.
+/// Resources of one pipe of a switch, as plain numbers. The models of real targets convert into
+/// this.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Limits {
     /// Pipeline stages.
@@ -29,13 +31,15 @@ pub struct Limits {
 pub enum Accounting {
     /// By the formulas of table 2, which leave out hashing, comparisons of results and the drop.
     Table2,
-    /// As the open Tofino compiler places such programs: one or two stages more, and two per column for registers wider
-    /// than a gateway can compare. Measured for filter, DISTINCT, TOP N randomized and GROUP BY; estimated for the rest.
+    /// As the open Tofino compiler places such programs: one or two stages more, and two per column
+    /// for registers wider than a gateway can compare. Measured for filter, DISTINCT, TOP N
+    /// randomized and GROUP BY; estimated for the rest.
     Compiled,
 }
 
 impl Limits {
-    /// The widest switch the paper speaks of: 60 stages, ten comparisons per stage, 100 MB, 300 000 TCAM entries.
+    /// The widest switch the paper speaks of: 60 stages, ten comparisons per stage, 100 MB, 300 000
+    /// TCAM entries.
     pub const fn paper() -> Self {
         Self {
             stages: 60,
@@ -48,8 +52,8 @@ impl Limits {
         }
     }
 
-    /// One pipe of a Tofino 1: 12 stages of 4 stateful ALUs and 80 memory blocks of 16 KiB; an array spans at most 35 of
-    /// them, the first of which holds 2^17 registers of 32 bits.
+    /// One pipe of a Tofino 1: 12 stages of 4 stateful ALUs and 80 memory blocks of 16 KiB; an
+    /// array spans at most 35 of them, the first of which holds 2^17 registers of 32 bits.
     pub const fn tofino1() -> Self {
         const BLOCK_BITS: u64 = 1024 * 128;
         Self {
@@ -84,7 +88,8 @@ pub enum JoinFilter {
 pub enum Projection {
     /// The sum of the coordinates.
     Sum,
-    /// The approximate product: a sum of logarithms from a table of 2^16, with TCAM rules for the leading bit.
+    /// The approximate product: a sum of logarithms from a table of 2^16, with TCAM rules for the
+    /// leading bit.
     ApproximateProduct,
 }
 
@@ -104,7 +109,8 @@ pub enum Configuration {
         columns: u64,
         /// Bits of a cell: of the key, or of its fingerprint.
         cell_bits: u32,
-        /// Least recently used replacement; otherwise first in, first out, in ALUs that share memory in one stage.
+        /// Least recently used replacement; otherwise first in, first out, in ALUs that share
+        /// memory in one stage.
         lru: bool,
     },
     /// TOP N by `thresholds` that double.
@@ -211,7 +217,8 @@ impl Configuration {
     pub fn demand(&self, limits: &Limits) -> Demand {
         let per_stage = u64::from(limits.alus_per_stage.max(1));
         let compiled = limits.accounting == Accounting::Compiled;
-        // Stages that table 2 leaves out: the drop, and before it the comparison of what the last ALU returned.
+        // Stages that table 2 leaves out: the drop, and before it the comparison of what the last
+        // ALU returned.
         let extra = |stages: u64| if compiled { stages } else { 0 };
         let (arrays, register_bits, stages, tables_bits, tcam_entries) = match *self {
             Self::Filter { predicates } => {
@@ -219,7 +226,8 @@ impl Configuration {
                 (arrays, 32, arrays.stages(limits) + 1, 0, 0)
             }
             Self::Distinct { rows, columns, cell_bits, lru } => {
-                // A gateway compares 44 bits: a wider cell is two halves, and the comparison has a stage of its own.
+                // A gateway compares 44 bits: a wider cell is two halves, and the comparison has a
+                // stage of its own.
                 let halves = if compiled && cell_bits > 32 { 2 } else { 1 };
                 let register_bits = register(cell_bits);
                 let bits = rows * u64::from(register_bits.div_ceil(halves));
@@ -314,7 +322,8 @@ impl Configuration {
 }
 
 impl Arrays {
-    /// How many fit side by side in one stage; at least one, so that a misfit shows as too much memory.
+    /// How many fit side by side in one stage; at least one, so that a misfit shows as too much
+    /// memory.
     fn per_stage(self, limits: &Limits) -> u64 {
         let by_memory = limits.sram_bits_per_stage / self.bits.max(1);
         by_memory.min(limits.alus_per_stage.into()).max(1)

@@ -1,8 +1,9 @@
 //! Binomial and Poisson probabilities and tails, in logarithms, without cancellation.
 //!
-//! Point probabilities follow Loader ("Fast and accurate computation of binomial probabilities", 2000): the deviance is
-//! computed apart from the Stirling error, so that no two large numbers are subtracted. Tails are summed on their short
-//! side, term by term from the largest, relative to that term. A tail of 1e-300 is as accurate as one of 0.1.
+//! Point probabilities follow Loader ("Fast and accurate computation of binomial probabilities",
+//! 2000): the deviance is computed apart from the Stirling error, so that no two large numbers are
+//! subtracted. Tails are summed on their short side, term by term from the largest, relative to
+//! that term. A tail of 1e-300 is as accurate as one of 0.1.
 
 use std::f64::consts::PI;
 
@@ -83,8 +84,8 @@ pub fn poisson(mean: f64, k: u64) -> f64 {
     (-stirling_error(k) - deviance(count, mean)).exp() / (2.0 * PI * count).sqrt()
 }
 
-/// The mean of `f(X)` over X ~ Poisson(`mean`), summed outward from the mode until terms no longer count.
-/// `f` must stay within `[0, 1]`.
+/// The mean of `f(X)` over X ~ Poisson(`mean`), summed outward from the mode until terms no longer
+/// count. `f` must stay within `[0, 1]`.
 pub fn poisson_mean(mean: f64, f: impl Fn(u64) -> f64) -> f64 {
     let mode = mean.max(0.0) as u64;
     let mut sum = 0.0;
@@ -125,7 +126,8 @@ pub fn harmonic(n: f64) -> f64 {
         - correction
 }
 
-/// ln(1 + r1 + r1·r2 + …) where `next(k)` gives the next ratio and index, until terms no longer count.
+/// ln(1 + r1 + r1·r2 + …) where `next(k)` gives the next ratio and index, until terms no longer
+/// count.
 fn ln_series(start: u64, next: impl Fn(u64) -> Option<(f64, u64)>) -> f64 {
     let (mut sum, mut term, mut k) = (1.0, 1.0, start);
     while let Some((ratio, following)) = next(k) {
@@ -185,7 +187,8 @@ fn deviance(x: f64, mean: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// The tail by exact integer arithmetic: sum of C(n, j)·a^j·b^(n-j) over j > k, divided by (a + b)^n.
+    /// The tail by exact integer arithmetic: sum of C(n, j)·a^j·b^(n-j) over j > k, divided by (a +
+    /// b)^n.
     fn exact_tail(n: u32, a: u128, b: u128, k: u32) -> f64 {
         let mut sum = 0u128;
         for j in k + 1..=n {

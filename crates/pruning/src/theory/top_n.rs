@@ -1,13 +1,17 @@
 //! TOP N on a matrix of d random rows with the w largest entries of each row.
 //!
-//! * **Width** (section 5 theorem 1). With w = ⌊1.3·ln(d/δ) / ln((d/(N·e))·ln(d/δ))⌋ columns no row gets more than w of
-//!   the N largest entries, and so none of them is pruned, with probability at least 1 - δ.
-//! * **Pruning** (theorem 2). Of m entries in random order at most w·d·ln(m·e/(w·d)) are forwarded in expectation.
-//! * **Best shape**. Fewest cells w·d, and so least space and most pruning, at d = δ·e^W(N·e²/δ), W Lambert's.
+//! * **Width** (section 5 theorem 1). With w = ⌊1.3·ln(d/δ) / ln((d/(N·e))·ln(d/δ))⌋ columns no row
+//!   gets more than w of the N largest entries, and so none of them is pruned, with probability at
+//!   least 1 - δ.
+//! * **Pruning** (theorem 2). Of m entries in random order at most w·d·ln(m·e/(w·d)) are forwarded
+//!   in expectation.
+//! * **Best shape**. Fewest cells w·d, and so least space and most pruning, at d = δ·e^W(N·e²/δ), W
+//!   Lambert's.
 //!
-//! The width has a constant, 1.3, that Chernoff's bound does not give for every d ([`width_constant`]). It holds in all
-//! cases that were tried, but is far from tight: [`exact_width`] takes the binomial tail itself and needs 12 columns
-//! instead of 16 (N = 1000, d = 600, δ = 0.01 %), 13 instead of 19 (d = 481), 19 instead of 288 (d = 200).
+//! The width has a constant, 1.3, that Chernoff's bound does not give for every d
+//! ([`width_constant`]). It holds in all cases that were tried, but is far from tight:
+//! [`exact_width`] takes the binomial tail itself and needs 12 columns instead of 16 (N = 1000, d =
+//! 600, δ = 0.01 %), 13 instead of 19 (d = 481), 19 instead of 288 (d = 200).
 
 use std::f64::consts::E;
 
@@ -31,8 +35,8 @@ impl Shape {
     }
 }
 
-/// Theorem 1 before rounding: 1.3·ln(d/δ) / ln((d/(N·e))·ln(d/δ)). `None` when d·ln(d/δ) ≤ N·e, where the formula means
-/// nothing.
+/// Theorem 1 before rounding: 1.3·ln(d/δ) / ln((d/(N·e))·ln(d/δ)). `None` when d·ln(d/δ) ≤ N·e,
+/// where the formula means nothing.
 ///
 /// # Example
 /// ```
@@ -66,8 +70,8 @@ pub fn paper_width(n: u64, rows: u64, delta: f64) -> Option<u64> {
     paper_width_real(n, rows, delta).map(|width| width as u64)
 }
 
-/// The number of rows from which the theorem's precondition holds, d ≥ N·e/ln(1/δ). The formula gives sufficient widths
-/// somewhat below it, too.
+/// The number of rows from which the theorem's precondition holds, d ≥ N·e/ln(1/δ). The formula
+/// gives sufficient widths somewhat below it, too.
 ///
 /// # Example
 /// ```
@@ -78,8 +82,8 @@ pub fn paper_min_rows(n: u64, delta: f64) -> f64 {
     n as f64 * E / (1.0 / delta).ln()
 }
 
-/// The fewest columns w such that d·P[Bin(N, 1/d) > w] ≤ δ: sufficient by the union bound over rows, and with nothing
-/// else given away.
+/// The fewest columns w such that d·P[Bin(N, 1/d) > w] ≤ δ: sufficient by the union bound over
+/// rows, and with nothing else given away.
 ///
 /// # Example
 /// ```
@@ -107,8 +111,8 @@ pub fn failure(n: u64, shape: Shape) -> f64 {
     ln_overload(n, shape.rows, shape.columns).exp().min(1.0)
 }
 
-/// Theorem 2: the fraction of `entries` (m) that is pruned, at least, in expectation and in random order;
-/// 1 - (w·d/m)·ln(m·e/(w·d)), and 0 while everything still fits the matrix.
+/// Theorem 2: the fraction of `entries` (m) that is pruned, at least, in expectation and in random
+/// order; 1 - (w·d/m)·ln(m·e/(w·d)), and 0 while everything still fits the matrix.
 ///
 /// # Example
 /// 600 rows and 16 columns: 99 % of 8 million entries, 99.9 % of 100 million.
@@ -125,8 +129,9 @@ pub fn pruned_bound(entries: u64, shape: Shape) -> f64 {
     if m <= cells { 0.0 } else { 1.0 - cells / m * (m * E / cells).ln() }
 }
 
-/// The fraction of `entries` that is pruned in expectation and in random order, with the harmonic numbers that theorem 2
-/// bounds by logarithms: the i-th entry of a row is forwarded with probability min(w/i, 1).
+/// The fraction of `entries` that is pruned in expectation and in random order, with the harmonic
+/// numbers that theorem 2 bounds by logarithms: the i-th entry of a row is forwarded with
+/// probability min(w/i, 1).
 ///
 /// # Example
 /// ```
@@ -144,8 +149,8 @@ pub fn expected_pruned(entries: u64, shape: Shape) -> f64 {
     }
 }
 
-/// The fraction of `entries` that a switch without limits prunes, in expectation and in random order: all but those among
-/// the `n` largest so far, N·(1 + H_m - H_N) entries.
+/// The fraction of `entries` that a switch without limits prunes, in expectation and in random
+/// order: all but those among the `n` largest so far, N·(1 + H_m - H_N) entries.
 ///
 /// # Example
 /// The 600 × 16 matrix forwards 6.8 times as much.
@@ -161,8 +166,8 @@ pub fn optimal_pruned(entries: u64, n: u64) -> f64 {
     if m <= n { 0.0 } else { 1.0 - n / m * (1.0 + harmonic(m) - harmonic(n)) }
 }
 
-/// The continuous optimum of the width formula: (d, w) with d = δ·e^W(N·e²/δ) and w = 1.3·ln(d/δ), the fewest cells of any
-/// d when w is not rounded.
+/// The continuous optimum of the width formula: (d, w) with d = δ·e^W(N·e²/δ) and w = 1.3·ln(d/δ),
+/// the fewest cells of any d when w is not rounded.
 ///
 /// # Example
 /// ```
@@ -177,7 +182,8 @@ pub fn continuous_optimum(n: u64, delta: f64) -> (f64, f64) {
     (rows, 1.3 * (rows / delta).ln())
 }
 
-/// The paper's integral optimum: the first whole d at or above the continuous one, with its rounded width.
+/// The paper's integral optimum: the first whole d at or above the continuous one, with its rounded
+/// width.
 ///
 /// # Example
 /// d = 481 and w = 19: 9139 cells, instead of 9600 at d = 600.
@@ -192,8 +198,8 @@ pub fn paper_optimum(n: u64, delta: f64) -> Option<Shape> {
     paper_width(n, rows, delta).map(|columns| Shape { rows, columns })
 }
 
-/// The shape with the fewest cells, by the exact tail, with at most `max_rows` rows and `max_columns` columns. `None` when
-/// no such shape keeps the failure probability `delta`.
+/// The shape with the fewest cells, by the exact tail, with at most `max_rows` rows and
+/// `max_columns` columns. `None` when no such shape keeps the failure probability `delta`.
 ///
 /// # Example
 /// About half of the paper's 9139 cells; or more cells in only eight columns.
@@ -230,8 +236,8 @@ fn fewest_rows(n: u64, delta: f64, max_rows: u64, columns: u64) -> Option<u64> {
     Some(low)
 }
 
-/// The constant that would replace 1.3 in the width if Chernoff's bound were all one had, at z = (d/(N·e))·ln(d/δ):
-/// ln z / (ln z - ln ln z + ln c) for the least such c. At most 1 + 1/e.
+/// The constant that would replace 1.3 in the width if Chernoff's bound were all one had, at z =
+/// (d/(N·e))·ln(d/δ): ln z / (ln z - ln ln z + ln c) for the least such c. At most 1 + 1/e.
 ///
 /// # Example
 /// 1.3 is not enough for z between about 8.3 and 2251, 1 + 1/e always is.
@@ -244,7 +250,8 @@ fn fewest_rows(n: u64, delta: f64, max_rows: u64, columns: u64) -> Option<u64> {
 /// ```
 pub fn width_constant(z: f64) -> f64 {
     let log = z.ln();
-    // The bound holds when c·(ln z + ln c - ln ln z) ≥ ln z; the left side grows with c from c = ln z / (z·e) on.
+    // The bound holds when c·(ln z + ln c - ln ln z) ≥ ln z; the left side grows with c from c = ln
+    // z / (z·e) on.
     let (mut low, mut high) = (log / (z * E), 4.0);
     for _ in 0..80 {
         let middle = 0.5 * (low + high);
