@@ -32,6 +32,7 @@ pub mod group_by;
 mod lambert_w;
 pub mod line_rate;
 mod loads;
+mod place;
 mod plan;
 mod resources;
 pub mod skyline;
@@ -41,6 +42,7 @@ pub mod top_n;
 
 pub use lambert_w::lambert_w;
 pub use loads::{ln_overload, max_load_bound, max_load_exact};
+pub use place::{PlacementError, plan_on};
 pub use plan::{Goal, Plan, PlanError, plan, plans};
 pub use resources::{Accounting, Configuration, Demand, JoinFilter, Limits, Projection};
 pub use tail::{harmonic, ln_binomial, ln_binomial_tail, poisson, poisson_mean};

@@ -94,7 +94,7 @@ pub struct Plan {
 }
 
 /// Why there is no plan.
-#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanError {
     /// Even the smallest sufficient configuration asks for too much.
@@ -189,17 +189,18 @@ pub fn plans(goal: &Goal, limits: &Limits) -> Result<Vec<Plan>, PlanError> {
             }
         }
         Goal::Join { keys, matching } => {
-            for bits in (10..=34).map(|exponent| 1u64 << exponent) {
+            for part_bits in (10..=34).map(|exponent| 1u64 << exponent) {
+                // One array of 2^k bits for each hash.
                 for hashes in 1..=8 {
-                    let bloom = bloom::pruned(matching, bloom::bloom_rate(bits, hashes, keys));
-                    candidates.push((
-                        Configuration::Join { filter: JoinFilter::Bloom, bits, hashes },
-                        0.0,
-                        Some(bloom),
-                    ));
+                    let bits = part_bits * u64::from(hashes);
+                    let rate = bloom::bloom_rate(bits, hashes, keys);
+                    let configuration =
+                        Configuration::Join { filter: JoinFilter::Bloom, bits, hashes };
+                    candidates.push((configuration, 0.0, Some(bloom::pruned(matching, rate))));
                 }
                 // Four bits out of 64 already take 40 MB of masks.
                 for hashes in 1..=3 {
+                    let bits = part_bits;
                     let rate = bloom::register_bloom_rate(bits, hashes, keys);
                     let configuration =
                         Configuration::Join { filter: JoinFilter::RegisterBloom, bits, hashes };

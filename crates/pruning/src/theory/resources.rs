@@ -33,7 +33,7 @@ pub enum Accounting {
     Table2,
     /// As the open Tofino compiler places such programs: one or two stages more, and two per column
     /// for registers wider than a gateway can compare. Measured for filter, DISTINCT, TOP N
-    /// randomized and GROUP BY; estimated for the rest.
+    /// randomized and GROUP BY, as the switch model places them for the rest.
     Compiled,
 }
 
@@ -215,7 +215,6 @@ impl Configuration {
     /// assert_eq!(need(Configuration::GroupBy { rows: 4096, tables: 8, pair_bits: 64 }), (8, 8, 256));
     /// ```
     pub fn demand(&self, limits: &Limits) -> Demand {
-        let per_stage = u64::from(limits.alus_per_stage.max(1));
         let compiled = limits.accounting == Accounting::Compiled;
         // Stages that table 2 leaves out: the drop, and before it the comparison of what the last
         // ALU returned.
@@ -244,10 +243,9 @@ impl Configuration {
                 let bits = register(value_bits);
                 let thresholds = u64::from(thresholds);
                 if compiled {
-                    // Count, minimum, shift, the thresholds side by side, drop.
-                    let arrays =
-                        Arrays { count: thresholds + 2, bits: bits.into(), chained: false };
-                    (arrays, bits, 4 + thresholds.div_ceil(per_stage), 0, 0)
+                    // Count and minimum in front; each threshold is the double of the one before.
+                    let arrays = Arrays { count: thresholds + 2, bits: bits.into(), chained: true };
+                    (arrays, bits, thresholds + 5, 0, 0)
                 } else {
                     let arrays = Arrays { count: thresholds + 1, bits: bits.into(), chained: true };
                     (arrays, bits, thresholds + 1, 0, 0)
@@ -272,7 +270,7 @@ impl Configuration {
             Self::Join { filter: JoinFilter::RegisterBloom, bits, hashes } => {
                 let arrays = Arrays { count: 1, bits, chained: false }.split(limits);
                 let masks = bloom::masks(hashes) as u64 * u64::from(bloom::REGISTER_BITS);
-                let stages = if compiled { arrays.stages(limits) + 2 } else { 1 };
+                let stages = if compiled { arrays.stages(limits) + 4 } else { 1 };
                 (arrays, bloom::REGISTER_BITS, stages, masks, 0)
             }
             Self::Having { counters, rows, counter_bits } => {
@@ -285,12 +283,13 @@ impl Configuration {
                 let bits = register(value_bits);
                 let (d, w) = (u64::from(dimensions), u64::from(points));
                 let levels = u64::from(dimensions.max(1).next_power_of_two().ilog2());
-                let (stages, table, tcam) = match projection {
-                    Projection::Sum => (levels + 2 * w, 0, 0),
-                    Projection::ApproximateProduct => {
-                        (levels + 2 * (w + 1), (1 << 16) * 32, 64 * d)
-                    }
+                let (own, table, tcam) = match projection {
+                    Projection::Sum => (0, 0, 0),
+                    Projection::ApproximateProduct => (2, (1 << 16) * 32, 64 * d),
                 };
+                // The coordinates of a point share a stage with the score of the next one.
+                let stages =
+                    if compiled { levels + w + 1 + own * 3 / 2 } else { levels + 2 * w + own };
                 let arrays = Arrays { count: w * (d + 1), bits: bits.into(), chained: false };
                 (arrays, bits, stages + extra(1), table, tcam)
             }
