@@ -36,6 +36,7 @@ pub mod group_by;
 pub mod having;
 pub mod join;
 pub mod opt;
+pub mod p4;
 pub mod pack;
 pub mod protocol;
 mod pruner;

@@ -1,0 +1,181 @@
+//! What both architectures write alike: field operations, comparisons and updates.
+
+use super::Names;
+use crate::switch::{
+    Action, AluOperand, Compare, Half, Operand, Operation, Relation, Sign, Stateful, Update, When,
+};
+
+/// `a operation b` in `bits` bits; the operands are printed in that width already.
+pub(super) fn operation(operation: Operation, a: &str, b: &str) -> String {
+    match operation {
+        Operation::Set => a.to_owned(),
+        Operation::Add => format!("{a} + {b}"),
+        Operation::AddSaturating => format!("{a} |+| {b}"),
+        Operation::Sub => format!("{a} - {b}"),
+        Operation::SubSaturating => format!("{a} |-| {b}"),
+        Operation::And => format!("{a} & {b}"),
+        Operation::Or => format!("{a} | {b}"),
+        Operation::Xor => format!("{a} ^ {b}"),
+        Operation::Min => format!("({a} < {b} ? {a} : {b})"),
+        Operation::Max => format!("({a} > {b} ? {a} : {b})"),
+        Operation::ShiftRight => format!("{a} >> {b}"),
+    }
+}
+
+/// A constant of `bits` bits; negative ones wrap.
+pub(super) fn constant(value: i64, bits: u8) -> String {
+    let value = if bits >= 64 { value as u64 } else { value as u64 & ((1 << bits) - 1) };
+    format!("{bits}w{value}")
+}
+
+impl Names<'_> {
+    /// A field in `bits` bits.
+    pub(super) fn cast(&self, field: crate::switch::FieldId, bits: u8) -> String {
+        if self.bits(field) == bits {
+            self.field(field).to_owned()
+        } else {
+            format!("(bit<{bits}>){}", self.field(field))
+        }
+    }
+
+    /// The right side of each field operation of an action. `hash` prints a hash unit's result.
+    pub(super) fn ops(
+        &self,
+        action: &Action,
+        hash: impl Fn(u16) -> String,
+    ) -> Vec<(String, u8, String)> {
+        let results = action.ops.iter().map(|op| {
+            let bits = self.bits(op.to);
+            let shift = op.operation == Operation::ShiftRight;
+            let print = |operand| match operand {
+                Operand::Field(field) if shift => self.field(field).to_owned(),
+                Operand::Field(field) => self.cast(field, bits),
+                Operand::Const(value) if shift => value.to_string(),
+                Operand::Const(value) => constant(value.into(), bits),
+                Operand::Arg(n) if bits == 32 => format!("arg{n}"),
+                Operand::Arg(n) => format!("(bit<{bits}>)arg{n}"),
+                Operand::Hash(number) => hash(number),
+            };
+            let value = operation(op.operation, &print(op.a), &print(op.b));
+            let value = if shift { format!("(bit<{bits}>)({value})") } else { value };
+            (self.field(op.to).to_owned(), bits, value)
+        });
+        results.collect()
+    }
+
+    /// How many arguments an action takes.
+    pub(super) fn arguments(action: &Action) -> usize {
+        let numbers =
+            action.ops.iter().flat_map(|op| [op.a, op.b]).filter_map(|operand| match operand {
+                Operand::Arg(n) => Some(usize::from(n) + 1),
+                _ => None,
+            });
+        numbers.max().unwrap_or(0)
+    }
+
+    /// The parameter list of an action.
+    pub(super) fn parameters(action: &Action) -> String {
+        let parameters: Vec<String> =
+            (0..Self::arguments(action)).map(|n| format!("bit<32> arg{n}")).collect();
+        parameters.join(", ")
+    }
+
+    /// A comparison: negative terms stand on the right. With `wide`, terms are widened first, where
+    /// the architecture's own comparison would wrap.
+    pub(super) fn compare(&self, compare: &Compare, mem: [&str; 2], wide: bool) -> String {
+        let (mut left, mut right) = (Vec::new(), Vec::new());
+        let widen = |term: String| if wide { format!("(bit<40>){term}") } else { term };
+        if let Some((half, sign)) = compare.mem {
+            let term = widen(mem[usize::from(half == Half::Hi)].to_owned());
+            if sign == Sign::Plus { left.push(term) } else { right.push(term) }
+        }
+        if let Some((field, sign)) = compare.field {
+            let term = widen(self.field(field).to_owned());
+            if sign == Sign::Plus { left.push(term) } else { right.push(term) }
+        }
+        let bits = if wide { 40 } else { 32 };
+        if compare.constant > 0 {
+            right.push(constant(compare.constant, bits));
+        } else if compare.constant < 0 {
+            left.push(constant(-compare.constant, bits));
+        }
+        let side = |terms: Vec<String>| {
+            if terms.is_empty() { constant(0, bits) } else { terms.join(" + ") }
+        };
+        let relation = match compare.relation {
+            Relation::Eq => "==",
+            Relation::Ne => "!=",
+            Relation::Lt => "<",
+            Relation::Le => "<=",
+            Relation::Gt => ">",
+            Relation::Ge => ">=",
+        };
+        format!("{} {relation} {}", side(left), side(right))
+    }
+
+    /// One update's right side.
+    pub(super) fn update(&self, update: &Update, mem: [&str; 2], bits: u8) -> String {
+        let print = |operand| match operand {
+            AluOperand::MemLo => mem[0].to_owned(),
+            AluOperand::MemHi => mem[1].to_owned(),
+            AluOperand::Field(field) => self.cast(field, bits),
+            AluOperand::Const(value) => constant(value.into(), bits),
+        };
+        operation(update.operation, &print(update.a), &print(update.b))
+    }
+
+    /// A half's new value as one expression, `keep` if no update's predicate holds.
+    pub(super) fn new_value(
+        &self,
+        updates: &[Update],
+        mem: [&str; 2],
+        keep: &str,
+        bits: u8,
+    ) -> String {
+        match updates {
+            [] => keep.to_owned(),
+            [only] if only.when == When::ALWAYS => self.update(only, mem, bits),
+            [only] => format!("({} ? {} : {keep})", when(only.when), self.update(only, mem, bits)),
+            several => {
+                let zero = constant(0, bits);
+                let terms: Vec<String> = several
+                    .iter()
+                    .map(|u| format!("({} ? {} : {zero})", when(u.when), self.update(u, mem, bits)))
+                    .collect();
+                let any = several.iter().fold(When(0), |all, u| When(all.0 | u.when.0));
+                format!("({} ? {} : {keep})", when(any), terms.join(" | "))
+            }
+        }
+    }
+}
+
+/// A predicate over the booleans `lo` and `hi`.
+pub(super) fn when(when: When) -> String {
+    let name = match when {
+        When::ALWAYS => "true",
+        When::LO => "lo",
+        When::HI => "hi",
+        When::BOTH => "lo && hi",
+        When::EITHER => "lo || hi",
+        When::NEITHER => "!lo && !hi",
+        When::NOT_LO => "!lo",
+        When::NOT_HI => "!hi",
+        When::NOT_BOTH => "!(lo && hi)",
+        When(mask) => {
+            let cases =
+                [(1, "(!lo && !hi)"), (2, "(lo && !hi)"), (4, "(!lo && hi)"), (8, "(lo && hi)")];
+            let cases: Vec<&str> = cases
+                .into_iter()
+                .filter(|(bit, _)| mask & bit != 0)
+                .map(|(_, text)| text)
+                .collect();
+            return if cases.is_empty() { "false".to_owned() } else { cases.join(" || ") };
+        }
+    };
+    name.to_owned()
+}
+
+/// Whether the ALU's comparators matter to what it does.
+pub(super) fn uses_comparators(stateful: &Stateful) -> bool {
+    stateful.lo.is_some() || stateful.hi.is_some()
+}

@@ -1,0 +1,159 @@
+use std::collections::HashSet;
+
+use super::*;
+use crate::distinct::{self, Policy, Width};
+use crate::filter::{self, Formula};
+use crate::having::{extreme, sum};
+use crate::join::{self, Kind, Passes, Shape};
+use crate::skyline::{self, Score};
+use crate::switch::Relation;
+use crate::top_n::{deterministic, randomized};
+use crate::{Ties, group_by};
+
+/// One program of each algorithm.
+fn programs() -> Vec<Program> {
+    let shape = Shape::new(Kind::Inner, Passes::Two, false);
+    let fifo = distinct::Config::new(64, 4, Width::Bits32, Policy::Fifo).unwrap();
+    vec![
+        filter::Config::new(&Formula::compare(0, Relation::Lt, 10), 1, None).unwrap().program(),
+        distinct::Config::paper().program(),
+        fifo.program(),
+        deterministic::Config::paper().program(),
+        randomized::Config::paper().program(),
+        randomized::Config::new(64, 2, Ties::Prune, 1).unwrap().program(),
+        group_by::Config::paper().program(),
+        group_by::Config::new(64, 2, group_by::Extreme::Min, Ties::Prune, true).unwrap().program(),
+        join::bloom::Config::new(shape, 1 << 10, 3).unwrap().program(),
+        join::register_bloom::Config::new(shape, 64, 3, 6).unwrap().program(),
+        sum::Config::paper(1000).program(),
+        extreme::Config::new(Relation::Gt, 9, 64, 2).unwrap().program(),
+        skyline::Config::new(2, 3, Score::Sum, Ties::Prune).unwrap().program(),
+        skyline::Config::new(3, 2, Score::Product, Ties::Keep).unwrap().program(),
+    ]
+}
+
+/// The words of a text that follow `prefix`.
+fn words<'a>(text: &'a str, prefix: &str) -> HashSet<&'a str> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    text.match_indices(prefix)
+        .map(|(at, _)| &text[at + prefix.len()..])
+        .map(|rest| &rest[..rest.find(|c| !is_name(c)).unwrap_or(rest.len())])
+        .collect()
+}
+
+#[test]
+fn every_program_is_complete_on_both_architectures() {
+    for program in programs() {
+        for arch in [Arch::V1Model, Arch::Tna] {
+            let source = print(&program, arch);
+            let text = &source.program;
+            for (open, close) in [('{', '}'), ('(', ')')] {
+                assert_eq!(
+                    text.matches(open).count(),
+                    text.matches(close).count(),
+                    "{open} in {}",
+                    program.name
+                );
+            }
+            let parts = [
+                "struct headers_t",
+                "state start",
+                "control SwitchIngress(",
+                "packet.emit(hdr)",
+                " main;",
+            ];
+            assert!(parts.iter().all(|part| text.contains(part)), "{}", program.name);
+            // Everything used is declared.
+            let metadata = &text[text.find("struct metadata_t").unwrap()..];
+            let metadata = &metadata[..metadata.find('}').unwrap()];
+            for field in words(text, "meta.") {
+                assert!(
+                    metadata.contains(&format!("> {field};")),
+                    "meta.{field} in {}",
+                    program.name
+                );
+            }
+            for (_, table) in program.tables() {
+                let name = format!("{}_table", identifier(&table.name));
+                assert!(
+                    text.contains(&format!("table {name} {{"))
+                        && text.contains(&format!("{name}.apply()"))
+                );
+            }
+            let actions: HashSet<&str> = words(text, "action ");
+            for (_, table) in program.tables() {
+                assert!(
+                    (0..table.actions.len())
+                        .all(|n| actions.contains(Names::action(table, n).as_str()))
+                );
+            }
+            let installed = program.tables().map(|(_, t)| t.entries.len()).sum::<usize>();
+            let adds = source
+                .entries
+                .matches(if arch == Arch::Tna { "add_with_" } else { "table_add" })
+                .count();
+            assert_eq!(adds, installed, "{}", program.name);
+        }
+    }
+}
+
+/// A golden excerpt: what Tofino runs for one column, and for GROUP BY's pair of registers.
+#[test]
+fn tofino_register_actions() {
+    let text = print(
+        &group_by::Config::new(4096, 1, group_by::Extreme::Max, Ties::Keep, false)
+            .unwrap()
+            .program(),
+        Arch::Tna,
+    )
+    .program;
+    let expected = "\
+    RegisterAction<pair_t, bit<32>, bit<4>>(groups0) look0__look_alu = {
+        void apply(inout pair_t mem, out bit<4> rv0) {
+            pair_t old = mem;
+            bool lo = old.lo == hdr.entry0.v0;
+            bool hi = old.hi > hdr.entry0.v1;
+            rv0 = 0;
+            rv0 = (bit<4>)(this.predicate(lo, hi));
+            mem.lo = hdr.entry0.v0;
+            if (!(lo && hi)) { mem.hi = hdr.entry0.v1; }
+        }
+    };
+    action look0__look() {
+        meta.case = look0__look_alu.execute((bit<32>)cell0_hash.get({ hdr.entry0.v0 }));
+    }
+";
+    assert!(text.contains(expected), "{text}");
+}
+
+#[test]
+fn bmv2_actions_and_entries() {
+    let source =
+        print(&randomized::Config::new(16, 2, Ties::Keep, 1).unwrap().program(), Arch::V1Model);
+    let expected = "\
+    action roll0__search() {
+        bit<32> index = 0;
+        hash(index, HashAlgorithm.crc32_custom, 32w0, { hdr.cheetah.fid, hdr.cheetah.id }, 64w16);
+        bit<32> cell;
+        column0.read(cell, index);
+        bool lo = (bit<40>)cell <= (bit<40>)hdr.entry0.v0;
+        bool hi = false;
+        bit<32> new_lo = (lo ? hdr.entry0.v0 : cell);
+        bit<32> new_hi = (lo ? cell |+| 32w1 : 32w0);
+        bit<32> output0 = (bit<32>)new_hi;
+        column0.write(index, new_lo);
+        meta.travelling = output0;
+    }
+";
+    assert!(source.program.contains(expected), "{}", source.program);
+    assert!(
+        source
+            .entries
+            .contains("set_crc32_parameters calc_0 0xf1922815 0xffffffff 0xffffffff true true\n")
+    );
+    assert!(
+        source
+            .entries
+            .contains("table_add SwitchIngress.roll1_table SwitchIngress.roll1__search 0 =>\n")
+    );
+}

@@ -1,0 +1,184 @@
+//! The v1model architecture, for BMv2.
+
+use std::fmt::Write as _;
+
+use super::expression::{constant, when};
+use super::{Names, identifier, is_ethernet_crc};
+use crate::switch::{
+    Action, Cell, FieldId, Index, Operand, Register, Source, Stateful, Table, When,
+};
+
+pub(super) fn print(names: &Names<'_>) -> String {
+    let program = names.program;
+    let mut out = format!(
+        "// {}: printed for v1model.\n#include <core.p4>\n#include <v1model.p4>\n\n",
+        program.name
+    );
+    out.push_str(&names.headers());
+    out.push_str(
+        "parser SwitchParser(packet_in packet, out headers_t hdr, inout metadata_t meta,\n                    \
+         inout standard_metadata_t standard_metadata) {\n    state start { transition parse_ethernet; }\n",
+    );
+    out.push_str(&names.parser_states());
+    out.push_str(
+        "}\n\ncontrol VerifyChecksum(inout headers_t hdr, inout metadata_t meta) { apply { } }\n\n",
+    );
+    out.push_str(
+        "control SwitchIngress(inout headers_t hdr, inout metadata_t meta,\n                      \
+         inout standard_metadata_t standard_metadata) {\n",
+    );
+    for register in &program.registers {
+        let bits = register.cell.total_bits();
+        let _ = writeln!(
+            out,
+            "    register<bit<{bits}>>({}) {};",
+            register.size,
+            identifier(&register.name)
+        );
+    }
+    out.push_str("\n    action set_port(bit<9> port) { standard_metadata.egress_spec = port; }\n");
+    out.push_str(
+        "    table forward {\n        key = { hdr.ipv4.dst: exact; }\n        actions = { set_port; }\n        \
+         default_action = set_port(1);\n    }\n",
+    );
+    for (_, table) in program.tables() {
+        out.push('\n');
+        for (number, action) in table.actions.iter().enumerate() {
+            out.push_str(&print_action(names, table, number, action));
+        }
+        out.push_str(&names.table(table));
+    }
+    out.push_str("\n    apply {\n        forward.apply();\n        if (hdr.entry0.isValid()) {\n");
+    out.push_str(&names.clear_metadata("            "));
+    out.push_str(&names.apply("mark_to_drop(standard_metadata);"));
+    out.push_str("        }\n    }\n}\n\n");
+    out.push_str(
+        "control SwitchEgress(inout headers_t hdr, inout metadata_t meta,\n                     \
+         inout standard_metadata_t standard_metadata) { apply { } }\n\n\
+         control ComputeChecksum(inout headers_t hdr, inout metadata_t meta) {\n    apply {\n        \
+         update_checksum(hdr.ipv4.isValid(),\n            { hdr.ipv4.version, hdr.ipv4.ihl, hdr.ipv4.tos, \
+         hdr.ipv4.length_, hdr.ipv4.id, hdr.ipv4.flags,\n              hdr.ipv4.fragment, hdr.ipv4.ttl, \
+         hdr.ipv4.protocol, hdr.ipv4.src, hdr.ipv4.dst },\n            hdr.ipv4.checksum, \
+         HashAlgorithm.csum16);\n    }\n}\n\n\
+         control SwitchDeparser(packet_out packet, in headers_t hdr) { apply { packet.emit(hdr); } }\n\n\
+         V1Switch(SwitchParser(), VerifyChecksum(), SwitchIngress(), SwitchEgress(), ComputeChecksum(), \
+         SwitchDeparser()) main;\n",
+    );
+    out
+}
+
+fn print_action(names: &Names<'_>, table: &Table, number: usize, action: &Action) -> String {
+    let mut out =
+        format!("    action {}({}) {{\n", Names::action(table, number), Names::parameters(action));
+    let mut line = |text: String| {
+        let _ = writeln!(out, "        {text}");
+    };
+    // Everything is computed before anything is written, as on the switch.
+    let mut writes = Vec::new();
+    if let Some(stateful) = &action.stateful
+        && let Some(register) = names.program.registers.get(usize::from(stateful.register.0))
+    {
+        access(names, stateful, register, &mut line, &mut writes);
+    }
+    let mut hashed = Vec::new();
+    let ops = names.ops(action, |hash| format!("hash{hash}"));
+    for op in &action.ops {
+        for operand in [op.a, op.b] {
+            if let Operand::Hash(hash) = operand
+                && !hashed.contains(&hash)
+            {
+                hashed.push(hash);
+                let bits = names.bits(op.to);
+                line(format!("bit<{bits}> hash{hash};"));
+                line(hash_call(names, hash, &format!("hash{hash}"), bits));
+            }
+        }
+    }
+    for (n, (to, bits, value)) in ops.into_iter().enumerate() {
+        line(format!("bit<{bits}> result{n} = {value};"));
+        writes.push((to, format!("result{n}")));
+    }
+    for (to, value) in writes {
+        line(format!("{to} = {value};"));
+    }
+    out.push_str("    }\n");
+    out
+}
+
+/// Reads the cell, computes, writes it back; outputs go to `writes`.
+fn access(
+    names: &Names<'_>,
+    stateful: &Stateful,
+    register: &Register,
+    line: &mut impl FnMut(String),
+    writes: &mut Vec<(String, String)>,
+) {
+    let (name, bits) = (identifier(&register.name), register.cell.bits());
+    line("bit<32> index = 0;".into());
+    match stateful.index {
+        Index::Zero => {}
+        Index::Field(field) => line(format!("index = {};", names.cast(field, 32))),
+        Index::Hash(hash) => line(hash_call(names, hash, "index", 32)),
+    }
+    let pair = register.cell == Cell::Pair32;
+    let total = register.cell.total_bits();
+    line(format!("bit<{total}> cell;"));
+    line(format!("{name}.read(cell, index);"));
+    let mem = if pair {
+        line("bit<32> mem_lo = cell[31:0];".into());
+        line("bit<32> mem_hi = cell[63:32];".into());
+        ["mem_lo", "mem_hi"]
+    } else {
+        ["cell", "cell"]
+    };
+    for (flag, compare) in [("lo", &stateful.lo), ("hi", &stateful.hi)] {
+        let holds =
+            compare.as_ref().map_or_else(|| "false".to_owned(), |c| names.compare(c, mem, true));
+        line(format!("bool {flag} = {holds};"));
+    }
+    let new_lo = names.new_value(&stateful.update_lo, mem, mem[0], bits);
+    line(format!("bit<{bits}> new_lo = {new_lo};"));
+    let zero = constant(0, bits);
+    let new_hi = names.new_value(&stateful.update_hi, mem, if pair { mem[1] } else { &zero }, bits);
+    line(format!("bit<{bits}> new_hi = {new_hi};"));
+    for (n, output) in stateful.outputs.iter().enumerate() {
+        let to_bits = names.bits(output.to);
+        let source = match output.source {
+            Source::MemLo => mem[0].to_owned(),
+            Source::MemHi => mem[1].to_owned(),
+            Source::AluLo => "new_lo".to_owned(),
+            Source::AluHi => "new_hi".to_owned(),
+            Source::Predicate => "(hi ? (lo ? 4w8 : 4w4) : (lo ? 4w2 : 4w1))".to_owned(),
+            Source::NotMemLo => format!("(cell == {zero} ? 1w1 : 1w0)"),
+        };
+        let value = format!("(bit<{to_bits}>){source}");
+        let value = if output.when == When::ALWAYS {
+            value
+        } else {
+            format!("({} ? {value} : {})", when(output.when), constant(0, to_bits))
+        };
+        line(format!("bit<{to_bits}> output{n} = {value};"));
+        writes.push((names.field(output.to).to_owned(), format!("output{n}")));
+    }
+    line(if pair {
+        format!("{name}.write(index, new_hi ++ new_lo);")
+    } else {
+        format!("{name}.write(index, new_lo);")
+    });
+}
+
+fn hash_call(names: &Names<'_>, number: u16, to: &str, bits: u8) -> String {
+    let Some(hash) = names.program.hashes.get(usize::from(number)) else { return String::new() };
+    let algorithm = if is_ethernet_crc(names.program, number) { "crc32" } else { "crc32_custom" };
+    let inputs: Vec<String> = hash.inputs.iter().map(|f| hash_input(names, *f)).collect();
+    let modulus = 1_u64 << hash.bits;
+    format!(
+        "hash({to}, HashAlgorithm.{algorithm}, {bits}w0, {{ {} }}, 64w{modulus});",
+        inputs.join(", ")
+    )
+}
+
+/// A hash input, padded to whole bytes.
+fn hash_input(names: &Names<'_>, field: FieldId) -> String {
+    names.cast(field, names.bits(field).div_ceil(8) * 8)
+}
