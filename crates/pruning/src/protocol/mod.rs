@@ -55,11 +55,13 @@
 //!
 //! # Model
 //!
-//! [`simulate`] runs the real state machines on links that lose, duplicate, delay and so reorder
-//! packets. [`explore`] runs the same machines through *every* order of events of a small case.
+//! [`simulate`] runs the state machines of all three on links that lose, duplicate, delay and so reorder
+//! packets, with a small pruner of each kind, or with any algorithm of this crate ([`FastPath`]).
+//! [`explore`] runs the same machines through *every* order of events of a small case.
 //! Assumed: reboots are finitely many, a packet is not altered, and the control plane counts boots.
 
 mod explore;
+mod fast_path;
 mod master;
 mod packet;
 mod prune;
@@ -70,6 +72,7 @@ mod switch;
 mod worker;
 
 pub use explore::{Budget, Exploration, explore};
+pub use fast_path::FastPath;
 pub use packet::{Entry, Name, Packet};
 pub use prune::{Pruner, SmallPruner};
 pub use query::{Answer, Query};
