@@ -27,6 +27,17 @@ pub(crate) enum Rows<'a> {
     List(&'a [u32]),
 }
 
+/// What an operator works on.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Frame<'a> {
+    /// The rows to compute.
+    pub(super) rows: Rows<'a>,
+    /// All rows of the batch.
+    pub(super) batch_rows: usize,
+    /// The batch's block.
+    pub(super) block: &'a [u8],
+}
+
 impl Selection {
     /// The rows.
     pub(crate) fn rows(&self) -> Rows<'_> {

@@ -32,8 +32,8 @@ pub(super) fn find_column(
     // Two plain loops: the code of a closure would not be compiled for the caller's instructions.
     match rows {
         Rows::All(n) => {
-            for row in 0..n {
-                out[row] = find_field(fields, column, row, &select);
+            for (row, span) in out.iter_mut().enumerate().take(n) {
+                *span = find_field(fields, column, row, &select);
             }
         }
         Rows::List(rows) => {

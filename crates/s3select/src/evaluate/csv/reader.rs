@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::fields::Fields;
 use super::header::{CsvSchema, MAX_COLUMNS};
-use super::records::{BadRecord, MAX_RECORD_BYTES, MAX_ROWS, Records, Stop};
+use super::records::{BadRecord, Limits, MAX_RECORD_BYTES, MAX_ROWS, Records, Stop};
 use super::simd;
 use super::structure::Structure;
 use super::syntax::Syntax;
@@ -146,17 +146,14 @@ impl CsvReader {
                 continue;
             }
             let range_end = self.range.end.saturating_sub(self.block_offset);
-            let stop = self
-                .records
-                .collect(
-                    max_rows,
-                    &mut self.block,
-                    &mut self.next,
-                    usize::try_from(range_end).unwrap_or(usize::MAX),
-                    self.complete,
-                    &self.syntax,
-                    &self.structure,
-                )
+            let limits = Limits {
+                max_rows,
+                range_end: usize::try_from(range_end).unwrap_or(usize::MAX),
+                complete: self.complete,
+            };
+            let Self { records, block, next, syntax, structure, .. } = self;
+            let stop = records
+                .collect(block, next, limits, syntax, structure)
                 .map_err(|BadRecord { start, error }| {
                     let place = self.place(0, start);
                     SelectError::new(error.code, format!("{} ({place})", error.message))

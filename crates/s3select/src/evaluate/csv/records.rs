@@ -49,6 +49,16 @@ pub(super) enum Stop {
     End,
 }
 
+/// How far to collect.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits {
+    pub(super) max_rows: usize,
+    /// The offset in the block at which no record is wanted any more.
+    pub(super) range_end: usize,
+    /// Whether the object ends with the block.
+    pub(super) complete: bool,
+}
+
 /// A record that cannot be read, and where it starts in its block.
 #[derive(Debug)]
 pub(super) struct BadRecord {
@@ -74,19 +84,17 @@ impl Records {
         &self.quoted_fields[quoted.first as usize..(quoted.first + quoted.count) as usize]
     }
 
-    /// Collects at most `max_rows` records from `next` on, which it moves behind them. `range_end` is the
-    /// offset in the block at which no record is wanted any more, `complete` says that the object
-    /// ends with the block. A bad record is reported in a batch of its own.
+    /// Collects the records from `next` on, which it moves behind them. A bad record is reported
+    /// in a batch of its own.
     pub(super) fn collect(
         &mut self,
-        max_rows: usize,
         block: &mut [u8],
         next: &mut usize,
-        range_end: usize,
-        complete: bool,
+        limits: Limits,
         syntax: &Syntax,
         structure: &Structure,
     ) -> Result<Stop, BadRecord> {
+        let Limits { max_rows, range_end, complete } = limits;
         self.clear();
         if let Some(bad) = self.pending.take() {
             return Err(bad);

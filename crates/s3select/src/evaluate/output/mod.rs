@@ -23,7 +23,7 @@ pub(crate) struct RowWriter {
 
 #[derive(Debug)]
 enum Format {
-    Csv(CsvWriter),
+    Csv(Box<CsvWriter>),
     Json(JsonWriter),
 }
 
@@ -53,7 +53,7 @@ impl RowWriter {
     /// Checks the options.
     pub(crate) fn new(options: &OutputSerialization) -> Result<Self, SelectError> {
         let format = match options {
-            OutputSerialization::Csv(options) => Format::Csv(CsvWriter::new(options)?),
+            OutputSerialization::Csv(options) => Format::Csv(Box::new(CsvWriter::new(options)?)),
             OutputSerialization::Json { record_delimiter } => {
                 Format::Json(JsonWriter::new(record_delimiter))
             }

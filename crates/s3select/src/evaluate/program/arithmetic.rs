@@ -6,7 +6,7 @@ use super::operand::{self, Operand, zip};
 use crate::dialect::ast::BinaryOp;
 use crate::error::SelectError;
 use crate::evaluate::output::invalid_text;
-use crate::evaluate::selection::Rows;
+use crate::evaluate::selection::{Frame, Rows};
 use crate::evaluate::vector::{Data, Kind, Tags, Vector};
 use crate::value::arithmetic as scalar;
 
@@ -27,11 +27,10 @@ pub(super) fn arithmetic(
     left: &Vector,
     right: &Vector,
     kind: Kind,
-    rows: Rows<'_>,
-    batch_rows: usize,
-    block: &[u8],
+    frame: Frame<'_>,
     out: &mut Vector,
 ) -> Result<(), SelectError> {
+    let Frame { rows, batch_rows, block } = frame;
     match kind {
         Kind::Int => {
             if let (Some(left), Some(right)) = (operand::ints(left), operand::ints(right)) {
@@ -112,11 +111,10 @@ fn fill<T: Copy>(
 pub(super) fn sign(
     negate: bool,
     arg: &Vector,
-    rows: Rows<'_>,
-    batch_rows: usize,
-    block: &[u8],
+    frame: Frame<'_>,
     out: &mut Vector,
 ) -> Result<(), SelectError> {
+    let Frame { rows, batch_rows, block } = frame;
     if let (Data::Int(ints), true) = (&arg.data, negate) {
         let (out, tags) = out.ints(batch_rows);
         return rows.try_for_each(|row| {

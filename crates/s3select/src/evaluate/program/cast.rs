@@ -3,7 +3,7 @@
 use crate::dialect::ast::Type;
 use crate::error::SelectError;
 use crate::evaluate::output::invalid_text;
-use crate::evaluate::selection::Rows;
+use crate::evaluate::selection::{Frame, Rows};
 use crate::evaluate::vector::{Data, Heap, Kind, Span, Tag, Tags, Truth, Vector, tag_of};
 use crate::value::{self, Value, cast as scalar};
 
@@ -25,11 +25,10 @@ pub(super) fn cast_text(
     text_heap: &Heap,
     null_if_empty: bool,
     to: Type,
-    rows: Rows<'_>,
-    batch_rows: usize,
-    block: &[u8],
+    frame: Frame<'_>,
     out: &mut Vector,
 ) -> Result<(), SelectError> {
+    let Frame { rows, batch_rows, block } = frame;
     let heap = text_heap.bytes(block);
     let source = Source { spans, heap, null_if_empty };
     match to {
@@ -107,13 +106,12 @@ impl Source<'_> {
 pub(super) fn cast(
     arg: &Vector,
     to: Type,
-    rows: Rows<'_>,
-    batch_rows: usize,
-    block: &[u8],
+    frame: Frame<'_>,
     out: &mut Vector,
 ) -> Result<(), SelectError> {
+    let Frame { rows, batch_rows, block } = frame;
     if let Data::Text(spans, heap) = &arg.data {
-        return cast_text(spans, heap, false, to, rows, batch_rows, block, out);
+        return cast_text(spans, heap, false, to, frame, out);
     }
     let value = |row| value::cast(&arg.value(row, block).ok_or_else(invalid_text)?, to);
     match to {

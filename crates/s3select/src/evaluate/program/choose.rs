@@ -3,7 +3,7 @@
 use super::cast::push_text;
 use crate::error::SelectError;
 use crate::evaluate::output::invalid_text;
-use crate::evaluate::selection::Rows;
+use crate::evaluate::selection::{Frame, Rows};
 use crate::evaluate::vector::{Data, Heap, Kind, Span, Tag, Truth, Vector};
 use crate::value::{self, Value};
 
@@ -125,11 +125,10 @@ pub(super) fn null_if_text(
     spans: &[Span],
     heap: &Heap,
     constant: &[u8],
-    rows: Rows<'_>,
-    batch_rows: usize,
-    block: &[u8],
+    frame: Frame<'_>,
     out: &mut Vector,
 ) {
+    let Frame { rows, batch_rows, block } = frame;
     let bytes = heap.bytes(block);
     let texts = out.texts(batch_rows, heap.clone());
     rows.for_each(|row| {

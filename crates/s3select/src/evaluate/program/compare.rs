@@ -113,7 +113,10 @@ fn fill<T: Copy>(
         rows,
         left,
         right,
-        |row, a, b| Ok::<_, Infallible>(out[row].set(test(a, b).into())),
+        |row, a, b| {
+            out[row].set(test(a, b).into());
+            Ok::<_, Infallible>(())
+        },
         |row, _| out[row].set(Truth::Null),
     );
 }

@@ -5,7 +5,7 @@ use crate::dialect::ast::IsTest;
 use crate::error::{SelectError, SelectErrorCode};
 use crate::evaluate::batch::BatchReader;
 use crate::evaluate::output::invalid_text;
-use crate::evaluate::selection::{Lineage, Selection, SelectionId};
+use crate::evaluate::selection::{Frame, Lineage, Selection, SelectionId};
 use crate::evaluate::vector::{Data, Tag, Truth, Vector};
 use crate::value::Value;
 
@@ -112,7 +112,9 @@ impl Machine {
         out: &mut Vector,
     ) -> Result<(), SelectError> {
         let node = program.node(id);
-        let (rows, n, block) = (selection.rows(), batch.rows(), batch.block());
+        let frame =
+            Frame { rows: selection.rows(), batch_rows: batch.rows(), block: batch.block() };
+        let Frame { rows, batch_rows: n, block } = frame;
         match &node.op {
             Op::Constant(_) => Ok(()),
             Op::Column(column) => {
@@ -124,12 +126,12 @@ impl Machine {
                 let Data::Text(spans, heap) = &self.scratch.data else {
                     return Err(not_text(column));
                 };
-                cast::cast_text(spans, heap, *null_if_empty, *to, rows, n, block, out)
+                cast::cast_text(spans, heap, *null_if_empty, *to, frame, out)
                     .map_err(|error| in_column(&column.name, &error))
             }
             Op::Cast { arg, to } => {
                 self.eval(program, *arg, selection, batch)?;
-                cast::cast(self.vector(*arg), *to, rows, n, block, out)
+                cast::cast(self.vector(*arg), *to, frame, out)
             }
             Op::Compare { op, left, right } => {
                 self.eval(program, *left, selection, batch)?;
@@ -161,10 +163,10 @@ impl Machine {
                 let arg = self.vector(*arg);
                 let out = out.bools(n).0;
                 rows.for_each(|row| {
-                    let holds = match (arg.tag(row), test) {
-                        (Tag::Missing, _) | (Tag::Null, IsTest::Null) => true,
-                        _ => false,
-                    };
+                    let holds = matches!(
+                        (arg.tag(row), test),
+                        (Tag::Missing, _) | (Tag::Null, IsTest::Null)
+                    );
                     out[row] = (holds != *negated).into();
                 });
                 Ok(())
@@ -173,12 +175,12 @@ impl Machine {
                 self.eval(program, *left, selection, batch)?;
                 self.eval(program, *right, selection, batch)?;
                 let (left, right) = (self.vector(*left), self.vector(*right));
-                arithmetic::arithmetic(*op, left, right, node.kind, rows, n, block, out)
+                arithmetic::arithmetic(*op, left, right, node.kind, frame, out)
             }
             Op::Negate(arg) | Op::Plus(arg) => {
                 self.eval(program, *arg, selection, batch)?;
                 let negate = matches!(node.op, Op::Negate(_));
-                arithmetic::sign(negate, self.vector(*arg), rows, n, block, out)
+                arithmetic::sign(negate, self.vector(*arg), frame, out)
             }
             Op::In { arg, set } => {
                 self.eval(program, *arg, selection, batch)?;
@@ -247,7 +249,7 @@ impl Machine {
                     (&left.data, &right.data)
                 {
                     let constant = constant.as_bytes();
-                    choose::null_if_text(spans, heap, constant, rows, n, block, out);
+                    choose::null_if_text(spans, heap, constant, frame, out);
                     return Ok(());
                 }
                 let out = out.values(n).0;
@@ -264,11 +266,11 @@ impl Machine {
                 }
                 let length = length.map(|length| self.vector(length));
                 let (text, start) = (self.vector(*text), self.vector(*start));
-                text::substring(text, start, length, rows, n, block, out)
+                text::substring(text, start, length, frame, out)
             }
             Op::CharLength(arg) => {
                 self.eval(program, *arg, selection, batch)?;
-                text::char_length(self.vector(*arg), rows, n, block, out)
+                text::char_length(self.vector(*arg), frame, out)
             }
             Op::Call { function, args } => {
                 for arg in args {

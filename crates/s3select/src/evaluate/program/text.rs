@@ -5,7 +5,7 @@ use super::operand;
 use crate::dialect::ast::BinaryOp;
 use crate::error::{SelectError, SelectErrorCode};
 use crate::evaluate::output::invalid_text;
-use crate::evaluate::selection::Rows;
+use crate::evaluate::selection::{Frame, Rows};
 use crate::evaluate::vector::{Data, Heap, Span, Tag, Truth, Vector, tag_of};
 use crate::value::{LikePattern, Value, text};
 
@@ -84,11 +84,10 @@ fn like_needs_text(value: &Value) -> SelectError {
 /// CHAR_LENGTH.
 pub(super) fn char_length(
     arg: &Vector,
-    rows: Rows<'_>,
-    batch_rows: usize,
-    block: &[u8],
+    frame: Frame<'_>,
     out: &mut Vector,
 ) -> Result<(), SelectError> {
+    let Frame { rows, batch_rows, block } = frame;
     let (out, tags) = out.ints(batch_rows);
     if let Data::Text(spans, heap) = &arg.data {
         let heap = heap.bytes(block);
@@ -114,11 +113,10 @@ pub(super) fn substring(
     arg: &Vector,
     start: &Vector,
     length: Option<&Vector>,
-    rows: Rows<'_>,
-    batch_rows: usize,
-    block: &[u8],
+    frame: Frame<'_>,
     out: &mut Vector,
 ) -> Result<(), SelectError> {
+    let Frame { rows, batch_rows, block } = frame;
     let constant_heap;
     let (spans, heap) = match &arg.data {
         Data::Text(spans, heap) => (Some(spans), heap),
@@ -126,12 +124,12 @@ pub(super) fn substring(
             constant_heap = Heap::Shared(constant.as_bytes().into());
             (None, &constant_heap)
         }
-        _ => return substring_values(arg, start, length, rows, batch_rows, block, out),
+        _ => return substring_values(arg, start, length, frame, out),
     };
     let starts = operand::ints(start);
     let lengths = length.map(operand::ints);
     let (Some(starts), None | Some(Some(_))) = (&starts, &lengths) else {
-        return substring_values(arg, start, length, rows, batch_rows, block, out);
+        return substring_values(arg, start, length, frame, out);
     };
     let lengths = lengths.as_ref().and_then(Option::as_ref);
     let bytes = heap.bytes(block);
@@ -169,11 +167,10 @@ fn substring_values(
     arg: &Vector,
     start: &Vector,
     length: Option<&Vector>,
-    rows: Rows<'_>,
-    batch_rows: usize,
-    block: &[u8],
+    frame: Frame<'_>,
     out: &mut Vector,
 ) -> Result<(), SelectError> {
+    let Frame { rows, batch_rows, block } = frame;
     let mut heap = Vec::new();
     let texts = out.texts(batch_rows, Heap::Block);
     let value = |vector: &Vector, row| vector.value(row, block).ok_or_else(invalid_text);
