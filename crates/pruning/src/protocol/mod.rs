@@ -44,7 +44,7 @@
 //! are decomposable: Q(A ∪ B) depends on A only through Q(A). Taking F(1), F(2), … away one by one
 //! therefore leaves the answer as it was. Without rule 2 this fails: an entry t forwarded and lost in
 //! epoch 1 serves to prune u; a late copy of u, forwarded and lost in epoch 2, serves to prune t.
-//! [`explore`] finds that run.
+//! [`explore()`] finds that run.
 //!
 //! A pass that does not go on is pinned to the epoch in which its attempt began. In HAVING, if all
 //! entries of a group were processed in that epoch, they were counted in full and one crossed the
@@ -55,26 +55,30 @@
 //!
 //! # Model
 //!
-//! [`simulate`] runs the state machines of all three on links that lose, duplicate, delay and so reorder
+//! [`simulate()`] runs the state machines of all three on links that lose, duplicate, delay and so reorder
 //! packets, with a small pruner of each kind, or with any algorithm of this crate ([`FastPath`]).
-//! [`explore`] runs the same machines through *every* order of events of a small case.
+//! [`explore()`] runs the same machines through *every* order of events of a small case.
 //! Assumed: reboots are finitely many, a packet is not altered, and the control plane counts boots.
 
+mod config;
 mod explore;
 mod fast_path;
 mod master;
 mod packet;
 mod prune;
 mod query;
+mod report;
 mod rules;
 mod simulate;
 mod switch;
 mod worker;
 
+pub use config::{Config, ConfigError, Link, Reboots};
 pub use explore::{Budget, Exploration, explore};
 pub use fast_path::FastPath;
 pub use packet::{Entry, Name, Packet};
 pub use prune::{Pruner, SmallPruner};
 pub use query::{Answer, Query};
+pub use report::{Outcome, Report};
 pub use rules::{Gap, OnReboot, Recovery, Rules};
-pub use simulate::{Config, ConfigError, Link, Outcome, Reboots, Report, simulate, simulate_with};
+pub use simulate::{simulate, simulate_with};

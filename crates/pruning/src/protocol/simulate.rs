@@ -2,186 +2,16 @@
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
-use std::fmt;
 use std::sync::Arc;
 
-use serde::Serialize;
-use thiserror::Error;
-
+use super::config::{Config, ConfigError, Link, Reboots, validate};
 use super::master::{Arrival, Master};
 use super::packet::{Entry, Packet};
 use super::prune::{Pruner, SmallPruner};
-use super::query::Query;
-use super::rules::Rules;
+use super::report::{Outcome, Report};
 use super::switch::{Action, Switch};
 use super::worker::Worker;
 use crate::rng::Rng;
-
-/// What a link does to packets. All four kinds of links (worker to switch, switch to master, and
-/// back) are alike.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Link {
-    /// Probability that a packet is lost.
-    pub loss: f64,
-    /// Probability that it is delivered twice.
-    pub duplication: f64,
-    /// Shortest delay, ticks.
-    pub min_delay: u64,
-    /// Longest delay, ticks; delays are uniform, so packets overtake each other.
-    pub max_delay: u64,
-}
-
-/// When the switch reboots.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub enum Reboots {
-    /// At these ticks.
-    At(Vec<u64>),
-    /// So many times, at random ticks before `until`.
-    Random {
-        /// How often.
-        count: u32,
-        /// Before this tick.
-        until: u64,
-    },
-}
-
-/// A run, but for its seed. A tick is the time in which a worker sends one packet.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Config {
-    /// The query.
-    pub query: Query,
-    /// Workers, at least one; each is a flow.
-    pub workers: u16,
-    /// Rows of each worker.
-    pub rows: usize,
-    /// The variant of the protocol.
-    pub rules: Rules,
-    /// All links.
-    pub link: Link,
-    /// Unacknowledged entries that a worker may have under way, at least one.
-    pub window: usize,
-    /// Ticks after which an unacknowledged packet is sent again, at least one.
-    pub timeout: u64,
-    /// Reboots of the switch.
-    pub reboots: Reboots,
-    /// Ticks for which a rebooting switch loses everything.
-    pub downtime: u64,
-    /// Timeouts without any progress after which a run counts as stuck.
-    pub patience: u64,
-}
-
-impl Config {
-    /// Three workers with 30 rows each, 10 % loss, 5 % duplication, delays of 1 to 20 ticks and one
-    /// reboot.
-    #[must_use]
-    pub const fn new(query: Query, rules: Rules) -> Self {
-        Self {
-            query,
-            workers: 3,
-            rows: 30,
-            rules,
-            link: Link { loss: 0.1, duplication: 0.05, min_delay: 1, max_delay: 20 },
-            window: 8,
-            timeout: 100,
-            reboots: Reboots::Random { count: 1, until: 400 },
-            downtime: 0,
-            patience: 200,
-        }
-    }
-}
-
-/// A configuration that cannot be run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum ConfigError {
-    /// A size that must be positive is 0.
-    #[error("{0} must be at least 1")]
-    Zero(&'static str),
-    /// Not a probability, or certain loss.
-    #[error("{0} must be at least 0 and less than 1")]
-    Probability(&'static str),
-    /// The shortest delay is longer than the longest.
-    #[error("the shortest delay exceeds the longest")]
-    Delays,
-}
-
-/// How a run ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-pub enum Outcome {
-    /// With the answer of the whole data.
-    Correct,
-    /// With another answer.
-    Wrong,
-    /// Not at all: nothing moved any more.
-    Stuck,
-}
-
-/// What happened in a run. Packets are entries, unless said otherwise.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Report {
-    /// How it ended.
-    pub outcome: Outcome,
-    /// Ticks until the master had the answer, or until the run was given up.
-    pub ticks: u64,
-    /// Rows of all workers.
-    pub rows: u64,
-    /// Sent by workers, retransmissions included.
-    pub sent: u64,
-    /// Of these, sent again.
-    pub retransmitted: u64,
-    /// Packets of any kind lost on links or in a switch that was down.
-    pub lost: u64,
-    /// Packets of any kind doubled on links.
-    pub duplicated: u64,
-    /// Dropped by the switch because it was not their turn.
-    pub out_of_turn: u64,
-    /// Pruned by the switch.
-    pub pruned: u64,
-    /// Forwarded by the switch without processing.
-    pub unprocessed: u64,
-    /// Taken by the master into the query, those of abandoned attempts included.
-    pub delivered: u64,
-    /// Arrived at the master to no effect.
-    pub repeated: u64,
-    /// Reboots of the switch.
-    pub reboots: u64,
-    /// Times the query began again.
-    pub restarts: u64,
-}
-
-impl Report {
-    /// Entries sent per row, all passes together; 1 is the least for a query of one pass.
-    #[must_use]
-    pub fn sends_per_row(&self) -> f64 {
-        self.sent as f64 / self.rows.max(1) as f64
-    }
-}
-
-impl fmt::Display for Report {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let outcome = match self.outcome {
-            Outcome::Correct => "correct answer",
-            Outcome::Wrong => "WRONG ANSWER",
-            Outcome::Stuck => "STUCK",
-        };
-        writeln!(f, "{outcome} after {} ticks", self.ticks)?;
-        let lines = [
-            ("rows", self.rows),
-            ("entries sent", self.sent),
-            ("entries retransmitted", self.retransmitted),
-            ("entries pruned", self.pruned),
-            ("entries forwarded unprocessed", self.unprocessed),
-            ("entries dropped out of turn", self.out_of_turn),
-            ("entries delivered", self.delivered),
-            ("entries delivered in vain", self.repeated),
-            ("packets lost", self.lost),
-            ("packets duplicated", self.duplicated),
-            ("reboots", self.reboots),
-            ("restarts", self.restarts),
-        ];
-        lines.iter().try_for_each(|(name, count)| writeln!(f, "{name:<30} {count:>8}"))
-    }
-}
 
 /// Runs `config` on random rows with one of the [`SmallPruner`]s. The same seed, the same report.
 ///
@@ -228,25 +58,6 @@ pub fn simulate_with(
         run.report.outcome = Outcome::Wrong;
     }
     Ok(run.report)
-}
-
-fn validate(config: &Config, workers: usize) -> Result<(), ConfigError> {
-    let sizes = [
-        (workers as u64, "the number of workers"),
-        (config.window as u64, "the window"),
-        (config.timeout, "the timeout"),
-        (config.patience, "the patience"),
-    ];
-    if let Some((_, name)) = sizes.iter().find(|(size, _)| *size == 0) {
-        return Err(ConfigError::Zero(name));
-    }
-    let Link { loss, duplication, min_delay, max_delay } = config.link;
-    for (probability, name) in [(loss, "loss"), (duplication, "duplication")] {
-        if !(0.0..1.0).contains(&probability) {
-            return Err(ConfigError::Probability(name));
-        }
-    }
-    if min_delay > max_delay { Err(ConfigError::Delays) } else { Ok(()) }
 }
 
 /// Something that happens at a tick.

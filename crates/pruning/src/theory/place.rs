@@ -3,8 +3,9 @@
 use thiserror::Error;
 
 use super::bloom;
+use super::limits::{Accounting, Limits};
 use super::plan::{Goal, Plan, PlanError, plans};
-use super::resources::{Accounting, Configuration, JoinFilter, Limits, Projection};
+use super::resources::{Configuration, JoinFilter, Projection};
 use crate::join::{self, Kind, Passes, Shape};
 use crate::switch::{Misfit, Placement, Program, Target, fit};
 use crate::{ConfigError, Ties, distinct, group_by, having, skyline, top_n};

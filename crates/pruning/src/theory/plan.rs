@@ -6,7 +6,8 @@
 
 use serde::Serialize;
 
-use super::resources::{Configuration, Demand, JoinFilter, Limits, Projection};
+use super::limits::Limits;
+use super::resources::{Configuration, Demand, JoinFilter, Projection};
 use super::{bloom, count_min, distinct, group_by, top_n};
 
 /// Configurations whose expected pruning differs by less count as equal.

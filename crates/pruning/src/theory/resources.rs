@@ -1,78 +1,11 @@
-//! What a configuration asks of a switch, and what a switch has: table 2 of the paper, and what
+//! What a configuration asks of a switch: table 2 of the paper, and what compilers really need.
 //! compilers really need.
 
 use serde::Serialize;
 
 use super::bloom;
+use super::limits::{Accounting, Limits};
 use super::plan::PlanError;
-
-/// Resources of one pipe of a switch, as plain numbers. The models of real targets convert into
-/// this.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Limits {
-    /// Pipeline stages.
-    pub stages: u32,
-    /// Stateful ALUs per stage; every register array takes one.
-    pub alus_per_stage: u32,
-    /// Register memory per stage, bits.
-    pub sram_bits_per_stage: u64,
-    /// The largest single register array, bits.
-    pub array_bits: u64,
-    /// The widest register that one stateful ALU updates, bits; a pair of halves counts as one.
-    pub register_bits: u32,
-    /// Ternary entries in all.
-    pub tcam_entries: u64,
-    /// How stages are counted.
-    pub accounting: Accounting,
-}
-
-/// How the stages of a configuration are counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub enum Accounting {
-    /// By the formulas of table 2, which leave out hashing, comparisons of results and the drop.
-    Table2,
-    /// As the open Tofino compiler places such programs: one or two stages more, and two per column
-    /// for registers wider than a gateway can compare. Measured for filter, DISTINCT, TOP N
-    /// randomized and GROUP BY, as the switch model places them for the rest.
-    Compiled,
-}
-
-impl Limits {
-    /// The widest switch the paper speaks of: 60 stages, ten comparisons per stage, 100 MB, 300 000
-    /// TCAM entries.
-    pub const fn paper() -> Self {
-        Self {
-            stages: 60,
-            alus_per_stage: 10,
-            sram_bits_per_stage: 100_000_000 * 8 / 60,
-            array_bits: 100_000_000 * 8 / 60,
-            register_bits: 64,
-            tcam_entries: 300_000,
-            accounting: Accounting::Table2,
-        }
-    }
-
-    /// One pipe of a Tofino 1: 12 stages of 4 stateful ALUs and 80 memory blocks of 16 KiB; an
-    /// array spans at most 35 of them, the first of which holds 2^17 registers of 32 bits.
-    pub const fn tofino1() -> Self {
-        const BLOCK_BITS: u64 = 1024 * 128;
-        Self {
-            stages: 12,
-            alus_per_stage: 4,
-            // Registers need map RAMs, of which there are 48 per stage.
-            sram_bits_per_stage: 48 * BLOCK_BITS,
-            array_bits: 32 * BLOCK_BITS,
-            register_bits: 64,
-            tcam_entries: 12 * 12_288,
-            accounting: Accounting::Compiled,
-        }
-    }
-
-    /// One pipe of a Tofino 2: as Tofino 1 with 20 stages.
-    pub const fn tofino2() -> Self {
-        Self { stages: 20, tcam_entries: 20 * 12_288, ..Self::tofino1() }
-    }
-}
 
 /// The two kinds of Bloom filter for JOIN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

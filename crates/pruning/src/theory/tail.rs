@@ -7,7 +7,7 @@
 
 use std::f64::consts::PI;
 
-/// ln P[X = `k`] for X ~ Bin(`n`, `p`): `n` trials of probability `p` in `[0, 1]`.
+/// ln of P\[X = k\], exactly `k` hits, for X ~ Bin(`n`, `p`): `n` trials of probability `p` in `[0, 1]`.
 ///
 /// # Example
 /// ```
@@ -40,7 +40,7 @@ pub fn ln_binomial(n: u64, p: f64, k: u64) -> f64 {
         + 0.5 * (trials / (2.0 * PI * hits * misses)).ln()
 }
 
-/// ln P[X > `k`] for X ~ Bin(`n`, `p`).
+/// ln of P\[X > k\], more than `k` hits, for X ~ Bin(`n`, `p`).
 ///
 /// # Example
 /// The chance of more than 8 sixes in 10 throws: 51 / 6^10.
@@ -66,7 +66,7 @@ pub fn ln_binomial_tail(n: u64, p: f64, k: u64) -> f64 {
     }
 }
 
-/// P[X = `k`] for X ~ Poisson(`mean`), `mean >= 0`.
+/// P\[X = k\] of `k` for X ~ Poisson(`mean`), `mean >= 0`.
 ///
 /// # Example
 /// ```

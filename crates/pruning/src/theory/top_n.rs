@@ -270,7 +270,7 @@ mod tests {
     use crate::rng::Rng;
 
     #[test]
-    fn paper_width_is_sufficient_in_278_cases_and_exact_width_never_wider() {
+    fn paper_width_is_sufficient_and_exact_width_never_wider() {
         let mut cases = 0;
         for n in [10, 50, 100, 250, 1000, 5000, 20_000] {
             for rows in [16, 64, 200, 481, 600, 1024, 4096, 8000, 16_384, 65_536] {

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::protocol::{Gap, OnReboot, Recovery};
+use crate::protocol::{Gap, OnReboot, Query, Recovery, Rules};
 
 /// Set to a number of runs (such as 100000) for a longer test.
 const RUNS_VARIABLE: &str = "SLUICEGATE_PROTOCOL_RUNS";

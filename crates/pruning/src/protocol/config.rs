@@ -1,0 +1,115 @@
+//! What a run of the simulation needs to know.
+
+use serde::Serialize;
+use thiserror::Error;
+
+use super::query::Query;
+use super::rules::Rules;
+
+/// What a link does to packets. All four kinds of links (worker to switch, switch to master, and
+/// back) are alike.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Link {
+    /// Probability that a packet is lost.
+    pub loss: f64,
+    /// Probability that it is delivered twice.
+    pub duplication: f64,
+    /// Shortest delay, ticks.
+    pub min_delay: u64,
+    /// Longest delay, ticks; delays are uniform, so packets overtake each other.
+    pub max_delay: u64,
+}
+
+/// When the switch reboots.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub enum Reboots {
+    /// At these ticks.
+    At(Vec<u64>),
+    /// So many times, at random ticks before `until`.
+    Random {
+        /// How often.
+        count: u32,
+        /// Before this tick.
+        until: u64,
+    },
+}
+
+/// A run, but for its seed. A tick is the time in which a worker sends one packet.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Config {
+    /// The query.
+    pub query: Query,
+    /// Workers, at least one; each is a flow.
+    pub workers: u16,
+    /// Rows of each worker.
+    pub rows: usize,
+    /// The variant of the protocol.
+    pub rules: Rules,
+    /// All links.
+    pub link: Link,
+    /// Unacknowledged entries that a worker may have under way, at least one.
+    pub window: usize,
+    /// Ticks after which an unacknowledged packet is sent again, at least one.
+    pub timeout: u64,
+    /// Reboots of the switch.
+    pub reboots: Reboots,
+    /// Ticks for which a rebooting switch loses everything.
+    pub downtime: u64,
+    /// Timeouts without any progress after which a run counts as stuck.
+    pub patience: u64,
+}
+
+impl Config {
+    /// Three workers with 30 rows each, 10 % loss, 5 % duplication, delays of 1 to 20 ticks and one
+    /// reboot.
+    #[must_use]
+    pub const fn new(query: Query, rules: Rules) -> Self {
+        Self {
+            query,
+            workers: 3,
+            rows: 30,
+            rules,
+            link: Link { loss: 0.1, duplication: 0.05, min_delay: 1, max_delay: 20 },
+            window: 8,
+            timeout: 100,
+            reboots: Reboots::Random { count: 1, until: 400 },
+            downtime: 0,
+            patience: 200,
+        }
+    }
+}
+
+/// A configuration that cannot be run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// A size that must be positive is 0.
+    #[error("{0} must be at least 1")]
+    Zero(&'static str),
+    /// Not a probability, or certain loss.
+    #[error("{0} must be at least 0 and less than 1")]
+    Probability(&'static str),
+    /// The shortest delay is longer than the longest.
+    #[error("the shortest delay exceeds the longest")]
+    Delays,
+}
+
+/// Refuses what cannot be run, with this number of `workers`.
+pub(super) fn validate(config: &Config, workers: usize) -> Result<(), ConfigError> {
+    let sizes = [
+        (workers as u64, "the number of workers"),
+        (config.window as u64, "the window"),
+        (config.timeout, "the timeout"),
+        (config.patience, "the patience"),
+    ];
+    if let Some((_, name)) = sizes.iter().find(|(size, _)| *size == 0) {
+        return Err(ConfigError::Zero(name));
+    }
+    let Link { loss, duplication, min_delay, max_delay } = config.link;
+    for (probability, name) in [(loss, "loss"), (duplication, "duplication")] {
+        if !(0.0..1.0).contains(&probability) {
+            return Err(ConfigError::Probability(name));
+        }
+    }
+    if min_delay > max_delay { Err(ConfigError::Delays) } else { Ok(()) }
+}

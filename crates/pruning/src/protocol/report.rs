@@ -1,0 +1,83 @@
+//! What happened in a run of the simulation.
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+pub enum Outcome {
+    /// With the answer of the whole data.
+    Correct,
+    /// With another answer.
+    Wrong,
+    /// Not at all: nothing moved any more.
+    Stuck,
+}
+
+/// What happened in a run. Packets are entries, unless said otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Report {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Ticks until the master had the answer, or until the run was given up.
+    pub ticks: u64,
+    /// Rows of all workers.
+    pub rows: u64,
+    /// Sent by workers, retransmissions included.
+    pub sent: u64,
+    /// Of these, sent again.
+    pub retransmitted: u64,
+    /// Packets of any kind lost on links or in a switch that was down.
+    pub lost: u64,
+    /// Packets of any kind doubled on links.
+    pub duplicated: u64,
+    /// Dropped by the switch because it was not their turn.
+    pub out_of_turn: u64,
+    /// Pruned by the switch.
+    pub pruned: u64,
+    /// Forwarded by the switch without processing.
+    pub unprocessed: u64,
+    /// Taken by the master into the query, those of abandoned attempts included.
+    pub delivered: u64,
+    /// Arrived at the master to no effect.
+    pub repeated: u64,
+    /// Reboots of the switch.
+    pub reboots: u64,
+    /// Times the query began again.
+    pub restarts: u64,
+}
+
+impl Report {
+    /// Entries sent per row, all passes together; 1 is the least for a query of one pass.
+    #[must_use]
+    pub fn sends_per_row(&self) -> f64 {
+        self.sent as f64 / self.rows.max(1) as f64
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let outcome = match self.outcome {
+            Outcome::Correct => "correct answer",
+            Outcome::Wrong => "WRONG ANSWER",
+            Outcome::Stuck => "STUCK",
+        };
+        writeln!(f, "{outcome} after {} ticks", self.ticks)?;
+        let lines = [
+            ("rows", self.rows),
+            ("entries sent", self.sent),
+            ("entries retransmitted", self.retransmitted),
+            ("entries pruned", self.pruned),
+            ("entries forwarded unprocessed", self.unprocessed),
+            ("entries dropped out of turn", self.out_of_turn),
+            ("entries delivered", self.delivered),
+            ("entries delivered in vain", self.repeated),
+            ("packets lost", self.lost),
+            ("packets duplicated", self.duplicated),
+            ("reboots", self.reboots),
+            ("restarts", self.restarts),
+        ];
+        lines.iter().try_for_each(|(name, count)| writeln!(f, "{name:<30} {count:>8}"))
+    }
+}

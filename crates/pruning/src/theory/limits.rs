@@ -1,0 +1,102 @@
+//! What a switch has, as far as planning goes.
+
+use serde::Serialize;
+
+use crate::switch::Target;
+
+/// Resources of one pipe of a switch, as plain numbers. The models of real targets convert into
+/// this.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Limits {
+    /// Pipeline stages.
+    pub stages: u32,
+    /// Stateful ALUs per stage; every register array takes one.
+    pub alus_per_stage: u32,
+    /// Register memory per stage, bits.
+    pub sram_bits_per_stage: u64,
+    /// The largest single register array, bits.
+    pub array_bits: u64,
+    /// The widest register that one stateful ALU updates, bits; a pair of halves counts as one.
+    pub register_bits: u32,
+    /// Ternary entries in all.
+    pub tcam_entries: u64,
+    /// How stages are counted.
+    pub accounting: Accounting,
+}
+
+/// How the stages of a configuration are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum Accounting {
+    /// By the formulas of table 2, which leave out hashing, comparisons of results and the drop.
+    Table2,
+    /// As the open Tofino compiler places such programs: one or two stages more, and two per column
+    /// for registers wider than a gateway can compare. Measured for filter, DISTINCT, TOP N
+    /// randomized and GROUP BY, as the switch model places them for the rest.
+    Compiled,
+}
+
+impl Limits {
+    /// The widest switch the paper speaks of: 60 stages, ten comparisons per stage, 100 MB, 300 000
+    /// TCAM entries.
+    pub const fn paper() -> Self {
+        Self {
+            stages: 60,
+            alus_per_stage: 10,
+            sram_bits_per_stage: 100_000_000 * 8 / 60,
+            array_bits: 100_000_000 * 8 / 60,
+            register_bits: 64,
+            tcam_entries: 300_000,
+            accounting: Accounting::Table2,
+        }
+    }
+
+    /// One pipe of a Tofino 1: 12 stages of 4 stateful ALUs and 80 memory blocks of 16 KiB, 48 of
+    /// them for registers; a register array of 32 blocks (2^17 registers of 32 bits) is accepted.
+    pub const fn tofino1() -> Self {
+        const BLOCK_BITS: u64 = 1024 * 128;
+        Self {
+            stages: 12,
+            alus_per_stage: 4,
+            // Registers need map RAMs, of which there are 48 per stage.
+            sram_bits_per_stage: 48 * BLOCK_BITS,
+            array_bits: 32 * BLOCK_BITS,
+            register_bits: 64,
+            tcam_entries: 12 * 12_288,
+            accounting: Accounting::Compiled,
+        }
+    }
+
+    /// One pipe of a Tofino 2: as Tofino 1 with 20 stages.
+    pub const fn tofino2() -> Self {
+        Self { stages: 20, tcam_entries: 20 * 12_288, ..Self::tofino1() }
+    }
+}
+
+impl Limits {
+    /// What `target` has, for the planner; stages are counted by `accounting`.
+    ///
+    /// # Example
+    /// ```
+    /// use sluicegate_pruning::switch::Target;
+    /// use sluicegate_pruning::theory::{Accounting, Limits};
+    /// let limits = Limits::of(&Target::tofino1(), Accounting::Compiled);
+    /// assert_eq!(limits, Limits::tofino1());
+    /// assert_eq!(Limits::of(&Target::tofino2(), Accounting::Compiled), Limits::tofino2());
+    /// ```
+    #[must_use]
+    pub fn of(target: &Target, accounting: Accounting) -> Self {
+        let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+        let block_bits = target.sram_block_bits;
+        let tcam_entries = target.tcam_blocks.saturating_mul(target.tcam_block_entries);
+        Self {
+            stages: number(target.stages),
+            alus_per_stage: number(target.stateful_alus),
+            // Every block of a register array takes a map RAM, too.
+            sram_bits_per_stage: target.sram_blocks.min(target.map_rams).saturating_mul(block_bits),
+            array_bits: target.register_blocks.saturating_mul(block_bits),
+            register_bits: u32::try_from(target.cell_bits).unwrap_or(u32::MAX),
+            tcam_entries: tcam_entries.saturating_mul(target.stages as u64),
+            accounting,
+        }
+    }
+}
