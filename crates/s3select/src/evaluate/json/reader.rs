@@ -1,0 +1,382 @@
+//! Reads a JSON object value by value.
+
+use std::sync::Arc;
+
+use super::parser::{Parser, Problem};
+use super::path::{FieldFilter, expand, lookup};
+use super::schema::JsonSchema;
+use crate::dialect::ast::{From, Name, PathStep};
+use crate::error::{SelectError, SelectErrorCode};
+use crate::evaluate::batch::BatchReader;
+use crate::evaluate::input::Input;
+use crate::evaluate::output::{Item, Key, RowWriter};
+use crate::evaluate::scan_range::ByteRange;
+use crate::evaluate::selection::Rows;
+use crate::evaluate::source::ObjectSource;
+use crate::evaluate::vector::Vector;
+use crate::request::{Compression, JsonType};
+use crate::value::Value;
+
+/// Bytes read at a time, at least.
+const BLOCK_BYTES: usize = 256 * 1024;
+
+/// The longest line.
+const MAX_LINE_BYTES: usize = 1 << 20;
+
+/// The longest value that spans lines. It is in memory as a whole, a FROM path notwithstanding.
+const MAX_DOCUMENT_BYTES: usize = 8 << 20;
+
+/// The most rows of a batch.
+const MAX_ROWS: usize = 1024;
+
+/// A batch ends when it has used up so many bytes.
+const BATCH_BYTES: u64 = 1 << 20;
+
+/// A batch-wise reader of one JSON object, or of the lines that start in a range of it.
+pub(crate) struct JsonReader {
+    layout: JsonType,
+    input: Input,
+    /// The bytes at hand.
+    block: Vec<u8>,
+    /// Offset of the block in the (decompressed) object.
+    block_offset: u64,
+    /// Where the next value starts in the block.
+    next: usize,
+    /// Whether nothing follows the block.
+    complete: bool,
+    range: ByteRange,
+    /// Whether a line's start is still looked for: a range may begin inside of one.
+    seeking: bool,
+    /// The path of FROM behind S3Object[*].
+    from: Vec<PathStep>,
+    /// The paths of the columns.
+    paths: Vec<Vec<PathStep>>,
+    /// The fields of a row that are wanted; `None` for all.
+    fields: Option<Vec<Name>>,
+    /// Rows of the value read last that are not yet in a batch, and where it is.
+    waiting: std::vec::IntoIter<Value>,
+    place: Place,
+    rows: Vec<Value>,
+    /// Where the value is from which each row was taken.
+    places: Vec<Place>,
+    /// What is wrong behind the rows of the batch.
+    pending: Option<SelectError>,
+    finished: bool,
+    /// The offset up to which values were wanted.
+    wanted_to: u64,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Place {
+    /// Counted from 1, and from the start of the range.
+    number: u64,
+    start: u64,
+    end: u64,
+}
+
+impl JsonReader {
+    /// Opens an object.
+    pub(crate) fn open(
+        source: &Arc<dyn ObjectSource>,
+        layout: JsonType,
+        compression: Compression,
+        range: ByteRange,
+        from: &From,
+    ) -> (Self, JsonSchema) {
+        // The line that begins exactly with the range is told by the line break before it.
+        let seeking = range.start > 0;
+        let offset = range.start.saturating_sub(1);
+        let reader = Self {
+            layout,
+            input: Input::new(Arc::clone(source), offset, compression),
+            block: Vec::new(),
+            block_offset: offset,
+            next: 0,
+            complete: false,
+            range,
+            seeking,
+            from: from.path.get(1..).unwrap_or_default().to_vec(),
+            paths: Vec::new(),
+            fields: None,
+            waiting: Vec::new().into_iter(),
+            place: Place::default(),
+            rows: Vec::new(),
+            places: Vec::new(),
+            pending: None,
+            finished: false,
+            wanted_to: range.start,
+        };
+        (reader, JsonSchema::new(from))
+    }
+
+    /// Tells what will be read, before the first batch: the columns resolved, and, for `*`, whole
+    /// rows.
+    pub(crate) fn read_only(&mut self, schema: JsonSchema, whole_rows: bool) {
+        self.fields = if whole_rows { None } else { schema.fields() };
+        self.paths = schema.paths;
+    }
+
+    fn offset(&self) -> u64 {
+        self.block_offset + self.next as u64
+    }
+
+    /// Reads on, at least as much as is left of the block.
+    fn read_more(&mut self) -> Result<(), SelectError> {
+        self.block.drain(..self.next);
+        self.block_offset += self.next as u64;
+        self.next = 0;
+        let left = self.block.len();
+        let wanted = left.max(BLOCK_BYTES);
+        self.block.resize(left + wanted, 0);
+        let read = self.input.fill(&mut self.block[left..])?;
+        self.block.truncate(left + read);
+        self.complete = read < wanted;
+        if self.block_offset == 0 && left == 0 && self.block.starts_with(b"\xEF\xBB\xBF") {
+            self.next = 3;
+        }
+        Ok(())
+    }
+
+    /// Reads the next value; `None` behind the last one.
+    fn next_value(&mut self) -> Result<Option<Value>, SelectError> {
+        match self.layout {
+            JsonType::Lines => self.next_line(),
+            JsonType::Document => self.next_document(),
+        }
+    }
+
+    fn next_line(&mut self) -> Result<Option<Value>, SelectError> {
+        loop {
+            let rest = &self.block[self.next..];
+            let length = match memchr::memchr(b'\n', rest) {
+                Some(mark) => mark,
+                None if self.complete => rest.len(),
+                // What is skipped may be as long as it likes.
+                None if self.seeking => {
+                    self.next = self.block.len();
+                    self.read_more()?;
+                    continue;
+                }
+                None if rest.len() > MAX_LINE_BYTES => MAX_LINE_BYTES + 1,
+                None => {
+                    self.read_more()?;
+                    continue;
+                }
+            };
+            let start = self.next;
+            let behind = (start + length + 1).min(self.block.len());
+            if self.seeking {
+                self.seeking = false;
+                self.next = behind;
+                self.wanted_to = self.offset();
+                continue;
+            }
+            if self.offset() >= self.range.end || start == self.block.len() {
+                self.wanted_to = self.wanted_to.max(self.offset());
+                return Ok(None);
+            }
+            if length > MAX_LINE_BYTES {
+                return Err(self.error(
+                    0,
+                    SelectErrorCode::OverMaxRecordSize,
+                    "it is longer than 1 MiB",
+                ));
+            }
+            if self.block[start..start + length].trim_ascii().is_empty() {
+                self.next = behind;
+                continue;
+            }
+            self.begin(start);
+            let line = &self.block[start..start + length];
+            let mut parser = Parser::new(line, true);
+            let filter = FieldFilter::new(&self.from, self.fields.as_deref());
+            let parsed = parser.value(filter).and_then(|value| {
+                parser.skip_space();
+                if parser.position() < line.len() {
+                    let what = "something follows the value in its line";
+                    return Err(Problem::Invalid(parser.position(), what));
+                }
+                Ok(value)
+            });
+            let value = parsed.map_err(|problem| self.explain(problem))?;
+            self.next = behind;
+            self.place.end = self.offset();
+            return Ok(Some(value));
+        }
+    }
+
+    fn next_document(&mut self) -> Result<Option<Value>, SelectError> {
+        loop {
+            let mut parser = Parser::new(&self.block[self.next..], self.complete);
+            parser.skip_space();
+            self.next += parser.position();
+            let rest = &self.block[self.next..];
+            if rest.is_empty() {
+                if self.complete {
+                    self.wanted_to = self.offset();
+                    return Ok(None);
+                }
+                self.read_more()?;
+                continue;
+            }
+            let mut parser = Parser::new(rest, self.complete);
+            let filter = FieldFilter::new(&self.from, self.fields.as_deref());
+            match parser.value(filter) {
+                Ok(_) if parser.position() > MAX_DOCUMENT_BYTES => return Err(self.too_long()),
+                Ok(value) => {
+                    let length = parser.position();
+                    self.begin(self.next);
+                    self.next += length;
+                    self.place.end = self.offset();
+                    return Ok(Some(value));
+                }
+                Err(Problem::Incomplete) if !self.complete => {
+                    if rest.len() > MAX_DOCUMENT_BYTES {
+                        return Err(self.too_long());
+                    }
+                    self.read_more()?;
+                }
+                Err(problem) => {
+                    self.begin(self.next);
+                    return Err(self.explain(problem));
+                }
+            }
+        }
+    }
+
+    /// A value starts here in the block.
+    fn begin(&mut self, start: usize) {
+        let start = self.block_offset + start as u64;
+        self.place = Place { number: self.place.number + 1, start, end: start };
+    }
+
+    /// What is wrong with the value that begins at `next`.
+    #[cold]
+    fn explain(&self, problem: Problem) -> SelectError {
+        match problem {
+            Problem::Incomplete => {
+                self.error(0, SelectErrorCode::JSONParsingError, "it ends too early")
+            }
+            Problem::Invalid(at, what) => self.error(at, SelectErrorCode::JSONParsingError, what),
+            Problem::Encoding(at) => {
+                self.error(at, SelectErrorCode::InvalidTextEncoding, "a string is not UTF-8")
+            }
+        }
+    }
+
+    #[cold]
+    fn too_long(&mut self) -> SelectError {
+        self.begin(self.next);
+        self.error(0, SelectErrorCode::OverMaxRecordSize, "it is longer than 8 MiB")
+    }
+
+    #[cold]
+    fn error(&self, at: usize, code: SelectErrorCode, what: &str) -> SelectError {
+        let byte = self.offset() + at as u64;
+        let number = self.place.number;
+        SelectError::new(
+            code,
+            format!("A JSON value cannot be read: {what} (value {number}, byte {byte})."),
+        )
+    }
+
+    /// Fills the batch.
+    fn collect(&mut self) -> Result<(), SelectError> {
+        let start = self.offset();
+        while self.rows.len() < MAX_ROWS {
+            if let Some(row) = self.waiting.next() {
+                self.rows.push(row);
+                self.places.push(self.place);
+                continue;
+            }
+            if self.finished || self.offset() - start > BATCH_BYTES {
+                return Ok(());
+            }
+            let Some(value) = self.next_value()? else {
+                self.finished = true;
+                return Ok(());
+            };
+            self.wanted_to = self.place.end;
+            let mut rows = Vec::new();
+            expand(value, &self.from, &mut rows)?;
+            self.waiting = rows.into_iter();
+        }
+        Ok(())
+    }
+}
+
+impl BatchReader for JsonReader {
+    fn next_batch(&mut self) -> Result<bool, SelectError> {
+        self.rows.clear();
+        self.places.clear();
+        if let Some(error) = self.pending.take() {
+            self.finished = true;
+            return Err(error);
+        }
+        if let Err(error) = self.collect() {
+            if self.rows.is_empty() {
+                return Err(error);
+            }
+            self.pending = Some(error);
+        }
+        Ok(!self.rows.is_empty())
+    }
+
+    fn rows(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn block(&self) -> &[u8] {
+        &[]
+    }
+
+    fn is_utf8(&self) -> bool {
+        true
+    }
+
+    fn read_column(
+        &self,
+        column: usize,
+        rows: Rows<'_>,
+        out: &mut Vector,
+    ) -> Result<(), SelectError> {
+        let (values, _) = out.values(self.rows.len());
+        let path = self.paths.get(column).map(Vec::as_slice).unwrap_or_default();
+        rows.try_for_each(|row| {
+            values[row] = lookup(&self.rows[row], path)?.clone();
+            Ok(())
+        })
+    }
+
+    fn write_row(&self, row: usize, out: &mut RowWriter) -> Result<(), SelectError> {
+        match &self.rows[row] {
+            Value::Struct(fields) => fields
+                .iter()
+                .try_for_each(|(name, value)| out.put(&Key::new(name), Item::Value(value))),
+            Value::Missing => Ok(()),
+            value => out.put(&Key::new("_1"), Item::Value(value)),
+        }
+    }
+
+    fn locate(&self, row: usize) -> String {
+        let Place { number, start, .. } = self.places[row];
+        if self.range.start > 0 {
+            format!("the value at byte {start}")
+        } else {
+            format!("value {number}, byte {start}")
+        }
+    }
+
+    fn stop_behind(&mut self, row: usize) {
+        self.finished = true;
+        self.waiting = Vec::new().into_iter();
+        self.pending = None;
+        self.wanted_to = self.places[row].end;
+    }
+
+    fn bytes_read(&self) -> (u64, u64) {
+        let processed = self.wanted_to.saturating_sub(self.range.start);
+        let scanned = if self.input.is_plain() { processed } else { self.input.bytes_scanned() };
+        (scanned, processed)
+    }
+}
