@@ -3,6 +3,7 @@
 mod compression;
 mod csv_input;
 mod expressions;
+mod interpreter;
 mod parquet_input;
 mod ranges;
 
