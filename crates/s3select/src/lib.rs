@@ -9,6 +9,7 @@
 //! It knows nothing of query plans.
 
 pub mod client;
+pub mod conformance;
 pub mod dialect;
 pub mod error;
 pub mod evaluate;

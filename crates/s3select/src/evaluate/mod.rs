@@ -14,6 +14,7 @@ mod batch;
 mod csv;
 mod execute;
 mod input;
+mod json;
 mod output;
 mod parquet;
 mod program;
@@ -34,6 +35,7 @@ pub use source::ObjectSource;
 
 use self::csv::CsvReader;
 use self::execute::Execution;
+use self::json::JsonReader;
 use self::output::RowWriter;
 use self::parquet::{ParquetFile, ParquetReader};
 use self::scan_range::ByteRange;
@@ -101,11 +103,13 @@ impl Evaluation {
                 let reader = ParquetReader::new(file, star, range, &conditions)?;
                 Execution::new(statement, Box::new(reader), writer)?
             }
-            InputFormat::Json(_) => {
-                return Err(SelectError::new(
-                    SelectErrorCode::InvalidDataSource,
-                    "JSON objects cannot be read.",
-                ));
+            InputFormat::Json(layout) => {
+                let compression = request.input.compression;
+                let (mut reader, mut schema) =
+                    JsonReader::open(&source, *layout, compression, range, &query.from);
+                let statement = Statement::compile(&query, &mut schema, now)?;
+                reader.read_only(schema, matches!(statement.answer, Answer::Star));
+                Execution::new(statement, Box::new(reader), writer)?
             }
         };
         Ok(Self { execution })

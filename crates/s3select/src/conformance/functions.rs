@@ -1,0 +1,165 @@
+//! Functions of text and of NULL.
+
+pub(super) const CASES: &[(&str, &str, &str)] = &[
+    (
+        "COALESCE gives the first argument that is neither NULL nor MISSING",
+        "COALESCE(NULL, 1)",
+        "{\"v\":1}\n",
+    ),
+    (
+        "COALESCE gives the first argument that is neither NULL nor MISSING",
+        "COALESCE(MISSING, 1)",
+        "{\"v\":1}\n",
+    ),
+    (
+        "COALESCE gives the first argument that is neither NULL nor MISSING",
+        "COALESCE(NULL, NULL)",
+        "{\"v\":null}\n",
+    ),
+    (
+        "COALESCE gives the first argument that is neither NULL nor MISSING",
+        "COALESCE(s._6, 'none')",
+        "{\"v\":\"none\"}\n",
+    ),
+    (
+        "COALESCE gives the first argument that is neither NULL nor MISSING",
+        "COALESCE(s._3, 'none')",
+        "{\"v\":\"\"}\n",
+    ),
+    ("NULLIF gives NULL if its arguments are equal", "NULLIF(1, 1)", "{\"v\":null}\n"),
+    ("NULLIF gives NULL if its arguments are equal", "NULLIF(1, 2)", "{\"v\":1}\n"),
+    ("NULLIF gives NULL if its arguments are equal", "NULLIF(1, NULL)", "{\"v\":1}\n"),
+    ("NULLIF gives NULL if its arguments are equal", "NULLIF(NULL, 1)", "{\"v\":null}\n"),
+    ("NULLIF gives NULL if its arguments are equal", "NULLIF(s._3, '')", "{\"v\":null}\n"),
+    ("NULLIF gives NULL if its arguments are equal", "NULLIF(s._2, '')", "{\"v\":\"abc\"}\n"),
+    ("NULLIF gives NULL if its arguments are equal", "NULLIF(MISSING, MISSING)", "{\"v\":null}\n"),
+    ("NULLIF gives NULL if its arguments are equal", "NULLIF(1, 1.0)", "{\"v\":null}\n"),
+    ("CHAR_LENGTH counts characters", "CHAR_LENGTH('abc')", "{\"v\":3}\n"),
+    ("CHAR_LENGTH counts characters", "CHARACTER_LENGTH('é€😀')", "{\"v\":3}\n"),
+    ("CHAR_LENGTH counts characters", "CHAR_LENGTH('')", "{\"v\":0}\n"),
+    ("CHAR_LENGTH counts characters", "CHAR_LENGTH(NULL)", "{\"v\":null}\n"),
+    ("CHAR_LENGTH counts characters", "CHAR_LENGTH(s._2)", "{\"v\":3}\n"),
+    ("LOWER and UPPER", "LOWER('AbÉ')", "{\"v\":\"abé\"}\n"),
+    ("LOWER and UPPER", "UPPER('abß')", "{\"v\":\"ABSS\"}\n"),
+    ("LOWER and UPPER", "UPPER(s._2)", "{\"v\":\"ABC\"}\n"),
+    ("LOWER and UPPER", "LOWER(NULL)", "{\"v\":null}\n"),
+    (
+        "SUBSTRING counts from 1, and what lies before the text counts too",
+        "SUBSTRING('123456789', 0)",
+        "{\"v\":\"123456789\"}\n",
+    ),
+    (
+        "SUBSTRING counts from 1, and what lies before the text counts too",
+        "SUBSTRING('123456789', 1)",
+        "{\"v\":\"123456789\"}\n",
+    ),
+    (
+        "SUBSTRING counts from 1, and what lies before the text counts too",
+        "SUBSTRING('123456789', 2)",
+        "{\"v\":\"23456789\"}\n",
+    ),
+    (
+        "SUBSTRING counts from 1, and what lies before the text counts too",
+        "SUBSTRING('123456789', -4)",
+        "{\"v\":\"123456789\"}\n",
+    ),
+    (
+        "SUBSTRING counts from 1, and what lies before the text counts too",
+        "SUBSTRING('123456789', 0, 999)",
+        "{\"v\":\"123456789\"}\n",
+    ),
+    (
+        "SUBSTRING counts from 1, and what lies before the text counts too",
+        "SUBSTRING('123456789', 0, 3)",
+        "{\"v\":\"12\"}\n",
+    ),
+    (
+        "SUBSTRING counts from 1, and what lies before the text counts too",
+        "SUBSTRING('123456789', 1, 5)",
+        "{\"v\":\"12345\"}\n",
+    ),
+    (
+        "SUBSTRING counts from 1, and what lies before the text counts too",
+        "SUBSTRING('123456789', -4, 6)",
+        "{\"v\":\"1\"}\n",
+    ),
+    (
+        "SUBSTRING counts from 1, and what lies before the text counts too",
+        "SUBSTRING('123456789' FROM 3 FOR 2)",
+        "{\"v\":\"34\"}\n",
+    ),
+    (
+        "SUBSTRING counts from 1, and what lies before the text counts too",
+        "SUBSTRING('123456789' FROM 9)",
+        "{\"v\":\"9\"}\n",
+    ),
+    (
+        "SUBSTRING counts from 1, and what lies before the text counts too",
+        "SUBSTRING('123456789', 10)",
+        "{\"v\":\"\"}\n",
+    ),
+    (
+        "SUBSTRING counts from 1, and what lies before the text counts too",
+        "SUBSTRING('äöü', 2, 1)",
+        "{\"v\":\"ö\"}\n",
+    ),
+    (
+        "SUBSTRING counts from 1, and what lies before the text counts too",
+        "SUBSTRING('abc', 2, 0)",
+        "{\"v\":\"\"}\n",
+    ),
+    (
+        "SUBSTRING counts from 1, and what lies before the text counts too",
+        "SUBSTRING(NULL, 1)",
+        "{\"v\":null}\n",
+    ),
+    (
+        "SUBSTRING counts from 1, and what lies before the text counts too",
+        "SUBSTRING('abc', NULL)",
+        "{\"v\":null}\n",
+    ),
+    (
+        "SUBSTRING counts from 1, and what lies before the text counts too",
+        "SUBSTRING(s._2, CAST(s._1 AS INT) - 3, 1)",
+        "{\"v\":\"b\"}\n",
+    ),
+    ("SUBSTRING of the empty text is empty, ours", "SUBSTRING('', 1, 1)", "{\"v\":\"\"}\n"),
+    ("SUBSTRING of the empty text is empty, ours", "SUBSTRING(s._3, 1)", "{\"v\":\"\"}\n"),
+    (
+        "TRIM takes spaces, or a set of characters, off the ends",
+        "TRIM('  a b ')",
+        "{\"v\":\"a b\"}\n",
+    ),
+    (
+        "TRIM takes spaces, or a set of characters, off the ends",
+        "TRIM(LEADING FROM '  a ')",
+        "{\"v\":\"a \"}\n",
+    ),
+    (
+        "TRIM takes spaces, or a set of characters, off the ends",
+        "TRIM(TRAILING FROM ' a  ')",
+        "{\"v\":\" a\"}\n",
+    ),
+    (
+        "TRIM takes spaces, or a set of characters, off the ends",
+        "TRIM(BOTH FROM ' a ')",
+        "{\"v\":\"a\"}\n",
+    ),
+    (
+        "TRIM takes spaces, or a set of characters, off the ends",
+        "TRIM(BOTH '12' FROM '1112211foobar22211122')",
+        "{\"v\":\"foobar\"}\n",
+    ),
+    (
+        "TRIM takes spaces, or a set of characters, off the ends",
+        "TRIM('x' FROM 'xax')",
+        "{\"v\":\"a\"}\n",
+    ),
+    (
+        "TRIM takes spaces, or a set of characters, off the ends",
+        "TRIM(LEADING 'x' FROM 'xax')",
+        "{\"v\":\"ax\"}\n",
+    ),
+    ("TRIM takes spaces, or a set of characters, off the ends", "TRIM(NULL)", "{\"v\":null}\n"),
+    ("TRIM takes spaces, or a set of characters, off the ends", "TRIM('	')", "{\"v\":\"\\t\"}\n"),
+];

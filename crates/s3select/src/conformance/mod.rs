@@ -1,0 +1,160 @@
+//! What S3 Select answers, as a table: statement, object and options in, rows or an error out.
+//!
+//! Every case names the rule it checks. The table is plain data, so that it can be put to any
+//! store: send [`Case::request`] for the [`Case::object`] and compare with [`Case::expected`].
+//! Rules marked *extension* are what this crate's evaluator promises beyond the service, and a
+//! rule that the service leaves open says *ours*.
+
+mod aggregates;
+mod casts;
+mod csv;
+mod errors;
+mod expressions;
+mod functions;
+mod json;
+mod times;
+
+use crate::error::SelectErrorCode;
+use crate::request::{
+    Compression, CsvInput, CsvOutput, FileHeaderInfo, InputFormat, InputSerialization, JsonType,
+    OutputSerialization, SelectRequest,
+};
+
+/// One question and its answer.
+#[derive(Debug, Clone, Copy)]
+pub struct Case {
+    /// What it checks.
+    pub rule: &'static str,
+    /// What is asked.
+    question: Question,
+    /// The object's bytes.
+    pub object: &'static str,
+    /// What the object is.
+    pub input: Input,
+    /// Whether the answer is JSON; else it is CSV. Both with the service's defaults.
+    pub json_answer: bool,
+    /// The answer.
+    pub expected: Expected,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Question {
+    Statement(&'static str),
+    /// The value of an expression over [`ROW`].
+    Expression(&'static str),
+}
+
+/// A CSV object of one row. There is no `_6`.
+const ROW: &str = "5,abc,,-1.50,1995-06-17\n";
+
+/// How an object is to be read; everything not said is the service's default.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Input {
+    /// CSV without a header.
+    Csv,
+    /// CSV with a header to skip.
+    CsvIgnore,
+    /// CSV with a header to use.
+    CsvUse,
+    /// A JSON value on each line.
+    Lines,
+    /// JSON values that may span lines.
+    Document,
+}
+
+/// The answer to a [`Case`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expected {
+    /// All the bytes of the rows.
+    Rows(&'static str),
+    /// An error, before the answer or in it.
+    Error(SelectErrorCode),
+}
+
+impl Case {
+    /// All cases.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let values = expressions::CASES
+            .iter()
+            .chain(functions::CASES)
+            .chain(casts::CASES)
+            .chain(times::CASES)
+            .map(|(rule, expression, answer)| expect(rule, expression, Expected::Rows(answer)));
+        let failures = errors::VALUES
+            .iter()
+            .map(|(rule, expression, code)| expect(rule, expression, Expected::Error(*code)));
+        let statements = errors::STATEMENTS.iter().map(|(text, code)| {
+            let rule = "a statement that is wrong is refused with the code of what is wrong";
+            ask(rule, text, Input::Csv, ROW, Expected::Error(*code))
+        });
+        let whole = csv::CASES.iter().chain(aggregates::CASES).chain(json::CASES).copied();
+        values.chain(failures).chain(statements).chain(whole)
+    }
+
+    /// The statement.
+    #[must_use]
+    pub fn statement(&self) -> String {
+        match self.question {
+            Question::Statement(statement) => statement.to_owned(),
+            Question::Expression(expression) => format!("SELECT {expression} AS v FROM S3Object s"),
+        }
+    }
+
+    /// The request that asks for it.
+    #[must_use]
+    pub fn request(&self) -> SelectRequest {
+        let csv = |header| InputFormat::Csv(CsvInput { header, ..CsvInput::default() });
+        let format = match self.input {
+            Input::Csv => csv(FileHeaderInfo::None),
+            Input::CsvIgnore => csv(FileHeaderInfo::Ignore),
+            Input::CsvUse => csv(FileHeaderInfo::Use),
+            Input::Lines => InputFormat::Json(JsonType::Lines),
+            Input::Document => InputFormat::Json(JsonType::Document),
+        };
+        let output = if self.json_answer {
+            OutputSerialization::Json { record_delimiter: "\n".to_owned() }
+        } else {
+            OutputSerialization::Csv(CsvOutput::default())
+        };
+        SelectRequest {
+            expression: self.statement(),
+            input: InputSerialization { format, compression: Compression::None },
+            output,
+            scan_range: None,
+            progress: false,
+        }
+    }
+}
+
+/// A case with a CSV answer.
+const fn ask(
+    rule: &'static str,
+    statement: &'static str,
+    input: Input,
+    object: &'static str,
+    expected: Expected,
+) -> Case {
+    let question = Question::Statement(statement);
+    Case { rule, question, object, input, json_answer: false, expected }
+}
+
+/// A case with a JSON answer.
+const fn ask_json(
+    rule: &'static str,
+    statement: &'static str,
+    input: Input,
+    object: &'static str,
+    expected: Expected,
+) -> Case {
+    Case { json_answer: true, ..ask(rule, statement, input, object, expected) }
+}
+
+/// A case for the value of an expression, answered as the JSON field `v`, so that NULL, MISSING
+/// and the empty text differ.
+const fn expect(rule: &'static str, expression: &'static str, expected: Expected) -> Case {
+    let question = Question::Expression(expression);
+    Case { rule, question, object: ROW, input: Input::Csv, json_answer: true, expected }
+}
+
+#[cfg(test)]
+mod tests;

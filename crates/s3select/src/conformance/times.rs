@@ -1,0 +1,147 @@
+//! Timestamps and their functions.
+
+pub(super) const CASES: &[(&str, &str, &str)] = &[
+    ("a timestamp keeps its precision and offset", "`2010-01-01T`", "{\"v\":\"2010-01-01\"}\n"),
+    (
+        "a timestamp keeps its precision and offset",
+        "`2010-01-01T01:02+05:30`",
+        "{\"v\":\"2010-01-01T01:02+05:30\"}\n",
+    ),
+    (
+        "a timestamp keeps its precision and offset",
+        "`2010-01-01T01:02:03.450Z`",
+        "{\"v\":\"2010-01-01T01:02:03.450Z\"}\n",
+    ),
+    ("a timestamp keeps its precision and offset", "`2010-01T`", "{\"v\":\"2010-01T\"}\n"),
+    ("timestamps compare as points in time", "`2010T` = `2010-01-01T00:00Z`", "{\"v\":true}\n"),
+    (
+        "timestamps compare as points in time",
+        "`2010-01-01T01:00+01:00` = `2010-01-01T00:00Z`",
+        "{\"v\":true}\n",
+    ),
+    (
+        "timestamps compare as points in time",
+        "`2010-01-01T00:00:00.1Z` > `2010-01-01T00:00Z`",
+        "{\"v\":true}\n",
+    ),
+    ("DATE_ADD", "DATE_ADD(year, 5, `2010-01-01T`)", "{\"v\":\"2015-01-01\"}\n"),
+    ("DATE_ADD", "DATE_ADD(month, 1, `2010T`)", "{\"v\":\"2010-02T\"}\n"),
+    ("DATE_ADD", "DATE_ADD(month, 13, `2010T`)", "{\"v\":\"2011-02T\"}\n"),
+    ("DATE_ADD", "DATE_ADD(day, -1, `2017-01-10T`)", "{\"v\":\"2017-01-09\"}\n"),
+    ("DATE_ADD", "DATE_ADD(hour, 1, `2017T`)", "{\"v\":\"2017-01-01T01:00-00:00\"}\n"),
+    ("DATE_ADD", "DATE_ADD(hour, 1, `2017-01-02T03:04Z`)", "{\"v\":\"2017-01-02T04:04Z\"}\n"),
+    (
+        "DATE_ADD",
+        "DATE_ADD(minute, 1, `2017-01-02T03:04:05.006Z`)",
+        "{\"v\":\"2017-01-02T03:05:05.006Z\"}\n",
+    ),
+    (
+        "DATE_ADD",
+        "DATE_ADD(second, 1, `2017-01-02T03:04:05.006Z`)",
+        "{\"v\":\"2017-01-02T03:04:06.006Z\"}\n",
+    ),
+    ("DATE_ADD", "DATE_ADD(month, 1, `2024-01-31`)", "{\"v\":\"2024-02-29\"}\n"),
+    ("DATE_ADD", "DATE_ADD(day, NULL, `2024-01-31`)", "{\"v\":null}\n"),
+    ("DATE_ADD", "DATE_ADD(day, 1, CAST(s._5 AS TIMESTAMP))", "{\"v\":\"1995-06-18\"}\n"),
+    (
+        "DATE_DIFF counts whole parts",
+        "DATE_DIFF(year, `2010-01-01T`, `2011-01-01T`)",
+        "{\"v\":1}\n",
+    ),
+    (
+        "DATE_DIFF counts whole parts",
+        "DATE_DIFF(year, `2010-12-31T`, `2011-01-01T`)",
+        "{\"v\":0}\n",
+    ),
+    ("DATE_DIFF counts whole parts", "DATE_DIFF(month, `2010T`, `2010-05T`)", "{\"v\":4}\n"),
+    ("DATE_DIFF counts whole parts", "DATE_DIFF(month, `2010T`, `2011T`)", "{\"v\":12}\n"),
+    ("DATE_DIFF counts whole parts", "DATE_DIFF(month, `2011T`, `2010T`)", "{\"v\":-12}\n"),
+    (
+        "DATE_DIFF counts whole parts",
+        "DATE_DIFF(day, `2010-01-01T23:00Z`, `2010-01-02T01:00Z`)",
+        "{\"v\":0}\n",
+    ),
+    (
+        "DATE_DIFF counts whole parts",
+        "DATE_DIFF(hour, `2010-01-01T23:00Z`, `2010-01-02T01:00Z`)",
+        "{\"v\":2}\n",
+    ),
+    ("EXTRACT sees the local time", "EXTRACT(YEAR FROM `2010-01-01T`)", "{\"v\":2010}\n"),
+    ("EXTRACT sees the local time", "EXTRACT(MONTH FROM `2010T`)", "{\"v\":1}\n"),
+    ("EXTRACT sees the local time", "EXTRACT(MONTH FROM `2010-10T`)", "{\"v\":10}\n"),
+    (
+        "EXTRACT sees the local time",
+        "EXTRACT(HOUR FROM `2017-01-02T03:04:05+07:08`)",
+        "{\"v\":3}\n",
+    ),
+    (
+        "EXTRACT sees the local time",
+        "EXTRACT(MINUTE FROM `2017-01-02T03:04:05+07:08`)",
+        "{\"v\":4}\n",
+    ),
+    (
+        "EXTRACT sees the local time",
+        "EXTRACT(SECOND FROM `2017-01-02T03:04:05+07:08`)",
+        "{\"v\":5}\n",
+    ),
+    (
+        "EXTRACT sees the local time",
+        "EXTRACT(TIMEZONE_HOUR FROM `2017-01-02T03:04:05+07:08`)",
+        "{\"v\":7}\n",
+    ),
+    (
+        "EXTRACT sees the local time",
+        "EXTRACT(TIMEZONE_MINUTE FROM `2017-01-02T03:04:05+07:08`)",
+        "{\"v\":8}\n",
+    ),
+    ("EXTRACT sees the local time", "EXTRACT(DAY FROM NULL)", "{\"v\":null}\n"),
+    (
+        "TO_STRING follows its pattern",
+        "TO_STRING(`1969-07-20T20:18Z`, 'MMMM d, y')",
+        "{\"v\":\"July 20, 1969\"}\n",
+    ),
+    (
+        "TO_STRING follows its pattern",
+        "TO_STRING(`1969-07-20T20:18Z`, 'MMM d, yyyy')",
+        "{\"v\":\"Jul 20, 1969\"}\n",
+    ),
+    (
+        "TO_STRING follows its pattern",
+        "TO_STRING(`1969-07-20T20:18Z`, 'M-d-yy')",
+        "{\"v\":\"7-20-69\"}\n",
+    ),
+    (
+        "TO_STRING follows its pattern",
+        "TO_STRING(`1969-07-20T20:18Z`, 'MM-d-y')",
+        "{\"v\":\"07-20-1969\"}\n",
+    ),
+    (
+        "TO_STRING follows its pattern",
+        "TO_STRING(`1969-07-20T20:18Z`, 'MMMM d, y h:m a')",
+        "{\"v\":\"July 20, 1969 8:18 PM\"}\n",
+    ),
+    (
+        "TO_STRING follows its pattern",
+        "TO_STRING(`1969-07-20T20:18Z`, 'y-MM-dd''T''H:m:ssX')",
+        "{\"v\":\"1969-07-20T20:18:00Z\"}\n",
+    ),
+    (
+        "TO_STRING follows its pattern",
+        "TO_STRING(`1969-07-20T20:18+08:00`, 'y-MM-dd''T''H:m:ssXXXX')",
+        "{\"v\":\"1969-07-20T20:18:00+0800\"}\n",
+    ),
+    (
+        "TO_STRING follows its pattern",
+        "TO_STRING(`1969-07-20T20:18+08:00`, 'y-MM-dd''T''H:m:ssXXXXX')",
+        "{\"v\":\"1969-07-20T20:18:00+08:00\"}\n",
+    ),
+    ("TO_TIMESTAMP reads what CAST reads", "TO_TIMESTAMP('2007T')", "{\"v\":\"2007T\"}\n"),
+    (
+        "TO_TIMESTAMP reads what CAST reads",
+        "TO_TIMESTAMP('2007-02-23T12:14:33.079-08:00')",
+        "{\"v\":\"2007-02-23T12:14:33.079-08:00\"}\n",
+    ),
+    ("TO_TIMESTAMP reads what CAST reads", "TO_TIMESTAMP(NULL)", "{\"v\":null}\n"),
+    ("UTCNOW is one time for the whole statement", "UTCNOW() = UTCNOW()", "{\"v\":true}\n"),
+    ("UTCNOW is one time for the whole statement", "UTCNOW() > `2020T`", "{\"v\":true}\n"),
+];
