@@ -1,1 +1,10 @@
-//! x
+//! The whole system, from SQL text to rows, in one binary: one module per thing a user could name.
+
+mod answers;
+mod bad_input;
+mod edges;
+mod explain;
+mod faults;
+mod harness;
+mod random;
+mod tpch;

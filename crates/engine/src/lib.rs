@@ -1,1 +1,117 @@
-//! From SQL text to record batches, with the work pushed to the store.
+//! From SQL text to record batches, with the work moved to where the data is.
+//!
+//! [`Engine`] is a DataFusion session whose tables lie in an S3 store. Where the store answers S3
+//! Select, scans send their filters, columns and aggregates there; where it does not, or where a
+//! GET is cheaper, the same query reads the objects. The answer is the same either way.
+//!
+//! ```no_run
+//! # #[tokio::main]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use sluicegate_engine::Engine;
+//!
+//! let engine = Engine::builder().endpoint("http://127.0.0.1:9000").build().await?;
+//! let batches = engine.query("SELECT count(*) FROM 's3://bucket/file.csv'").await?.collect().await?;
+//! println!("{}", arrow::util::pretty::pretty_format_batches(&batches)?);
+//! println!("{} requests", engine.counted().requests());
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The modules, in the order in which a query meets them: [`session`] (what is added to
+//! DataFusion), [`catalog`] and [`statistics`] (tables), [`optimizer`] (our rules),
+//! [`datasource`] (scans), [`physical_plan`] (our operators), [`store`] and [`counters`] (what
+//! goes over the wire), [`profile`] (plans as numbers), [`explain`].
+
+pub mod catalog;
+pub mod config;
+pub mod counters;
+pub mod datasource;
+mod endpoint;
+mod error;
+pub mod explain;
+pub mod metrics;
+pub mod optimizer;
+pub mod physical_plan;
+pub mod profile;
+pub mod session;
+pub mod statistics;
+pub mod store;
+
+mod builder;
+
+use std::sync::Arc;
+
+use datafusion::dataframe::DataFrame;
+use datafusion::execution::runtime_env::RuntimeEnv;
+use datafusion::prelude::SessionContext;
+
+pub use self::builder::EngineBuilder;
+pub use self::counters::Counted;
+pub use self::endpoint::Endpoint;
+pub use self::error::{Error, Result};
+pub use self::explain::{Estimate, Explanation};
+pub use self::session::with_pushdown;
+
+/// SQL over one S3 store.
+#[derive(Clone)]
+pub struct Engine {
+    context: SessionContext,
+    endpoint: Arc<Endpoint>,
+}
+
+impl Engine {
+    /// Settings for a new engine.
+    #[must_use]
+    pub fn builder() -> EngineBuilder {
+        EngineBuilder::default()
+    }
+
+    /// Plans one statement: text → logical plan → physical plan. What comes back has not run,
+    /// except that DDL and SET take effect.
+    ///
+    /// # Errors
+    ///
+    /// If the statement cannot be parsed or planned, or a table cannot be listed.
+    pub async fn query(&self, sql: &str) -> Result<DataFrame> {
+        Ok(self.context.sql(sql).await?)
+    }
+
+    /// What a statement would ask of the store, and the predicted numbers; nothing is run.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Engine::query`].
+    pub async fn explain(&self, sql: &str) -> Result<Explanation> {
+        explain::explain(self, sql).await
+    }
+
+    /// What was asked of the store so far.
+    #[must_use]
+    pub fn counted(&self) -> Counted {
+        self.endpoint.counters.read()
+    }
+
+    /// The DataFusion session.
+    #[must_use]
+    pub fn context(&self) -> &SessionContext {
+        &self.context
+    }
+
+    /// The store.
+    #[must_use]
+    pub fn endpoint(&self) -> &Arc<Endpoint> {
+        &self.endpoint
+    }
+
+    /// The memory pool, the disk manager and the object stores.
+    #[must_use]
+    pub fn runtime_env(&self) -> Arc<RuntimeEnv> {
+        self.context.runtime_env()
+    }
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Engine").field("endpoint", &self.endpoint).finish_non_exhaustive()
+    }
+}

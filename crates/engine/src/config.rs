@@ -1,0 +1,128 @@
+//! The options of a session, set in code or by `SET sluice.…`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use datafusion::common::config::{ConfigExtension, ConfigField, ConfigOptions, Visit};
+use datafusion::common::extensions_options;
+
+/// How tables in the store are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Scan {
+    /// Whichever of the other two the cost model predicts to be better.
+    #[default]
+    Auto,
+    /// Whole objects are fetched and filtered here.
+    Get,
+    /// The store filters, projects and aggregates, wherever it can.
+    Select,
+}
+
+impl FromStr for Scan {
+    type Err = datafusion::common::DataFusionError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.to_ascii_lowercase().as_str() {
+            "auto" => Ok(Self::Auto),
+            "get" => Ok(Self::Get),
+            "select" => Ok(Self::Select),
+            other => Err(datafusion::common::DataFusionError::Configuration(format!(
+                "sluice.scan is '{other}', but must be 'auto', 'get' or 'select'"
+            ))),
+        }
+    }
+}
+
+impl fmt::Display for Scan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Auto => "auto",
+            Self::Get => "get",
+            Self::Select => "select",
+        })
+    }
+}
+
+impl ConfigField for Scan {
+    fn visit<V: Visit>(&self, v: &mut V, key: &str, description: &'static str) {
+        v.some(key, self, description);
+    }
+
+    fn set(&mut self, _key: &str, value: &str) -> datafusion::common::Result<()> {
+        *self = value.parse()?;
+        Ok(())
+    }
+}
+
+/// What a choice among strategies minimises.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Objective {
+    /// Predicted seconds.
+    #[default]
+    Time,
+    /// Predicted dollars.
+    Dollars,
+}
+
+impl FromStr for Objective {
+    type Err = datafusion::common::DataFusionError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.to_ascii_lowercase().as_str() {
+            "time" => Ok(Self::Time),
+            "dollars" => Ok(Self::Dollars),
+            other => Err(datafusion::common::DataFusionError::Configuration(format!(
+                "sluice.objective is '{other}', but must be 'time' or 'dollars'"
+            ))),
+        }
+    }
+}
+
+impl fmt::Display for Objective {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Time => "time",
+            Self::Dollars => "dollars",
+        })
+    }
+}
+
+impl ConfigField for Objective {
+    fn visit<V: Visit>(&self, v: &mut V, key: &str, description: &'static str) {
+        v.some(key, self, description);
+    }
+
+    fn set(&mut self, _key: &str, value: &str) -> datafusion::common::Result<()> {
+        *self = value.parse()?;
+        Ok(())
+    }
+}
+
+extensions_options! {
+    /// Options under the prefix `sluice`.
+    pub struct SluiceOptions {
+        /// How tables in the store are read: 'auto', 'get' or 'select'
+        pub scan: Scan, default = Scan::Auto
+
+        /// What 'auto' minimises: 'time' or 'dollars'
+        pub objective: Objective, default = Objective::Time
+
+        /// Whether aggregates without GROUP BY are computed in the store
+        pub aggregates: bool, default = true
+
+        /// An object is split among parallel Select requests of at least this many bytes each
+        pub range_bytes: usize, default = 16 * 1024 * 1024
+    }
+}
+
+impl ConfigExtension for SluiceOptions {
+    const PREFIX: &'static str = "sluice";
+}
+
+impl SluiceOptions {
+    /// The options of a session; the defaults if the session has none.
+    #[must_use]
+    pub fn of(options: &ConfigOptions) -> Self {
+        options.extensions.get::<Self>().cloned().unwrap_or_default()
+    }
+}

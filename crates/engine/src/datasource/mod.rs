@@ -1,0 +1,8 @@
+//! How tables are read: through S3 Select, or with GET by DataFusion's own sources.
+
+pub mod format;
+pub mod get;
+pub mod opener;
+pub mod predicate;
+pub mod s3_select;
+pub mod statement;

@@ -1,0 +1,348 @@
+//! A scan that the store filters and projects.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+use arrow::datatypes::SchemaRef;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{Result, internal_datafusion_err};
+use datafusion::datasource::physical_plan::{
+    FileGroupPartitioner, FileOpener, FileScanConfig, FileScanConfigBuilder, FileSource,
+};
+use datafusion::datasource::projection::{ProjectionOpener, SplitProjection};
+use datafusion::datasource::table_schema::TableSchema;
+use datafusion::physical_expr::projection::ProjectionExprs;
+use datafusion::physical_expr::{LexOrdering, PhysicalExpr, conjunction};
+use datafusion::physical_plan::filter_pushdown::{FilterPushdownPropagation, PushedDown};
+use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
+use datafusion::physical_plan::{DisplayFormatType, apply_expression_roots};
+use object_store::ObjectStore;
+use sluicegate_s3select::dialect::ast::Expr;
+use sluicegate_s3select::profile::Exactness;
+
+use super::format::TableFormat;
+use super::get::GetScan;
+use super::opener::S3SelectOpener;
+use super::predicate::{Pushed, Translator};
+use super::statement::Statement;
+use crate::config::SluiceOptions;
+use crate::endpoint::Endpoint;
+
+/// Reads files through S3 Select: one statement per file or range, carrying the columns that the
+/// query needs and every filter that the store can apply.
+///
+/// It stands where DataFusion's own CSV or Parquet source stood and keeps that source: to say
+/// what the files look like, and to read a file here when the store refuses or fails.
+#[derive(Clone)]
+pub struct S3SelectSource {
+    endpoint: Arc<Endpoint>,
+    format: TableFormat,
+    get: GetScan,
+    table_schema: TableSchema,
+    projection: SplitProjection,
+    filters: Vec<Filter>,
+    range_bytes: usize,
+    batch_size: usize,
+    metrics: ExecutionPlanMetricsSet,
+}
+
+/// A conjunct of the scan's filter, on both sides.
+#[derive(Debug, Clone)]
+pub struct Filter {
+    /// As DataFusion evaluates it, over the table's columns.
+    pub here: Arc<dyn PhysicalExpr>,
+    /// As the store evaluates it.
+    pub there: Pushed,
+}
+
+impl S3SelectSource {
+    /// Takes over a scan that DataFusion would run itself; `None` if the store cannot read such
+    /// files, or nothing may be sent to it.
+    ///
+    /// # Errors
+    ///
+    /// If the scan's own projection does not fit its schema.
+    pub fn replace(
+        config: &FileScanConfig,
+        endpoint: &Arc<Endpoint>,
+        options: &ConfigOptions,
+    ) -> Result<Option<FileScanConfig>> {
+        let Some(format) = TableFormat::of(config) else { return Ok(None) };
+        let Some(get) = GetScan::of(config) else { return Ok(None) };
+        let original = config.file_source();
+        let table_schema = original.table_schema().clone();
+        let projection = match original.projection() {
+            Some(projection) => SplitProjection::new(table_schema.file_schema(), projection),
+            None => SplitProjection::unprojected(&table_schema),
+        };
+        let source = Self {
+            endpoint: Arc::clone(endpoint),
+            format,
+            get,
+            table_schema,
+            projection,
+            filters: Vec::new(),
+            range_bytes: SluiceOptions::of(options).range_bytes,
+            batch_size: options.execution.batch_size.get(),
+            metrics: ExecutionPlanMetricsSet::new(),
+        };
+        if !source.may_be_sent(config.limit) {
+            return Ok(None);
+        }
+        let source: Arc<dyn FileSource> = Arc::new(source);
+        Ok(Some(FileScanConfigBuilder::from(config.clone()).with_source(source).build()))
+    }
+
+    /// The statement for a whole file, as far as it is decided; `None` if a column cannot be sent.
+    #[must_use]
+    pub fn statement(&self, limit: Option<usize>) -> Option<Statement> {
+        Statement::scan(
+            self.endpoint.profile(),
+            &self.format,
+            self.table_schema.file_schema(),
+            &self.projection.file_indices,
+            self.store_filter(),
+            limit,
+        )
+    }
+
+    /// The filter that the store applies.
+    #[must_use]
+    pub fn store_filter(&self) -> Option<Expr> {
+        self.filters.iter().map(|filter| filter.there.expr.clone()).reduce(Expr::and)
+    }
+
+    /// The filters whose rows nobody checks again.
+    #[must_use]
+    pub fn exact_filters(&self) -> Vec<Arc<dyn PhysicalExpr>> {
+        self.filters
+            .iter()
+            .filter(|filter| filter.there.exactness == Exactness::Exact)
+            .map(|filter| Arc::clone(&filter.here))
+            .collect()
+    }
+
+    /// Every filter, with its two sides.
+    #[must_use]
+    pub fn filters(&self) -> &[Filter] {
+        &self.filters
+    }
+
+    /// What the files look like.
+    #[must_use]
+    pub fn format(&self) -> &TableFormat {
+        &self.format
+    }
+
+    /// The store.
+    #[must_use]
+    pub fn endpoint(&self) -> &Arc<Endpoint> {
+        &self.endpoint
+    }
+
+    /// The same rows, fetched and filtered here.
+    #[must_use]
+    pub fn get(&self) -> &GetScan {
+        &self.get
+    }
+
+    /// The file's columns, without partition columns.
+    #[must_use]
+    pub fn file_schema(&self) -> &SchemaRef {
+        self.table_schema.file_schema()
+    }
+
+    /// What the scan puts out, over the table's columns.
+    #[must_use]
+    pub fn output(&self) -> &ProjectionExprs {
+        &self.projection.source
+    }
+
+    /// The indices of the file's columns that are sent.
+    #[must_use]
+    pub fn columns(&self) -> &[usize] {
+        &self.projection.file_indices
+    }
+
+    /// Where the scan counts.
+    #[must_use]
+    pub fn metrics_set(&self) -> &ExecutionPlanMetricsSet {
+        &self.metrics
+    }
+
+    fn translate(&self, filter: &Arc<dyn PhysicalExpr>) -> Option<Pushed> {
+        let profile = self.endpoint.profile();
+        let there =
+            Translator::new(profile, self.format.style, self.file_schema()).filter(filter)?;
+        let mut with = self.clone();
+        with.filters.push(Filter { here: Arc::clone(filter), there: there.clone() });
+        with.may_be_sent(None).then_some(there)
+    }
+
+    /// Whether the store takes the scan's statement as it stands.
+    fn may_be_sent(&self, limit: Option<usize>) -> bool {
+        let profile = self.endpoint.profile();
+        self.statement(limit).is_some_and(|statement| {
+            profile.allows(&statement.query).is_ok()
+                && profile.admits(&statement.request(&self.format, None)).is_ok()
+        })
+    }
+}
+
+impl FileSource for S3SelectSource {
+    fn create_file_opener(
+        &self,
+        object_store: Arc<dyn ObjectStore>,
+        base_config: &FileScanConfig,
+        partition: usize,
+    ) -> Result<Arc<dyn FileOpener>> {
+        let statement = self
+            .statement(base_config.limit)
+            .ok_or_else(|| internal_datafusion_err!("a Select scan without a statement"))?;
+        let opener = S3SelectOpener::new(
+            self,
+            statement,
+            object_store,
+            base_config,
+            self.batch_size,
+            partition,
+        )?;
+        ProjectionOpener::try_new(self.projection.clone(), Arc::new(opener), self.file_schema())
+    }
+
+    fn table_schema(&self) -> &TableSchema {
+        &self.table_schema
+    }
+
+    fn with_batch_size(&self, batch_size: usize) -> Arc<dyn FileSource> {
+        Arc::new(Self { batch_size, ..self.clone() })
+    }
+
+    fn filter(&self) -> Option<Arc<dyn PhysicalExpr>> {
+        let exact = self.exact_filters();
+        (!exact.is_empty()).then(|| conjunction(exact))
+    }
+
+    fn projection(&self) -> Option<&ProjectionExprs> {
+        Some(&self.projection.source)
+    }
+
+    fn metrics(&self) -> &ExecutionPlanMetricsSet {
+        &self.metrics
+    }
+
+    fn file_type(&self) -> &str {
+        "s3_select"
+    }
+
+    fn fmt_extra(&self, t: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
+        let sql = self.statement(None).map(|statement| statement.sql()).unwrap_or_default();
+        match t {
+            DisplayFormatType::Default | DisplayFormatType::Verbose => {
+                write!(
+                    f,
+                    ", format={}, endpoint={}, select={sql}",
+                    self.format.name(),
+                    self.endpoint.name
+                )
+            }
+            DisplayFormatType::TreeRender => writeln!(f, "select={sql}"),
+        }
+    }
+
+    fn supports_repartitioning(&self) -> bool {
+        self.format.is_splittable()
+    }
+
+    fn repartitioned(
+        &self,
+        target_partitions: usize,
+        _repartition_file_min_size: usize,
+        output_ordering: Option<LexOrdering>,
+        config: &FileScanConfig,
+    ) -> Result<Option<FileScanConfig>> {
+        if !self.format.is_splittable() || !self.endpoint.profile().scan_ranges {
+            return Ok(None);
+        }
+        // Our own least size: a request costs more than a read.
+        let groups = FileGroupPartitioner::new()
+            .with_target_partitions(target_partitions)
+            .with_repartition_file_min_size(self.range_bytes)
+            .with_preserve_order_within_groups(output_ordering.is_some())
+            .repartition_file_groups(&config.file_groups);
+        Ok(groups.map(|groups| {
+            FileScanConfigBuilder::from(config.clone()).with_file_groups(groups).build()
+        }))
+    }
+
+    fn try_pushdown_filters(
+        &self,
+        filters: Vec<Arc<dyn PhysicalExpr>>,
+        _config: &ConfigOptions,
+    ) -> Result<FilterPushdownPropagation<Arc<dyn FileSource>>> {
+        let mut source = self.clone();
+        let mut verdicts = Vec::with_capacity(filters.len());
+        for filter in filters {
+            if let Some(known) = source.filters.iter().find(|known| *known.here == *filter) {
+                verdicts.push(verdict(known.there.exactness));
+                continue;
+            }
+            let Some(there) = source.translate(&filter) else {
+                verdicts.push(PushedDown::No);
+                continue;
+            };
+            verdicts.push(verdict(there.exactness));
+            source.filters.push(Filter { here: filter, there });
+        }
+        let propagation = FilterPushdownPropagation::with_parent_pushdown_result(verdicts);
+        Ok(propagation.with_updated_node(Arc::new(source) as Arc<dyn FileSource>))
+    }
+
+    fn try_pushdown_projection(
+        &self,
+        projection: &ProjectionExprs,
+    ) -> Result<Option<Arc<dyn FileSource>>> {
+        let merged = self.projection.source.try_merge(projection)?;
+        let projection = SplitProjection::new(self.table_schema.file_schema(), &merged);
+        Ok(Some(Arc::new(Self { projection, ..self.clone() })))
+    }
+
+    fn apply_expressions(
+        &self,
+        f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        let filters = self.filters.iter().map(|filter| &filter.here);
+        let columns = self.projection.source.iter().map(|projected| &projected.expr);
+        apply_expression_roots(filters.chain(columns), f)
+    }
+}
+
+fn verdict(exactness: Exactness) -> PushedDown {
+    match exactness {
+        Exactness::Exact => PushedDown::Yes,
+        Exactness::Superset | Exactness::No => PushedDown::No,
+    }
+}
+
+impl fmt::Debug for S3SelectSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("S3SelectSource")
+            .field("endpoint", &self.endpoint.name)
+            .field("format", &self.format)
+            .field("filters", &self.filters)
+            .field("columns", &self.projection.file_indices)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The Select scan of a plan node, if it is one.
+#[must_use]
+pub fn as_select_scan(
+    node: &dyn datafusion::physical_plan::ExecutionPlan,
+) -> Option<(&FileScanConfig, &S3SelectSource)> {
+    let node =
+        (node as &dyn Any).downcast_ref::<datafusion::datasource::source::DataSourceExec>()?;
+    node.downcast_to_file_source::<S3SelectSource>()
+}

@@ -1,0 +1,254 @@
+//! Aggregates without GROUP BY move into the store.
+
+use std::sync::Arc;
+
+use arrow::datatypes::{DataType, Field, Schema};
+use datafusion::common::Result;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::datasource::physical_plan::FileSource;
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::aggregate::AggregateFunctionExpr;
+use datafusion::physical_expr::projection::ProjectionExprs;
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
+use datafusion::physical_plan::projection::ProjectionExec;
+use sluicegate_s3select::dialect::ast::{Aggregate, Expr, Function, Literal};
+use sluicegate_s3select::profile::{Exactness, Operation, TypeClass};
+
+use crate::config::SluiceOptions;
+use crate::datasource::predicate::Translator;
+use crate::datasource::s3_select::{S3SelectSource, as_select_scan};
+use crate::datasource::statement::Statement;
+use crate::physical_plan::s3_aggregate::{S3AggregateExec, StateColumn};
+
+/// Replaces a partial aggregation straight above a Select scan by an [`S3AggregateExec`], if the
+/// store computes every state exactly: COUNT, SUM, AVG, MIN and MAX, with or without FILTER.
+///
+/// MIN and MAX of doubles stay here, because the two sides do not agree on NaN and -0.0.
+#[derive(Debug)]
+pub struct AggregatePushdown;
+
+impl PhysicalOptimizerRule for AggregatePushdown {
+    fn optimize(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        options: &ConfigOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        if !SluiceOptions::of(options).aggregates {
+            return Ok(plan);
+        }
+        plan.transform_up(|node| {
+            Ok(match push(&node, options)? {
+                Some(pushed) => Transformed::yes(pushed),
+                None => Transformed::no(node),
+            })
+        })
+        .data()
+    }
+
+    fn name(&self) -> &str {
+        "aggregate_pushdown"
+    }
+
+    fn schema_check(&self) -> bool {
+        true
+    }
+}
+
+fn push(
+    node: &Arc<dyn ExecutionPlan>,
+    options: &ConfigOptions,
+) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+    let Some(partial) = node.downcast_ref::<AggregateExec>() else { return Ok(None) };
+    let plain = *partial.mode() == AggregateMode::Partial
+        && partial.group_expr().is_true_no_grouping()
+        && partial.limit_options().is_none();
+    if !plain {
+        return Ok(None);
+    }
+    // From the aggregate's input down to the scan: projections, to be seen through.
+    let mut projections = Vec::new();
+    let mut below = partial.input();
+    while let Some(projection) = below.downcast_ref::<ProjectionExec>() {
+        projections.push(ProjectionExprs::new(projection.expr().iter().cloned()));
+        below = projection.input();
+    }
+    let Some((config, source)) = as_select_scan(below.as_ref()) else { return Ok(None) };
+    if config.limit.is_some()
+        || source.filters().iter().any(|f| f.there.exactness != Exactness::Exact)
+    {
+        return Ok(None);
+    }
+    projections.push(source.output().clone());
+    let translator =
+        Translator::new(source.endpoint().profile(), source.format().style, source.file_schema());
+    let mut answer = Answer { translator, items: Vec::new(), fields: Vec::new() };
+    let mut states = Vec::new();
+    for (aggregate, filter) in partial.aggr_expr().iter().zip(partial.filter_expr()) {
+        let down = |expr: Arc<dyn PhysicalExpr>| {
+            projections.iter().try_fold(expr, |expr, projection| projection.unproject_expr(&expr))
+        };
+        let args = aggregate.expressions().into_iter().map(down).collect::<Result<Vec<_>>>()?;
+        let filter = filter.clone().map(down).transpose()?;
+        match answer.states(aggregate, &args, filter.as_ref()) {
+            Some(columns) => {
+                states.extend(columns.into_iter().map(|answer| StateColumn { answer }))
+            }
+            None => return Ok(None),
+        }
+    }
+    if states.len() != partial.schema().fields().len() {
+        return Ok(None);
+    }
+    let schema = Arc::new(Schema::new(answer.fields));
+    let statement = Statement::aggregate(answer.items, source.store_filter(), schema);
+    if !may_be_sent(source, &statement) {
+        return Ok(None);
+    }
+    let config = source
+        .repartitioned(options.execution.target_partitions, 0, None, config)?
+        .unwrap_or_else(|| config.clone());
+    let exec = S3AggregateExec::new(config, statement, states, Arc::new(partial.clone()));
+    Ok(Some(Arc::new(exec)))
+}
+
+fn may_be_sent(source: &S3SelectSource, statement: &Statement) -> bool {
+    let profile = source.endpoint().profile();
+    profile.allows(&statement.query).is_ok()
+        && profile.admits(&statement.request(source.format(), None)).is_ok()
+}
+
+/// The answer's columns so far; equal expressions are asked once.
+struct Answer<'a> {
+    translator: Translator<'a>,
+    items: Vec<Expr>,
+    fields: Vec<Field>,
+}
+
+impl Answer<'_> {
+    /// The columns that make up an aggregate's partial state; `None` if the store cannot.
+    fn states(
+        &mut self,
+        aggregate: &AggregateFunctionExpr,
+        args: &[Arc<dyn PhysicalExpr>],
+        filter: Option<&Arc<dyn PhysicalExpr>>,
+    ) -> Option<Vec<usize>> {
+        if aggregate.is_distinct() || aggregate.ignore_nulls() || !aggregate.order_bys().is_empty()
+        {
+            return None;
+        }
+        let [arg] = args else { return None };
+        let filter = match filter {
+            Some(filter) => {
+                let pushed = self.translator.condition(filter)?;
+                (pushed.exactness == Exactness::Exact).then_some(Some(pushed.expr))?
+            }
+            None => None,
+        };
+        let state_types: Vec<DataType> =
+            aggregate.state_fields().ok()?.iter().map(|field| field.data_type().clone()).collect();
+        match (aggregate.fun().name(), state_types.as_slice()) {
+            ("count", [DataType::Int64]) => Some(vec![self.count(arg, filter)?]),
+            ("sum", [of]) => Some(vec![self.fold(Aggregate::Sum, arg, filter, of)?]),
+            ("min", [of]) => Some(vec![self.fold(Aggregate::Min, arg, filter, of)?]),
+            ("max", [of]) => Some(vec![self.fold(Aggregate::Max, arg, filter, of)?]),
+            ("avg", [DataType::UInt64, of]) => {
+                let count = self.count(arg, filter.clone())?;
+                let sum = self.fold(Aggregate::Sum, arg, filter, of)?;
+                Some(vec![count, sum])
+            }
+            _ => None,
+        }
+    }
+
+    fn count(&mut self, arg: &Arc<dyn PhysicalExpr>, filter: Option<Expr>) -> Option<usize> {
+        let constant = matches!(self.translator.exact_value(arg), Some(Expr::Literal(literal)) if literal != Literal::Null);
+        let (expr, operation) = match (constant, filter) {
+            (true, None) => (Expr::count_star(), Operation::CountRows),
+            (true, Some(filter)) => {
+                let one = Expr::Literal(Literal::Int(1));
+                (aggregate(Aggregate::Count, case(filter, one)), Operation::Count)
+            }
+            (false, filter) => {
+                let value = self.translator.presence(arg)?;
+                (aggregate(Aggregate::Count, under(filter, value)), Operation::Count)
+            }
+        };
+        let trusted = self.translator.trust(operation, TypeClass::Int) == Exactness::Exact;
+        trusted.then(|| self.column(expr, DataType::Int64, false))
+    }
+
+    fn fold(
+        &mut self,
+        function: Aggregate,
+        arg: &Arc<dyn PhysicalExpr>,
+        filter: Option<Expr>,
+        of: &DataType,
+    ) -> Option<usize> {
+        let operation = if function == Aggregate::Sum { Operation::Sum } else { Operation::MinMax };
+        let class = match (function, of) {
+            (_, DataType::Int64) => TypeClass::Int,
+            (
+                Aggregate::Min | Aggregate::Max,
+                DataType::Int8
+                | DataType::Int16
+                | DataType::Int32
+                | DataType::UInt8
+                | DataType::UInt16
+                | DataType::UInt32,
+            ) => TypeClass::Int,
+            (_, DataType::Decimal128(_, scale)) if *scale >= 0 => TypeClass::Decimal,
+            (Aggregate::Sum, DataType::Float64) => TypeClass::Float,
+            (
+                Aggregate::Min | Aggregate::Max,
+                DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View,
+            ) => TypeClass::String,
+            (Aggregate::Min | Aggregate::Max, DataType::Date32) => TypeClass::Date,
+            _ => return None,
+        };
+        if self.translator.trust(operation, class) != Exactness::Exact {
+            return None;
+        }
+        let value = self.translator.exact_value(arg)?;
+        let expr = aggregate(function, under(filter, value));
+        let expr = if class == TypeClass::Date { as_date(expr) } else { expr };
+        Some(self.column(expr, of.clone(), true))
+    }
+
+    fn column(&mut self, expr: Expr, data_type: DataType, nullable: bool) -> usize {
+        let known = self.items.iter().zip(&self.fields);
+        let found = known
+            .enumerate()
+            .find(|(_, (item, field))| **item == expr && *field.data_type() == data_type);
+        if let Some((index, _)) = found {
+            return index;
+        }
+        let index = self.items.len();
+        self.items.push(expr);
+        self.fields.push(Field::new(format!("_{}", index + 1), data_type, nullable));
+        index
+    }
+}
+
+fn aggregate(function: Aggregate, arg: Expr) -> Expr {
+    Expr::Aggregate { function, arg: Some(Box::new(arg)) }
+}
+
+/// FILTER, as the dialect can say it: rows that do not count contribute NULL.
+fn under(filter: Option<Expr>, value: Expr) -> Expr {
+    match filter {
+        Some(filter) => case(filter, value),
+        None => value,
+    }
+}
+
+fn case(when: Expr, then: Expr) -> Expr {
+    Expr::Case { operand: None, branches: vec![(when, then)], otherwise: None }
+}
+
+/// An instant, written as the day that it lies in.
+fn as_date(instant: Expr) -> Expr {
+    Expr::Call { function: Function::ToString, args: vec![instant, Expr::string("yyyy-MM-dd")] }
+}

@@ -1,0 +1,49 @@
+//! Our physical optimizer rules, and where they stand among DataFusion's.
+//!
+//! | rule | stands | because |
+//! |---|---|---|
+//! | [`SelectScan`] | before the first `FilterPushdown` | filters are then offered to our source |
+//! | [`AggregatePushdown`] | after it | filters are absorbed, and no exchange lies between the two halves of the aggregate yet |
+//! | [`ChooseScan`] | after that | the statement is complete, so its cost can be predicted; and before exchanges are placed for the scan that stays |
+
+mod aggregate_pushdown;
+mod choose;
+mod select_scan;
+
+use std::sync::Arc;
+
+use datafusion::common::{Result, internal_datafusion_err};
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
+
+pub use self::aggregate_pushdown::AggregatePushdown;
+pub use self::choose::{ChooseScan, ScanChoice, describe_choices};
+pub use self::select_scan::SelectScan;
+use crate::endpoint::Endpoint;
+
+type Rule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
+
+/// DataFusion's rules with ours among them, for tables in the buckets of `endpoint`.
+///
+/// # Errors
+///
+/// If DataFusion no longer has the rule that ours stand by.
+pub fn rules(endpoint: &Arc<Endpoint>) -> Result<Vec<Rule>> {
+    insert(PhysicalOptimizer::new().rules, endpoint)
+}
+
+/// Puts our rules among others that contain DataFusion's.
+///
+/// # Errors
+///
+/// If the others lack the rule that ours stand by.
+pub fn insert(mut rules: Vec<Rule>, endpoint: &Arc<Endpoint>) -> Result<Vec<Rule>> {
+    let at = rules
+        .iter()
+        .position(|rule| rule.name() == "FilterPushdown")
+        .ok_or_else(|| internal_datafusion_err!("no optimizer rule is named FilterPushdown"))?;
+    let ours: [Rule; 2] = [Arc::new(AggregatePushdown), Arc::new(ChooseScan)];
+    rules.splice(at + 1..at + 1, ours);
+    rules.insert(at, Arc::new(SelectScan::new(Arc::clone(endpoint))));
+    Ok(rules)
+}

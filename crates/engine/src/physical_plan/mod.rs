@@ -1,0 +1,3 @@
+//! Our own operators, one per file.
+
+pub mod s3_aggregate;

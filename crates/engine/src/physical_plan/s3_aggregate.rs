@@ -1,0 +1,296 @@
+//! Aggregates that the store computes.
+
+use std::fmt;
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, RecordBatch};
+use arrow::compute::cast;
+use arrow::datatypes::SchemaRef;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{Result, exec_datafusion_err, internal_err};
+use datafusion::datasource::listing::PartitionedFile;
+use datafusion::datasource::physical_plan::FileScanConfig;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::projection::ProjectionExprs;
+use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
+use datafusion::physical_plan::aggregates::AggregateExec;
+use datafusion::physical_plan::coop::cooperative;
+use datafusion::physical_plan::execution_plan::{
+    Boundedness, EmissionType, ReplaceChildrenOptions, SchedulingType,
+    replace_children_if_necessary,
+};
+use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{
+    DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties,
+};
+use futures::stream::{self, StreamExt, TryStreamExt};
+
+use crate::datasource::opener::{FileGet, FileSelect, external, may_fall_back};
+use crate::datasource::s3_select::S3SelectSource;
+use crate::datasource::statement::Statement;
+use crate::metrics::NodeMetrics;
+
+/// How many files of one partition are asked about at the same time.
+const FILES_IN_FLIGHT: usize = 4;
+
+/// Where a partial state's column comes from: a column of the store's answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StateColumn {
+    /// Its index in the answer.
+    pub answer: usize,
+}
+
+/// Sends one statement of aggregates per file or range and hands on the answers as DataFusion's
+/// partial aggregation states, one row each; the Final aggregate above merges them as it merges
+/// those of its own partial aggregation.
+///
+/// A file whose statement fails is read and aggregated here, by the partial aggregation that this
+/// node replaced.
+#[derive(Debug, Clone)]
+pub struct S3AggregateExec {
+    config: FileScanConfig,
+    statement: Statement,
+    states: Vec<StateColumn>,
+    partial: Arc<AggregateExec>,
+    properties: Arc<PlanProperties>,
+    metrics: ExecutionPlanMetricsSet,
+}
+
+impl S3AggregateExec {
+    /// Replaces `partial`, whose input read the files of `config` with a Select scan.
+    ///
+    /// `states` says for each field of the partial's schema which column of the answer it is.
+    #[must_use]
+    pub fn new(
+        config: FileScanConfig,
+        statement: Statement,
+        states: Vec<StateColumn>,
+        partial: Arc<AggregateExec>,
+    ) -> Self {
+        let properties = PlanProperties::new(
+            EquivalenceProperties::new(partial.schema()),
+            Partitioning::UnknownPartitioning(config.file_groups.len()),
+            EmissionType::Final,
+            Boundedness::Bounded,
+        )
+        .with_scheduling_type(SchedulingType::Cooperative);
+        Self {
+            config,
+            statement,
+            states,
+            partial,
+            properties: Arc::new(properties),
+            metrics: ExecutionPlanMetricsSet::new(),
+        }
+    }
+
+    /// The scan whose rows are aggregated.
+    #[must_use]
+    pub fn config(&self) -> &FileScanConfig {
+        &self.config
+    }
+
+    /// What is asked of the store.
+    #[must_use]
+    pub fn statement(&self) -> &Statement {
+        &self.statement
+    }
+
+    /// The partial aggregation that this node replaced.
+    #[must_use]
+    pub fn partial(&self) -> &Arc<AggregateExec> {
+        &self.partial
+    }
+
+    /// The scan's source.
+    ///
+    /// # Errors
+    ///
+    /// Never, for a node that our rule made.
+    pub fn source(&self) -> Result<&S3SelectSource> {
+        match self.config.file_source().downcast_ref::<S3SelectSource>() {
+            Some(source) => Ok(source),
+            None => internal_err!("an aggregate in the store without a Select scan"),
+        }
+    }
+}
+
+impl DisplayAs for S3AggregateExec {
+    fn fmt_as(&self, t: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
+        let sql = self.statement.sql();
+        match t {
+            DisplayFormatType::Default | DisplayFormatType::Verbose => {
+                let files: usize = self.config.file_groups.iter().map(|group| group.len()).sum();
+                let source = self.source().map_err(|_| fmt::Error)?;
+                write!(
+                    f,
+                    "S3AggregateExec: files={files}, format={}, endpoint={}, select={sql}",
+                    source.format().name(),
+                    source.endpoint().name
+                )
+            }
+            DisplayFormatType::TreeRender => writeln!(f, "select={sql}"),
+        }
+    }
+}
+
+impl ExecutionPlan for S3AggregateExec {
+    fn name(&self) -> &str {
+        "S3AggregateExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        Vec::new()
+    }
+
+    fn apply_expressions(
+        &self,
+        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn replace_children(
+        self: Arc<Self>,
+        _children: Vec<Arc<dyn ExecutionPlan>>,
+        _options: ReplaceChildrenOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(self)
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        _children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(self)
+    }
+
+    fn execute(
+        &self,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        let Some(group) = self.config.file_groups.get(partition) else {
+            return internal_err!("there is no partition {partition}");
+        };
+        let source = self.source()?;
+        let batch_size = context.session_config().batch_size();
+        let store = context.runtime_env().object_store(&self.config.object_store_url)?;
+        let baseline = BaselineMetrics::new(&self.metrics, partition);
+        let shared = Arc::new(Shared {
+            select: FileSelect {
+                endpoint: Arc::clone(source.endpoint()),
+                bucket: FileSelect::bucket(&self.config)?,
+                format: source.format().clone(),
+                statement: self.statement.clone(),
+                batch_size,
+            },
+            get: FileGet {
+                scan: source.get().clone(),
+                config: self.config.clone(),
+                store,
+                batch_size,
+            },
+            filters: source.exact_filters(),
+            projection: source.output().clone(),
+            states: self.states.clone(),
+            partial: Arc::clone(&self.partial),
+            schema: self.schema(),
+            metrics: NodeMetrics::new(source.endpoint(), &self.metrics, partition),
+        });
+        let files: Vec<PartitionedFile> = group.files().to_vec();
+        let rows = stream::iter(files)
+            .map(move |file| Arc::clone(&shared).states_of(file))
+            .buffered(FILES_IN_FLIGHT)
+            .map_ok(|batches| stream::iter(batches.into_iter().map(Ok)))
+            .try_flatten()
+            .inspect_ok(move |batch: &RecordBatch| baseline.record_output(batch.num_rows()));
+        let stream = RecordBatchStreamAdapter::new(self.schema(), rows);
+        Ok(Box::pin(cooperative(stream)))
+    }
+
+    fn metrics(&self) -> Option<MetricsSet> {
+        Some(self.metrics.clone_inner())
+    }
+}
+
+struct Shared {
+    select: FileSelect,
+    get: FileGet,
+    filters: Vec<Arc<dyn PhysicalExpr>>,
+    projection: ProjectionExprs,
+    states: Vec<StateColumn>,
+    partial: Arc<AggregateExec>,
+    schema: SchemaRef,
+    metrics: NodeMetrics,
+}
+
+impl Shared {
+    /// The partial states of one file.
+    async fn states_of(self: Arc<Self>, file: PartitionedFile) -> Result<Vec<RecordBatch>> {
+        if file.object_meta.size == 0 {
+            return Ok(Vec::new());
+        }
+        let tally = self.metrics.tally();
+        let answer = async { self.select.send(&file, &tally).await?.try_collect::<Vec<_>>().await };
+        match answer.await {
+            Ok(batches) => batches.iter().map(|batch| self.state(batch)).collect(),
+            Err(error) if may_fall_back(&error) => {
+                let object = &file.object_meta.location;
+                tracing::info!(%object, why = %error, "aggregating the object here instead");
+                self.metrics.fallback();
+                self.aggregate_here(file).await
+            }
+            Err(error) => Err(external(error)),
+        }
+    }
+
+    /// A row of the answer as a row of partial states.
+    fn state(&self, answer: &RecordBatch) -> Result<RecordBatch> {
+        let columns = self.states.iter().zip(self.schema.fields()).map(|(state, field)| {
+            let column: ArrayRef = Arc::clone(answer.column(state.answer));
+            if column.null_count() > 0 && !field.is_nullable() {
+                return Err(exec_datafusion_err!("the store sent no value for {}", field.name()));
+            }
+            Ok(cast(&column, field.data_type())?)
+        });
+        let columns = columns.collect::<Result<Vec<_>>>()?;
+        Ok(RecordBatch::try_new(Arc::clone(&self.schema), columns)?)
+    }
+
+    async fn aggregate_here(&self, file: PartitionedFile) -> Result<Vec<RecordBatch>> {
+        let input = self.get.plan(file.clone(), &self.filters, &self.projection)?;
+        let partial = replace_scan(&self.partial, input)?;
+        self.get.run(&partial, &file, &self.metrics)?.try_collect().await
+    }
+}
+
+/// The partial aggregation over another scan: what lies between the two is kept.
+///
+/// # Errors
+///
+/// If a node refuses its new input.
+pub fn replace_scan(
+    partial: &Arc<AggregateExec>,
+    scan: Arc<dyn ExecutionPlan>,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    fn replace(
+        node: &Arc<dyn ExecutionPlan>,
+        scan: Arc<dyn ExecutionPlan>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        match node.children().first() {
+            None => Ok(scan),
+            Some(child) => {
+                let child = replace(child, scan)?;
+                replace_children_if_necessary(Arc::clone(node), vec![child])
+            }
+        }
+    }
+    let partial: Arc<dyn ExecutionPlan> = Arc::clone(partial) as _;
+    replace(&partial, scan)
+}

@@ -1,0 +1,182 @@
+//! From plans and statistics to the plain numbers that the cost model takes.
+
+use arrow::datatypes::{DataType, Schema};
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::stats::Precision;
+use datafusion::datasource::physical_plan::FileScanConfig;
+use sluicegate_costmodel::{Bytes, Choice, Format, Requests, Rows, ScanDemand, ScanStrategy};
+use sluicegate_s3select::dialect::ast::{Expr, Projection, Query};
+
+use crate::config::{Objective, SluiceOptions};
+use crate::datasource::predicate::ColumnStyle;
+use crate::datasource::s3_select::S3SelectSource;
+use crate::datasource::statement::Statement;
+use crate::physical_plan::s3_aggregate::S3AggregateExec;
+
+/// Bytes of a CSV record when nothing is known about it.
+const DEFAULT_RECORD_BYTES: f64 = 100.0;
+/// Bytes of an aggregate in an answer: a number of some digits and its delimiter.
+const AGGREGATE_BYTES: f64 = 16.0;
+
+/// What a Select scan asks for.
+#[must_use]
+pub fn scan_demand(
+    config: &FileScanConfig,
+    source: &S3SelectSource,
+    options: &ConfigOptions,
+) -> ScanDemand {
+    let table = Table::of(config, source);
+    let filtered = !source.filters().is_empty();
+    let default = f64::from(options.optimizer.default_filter_selectivity) / 100.0;
+    let selectivity = if filtered { default } else { 1.0 };
+    let limited = config.limit.map_or(1.0, |limit| (limit as f64 / table.rows.max(1.0)).min(1.0));
+    let terms = source.statement(None).map_or(0, |statement| terms(&statement.query));
+    table.demand(
+        source.columns(),
+        selectivity.min(limited),
+        table.row_bytes(source.columns()),
+        terms,
+    )
+}
+
+/// What an aggregate in the store asks for: a scan that returns one row per request.
+///
+/// # Errors
+///
+/// Never, for a node that our rule made.
+pub fn aggregate_demand(exec: &S3AggregateExec) -> datafusion::common::Result<ScanDemand> {
+    let source = exec.source()?;
+    let table = Table::of(exec.config(), source);
+    let statement: &Statement = exec.statement();
+    let bytes = AGGREGATE_BYTES * statement.answer.fields().len() as f64;
+    let selectivity = table.files / table.rows.max(1.0);
+    let columns = source.columns();
+    Ok(table.demand(columns, selectivity.min(1.0), bytes, terms(&statement.query)))
+}
+
+/// The better way to scan, by the session's objective.
+#[must_use]
+pub fn choose(
+    demand: &ScanDemand,
+    source: &S3SelectSource,
+    options: &ConfigOptions,
+) -> Choice<ScanStrategy> {
+    let objective = match SluiceOptions::of(options).objective {
+        Objective::Time => sluicegate_costmodel::Objective::Time,
+        Objective::Dollars => sluicegate_costmodel::Objective::Dollars,
+    };
+    let endpoint = source.endpoint();
+    demand.choose(&endpoint.hardware, &endpoint.prices, objective)
+}
+
+/// A table in numbers.
+struct Table<'a> {
+    schema: &'a Schema,
+    style: ColumnStyle,
+    files: f64,
+    requests: u64,
+    bytes: f64,
+    rows: f64,
+}
+
+impl<'a> Table<'a> {
+    fn of(config: &FileScanConfig, source: &'a S3SelectSource) -> Self {
+        let files = config.file_groups.iter().flat_map(|group| group.files());
+        let (mut requests, mut bytes) = (0_u64, 0.0);
+        for file in files {
+            requests += 1;
+            bytes += file.effective_size() as f64;
+        }
+        let rows = match config.statistics().num_rows {
+            Precision::Exact(rows) | Precision::Inexact(rows) => rows as f64,
+            Precision::Absent => bytes / DEFAULT_RECORD_BYTES,
+        };
+        Self {
+            schema: source.file_schema(),
+            style: source.format().style,
+            files: requests as f64,
+            requests,
+            bytes,
+            rows,
+        }
+    }
+
+    fn demand(
+        &self,
+        columns: &[usize],
+        selectivity: f64,
+        row_bytes: f64,
+        terms: u32,
+    ) -> ScanDemand {
+        let (format, needed) = match self.style {
+            ColumnStyle::Positional => (Format::Csv, self.bytes),
+            ColumnStyle::Named => (Format::Parquet, self.bytes * self.share(columns)),
+        };
+        ScanDemand {
+            objects: self.requests,
+            format,
+            needed: Bytes::from_f64(needed),
+            rows: Rows::from_f64(self.rows),
+            terms,
+            selectivity,
+            bytes_per_returned_row: row_bytes,
+            get_requests: Requests(self.requests),
+            select_requests: Some(Requests(self.requests)),
+        }
+    }
+
+    /// Bytes of a returned row, as CSV.
+    fn row_bytes(&self, columns: &[usize]) -> f64 {
+        match self.style {
+            ColumnStyle::Positional => (self.bytes / self.rows.max(1.0)) * self.share(columns),
+            ColumnStyle::Named => columns.iter().map(|index| self.width(*index)).sum(),
+        }
+    }
+
+    /// The share of a row's bytes in some columns.
+    fn share(&self, columns: &[usize]) -> f64 {
+        let all: f64 = (0..self.schema.fields().len()).map(|index| self.width(index)).sum();
+        let some: f64 = columns.iter().map(|index| self.width(*index)).sum();
+        if all > 0.0 { some / all } else { 1.0 }
+    }
+
+    /// Bytes of a column's value as text, delimiter included: typical, not measured.
+    fn width(&self, index: usize) -> f64 {
+        match self.schema.fields().get(index).map(|field| field.data_type()) {
+            Some(DataType::Boolean) => 6.0,
+            Some(DataType::Date32) => 11.0,
+            Some(DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View) => 16.0,
+            Some(DataType::Timestamp(..)) => 24.0,
+            _ => 8.0,
+        }
+    }
+}
+
+/// Comparisons, conversions and arithmetic of a statement: what the store evaluates per row.
+fn terms(query: &Query) -> u32 {
+    let items = match &query.projection {
+        Projection::Star => &[],
+        Projection::Items(items) => items.as_slice(),
+    };
+    let items: u32 = items.iter().map(|item| weight(&item.expr)).sum();
+    items + query.filter.as_ref().map_or(0, weight)
+}
+
+fn weight(expr: &Expr) -> u32 {
+    match expr {
+        Expr::Literal(_) | Expr::Path(_) => 0,
+        Expr::Unary { expr, .. } | Expr::Is { expr, .. } => 1 + weight(expr),
+        Expr::Binary { left, right, .. } => 1 + weight(left) + weight(right),
+        Expr::Between { expr, low, high, .. } => 2 + weight(expr) + weight(low) + weight(high),
+        Expr::Like { expr, .. } | Expr::In { expr, .. } => 2 + weight(expr),
+        Expr::Case { operand, branches, otherwise } => {
+            let arms: u32 =
+                branches.iter().map(|(when, then)| 1 + weight(when) + weight(then)).sum();
+            arms + operand.as_deref().map_or(0, weight) + otherwise.as_deref().map_or(0, weight)
+        }
+        // A conversion comes with its comparison.
+        Expr::Cast { expr, .. } => weight(expr),
+        Expr::Call { args, .. } => args.iter().map(weight).sum(),
+        Expr::Aggregate { arg, .. } => 1 + arg.as_deref().map_or(0, weight),
+    }
+}

@@ -1,0 +1,83 @@
+//! DataFusion sessions with our rules, options, formats and stores.
+
+use std::sync::Arc;
+
+use datafusion::common::Result;
+use datafusion::datasource::file_format::FileFormatFactory;
+use datafusion::execution::SessionStateBuilder;
+use datafusion::execution::SessionStateDefaults;
+use datafusion::execution::runtime_env::RuntimeEnv;
+use datafusion::prelude::SessionConfig;
+
+use crate::catalog::S3CsvFormatFactory;
+use crate::config::SluiceOptions;
+use crate::endpoint::Endpoint;
+use crate::optimizer;
+
+/// Adds everything of ours to a session that is being built: the options under `sluice`, the
+/// optimizer rules, the CSV format with statistics.
+///
+/// The buckets' object stores are the runtime's: give the builder a [`RuntimeEnv`] with an
+/// [`S3Stores`](crate::store::S3Stores) registry, or register stores of your own.
+///
+/// ```no_run
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// use datafusion::execution::SessionStateBuilder;
+/// use datafusion::prelude::SessionContext;
+/// use sluicegate_engine::{Engine, with_pushdown};
+///
+/// let engine = Engine::builder().endpoint("http://127.0.0.1:9000").build().await?;
+/// let mine = SessionStateBuilder::new()
+///     .with_runtime_env(engine.runtime_env())
+///     .with_default_features();
+/// let context = SessionContext::new_with_state(with_pushdown(mine, engine.endpoint())?.build());
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+///
+/// If the builder's rules lack the one that ours stand by.
+pub fn with_pushdown(
+    mut builder: SessionStateBuilder,
+    endpoint: &Arc<Endpoint>,
+) -> Result<SessionStateBuilder> {
+    let rules = match builder.physical_optimizers().take() {
+        Some(optimizer) => optimizer::insert(optimizer.rules, endpoint)?,
+        None => optimizer::rules(endpoint)?,
+    };
+    let mut config = builder.config().take().unwrap_or_default();
+    if config.options().extensions.get::<SluiceOptions>().is_none() {
+        config = config.with_option_extension(SluiceOptions::default());
+    }
+    // Of two formats with the same name, the first is registered.
+    let mut formats: Vec<Arc<dyn FileFormatFactory>> = vec![Arc::new(S3CsvFormatFactory::new())];
+    let theirs = builder.file_formats().take();
+    formats.extend(theirs.unwrap_or_else(SessionStateDefaults::default_file_formats));
+    Ok(builder.with_config(config).with_physical_optimizer_rules(rules).with_file_formats(formats))
+}
+
+/// The configuration of our own sessions.
+#[must_use]
+pub fn config() -> SessionConfig {
+    SessionConfig::new()
+        .with_information_schema(true)
+        .with_option_extension(SluiceOptions::default())
+}
+
+/// A session builder with DataFusion's features and ours.
+///
+/// # Errors
+///
+/// If DataFusion no longer has the rule that ours stand by.
+pub fn builder(
+    config: SessionConfig,
+    runtime: Arc<RuntimeEnv>,
+    endpoint: &Arc<Endpoint>,
+) -> Result<SessionStateBuilder> {
+    let builder = SessionStateBuilder::new()
+        .with_config(config)
+        .with_runtime_env(runtime)
+        .with_default_features();
+    with_pushdown(builder, endpoint)
+}

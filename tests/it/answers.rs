@@ -1,0 +1,127 @@
+//! Small tables with awkward values: engine over Select, engine over GET and plain DataFusion
+//! agree.
+
+use sluicegate_engine::config::Scan;
+
+use crate::harness::{BUCKET, Store, rows, statements, stock, stock_rows};
+
+const PEOPLE: &str = "\
+id,name,born,balance,active,score
+1,Ann,1990-01-31,10.50,true,1.5
+2,\"O'Neil, Bob\",1985-12-01,-3.25,false,
+3,,1970-01-01,0.00,,-0.0
+4,\"say \"\"hi\"\"\",,99999999999.99,true,NaN
+5,Žofie,2000-02-29,,false,1e300
+";
+
+const COLUMNS: &str =
+    "(id BIGINT NOT NULL, name VARCHAR, born DATE, balance DECIMAL(15,2), active BOOLEAN, score DOUBLE)";
+
+async fn check(sql: &str, expected_pushed: &str) {
+    let store = Store::start().await;
+    store.put("people/a.csv", PEOPLE);
+    let local = tempfile::tempdir().unwrap();
+    std::fs::write(local.path().join("a.csv"), PEOPLE).unwrap();
+    let ddl = |location: &str| {
+        format!("CREATE EXTERNAL TABLE people {COLUMNS} STORED AS CSV LOCATION '{location}'
+                 OPTIONS ('format.has_header' 'true')")
+    };
+    let stock = stock();
+    stock_rows(&stock, &ddl(&format!("{}/", local.path().display()))).await.unwrap();
+    let expected = stock_rows(&stock, sql).await.unwrap();
+    for scan in [Scan::Select, Scan::Get, Scan::Auto] {
+        let engine = store.engine(scan).await;
+        rows(&engine, &ddl(&format!("s3://{BUCKET}/people/"))).await;
+        assert_eq!(rows(&engine, sql).await, expected, "{scan}: {sql}");
+        if scan == Scan::Select {
+            let sent = statements(&engine, sql).await.join("; ");
+            assert!(sent.contains(expected_pushed), "{sql} sends {sent}");
+            assert_eq!(engine.counted().fallbacks, 0, "{sql}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn filters_are_sent() {
+    check("SELECT * FROM people WHERE id > 2", "CAST(s._1 AS INT) > 2").await;
+    check("SELECT name FROM people WHERE name = 'O''Neil, Bob'", "'O''Neil, Bob'").await;
+    check("SELECT id FROM people WHERE name <> 'Ann'", "NULLIF(s._2, '')").await;
+    check("SELECT id FROM people WHERE name IS NULL", "IS NULL").await;
+    check("SELECT id FROM people WHERE NOT (name = 'Ann' OR balance < 0)", "WHERE").await;
+    check("SELECT id FROM people WHERE name LIKE '%o%e'", "LIKE").await;
+    check("SELECT id FROM people WHERE name LIKE 'Ž%'", "LIKE").await;
+    check("SELECT id FROM people WHERE born >= DATE '1985-12-01'", "AS TIMESTAMP)").await;
+    check("SELECT id FROM people WHERE born IN (DATE '1990-01-31', DATE '1970-01-01')", "AS TIMESTAMP)").await;
+    check("SELECT id FROM people WHERE balance BETWEEN -5 AND 11", "AS DECIMAL(15, 2))").await;
+    check("SELECT id FROM people WHERE active", "AS BOOL").await;
+    check("SELECT id FROM people WHERE score > 1.0", "AS FLOAT").await;
+    check("SELECT id FROM people WHERE id IN (1, 3, 5, 7, 9)", "IN (").await;
+    check("SELECT id FROM people WHERE substr(name, 1, 1) = 'A'", "SUBSTRING").await;
+    check("SELECT id, CASE WHEN active THEN 1 ELSE 0 END FROM people WHERE CASE WHEN active THEN balance ELSE 0 END > 5", "CASE").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn columns_and_rows_are_counted_there() {
+    check("SELECT balance FROM people", "SELECT s._4 FROM").await;
+    check("SELECT name FROM people", "SELECT s._2 FROM").await;
+    check("SELECT 1 FROM people WHERE id > 1", "COUNT(*)").await;
+    check("SELECT count(*) FROM people", "COUNT(*)").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn aggregates_are_sent() {
+    check("SELECT sum(balance), min(balance), max(balance), avg(balance), count(balance) FROM people", "SUM(").await;
+    check("SELECT sum(id), min(id), max(id), avg(id), count(*) FROM people WHERE id <> 3", "SUM(").await;
+    check("SELECT min(born), max(born), min(name), max(name), count(name) FROM people", "MIN(").await;
+    check("SELECT sum(balance * 2 + 1) FROM people WHERE active IS NOT NULL", "SUM(").await;
+    check("SELECT sum(balance) FILTER (WHERE active), count(*) FILTER (WHERE born > DATE '1986-01-01') FROM people", "CASE WHEN").await;
+    check("SELECT sum(balance), count(*), max(id) FROM people WHERE id > 100", "SUM(").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_exact_stays_here() {
+    check("SELECT id FROM people WHERE score = 0.0", "SELECT").await;
+    check("SELECT max(score), min(score) FROM people", "SELECT s._6").await;
+    check("SELECT id FROM people WHERE name ILIKE 'a%'", "SELECT").await;
+    check("SELECT count(DISTINCT active) FROM people", "SELECT s._5").await;
+    check("SELECT active, count(*) FROM people GROUP BY active", "SELECT s._5").await;
+    check("SELECT id FROM people ORDER BY balance DESC NULLS LAST LIMIT 2", "SELECT").await;
+}
+
+/// A sum of whole numbers that overflows wraps in DataFusion and is an error in S3 Select.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_overflow_there_is_computed_here() {
+    let store = Store::start().await;
+    let max = i64::MAX;
+    store.put("t/a.csv", format!("x\n{max}\n{max}\n5\n"));
+    let sql = format!("SELECT sum(x), count(*) FROM 's3://{BUCKET}/t/a.csv'");
+    let get = rows(&store.engine(Scan::Get).await, &sql).await;
+    let engine = store.engine(Scan::Select).await;
+    assert_eq!(rows(&engine, &sql).await, get);
+    assert_eq!(engine.counted().fallbacks, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn partitions_compression_and_globs() {
+    let store = Store::start().await;
+    store.put("sales/year=2020/a.csv", "k,v\n1,10\n2,20\n");
+    store.put("sales/year=2021/a.csv", "k,v\n1,30\n3,40\n");
+    store.put("other/x.csv", "k,v\n1,1\n");
+    store.put("other/y.csv", "k,v\n2,2\n");
+    store.put("other/z.txt", "nothing of the kind");
+    store.put("empty/a.csv", "");
+    let ddl = format!(
+        "CREATE EXTERNAL TABLE sales (k BIGINT, v BIGINT, year INT) STORED AS CSV
+         PARTITIONED BY (year) LOCATION 's3://{BUCKET}/sales/' OPTIONS ('format.has_header' 'true')"
+    );
+    for scan in [Scan::Select, Scan::Get] {
+        let engine = store.engine(scan).await;
+        rows(&engine, &ddl).await;
+        let by_year = rows(&engine, "SELECT year, k, v FROM sales WHERE k = 1").await;
+        assert_eq!(by_year, [r#""2020" | "1" | "10""#, r#""2021" | "1" | "30""#], "{scan}");
+        let sum = rows(&engine, "SELECT sum(v) FROM sales WHERE year = 2021").await;
+        assert_eq!(sum, [r#""70""#], "{scan}");
+        let sql = format!("SELECT sum(v) FROM 's3://{BUCKET}/other/*.csv'");
+        assert_eq!(rows(&engine, &sql).await, [r#""3""#], "{scan}");
+    }
+}

@@ -1,0 +1,110 @@
+//! Bad input gets one clear error that names the place.
+
+use sluicegate_engine::config::Scan;
+use sluicegate_s3select::client::ConnectOptions;
+
+use crate::harness::{BUCKET, Store, rows, try_rows};
+
+#[track_caller]
+fn says(result: sluicegate_engine::Result<Vec<String>>, parts: &[&str]) {
+    match result {
+        Ok(rows) => panic!("no error but {rows:?}"),
+        Err(error) => {
+            let text = format!("{error} / {}", error.hint().unwrap_or("no hint"));
+            for part in parts {
+                assert!(text.contains(part), "no {part:?} in {text:?}");
+            }
+            assert!(!text.contains('\n'), "{text:?}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn missing_buckets_objects_and_tables() {
+    let store = Store::start().await;
+    let engine = store.engine(Scan::Select).await;
+    says(try_rows(&engine, "SELECT * FROM 's3://nobody/a.csv'").await, &["nobody"]);
+    says(try_rows(&engine, &format!("SELECT * FROM 's3://{BUCKET}/no.csv'")).await, &["no.csv"]);
+    says(try_rows(&engine, "SELECT * FROM nothing").await, &["nothing", "not found"]);
+    says(try_rows(&engine, "SELEC 1").await, &["SELEC"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn unreachable_stores_and_wrong_keys() {
+    let store = Store::start().await;
+    store.put("a.csv", "a\n1\n");
+    let sql = format!("SELECT * FROM 's3://{BUCKET}/a.csv'");
+    let wrong = store.builder().credentials("nobody", "wrong-secret").build().await.unwrap();
+    let error = try_rows(&wrong, &sql).await;
+    says(error, &["refuses access"]);
+    let options = ConnectOptions { anonymous: true, ..ConnectOptions::default() };
+    let gone = sluicegate_engine::Engine::builder()
+        .connect(options)
+        .endpoint("http://127.0.0.1:9")
+        .build()
+        .await
+        .unwrap();
+    says(try_rows(&gone, &sql).await, &["cannot be reached", "Check the endpoint"]);
+    let none = store.builder().endpoint("not a url").build().await;
+    assert!(none.unwrap_err().to_string().contains("endpoint"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn values_that_do_not_fit_are_named_with_object_and_line() {
+    let store = Store::start().await;
+    store.put("t/bad.csv", "a,b\n1,x\nseven,y\n");
+    let ddl = format!(
+        "CREATE EXTERNAL TABLE t (a BIGINT, b VARCHAR) STORED AS CSV LOCATION 's3://{BUCKET}/t/'
+         OPTIONS ('format.has_header' 'true')"
+    );
+    for scan in [Scan::Select, Scan::Get] {
+        let engine = store.engine(scan).await;
+        rows(&engine, &ddl).await;
+        for sql in ["SELECT b FROM t WHERE a > 0", "SELECT sum(a) FROM t", "SELECT a FROM t"] {
+            says(try_rows(&engine, sql).await, &["seven", "line 3", "t/bad.csv"]);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rows_with_too_few_or_many_fields() {
+    let store = Store::start().await;
+    store.put("t/bad.csv", "a,b\n1,x\n2\n3,y,z\n");
+    let ddl = format!(
+        "CREATE EXTERNAL TABLE t (a BIGINT, b VARCHAR) STORED AS CSV LOCATION 's3://{BUCKET}/t/'
+         OPTIONS ('format.has_header' 'true')"
+    );
+    for scan in [Scan::Select, Scan::Get] {
+        let engine = store.engine(scan).await;
+        rows(&engine, &ddl).await;
+        for sql in ["SELECT * FROM t", "SELECT count(b) FROM t", "SELECT a FROM t"] {
+            says(try_rows(&engine, sql).await, &["line 3", "t/bad.csv", "fields"]);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn corrupt_objects() {
+    let store = Store::start().await;
+    store.put("p/bad.parquet", "PAR1 this is no parquet file at all PAR1");
+    store.put("z/bad.csv.gz", [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0x4b, 0x4c]);
+    for scan in [Scan::Select, Scan::Get] {
+        let engine = store.engine(scan).await;
+        let parquet = format!("SELECT * FROM 's3://{BUCKET}/p/bad.parquet'");
+        says(try_rows(&engine, &parquet).await, &["arquet"]);
+        let ddl = format!(
+            "CREATE EXTERNAL TABLE z (a VARCHAR) STORED AS CSV LOCATION 's3://{BUCKET}/z/'
+             OPTIONS ('format.has_header' 'false', 'format.compression' 'gzip')"
+        );
+        rows(&engine, &ddl).await;
+        says(try_rows(&engine, "SELECT * FROM z").await, &[""]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn wrong_settings() {
+    let store = Store::start().await;
+    let engine = store.engine(Scan::Select).await;
+    says(try_rows(&engine, "SET sluice.scan = 'sideways'").await, &["sideways", "'auto', 'get' or 'select'"]);
+    says(try_rows(&engine, "SET sluice.nothing = 1").await, &["nothing"]);
+}

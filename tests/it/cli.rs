@@ -1,0 +1,328 @@
+//! The binary, as it is typed.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+use tempfile::TempDir;
+
+const CSV: &str = "id,name,price\n1,apple,1.50\n2,\"pear, green\",\n3,plum,0.25\n";
+
+/// The binary, without the credentials and settings of whoever runs the tests.
+fn sluice(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sluice"));
+    for (name, _) in std::env::vars_os() {
+        let name = name.to_string_lossy().into_owned();
+        if name.starts_with("AWS_") || name.starts_with("SLUICE_") || name == "RUST_LOG" {
+            command.env_remove(name);
+        }
+    }
+    command
+        .env("AWS_CONFIG_FILE", "no-such-file")
+        .env("AWS_SHARED_CREDENTIALS_FILE", "no-such-file")
+        .env("AWS_EC2_METADATA_DISABLED", "true")
+        .stdin(Stdio::null())
+        .args(args);
+    command
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// Runs to a good end and returns stdout.
+#[track_caller]
+fn good(command: &mut Command) -> String {
+    let Output { status, stdout, stderr } = command.output().unwrap();
+    assert_eq!(status.code(), Some(0), "{}", text(&stderr));
+    text(&stdout)
+}
+
+/// Fails with one sentence that has these words, and a hint.
+#[track_caller]
+fn bad(command: &mut Command, words: &str) {
+    let Output { status, stdout, stderr } = command.output().unwrap();
+    let said = text(&stderr);
+    assert_eq!(status.code(), Some(1), "{said}");
+    let lines: Vec<&str> = said.lines().collect();
+    assert_eq!(lines.len(), 2, "{said}");
+    assert!(lines[0].starts_with("error: ") && lines[0].contains(words), "{said}");
+    assert!(lines[1].starts_with("hint: "), "{said}");
+    assert!(stdout.is_empty(), "{}", text(&stdout));
+}
+
+/// `sluice serve` over a folder with a bucket and a CSV file, on a port of its own.
+struct Served {
+    child: Child,
+    endpoint: String,
+    folder: TempDir,
+}
+
+impl Served {
+    fn start() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("bucket")).unwrap();
+        fs::write(folder.path().join("bucket").join("fruit.csv"), CSV).unwrap();
+        let dir = folder.path().to_str().unwrap();
+        let mut child = sluice(&["serve", "--dir", dir, "--listen", "127.0.0.1:0"])
+            .env("SLUICE_ACCESS_KEY", "me")
+            .env("SLUICE_SECRET_KEY", "my secret")
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let (_, endpoint) = line.trim().split_once(" at ").unwrap_or_else(|| panic!("{line}"));
+        Self { endpoint: endpoint.to_owned(), child, folder }
+    }
+
+    /// A command against this server, with its credentials.
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = sluice(args);
+        command
+            .args(["--endpoint", &self.endpoint])
+            .env("AWS_ACCESS_KEY_ID", "me")
+            .env("AWS_SECRET_ACCESS_KEY", "my secret");
+        command
+    }
+
+    fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+#[test]
+fn help_teaches() {
+    for command in
+        [&["--help"][..], &["demo", "--help"], &["sql", "--help"], &["explain", "--help"]]
+    {
+        assert!(good(&mut sluice(command)).contains("Examples:"), "{command:?}");
+    }
+    assert!(good(&mut sluice(&["serve", "--help"])).contains("Examples:"));
+    assert!(good(&mut sluice(&["generate", "tpch", "--help"])).contains("Examples:"));
+    assert!(good(&mut sluice(&["completions", "bash"])).contains("_sluice"));
+}
+
+#[test]
+fn usage_errors_exit_with_2() {
+    for args in [
+        &["--nonsense"][..],
+        &["sql", "--nonsense"],
+        &["sql", "-c", "SELECT 1", "--format", "parquet"],
+        &["sql", "-c", "SELECT 1", "--output", "answer"],
+        &["generate", "tpch"],
+        &["demo", "--link", "fast"],
+    ] {
+        let Output { status, stderr, .. } = sluice(args).output().unwrap();
+        assert_eq!(status.code(), Some(2), "{args:?}: {}", text(&stderr));
+    }
+}
+
+#[test]
+fn answers_come_in_every_format() {
+    let served = Served::start();
+    let ask = |more: &[&str]| {
+        let query = "SELECT id, name, price FROM 's3://bucket/fruit.csv' ORDER BY id";
+        good(served.command(&["sql", "-c", query]).args(more))
+    };
+    let table = ask(&[]);
+    assert!(table.contains("| 2  | pear, green | NULL  |"), "{table}");
+    assert_eq!(
+        ask(&["--format", "csv"]),
+        "id,name,price\n1,apple,1.5\n2,\"pear, green\",\n3,plum,0.25\n"
+    );
+    let ndjson = "{\"id\":1,\"name\":\"apple\",\"price\":1.5}\n\
+                  {\"id\":2,\"name\":\"pear, green\",\"price\":null}\n\
+                  {\"id\":3,\"name\":\"plum\",\"price\":0.25}\n";
+    assert_eq!(ask(&["--format", "ndjson"]), ndjson);
+    let json: serde_json::Value = serde_json::from_str(&ask(&["--format", "json"])).unwrap();
+    assert_eq!(json[1]["name"], "pear, green");
+
+    let file = served.path().join("bucket").join("fruit.parquet");
+    assert_eq!(ask(&["--output", file.to_str().unwrap()]), "");
+    let query = "SELECT sum(id) AS s FROM 's3://bucket/fruit.parquet'";
+    let sum = good(&mut served.command(&["sql", "--format", "csv", "-c", query]));
+    assert_eq!(sum, "s\n6\n");
+    let left: Vec<_> = fs::read_dir(file.parent().unwrap()).unwrap().collect();
+    assert!(
+        left.iter().all(|e| !e
+            .as_ref()
+            .unwrap()
+            .file_name()
+            .to_string_lossy()
+            .starts_with(".sluice-"))
+    );
+}
+
+#[test]
+fn every_way_to_scan_gives_the_same_answer() {
+    let served = Served::start();
+    for scan in ["auto", "get", "select"] {
+        for profile in ["sluice", "get-only"] {
+            let query =
+                "SELECT count(*) AS n, min(name) AS m FROM 's3://bucket/fruit.csv' WHERE id > 1";
+            let args =
+                ["sql", "--format", "csv", "--scan", scan, "--profile", profile, "-c", query];
+            assert_eq!(
+                good(&mut served.command(&args)),
+                "n,m\n2,\"pear, green\"\n",
+                "{scan} {profile}"
+            );
+        }
+    }
+}
+
+#[test]
+fn statements_come_from_stdin_and_the_first_error_names_its_own() {
+    let served = Served::start();
+    let mut child = served
+        .command(&["sql", "--format", "csv"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let script = "SELECT ';' AS a; -- one; more\nSELECT nothing; SELECT 2 AS b";
+    child.stdin.take().unwrap().write_all(script.as_bytes()).unwrap();
+    let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
+    assert_eq!(status.code(), Some(1));
+    assert_eq!(text(&stdout), "a\n;\n");
+    let said = text(&stderr);
+    assert!(said.starts_with("error: statement 2 (`-- one; more SELECT nothing`): "), "{said}");
+}
+
+#[test]
+fn stats_say_what_was_counted() {
+    let served = Served::start();
+    let query = "SELECT count(*) FROM 's3://bucket/fruit.csv'";
+    let args = ["sql", "--stats", "--profile", "sluice", "--scan", "select", "-c", query];
+    let Output { status, stderr, .. } = served.command(&args).output().unwrap();
+    let said = text(&stderr);
+    assert_eq!(status.code(), Some(0), "{said}");
+    assert!(said.contains("1 SELECT") && said.contains("paper-2020-us-east-1"), "{said}");
+}
+
+#[test]
+fn explain_shows_the_statement_and_runs_nothing() {
+    let served = Served::start();
+    let query = "SELECT name FROM 's3://bucket/fruit.csv' WHERE id = 2";
+    let shown = good(&mut served.command(&["explain", "--profile", "sluice", "-c", query]));
+    assert!(shown.contains("FROM S3Object") && shown.contains("estimate: "), "{shown}");
+    assert!(!shown.contains("pear"), "{shown}");
+}
+
+#[test]
+fn a_query_that_costs_too_much_does_not_run() {
+    let served = Served::start();
+    let query = "SELECT count(*) FROM 's3://bucket/fruit.csv'";
+    let ask = |limit: &str| {
+        served.command(&["sql", "--profile", "sluice", "--max-cost", limit, "-c", query])
+    };
+    bad(&mut ask("0"), "predicted to cost");
+    assert!(good(&mut ask("1")).contains("| 3 "));
+    // What takes effect when it is planned costs nothing.
+    good(&mut served.command(&["sql", "--max-cost", "0", "-c", "SET sluice.scan = 'get'"]));
+}
+
+#[test]
+fn what_goes_wrong_is_said_in_a_sentence_with_a_hint() {
+    let served = Served::start();
+    let from = |place: &str| format!("SELECT * FROM '{place}'");
+    let fruit = from("s3://bucket/fruit.csv");
+    bad(&mut served.command(&["sql", "-c", &from("s3://nowhere/x.csv")]), "bucket");
+    bad(&mut served.command(&["sql", "-c", "SELECT * FROM nothing"]), "nothing");
+    // No credentials at all, then wrong ones.
+    bad(sluice(&["sql", "-c", &fruit, "--endpoint", &served.endpoint]), "credentials");
+    bad(served.command(&["sql", "-c", &fruit]).env("AWS_SECRET_ACCESS_KEY", "x"), "");
+    // A port that was free a moment ago.
+    let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let mut unreachable = sluice(&["sql", "-c", &fruit, "--endpoint", &format!("http://{gone}")]);
+    unreachable.env("AWS_ACCESS_KEY_ID", "me").env("AWS_SECRET_ACCESS_KEY", "x");
+    bad(&mut unreachable, "cannot be reached");
+    bad(&mut sluice(&["sql", "-c", "SELECT 1", "--endpoint", "nonsense"]), "not a URL");
+    bad(&mut sluice(&["sql", "-c", "SELECT 1", "--prices", "nonsense"]), "price book");
+}
+
+#[test]
+fn a_server_that_cannot_start_says_why() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path().to_str().unwrap();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    bad(&mut sluice(&["serve", "--dir", dir, "--listen", &address]), "in use");
+    bad(&mut sluice(&["serve", "--dir", "no/such/folder"]), "does not exist");
+    bad(sluice(&["serve", "--dir", dir]).env("SLUICE_ACCESS_KEY", "me"), "SLUICE_SECRET_KEY");
+}
+
+#[test]
+fn tables_are_generated_into_a_new_bucket_and_queried() {
+    let served = Served::start();
+    let ddl = served.path().join("tables.sql");
+    let args = ["generate", "tpch", "--scale", "0.001", "--objects", "2", "--to", "s3://new/t"];
+    let ddl = ddl.to_str().unwrap();
+    good(served.command(&args).args(["--tables", "orders,region", "--ddl", ddl]));
+    let query = "SELECT count(*) AS n FROM orders; SELECT count(*) AS n FROM region";
+    let counts = good(&mut served.command(&["sql", "--format", "csv", "-f", ddl, "-c", query]));
+    assert_eq!(counts, "n\n1500\nn\n5\n");
+}
+
+#[test]
+fn tables_are_generated_into_a_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let to = folder.path().join("data");
+    let args =
+        ["generate", "tpch", "--scale", "0.001", "--format", "parquet", "--tables", "nation"];
+    let ddl = good(sluice(&args).arg("--to").arg(&to));
+    assert!(ddl.starts_with("CREATE EXTERNAL TABLE nation STORED AS PARQUET"), "{ddl}");
+    let count = "SELECT count(*) AS n FROM nation";
+    let ask = ["sql", "--anonymous", "--format", "csv", "-c", &ddl, "-c", count];
+    assert_eq!(good(&mut sluice(&ask)), "n\n25\n");
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_error() {
+    let query = "SELECT * FROM generate_series(1, 1000000)";
+    let mut child = sluice(&["sql", "--anonymous", "--format", "csv", "-c", query])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    stdout.read_line(&mut line).unwrap();
+    drop(stdout);
+    let mut said = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert_eq!((child.wait().unwrap().code(), said.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn the_demo_shows_equal_answers_and_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut demo = sluice(&["demo", "--scale", "0.001"]);
+    let shown = good(demo.env("TMPDIR", folder.path()));
+    assert_eq!(shown.matches(" equal\n").count(), 5, "{shown}");
+    assert!(shown.contains("TPC-H Q14, CSV") && shown.contains("FROM S3Object"), "{shown}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn the_demo_keeps_what_it_is_told_to_keep() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut demo = sluice(&["demo", "--scale", "0.001", "--link", "unlimited", "--keep"]);
+    let shown = good(demo.env("TMPDIR", folder.path()));
+    let kept: Vec<_> = fs::read_dir(folder.path()).unwrap().collect();
+    assert_eq!(kept.len(), 1);
+    let kept = kept[0].as_ref().unwrap().path();
+    assert!(shown.contains(&format!("sluice serve --dir {}", kept.display())), "{shown}");
+    assert!(kept.join("tpch/sf0.001/csv/lineitem").is_dir());
+}

@@ -1,0 +1,102 @@
+//! Whatever goes wrong between the store and us: the right answer or a clear error, never a wrong
+//! or doubled row.
+
+use bytes::Bytes;
+use sluicegate_engine::config::Scan;
+use sluicegate_server::{Fault, Operation, Rule};
+
+use crate::harness::{BUCKET, Store, rows, try_rows};
+
+/// Enough rows for several Records frames of 128 KiB.
+const ROWS: usize = 60_000;
+
+fn table() -> String {
+    let mut text = String::from("k,v\n");
+    for k in 0..ROWS {
+        text.push_str(&format!("{k},value-{k}\n"));
+    }
+    text
+}
+
+async fn check(fault: Fault, times: u64, expected: Result<(), &str>) {
+    let store = Store::start().await;
+    store.put("t/a.csv", table());
+    let engine = store.engine(Scan::Select).await;
+    let sql = format!("SELECT k, v FROM 's3://{BUCKET}/t/a.csv' WHERE k % 2 = 0 OR k > 5");
+    let sql = sql.replace("k % 2 = 0 OR ", "");
+    let right = rows(&engine, &sql).await;
+    assert_eq!(right.len(), ROWS - 6);
+    let rule = Rule::new(Operation::SelectObjectContent, fault.clone()).times(times);
+    store.faults.inject(rule);
+    let answer = try_rows(&engine, &sql).await;
+    assert!(store.faults.struck() > 0, "{fault:?} did not strike");
+    match (answer, expected) {
+        (Ok(answer), Ok(())) => assert!(answer == right, "{fault:?}: {} rows", answer.len()),
+        (Err(error), Err(part)) => {
+            assert!(error.to_string().contains(part), "{fault:?}: {error}");
+        }
+        (Ok(_), Err(_)) => panic!("{fault:?} went unnoticed"),
+        (Err(error), Ok(())) => panic!("{fault:?}: {error}"),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_passes_is_repeated() {
+    check(Fault::SlowDown, 1, Ok(())).await;
+    check(Fault::InternalError, 1, Ok(())).await;
+    check(Fault::Cut, 1, Ok(())).await;
+    check(Fault::CutBeforeRecords(0), 1, Ok(())).await;
+    check(Fault::CutBeforeRecords(2), 1, Ok(())).await;
+    check(Fault::CutInRecords(1), 1, Ok(())).await;
+    check(Fault::CutAfterRecords(1), 1, Ok(())).await;
+    check(Fault::CutAfterRecords(1), 3, Ok(())).await;
+    check(Fault::MissingEnd, 1, Ok(())).await;
+    check(Fault::WrongCrc(1), 1, Ok(())).await;
+    let code = "InternalError".to_owned();
+    check(Fault::ErrorFrame { records: 1, code }, 1, Ok(())).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refusal_in_the_midst_of_an_answer_is_finished_with_get() {
+    let code = "CastFailed".to_owned();
+    check(Fault::ErrorFrame { records: 1, code }, 1, Ok(())).await;
+    let code = "UnsupportedSyntax".to_owned();
+    check(Fault::ErrorFrame { records: 0, code }, 1, Ok(())).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_does_not_pass_is_an_error() {
+    check(Fault::MissingEnd, 100, Err("attempts")).await;
+    check(Fault::CutInRecords(0), 100, Err("attempts")).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_replaced_object_is_named() {
+    let other = Bytes::from(table().replace("value", "other"));
+    check(Fault::ReplaceObject(other), 1, Err("changed while it was being read")).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn aggregates_survive_the_same() {
+    let store = Store::start().await;
+    store.put("t/a.csv", table());
+    store.put("t/b.csv", table());
+    let engine = store.engine(Scan::Select).await;
+    let sql = format!("SELECT sum(k), count(*), max(v) FROM 's3://{BUCKET}/t/*.csv'");
+    let right = rows(&engine, &sql).await;
+    for fault in [
+        Fault::SlowDown,
+        Fault::CutBeforeRecords(0),
+        Fault::CutInRecords(0),
+        Fault::CutAfterRecords(0),
+        Fault::MissingEnd,
+        Fault::WrongCrc(0),
+        Fault::ErrorFrame { records: 0, code: "CastFailed".to_owned() },
+    ] {
+        let struck = store.faults.struck();
+        store.faults.inject(Rule::new(Operation::SelectObjectContent, fault.clone()));
+        assert_eq!(rows(&engine, &sql).await, right, "{fault:?}");
+        assert!(store.faults.struck() > struck, "{fault:?}");
+        store.faults.clear();
+    }
+}

@@ -1,0 +1,138 @@
+//! A store, engines over it, and the comparison of answers.
+
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use arrow::util::display::{ArrayFormatter, FormatOptions};
+use datafusion::prelude::{SessionConfig, SessionContext};
+use object_store::aws::{AmazonS3, AmazonS3Builder};
+use sluicegate_costmodel::PriceBook;
+use sluicegate_engine::config::Scan;
+use sluicegate_engine::{Engine, EngineBuilder};
+use sluicegate_s3select::profile::EndpointProfile;
+use sluicegate_server::{Faults, Server};
+use tempfile::TempDir;
+
+/// The bucket of every test.
+pub const BUCKET: &str = "test";
+
+/// A running store in a temporary folder.
+pub struct Store {
+    /// The server.
+    pub server: Server,
+    /// What goes wrong on demand.
+    pub faults: Arc<Faults>,
+    /// Its folder, removed at the end.
+    pub folder: TempDir,
+}
+
+impl Store {
+    /// Starts a store with one empty bucket.
+    pub async fn start() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join(BUCKET)).unwrap();
+        let faults = Arc::new(Faults::new());
+        let server = Server::builder(folder.path())
+            .faults(Arc::clone(&faults))
+            .sync_writes(false)
+            .start()
+            .await
+            .unwrap();
+        Self { server, faults, folder }
+    }
+
+    /// Puts an object into the bucket, as a user would who copies a file there.
+    pub fn put(&self, key: &str, bytes: impl AsRef<[u8]>) {
+        let path = self.folder.path().join(BUCKET).join(key);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, bytes).unwrap();
+    }
+
+    /// Settings of an engine over this store, which is known to be ours.
+    pub fn builder(&self) -> EngineBuilder {
+        Engine::builder()
+            .endpoint(self.server.endpoint())
+            .credentials(self.server.access_key(), self.server.secret_key())
+            .profile(EndpointProfile::sluice())
+            .prices(PriceBook::paper().clone())
+            .threads(2)
+    }
+
+    /// An engine over this store.
+    pub async fn engine(&self, scan: Scan) -> Engine {
+        self.builder().scan(scan).build().await.unwrap()
+    }
+
+    /// The bucket as an object store.
+    pub fn bucket(&self) -> AmazonS3 {
+        AmazonS3Builder::new()
+            .with_bucket_name(BUCKET)
+            .with_region("us-east-1")
+            .with_endpoint(self.server.endpoint())
+            .with_allow_http(true)
+            .with_access_key_id(self.server.access_key())
+            .with_secret_access_key(self.server.secret_key())
+            .build()
+            .unwrap()
+    }
+}
+
+/// DataFusion as it comes, over local files: the oracle.
+pub fn stock() -> SessionContext {
+    SessionContext::new_with_config(SessionConfig::new().with_target_partitions(2))
+}
+
+/// Runs a statement that must succeed.
+pub async fn rows(engine: &Engine, sql: &str) -> Vec<String> {
+    match try_rows(engine, sql).await {
+        Ok(rows) => rows,
+        Err(error) => panic!("{sql}: {error}"),
+    }
+}
+
+/// Runs a statement; its rows as sorted text.
+pub async fn try_rows(engine: &Engine, sql: &str) -> sluicegate_engine::Result<Vec<String>> {
+    let batches = engine.query(sql).await?.collect().await?;
+    Ok(text(&batches))
+}
+
+/// Runs a statement on the oracle.
+pub async fn stock_rows(stock: &SessionContext, sql: &str) -> Result<Vec<String>, String> {
+    let frame = stock.sql(sql).await.map_err(|e| e.to_string())?;
+    frame.collect().await.map(|batches| text(&batches)).map_err(|e| e.to_string())
+}
+
+/// Rows as text, sorted: a multiset. NULL and the empty string differ.
+pub fn text(batches: &[RecordBatch]) -> Vec<String> {
+    let quoted = |row: Vec<String>| row.iter().map(|value| format!("{value:?}")).collect::<Vec<_>>();
+    let mut rows: Vec<String> =
+        values(batches).into_iter().map(|row| quoted(row).join(" | ")).collect();
+    rows.sort();
+    rows
+}
+
+/// Rows as text, in their order.
+pub fn values(batches: &[RecordBatch]) -> Vec<Vec<String>> {
+    let options = FormatOptions::new().with_null("NULL");
+    let mut rows = Vec::new();
+    for batch in batches {
+        let columns: Vec<_> = batch
+            .columns()
+            .iter()
+            .map(|column| ArrayFormatter::try_new(column.as_ref(), &options).unwrap())
+            .collect();
+        rows.extend((0..batch.num_rows()).map(|row| {
+            columns.iter().map(|column| column.value(row).to_string()).collect::<Vec<_>>()
+        }));
+    }
+    rows
+}
+
+/// The statement that every node of the plan would send, in the order of the plan.
+pub async fn statements(engine: &Engine, sql: &str) -> Vec<String> {
+    let plan = engine.explain(sql).await.unwrap().plan;
+    let text = datafusion::physical_plan::displayable(plan.as_ref()).indent(false).to_string();
+    text.lines()
+        .filter_map(|line| line.split_once("select=").map(|(_, sql)| sql.to_owned()))
+        .collect()
+}
