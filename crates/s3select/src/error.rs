@@ -97,24 +97,24 @@ codes! {
     AmbiguousFieldName => Data,
     /// The server has no capacity left for another request.
     Busy => Request,
-    /// A record delimiter was escaped.
-    CSVEscapingRecordDelimiter => Never("an escaped record delimiter is an escaped character like any other here"),
+    /// A quoted field holds a record delimiter without AllowQuotedRecordDelimiter.
+    CSVEscapingRecordDelimiter => Data,
     /// A CSV record cannot be read.
-    CSVParsingError => Data,
+    CSVParsingError => Never("every way in which CSV can be wrong has a more precise code"),
     /// A quoted field never ends.
     CSVUnescapedQuote => Data,
     /// A value does not convert to the type of a CAST.
     CastFailed => Data,
     /// A field is longer than a record may be.
-    ColumnTooLong => Data,
+    ColumnTooLong => Never("a field is bounded by its record, which is OverMaxRecordSize"),
     /// The request has no body.
     EmptyRequestBody => Request,
     /// A name is bound to nothing.
     EvaluatorBindingDoesNotExist => Never("an unknown name is reported as InvalidTableAlias, MissingHeaders or InvalidColumnIndex, or is MISSING"),
     /// A function got a value outside its domain, or the wrong number of arguments.
     EvaluatorInvalidArguments => Both,
-    /// A timestamp pattern cannot be read.
-    EvaluatorInvalidTimestampFormatPattern => Data,
+    /// A timestamp pattern lacks fields.
+    EvaluatorInvalidTimestampFormatPattern => Never("only patterns used for parsing can lack fields, and TO_TIMESTAMP takes no pattern"),
     /// A timestamp pattern holds a letter that is no symbol.
     EvaluatorInvalidTimestampFormatPatternSymbol => Data,
     /// A symbol of a timestamp pattern can be printed but not parsed.
@@ -188,7 +188,7 @@ codes! {
     /// The statement has too many operators or nests too deeply.
     MaxOperatorsExceeded => Statement,
     /// The resource does not take this method.
-    MethodNotAllowed => Request,
+    MethodNotAllowed => Never("the S3 server around Select answers that by itself"),
     /// A header was asked for and the object has none, or it lacks a name.
     MissingHeaders => Data,
     /// The request lacks a required element.
@@ -208,7 +208,7 @@ codes! {
     /// The object is not readable Parquet.
     ParquetParsingError => Data,
     /// A Parquet column uses a codec that is not read.
-    ParquetUnsupportedCompressionCodec => Data,
+    ParquetUnsupportedCompressionCodec => Never("an unreadable column is reported as ParquetParsingError, whatever its codec"),
     /// `*` beside other items of the SELECT list.
     ParseAsteriskIsNotAloneInSelectList => Statement,
     /// `x[…]` and `.*` in one item of the SELECT list.
@@ -294,13 +294,13 @@ codes! {
     /// The object ends in the middle of its compression.
     TruncatedInput => Data,
     /// The caller may not do this.
-    UnauthorizedAccess => Request,
+    UnauthorizedAccess => Never("the S3 server around Select answers that by itself, as AccessDenied"),
     /// The object has not the format that the request says.
-    UnrecognizedFormatException => Data,
+    UnrecognizedFormatException => Never("every format has a code of its own for what is not in it"),
     /// A function that is not in the dialect.
     UnsupportedFunction => Statement,
     /// A Parquet type that is not read.
-    UnsupportedParquetType => Data,
+    UnsupportedParquetType => Never("reported as UnsupportedTypeForQuerying"),
     /// The request has a Range header.
     UnsupportedRangeHeader => Request,
     /// ScanRange with an input that cannot be split.

@@ -47,6 +47,29 @@ pub(super) const STATEMENTS: &[(&str, SelectErrorCode)] = &[
     ("SELECT a FROM S3Object[*].b", InvalidKeyPath),
     ("SELECT _1 FROM S3Object WHERE 1", InvalidDataType),
     ("SELECT _1 FROM S3Object WHERE _1", InvalidDataType),
+    ("SELECT s[0].* FROM S3Object s", ParseCannotMixSqbAndWildcardInSelectList),
+    ("SELECT s[*] FROM S3Object s", ParseInvalidContextForWildcardInSelectList),
+    ("SELECT _1 IS 5 FROM S3Object", ParseExpected2TokenTypes),
+    ("SELECT UPPER(_1 'a') FROM S3Object", ParseExpectedArgumentDelimiter),
+    ("SELECT (_1 = ) FROM S3Object", ParseExpectedExpression),
+    ("SELECT _1 AS 5 FROM S3Object", ParseExpectedIdentForAlias),
+    ("SELECT UPPER(_1 FROM S3Object", ParseExpectedRightParenBuiltinFunctionCall),
+    ("SELECT (_1 FROM S3Object", ParseExpectedTokenType),
+    ("SELECT s.'a' FROM S3Object s", ParseInvalidPathComponent),
+    ("SELECT CAST(_1 AS INT(5)) FROM S3Object", ParseInvalidTypeParam),
+    ("SELECT _1 + * 2 FROM S3Object", ParseUnexpectedOperator),
+    ("SELECT _1 5 FROM S3Object", ParseUnexpectedTerm),
+    ("SELECT _1 FROM S3Object s )", ParseUnexpectedToken),
+    (
+        "SELECT CASE WHEN TRUE THEN 1 ELSE 2 WHEN TRUE THEN 3 END FROM S3Object",
+        ParseUnsupportedCaseClause,
+    ),
+    ("SELECT ? FROM S3Object", ParseUnsupportedToken),
+    ("SELECT _1 FROM S3Object WHERE _1 BETWEEN 1", ParseExpectedKeyword),
+    (
+        "SELECT ---------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------_1 FROM S3Object",
+        MaxOperatorsExceeded,
+    ),
 ];
 
 /// A rule, an expression over the row of the table, and the code.

@@ -74,7 +74,12 @@ pub(super) fn call(function: Function, args: &[Value]) -> Result<Value, SelectEr
         Function::ToTimestamp => {
             let text = string(0)?;
             let parsed = Timestamp::parse(text.trim().as_bytes());
-            Value::Timestamp(parsed.ok_or_else(|| wrong(function, "text that is no timestamp"))?)
+            Value::Timestamp(parsed.ok_or_else(|| {
+                SelectError::new(
+                    SelectErrorCode::ValueParseFailure,
+                    "TO_TIMESTAMP got text that is no timestamp.",
+                )
+            })?)
         }
         // The others are nodes of their own.
         _ => return Err(wrong(function, "an unexpected place")),
