@@ -198,7 +198,7 @@ mod tests {
     fn the_nth_request_and_so_many_after_it() {
         let faults = Faults::new();
         faults.inject(Rule::new(Operation::GetObject, Fault::SlowDown).key("a*").nth(2).times(2));
-        let mut strike = |op, key| !faults.strike(op, key).is_empty();
+        let strike = |op, key| !faults.strike(op, key).is_empty();
         assert!(!strike(Operation::GetObject, "a1"));
         assert!(!strike(Operation::PutObject, "a1"));
         assert!(!strike(Operation::GetObject, "b1"));

@@ -12,7 +12,10 @@ use s3s::service::S3Service;
 use s3s::{Body, HttpError};
 
 use crate::api::CUT;
+use crate::unchunk::unchunk;
 
+const CONTENT_HASH: HeaderName = HeaderName::from_static("x-amz-content-sha256");
+const DECODED_LENGTH: HeaderName = HeaderName::from_static("x-amz-decoded-content-length");
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-amz-request-id");
 
 /// The HTTP service of a server.
@@ -35,7 +38,7 @@ impl Front {
         }
         let mut request = request.map(Body::from);
         if self.anonymous {
-            strip_signature(&mut request);
+            strip_signature(&mut request)?;
         }
         let mut response = self.s3.call(request).await?;
         if response.headers().contains_key(CUT) {
@@ -59,7 +62,34 @@ impl hyper::service::Service<Request<Incoming>> for Front {
     }
 }
 
-/// Takes a signature off a request: this server has no keys to check it with.
-fn strip_signature(request: &mut Request<Body>) {
+/// Takes a signature off a request: this server has no keys to check it with. A body in chunks,
+/// signed or not, becomes a plain one.
+fn strip_signature(request: &mut Request<Body>) -> Result<(), HttpError> {
     request.headers_mut().remove(header::AUTHORIZATION);
+    if request.uri().query().is_some_and(|query| query.split('&').any(is_signature)) {
+        let path = request.uri().path();
+        let query = request.uri().query().unwrap_or_default();
+        let rest: Vec<_> = query.split('&').filter(|pair| !is_signature(pair)).collect();
+        let uri = format!("{path}?{}", rest.join("&"));
+        *request.uri_mut() = uri.parse().map_err(|e| HttpError::new(Box::new(e)))?;
+    }
+    let headers = request.headers_mut();
+    let is_chunked =
+        headers.get(CONTENT_HASH).is_some_and(|hash| hash.as_bytes().starts_with(b"STREAMING-"));
+    if is_chunked {
+        headers.remove(CONTENT_HASH);
+        match headers.remove(DECODED_LENGTH) {
+            Some(length) => headers.insert(header::CONTENT_LENGTH, length),
+            None => headers.remove(header::CONTENT_LENGTH),
+        };
+        let body = std::mem::take(request.body_mut());
+        *request.body_mut() = unchunk(body);
+    }
+    Ok(())
+}
+
+/// Whether a parameter is part of a presigned URL's signature.
+fn is_signature(pair: &str) -> bool {
+    let name = pair.split('=').next().unwrap_or_default();
+    name.starts_with("X-Amz-") || matches!(name, "AWSAccessKeyId" | "Signature" | "Expires")
 }

@@ -15,8 +15,12 @@ mod error;
 mod faults;
 mod front;
 mod link;
+mod select;
 mod server;
 mod store;
+#[cfg(test)]
+mod tests;
+mod unchunk;
 
 pub use counters::{Counters, Counts, Operation};
 pub use error::Error;

@@ -22,6 +22,7 @@ use crate::error::Error;
 use crate::faults::Faults;
 use crate::front::Front;
 use crate::link::{Link, Shaped};
+use crate::select::SelectRoute;
 use crate::store::Store;
 
 /// How long requests that are being answered may take when the server is asked to stop.
@@ -181,7 +182,9 @@ impl Builder {
         if let Some(Credentials { access_key, secret_key }) = credentials.clone() {
             service.set_auth(SimpleAuth::from_single(access_key, secret_key));
         }
-        let front = Front::new(service.build(), self.latency, credentials.is_none());
+        let anonymous = credentials.is_none();
+        service.set_route(SelectRoute::new(api, anonymous, self.select_slots));
+        let front = Front::new(service.build(), self.latency, anonymous);
         let (stop, stopped) = watch::channel(false);
         let task = tokio::spawn(accept(listener, front, Arc::clone(&link), stopped));
         tracing::info!(%address, "serving");

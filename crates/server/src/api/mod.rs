@@ -8,6 +8,8 @@ mod reads;
 mod uploads;
 mod writes;
 
+pub(crate) use body::body_error;
+
 use std::sync::Arc;
 
 use http::{HeaderMap, HeaderName, HeaderValue};

@@ -96,6 +96,8 @@ impl Store {
             }
             Err(e) => {
                 self.remove_meta(bucket, key, &metadata);
+                // The bucket may have been removed since it was looked at.
+                self.bucket(bucket)?;
                 Err(storage_error(e))
             }
         }

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use s3s::S3Result;
 
 use super::object::{Head, directory_of_prefix, is_absent};
-use super::paths::{LongNames, decode};
+use super::paths::{LongNames, MAX_KEY, decode};
 use super::{Store, storage_error};
 
 /// Which keys are asked for.
@@ -213,6 +213,9 @@ impl<'a> Walk<'a> {
             }
             let slash = if is_directory { "/" } else { "" };
             let key = format!("{base}{}{slash}", decoded.segment);
+            if key.len() > MAX_KEY {
+                continue;
+            }
             let name = Name { key, path: entry.path(), is_directory, beside: decoded.beside };
             if self.is_wanted(&name) {
                 level.push(name);
@@ -236,4 +239,152 @@ fn is_inside(bucket: &Path, top: &Path) -> bool {
         at.push(component);
         fs::symlink_metadata(&at).is_ok_and(|found| found.is_dir())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::super::{Meta, WriteConditions};
+
+    fn store() -> (tempfile::TempDir, Store) {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path(), false).unwrap();
+        store.create_bucket("bucket").unwrap();
+        (folder, store)
+    }
+
+    fn put(store: &Store, key: &str) {
+        let mut draft = store.draft([], None).unwrap();
+        draft.write(key.as_bytes()).unwrap();
+        let meta = Meta { etag: key.len().to_string(), ..Meta::default() };
+        let always = WriteConditions::default();
+        store.commit("bucket", key, draft.finish(), &meta, &always).unwrap();
+    }
+
+    /// What a page must hold, said as plainly as possible.
+    fn model(keys: &BTreeSet<String>, request: &PageRequest) -> (Vec<String>, Vec<String>, bool) {
+        let (mut found, mut prefixes) = (Vec::new(), Vec::<String>::new());
+        for key in keys {
+            let Some(rest) = key.strip_prefix(&request.prefix) else { continue };
+            let delimiter = request.delimiter.as_deref().unwrap_or("\u{1}");
+            let (name, list) = match rest.find(delimiter) {
+                Some(at) => (&key[..request.prefix.len() + at + delimiter.len()], &mut prefixes),
+                None => (key.as_str(), &mut found),
+            };
+            if name > request.after.as_str() && list.last().is_none_or(|last| last != name) {
+                if request.max_keys == found.len() + prefixes.len() {
+                    return (found, prefixes, request.max_keys > 0);
+                }
+                let list = if rest.contains(delimiter) { &mut prefixes } else { &mut found };
+                list.push(name.to_owned());
+            }
+        }
+        (found, prefixes, false)
+    }
+
+    fn key() -> impl Strategy<Value = String> {
+        prop_oneof![
+            6 => "[ab/.~%-]{1,6}",
+            2 => "(a|b|c)(/(a|b|\\.|\\.\\.|)){0,4}",
+            1 => "(x{250,260}|y)(/z{256,300})?",
+            1 => "\\PC{1,8}",
+        ]
+    }
+
+    fn request() -> impl Strategy<Value = PageRequest> {
+        let prefix = prop_oneof!["", "[ab/.]{0,3}", "a/", "x{250,255}"];
+        let delimiter = prop_oneof![Just(None), Just(Some("/")), Just(Some("a")), Just(Some("//"))];
+        let after = prop_oneof![3 => Just(String::new()), 1 => key()];
+        (prefix, delimiter, after, 0_usize..7).prop_map(|(prefix, delimiter, after, max_keys)| {
+            PageRequest { prefix, delimiter: delimiter.map(str::to_owned), after, max_keys }
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(96))]
+
+        #[test]
+        fn every_page_is_what_a_sorted_set_gives(
+            keys in prop::collection::btree_set(key(), 0..24),
+            removed in prop::collection::vec(any::<prop::sample::Index>(), 0..8),
+            requests in prop::collection::vec(request(), 1..12),
+        ) {
+            let (_folder, store) = store();
+            let mut order: Vec<_> = keys.iter().cloned().collect();
+            // Directories appear before and after files of their names.
+            order.sort_by_key(|key| (key.len() % 3, key.clone()));
+            for key in &order {
+                put(&store, key);
+            }
+            let mut keys = keys;
+            for index in removed.iter().filter(|_| !order.is_empty()) {
+                let key = index.get(&order);
+                store.delete("bucket", key, &WriteConditions::default()).unwrap();
+                keys.remove(key);
+            }
+            for key in &order {
+                let found = store.get("bucket", key);
+                prop_assert_eq!(found.is_ok(), keys.contains(key), "{:?}", key);
+                if let Ok(object) = found {
+                    let text = io::read_to_string(&object.file).unwrap();
+                    prop_assert_eq!(&text, key);
+                    prop_assert_eq!(object.meta.etag, key.len().to_string());
+                }
+            }
+            for mut request in requests {
+                let mut pages = 0;
+                loop {
+                    let page = store.list("bucket", &request).unwrap();
+                    let (found, prefixes, more) = model(&keys, &request);
+                    let listed: Vec<_> = page.entries.iter().map(|e| e.key.clone()).collect();
+                    prop_assert_eq!(listed, found, "{:?}", &request);
+                    prop_assert_eq!(page.common_prefixes, prefixes, "{:?}", &request);
+                    prop_assert_eq!(page.next.is_some(), more, "{:?}", &request);
+                    pages += 1;
+                    prop_assert!(pages <= 64);
+                    match page.next {
+                        Some(next) => request.after = next,
+                        None => break,
+                    }
+                }
+            }
+            for key in &order {
+                store.delete("bucket", key, &WriteConditions::default()).unwrap();
+            }
+            store.delete_bucket("bucket").unwrap();
+        }
+    }
+
+    #[test]
+    fn files_put_there_by_hand_are_objects() {
+        let (folder, store) = store();
+        let bucket = folder.path().join("bucket");
+        fs::create_dir_all(bucket.join("t/empty")).unwrap();
+        fs::write(bucket.join("t/1.csv"), "1\n").unwrap();
+        fs::write(bucket.join("~%nonsense"), "").unwrap();
+        #[cfg(unix)]
+        std::os::unix::fs::symlink("/etc", bucket.join("link")).unwrap();
+        let all = PageRequest { max_keys: 10, ..PageRequest::default() };
+        let page = store.list("bucket", &all).unwrap();
+        let keys: Vec<_> = page.entries.iter().map(|e| e.key.as_str()).collect();
+        assert_eq!(keys, ["t/1.csv"]);
+        let etag = store.head("bucket", "t/1.csv").unwrap().meta.etag;
+        assert!(etag.ends_with("-1"), "{etag}");
+        assert_eq!(page.entries[0].head.meta.etag, etag);
+        fs::write(bucket.join("t/1.csv"), "1\n2\n").unwrap();
+        assert_ne!(store.head("bucket", "t/1.csv").unwrap().meta.etag, etag);
+        for key in ["link/passwd", "t", "~%nonsense", "t/empty"] {
+            assert_eq!(store.get("bucket", key).unwrap_err().code().as_str(), "NoSuchKey", "{key}");
+        }
+        let mut draft = store.draft([], None).unwrap();
+        draft.write(b"x").unwrap();
+        let (meta, always) = (Meta::default(), WriteConditions::default());
+        let error = store.commit("bucket", "link/x", draft.finish(), &meta, &always).unwrap_err();
+        assert_eq!(error.code().as_str(), "AccessDenied");
+    }
 }

@@ -22,6 +22,19 @@ pub(crate) struct Object {
 }
 
 impl Object {
+    /// Reads up to `buf.len()` bytes from `offset`; 0 at or behind the end. Wherever other readers
+    /// of the same open file are.
+    #[cfg(unix)]
+    pub(crate) fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
+        std::os::unix::fs::FileExt::read_at(&self.file, buf, offset)
+    }
+
+    /// Reads up to `buf.len()` bytes from `offset`; 0 at or behind the end.
+    #[cfg(windows)]
+    pub(crate) fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
+        std::os::windows::fs::FileExt::seek_read(&self.file, buf, offset)
+    }
+
     /// Whether the bytes behind the open file are still those that were opened. The store itself
     /// never changes bytes in place; someone at the folder may.
     pub(crate) fn is_unchanged(&self) -> bool {

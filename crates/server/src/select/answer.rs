@@ -1,0 +1,240 @@
+//! An evaluation on a thread of its own, as a stream of events.
+
+use std::io;
+use std::ops::ControlFlow;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::Stream;
+use s3s::dto::{
+    ContinuationEvent, EndEvent, Progress, ProgressEvent, RecordsEvent, SelectObjectContentEvent,
+    StatsEvent,
+};
+use s3s::{S3Result, s3_error};
+use sluicegate_s3select::evaluate::{Evaluation, MAX_RECORDS_BYTES, ObjectSource, Sink, Stats};
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::task::spawn_blocking;
+use tokio::time::{Instant, Sleep, sleep};
+
+use crate::store::Object;
+
+use super::select_error;
+
+/// After so long without an event comes a `Cont`, so that nobody on the way takes the connection
+/// for dead.
+const IDLE: Duration = Duration::from_secs(1);
+/// `Progress` comes at most so often.
+const PROGRESS: Duration = Duration::from_secs(1);
+/// Events that may wait for the client: about 1 MiB.
+const QUEUE: usize = 8;
+
+/// The one version of an object that a statement sees.
+pub(super) struct Snapshot(Object);
+
+impl Snapshot {
+    pub(super) fn new(object: Object) -> Self {
+        Self(object)
+    }
+
+    pub(super) fn etag(&self) -> &str {
+        &self.0.meta.etag
+    }
+}
+
+impl ObjectSource for Snapshot {
+    fn len(&self) -> u64 {
+        self.0.size
+    }
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
+        self.0.read_at(offset, buf)
+    }
+}
+
+/// The events of one answer.
+pub(super) struct Answer {
+    events: Receiver<S3Result<SelectObjectContentEvent>>,
+    idle: Pin<Box<Sleep>>,
+    idle_after: Duration,
+    /// Whether the last event is out: `End`, or an error.
+    done: bool,
+}
+
+impl Answer {
+    fn new(events: Receiver<S3Result<SelectObjectContentEvent>>, idle_after: Duration) -> Self {
+        Self { events, idle: Box::pin(sleep(idle_after)), idle_after, done: false }
+    }
+
+    /// Starts the evaluation; `slot` is given back when it ends. It ends early when the answer is
+    /// dropped.
+    pub(super) fn start(
+        evaluation: Evaluation,
+        snapshot: Arc<Snapshot>,
+        progress: bool,
+        slot: OwnedSemaphorePermit,
+    ) -> Self {
+        let (sender, events) = channel(QUEUE);
+        spawn_blocking(move || {
+            let _slot = slot;
+            evaluate(evaluation, &snapshot, progress, sender);
+        });
+        Self::new(events, IDLE)
+    }
+}
+
+fn evaluate(
+    evaluation: Evaluation,
+    snapshot: &Snapshot,
+    progress: bool,
+    sender: Sender<S3Result<SelectObjectContentEvent>>,
+) {
+    let mut sink = EventSink { sender, progress: progress.then(Instant::now) };
+    let last = match evaluation.run(&mut sink) {
+        Ok(_) if !snapshot.0.is_unchanged() => {
+            Err(s3_error!(InternalError, "the object was changed in place while it was read"))
+        }
+        Ok(stats) => Ok(stats),
+        Err(error) => Err(select_error(error)),
+    };
+    // Nobody listens once one of these fails.
+    let _ = match last {
+        Ok(stats) => sink.end(&stats),
+        Err(error) => sink.send(Err(error)),
+    };
+}
+
+/// Sends events to the client's side, at its pace.
+struct EventSink {
+    sender: Sender<S3Result<SelectObjectContentEvent>>,
+    /// When the next `Progress` is due; `None` if none are wanted.
+    progress: Option<Instant>,
+}
+
+impl EventSink {
+    fn send(&self, event: S3Result<SelectObjectContentEvent>) -> ControlFlow<()> {
+        match self.sender.blocking_send(event) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(_) => ControlFlow::Break(()),
+        }
+    }
+
+    fn send_progress(&self, stats: &Stats) -> ControlFlow<()> {
+        let details = Progress {
+            bytes_scanned: count(stats.bytes_scanned),
+            bytes_processed: count(stats.bytes_processed),
+            bytes_returned: count(stats.bytes_returned),
+        };
+        let event = ProgressEvent { details: Some(details) };
+        self.send(Ok(SelectObjectContentEvent::Progress(event)))
+    }
+
+    fn end(&self, stats: &Stats) -> ControlFlow<()> {
+        if self.progress.is_some() {
+            self.send_progress(stats)?;
+        }
+        let details = s3s::dto::Stats {
+            bytes_scanned: count(stats.bytes_scanned),
+            bytes_processed: count(stats.bytes_processed),
+            bytes_returned: count(stats.bytes_returned),
+        };
+        self.send(Ok(SelectObjectContentEvent::Stats(StatsEvent { details: Some(details) })))?;
+        self.send(Ok(SelectObjectContentEvent::End(EndEvent {})))
+    }
+}
+
+impl Sink for EventSink {
+    fn records(&mut self, bytes: Bytes) -> ControlFlow<()> {
+        debug_assert!(bytes.len() <= MAX_RECORDS_BYTES);
+        self.send(Ok(SelectObjectContentEvent::Records(RecordsEvent { payload: Some(bytes) })))
+    }
+
+    fn progress(&mut self, stats: &Stats) -> ControlFlow<()> {
+        if self.sender.is_closed() {
+            return ControlFlow::Break(());
+        }
+        match self.progress {
+            Some(due) if Instant::now() >= due => {
+                self.progress = Some(Instant::now() + PROGRESS);
+                self.send_progress(stats)
+            }
+            _ => ControlFlow::Continue(()),
+        }
+    }
+}
+
+fn count(bytes: u64) -> Option<i64> {
+    i64::try_from(bytes).ok()
+}
+
+impl Stream for Answer {
+    type Item = S3Result<SelectObjectContentEvent>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        if self.done {
+            return Poll::Ready(None);
+        }
+        let event = match self.events.poll_recv(cx) {
+            Poll::Ready(Some(event)) => event,
+            // The evaluation's thread is gone without an end: it must not look like one.
+            Poll::Ready(None) => Err(s3_error!(InternalError, "the evaluation broke off")),
+            Poll::Pending => {
+                ready!(self.idle.as_mut().poll(cx));
+                Ok(SelectObjectContentEvent::Cont(ContinuationEvent {}))
+            }
+        };
+        self.done = matches!(event, Err(_) | Ok(SelectObjectContentEvent::End(_)));
+        let next = Instant::now() + self.idle_after;
+        self.idle.as_mut().reset(next);
+        Poll::Ready(Some(event))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use futures::StreamExt as _;
+
+    fn answer() -> (Sender<S3Result<SelectObjectContentEvent>>, Answer) {
+        let (sender, events) = channel(QUEUE);
+        (sender, Answer::new(events, Duration::from_millis(1)))
+    }
+
+    #[tokio::test]
+    async fn silence_is_filled_and_a_lost_evaluation_is_an_error() {
+        let (sender, mut answer) = answer();
+        let records = RecordsEvent { payload: Some(Bytes::from_static(b"1\n")) };
+        let event = |event| matches!(event, Some(Ok(SelectObjectContentEvent::Cont(_))));
+        assert!(event(answer.next().await));
+        assert!(event(answer.next().await));
+        sender.send(Ok(SelectObjectContentEvent::Records(records))).await.unwrap();
+        let next = answer.next().await;
+        assert!(matches!(next, Some(Ok(SelectObjectContentEvent::Records(_)))), "{next:?}");
+        drop(sender);
+        let error = answer.next().await.unwrap().unwrap_err();
+        assert_eq!(error.code().as_str(), "InternalError");
+        assert!(answer.next().await.is_none());
+    }
+
+    #[tokio::test]
+    async fn nothing_follows_an_end() {
+        let (sender, mut answer) = answer();
+        sender.send(Ok(SelectObjectContentEvent::End(EndEvent {}))).await.unwrap();
+        assert!(matches!(answer.next().await, Some(Ok(SelectObjectContentEvent::End(_)))));
+        assert!(answer.next().await.is_none());
+    }
+
+    #[tokio::test]
+    async fn a_client_that_left_stops_the_evaluation() {
+        let (sender, answer) = answer();
+        drop(answer);
+        let mut sink = EventSink { sender, progress: None };
+        assert!(sink.progress(&Stats::default()).is_break());
+        let sent = spawn_blocking(move || sink.records(Bytes::from_static(b"1\n"))).await;
+        assert!(sent.unwrap().is_break());
+    }
+}

@@ -1,0 +1,220 @@
+//! Faults between and inside the frames of an answer.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use bytes::{Bytes, BytesMut};
+use futures::Stream;
+use s3s::dto::SelectObjectContentEventStream;
+use s3s::stream::{ByteStream, DynByteStream};
+use s3s::{S3Error, S3ErrorCode, StdError};
+
+use crate::faults::Fault;
+
+/// The frames, struck by a fault.
+pub(super) fn with_fault(frames: DynByteStream, fault: Option<Fault>) -> DynByteStream {
+    match fault {
+        Some(fault) => {
+            Box::pin(Faulty { frames, fault, records: 0, pending: None, state: State::Running })
+        }
+        None => frames,
+    }
+}
+
+struct Faulty {
+    /// Each item is one frame.
+    frames: DynByteStream,
+    fault: Fault,
+    /// `Records` frames seen so far.
+    records: u64,
+    /// What comes before anything else.
+    pending: Option<Result<Bytes, StdError>>,
+    state: State,
+}
+
+#[derive(PartialEq)]
+enum State {
+    Running,
+    Ended,
+}
+
+/// What becomes of a frame.
+enum Verdict {
+    Pass,
+    Cut,
+    HalfThenCut,
+    WholeThenCut,
+    Replace(Bytes),
+    End,
+    Garble,
+}
+
+impl Faulty {
+    fn judge(&self, frame: &[u8]) -> Verdict {
+        let is = |kind: &str| event_type(frame) == Some(kind.as_bytes());
+        let is_nth = |n: u64| is("Records") && self.records == n;
+        match &self.fault {
+            Fault::CutBeforeRecords(n) if is_nth(*n) => Verdict::Cut,
+            Fault::CutInRecords(n) if is_nth(*n) => Verdict::HalfThenCut,
+            Fault::CutAfterRecords(n) if is_nth(*n) => Verdict::WholeThenCut,
+            Fault::WrongCrc(n) if is_nth(*n) => Verdict::Garble,
+            Fault::ErrorFrame { records, code } if is_nth(*records) || is("Stats") => {
+                Verdict::Replace(error_frame(code))
+            }
+            Fault::MissingEnd if is("End") => Verdict::End,
+            _ => Verdict::Pass,
+        }
+    }
+}
+
+impl Stream for Faulty {
+    type Item = Result<Bytes, StdError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        if let Some(item) = self.pending.take() {
+            return Poll::Ready(Some(item));
+        }
+        if self.state == State::Ended {
+            return Poll::Ready(None);
+        }
+        let frame = match ready!(self.frames.as_mut().poll_next(cx)) {
+            Some(Ok(frame)) => frame,
+            other => return Poll::Ready(other),
+        };
+        let verdict = self.judge(&frame);
+        if event_type(&frame) == Some(b"Records") {
+            self.records += 1;
+        }
+        if !matches!(verdict, Verdict::Pass | Verdict::Garble) {
+            self.state = State::Ended;
+        }
+        let cut = || Err(StdError::from(io::Error::from(io::ErrorKind::ConnectionReset)));
+        Poll::Ready(match verdict {
+            Verdict::Pass => Some(Ok(frame)),
+            Verdict::Cut => Some(cut()),
+            Verdict::HalfThenCut => {
+                self.pending = Some(cut());
+                Some(Ok(frame.slice(..frame.len() / 2)))
+            }
+            Verdict::WholeThenCut => {
+                self.pending = Some(cut());
+                Some(Ok(frame))
+            }
+            Verdict::Replace(other) => Some(Ok(other)),
+            Verdict::End => None,
+            Verdict::Garble => {
+                let mut frame = BytesMut::from(frame);
+                // The last byte of the payload: four bytes of checksum follow.
+                if let Some(at) = frame.len().checked_sub(5) {
+                    frame[at] ^= 1;
+                }
+                Some(Ok(frame.freeze()))
+            }
+        })
+    }
+}
+
+impl ByteStream for Faulty {}
+
+/// The value of a frame's `:event-type` header.
+fn event_type(frame: &[u8]) -> Option<&[u8]> {
+    let word = |at: usize| {
+        let bytes = frame.get(at..at + 4)?;
+        Some(u32::from_be_bytes(bytes.try_into().ok()?) as usize)
+    };
+    let mut headers = frame.get(12..12 + word(4)?)?;
+    while let Some((name_length, rest)) = headers.split_first() {
+        let (name, rest) = rest.split_at_checked(usize::from(*name_length))?;
+        let ([_kind, high, low], rest) = rest.split_first_chunk()?;
+        let (value, rest) =
+            rest.split_at_checked(usize::from(u16::from_be_bytes([*high, *low])))?;
+        if name == b":event-type" {
+            return Some(value);
+        }
+        headers = rest;
+    }
+    None
+}
+
+/// A whole error frame.
+fn error_frame(code: &str) -> Bytes {
+    let code = S3ErrorCode::from_bytes(code.as_bytes())
+        .unwrap_or_else(|| S3ErrorCode::Custom(code.into()));
+    let error = S3Error::with_message(code, "injected");
+    let frames = futures::stream::iter([Err(error)]);
+    let frames = SelectObjectContentEventStream::new(frames).into_byte_stream();
+    futures::executor::block_on_stream(frames).find_map(Result::ok).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use futures::{StreamExt as _, executor::block_on};
+    use s3s::dto::{EndEvent, RecordsEvent, SelectObjectContentEvent, StatsEvent};
+
+    fn frames() -> DynByteStream {
+        let records = |text: &'static str| {
+            let payload = Some(Bytes::from_static(text.as_bytes()));
+            Ok(SelectObjectContentEvent::Records(RecordsEvent { payload }))
+        };
+        let events = [
+            records("1,2\n"),
+            records("3,4\n"),
+            Ok(SelectObjectContentEvent::Stats(StatsEvent { details: None })),
+            Ok(SelectObjectContentEvent::End(EndEvent {})),
+        ];
+        SelectObjectContentEventStream::new(futures::stream::iter(events)).into_byte_stream()
+    }
+
+    /// The frames in short: their kinds, `?` for one that has none, `!` for a cut.
+    fn outline(fault: Option<Fault>) -> String {
+        let items: Vec<_> = block_on(with_fault(frames(), fault).collect());
+        let names = items.iter().map(|item| match item {
+            Ok(frame) => {
+                let whole = frame.len() >= 4 && frame[..4] == (frame.len() as u32).to_be_bytes();
+                match event_type(frame).filter(|_| whole) {
+                    Some(kind) => String::from_utf8(kind.to_vec()).unwrap(),
+                    None => "?".to_owned(),
+                }
+            }
+            Err(_) => "!".to_owned(),
+        });
+        names.collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn faults_strike_where_they_are_meant_to() {
+        let error = |records| Fault::ErrorFrame { records, code: "InternalError".to_owned() };
+        for (fault, expected) in [
+            (None, "Records Records Stats End"),
+            (Some(Fault::CutBeforeRecords(0)), "!"),
+            (Some(Fault::CutBeforeRecords(1)), "Records !"),
+            (Some(Fault::CutInRecords(1)), "Records ? !"),
+            (Some(Fault::CutAfterRecords(0)), "Records !"),
+            (Some(Fault::WrongCrc(1)), "Records Records Stats End"),
+            (Some(error(1)), "Records ?"),
+            (Some(error(7)), "Records Records ?"),
+            (Some(Fault::MissingEnd), "Records Records Stats"),
+        ] {
+            assert_eq!(outline(fault.clone()), expected, "{fault:?}");
+        }
+    }
+
+    #[test]
+    fn a_garbled_frame_differs_in_one_bit_of_its_payload() {
+        let good: Vec<_> = block_on(frames().collect());
+        let bad: Vec<_> = block_on(with_fault(frames(), Some(Fault::WrongCrc(1))).collect());
+        let (good, bad) = (good[1].as_ref().unwrap(), bad[1].as_ref().unwrap());
+        let bits: u32 = good.iter().zip(bad).map(|(a, b)| (a ^ b).count_ones()).sum();
+        assert_eq!((good.len(), bits), (bad.len(), 1));
+    }
+
+    #[test]
+    fn an_injected_error_names_its_code() {
+        let frame = error_frame("SlowDown");
+        assert!(frame.windows(8).any(|w| w == b"SlowDown"));
+        assert!(error_frame("MyOwn").windows(5).any(|w| w == b"MyOwn"));
+    }
+}

@@ -1,0 +1,226 @@
+//! `SelectObjectContent`: the request's XML to a [`SelectRequest`], the evaluator's rows to an
+//! event stream.
+//!
+//! The operation is a route of its own beside `s3s`'s, for three reasons: a body may be called
+//! `SelectRequest` as well, what is wrong with it is told in S3 Select's own codes, and faults can
+//! be put between the frames of an answer.
+//!
+//! [`SelectRequest`]: sluicegate_s3select::SelectRequest
+
+mod answer;
+mod frames;
+mod request;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use http::{Extensions, HeaderMap, HeaderName, HeaderValue, Method, Uri, header};
+use percent_encoding::percent_decode_str;
+use s3s::dto::SelectObjectContentEventStream;
+use s3s::path::{S3Path, parse_path_style};
+use s3s::route::S3Route;
+use s3s::{Body, S3Error, S3ErrorCode, S3Request, S3Response, S3Result, s3_error};
+use sluicegate_s3select::evaluate::Evaluation;
+use sluicegate_s3select::{SelectError, SelectErrorCode};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::api::{Api, body_error};
+use crate::counters::Operation;
+
+use answer::{Answer, Snapshot};
+
+/// The ETag of the version that an answer was computed from, which S3 does not tell.
+const ETAG: HeaderName = HeaderName::from_static("x-sluice-etag");
+/// What the server can beyond S3 Select.
+const EXTENSIONS: HeaderName = HeaderName::from_static("x-sluice-extensions");
+/// `decimal-precision`: `CAST(x AS DECIMAL(p, s))` heeds `p` and `s`. `min-max-any`: `MIN` and `MAX`
+/// of strings, floats, timestamps and booleans. `exact-sum`: sums of integers and decimals are
+/// exact or fail. `snapshot`: an answer is computed from one version, which it names.
+const OFFERED: HeaderValue =
+    HeaderValue::from_static("decimal-precision, min-max-any, exact-sum, snapshot");
+/// The longest body that is read: the longest expression, with every character escaped, fits in.
+const MAX_BODY: usize = 8 * 1024 * 1024;
+/// Statements that may wait for each one that runs.
+const QUEUE: usize = 4;
+/// The longest message of an error: it has to fit into a header of an event.
+const MAX_MESSAGE: usize = 4096;
+
+/// The route of `SelectObjectContent`.
+pub(crate) struct SelectRoute {
+    api: Api,
+    anonymous: bool,
+    slots: Slots,
+}
+
+impl SelectRoute {
+    pub(crate) fn new(api: Api, anonymous: bool, slots: usize) -> Self {
+        Self { api, anonymous, slots: Slots::new(slots) }
+    }
+
+    async fn answer(&self, request: S3Request<Body>) -> S3Result<S3Response<Body>> {
+        let (bucket, key) = object_of(&request.uri)?;
+        let fault = self.api.begin(Operation::SelectObjectContent, &bucket, &key).await?;
+        check_headers(&request.headers)?;
+        let mut body = request.input;
+        let body = body.store_all_limited(MAX_BODY).await.map_err(|error| {
+            if error.to_string().contains("limit") {
+                let message = "an expression has at most 256 KiB";
+                select_error(SelectError::new(SelectErrorCode::ExpressionTooLong, message))
+            } else {
+                body_error(error)
+            }
+        })?;
+        let request = Arc::new(request::parse(&body).map_err(select_error)?);
+
+        let slot = self.slots.take().await?;
+        let wanted = Arc::clone(&request);
+        let (evaluation, snapshot) = self
+            .api
+            .blocking(move |store| {
+                let snapshot = Arc::new(Snapshot::new(store.get(&bucket, &key)?));
+                let source = Arc::clone(&snapshot);
+                let evaluation = Evaluation::prepare(&wanted, source).map_err(select_error)?;
+                Ok((evaluation, snapshot))
+            })
+            .await?;
+        let mut headers = HeaderMap::new();
+        if let Ok(etag) = HeaderValue::from_str(&format!("\"{}\"", snapshot.etag())) {
+            headers.insert(ETAG, etag);
+        }
+        headers.insert(EXTENSIONS, OFFERED);
+        let answer = Answer::start(evaluation, snapshot, request.progress, slot);
+        let frames = SelectObjectContentEventStream::new(answer).into_byte_stream();
+        let frames = frames::with_fault(frames, fault);
+        Ok(S3Response::with_headers(Body::from(frames), headers))
+    }
+}
+
+#[async_trait::async_trait]
+impl S3Route for SelectRoute {
+    fn is_match(&self, method: &Method, uri: &Uri, _: &HeaderMap, _: &mut Extensions) -> bool {
+        let has = |wanted: &[&str]| {
+            uri.query().is_some_and(|query| query.split('&').any(|pair| wanted.contains(&pair)))
+        };
+        method == Method::POST && has(&["select", "select="]) && has(&["select-type=2"])
+    }
+
+    async fn check_access(&self, request: &mut S3Request<Body>) -> S3Result<()> {
+        if self.anonymous || request.credentials.is_some() {
+            Ok(())
+        } else {
+            Err(s3_error!(AccessDenied, "the request must be signed"))
+        }
+    }
+
+    async fn call(&self, request: S3Request<Body>) -> S3Result<S3Response<Body>> {
+        Box::pin(self.answer(request)).await
+    }
+}
+
+/// The bucket and key that a request is for.
+fn object_of(uri: &Uri) -> S3Result<(String, String)> {
+    let path = percent_decode_str(uri.path()).decode_utf8();
+    let path = path.map_err(|_| s3_error!(InvalidURI, "the path is not UTF-8"))?;
+    match parse_path_style(&path) {
+        Ok(S3Path::Object { bucket, key }) => Ok((bucket.into(), key.into())),
+        _ => Err(s3_error!(InvalidURI, "the path names no object")),
+    }
+}
+
+fn check_headers(headers: &HeaderMap) -> S3Result<()> {
+    if headers.contains_key(header::RANGE) {
+        let message = "a statement takes a ScanRange, not a Range header";
+        let error = SelectError::new(SelectErrorCode::UnsupportedRangeHeader, message);
+        return Err(select_error(error));
+    }
+    if headers.contains_key("x-amz-server-side-encryption-customer-algorithm") {
+        return Err(s3_error!(NotImplemented, "encryption with customer keys is not offered"));
+    }
+    Ok(())
+}
+
+/// A statement's error as S3 says it.
+fn select_error(error: SelectError) -> S3Error {
+    let status = http::StatusCode::from_u16(error.code.http_status());
+    let code = S3ErrorCode::from_bytes(error.code.as_str().as_bytes())
+        .unwrap_or_else(|| S3ErrorCode::Custom(error.code.as_str().into()));
+    let mut message = error.message.into_owned();
+    message.truncate(message.floor_char_boundary(MAX_MESSAGE));
+    let mut answer = S3Error::with_message(code, message);
+    answer.set_status_code(status.unwrap_or(http::StatusCode::BAD_REQUEST));
+    answer
+}
+
+/// Bounds the statements that run and those that wait.
+struct Slots {
+    running: Arc<Semaphore>,
+    waiting: AtomicUsize,
+    max_waiting: usize,
+}
+
+impl Slots {
+    fn new(slots: usize) -> Self {
+        Self {
+            running: Arc::new(Semaphore::new(slots)),
+            waiting: AtomicUsize::new(0),
+            max_waiting: slots.saturating_mul(QUEUE),
+        }
+    }
+
+    async fn take(&self) -> S3Result<OwnedSemaphorePermit> {
+        if let Ok(slot) = Arc::clone(&self.running).try_acquire_owned() {
+            return Ok(slot);
+        }
+        let _place = Place::take(self).ok_or_else(|| {
+            let message = "too many statements are waiting; retry later";
+            select_error(SelectError::new(SelectErrorCode::Busy, message))
+        })?;
+        Arc::clone(&self.running).acquire_owned().await.map_err(S3Error::internal_error)
+    }
+}
+
+/// A place in the queue, given up when dropped: clients may go away while they wait.
+struct Place<'a>(&'a AtomicUsize);
+
+impl<'a> Place<'a> {
+    fn take(slots: &'a Slots) -> Option<Self> {
+        let before = slots.waiting.fetch_add(1, Ordering::Relaxed);
+        let place = Self(&slots.waiting);
+        (before < slots.max_waiting).then_some(place)
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn only_so_many_statements_wait() {
+        let slots = Arc::new(Slots::new(1));
+        let running = slots.take().await.unwrap();
+        let waiting: Vec<_> = (0..QUEUE)
+            .map(|_| {
+                let slots = Arc::clone(&slots);
+                tokio::spawn(async move { slots.take().await.map(drop) })
+            })
+            .collect();
+        while slots.waiting.load(Ordering::Relaxed) < QUEUE {
+            tokio::task::yield_now().await;
+        }
+        let refused = slots.take().await.unwrap_err();
+        assert_eq!(refused.code().as_str(), "Busy");
+        assert_eq!(refused.status_code().unwrap().as_u16(), 503);
+        drop(running);
+        for waiter in waiting {
+            waiter.await.unwrap().unwrap();
+        }
+        drop(slots.take().await.unwrap());
+        assert_eq!(slots.waiting.load(Ordering::Relaxed), 0);
+    }
+}

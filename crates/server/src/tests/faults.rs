@@ -1,0 +1,65 @@
+use bytes::Bytes;
+
+use crate::{Fault, Operation, Rule};
+
+use super::*;
+
+#[tokio::test]
+async fn requests_fail_as_told() {
+    let fixture = Fixture::new().await;
+    fixture.put("a.csv", "1\n").await;
+    fixture.put("b.csv", "2\n").await;
+    let faults = fixture.server.faults();
+    let get = |key: &str| fixture.client.get_object().bucket("bucket").key(key).send();
+
+    faults.inject(Rule::new(Operation::GetObject, Fault::SlowDown).key("b*"));
+    assert!(get("a.csv").await.is_ok());
+    assert_eq!(code(&get("b.csv").await.unwrap_err()), "503 SlowDown");
+    assert!(get("b.csv").await.is_ok());
+
+    faults.inject(Rule::new(Operation::GetObject, Fault::Cut).nth(2));
+    assert!(get("a.csv").await.is_ok());
+    assert_eq!(code(&get("a.csv").await.unwrap_err()), "cut");
+    assert!(get("a.csv").await.is_ok());
+
+    faults.inject(Rule::new(Operation::HeadObject, Fault::InternalError));
+    let head = fixture.client.head_object().bucket("bucket").key("a.csv").send().await;
+    assert_eq!(head.unwrap_err().raw_response().unwrap().status().as_u16(), 500);
+    assert_eq!(faults.struck(), 3);
+}
+
+#[tokio::test]
+async fn a_body_is_cut() {
+    let fixture = Fixture::new().await;
+    fixture.put("k", bytes(3_000_000)).await;
+    let cut = Fault::CutBody { after: 1_000_000 };
+    fixture.server.faults().inject(Rule::new(Operation::GetObject, cut));
+    let got = fixture.client.get_object().bucket("bucket").key("k").send().await.unwrap();
+    assert!(got.body.collect().await.is_err());
+    assert!(fixture.get("k").await == bytes(3_000_000));
+}
+
+#[tokio::test]
+async fn an_object_is_replaced_between_two_requests() {
+    let fixture = Fixture::new().await;
+    let old = fixture.put("k", "old").await;
+    let replace = Fault::ReplaceObject(Bytes::from_static(b"new!"));
+    fixture.server.faults().inject(Rule::new(Operation::GetObject, replace).nth(2));
+    assert_eq!(fixture.get("k").await, b"old");
+    let stale = fixture.client.get_object().bucket("bucket").key("k").if_match(&old).send().await;
+    assert_eq!(code(&stale.unwrap_err()), "412 PreconditionFailed");
+    assert_eq!(fixture.get("k").await, b"new!");
+}
+
+#[tokio::test]
+async fn a_full_disk_leaves_the_old_object() {
+    let fixture = Fixture::new().await;
+    fixture.put("k", "old").await;
+    let full = Fault::DiskFull { after: 600_000 };
+    fixture.server.faults().inject(Rule::new(Operation::PutObject, full));
+    let put = fixture.client.put_object().bucket("bucket").key("k").body(bytes(2_000_000).into());
+    assert_eq!(code(&put.send().await.unwrap_err()), "507 InsufficientStorage");
+    assert_eq!(fixture.get("k").await, b"old");
+    let temporary = fixture.folder.path().join(".sluice/tmp");
+    assert_eq!(std::fs::read_dir(temporary).unwrap().count(), 0);
+}

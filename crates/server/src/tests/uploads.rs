@@ -1,0 +1,117 @@
+use aws_sdk_s3::types::{ChecksumAlgorithm, ChecksumMode, CompletedMultipartUpload, CompletedPart};
+
+use super::*;
+
+const MIB: usize = 1024 * 1024;
+
+async fn create(fixture: &Fixture, key: &str) -> String {
+    let create = fixture.client.create_multipart_upload().bucket("bucket").key(key);
+    let create = create.checksum_algorithm(ChecksumAlgorithm::Crc32).metadata("m", "1");
+    create.send().await.unwrap().upload_id.unwrap()
+}
+
+async fn part(fixture: &Fixture, key: &str, id: &str, number: i32, data: &[u8]) -> CompletedPart {
+    let part = fixture.client.upload_part().bucket("bucket").key(key).upload_id(id);
+    let part = part.part_number(number).body(data.to_vec().into()).send().await.unwrap();
+    CompletedPart::builder()
+        .part_number(number)
+        .set_e_tag(part.e_tag)
+        .set_checksum_crc32(part.checksum_crc32)
+        .build()
+}
+
+async fn complete(
+    fixture: &Fixture,
+    key: &str,
+    id: &str,
+    parts: Vec<CompletedPart>,
+) -> Result<String, String> {
+    let upload = CompletedMultipartUpload::builder().set_parts(Some(parts)).build();
+    let complete = fixture.client.complete_multipart_upload().bucket("bucket").key(key);
+    let result = complete.upload_id(id).multipart_upload(upload).send().await;
+    result.map(|done| done.e_tag.unwrap()).map_err(|e| code(&e))
+}
+
+#[tokio::test]
+async fn parts_become_one_object() {
+    let fixture = Fixture::new().await;
+    let data = bytes(11 * MIB);
+    let id = create(&fixture, "big").await;
+    let second = part(&fixture, "big", &id, 7, &data[5 * MIB..10 * MIB]).await;
+    part(&fixture, "big", &id, 2, b"replaced later").await;
+    let first = part(&fixture, "big", &id, 2, &data[..5 * MIB]).await;
+    let third = part(&fixture, "big", &id, 9, &data[10 * MIB..]).await;
+    assert!(fixture.keys().await.is_empty());
+
+    let listed = fixture.client.list_parts().bucket("bucket").key("big").upload_id(&id);
+    let listed = listed.max_parts(2).send().await.unwrap();
+    let numbers: Vec<_> = listed.parts().iter().filter_map(|p| p.part_number()).collect();
+    assert_eq!((numbers, listed.is_truncated()), (vec![2, 7], Some(true)));
+    let uploads = fixture.client.list_multipart_uploads().bucket("bucket").send().await.unwrap();
+    assert_eq!(uploads.uploads()[0].upload_id(), Some(id.as_str()));
+
+    let disordered = vec![second.clone(), first.clone()];
+    let refused = complete(&fixture, "big", &id, disordered).await;
+    assert_eq!(refused.unwrap_err(), "400 InvalidPartOrder");
+    let wrong = CompletedPart::builder().part_number(2).e_tag("\"wrong\"").build();
+    assert_eq!(complete(&fixture, "big", &id, vec![wrong]).await.unwrap_err(), "400 InvalidPart");
+
+    let etag = complete(&fixture, "big", &id, vec![first, second, third]).await.unwrap();
+    assert!(etag.ends_with("-3\""), "{etag}");
+    assert!(fixture.get("big").await == data);
+    let get = || fixture.client.get_object().bucket("bucket").key("big");
+    let whole = get().checksum_mode(ChecksumMode::Enabled).send().await.unwrap();
+    assert!(whole.checksum_crc32.as_deref().is_some_and(|sum| sum.ends_with("-3")));
+    assert_eq!(whole.metadata.as_ref().unwrap()["m"], "1");
+    let part = get().part_number(2).send().await.unwrap();
+    assert_eq!(part.parts_count, Some(3));
+    assert_eq!(part.content_range.as_deref(), Some("bytes 5242880-10485759/11534336"));
+    let gone = complete(&fixture, "big", &id, Vec::new()).await.unwrap_err();
+    assert_eq!(gone, "404 NoSuchUpload");
+}
+
+#[tokio::test]
+async fn small_parts_come_last() {
+    let fixture = Fixture::new().await;
+    let id = create(&fixture, "k").await;
+    let parts =
+        vec![part(&fixture, "k", &id, 1, b"1").await, part(&fixture, "k", &id, 2, b"2").await];
+    let refused = complete(&fixture, "k", &id, parts.clone()).await;
+    assert_eq!(refused.unwrap_err(), "400 EntityTooSmall");
+    complete(&fixture, "k", &id, parts[1..].to_vec()).await.unwrap();
+    assert_eq!(fixture.get("k").await, b"2");
+}
+
+#[tokio::test]
+async fn an_aborted_upload_leaves_nothing() {
+    let fixture = Fixture::new().await;
+    let id = create(&fixture, "k").await;
+    part(&fixture, "k", &id, 1, b"1").await;
+    let abort = |id: &str| {
+        fixture.client.abort_multipart_upload().bucket("bucket").key("k").upload_id(id).send()
+    };
+    abort(&id).await.unwrap();
+    for id in [id.as_str(), "../../bucket", "nonsense"] {
+        assert_eq!(code(&abort(id).await.unwrap_err()), "404 NoSuchUpload", "{id}");
+    }
+    let uploads = fixture.folder.path().join(".sluice/uploads");
+    assert_eq!(std::fs::read_dir(uploads).unwrap().count(), 0);
+}
+
+#[tokio::test]
+async fn parts_are_copied_from_objects() {
+    let fixture = Fixture::new().await;
+    let data = bytes(6 * MIB);
+    fixture.put("from", data.clone()).await;
+    let id = create(&fixture, "to").await;
+    let mut parts = Vec::new();
+    for (number, range) in [(1, "bytes=0-5242879"), (2, "bytes=5242880-6291455")] {
+        let copy = fixture.client.upload_part_copy().bucket("bucket").key("to").upload_id(&id);
+        let copy = copy.part_number(number).copy_source("bucket/from").copy_source_range(range);
+        let result = copy.send().await.unwrap().copy_part_result.unwrap();
+        let done = CompletedPart::builder().part_number(number).set_e_tag(result.e_tag);
+        parts.push(done.set_checksum_crc32(result.checksum_crc32).build());
+    }
+    complete(&fixture, "to", &id, parts).await.unwrap();
+    assert!(fixture.get("to").await == data);
+}
