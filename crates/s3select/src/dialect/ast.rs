@@ -35,13 +35,17 @@ pub struct ProjectionItem {
 /// The FROM clause: `S3Object`, for JSON followed by a path, with an optional alias.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct From {
-    /// `S3Object[*].a.b`; empty for plain `S3Object`.
+    /// `[*].a.b` of `S3Object[*].a.b`: empty for plain `S3Object`, else its first step is
+    /// [`PathStep::AnyIndex`].
     pub path: Vec<PathStep>,
     /// The row's name.
     pub alias: Option<String>,
 }
 
 /// A name with its case rule: quoted names match exactly, unquoted ones in any case.
+///
+/// An unquoted name is a word ([`super::keyword::is_word`]), and not a reserved one where a path
+/// begins. What is not is printed in quotes all the same, and so is read as a quoted name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Name {
     /// The name, without quotes.
@@ -180,7 +184,8 @@ pub enum Literal {
     Float(f64),
     /// `'text'`
     String(String),
-    /// An Ion timestamp in backticks, e.g. `` `2010-01-01T` ``, as written without the backticks.
+    /// An Ion timestamp in backticks, e.g. `` `2010-01-01T` ``, as written without the backticks;
+    /// it is one that [`crate::value::Timestamp::parse`] reads.
     Timestamp(String),
 }
 

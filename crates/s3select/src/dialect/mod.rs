@@ -1,7 +1,7 @@
 //! The S3 Select dialect: one `SELECT` over one object.
 //!
-//! [`parse`] reads a statement, its `Display` writes it in a canonical form that every store with
-//! a complete dialect reads, and [`check`] refuses what cannot be evaluated over a given format.
+//! [`parse()`] reads a statement, its `Display` writes it in a canonical form that every store with
+//! a complete dialect reads, and [`check()`] refuses what cannot be evaluated over a given format.
 //!
 //! ```
 //! use sluicegate_s3select::dialect::parse;

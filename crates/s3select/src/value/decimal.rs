@@ -188,6 +188,8 @@ impl Decimal {
         if scale < 0 {
             return None;
         }
+        // This cannot give a 39th digit: a quotient of two such numbers that is not a power of ten
+        // is farther from every power of ten than that.
         match (rest * 2).cmp(&divisor) {
             Ordering::Greater => quotient += 1,
             Ordering::Equal if rest != 0 => quotient += quotient % 2,
