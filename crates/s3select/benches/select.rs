@@ -28,7 +28,8 @@ impl Random {
 /// Rows with lineitem's 16 columns, about 125 bytes each.
 fn lineitem(bytes: usize) -> Vec<u8> {
     const FLAGS: [&str; 3] = ["N", "R", "A"];
-    const INSTRUCTIONS: [&str; 4] = ["DELIVER IN PERSON", "COLLECT COD", "NONE", "TAKE BACK RETURN"];
+    const INSTRUCTIONS: [&str; 4] =
+        ["DELIVER IN PERSON", "COLLECT COD", "NONE", "TAKE BACK RETURN"];
     const MODES: [&str; 7] = ["TRUCK", "MAIL", "REG AIR", "SHIP", "AIR", "FOB", "RAIL"];
     const WORDS: [&str; 8] =
         ["carefully", "final", "deposits", "sleep", "furiously", "quick", "pending", "requests"];
@@ -40,7 +41,12 @@ fn lineitem(bytes: usize) -> Vec<u8> {
         let quantity = 1 + random.below(50);
         let price = quantity * (90_000 + random.below(110_000));
         let date = |random: &mut Random| {
-            format!("{}-{:02}-{:02}", 1992 + random.below(7), 1 + random.below(12), 1 + random.below(28))
+            format!(
+                "{}-{:02}-{:02}",
+                1992 + random.below(7),
+                1 + random.below(12),
+                1 + random.below(28)
+            )
         };
         let comment: Vec<_> =
             (0..2 + random.below(3)).map(|_| WORDS[random.below(8) as usize]).collect();
@@ -96,11 +102,10 @@ fn run(expression: &str, object: &bytes::Bytes) -> Stats {
 }
 
 fn statements() -> Vec<(&'static str, String)> {
-    let bloom_key = "SUBSTRING('BITS', ((69 * CAST(s._1 AS INT) + 92) % 100003) % 100000 + 1, 1) = '1'";
+    let bloom_key =
+        "SUBSTRING('BITS', ((69 * CAST(s._1 AS INT) + 92) % 100003) % 100000 + 1, 1) = '1'";
     let bits: String = (0..100_000).map(|i| if i * 7919 % 11 < 5 { '1' } else { '0' }).collect();
-    let case = |mode: usize| {
-        format!("SUM(CASE WHEN s._2 = '{mode}' THEN CAST(s._5 AS INT) END)")
-    };
+    let case = |mode: usize| format!("SUM(CASE WHEN s._2 = '{mode}' THEN CAST(s._5 AS INT) END)");
     let groups = |n: usize| (0..n).map(case).collect::<Vec<_>>().join(", ");
     vec![
         ("count", "SELECT COUNT(*) FROM S3Object s".to_owned()),

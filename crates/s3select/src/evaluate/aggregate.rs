@@ -77,6 +77,11 @@ impl State {
         self.count += rows as i64;
     }
 
+    /// Takes a zero, in a sum.
+    pub(super) fn add_zero(&mut self) {
+        self.sum.add_int(0);
+    }
+
     /// Takes the values of `rows`.
     pub(super) fn update(
         &mut self,

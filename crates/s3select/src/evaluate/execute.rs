@@ -103,14 +103,23 @@ impl Execution {
         if chosen.is_empty() {
             return Ok(false);
         }
-        if let Answer::Aggregates { calls, .. } = &statement.answer {
-            for (state, (_, arg)) in self.states.iter_mut().zip(calls) {
-                let Some(arg) = arg else {
-                    state.count_rows(chosen.rows().len());
+        if let Answer::Aggregates { calls, families, single, .. } = &statement.answer {
+            let (program, states) = (&statement.program, &mut self.states);
+            let mut alone = single.clone();
+            for family in families {
+                if family.applies(&**reader) {
+                    family.update(program, machine, &chosen, &**reader, states)?;
+                } else {
+                    alone.extend(family.calls());
+                }
+            }
+            for call in alone {
+                let Some(arg) = calls[call].1 else {
+                    states[call].count_rows(chosen.rows().len());
                     continue;
                 };
-                machine.eval(&statement.program, *arg, &chosen, &**reader)?;
-                state.update(machine.vector(*arg), chosen.rows(), reader.block())?;
+                machine.eval(program, arg, &chosen, &**reader)?;
+                states[call].update(machine.vector(arg), chosen.rows(), reader.block())?;
             }
             return Ok(false);
         }

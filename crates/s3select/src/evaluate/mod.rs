@@ -13,6 +13,7 @@ mod aggregate;
 mod batch;
 mod csv;
 mod execute;
+mod grouping;
 mod input;
 mod json;
 mod output;

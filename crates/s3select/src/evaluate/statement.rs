@@ -1,6 +1,7 @@
 //! A whole statement, compiled.
 
 use super::batch::{BatchReader, Column, Schema};
+use super::grouping::{self, Family};
 use super::output::{Key, RowWriter};
 use super::program::{Compiler, NodeId, Program, aggregates_of};
 use super::selection::Rows;
@@ -28,6 +29,9 @@ pub(super) enum Answer {
     /// One row over all rows.
     Aggregates {
         calls: Vec<(Aggregate, Option<NodeId>)>,
+        /// Those of the calls that are computed together, and the others.
+        families: Vec<Family>,
+        single: Vec<usize>,
         /// What is computed from their results.
         outer: Program,
         items: Vec<Item>,
@@ -61,12 +65,13 @@ impl Statement {
                     Answer::Items(compile_items(items, &mut compiler)?)
                 } else {
                     let calls = aggregates.iter().map(|call| aggregate(call, &mut compiler));
-                    let calls = calls.collect::<Result<_, _>>()?;
+                    let calls = calls.collect::<Result<Vec<_>, _>>()?;
+                    let (families, single) = grouping::families(compiler.program(), &calls);
                     let mut no_columns = AggregateSchema;
                     let outer = Compiler::new(&mut no_columns, &query.from, now);
                     let mut outer = outer.over(&aggregates);
                     let items = compile_items(items, &mut outer)?;
-                    Answer::Aggregates { calls, outer: outer.finish(), items }
+                    Answer::Aggregates { calls, families, single, outer: outer.finish(), items }
                 }
             }
         };

@@ -152,12 +152,12 @@ impl CsvReader {
                 complete: self.complete,
             };
             let Self { records, block, next, syntax, structure, .. } = self;
-            let stop = records
-                .collect(block, next, limits, syntax, structure)
-                .map_err(|BadRecord { start, error }| {
+            let stop = records.collect(block, next, limits, syntax, structure).map_err(
+                |BadRecord { start, error }| {
                     let place = self.place(0, start);
                     SelectError::new(error.code, format!("{} ({place})", error.message))
-                })?;
+                },
+            )?;
             self.finished = matches!(stop, Stop::OutOfRange | Stop::End);
             self.wanted_to = self.next_offset();
             if self.records.len() > 0 {
@@ -290,6 +290,16 @@ impl BatchReader for CsvReader {
     }
 
     fn write_row(&self, row: usize, out: &mut RowWriter) -> Result<(), SelectError> {
+        let record =
+            &self.block[self.records.starts[row] as usize..self.records.ends[row] as usize];
+        // What has no quotes, is text and cannot have too many fields may be copied as it is.
+        if self.records.quoted.is_empty()
+            && self.is_utf8()
+            && record.len() < MAX_COLUMNS
+            && out.put_row(record, self.syntax.field_delimiter.as_bytes())
+        {
+            return Ok(());
+        }
         let mut result = Ok(());
         self.each_field(row, |column, field| {
             if column >= MAX_COLUMNS {

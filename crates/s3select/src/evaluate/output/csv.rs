@@ -72,6 +72,22 @@ impl CsvWriter {
         }
     }
 
+    /// See [`super::RowWriter::put_row`].
+    #[inline]
+    pub(super) fn put_row(&mut self, row: &[u8], delimiter: &[u8], out: &mut Vec<u8>) -> bool {
+        let [special] = self.quote[..] else { return false };
+        let ordinary = !self.always
+            && self.escape == self.quote
+            && self.field_delimiter == delimiter
+            && self.record_delimiter == b"\n"
+            && memchr::memchr3(special, b'\n', b'\r', row).is_none();
+        if ordinary {
+            out.extend_from_slice(row);
+            self.fields = 2;
+        }
+        ordinary
+    }
+
     fn put_plain(&self, out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
         let start = out.len();
         write(out);

@@ -90,6 +90,16 @@ impl RowWriter {
         Ok(())
     }
 
+    /// Writes a whole row that is already delimited text, if it would come out just as it is;
+    /// says whether it did. `delimiter` is what is between its fields, in which nothing is quoted.
+    #[inline]
+    pub(crate) fn put_row(&mut self, row: &[u8], delimiter: &[u8]) -> bool {
+        match &mut self.format {
+            Format::Csv(writer) => writer.put_row(row, delimiter, &mut self.bytes),
+            Format::Json(_) => false,
+        }
+    }
+
     pub(crate) fn end_row(&mut self) -> Result<(), SelectError> {
         match &mut self.format {
             Format::Csv(writer) => writer.end(self.row_start, &mut self.bytes),

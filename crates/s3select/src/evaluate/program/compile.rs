@@ -44,6 +44,11 @@ impl<'a> Compiler<'a> {
         Self { aggregates, ..self }
     }
 
+    /// What was compiled so far.
+    pub(crate) fn program(&self) -> &Program {
+        &self.program
+    }
+
     /// The program of what was compiled.
     pub(crate) fn finish(self) -> Program {
         self.program

@@ -14,6 +14,7 @@ mod compare;
 mod compile;
 mod conditions;
 mod fold;
+mod grouped;
 mod machine;
 mod membership;
 mod operand;

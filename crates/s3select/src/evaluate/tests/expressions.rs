@@ -72,6 +72,23 @@ fn aggregates() {
 }
 
 #[test]
+fn families_of_groups() {
+    let object = "a,x,1\nb,x,2\na,y,3\nc,x,bad\n,y,4\na,x,\nb\n";
+    let statement = "SELECT SUM(CASE WHEN _1 = 'a' THEN CAST(NULLIF(_3, '') AS INT) END), \
+         SUM(CASE WHEN _1 = 'b' THEN CAST(NULLIF(_3, '') AS INT) ELSE 0 END), \
+         SUM(CASE WHEN _1 = 'z' THEN 1 ELSE 0 END), SUM(CASE WHEN _1 = 'z' THEN 1 END), \
+         COUNT(CASE WHEN _1 = 'a' THEN 1 END), MAX(CASE WHEN 'a' = _1 THEN _2 END), \
+         COUNT(CASE WHEN _1 = 'a' AND _2 = 'x' THEN 1 END), \
+         COUNT(CASE WHEN _1 = 'b' AND _2 = 'x' THEN _3 END), COUNT(*) FROM S3Object";
+    check(&request(statement), object, "4,2,0,,3,y,2,1,7\n");
+    let same_without_ascii = "a,x,1\nb,x,2\na,y,3\nc,x,bad\n,y,4\na,x,\nb\nä\n";
+    check(&request(statement), same_without_ascii, "4,2,0,,3,y,2,1,8\n");
+    let bad = "SELECT SUM(CASE WHEN _1 = 'a' THEN 1 END), \
+         SUM(CASE WHEN _1 = 'c' THEN CAST(_3 AS INT) END) FROM S3Object";
+    check_error(&request(bad), object, Code::CastFailed, "record 4");
+}
+
+#[test]
 fn scalars() {
     scalar("CAST(_1 AS INT) * 2 - 1", "13");
     scalar("CAST(_1 AS INT) / 2, CAST(_4 AS INT) % 2", "3,-1");
