@@ -53,7 +53,7 @@ pub enum Error {
         expected: Option<String>,
     },
     /// The store will not run this statement, or no statement at all: read the object instead.
-    #[error("the store refuses the statement: {code}: {message}")]
+    #[error("the store refuses the request: {code}: {message}")]
     Refused {
         /// The store's error code, or ours if the statement was not even sent.
         code: String,
@@ -275,7 +275,7 @@ mod tests {
         check(None, "SlowDown", "", "sluice", &format!("{transient} says SlowDown"));
         check(Some(502), "", "", "aws", &format!("{transient} answered with HTTP status 502"));
         check(None, "InternalError", "x", "aws", &format!("{transient} says InternalError: x"));
-        let refused = "the store refuses the statement:";
+        let refused = "the store refuses the request:";
         check(None, "InternalError", "x", "minio", &format!("{refused} InternalError: x"));
         check(None, "CastFailed", "x", "aws", &format!("{refused} CastFailed: x"));
         check(Some(501), "NotImplemented", "x", "aws", &format!("{refused} NotImplemented: x"));

@@ -105,20 +105,24 @@ fn header<'a>(message: &'a Message, name: &str) -> &'a str {
     header.and_then(|header| header.value().as_string().ok()).map_or("", |text| text.as_str())
 }
 
-/// The messages of an error and of its causes. The SDK's outermost ones ("dispatch failure",
-/// "io error") say least, so the innermost comes last and is always there.
-fn chain(error: &dyn StdError) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let message = error.to_string();
-        if !text.ends_with(&message) {
-            text.push_str(": ");
-            text.push_str(&message);
+/// The messages of an error and of its causes, without those that say nothing.
+fn chain(error: &(dyn StdError + 'static)) -> String {
+    let mut texts: Vec<String> = Vec::new();
+    let mut next = Some(error);
+    while let Some(error) = next {
+        let text = error.to_string();
+        let empty = matches!(
+            text.as_str(),
+            "dispatch failure" | "response error" | "io error" | "other" | "client error (Connect)"
+        );
+        let repeated = texts.last().is_some_and(|last| last.ends_with(&text));
+        next = error.source();
+        // The innermost one is all there is, if it comes to that.
+        if !repeated && (!empty || (next.is_none() && texts.is_empty())) {
+            texts.push(text);
         }
-        cause = error.source();
     }
-    text
+    texts.join(": ")
 }
 
 fn find<'a, E: StdError + 'static>(error: &'a (dyn StdError + 'static)) -> Option<&'a E> {

@@ -174,7 +174,7 @@ async fn the_shape_of_an_answer_is_that_of_its_schema() {
 #[tokio::test]
 async fn an_error_frame_is_decoded_and_a_hopeless_one_is_final() {
     let failed = || error_frame("CastFailed", "'x' is no INT");
-    let refused = "the store refuses the statement: CastFailed: 'x' is no INT";
+    let refused = "the store refuses the request: CastFailed: 'x' is no INT";
     check_error(vec![stream(&[failed()])], refused).await;
     check_error(vec![stream(&[records(csv(&five()).as_bytes()), failed()])], refused).await;
 }
@@ -248,15 +248,15 @@ async fn errors_before_the_answer_are_told_apart() {
     check(Reply::error(404, "NoSuchBucket", "x"), "there is no bucket `bucket`").await;
     let denied = "the store refuses access to `key` in bucket `bucket` (InvalidAccessKeyId)";
     check(Reply::error(403, "InvalidAccessKeyId", "x"), denied).await;
-    let refused = "the store refuses the statement: ParseSelectFailure: near CASE";
+    let refused = "the store refuses the request: ParseSelectFailure: near CASE";
     check(Reply::error(400, "ParseSelectFailure", "near CASE"), refused).await;
-    let refused = "the store refuses the statement: NotImplemented: no Select here";
+    let refused = "the store refuses the request: NotImplemented: no Select here";
     check(Reply::error(501, "NotImplemented", "no Select here"), refused).await;
     let elsewhere = "bucket `bucket` is in region eu-west-1";
     let reply = Reply::error(301, "PermanentRedirect", "x");
     check(reply.header("x-amz-bucket-region", "eu-west-1"), elsewhere).await;
     let page = Reply::page(400, "<html>this is no S3 store</html>");
-    check(page, "the store refuses the statement: Unknown: HTTP status 400").await;
+    check(page, "the store refuses the request: Unknown: HTTP status 400").await;
 }
 
 #[tokio::test]
