@@ -62,12 +62,6 @@ pub(crate) fn forwarded(program: &Program, stream: &[Packet]) -> Vec<bool> {
     stream.iter().map(|packet| interpreter.run(packet).unwrap() == Verdict::Forward).collect()
 }
 
-/// The packets that survive.
-pub(crate) fn surviving(program: &Program, stream: &[Packet]) -> Vec<Packet> {
-    let keep = forwarded(program, stream);
-    stream.iter().zip(keep).filter(|(_, keep)| *keep).map(|(packet, _)| packet.clone()).collect()
-}
-
 /// Checks all that holds for a deterministic algorithm on one stream: the fast path is the program,
 /// the answer survives pruning, it survives any superset, and no register is touched twice.
 pub(crate) fn assert_sound<A: PartialEq + std::fmt::Debug>(

@@ -279,13 +279,24 @@ fn lru<T: Copy + Eq>(row: &mut [T], key: T) -> bool {
     true
 }
 
-/// As [`lru`] with the number of columns known.
+/// As [`lru`] for two columns, without a branch.
 #[inline]
-fn lru_of<T: Copy + Eq, const COLUMNS: usize>(row: &mut [T], key: T) -> bool {
-    match row.first_chunk_mut::<COLUMNS>() {
-        Some(row) => lru(row, key),
-        None => true,
-    }
+fn lru_pair<T: Copy + Eq>(row: &mut [T], key: T) -> bool {
+    let Some([first, second]) = row.first_chunk_mut::<2>() else { return true };
+    let (in_first, in_second) = (*first == key, *second == key);
+    *second = if in_first { *second } else { *first };
+    *first = key;
+    !(in_first | in_second)
+}
+
+/// As [`fifo`] for two columns, without a branch.
+#[inline]
+fn fifo_pair(row: &mut [u32], key: u32) -> bool {
+    let Some([newest, oldest]) = row.first_chunk_mut::<2>() else { return true };
+    let found = (*newest == key) | (*oldest == key);
+    *oldest = if found { *oldest } else { *newest };
+    *newest = if found { *newest } else { key };
+    !found
 }
 
 /// Looks `key` up pair by pair, entering it where it misses; whether it missed everywhere.
@@ -353,10 +364,11 @@ impl Pruner for Distinct {
                 let [keys] = columns(entries)?;
                 let (at, hash) = (|i: usize| keys[i], |key| self.hash.one(key) as usize);
                 match (self.config.policy, width) {
-                    (Policy::Fifo, _) => sweep(keys.len(), at, hash, cells, width, fifo, selection),
-                    (Policy::Lru, 2) => {
-                        sweep(keys.len(), at, hash, cells, 2, lru_of::<u32, 2>, selection)
+                    (Policy::Fifo, 2) => {
+                        sweep(keys.len(), at, hash, cells, 2, fifo_pair, selection)
                     }
+                    (Policy::Fifo, _) => sweep(keys.len(), at, hash, cells, width, fifo, selection),
+                    (Policy::Lru, 2) => sweep(keys.len(), at, hash, cells, 2, lru_pair, selection),
                     (Policy::Lru, _) => sweep(keys.len(), at, hash, cells, width, lru, selection),
                 }
             }
@@ -365,7 +377,7 @@ impl Pruner for Distinct {
                 let at = |i: usize| u64::from(high[i]) << 32 | u64::from(low[i]);
                 let hash = |key: u64| self.hash.many([(key >> 32) as u32, key as u32]) as usize;
                 match width {
-                    2 => sweep(high.len(), at, hash, cells, 2, lru_of::<u64, 2>, selection),
+                    2 => sweep(high.len(), at, hash, cells, 2, lru_pair, selection),
                     _ => sweep(high.len(), at, hash, cells, width, lru, selection),
                 }
             }

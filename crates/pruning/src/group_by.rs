@@ -224,54 +224,51 @@ pub struct GroupBy {
     cells: Cells,
 }
 
-/// What [`keeps`] needs to know of a bank of lanes: the hash of a key, and one lane of it.
-trait Bank<K> {
-    const COUNT: usize;
-    fn all(&self, key: K) -> u128;
-    fn lane(all: u128, lane: usize) -> usize;
+/// What [`keeps`] needs of a bank of lanes: the cell in each of `N` tables.
+trait Bank<K, const N: usize> {
+    fn cells(&self, key: K) -> [usize; N];
 }
 
-impl<const LANE: usize> Bank<u32> for Lanes<LANE> {
-    const COUNT: usize = Self::COUNT;
-
+impl Bank<u32, 8> for Lanes<16> {
     #[inline]
-    fn all(&self, key: u32) -> u128 {
-        self.one(key)
-    }
-
-    #[inline]
-    fn lane(all: u128, lane: usize) -> usize {
-        Self::lane(all, lane)
+    fn cells(&self, key: u32) -> [usize; 8] {
+        Self::unpack(self.one(key))
     }
 }
 
-impl<const LANE: usize> Bank<u64> for Lanes<LANE> {
-    const COUNT: usize = Self::COUNT;
-
+impl Bank<u64, 8> for Lanes<16> {
     #[inline]
-    fn all(&self, key: u64) -> u128 {
-        self.two([(key >> 32) as u32, key as u32])
+    fn cells(&self, key: u64) -> [usize; 8] {
+        Self::unpack(self.words([(key >> 32) as u32, key as u32]))
     }
+}
 
+impl Bank<u32, 4> for Lanes<32> {
     #[inline]
-    fn lane(all: u128, lane: usize) -> usize {
-        Self::lane(all, lane)
+    fn cells(&self, key: u32) -> [usize; 4] {
+        Self::unpack(self.one(key))
+    }
+}
+
+impl Bank<u64, 4> for Lanes<32> {
+    #[inline]
+    fn cells(&self, key: u64) -> [usize; 4] {
+        Self::unpack(self.words([(key >> 32) as u32, key as u32]))
     }
 }
 
 /// Looks the key up in table after table, replacing what does not beat it; whether none did.
 #[inline]
-fn keeps<K: Copy + Eq, B: Bank<K>>(
+fn keeps<K: Copy + Eq, const N: usize, B: Bank<K, N>>(
     banks: &[B],
     cells: &mut [(K, u32)],
     size: usize,
     (key, value): (K, u32),
     beats: impl Fn(u32, u32) -> bool,
 ) -> bool {
-    for (bank, tables) in banks.iter().zip(cells.chunks_mut(size * B::COUNT)) {
-        let all = bank.all(key);
-        for (lane, table) in tables.chunks_exact_mut(size).enumerate() {
-            let cell = &mut table[B::lane(all, lane)];
+    for (bank, tables) in banks.iter().zip(cells.chunks_mut(size * N)) {
+        for (at, table) in bank.cells(key).into_iter().zip(tables.chunks_exact_mut(size)) {
+            let cell = &mut table[at];
             if cell.0 == key && beats(cell.1, value) {
                 return false;
             }
@@ -283,7 +280,7 @@ fn keeps<K: Copy + Eq, B: Bank<K>>(
 
 /// Selects the entries that no table beats, and those of the worst value if `tie_guard` names it.
 #[inline]
-fn sweep<K: Copy + Eq, B: Bank<K>>(
+fn sweep<K: Copy + Eq, const N: usize, B: Bank<K, N>>(
     entry: (usize, impl Fn(usize) -> (K, u32)),
     banks: &[B],
     (cells, size): (&mut [(K, u32)], usize),

@@ -202,7 +202,13 @@ impl<'a> Names<'a> {
                         Comparand::Field(field) => self.field(field).to_owned(),
                         Comparand::Const(constant) => constant.to_string(),
                     };
-                    format!("{} {operator} {right}", self.field(test.field))
+                    let (left, bits) =
+                        (self.field(test.field), crate::switch::mask(self.bits(test.field)));
+                    if test.mask & bits == bits {
+                        format!("{left} {operator} {right}")
+                    } else {
+                        format!("({left} & {0}) {operator} ({right} & {0})", test.mask & bits)
+                    }
                 })
                 .collect();
             if tests.len() == 1 { tests.join("") } else { format!("({})", tests.join(" || ")) }

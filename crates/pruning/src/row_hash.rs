@@ -89,19 +89,24 @@ impl<const LANE: usize> Lanes<LANE> {
     }
 
     #[inline]
-    pub(crate) fn two(&self, words: [u32; 2]) -> u128 {
-        self.hash.many(words)
-    }
-
-    #[inline]
     pub(crate) fn words<const N: usize>(&self, words: [u32; N]) -> u128 {
         self.hash.many(words)
     }
+}
 
-    /// One lane of a result.
+impl Lanes<16> {
+    /// The lanes of a result.
     #[inline]
-    pub(crate) const fn lane(all: u128, lane: usize) -> usize {
-        (all >> (LANE * lane)) as usize & ((1 << LANE) - 1)
+    pub(crate) fn unpack(all: u128) -> [usize; 8] {
+        std::array::from_fn(|lane| usize::from((all >> (16 * lane)) as u16))
+    }
+}
+
+impl Lanes<32> {
+    /// The lanes of a result.
+    #[inline]
+    pub(crate) fn unpack(all: u128) -> [usize; 4] {
+        std::array::from_fn(|lane| (all >> (32 * lane)) as u32 as usize)
     }
 }
 
@@ -114,15 +119,15 @@ mod tests {
     fn lanes_are_the_polynomials() {
         let (narrow, wide) = (Lanes::<16>::new(0, 1, 12), Lanes::<32>::new(2, 2, 23));
         for key in [0_u32, 1, 0xFFFF_FFFF, 0x1234_5678] {
-            for lane in 0..8 {
-                let crc = crc32(POLYNOMIALS[lane], &key.to_be_bytes()) & 0xFFF;
-                assert_eq!(Lanes::<16>::lane(narrow.one(key), lane), crc as usize);
+            for (lane, &polynomial) in POLYNOMIALS[..8].iter().enumerate() {
+                let crc = crc32(polynomial, &key.to_be_bytes()) & 0xFFF;
+                assert_eq!(Lanes::<16>::unpack(narrow.one(key))[lane], crc as usize);
             }
             for lane in 0..4 {
                 let mut bytes = 7_u32.to_be_bytes().to_vec();
                 bytes.extend(key.to_be_bytes());
                 let crc = crc32(POLYNOMIALS[2 + lane], &bytes) & 0x7F_FFFF;
-                assert_eq!(Lanes::<32>::lane(wide.two([7, key]), lane), crc as usize);
+                assert_eq!(Lanes::<32>::unpack(wide.words([7, key]))[lane], crc as usize);
             }
         }
     }

@@ -107,7 +107,7 @@ impl Config {
             config: *self,
             logarithm,
             scores: vec![0; self.points as usize],
-            points: vec![[0; 4]; self.points as usize],
+            points: vec![[[0; LANES]; 4]; (self.points as usize).div_ceil(LANES)],
         }
     }
 }
@@ -118,22 +118,31 @@ pub struct Skyline {
     config: Config,
     logarithm: Option<Logarithm>,
     scores: Vec<u32>,
-    /// Coordinates beyond the dimensions are zero.
-    points: Vec<[u32; 4]>,
+    /// Points in groups, coordinate by coordinate. Those beyond the last are zero, and dominate none.
+    points: Vec<[[u32; LANES]; 4]>,
 }
 
-/// Whether a stored point dominates one of `D` dimensions.
+/// Points that are compared side by side.
+const LANES: usize = 8;
+
+/// Whether one of a group of stored points dominates `point`, of `D` dimensions.
 #[inline]
-fn dominates<const D: usize>(stored: &[u32; 4], point: &[u32; 4], ties: Ties) -> bool {
-    let (mut greater, mut no_less) = (0, 0);
+fn dominated<const D: usize>(stored: &[[u32; LANES]; 4], point: &[u32; 4], ties: Ties) -> bool {
+    let (mut greater, mut no_less) = ([0_u32; LANES], [1_u32; LANES]);
+    let mut all_greater = [1_u32; LANES];
     for dimension in 0..D {
-        greater += usize::from(stored[dimension] > point[dimension]);
-        no_less += usize::from(stored[dimension] >= point[dimension]);
+        for lane in 0..LANES {
+            let (a, b) = (stored[dimension][lane], point[dimension]);
+            greater[lane] |= u32::from(a > b);
+            all_greater[lane] &= u32::from(a > b);
+            no_less[lane] &= u32::from(a >= b);
+        }
     }
-    match ties {
-        Ties::Keep => greater == D,
-        Ties::Prune => (no_less == D) & (greater > 0),
-    }
+    let lanes = match ties {
+        Ties::Keep => all_greater,
+        Ties::Prune => std::array::from_fn(|lane| greater[lane] & no_less[lane]),
+    };
+    lanes.iter().fold(0, |any, lane| any | lane) == 1
 }
 
 impl Skyline {
@@ -152,28 +161,28 @@ impl Skyline {
     #[inline]
     fn keeps<const D: usize>(&mut self, point: [u32; 4]) -> bool {
         let score = self.score(&point);
-        // Scores descend, so those below the new one are a suffix: no branch to mispredict.
-        let place = self.place(score);
-        if place == self.scores.len() {
+        if !self.scores.iter().fold(false, |any, &stored| any | (stored < score)) {
             let ties = self.config.ties;
-            return !self
-                .points
-                .iter()
-                .fold(false, |found, stored| found | dominates::<D>(stored, &point, ties));
+            return !self.points.iter().any(|group| dominated::<D>(group, &point, ties));
         }
-        let (mut travelling, mut coordinates) = (score, point);
-        for (stored, place) in self.scores[place..].iter_mut().zip(&mut self.points[place..]) {
-            // The switch hands on the old score plus one, saturated, minus one.
-            travelling = std::mem::replace(stored, travelling).min(u32::MAX - 1);
-            coordinates = std::mem::replace(place, coordinates);
-        }
+        self.insert(score, point);
         true
     }
 
-    /// The first place with a score below `score`.
-    #[inline]
-    fn place(&self, score: u32) -> usize {
-        self.scores.iter().position(|&stored| stored < score).unwrap_or(self.scores.len())
+    /// Puts a point before the first with a lower score and moves the rest down.
+    #[cold]
+    fn insert(&mut self, score: u32, point: [u32; 4]) {
+        let place =
+            self.scores.iter().position(|&stored| stored < score).unwrap_or(self.scores.len());
+        let (mut travelling, mut coordinates) = (score, point);
+        for at in place..self.scores.len() {
+            // The switch hands on the old score plus one, saturated, minus one.
+            travelling = std::mem::replace(&mut self.scores[at], travelling).min(u32::MAX - 1);
+            let group = &mut self.points[at / LANES];
+            for (lanes, travelling) in group.iter_mut().zip(&mut coordinates) {
+                std::mem::swap(&mut lanes[at % LANES], travelling);
+            }
+        }
     }
 
     fn sweep<const D: usize>(
@@ -213,17 +222,17 @@ impl Pruner for Skyline {
 
     fn registers(&self) -> Vec<Vec<[u32; 2]>> {
         let mut registers = Vec::new();
-        for (score, point) in self.scores.iter().zip(&self.points) {
+        for (at, score) in self.scores.iter().enumerate() {
             registers.push(vec![[*score, 0]]);
-            registers
-                .extend(point[..self.config.dimensions as usize].iter().map(|&x| vec![[x, 0]]));
+            let group = &self.points[at / LANES][..self.config.dimensions as usize];
+            registers.extend(group.iter().map(|lanes| vec![[lanes[at % LANES], 0]]));
         }
         registers
     }
 
     fn reset(&mut self) {
         self.scores.fill(0);
-        self.points.fill([0; 4]);
+        self.points.fill([[0; LANES]; 4]);
     }
 }
 

@@ -179,9 +179,9 @@ impl Having {
             let (key, value) = (key(i), value(i));
             let mut above = true;
             for (bank, rows) in self.hash.iter().zip(self.counters.chunks_mut(4 * size)) {
-                let all = bank.words(key);
-                for (lane, row) in rows.chunks_exact_mut(size).enumerate() {
-                    let counter = &mut row[Lanes::<32>::lane(all, lane)];
+                let cells = Lanes::<32>::unpack(bank.words(key));
+                for (at, row) in cells.into_iter().zip(rows.chunks_exact_mut(size)) {
+                    let counter = &mut row[at];
                     *counter = counter.saturating_add(value);
                     above &= *counter > threshold;
                 }

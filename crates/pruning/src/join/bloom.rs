@@ -107,52 +107,46 @@ pub struct Join {
     filters: [Vec<u64>; 2],
 }
 
-impl Join {
-    /// The words and bits of a key, one for each hash.
-    #[inline]
-    fn bits(
-        hash: &[Lanes<32>],
-        hashes: usize,
-        words: usize,
-        key: [u32; 2],
-        wide: bool,
-    ) -> impl Iterator<Item = (usize, u64)> {
-        hash.iter().enumerate().flat_map(move |(bank, lanes)| {
-            let all = if wide { lanes.two(key) } else { lanes.one(key[0]) };
-            (0..4.min(hashes - 4 * bank)).map(move |lane| {
-                let bit = Lanes::<32>::lane(all, lane);
-                ((4 * bank + lane) * words + bit / 64, 1 << (bit % 64))
-            })
-        })
-    }
+/// The cells of a key in each array, four for each bank of hashes.
+#[inline]
+fn cells<const N: usize>(bank: &Lanes<32>, key: [u32; N]) -> [usize; 4] {
+    Lanes::<32>::unpack(bank.words(key))
+}
 
+impl Join {
     #[inline]
-    fn run(
+    fn run<const N: usize>(
         &mut self,
         role: Role,
         len: usize,
-        wide: bool,
-        key: impl Fn(usize) -> [u32; 2],
+        key: impl Fn(usize) -> [u32; N],
         selection: &mut Selection,
     ) {
-        let hashes = self.config.hashes as usize;
         let words = (self.config.cells as usize).div_ceil(64);
-        let hash = &self.hash;
         match role {
             Role::Build { side, keep } => {
                 let filter = &mut self.filters[side];
                 selection.fill(len, |i| {
-                    Self::bits(hash, hashes, words, key(i), wide)
-                        .for_each(|(word, bit)| filter[word] |= bit);
+                    let key = key(i);
+                    for (bank, arrays) in self.hash.iter().zip(filter.chunks_mut(4 * words)) {
+                        for (at, array) in
+                            cells(bank, key).into_iter().zip(arrays.chunks_exact_mut(words))
+                        {
+                            array[at / 64] |= 1 << (at % 64);
+                        }
+                    }
                     keep
                 });
             }
             Role::Probe { side } => {
                 let filter = &self.filters[side];
-                // All bits are tested without a branch, so that the loads of many keys overlap.
+                // Within a bank all bits are tested without a branch, so that loads overlap.
                 selection.fill(len, |i| {
-                    Self::bits(hash, hashes, words, key(i), wide)
-                        .fold(true, |all, (word, bit)| all & (filter[word] & bit != 0))
+                    let key = key(i);
+                    self.hash.iter().zip(filter.chunks(4 * words)).all(|(bank, arrays)| {
+                        let bits = cells(bank, key).into_iter().zip(arrays.chunks_exact(words));
+                        bits.fold(1, |all, (at, array)| all & array[at / 64] >> (at % 64)) & 1 == 1
+                    })
                 });
             }
             Role::Absorb => selection.fill(len, |_| false),
@@ -174,10 +168,10 @@ impl Pruner for Join {
         let role = self.config.shape.role(entries.flow());
         if self.config.shape.wide {
             let [high, low] = columns(entries)?;
-            self.run(role, high.len(), true, |i| [high[i], low[i]], selection);
+            self.run(role, high.len(), |i| [high[i], low[i]], selection);
         } else {
             let [keys] = columns(entries)?;
-            self.run(role, keys.len(), false, |i| [keys[i], 0], selection);
+            self.run(role, keys.len(), |i| [keys[i]], selection);
         }
         Ok(())
     }

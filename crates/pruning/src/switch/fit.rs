@@ -10,7 +10,7 @@
 //! header vector containers. What is not: which SRAM rows a bus reaches, field overlay, parser and
 //! deparser limits.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use thiserror::Error;
@@ -373,20 +373,22 @@ impl StageUse {
 fn rules(program: &Program, target: &Target, table: &Table, misfits: &mut Vec<Misfit>) {
     let mut broken =
         |reason: String| misfits.push(Misfit::Rule { table: table.name.clone(), reason });
-    let (mut wide, mut narrow) = (HashSet::new(), HashSet::new());
-    let bits = |field: FieldId| usize::from(program.fields[field.index()].bits);
+    // The bits of each field that the gateway looks at, on the wide bus or on the narrow one.
+    let (mut wide, mut narrow) = (HashMap::new(), HashMap::new());
     for test in table.gateway.all_of.iter().flatten() {
-        match test.with {
-            // Two fields are compared byte by byte on one bus.
-            Comparand::Field(_) => wide.insert(test.field),
-            Comparand::Const(_) if bits(test.field) > target.gateway_narrow_bits => {
-                wide.insert(test.field)
-            }
-            Comparand::Const(_) => narrow.insert(test.field),
+        let bits = test.mask & program.fields[test.field.index()].mask();
+        // Two fields are compared byte by byte on the wide bus.
+        let fields = matches!(test.with, Comparand::Field(_));
+        let bus = if fields || bits.count_ones() as usize > target.gateway_narrow_bits {
+            &mut wide
+        } else {
+            &mut narrow
         };
+        *bus.entry(test.field).or_insert(0) |= bits;
     }
-    let wide: usize = wide.into_iter().map(bits).sum();
-    let narrow: usize = narrow.into_iter().map(bits).sum();
+    let count =
+        |bus: HashMap<FieldId, u32>| bus.into_values().map(|bits| bits.count_ones() as usize).sum();
+    let (wide, narrow): (usize, usize) = (count(wide), count(narrow));
     if wide > target.gateway_wide_bits || narrow > target.gateway_narrow_bits {
         broken(format!(
             "its gateway compares {wide} + {narrow} bits, the target {} + {}",

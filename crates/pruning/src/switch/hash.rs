@@ -152,7 +152,7 @@ mod tests {
         for polynomial in POLYNOMIALS {
             let table = HashTable::new(polynomial, 6, 17);
             for i in 0..50_u32 {
-                let (fid, id) = (i * 77 & 0xFFFF, i.wrapping_mul(0x9E37_79B9));
+                let (fid, id) = ((i * 77) & 0xFFFF, i.wrapping_mul(0x9E37_79B9));
                 let mut bytes = fid.to_be_bytes()[2..].to_vec();
                 bytes.extend(id.to_be_bytes());
                 assert_eq!(

@@ -7,7 +7,7 @@ use thiserror::Error;
 use super::hash::{HashTable, input_bytes};
 use super::packet::Packet;
 use super::program::{
-    Call, Cell, Comparand, FieldId, MatchKind, Op, Operand, Program, RegisterId, Table, Test,
+    Call, Cell, Comparand, FieldId, Key, MatchKind, Op, Operand, Program, RegisterId, Table, Test,
 };
 use super::stateful::Index;
 use super::validate::ProgramError;
@@ -67,8 +67,8 @@ pub struct WrongValues {
 pub struct Interpreter {
     program: Program,
     hashes: Vec<HashTable>,
-    /// For each table with only exact keys: the entry for each key.
-    exact: Vec<HashMap<Vec<u32>, usize>>,
+    /// For each table with one exact key and many entries: the entry for each value.
+    exact: Vec<HashMap<u32, usize>>,
     registers: Vec<Vec<[u32; 2]>>,
     fields: Vec<u32>,
     writes: Vec<(FieldId, u32)>,
@@ -256,11 +256,16 @@ fn initial_registers(program: &Program) -> Vec<Vec<[u32; 2]>> {
     program.registers.iter().map(|r| vec![r.initial; r.size as usize]).collect()
 }
 
-fn exact_entries(table: &Table) -> HashMap<Vec<u32>, usize> {
+/// Fewer entries than this are searched one by one.
+const FEW: usize = 8;
+
+fn exact_entries(table: &Table) -> HashMap<u32, usize> {
     let mut entries = HashMap::new();
-    if table.keys.iter().all(|key| key.kind == MatchKind::Exact) {
+    if let [Key { kind: MatchKind::Exact, .. }] = table.keys.as_slice()
+        && table.entries.len() >= FEW
+    {
         for (number, entry) in table.entries.iter().enumerate() {
-            entries.entry(entry.patterns.iter().map(|p| p.value).collect()).or_insert(number);
+            entries.entry(entry.patterns[0].value).or_insert(number);
         }
     }
     entries
@@ -271,14 +276,10 @@ fn holds(test: &Test, fields: &[u32]) -> bool {
         Comparand::Field(field) => fields[field.index()],
         Comparand::Const(constant) => constant,
     };
-    (fields[test.field.index()] == right) == test.equal
+    ((fields[test.field.index()] ^ right) & test.mask == 0) == test.equal
 }
 
-fn choose<'a>(
-    table: &'a Table,
-    exact: &HashMap<Vec<u32>, usize>,
-    fields: &[u32],
-) -> Option<&'a Call> {
+fn choose<'a>(table: &'a Table, exact: &HashMap<u32, usize>, fields: &[u32]) -> Option<&'a Call> {
     let found = if table.entries.is_empty() {
         None
     } else if exact.is_empty() {
@@ -289,8 +290,7 @@ fn choose<'a>(
             })
         })
     } else {
-        // Keys are few: a small array on the stack would do, were their number known.
-        let key: Vec<u32> = table.keys.iter().map(|key| fields[key.field.index()]).collect();
+        let key = table.keys.first().map_or(0, |key| fields[key.field.index()]);
         exact.get(&key).map(|&number| &table.entries[number])
     };
     found.map(|entry| &entry.call).or(table.default.as_ref())

@@ -249,31 +249,39 @@ pub struct Test {
     pub equal: bool,
     /// What the field is compared with.
     pub with: Comparand,
+    /// The bits that count.
+    pub mask: u32,
 }
 
 impl Test {
     /// `field == constant`.
     #[must_use]
     pub const fn is(field: FieldId, constant: u32) -> Self {
-        Self { field, equal: true, with: Comparand::Const(constant) }
+        Self { field, equal: true, with: Comparand::Const(constant), mask: u32::MAX }
     }
 
     /// `field != constant`.
     #[must_use]
     pub const fn is_not(field: FieldId, constant: u32) -> Self {
-        Self { field, equal: false, with: Comparand::Const(constant) }
+        Self { field, equal: false, with: Comparand::Const(constant), mask: u32::MAX }
+    }
+
+    /// The same test of the bits of `mask` only.
+    #[must_use]
+    pub const fn masked(self, mask: u32) -> Self {
+        Self { mask, ..self }
     }
 
     /// `a == b`.
     #[must_use]
     pub const fn same(a: FieldId, b: FieldId) -> Self {
-        Self { field: a, equal: true, with: Comparand::Field(b) }
+        Self { field: a, equal: true, with: Comparand::Field(b), mask: u32::MAX }
     }
 
     /// `a != b`.
     #[must_use]
     pub const fn differ(a: FieldId, b: FieldId) -> Self {
-        Self { field: a, equal: false, with: Comparand::Field(b) }
+        Self { field: a, equal: false, with: Comparand::Field(b), mask: u32::MAX }
     }
 }
 
