@@ -8,6 +8,9 @@ use bytes::Bytes;
 
 use crate::counters::Operation;
 
+/// The pause before a connection is cut, in which what was sent before leaves the server.
+pub(crate) const FLUSH: Duration = Duration::from_millis(20);
+
 /// Something that goes wrong with one request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]

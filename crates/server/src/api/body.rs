@@ -11,7 +11,7 @@ use s3s::{S3Error, S3ErrorCode, S3Result, StdError, TrailingHeaders, s3_error};
 use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 
-use crate::faults::Fault;
+use crate::faults::{FLUSH, Fault};
 use crate::store::{Algorithm, Expected, Object, Store, Written};
 
 use super::Api;
@@ -44,7 +44,10 @@ pub(super) fn read(object: Object, range: Range<u64>, fault: Option<Fault>) -> S
             Some((Ok(chunk), (object, at, ahead)))
         });
     if cut {
-        let broken = stream::iter([Err(io::Error::from(io::ErrorKind::ConnectionReset))]);
+        let broken = stream::once(async {
+            tokio::time::sleep(FLUSH).await;
+            Err(io::Error::from(io::ErrorKind::ConnectionReset))
+        });
         StreamingBlob::wrap(chunks.chain(broken))
     } else {
         StreamingBlob::wrap(chunks)

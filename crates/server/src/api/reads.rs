@@ -30,6 +30,8 @@ fn slice(head: &Head, range: Option<dto::Range>, part: Option<i32>) -> S3Result<
             return Err(s3_error!(InvalidRequest, "a range and a part number exclude each other"));
         }
         (None, None) => return Ok(Slice { range: 0..size, content_range: None }),
+        // A suffix of nothing is no range either.
+        (Some(_), None) if size == 0 => return Err(s3_error!(InvalidRange)),
         (Some(range), None) => range.check(size)?,
         (None, Some(part)) => part_range(&head.meta, size, part)?,
     };

@@ -5,19 +5,18 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use bytes::{Bytes, BytesMut};
-use futures::Stream;
+use futures::{FutureExt as _, Stream, StreamExt as _};
 use s3s::dto::SelectObjectContentEventStream;
 use s3s::stream::{ByteStream, DynByteStream};
 use s3s::{S3Error, S3ErrorCode, StdError};
+use tokio::time::{Sleep, sleep};
 
-use crate::faults::Fault;
+use crate::faults::{FLUSH, Fault};
 
 /// The frames, struck by a fault.
 pub(super) fn with_fault(frames: DynByteStream, fault: Option<Fault>) -> DynByteStream {
     match fault {
-        Some(fault) => {
-            Box::pin(Faulty { frames, fault, records: 0, pending: None, state: State::Running })
-        }
+        Some(fault) => Box::pin(Faulty { frames, fault, records: 0, state: State::Running }),
         None => frames,
     }
 }
@@ -28,14 +27,13 @@ struct Faulty {
     fault: Fault,
     /// `Records` frames seen so far.
     records: u64,
-    /// What comes before anything else.
-    pending: Option<Result<Bytes, StdError>>,
     state: State,
 }
 
-#[derive(PartialEq)]
 enum State {
     Running,
+    /// The connection is cut after this pause: what was sent before it is to arrive.
+    Cutting(Pin<Box<Sleep>>),
     Ended,
 }
 
@@ -72,11 +70,16 @@ impl Stream for Faulty {
     type Item = Result<Bytes, StdError>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        if let Some(item) = self.pending.take() {
-            return Poll::Ready(Some(item));
-        }
-        if self.state == State::Ended {
-            return Poll::Ready(None);
+        match &mut self.state {
+            State::Running => {}
+            State::Cutting(pause) => {
+                ready!(pause.as_mut().poll(cx));
+                self.state = State::Ended;
+                return Poll::Ready(Some(Err(
+                    io::Error::from(io::ErrorKind::ConnectionReset).into()
+                )));
+            }
+            State::Ended => return Poll::Ready(None),
         }
         let frame = match ready!(self.frames.as_mut().poll_next(cx)) {
             Some(Ok(frame)) => frame,
@@ -86,21 +89,17 @@ impl Stream for Faulty {
         if event_type(&frame) == Some(b"Records") {
             self.records += 1;
         }
-        if !matches!(verdict, Verdict::Pass | Verdict::Garble) {
-            self.state = State::Ended;
+        match verdict {
+            Verdict::Pass | Verdict::Garble => {}
+            Verdict::Cut | Verdict::HalfThenCut | Verdict::WholeThenCut => {
+                self.state = State::Cutting(Box::pin(sleep(FLUSH)));
+            }
+            Verdict::Replace(_) | Verdict::End => self.state = State::Ended,
         }
-        let cut = || Err(StdError::from(io::Error::from(io::ErrorKind::ConnectionReset)));
         Poll::Ready(match verdict {
-            Verdict::Pass => Some(Ok(frame)),
-            Verdict::Cut => Some(cut()),
-            Verdict::HalfThenCut => {
-                self.pending = Some(cut());
-                Some(Ok(frame.slice(..frame.len() / 2)))
-            }
-            Verdict::WholeThenCut => {
-                self.pending = Some(cut());
-                Some(Ok(frame))
-            }
+            Verdict::Pass | Verdict::WholeThenCut => Some(Ok(frame)),
+            Verdict::Cut => return self.poll_next(cx),
+            Verdict::HalfThenCut => Some(Ok(frame.slice(..frame.len() / 2))),
             Verdict::Replace(other) => Some(Ok(other)),
             Verdict::End => None,
             Verdict::Garble => {
@@ -143,15 +142,14 @@ fn error_frame(code: &str) -> Bytes {
         .unwrap_or_else(|| S3ErrorCode::Custom(code.into()));
     let error = S3Error::with_message(code, "injected");
     let frames = futures::stream::iter([Err(error)]);
-    let frames = SelectObjectContentEventStream::new(frames).into_byte_stream();
-    futures::executor::block_on_stream(frames).find_map(Result::ok).unwrap_or_default()
+    let mut frames = SelectObjectContentEventStream::new(frames).into_byte_stream();
+    frames.next().now_or_never().flatten().and_then(Result::ok).unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    use futures::{StreamExt as _, executor::block_on};
     use s3s::dto::{EndEvent, RecordsEvent, SelectObjectContentEvent, StatsEvent};
 
     fn frames() -> DynByteStream {
@@ -169,8 +167,8 @@ mod tests {
     }
 
     /// The frames in short: their kinds, `?` for one that has none, `!` for a cut.
-    fn outline(fault: Option<Fault>) -> String {
-        let items: Vec<_> = block_on(with_fault(frames(), fault).collect());
+    async fn outline(fault: Option<Fault>) -> String {
+        let items: Vec<_> = with_fault(frames(), fault).collect().await;
         let names = items.iter().map(|item| match item {
             Ok(frame) => {
                 let whole = frame.len() >= 4 && frame[..4] == (frame.len() as u32).to_be_bytes();
@@ -184,8 +182,8 @@ mod tests {
         names.collect::<Vec<_>>().join(" ")
     }
 
-    #[test]
-    fn faults_strike_where_they_are_meant_to() {
+    #[tokio::test]
+    async fn faults_strike_where_they_are_meant_to() {
         let error = |records| Fault::ErrorFrame { records, code: "InternalError".to_owned() };
         for (fault, expected) in [
             (None, "Records Records Stats End"),
@@ -198,14 +196,14 @@ mod tests {
             (Some(error(7)), "Records Records ?"),
             (Some(Fault::MissingEnd), "Records Records Stats"),
         ] {
-            assert_eq!(outline(fault.clone()), expected, "{fault:?}");
+            assert_eq!(outline(fault.clone()).await, expected, "{fault:?}");
         }
     }
 
-    #[test]
-    fn a_garbled_frame_differs_in_one_bit_of_its_payload() {
-        let good: Vec<_> = block_on(frames().collect());
-        let bad: Vec<_> = block_on(with_fault(frames(), Some(Fault::WrongCrc(1))).collect());
+    #[tokio::test]
+    async fn a_garbled_frame_differs_in_one_bit_of_its_payload() {
+        let good: Vec<_> = frames().collect().await;
+        let bad: Vec<_> = with_fault(frames(), Some(Fault::WrongCrc(1))).collect().await;
         let (good, bad) = (good[1].as_ref().unwrap(), bad[1].as_ref().unwrap());
         let bits: u32 = good.iter().zip(bad).map(|(a, b)| (a ^ b).count_ones()).sum();
         assert_eq!((good.len(), bits), (bad.len(), 1));

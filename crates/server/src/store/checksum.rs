@@ -210,7 +210,7 @@ mod tests {
         let digest = digest(b"123456789");
         assert_eq!(digest.checksums.get(Algorithm::Crc32), Some("y/Q5Jg=="));
         assert_eq!(digest.checksums.get(Algorithm::Crc32c), Some("4waSgw=="));
-        assert_eq!(digest.checksums.get(Algorithm::Crc64Nvme), Some("rosUhgp5mYg="));
+        assert_eq!(digest.checksums.get(Algorithm::Crc64Nvme), Some("rosUhgp5mIg="));
     }
 
     #[test]
