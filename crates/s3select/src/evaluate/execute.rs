@@ -7,7 +7,7 @@ use super::batch::BatchReader;
 use super::output::{self, Key, RowWriter};
 use super::program::Machine;
 use super::selection::Selection;
-use super::sink::{Outbox, Sink, Stats};
+use super::sink::{MAX_RECORDS_BYTES, Outbox, Sink, Stats};
 use super::statement::{AggregateRow, Answer, Item, Statement};
 use super::vector::{Data, Tag, Vector};
 use crate::error::SelectError;
@@ -52,20 +52,28 @@ impl Execution {
         let mut reported = 0;
         while self.has_batch {
             let all = self.machine.start(self.reader.rows());
-            let result = self.batch(&all).or_else(|error| self.row_by_row(&all, error));
-            let rows = outbox.append(self.writer.bytes());
-            self.writer.clear();
-            let limit_reached = result?;
+            let outcome = match self.batch(&all, &mut outbox) {
+                Err(Failure::Evaluating(error)) => self.row_by_row(&all, error, &mut outbox),
+                Err(Failure::Writing(error)) => Err(error),
+                Ok(outcome) => Ok(outcome),
+            };
+            if outcome.is_err() {
+                // The rows before the bad one are part of the answer.
+                let _: ControlFlow<()> = outbox.flush();
+            }
             let (scanned, processed) = self.reader.bytes_read();
-            let mut flow = rows;
-            if flow.is_continue() && processed - reported >= PROGRESS_BYTES {
+            match outcome? {
+                Outcome::Gone => return Ok(outbox.stats(scanned, processed)),
+                Outcome::Enough => break,
+                Outcome::More => {}
+            }
+            if processed - reported >= PROGRESS_BYTES {
                 reported = processed;
-                flow = outbox.progress(scanned, processed);
+                if outbox.progress(scanned, processed).is_break() {
+                    return Ok(outbox.stats(scanned, processed));
+                }
             }
-            if flow.is_break() {
-                return Ok(outbox.stats(scanned, processed));
-            }
-            self.has_batch = !limit_reached && self.reader.next_batch()?;
+            self.has_batch = self.reader.next_batch()?;
         }
         let _: ControlFlow<()> = self.finish(&mut outbox)?;
         let (scanned, processed) = self.reader.bytes_read();
@@ -92,16 +100,19 @@ impl Execution {
         Ok(outbox.flush())
     }
 
-    /// Evaluates the statement for some rows; says whether no further row is wanted. If it fails,
-    /// nothing was written.
-    fn batch(&mut self, selection: &Selection) -> Result<bool, SelectError> {
-        let Self { statement, reader, machine, writer, .. } = self;
+    /// Evaluates the statement for some rows. If that fails, none of them was written.
+    fn batch(
+        &mut self,
+        selection: &Selection,
+        outbox: &mut Outbox<'_>,
+    ) -> Result<Outcome, Failure> {
+        let Self { statement, reader, machine, .. } = self;
         let mut chosen = match statement.filter {
             Some(filter) => machine.filter(&statement.program, filter, selection, &**reader)?,
             None => selection.clone(),
         };
         if chosen.is_empty() {
-            return Ok(false);
+            return Ok(Outcome::More);
         }
         if let Answer::Aggregates { calls, families, single, .. } = &statement.answer {
             let (program, states) = (&statement.program, &mut self.states);
@@ -121,7 +132,7 @@ impl Execution {
                 machine.eval(program, arg, &chosen, &**reader)?;
                 states[call].update(machine.vector(arg), chosen.rows(), reader.block())?;
             }
-            return Ok(false);
+            return Ok(Outcome::More);
         }
         let left = statement.limit - self.emitted;
         let is_last = chosen.rows().len() as u64 >= left;
@@ -131,61 +142,109 @@ impl Execution {
             rows.truncate(usize::try_from(left).unwrap_or(usize::MAX));
             chosen = machine.pick(&chosen, rows);
         }
-        let mut last = 0;
-        let written = match &statement.answer {
-            Answer::Items(items) => {
-                for item in items {
-                    machine.eval(&statement.program, item.node, &chosen, &**reader)?;
-                }
-                let block = reader.block();
-                chosen.rows().try_for_each(|row| {
-                    last = row;
-                    write_items(writer, machine, items, row, block)
-                })
+        if let Answer::Items(items) = &statement.answer {
+            for item in items {
+                machine.eval(&statement.program, item.node, &chosen, &**reader)?;
             }
-            _ => chosen.rows().try_for_each(|row| {
-                last = row;
-                writer.begin_row();
-                reader.write_row(row, writer)?;
-                writer.end_row()
-            }),
-        };
-        if let Err(error) = written {
-            writer.clear();
-            return Err(error);
         }
+        let flow = self.write(&chosen, outbox).map_err(Failure::Writing)?;
+        if flow.is_break() {
+            return Ok(Outcome::Gone);
+        }
+        Ok(if is_last { Outcome::Enough } else { Outcome::More })
+    }
+
+    /// Writes rows that were evaluated, without gathering more than a few of them.
+    fn write(
+        &mut self,
+        chosen: &Selection,
+        outbox: &mut Outbox<'_>,
+    ) -> Result<ControlFlow<()>, SelectError> {
+        let Self { statement, reader, machine, writer, .. } = self;
+        let mut last = 0;
+        let mut flow = ControlFlow::Continue(());
+        let written = chosen.rows().try_for_each(|row| {
+            if flow.is_break() {
+                return Ok(());
+            }
+            last = row;
+            match &statement.answer {
+                Answer::Items(items) => write_items(writer, machine, items, row, reader.block())?,
+                _ => {
+                    writer.begin_row();
+                    reader.write_row(row, writer)?;
+                    writer.end_row()?;
+                }
+            }
+            if writer.bytes().len() >= MAX_RECORDS_BYTES {
+                flow = outbox.append(writer.bytes());
+                writer.clear();
+            }
+            Ok::<_, SelectError>(())
+        });
+        if written.is_err() {
+            writer.abandon_row();
+        }
+        if flow.is_continue() {
+            flow = outbox.append(writer.bytes());
+        }
+        writer.clear();
+        written.map_err(|error| located(&error, &**reader, last))?;
         self.emitted += chosen.rows().len() as u64;
-        if is_last {
+        if self.emitted >= statement.limit {
             reader.stop_behind(last);
         }
-        Ok(is_last)
+        Ok(flow)
     }
 
     /// Evaluates a batch in which something fails again, one row after the other, as the
     /// statement says it: the rows before the bad one are answered, and if they are as many as
     /// were asked for, nothing failed.
-    fn row_by_row(&mut self, all: &Selection, error: SelectError) -> Result<bool, SelectError> {
-        let mut answered = Vec::new();
+    fn row_by_row(
+        &mut self,
+        all: &Selection,
+        error: SelectError,
+        outbox: &mut Outbox<'_>,
+    ) -> Result<Outcome, SelectError> {
         for row in 0..self.reader.rows() {
             let selection = self.machine.pick(all, vec![row as u32]);
-            let result = self.batch(&selection);
-            answered.extend_from_slice(self.writer.bytes());
-            self.writer.clear();
-            let stop = match result {
-                Ok(limit_reached) => limit_reached.then_some(Ok(true)),
-                Err(error) => {
-                    let place = self.reader.locate(row);
-                    let message = format!("{} ({place})", error.message);
-                    Some(Err(SelectError::new(error.code, message)))
-                }
-            };
-            if let Some(result) = stop {
-                self.writer.replace(answered);
-                return result;
+            match self.batch(&selection, outbox) {
+                Ok(Outcome::More) => {}
+                Ok(outcome) => return Ok(outcome),
+                Err(Failure::Writing(error)) => return Err(error),
+                Err(Failure::Evaluating(error)) => return Err(located(&error, &*self.reader, row)),
             }
         }
         Err(error)
     }
+}
+
+/// What follows a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    More,
+    /// No further row is wanted.
+    Enough,
+    /// Nobody listens any more.
+    Gone,
+}
+
+/// Where a batch failed.
+enum Failure {
+    /// In an expression; which row is at fault is not known.
+    Evaluating(SelectError),
+    /// In a row of the answer; those before it were written.
+    Writing(SelectError),
+}
+
+impl From<SelectError> for Failure {
+    fn from(error: SelectError) -> Self {
+        Self::Evaluating(error)
+    }
+}
+
+fn located(error: &SelectError, reader: &dyn BatchReader, row: usize) -> SelectError {
+    SelectError::new(error.code, format!("{} ({})", error.message, reader.locate(row)))
 }
 
 fn write_items(

@@ -87,12 +87,14 @@ impl Evaluation {
         let writer = RowWriter::new(&request.output)?;
         check_scan_range(request)?;
         let range = ByteRange::resolve(request.scan_range, source.len())?;
+        let max_rows = max_batch_rows(&request.expression);
         let execution = match &request.input.format {
             InputFormat::Csv(options) => {
                 let (reader, mut schema) =
                     CsvReader::open(&source, options, request.input.compression, range)?;
                 let statement = Statement::compile(&query, &mut schema, now)?;
-                Execution::new(statement, Box::new(reader), writer)?
+                let reader = Box::new(reader.with_max_rows(max_rows));
+                Execution::new(statement, reader, writer)?
             }
             InputFormat::Parquet => {
                 let mut file = ParquetFile::open(&source)?;
@@ -101,7 +103,7 @@ impl Evaluation {
                     statement.filter.map(|filter| statement.program.conditions(filter));
                 let star = matches!(statement.answer, Answer::Star);
                 let conditions = conditions.unwrap_or_default();
-                let reader = ParquetReader::new(file, star, range, &conditions)?;
+                let reader = ParquetReader::new(file, star, range, &conditions, max_rows)?;
                 Execution::new(statement, Box::new(reader), writer)?
             }
             InputFormat::Json(layout) => {
@@ -123,6 +125,14 @@ impl Evaluation {
     pub fn run(self, sink: &mut dyn Sink) -> Result<Stats, SelectError> {
         self.execution.run(sink)
     }
+}
+
+/// The most rows of a batch. Every operator of a statement keeps its values for a batch, so the
+/// longer the statement, the fewer rows: together they stay within some 100 MB.
+fn max_batch_rows(expression: &str) -> usize {
+    const MAX_ROWS: usize = 8192;
+    const ROWS_BY_BYTES: usize = 64 << 20;
+    (ROWS_BY_BYTES / expression.len().max(1)).clamp(64, MAX_ROWS)
 }
 
 /// Refuses a range of an object whose records cannot be told apart from the middle.

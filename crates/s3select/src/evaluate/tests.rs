@@ -128,3 +128,25 @@ fn messages_are_bounded_and_a_gone_client_stops_the_work() {
     assert_eq!(answer.messages, 2);
     assert!(stats.bytes_scanned < object.len() as u64);
 }
+
+#[test]
+fn an_answer_is_streamed_however_much_longer_than_its_input() {
+    let literal = "x".repeat(100_000);
+    let request = request(&format!("SELECT '{literal}', _1 FROM S3Object"));
+    let (answer, _) = run(&request, "1\n".repeat(1000)).unwrap();
+    assert_eq!(answer.len(), 1000 * 100_003);
+}
+
+#[test]
+fn rows_before_a_bad_one_are_answered() {
+    for (statement, object, expected) in [
+        ("SELECT CAST(_1 AS INT) FROM S3Object", &b"1\n2\nx\n"[..], "1\n2\n"),
+        ("SELECT * FROM S3Object", b"1\n2\n\xFF\n", "1\n2\n"),
+        ("SELECT _1 FROM S3Object", b"1\n\xFF\n3\n", "1\n"),
+    ] {
+        let source = Arc::new(object.to_vec());
+        let mut answer = Answer::default();
+        Evaluation::prepare(&request(statement), source).unwrap().run(&mut answer).unwrap_err();
+        assert_eq!(String::from_utf8(answer.bytes).unwrap(), expected);
+    }
+}

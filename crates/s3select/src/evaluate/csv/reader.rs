@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::fields::Fields;
 use super::header::{CsvSchema, MAX_COLUMNS};
-use super::records::{BadRecord, Limits, MAX_RECORD_BYTES, MAX_ROWS, Records, Stop};
+use super::records::{BadRecord, Limits, MAX_RECORD_BYTES, Records, Stop};
 use super::simd;
 use super::structure::Structure;
 use super::syntax::Syntax;
@@ -38,6 +38,7 @@ pub(crate) struct CsvReader {
     /// Whether nothing follows the block.
     complete: bool,
     range: ByteRange,
+    max_rows: usize,
     /// Whether a record's start is still looked for: a range may begin inside of one.
     seeking: bool,
     records: Records,
@@ -74,6 +75,7 @@ impl CsvReader {
                 next: 0,
                 complete: false,
                 range,
+                max_rows: 1,
                 seeking: false,
                 records: Records::default(),
                 records_before: Some(0),
@@ -106,6 +108,11 @@ impl CsvReader {
         reader.wanted_to = start;
         reader.header = header.clone().unwrap_or_default();
         Ok((reader, CsvSchema::new(header)))
+    }
+
+    /// Has at most so many rows in a batch.
+    pub(crate) fn with_max_rows(self, max_rows: usize) -> Self {
+        Self { max_rows, ..self }
     }
 
     fn next_offset(&self) -> u64 {
@@ -251,7 +258,7 @@ impl CsvReader {
 
 impl BatchReader for CsvReader {
     fn next_batch(&mut self) -> Result<bool, SelectError> {
-        self.collect(MAX_ROWS)
+        self.collect(self.max_rows)
     }
 
     fn rows(&self) -> usize {

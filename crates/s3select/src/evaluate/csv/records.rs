@@ -9,9 +9,6 @@ use crate::evaluate::vector::Span;
 /// The longest record, in bytes, without its delimiter.
 pub(super) const MAX_RECORD_BYTES: usize = 1 << 20;
 
-/// The most rows of a batch; it bounds what their values take.
-pub(super) const MAX_ROWS: usize = 8192;
-
 /// The records of one batch, as offsets into its block.
 #[derive(Debug, Default)]
 pub(super) struct Records {

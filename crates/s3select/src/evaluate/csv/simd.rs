@@ -240,6 +240,34 @@ mod tests {
 
     proptest! {
         #[test]
+        fn fields_agree(
+            fields in prop::collection::vec(prop_oneof![Just(""), Just("a"), Just("0123456789")], 1..90),
+            start in 0usize..70,
+            column in 0usize..95,
+        ) {
+            let mut block = vec![b','; start];
+            block.extend_from_slice(fields.join(",").as_bytes());
+            let end = block.len();
+            block.extend_from_slice(b"\n,,,\n");
+            let mut structure = super::super::structure::Structure::new(",", "\n", None);
+            structure.index(&block);
+            let fields_of = Fields {
+                words: &structure.words,
+                starts: &[start as u32],
+                ends: &[end as u32],
+                delimiter_bytes: 1,
+            };
+            for level in levels() {
+                let mut found = [FieldSpan::NULL];
+                find_column(level, &fields_of, column, Rows::All(1), &mut found);
+                match fields.get(column) {
+                    Some(field) => prop_assert_eq!(found[0].of(&block), field.as_bytes()),
+                    None => prop_assert_eq!(found[0], FieldSpan::MISSING),
+                }
+            }
+        }
+
+        #[test]
         fn levels_agree(
             bytes in prop::collection::vec(
                 prop_oneof![4 => Just(b','), 2 => Just(b'\n'), 2 => Just(b'"'), 4 => any::<u8>()],

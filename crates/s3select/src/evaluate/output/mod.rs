@@ -119,9 +119,9 @@ impl RowWriter {
         &self.bytes
     }
 
-    /// Has these rows instead of its own.
-    pub(crate) fn replace(&mut self, rows: Vec<u8>) {
-        self.bytes = rows;
+    /// Forgets the row that was begun.
+    pub(crate) fn abandon_row(&mut self) {
+        self.bytes.truncate(self.row_start);
     }
 
     /// Forgets the rows so far.

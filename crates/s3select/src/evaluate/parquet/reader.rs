@@ -20,9 +20,6 @@ use crate::evaluate::selection::Rows;
 use crate::evaluate::vector::Vector;
 use crate::value::Value;
 
-/// Rows of a batch.
-const BATCH_ROWS: usize = 8192;
-
 /// A batch-wise reader of one Parquet object.
 pub(crate) struct ParquetReader {
     reader: ParquetRecordBatchReader,
@@ -56,6 +53,7 @@ impl ParquetReader {
         star: bool,
         range: ByteRange,
         conditions: &[Condition],
+        max_rows: usize,
     ) -> Result<Self, SelectError> {
         let width = file.schema().fields().len();
         let roots: BTreeSet<usize> = if star {
@@ -101,7 +99,7 @@ impl ParquetReader {
             ParquetSource(Arc::clone(&file.source)),
             file.metadata.clone(),
         )
-        .with_batch_size(BATCH_ROWS)
+        .with_batch_size(max_rows)
         .with_row_groups(chosen)
         .with_projection(mask)
         .build()

@@ -273,15 +273,21 @@ impl<'a> Compiler<'a> {
             let set = Set::new(constants, self.program.kind(arg));
             return Ok(self.add(Op::In { arg, set }, Kind::Bool));
         }
-        let mut any = None;
-        for member in members {
-            let equal = self.compare(BinaryOp::Eq, arg, member);
-            any = Some(match any {
-                None => equal,
-                Some(any) => self.add(Op::Or(any, equal), Kind::Bool),
-            });
+        Ok(self.any_equal(arg, &members))
+    }
+
+    /// `arg = a OR arg = b OR …` as a balanced tree, whatever the length of the list.
+    fn any_equal(&mut self, arg: NodeId, members: &[NodeId]) -> NodeId {
+        match members {
+            [] => self.constant(Value::Bool(false)),
+            [member] => self.compare(BinaryOp::Eq, arg, *member),
+            _ => {
+                let (left, right) = members.split_at(members.len() / 2);
+                let left = self.any_equal(arg, left);
+                let right = self.any_equal(arg, right);
+                self.add(Op::Or(left, right), Kind::Bool)
+            }
         }
-        Ok(any.unwrap_or_else(|| self.constant(Value::Bool(false))))
     }
 
     fn case(

@@ -92,10 +92,10 @@ fn eval(expr: &Expr, row: &Row) -> Result<Value, SelectError> {
             from_truth(found.map(|found| found != *negated))
         }
         Expr::Is { expr, test, negated } => {
-            let holds = match (eval(expr, row)?, test) {
-                (Value::Missing, _) | (Value::Null, IsTest::Null) => true,
-                _ => false,
-            };
+            let holds = matches!(
+                (eval(expr, row)?, test),
+                (Value::Missing, _) | (Value::Null, IsTest::Null)
+            );
             Value::Bool(holds != *negated)
         }
         Expr::Case { operand, branches, otherwise } => {
@@ -521,13 +521,26 @@ impl Generator {
 
     fn query(&mut self) -> Query {
         let is_aggregate = self.below(3) == 0;
-        let items = (0..1 + self.below(3)).map(|_| {
+        let items = (0..1 + self.below(4)).map(|_| {
             let expr = if is_aggregate {
                 match self.below(4) {
                     0 => Expr::Aggregate { function: Aggregate::Count, arg: None },
                     1 => {
                         let arg = Some(self.boxed(Kind::Int, 2));
                         Expr::Aggregate { function: Aggregate::Sum, arg }
+                    }
+                    2 => {
+                        // One of a family of groups.
+                        let group = Expr::string(self.field());
+                        let when = Expr::Binary {
+                            left: Box::new(Expr::column(1)),
+                            op: BinaryOp::Eq,
+                            right: Box::new(group),
+                        };
+                        let branches = vec![(when, self.expr(Kind::Int, 1))];
+                        let otherwise = (self.below(2) == 0).then(|| Box::new(Expr::int(0)));
+                        let arg = Expr::Case { operand: None, branches, otherwise };
+                        Expr::Aggregate { function: Aggregate::Sum, arg: Some(Box::new(arg)) }
                     }
                     _ => {
                         let kind = self.kind();
