@@ -1,0 +1,101 @@
+//! One query, run and counted.
+
+use std::time::{Duration, Instant};
+
+use arrow::array::{Array, RecordBatch};
+use arrow::util::display::{ArrayFormatter, FormatOptions};
+use sluicegate_costmodel::{Bytes, Dollars};
+use sluicegate_engine::Engine;
+use sluicegate_server::Server;
+
+use crate::failure::Result;
+
+/// A row as text; None is NULL.
+type Row = Vec<Option<String>>;
+
+/// What one run of a query gave and took.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Run {
+    /// The answer's rows, sorted.
+    pub(super) answer: Vec<Row>,
+    /// Requests sent, counted.
+    pub(super) requests: u64,
+    /// Bytes over the link, both directions, counted at the store's sockets.
+    pub(super) link: Bytes,
+    /// Wall clock, measured.
+    pub(super) time: Duration,
+    /// What it would cost: counted work and measured time, at the session's prices.
+    pub(super) cost: Dollars,
+}
+
+/// A query with pushdown off and on.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Comparison {
+    pub(super) name: &'static str,
+    /// What `auto` picks.
+    pub(super) auto: String,
+    /// Whether the answers are equal.
+    pub(super) equal: bool,
+    pub(super) off: Run,
+    pub(super) on: Run,
+}
+
+/// Runs a query the way that the session is set to.
+pub(super) async fn measure(server: &Server, engine: &Engine, sql: &str) -> Result<Run> {
+    let (counted, link) = (engine.counted(), server.counters().snapshot());
+    let started = Instant::now();
+    let query = Box::pin(engine.query(sql)).await?;
+    let batches = Box::pin(query.collect()).await?;
+    let time = started.elapsed();
+    let link = server.counters().snapshot().since(&link);
+    let counted = engine.counted().since(&counted);
+    Ok(Run {
+        answer: sorted_rows(&batches)?,
+        requests: counted.requests(),
+        link: Bytes(link.bytes_in + link.bytes_out),
+        time,
+        cost: engine.endpoint().prices.cost(&counted.work(time)).total(),
+    })
+}
+
+/// All rows of an answer, in an order that does not depend on how they came.
+fn sorted_rows(batches: &[RecordBatch]) -> Result<Vec<Row>> {
+    let options = FormatOptions::default();
+    let mut rows = Vec::new();
+    for batch in batches {
+        let mut columns = Vec::new();
+        for array in batch.columns() {
+            columns.push((array, ArrayFormatter::try_new(array.as_ref(), &options)?));
+        }
+        for row in 0..batch.num_rows() {
+            let cells = columns
+                .iter()
+                .map(|(array, text)| array.is_valid(row).then(|| text.value(row).to_string()));
+            rows.push(cells.collect());
+        }
+    }
+    rows.sort();
+    Ok(rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow::array::{ArrayRef, StringArray};
+
+    use super::*;
+
+    #[test]
+    fn answers_are_compared_as_multisets() {
+        let batch = |texts: &[Option<&str>]| {
+            let array: ArrayRef = Arc::new(StringArray::from(texts.to_vec()));
+            RecordBatch::try_from_iter([("t", array)]).unwrap()
+        };
+        let rows = |batches: &[RecordBatch]| sorted_rows(batches).unwrap();
+        let one = rows(&[batch(&[Some("b"), None]), batch(&[Some("a"), Some("a")])]);
+        assert_eq!(one, rows(&[batch(&[Some("a"), Some("b"), Some("a"), None])]));
+        assert_ne!(one, rows(&[batch(&[Some("a"), Some("b"), None])]));
+        assert_ne!(rows(&[batch(&[None])]), rows(&[batch(&[Some("")])]));
+    }
+}

@@ -1,0 +1,159 @@
+//! `sluice generate tpch`
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use datafusion::execution::object_store::ObjectStoreUrl;
+use object_store::ObjectStore;
+use object_store::local::LocalFileSystem;
+use object_store::path::Path;
+use sluicegate_costmodel::{Bytes, Rows};
+use sluicegate_engine::Engine;
+use sluicegate_workloads::tpch::{self, Generate, Table};
+
+use crate::args::{TpchArgs, TpchFormat};
+use crate::failure::{Failure, Result};
+use crate::progress::say;
+use crate::{bucket, progress};
+
+/// Where generated objects go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Destination {
+    /// `s3://bucket/prefix`
+    Bucket {
+        /// The bucket's name.
+        bucket: String,
+        /// The folder in it; may be empty.
+        prefix: Path,
+    },
+    /// A folder on this machine.
+    Folder(PathBuf),
+}
+
+impl FromStr for Destination {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let error = || format!("`{text}` is not s3://bucket/prefix or a folder");
+        let Some(rest) = text.strip_prefix("s3://") else {
+            if text.is_empty() || text.contains("://") {
+                return Err(error());
+            }
+            return Ok(Self::Folder(PathBuf::from(text)));
+        };
+        let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
+        if bucket.is_empty() {
+            return Err(error());
+        }
+        let prefix = Path::parse(prefix.trim_end_matches('/')).map_err(|_| error())?;
+        Ok(Self::Bucket { bucket: bucket.to_owned(), prefix })
+    }
+}
+
+pub(crate) async fn run(args: TpchArgs) -> Result<()> {
+    let mut request = Generate {
+        scale: args.scale,
+        format: match args.format {
+            TpchFormat::Csv => tpch::Format::csv(),
+            TpchFormat::Parquet => tpch::Format::parquet(),
+        },
+        objects_per_table: args.objects,
+        ..Generate::default()
+    };
+    if !args.tables.is_empty() {
+        request.tables = args.tables.clone();
+        request.tables.sort_unstable();
+        request.tables.dedup();
+    }
+    if let Some(threads) = args.connect.threads {
+        request.threads = threads;
+    }
+    let (store, root): (Arc<dyn ObjectStore>, String) = match &args.to {
+        Destination::Bucket { bucket: name, prefix } => {
+            request.prefix = prefix.clone();
+            let engine = args.connect.connect().await?;
+            if bucket::ensure(&engine, name).await? {
+                say(&format!("created the bucket {name}"));
+            }
+            (bucket_store(&engine, name)?, format!("s3://{name}"))
+        }
+        Destination::Folder(folder) => {
+            request.prefix = Path::default();
+            let failed = |error| Failure::file(folder, error);
+            fs::create_dir_all(folder).map_err(failed)?;
+            let absolute = folder.canonicalize().map_err(failed)?;
+            let store = LocalFileSystem::new_with_prefix(&absolute)
+                .map_err(|error| Failure::new(error.to_string()))?;
+            (Arc::new(store), absolute.display().to_string())
+        }
+    };
+    let message = format!("generating TPC-H at scale {}", request.scale);
+    let written = progress::generate(&request, store.as_ref(), &message).await?;
+    let rows: Rows = written.iter().map(|object| Rows(object.rows)).sum();
+    let bytes: Bytes = written.iter().map(|object| Bytes(object.bytes)).sum();
+    say(&format!("wrote {} objects, {rows} rows, {bytes}", written.len()));
+    let ddl = ddl(&request, &root);
+    match &args.ddl {
+        Some(path) => fs::write(path, ddl).map_err(|error| Failure::file(path, error)),
+        None => Ok(io::stdout().write_all(ddl.as_bytes())?),
+    }
+}
+
+/// A bucket as an object store, reached as the engine reaches it.
+pub(crate) fn bucket_store(engine: &Engine, bucket: &str) -> Result<Arc<dyn ObjectStore>> {
+    let url = ObjectStoreUrl::parse(format!("s3://{bucket}"))?;
+    Ok(engine.runtime_env().object_store(url)?)
+}
+
+/// The statements that define the tables generated below a root.
+pub(crate) fn ddl(request: &Generate, root: &str) -> String {
+    let statement = |table: &Table| format!("{};\n", create(request, root, *table));
+    request.tables.iter().map(statement).collect()
+}
+
+/// The statement that defines one of the tables.
+pub(crate) fn create(request: &Generate, root: &str, table: Table) -> String {
+    let location = format!("{root}/{}/", request.folder(table));
+    table.create_external_table(&request.format, &location)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn destinations_are_read_from_text() {
+        let bucket = |bucket: &str, prefix: &str| {
+            Some(Destination::Bucket { bucket: bucket.to_owned(), prefix: Path::from(prefix) })
+        };
+        for (text, expected) in [
+            ("s3://b", bucket("b", "")),
+            ("s3://b/", bucket("b", "")),
+            ("s3://b/x/y/", bucket("b", "x/y")),
+            ("./data", Some(Destination::Folder("./data".into()))),
+            ("s3://", None),
+            ("s3:///x", None),
+            ("gs://b", None),
+            ("", None),
+        ] {
+            assert_eq!(text.parse().ok(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn tables_are_where_their_objects_are() {
+        let request = Generate {
+            tables: vec![Table::Region],
+            format: tpch::Format::parquet(),
+            prefix: Path::default(),
+            ..Generate::default()
+        };
+        assert_eq!(
+            ddl(&request, "s3://b"),
+            "CREATE EXTERNAL TABLE region STORED AS PARQUET LOCATION 's3://b/sf1/parquet/region/';\n"
+        );
+    }
+}

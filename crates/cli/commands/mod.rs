@@ -1,0 +1,26 @@
+//! The commands, one file each.
+
+mod completions;
+mod demo;
+mod explain;
+pub(crate) mod generate;
+mod serve;
+mod sql;
+
+use crate::args::{Command, GenerateCommand};
+use crate::failure::Result;
+use crate::interrupt::interruptible;
+
+/// Does what was asked for.
+pub(crate) async fn run(command: Command) -> Result<()> {
+    match command {
+        Command::Demo(args) => interruptible(Box::pin(demo::run(args))).await,
+        Command::Sql(args) => Box::pin(sql::run(*args)).await,
+        Command::Explain(args) => interruptible(Box::pin(explain::run(*args))).await,
+        Command::Serve(args) => Box::pin(serve::run(args)).await,
+        Command::Generate(GenerateCommand::Tpch(args)) => {
+            interruptible(Box::pin(generate::run(*args))).await
+        }
+        Command::Completions(args) => completions::run(&args),
+    }
+}

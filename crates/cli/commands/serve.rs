@@ -1,0 +1,86 @@
+//! `sluice serve`
+
+use std::env;
+use std::io::{self, Write};
+
+use sluicegate_server::Server;
+
+use crate::args::ServeArgs;
+use crate::failure::{Failure, Result};
+use crate::interrupt::asked_to_stop;
+use crate::progress::say;
+use crate::quantity::{link_words, whole_rate};
+
+pub(crate) async fn run(args: ServeArgs) -> Result<()> {
+    let given = if args.anonymous { None } else { key_pair()? };
+    let mut builder = Server::builder(&args.dir)
+        .listen(args.listen.0)
+        .link_rate(whole_rate(args.link))
+        .latency(args.latency.0);
+    let is_given = given.is_some();
+    if args.anonymous {
+        builder = builder.anonymous();
+    } else if let Some((id, secret)) = given {
+        builder = builder.credentials(id, secret);
+    }
+    let server = builder.start().await?;
+    let mut out = io::stdout();
+    write!(out, "{}", greeting(&args, &server, is_given))?;
+    out.flush()?;
+    asked_to_stop().await;
+    say("stopping");
+    server.shutdown().await;
+    Ok(())
+}
+
+/// The key pair of the environment.
+fn key_pair() -> Result<Option<(String, String)>> {
+    for (id, secret) in
+        [("SLUICE_ACCESS_KEY", "SLUICE_SECRET_KEY"), ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")]
+    {
+        let value = |name| env::var(name).ok().filter(|value| !value.is_empty());
+        match (value(id), value(secret)) {
+            (Some(id), Some(secret)) => return Ok(Some((id, secret))),
+            (None, None) => {}
+            (Some(_), None) => return Err(incomplete(id, secret)),
+            (None, Some(_)) => return Err(incomplete(secret, id)),
+        }
+    }
+    Ok(None)
+}
+
+fn incomplete(set: &str, unset: &str) -> Failure {
+    Failure::new(format!("{set} is set and {unset} is not"))
+        .with_hint("Set both, or neither, or serve with --anonymous.")
+}
+
+fn greeting(args: &ServeArgs, server: &Server, is_given: bool) -> String {
+    let endpoint = server.endpoint();
+    let mut text = format!("serving {} at {endpoint}\n", args.dir.display());
+    if whole_rate(args.link).is_some() {
+        text += &format!("behind a link of {}\n", link_words(args.link));
+    }
+    let (aws, sluice) = if args.anonymous {
+        text += "anybody may read and write\n";
+        (" --no-sign-request", " --anonymous")
+    } else {
+        if is_given {
+            text += "with the key pair of the environment\n";
+        } else {
+            // Printed here, once, and kept nowhere.
+            text += &format!(
+                "\n  export AWS_ACCESS_KEY_ID={}\n  export AWS_SECRET_ACCESS_KEY={}\n",
+                server.access_key(),
+                server.secret_key(),
+            );
+        }
+        ("", "")
+    };
+    text += &format!(
+        "\n  aws --endpoint-url {endpoint}{aws} s3 mb s3://bucket\
+         \n  aws --endpoint-url {endpoint}{aws} s3 cp file.csv s3://bucket/\
+         \n  sluice sql --endpoint {endpoint}{sluice} --profile sluice \
+         -c \"SELECT count(*) FROM 's3://bucket/file.csv'\"\n\nCtrl-C stops.\n"
+    );
+    text
+}

@@ -1,0 +1,78 @@
+//! `sluice sql`
+
+use std::fs;
+use std::io::{self, IsTerminal, Read};
+use std::path::Path;
+
+use crate::args::{SqlArgs, StatementArgs};
+use crate::failure::{Failure, Result};
+use crate::interrupt::interruptible;
+use crate::output::Output;
+use crate::repl;
+use crate::session::Session;
+use crate::statements;
+
+pub(crate) async fn run(args: SqlArgs) -> Result<()> {
+    let output = Output::new(args.format, args.output, args.max_rows)?;
+    let script = script(&args.statements)?;
+    let engine = interruptible(args.connect.connect()).await?;
+    let max_cost = args.max_cost.map(|price| price.0);
+    let mut session = Session { engine, output, stats: args.stats, timing: false, max_cost };
+    match script {
+        Some(script) => interruptible(session.run_all(&statements::all(&script))).await,
+        // It handles Ctrl-C itself: there, it stops a query and not the session.
+        None => Box::pin(repl::run(&mut session)).await,
+    }
+}
+
+/// The statements of the arguments, or those on stdin; none if they are to be typed.
+pub(crate) fn script(args: &StatementArgs) -> Result<Option<String>> {
+    let mut script = String::new();
+    // A line comment at the end of one piece must not swallow the next.
+    for path in &args.file {
+        script += &read(path)?;
+        script += "\n;\n";
+    }
+    for command in &args.command {
+        script += command;
+        script += "\n;\n";
+    }
+    if args.file.is_empty() && args.command.is_empty() {
+        if io::stdin().is_terminal() {
+            return Ok(None);
+        }
+        script = read(Path::new("-"))?;
+    }
+    Ok(Some(script))
+}
+
+fn read(path: &Path) -> Result<String> {
+    if path == Path::new("-") {
+        let mut text = String::new();
+        io::stdin().read_to_string(&mut text).map_err(|error| Failure::from(error).at("stdin"))?;
+        return Ok(text);
+    }
+    fs::read_to_string(path).map_err(|error| Failure::file(path, error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_follow_files_and_do_not_run_into_each_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.sql");
+        fs::write(&file, "a -- no end").unwrap();
+        let args = StatementArgs { command: vec!["b".into(), "c;".into()], file: vec![file] };
+        let script = script(&args).unwrap().unwrap();
+        assert_eq!(statements::all(&script), ["a -- no end", "b", "c"]);
+    }
+
+    #[test]
+    fn a_missing_file_is_named() {
+        let args = StatementArgs { command: vec![], file: vec!["no/such.sql".into()] };
+        let Err(Failure::Failed { message, .. }) = script(&args) else { panic!("no error") };
+        assert!(message.starts_with("`no/such.sql`: "), "{message}");
+    }
+}

@@ -1,0 +1,97 @@
+//! From the connection's arguments to an engine.
+
+use std::fs;
+use std::path::Path;
+
+use sluicegate_costmodel::{DataError, HardwareProfile, PriceBook};
+use sluicegate_engine::Engine;
+use sluicegate_engine::config::Scan;
+use sluicegate_s3select::client::ConnectOptions;
+use sluicegate_s3select::profile::EndpointProfile;
+
+use crate::args::{ConnectArgs, ScanArg};
+use crate::detect;
+use crate::failure::{Failure, Result};
+
+impl ConnectArgs {
+    /// The engine that these arguments mean.
+    pub(crate) async fn connect(&self) -> Result<Engine> {
+        let options = ConnectOptions {
+            endpoint: self.endpoint.clone(),
+            region: self.region.clone(),
+            aws_profile: self.aws_profile.clone(),
+            anonymous: self.anonymous,
+            ..ConnectOptions::default()
+        };
+        let profile = match &self.profile {
+            // clap has checked the name.
+            Some(name) => EndpointProfile::by_name(name).unwrap_or_else(EndpointProfile::aws),
+            None => detect::profile(&options).await?,
+        };
+        let mut engine = Engine::builder().connect(options).profile(profile).scan(self.scan.into());
+        if let Some(name) = &self.prices {
+            let names = || PriceBook::all().iter().map(|book| book.name.as_str()).collect();
+            let known = PriceBook::by_name(name);
+            engine =
+                engine.prices(named_or_read("price book", name, known, PriceBook::parse, names)?);
+        }
+        if let Some(name) = &self.hardware {
+            let names = || HardwareProfile::all().iter().map(|it| it.name.as_str()).collect();
+            let known = HardwareProfile::by_name(name);
+            let found =
+                named_or_read("hardware profile", name, known, HardwareProfile::parse, names)?;
+            engine = engine.hardware(found);
+        }
+        if let Some(limit) = self.memory_limit {
+            engine = engine.memory_limit(usize::try_from(limit.0).unwrap_or(usize::MAX));
+        }
+        if let Some(threads) = self.threads {
+            engine = engine.threads(threads.get());
+        }
+        Ok(engine.build().await?)
+    }
+}
+
+impl From<ScanArg> for Scan {
+    fn from(scan: ScanArg) -> Self {
+        match scan {
+            ScanArg::Auto => Self::Auto,
+            ScanArg::Get => Self::Get,
+            ScanArg::Select => Self::Select,
+        }
+    }
+}
+
+/// Something that comes with the program, or the contents of a file.
+fn named_or_read<T: Clone>(
+    what: &str,
+    name: &str,
+    known: Option<&T>,
+    parse: fn(&str) -> Result<T, DataError>,
+    names: impl Fn() -> Vec<&'static str>,
+) -> Result<T> {
+    if let Some(known) = known {
+        return Ok(known.clone());
+    }
+    let path = Path::new(name);
+    if !path.is_file() {
+        return Err(Failure::new(format!("there is no {what} and no file `{name}`"))
+            .with_hint(format!("Take one of {}, or name a TOML file.", names().join(", "))));
+    }
+    let text = fs::read_to_string(path).map_err(|error| Failure::file(path, error))?;
+    parse(&text).map_err(|error| Failure::new(format!("`{name}`, {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_price_book_names_the_known_ones() {
+        let names = || vec!["free"];
+        let error = named_or_read("price book", "x", None, PriceBook::parse, names).unwrap_err();
+        let Failure::Failed { message, hint } = error else { panic!("{error:?}") };
+        assert_eq!(message, "there is no price book and no file `x`");
+        assert_eq!(hint.as_deref(), Some("Take one of free, or name a TOML file."));
+    }
+}

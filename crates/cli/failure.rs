@@ -1,0 +1,184 @@
+//! Errors as a user reads them: one sentence, a hint, an exit code.
+
+use std::error::Error;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use arrow::error::ArrowError;
+use datafusion::common::DataFusionError;
+use parquet::errors::ParquetError;
+
+/// This crate's result.
+pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
+
+/// Why a command ends early.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// It did not work. Exit code 1.
+    Failed {
+        /// What happened, in one sentence.
+        message: String,
+        /// What to do about it, if that is known.
+        hint: Option<String>,
+    },
+    /// The arguments do not go together. Exit code 2, as for those that clap refuses.
+    Usage(String),
+    /// Somebody asked the process to stop, with this exit code.
+    Stopped(u8),
+    /// Nobody reads what is written: the reader has seen enough, which is no error.
+    NobodyReads,
+}
+
+impl Failure {
+    /// A failure without a hint.
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self::Failed { message: message.into(), hint: None }
+    }
+
+    /// The same failure, with what to do about it.
+    pub(crate) fn with_hint(self, hint: impl Into<String>) -> Self {
+        match self {
+            Self::Failed { message, .. } => Self::Failed { message, hint: Some(hint.into()) },
+            other => other,
+        }
+    }
+
+    /// The same failure, saying where it happened.
+    pub(crate) fn at(self, place: &str) -> Self {
+        match self {
+            Self::Failed { message, hint } => {
+                Self::Failed { message: format!("{place}: {message}"), hint }
+            }
+            other => other,
+        }
+    }
+
+    /// An I/O error and the file that it is about.
+    pub(crate) fn file(path: &std::path::Path, error: io::Error) -> Self {
+        Self::from(error).at(&format!("`{}`", path.display()))
+    }
+
+    /// Says it on stderr, and which exit code it makes.
+    pub(crate) fn report(&self) -> ExitCode {
+        let (text, code) = match self {
+            Self::Failed { message, hint: None } => (format!("error: {message}\n"), 1),
+            Self::Failed { message, hint: Some(hint) } => {
+                (format!("error: {message}\nhint: {hint}\n"), 1)
+            }
+            Self::Usage(message) => (format!("error: {message}\nhint: See --help.\n"), 2),
+            Self::Stopped(code) => (String::new(), *code),
+            Self::NobodyReads => (String::new(), 0),
+        };
+        // If stderr is closed too, there is nobody left to tell.
+        drop(io::stderr().write_all(text.as_bytes()));
+        ExitCode::from(code)
+    }
+}
+
+/// An error and its causes as one sentence; what a cause merely repeats is left out.
+fn sentence(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            text = format!("{text}: {cause_text}");
+        }
+        next = cause.source();
+    }
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::NobodyReads,
+            io::ErrorKind::StorageFull => {
+                Self::new("the disk is full").with_hint("Free some space, or write elsewhere.")
+            }
+            _ => Self::new(sentence(&error)),
+        }
+    }
+}
+
+impl From<sluicegate_engine::Error> for Failure {
+    fn from(error: sluicegate_engine::Error) -> Self {
+        Self::Failed { message: error.to_string(), hint: error.hint().map(str::to_owned) }
+    }
+}
+
+impl From<DataFusionError> for Failure {
+    fn from(error: DataFusionError) -> Self {
+        sluicegate_engine::Error::from(error).into()
+    }
+}
+
+impl From<ArrowError> for Failure {
+    fn from(error: ArrowError) -> Self {
+        Self::new(sentence(&error))
+    }
+}
+
+impl From<ParquetError> for Failure {
+    fn from(error: ParquetError) -> Self {
+        Self::new(sentence(&error))
+    }
+}
+
+impl From<sluicegate_server::Error> for Failure {
+    fn from(error: sluicegate_server::Error) -> Self {
+        use sluicegate_server::Error as E;
+        match &error {
+            E::AddressInUse { address } => {
+                Self::new(format!("{address} is in use by another program"))
+                    .with_hint("Listen elsewhere: --listen 127.0.0.1:0 takes any free port.")
+            }
+            E::FolderMissing { path } => {
+                Self::new(format!("the folder {} does not exist", path.display()))
+                    .with_hint(format!("Create it first: mkdir -p {}", path.display()))
+            }
+            E::FolderInUse { .. } => Self::new(sentence(&error))
+                .with_hint("Use that server, or stop it: two would not see each other's locks."),
+            _ => Self::new(sentence(&error)),
+        }
+    }
+}
+
+impl From<sluicegate_workloads::Error> for Failure {
+    fn from(error: sluicegate_workloads::Error) -> Self {
+        use sluicegate_workloads::Error as E;
+        let hint = match &error {
+            E::Occupied { .. } => "Delete what is there, or generate elsewhere.",
+            E::Scale(_) => "Scale 1 is about 1 GB of CSV; 0.1 is a tenth of it.",
+            // The engine knows what the store's errors mean.
+            E::Store { path, source: _ } => {
+                let place = format!("cannot write `{path}`");
+                let E::Store { source, .. } = error else { return Self::new(place) };
+                return Self::from(DataFusionError::ObjectStore(Box::new(source))).at(&place);
+            }
+            _ => return Self::new(sentence(&error)),
+        };
+        Self::new(sentence(&error)).with_hint(hint)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_closed_pipe_is_no_error() {
+        let failure = Failure::from(io::Error::from(io::ErrorKind::BrokenPipe));
+        assert!(matches!(failure, Failure::NobodyReads));
+    }
+
+    #[test]
+    fn a_message_is_one_line_and_keeps_its_hint() {
+        let failure = Failure::from(io::Error::other("two\n  lines"));
+        let Failure::Failed { message, hint } = failure.with_hint("Wait.").at("here") else {
+            panic!("not a failure");
+        };
+        assert_eq!(message, "here: two lines");
+        assert_eq!(hint.as_deref(), Some("Wait."));
+    }
+}

@@ -1,0 +1,40 @@
+//! Progress of long work, on stderr.
+
+use std::io::{self, IsTerminal, Write};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use object_store::ObjectStore;
+use sluicegate_workloads::tpch::{self, Generate, WrittenObject};
+
+use crate::failure::Result;
+
+const TEMPLATE: &str = "{msg} [{bar:30}] {percent}% of {len} rows, {elapsed} (eta {eta})";
+
+/// Says what is going on, for those who wait at a terminal or read a log.
+pub(crate) fn say(text: &str) {
+    // Without stderr there is nobody to tell.
+    drop(writeln!(io::stderr(), "{text}"));
+}
+
+/// Generates tables, with a bar if stderr is a terminal.
+pub(crate) async fn generate(
+    request: &Generate,
+    store: &dyn ObjectStore,
+    message: &str,
+) -> Result<Vec<WrittenObject>> {
+    let rows = request.tables.iter().map(|table| table.rows(request.scale)).sum();
+    let bar = if io::stderr().is_terminal() {
+        ProgressBar::with_draw_target(Some(rows), ProgressDrawTarget::stderr())
+    } else {
+        say(message);
+        ProgressBar::hidden()
+    };
+    if let Ok(style) = ProgressStyle::with_template(TEMPLATE) {
+        bar.set_style(style.progress_chars("=> "));
+    }
+    bar.set_message(message.to_owned());
+    let advance = |advance: tpch::Advance| bar.inc(advance.rows);
+    let written = tpch::generate(request, store, &advance).await;
+    bar.finish_and_clear();
+    Ok(written?)
+}

@@ -1,0 +1,139 @@
+//! Quantities as they are typed.
+
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::str::FromStr;
+use std::time::Duration;
+
+use sluicegate_costmodel::{BytesPerSecond, Dollars};
+
+/// A delay: a number and `us`, `ms` or `s`; at most an hour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Latency(pub(crate) Duration);
+
+impl FromStr for Latency {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let error = || format!("`{text}` is not a delay such as 10ms, 500us or 1.5s");
+        let trimmed = text.trim();
+        let unit = trimmed.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+        let number: f64 = trimmed[..trimmed.len() - unit.len()].parse().map_err(|_| error())?;
+        let factor = match unit.trim() {
+            "us" | "µs" => 1e-6,
+            "ms" => 1e-3,
+            "s" => 1.0,
+            _ => return Err(error()),
+        };
+        let seconds = number * factor;
+        if seconds > 3600.0 {
+            return Err(format!("`{text}` is more than an hour"));
+        }
+        Ok(Self(Duration::from_secs_f64(seconds)))
+    }
+}
+
+/// A sum of dollars, with or without its sign: `0.05`, `$0.05`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Price(pub(crate) Dollars);
+
+impl FromStr for Price {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let number = text.trim().trim_start_matches('$');
+        match number.parse::<f64>() {
+            Ok(dollars) if dollars.is_finite() && dollars >= 0.0 => Ok(Self(Dollars(dollars))),
+            _ => Err(format!("`{text}` is not a sum of dollars such as 0.05")),
+        }
+    }
+}
+
+/// An address to listen on: `127.0.0.1:9000`, `localhost:9000`, `[::1]:0`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Address(pub(crate) SocketAddr);
+
+impl FromStr for Address {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let mut found = text
+            .to_socket_addrs()
+            .map_err(|_| format!("`{text}` is not an address such as 127.0.0.1:9000"))?;
+        found.next().map(Self).ok_or_else(|| format!("`{text}` has no address"))
+    }
+}
+
+/// A link's rate in whole bytes per second, as a server takes it; `None` is unlimited.
+pub(crate) fn whole_rate(rate: BytesPerSecond) -> Option<u64> {
+    // Rates read from text are positive.
+    rate.0.is_finite().then(|| (rate.0 as u64).max(1))
+}
+
+/// A link's rate in the words that links are sold by: `1 Gbit/s`, `100 Mbit/s`.
+pub(crate) fn link_words(rate: BytesPerSecond) -> String {
+    let gbit = rate.as_gbit();
+    if gbit.is_infinite() {
+        "unlimited".to_owned()
+    } else if gbit >= 1.0 {
+        format!("{gbit} Gbit/s")
+    } else {
+        format!("{} Mbit/s", gbit * 1e3)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn delays_are_read_from_text() {
+        for (text, micros) in [
+            ("10ms", Some(10_000)),
+            ("500us", Some(500)),
+            ("1.5 s", Some(1_500_000)),
+            ("0s", Some(0)),
+            ("10", None),
+            ("ms", None),
+            ("-1s", None),
+            ("1.2.3s", None),
+            ("99999s", None),
+        ] {
+            let read = text.parse::<Latency>().ok().map(|latency| latency.0.as_micros());
+            assert_eq!(read, micros, "{text}");
+        }
+    }
+
+    #[test]
+    fn prices_are_read_from_text() {
+        for (text, dollars) in [
+            ("0.05", Some(0.05)),
+            ("$1", Some(1.0)),
+            ("0", Some(0.0)),
+            ("-1", None),
+            ("inf", None),
+            ("x", None),
+        ] {
+            assert_eq!(text.parse::<Price>().ok().map(|price| price.0.0), dollars, "{text}");
+        }
+    }
+
+    #[test]
+    fn addresses_are_read_from_text() {
+        assert_eq!("127.0.0.1:9000".parse::<Address>().unwrap().0.port(), 9000);
+        assert!("[::1]:0".parse::<Address>().unwrap().0.is_ipv6());
+        assert!("9000".parse::<Address>().is_err());
+        assert!("127.0.0.1".parse::<Address>().is_err());
+    }
+
+    #[test]
+    fn links_are_named_as_they_are_sold() {
+        for (text, words, rate) in [
+            ("1gbit", "1 Gbit/s", Some(125_000_000)),
+            ("100 Mbit", "100 Mbit/s", Some(12_500_000)),
+            ("unlimited", "unlimited", None),
+        ] {
+            let read: BytesPerSecond = text.parse().unwrap();
+            assert_eq!((link_words(read).as_str(), whole_rate(read)), (words, rate));
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Statements against one engine, one after the other.
+
+use std::io::{self, Write};
+use std::time::Instant;
+
+use arrow::array::RecordBatch;
+use datafusion::logical_expr::LogicalPlan;
+use sluicegate_costmodel::Dollars;
+use sluicegate_engine::Engine;
+
+use crate::failure::{Failure, Result};
+use crate::output::Output;
+use crate::stats;
+
+/// An engine, where its answers go, and what is said about them.
+#[derive(Debug)]
+pub(crate) struct Session {
+    pub(crate) engine: Engine,
+    pub(crate) output: Output,
+    /// Whether each statement's work is reported on stderr.
+    pub(crate) stats: bool,
+    /// Whether each statement's time is reported on stderr.
+    pub(crate) timing: bool,
+    /// No query runs that is predicted to cost more.
+    pub(crate) max_cost: Option<Dollars>,
+}
+
+impl Session {
+    /// Runs one statement and writes its answer.
+    pub(crate) async fn run(&mut self, statement: &str) -> Result<()> {
+        if let Some(limit) = self.max_cost {
+            self.refuse_above(limit, statement).await?;
+        }
+        let before = self.engine.counted();
+        let started = Instant::now();
+        let query = Box::pin(self.engine.query(statement)).await?;
+        let rows = Box::pin(self.output.answer(query)).await?;
+        let wall = started.elapsed();
+        if self.stats {
+            let counted = self.engine.counted().since(&before);
+            let prices = &self.engine.endpoint().prices;
+            io::stderr().write_all(stats::lines(&counted, wall, rows, prices).as_bytes())?;
+        } else if self.timing {
+            writeln!(io::stderr(), "{rows} rows, {}", stats::seconds(wall))?;
+        }
+        Ok(())
+    }
+
+    /// Runs statements in order; of several, an error says which one it is about.
+    pub(crate) async fn run_all(&mut self, statements: &[&str]) -> Result<()> {
+        for (index, statement) in statements.iter().enumerate() {
+            let result = self.run(statement).await;
+            result.map_err(|failure| match statements.len() {
+                1 => failure,
+                _ => failure.at(&place(index, statement)),
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Runs a query of our own and returns its answer.
+    pub(crate) async fn ask(&self, sql: &str) -> Result<Vec<RecordBatch>> {
+        let query = Box::pin(self.engine.query(sql)).await?;
+        Ok(Box::pin(query.collect()).await?)
+    }
+
+    async fn refuse_above(&self, limit: Dollars, statement: &str) -> Result<()> {
+        if !is_query(&self.engine, statement).await? {
+            return Ok(());
+        }
+        let cost = Box::pin(self.engine.explain(statement)).await?.estimate().cost;
+        if cost <= limit {
+            return Ok(());
+        }
+        let prices = stats::book(&self.engine.endpoint().prices);
+        Err(Failure::new(format!(
+            "the query is predicted to cost {cost} at the prices {prices}, which is more than {limit}"
+        ))
+        .with_hint("See `sluice explain` for what it would do, or raise --max-cost."))
+    }
+}
+
+/// Whether a statement asks for rows: one that defines tables or sets options does not, and takes
+/// effect when it is planned.
+pub(crate) async fn is_query(engine: &Engine, statement: &str) -> Result<bool> {
+    let state = engine.context().state();
+    let plan = Box::pin(state.create_logical_plan(statement)).await?;
+    Ok(!matches!(plan, LogicalPlan::Ddl(_) | LogicalPlan::Statement(_)))
+}
+
+/// Which of several statements: its number and how it begins.
+pub(crate) fn place(index: usize, statement: &str) -> String {
+    const SHOWN: usize = 60;
+    let words = statement.split_whitespace().collect::<Vec<_>>().join(" ");
+    let start: String = words.chars().take(SHOWN).collect();
+    let dots = if start.len() < words.len() { "…" } else { "" };
+    format!("statement {} (`{start}{dots}`)", index + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_one_short_line() {
+        assert_eq!(place(0, "select\n  1"), "statement 1 (`select 1`)");
+        let long = place(1, &"é".repeat(100));
+        assert!(long.starts_with("statement 2 (`é") && long.ends_with("é…`)"), "{long}");
+    }
+}

@@ -1,0 +1,88 @@
+//! What a statement asked of the store, in lines for stderr.
+
+use std::time::Duration;
+
+use sluicegate_costmodel::{Bytes, PriceBook};
+use sluicegate_engine::{Counted, Estimate};
+
+/// Counted work, measured time, and what both cost by a price book. Every number says what it is.
+pub(crate) fn lines(counted: &Counted, wall: Duration, rows: u64, prices: &PriceBook) -> String {
+    let kinds = [
+        ("GET", counted.get),
+        ("SELECT", counted.select),
+        ("LIST", counted.list),
+        ("HEAD", counted.head),
+        ("PUT", counted.put),
+    ];
+    let kinds: Vec<_> =
+        kinds.iter().filter(|(_, n)| *n > 0).map(|(kind, n)| format!("{n} {kind}")).collect();
+    let kinds = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
+    let link = counted.link_bytes() + counted.put_bytes;
+    format!(
+        "counted:  {} requests{kinds}, {} retries, {} fallbacks\n\
+         counted:  {} scanned by the store, {} returned by it; {} fetched; {} over the link\n\
+         measured: {}, {rows} rows\n\
+         cost:     {} at the prices {}\n",
+        counted.requests(),
+        counted.retries,
+        counted.fallbacks,
+        Bytes(counted.scanned_bytes),
+        Bytes(counted.returned_bytes),
+        Bytes(counted.got_bytes),
+        Bytes(link),
+        seconds(wall),
+        prices.cost(&counted.work(wall)),
+        book(prices),
+    )
+}
+
+/// What a query is predicted to ask for, and by which constants.
+pub(crate) fn prediction(estimate: &Estimate, hardware: &str, prices: &PriceBook) -> String {
+    format!(
+        "estimate: {} requests, {} scanned by the store, {} over the link, {}, {} \
+         (modelled: hardware {hardware}, prices {})\n",
+        estimate.work.requests.total(),
+        estimate.work.scanned,
+        estimate.work.link,
+        seconds(estimate.time),
+        estimate.cost,
+        book(prices),
+    )
+}
+
+/// A price book's name, region and date.
+pub(crate) fn book(prices: &PriceBook) -> String {
+    format!("{} ({}, {})", prices.name, prices.region, prices.date)
+}
+
+/// `1.23 s`, with milliseconds below ten seconds' hundredths.
+pub(crate) fn seconds(time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    if seconds < 1.0 { format!("{seconds:.3} s") } else { format!("{seconds:.2} s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_number_says_what_it_is() {
+        let counted = Counted {
+            get: 2,
+            select: 3,
+            scanned_bytes: 1 << 30,
+            returned_bytes: 2048,
+            got_bytes: 100,
+            received_bytes: 3000,
+            ..Counted::default()
+        };
+        let text = lines(&counted, Duration::from_millis(1500), 7, PriceBook::paper());
+        let expected = "\
+counted:  5 requests (2 GET, 3 SELECT), 0 retries, 0 fallbacks
+counted:  1.00 GiB scanned by the store, 2.00 KiB returned by it; 100 B fetched; 3.03 KiB over the link
+measured: 1.50 s, 7 rows
+cost:     $";
+        assert!(text.starts_with(expected), "{text}");
+        assert!(text.ends_with("at the prices paper-2020-us-east-1 (us-east-1, 2020)\n"), "{text}");
+    }
+}
