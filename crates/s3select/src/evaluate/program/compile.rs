@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::fold::NoColumns;
-use super::text::is_comparison;
+use super::text::{ConstantText, is_comparison};
 use super::{ColumnRef, Machine, Node, NodeId, Op, Program, Set, arithmetic, call, cast, choose};
 use crate::dialect::ast::{BinaryOp, Expr, From, Function, Literal, Type, UnaryOp};
 use crate::error::{SelectError, SelectErrorCode};
@@ -339,11 +339,13 @@ impl<'a> Compiler<'a> {
                 self.add(Op::NullIf(left, right), kind)
             }
             (Function::CharLength, &[arg]) => self.add(Op::CharLength(arg), Kind::Int),
-            (Function::Substring, &[text, start]) => {
-                self.add(Op::Substring { text, start, length: None }, Kind::Text)
-            }
-            (Function::Substring, &[text, start, length]) => {
-                self.add(Op::Substring { text, start, length: Some(length) }, Kind::Text)
+            (Function::Substring, &[text, start, ref length @ ..]) if length.len() <= 1 => {
+                let constant = match self.constant_of(text) {
+                    Some(Value::String(text)) => Some(ConstantText::new(text)),
+                    _ => None,
+                };
+                let length = length.first().copied();
+                self.add(Op::Substring { text, constant, start, length }, Kind::Text)
             }
             (Function::NullIf | Function::CharLength | Function::Substring, _) => {
                 return Err(SelectError::new(
@@ -427,7 +429,7 @@ fn operands(op: &Op) -> Option<Vec<NodeId>> {
         Op::LikeAny { text, pattern, escape } => {
             [Some(*text), Some(*pattern), *escape].into_iter().flatten().collect()
         }
-        Op::Substring { text, start, length } => {
+        Op::Substring { text, start, length, .. } => {
             [Some(*text), Some(*start), *length].into_iter().flatten().collect()
         }
         Op::Case { branches, otherwise } => {

@@ -260,13 +260,13 @@ impl Machine {
                     Ok(())
                 })
             }
-            Op::Substring { text, start, length } => {
+            Op::Substring { text, constant, start, length } => {
                 for id in [Some(text), Some(start), length.as_ref()].into_iter().flatten() {
                     self.eval(program, *id, selection, batch)?;
                 }
                 let length = length.map(|length| self.vector(length));
                 let (text, start) = (self.vector(*text), self.vector(*start));
-                text::substring(text, start, length, frame, out)
+                text::substring(text, constant.as_ref(), start, length, frame, out)
             }
             Op::CharLength(arg) => {
                 self.eval(program, *arg, selection, batch)?;

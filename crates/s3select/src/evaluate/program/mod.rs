@@ -123,6 +123,8 @@ enum Op {
     NullIf(NodeId, NodeId),
     Substring {
         text: NodeId,
+        /// The text, if it is constant.
+        constant: Option<text::ConstantText>,
         start: NodeId,
         length: Option<NodeId>,
     },

@@ -107,23 +107,42 @@ pub(super) fn char_length(
     })
 }
 
+/// A constant text that parts are taken of, ready for all batches.
+pub(super) struct ConstantText {
+    heap: Heap,
+    /// Where every byte is a character, positions need no counting.
+    ascii: bool,
+    whole: Span,
+}
+
+impl ConstantText {
+    pub(super) fn new(text: &str) -> Self {
+        let heap = Heap::Shared(text.as_bytes().into());
+        Self { heap, ascii: text.is_ascii(), whole: Span::new(0, text.len() as u32) }
+    }
+}
+
+/// Without the text: equal operators are found by what they print, and the text is an operand.
+impl std::fmt::Debug for ConstantText {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ConstantText").finish_non_exhaustive()
+    }
+}
+
 /// SUBSTRING. Of text in a heap, the result is only new spans; so a constant of 100 000 characters
 /// that is indexed by row (a Bloom filter's bits) costs no more than a short one.
 pub(super) fn substring(
     arg: &Vector,
+    constant: Option<&ConstantText>,
     start: &Vector,
     length: Option<&Vector>,
     frame: Frame<'_>,
     out: &mut Vector,
 ) -> Result<(), SelectError> {
     let Frame { rows, batch_rows, block } = frame;
-    let constant_heap;
-    let (spans, heap) = match &arg.data {
-        Data::Text(spans, heap) => (Some(spans), heap),
-        Data::Constant(Value::String(constant)) => {
-            constant_heap = Heap::Shared(constant.as_bytes().into());
-            (None, &constant_heap)
-        }
+    let (spans, heap) = match (&arg.data, constant) {
+        (Data::Text(spans, heap), _) => (Some(spans), heap),
+        (_, Some(constant)) => (None, &constant.heap),
         _ => return substring_values(arg, start, length, frame, out),
     };
     let starts = operand::ints(start);
@@ -133,9 +152,8 @@ pub(super) fn substring(
     };
     let lengths = lengths.as_ref().and_then(Option::as_ref);
     let bytes = heap.bytes(block);
-    // Where every byte is a character, positions need no counting.
-    let ascii = spans.is_none() && bytes.is_ascii();
-    let whole = Span::new(0, bytes.len() as u32);
+    let ascii = constant.is_some_and(|constant| constant.ascii);
+    let whole = constant.map_or(Span::NULL, |constant| constant.whole);
     let texts = out.texts(batch_rows, heap.clone());
     rows.try_for_each(|row| {
         let span = spans.map_or(whole, |spans| spans[row]);
