@@ -6,7 +6,11 @@
 //! positives. (A Bloom filter has it the other way round and would lose keys.)
 //!
 //! Deterministic for whole keys. With fingerprints instead ([`crate::encoding`]), two keys of one
-//! row must not collide; `theory` says how many bits that takes.
+//! row must not collide; [`crate::theory::distinct`] says how many bits that takes. It counts on rows
+//! that are *independent* of the fingerprints. A row that is a hash of the fingerprint itself is not:
+//! equal fingerprints then always share a row, and their number of bits must do for all keys at once.
+//! So packets with fingerprints carry a second hash of the key, for the row alone
+//! ([`Config::with_row_value`]).
 //!
 //! # Policies
 //!
@@ -14,7 +18,8 @@
 //! packet's own key turns up. [`Policy::Fifo`] writes nothing on a hit. A packet may touch a register
 //! once, so a FIFO must see all columns before it writes: the paper lets ALUs of one stage share
 //! memory; here two columns share one pair of registers, which hardware has. More columns chain such
-//! pairs, and only the pair that misses hands its oldest key on.
+//! pairs: a pair that misses takes the key and hands its oldest on, so a key that a later pair had is
+//! then held twice, and a long chain prunes less than an LRU of its size.
 //!
 //! # The empty cell
 //!
@@ -55,6 +60,7 @@ pub struct Config {
     columns: u32,
     width: Width,
     policy: Policy,
+    row_value: bool,
 }
 
 impl Config {
@@ -71,13 +77,40 @@ impl Config {
                 "FIFO takes keys of 32 bits and an even number of columns",
             ));
         }
-        Ok(Self { rows, columns, width, policy })
+        Ok(Self { rows, columns, width, policy, row_value: false })
     }
 
     /// The paper's default: 4096 rows of 2 keys of 64 bits, LRU.
     #[must_use]
     pub const fn paper() -> Self {
-        Self { rows: 4096, columns: 2, width: Width::Bits64, policy: Policy::Lru }
+        Self { rows: 4096, columns: 2, width: Width::Bits64, policy: Policy::Lru, row_value: false }
+    }
+
+    /// The same matrix, with one more value in each packet, after the key, that alone chooses the row.
+    #[must_use]
+    pub const fn with_row_value(self) -> Self {
+        Self { row_value: true, ..self }
+    }
+
+    const fn key_values(&self) -> u8 {
+        match self.width {
+            Width::Bits32 => 1,
+            Width::Bits64 => 2,
+        }
+    }
+
+    const fn packet_values(&self) -> u8 {
+        self.key_values() + self.row_value as u8
+    }
+
+    /// The hash unit that chooses the row.
+    fn row(&self, b: &mut Builder) -> u16 {
+        let inputs: Vec<FieldId> = if self.row_value {
+            vec![FieldId::value(self.key_values())]
+        } else {
+            (0..self.key_values()).map(FieldId::value).collect()
+        };
+        b.hash("row", POLYNOMIALS[0], inputs, index_bits(self.rows))
     }
 
     /// Rows of the matrix.
@@ -115,10 +148,10 @@ impl Config {
     }
 
     fn lru_narrow(&self) -> Program {
-        let mut b = Builder::new("distinct", 1);
+        let mut b = Builder::new("distinct", self.packet_values());
         let key = FieldId::value(0);
         let (x, zero, prune) = (b.field("travelling", 32), b.field("zero", 1), b.verdict("prune"));
-        let row = b.hash("row", POLYNOMIALS[0], [key], index_bits(self.rows));
+        let row = self.row(&mut b);
         for column in 0..self.columns {
             b.stage();
             let register = b.register(format!("column{column}"), Cell::Bit32, self.rows);
@@ -138,13 +171,13 @@ impl Config {
     }
 
     fn lru_wide(&self) -> Program {
-        let mut b = Builder::new("distinct", 2);
+        let mut b = Builder::new("distinct", self.packet_values());
         let keys = [FieldId::value(0), FieldId::value(1)];
         let halves = ["high", "low"];
         let x = halves.map(|half| b.field(format!("travelling_{half}"), 32));
         let zero = halves.map(|half| b.field(format!("zero_{half}"), 1));
         let prune = b.verdict("prune");
-        let row = b.hash("row", POLYNOMIALS[0], keys, index_bits(self.rows));
+        let row = self.row(&mut b);
         let mut same: Option<[FieldId; 2]> = None;
         for column in 0..self.columns {
             b.stage();
@@ -184,12 +217,12 @@ impl Config {
     }
 
     fn fifo(&self) -> Program {
-        let mut b = Builder::new("distinct_fifo", 1);
+        let mut b = Builder::new("distinct_fifo", self.packet_values());
         let key = FieldId::value(0);
         let (x, zero, prune) = (b.field("travelling", 32), b.field("zero", 1), b.verdict("prune"));
         // One-hot: 1 if neither key of the last pair was the packet's.
         let case = b.field("case", 4);
-        let row = b.hash("row", POLYNOMIALS[0], [key], index_bits(self.rows));
+        let row = self.row(&mut b);
         let pairs = self.columns / 2;
         for pair in 0..pairs {
             b.stage();
@@ -223,10 +256,11 @@ impl Config {
     #[must_use]
     pub fn pruner(&self) -> Distinct {
         let cells = (self.rows * self.columns) as usize;
-        let (words, cells) = match self.width {
-            Width::Bits32 => (1, Cells::Narrow(vec![0; cells])),
-            Width::Bits64 => (2, Cells::Wide(vec![0; cells])),
+        let cells = match self.width {
+            Width::Bits32 => Cells::Narrow(vec![0; cells]),
+            Width::Bits64 => Cells::Wide(vec![0; cells]),
         };
+        let words = if self.row_value { 1 } else { self.key_values().into() };
         Distinct {
             config: *self,
             hash: RowHash::single(POLYNOMIALS[0], 0, words, index_bits(self.rows)),
@@ -327,30 +361,62 @@ impl Distinct {
     }
 }
 
-/// Enters every key into its row; a zero key is forwarded whatever the row says.
+/// A key of 64 bits.
+#[inline]
+fn join(high: u32, low: u32) -> u64 {
+    u64::from(high) << 32 | u64::from(low)
+}
+
+/// [`lru_pair`] where it serves, else [`lru`].
+#[inline]
+fn lru_any<T: Copy + Eq>(row: &mut [T], key: T) -> bool {
+    if row.len() == 2 { lru_pair(row, key) } else { lru(row, key) }
+}
+
+/// [`fifo_pair`] where it serves, else [`fifo`].
+#[inline]
+fn fifo_any(row: &mut [u32], key: u32) -> bool {
+    if row.len() == 2 { fifo_pair(row, key) } else { fifo(row, key) }
+}
+
+impl Config {
+    #[inline]
+    fn narrow(
+        &self,
+        at: impl Fn(usize) -> (u32, usize),
+        cells: &mut [u32],
+        len: usize,
+        selection: &mut Selection,
+    ) {
+        let width = self.columns as usize;
+        match self.policy {
+            Policy::Lru => sweep(len, at, cells, width, lru_any, selection),
+            Policy::Fifo => sweep(len, at, cells, width, fifo_any, selection),
+        }
+    }
+}
+
+/// Enters every key into its row; a zero key is forwarded whatever the row says. `at` gives an
+/// entry's key and row.
 #[inline]
 fn sweep<T: Copy + Eq + Default>(
     len: usize,
-    at: impl Fn(usize) -> T,
-    hash: impl Fn(T) -> usize,
+    at: impl Fn(usize) -> (T, usize),
     cells: &mut [T],
     width: usize,
     enter: impl Fn(&mut [T], T) -> bool,
     selection: &mut Selection,
 ) {
     selection.fill(len, |i| {
-        let key = at(i);
-        let start = hash(key) * width;
+        let (key, row) = at(i);
+        let start = row * width;
         enter(&mut cells[start..start + width], key) | (key == T::default())
     });
 }
 
 impl Pruner for Distinct {
     fn values(&self) -> usize {
-        match self.config.width {
-            Width::Bits32 => 1,
-            Width::Bits64 => 2,
-        }
+        self.config.packet_values().into()
     }
 
     fn prune(
@@ -359,27 +425,27 @@ impl Pruner for Distinct {
         selection: &mut Selection,
     ) -> Result<(), WrongValues> {
         let width = self.config.columns as usize;
-        match &mut self.cells {
-            Cells::Narrow(cells) => {
+        let hash = &self.hash;
+        match (&mut self.cells, self.config.row_value) {
+            (Cells::Narrow(cells), false) => {
                 let [keys] = columns(entries)?;
-                let (at, hash) = (|i: usize| keys[i], |key| self.hash.one(key) as usize);
-                match (self.config.policy, width) {
-                    (Policy::Fifo, 2) => {
-                        sweep(keys.len(), at, hash, cells, 2, fifo_pair, selection)
-                    }
-                    (Policy::Fifo, _) => sweep(keys.len(), at, hash, cells, width, fifo, selection),
-                    (Policy::Lru, 2) => sweep(keys.len(), at, hash, cells, 2, lru_pair, selection),
-                    (Policy::Lru, _) => sweep(keys.len(), at, hash, cells, width, lru, selection),
-                }
+                let at = |i: usize| (keys[i], hash.one(keys[i]) as usize);
+                self.config.narrow(at, cells, keys.len(), selection);
             }
-            Cells::Wide(cells) => {
+            (Cells::Narrow(cells), true) => {
+                let [keys, rows] = columns(entries)?;
+                let at = |i: usize| (keys[i], hash.one(rows[i]) as usize);
+                self.config.narrow(at, cells, keys.len(), selection);
+            }
+            (Cells::Wide(cells), false) => {
                 let [high, low] = columns(entries)?;
-                let at = |i: usize| u64::from(high[i]) << 32 | u64::from(low[i]);
-                let hash = |key: u64| self.hash.many([(key >> 32) as u32, key as u32]) as usize;
-                match width {
-                    2 => sweep(high.len(), at, hash, cells, 2, lru_pair, selection),
-                    _ => sweep(high.len(), at, hash, cells, width, lru, selection),
-                }
+                let at = |i: usize| (join(high[i], low[i]), hash.many([high[i], low[i]]) as usize);
+                sweep(high.len(), at, cells, width, lru_any, selection);
+            }
+            (Cells::Wide(cells), true) => {
+                let [high, low, rows] = columns(entries)?;
+                let at = |i: usize| (join(high[i], low[i]), hash.one(rows[i]) as usize);
+                sweep(high.len(), at, cells, width, lru_any, selection);
             }
         }
         Ok(())

@@ -35,6 +35,8 @@ pub mod filter;
 pub mod group_by;
 pub mod having;
 pub mod join;
+#[cfg(test)]
+mod measured;
 pub mod multi_entry;
 pub mod opt;
 pub mod p4;

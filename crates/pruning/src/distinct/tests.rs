@@ -124,6 +124,23 @@ proptest! {
         assert_sound(&config.program(), &mut config.pruner(), &packets, keys);
     }
 
+    /// The row comes from the last value; the same key always brings the same one.
+    #[test]
+    fn rows_of_their_own(packets in stream(2, 200), rows in 1..5_u32, columns in 1..4_u32, kind in 0..3) {
+        let (wide, policy) = [(false, Policy::Lru), (false, Policy::Fifo), (true, Policy::Lru)][kind as usize];
+        let columns = if policy == Policy::Fifo { 2 * columns } else { columns };
+        let config = config(1 << rows, columns, wide, policy).with_row_value();
+        let packets: Vec<Packet> = packets
+            .into_iter()
+            .map(|mut p| {
+                p.values.truncate(if wide { 2 } else { 1 });
+                p.values.push(p.values.iter().fold(1, |row, v| (row << 5) ^ v.wrapping_mul(0x9E37_79B9)));
+                p
+            })
+            .collect();
+        assert_sound(&config.program(), &mut config.pruner(), &packets, keys);
+    }
+
     #[test]
     fn batches_do_not_matter(packets in stream(1, 150), batch in 1..140_usize) {
         let config = config(8, 2, false, Policy::Lru);

@@ -33,3 +33,6 @@ pub use stateful::{
 };
 pub use target::{Target, TargetError};
 pub use validate::ProgramError;
+
+#[cfg(test)]
+mod tests;
