@@ -13,7 +13,7 @@ use s3s::auth::SimpleAuth;
 use s3s::service::S3ServiceBuilder;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
-use tokio::task::{JoinHandle, JoinSet, spawn_blocking};
+use tokio::task::JoinSet;
 
 use crate::api::Api;
 use crate::counters::Counters;
@@ -36,8 +36,6 @@ const SELECT_SLOTS: usize = 64;
 /// finish first.
 ///
 /// ```
-/// # tokio_test();
-/// # fn tokio_test() {
 /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
 /// use sluicegate_server::Server;
 ///
@@ -46,7 +44,6 @@ const SELECT_SLOTS: usize = 64;
 /// assert!(server.endpoint().starts_with("http://127.0.0.1:"));
 /// server.shutdown().await;
 /// # });
-/// # }
 /// ```
 pub struct Server {
     address: SocketAddr,
@@ -55,7 +52,8 @@ pub struct Server {
     faults: Arc<Faults>,
     link: Arc<Link>,
     stop: watch::Sender<bool>,
-    task: Option<JoinHandle<()>>,
+    /// The task that accepts connections, and owns them. Aborted when dropped.
+    task: JoinSet<()>,
 }
 
 impl fmt::Debug for Server {
@@ -162,12 +160,7 @@ impl Builder {
             Access::Given(credentials) => Some(credentials),
             Access::Random => Some(Credentials::random()?),
         };
-        let (folder, sync) = (self.folder, self.sync);
-        let opened = spawn_blocking(move || Store::open(&folder, sync)).await;
-        let store = match opened {
-            Ok(store) => Arc::new(store?),
-            Err(e) => std::panic::resume_unwind(e.into_panic()),
-        };
+        let store = Arc::new(Store::open(&self.folder, self.sync)?);
         let address = self.listen;
         let listener = TcpListener::bind(address).await.map_err(|source| match source.kind() {
             ErrorKind::AddrInUse => Error::AddressInUse { address },
@@ -186,17 +179,10 @@ impl Builder {
         service.set_route(SelectRoute::new(api, anonymous, self.select_slots));
         let front = Front::new(service.build(), self.latency, anonymous);
         let (stop, stopped) = watch::channel(false);
-        let task = tokio::spawn(accept(listener, front, Arc::clone(&link), stopped));
+        let mut task = JoinSet::new();
+        task.spawn(accept(listener, front, Arc::clone(&link), stopped));
         tracing::info!(%address, "serving");
-        Ok(Server {
-            address,
-            credentials,
-            counters,
-            faults: self.faults,
-            link,
-            stop,
-            task: Some(task),
-        })
+        Ok(Server { address, credentials, counters, faults: self.faults, link, stop, task })
     }
 }
 
@@ -261,18 +247,7 @@ impl Server {
     pub async fn shutdown(mut self) {
         // Without a receiver the task is gone already.
         let _ = self.stop.send(true);
-        if let Some(task) = self.task.take() {
-            let _ = task.await;
-        }
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        if let Some(task) = self.task.take() {
-            // The connections belong to the task.
-            task.abort();
-        }
+        while self.task.join_next().await.is_some() {}
     }
 }
 

@@ -204,12 +204,11 @@ mod tests {
     async fn only_so_many_statements_wait() {
         let slots = Arc::new(Slots::new(1));
         let running = slots.take().await.unwrap();
-        let waiting: Vec<_> = (0..QUEUE)
-            .map(|_| {
-                let slots = Arc::clone(&slots);
-                tokio::spawn(async move { slots.take().await.map(drop) })
-            })
-            .collect();
+        let mut waiting = tokio::task::JoinSet::new();
+        for _ in 0..QUEUE {
+            let slots = Arc::clone(&slots);
+            waiting.spawn(async move { slots.take().await.map(drop) });
+        }
         while slots.waiting.load(Ordering::Relaxed) < QUEUE {
             tokio::task::yield_now().await;
         }
@@ -217,8 +216,8 @@ mod tests {
         assert_eq!(refused.code().as_str(), "Busy");
         assert_eq!(refused.status_code().unwrap().as_u16(), 503);
         drop(running);
-        for waiter in waiting {
-            waiter.await.unwrap().unwrap();
+        while let Some(waited) = waiting.join_next().await {
+            waited.unwrap().unwrap();
         }
         drop(slots.take().await.unwrap());
         assert_eq!(slots.waiting.load(Ordering::Relaxed), 0);

@@ -46,12 +46,14 @@ impl Store {
     /// The page of a bucket's keys that was asked for.
     pub(crate) fn list(&self, bucket: &str, request: &PageRequest) -> S3Result<Page> {
         let directory = self.bucket(bucket)?;
+        if request.max_keys == 0 {
+            return Ok(Page::default());
+        }
         let mut walk = Walk::new(&directory, request, &self.names).map_err(storage_error)?;
         let mut page = Page::default();
         let mut last = String::new();
         let mut count = 0;
-        while request.max_keys > 0 {
-            let Some((key, path)) = walk.next().map_err(storage_error)? else { break };
+        while let Some((key, path)) = walk.next().map_err(storage_error)? {
             let common = request.common_prefix(&key);
             let entry = match common {
                 Some(_) => None,
