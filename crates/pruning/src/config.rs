@@ -33,7 +33,7 @@ pub enum ConfigError {
 }
 
 /// The greatest number of rows of any register array.
-pub(crate) const MAX_ROWS: u32 = 1 << 28;
+pub(crate) const MAX_ROWS: u32 = 1 << 26;
 
 /// Checks `least <= value <= greatest`.
 pub(crate) fn in_range(

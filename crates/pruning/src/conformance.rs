@@ -80,6 +80,21 @@ pub(crate) fn assert_sound<A: PartialEq + std::fmt::Debug>(
             .collect();
         assert_eq!(answer(&superset), expected, "pruning changed the answer");
     }
+    // A reboot forgets everything in between and costs only pruning.
+    let mut interpreter = Interpreter::new(program.clone()).unwrap();
+    for at in [stream.len() / 3, 2 * stream.len() / 3] {
+        interpreter.reset();
+        let mut left = Vec::new();
+        for (position, packet) in stream.iter().enumerate() {
+            if position == at {
+                interpreter.reset();
+            }
+            if interpreter.run(packet).unwrap() == Verdict::Forward {
+                left.push(packet.clone());
+            }
+        }
+        assert_eq!(answer(&left), expected, "a reboot changed the answer");
+    }
     assert_touches_what_fits(program, stream);
 }
 

@@ -252,15 +252,16 @@ fn is_ethernet_crc(program: &Program, number: u16) -> bool {
     program.hashes.get(usize::from(number)).is_some_and(|hash| hash.polynomial == POLYNOMIALS[0])
 }
 
-/// `name`, or with a trailing underscore where P4 reserves the word.
+/// `name`, or with a trailing underscore where P4 or the printed text has the word for itself.
 fn identifier(name: &str) -> String {
-    const RESERVED: [&str; 38] = [
+    const RESERVED: [&str; 48] = [
         "abstract",
         "action",
         "actions",
         "apply",
         "bit",
         "bool",
+        "cell",
         "const",
         "control",
         "default",
@@ -271,15 +272,24 @@ fn identifier(name: &str) -> String {
         "exit",
         "extern",
         "false",
+        "forward",
+        "hdr",
         "header",
+        "hi",
         "if",
         "in",
+        "index",
         "inout",
         "int",
         "key",
+        "lo",
         "match_kind",
+        "mem",
+        "meta",
+        "old",
         "out",
         "package",
+        "packet",
         "parser",
         "priority",
         "return",

@@ -61,6 +61,10 @@ fn rules_of_every_target() {
         argument.validate(),
         Err(ProgramError::Missing { table: "t".into(), what: "argument" })
     );
+    let large = program(|b, _| {
+        b.register("r", Cell::Bit8, u32::MAX);
+    });
+    assert_eq!(large.validate(), Err(ProgramError::TooLarge(u32::MAX.into())));
     assert_eq!(Builder::new("none", 1).finish().validate(), Err(ProgramError::Verdict));
 }
 

@@ -70,10 +70,16 @@ pub enum ProgramError {
     /// A verdict that is not one bit of metadata, or no verdict at all.
     #[error("a program needs verdicts, each one bit of metadata")]
     Verdict,
+    /// More register cells than any switch has, which a model should not try to allocate.
+    #[error("{0} register cells are more than 2^28")]
+    TooLarge(u64),
     /// A register array without cells, or a hash unit without bits.
     #[error("`{0}` is empty")]
     Empty(String),
 }
+
+/// Register cells of a whole program.
+const MAX_CELLS: u64 = 1 << 28;
 
 impl Program {
     /// Checks the rules that hold on every target.
@@ -137,6 +143,10 @@ impl Program {
         }
         if let Some(register) = self.registers.iter().find(|r| r.size == 0) {
             return Err(ProgramError::Empty(register.name.clone()));
+        }
+        let cells = self.registers.iter().map(|r| u64::from(r.size)).sum();
+        if cells > MAX_CELLS {
+            return Err(ProgramError::TooLarge(cells));
         }
         for hash in &self.hashes {
             if !(1..=32).contains(&hash.bits) || hash.inputs.is_empty() {
