@@ -4,10 +4,9 @@
 //! it parses and checks the statement, resolves its columns against the object and reads the
 //! first block. [`Evaluation::run`] then streams the answer into a [`Sink`], in bounded memory.
 //!
-//! A format is a [`batch::Schema`], which says what the statement's names mean, and a
-//! [`batch::BatchReader`], which yields batches of rows and reads the columns that are asked for.
-//! The [`statement`] is compiled once into a [`program`] over such batches, which [`execute`]
-//! drives.
+//! A format is a `batch::Schema`, which says what the statement's names mean, and a
+//! `batch::BatchReader`, which yields batches of rows and reads the columns that are asked for. The
+//! `statement` is compiled once into a `program` over such batches, which `execute` drives.
 
 mod aggregate;
 mod batch;

@@ -10,10 +10,20 @@ mod reader;
 mod schema;
 mod source;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use crate::error::{SelectError, SelectErrorCode};
 
 pub(super) use reader::ParquetReader;
 pub(super) use schema::ParquetFile;
+
+/// Runs the library's code. On some damaged files it panics, for instance where a validity mask is
+/// shorter than its column; as the files are anyone's, that is an error like any other. What
+/// panicked is not used again, so nothing is seen in between.
+fn guarded<T>(read: impl FnOnce() -> Result<T, SelectError>) -> Result<T, SelectError> {
+    catch_unwind(AssertUnwindSafe(read))
+        .unwrap_or_else(|_| Err(parquet_error("its parts contradict each other")))
+}
 
 /// What the library found wrong with an object.
 fn parquet_error(error: impl std::fmt::Display) -> SelectError {

@@ -9,7 +9,7 @@ use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchR
 
 use super::schema::{NamedColumn, ParquetFile};
 use super::source::ParquetSource;
-use super::{convert, parquet_error, pruning};
+use super::{convert, guarded, parquet_error, pruning};
 use crate::dialect::ast::PathStep;
 use crate::error::SelectError;
 use crate::evaluate::batch::BatchReader;
@@ -69,7 +69,7 @@ impl ParquetReader {
             start.is_some_and(|start| (range.start..range.end).contains(&start))
         };
         let chosen = (0..metadata.num_row_groups()).filter(started).collect();
-        let chosen = pruning::prune(&file, chosen, conditions);
+        let chosen = guarded(|| Ok(pruning::prune(&file, chosen, conditions)))?;
         let parquet_schema = file.metadata.parquet_schema();
         let groups = chosen.iter().map(|group| {
             let group = metadata.row_group(*group);
@@ -95,15 +95,13 @@ impl ParquetReader {
             .iter()
             .any(|root| *fields[*root].data_type() == arrow::datatypes::DataType::Binary);
         let mask = ProjectionMask::roots(parquet_schema, roots.iter().copied());
-        let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(
+        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(
             ParquetSource(Arc::clone(&file.source)),
             file.metadata.clone(),
-        )
-        .with_batch_size(max_rows)
-        .with_row_groups(chosen)
-        .with_projection(mask)
-        .build()
-        .map_err(parquet_error)?;
+        );
+        let builder =
+            builder.with_batch_size(max_rows).with_row_groups(chosen).with_projection(mask);
+        let reader = guarded(|| builder.build().map_err(parquet_error))?;
         Ok(Self {
             reader,
             batch: RecordBatch::new_empty(Arc::new(arrow::datatypes::Schema::empty())),
@@ -123,10 +121,10 @@ impl ParquetReader {
 impl BatchReader for ParquetReader {
     fn next_batch(&mut self) -> Result<bool, SelectError> {
         self.rows_before += self.batch.num_rows() as u64;
-        let Some(batch) = self.reader.next() else {
+        let Some(batch) = guarded(|| self.reader.next().transpose().map_err(parquet_error))? else {
             return Ok(false);
         };
-        self.batch = batch.map_err(parquet_error)?;
+        self.batch = batch;
         let end = self.rows_before + self.batch.num_rows() as u64;
         while self.rows_begun < end
             && let Some(group) = self.groups.get(self.begun)

@@ -8,7 +8,7 @@ use parquet::basic::Type as PhysicalType;
 use parquet::file::metadata::ParquetMetaData;
 
 use super::source::ParquetSource;
-use super::{convert, parquet_error};
+use super::{convert, guarded, parquet_error};
 use crate::dialect::ast::PathStep;
 use crate::error::{SelectError, SelectErrorCode};
 use crate::evaluate::batch::{Column, Schema};
@@ -40,7 +40,8 @@ impl ParquetFile {
         // Types come from Parquet's schema alone: an Arrow schema inside could ask for others.
         let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
         let chunks = ParquetSource(Arc::clone(source));
-        let metadata = ArrowReaderMetadata::load(&chunks, options).map_err(parquet_error)?;
+        let load = || ArrowReaderMetadata::load(&chunks, options).map_err(parquet_error);
+        let metadata = guarded(load)?;
         check_metadata(metadata.metadata(), source.len())?;
         Ok(Self { source: Arc::clone(source), metadata, columns: Vec::new() })
     }
