@@ -13,7 +13,5 @@ mod records;
 mod simd;
 mod structure;
 mod syntax;
-#[cfg(test)]
-mod tests;
 
 pub(super) use reader::CsvReader;
