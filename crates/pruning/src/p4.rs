@@ -50,7 +50,7 @@ pub struct P4Source {
 /// Prints `program`, which must keep the rules of [`Program::validate`].
 #[must_use]
 pub fn print(program: &Program, arch: Arch) -> P4Source {
-    let names = Names::new(program);
+    let names = Names::new(program, arch);
     match arch {
         Arch::V1Model => {
             P4Source { program: v1model::print(&names), entries: entries::simple_switch(&names) }
@@ -65,13 +65,24 @@ struct Names<'a> {
     fields: Vec<String>,
     /// Values of one entry of the packet.
     per_entry: usize,
+    /// The verdict, where it is the architecture's own drop bit.
+    drop: Option<FieldId>,
 }
 
 impl<'a> Names<'a> {
-    fn new(program: &'a Program) -> Self {
+    fn new(program: &'a Program, arch: Arch) -> Self {
         let entries = program.verdicts.len().max(1);
         let per_entry = usize::from(program.values).div_ceil(entries).max(1);
+        let drop = match *program.verdicts {
+            [verdict] if arch == Arch::Tna => {
+                let read =
+                    program.tables().any(|(_, table)| program.reads(table).contains(&verdict));
+                (!read).then_some(verdict)
+            }
+            _ => None,
+        };
         let fields = program.fields.iter().enumerate().map(|(n, field)| match n {
+            n if drop.is_some_and(|drop| drop.index() == n) => "ig_dprsr_md.drop_ctl".to_owned(),
             0 => "hdr.cheetah.fid".to_owned(),
             1 => "hdr.cheetah.id".to_owned(),
             n if n < program.header_fields() => {
@@ -79,7 +90,7 @@ impl<'a> Names<'a> {
             }
             _ => format!("meta.{}", identifier(&field.name)),
         });
-        Self { program, fields: fields.collect(), per_entry }
+        Self { program, fields: fields.collect(), per_entry, drop }
     }
 
     fn field(&self, field: FieldId) -> &str {
@@ -87,6 +98,9 @@ impl<'a> Names<'a> {
     }
 
     fn bits(&self, field: FieldId) -> u8 {
+        if self.drop == Some(field) {
+            return 3;
+        }
         self.program.fields.get(field.index()).map_or(32, |f| f.bits)
     }
 
@@ -117,8 +131,12 @@ impl<'a> Names<'a> {
             let _ = writeln!(out, "    entry_t entry{entry};");
         }
         out.push_str("}\n\nstruct metadata_t {\n");
-        for field in &self.program.fields[self.program.header_fields()..] {
-            let _ = writeln!(out, "    bit<{}> {};", field.bits, identifier(&field.name));
+        for (number, field) in
+            self.program.fields.iter().enumerate().skip(self.program.header_fields())
+        {
+            if self.drop.is_none_or(|drop| drop.index() != number) {
+                let _ = writeln!(out, "    bit<{}> {};", field.bits, identifier(&field.name));
+            }
         }
         out.push_str("}\n\n");
         out
@@ -156,7 +174,8 @@ impl<'a> Names<'a> {
     /// Metadata starts at zero: an explicit assignment for each field.
     fn clear_metadata(&self, indent: &str) -> String {
         let fields = &self.fields[self.program.header_fields()..];
-        fields.iter().map(|field| format!("{indent}{field} = 0;\n")).collect()
+        let metadata = fields.iter().filter(|field| field.starts_with("meta."));
+        metadata.map(|field| format!("{indent}{field} = 0;\n")).collect()
     }
 
     /// The body of `apply`: the stages, then the verdicts. `drop` is the architecture's statement.
@@ -173,6 +192,9 @@ impl<'a> Names<'a> {
                 }
                 .unwrap_or_default();
             }
+        }
+        if self.drop.is_some() {
+            return out;
         }
         let verdicts: Vec<&str> = self.program.verdicts.iter().map(|v| self.field(*v)).collect();
         let all: Vec<String> = verdicts.iter().map(|v| format!("{v} == 1")).collect();

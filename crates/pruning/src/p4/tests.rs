@@ -5,17 +5,26 @@ use crate::distinct::{self, Policy, Width};
 use crate::filter::{self, Formula};
 use crate::having::{extreme, sum};
 use crate::join::{self, Kind, Passes, Shape};
+use crate::multi_entry::{LaneBy, multi_entry};
+use crate::pack::{Query, pack};
 use crate::skyline::{self, Score};
 use crate::switch::Relation;
 use crate::top_n::{deterministic, randomized};
-use crate::{Ties, group_by};
+use crate::{Ties, group_by, released};
 
 /// One program of each algorithm.
 fn programs() -> Vec<Program> {
     let shape = Shape::new(Kind::Inner, Passes::Two, false);
+    let filter =
+        filter::Config::new(&Formula::compare(0, Relation::Lt, 10), 1, None).unwrap().program();
+    let packed = pack("packed", &[Query { program: &filter, flows: &[1, 2] }]).unwrap();
     let fifo = distinct::Config::new(64, 4, Width::Bits32, Policy::Fifo).unwrap();
     vec![
-        filter::Config::new(&Formula::compare(0, Relation::Lt, 10), 1, None).unwrap().program(),
+        multi_entry(&filter, 4, LaneBy::Values(1)).unwrap(),
+        filter,
+        packed,
+        released::distinct(4, released::Repairs::default()),
+        released::join(4),
         distinct::Config::paper().program(),
         fifo.program(),
         deterministic::Config::paper().program(),
@@ -95,6 +104,17 @@ fn every_program_is_complete_on_both_architectures() {
             assert_eq!(adds, installed, "{}", program.name);
         }
     }
+}
+
+#[test]
+fn the_last_table_drops() {
+    // The prune bit is Tofino's own drop bit, so that dropping costs no stage of its own ...
+    let text = print(&group_by::Config::paper().program(), Arch::Tna).program;
+    assert!(text.contains("ig_dprsr_md.drop_ctl = 3w1;") && !text.contains("meta.prune"), "{text}");
+    // ... unless the program reads it.
+    let chained = extreme::Config::new(Relation::Gt, 9, 64, 2).unwrap().program();
+    let text = print(&chained, Arch::Tna).program;
+    assert!(text.contains("if (meta.prune == 1) { ig_dprsr_md.drop_ctl = 1; }"));
 }
 
 /// A golden excerpt: what Tofino runs for one column, and for GROUP BY's pair of registers.
