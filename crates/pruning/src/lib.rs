@@ -23,6 +23,24 @@
 //! * [`theory`]: every theorem as a function, exact probabilities beside them, and a planner.
 //! * [`protocol`]: reliable delivery through a switch that drops, simulated and model-checked.
 //! * [`opt`]: what a pruner without limits would forward.
+//!
+//! # Example
+//!
+//! ```
+//! use sluicegate_pruning::distinct::{Config, Policy, Width};
+//! use sluicegate_pruning::switch::{Target, fit};
+//! use sluicegate_pruning::{Entries, Pruner, Selection};
+//!
+//! let config = Config::new(4096, 2, Width::Bits32, Policy::Lru)?;
+//! let placement = fit(&config.program(), &Target::tofino1()).unwrap();
+//! assert_eq!(placement.stages.len(), 3);
+//!
+//! let (mut pruner, mut selection) = (config.pruner(), Selection::new());
+//! let keys = [7, 8, 7, 7, 9];
+//! pruner.prune(&Entries::new(0, 0, &[&keys])?, &mut selection)?;
+//! assert_eq!(selection.iter().collect::<Vec<_>>(), [0, 1, 4]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod check;
 mod config;
