@@ -15,6 +15,7 @@ mod output;
 mod progress;
 mod quantity;
 mod repl;
+mod scratch;
 mod session;
 mod statements;
 mod stats;
@@ -28,6 +29,7 @@ use tracing_subscriber::EnvFilter;
 
 use self::args::Args;
 use self::failure::Result;
+use self::scratch::Scratch;
 
 /// Stack of a worker: planning recurses with the depth of a statement.
 const STACK_BYTES: usize = 8 << 20;
@@ -48,13 +50,16 @@ fn run(args: Args) -> Result<()> {
         .enable_all()
         .thread_stack_size(STACK_BYTES)
         .build()?;
-    let outcome = runtime.block_on(commands::run(args.command));
+    let mut scratch = Scratch::default();
+    let outcome = runtime.block_on(commands::run(args.command, &mut scratch));
     runtime.shutdown_timeout(GRACE);
     outcome
 }
 
-/// `RUST_LOG` says what is logged; without it, errors that nothing else reports.
+/// `RUST_LOG` says what is logged; without it, errors that nothing else reports. A store's answer
+/// to a bad request is for the client to report.
 fn log_to_stderr() {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("error"));
+    let filter =
+        EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("error,s3s=off"));
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).init();
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sluicegate_costmodel::{Bytes, PriceBook};
+use sluicegate_costmodel::{Bytes, PriceBook, Rows};
 use sluicegate_engine::{Counted, Estimate};
 
 /// Counted work, measured time, and what both cost by a price book. Every number says what it is.
@@ -21,7 +21,7 @@ pub(crate) fn lines(counted: &Counted, wall: Duration, rows: u64, prices: &Price
     format!(
         "counted:  {} requests{kinds}, {} retries, {} fallbacks\n\
          counted:  {} scanned by the store, {} returned by it; {} fetched; {} over the link\n\
-         measured: {}, {rows} rows\n\
+         measured: {}, {}\n\
          cost:     {} at the prices {}\n",
         counted.requests(),
         counted.retries,
@@ -31,6 +31,7 @@ pub(crate) fn lines(counted: &Counted, wall: Duration, rows: u64, prices: &Price
         Bytes(counted.got_bytes),
         Bytes(link),
         seconds(wall),
+        rows_words(rows),
         prices.cost(&counted.work(wall)),
         book(prices),
     )
@@ -50,12 +51,17 @@ pub(crate) fn prediction(estimate: &Estimate, hardware: &str, prices: &PriceBook
     )
 }
 
+/// `1 row`, `7 rows`.
+pub(crate) fn rows_words(rows: u64) -> String {
+    format!("{} {}", Rows(rows), if rows == 1 { "row" } else { "rows" })
+}
+
 /// A price book's name, region and date.
 pub(crate) fn book(prices: &PriceBook) -> String {
     format!("{} ({}, {})", prices.name, prices.region, prices.date)
 }
 
-/// `1.23 s`, with milliseconds below ten seconds' hundredths.
+/// Seconds with two decimals, and three below one: `1.23 s`, `0.012 s`.
 pub(crate) fn seconds(time: Duration) -> String {
     let seconds = time.as_secs_f64();
     if seconds < 1.0 { format!("{seconds:.3} s") } else { format!("{seconds:.2} s") }
@@ -83,6 +89,9 @@ counted:  1.00 GiB scanned by the store, 2.00 KiB returned by it; 100 B fetched;
 measured: 1.50 s, 7 rows
 cost:     $";
         assert!(text.starts_with(expected), "{text}");
-        assert!(text.ends_with("at the prices paper-2020-us-east-1 (us-east-1, 2020)\n"), "{text}");
+        assert!(
+            text.ends_with("at the prices paper-2020-us-east-1 (us-east-1, 2020-01)\n"),
+            "{text}"
+        );
     }
 }

@@ -229,6 +229,9 @@ fn a_query_that_costs_too_much_does_not_run() {
     };
     bad(&mut ask("0"), "predicted to cost");
     assert!(good(&mut ask("1")).contains("| 3 "));
+    // Nothing is known about a scan that cannot be pushed down.
+    let unknown = ["sql", "--profile", "get-only", "--max-cost", "1", "-c", query];
+    bad(&mut served.command(&unknown), "cannot be predicted");
     // What takes effect when it is planned costs nothing.
     good(&mut served.command(&["sql", "--max-cost", "0", "-c", "SET sluice.scan = 'get'"]));
 }
@@ -241,7 +244,7 @@ fn what_goes_wrong_is_said_in_a_sentence_with_a_hint() {
     bad(&mut served.command(&["sql", "-c", &from("s3://nowhere/x.csv")]), "bucket");
     bad(&mut served.command(&["sql", "-c", "SELECT * FROM nothing"]), "nothing");
     // No credentials at all, then wrong ones.
-    bad(sluice(&["sql", "-c", &fruit, "--endpoint", &served.endpoint]), "credentials");
+    bad(&mut sluice(&["sql", "-c", &fruit, "--endpoint", &served.endpoint]), "credentials");
     bad(served.command(&["sql", "-c", &fruit]).env("AWS_SECRET_ACCESS_KEY", "x"), "");
     // A port that was free a moment ago.
     let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
@@ -312,6 +315,24 @@ fn the_demo_shows_equal_answers_and_leaves_nothing() {
     let shown = good(demo.env("TMPDIR", folder.path()));
     assert_eq!(shown.matches(" equal\n").count(), 5, "{shown}");
     assert!(shown.contains("TPC-H Q14, CSV") && shown.contains("FROM S3Object"), "{shown}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_demo_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut demo = sluice(&["demo", "--scale", "1"])
+        .env("TMPDIR", folder.path())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = BufReader::new(demo.stderr.take().unwrap());
+    said.read_line(&mut String::new()).unwrap();
+    let killed = Command::new("kill").args(["-INT", &demo.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    assert_eq!(demo.wait().unwrap().code(), Some(130));
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 

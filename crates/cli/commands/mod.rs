@@ -10,11 +10,12 @@ mod sql;
 use crate::args::{Command, GenerateCommand};
 use crate::failure::Result;
 use crate::interrupt::interruptible;
+use crate::scratch::Scratch;
 
 /// Does what was asked for.
-pub(crate) async fn run(command: Command) -> Result<()> {
+pub(crate) async fn run(command: Command, scratch: &mut Scratch) -> Result<()> {
     match command {
-        Command::Demo(args) => interruptible(Box::pin(demo::run(args))).await,
+        Command::Demo(args) => interruptible(Box::pin(demo::run(args, scratch))).await,
         Command::Sql(args) => Box::pin(sql::run(*args)).await,
         Command::Explain(args) => interruptible(Box::pin(explain::run(*args))).await,
         Command::Serve(args) => Box::pin(serve::run(args)).await,

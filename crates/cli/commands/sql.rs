@@ -15,7 +15,7 @@ use crate::statements;
 pub(crate) async fn run(args: SqlArgs) -> Result<()> {
     let output = Output::new(args.format, args.output, args.max_rows)?;
     let script = script(&args.statements)?;
-    let engine = interruptible(args.connect.connect()).await?;
+    let engine = interruptible(Box::pin(args.connect.connect())).await?;
     let max_cost = args.max_cost.map(|price| price.0);
     let mut session = Session { engine, output, stats: args.stats, timing: false, max_cost };
     match script {

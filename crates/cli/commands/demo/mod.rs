@@ -1,6 +1,5 @@
 //! `sluice demo`: a store, TPC-H, and the same queries with pushdown off and on.
 
-mod folder;
 mod measure;
 mod report;
 
@@ -16,13 +15,13 @@ use sluicegate_s3select::profile::EndpointProfile;
 use sluicegate_server::Server;
 use sluicegate_workloads::tpch::{self, Generate, Table};
 
-use self::folder::Folder;
 use self::measure::{Comparison, measure};
 use crate::args::DemoArgs;
 use crate::commands::generate::{bucket_store, create};
 use crate::failure::{Failure, Result};
 use crate::progress::{self, say};
 use crate::quantity::{link_words, whole_rate};
+use crate::scratch::Scratch;
 
 const BUCKET: &str = "tpch";
 /// Objects of each large table as CSV, as data usually comes.
@@ -55,12 +54,12 @@ fn queries() -> Result<Vec<Query>> {
     ])
 }
 
-pub(crate) async fn run(args: DemoArgs) -> Result<()> {
+pub(crate) async fn run(args: DemoArgs, scratch: &mut Scratch) -> Result<()> {
     let queries = queries()?;
-    let mut folder = Folder::temporary()?;
-    fs::create_dir(folder.path().join(BUCKET)).map_err(|e| Failure::file(folder.path(), e))?;
+    let folder = scratch.make("sluice-demo-")?;
+    fs::create_dir(folder.join(BUCKET)).map_err(|error| Failure::file(&folder, error))?;
     // What the demo writes can be made again, so it need not survive a power failure.
-    let server = Server::builder(folder.path()).sync_writes(false).start().await?;
+    let server = Server::builder(&folder).sync_writes(false).start().await?;
     let hardware = hardware(args.link)?;
     let csv = connect(&server, &hardware).await?;
     let parquet = connect(&server, &hardware).await?;
@@ -109,8 +108,8 @@ pub(crate) async fn run(args: DemoArgs) -> Result<()> {
     }
     drop((csv, parquet));
     server.shutdown().await;
-    let kept = args.keep.then(|| folder.keep());
-    write!(out, "{}", report::next_steps(kept, &as_csv))?;
+    let kept = if args.keep { scratch.keep() } else { None };
+    write!(out, "{}", report::next_steps(kept.as_deref(), &as_csv))?;
     Ok(out.flush()?)
 }
 

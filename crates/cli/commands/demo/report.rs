@@ -88,6 +88,6 @@ mod tests {
         let row = "Q6     get → select (select)     8 → 4  1.00 MiB → 2.00 KiB  0.620 s → 0.080 s  \
                    $0.0132 → $0.0132  equal";
         assert!(text.lines().any(|line| line == row), "{text}");
-        assert!(text.contains("paper-2020-us-east-1 (us-east-1, 2020)"));
+        assert!(text.contains("paper-2020-us-east-1 (us-east-1, 2020-01)"));
     }
 }

@@ -1,0 +1,84 @@
+//! A temporary folder that is really gone in the end.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use crate::failure::{Failure, Result};
+
+/// How often a removal is tried, and the pause in between: what was being written when the
+/// command was interrupted may put a file there once more.
+const ATTEMPTS: usize = 20;
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// A temporary folder of a command, made when asked for and removed when dropped. It outlives the
+/// runtime, so that nothing that still runs can write to it afterwards.
+#[derive(Debug, Default)]
+pub(crate) struct Scratch {
+    folder: Option<PathBuf>,
+}
+
+impl Scratch {
+    /// Makes the folder.
+    pub(crate) fn make(&mut self, prefix: &str) -> Result<PathBuf> {
+        let made = tempfile::Builder::new().prefix(prefix).tempdir().map_err(|error| {
+            Failure::from(error)
+                .at("cannot make a temporary folder")
+                .with_hint("Name a folder that can be written to in TMPDIR.")
+        })?;
+        let path = made.keep();
+        self.remove();
+        self.folder = Some(path.clone());
+        Ok(path)
+    }
+
+    /// Leaves the folder where it is.
+    pub(crate) fn keep(&mut self) -> Option<PathBuf> {
+        self.folder.take()
+    }
+
+    fn remove(&mut self) {
+        if let Some(folder) = self.folder.take() {
+            remove(&folder);
+        }
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        self.remove();
+    }
+}
+
+fn remove(folder: &Path) {
+    for _ in 0..ATTEMPTS {
+        match fs::remove_dir_all(folder) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => thread::sleep(PAUSE),
+            _ => return,
+        }
+    }
+    tracing::error!("{} could not be removed", folder.display());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_folder_goes_unless_it_is_kept() {
+        let mut scratch = Scratch::default();
+        let path = scratch.make("sluice-test-").unwrap();
+        fs::write(path.join("file"), "x").unwrap();
+        drop(scratch);
+        assert!(!path.exists());
+
+        let mut scratch = Scratch::default();
+        let path = scratch.make("sluice-test-").unwrap();
+        assert_eq!(scratch.keep().as_ref(), Some(&path));
+        drop(scratch);
+        assert!(path.exists());
+        fs::remove_dir_all(path).unwrap();
+    }
+}
