@@ -55,7 +55,16 @@ impl Failure {
 
     /// An I/O error and the file that it is about.
     pub(crate) fn file(path: &std::path::Path, error: io::Error) -> Self {
-        Self::from(error).at(&format!("`{}`", path.display()))
+        let hint = match error.kind() {
+            io::ErrorKind::NotFound => Some("Check the path."),
+            io::ErrorKind::PermissionDenied => Some("Check who may read and write there."),
+            _ => None,
+        };
+        let failure = Self::from(error).at(&format!("`{}`", path.display()));
+        match hint {
+            Some(hint) => failure.with_hint(hint),
+            None => failure,
+        }
     }
 
     /// Says it on stderr, and which exit code it makes.

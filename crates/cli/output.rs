@@ -122,6 +122,10 @@ fn unfinished(path: &Path) -> Result<NamedTempFile> {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
+    if !folder.is_dir() {
+        return Err(Failure::new(format!("there is no folder `{}`", folder.display()))
+            .with_hint("Create it first, or check the path."));
+    }
     let mut builder = tempfile::Builder::new();
     builder.prefix(".sluice-");
     #[cfg(unix)]
@@ -196,7 +200,10 @@ impl Encoder {
                 }
             }
             Format::Csv => {
-                csv::WriterBuilder::new().with_header(first).build(out).write(batch)?;
+                let mut writer = csv::WriterBuilder::new().with_header(first).build(out);
+                writer.write(batch).map_err(|error| {
+                    Failure::from(error).with_hint("JSON holds any type: --format json or ndjson.")
+                })?;
             }
             Format::Ndjson => write_lines(batch, out)?,
             Format::Json => {

@@ -253,6 +253,14 @@ fn what_goes_wrong_is_said_in_a_sentence_with_a_hint() {
     bad(&mut unreachable, "cannot be reached");
     bad(&mut sluice(&["sql", "-c", "SELECT 1", "--endpoint", "nonsense"]), "not a URL");
     bad(&mut sluice(&["sql", "-c", "SELECT 1", "--prices", "nonsense"]), "price book");
+    let local = |more: &[&str]| {
+        let mut command = sluice(&["sql", "--anonymous"]);
+        command.args(more);
+        command
+    };
+    bad(&mut local(&["-f", "no/such.sql"]), "no/such.sql");
+    bad(&mut local(&["-c", "SELECT 1", "--output", "no/such/folder.csv"]), "no folder");
+    bad(&mut local(&["-c", "SELECT [1, 2] AS l", "--format", "csv"]), "List");
 }
 
 #[test]
