@@ -14,8 +14,7 @@ id,name,born,balance,active,score
 5,Žofie,2000-02-29,,false,1e300
 ";
 
-const COLUMNS: &str =
-    "(id BIGINT NOT NULL, name VARCHAR, born DATE, balance DECIMAL(15,2), active BOOLEAN, score DOUBLE)";
+const COLUMNS: &str = "(id BIGINT NOT NULL, name VARCHAR, born DATE, balance DECIMAL(15,2), active BOOLEAN, score DOUBLE)";
 
 async fn check(sql: &str, expected_pushed: &str) {
     let store = Store::start().await;
@@ -23,8 +22,10 @@ async fn check(sql: &str, expected_pushed: &str) {
     let local = tempfile::tempdir().unwrap();
     std::fs::write(local.path().join("a.csv"), PEOPLE).unwrap();
     let ddl = |location: &str| {
-        format!("CREATE EXTERNAL TABLE people {COLUMNS} STORED AS CSV LOCATION '{location}'
-                 OPTIONS ('format.has_header' 'true')")
+        format!(
+            "CREATE EXTERNAL TABLE people {COLUMNS} STORED AS CSV LOCATION '{location}'
+                 OPTIONS ('format.has_header' 'true')"
+        )
     };
     let stock = stock();
     stock_rows(&stock, &ddl(&format!("{}/", local.path().display()))).await.unwrap();
@@ -51,7 +52,11 @@ async fn filters_are_sent() {
     check("SELECT id FROM people WHERE name LIKE '%o%e'", "LIKE").await;
     check("SELECT id FROM people WHERE name LIKE 'Ž%'", "LIKE").await;
     check("SELECT id FROM people WHERE born >= DATE '1985-12-01'", "AS TIMESTAMP)").await;
-    check("SELECT id FROM people WHERE born IN (DATE '1990-01-31', DATE '1970-01-01')", "AS TIMESTAMP)").await;
+    check(
+        "SELECT id FROM people WHERE born IN (DATE '1990-01-31', DATE '1970-01-01')",
+        "AS TIMESTAMP)",
+    )
+    .await;
     check("SELECT id FROM people WHERE balance BETWEEN -5 AND 11", "AS DECIMAL(15, 2))").await;
     check("SELECT id FROM people WHERE active", "AS BOOL").await;
     check("SELECT id FROM people WHERE score > 1.0", "AS FLOAT").await;
@@ -70,9 +75,15 @@ async fn columns_and_rows_are_counted_there() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn aggregates_are_sent() {
-    check("SELECT sum(balance), min(balance), max(balance), avg(balance), count(balance) FROM people", "SUM(").await;
-    check("SELECT sum(id), min(id), max(id), avg(id), count(*) FROM people WHERE id <> 3", "SUM(").await;
-    check("SELECT min(born), max(born), min(name), max(name), count(name) FROM people", "MIN(").await;
+    check(
+        "SELECT sum(balance), min(balance), max(balance), avg(balance), count(balance) FROM people",
+        "SUM(",
+    )
+    .await;
+    check("SELECT sum(id), min(id), max(id), avg(id), count(*) FROM people WHERE id <> 3", "SUM(")
+        .await;
+    check("SELECT min(born), max(born), min(name), max(name), count(name) FROM people", "MIN(")
+        .await;
     check("SELECT sum(balance * 2 + 1) FROM people WHERE active IS NOT NULL", "SUM(").await;
     check("SELECT sum(balance) FILTER (WHERE active), count(*) FILTER (WHERE born > DATE '1986-01-01') FROM people", "CASE WHEN").await;
     check("SELECT sum(balance), count(*), max(id) FROM people WHERE id > 100", "SUM(").await;

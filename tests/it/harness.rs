@@ -5,7 +5,6 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use datafusion::prelude::{SessionConfig, SessionContext};
-use object_store::aws::{AmazonS3, AmazonS3Builder};
 use sluicegate_costmodel::PriceBook;
 use sluicegate_engine::config::Scan;
 use sluicegate_engine::{Engine, EngineBuilder};
@@ -14,21 +13,21 @@ use sluicegate_server::{Faults, Server};
 use tempfile::TempDir;
 
 /// The bucket of every test.
-pub const BUCKET: &str = "test";
+pub(crate) const BUCKET: &str = "test";
 
 /// A running store in a temporary folder.
-pub struct Store {
+pub(crate) struct Store {
     /// The server.
-    pub server: Server,
+    pub(crate) server: Server,
     /// What goes wrong on demand.
-    pub faults: Arc<Faults>,
+    pub(crate) faults: Arc<Faults>,
     /// Its folder, removed at the end.
-    pub folder: TempDir,
+    pub(crate) folder: TempDir,
 }
 
 impl Store {
     /// Starts a store with one empty bucket.
-    pub async fn start() -> Self {
+    pub(crate) async fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join(BUCKET)).unwrap();
         let faults = Arc::new(Faults::new());
@@ -42,14 +41,14 @@ impl Store {
     }
 
     /// Puts an object into the bucket, as a user would who copies a file there.
-    pub fn put(&self, key: &str, bytes: impl AsRef<[u8]>) {
+    pub(crate) fn put(&self, key: &str, bytes: impl AsRef<[u8]>) {
         let path = self.folder.path().join(BUCKET).join(key);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, bytes).unwrap();
     }
 
     /// Settings of an engine over this store, which is known to be ours.
-    pub fn builder(&self) -> EngineBuilder {
+    pub(crate) fn builder(&self) -> EngineBuilder {
         Engine::builder()
             .endpoint(self.server.endpoint())
             .credentials(self.server.access_key(), self.server.secret_key())
@@ -59,31 +58,18 @@ impl Store {
     }
 
     /// An engine over this store.
-    pub async fn engine(&self, scan: Scan) -> Engine {
+    pub(crate) async fn engine(&self, scan: Scan) -> Engine {
         self.builder().scan(scan).build().await.unwrap()
-    }
-
-    /// The bucket as an object store.
-    pub fn bucket(&self) -> AmazonS3 {
-        AmazonS3Builder::new()
-            .with_bucket_name(BUCKET)
-            .with_region("us-east-1")
-            .with_endpoint(self.server.endpoint())
-            .with_allow_http(true)
-            .with_access_key_id(self.server.access_key())
-            .with_secret_access_key(self.server.secret_key())
-            .build()
-            .unwrap()
     }
 }
 
 /// DataFusion as it comes, over local files: the oracle.
-pub fn stock() -> SessionContext {
+pub(crate) fn stock() -> SessionContext {
     SessionContext::new_with_config(SessionConfig::new().with_target_partitions(2))
 }
 
 /// Runs a statement that must succeed.
-pub async fn rows(engine: &Engine, sql: &str) -> Vec<String> {
+pub(crate) async fn rows(engine: &Engine, sql: &str) -> Vec<String> {
     match try_rows(engine, sql).await {
         Ok(rows) => rows,
         Err(error) => panic!("{sql}: {error}"),
@@ -91,20 +77,21 @@ pub async fn rows(engine: &Engine, sql: &str) -> Vec<String> {
 }
 
 /// Runs a statement; its rows as sorted text.
-pub async fn try_rows(engine: &Engine, sql: &str) -> sluicegate_engine::Result<Vec<String>> {
+pub(crate) async fn try_rows(engine: &Engine, sql: &str) -> sluicegate_engine::Result<Vec<String>> {
     let batches = engine.query(sql).await?.collect().await?;
     Ok(text(&batches))
 }
 
 /// Runs a statement on the oracle.
-pub async fn stock_rows(stock: &SessionContext, sql: &str) -> Result<Vec<String>, String> {
+pub(crate) async fn stock_rows(stock: &SessionContext, sql: &str) -> Result<Vec<String>, String> {
     let frame = stock.sql(sql).await.map_err(|e| e.to_string())?;
     frame.collect().await.map(|batches| text(&batches)).map_err(|e| e.to_string())
 }
 
 /// Rows as text, sorted: a multiset. NULL and the empty string differ.
-pub fn text(batches: &[RecordBatch]) -> Vec<String> {
-    let quoted = |row: Vec<String>| row.iter().map(|value| format!("{value:?}")).collect::<Vec<_>>();
+pub(crate) fn text(batches: &[RecordBatch]) -> Vec<String> {
+    let quoted =
+        |row: Vec<String>| row.iter().map(|value| format!("{value:?}")).collect::<Vec<_>>();
     let mut rows: Vec<String> =
         values(batches).into_iter().map(|row| quoted(row).join(" | ")).collect();
     rows.sort();
@@ -112,7 +99,7 @@ pub fn text(batches: &[RecordBatch]) -> Vec<String> {
 }
 
 /// Rows as text, in their order.
-pub fn values(batches: &[RecordBatch]) -> Vec<Vec<String>> {
+pub(crate) fn values(batches: &[RecordBatch]) -> Vec<Vec<String>> {
     let options = FormatOptions::new().with_null("NULL");
     let mut rows = Vec::new();
     for batch in batches {
@@ -129,7 +116,7 @@ pub fn values(batches: &[RecordBatch]) -> Vec<Vec<String>> {
 }
 
 /// The statement that every node of the plan would send, in the order of the plan.
-pub async fn statements(engine: &Engine, sql: &str) -> Vec<String> {
+pub(crate) async fn statements(engine: &Engine, sql: &str) -> Vec<String> {
     let plan = engine.explain(sql).await.unwrap().plan;
     let text = datafusion::physical_plan::displayable(plan.as_ref()).indent(false).to_string();
     text.lines()

@@ -2,9 +2,11 @@
 
 mod answers;
 mod bad_input;
+mod cli;
 mod edges;
 mod explain;
 mod faults;
 mod harness;
 mod random;
+mod slt;
 mod tpch;

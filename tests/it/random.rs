@@ -120,7 +120,10 @@ fn atom() -> impl Strategy<Value = String> {
         Just("NOT b".to_owned()),
         Just("i IN (1, 2, 3, -1, 7)".to_owned()),
         Just("s NOT IN ('a', 'b', 'ab', 'c', 'cc')".to_owned()),
-        Just("t IN (DATE '1990-01-01', DATE '1991-02-03', DATE '1992-12-28', DATE '0001-01-01')".to_owned()),
+        Just(
+            "t IN (DATE '1990-01-01', DATE '1991-02-03', DATE '1992-12-28', DATE '0001-01-01')"
+                .to_owned()
+        ),
         Just("CASE WHEN b THEN i WHEN i > 0 THEN 1 ELSE 0 END = 1".to_owned()),
         Just("i = id".to_owned()),
         Just("s IS DISTINCT FROM 'a'".to_owned()),
@@ -167,7 +170,8 @@ fn select_agrees_with_datafusion() {
     let runtime = Runtime::new().unwrap();
     let store = runtime.block_on(Store::start());
     let cases = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(64);
-    let mut runner = TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
+    let mut runner =
+        TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
     let statements = prop::collection::vec((output(), predicate()), 1..4);
     let number = std::cell::Cell::new(0);
     let result = runner.run(&(table(), statements), |(csv, statements)| {
@@ -192,10 +196,15 @@ fn select_agrees_with_datafusion() {
                 let expected = stock_rows(&stock, &sql).await;
                 let actual = try_rows(&engine, &sql).await.map_err(|e| e.to_string());
                 match (actual, expected) {
-                    (Ok(actual), Ok(expected)) => prop_assert_eq!(actual, expected, "{} over\n{}", sql, csv),
+                    (Ok(actual), Ok(expected)) => {
+                        prop_assert_eq!(actual, expected, "{} over\n{}", sql, csv)
+                    }
                     (Err(_), Err(_)) => {}
                     (actual, expected) => {
-                        prop_assert!(false, "{sql}: {actual:?}, but DataFusion {expected:?}\n{csv}");
+                        prop_assert!(
+                            false,
+                            "{sql}: {actual:?}, but DataFusion {expected:?}\n{csv}"
+                        );
                     }
                 }
             }

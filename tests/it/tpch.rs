@@ -4,8 +4,8 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use object_store::local::LocalFileSystem;
-use sluicegate_engine::config::Scan;
 use sluicegate_engine::Engine;
+use sluicegate_engine::config::Scan;
 use sluicegate_s3select::profile::EndpointProfile;
 use sluicegate_workloads::tpch::{Answer, Format, Generate, Table, answer, generate, query};
 
@@ -74,7 +74,12 @@ async fn check(scale: f64, numbers: &[usize], ways: Vec<Way>) {
         }
         let counted = engine.counted().since(&before);
         let pushed = way.scan == Scan::Select && engine.endpoint().profile().has_select();
-        assert_eq!(counted.select > 0, pushed || (way.scan == Scan::Auto && counted.select > 0), "{}", way.name);
+        assert_eq!(
+            counted.select > 0,
+            pushed || (way.scan == Scan::Auto && counted.select > 0),
+            "{}",
+            way.name
+        );
         assert_eq!((counted.fallbacks, counted.retries), (0, 0), "{}", way.name);
     }
 }
@@ -87,7 +92,13 @@ fn ways() -> Vec<Way> {
         way("csv, one object, get", Format::csv(), 1, Scan::Get, sluice()),
         way("csv, four objects, select", Format::csv(), 4, Scan::Select, sluice()),
         way("csv, four objects, auto", Format::csv(), 4, Scan::Auto, sluice()),
-        way("csv, a store without Select", Format::csv(), 1, Scan::Select, EndpointProfile::get_only()),
+        way(
+            "csv, a store without Select",
+            Format::csv(),
+            1,
+            Scan::Select,
+            EndpointProfile::get_only(),
+        ),
         way("csv, as careful as with AWS", Format::csv(), 1, Scan::Select, EndpointProfile::aws()),
         way("parquet, one object, select", Format::parquet(), 1, Scan::Select, sluice()),
         way("parquet, one object, get", Format::parquet(), 1, Scan::Get, sluice()),
@@ -115,12 +126,12 @@ async fn the_published_answers_at_scale_1() {
     register(&engine, &data).await;
     for number in 1..=22 {
         let published = answer(number).unwrap();
-        let batches =
-            engine.query(query(number).unwrap()).await.unwrap().collect().await.unwrap();
+        let batches = engine.query(query(number).unwrap()).await.unwrap().collect().await.unwrap();
         let actual = values(&batches);
         assert_eq!(actual.len(), published.rows.len(), "query {number}");
         for (actual, expected) in actual.iter().zip(&published.rows) {
-            let agree = actual.iter().zip(expected).all(|(value, text)| Answer::agrees(text, value));
+            let agree =
+                actual.iter().zip(expected).all(|(value, text)| Answer::agrees(text, value));
             assert!(agree, "query {number}: {actual:?}, published {expected:?}");
         }
     }

@@ -12,6 +12,7 @@ use crate::config::{Scan, SluiceOptions};
 use crate::counters::Counters;
 use crate::endpoint::Endpoint;
 use crate::store::S3Stores;
+use crate::url_tables::UrlTables;
 use crate::{Engine, Result, session};
 
 /// Makes an [`Engine`].
@@ -140,7 +141,7 @@ impl EngineBuilder {
         }
         let state = session::builder(config, runtime.build_arc()?, &endpoint)?.build();
         // FROM 's3://bucket/file.csv' names a table by its URL.
-        let context = SessionContext::new_with_state(state).enable_url_table();
+        let context = UrlTables::enable(SessionContext::new_with_state(state));
         Ok(Engine { context, endpoint })
     }
 }

@@ -92,8 +92,8 @@ fn describe_object_store(error: &object_store::Error) -> (String, Option<String>
     let text = one_line(&error.to_string());
     let says = |needle: &str| text.contains(needle);
     let (message, hint) = match error {
-        E::NotFound { path, .. } if says("NoSuchBucket") => (
-            format!("the bucket does not exist (looking for `{path}`)"),
+        _ if says("NoSuchBucket") => (
+            format!("there is no bucket `{}`", bucket(&text).unwrap_or_default()),
             "Check the bucket's name and the endpoint.",
         ),
         E::NotFound { path, .. } => {
@@ -110,9 +110,6 @@ fn describe_object_store(error: &object_store::Error) -> (String, Option<String>
             "the store does not accept the credentials".to_owned(),
             "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or name an AWS profile.",
         ),
-        _ if says("NoSuchBucket") => {
-            ("the bucket does not exist".to_owned(), "Check the bucket's name and the endpoint.")
-        }
         _ if says("error sending request") || says("onnection refused") || says("dns error") => (
             format!("the store cannot be reached: {}", innermost(error)),
             "Check the endpoint, the network and that the store runs.",
@@ -140,6 +137,13 @@ fn find<'a, T: StdError + 'static>(error: &'a (dyn StdError + 'static)) -> Optio
         next = error.source();
     }
     None
+}
+
+/// The bucket in the URL of a failed request, where the bucket is a part of the path.
+fn bucket(message: &str) -> Option<String> {
+    let url = message.split_whitespace().find(|word| word.starts_with("http"))?;
+    let url = url::Url::parse(url).ok()?;
+    url.path_segments()?.next().map(ToOwned::to_owned)
 }
 
 fn innermost(error: &(dyn StdError + 'static)) -> String {

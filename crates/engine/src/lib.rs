@@ -36,14 +36,18 @@ pub mod profile;
 pub mod session;
 pub mod statistics;
 pub mod store;
+pub mod url_tables;
 
 mod builder;
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use datafusion::common::exec_datafusion_err;
 use datafusion::dataframe::DataFrame;
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::prelude::SessionContext;
+use futures::FutureExt;
 
 pub use self::builder::EngineBuilder;
 pub use self::counters::Counted;
@@ -73,7 +77,11 @@ impl Engine {
     ///
     /// If the statement cannot be parsed or planned, or a table cannot be listed.
     pub async fn query(&self, sql: &str) -> Result<DataFrame> {
-        Ok(self.context.sql(sql).await?)
+        // Readers of foreign formats panic on some hostile files; a query must not.
+        let planned = AssertUnwindSafe(self.context.sql(sql)).catch_unwind().await;
+        Ok(planned.map_err(|_| {
+            exec_datafusion_err!("a Parquet object that the query names is corrupt")
+        })??)
     }
 
     /// What a statement would ask of the store, and the predicted numbers; nothing is run.

@@ -2,6 +2,7 @@
 
 pub mod format;
 pub mod get;
+pub mod named;
 pub mod opener;
 pub mod predicate;
 pub mod s3_select;

@@ -11,11 +11,13 @@ use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
 
 use crate::config::{Scan, SluiceOptions};
+use crate::datasource::named::NamedCsvSource;
 use crate::datasource::s3_select::S3SelectSource;
 use crate::endpoint::Endpoint;
 
 /// Replaces DataFusion's CSV and Parquet sources over a bucket of the endpoint by
-/// [`S3SelectSource`]s, unless `sluice.scan` is `get`.
+/// [`S3SelectSource`]s. Where `sluice.scan` is `get`, or the store has no Select, the sources stay
+/// and only learn to name the object in their errors.
 #[derive(Debug)]
 pub struct SelectScan {
     endpoint: Arc<Endpoint>,
@@ -40,7 +42,13 @@ impl SelectScan {
         if !config.object_store_url.as_str().starts_with("s3://") {
             return Ok(None);
         }
-        let replaced = S3SelectSource::replace(config, &self.endpoint, options)?;
+        let may_select =
+            SluiceOptions::of(options).scan != Scan::Get && self.endpoint.profile().has_select();
+        let select = match may_select {
+            true => S3SelectSource::replace(config, &self.endpoint, options)?,
+            false => None,
+        };
+        let replaced = select.or_else(|| NamedCsvSource::replace(config));
         Ok(replaced.map(|config| DataSourceExec::from_data_source(config) as _))
     }
 }
@@ -51,9 +59,6 @@ impl PhysicalOptimizerRule for SelectScan {
         plan: Arc<dyn ExecutionPlan>,
         options: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        if SluiceOptions::of(options).scan == Scan::Get || !self.endpoint.profile().has_select() {
-            return Ok(plan);
-        }
         plan.transform_up(|node| {
             Ok(match self.replace(&node, options)? {
                 Some(replaced) => Transformed::yes(replaced),

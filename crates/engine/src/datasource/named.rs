@@ -1,0 +1,145 @@
+//! DataFusion's CSV source with errors that say where.
+
+use std::fmt;
+use std::sync::Arc;
+
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{DataFusionError, Result};
+use datafusion::datasource::listing::PartitionedFile;
+use datafusion::datasource::physical_plan::{
+    CsvSource, FileOpenFuture, FileOpener, FileScanConfig, FileScanConfigBuilder, FileSource,
+};
+use datafusion::datasource::table_schema::TableSchema;
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::projection::ProjectionExprs;
+use datafusion::physical_plan::DisplayFormatType;
+use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
+use futures::{StreamExt, TryStreamExt};
+use object_store::ObjectStore;
+
+/// A CSV source whose errors name the object. It reads exactly as the source inside does.
+#[derive(Clone)]
+pub struct NamedCsvSource {
+    inner: Arc<dyn FileSource>,
+}
+
+impl NamedCsvSource {
+    /// The same scan with better errors, if it is one of CSV.
+    #[must_use]
+    pub fn replace(config: &FileScanConfig) -> Option<FileScanConfig> {
+        let source = config.file_source();
+        source.is::<CsvSource>().then(|| {
+            let named: Arc<dyn FileSource> = Arc::new(Self { inner: Arc::clone(source) });
+            FileScanConfigBuilder::from(config.clone()).with_source(named).build()
+        })
+    }
+}
+
+impl fmt::Debug for NamedCsvSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "NamedCsvSource({})", self.inner.file_type())
+    }
+}
+
+impl FileSource for NamedCsvSource {
+    fn create_file_opener(
+        &self,
+        object_store: Arc<dyn ObjectStore>,
+        base_config: &FileScanConfig,
+        partition: usize,
+    ) -> Result<Arc<dyn FileOpener>> {
+        let inner = self.inner.create_file_opener(object_store, base_config, partition)?;
+        let store = base_config.object_store_url.as_str().trim_end_matches('/').to_owned();
+        Ok(Arc::new(NamedOpener { inner, store }))
+    }
+
+    fn table_schema(&self) -> &TableSchema {
+        self.inner.table_schema()
+    }
+
+    fn with_batch_size(&self, batch_size: usize) -> Arc<dyn FileSource> {
+        Arc::new(Self { inner: self.inner.with_batch_size(batch_size) })
+    }
+
+    fn filter(&self) -> Option<Arc<dyn PhysicalExpr>> {
+        self.inner.filter()
+    }
+
+    fn projection(&self) -> Option<&ProjectionExprs> {
+        self.inner.projection()
+    }
+
+    fn metrics(&self) -> &ExecutionPlanMetricsSet {
+        self.inner.metrics()
+    }
+
+    fn file_type(&self) -> &str {
+        self.inner.file_type()
+    }
+
+    fn fmt_extra(&self, t: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
+        self.inner.fmt_extra(t, f)
+    }
+
+    fn supports_repartitioning(&self) -> bool {
+        self.inner.supports_repartitioning()
+    }
+
+    fn try_pushdown_projection(
+        &self,
+        projection: &ProjectionExprs,
+    ) -> Result<Option<Arc<dyn FileSource>>> {
+        let inner = self.inner.try_pushdown_projection(projection)?;
+        Ok(inner.map(|inner| Arc::new(Self { inner }) as Arc<dyn FileSource>))
+    }
+
+    fn apply_expressions(
+        &self,
+        f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        self.inner.apply_expressions(f)
+    }
+}
+
+struct NamedOpener {
+    inner: Arc<dyn FileOpener>,
+    store: String,
+}
+
+impl FileOpener for NamedOpener {
+    fn open(&self, file: PartitionedFile) -> Result<FileOpenFuture> {
+        let mut place = format!("{}/{}", self.store, file.object_meta.location);
+        if file.range.is_some() {
+            let (start, end) = file.range();
+            place = format!("{place}, counted from the first record of bytes {start} to {end}");
+        }
+        let opened = self.inner.open(file)?;
+        Ok(Box::pin(async move {
+            let rows = opened.await?;
+            Ok(rows.map_err(move |error| with_place(error, &place)).boxed())
+        }))
+    }
+}
+
+fn with_place(error: DataFusionError, place: &str) -> DataFusionError {
+    match error.find_root() {
+        DataFusionError::ArrowError(..) => {
+            let message = one_based_line(&error.strip_backtrace());
+            DataFusionError::Execution(format!("{message}, in {place}"))
+        }
+        _ => error,
+    }
+}
+
+/// Arrow counts lines from 0, people from 1.
+fn one_based_line(message: &str) -> String {
+    let Some((before, after)) = message.split_once("at line ") else {
+        return message.to_owned();
+    };
+    let end = after.find(|c: char| !c.is_ascii_digit()).unwrap_or(after.len());
+    let (digits, rest) = after.split_at(end);
+    match digits.parse::<u64>() {
+        Ok(line) => format!("{before}at line {}{rest}", line + 1),
+        Err(_) => message.to_owned(),
+    }
+}

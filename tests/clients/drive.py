@@ -1,0 +1,91 @@
+"""boto3 against `sluice serve`: what an ordinary client does, and what it must be refused."""
+
+import os
+
+import boto3
+import botocore.exceptions
+
+s3 = boto3.client("s3", endpoint_url=os.environ["ENDPOINT"])
+
+s3.create_bucket(Bucket="boto")
+assert [b["Name"] for b in s3.list_buckets()["Buckets"]] == ["boto"]
+
+body = b"k,v\n" + b"".join(b"%d,value-%d\n" % (k, k) for k in range(1000))
+etag = s3.put_object(Bucket="boto", Key="a/b.csv", Body=body)["ETag"]
+head = s3.head_object(Bucket="boto", Key="a/b.csv")
+assert head["ContentLength"] == len(body) and head["ETag"] == etag
+assert s3.get_object(Bucket="boto", Key="a/b.csv", Range="bytes=2-5")["Body"].read() == body[2:6]
+assert s3.get_object(Bucket="boto", Key="a/b.csv", Range="bytes=-4")["Body"].read() == body[-4:]
+listed = s3.list_objects_v2(Bucket="boto", Delimiter="/")
+assert [p["Prefix"] for p in listed["CommonPrefixes"]] == ["a/"]
+s3.copy_object(Bucket="boto", Key="copy", CopySource={"Bucket": "boto", "Key": "a/b.csv"})
+assert s3.get_object(Bucket="boto", Key="copy")["Body"].read() == body
+
+upload = s3.create_multipart_upload(Bucket="boto", Key="big")["UploadId"]
+chunks = [os.urandom(5 << 20), os.urandom(100)]
+parts = [
+    {
+        "PartNumber": n,
+        "ETag": s3.upload_part(
+            Bucket="boto", Key="big", UploadId=upload, PartNumber=n, Body=chunk
+        )["ETag"],
+    }
+    for n, chunk in enumerate(chunks, 1)
+]
+s3.complete_multipart_upload(
+    Bucket="boto", Key="big", UploadId=upload, MultipartUpload={"Parts": parts}
+)
+assert s3.get_object(Bucket="boto", Key="big")["Body"].read() == b"".join(chunks)
+
+
+def select(expression, **options):
+    answer = s3.select_object_content(
+        Bucket="boto",
+        Key=options.pop("key", "a/b.csv"),
+        ExpressionType="SQL",
+        Expression=expression,
+        InputSerialization={"CSV": {"FileHeaderInfo": "USE"}},
+        OutputSerialization={"CSV": {}},
+        **options,
+    )
+    rows, stats, ended = b"", None, False
+    for event in answer["Payload"]:
+        rows += event.get("Records", {}).get("Payload", b"")
+        stats = event.get("Stats", {}).get("Details", stats)
+        ended |= "End" in event
+    assert ended and stats["BytesScanned"] > 0
+    return rows
+
+
+assert select("SELECT v FROM S3Object WHERE k = '7'") == b"value-7\n"
+assert select("SELECT COUNT(*), SUM(CAST(k AS INT)) FROM S3Object") == b"1000,499500\n"
+in_parts = [
+    int(select("SELECT COUNT(*) FROM S3Object", ScanRange={"Start": start, "End": start + 4999}))
+    for start in range(0, len(body), 5000)
+]
+assert in_parts[0] > 0
+
+
+def refused(code, call, **arguments):
+    try:
+        call(**arguments)
+    except (botocore.exceptions.ClientError, botocore.exceptions.EventStreamError) as error:
+        assert error.response["Error"]["Code"] == code, error
+    else:
+        raise AssertionError(f"no {code}")
+
+
+refused("NoSuchKey", s3.get_object, Bucket="boto", Key="nothing")
+refused("NoSuchBucket", s3.list_objects_v2, Bucket="nobody")
+refused("ParseExpectedExpression", lambda: select("SELECT k FROM S3Object WHERE"))
+refused("CastFailed", lambda: select("SELECT CAST(v AS INT) FROM S3Object"))
+stranger = boto3.client(
+    "s3",
+    endpoint_url=os.environ["ENDPOINT"],
+    aws_access_key_id=os.environ["AWS_ACCESS_KEY_ID"],
+    aws_secret_access_key="wrong",
+)
+refused("SignatureDoesNotMatch", stranger.list_buckets)
+
+s3.delete_objects(Bucket="boto", Delete={"Objects": [{"Key": k} for k in ("a/b.csv", "copy", "big")]})
+s3.delete_bucket(Bucket="boto")

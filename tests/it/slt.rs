@@ -1,0 +1,84 @@
+//! The files of `tests/slt`: answers that must be the same however tables are scanned, and plans.
+//!
+//! `answers/*.slt` run once per value of `sluice.scan`; `plans/*.slt` run with `select`, and there
+//! `SENT query` gives the statements that the query would send. `$BUCKET` is a bucket with
+//! `fruit.csv`.
+
+use std::path::{Path, PathBuf};
+
+use async_trait::async_trait;
+use sluicegate_engine::config::Scan;
+use sluicegate_engine::{Engine, Error};
+use sqllogictest::{AsyncDB, DBOutput, DefaultColumnType, Runner};
+
+use crate::harness::{BUCKET, Store, statements, values};
+
+const FRUIT: &str = "\
+name,price,kind,picked
+apple,3.10,pome,2024-09-01
+pear,4.25,pome,2024-09-03
+fig,9.00,,2024-08-15
+plum,2.75,drupe,
+cherry,11.99,drupe,2024-06-20
+";
+
+struct Session(Engine);
+
+#[async_trait]
+impl AsyncDB for Session {
+    type Error = Error;
+    type ColumnType = DefaultColumnType;
+
+    async fn run(&mut self, sql: &str) -> Result<DBOutput<DefaultColumnType>, Error> {
+        let sql = sql.replace("$BUCKET", &format!("s3://{BUCKET}"));
+        if let Some(sql) = sql.strip_prefix("SENT ") {
+            let rows = statements(&self.0, sql).await.into_iter().map(|sent| vec![sent]).collect();
+            return Ok(DBOutput::Rows { types: vec![DefaultColumnType::Text], rows });
+        }
+        let frame = self.0.query(&sql).await?;
+        let columns = frame.schema().fields().len();
+        let rows = values(&frame.collect().await?);
+        if columns == 0 {
+            return Ok(DBOutput::StatementComplete(0));
+        }
+        Ok(DBOutput::Rows { types: vec![DefaultColumnType::Text; columns], rows })
+    }
+
+    async fn shutdown(&mut self) {}
+
+    fn engine_name(&self) -> &str {
+        "sluicegate"
+    }
+}
+
+fn files(folder: &str) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/slt").join(folder);
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files
+}
+
+async fn check(folder: &str, scans: &[Scan]) {
+    let files = files(folder);
+    assert!(!files.is_empty());
+    let store = Store::start().await;
+    store.put("fruit.csv", FRUIT);
+    for file in files {
+        for scan in scans {
+            let mut runner = Runner::new(|| async { Ok(Session(store.engine(*scan).await)) });
+            let done = runner.run_file_async(&file).await;
+            done.unwrap_or_else(|error| panic!("{scan}: {}", error.display(false)));
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn answers() {
+    check("answers", &[Scan::Select, Scan::Get, Scan::Auto]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn plans() {
+    check("plans", &[Scan::Select]).await;
+}
