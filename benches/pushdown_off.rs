@@ -4,6 +4,12 @@
 //! `cargo bench --bench pushdown_off`; `SCALE=1 ROUNDS=5` change the size and the repetitions.
 //! Prints the median time of each query on both, their ratio, and the geometric mean.
 
+#![expect(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a benchmark prints, and stops at the first surprise"
+)]
+
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,17 +1,12 @@
 //! Statements against one engine, one after the other.
 
 use std::io::{self, Write};
-use std::sync::Arc;
 use std::time::Instant;
 
 use arrow::array::RecordBatch;
-use datafusion::datasource::physical_plan::FileScanConfig;
-use datafusion::datasource::source::DataSourceExec;
 use datafusion::logical_expr::LogicalPlan;
-use datafusion::physical_plan::ExecutionPlan;
 use sluicegate_costmodel::Dollars;
-use sluicegate_engine::physical_plan::s3_aggregate::S3AggregateExec;
-use sluicegate_engine::{Engine, Explanation};
+use sluicegate_engine::Engine;
 
 use crate::failure::{Failure, Result};
 use crate::output::Output;
@@ -74,16 +69,6 @@ impl Session {
             return Ok(());
         }
         let explanation = Box::pin(self.engine.explain(statement)).await?;
-        let unknown = unpredicted(&explanation);
-        if unknown > 0 {
-            return Err(Failure::new(format!(
-                "the cost of {unknown} of the query's scans cannot be predicted, so it may be more \
-                 than {limit}"
-            ))
-            .with_hint(
-                "Predictions need a store with Select, see --profile; or leave out --max-cost.",
-            ));
-        }
         let cost = explanation.estimate().cost;
         if cost <= limit {
             return Ok(());
@@ -102,22 +87,6 @@ pub(crate) async fn is_query(engine: &Engine, statement: &str) -> Result<bool> {
     let state = engine.context().state();
     let plan = Box::pin(state.create_logical_plan(statement)).await?;
     Ok(!matches!(plan, LogicalPlan::Ddl(_) | LogicalPlan::Statement(_)))
-}
-
-/// The scans of buckets that an explanation has no prediction for: those that Select was ruled out
-/// for.
-pub(crate) fn unpredicted(explanation: &Explanation) -> usize {
-    bucket_scans(&explanation.plan).saturating_sub(explanation.scans.len())
-}
-
-fn bucket_scans(plan: &Arc<dyn ExecutionPlan>) -> usize {
-    let scan = plan.downcast_ref::<DataSourceExec>();
-    let files = scan.and_then(|scan| scan.data_source().downcast_ref::<FileScanConfig>());
-    let of_bucket = files.is_some_and(|files| files.object_store_url.as_str().starts_with("s3://"));
-    if of_bucket || plan.downcast_ref::<S3AggregateExec>().is_some() {
-        return 1;
-    }
-    plan.children().into_iter().map(bucket_scans).sum()
 }
 
 /// Which of several statements: its number and how it begins.

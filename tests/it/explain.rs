@@ -1,6 +1,7 @@
 //! EXPLAIN shows what would be sent, EXPLAIN ANALYZE what was.
 
 use sluicegate_engine::config::Scan;
+use sluicegate_s3select::profile::EndpointProfile;
 
 use crate::harness::{BUCKET, Store, rows, statements};
 
@@ -43,8 +44,23 @@ async fn explaining_sends_no_statement() {
     let explained =
         engine.explain(&format!("SELECT sum(a) FROM 's3://{BUCKET}/t/a.csv'")).await.unwrap();
     assert_eq!(explained.scans.len(), 1);
-    assert!(explained.scans[0].sql.starts_with("SELECT SUM("), "{}", explained.scans[0].sql);
+    let sql = explained.scans[0].sql.as_deref().unwrap();
+    assert!(sql.starts_with("SELECT SUM("), "{sql}");
     assert!(explained.to_string().contains("select"), "{explained}");
     assert!(explained.estimate().cost.0 > 0.0);
     assert_eq!(engine.counted().select, 0);
+}
+
+/// A store without Select is predicted, too: its scans are GETs.
+#[tokio::test(flavor = "multi_thread")]
+async fn scans_without_select_are_predicted() {
+    let store = Store::start().await;
+    store.put("t/a.csv", "a,b\n1,x\n2,y\n");
+    let engine = store.builder().profile(EndpointProfile::get_only()).build().await.unwrap();
+    let sql = format!("SELECT sum(a) FROM 's3://{BUCKET}/t/a.csv' WHERE b = 'x'");
+    let explained = engine.explain(&sql).await.unwrap();
+    assert_eq!(explained.scans.len(), 1);
+    assert_eq!(explained.scans[0].sql, None);
+    assert_eq!(explained.estimate().work.requests.get.0, 1);
+    assert!(explained.estimate().cost.0 > 0.0);
 }

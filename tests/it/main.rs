@@ -1,5 +1,11 @@
 //! The whole system, from SQL text to rows, in one binary: one module per thing a user could name.
 
+#![expect(
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "the helpers of tests stop at the first surprise"
+)]
+
 mod answers;
 mod bad_input;
 mod cli;

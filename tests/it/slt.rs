@@ -67,7 +67,7 @@ async fn check(folder: &str, scans: &[Scan]) {
     for file in files {
         for scan in scans {
             let mut runner = Runner::new(|| async { Ok(Session(store.engine(*scan).await)) });
-            let done = runner.run_file_async(&file).await;
+            let done = Box::pin(runner.run_file_async(&file)).await;
             done.unwrap_or_else(|error| panic!("{scan}: {}", error.display(false)));
         }
     }

@@ -7,7 +7,7 @@ use sluicegate_engine::Engine;
 use crate::args::ExplainArgs;
 use crate::commands::sql::script;
 use crate::failure::{Failure, Result};
-use crate::session::{is_query, place, unpredicted};
+use crate::session::{is_query, place};
 use crate::{statements, stats};
 
 pub(crate) async fn run(args: ExplainArgs) -> Result<()> {
@@ -37,9 +37,5 @@ async fn explain(engine: &Engine, statement: &str) -> Result<()> {
     let estimate = explanation.estimate();
     let prediction = stats::prediction(&estimate, &endpoint.hardware.name, &endpoint.prices);
     write!(io::stdout(), "{explanation}{prediction}")?;
-    let unknown = unpredicted(&explanation);
-    if unknown > 0 {
-        writeln!(io::stdout(), "scans without Select, which the estimate leaves out: {unknown}")?;
-    }
     Ok(())
 }

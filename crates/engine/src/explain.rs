@@ -16,7 +16,7 @@ use crate::{Engine, Result};
 pub struct Explanation {
     /// The plan that would run.
     pub plan: Arc<dyn ExecutionPlan>,
-    /// Every scan that the store may run, with its alternatives.
+    /// Every scan of a bucket, with its alternatives.
     pub scans: Vec<ScanChoice>,
     /// The session's way of scanning.
     pub scan: Scan,
@@ -47,7 +47,7 @@ impl Explanation {
             let found = scan.choice.alternatives().find(|way| way.strategy == wanted);
             let way = found.unwrap_or(&scan.choice.chosen);
             total.work += way.work;
-            total.cost = total.cost + way.cost.total();
+            total.cost += way.cost.total();
             total.time += way.time.total();
         }
         total
@@ -58,7 +58,8 @@ impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", displayable(self.plan.as_ref()).indent(false))?;
         for (index, scan) in self.scans.iter().enumerate() {
-            writeln!(f, "scan {}: {}", index + 1, scan.sql)?;
+            let sql = scan.sql.as_deref().unwrap_or("no statement: the objects are read");
+            writeln!(f, "scan {}: {sql}", index + 1)?;
             for way in scan.choice.alternatives() {
                 let chosen = match self.scan {
                     Scan::Auto => way.strategy == scan.choice.chosen.strategy,
@@ -94,6 +95,6 @@ pub(crate) async fn explain(engine: &Engine, sql: &str) -> Result<Explanation> {
         options.scan = Scan::Select;
     }
     let pushed = all.create_physical_plan(&logical).await?;
-    let scans = describe_choices(&pushed, all.config_options())?;
+    let scans = describe_choices(&pushed, engine.endpoint(), all.config_options())?;
     Ok(Explanation { plan, scans, scan })
 }

@@ -11,6 +11,7 @@ use crate::config::{Objective, SluiceOptions};
 use crate::datasource::predicate::ColumnStyle;
 use crate::datasource::s3_select::S3SelectSource;
 use crate::datasource::statement::Statement;
+use crate::endpoint::Endpoint;
 use crate::physical_plan::s3_aggregate::S3AggregateExec;
 
 /// Bytes of a CSV record when nothing is known about it.
@@ -54,18 +55,39 @@ pub fn aggregate_demand(exec: &S3AggregateExec) -> datafusion::common::Result<Sc
     Ok(table.demand(columns, selectivity.min(1.0), bytes, terms(&statement.query)))
 }
 
+/// What a scan asks for that can only be a GET; `None` if it is not one of objects in a bucket.
+#[must_use]
+pub fn get_demand(config: &FileScanConfig) -> Option<ScanDemand> {
+    if !config.object_store_url.as_str().starts_with("s3://") {
+        return None;
+    }
+    let source = config.file_source();
+    // JSON is read whole, as CSV is.
+    let style = match source.file_type() {
+        "parquet" => ColumnStyle::Named,
+        _ => ColumnStyle::Positional,
+    };
+    let schema = source.table_schema().file_schema();
+    let table = Table::new(config, schema, style);
+    let columns = match source.projection() {
+        Some(projection) => projection.column_indices(),
+        None => (0..schema.fields().len()).collect(),
+    };
+    let demand = table.demand(&columns, 1.0, table.row_bytes(&columns), 0);
+    Some(ScanDemand { select_requests: None, ..demand })
+}
+
 /// The better way to scan, by the session's objective.
 #[must_use]
 pub fn choose(
     demand: &ScanDemand,
-    source: &S3SelectSource,
+    endpoint: &Endpoint,
     options: &ConfigOptions,
 ) -> Choice<ScanStrategy> {
     let objective = match SluiceOptions::of(options).objective {
         Objective::Time => sluicegate_costmodel::Objective::Time,
         Objective::Dollars => sluicegate_costmodel::Objective::Dollars,
     };
-    let endpoint = source.endpoint();
     demand.choose(&endpoint.hardware, &endpoint.prices, objective)
 }
 
@@ -81,6 +103,10 @@ struct Table<'a> {
 
 impl<'a> Table<'a> {
     fn of(config: &FileScanConfig, source: &'a S3SelectSource) -> Self {
+        Self::new(config, source.file_schema(), source.format().style)
+    }
+
+    fn new(config: &FileScanConfig, schema: &'a Schema, style: ColumnStyle) -> Self {
         let files = config.file_groups.iter().flat_map(|group| group.files());
         let (mut requests, mut bytes) = (0_u64, 0.0);
         for file in files {
@@ -91,14 +117,7 @@ impl<'a> Table<'a> {
             Precision::Exact(rows) | Precision::Inexact(rows) => rows as f64,
             Precision::Absent => bytes / DEFAULT_RECORD_BYTES,
         };
-        Self {
-            schema: source.file_schema(),
-            style: source.format().style,
-            files: requests as f64,
-            requests,
-            bytes,
-            rows,
-        }
+        Self { schema, style, files: requests as f64, requests, bytes, rows }
     }
 
     fn demand(

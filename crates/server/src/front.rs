@@ -48,6 +48,9 @@ impl Front {
         if let Ok(id) = HeaderValue::from_str(&id) {
             response.headers_mut().insert(REQUEST_ID, id);
         }
+        // Clients that know this server may send it what others would refuse.
+        let name = HeaderValue::from_static("sluicegate");
+        response.headers_mut().insert(header::SERVER, name);
         Ok(response)
     }
 }

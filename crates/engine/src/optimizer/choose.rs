@@ -5,14 +5,17 @@ use std::sync::Arc;
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion::datasource::physical_plan::FileScanConfig;
+use datafusion::datasource::source::DataSourceExec;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
 use sluicegate_costmodel::{Choice, ScanStrategy};
 
 use crate::config::{Scan, SluiceOptions};
 use crate::datasource::s3_select::as_select_scan;
+use crate::endpoint::Endpoint;
 use crate::physical_plan::s3_aggregate::{S3AggregateExec, replace_scan};
-use crate::profile::{aggregate_demand, choose, scan_demand};
+use crate::profile::{aggregate_demand, choose, get_demand, scan_demand};
 
 /// Turns Select scans, and aggregates in the store, back into GET scans where `sluice.scan` is
 /// `auto` and the cost model predicts that they are slower or dearer.
@@ -55,10 +58,11 @@ fn choice(
 ) -> Result<Option<Choice<ScanStrategy>>> {
     if let Some(exec) = node.downcast_ref::<S3AggregateExec>() {
         let demand = aggregate_demand(exec)?;
-        return Ok(Some(choose(&demand, exec.source()?, options)));
+        return Ok(Some(choose(&demand, exec.source()?.endpoint(), options)));
     }
-    Ok(as_select_scan(node.as_ref())
-        .map(|(config, source)| choose(&scan_demand(config, source, options), source, options)))
+    Ok(as_select_scan(node.as_ref()).map(|(config, source)| {
+        choose(&scan_demand(config, source, options), source.endpoint(), options)
+    }))
 }
 
 fn back_to_get(
@@ -83,22 +87,23 @@ fn bottom(node: &Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
     }
 }
 
-/// A part of a plan that the store may run, and how it may be run.
+/// A scan of a bucket, and how it may be run.
 #[derive(Debug, Clone)]
 pub struct ScanChoice {
-    /// The statement that would be sent, once per request.
-    pub sql: String,
+    /// The statement that would be sent, once per request; `None` if it can only be a GET.
+    pub sql: Option<String>,
     /// The alternatives with their predicted numbers.
     pub choice: Choice<ScanStrategy>,
 }
 
-/// The alternatives for every scan of a plan in which Select was not ruled out.
+/// The alternatives for every scan of a bucket in a plan that sends all it can.
 ///
 /// # Errors
 ///
 /// Never, for plans that our rules made.
 pub fn describe_choices(
     plan: &Arc<dyn ExecutionPlan>,
+    endpoint: &Endpoint,
     options: &ConfigOptions,
 ) -> Result<Vec<ScanChoice>> {
     let mut found = Vec::new();
@@ -109,7 +114,13 @@ pub fn describe_choices(
                 None => as_select_scan(node.as_ref())
                     .and_then(|(config, source)| Some(source.statement(config.limit)?.sql())),
             };
-            found.push(ScanChoice { sql: sql.unwrap_or_default(), choice });
+            found.push(ScanChoice { sql, choice });
+        } else if let Some(demand) = node
+            .downcast_ref::<DataSourceExec>()
+            .and_then(|scan| scan.data_source().downcast_ref::<FileScanConfig>())
+            .and_then(get_demand)
+        {
+            found.push(ScanChoice { sql: None, choice: choose(&demand, endpoint, options) });
         }
         Ok(TreeNodeRecursion::Continue)
     })?;

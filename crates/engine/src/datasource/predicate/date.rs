@@ -1,0 +1,47 @@
+//! Dates. The store has instants: a date is the half-open day that starts at midnight UTC.
+
+use std::sync::Arc;
+
+use chrono::{Datelike, Duration, NaiveDate};
+use datafusion::common::ScalarValue;
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_plan::expressions::Literal as PhysicalLiteral;
+use sluicegate_s3select::dialect::ast::{BinaryOp, Expr, Type};
+
+use super::value::{Kind, Value};
+
+/// `date op literal`, on instants.
+pub(super) fn compare_date(value: &Value, op: BinaryOp, days: i32) -> Option<Expr> {
+    if value.kind != Kind::Date {
+        return None;
+    }
+    let start = || timestamp(days);
+    let end = || timestamp(days.checked_add(1)?);
+    let is = |op: BinaryOp, bound: Expr| value.expr.clone().binary(op, bound);
+    Some(match op {
+        BinaryOp::Lt => is(BinaryOp::Lt, start()?),
+        BinaryOp::LtEq => is(BinaryOp::Lt, end()?),
+        BinaryOp::Gt => is(BinaryOp::GtEq, end()?),
+        BinaryOp::GtEq => is(BinaryOp::GtEq, start()?),
+        BinaryOp::Eq => is(BinaryOp::GtEq, start()?).and(is(BinaryOp::Lt, end()?)),
+        BinaryOp::NotEq => is(BinaryOp::Lt, start()?).or(is(BinaryOp::GtEq, end()?)),
+        _ => return None,
+    })
+}
+
+/// Midnight UTC of a day counted from 1970-01-01, for the years that have four digits.
+fn timestamp(days: i32) -> Option<Expr> {
+    let epoch = NaiveDate::from_ymd_opt(1970, 1, 1)?;
+    let date = epoch.checked_add_signed(Duration::days(i64::from(days)))?;
+    (1..=9999)
+        .contains(&date.year())
+        .then(|| Expr::string(date.format("%Y-%m-%d").to_string()).cast(Type::Timestamp))
+}
+
+/// The days since 1970-01-01 of a constant date.
+pub(super) fn date_literal(expr: &Arc<dyn PhysicalExpr>) -> Option<i32> {
+    match expr.downcast_ref::<PhysicalLiteral>()?.value() {
+        ScalarValue::Date32(days) => *days,
+        _ => None,
+    }
+}
