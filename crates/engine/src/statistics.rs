@@ -13,7 +13,7 @@ const SAMPLE_BYTES: u64 = 4096;
 const COMPRESSION_RATIO: f64 = 4.0;
 
 /// Bytes and estimated rows of an object, both inexact: a record's length is taken from the
-/// first [`SAMPLE_BYTES`]. A compressed object is not looked into.
+/// first 4 KiB. A compressed object is not looked into.
 ///
 /// # Errors
 ///
