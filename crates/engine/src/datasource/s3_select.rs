@@ -43,6 +43,8 @@ pub struct S3SelectSource {
     table_schema: TableSchema,
     projection: SplitProjection,
     filters: Vec<Filter>,
+    /// The most rows wanted of a file, once that is known.
+    limit: Option<usize>,
     range_bytes: usize,
     batch_size: usize,
     metrics: ExecutionPlanMetricsSet,
@@ -84,6 +86,7 @@ impl S3SelectSource {
             table_schema,
             projection,
             filters: Vec::new(),
+            limit: config.limit,
             range_bytes: SluiceOptions::of(options).range_bytes,
             batch_size: options.execution.batch_size.get(),
             metrics: ExecutionPlanMetricsSet::new(),
@@ -106,6 +109,12 @@ impl S3SelectSource {
             self.store_filter(),
             limit,
         )
+    }
+
+    /// The same scan, of which at most so many rows of a file are wanted.
+    #[must_use]
+    pub fn with_limit(&self, limit: usize) -> Self {
+        Self { limit: Some(limit), ..self.clone() }
     }
 
     /// The filter that the store applies.
@@ -238,7 +247,7 @@ impl FileSource for S3SelectSource {
     }
 
     fn fmt_extra(&self, t: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
-        let sql = self.statement(None).map(|statement| statement.sql()).unwrap_or_default();
+        let sql = self.statement(self.limit).map(|statement| statement.sql()).unwrap_or_default();
         match t {
             DisplayFormatType::Default | DisplayFormatType::Verbose => {
                 write!(

@@ -5,9 +5,11 @@
 //! | [`SelectScan`] | before the first `FilterPushdown` | filters are then offered to our source |
 //! | [`AggregatePushdown`] | after it | filters are absorbed, and no exchange lies between the two halves of the aggregate yet |
 //! | [`ChooseScan`] | after that | the statement is complete, so its cost can be predicted; and before exchanges are placed for the scan that stays |
+//! | [`SelectLimit`] | after `LimitPushdown` | limits have arrived at the scans |
 
 mod aggregate_pushdown;
 mod choose;
+mod select_limit;
 mod select_scan;
 
 use std::sync::Arc;
@@ -18,6 +20,7 @@ use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 
 pub use self::aggregate_pushdown::AggregatePushdown;
 pub use self::choose::{ChooseScan, ScanChoice, describe_choices};
+pub use self::select_limit::SelectLimit;
 pub use self::select_scan::SelectScan;
 use crate::endpoint::Endpoint;
 
@@ -38,10 +41,13 @@ pub fn rules(endpoint: &Arc<Endpoint>) -> Result<Vec<Rule>> {
 ///
 /// If the others lack the rule that ours stand by.
 pub fn insert(mut rules: Vec<Rule>, endpoint: &Arc<Endpoint>) -> Result<Vec<Rule>> {
-    let at = rules
-        .iter()
-        .position(|rule| rule.name() == "FilterPushdown")
-        .ok_or_else(|| internal_datafusion_err!("no optimizer rule is named FilterPushdown"))?;
+    let position = |rules: &[Rule], name: &str| {
+        let found = rules.iter().position(|rule| rule.name() == name);
+        found.ok_or_else(|| internal_datafusion_err!("no optimizer rule is named {name}"))
+    };
+    let at = position(&rules, "LimitPushdown")?;
+    rules.insert(at + 1, Arc::new(SelectLimit));
+    let at = position(&rules, "FilterPushdown")?;
     let ours: [Rule; 2] = [Arc::new(AggregatePushdown), Arc::new(ChooseScan)];
     rules.splice(at + 1..at + 1, ours);
     rules.insert(at, Arc::new(SelectScan::new(Arc::clone(endpoint))));
