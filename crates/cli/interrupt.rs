@@ -9,8 +9,10 @@ const INTERRUPTED: u8 = 130;
 /// is, and with it its temporary files.
 pub(crate) async fn interruptible<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
     tokio::select! {
-        result = work => result,
+        // Listening begins before the work does.
+        biased;
         code = asked_to_stop() => Err(Failure::Stopped(code)),
+        result = work => result,
     }
 }
 
