@@ -49,7 +49,8 @@ pub(super) fn record_end(
 /// Behind the quote that closes the one at `at`.
 fn closing_quote(block: &[u8], at: usize, syntax: &Syntax) -> Option<usize> {
     let mut at = at + syntax.quote_bytes();
-    while at < block.len() {
+    while let Some(n) = block.get(at..).and_then(|rest| syntax.next_special(rest)) {
+        at += n;
         if syntax.doubles_quotes() && syntax.quote_at(block, at) {
             let behind = at + syntax.quote_bytes();
             if !syntax.quote_at(block, behind) {
@@ -103,6 +104,10 @@ fn unquote(record: &mut [u8], at: usize, syntax: &Syntax) -> Option<(usize, usiz
     let behind_quote = closing_quote(record, at, syntax)?;
     let close = behind_quote - syntax.quote_bytes();
     let (mut read, mut write) = (start, start);
+    // Most values have nothing in them to take out.
+    if syntax.next_special(&record[start..close]).is_none() {
+        (read, write) = (close, close);
+    }
     while read < close {
         if syntax.doubles_quotes() {
             // Inside, a quote can only be the first of a pair: keep it, pass over the second.
@@ -123,7 +128,9 @@ fn unquote(record: &mut [u8], at: usize, syntax: &Syntax) -> Option<(usize, usiz
     // Text behind the closing quote belongs to the value.
     let behind = find(&record[behind_quote..], &syntax.field_delimiter)
         .map_or(record.len(), |n| behind_quote + n);
-    record.copy_within(behind_quote..behind, write);
+    if behind > behind_quote {
+        record.copy_within(behind_quote..behind, write);
+    }
     Some((start, write + (behind - behind_quote), behind))
 }
 

@@ -64,6 +64,16 @@ impl Syntax {
         Some(at + escape.len()).filter(|literal| *literal < bytes.len())
     }
 
+    /// Where the next quote or escape character may start, inside of quotes.
+    pub(super) fn next_special(&self, bytes: &[u8]) -> Option<usize> {
+        let first = |token: &Option<String>| token.as_ref()?.as_bytes().first().copied();
+        match (first(&self.quote), first(&self.escape)) {
+            (Some(quote), Some(escape)) => memchr::memchr2(quote, escape, bytes),
+            (Some(one), None) | (None, Some(one)) => memchr::memchr(one, bytes),
+            (None, None) => None,
+        }
+    }
+
     #[inline]
     pub(super) fn is_comment(&self, record: &[u8]) -> bool {
         // The first byte nearly always decides, and comparing it takes no call.
@@ -72,6 +82,9 @@ impl Syntax {
     }
 }
 
+/// The first byte nearly always decides, and comparing it takes no call.
+#[inline]
 fn starts(bytes: &[u8], at: usize, token: &str) -> bool {
-    bytes.get(at..).is_some_and(|rest| rest.starts_with(token.as_bytes()))
+    bytes.get(at) == token.as_bytes().first()
+        && bytes.get(at..).is_some_and(|rest| rest.starts_with(token.as_bytes()))
 }
