@@ -3,6 +3,7 @@
 
 mod body;
 mod buckets;
+mod fields;
 mod lists;
 mod reads;
 mod uploads;

@@ -10,8 +10,9 @@ use s3s::dto::{
 use s3s::{S3Request, S3Result, s3_error};
 
 use crate::counters::Operation;
-use crate::store::{Checksums, Conditions, Head, Meta};
+use crate::store::{Checksums, Head, Meta};
 
+use super::fields::{conditions, described, with_checksums};
 use super::{Api, body, check_customer_key, check_version, etag};
 
 const DEFAULT_CONTENT_TYPE: &str = "binary/octet-stream";
@@ -73,12 +74,12 @@ fn length(range: &Range<u64>) -> Option<i64> {
     i64::try_from(range.end - range.start).ok()
 }
 
-fn parts_count(meta: &Meta, part: Option<i32>) -> Option<i32> {
-    part.filter(|_| !meta.parts.is_empty()).and_then(|_| i32::try_from(meta.parts.len()).ok())
+fn parts_count(parts: &[u64], part: Option<i32>) -> Option<i32> {
+    part.filter(|_| !parts.is_empty()).and_then(|_| i32::try_from(parts.len()).ok())
 }
 
-fn expires(meta: &Meta) -> Option<Timestamp> {
-    meta.expires.map(|seconds| Timestamp::from(UNIX_EPOCH + Duration::from_secs(seconds)))
+fn expires(seconds: Option<u64>) -> Option<Timestamp> {
+    seconds.map(|seconds| Timestamp::from(UNIX_EPOCH + Duration::from_secs(seconds)))
 }
 
 impl Api {
@@ -90,43 +91,13 @@ impl Api {
         let fault = self.begin(Operation::GetObject, &input.bucket, &input.key).await?;
         check_version(input.version_id.as_deref())?;
         check_customer_key(input.sse_customer_algorithm.as_ref())?;
-        let conditions = Conditions {
-            if_match: input.if_match,
-            if_none_match: input.if_none_match,
-            if_modified_since: input.if_modified_since,
-            if_unmodified_since: input.if_unmodified_since,
-        };
+        let conditions = conditions!(input);
         let object = self.blocking(move |store| store.get(&input.bucket, &input.key)).await?;
         let head = Head { size: object.size, modified: object.modified, meta: object.meta.clone() };
         conditions.check(&head.meta.etag, head.modified)?;
         let slice = slice(&head, input.range, input.part_number)?;
-        let meta = head.meta;
-        let checksums = visible_checksums(&meta, &slice, input.checksum_mode.as_ref());
-        Ok(GetObjectOutput {
-            accept_ranges: Some("bytes".to_owned()),
-            body: Some(body::read(object, slice.range.clone(), fault)),
-            checksum_type: checksum_type(&checksums),
-            checksum_crc32: checksums.crc32,
-            checksum_crc32c: checksums.crc32c,
-            checksum_crc64nvme: checksums.crc64nvme,
-            checksum_sha1: checksums.sha1,
-            checksum_sha256: checksums.sha256,
-            content_length: length(&slice.range),
-            content_range: slice.content_range,
-            e_tag: Some(etag(&meta.etag)),
-            expires: expires(&meta),
-            last_modified: Some(head.modified.into()),
-            parts_count: parts_count(&meta, input.part_number),
-            cache_control: meta.cache_control,
-            content_disposition: meta.content_disposition,
-            content_encoding: meta.content_encoding,
-            content_language: meta.content_language,
-            content_type: Some(
-                meta.content_type.unwrap_or_else(|| DEFAULT_CONTENT_TYPE.to_owned()),
-            ),
-            metadata: Some(meta.user.into_iter().collect()),
-            ..GetObjectOutput::default()
-        })
+        let body = body::read(object, slice.range.clone(), fault);
+        Ok(described!(head, slice, input, GetObjectOutput { body: Some(body) }))
     }
 
     pub(super) async fn head_object(
@@ -137,40 +108,10 @@ impl Api {
         self.begin(Operation::HeadObject, &input.bucket, &input.key).await?;
         check_version(input.version_id.as_deref())?;
         check_customer_key(input.sse_customer_algorithm.as_ref())?;
-        let conditions = Conditions {
-            if_match: input.if_match,
-            if_none_match: input.if_none_match,
-            if_modified_since: input.if_modified_since,
-            if_unmodified_since: input.if_unmodified_since,
-        };
+        let conditions = conditions!(input);
         let head = self.blocking(move |store| store.head(&input.bucket, &input.key)).await?;
         conditions.check(&head.meta.etag, head.modified)?;
         let slice = slice(&head, input.range, input.part_number)?;
-        let meta = head.meta;
-        let checksums = visible_checksums(&meta, &slice, input.checksum_mode.as_ref());
-        Ok(HeadObjectOutput {
-            accept_ranges: Some("bytes".to_owned()),
-            checksum_type: checksum_type(&checksums),
-            checksum_crc32: checksums.crc32,
-            checksum_crc32c: checksums.crc32c,
-            checksum_crc64nvme: checksums.crc64nvme,
-            checksum_sha1: checksums.sha1,
-            checksum_sha256: checksums.sha256,
-            content_length: length(&slice.range),
-            content_range: slice.content_range,
-            e_tag: Some(etag(&meta.etag)),
-            expires: expires(&meta),
-            last_modified: Some(head.modified.into()),
-            parts_count: parts_count(&meta, input.part_number),
-            cache_control: meta.cache_control,
-            content_disposition: meta.content_disposition,
-            content_encoding: meta.content_encoding,
-            content_language: meta.content_language,
-            content_type: Some(
-                meta.content_type.unwrap_or_else(|| DEFAULT_CONTENT_TYPE.to_owned()),
-            ),
-            metadata: Some(meta.user.into_iter().collect()),
-            ..HeadObjectOutput::default()
-        })
+        Ok(described!(head, slice, input, HeadObjectOutput {}))
     }
 }

@@ -7,15 +7,15 @@ use s3s::{S3Request, S3Result, s3_error};
 
 use crate::counters::Operation;
 use crate::store::{
-    Algorithm, Checksums, Conditions, Expected, Meta, PartReference, Store, Upload,
-    WriteConditions, milliseconds,
+    Algorithm, Expected, PartReference, Store, Upload, WriteConditions, milliseconds,
 };
 
-use super::body::{Incoming, trailing_checksum};
+use super::body::trailing_checksum;
 use super::buckets::owner;
+use super::fields::{given_meta, incoming, source_conditions, stated_checksums, with_checksums};
 use super::lists::{Encoding, common_prefixes, page_size};
 use super::reads::checksum_type;
-use super::writes::{content_encoding, copy_source, from_milliseconds, seconds, user_metadata};
+use super::writes::{copy_source, from_milliseconds};
 use super::{Api, check_customer_key, etag};
 
 fn algorithm_name(algorithm: Option<Algorithm>) -> Option<ChecksumAlgorithm> {
@@ -40,16 +40,7 @@ impl Api {
             bucket: input.bucket,
             key: input.key,
             initiated: milliseconds(SystemTime::now()),
-            meta: Meta {
-                cache_control: input.cache_control,
-                content_disposition: input.content_disposition,
-                content_encoding: content_encoding(input.content_encoding),
-                content_language: input.content_language,
-                content_type: input.content_type,
-                expires: seconds(input.expires),
-                user: user_metadata(input.metadata)?,
-                ..Meta::default()
-            },
+            meta: given_meta!(input),
             algorithm: trailing_checksum(input.checksum_algorithm.as_ref()),
             full_object: input
                 .checksum_type
@@ -78,25 +69,9 @@ impl Api {
         let place = (input.upload_id.clone(), input.bucket.clone(), input.key.clone());
         let (_, upload) =
             self.blocking(move |store| store.upload(&place.0, &place.1, &place.2)).await?;
-        let incoming = Incoming {
-            body: input.body,
-            length: input.content_length,
-            expected: Expected {
-                md5: input.content_md5,
-                checksums: Checksums {
-                    crc32: input.checksum_crc32,
-                    crc32c: input.checksum_crc32c,
-                    crc64nvme: input.checksum_crc64nvme,
-                    sha1: input.checksum_sha1,
-                    sha256: input.checksum_sha256,
-                    composite: false,
-                },
-                // The whole is put together from what the upload was begun with.
-                wanted: trailing_checksum(input.checksum_algorithm.as_ref()).or(upload.algorithm),
-            },
-            trailers: request.trailing_headers,
-            fault,
-        };
+        // The whole is put together from what the upload was begun with.
+        let wanted = trailing_checksum(input.checksum_algorithm.as_ref()).or(upload.algorithm);
+        let incoming = incoming!(request, input, wanted, fault);
         let number = input.part_number;
         let (id, bucket, key) = (input.upload_id, input.bucket, input.key);
         let part = self
@@ -104,15 +79,10 @@ impl Api {
                 store.put_part(&id, &bucket, &key, number, written)
             })
             .await?;
-        Ok(UploadPartOutput {
-            checksum_crc32: part.checksums.crc32,
-            checksum_crc32c: part.checksums.crc32c,
-            checksum_crc64nvme: part.checksums.crc64nvme,
-            checksum_sha1: part.checksums.sha1,
-            checksum_sha256: part.checksums.sha256,
-            e_tag: Some(etag(&part.etag)),
-            ..UploadPartOutput::default()
-        })
+        Ok(with_checksums!(
+            part.checksums,
+            UploadPartOutput { e_tag: Some(etag(&part.etag)), ..UploadPartOutput::default() }
+        ))
     }
 
     pub(super) async fn upload_part_copy(
@@ -124,12 +94,7 @@ impl Api {
         check_customer_key(input.copy_source_sse_customer_algorithm.as_ref())?;
         Store::check_part_number(input.part_number)?;
         let (from_bucket, from_key) = copy_source(input.copy_source)?;
-        let conditions = Conditions {
-            if_match: input.copy_source_if_match,
-            if_none_match: input.copy_source_if_none_match,
-            if_modified_since: input.copy_source_if_modified_since,
-            if_unmodified_since: input.copy_source_if_unmodified_since,
-        };
+        let conditions = source_conditions!(input);
         let range = match input.copy_source_range.as_deref().map(Range::parse) {
             None => None,
             Some(Ok(range @ Range::Int { last: Some(_), .. })) => Some(range),
@@ -160,15 +125,13 @@ impl Api {
             })
             .await?;
         Ok(UploadPartCopyOutput {
-            copy_part_result: Some(CopyPartResult {
-                checksum_crc32: part.checksums.crc32,
-                checksum_crc32c: part.checksums.crc32c,
-                checksum_crc64nvme: part.checksums.crc64nvme,
-                checksum_sha1: part.checksums.sha1,
-                checksum_sha256: part.checksums.sha256,
-                e_tag: Some(etag(&part.etag)),
-                last_modified: Some(from_milliseconds(part.modified).into()),
-            }),
+            copy_part_result: Some(with_checksums!(
+                part.checksums,
+                CopyPartResult {
+                    e_tag: Some(etag(&part.etag)),
+                    last_modified: Some(from_milliseconds(part.modified).into()),
+                }
+            )),
             ..UploadPartCopyOutput::default()
         })
     }
@@ -186,30 +149,12 @@ impl Api {
                 (Some(number), Some(etag)) => Ok(PartReference {
                     number,
                     etag: etag.into_value(),
-                    checksums: Checksums {
-                        crc32: part.checksum_crc32,
-                        crc32c: part.checksum_crc32c,
-                        crc64nvme: part.checksum_crc64nvme,
-                        sha1: part.checksum_sha1,
-                        sha256: part.checksum_sha256,
-                        composite: false,
-                    },
+                    checksums: stated_checksums!(part),
                 }),
                 _ => Err(s3_error!(MalformedXML, "a part needs its number and ETag")),
             })
             .collect::<S3Result<Vec<_>>>()?;
-        let expected = Expected {
-            md5: None,
-            checksums: Checksums {
-                crc32: input.checksum_crc32,
-                crc32c: input.checksum_crc32c,
-                crc64nvme: input.checksum_crc64nvme,
-                sha1: input.checksum_sha1,
-                sha256: input.checksum_sha256,
-                composite: false,
-            },
-            wanted: None,
-        };
+        let expected = Expected { md5: None, checksums: stated_checksums!(input), wanted: None };
         let conditions =
             WriteConditions { if_match: input.if_match, if_none_match: input.if_none_match };
         let location = format!("/{}/{}", input.bucket, input.key);
@@ -219,20 +164,18 @@ impl Api {
                 store.complete_upload(&id, (&bucket, &key), &references, &expected, &conditions)
             })
             .await?;
-        let checksums = meta.checksums;
-        Ok(CompleteMultipartUploadOutput {
-            bucket: Some(input.bucket),
-            key: Some(input.key),
-            location: Some(location),
-            checksum_type: checksum_type(&checksums),
-            checksum_crc32: checksums.crc32,
-            checksum_crc32c: checksums.crc32c,
-            checksum_crc64nvme: checksums.crc64nvme,
-            checksum_sha1: checksums.sha1,
-            checksum_sha256: checksums.sha256,
-            e_tag: Some(etag(&meta.etag)),
-            ..CompleteMultipartUploadOutput::default()
-        })
+        let kind = checksum_type(&meta.checksums);
+        Ok(with_checksums!(
+            meta.checksums,
+            CompleteMultipartUploadOutput {
+                bucket: Some(input.bucket),
+                key: Some(input.key),
+                location: Some(location),
+                checksum_type: kind,
+                e_tag: Some(etag(&meta.etag)),
+                ..CompleteMultipartUploadOutput::default()
+            }
+        ))
     }
 
     pub(super) async fn abort_multipart_upload(
@@ -278,16 +221,16 @@ impl Api {
             parts: Some(
                 parts
                     .into_iter()
-                    .map(|part| Part {
-                        checksum_crc32: part.checksums.crc32,
-                        checksum_crc32c: part.checksums.crc32c,
-                        checksum_crc64nvme: part.checksums.crc64nvme,
-                        checksum_sha1: part.checksums.sha1,
-                        checksum_sha256: part.checksums.sha256,
-                        e_tag: Some(etag(&part.etag)),
-                        last_modified: Some(from_milliseconds(part.modified).into()),
-                        part_number: Some(part.number),
-                        size: i64::try_from(part.size).ok(),
+                    .map(|part| {
+                        with_checksums!(
+                            part.checksums,
+                            Part {
+                                e_tag: Some(etag(&part.etag)),
+                                last_modified: Some(from_milliseconds(part.modified).into()),
+                                part_number: Some(part.number),
+                                size: i64::try_from(part.size).ok(),
+                            }
+                        )
                     })
                     .collect(),
             ),

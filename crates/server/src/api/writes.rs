@@ -7,9 +7,10 @@ use s3s::dto::*;
 use s3s::{S3Request, S3Result, s3_error};
 
 use crate::counters::Operation;
-use crate::store::{Algorithm, Checksums, Conditions, Expected, Meta, WriteConditions};
+use crate::store::{Algorithm, Meta, WriteConditions};
 
-use super::body::{Incoming, trailing_checksum};
+use super::body::trailing_checksum;
+use super::fields::{given_meta, incoming, source_conditions, stated_checksums, with_checksums};
 use super::reads::checksum_type;
 use super::{Api, check_customer_key, check_version, etag};
 
@@ -73,34 +74,9 @@ impl Api {
         }
         let conditions =
             WriteConditions { if_match: input.if_match, if_none_match: input.if_none_match };
-        let meta = Meta {
-            cache_control: input.cache_control,
-            content_disposition: input.content_disposition,
-            content_encoding: content_encoding(input.content_encoding),
-            content_language: input.content_language,
-            content_type: input.content_type,
-            expires: seconds(input.expires),
-            user: user_metadata(input.metadata)?,
-            ..Meta::default()
-        };
-        let incoming = Incoming {
-            body: input.body,
-            length: input.content_length,
-            expected: Expected {
-                md5: input.content_md5,
-                checksums: Checksums {
-                    crc32: input.checksum_crc32,
-                    crc32c: input.checksum_crc32c,
-                    crc64nvme: input.checksum_crc64nvme,
-                    sha1: input.checksum_sha1,
-                    sha256: input.checksum_sha256,
-                    composite: false,
-                },
-                wanted: trailing_checksum(input.checksum_algorithm.as_ref()),
-            },
-            trailers: request.trailing_headers,
-            fault,
-        };
+        let meta = given_meta!(input);
+        let wanted = trailing_checksum(input.checksum_algorithm.as_ref());
+        let incoming = incoming!(request, input, wanted, fault);
         let (bucket, key) = (input.bucket, input.key);
         // Before the body is taken in, so that a mistake is told soon.
         let place = (bucket.clone(), key.clone());
@@ -117,17 +93,15 @@ impl Api {
                 Ok(meta)
             })
             .await?;
-        let checksums = meta.checksums;
-        Ok(PutObjectOutput {
-            checksum_type: checksum_type(&checksums),
-            checksum_crc32: checksums.crc32,
-            checksum_crc32c: checksums.crc32c,
-            checksum_crc64nvme: checksums.crc64nvme,
-            checksum_sha1: checksums.sha1,
-            checksum_sha256: checksums.sha256,
-            e_tag: Some(etag(&meta.etag)),
-            ..PutObjectOutput::default()
-        })
+        let kind = checksum_type(&meta.checksums);
+        Ok(with_checksums!(
+            meta.checksums,
+            PutObjectOutput {
+                checksum_type: kind,
+                e_tag: Some(etag(&meta.etag)),
+                ..PutObjectOutput::default()
+            }
+        ))
     }
 
     pub(super) async fn copy_object(
@@ -142,16 +116,7 @@ impl Api {
         let directive = input.metadata_directive.as_ref().map_or("COPY", |d| d.as_str());
         let replacing = match directive {
             "COPY" => None,
-            "REPLACE" => Some(Meta {
-                cache_control: input.cache_control,
-                content_disposition: input.content_disposition,
-                content_encoding: content_encoding(input.content_encoding),
-                content_language: input.content_language,
-                content_type: input.content_type,
-                expires: seconds(input.expires),
-                user: user_metadata(input.metadata)?,
-                ..Meta::default()
-            }),
+            "REPLACE" => Some(given_meta!(input)),
             _ => {
                 return Err(s3_error!(
                     InvalidArgument,
@@ -165,12 +130,7 @@ impl Api {
                 "a copy of an object to itself must replace its metadata"
             ));
         }
-        let conditions = Conditions {
-            if_match: input.copy_source_if_match,
-            if_none_match: input.copy_source_if_none_match,
-            if_modified_since: input.copy_source_if_modified_since,
-            if_unmodified_since: input.copy_source_if_unmodified_since,
-        };
+        let conditions = source_conditions!(input);
         let wanted = trailing_checksum(input.checksum_algorithm.as_ref());
         let (bucket, key) = (input.bucket, input.key);
         let (meta, modified) = self
@@ -198,18 +158,16 @@ impl Api {
                 Ok((meta, modified))
             })
             .await?;
-        let checksums = meta.checksums;
+        let kind = checksum_type(&meta.checksums);
         Ok(CopyObjectOutput {
-            copy_object_result: Some(CopyObjectResult {
-                checksum_type: checksum_type(&checksums),
-                checksum_crc32: checksums.crc32,
-                checksum_crc32c: checksums.crc32c,
-                checksum_crc64nvme: checksums.crc64nvme,
-                checksum_sha1: checksums.sha1,
-                checksum_sha256: checksums.sha256,
-                e_tag: Some(etag(&meta.etag)),
-                last_modified: Some(modified.into()),
-            }),
+            copy_object_result: Some(with_checksums!(
+                meta.checksums,
+                CopyObjectResult {
+                    checksum_type: kind,
+                    e_tag: Some(etag(&meta.etag)),
+                    last_modified: Some(modified.into()),
+                }
+            )),
             ..CopyObjectOutput::default()
         })
     }
