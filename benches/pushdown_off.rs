@@ -21,6 +21,7 @@ use sluicegate_engine::Engine;
 use sluicegate_engine::config::Scan;
 use sluicegate_s3select::profile::EndpointProfile;
 use sluicegate_server::Server;
+use sluicegate_workloads::DataTable as _;
 use sluicegate_workloads::tpch::{Format, Generate, Table, generate, query};
 
 const BUCKET: &str = "bench";

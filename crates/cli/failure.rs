@@ -158,7 +158,9 @@ impl From<sluicegate_workloads::Error> for Failure {
         use sluicegate_workloads::Error as E;
         let hint = match &error {
             E::Occupied { .. } => "Delete what is there, or generate elsewhere.",
-            E::Scale(_) => "Scale 1 is about 1 GB of CSV; 0.1 is a tenth of it.",
+            E::Scale { .. } => {
+                "Scale 1 is the published size, some GB of CSV; 0.1 is a tenth of it."
+            }
             // The engine knows what the store's errors mean.
             E::Store { path, source: _ } => {
                 let place = format!("cannot write `{path}`");

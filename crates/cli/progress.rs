@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Write};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use object_store::ObjectStore;
-use sluicegate_workloads::tpch::{self, Generate, WrittenObject};
+use sluicegate_workloads::{self as workloads, Advance, DataTable, Generate, WrittenObject};
 
 use crate::failure::Result;
 
@@ -17,11 +17,11 @@ pub(crate) fn say(text: &str) {
 }
 
 /// Generates tables, with a bar if stderr is a terminal.
-pub(crate) async fn generate(
-    request: &Generate,
+pub(crate) async fn generate<T: DataTable>(
+    request: &Generate<T>,
     store: &dyn ObjectStore,
     message: &str,
-) -> Result<Vec<WrittenObject>> {
+) -> Result<Vec<WrittenObject<T>>> {
     let rows = request.tables.iter().map(|table| table.rows(request.scale)).sum();
     let bar = if io::stderr().is_terminal() {
         ProgressBar::with_draw_target(Some(rows), ProgressDrawTarget::stderr())
@@ -33,8 +33,8 @@ pub(crate) async fn generate(
         bar.set_style(style.progress_chars("=> "));
     }
     bar.set_message(message.to_owned());
-    let advance = |advance: tpch::Advance| bar.inc(advance.rows);
-    let written = tpch::generate(request, store, &advance).await;
+    let advance = |advance: Advance<T>| bar.inc(advance.rows);
+    let written = workloads::generate(request, store, &advance).await;
     bar.finish_and_clear();
     Ok(written?)
 }

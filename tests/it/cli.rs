@@ -108,7 +108,10 @@ fn help_teaches() {
         assert!(good(&mut sluice(command)).contains("Examples:"), "{command:?}");
     }
     assert!(good(&mut sluice(&["serve", "--help"])).contains("Examples:"));
-    assert!(good(&mut sluice(&["generate", "tpch", "--help"])).contains("Examples:"));
+    for data_set in ["tpch", "bigdata"] {
+        let help = good(&mut sluice(&["generate", data_set, "--help"]));
+        assert!(help.contains("Examples:"), "{data_set}");
+    }
     assert!(good(&mut sluice(&["completions", "bash"])).contains("_sluice"));
 }
 
@@ -120,6 +123,7 @@ fn usage_errors_exit_with_2() {
         &["sql", "-c", "SELECT 1", "--format", "parquet"],
         &["sql", "-c", "SELECT 1", "--output", "answer"],
         &["generate", "tpch"],
+        &["generate", "bigdata"],
         &["demo", "--link", "fast"],
     ] {
         let Output { status, stderr, .. } = sluice(args).output().unwrap();

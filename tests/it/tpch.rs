@@ -7,6 +7,7 @@ use object_store::local::LocalFileSystem;
 use sluicegate_engine::Engine;
 use sluicegate_engine::config::Scan;
 use sluicegate_s3select::profile::EndpointProfile;
+use sluicegate_workloads::DataTable as _;
 use sluicegate_workloads::tpch::{Answer, Format, Generate, Table, answer, generate, query};
 
 use crate::harness::{BUCKET, Store, rows, stock, stock_rows, values};

@@ -1,4 +1,4 @@
-//! `sluice generate tpch`
+//! `sluice generate`: a data set into a bucket or a folder.
 
 use std::fs;
 use std::io::{self, Write};
@@ -12,9 +12,9 @@ use object_store::local::LocalFileSystem;
 use object_store::path::Path;
 use sluicegate_costmodel::{Bytes, Rows};
 use sluicegate_engine::Engine;
-use sluicegate_workloads::tpch::{self, Generate, Table};
+use sluicegate_workloads::{DataTable, Format, Generate};
 
-use crate::args::{TpchArgs, TpchFormat};
+use crate::args::{DataFormat, TableArgs};
 use crate::failure::{Failure, Result};
 use crate::progress::say;
 use crate::{bucket, progress};
@@ -53,12 +53,17 @@ impl FromStr for Destination {
     }
 }
 
-pub(crate) async fn run(args: TpchArgs) -> Result<()> {
+/// Generates tables of a data set that `title` names.
+pub(crate) async fn run<T>(args: TableArgs<T>, title: &str, seed: T::Seed) -> Result<()>
+where
+    T: DataTable + FromStr<Err: std::error::Error + Send + Sync>,
+{
     let mut request = Generate {
         scale: args.scale,
+        seed,
         format: match args.format {
-            TpchFormat::Csv => tpch::Format::csv(),
-            TpchFormat::Parquet => tpch::Format::parquet(),
+            DataFormat::Csv => Format::csv(),
+            DataFormat::Parquet => Format::parquet(),
         },
         objects_per_table: args.objects,
         ..Generate::default()
@@ -90,7 +95,7 @@ pub(crate) async fn run(args: TpchArgs) -> Result<()> {
             (Arc::new(store), absolute.display().to_string())
         }
     };
-    let message = format!("generating TPC-H at scale {}", request.scale);
+    let message = format!("generating {title} at scale {}", request.scale);
     let written = progress::generate(&request, store.as_ref(), &message).await?;
     let rows: Rows = written.iter().map(|object| Rows(object.rows)).sum();
     let bytes: Bytes = written.iter().map(|object| Bytes(object.bytes)).sum();
@@ -109,19 +114,21 @@ pub(crate) fn bucket_store(engine: &Engine, bucket: &str) -> Result<Arc<dyn Obje
 }
 
 /// The statements that define the tables generated below a root.
-pub(crate) fn ddl(request: &Generate, root: &str) -> String {
-    let statement = |table: &Table| format!("{};\n", create(request, root, *table));
+pub(crate) fn ddl<T: DataTable>(request: &Generate<T>, root: &str) -> String {
+    let statement = |table: &T| format!("{};\n", create(request, root, *table));
     request.tables.iter().map(statement).collect()
 }
 
 /// The statement that defines one of the tables.
-pub(crate) fn create(request: &Generate, root: &str, table: Table) -> String {
+pub(crate) fn create<T: DataTable>(request: &Generate<T>, root: &str, table: T) -> String {
     let location = format!("{root}/{}/", request.folder(table));
     table.create_external_table(&request.format, &location)
 }
 
 #[cfg(test)]
 mod tests {
+    use sluicegate_workloads::tpch::Table;
+
     use super::*;
 
     #[test]
@@ -147,7 +154,7 @@ mod tests {
     fn tables_are_where_their_objects_are() {
         let request = Generate {
             tables: vec![Table::Region],
-            format: tpch::Format::parquet(),
+            format: Format::parquet(),
             prefix: Path::default(),
             ..Generate::default()
         };

@@ -7,6 +7,8 @@ pub(crate) mod generate;
 mod serve;
 mod sql;
 
+use sluicegate_workloads::bigdata::Seed;
+
 use crate::args::{Command, GenerateCommand};
 use crate::failure::Result;
 use crate::interrupt::interruptible;
@@ -20,7 +22,11 @@ pub(crate) async fn run(command: Command, scratch: &mut Scratch) -> Result<()> {
         Command::Explain(args) => interruptible(Box::pin(explain::run(*args))).await,
         Command::Serve(args) => Box::pin(serve::run(args)).await,
         Command::Generate(GenerateCommand::Tpch(args)) => {
-            interruptible(Box::pin(generate::run(*args))).await
+            interruptible(Box::pin(generate::run(args.tables, "TPC-H", ()))).await
+        }
+        Command::Generate(GenerateCommand::Bigdata(args)) => {
+            let (seed, title) = (Seed(args.seed), "the Big Data benchmark");
+            interruptible(Box::pin(generate::run(args.tables, title, seed))).await
         }
         Command::Completions(args) => completions::run(&args),
     }

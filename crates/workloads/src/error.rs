@@ -8,8 +8,13 @@ use object_store::path::Path;
 #[non_exhaustive]
 pub enum Error {
     /// A scale factor that the generator cannot do.
-    #[error("scale factor {0} is not between 0.001 and 100000")]
-    Scale(f64),
+    #[error("scale factor {scale} is not between {least} and 100000")]
+    Scale {
+        /// What was asked for.
+        scale: f64,
+        /// The least that the data set can do.
+        least: f64,
+    },
     /// More objects per table than one lists comfortably.
     #[error("{0} objects per table are more than 10000")]
     Objects(usize),

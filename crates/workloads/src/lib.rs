@@ -1,7 +1,9 @@
 //! The papers' data sets and queries, generated.
 //!
-//! [`tpch`] streams the eight tables of TPC-H into any [`object_store::ObjectStore`], at any scale,
-//! and has the 22 queries and the published answers.
+//! * [`tpch`]: the eight tables of TPC-H, the 22 queries and the published answers.
+//! * [`bigdata`]: the two tables of the Big Data benchmark and Cheetah's seven queries over them.
+//!
+//! [`generate()`] streams a data set into any [`object_store::ObjectStore`], at any scale.
 //!
 //! ```
 //! # tokio::runtime::Runtime::new().unwrap().block_on(async {
@@ -21,8 +23,14 @@
 //! # });
 //! ```
 
+pub mod bigdata;
 mod error;
+mod generate;
+mod table;
 pub mod tpch;
 mod upload;
 
 pub use error::Error;
+pub use generate::{Advance, Compression, Format, Generate, WrittenObject, generate};
+pub use table::{DataTable, Share};
+pub use upload::PartWriter;

@@ -25,6 +25,7 @@ fn part_bytes(index: usize) -> usize {
 }
 
 /// A piece of an object, cut to the store's liking.
+#[derive(Debug)]
 struct Part {
     bytes: Bytes,
     /// Rows written since the part before.
@@ -33,8 +34,9 @@ struct Part {
     last: bool,
 }
 
-/// Where the writer puts an object's bytes; they leave for the store part by part.
-pub(crate) struct PartWriter {
+/// Where a table puts an object's bytes; they leave for the store part by part.
+#[derive(Debug)]
+pub struct PartWriter {
     buffer: BytesMut,
     parts_sent: usize,
     rows: u64,
@@ -47,7 +49,7 @@ impl PartWriter {
     }
 
     /// Counts rows, for the progress report.
-    pub(crate) fn count(&mut self, rows: u64) {
+    pub fn count(&mut self, rows: u64) {
         self.rows += rows;
     }
 

@@ -1,15 +1,19 @@
 //! The eight tables and their columns.
 
 use std::fmt;
+use std::io;
 use std::str::FromStr;
 
-use arrow::datatypes::{DataType, SchemaRef};
+use arrow::datatypes::SchemaRef;
+use arrow::record_batch::RecordBatchReader;
 use tpchgen_arrow::{
     CustomerArrow, LineItemArrow, NationArrow, OrderArrow, PartArrow, PartSuppArrow, RegionArrow,
     SupplierArrow,
 };
 
-use super::generate::Format;
+use super::rows;
+use crate::table::{DataTable, Share};
+use crate::upload::PartWriter;
 
 /// A table of TPC-H.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -76,41 +80,6 @@ impl Table {
         }
     }
 
-    /// The columns as SQL: `n_nationkey BIGINT NOT NULL, n_name VARCHAR NOT NULL, …`.
-    #[must_use]
-    pub fn columns_sql(self) -> String {
-        let schema = self.schema();
-        let columns: Vec<_> = schema
-            .fields()
-            .iter()
-            .map(|field| {
-                let null = if field.is_nullable() { "" } else { " NOT NULL" };
-                format!("{} {}{null}", field.name(), sql_type(field.data_type()))
-            })
-            .collect();
-        columns.join(", ")
-    }
-
-    /// The statement that makes this table known to DataFusion.
-    ///
-    /// `location` is the folder with the table's objects, with its slash:
-    /// `s3://bucket/tpch/sf1/csv/nation/`. CSV gets its columns declared, Parquet brings them.
-    #[must_use]
-    pub fn create_external_table(self, format: &Format, location: &str) -> String {
-        // A quote in a SQL string is doubled.
-        let location = location.replace('\'', "''");
-        match format {
-            Format::Csv { header } => format!(
-                "CREATE EXTERNAL TABLE {self} ({}) STORED AS CSV LOCATION '{location}' \
-                 OPTIONS ('format.has_header' '{header}')",
-                self.columns_sql(),
-            ),
-            Format::Parquet { .. } => {
-                format!("CREATE EXTERNAL TABLE {self} STORED AS PARQUET LOCATION '{location}'")
-            }
-        }
-    }
-
     /// The rows at a scale factor: exact, except for `lineitem`, where it is within a few per mille.
     #[must_use]
     pub fn rows(self, scale: f64) -> u64 {
@@ -127,21 +96,42 @@ impl Table {
         };
         (per_scale * scale) as u64
     }
-
-    /// Whether the table is the same at every scale. Such a table is always one object.
-    #[must_use]
-    pub const fn is_fixed(self) -> bool {
-        matches!(self, Self::Nation | Self::Region)
-    }
 }
 
-fn sql_type(data_type: &DataType) -> String {
-    match data_type {
-        DataType::Int32 => "INT".to_owned(),
-        DataType::Int64 => "BIGINT".to_owned(),
-        DataType::Date32 => "DATE".to_owned(),
-        DataType::Decimal128(precision, scale) => format!("DECIMAL({precision}, {scale})"),
-        _ => "VARCHAR".to_owned(),
+impl DataTable for Table {
+    const DATA_SET: &'static str = "tpch";
+    const ALL: &'static [Self] = &Self::ALL;
+    const LEAST_SCALE: f64 = 0.001;
+    type Seed = ();
+
+    fn name(self) -> &'static str {
+        self.name()
+    }
+
+    fn schema(self) -> SchemaRef {
+        self.schema()
+    }
+
+    fn rows(self, scale: f64) -> u64 {
+        self.rows(scale)
+    }
+
+    fn shares(self, scale: f64) -> u64 {
+        // Lines of an order stay together, so orders are what can be shared out.
+        match self {
+            Self::Nation | Self::Region => 1,
+            Self::Lineitem => Self::Orders.rows(scale),
+            Self::Partsupp => Self::Part.rows(scale),
+            other => other.rows(scale),
+        }
+    }
+
+    fn batches(share: Share<Self>) -> Box<dyn RecordBatchReader + Send> {
+        rows::batches(&share)
+    }
+
+    fn write_csv(share: Share<Self>, header: bool, out: &mut PartWriter) -> io::Result<()> {
+        rows::write_csv(&share, header, out)
     }
 }
 
@@ -173,6 +163,7 @@ impl FromStr for Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::generate::Format;
 
     #[test]
     fn tables_are_found_by_name() {

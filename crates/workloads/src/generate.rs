@@ -8,9 +8,8 @@ use object_store::ObjectStore;
 use object_store::path::Path;
 use parquet::file::properties::WriterProperties;
 
-use super::rows::Share;
-use super::table::Table;
 use crate::Error;
+use crate::table::{DataTable, Share};
 use crate::upload::upload;
 
 /// How the objects are encoded.
@@ -67,43 +66,46 @@ impl Format {
     }
 }
 
-/// What to generate.
+/// What to generate: tables of one data set.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Generate {
-    /// Scale factor: 1 is about 1 GB of CSV. 0.001 to 100 000.
+pub struct Generate<T: DataTable> {
+    /// Scale factor, [`DataTable::LEAST_SCALE`] to 100 000. The data set says how much 1 is.
     pub scale: f64,
+    /// What the random numbers start from.
+    pub seed: T::Seed,
     /// Which tables.
-    pub tables: Vec<Table>,
+    pub tables: Vec<T>,
     /// How to encode them.
     pub format: Format,
     /// Objects per table, at most 10 000. Tables of fixed size are one object, and no object is
     /// empty.
     pub objects_per_table: NonZeroUsize,
-    /// Folder below which everything goes; `tpch` unless told.
+    /// Folder below which everything goes; the data set's name unless told.
     pub prefix: Path,
     /// Objects generated at once, a thread each. Memory is about 40 MiB per thread, for Parquet
-    /// plus a row group, and 300 MB once for the generator's pool of text.
+    /// plus a row group, and for TPC-H 300 MB once for its pool of text.
     pub threads: NonZeroUsize,
 }
 
-impl Default for Generate {
+impl<T: DataTable> Default for Generate<T> {
     /// All tables at scale factor 1 as CSV, one object each, on all cores.
     fn default() -> Self {
         Self {
             scale: 1.0,
-            tables: Table::ALL.to_vec(),
+            seed: T::Seed::default(),
+            tables: T::ALL.to_vec(),
             format: Format::csv(),
             objects_per_table: NonZeroUsize::MIN,
-            prefix: Path::from("tpch"),
+            prefix: Path::from(T::DATA_SET),
             threads: std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
         }
     }
 }
 
-impl Generate {
+impl<T: DataTable> Generate<T> {
     /// The folder of a table's objects: `tpch/sf0.1/csv/lineitem`.
     #[must_use]
-    pub fn folder(&self, table: Table) -> Path {
+    pub fn folder(&self, table: T) -> Path {
         self.prefix
             .clone()
             .join(format!("sf{}", self.scale))
@@ -113,7 +115,7 @@ impl Generate {
 
     /// The objects of a table, in the order of their rows: `lineitem.00.csv`, `lineitem.01.csv`, ….
     #[must_use]
-    pub fn objects(&self, table: Table) -> Vec<Path> {
+    pub fn objects(&self, table: T) -> Vec<Path> {
         let folder = self.folder(table);
         let count = self.object_count(table);
         let digits = (count - 1).to_string().len().max(2);
@@ -124,22 +126,14 @@ impl Generate {
             .collect()
     }
 
-    fn object_count(&self, table: Table) -> usize {
-        if table.is_fixed() {
-            return 1;
-        }
-        // Lines of an order stay together, so orders are what can be shared out.
-        let rows = match table {
-            Table::Lineitem => Table::Orders.rows(self.scale),
-            Table::Partsupp => Table::Part.rows(self.scale),
-            other => other.rows(self.scale),
-        };
-        self.objects_per_table.get().min(usize::try_from(rows).unwrap_or(usize::MAX)).max(1)
+    fn object_count(&self, table: T) -> usize {
+        let most = usize::try_from(table.shares(self.scale)).unwrap_or(usize::MAX);
+        self.objects_per_table.get().min(most).max(1)
     }
 
     fn validate(&self) -> Result<(), Error> {
-        if !(0.001..=100_000.0).contains(&self.scale) {
-            return Err(Error::Scale(self.scale));
+        if !(T::LEAST_SCALE..=100_000.0).contains(&self.scale) {
+            return Err(Error::Scale { scale: self.scale, least: T::LEAST_SCALE });
         }
         if self.objects_per_table.get() > 10_000 {
             return Err(Error::Objects(self.objects_per_table.get()));
@@ -150,9 +144,9 @@ impl Generate {
 
 /// A part of an object that has arrived in the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Advance {
+pub struct Advance<T> {
     /// The table it belongs to.
-    pub table: Table,
+    pub table: T,
     /// Rows since the last call for this object.
     pub rows: u64,
     /// Bytes since the last call for this object.
@@ -161,9 +155,9 @@ pub struct Advance {
 
 /// An object that was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WrittenObject {
+pub struct WrittenObject<T> {
     /// Its table.
-    pub table: Table,
+    pub table: T,
     /// Where it is.
     pub path: Path,
     /// Its rows.
@@ -191,11 +185,11 @@ pub struct WrittenObject {
 /// # Panics
 ///
 /// Outside a tokio runtime, as all of tokio does.
-pub async fn generate(
-    request: &Generate,
+pub async fn generate<T: DataTable>(
+    request: &Generate<T>,
     store: &dyn ObjectStore,
-    progress: &(dyn Fn(Advance) + Send + Sync),
-) -> Result<Vec<WrittenObject>, Error> {
+    progress: &(dyn Fn(Advance<T>) + Send + Sync),
+) -> Result<Vec<WrittenObject<T>>, Error> {
     request.validate()?;
     let mut tables = request.tables.clone();
     tables.sort_unstable();
@@ -209,12 +203,12 @@ pub async fn generate(
     let mut running = FuturesUnordered::new();
     for table in tables {
         let paths = request.objects(table);
-        let count = paths.len() as i32;
-        for (index, path) in (1..).zip(paths) {
+        let count = paths.len() as u32;
+        for (index, path) in (0..).zip(paths) {
             if running.len() == request.threads.get() {
                 written.extend(running.try_next().await?);
             }
-            let share = Share { table, scale: request.scale, index, count };
+            let share = Share { table, scale: request.scale, seed: request.seed, index, count };
             running.push(write(request, share, path, store, progress));
         }
     }
@@ -225,9 +219,9 @@ pub async fn generate(
     Ok(written)
 }
 
-async fn refuse_strangers(
-    request: &Generate,
-    table: Table,
+async fn refuse_strangers<T: DataTable>(
+    request: &Generate<T>,
+    table: T,
     store: &dyn ObjectStore,
 ) -> Result<(), Error> {
     let folder = request.folder(table);
@@ -243,18 +237,18 @@ async fn refuse_strangers(
     }
 }
 
-async fn write(
-    request: &Generate,
-    share: Share,
+async fn write<T: DataTable>(
+    request: &Generate<T>,
+    share: Share<T>,
     path: Path,
     store: &dyn ObjectStore,
-    progress: &(dyn Fn(Advance) + Send + Sync),
-) -> Result<WrittenObject, Error> {
+    progress: &(dyn Fn(Advance<T>) + Send + Sync),
+) -> Result<WrittenObject<T>, Error> {
     let table = share.table;
     let on_part = |rows, bytes| progress(Advance { table, rows, bytes });
     let (rows, bytes) = match request.format {
         Format::Csv { header } => {
-            upload(store, &path, move |out| share.write_csv(header, out), on_part).await?
+            upload(store, &path, move |out| T::write_csv(share, header, out), on_part).await?
         }
         Format::Parquet { row_group_rows, compression } => {
             let properties = WriterProperties::builder()

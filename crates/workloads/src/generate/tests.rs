@@ -1,4 +1,3 @@
-use super::*;
 use std::collections::BTreeMap;
 use std::io::Cursor;
 use std::sync::Mutex;
@@ -12,6 +11,9 @@ use object_store::local::LocalFileSystem;
 use object_store::memory::InMemory;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use proptest::prelude::*;
+
+use super::*;
+use crate::tpch::{Advance, Generate, Table};
 
 fn request(scale: f64, tables: &[Table], format: Format, objects: usize) -> Generate {
     Generate {
@@ -71,8 +73,8 @@ fn read_parquet(schema: &SchemaRef, bytes: Bytes) -> RecordBatch {
 
 /// What the generator itself says the rows are.
 fn expected(table: Table, scale: f64) -> RecordBatch {
-    let share = Share { table, scale, index: 1, count: 1 };
-    let batches: Vec<_> = share.batches().map(Result::unwrap).collect();
+    let share = Share::whole(table, scale, ());
+    let batches: Vec<_> = Table::batches(share).map(Result::unwrap).collect();
     concat_batches(&table.schema(), &batches).unwrap()
 }
 
@@ -241,7 +243,7 @@ fn requests_out_of_range_are_refused() {
     for scale in [0.0, -1.0, 0.000_9, 1e6, f64::NAN, f64::INFINITY] {
         let request = Generate { scale, ..Generate::default() };
         let error = run(generate(&request, &InMemory::new(), &|_| ())).unwrap_err();
-        assert!(matches!(error, Error::Scale(_)), "{error}");
+        assert!(matches!(error, Error::Scale { .. }), "{error}");
     }
     let request = request(0.001, &[Table::Part], headless(), 10_001);
     let error = run(generate(&request, &InMemory::new(), &|_| ())).unwrap_err();

@@ -1,0 +1,3 @@
+SELECT COUNT(*)
+FROM rankings
+WHERE avgDuration < 10

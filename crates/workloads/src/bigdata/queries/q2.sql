@@ -1,0 +1,2 @@
+SELECT DISTINCT userAgent
+FROM uservisits

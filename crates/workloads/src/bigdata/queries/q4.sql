@@ -1,0 +1,4 @@
+SELECT *
+FROM uservisits
+ORDER BY adRevenue DESC
+LIMIT 250

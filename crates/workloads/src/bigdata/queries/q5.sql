@@ -1,0 +1,3 @@
+SELECT userAgent, MAX(adRevenue)
+FROM uservisits
+GROUP BY userAgent

@@ -1,0 +1,3 @@
+SELECT *
+FROM uservisits
+JOIN rankings ON uservisits.destURL = rankings.pageURL

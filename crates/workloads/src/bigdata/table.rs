@@ -1,0 +1,180 @@
+//! The two tables and their columns.
+
+use std::fmt;
+use std::io;
+use std::ops::Range;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use arrow::error::ArrowError;
+use arrow::record_batch::{RecordBatch, RecordBatchReader};
+
+use super::{rankings, uservisits};
+use crate::table::{DataTable, Share};
+use crate::upload::PartWriter;
+
+pub(super) const REVENUE_PRECISION: u8 = 9;
+pub(super) const REVENUE_SCALE: i8 = 6;
+/// Rows of a batch.
+const BATCH_ROWS: u64 = 8192;
+
+/// A table of the Big Data benchmark.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Table {
+    /// Pages: 18 million rows per scale factor.
+    Rankings,
+    /// Visits to pages: 31.7 million rows per scale factor.
+    Uservisits,
+}
+
+/// What the random numbers of the benchmark start from; 42 unless told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Seed(pub u64);
+
+impl Default for Seed {
+    fn default() -> Self {
+        Self(42)
+    }
+}
+
+impl Table {
+    /// Both, by name.
+    pub const ALL: [Self; 2] = [Self::Rankings, Self::Uservisits];
+}
+
+impl DataTable for Table {
+    const DATA_SET: &'static str = "bigdata";
+    const ALL: &'static [Self] = &Self::ALL;
+    const LEAST_SCALE: f64 = 0.000_01;
+    type Seed = Seed;
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Rankings => "rankings",
+            Self::Uservisits => "uservisits",
+        }
+    }
+
+    /// Integers are `Int32`, dates `Date32`, money `Decimal128(9, 6)`, text `Utf8View`. None is
+    /// nullable.
+    fn schema(self) -> SchemaRef {
+        let revenue = DataType::Decimal128(REVENUE_PRECISION, REVENUE_SCALE);
+        let columns = match self {
+            Self::Rankings => vec![
+                ("pageurl", DataType::Utf8View),
+                ("pagerank", DataType::Int32),
+                ("avgduration", DataType::Int32),
+            ],
+            Self::Uservisits => vec![
+                ("sourceip", DataType::Utf8View),
+                ("desturl", DataType::Utf8View),
+                ("visitdate", DataType::Date32),
+                ("adrevenue", revenue),
+                ("useragent", DataType::Utf8View),
+                ("countrycode", DataType::Utf8View),
+                ("languagecode", DataType::Utf8View),
+                ("searchword", DataType::Utf8View),
+                ("duration", DataType::Int32),
+            ],
+        };
+        let fields = columns.into_iter().map(|(name, kind)| Field::new(name, kind, false));
+        Arc::new(Schema::new(fields.collect::<Vec<_>>()))
+    }
+
+    fn rows(self, scale: f64) -> u64 {
+        let per_scale = match self {
+            Self::Rankings => 18_000_000.0,
+            Self::Uservisits => 31_700_000.0,
+        };
+        (per_scale * scale).round() as u64
+    }
+
+    fn shares(self, scale: f64) -> u64 {
+        self.rows(scale)
+    }
+
+    fn batches(share: Share<Self>) -> Box<dyn RecordBatchReader + Send> {
+        Box::new(Batches::new(share))
+    }
+
+    fn write_csv(share: Share<Self>, header: bool, out: &mut PartWriter) -> io::Result<()> {
+        let mut header = header;
+        for batch in Batches::new(share) {
+            let batch = batch.map_err(io::Error::other)?;
+            let mut writer = arrow::csv::WriterBuilder::new().with_header(header).build(&mut *out);
+            writer.write(&batch).map_err(io::Error::other)?;
+            drop(writer);
+            out.count(batch.num_rows() as u64);
+            header = false;
+        }
+        Ok(())
+    }
+}
+
+/// The rows of a share, batch by batch.
+struct Batches {
+    share: Share<Table>,
+    schema: SchemaRef,
+    left: Range<u64>,
+}
+
+impl Batches {
+    fn new(share: Share<Table>) -> Self {
+        let rows = u128::from(share.table.rows(share.scale));
+        // At most the number of rows.
+        let bound = |index: u32| (rows * u128::from(index) / u128::from(share.count.max(1))) as u64;
+        let left = bound(share.index)..bound(share.index + 1);
+        Self { share, schema: share.table.schema(), left }
+    }
+}
+
+impl Iterator for Batches {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.left.is_empty() {
+            return None;
+        }
+        let end = self.left.end.min(self.left.start + BATCH_ROWS);
+        let numbers = self.left.start..end;
+        self.left.start = end;
+        let (schema, Seed(seed)) = (self.schema.clone(), self.share.seed);
+        let rows = |table: Table| table.rows(self.share.scale);
+        let pages = rows(Table::Rankings);
+        Some(match self.share.table {
+            Table::Rankings => rankings::batch(schema, seed, pages, numbers),
+            Table::Uservisits => {
+                uservisits::batch(schema, seed, (rows(Table::Uservisits), pages), numbers)
+            }
+        })
+    }
+}
+
+impl RecordBatchReader for Batches {
+    fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A name that is no table of the Big Data benchmark.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no table of the Big Data benchmark: they are rankings and uservisits")]
+pub struct UnknownTable(String);
+
+impl FromStr for Table {
+    type Err = UnknownTable;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        Self::ALL
+            .into_iter()
+            .find(|table| table.name().eq_ignore_ascii_case(name))
+            .ok_or_else(|| UnknownTable(name.to_owned()))
+    }
+}

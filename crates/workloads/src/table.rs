@@ -1,0 +1,134 @@
+//! What a data set must offer to be generated.
+
+use std::fmt::{Debug, Display};
+use std::io;
+
+use arrow::datatypes::{DataType, SchemaRef};
+use arrow::record_batch::RecordBatchReader;
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_writer::ArrowWriterOptions;
+use parquet::file::properties::WriterProperties;
+
+use crate::generate::Format;
+use crate::upload::PartWriter;
+
+/// A table of a data set: what [`generate`](crate::generate()) writes. Those of this crate are
+/// [`tpch::Table`](crate::tpch::Table) and [`bigdata::Table`](crate::bigdata::Table).
+pub trait DataTable: Copy + Ord + Debug + Display + Send + Sync + 'static {
+    /// The data set's name, and that of its folder.
+    const DATA_SET: &'static str;
+    /// The tables of the data set, by name.
+    const ALL: &'static [Self];
+    /// The least scale factor.
+    const LEAST_SCALE: f64;
+    /// What the random numbers start from; `()` if that is laid down.
+    type Seed: Copy + Default + PartialEq + Debug + Send + Sync + 'static;
+
+    /// The name in the queries.
+    fn name(self) -> &'static str;
+
+    /// The columns.
+    fn schema(self) -> SchemaRef;
+
+    /// The rows at a scale factor.
+    fn rows(self, scale: f64) -> u64;
+
+    /// The most objects that the rows can be shared out to so that none is empty.
+    fn shares(self, scale: f64) -> u64;
+
+    /// The rows of a share, as batches of a few thousand.
+    fn batches(share: Share<Self>) -> Box<dyn RecordBatchReader + Send>;
+
+    /// Writes the rows of a share as CSV: text that may hold a comma is quoted, lines end in `\n`.
+    ///
+    /// # Errors
+    ///
+    /// Those of the writer.
+    fn write_csv(share: Share<Self>, header: bool, out: &mut PartWriter) -> io::Result<()>;
+
+    /// The columns as SQL declares them: `n_nationkey BIGINT NOT NULL, n_name VARCHAR NOT NULL, …`.
+    fn columns_sql(self) -> String {
+        let schema = self.schema();
+        let columns: Vec<_> = schema
+            .fields()
+            .iter()
+            .map(|field| {
+                let null = if field.is_nullable() { "" } else { " NOT NULL" };
+                format!("{} {}{null}", field.name(), sql_type(field.data_type()))
+            })
+            .collect();
+        columns.join(", ")
+    }
+
+    /// The statement that makes this table known to DataFusion.
+    ///
+    /// `location` is the folder with the table's objects, with its slash:
+    /// `s3://bucket/tpch/sf1/csv/nation/`. CSV gets its columns declared, Parquet brings them.
+    fn create_external_table(self, format: &Format, location: &str) -> String {
+        // A quote in a SQL string is doubled.
+        let location = location.replace('\'', "''");
+        match format {
+            Format::Csv { header } => format!(
+                "CREATE EXTERNAL TABLE {self} ({}) STORED AS CSV LOCATION '{location}' \
+                 OPTIONS ('format.has_header' '{header}')",
+                self.columns_sql(),
+            ),
+            Format::Parquet { .. } => {
+                format!("CREATE EXTERNAL TABLE {self} STORED AS PARQUET LOCATION '{location}'")
+            }
+        }
+    }
+}
+
+/// The `index`-th of `count` shares of a table, counted from 0: the rows of one object.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Share<T: DataTable> {
+    /// The table.
+    pub table: T,
+    /// Its scale factor.
+    pub scale: f64,
+    /// What its random numbers start from.
+    pub seed: T::Seed,
+    /// Which share.
+    pub index: u32,
+    /// How many there are, at most [`DataTable::shares`].
+    pub count: u32,
+}
+
+impl<T: DataTable> Share<T> {
+    /// All rows of a table.
+    #[must_use]
+    pub fn whole(table: T, scale: f64, seed: T::Seed) -> Self {
+        Self { table, scale, seed, index: 0, count: 1 }
+    }
+
+    /// Writes the rows as Parquet, with no Arrow schema in the footer: any reader sees what
+    /// Parquet's own types say.
+    pub(crate) fn write_parquet(
+        self,
+        properties: WriterProperties,
+        out: &mut PartWriter,
+    ) -> io::Result<()> {
+        let batches = T::batches(self);
+        let options =
+            ArrowWriterOptions::new().with_properties(properties).with_skip_arrow_metadata(true);
+        let mut writer = ArrowWriter::try_new_with_options(out, batches.schema(), options)?;
+        for batch in batches {
+            let batch = batch.map_err(io::Error::other)?;
+            writer.write(&batch)?;
+            writer.inner_mut().count(batch.num_rows() as u64);
+        }
+        writer.close()?;
+        Ok(())
+    }
+}
+
+fn sql_type(data_type: &DataType) -> String {
+    match data_type {
+        DataType::Int32 => "INT".to_owned(),
+        DataType::Int64 => "BIGINT".to_owned(),
+        DataType::Date32 => "DATE".to_owned(),
+        DataType::Decimal128(precision, scale) => format!("DECIMAL({precision}, {scale})"),
+        _ => "VARCHAR".to_owned(),
+    }
+}
