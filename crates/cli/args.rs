@@ -12,7 +12,7 @@ use sluicegate_workloads::{DataTable, bigdata, tpch};
 
 use crate::commands::generate::Destination;
 use crate::output::Format;
-use crate::quantity::{Address, Latency, Price};
+use crate::quantity::{Address, Latency, ObjectUrl, Price};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -39,6 +39,8 @@ pub(crate) enum Command {
     Demo(DemoArgs),
     Sql(Box<SqlArgs>),
     Explain(Box<ExplainArgs>),
+    #[command(subcommand)]
+    Endpoint(EndpointCommand),
     Serve(ServeArgs),
     #[command(subcommand)]
     Generate(GenerateCommand),
@@ -147,9 +149,49 @@ pub(crate) struct ExplainArgs {
     pub(crate) connect: ConnectArgs,
 }
 
-/// How to reach a store, and how to query it.
+/// Find out what a store can do
+#[derive(Debug, Subcommand)]
+pub(crate) enum EndpointCommand {
+    Probe(Box<ProbeArgs>),
+}
+
+const PROBE_EXAMPLES: &str = "\
+Examples:
+  sluice endpoint probe --endpoint http://127.0.0.1:9000 --bucket scratch
+      Samples are written, some hundred small questions are asked, the samples are removed; so is
+      the bucket, if it had to be made. The profile is remembered for sql, explain and generate.
+  sluice endpoint probe --object s3://data/2024.csv --format csv
+      Writes nothing: looks at the first bytes of an object of yours. This shows what parses, not
+      what happens to fields, so nothing is remembered.
+
+What is remembered is in sluice/endpoints.json in your cache folder (XDG_CACHE_HOME): the URL, the
+Server header, the day and the profile; no credentials.";
+
+/// Ask a store, with tiny statements, what works and what it answers wrongly
+#[derive(Debug, clap::Args)]
+#[command(after_help = PROBE_EXAMPLES)]
+pub(crate) struct ProbeArgs {
+    /// A bucket for samples, which are removed again; made, and removed again, if it is not there
+    #[arg(
+        long,
+        value_name = "NAME",
+        required_unless_present = "object",
+        conflicts_with = "object"
+    )]
+    pub(crate) bucket: Option<String>,
+    /// An object to look at instead; nothing is written
+    #[arg(long, value_name = "s3://BUCKET/KEY")]
+    pub(crate) object: Option<ObjectUrl>,
+    /// How the table is written
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+/// How to reach a store.
 #[derive(Debug, Clone, Default, clap::Args)]
-pub(crate) struct ConnectArgs {
+pub(crate) struct StoreArgs {
     /// The store's URL, such as http://127.0.0.1:9000 [default: AWS_ENDPOINT_URL, else AWS]
     #[arg(long, value_name = "URL", help_heading = "Connection")]
     pub(crate) endpoint: Option<String>,
@@ -163,15 +205,26 @@ pub(crate) struct ConnectArgs {
     /// AWS_SECRET_ACCESS_KEY), the AWS profile files or the machine's role
     #[arg(long, help_heading = "Connection")]
     pub(crate) anonymous: bool,
-    /// What kind of store it is, which says what may be pushed down [default: if there is an
-    /// endpoint, the kind that its Server header names; else aws, which is careful]
+}
+
+/// How to reach a store, and how to query it.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct ConnectArgs {
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+    /// What kind of store it is, which says what may be pushed down. auto: aws without an
+    /// endpoint; else what its Server header names; else what `sluice endpoint probe` found out;
+    /// else nothing is pushed down. probed: what it found out, whatever the header says
     #[arg(
         long,
         value_name = "KIND",
-        value_parser = PossibleValuesParser::new(["sluice", "aws", "minio", "ceph", "get-only"]),
+        value_parser = PossibleValuesParser::new(
+            ["auto", "probed", "sluice", "aws", "minio", "ceph", "get-only"]
+        ),
+        default_value = "auto",
         help_heading = "Connection"
     )]
-    pub(crate) profile: Option<String>,
+    pub(crate) profile: String,
     /// How tables are read, until SET sluice.scan says otherwise
     #[arg(long, value_enum, default_value_t, help_heading = "Execution")]
     pub(crate) scan: ScanArg,
@@ -227,6 +280,9 @@ pub(crate) struct ServeArgs {
     /// SLUICE_SECRET_KEY, else AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, else a new one
     #[arg(long)]
     pub(crate) anonymous: bool,
+    /// Answer no S3 Select, like most stores
+    #[arg(long)]
+    pub(crate) no_select: bool,
     /// Rate that all connections share, both directions: 1gbit, 50MB/s
     #[arg(long, default_value = "unlimited", value_name = "RATE")]
     pub(crate) link: BytesPerSecond,
@@ -366,6 +422,8 @@ mod tests {
         );
         refused(&["sluice", "sql", "--profile", "dell"], "get-only");
         refused(&["sluice", "sql", "--threads", "0"], "--threads");
+        refused(&["sluice", "endpoint", "probe"], "--bucket");
+        refused(&["sluice", "endpoint", "probe", "--object", "data.csv"], "s3://bucket/key");
         refused(&["sluice", "sql", "--nonsense"], "--nonsense");
     }
 

@@ -44,6 +44,18 @@ pub(crate) async fn ensure(engine: &Engine, name: &str) -> Result<bool> {
     }
 }
 
+/// Removes an empty bucket.
+pub(crate) async fn remove(engine: &Engine, name: &str) -> Result<()> {
+    let sdk = client(engine).await?;
+    let removed = Box::pin(sdk.delete_bucket().bucket(name).send()).await;
+    removed.map(|_| ()).map_err(|error| {
+        tracing::debug!("{}", DisplayErrorContext(&error));
+        let reason = error.message().or(error.code()).unwrap_or("the store does not say why");
+        Failure::new(format!("cannot remove the bucket `{name}` again: {reason}"))
+            .with_hint("Remove it by hand.")
+    })
+}
+
 /// A client for the store that the engine talks to, as the engine talks to it.
 async fn client(engine: &Engine) -> Result<aws_sdk_s3::Client> {
     let client = &engine.endpoint().client;

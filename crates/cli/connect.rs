@@ -9,24 +9,34 @@ use sluicegate_engine::config::Scan;
 use sluicegate_s3select::client::ConnectOptions;
 use sluicegate_s3select::profile::EndpointProfile;
 
-use crate::args::{ConnectArgs, ScanArg};
+use crate::args::{ConnectArgs, ScanArg, StoreArgs};
 use crate::detect;
 use crate::failure::{Failure, Result};
 
-impl ConnectArgs {
-    /// The engine that these arguments mean.
-    pub(crate) async fn connect(&self) -> Result<Engine> {
-        let options = ConnectOptions {
+impl StoreArgs {
+    /// The connection that these arguments mean.
+    pub(crate) fn options(&self) -> ConnectOptions {
+        ConnectOptions {
             endpoint: self.endpoint.clone(),
             region: self.region.clone(),
             aws_profile: self.aws_profile.clone(),
             anonymous: self.anonymous,
             ..ConnectOptions::default()
-        };
-        let profile = match &self.profile {
-            // clap has checked the name.
-            Some(name) => EndpointProfile::by_name(name).unwrap_or_else(EndpointProfile::aws),
-            None => detect::profile(&options).await?,
+        }
+    }
+}
+
+impl ConnectArgs {
+    /// The engine that these arguments mean.
+    pub(crate) async fn connect(&self) -> Result<Engine> {
+        let options = self.store.options();
+        let profile = match self.profile.as_str() {
+            "probed" => detect::probed(&options).await?,
+            name => match EndpointProfile::by_name(name) {
+                Some(profile) => profile,
+                // clap has checked the name, so this is `auto`.
+                None => detect::profile(&options).await?,
+            },
         };
         let mut engine = Engine::builder().connect(options).profile(profile).scan(self.scan.into());
         if let Some(name) = &self.prices {

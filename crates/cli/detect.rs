@@ -1,4 +1,4 @@
-//! What kind of store an endpoint is, by its own word.
+//! What kind of store an endpoint is: by its own word, else by what was found out about it.
 
 use std::time::Duration;
 
@@ -8,44 +8,112 @@ use sluicegate_engine::Error;
 use sluicegate_s3select::client::{Client, ConnectOptions};
 use sluicegate_s3select::profile::EndpointProfile;
 
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
+use crate::known::{Known, KnownEndpoints};
+use crate::progress::say;
 
 /// How long a store may take to say who it is.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// The profile of the store that these options reach: AWS if they name no endpoint, else the one
-/// that the endpoint's `Server` header names, else `aws`, which is careful. A store that does not
-/// answer is taken for AWS, too: the query that follows tells what is wrong with it.
+/// The profile of the store that these options reach:
+///
+/// 1. AWS if they name no endpoint,
+/// 2. else the one that the endpoint's `Server` header names,
+/// 3. else what `sluice endpoint probe` found out about it,
+/// 4. else `unknown`: nothing is sent to it, and objects are read with GET, until it is probed. To
+///    probe takes samples in a bucket, and nobody asked for those.
+///
+/// A store that does not answer is unknown, too: the query that follows tells what is wrong.
 pub(crate) async fn profile(options: &ConnectOptions) -> Result<EndpointProfile> {
-    let client = Client::connect(options, EndpointProfile::aws()).await.map_err(Error::from)?;
-    let name = match client.endpoint() {
-        Some(endpoint) => server_header(endpoint).await,
-        None => None,
+    let Some(endpoint) = endpoint(options).await? else { return Ok(EndpointProfile::aws()) };
+    let server = Server::ask(&endpoint).await;
+    tracing::debug!(server = server.header(), "kind of store");
+    if let Some(profile) = server.profile() {
+        return Ok(profile);
+    }
+    if let Some(known) = find(&endpoint, &server) {
+        return Ok(known.profile);
+    }
+    if server.answers() {
+        say(&format!(
+            "{endpoint} does not say what kind of store it is, so objects are read with GET; \
+             `sluice endpoint probe --endpoint {endpoint} --bucket NAME` finds out what it can do"
+        ));
+    }
+    Ok(EndpointProfile::unknown())
+}
+
+/// The profile that a probe of the endpoint made.
+pub(crate) async fn probed(options: &ConnectOptions) -> Result<EndpointProfile> {
+    let Some(endpoint) = endpoint(options).await? else {
+        return Err(Failure::new("there is no endpoint that could have been probed")
+            .with_hint("Name it with --endpoint, or leave out --profile."));
     };
-    let profile = name.as_deref().and_then(by_server).unwrap_or_else(EndpointProfile::aws);
-    tracing::debug!(server = name, profile = profile.name, "kind of store");
-    Ok(profile)
+    let known = find(&endpoint, &Server::ask(&endpoint).await);
+    known.map(|known| known.profile).ok_or_else(|| {
+        Failure::new(format!("{endpoint} was not probed"))
+            .with_hint(format!("Run sluice endpoint probe --endpoint {endpoint} --bucket NAME."))
+    })
 }
 
-/// What the answer to an unsigned request, whatever it is, says about the server.
-async fn server_header(endpoint: &str) -> Option<String> {
-    let options = ClientOptions::new()
-        .with_connect_timeout(PATIENCE)
-        .with_timeout(PATIENCE)
-        .with_allow_http(true);
-    let client = ReqwestConnector::default().connect(&options).ok()?;
-    let mut request = HttpRequest::new(HttpRequestBody::empty());
-    *request.uri_mut() = endpoint.parse().ok()?;
-    let answer = client.execute(request).await.ok()?;
-    Some(answer.headers().get("server")?.to_str().ok()?.to_owned())
+fn find(endpoint: &str, server: &Server) -> Option<Known> {
+    KnownEndpoints::in_cache()?.find(endpoint, server.header())
 }
 
-fn by_server(name: &str) -> Option<EndpointProfile> {
-    let name = name.to_ascii_lowercase();
-    let known =
-        [("sluicegate", "sluice"), ("amazons3", "aws"), ("minio", "minio"), ("ceph", "ceph")];
-    let (_, profile) = known.iter().find(|(server, _)| name.starts_with(server))?;
-    EndpointProfile::by_name(profile)
+async fn endpoint(options: &ConnectOptions) -> Result<Option<String>> {
+    let client = Client::connect(options, EndpointProfile::unknown()).await.map_err(Error::from)?;
+    Ok(client.endpoint().map(str::to_owned))
+}
+
+/// What a server says about itself.
+#[derive(Debug)]
+pub(crate) enum Server {
+    /// Nothing: there was no answer.
+    Silent,
+    /// Its `Server` header, if it has one.
+    Answers(Option<String>),
+}
+
+impl Server {
+    /// What the answer to an unsigned request, whatever it is, says about the server.
+    pub(crate) async fn ask(endpoint: &str) -> Self {
+        Self::header_of(endpoint).await.map_or(Self::Silent, Self::Answers)
+    }
+
+    async fn header_of(endpoint: &str) -> Option<Option<String>> {
+        let options = ClientOptions::new()
+            .with_connect_timeout(PATIENCE)
+            .with_timeout(PATIENCE)
+            .with_allow_http(true);
+        let client = ReqwestConnector::default().connect(&options).ok()?;
+        let mut request = HttpRequest::new(HttpRequestBody::empty());
+        *request.uri_mut() = endpoint.parse().ok()?;
+        let answer = client.execute(request).await.ok()?;
+        let header = answer.headers().get("server").and_then(|header| header.to_str().ok());
+        Some(header.map(str::to_owned))
+    }
+
+    /// Whether there was an answer.
+    fn answers(&self) -> bool {
+        matches!(self, Self::Answers(_))
+    }
+
+    /// Its name.
+    pub(crate) fn header(&self) -> Option<&str> {
+        match self {
+            Self::Answers(header) => header.as_deref(),
+            Self::Silent => None,
+        }
+    }
+
+    /// The profile that its name stands for.
+    pub(crate) fn profile(&self) -> Option<EndpointProfile> {
+        let name = self.header()?.to_ascii_lowercase();
+        let known =
+            [("sluicegate", "sluice"), ("amazons3", "aws"), ("minio", "minio"), ("ceph", "ceph")];
+        let (_, profile) = known.iter().find(|(server, _)| name.starts_with(server))?;
+        EndpointProfile::by_name(profile)
+    }
 }
 
 #[cfg(test)]
@@ -63,7 +131,9 @@ mod tests {
             ("nginx", None),
             ("", None),
         ] {
-            assert_eq!(by_server(header).map(|found| found.name).as_deref(), profile, "{header}");
+            let server = Server::Answers(Some(header.to_owned()));
+            assert_eq!(server.profile().map(|found| found.name).as_deref(), profile, "{header}");
         }
+        assert!(Server::Silent.profile().is_none());
     }
 }

@@ -11,6 +11,7 @@ mod detect;
 mod failure;
 mod grid;
 mod interrupt;
+mod known;
 mod output;
 mod progress;
 mod quantity;

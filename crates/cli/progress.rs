@@ -16,6 +16,39 @@ pub(crate) fn say(text: &str) {
     drop(writeln!(io::stderr(), "{text}"));
 }
 
+/// A bar for work of so many steps, if stderr is a terminal.
+#[derive(Debug)]
+pub(crate) struct Steps {
+    bar: ProgressBar,
+}
+
+impl Steps {
+    /// No step has begun.
+    pub(crate) fn new(steps: usize, message: &'static str) -> Self {
+        let bar = if io::stderr().is_terminal() {
+            let target = ProgressDrawTarget::stderr();
+            ProgressBar::with_draw_target(Some(steps as u64), target)
+        } else {
+            ProgressBar::hidden()
+        };
+        if let Ok(style) = ProgressStyle::with_template("{msg} [{bar:30}] {pos} of {len}") {
+            bar.set_style(style.progress_chars("=> "));
+        }
+        bar.set_message(message);
+        Self { bar }
+    }
+
+    /// A step has begun, counted from 1.
+    pub(crate) fn at(&self, step: usize) {
+        self.bar.set_position(step as u64);
+    }
+
+    /// Takes the bar away.
+    pub(crate) fn done(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
 /// Generates tables, with a bar if stderr is a terminal.
 pub(crate) async fn generate<T: DataTable>(
     request: &Generate<T>,

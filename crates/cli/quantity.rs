@@ -48,6 +48,27 @@ impl FromStr for Price {
     }
 }
 
+/// The URL of an object: `s3://bucket/key`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ObjectUrl {
+    pub(crate) bucket: String,
+    pub(crate) key: String,
+}
+
+impl FromStr for ObjectUrl {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let parts = text.strip_prefix("s3://").and_then(|rest| rest.split_once('/'));
+        match parts {
+            Some((bucket, key)) if !bucket.is_empty() && !key.is_empty() => {
+                Ok(Self { bucket: bucket.to_owned(), key: key.to_owned() })
+            }
+            _ => Err(format!("`{text}` is not the URL of an object, s3://bucket/key")),
+        }
+    }
+}
+
 /// An address to listen on: `127.0.0.1:9000`, `localhost:9000`, `[::1]:0`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Address(pub(crate) SocketAddr);

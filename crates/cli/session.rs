@@ -39,7 +39,11 @@ impl Session {
         if self.stats {
             let counted = self.engine.counted().since(&before);
             let prices = &self.engine.endpoint().prices;
-            io::stderr().write_all(stats::lines(&counted, wall, rows, prices).as_bytes())?;
+            let mut lines = stats::lines(&counted, wall, rows, prices);
+            for refusal in self.engine.endpoint().client.refusals() {
+                lines += &format!("refused:  {refusal}; not sent any more\n");
+            }
+            io::stderr().write_all(lines.as_bytes())?;
         } else if self.timing {
             writeln!(io::stderr(), "{}, {}", stats::rows_words(rows), stats::seconds(wall))?;
         }

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 const CSV: &str = "id,name,price\n1,apple,1.50\n2,\"pear, green\",\n3,plum,0.25\n";
 
 /// The binary, without the credentials and settings of whoever runs the tests.
-fn sluice(args: &[&str]) -> Command {
+pub(crate) fn sluice(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sluice"));
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy().into_owned();
@@ -20,6 +20,7 @@ fn sluice(args: &[&str]) -> Command {
         }
     }
     command
+        .env("XDG_CACHE_HOME", "/nonexistent/cache")
         .env("AWS_CONFIG_FILE", "no-such-file")
         .env("AWS_SHARED_CREDENTIALS_FILE", "no-such-file")
         .env("AWS_EC2_METADATA_DISABLED", "true")
@@ -28,13 +29,13 @@ fn sluice(args: &[&str]) -> Command {
     command
 }
 
-fn text(bytes: &[u8]) -> String {
+pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
 /// Runs to a good end and returns stdout.
 #[track_caller]
-fn good(command: &mut Command) -> String {
+pub(crate) fn good(command: &mut Command) -> String {
     let Output { status, stdout, stderr } = command.output().unwrap();
     assert_eq!(status.code(), Some(0), "{}", text(&stderr));
     text(&stdout)
@@ -42,7 +43,7 @@ fn good(command: &mut Command) -> String {
 
 /// Fails with one sentence that has these words, and a hint.
 #[track_caller]
-fn bad(command: &mut Command, words: &str) {
+pub(crate) fn bad(command: &mut Command, words: &str) {
     let Output { status, stdout, stderr } = command.output().unwrap();
     let said = text(&stderr);
     assert_eq!(status.code(), Some(1), "{said}");
@@ -54,19 +55,25 @@ fn bad(command: &mut Command, words: &str) {
 }
 
 /// `sluice serve` over a folder with a bucket and a CSV file, on a port of its own.
-struct Served {
+pub(crate) struct Served {
     child: Child,
-    endpoint: String,
+    pub(crate) endpoint: String,
     folder: TempDir,
 }
 
 impl Served {
-    fn start() -> Self {
+    pub(crate) fn start() -> Self {
+        Self::start_with(&[])
+    }
+
+    /// With more arguments to `serve`.
+    pub(crate) fn start_with(more: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("bucket")).unwrap();
         fs::write(folder.path().join("bucket").join("fruit.csv"), CSV).unwrap();
         let dir = folder.path().to_str().unwrap();
         let mut child = sluice(&["serve", "--dir", dir, "--listen", "127.0.0.1:0"])
+            .args(more)
             .env("SLUICE_ACCESS_KEY", "me")
             .env("SLUICE_SECRET_KEY", "my secret")
             .stdout(Stdio::piped())
@@ -79,7 +86,7 @@ impl Served {
     }
 
     /// A command against this server, with its credentials.
-    fn command(&self, args: &[&str]) -> Command {
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = sluice(args);
         command
             .args(["--endpoint", &self.endpoint])
@@ -88,7 +95,7 @@ impl Served {
         command
     }
 
-    fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.folder.path()
     }
 }

@@ -4,16 +4,30 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
+use async_trait::async_trait;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use sluicegate_costmodel::PriceBook;
 use sluicegate_engine::config::Scan;
 use sluicegate_engine::{Engine, EngineBuilder};
 use sluicegate_s3select::profile::EndpointProfile;
-use sluicegate_server::{Faults, Server};
+use sluicegate_server::{Builder, Faults, Server};
 use tempfile::TempDir;
 
 /// The bucket of every test.
 pub(crate) const BUCKET: &str = "test";
+
+/// A store with a bucket, ours or somebody else's, for the tests that run on any.
+#[async_trait]
+pub(crate) trait Place: Sync {
+    /// The bucket.
+    fn bucket(&self) -> &str;
+
+    /// Puts an object into it.
+    async fn put_object(&self, key: &str, bytes: Vec<u8>);
+
+    /// Settings of an engine over the store, which knows what kind of store it is.
+    fn builder(&self) -> EngineBuilder;
+}
 
 /// A running store in a temporary folder.
 pub(crate) struct Store {
@@ -28,15 +42,16 @@ pub(crate) struct Store {
 impl Store {
     /// Starts a store with one empty bucket.
     pub(crate) async fn start() -> Self {
+        Self::start_with(|server| server).await
+    }
+
+    /// The same, with other settings of the server.
+    pub(crate) async fn start_with(configure: impl FnOnce(Builder) -> Builder) -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join(BUCKET)).unwrap();
         let faults = Arc::new(Faults::new());
-        let server = Server::builder(folder.path())
-            .faults(Arc::clone(&faults))
-            .sync_writes(false)
-            .start()
-            .await
-            .unwrap();
+        let server = Server::builder(folder.path()).faults(Arc::clone(&faults)).sync_writes(false);
+        let server = configure(server).start().await.unwrap();
         Self { server, faults, folder }
     }
 
@@ -60,6 +75,21 @@ impl Store {
     /// An engine over this store.
     pub(crate) async fn engine(&self, scan: Scan) -> Engine {
         self.builder().scan(scan).build().await.unwrap()
+    }
+}
+
+#[async_trait]
+impl Place for Store {
+    fn bucket(&self) -> &str {
+        BUCKET
+    }
+
+    async fn put_object(&self, key: &str, bytes: Vec<u8>) {
+        self.put(key, bytes);
+    }
+
+    fn builder(&self) -> EngineBuilder {
+        self.builder()
     }
 }
 

@@ -5,7 +5,7 @@ use proptest::test_runner::{Config, TestRunner};
 use sluicegate_engine::config::Scan;
 use tokio::runtime::Runtime;
 
-use crate::harness::{BUCKET, Store, stock, stock_rows, try_rows};
+use crate::harness::{Place, Store, stock, stock_rows, try_rows};
 
 const COLUMNS: &str = "(id BIGINT NOT NULL, s VARCHAR, i INT, n BIGINT, d DECIMAL(12,3), t DATE, b BOOLEAN, f DOUBLE)";
 
@@ -169,6 +169,12 @@ fn statement(output: &str, predicate: &str) -> String {
 fn select_agrees_with_datafusion() {
     let runtime = Runtime::new().unwrap();
     let store = runtime.block_on(Store::start());
+    check(&runtime, &store);
+}
+
+/// Random statements over random tables in a place, against DataFusion over a local copy.
+pub(crate) fn check(runtime: &Runtime, place: &dyn Place) {
+    let local = tempfile::tempdir().unwrap();
     let cases = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(64);
     let mut runner =
         TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
@@ -177,18 +183,19 @@ fn select_agrees_with_datafusion() {
     let result = runner.run(&(table(), statements), |(csv, statements)| {
         number.set(number.get() + 1);
         let key = format!("t{}/a.csv", number.get());
-        store.put(&key, &csv);
-        let file = store.folder.path().join(BUCKET).join(&key);
+        let file = local.path().join(format!("{}.csv", number.get()));
+        std::fs::write(&file, &csv).unwrap();
         runtime.block_on(async {
+            place.put_object(&key, csv.clone().into_bytes()).await;
             let ddl = |location: &str| {
                 format!(
                     "CREATE EXTERNAL TABLE x {COLUMNS} STORED AS CSV LOCATION '{location}'
                      OPTIONS ('format.has_header' 'true', 'format.newlines_in_values' 'true')"
                 )
             };
-            let engine = store.engine(Scan::Select).await;
+            let engine = place.builder().scan(Scan::Select).build().await.unwrap();
             let stock = stock();
-            let location = format!("s3://{BUCKET}/t{}/", number.get());
+            let location = format!("s3://{}/t{}/", place.bucket(), number.get());
             try_rows(&engine, &ddl(&location)).await.unwrap();
             stock_rows(&stock, &ddl(&file.display().to_string())).await.unwrap();
             for (output, predicate) in statements {

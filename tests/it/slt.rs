@@ -11,7 +11,7 @@ use sluicegate_engine::config::Scan;
 use sluicegate_engine::{Engine, Error};
 use sqllogictest::{AsyncDB, DBOutput, DefaultColumnType, Runner};
 
-use crate::harness::{BUCKET, Store, statements, values};
+use crate::harness::{Place, Store, statements, values};
 
 const FRUIT: &str = "\
 name,price,kind,picked
@@ -22,7 +22,10 @@ plum,2.75,drupe,
 cherry,11.99,drupe,2024-06-20
 ";
 
-struct Session(Engine);
+struct Session {
+    engine: Engine,
+    bucket: String,
+}
 
 #[async_trait]
 impl AsyncDB for Session {
@@ -30,12 +33,13 @@ impl AsyncDB for Session {
     type ColumnType = DefaultColumnType;
 
     async fn run(&mut self, sql: &str) -> Result<DBOutput<DefaultColumnType>, Error> {
-        let sql = sql.replace("$BUCKET", &format!("s3://{BUCKET}"));
+        let sql = sql.replace("$BUCKET", &format!("s3://{}", self.bucket));
         if let Some(sql) = sql.strip_prefix("SENT ") {
-            let rows = statements(&self.0, sql).await.into_iter().map(|sent| vec![sent]).collect();
+            let rows =
+                statements(&self.engine, sql).await.into_iter().map(|sent| vec![sent]).collect();
             return Ok(DBOutput::Rows { types: vec![DefaultColumnType::Text], rows });
         }
-        let frame = self.0.query(&sql).await?;
+        let frame = self.engine.query(&sql).await?;
         let columns = frame.schema().fields().len();
         let rows = values(&frame.collect().await?);
         if columns == 0 {
@@ -59,14 +63,17 @@ fn files(folder: &str) -> Vec<PathBuf> {
     files
 }
 
-async fn check(folder: &str, scans: &[Scan]) {
+/// Runs the files of a folder, once for each way to scan.
+pub(crate) async fn check(place: &dyn Place, folder: &str, scans: &[Scan]) {
     let files = files(folder);
     assert!(!files.is_empty());
-    let store = Store::start().await;
-    store.put("fruit.csv", FRUIT);
+    place.put_object("fruit.csv", FRUIT.into()).await;
     for file in files {
         for scan in scans {
-            let mut runner = Runner::new(|| async { Ok(Session(store.engine(*scan).await)) });
+            let mut runner = Runner::new(|| async {
+                let engine = place.builder().scan(*scan).build().await?;
+                Ok(Session { engine, bucket: place.bucket().to_owned() })
+            });
             let done = Box::pin(runner.run_file_async(&file)).await;
             done.unwrap_or_else(|error| panic!("{scan}: {}", error.display(false)));
         }
@@ -75,10 +82,10 @@ async fn check(folder: &str, scans: &[Scan]) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn answers() {
-    check("answers", &[Scan::Select, Scan::Get, Scan::Auto]).await;
+    check(&Store::start().await, "answers", &[Scan::Select, Scan::Get, Scan::Auto]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn plans() {
-    check("plans", &[Scan::Select]).await;
+    check(&Store::start().await, "plans", &[Scan::Select]).await;
 }

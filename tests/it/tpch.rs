@@ -3,6 +3,7 @@
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
+use datafusion::execution::object_store::ObjectStoreUrl;
 use object_store::local::LocalFileSystem;
 use sluicegate_engine::Engine;
 use sluicegate_engine::config::Scan;
@@ -10,7 +11,7 @@ use sluicegate_s3select::profile::EndpointProfile;
 use sluicegate_workloads::DataTable as _;
 use sluicegate_workloads::tpch::{Answer, Format, Generate, Table, answer, generate, query};
 
-use crate::harness::{BUCKET, Store, rows, stock, stock_rows, values};
+use crate::harness::{BUCKET, Place, Store, rows, stock, stock_rows, values};
 
 fn data(format: &Format, objects: usize, scale: f64) -> Generate {
     Generate {
@@ -22,27 +23,70 @@ fn data(format: &Format, objects: usize, scale: f64) -> Generate {
     }
 }
 
-async fn register(engine: &Engine, data: &Generate) {
+async fn register(engine: &Engine, bucket: &str, data: &Generate) {
     for table in Table::ALL {
-        let location = format!("s3://{BUCKET}/{}/", data.folder(table));
+        let location = format!("s3://{bucket}/{}/", data.folder(table));
         rows(engine, &table.create_external_table(&data.format, &location)).await;
     }
 }
 
 /// One way to read the tables.
-struct Way {
-    name: &'static str,
-    format: Format,
-    objects: usize,
-    scan: Scan,
-    profile: EndpointProfile,
+pub(crate) struct Way {
+    pub(crate) name: &'static str,
+    pub(crate) format: Format,
+    pub(crate) objects: usize,
+    pub(crate) scan: Scan,
+    pub(crate) profile: EndpointProfile,
+}
+
+/// The answers of DataFusion over local files, which are the same in every format.
+async fn oracle(scale: f64, numbers: &[usize], formats: &[Format]) -> Vec<Vec<String>> {
+    let folder = tempfile::tempdir().unwrap();
+    let local = Arc::new(LocalFileSystem::new_with_prefix(folder.path()).unwrap());
+    let mut expected: Vec<Vec<Vec<String>>> = Vec::new();
+    for format in formats {
+        let oracle = data(format, 1, scale);
+        generate(&oracle, local.as_ref(), &|_| ()).await.unwrap();
+        let stock = stock();
+        for table in Table::ALL {
+            let location = format!("{}/{}/", folder.path().display(), oracle.folder(table));
+            stock_rows(&stock, &table.create_external_table(format, &location)).await.unwrap();
+        }
+        let mut answers = Vec::new();
+        for number in numbers {
+            answers.push(stock_rows(&stock, query(*number).unwrap()).await.unwrap());
+        }
+        assert!(expected.iter().all(|other| *other == answers), "the oracle disagrees with itself");
+        expected.push(answers);
+    }
+    expected.pop().unwrap()
+}
+
+/// All 22 queries in a place, each way; returns the fallbacks of each way.
+pub(crate) async fn check_place(place: &dyn Place, scale: f64, ways: &[Way]) -> Vec<u64> {
+    let numbers: Vec<usize> = (1..=22).collect();
+    let expected = oracle(scale, &numbers, &[Format::csv()]).await;
+    let mut fallbacks = Vec::new();
+    for way in ways {
+        let engine =
+            place.builder().scan(way.scan).profile(way.profile.clone()).build().await.unwrap();
+        let data = data(&way.format, way.objects, scale);
+        let url = ObjectStoreUrl::parse(format!("s3://{}", place.bucket())).unwrap();
+        let bucket = engine.runtime_env().object_store(url).unwrap();
+        generate(&data, bucket.as_ref(), &|_| ()).await.unwrap();
+        register(&engine, place.bucket(), &data).await;
+        for (number, expected) in numbers.iter().zip(&expected) {
+            let actual = rows(&engine, query(*number).unwrap()).await;
+            assert_eq!(actual, *expected, "query {number}, {}", way.name);
+        }
+        fallbacks.push(engine.counted().fallbacks);
+    }
+    fallbacks
 }
 
 async fn check(scale: f64, numbers: &[usize], ways: Vec<Way>) {
     let store = Store::start().await;
-    let folder = tempfile::tempdir().unwrap();
-    let local = Arc::new(LocalFileSystem::new_with_prefix(folder.path()).unwrap());
-    let mut expected = Vec::new();
+    let expected = oracle(scale, numbers, &[Format::csv(), Format::parquet()]).await;
     for format in [Format::csv(), Format::parquet()] {
         // The server serves the folder that the generator writes to: the same bytes for both.
         let bucket = LocalFileSystem::new_with_prefix(store.folder.path().join(BUCKET)).unwrap();
@@ -51,25 +95,12 @@ async fn check(scale: f64, numbers: &[usize], ways: Vec<Way>) {
                 generate(&data(&format, objects, scale), &bucket, &|_| ()).await.unwrap();
             }
         }
-        let oracle = data(&format, 1, scale);
-        generate(&oracle, local.as_ref(), &|_| ()).await.unwrap();
-        let stock = stock();
-        for table in Table::ALL {
-            let location = format!("{}/{}/", folder.path().display(), oracle.folder(table));
-            stock_rows(&stock, &table.create_external_table(&format, &location)).await.unwrap();
-        }
-        let mut answers = Vec::new();
-        for number in numbers {
-            answers.push(stock_rows(&stock, query(*number).unwrap()).await.unwrap());
-        }
-        expected.push(answers);
     }
-    assert_eq!(expected[0], expected[1], "the oracle disagrees with itself");
     for way in ways {
         let engine = store.builder().scan(way.scan).profile(way.profile).build().await.unwrap();
-        register(&engine, &data(&way.format, way.objects, scale)).await;
+        register(&engine, BUCKET, &data(&way.format, way.objects, scale)).await;
         let before = engine.counted();
-        for (number, expected) in numbers.iter().zip(&expected[0]) {
+        for (number, expected) in numbers.iter().zip(&expected) {
             let actual = rows(&engine, query(*number).unwrap()).await;
             assert_eq!(actual, *expected, "query {number}, {}", way.name);
         }
@@ -124,7 +155,7 @@ async fn the_published_answers_at_scale_1() {
     let bucket = LocalFileSystem::new_with_prefix(store.folder.path().join(BUCKET)).unwrap();
     generate(&data, &bucket, &|_| ()).await.unwrap();
     let engine = store.engine(Scan::Select).await;
-    register(&engine, &data).await;
+    register(&engine, BUCKET, &data).await;
     for number in 1..=22 {
         let published = answer(number).unwrap();
         let batches = engine.query(query(number).unwrap()).await.unwrap().collect().await.unwrap();

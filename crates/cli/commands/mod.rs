@@ -2,6 +2,7 @@
 
 mod completions;
 mod demo;
+mod endpoint;
 mod explain;
 pub(crate) mod generate;
 mod serve;
@@ -20,6 +21,7 @@ pub(crate) async fn run(command: Command, scratch: &mut Scratch) -> Result<()> {
         Command::Demo(args) => interruptible(Box::pin(demo::run(args, scratch))).await,
         Command::Sql(args) => Box::pin(sql::run(*args)).await,
         Command::Explain(args) => interruptible(Box::pin(explain::run(*args))).await,
+        Command::Endpoint(command) => Box::pin(endpoint::run(command)).await,
         Command::Serve(args) => Box::pin(serve::run(args)).await,
         Command::Generate(GenerateCommand::Tpch(args)) => {
             interruptible(Box::pin(generate::run(args.tables, "TPC-H", ()))).await

@@ -16,7 +16,8 @@ pub(crate) async fn run(args: ServeArgs) -> Result<()> {
     let mut builder = Server::builder(&args.dir)
         .listen(args.listen.0)
         .link_rate(whole_rate(args.link))
-        .latency(args.latency.0);
+        .latency(args.latency.0)
+        .select(!args.no_select);
     let is_given = given.is_some();
     if args.anonymous {
         builder = builder.anonymous();

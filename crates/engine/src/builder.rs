@@ -22,7 +22,7 @@ use crate::{Engine, Result, session};
 #[derive(Debug, Clone)]
 pub struct EngineBuilder {
     connect: ConnectOptions,
-    profile: EndpointProfile,
+    profile: Option<EndpointProfile>,
     prices: PriceBook,
     hardware: HardwareProfile,
     scan: Scan,
@@ -34,7 +34,7 @@ impl Default for EngineBuilder {
     fn default() -> Self {
         Self {
             connect: ConnectOptions::default(),
-            profile: EndpointProfile::aws(),
+            profile: None,
             prices: PriceBook::paper().clone(),
             hardware: HardwareProfile::by_name("local-1gbit")
                 .unwrap_or_else(HardwareProfile::paper)
@@ -69,10 +69,11 @@ impl EngineBuilder {
     }
 
     /// What the store may be sent, and which of its answers are exact. The default is `aws`,
-    /// which is careful.
+    /// which is careful, or, with an endpoint, [`EndpointProfile::unknown`]: everything is read
+    /// with GET, because no two kinds of stores answer alike.
     #[must_use]
     pub fn profile(mut self, profile: EndpointProfile) -> Self {
-        self.profile = profile;
+        self.profile = Some(profile);
         self
     }
 
@@ -118,7 +119,16 @@ impl EngineBuilder {
     ///
     /// If the endpoint is not a URL, or the profile files cannot be read.
     pub async fn build(self) -> Result<Engine> {
-        let client = Client::connect(&self.connect, self.profile).await?;
+        let client = match self.profile {
+            Some(profile) => Client::connect(&self.connect, profile).await?,
+            None => {
+                let client = Client::connect(&self.connect, EndpointProfile::unknown()).await?;
+                match client.endpoint() {
+                    Some(_) => client,
+                    None => Client::connect(&self.connect, EndpointProfile::aws()).await?,
+                }
+            }
+        };
         let counters = Arc::new(Counters::default());
         let endpoint = Arc::new(Endpoint {
             name: client.profile().name.clone(),

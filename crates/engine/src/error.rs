@@ -114,7 +114,7 @@ fn describe_object_store(error: &object_store::Error) -> (String, Option<String>
             format!("the store cannot be reached: {}", innermost(error)),
             "Check the endpoint, the network and that the store runs.",
         ),
-        _ if says("PermanentRedirect") || says("301") => {
+        _ if says("PermanentRedirect") || says("301 Moved Permanently") => {
             ("the bucket is in another region".to_owned(), "Give the bucket's region.")
         }
         _ => return (text, None),

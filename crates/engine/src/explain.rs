@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use datafusion::physical_plan::{ExecutionPlan, displayable};
 use sluicegate_costmodel::{Dollars, ScanStrategy, Work};
+use sluicegate_s3select::client::KnownRefusal;
 
 use crate::config::{Scan, SluiceOptions};
 use crate::optimizer::{ScanChoice, describe_choices};
@@ -20,6 +21,8 @@ pub struct Explanation {
     pub scans: Vec<ScanChoice>,
     /// The session's way of scanning.
     pub scan: Scan,
+    /// What the store refused before, so that it is not in the plan.
+    pub refusals: Vec<KnownRefusal>,
 }
 
 /// Predicted work of a query's scans.
@@ -80,6 +83,9 @@ impl fmt::Display for Explanation {
                 )?;
             }
         }
+        for refusal in &self.refusals {
+            writeln!(f, "refused before, and not sent any more: {refusal}")?;
+        }
         Ok(())
     }
 }
@@ -96,5 +102,6 @@ pub(crate) async fn explain(engine: &Engine, sql: &str) -> Result<Explanation> {
     }
     let pushed = all.create_physical_plan(&logical).await?;
     let scans = describe_choices(&pushed, engine.endpoint(), all.config_options())?;
-    Ok(Explanation { plan, scans, scan })
+    let refusals = engine.endpoint().client.refusals();
+    Ok(Explanation { plan, scans, scan, refusals })
 }

@@ -9,7 +9,11 @@
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! use sluicegate_engine::Engine;
 //!
-//! let engine = Engine::builder().endpoint("http://127.0.0.1:9000").build().await?;
+//! use sluicegate_s3select::profile::EndpointProfile;
+//!
+//! // What may be pushed down depends on the store; without a profile everything is read with GET.
+//! let builder = Engine::builder().endpoint("http://127.0.0.1:9000");
+//! let engine = builder.profile(EndpointProfile::sluice()).build().await?;
 //! let batches = engine.query("SELECT count(*) FROM 's3://bucket/file.csv'").await?.collect().await?;
 //! println!("{}", arrow::util::pretty::pretty_format_batches(&batches)?);
 //! println!("{} requests", engine.counted().requests());

@@ -24,12 +24,14 @@ pub(crate) struct Front {
     s3: S3Service,
     latency: Duration,
     anonymous: bool,
+    /// Whether answers say whose they are.
+    named: bool,
     requests: Arc<AtomicU64>,
 }
 
 impl Front {
-    pub(crate) fn new(s3: S3Service, latency: Duration, anonymous: bool) -> Self {
-        Self { s3, latency, anonymous, requests: Arc::default() }
+    pub(crate) fn new(s3: S3Service, latency: Duration, anonymous: bool, named: bool) -> Self {
+        Self { s3, latency, anonymous, named, requests: Arc::default() }
     }
 
     async fn answer(self, request: Request<Incoming>) -> Result<Response<Body>, HttpError> {
@@ -49,8 +51,10 @@ impl Front {
             response.headers_mut().insert(REQUEST_ID, id);
         }
         // Clients that know this server may send it what others would refuse.
-        let name = HeaderValue::from_static("sluicegate");
-        response.headers_mut().insert(header::SERVER, name);
+        if self.named {
+            let name = HeaderValue::from_static("sluicegate");
+            response.headers_mut().insert(header::SERVER, name);
+        }
         Ok(response)
     }
 }

@@ -71,6 +71,7 @@ pub struct Builder {
     link_rate: Option<u64>,
     latency: Duration,
     faults: Arc<Faults>,
+    select: bool,
     select_slots: usize,
     sync: bool,
 }
@@ -133,6 +134,14 @@ impl Builder {
         self
     }
 
+    /// Whether the store answers S3 Select. Without it, it is one like most others: it says 501
+    /// `NotImplemented` to a statement, and not its name. On by default.
+    #[must_use]
+    pub fn select(mut self, select: bool) -> Self {
+        self.select = select;
+        self
+    }
+
     /// How many statements are evaluated at the same time, at least 1; four times as many may
     /// wait, more are answered with 503 `SlowDown`. 64 by default.
     #[must_use]
@@ -176,8 +185,10 @@ impl Builder {
             service.set_auth(SimpleAuth::from_single(access_key, secret_key));
         }
         let anonymous = credentials.is_none();
-        service.set_route(SelectRoute::new(api, anonymous, self.select_slots));
-        let front = Front::new(service.build(), self.latency, anonymous);
+        if self.select {
+            service.set_route(SelectRoute::new(api, anonymous, self.select_slots));
+        }
+        let front = Front::new(service.build(), self.latency, anonymous, self.select);
         let (stop, stopped) = watch::channel(false);
         let mut task = JoinSet::new();
         task.spawn(accept(listener, front, Arc::clone(&link), stopped));
@@ -197,6 +208,7 @@ impl Server {
             link_rate: None,
             latency: Duration::ZERO,
             faults: Arc::default(),
+            select: true,
             select_slots: SELECT_SLOTS,
             sync: true,
         }

@@ -192,11 +192,7 @@ impl S3SelectSource {
 
     /// Whether the store takes the scan's statement as it stands.
     fn may_be_sent(&self, limit: Option<usize>) -> bool {
-        let profile = self.endpoint.profile();
-        self.statement(limit).is_some_and(|statement| {
-            profile.allows(&statement.query).is_ok()
-                && profile.admits(&statement.request(&self.format, None)).is_ok()
-        })
+        self.statement(limit).is_some_and(|it| self.endpoint.takes(&it, &self.format))
     }
 }
 

@@ -19,7 +19,7 @@ use sluicegate_s3select::profile::{Exactness, Operation, TypeClass};
 
 use crate::config::SluiceOptions;
 use crate::datasource::predicate::Translator;
-use crate::datasource::s3_select::{S3SelectSource, as_select_scan};
+use crate::datasource::s3_select::as_select_scan;
 use crate::datasource::statement::Statement;
 use crate::physical_plan::s3_aggregate::{S3AggregateExec, StateColumn};
 
@@ -104,7 +104,7 @@ fn push(
     }
     let schema = Arc::new(Schema::new(answer.fields));
     let statement = Statement::aggregate(answer.items, source.store_filter(), schema);
-    if !may_be_sent(source, &statement) {
+    if !source.endpoint().takes(&statement, source.format()) {
         return Ok(None);
     }
     let config = source
@@ -112,12 +112,6 @@ fn push(
         .unwrap_or_else(|| config.clone());
     let exec = S3AggregateExec::new(config, statement, states, Arc::new(partial.clone()));
     Ok(Some(Arc::new(exec)))
-}
-
-fn may_be_sent(source: &S3SelectSource, statement: &Statement) -> bool {
-    let profile = source.endpoint().profile();
-    profile.allows(&statement.query).is_ok()
-        && profile.admits(&statement.request(source.format(), None)).is_ok()
 }
 
 /// The answer's columns so far; equal expressions are asked once.

@@ -2,6 +2,9 @@
 
 use crate::profile::EndpointProfile;
 
+/// The code of an answer whose head does not name the extensions that the profile relies on.
+pub(super) const EXTENSIONS_MISSING: &str = "ExtensionsMissing";
+
 /// Why a store did not give what was asked of it. No variant carries a credential.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -114,6 +117,13 @@ impl Error {
         }
     }
 
+    /// Whether the store thereby refuses every statement of this client, whatever it says.
+    pub fn is_final_refusal(&self) -> bool {
+        const CODES: [&str; 4] =
+            ["NotImplemented", "MethodNotAllowed", "AccessDenied", EXTENSIONS_MISSING];
+        matches!(self, Self::Refused { code, .. } if CODES.contains(&code.as_str()))
+    }
+
     /// Whether reading the whole object with GET may work where this did not.
     pub fn is_refusal(&self) -> bool {
         matches!(self, Self::Refused { .. })
@@ -198,7 +208,12 @@ impl StoreError {
                 Error::AccessDenied { bucket, key, code: self.code }
             }
             _ => Error::Refused {
-                code: if self.code.is_empty() { "Unknown".to_owned() } else { self.code },
+                code: match (self.code.as_str(), self.status) {
+                    ("", Some(405)) => "MethodNotAllowed".to_owned(),
+                    ("", Some(501)) => "NotImplemented".to_owned(),
+                    ("", _) => "Unknown".to_owned(),
+                    _ => self.code,
+                },
                 message: if self.message.is_empty() {
                     self.status.map_or_else(String::new, |status| format!("HTTP status {status}"))
                 } else {
@@ -279,7 +294,7 @@ mod tests {
         check(None, "InternalError", "x", "minio", &format!("{refused} InternalError: x"));
         check(None, "CastFailed", "x", "aws", &format!("{refused} CastFailed: x"));
         check(Some(501), "NotImplemented", "x", "aws", &format!("{refused} NotImplemented: x"));
-        check(Some(405), "", "", "aws", &format!("{refused} Unknown: HTTP status 405"));
+        check(Some(405), "", "", "aws", &format!("{refused} MethodNotAllowed: HTTP status 405"));
         check(
             Some(400),
             "AuthorizationHeaderMalformed",

@@ -6,7 +6,10 @@
 //! * The errors that a store sends in the midst of an answer are decoded to code and message.
 //! * An answer that breaks off is asked for again and its first part, byte by byte what was
 //!   received before, is passed over; the object must still be the same ([`SelectCall::e_tag`]).
-//! * What a store refuses is [`Error::Refused`]; a caller then reads the object instead.
+//! * What a store refuses is [`Error::Refused`]; a caller then reads the object instead, and the
+//!   client does not send the like again ([`Client::refusals`]).
+//! * What a profile takes for granted beyond S3 Select must be named in the head of each answer
+//!   ([`EndpointProfile::relies_on`]).
 //!
 //! ```no_run
 //! # async fn example(request: sluicegate_s3select::SelectRequest) -> Result<(), Box<dyn std::error::Error>> {
@@ -34,6 +37,9 @@ mod encode;
 mod error;
 mod metrics;
 mod options;
+mod probe;
+mod raw;
+mod refusals;
 mod resume;
 mod sdk_error;
 mod stream;
@@ -61,9 +67,14 @@ pub use self::error::Error;
 use self::error::Subject;
 pub use self::metrics::{Reported, SelectCounts, SelectMetrics};
 pub use self::options::{ConnectOptions, Credentials};
+pub use self::probe::ProbeTarget;
+pub use self::raw::RawAnswer;
+use self::refusals::Refusals;
+pub use self::refusals::{KnownRefusal, RefusalScope, RequestKind};
 pub use self::stream::SelectStream;
 use self::wire::HeadTap;
 use crate::profile::EndpointProfile;
+use crate::request::SelectRequest;
 
 /// The pause before a request is repeated whose answer did not begin; jittered and doubled.
 const REQUEST_BACKOFF: Duration = Duration::from_millis(200);
@@ -83,6 +94,7 @@ struct Shared {
     profile: EndpointProfile,
     read_timeout: Duration,
     request_attempts: u32,
+    refusals: Refusals,
 }
 
 /// What a store says about an object without sending it.
@@ -151,6 +163,7 @@ impl Client {
             profile,
             read_timeout: options.read_timeout,
             request_attempts: attempts,
+            refusals: Refusals::default(),
         };
         Ok(Self { shared: Arc::new(shared) })
     }
@@ -190,6 +203,17 @@ impl Client {
     /// What may be sent to this store.
     pub fn profile(&self) -> &EndpointProfile {
         &self.shared.profile
+    }
+
+    /// Why a request need not be sent: this store refused one like it before.
+    pub fn known_refusal(&self, request: &SelectRequest) -> Option<KnownRefusal> {
+        self.shared.refusals.of(request)
+    }
+
+    /// All that this store refused and that is not sent any more, in the order in which it was
+    /// found out.
+    pub fn refusals(&self) -> Vec<KnownRefusal> {
+        self.shared.refusals.all()
     }
 
     /// The endpoint's URL; `None` is AWS itself.

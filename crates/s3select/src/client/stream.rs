@@ -1,5 +1,6 @@
 //! One call's rows as a stream, through as many answers as it takes.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -9,9 +10,7 @@ use std::time::Duration;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use arrow::error::ArrowError;
-use aws_sdk_s3::primitives::event_stream::EventReceiver;
-use aws_sdk_s3::types::error::SelectObjectContentEventStreamError;
-use aws_sdk_s3::types::{ExpressionType, RequestProgress, SelectObjectContentEventStream as Event};
+use aws_sdk_s3::types::SelectObjectContentEventStream as Event;
 use bytes::Bytes;
 use futures::Stream;
 use futures::stream::{self, BoxStream};
@@ -21,17 +20,16 @@ use super::Client;
 use super::call::SelectCall;
 use super::decode::RowDecoder;
 use super::encode::{Encoded, encode};
-use super::error::{Error, Subject};
+use super::error::{EXTENSIONS_MISSING, Error, Subject};
 use super::metrics::SelectMetrics;
+use super::raw::Events;
 use super::resume::Progress;
 use super::sdk_error::{Failure, sort_stream_error};
-use super::wire::SelectTap;
+use crate::profile::Extension;
 
 /// How long to wait for the end of the HTTP message after the End event. Reading up to it lets
 /// the connection be used again; nothing is wrong if it does not come.
 const HANG_UP: Duration = Duration::from_millis(250);
-
-type Answer = EventReceiver<Event, SelectObjectContentEventStreamError>;
 
 /// The rows of one call. Ends after the first error. Dropping it ends the request.
 pub struct SelectStream {
@@ -69,6 +67,9 @@ impl fmt::Debug for SelectStream {
 /// Sends the request and waits for the head of the answer.
 pub(super) async fn select(client: Client, call: SelectCall) -> Result<SelectStream, Error> {
     client.profile().admits(&call.request).map_err(Error::from)?;
+    if let Some(known) = client.known_refusal(&call.request) {
+        return Err(known.into());
+    }
     let encoded = encode(&call.request, call.schema.fields().len(), client.profile())?;
     let rows = row_decoder(&call)?;
     call.metrics.call();
@@ -90,7 +91,7 @@ pub(super) async fn select(client: Client, call: SelectCall) -> Result<SelectStr
         complete: false,
         call,
     };
-    Box::pin(scan.open()).await?;
+    Box::pin(scan.open()).await.inspect_err(|error| scan.remember(error))?;
     let batches = stream::try_unfold(scan, |mut scan| async move {
         Ok(scan.next().await?.map(|batch| (batch, scan)))
     });
@@ -111,7 +112,7 @@ struct Scan {
     call: SelectCall,
     encoded: Encoded,
     subject: Subject,
-    answer: Option<Answer>,
+    answer: Option<Events>,
     /// Whether this answer sent its Stats.
     reported: bool,
     /// The version that all answers must be about, as soon as it is known.
@@ -216,7 +217,12 @@ impl Scan {
         loop {
             let reason = match failure {
                 Failure::Again(reason) => reason,
-                Failure::Final(error) => return Err(error),
+                Failure::Final(error) => {
+                    if self.rows_out == 0 {
+                        self.remember(&error);
+                    }
+                    return Err(error);
+                }
             };
             self.answer = None;
             if self.attempts >= self.call.retry.stream_attempts {
@@ -257,41 +263,36 @@ impl Scan {
 
     /// Sends the request.
     async fn open(&mut self) -> Result<(), Error> {
-        let SelectCall { bucket, key, request, metrics, .. } = &self.call;
-        let tap = SelectTap {
-            metrics: Arc::clone(metrics),
-            sql_bytes: request.expression.len(),
-            e_tag: Arc::default(),
-        };
-        let progress = request.progress.then(|| RequestProgress::builder().enabled(true).build());
-        let operation = self
-            .client
-            .sdk()
-            .select_object_content()
-            .bucket(bucket)
-            .key(key)
-            .expression(&request.expression)
-            .expression_type(ExpressionType::Sql)
-            .input_serialization(self.encoded.input.clone())
-            .output_serialization(self.encoded.output.clone())
-            .set_scan_range(self.encoded.scan_range.clone())
-            .set_request_progress(progress)
-            .customize()
-            .interceptor(tap.clone());
-        let sent = operation.send().await.map_err(|error| {
-            let error = self.client.sort_request_error(error, &self.subject);
-            match error {
-                // Select needs a signature even where GET does not.
-                Error::AccessDenied { code, .. } if self.client.is_anonymous() => Error::Refused {
-                    code,
-                    message: "Select is not open to anonymous requests".to_owned(),
-                },
-                error => error,
-            }
-        })?;
-        self.answer = Some(sent.payload);
+        let SelectCall { request, metrics, .. } = &self.call;
+        let begun = self.client.begin(&self.subject, request, &self.encoded, metrics);
+        let (answer, head) = Box::pin(begun).await?;
+        self.check_extensions(&head.extensions)?;
+        self.answer = Some(answer);
         self.reported = false;
-        self.attest(tap.e_tag())
+        self.attest(head.e_tag)
+    }
+
+    /// Whatever the profile takes for granted beyond S3 Select, this answer must offer: a profile
+    /// may be forced upon a store, or a request be answered by another one than the last.
+    fn check_extensions(&self, offered: &BTreeSet<Extension>) -> Result<(), Error> {
+        let profile = self.client.profile();
+        let missing: BTreeSet<_> = profile.relies_on.difference(offered).copied().collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        Err(Error::Refused {
+            code: EXTENSIONS_MISSING.to_owned(),
+            message: format!(
+                "the store does not offer what the profile `{}` relies on: {}",
+                profile.name,
+                Extension::header_value(&missing)
+            ),
+        })
+    }
+
+    /// A refusal of this request may be one of all like it.
+    fn remember(&self, error: &Error) {
+        self.client.shared.refusals.remember(error, &self.call.request);
     }
 
     /// Compares the version that the head of an answer names.

@@ -1,5 +1,6 @@
 //! The client against a store that answers from a script, over a real connection.
 
+mod negotiation;
 mod script;
 
 use std::sync::{Arc, OnceLock};

@@ -1,6 +1,7 @@
 //! What the SDK does not show: attempts, answer heads, and the bytes of answers. An interceptor
 //! counts them, and bounds what a store can make the client hold.
 
+use std::collections::BTreeSet;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
@@ -15,6 +16,7 @@ use bytes::Bytes;
 use http_body::{Body, Frame};
 
 use super::metrics::SelectMetrics;
+use crate::profile::Extension;
 
 /// The longest frame accepted. A store sends frames of some 128 KiB; AWS's own clients accept
 /// 24 MiB.
@@ -27,13 +29,21 @@ const MAX_DOCUMENT_BYTES: u64 = 1 << 20;
 pub(super) struct SelectTap {
     pub(super) metrics: Arc<SelectMetrics>,
     pub(super) sql_bytes: usize,
-    /// The version that the answer is about, if its head says so.
-    pub(super) e_tag: Arc<Mutex<Option<String>>>,
+    pub(super) head: Arc<Mutex<AnswerHead>>,
+}
+
+/// What the head of an answer says beyond HTTP.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct AnswerHead {
+    /// The version of the object that the answer is about.
+    pub(super) e_tag: Option<String>,
+    /// What the store offers beyond S3 Select.
+    pub(super) extensions: BTreeSet<Extension>,
 }
 
 impl SelectTap {
-    pub(super) fn e_tag(&self) -> Option<String> {
-        self.e_tag.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub(super) fn head(&self) -> AnswerHead {
+        self.head.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
@@ -61,7 +71,11 @@ impl Intercept for SelectTap {
         let response = context.response_mut();
         let headers = response.headers();
         let e_tag = headers.get("x-sluice-etag").or_else(|| headers.get("etag"));
-        *self.e_tag.lock().unwrap_or_else(PoisonError::into_inner) = e_tag.map(str::to_owned);
+        let extensions = headers.get(Extension::HEADER).map(Extension::parse_header);
+        *self.head.lock().unwrap_or_else(PoisonError::into_inner) = AnswerHead {
+            e_tag: e_tag.map(str::to_owned),
+            extensions: extensions.unwrap_or_default(),
+        };
         let limit = if response.status().is_success() {
             self.metrics.answer_began();
             Limit::Frames(Framing::default())

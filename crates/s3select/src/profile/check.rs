@@ -177,6 +177,9 @@ impl EndpointProfile {
             Literal::Timestamp(_) if !self.syntax.ion_timestamps => {
                 Err(self.refuse("timestamps in backticks"))
             }
+            Literal::String(text) if text.contains('\'') && !self.syntax.doubled_quotes => {
+                Err(self.refuse("a quote inside a text"))
+            }
             Literal::Missing if !self.syntax.missing => Err(self.refuse("MISSING")),
             _ => Ok(()),
         }
@@ -307,6 +310,7 @@ mod tests {
         check_filter("s._1 = -9223372036854775808", TWO);
         check_filter("s._1 = 'a&b'", THREE);
         check_filter("s._1 = 'a\"b'", THREE);
+        check_filter("s._1 = 'it''s'", THREE);
     }
 
     #[test]

@@ -5,8 +5,8 @@
 //! engines say, none of it measured. Where a profile does not know, it says no.
 
 use super::{
-    DataFormat, EmptyField, EndpointProfile, Exactness, ExactnessRule, FailedCast, LikePatterns,
-    NullLogic, Operation, Syntax, TypeClass,
+    DataFormat, EmptyField, EndpointProfile, Exactness, ExactnessRule, Extension, FailedCast,
+    LikePatterns, NullLogic, Operation, Syntax, TypeClass,
 };
 
 /// AWS: "256 KB".
@@ -47,6 +47,9 @@ impl EndpointProfile {
             null_operands_fail: false,
             internal_error_is_final: false,
             answers_name_version: true,
+            // The version of the object, which `Snapshot` names, is asked for where it is not named.
+            relies_on: [Extension::DecimalPrecision, Extension::MinMaxAny, Extension::ExactSum]
+                .into(),
             exactness: vec![ExactnessRule::new(&[], &[], Exactness::Exact)],
         }
     }
@@ -77,6 +80,7 @@ impl EndpointProfile {
             no_comments: DEL.to_owned(),
             empty_field: EmptyField::Unknown,
             answers_name_version: false,
+            relies_on: [].into(),
             syntax: Syntax {
                 angle_not_equal: false,
                 not_between: false,
@@ -146,6 +150,7 @@ impl EndpointProfile {
                 like: LikePatterns::Affix,
                 quoted_identifiers: true,
                 aliases: true,
+                doubled_quotes: true,
                 ..Syntax::least()
             },
             null_logic: NullLogic::TwoValued,
@@ -153,6 +158,7 @@ impl EndpointProfile {
             null_operands_fail: true,
             internal_error_is_final: true,
             answers_name_version: false,
+            relies_on: [].into(),
             exactness: vec![
                 ExactnessRule::new(&[Project], &[], Exactness::Exact),
                 ExactnessRule::new(
@@ -205,6 +211,7 @@ impl EndpointProfile {
             empty_field: EmptyField::Null,
             failed_cast: FailedCast::SkipsRow,
             answers_name_version: false,
+            relies_on: [].into(),
             exactness: vec![
                 ExactnessRule::new(
                     &[Equal, Order, In, IsNull],
@@ -234,6 +241,7 @@ impl EndpointProfile {
             syntax: Syntax::least(),
             empty_field: EmptyField::Unknown,
             answers_name_version: false,
+            relies_on: [].into(),
             exactness: vec![],
             ..Self::sluice()
         }
@@ -270,6 +278,7 @@ impl Syntax {
             aggregates: true,
             nested_aggregates: true,
             aliases: true,
+            doubled_quotes: true,
         }
     }
 
@@ -302,6 +311,7 @@ impl Syntax {
             aggregates: false,
             nested_aggregates: false,
             aliases: false,
+            doubled_quotes: false,
         }
     }
 }

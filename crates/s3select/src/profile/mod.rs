@@ -6,14 +6,19 @@
 //! ([`EndpointProfile::allows`]), and so is the rest of a request ([`EndpointProfile::admits`]).
 
 mod check;
+mod construct;
 mod exactness;
+mod extension;
 mod known;
+pub mod probe;
 
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::construct::constructs;
 pub use self::exactness::{Exactness, ExactnessRule, Operation};
+pub use self::extension::Extension;
 use crate::client::Error;
 use crate::dialect::ast::Type;
 
@@ -68,6 +73,9 @@ pub struct EndpointProfile {
     pub internal_error_is_final: bool,
     /// Whether the head of an answer names the version of the object that it is about.
     pub answers_name_version: bool,
+    /// What the head of each answer must name, or the answer is not used: the profile counts on it.
+    #[serde(default)]
+    pub relies_on: BTreeSet<Extension>,
     /// What may be pushed, and how exact it is. What is not listed is not exact at all.
     pub exactness: Vec<ExactnessRule>,
 }
@@ -191,6 +199,8 @@ pub struct Syntax {
     pub nested_aggregates: bool,
     /// Aliases in the SELECT list.
     pub aliases: bool,
+    /// A quote inside a text, said as `''`.
+    pub doubled_quotes: bool,
 }
 
 /// The patterns of LIKE that a store matches rightly.

@@ -21,6 +21,7 @@ use s3s::path::{S3Path, parse_path_style};
 use s3s::route::S3Route;
 use s3s::{Body, S3Error, S3ErrorCode, S3Request, S3Response, S3Result, s3_error};
 use sluicegate_s3select::evaluate::Evaluation;
+use sluicegate_s3select::profile::Extension;
 use sluicegate_s3select::{SelectError, SelectErrorCode};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -31,13 +32,8 @@ use answer::{Answer, Snapshot};
 
 /// The ETag of the version that an answer was computed from, which S3 does not tell.
 const ETAG: HeaderName = HeaderName::from_static("x-sluice-etag");
-/// What the server can beyond S3 Select.
-const EXTENSIONS: HeaderName = HeaderName::from_static("x-sluice-extensions");
-/// `decimal-precision`: `CAST(x AS DECIMAL(p, s))` heeds `p` and `s`. `min-max-any`: `MIN` and `MAX`
-/// of strings, floats, timestamps and booleans. `exact-sum`: sums of integers and decimals are
-/// exact or fail. `snapshot`: an answer is computed from one version, which it names.
-const OFFERED: HeaderValue =
-    HeaderValue::from_static("decimal-precision, min-max-any, exact-sum, snapshot");
+/// What the server can beyond S3 Select: all extensions.
+const EXTENSIONS: HeaderName = HeaderName::from_static(Extension::HEADER);
 /// The longest body that is read: the longest expression, with every character escaped, fits in.
 const MAX_BODY: usize = 8 * 1024 * 1024;
 /// Statements that may wait for each one that runs.
@@ -87,7 +83,10 @@ impl SelectRoute {
         if let Ok(etag) = HeaderValue::from_str(&format!("\"{}\"", snapshot.etag())) {
             headers.insert(ETAG, etag);
         }
-        headers.insert(EXTENSIONS, OFFERED);
+        let offered = Extension::header_value(&Extension::ALL.into());
+        if let Ok(offered) = HeaderValue::from_str(&offered) {
+            headers.insert(EXTENSIONS, offered);
+        }
         let answer = Answer::start(evaluation, snapshot, request.progress, slot);
         let frames = SelectObjectContentEventStream::new(answer).into_byte_stream();
         let frames = frames::with_fault(frames, fault);

@@ -81,6 +81,18 @@ async fn rows_stats_end() {
 }
 
 #[tokio::test]
+async fn a_store_without_select_says_so_and_not_its_name() {
+    let fixture = Fixture::with(|builder| builder.select(false)).await;
+    fixture.put("n.csv", NAMES).await;
+    assert_eq!(fixture.get("n.csv").await, NAMES.as_bytes());
+    let refused = run(select(&fixture, "n.csv", "SELECT * FROM S3Object")).await;
+    assert_eq!(refused, Err("501 NotImplemented".to_owned()));
+    let get = "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    let answer = raw(fixture.server.address(), get).await.to_ascii_lowercase();
+    assert!(answer.starts_with("http/1.1") && !answer.contains("sluicegate"), "{answer}");
+}
+
+#[tokio::test]
 async fn the_answer_names_the_version_and_either_root_is_taken() {
     let fixture = Fixture::with(Builder::anonymous).await;
     let etag = fixture.put("n.csv", NAMES).await;

@@ -7,6 +7,10 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
+/// The head of a good answer.
+const OK: &str = "HTTP/1.1 200 OK\r\n\
+    x-sluice-extensions: decimal-precision, min-max-any, exact-sum\r\n";
+
 /// What one Select request is answered.
 #[derive(Debug, Clone)]
 pub(super) struct Reply {
@@ -32,19 +36,24 @@ impl Reply {
         Self { head: head.to_owned(), body: body.to_vec(), chunk_size: 1 << 16, finish }
     }
 
-    /// An event stream of these bytes, which may stop anywhere.
+    /// An event stream of these bytes, which may stop anywhere, from a store like ours.
     pub(super) fn ended(body: &[u8]) -> Self {
+        Self::new(OK, body, Finish::Ended)
+    }
+
+    /// The same from a store that offers S3 Select and nothing else.
+    pub(super) fn plain(body: &[u8]) -> Self {
         Self::new("HTTP/1.1 200 OK\r\n", body, Finish::Ended)
     }
 
     /// The same, and the connection breaks.
     pub(super) fn torn(body: &[u8]) -> Self {
-        Self::new("HTTP/1.1 200 OK\r\n", body, Finish::Torn)
+        Self::new(OK, body, Finish::Torn)
     }
 
     /// The same, and nothing more ever comes.
     pub(super) fn silent(body: &[u8]) -> Self {
-        Self::new("HTTP/1.1 200 OK\r\n", body, Finish::Silent)
+        Self::new(OK, body, Finish::Silent)
     }
 
     /// No answer at all.

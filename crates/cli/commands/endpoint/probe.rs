@@ -1,0 +1,130 @@
+//! `sluice endpoint probe`
+
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::time::Instant;
+
+use arrow::array::{ArrayRef, RecordBatch, StringArray};
+use sluicegate_engine::{Engine, Error};
+use sluicegate_s3select::client::{ProbeTarget, SelectMetrics};
+use sluicegate_s3select::profile::EndpointProfile;
+use sluicegate_s3select::profile::probe::{Finding, Question, Report, Verdict};
+
+use super::samples::Samples;
+use crate::args::ProbeArgs;
+use crate::detect::Server;
+use crate::failure::{Failure, Result};
+use crate::interrupt::interruptible;
+use crate::known::{Known, KnownEndpoints};
+use crate::output::Output;
+use crate::progress::{Steps, say};
+use crate::stats;
+
+pub(crate) async fn run(args: ProbeArgs) -> Result<()> {
+    let mut output = Output::new(Some(args.format), None, 0)?;
+    let engine = Engine::builder()
+        .connect(args.store.options())
+        .profile(EndpointProfile::unknown())
+        .build()
+        .await?;
+    let started = Instant::now();
+    let asked = ask(&engine, &args).await;
+    let report = asked?;
+    let rows = report.findings.len() as u64;
+    output.answer(engine.context().read_batch(table(&report.findings)?)?).await?;
+    let counted = engine.counted();
+    let prices = &engine.endpoint().prices;
+    let mut lines = summary(&engine, &report);
+    lines += &stats::lines(&counted, started.elapsed(), rows, prices);
+    io::stderr().write_all(lines.as_bytes())?;
+    if args.bucket.is_some() {
+        remember(&engine, report.profile).await?;
+    } else {
+        say("nothing is remembered: what a store does to fields shows only on samples (--bucket)");
+    }
+    Ok(())
+}
+
+/// Puts the questions, and leaves nothing behind, however that ends.
+async fn ask(engine: &Engine, args: &ProbeArgs) -> Result<Report> {
+    if let Some(object) = &args.object {
+        let target = ProbeTarget::Object { bucket: object.bucket.clone(), key: object.key.clone() };
+        return interruptible(Box::pin(questions(engine, &target))).await;
+    }
+    let Some(bucket) = &args.bucket else {
+        return Err(Failure::Usage("name a --bucket or an --object".to_owned()));
+    };
+    let mut samples = Samples::new(engine, bucket)?;
+    let target =
+        ProbeTarget::Samples { bucket: bucket.clone(), prefix: samples.prefix().to_owned() };
+    let asked = interruptible(Box::pin(async {
+        samples.write().await?;
+        questions(engine, &target).await
+    }))
+    .await;
+    let removed = samples.remove().await;
+    let report = asked?;
+    removed.map(|()| report)
+}
+
+async fn questions(engine: &Engine, target: &ProbeTarget) -> Result<Report> {
+    let metrics = Arc::new(SelectMetrics::default());
+    let steps = Steps::new(Question::all().count(), "asking");
+    let report = engine.endpoint().client.probe(target, &metrics, |number| steps.at(number)).await;
+    steps.done();
+    engine.endpoint().counters.select(&metrics.counts());
+    Ok(report.map_err(Error::from)?)
+}
+
+fn table(findings: &[Finding]) -> Result<RecordBatch> {
+    let column = |text: fn(&Finding) -> &str| -> ArrayRef {
+        Arc::new(StringArray::from_iter_values(findings.iter().map(text)))
+    };
+    Ok(RecordBatch::try_from_iter([
+        ("topic", column(|finding| finding.topic.as_str())),
+        ("feature", column(|finding| &finding.feature)),
+        ("verdict", column(|finding| finding.verdict.as_str())),
+        ("evidence", column(|finding| &finding.evidence)),
+    ])?)
+}
+
+fn summary(engine: &Engine, report: &Report) -> String {
+    let client = &engine.endpoint().client;
+    let place = client.endpoint().unwrap_or("AWS");
+    let count = |verdict| report.count(verdict);
+    let answers = count(Verdict::Works) + count(Verdict::Wrong) > 0;
+    let select = if answers { "" } else { ": a store without Select" };
+    format!(
+        "{place}{select}: {} features work, {} are refused, {} answer wrongly, {} are not known\n",
+        count(Verdict::Works),
+        count(Verdict::Refused),
+        count(Verdict::Wrong),
+        count(Verdict::NotKnown),
+    )
+}
+
+/// Keeps the profile for `--profile auto` and `--profile probed`.
+async fn remember(engine: &Engine, profile: EndpointProfile) -> Result<()> {
+    let Some(endpoint) = engine.endpoint().client.endpoint() else {
+        say("nothing is remembered: this is AWS, whose profile is known");
+        return Ok(());
+    };
+    let server = Server::ask(endpoint).await;
+    let header = server.header().map(str::to_owned);
+    let known = Known::now(endpoint, header.as_deref(), profile);
+    let Some(file) = KnownEndpoints::in_cache() else {
+        say("nothing is remembered: there is no cache folder; set XDG_CACHE_HOME");
+        return Ok(());
+    };
+    file.remember(known)?;
+    let path = file.path().display();
+    match server.profile() {
+        Some(profile) => say(&format!(
+            "remembered in {path}: --profile probed uses it; without, this store is taken for \
+             what its Server header says, `{}`",
+            profile.name
+        )),
+        None => say(&format!("remembered in {path}: sql, explain and generate use it")),
+    }
+    Ok(())
+}

@@ -1,0 +1,192 @@
+//! What was found out about endpoints, kept in a file of the user's cache folder.
+//!
+//! The file is JSON: a version, and one entry per endpoint with its URL, the `Server` header, the
+//! day and version of the probe, and the profile. There are no credentials in it. What cannot be
+//! read is as good as not there: a cache can be lost.
+
+use std::env;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde_json::{Value, json};
+use sluicegate_s3select::profile::EndpointProfile;
+use sluicegate_s3select::profile::probe::PROBE_VERSION;
+use sluicegate_s3select::value::Timestamp;
+
+use crate::failure::{Failure, Result};
+
+/// The version of the file.
+const VERSION: u64 = 1;
+
+/// An endpoint that was probed.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Known {
+    /// Its URL.
+    endpoint: String,
+    /// What it calls itself.
+    server: Option<String>,
+    /// When it was probed, in UTC.
+    probed: String,
+    /// What may be sent to it.
+    pub(crate) profile: EndpointProfile,
+}
+
+impl Known {
+    /// An endpoint that was probed just now.
+    pub(crate) fn now(endpoint: &str, server: Option<&str>, profile: EndpointProfile) -> Self {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let probed = Timestamp::from_nanos(i128::from(now.as_secs()) * 1_000_000_000, 0);
+        Self {
+            endpoint: trimmed(endpoint).to_owned(),
+            server: server.map(str::to_owned),
+            probed: probed.map(|time| time.to_string()).unwrap_or_default(),
+            profile,
+        }
+    }
+
+    fn is(&self, endpoint: &str, server: Option<&str>) -> bool {
+        self.endpoint == trimmed(endpoint) && self.server.as_deref() == server
+    }
+
+    fn to_json(&self) -> serde_json::Result<Value> {
+        Ok(json!({
+            "endpoint": self.endpoint,
+            "server": self.server,
+            "probed": self.probed,
+            "probe_version": PROBE_VERSION,
+            "profile": serde_json::to_value(&self.profile)?,
+        }))
+    }
+
+    /// An entry of the file, unless another version of the probe wrote it.
+    fn from_json(value: &Value) -> Option<Self> {
+        if value["probe_version"].as_u64() != Some(u64::from(PROBE_VERSION)) {
+            return None;
+        }
+        Some(Self {
+            endpoint: value["endpoint"].as_str()?.to_owned(),
+            server: value["server"].as_str().map(str::to_owned),
+            probed: value["probed"].as_str()?.to_owned(),
+            profile: serde_json::from_value(value["profile"].clone()).ok()?,
+        })
+    }
+}
+
+fn trimmed(endpoint: &str) -> &str {
+    endpoint.trim_end_matches('/')
+}
+
+/// The file.
+#[derive(Debug)]
+pub(crate) struct KnownEndpoints {
+    path: PathBuf,
+}
+
+impl KnownEndpoints {
+    /// The file in the user's cache folder; `None` if there is no such folder.
+    pub(crate) fn in_cache() -> Option<Self> {
+        let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let folder = match set("XDG_CACHE_HOME").filter(|path| path.is_absolute()) {
+            Some(folder) => folder,
+            None if cfg!(target_os = "macos") => set("HOME")?.join("Library").join("Caches"),
+            None if cfg!(windows) => set("LOCALAPPDATA")?,
+            None => set("HOME")?.join(".cache"),
+        };
+        Some(Self { path: folder.join("sluice").join("endpoints.json") })
+    }
+
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What was found out about an endpoint that calls itself the same as then.
+    pub(crate) fn find(&self, endpoint: &str, server: Option<&str>) -> Option<Known> {
+        self.read().into_iter().find(|known| known.is(endpoint, server))
+    }
+
+    /// Keeps what was found out, in place of what was known before.
+    pub(crate) fn remember(&self, known: Known) -> Result<()> {
+        let mut all = self.read();
+        all.retain(|other| !other.is(&known.endpoint, known.server.as_deref()));
+        all.push(known);
+        self.write(&all).map_err(|error| Failure::file(&self.path, error))
+    }
+
+    fn read(&self) -> Vec<Known> {
+        let text = match fs::read_to_string(&self.path) {
+            Ok(text) => text,
+            Err(error) => {
+                tracing::debug!(path = %self.path.display(), %error, "no known endpoints");
+                return Vec::new();
+            }
+        };
+        let file: Value = serde_json::from_str(&text).unwrap_or_default();
+        if file["version"].as_u64() != Some(VERSION) {
+            tracing::warn!(path = %self.path.display(), "not a list of known endpoints: ignored");
+            return Vec::new();
+        }
+        file["endpoints"].as_array().into_iter().flatten().filter_map(Known::from_json).collect()
+    }
+
+    /// Writes the whole file beside itself first, so that nobody reads half of it.
+    fn write(&self, all: &[Known]) -> io::Result<()> {
+        let endpoints = all.iter().map(Known::to_json).collect::<serde_json::Result<Vec<_>>>()?;
+        let file = json!({ "version": VERSION, "endpoints": endpoints });
+        let folder = self.path.parent().unwrap_or(Path::new("."));
+        fs::create_dir_all(folder)?;
+        let mut written = tempfile::NamedTempFile::new_in(folder)?;
+        writeln!(written, "{}", serde_json::to_string_pretty(&file)?)?;
+        written.persist(&self.path).map_err(|error| error.error)?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file() -> (tempfile::TempDir, KnownEndpoints) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sluice").join("endpoints.json");
+        (folder, KnownEndpoints { path })
+    }
+
+    #[test]
+    fn an_endpoint_is_known_by_its_url_and_its_name() {
+        let (_folder, file) = file();
+        let here = "http://here:1";
+        assert_eq!(file.find(here, None), None);
+        file.remember(Known::now(here, None, EndpointProfile::aws())).unwrap();
+        file.remember(Known::now(here, Some("x"), EndpointProfile::minio())).unwrap();
+        file.remember(Known::now("http://here:1/", None, EndpointProfile::ceph())).unwrap();
+        let name = |server| file.find(here, server).map(|known| known.profile.name);
+        assert_eq!(name(None).as_deref(), Some("ceph"));
+        assert_eq!(name(Some("x")).as_deref(), Some("minio"));
+        assert_eq!(name(Some("y")), None);
+        assert_eq!(file.find("http://there:1", None), None);
+        assert_eq!(file.read().len(), 2);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_as_good_as_not_there() {
+        let (_folder, file) = file();
+        file.remember(Known::now("http://here:1", None, EndpointProfile::aws())).unwrap();
+        let text = fs::read_to_string(&file.path).unwrap();
+        assert!(!text.contains("secret") && text.contains("\"probed\": \"20"), "{text}");
+        for bad in [
+            "",
+            "{",
+            "[]",
+            "{\"version\": 99}",
+            &text.replace("probe_version\": ", "probe_version\": 9"),
+        ] {
+            fs::write(&file.path, bad).unwrap();
+            assert_eq!(file.find("http://here:1", None), None, "{bad}");
+        }
+        file.remember(Known::now("http://here:1", None, EndpointProfile::aws())).unwrap();
+        assert!(file.find("http://here:1", None).is_some());
+    }
+}

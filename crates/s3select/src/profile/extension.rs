@@ -1,0 +1,77 @@
+//! What a store offers beyond S3 Select, by its own word.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Something that a store does beyond S3 Select as AWS documents it.
+///
+/// A store says so in the head of each answer ([`Extension::HEADER`]). A profile that counts on
+/// extensions ([`EndpointProfile::relies_on`](super::EndpointProfile::relies_on)) holds for an
+/// answer only if its head names them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Extension {
+    /// `CAST(x AS DECIMAL(p, s))` heeds `p` and `s`.
+    DecimalPrecision,
+    /// `MIN` and `MAX` of strings, floats, timestamps and booleans.
+    MinMaxAny,
+    /// Sums of integers and decimals are exact or fail.
+    ExactSum,
+    /// An answer is computed from one version of the object, which its head names.
+    Snapshot,
+}
+
+impl Extension {
+    /// The header that lists extensions, separated by commas.
+    pub const HEADER: &'static str = "x-sluice-extensions";
+
+    /// All extensions.
+    pub const ALL: [Self; 4] =
+        [Self::DecimalPrecision, Self::MinMaxAny, Self::ExactSum, Self::Snapshot];
+
+    /// The name on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::DecimalPrecision => "decimal-precision",
+            Self::MinMaxAny => "min-max-any",
+            Self::ExactSum => "exact-sum",
+            Self::Snapshot => "snapshot",
+        }
+    }
+
+    /// The extensions of a header's value; names that are not known are passed over.
+    pub fn parse_header(value: &str) -> BTreeSet<Self> {
+        let named = |name: &str| Self::ALL.into_iter().find(|known| known.as_str() == name.trim());
+        value.split(',').filter_map(named).collect()
+    }
+
+    /// A header's value for some extensions.
+    pub fn header_value(extensions: &BTreeSet<Self>) -> String {
+        let names: Vec<&str> = extensions.iter().map(|extension| extension.as_str()).collect();
+        names.join(", ")
+    }
+}
+
+impl fmt::Display for Extension {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_is_read_as_it_is_written() {
+        let all: BTreeSet<_> = Extension::ALL.into();
+        let value = Extension::header_value(&all);
+        assert_eq!(value, "decimal-precision, min-max-any, exact-sum, snapshot");
+        assert_eq!(Extension::parse_header(&value), all);
+        let some = Extension::parse_header("exact-sum,teleportation");
+        assert_eq!(some, BTreeSet::from([Extension::ExactSum]));
+        assert!(Extension::parse_header("").is_empty());
+    }
+}

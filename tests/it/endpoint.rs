@@ -1,0 +1,189 @@
+//! `sluice endpoint probe` as it is typed, against our server with and without Select.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use crate::cli::{Served, bad, good, sluice, text};
+
+/// The table of a probe: feature, verdict and evidence.
+pub(crate) struct Table(Vec<serde_json::Value>);
+
+impl Table {
+    /// Of a command's output as JSON.
+    pub(crate) fn of(command: &mut Command) -> Self {
+        Self(serde_json::from_str(&good(command)).unwrap())
+    }
+
+    /// The verdict about a feature.
+    #[track_caller]
+    pub(crate) fn verdict(&self, feature: &str) -> &str {
+        let found = self.0.iter().find(|row| row["feature"] == feature);
+        found.unwrap_or_else(|| panic!("no {feature}"))["verdict"].as_str().unwrap()
+    }
+
+    /// The features with a verdict.
+    pub(crate) fn with(&self, verdict: &str) -> Vec<&str> {
+        let rows = self.0.iter().filter(|row| row["verdict"] == verdict);
+        rows.map(|row| row["feature"].as_str().unwrap()).collect()
+    }
+}
+
+fn probe<'a>(served: &Served, cache: &Path, more: &[&'a str]) -> Command {
+    let mut command = served.command(&["endpoint", "probe"]);
+    command.args(more).env("XDG_CACHE_HOME", cache);
+    command
+}
+
+/// Everything in the served folder that is not the server's own.
+fn objects(served: &Served) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut folders = vec![served.path().to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.strip_prefix(served.path()).unwrap().display().to_string();
+            if name.starts_with('.') {
+                continue;
+            }
+            if path.is_dir() {
+                folders.push(path);
+            }
+            found.push(name);
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn our_server_answers_everything_and_keeps_nothing() {
+    let served = Served::start();
+    let cache = tempfile::tempdir().unwrap();
+    let before = objects(&served);
+    for bucket in ["bucket", "made-for-it"] {
+        let json = ["--bucket", bucket, "--format", "json"];
+        let table = Table::of(&mut probe(&served, cache.path(), &json));
+        assert!(table.with("works").len() > 100);
+        for verdict in ["refused", "answers wrongly", "not known"] {
+            assert!(table.with(verdict).is_empty(), "{verdict}: {:?}", table.with(verdict));
+        }
+        assert_eq!(objects(&served), before, "{bucket}");
+    }
+    // What was found out is as good as knowing the server by name.
+    let sum = "SELECT sum(price) AS s FROM 's3://bucket/fruit.csv' WHERE id < 3";
+    let ask = ["sql", "--profile", "probed", "--scan", "select", "--stats", "--format", "csv"];
+    let mut command = served.command(&ask);
+    let output = command.args(["-c", sum]).env("XDG_CACHE_HOME", cache.path()).output().unwrap();
+    assert_eq!(text(&output.stdout), "s\n1.5\n", "{}", text(&output.stderr));
+    let said = text(&output.stderr);
+    assert!(said.contains("1 SELECT") && said.contains("0 fallbacks"), "{said}");
+    let mut explain = served.command(&["explain", "--profile", "probed", "-c", sum]);
+    let shown = good(explain.env("XDG_CACHE_HOME", cache.path()));
+    assert!(shown.contains("SELECT SUM(") && shown.contains("endpoint=probed"), "{shown}");
+    let file = fs::read_to_string(cache.path().join("sluice/endpoints.json")).unwrap();
+    assert!(file.contains(&served.endpoint) && !file.contains("my secret"), "{file}");
+    let mut unknown = served.command(&["sql", "--profile", "probed", "-c", "SELECT 1"]);
+    bad(&mut unknown, "was not probed");
+}
+
+#[test]
+fn a_store_without_select_has_a_table_of_refusals_and_is_read() {
+    let served = Served::start_with(&["--no-select"]);
+    let cache = tempfile::tempdir().unwrap();
+    let sum = "SELECT sum(id) AS s FROM 's3://bucket/fruit.csv' WHERE name <> 'plum'";
+    let ask = |cache: &Path| {
+        let mut command = served.command(&["sql", "--format", "csv", "-c", sum]);
+        let output = command.env("XDG_CACHE_HOME", cache).output().unwrap();
+        assert_eq!(text(&output.stdout), "s\n3\n", "{}", text(&output.stderr));
+        text(&output.stderr)
+    };
+    // Not known: it is read, and the way to find out more is said.
+    let said = ask(cache.path());
+    assert!(said.contains("sluice endpoint probe") && said.lines().count() == 1, "{said}");
+    let json = ["--bucket", "bucket", "--format", "json"];
+    let before = objects(&served);
+    let table = Table::of(&mut probe(&served, cache.path(), &json));
+    assert!(table.with("works").is_empty(), "{:?}", table.with("works"));
+    assert!(table.with("answers wrongly").is_empty());
+    assert!(table.with("refused").len() > 100);
+    assert_eq!(objects(&served), before);
+    // Known now: nothing more to say.
+    assert_eq!(ask(cache.path()), "");
+    let output = probe(&served, cache.path(), &["--bucket", "bucket"]).output().unwrap();
+    let said = text(&output.stderr);
+    assert!(said.contains("a store without Select: 0 features work"), "{said}");
+    // After the first refusal nobody asks on.
+    assert!(said.contains("1 SELECT") && said.contains("measured: "), "{said}");
+}
+
+#[test]
+fn an_object_of_yours_is_looked_at_and_left_alone() {
+    let served = Served::start();
+    let cache = tempfile::tempdir().unwrap();
+    let before = objects(&served);
+    let json = ["--object", "s3://bucket/fruit.csv", "--format", "json"];
+    let table = Table::of(&mut probe(&served, cache.path(), &json));
+    assert_eq!(table.verdict("CASE"), "works");
+    assert_eq!(table.verdict("NULL != 1 is not TRUE"), "works");
+    assert_eq!(table.verdict("CSV, gzip"), "not known");
+    assert!(table.with("refused").is_empty() && table.with("answers wrongly").is_empty());
+    assert_eq!(objects(&served), before);
+    assert!(!cache.path().join("sluice").exists());
+    let output = probe(&served, cache.path(), &json).output().unwrap();
+    let said = text(&output.stderr);
+    assert!(!said.contains(" PUT") && said.contains("nothing is remembered"), "{said}");
+}
+
+#[test]
+fn what_hinders_a_probe_is_said_in_a_sentence_with_a_hint() {
+    let served = Served::start();
+    let cache = tempfile::tempdir().unwrap();
+    let object = |url| probe(&served, cache.path(), &["--object", url]);
+    bad(&mut object("s3://nowhere/x.csv"), "nowhere");
+    bad(&mut object("s3://bucket/x.csv"), "x.csv");
+    bad(&mut probe(&served, cache.path(), &["--bucket", "Not_A_Bucket"]), "Not_A_Bucket");
+    let mut wrong = probe(&served, cache.path(), &["--bucket", "bucket"]);
+    bad(wrong.env("AWS_SECRET_ACCESS_KEY", "x"), "bucket");
+    let nobody = ["endpoint", "probe", "--bucket", "bucket", "--endpoint", &served.endpoint];
+    bad(&mut sluice(&nobody), "credentials");
+    let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let url = format!("http://{gone}");
+    let mut unreachable = sluice(&["endpoint", "probe", "--bucket", "bucket", "--endpoint", &url]);
+    unreachable.env("AWS_ACCESS_KEY_ID", "me").env("AWS_SECRET_ACCESS_KEY", "x");
+    bad(&mut unreachable, "reached");
+    assert_eq!(objects(&served), ["bucket", "bucket/fruit.csv"]);
+    let Output { status, .. } = sluice(&["endpoint", "probe"]).output().unwrap();
+    assert_eq!(status.code(), Some(2));
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_probe_leaves_nothing() {
+    let served = Served::start_with(&["--latency", "20ms"]);
+    let cache = tempfile::tempdir().unwrap();
+    let mut probing = probe(&served, cache.path(), &["--bucket", "made-for-it"])
+        .env("RUST_LOG", "sluice=debug")
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // The samples are there.
+    let mut said = BufReader::new(probing.stderr.take().unwrap());
+    let mut line = String::new();
+    while !line.contains("samples are written") {
+        line.clear();
+        assert!(said.read_line(&mut line).unwrap() > 0);
+    }
+    assert!(objects(&served).len() > 10);
+    let killed = Command::new("kill").args(["-INT", &probing.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    // Somebody reads on what is said, or the probe would wait for that.
+    let rest = std::thread::spawn(move || drop(std::io::copy(&mut said, &mut std::io::sink())));
+    assert_eq!(probing.wait().unwrap().code(), Some(130));
+    rest.join().unwrap();
+    assert_eq!(objects(&served), ["bucket", "bucket/fruit.csv"]);
+    assert!(!cache.path().join("sluice").exists());
+}

@@ -1,0 +1,214 @@
+//! The engine against a store that is not ours. Opt-in, by environment variables:
+//!
+//! | variable | |
+//! |---|---|
+//! | `SLUICE_TEST_S3_ENDPOINT` | its URL, such as `http://127.0.0.1:9000` |
+//! | `SLUICE_TEST_S3_KEY`, `SLUICE_TEST_S3_SECRET` | a key pair that may make and remove buckets |
+//! | `SLUICE_TEST_S3_PROFILE` | what kind of store it is; `minio` if not said |
+//!
+//! `tests/minio/run` starts MinIO and sets them. Each test makes a bucket of its own and removes
+//! it again.
+
+use std::process;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use async_trait::async_trait;
+use aws_sdk_s3::config::{BehaviorVersion, Credentials, Region};
+use datafusion::execution::object_store::ObjectStoreUrl;
+use object_store::path::Path;
+use object_store::{ObjectStore, ObjectStoreExt};
+use sluicegate_engine::config::Scan;
+use sluicegate_engine::{Engine, EngineBuilder};
+use sluicegate_s3select::profile::EndpointProfile;
+use sluicegate_workloads::tpch::Format;
+use tokio::runtime::Runtime;
+
+use crate::cli::{sluice, text};
+use crate::endpoint::Table;
+use crate::harness::Place;
+use crate::tpch::{Way, check_place};
+use crate::{random, slt};
+
+/// A store that somebody else runs, and a bucket in it that is ours.
+struct Peer {
+    endpoint: String,
+    key: String,
+    secret: String,
+    profile: EndpointProfile,
+    bucket: String,
+    sdk: aws_sdk_s3::Client,
+    objects: Arc<dyn ObjectStore>,
+}
+
+impl Peer {
+    /// The peer of the environment; `None`, said aloud, if there is none.
+    async fn start(test: &str) -> Option<Self> {
+        let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
+        let names = ["SLUICE_TEST_S3_ENDPOINT", "SLUICE_TEST_S3_KEY", "SLUICE_TEST_S3_SECRET"];
+        let [Some(endpoint), Some(key), Some(secret)] = names.map(set) else {
+            eprintln!("skipped: set {} to test against another store", names.join(", "));
+            return None;
+        };
+        let name = set("SLUICE_TEST_S3_PROFILE").unwrap_or_else(|| "minio".to_owned());
+        let profile = EndpointProfile::by_name(&name).unwrap_or_else(|| panic!("no {name}"));
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos();
+        let bucket = format!("sluice-test-{test}-{}-{now:x}", process::id());
+        let config = aws_sdk_s3::Config::builder()
+            .behavior_version(BehaviorVersion::latest())
+            .endpoint_url(&endpoint)
+            .region(Region::new("us-east-1"))
+            .credentials_provider(Credentials::new(&key, &secret, None, None, "test"))
+            .force_path_style(true)
+            .build();
+        let sdk = aws_sdk_s3::Client::from_conf(config);
+        sdk.create_bucket().bucket(&bucket).send().await.unwrap();
+        let builder = Engine::builder().endpoint(&endpoint).credentials(&key, &secret);
+        let engine = builder.profile(profile.clone()).build().await.unwrap();
+        let url = ObjectStoreUrl::parse(format!("s3://{bucket}")).unwrap();
+        let objects = engine.runtime_env().object_store(url).unwrap();
+        Some(Self { endpoint, key, secret, profile, bucket, sdk, objects })
+    }
+
+    /// Removes the bucket and all that is in it.
+    async fn stop(self) {
+        loop {
+            let listed = self.sdk.list_objects_v2().bucket(&self.bucket).send().await.unwrap();
+            if listed.contents().is_empty() {
+                break;
+            }
+            for object in listed.contents() {
+                let key = object.key().unwrap();
+                self.sdk.delete_object().bucket(&self.bucket).key(key).send().await.unwrap();
+            }
+        }
+        self.sdk.delete_bucket().bucket(&self.bucket).send().await.unwrap();
+    }
+}
+
+#[async_trait]
+impl Place for Peer {
+    fn bucket(&self) -> &str {
+        &self.bucket
+    }
+
+    async fn put_object(&self, key: &str, bytes: Vec<u8>) {
+        self.objects.put(&Path::from(key), bytes.into()).await.unwrap();
+    }
+
+    fn builder(&self) -> EngineBuilder {
+        Engine::builder()
+            .endpoint(&self.endpoint)
+            .credentials(&self.key, &self.secret)
+            .profile(self.profile.clone())
+            .threads(2)
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn answers_are_the_same_however_tables_are_scanned() {
+    let Some(peer) = Peer::start("slt").await else { return };
+    slt::check(&peer, "answers", &[Scan::Select, Scan::Get, Scan::Auto]).await;
+    peer.stop().await;
+}
+
+#[test]
+fn random_statements_agree_with_datafusion() {
+    let runtime = Runtime::new().unwrap();
+    let Some(peer) = runtime.block_on(Peer::start("random")) else { return };
+    random::check(&runtime, &peer);
+    runtime.block_on(peer.stop());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn all_22_queries_of_tpch_agree_with_datafusion() {
+    let Some(peer) = Peer::start("tpch").await else { return };
+    let way = |name, format, objects, scan| {
+        let profile = peer.profile.clone();
+        Way { name, format, objects, scan, profile }
+    };
+    let ways = [
+        way("csv, select", Format::csv(), 1, Scan::Select),
+        way("csv, four objects, select", Format::csv(), 4, Scan::Select),
+        way("csv, get", Format::csv(), 1, Scan::Get),
+        way("csv, auto", Format::csv(), 1, Scan::Auto),
+        way("parquet, select", Format::parquet(), 1, Scan::Select),
+    ];
+    let fallbacks = check_place(&peer, 0.01, &ways).await;
+    assert_eq!(fallbacks, [0; 5], "statements that the store refused");
+    peer.stop().await;
+}
+
+/// The deviations of MinIO that are known show in the table of a probe.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_probe_finds_the_deviations() {
+    let Some(peer) = Peer::start("probe").await else { return };
+    let cache = tempfile::tempdir().unwrap();
+    let (endpoint, key, secret, bucket) =
+        (peer.endpoint.clone(), peer.key.clone(), peer.secret.clone(), peer.bucket.clone());
+    let command = |args: &[&str]| {
+        let mut command = sluice(args);
+        command
+            .args(["--endpoint", &endpoint])
+            .env("XDG_CACHE_HOME", cache.path())
+            .env("AWS_ACCESS_KEY_ID", &key)
+            .env("AWS_SECRET_ACCESS_KEY", &secret);
+        command
+    };
+    let probe = ["endpoint", "probe", "--bucket", &bucket, "--format", "json"];
+    let table = Table::of(&mut command(&probe));
+    for feature in ["CSV", "CSV fields come back as they are", "IN", "LIKE 'abc%'", "COUNT(*)"] {
+        assert_eq!(table.verdict(feature), "works", "{feature}");
+    }
+    if peer.profile.name == "minio" {
+        for feature in REFUSED_BY_MINIO {
+            assert_eq!(table.verdict(feature), "refused", "{feature}");
+        }
+        for feature in WRONG_ON_MINIO {
+            assert_eq!(table.verdict(feature), "answers wrongly", "{feature}");
+        }
+    }
+    // What was found out is enough to ask, and the answer is right.
+    peer.put_object("t.csv", "a,b\n1,x\n2,\n3,z\n".into()).await;
+    let sql = format!("SELECT a, b FROM 's3://{bucket}/t.csv' WHERE a > 1 AND b <> 'x'");
+    let probed = ["sql", "--profile", "probed", "--scan", "select", "--stats", "--format", "csv"];
+    let output = command(&probed).args(["-c", &sql]).output().unwrap();
+    assert_eq!(text(&output.stdout), "a,b\n3,z\n", "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("1 SELECT"), "{}", text(&output.stderr));
+    peer.stop().await;
+}
+
+/// Measured on MinIO's last version.
+const REFUSED_BY_MINIO: &[&str] = &[
+    "CASE",
+    "CASE with an operand",
+    "CASE without ELSE",
+    "NOT IN",
+    "<>",
+    "CAST to DECIMAL",
+    "CAST of a day to TIMESTAMP",
+    "TO_TIMESTAMP, TO_STRING",
+    "numbers with a point or an exponent",
+    "a semicolon at the end",
+    "NULL < 1 is not TRUE, and no error",
+    "CAST of NULL is NULL, and no error",
+];
+
+/// The same, for what is answered, and not rightly.
+const WRONG_ON_MINIO: &[&str] = &[
+    "NULL != 1 is not TRUE",
+    "NOT (NULL = 1) is not TRUE",
+    "NULLIF",
+    "LIKE that must backtrack",
+    "LIKE beyond ASCII",
+    "LIKE with ESCAPE",
+    "floats are equal if they are",
+    "IN tells whole numbers apart",
+    "a sum beyond 64 bits is an error",
+    "SUM beyond 2^53",
+    "SUM of no rows is NULL",
+    "a function of an aggregate",
+    "half a gzip object is an error",
+    "CSV with line breaks in quotes",
+    "a ScanRange takes the records that begin in it",
+];
