@@ -16,6 +16,9 @@ pub(super) struct Fields<'a> {
     pub(super) ends: &'a [u32],
     /// Bytes of the field delimiter.
     pub(super) delimiter_bytes: u32,
+    pub(super) block: &'a [u8],
+    /// What a field may be enclosed in.
+    pub(super) quote: Option<u8>,
 }
 
 /// Finds field `column` (from 0) of each row. `select(bits, n)` is the position of the `n`-th set bit, from 0; it is a parameter so that the loop can be
@@ -29,7 +32,7 @@ pub(super) fn find_column(
     select: impl Fn(u64, u32) -> u32,
 ) {
     let column = column as u32;
-    // Two plain loops: the code of a closure would not be compiled for the caller's instructions.
+    // Plain loops: the code of a closure would not be compiled for the caller's instructions.
     match rows {
         Rows::All(n) => {
             for (row, span) in out.iter_mut().enumerate().take(n) {
@@ -43,6 +46,19 @@ pub(super) fn find_column(
             }
         }
     }
+    if let Some(quote) = fields.quote {
+        rows.for_each(|row| out[row] = trim(fields.block, quote, out[row]));
+    }
+}
+
+/// The field without its quotes, if it has any. Where quotes do not come in pairs, the state
+/// machine overrules this.
+#[inline(always)]
+fn trim(block: &[u8], quote: u8, field: FieldSpan) -> FieldSpan {
+    if field.len() >= 2 && block.get(field.start()) == Some(&quote) {
+        return Span::new(field.start() as u32 + 1, field.len() as u32 - 2);
+    }
+    field
 }
 
 #[inline(always)]

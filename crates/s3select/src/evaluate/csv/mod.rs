@@ -1,12 +1,14 @@
 //! CSV objects.
 //!
-//! A block is read, its delimiters are found 64 bytes at a time ([`structure`]), its records
-//! are told apart ([`records`]), and only then, for the rows and columns that an expression asks
-//! for, fields are found among the delimiters ([`fields`]). Records that hold a quote are split by
-//! a state machine instead ([`quoting`]).
+//! A block is read, its delimiters are found 64 bytes at a time ([`structure`]), those inside of
+//! quotes are left out ([`quotes`]), its records are told apart ([`records`]), and only then, for
+//! the rows and columns that an expression asks for, fields are found among the delimiters
+//! ([`fields`]). Records in which quotes are more than a field's first and last character are
+//! split by a state machine instead ([`quoting`]).
 
 mod fields;
 mod header;
+mod quotes;
 mod quoting;
 mod reader;
 mod records;

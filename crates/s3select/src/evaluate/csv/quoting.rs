@@ -1,4 +1,4 @@
-//! Records that hold a quote.
+//! Records with quotes to be taken out one by one.
 //!
 //! A quote opens a quoted field only as the field's first character. Inside, the escape character
 //! makes the next one literal; where quote and escape are the same character, that is doubling.
@@ -38,7 +38,10 @@ pub(super) fn record_end(
         let record = structure.next_record_mark(at + syntax.record_delimiter.len() - 1);
         let field = structure.next_field_mark(at + syntax.field_delimiter.len() - 1);
         match (field, record) {
-            (Some(field), Some(record)) if field < record => at = field + 1,
+            // A field delimiter may be how a record delimiter begins.
+            (Some(field), Some(record)) if field + syntax.record_delimiter.len() <= record => {
+                at = field + 1;
+            }
             (Some(field), None) => at = field + 1,
             (_, Some(record)) => return RecordEnd::Mark(record),
             (None, None) => return RecordEnd::Open,

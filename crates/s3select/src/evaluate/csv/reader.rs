@@ -62,13 +62,10 @@ impl CsvReader {
     ) -> Result<(Self, CsvSchema), SelectError> {
         let has_header = options.header != FileHeaderInfo::None;
         let open_at = |offset| {
+            let syntax = Syntax::new(options)?;
             Ok::<_, SelectError>(Self {
-                syntax: Syntax::new(options)?,
-                structure: Structure::new(
-                    &options.field_delimiter,
-                    &options.record_delimiter,
-                    options.quote,
-                ),
+                structure: Structure::new(&syntax),
+                syntax,
                 input: Input::new(Arc::clone(source), offset, compression),
                 block: Vec::new(),
                 block_offset: offset,
@@ -224,7 +221,7 @@ impl CsvReader {
         if first && self.block.starts_with(b"\xEF\xBB\xBF") {
             self.next = 3;
         }
-        self.structure.index(&self.block);
+        self.structure.index(&self.block, self.next, &self.syntax);
         Ok(())
     }
 
@@ -234,6 +231,20 @@ impl CsvReader {
             Some(before) => format!("record {}, byte {byte}", before + row as u64 + 1),
             None => format!("record at byte {byte}"),
         }
+    }
+
+    /// A field of a record that was not split by the state machine, without its quotes.
+    fn unquoted<'a>(&self, field: &'a [u8]) -> &'a [u8] {
+        match (self.trimmed_quote(), field) {
+            (Some(quote), [first, inner @ .., _]) if *first == quote => inner,
+            _ => field,
+        }
+    }
+
+    /// The quote, if fields are to be freed of it.
+    fn trimmed_quote(&self) -> Option<u8> {
+        let trims = self.structure.seen.quote && self.structure.interpreted;
+        self.syntax.first_quote_byte().filter(|_| trims)
     }
 
     fn each_field(&self, row: usize, mut f: impl FnMut(usize, &[u8])) {
@@ -248,8 +259,8 @@ impl CsvReader {
         let mut column = 0;
         loop {
             let mark = self.structure.next_field_mark(at).filter(|mark| *mark < end);
-            let Some(mark) = mark else { return f(column, &self.block[at..end]) };
-            f(column, &self.block[at..mark + 1 - delimiter]);
+            let Some(mark) = mark else { return f(column, self.unquoted(&self.block[at..end])) };
+            f(column, self.unquoted(&self.block[at..mark + 1 - delimiter]));
             at = mark + 1;
             column += 1;
         }
@@ -286,6 +297,8 @@ impl BatchReader for CsvReader {
                 starts: &self.records.starts,
                 ends: &self.records.ends,
                 delimiter_bytes: self.syntax.field_delimiter.len() as u32,
+                block: &self.block,
+                quote: self.trimmed_quote(),
             };
             simd::find_column(self.structure.level, &fields, column, rows, spans);
         }
@@ -300,7 +313,8 @@ impl BatchReader for CsvReader {
         let record =
             &self.block[self.records.starts[row] as usize..self.records.ends[row] as usize];
         // What has no quotes, is text and cannot have too many fields may be copied as it is.
-        if self.records.quoted.is_empty()
+        let quote = self.syntax.first_quote_byte().filter(|_| self.structure.seen.quote);
+        if quote.is_none_or(|quote| memchr::memchr(quote, record).is_none())
             && self.is_utf8()
             && record.len() < MAX_COLUMNS
             && out.put_row(record, self.syntax.field_delimiter.as_bytes())

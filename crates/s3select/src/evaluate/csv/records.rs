@@ -17,7 +17,7 @@ pub(super) struct Records {
     pub(super) ends: Vec<u32>,
     /// Where the next record starts after each.
     pub(super) nexts: Vec<u32>,
-    /// The records that hold a quote.
+    /// The records that had quotes to be taken out one by one.
     pub(super) quoted: Vec<Quoted>,
     /// The fields of those, one after the other.
     pub(super) quoted_fields: Vec<Span>,
@@ -25,7 +25,7 @@ pub(super) struct Records {
     pending: Option<BadRecord>,
 }
 
-/// A record that holds a quote: its row, and where its fields are in `quoted_fields`.
+/// A record that was split by the state machine: its row, and where its fields are in `quoted_fields`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Quoted {
     pub(super) row: u32,
@@ -76,7 +76,7 @@ impl Records {
         self.quoted_fields.clear();
     }
 
-    /// The fields of a record that holds a quote.
+    /// The fields of a record that was split.
     pub(super) fn fields_of(&self, quoted: Quoted) -> &[Span] {
         &self.quoted_fields[quoted.first as usize..(quoted.first + quoted.count) as usize]
     }
@@ -96,7 +96,7 @@ impl Records {
         if let Some(bad) = self.pending.take() {
             return Err(bad);
         }
-        let tolerate_cr = syntax.record_delimiter == "\n";
+        let tolerate_cr = syntax.tolerates_cr();
         let delimiter = syntax.record_delimiter.len();
         while self.len() < max_rows {
             let start = *next;
@@ -118,7 +118,8 @@ impl Records {
             let mark = structure.next_record_mark(start + delimiter - 1);
             let mut record = mark.map(|mark| (mark + 1 - delimiter, mark + 1));
             if syntax.quoted_record_delimiters
-                && structure.has_quote(start, record.map_or(block.len(), |(end, _)| end))
+                && !structure.interpreted
+                && structure.is_unusual(start, record.map_or(block.len(), |(end, _)| end))
                 && !syntax.is_comment(&block[start..])
             {
                 record = match quoting::record_end(block, start, syntax, structure) {
@@ -151,11 +152,11 @@ impl Records {
                 *next = behind;
                 continue;
             }
-            if structure.has_quote(start, end) {
+            if structure.is_unusual(start, behind) {
                 let first = self.quoted_fields.len();
                 if quoting::split(block, start, end, syntax, &mut self.quoted_fields).is_err() {
                     self.quoted_fields.truncate(first);
-                    return if behind == end {
+                    return if record.is_none() {
                         bad(
                             self,
                             SelectErrorCode::CSVUnescapedQuote,

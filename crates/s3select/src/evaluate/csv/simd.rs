@@ -226,7 +226,10 @@ mod arm {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::structure::Structure;
+    use super::super::syntax::Syntax;
     use super::*;
+    use crate::request::CsvInput;
 
     /// Every level that this machine can run.
     fn levels() -> Vec<Level> {
@@ -249,13 +252,16 @@ mod tests {
             block.extend_from_slice(fields.join(",").as_bytes());
             let end = block.len();
             block.extend_from_slice(b"\n,,,\n");
-            let mut structure = super::super::structure::Structure::new(",", "\n", None);
-            structure.index(&block);
+            let syntax = Syntax::new(&CsvInput { quote: None, ..CsvInput::default() }).unwrap();
+            let mut structure = Structure::new(&syntax);
+            structure.index(&block, 0, &syntax);
             let fields_of = Fields {
                 words: &structure.words,
                 starts: &[start as u32],
                 ends: &[end as u32],
                 delimiter_bytes: 1,
+                block: &block,
+                quote: None,
             };
             for level in levels() {
                 let mut found = [FieldSpan::NULL];

@@ -54,6 +54,33 @@ impl Syntax {
         self.quote.as_ref().is_some_and(|quote| starts(bytes, at, quote))
     }
 
+    /// What a bitmap of the quotes marks.
+    pub(super) fn first_quote_byte(&self) -> Option<u8> {
+        self.quote.as_ref()?.as_bytes().first().copied()
+    }
+
+    /// Whether a quote is one byte, is escaped by doubling, and cannot stand where the delimiters
+    /// of two records overlap.
+    pub(super) fn has_plain_quotes(&self) -> bool {
+        let mut delimiter = self.record_delimiter.chars();
+        let overlaps = delimiter.next() == delimiter.next();
+        self.quote_bytes() == 1 && self.doubles_quotes() && !overlaps
+    }
+
+    /// Whether a field that a quote closes ends there, with its delimiter or the block.
+    pub(super) fn ends_field(&self, block: &[u8], at: usize) -> bool {
+        let rest = &block[at..];
+        let is_end = |rest: &[u8]| rest.is_empty() || starts(rest, 0, &self.record_delimiter);
+        is_end(rest)
+            || starts(rest, 0, &self.field_delimiter)
+            || (self.tolerates_cr() && rest[0] == b'\r' && is_end(&rest[1..]))
+    }
+
+    /// Whether a carriage return before a record delimiter belongs to it.
+    pub(super) fn tolerates_cr(&self) -> bool {
+        self.record_delimiter == "\n"
+    }
+
     pub(super) fn doubles_quotes(&self) -> bool {
         self.escape.is_none()
     }
