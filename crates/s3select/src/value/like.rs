@@ -2,6 +2,7 @@
 
 use memchr::memmem::Finder;
 
+use super::shift_and::ShiftAnd;
 use super::text::starts_char;
 use crate::error::{Result, SelectError, SelectErrorCode as Code};
 
@@ -32,8 +33,17 @@ enum Shape {
 #[derive(Debug, Clone)]
 struct Part {
     atoms: Vec<Atom>,
-    /// Finds the part if it has no `_`.
-    finder: Option<Box<Finder<'static>>>,
+    search: Search,
+}
+
+/// How a part is looked for.
+#[derive(Debug, Clone)]
+enum Search {
+    /// It has no `_`.
+    Text(Box<Finder<'static>>),
+    /// It is so short that it is tried everywhere.
+    Everywhere,
+    Gaps(ShiftAnd),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -176,8 +186,24 @@ fn match_parts(text: &[u8], first: &Part, middle: &[Part], last: &Part) -> bool 
 
 impl Part {
     fn new(atoms: Vec<Atom>) -> Self {
-        let finder = plain(&atoms).map(|text| Box::new(Finder::new(text).into_owned()));
-        Self { atoms, finder }
+        /// So few bytes and gaps are tried everywhere.
+        const FEW: usize = 8;
+        let search = if let Some(text) = plain(&atoms) {
+            Search::Text(Box::new(Finder::new(text).into_owned()))
+        } else {
+            let mut sequence = Vec::new();
+            for atom in &atoms {
+                match atom {
+                    Atom::Text(text) => sequence.extend(text.iter().copied().map(Some)),
+                    Atom::AnyChar => sequence.push(None),
+                }
+            }
+            match sequence.len() {
+                ..=FEW => Search::Everywhere,
+                _ => Search::Gaps(ShiftAnd::new(&sequence)),
+            }
+        };
+        Self { atoms, search }
     }
 
     /// Where the part ends if the text begins with it.
@@ -208,11 +234,14 @@ impl Part {
 
     /// Where the part's first occurrence ends.
     fn find(&self, text: &[u8]) -> Option<usize> {
-        if let Some(finder) = &self.finder {
-            return finder.find(text).map(|at| at + finder.needle().len());
+        match &self.search {
+            Search::Text(finder) => finder.find(text).map(|at| at + finder.needle().len()),
+            Search::Everywhere => {
+                let mut starts = (0..text.len()).filter(|at| starts_char(text[*at]));
+                starts.find_map(|at| self.match_start(&text[at..]).map(|length| at + length))
+            }
+            Search::Gaps(gaps) => gaps.find(text),
         }
-        let starts = (0..text.len()).filter(|at| starts_char(text[*at]));
-        starts.into_iter().find_map(|at| self.match_start(&text[at..]).map(|length| at + length))
     }
 }
 
@@ -294,14 +323,38 @@ mod tests {
         check(&"a".repeat(100_000), &pattern, None, false);
         let pattern = "%a_".repeat(2000) + "b";
         check(&"a".repeat(100_000), &pattern, None, false);
+        let pattern = format!("%{}b%", "a_".repeat(50_000));
+        check(&"a".repeat(200_000), &pattern, None, false);
+        let text = "a".repeat(150_000) + "b";
+        check(&text, &pattern, None, true);
     }
 
     proptest! {
         #[test]
-        fn agrees_with_the_definition(text in "[abé]{0,8}", pattern in "[abé%_]{0,6}") {
+        fn agrees_with_the_definition(text in "[abé]{0,12}", pattern in "[abé%_]{0,4}[a_é]{0,6}%?") {
             let compiled = LikePattern::compile(&pattern, None).unwrap();
             let (p, t): (Vec<_>, Vec<_>) = (pattern.chars().collect(), text.chars().collect());
             prop_assert_eq!(compiled.matches(text.as_bytes()), naive(&p, &t));
+        }
+
+        #[test]
+        fn long_parts_agree_with_the_definition(
+            before in "[abé]{0,70}",
+            part in prop::collection::vec(prop_oneof![5 => "[abé]", 1 => Just("_".to_owned())], 60..140),
+            after in "[abé]{0,5}",
+            changed in any::<prop::sample::Index>(),
+        ) {
+            let pattern = format!("%{}%", part.concat());
+            let compiled = LikePattern::compile(&pattern, None).unwrap();
+            let mut text: Vec<char> = before.chars().collect();
+            text.extend(part.iter().map(|c| if c == "_" { 'é' } else { c.chars().next().unwrap() }));
+            text.extend(after.chars());
+            prop_assert!(compiled.matches(text.iter().collect::<String>().as_bytes()));
+            let changed = changed.index(text.len());
+            text[changed] = 'b';
+            let p: Vec<char> = pattern.chars().collect();
+            let matches = compiled.matches(text.iter().collect::<String>().as_bytes());
+            prop_assert_eq!(matches, naive(&p, &text));
         }
 
         #[test]

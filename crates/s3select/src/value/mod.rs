@@ -11,6 +11,7 @@ pub mod civil;
 pub mod decimal;
 pub mod like;
 pub mod pattern;
+mod shift_and;
 pub mod text;
 pub mod timestamp;
 mod write;
