@@ -111,7 +111,8 @@ impl Evaluation {
                     JsonReader::open(&source, *layout, compression, range, &query.from);
                 let statement = Statement::compile(&query, &mut schema, now)?;
                 reader.read_only(schema, matches!(statement.answer, Answer::Star));
-                Execution::new(statement, Box::new(reader), writer)?
+                let reader = Box::new(reader.with_max_rows(max_rows));
+                Execution::new(statement, reader, writer)?
             }
         };
         Ok(Self { execution })

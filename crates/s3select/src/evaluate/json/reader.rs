@@ -26,7 +26,7 @@ const MAX_LINE_BYTES: usize = 1 << 20;
 /// The longest value that spans lines. It is in memory as a whole, a FROM path notwithstanding.
 const MAX_DOCUMENT_BYTES: usize = 8 << 20;
 
-/// The most rows of a batch.
+/// The most rows of a batch; they are whole values, which take more memory than text does.
 const MAX_ROWS: usize = 1024;
 
 /// A batch ends when it has used up so many bytes.
@@ -45,6 +45,7 @@ pub(crate) struct JsonReader {
     /// Whether nothing follows the block.
     complete: bool,
     range: ByteRange,
+    max_rows: usize,
     /// Whether a line's start is still looked for: a range may begin inside of one.
     seeking: bool,
     /// The path of FROM behind S3Object[*].
@@ -94,6 +95,7 @@ impl JsonReader {
             next: 0,
             complete: false,
             range,
+            max_rows: MAX_ROWS,
             seeking,
             from: from.path.get(1..).unwrap_or_default().to_vec(),
             paths: Vec::new(),
@@ -114,6 +116,11 @@ impl JsonReader {
     pub(crate) fn read_only(&mut self, schema: JsonSchema, whole_rows: bool) {
         self.fields = if whole_rows { None } else { schema.fields() };
         self.paths = schema.paths;
+    }
+
+    /// Has at most so many rows in a batch.
+    pub(crate) fn with_max_rows(self, max_rows: usize) -> Self {
+        Self { max_rows: max_rows.min(MAX_ROWS), ..self }
     }
 
     fn offset(&self) -> u64 {
@@ -283,7 +290,7 @@ impl JsonReader {
     /// Fills the batch.
     fn collect(&mut self) -> Result<(), SelectError> {
         let start = self.offset();
-        while self.rows.len() < MAX_ROWS {
+        while self.rows.len() < self.max_rows {
             if let Some(row) = self.waiting.next() {
                 self.rows.push(row);
                 self.places.push(self.place);
