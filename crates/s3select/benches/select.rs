@@ -1,6 +1,8 @@
-//! Statements over CSV that looks like TPC-H's lineitem, on one core, from memory.
+//! Statements over CSV that looks like TPC-H's lineitem, on one core, from memory: once without a
+//! quote, and once with every comment quoted, as `sluice generate tpch` writes it.
 //!
-//! Throughput is object bytes per second. `SLUICEGATE_BENCH_BYTES` sets the object's size.
+//! Throughput is object bytes per second. `SLUICEGATE_BENCH_BYTES` sets the object's size;
+//! `SLUICEGATE_BENCH_OBJECT` names a CSV file of lineitem to be used as well.
 #![expect(missing_docs, reason = "criterion's macros make items without docs")]
 #![expect(clippy::unwrap_used, reason = "a benchmark that cannot run should stop")]
 
@@ -11,8 +13,8 @@ use std::sync::Arc;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use sluicegate_s3select::evaluate::{Evaluation, Sink, Stats};
 use sluicegate_s3select::request::{
-    Compression, CsvInput, CsvOutput, InputFormat, InputSerialization, OutputSerialization,
-    SelectRequest,
+    Compression, CsvInput, CsvOutput, FileHeaderInfo, InputFormat, InputSerialization,
+    OutputSerialization, SelectRequest,
 };
 
 /// A multiplicative generator (Lehmer's, 128 bits); the seed makes runs comparable.
@@ -25,8 +27,8 @@ impl Random {
     }
 }
 
-/// Rows with lineitem's 16 columns, about 125 bytes each.
-fn lineitem(bytes: usize) -> Vec<u8> {
+/// Rows with lineitem's 16 columns, about 125 bytes each; `quote` is around the comments.
+fn lineitem(bytes: usize, quote: &str) -> bytes::Bytes {
     const FLAGS: [&str; 3] = ["N", "R", "A"];
     const INSTRUCTIONS: [&str; 4] =
         ["DELIVER IN PERSON", "COLLECT COD", "NONE", "TAKE BACK RETURN"];
@@ -51,7 +53,7 @@ fn lineitem(bytes: usize) -> Vec<u8> {
         let comment: Vec<_> =
             (0..2 + random.below(3)).map(|_| WORDS[random.below(8) as usize]).collect();
         let row = format!(
-            "{order},{},{},{},{quantity},{}.{:02},0.{:02},0.{:02},{},{},{},{},{},{},{},{}\n",
+            "{order},{},{},{},{quantity},{}.{:02},0.{:02},0.{:02},{},{},{},{},{},{},{},{quote}{}{quote}\n",
             1 + random.below(200_000),
             1 + random.below(10_000),
             1 + random.below(7),
@@ -70,7 +72,7 @@ fn lineitem(bytes: usize) -> Vec<u8> {
         );
         object.extend_from_slice(row.as_bytes());
     }
-    object
+    object.into()
 }
 
 struct Discard;
@@ -90,7 +92,10 @@ fn run(expression: &str, object: &bytes::Bytes) -> Stats {
     let request = SelectRequest {
         expression: expression.to_owned(),
         input: InputSerialization {
-            format: InputFormat::Csv(CsvInput::default()),
+            format: InputFormat::Csv(CsvInput {
+                header: FileHeaderInfo::Ignore,
+                ..CsvInput::default()
+            }),
             compression: Compression::None,
         },
         output: OutputSerialization::Csv(CsvOutput::default()),
@@ -140,13 +145,19 @@ fn statements() -> Vec<(&'static str, String)> {
 
 fn select(criterion: &mut Criterion) {
     let size = std::env::var("SLUICEGATE_BENCH_BYTES").ok().and_then(|text| text.parse().ok());
-    let object = bytes::Bytes::from(lineitem(size.unwrap_or(100 << 20)));
-    let mut group = criterion.benchmark_group("select");
-    group.throughput(Throughput::Bytes(object.len() as u64)).sample_size(10);
-    for (name, statement) in statements() {
-        group.bench_function(name, |bencher| bencher.iter(|| run(&statement, &object)));
+    let size = size.unwrap_or(100 << 20);
+    let mut objects = vec![("plain", lineitem(size, "")), ("quoted", lineitem(size, "\""))];
+    if let Some(path) = std::env::var_os("SLUICEGATE_BENCH_OBJECT") {
+        objects.push(("given", std::fs::read(path).unwrap().into()));
     }
-    group.finish();
+    for (name, object) in objects {
+        let mut group = criterion.benchmark_group(name);
+        group.throughput(Throughput::Bytes(object.len() as u64)).sample_size(10);
+        for (name, statement) in statements() {
+            group.bench_function(name, |bencher| bencher.iter(|| run(&statement, &object)));
+        }
+        group.finish();
+    }
 }
 
 criterion_group!(benches, select);
