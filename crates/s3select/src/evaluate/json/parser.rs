@@ -1,9 +1,12 @@
 //! Bytes to values, RFC 8259.
 //!
 //! A number with an exponent becomes a `float`, one with a point a `decimal`, any other an `int`,
-//! as in statements. What does not fit becomes the nearest wider type, a `float` at last.
+//! as in statements. What does not fit becomes another type that holds all its digits: a longer
+//! `int` a `decimal`, a `float` of too many digits a `decimal`, and `-0` a `float`. A number of more
+//! than 38 digits that no type holds is refused, because a CAST could no longer see its digits.
 
 use super::path::FieldFilter;
+use crate::value::decimal::MAX_DIGITS;
 use crate::value::{Decimal, Value, cast};
 
 /// The most levels that arrays and objects nest.
@@ -200,17 +203,27 @@ impl<'a> Parser<'a> {
     fn number(&mut self) -> Parsed<Value> {
         let text = self.number_bytes()?;
         let exponent = text.iter().any(|byte| matches!(byte, b'e' | b'E'));
-        if !exponent {
-            if let Some(int) = cast::parse_int(text) {
-                return Ok(Value::Int(int));
-            }
-            if let Some(decimal) = Decimal::parse(text) {
-                return Ok(Value::Decimal(decimal));
-            }
+        let negative = text.starts_with(b"-");
+        if !exponent && let Some(int) = cast::parse_int(text).filter(|int| *int != 0 || !negative) {
+            return Ok(Value::Int(int));
         }
-        match cast::parse_float(text) {
-            Some(float) if float.is_finite() => Ok(Value::Float(float)),
-            _ => Err(self.invalid("a number is too large")),
+        let decimal = Decimal::parse(text).filter(|d| d.unscaled() != 0 || !negative);
+        if !exponent && let Some(decimal) = decimal {
+            return Ok(Value::Decimal(decimal));
+        }
+        let Some(float) = cast::parse_float(text).filter(|float| float.is_finite()) else {
+            return Err(self.invalid("a number is too large"));
+        };
+        match decimal {
+            Some(decimal)
+                if Decimal::from_f64(float).is_none_or(|d| d.compare(decimal).is_ne()) =>
+            {
+                Ok(Value::Decimal(decimal))
+            }
+            None if significant_digits(text) > MAX_DIGITS as usize => {
+                Err(self.invalid("a number has more than 38 digits"))
+            }
+            _ => Ok(Value::Float(float)),
         }
     }
 
@@ -285,6 +298,15 @@ impl<'a> Parser<'a> {
         char::from_u32(0x1_0000 + ((first - 0xD800) << 10) + (second - 0xDC00))
             .ok_or_else(malformed)
     }
+}
+
+/// How many digits a number has between its zeros at both ends.
+fn significant_digits(number: &[u8]) -> usize {
+    let mantissa = number.split(|byte| matches!(byte, b'e' | b'E')).next().unwrap_or_default();
+    let is_digit = |byte: &u8| matches!(byte, b'1'..=b'9');
+    let first = mantissa.iter().position(is_digit).unwrap_or(mantissa.len());
+    let behind = mantissa.iter().rposition(is_digit).map_or(first, |last| last + 1);
+    mantissa[first..behind].iter().filter(|byte| byte.is_ascii_digit()).count()
 }
 
 /// Four hexadecimal digits.

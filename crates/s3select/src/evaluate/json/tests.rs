@@ -61,11 +61,18 @@ fn null_is_not_missing() {
 
 #[test]
 fn numbers_keep_what_they_were() {
-    let object = r#"{"a":[1,-0,1.50,1e2,9223372036854775808,0.1,12345678901234567890123456789012345678901]}"#;
-    check(
-        &lines("SELECT s.a FROM S3Object s"),
-        object,
-        "{\"a\":[1,0,1.50,100.0,9223372036854775808,0.1,1.2345678901234568e40]}\n",
+    let same = |object: &str, expected: &str| {
+        check(&lines("SELECT s.a FROM S3Object s"), object, &format!("{expected}\n"));
+    };
+    same(
+        r#"{"a":[1,1.50,1e2,9223372036854775808,0.1,100000000000000000000000000000000000000000]}"#,
+        r#"{"a":[1,1.50,100.0,9223372036854775808,0.1,1e41]}"#,
+    );
+    // Only a float has a zero below zero; only a decimal has so many digits.
+    same(r#"{"a":[0,-0,-0.00,-0e5]}"#, r#"{"a":[0,-0.0,-0.0,-0.0]}"#);
+    same(
+        r#"{"a":[1.2345678901234567891e2,12.5E-1,1e-300]}"#,
+        r#"{"a":[123.45678901234567891,1.25,1e-300]}"#,
     );
 }
 
@@ -141,6 +148,8 @@ fn bad_json_is_refused_where_it_is() {
         ("{\"a\":\"\t\"}\n", "control"),
         ("[1,]\n", "value"),
         ("{\"a\":1e400}\n", "too large"),
+        ("{\"a\":12345678901234567890123456789012345678901}\n", "38 digits"),
+        ("{\"a\":0.1299999999999999999999999999999999999999999}\n", "38 digits"),
     ] {
         check_error(&lines("SELECT s FROM S3Object s"), object, Code::JSONParsingError, message);
     }
