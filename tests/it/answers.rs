@@ -136,3 +136,33 @@ async fn partitions_compression_and_globs() {
         assert_eq!(rows(&engine, &sql).await, [r#""3""#], "{scan}");
     }
 }
+
+/// What CSV and JSON answers cannot hold comes back from Parquet all the same.
+#[tokio::test(flavor = "multi_thread")]
+async fn parquet_keeps_nan_and_the_empty_text() {
+    let store = Store::start().await;
+    let file = store.folder.path().join(BUCKET).join("a.parquet");
+    let stock = stock();
+    let copy = format!(
+        "COPY (SELECT * FROM (VALUES ('', 'NaN'::DOUBLE), (NULL, '-inf'::DOUBLE), ('b', NULL), ('c', 0.1))
+         AS t(s, f)) TO '{}'",
+        file.display()
+    );
+    stock_rows(&stock, &copy).await.unwrap();
+    let ddl = format!("CREATE EXTERNAL TABLE t STORED AS PARQUET LOCATION '{}'", file.display());
+    stock_rows(&stock, &ddl).await.unwrap();
+    let engine = store.engine(Scan::Select).await;
+    rows(&engine, &ddl.replace(&file.display().to_string(), &format!("s3://{BUCKET}/a.parquet")))
+        .await;
+    for sql in [
+        "SELECT s, f FROM t",
+        "SELECT f FROM t",
+        "SELECT min(s), max(s) FROM t WHERE f IS NOT NULL",
+        "SELECT min(s), sum(f) FROM t",
+        "SELECT sum(f) FROM t",
+    ] {
+        assert_eq!(rows(&engine, sql).await, stock_rows(&stock, sql).await.unwrap(), "{sql}");
+    }
+    assert!(engine.counted().select >= 5);
+    assert_eq!(engine.counted().fallbacks, 0);
+}

@@ -14,6 +14,7 @@ mod endpoint;
 mod explain;
 mod faults;
 mod harness;
+mod json;
 mod minio;
 mod negotiation;
 mod random;

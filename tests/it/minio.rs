@@ -116,7 +116,8 @@ async fn answers_are_the_same_however_tables_are_scanned() {
 fn random_statements_agree_with_datafusion() {
     let runtime = Runtime::new().unwrap();
     let Some(peer) = runtime.block_on(Peer::start("random")) else { return };
-    random::check(&runtime, &peer);
+    random::check(&runtime, &peer, random::Format::Csv);
+    random::check(&runtime, &peer, random::Format::Json);
     runtime.block_on(peer.stop());
 }
 

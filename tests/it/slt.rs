@@ -2,7 +2,7 @@
 //!
 //! `answers/*.slt` run once per value of `sluice.scan`; `plans/*.slt` run with `select`, and there
 //! `SENT query` gives the statements that the query would send. `$BUCKET` is a bucket with
-//! `fruit.csv`.
+//! `fruit.csv` and `stalls.ndjson`.
 
 use std::path::{Path, PathBuf};
 
@@ -21,6 +21,12 @@ fig,9.00,,2024-08-15
 plum,2.75,drupe,
 cherry,11.99,drupe,2024-06-20
 ";
+
+const STALLS: &str = r#"{"id":1,"owner":"Ann","open":true,"sold":{"kg":12.5,"what":["fig","plum"]}}
+{"id":2,"owner":"","open":false,"sold":{"kg":3,"what":[]},"note":"two\nlines"}
+{"id":3,"owner":null,"open":null,"sold":null}
+{"id":"4","Owner":"nobody","sold":{"what":["pear"]},"note":"said \"no\""}
+"#;
 
 struct Session {
     engine: Engine,
@@ -68,6 +74,7 @@ pub(crate) async fn check(place: &dyn Place, folder: &str, scans: &[Scan]) {
     let files = files(folder);
     assert!(!files.is_empty());
     place.put_object("fruit.csv", FRUIT.into()).await;
+    place.put_object("stalls.ndjson", STALLS.into()).await;
     for file in files {
         for scan in scans {
             let mut runner = Runner::new(|| async {

@@ -13,7 +13,7 @@ use sluicegate_workloads::tpch::{Answer, Format, Generate, Table, answer, genera
 
 use crate::harness::{BUCKET, Place, Store, rows, stock, stock_rows, values};
 
-fn data(format: &Format, objects: usize, scale: f64) -> Generate {
+pub(crate) fn data(format: &Format, objects: usize, scale: f64) -> Generate {
     Generate {
         scale,
         format: format.clone(),

@@ -9,6 +9,7 @@ use datafusion::catalog::Session;
 use datafusion::common::{GetExt, Result, Statistics};
 use datafusion::datasource::file_format::csv::{CsvFormat, CsvFormatFactory};
 use datafusion::datasource::file_format::file_compression_type::FileCompressionType;
+use datafusion::datasource::file_format::json::{JsonFormat, JsonFormatFactory};
 use datafusion::datasource::file_format::{FileFormat, FileFormatFactory};
 use datafusion::datasource::physical_plan::{FileScanConfig, FileSinkConfig, FileSource};
 use datafusion::datasource::table_schema::TableSchema;
@@ -16,70 +17,78 @@ use datafusion::physical_expr::LexRequirement;
 use datafusion::physical_plan::ExecutionPlan;
 use object_store::{ObjectMeta, ObjectStore};
 
-use crate::statistics::csv_statistics;
+use crate::datasource::named::{NamedSource, TextLayout};
+use crate::statistics::text_statistics;
 
-/// Makes [`S3CsvFormat`]s for `STORED AS CSV` and `*.csv`.
+/// Makes [`S3TextFormat`]s for a kind of text: `STORED AS CSV` and `*.csv`, for example.
 #[derive(Debug)]
-pub struct S3CsvFormatFactory {
-    inner: CsvFormatFactory,
+pub struct S3TextFormatFactory {
+    inner: Arc<dyn FileFormatFactory>,
+    extension: &'static str,
 }
 
-impl S3CsvFormatFactory {
-    /// A factory whose formats take their options from the statement and the session.
+impl S3TextFormatFactory {
+    /// CSV, JSON, and the other names of JSON with an object per line. Their formats take their
+    /// options from the statement and the session.
     #[must_use]
-    pub fn new() -> Self {
-        Self { inner: CsvFormatFactory::new() }
+    pub fn all() -> Vec<Arc<dyn FileFormatFactory>> {
+        let csv: Arc<dyn FileFormatFactory> = Arc::new(CsvFormatFactory::new());
+        let json: Arc<dyn FileFormatFactory> = Arc::new(JsonFormatFactory::new());
+        let named = |extension, inner: &Arc<dyn FileFormatFactory>| {
+            let factory: Arc<dyn FileFormatFactory> =
+                Arc::new(Self { inner: Arc::clone(inner), extension });
+            factory
+        };
+        vec![
+            named("csv", &csv),
+            named("json", &json),
+            named("ndjson", &json),
+            named("jsonl", &json),
+        ]
+    }
+
+    fn wrap(&self, inner: Arc<dyn FileFormat>) -> Arc<dyn FileFormat> {
+        Arc::new(S3TextFormat { inner, extension: self.extension })
     }
 }
 
-impl Default for S3CsvFormatFactory {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl FileFormatFactory for S3CsvFormatFactory {
+impl FileFormatFactory for S3TextFormatFactory {
     fn create(
         &self,
         state: &dyn Session,
         format_options: &HashMap<String, String>,
     ) -> Result<Arc<dyn FileFormat>> {
-        Ok(S3CsvFormat::wrap(self.inner.create(state, format_options)?))
+        Ok(self.wrap(self.inner.create(state, format_options)?))
     }
 
     fn default(&self) -> Arc<dyn FileFormat> {
-        S3CsvFormat::wrap(FileFormatFactory::default(&self.inner))
+        self.wrap(FileFormatFactory::default(self.inner.as_ref()))
     }
 }
 
-impl GetExt for S3CsvFormatFactory {
+impl GetExt for S3TextFormatFactory {
     fn get_ext(&self) -> String {
-        self.inner.get_ext()
+        self.extension.to_owned()
     }
 }
 
-/// DataFusion's CSV with statistics: bytes from the listing, rows estimated from a sample.
+/// DataFusion's CSV or JSON with statistics: bytes from the listing, rows estimated from a sample.
 ///
 /// Joins, and with them everything that a join can push down, are planned by these.
 #[derive(Debug)]
-pub struct S3CsvFormat {
+pub struct S3TextFormat {
     inner: Arc<dyn FileFormat>,
-}
-
-impl S3CsvFormat {
-    fn wrap(inner: Arc<dyn FileFormat>) -> Arc<dyn FileFormat> {
-        Arc::new(Self { inner })
-    }
+    extension: &'static str,
 }
 
 #[async_trait]
-impl FileFormat for S3CsvFormat {
+impl FileFormat for S3TextFormat {
     fn get_ext(&self) -> String {
-        self.inner.get_ext()
+        self.extension.to_owned()
     }
 
     fn get_ext_with_compression(&self, compression: &FileCompressionType) -> Result<String> {
-        self.inner.get_ext_with_compression(compression)
+        Ok(format!("{}{}", self.extension, compression.get_ext()))
     }
 
     fn compression_type(&self) -> Option<FileCompressionType> {
@@ -103,11 +112,10 @@ impl FileFormat for S3CsvFormat {
         object: &ObjectMeta,
     ) -> Result<Statistics> {
         let compressed = self.inner.compression_type().is_some_and(|c| c.is_compressed());
-        let csv = self.inner.downcast_ref::<CsvFormat>();
-        let header = csv
-            .and_then(CsvFormat::has_header)
-            .unwrap_or_else(|| state.config_options().catalog.has_header);
-        csv_statistics(store, &table_schema, object, compressed, header).await
+        let header = self.inner.downcast_ref::<CsvFormat>().is_some_and(|csv| {
+            csv.has_header().unwrap_or_else(|| state.config_options().catalog.has_header)
+        });
+        text_statistics(store, &table_schema, object, compressed, header).await
     }
 
     async fn create_physical_plan(
@@ -115,6 +123,13 @@ impl FileFormat for S3CsvFormat {
         state: &dyn Session,
         conf: FileScanConfig,
     ) -> Result<Arc<dyn ExecutionPlan>> {
+        let conf = match self.inner.downcast_ref::<JsonFormat>() {
+            Some(json) if json.is_newline_delimited() => {
+                NamedSource::wrap(&conf, TextLayout::JsonLines)
+            }
+            Some(_) => NamedSource::wrap(&conf, TextLayout::JsonArray),
+            None => conf,
+        };
         self.inner.create_physical_plan(state, conf).await
     }
 

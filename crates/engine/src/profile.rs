@@ -62,9 +62,9 @@ pub fn get_demand(config: &FileScanConfig) -> Option<ScanDemand> {
         return None;
     }
     let source = config.file_source();
-    // JSON is read whole, as CSV is.
     let style = match source.file_type() {
         "parquet" => ColumnStyle::Named,
+        "json" => ColumnStyle::Member,
         _ => ColumnStyle::Positional,
     };
     let schema = source.table_schema().file_schema();
@@ -128,7 +128,8 @@ impl<'a> Table<'a> {
         terms: u32,
     ) -> ScanDemand {
         let (format, needed) = match self.style {
-            ColumnStyle::Positional => (Format::Csv, self.bytes),
+            // JSON is text that is parsed from end to end, too.
+            ColumnStyle::Positional | ColumnStyle::Member => (Format::Csv, self.bytes),
             ColumnStyle::Named => (Format::Parquet, self.bytes * self.share(columns)),
         };
         ScanDemand {
@@ -144,10 +145,12 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// Bytes of a returned row, as CSV.
+    /// Bytes of a returned row, in the format of the answer.
     fn row_bytes(&self, columns: &[usize]) -> f64 {
         match self.style {
-            ColumnStyle::Positional => (self.bytes / self.rows.max(1.0)) * self.share(columns),
+            ColumnStyle::Positional | ColumnStyle::Member => {
+                (self.bytes / self.rows.max(1.0)) * self.share(columns)
+            }
             ColumnStyle::Named => columns.iter().map(|index| self.width(*index)).sum(),
         }
     }
@@ -159,9 +162,15 @@ impl<'a> Table<'a> {
         if all > 0.0 { some / all } else { 1.0 }
     }
 
-    /// Bytes of a column's value as text, delimiter included: typical, not measured.
+    /// Bytes of a column's value as text, delimiter and, in JSON, name included: typical, not
+    /// measured.
     fn width(&self, index: usize) -> f64 {
-        match self.schema.fields().get(index).map(|field| field.data_type()) {
+        let field = self.schema.fields().get(index);
+        let name = match (self.style, field) {
+            (ColumnStyle::Member, Some(field)) => field.name().len() as f64 + 3.0,
+            _ => 0.0,
+        };
+        name + match field.map(|field| field.data_type()) {
             Some(DataType::Boolean) => 6.0,
             Some(DataType::Date32) => 11.0,
             Some(DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View) => 16.0,

@@ -3,19 +3,19 @@
 use std::sync::Arc;
 
 use datafusion::common::Result;
-use datafusion::datasource::file_format::FileFormatFactory;
+use datafusion::datasource::provider::DefaultTableFactory;
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::SessionStateDefaults;
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::prelude::SessionConfig;
 
-use crate::catalog::S3CsvFormatFactory;
+use crate::catalog::S3TextFormatFactory;
 use crate::config::SluiceOptions;
 use crate::endpoint::Endpoint;
 use crate::optimizer;
 
 /// Adds everything of ours to a session that is being built: the options under `sluice`, the
-/// optimizer rules, the CSV format with statistics.
+/// optimizer rules, the CSV and JSON formats with statistics.
 ///
 /// The buckets' object stores are the runtime's: give the builder a [`RuntimeEnv`] with an
 /// [`S3Stores`](crate::store::S3Stores) registry, or register stores of your own.
@@ -51,9 +51,12 @@ pub fn with_pushdown(
         config = config.with_option_extension(SluiceOptions::default());
     }
     // Of two formats with the same name, the first is registered.
-    let mut formats: Vec<Arc<dyn FileFormatFactory>> = vec![Arc::new(S3CsvFormatFactory::new())];
+    let mut formats = S3TextFormatFactory::all();
     let theirs = builder.file_formats().take();
     formats.extend(theirs.unwrap_or_else(SessionStateDefaults::default_file_formats));
+    // DataFusion knows this kind of table by its other names only, JSON and NDJSON.
+    let builder =
+        builder.with_table_factory("JSONL".to_owned(), Arc::new(DefaultTableFactory::new()));
     Ok(builder.with_config(config).with_physical_optimizer_rules(rules).with_file_formats(formats))
 }
 

@@ -1,4 +1,4 @@
-//! Statistics of CSV objects, from their size and a look at their first records.
+//! Statistics of objects of text, from their size and a look at their first records.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ const COMPRESSION_RATIO: f64 = 4.0;
 /// # Errors
 ///
 /// If the object cannot be read.
-pub async fn csv_statistics(
+pub async fn text_statistics(
     store: &Arc<dyn ObjectStore>,
     schema: &SchemaRef,
     object: &ObjectMeta,

@@ -3,9 +3,10 @@
 use datafusion::datasource::file_format::file_compression_type::FileCompressionType;
 use datafusion::datasource::physical_plan::{CsvSource, FileScanConfig, ParquetSource};
 use sluicegate_s3select::request::{
-    Compression, CsvInput, FileHeaderInfo, InputFormat, InputSerialization,
+    Compression, CsvInput, FileHeaderInfo, InputFormat, InputSerialization, JsonType,
 };
 
+use super::named::{NamedSource, TextLayout};
 use super::predicate::ColumnStyle;
 
 /// How the files of a table are to be read, as a Select request says it.
@@ -30,6 +31,16 @@ impl TableFormat {
                     compression: compression(config.file_compression_type)?,
                 },
                 style: ColumnStyle::Positional,
+            });
+        }
+        let named = source.downcast_ref::<NamedSource>();
+        if named.is_some_and(|named| named.layout() == TextLayout::JsonLines) {
+            return Some(Self {
+                input: InputSerialization {
+                    format: InputFormat::Json(JsonType::Lines),
+                    compression: compression(config.file_compression_type)?,
+                },
+                style: ColumnStyle::Member,
             });
         }
         if source.is::<ParquetSource>() {
@@ -59,8 +70,12 @@ impl TableFormat {
     pub fn is_splittable(&self) -> bool {
         // Parquet: the store picks row groups by their start, DataFusion by their middle. A part
         // that falls back to GET would then read another set of rows than the store did.
-        matches!(&self.input.format, InputFormat::Csv(csv) if !csv.allow_quoted_record_delimiter)
-            && self.input.compression == Compression::None
+        let lines = match &self.input.format {
+            InputFormat::Csv(csv) => !csv.allow_quoted_record_delimiter,
+            InputFormat::Json(_) => true,
+            InputFormat::Parquet => false,
+        };
+        lines && self.input.compression == Compression::None
     }
 
     /// The input serialization for a part of a file: only the first has the header, and only a

@@ -23,7 +23,7 @@ use object_store::{
     PutMultipartOptions, PutOptions, PutPayload, PutResult,
 };
 
-use super::named::NamedCsvSource;
+use super::named::NamedSource;
 
 /// The source that a Select scan replaced, and the columns it reads.
 #[derive(Clone)]
@@ -73,7 +73,7 @@ impl GetScan {
             .with_source(Arc::clone(&self.source))
             .with_limit(limit)
             .build();
-        let scan = NamedCsvSource::replace(&scan).unwrap_or(scan);
+        let scan = NamedSource::replace(&scan).unwrap_or(scan);
         // Parquet skips row groups and pages by the filter, and leaves the rest to FilterExec.
         let pushed = scan.try_pushdown_filters(filters.clone(), options)?;
         let mut plan: Arc<dyn ExecutionPlan> = match pushed.updated_node {

@@ -1,4 +1,4 @@
-//! DataFusion's CSV source with errors that say where.
+//! DataFusion's sources of text with errors that say where.
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,31 +17,55 @@ use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use futures::{StreamExt, TryStreamExt};
 use object_store::ObjectStore;
 
-/// A CSV source whose errors name the object. It reads exactly as the source inside does.
+/// A source of text whose errors name the object. It reads exactly as the source inside does.
+///
+/// It also knows how JSON is laid out, which DataFusion's source does not tell.
 #[derive(Clone)]
-pub struct NamedCsvSource {
+pub struct NamedSource {
     inner: Arc<dyn FileSource>,
+    layout: TextLayout,
 }
 
-impl NamedCsvSource {
+/// How the rows of a text lie in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TextLayout {
+    /// Delimited records.
+    Csv,
+    /// JSON objects, one after the other.
+    JsonLines,
+    /// One JSON array of objects.
+    JsonArray,
+}
+
+impl NamedSource {
     /// The same scan with better errors, if it is one of CSV.
     #[must_use]
     pub fn replace(config: &FileScanConfig) -> Option<FileScanConfig> {
-        let source = config.file_source();
-        source.is::<CsvSource>().then(|| {
-            let named: Arc<dyn FileSource> = Arc::new(Self { inner: Arc::clone(source) });
-            FileScanConfigBuilder::from(config.clone()).with_source(named).build()
-        })
+        config.file_source().is::<CsvSource>().then(|| Self::wrap(config, TextLayout::Csv))
+    }
+
+    /// The same scan with better errors. `layout` must be that of its source.
+    #[must_use]
+    pub fn wrap(config: &FileScanConfig, layout: TextLayout) -> FileScanConfig {
+        let inner = Arc::clone(config.file_source());
+        let named: Arc<dyn FileSource> = Arc::new(Self { inner, layout });
+        FileScanConfigBuilder::from(config.clone()).with_source(named).build()
+    }
+
+    /// How rows lie in the files.
+    #[must_use]
+    pub fn layout(&self) -> TextLayout {
+        self.layout
     }
 }
 
-impl fmt::Debug for NamedCsvSource {
+impl fmt::Debug for NamedSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "NamedCsvSource({})", self.inner.file_type())
+        write!(f, "NamedSource({:?})", self.layout)
     }
 }
 
-impl FileSource for NamedCsvSource {
+impl FileSource for NamedSource {
     fn create_file_opener(
         &self,
         object_store: Arc<dyn ObjectStore>,
@@ -58,7 +82,7 @@ impl FileSource for NamedCsvSource {
     }
 
     fn with_batch_size(&self, batch_size: usize) -> Arc<dyn FileSource> {
-        Arc::new(Self { inner: self.inner.with_batch_size(batch_size) })
+        Arc::new(Self { inner: self.inner.with_batch_size(batch_size), ..self.clone() })
     }
 
     fn filter(&self) -> Option<Arc<dyn PhysicalExpr>> {
@@ -82,7 +106,8 @@ impl FileSource for NamedCsvSource {
     }
 
     fn supports_repartitioning(&self) -> bool {
-        self.inner.supports_repartitioning()
+        // A part of an array is none, and DataFusion's source would refuse it.
+        self.layout != TextLayout::JsonArray && self.inner.supports_repartitioning()
     }
 
     fn try_pushdown_projection(
@@ -90,7 +115,7 @@ impl FileSource for NamedCsvSource {
         projection: &ProjectionExprs,
     ) -> Result<Option<Arc<dyn FileSource>>> {
         let inner = self.inner.try_pushdown_projection(projection)?;
-        Ok(inner.map(|inner| Arc::new(Self { inner }) as Arc<dyn FileSource>))
+        Ok(inner.map(|inner| Arc::new(Self { inner, ..self.clone() }) as Arc<dyn FileSource>))
     }
 
     fn apply_expressions(

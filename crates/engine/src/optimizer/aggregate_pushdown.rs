@@ -103,10 +103,10 @@ fn push(
         return Ok(None);
     }
     let schema = Arc::new(Schema::new(answer.fields));
-    let statement = Statement::aggregate(answer.items, source.store_filter(), schema);
-    if !source.endpoint().takes(&statement, source.format()) {
-        return Ok(None);
-    }
+    let style = source.format().style;
+    let statement = Statement::aggregate(style, answer.items, source.store_filter(), schema)
+        .filter(|statement| source.endpoint().takes(statement, source.format()));
+    let Some(statement) = statement else { return Ok(None) };
     let config = source
         .repartitioned(options.execution.target_partitions, 0, None, config)?
         .unwrap_or_else(|| config.clone());

@@ -11,11 +11,11 @@ use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
 
 use crate::config::{Scan, SluiceOptions};
-use crate::datasource::named::NamedCsvSource;
+use crate::datasource::named::NamedSource;
 use crate::datasource::s3_select::S3SelectSource;
 use crate::endpoint::Endpoint;
 
-/// Replaces DataFusion's CSV and Parquet sources over a bucket of the endpoint by
+/// Replaces DataFusion's CSV, JSON and Parquet sources over a bucket of the endpoint by
 /// [`S3SelectSource`]s. Where `sluice.scan` is `get`, or the store has no Select, the sources stay
 /// and only learn to name the object in their errors.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ impl SelectScan {
             true => S3SelectSource::replace(config, &self.endpoint, options)?,
             false => None,
         };
-        let replaced = select.or_else(|| NamedCsvSource::replace(config));
+        let replaced = select.or_else(|| NamedSource::replace(config));
         Ok(replaced.map(|config| DataSourceExec::from_data_source(config) as _))
     }
 }

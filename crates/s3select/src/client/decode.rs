@@ -36,10 +36,12 @@ enum Format {
 }
 
 impl RowDecoder {
+    /// `coerce` says whether a number or a truth value in a JSON answer may be read as text.
     pub(super) fn new(
         output: &OutputSerialization,
         schema: SchemaRef,
         batch_size: usize,
+        coerce: bool,
     ) -> Result<Self, ArrowError> {
         let batch_size = batch_size.max(1);
         let read_schema = if schema.fields().is_empty() {
@@ -57,7 +59,7 @@ impl RowDecoder {
                 };
                 let decoder = json::ReaderBuilder::new(read_schema)
                     .with_batch_size(batch_size)
-                    .with_coerce_primitive(true)
+                    .with_coerce_primitive(coerce)
                     .build_decoder()?;
                 (Format::Json(Box::new(decoder)), terminator)
             }
@@ -212,7 +214,7 @@ mod tests {
         text: &[u8],
         cuts: &[usize],
     ) -> Result<Vec<RecordBatch>, ArrowError> {
-        let mut decoder = RowDecoder::new(output, schema, batch_size)?;
+        let mut decoder = RowDecoder::new(output, schema, batch_size, true)?;
         let mut batches = Vec::new();
         let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut % (text.len() + 1)).collect();
         cuts.extend([0, text.len()]);
@@ -309,7 +311,7 @@ mod tests {
 
     #[test]
     fn an_endless_record_is_refused() {
-        let mut decoder = RowDecoder::new(&csv_output(), schema(), 10).unwrap();
+        let mut decoder = RowDecoder::new(&csv_output(), schema(), 10, true).unwrap();
         let mut refused = false;
         for _ in 0..40 {
             let mut payload = Bytes::from(vec![b'x'; 1 << 20]);
@@ -333,12 +335,12 @@ mod tests {
         let csv = |change: fn(&mut CsvOutput)| {
             let mut options = CsvOutput::default();
             change(&mut options);
-            RowDecoder::new(&OutputSerialization::Csv(options), schema(), 10).is_err()
+            RowDecoder::new(&OutputSerialization::Csv(options), schema(), 10, true).is_err()
         };
         assert!(csv(|options| options.field_delimiter = "é".to_owned()));
         assert!(csv(|options| options.record_delimiter = "\r\n".to_owned()));
         assert!(csv(|options| options.quote = '☃'));
         let json = OutputSerialization::Json { record_delimiter: ",".to_owned() };
-        assert!(RowDecoder::new(&json, schema(), 10).is_err());
+        assert!(RowDecoder::new(&json, schema(), 10, true).is_err());
     }
 }

@@ -26,6 +26,7 @@ use super::raw::Events;
 use super::resume::Progress;
 use super::sdk_error::{Failure, sort_stream_error};
 use crate::profile::Extension;
+use crate::request::InputFormat;
 
 /// How long to wait for the end of the HTTP message after the End event. Reading up to it lets
 /// the connection be used again; nothing is wrong if it does not come.
@@ -99,12 +100,12 @@ pub(super) async fn select(client: Client, call: SelectCall) -> Result<SelectStr
 }
 
 fn row_decoder(call: &SelectCall) -> Result<RowDecoder, Error> {
-    RowDecoder::new(&call.request.output, Arc::clone(&call.schema), call.batch_size).map_err(
-        |error| Error::Refused {
-            code: "InvalidRequestParameter".to_owned(),
-            message: error.to_string(),
-        },
-    )
+    // What comes from JSON is read as strictly as the object itself would be.
+    let coerce = !matches!(call.request.input.format, InputFormat::Json(_));
+    let schema = Arc::clone(&call.schema);
+    RowDecoder::new(&call.request.output, schema, call.batch_size, coerce).map_err(|error| {
+        Error::Refused { code: "InvalidRequestParameter".to_owned(), message: error.to_string() }
+    })
 }
 
 struct Scan {

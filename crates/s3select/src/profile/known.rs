@@ -65,7 +65,7 @@ impl EndpointProfile {
         use Operation::{
             Avg, CountRows, Equal, In, IsNull, Like, MinMax, NotEqual, Order, Project, Sum,
         };
-        use TypeClass::{Bool, Date, Decimal, Int, String};
+        use TypeClass::{Bool, Date, Decimal, Int, String, Timestamp};
         let text = [DataFormat::Csv, DataFormat::JsonLines];
         Self {
             name: "aws".to_owned(),
@@ -92,8 +92,13 @@ impl EndpointProfile {
                 ..Syntax::full()
             },
             exactness: vec![
-                // The text of a CSV field comes back as it is, whatever it stands for.
+                // Whether IS NULL is TRUE of a JSON field that is missing is not documented.
+                ExactnessRule::new(&[IsNull], &[], Exactness::No).only(&[DataFormat::JsonLines]),
+                // The text of a CSV field comes back as it is, whatever it stands for, and so does
+                // a JSON string, which is what holds a date.
                 ExactnessRule::new(&[Project], &[], Exactness::Exact).only(&[DataFormat::Csv]),
+                ExactnessRule::new(&[Project], &[Date, Timestamp], Exactness::Exact)
+                    .only(&[DataFormat::JsonLines]),
                 ExactnessRule::new(&[Project], &[Bool, Int, String], Exactness::Exact),
                 ExactnessRule::new(
                     &[Equal, NotEqual, Order, In, IsNull],

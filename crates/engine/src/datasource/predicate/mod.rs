@@ -1,10 +1,10 @@
 //! From DataFusion's physical expressions to S3 Select.
 //!
-//! The store sees text (CSV) or a file's own types (Parquet); the query sees the table's declared
-//! types. The translation is *exact* when, for every row that DataFusion's own reader accepts,
-//! both sides compute the same value, NULL included. Where that cannot be shown the translation
-//! is a *superset* (it keeps every row that the query keeps, and the query filters again) or
-//! there is none.
+//! The store sees text (CSV), values of any type (JSON) or a file's own types (Parquet); the query
+//! sees the table's declared types. The translation is *exact* when, for every row that
+//! DataFusion's own reader accepts, both sides compute the same value, NULL included. Where that
+//! cannot be shown the translation is a *superset* (it keeps every row that the query keeps, and
+//! the query filters again) or there is none.
 //!
 //! What makes it exact, type by type (`sluice` semantics; other stores by their profile):
 //!
@@ -16,6 +16,11 @@
 //! | double | `CAST(… AS FLOAT)` | both round correctly; compared with a literal other than 0 only, because the two sides order -0.0 and 0.0 differently |
 //! | date | `CAST(… AS TIMESTAMP)` | a date is its first instant, so `d <= x` is sent as `d < x + 1 day`: exact even if the field carries a time of day |
 //! | boolean | `CAST(… AS BOOL)` | |
+//!
+//! A JSON value is first made text, `CAST(CAST(s."n" AS STRING) AS INT)`, and then the same holds:
+//! the text of a number is that in the object, or has the same digits. So 1.5, or TRUE, in a column
+//! of integers fails the statement and is left to DataFusion's reader, which knows rules of its own
+//! for it (1.5 becomes 1). A field that is missing is NULL on both sides, and so is null.
 //!
 //! A statement that fails at the store is answered by reading the object here instead, so an
 //! error there never becomes a wrong answer.
@@ -47,6 +52,8 @@ pub enum ColumnStyle {
     Positional,
     /// Parquet: `s."name"`, typed.
     Named,
+    /// JSON: `s."name"`, typed by each value, and `s."name"."field"` within it.
+    Member,
 }
 
 /// A condition as the store understands it.
@@ -88,6 +95,7 @@ impl<'a> Translator<'a> {
         let format = match self.style {
             ColumnStyle::Positional => DataFormat::Csv,
             ColumnStyle::Named => DataFormat::Parquet,
+            ColumnStyle::Member => DataFormat::JsonLines,
         };
         self.profile.exactness(format, operation, class)
     }
@@ -105,7 +113,7 @@ impl<'a> Translator<'a> {
         let field = self.schema.fields().get(index)?;
         Some(match self.style {
             ColumnStyle::Positional => Expr::column(index + 1),
-            ColumnStyle::Named => Expr::named_column(field.name()),
+            ColumnStyle::Named | ColumnStyle::Member => Expr::named_column(field.name()),
         })
     }
 

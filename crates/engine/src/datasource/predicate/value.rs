@@ -3,14 +3,16 @@
 
 use std::sync::Arc;
 
-use arrow::datatypes::DataType;
+use arrow::datatypes::{DataType, Field};
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::Operator;
 use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 use datafusion::physical_plan::expressions::{
     BinaryExpr, CaseExpr, CastExpr, Column, Literal as PhysicalLiteral, NegativeExpr,
 };
-use sluicegate_s3select::dialect::ast::{BinaryOp, Expr, Function, Literal, Type, UnaryOp};
+use sluicegate_s3select::dialect::ast::{
+    BinaryOp, Expr, Function, Literal, Name, PathStep, Type, UnaryOp,
+};
 use sluicegate_s3select::profile::{Exactness, Operation, TypeClass};
 
 use super::{ColumnStyle, Translator};
@@ -95,7 +97,12 @@ impl Translator<'_> {
 
     fn column(&self, index: usize) -> Option<Value> {
         let field = self.schema.fields().get(index)?;
-        let (kind, to) = match field.data_type() {
+        self.stored(self.text(index)?, field.data_type())
+    }
+
+    /// What the store holds, converted to its declared type.
+    fn stored(&self, stored: Expr, declared: &DataType) -> Option<Value> {
+        let (kind, to) = match declared {
             DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => (Kind::Text, None),
             DataType::Int8
             | DataType::Int16
@@ -112,12 +119,28 @@ impl Translator<'_> {
             DataType::Boolean => (Kind::Bool, Some(Type::Bool)),
             _ => return None,
         };
-        let text = self.text(index)?;
-        let expr = match to {
-            Some(to) => text.cast(to),
-            None => text,
+        let expr = match (to, self.style) {
+            (Some(to), ColumnStyle::Member) => stored.cast(Type::String).cast(to),
+            (Some(to), _) => stored.cast(to),
+            (None, _) => stored,
         };
         Some(Value { expr, kind })
+    }
+
+    /// `get_field(column, 'a', 'b')`: a value within a JSON object.
+    fn member(&self, call: &ScalarFunctionExpr) -> Option<Value> {
+        let (base, names) = call.args().split_first()?;
+        let column = base.downcast_ref::<Column>()?;
+        let mut field: &Field = self.schema.fields().get(column.index())?;
+        let Expr::Path(mut path) = self.stored_column(column.index())? else { return None };
+        for name in names {
+            let value = name.downcast_ref::<PhysicalLiteral>()?.value();
+            let text = value.try_as_str().flatten()?.to_owned();
+            let DataType::Struct(fields) = field.data_type() else { return None };
+            field = fields.iter().find(|field| *field.name() == text)?;
+            path.push(PathStep::Field(Name { text, quoted: true }));
+        }
+        self.stored(Expr::Path(path), field.data_type())
     }
 
     /// `+ - *`, and `/` of doubles. Integers narrower than 64 bits would wrap here and not there;
@@ -222,6 +245,9 @@ impl Translator<'_> {
     }
 
     fn call(&self, call: &ScalarFunctionExpr) -> Option<Value> {
+        if self.style == ColumnStyle::Member && call.name() == "get_field" {
+            return self.member(call);
+        }
         if self.trust(Operation::Function, TypeClass::String) != Exactness::Exact {
             return None;
         }
