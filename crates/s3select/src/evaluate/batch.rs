@@ -25,8 +25,8 @@ pub(crate) trait Schema {
 
 /// Reads an object in batches of rows.
 pub(crate) trait BatchReader: Send {
-    /// Goes to the next batch; says whether there is one. The first call must find the first
-    /// batch.
+    /// Goes to the next batch; says whether there is one. A batch may be without rows, so that
+    /// whoever asked for it need not wait while bytes are passed over that hold none.
     fn next_batch(&mut self) -> Result<bool, SelectError>;
 
     /// How many rows the batch has; row numbers count from 0 in it.

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use super::{Evaluation, MAX_RECORDS_BYTES, Sink, Stats};
 use crate::error::{SelectError, SelectErrorCode};
 use crate::request::{
-    Compression, CsvInput, CsvOutput, FileHeaderInfo, InputFormat, InputSerialization,
+    Compression, CsvInput, CsvOutput, FileHeaderInfo, InputFormat, InputSerialization, JsonType,
     OutputSerialization, SelectRequest,
 };
 use crate::value::Timestamp;
@@ -127,6 +127,46 @@ fn messages_are_bounded_and_a_gone_client_stops_the_work() {
     let stats = Evaluation::prepare(&request, source).unwrap().run(&mut answer).unwrap();
     assert_eq!(answer.messages, 2);
     assert!(stats.bytes_scanned < object.len() as u64);
+}
+
+#[test]
+fn a_gone_client_stops_the_work_also_where_there_are_no_rows() {
+    let json = |expression: &str, layout| {
+        let mut request = request(expression);
+        request.input.format = InputFormat::Json(layout);
+        request
+    };
+    let count = "SELECT COUNT(*) FROM S3Object";
+    for (request, blank) in [
+        (request(count), "\n"),
+        (request(count), "#\n"),
+        (json(count, JsonType::Lines), "\n"),
+        (json(count, JsonType::Document), " "),
+    ] {
+        let object = blank.repeat(8 << 20);
+        let (answer, stats) = run(&request, object.clone()).unwrap();
+        assert_eq!((&answer[..], stats.bytes_scanned), (&b"0\n"[..], object.len() as u64));
+        let mut gone = Gone(0);
+        Evaluation::prepare(&request, Arc::new(object.into_bytes()))
+            .unwrap()
+            .run(&mut gone)
+            .unwrap();
+        assert_eq!(gone.0, 1);
+    }
+}
+
+/// A client that leaves at the first report, and how many it was given.
+struct Gone(usize);
+
+impl Sink for Gone {
+    fn records(&mut self, _: bytes::Bytes) -> ControlFlow<()> {
+        ControlFlow::Break(())
+    }
+
+    fn progress(&mut self, _: &Stats) -> ControlFlow<()> {
+        self.0 += 1;
+        ControlFlow::Break(())
+    }
 }
 
 #[test]

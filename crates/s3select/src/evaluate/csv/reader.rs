@@ -21,6 +21,9 @@ use crate::request::{Compression, CsvInput, FileHeaderInfo};
 /// Bytes of a block. With its bitmaps it stays in a core's second-level cache.
 const BLOCK_BYTES: usize = 256 * 1024;
 
+/// Of blank lines and comments, so many bytes at a time are passed over.
+const BATCH_BYTES: u64 = 1 << 20;
+
 /// What is read behind the end of a range at first, hoping that its last record ends there.
 const OVERHANG_BYTES: u64 = 16 * 1024;
 
@@ -119,9 +122,9 @@ impl CsvReader {
     /// Reads the first record as names and goes behind it.
     fn read_header(&mut self) -> Result<Vec<String>, SelectError> {
         let range = std::mem::replace(&mut self.range, ByteRange::ALL);
-        let found = self.collect(1)?;
+        while self.collect(1)? && self.records.len() == 0 {}
         self.range = range;
-        if !found {
+        if self.records.len() == 0 {
             return Ok(Vec::new());
         }
         let mut names = Vec::new();
@@ -136,7 +139,8 @@ impl CsvReader {
         Ok(names)
     }
 
-    /// Collects the next records, at most `max_rows`; says whether there are any.
+    /// Collects the next records, at most `max_rows`; says whether there may be more. There are
+    /// none in a long stretch of blank lines and comments.
     fn collect(&mut self, max_rows: usize) -> Result<bool, SelectError> {
         if self.finished {
             self.records = Records::default();
@@ -145,7 +149,12 @@ impl CsvReader {
         if let Some(before) = &mut self.records_before {
             *before += self.records.len() as u64;
         }
+        let start = self.next_offset();
         loop {
+            if self.next_offset() - start >= BATCH_BYTES {
+                self.records = Records::default();
+                return Ok(true);
+            }
             if self.seeking && !self.seek()? {
                 continue;
             }

@@ -67,6 +67,14 @@ pub(crate) struct JsonReader {
     wanted_to: u64,
 }
 
+/// What one step through an object comes to.
+enum Step {
+    Value(Value),
+    /// Bytes that hold no value, or not yet a whole one.
+    Skipped,
+    End,
+}
+
 #[derive(Debug, Clone, Copy, Default)]
 struct Place {
     /// Counted from 1, and from the start of the range.
@@ -144,109 +152,106 @@ impl JsonReader {
         Ok(())
     }
 
-    /// Reads the next value; `None` behind the last one.
-    fn next_value(&mut self) -> Result<Option<Value>, SelectError> {
+    /// Goes on, to the next value at most.
+    fn step(&mut self) -> Result<Step, SelectError> {
         match self.layout {
-            JsonType::Lines => self.next_line(),
-            JsonType::Document => self.next_document(),
+            JsonType::Lines => self.step_line(),
+            JsonType::Document => self.step_document(),
         }
     }
 
-    fn next_line(&mut self) -> Result<Option<Value>, SelectError> {
-        loop {
-            let rest = &self.block[self.next..];
-            let length = match memchr::memchr(b'\n', rest) {
-                Some(mark) => mark,
-                None if self.complete => rest.len(),
-                // What is skipped may be as long as it likes.
-                None if self.seeking => {
-                    self.next = self.block.len();
-                    self.read_more()?;
-                    continue;
-                }
-                None if rest.len() > MAX_LINE_BYTES => MAX_LINE_BYTES + 1,
-                None => {
-                    self.read_more()?;
-                    continue;
-                }
-            };
-            let start = self.next;
-            let behind = (start + length + 1).min(self.block.len());
-            if self.seeking {
-                self.seeking = false;
-                self.next = behind;
-                self.wanted_to = self.offset();
-                continue;
+    fn step_line(&mut self) -> Result<Step, SelectError> {
+        let rest = &self.block[self.next..];
+        let length = match memchr::memchr(b'\n', rest) {
+            Some(mark) => mark,
+            None if self.complete => rest.len(),
+            // What is skipped may be as long as it likes.
+            None if self.seeking => {
+                self.next = self.block.len();
+                self.read_more()?;
+                return Ok(Step::Skipped);
             }
-            if self.offset() >= self.range.end || start == self.block.len() {
-                self.wanted_to = self.wanted_to.max(self.offset());
-                return Ok(None);
+            None if rest.len() > MAX_LINE_BYTES => MAX_LINE_BYTES + 1,
+            None => {
+                self.read_more()?;
+                return Ok(Step::Skipped);
             }
-            if length > MAX_LINE_BYTES {
-                return Err(self.error(
-                    0,
-                    SelectErrorCode::OverMaxRecordSize,
-                    "it is longer than 1 MiB",
-                ));
-            }
-            if self.block[start..start + length].trim_ascii().is_empty() {
-                self.next = behind;
-                continue;
-            }
-            self.begin(start);
-            let line = &self.block[start..start + length];
-            let mut parser = Parser::new(line, true);
-            let filter = FieldFilter::new(&self.from, self.fields.as_deref());
-            let parsed = parser.value(filter).and_then(|value| {
-                parser.skip_space();
-                if parser.position() < line.len() {
-                    let what = "something follows the value in its line";
-                    return Err(Problem::Invalid(parser.position(), what));
-                }
-                Ok(value)
-            });
-            let value = parsed.map_err(|problem| self.explain(problem))?;
+        };
+        let start = self.next;
+        let behind = (start + length + 1).min(self.block.len());
+        if self.seeking {
+            self.seeking = false;
             self.next = behind;
-            self.place.end = self.offset();
-            return Ok(Some(value));
+            self.wanted_to = self.offset();
+            return Ok(Step::Skipped);
         }
+        if self.offset() >= self.range.end || start == self.block.len() {
+            self.wanted_to = self.wanted_to.max(self.offset());
+            return Ok(Step::End);
+        }
+        if length > MAX_LINE_BYTES {
+            return Err(self.error(
+                0,
+                SelectErrorCode::OverMaxRecordSize,
+                "it is longer than 1 MiB",
+            ));
+        }
+        if self.block[start..start + length].trim_ascii().is_empty() {
+            self.next = behind;
+            return Ok(Step::Skipped);
+        }
+        self.begin(start);
+        let line = &self.block[start..start + length];
+        let mut parser = Parser::new(line, true);
+        let filter = FieldFilter::new(&self.from, self.fields.as_deref());
+        let parsed = parser.value(filter).and_then(|value| {
+            parser.skip_space();
+            if parser.position() < line.len() {
+                let what = "something follows the value in its line";
+                return Err(Problem::Invalid(parser.position(), what));
+            }
+            Ok(value)
+        });
+        let value = parsed.map_err(|problem| self.explain(problem))?;
+        self.next = behind;
+        self.place.end = self.offset();
+        Ok(Step::Value(value))
     }
 
-    fn next_document(&mut self) -> Result<Option<Value>, SelectError> {
-        loop {
-            let mut parser = Parser::new(&self.block[self.next..], self.complete);
-            parser.skip_space();
-            self.next += parser.position();
-            let rest = &self.block[self.next..];
-            if rest.is_empty() {
-                if self.complete {
-                    self.wanted_to = self.offset();
-                    return Ok(None);
+    fn step_document(&mut self) -> Result<Step, SelectError> {
+        let mut parser = Parser::new(&self.block[self.next..], self.complete);
+        parser.skip_space();
+        self.next += parser.position();
+        let rest = &self.block[self.next..];
+        if rest.is_empty() {
+            if self.complete {
+                self.wanted_to = self.offset();
+                return Ok(Step::End);
+            }
+            self.read_more()?;
+            return Ok(Step::Skipped);
+        }
+        let mut parser = Parser::new(rest, self.complete);
+        let filter = FieldFilter::new(&self.from, self.fields.as_deref());
+        match parser.value(filter) {
+            Ok(_) if parser.position() > MAX_DOCUMENT_BYTES => Err(self.too_long()),
+            Ok(value) => {
+                let length = parser.position();
+                self.begin(self.next);
+                self.next += length;
+                self.place.end = self.offset();
+                Ok(Step::Value(value))
+            }
+            Err(Problem::Incomplete) if !self.complete => {
+                if rest.len() > MAX_DOCUMENT_BYTES {
+                    return Err(self.too_long());
                 }
                 self.read_more()?;
-                continue;
+                Ok(Step::Skipped)
             }
-            let mut parser = Parser::new(rest, self.complete);
-            let filter = FieldFilter::new(&self.from, self.fields.as_deref());
-            match parser.value(filter) {
-                Ok(_) if parser.position() > MAX_DOCUMENT_BYTES => return Err(self.too_long()),
-                Ok(value) => {
-                    let length = parser.position();
-                    self.begin(self.next);
-                    self.next += length;
-                    self.place.end = self.offset();
-                    return Ok(Some(value));
-                }
-                Err(Problem::Incomplete) if !self.complete => {
-                    if rest.len() > MAX_DOCUMENT_BYTES {
-                        return Err(self.too_long());
-                    }
-                    self.read_more()?;
-                }
-                Err(problem) => {
-                    self.begin(self.next);
-                    return Err(self.explain(problem));
-                }
+            Err(problem) => {
+                self.begin(self.next);
+                Err(self.explain(problem))
             }
         }
     }
@@ -287,7 +292,7 @@ impl JsonReader {
         )
     }
 
-    /// Fills the batch.
+    /// Fills the batch; it stays empty in a long stretch without values.
     fn collect(&mut self) -> Result<(), SelectError> {
         let start = self.offset();
         while self.rows.len() < self.max_rows {
@@ -299,9 +304,18 @@ impl JsonReader {
             if self.finished || self.offset() - start > BATCH_BYTES {
                 return Ok(());
             }
-            let Some(value) = self.next_value()? else {
-                self.finished = true;
-                return Ok(());
+            let value = match self.step()? {
+                Step::Value(value) => value,
+                Step::Skipped => {
+                    if !self.seeking {
+                        self.wanted_to = self.wanted_to.max(self.offset());
+                    }
+                    continue;
+                }
+                Step::End => {
+                    self.finished = true;
+                    return Ok(());
+                }
             };
             self.wanted_to = self.place.end;
             let mut rows = Vec::new();
@@ -326,7 +340,7 @@ impl BatchReader for JsonReader {
             }
             self.pending = Some(error);
         }
-        Ok(!self.rows.is_empty())
+        Ok(!self.rows.is_empty() || !self.finished)
     }
 
     fn rows(&self) -> usize {
