@@ -10,6 +10,9 @@ use super::source::{ObjectSource, SourceReader};
 use crate::error::{SelectError, SelectErrorCode};
 use crate::request::Compression;
 
+/// What may precede the first record of a text, and belongs to it.
+pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
 /// Compressed bytes read at a time.
 const COMPRESSED_BUFFER_BYTES: usize = 128 * 1024;
 

@@ -1,5 +1,6 @@
 //! The part of an object whose records are wanted.
 
+use super::input::BYTE_ORDER_MARK;
 use crate::error::{SelectError, SelectErrorCode};
 use crate::request::ScanRange;
 
@@ -13,6 +14,13 @@ pub(crate) struct ByteRange {
 impl ByteRange {
     /// All of an object, whatever its size.
     pub(crate) const ALL: Self = Self { start: 0, end: u64::MAX };
+
+    /// The range in an object that begins with a byte order mark: the first record is behind it,
+    /// and belongs to whatever range the object's first byte is in.
+    pub(crate) fn with_mark(self) -> Self {
+        let behind = BYTE_ORDER_MARK.len() as u64 + 1;
+        if self.start == 0 { Self { end: self.end.max(behind), ..self } } else { self }
+    }
 
     /// What `range` means for an object of `len` bytes. A range that starts behind the object is
     /// empty; one that ends before it starts is refused.

@@ -10,7 +10,7 @@ use super::structure::Structure;
 use super::syntax::Syntax;
 use crate::error::{SelectError, SelectErrorCode};
 use crate::evaluate::batch::BatchReader;
-use crate::evaluate::input::Input;
+use crate::evaluate::input::{BYTE_ORDER_MARK, Input};
 use crate::evaluate::output::{Item, Key, RowWriter};
 use crate::evaluate::scan_range::ByteRange;
 use crate::evaluate::selection::Rows;
@@ -227,8 +227,9 @@ impl CsvReader {
         let read = self.input.fill(&mut self.block[kept..])?;
         self.complete = kept + read < self.block.len();
         self.block.truncate(kept + read);
-        if first && self.block.starts_with(b"\xEF\xBB\xBF") {
-            self.next = 3;
+        if first && self.block.starts_with(BYTE_ORDER_MARK) {
+            self.next = BYTE_ORDER_MARK.len();
+            self.range = self.range.with_mark();
         }
         self.structure.index(&self.block, self.next, &self.syntax);
         Ok(())

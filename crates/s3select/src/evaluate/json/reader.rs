@@ -8,7 +8,7 @@ use super::schema::JsonSchema;
 use crate::dialect::ast::{From, Name, PathStep};
 use crate::error::{SelectError, SelectErrorCode};
 use crate::evaluate::batch::BatchReader;
-use crate::evaluate::input::Input;
+use crate::evaluate::input::{BYTE_ORDER_MARK, Input};
 use crate::evaluate::output::{Item, Key, RowWriter};
 use crate::evaluate::scan_range::ByteRange;
 use crate::evaluate::selection::Rows;
@@ -146,8 +146,9 @@ impl JsonReader {
         let read = self.input.fill(&mut self.block[left..])?;
         self.block.truncate(left + read);
         self.complete = read < wanted;
-        if self.block_offset == 0 && left == 0 && self.block.starts_with(b"\xEF\xBB\xBF") {
-            self.next = 3;
+        if self.block_offset == 0 && left == 0 && self.block.starts_with(BYTE_ORDER_MARK) {
+            self.next = BYTE_ORDER_MARK.len();
+            self.range = self.range.with_mark();
         }
         Ok(())
     }
