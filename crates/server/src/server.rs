@@ -143,7 +143,7 @@ impl Builder {
     }
 
     /// How many statements are evaluated at the same time, at least 1; four times as many may
-    /// wait, more are answered with 503 `SlowDown`. 64 by default.
+    /// wait, more are answered with 503 `Busy`. 64 by default.
     #[must_use]
     pub fn select_slots(mut self, slots: usize) -> Self {
         self.select_slots = slots.max(1);

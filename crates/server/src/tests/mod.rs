@@ -2,6 +2,7 @@
 
 mod conditions;
 mod faults;
+mod limits;
 mod listings;
 mod objects;
 mod select;

@@ -16,7 +16,7 @@ fn csv(compression: CompressionType) -> InputSerialization {
     InputSerialization::builder().csv(csv).compression_type(compression).build()
 }
 
-fn select(fixture: &Fixture, key: &str, sql: &str) -> SelectObjectContentFluentBuilder {
+pub(super) fn select(fixture: &Fixture, key: &str, sql: &str) -> SelectObjectContentFluentBuilder {
     let output = OutputSerialization::builder().csv(CsvOutput::builder().build()).build();
     fixture
         .client
@@ -30,16 +30,17 @@ fn select(fixture: &Fixture, key: &str, sql: &str) -> SelectObjectContentFluentB
 }
 
 #[derive(Debug, Default, PartialEq)]
-struct Answer {
-    rows: String,
+pub(super) struct Answer {
+    pub(super) rows: String,
     /// Scanned, processed, returned.
-    stats: Option<(i64, i64, i64)>,
+    pub(super) stats: Option<(i64, i64, i64)>,
     progress: usize,
-    end: bool,
-    failed: bool,
+    pub(super) end: bool,
+    /// What the SDK has to say of an error in the answer, the store's code in it.
+    pub(super) failed: Option<String>,
 }
 
-async fn run(request: SelectObjectContentFluentBuilder) -> Result<Answer, String> {
+pub(super) async fn run(request: SelectObjectContentFluentBuilder) -> Result<Answer, String> {
     let mut events = request.send().await.map_err(|e| code(&e))?.payload;
     let mut answer = Answer::default();
     loop {
@@ -57,8 +58,8 @@ async fn run(request: SelectObjectContentFluentBuilder) -> Result<Answer, String
             Ok(Some(SelectObjectContentEventStream::Progress(_))) => answer.progress += 1,
             Ok(Some(SelectObjectContentEventStream::End(_))) => answer.end = true,
             Ok(Some(_)) => {}
-            Err(_) => {
-                answer.failed = true;
+            Err(error) => {
+                answer.failed = Some(format!("{error:?}"));
                 return Ok(answer);
             }
         }
@@ -75,7 +76,7 @@ async fn rows_stats_end() {
     assert_eq!(answer.rows, "bob\ncem\n");
     let length = NAMES.len() as i64;
     assert_eq!(answer.stats, Some((length, length, 8)));
-    assert!(answer.end && !answer.failed && answer.progress > 0, "{answer:?}");
+    assert!(answer.end && answer.failed.is_none() && answer.progress > 0, "{answer:?}");
     let counted = fixture.server.counters().requests(Operation::SelectObjectContent);
     assert_eq!(counted, 1);
 }
@@ -181,7 +182,7 @@ async fn later_mistakes_end_the_answer() {
     let sql = "SELECT CAST(s._1 AS INT) FROM S3Object s";
     let input = InputSerialization::builder().csv(CsvInput::builder().build()).build();
     let answer = run(select(&fixture, "n.csv", sql).input_serialization(input)).await.unwrap();
-    assert!(answer.failed && !answer.end && answer.stats.is_none(), "{:?}", answer.stats);
+    assert!(answer.failed.is_some() && !answer.end && answer.stats.is_none(), "{:?}", answer.stats);
 }
 
 #[tokio::test]
@@ -200,7 +201,7 @@ async fn answers_fail_as_told() {
         fixture.server.faults().inject(Rule::new(Operation::SelectObjectContent, fault.clone()));
         let answer = run(select(&fixture, "n.csv", "SELECT * FROM S3Object")).await.unwrap();
         assert!(!answer.end, "{fault:?} {answer:?}");
-        assert_eq!(answer.failed, fault != Fault::MissingEnd, "{fault:?} {answer:?}");
+        assert_eq!(answer.failed.is_some(), fault != Fault::MissingEnd, "{fault:?} {answer:?}");
     }
     assert!(run(select(&fixture, "n.csv", "SELECT * FROM S3Object")).await.unwrap().end);
 }
