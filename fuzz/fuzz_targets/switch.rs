@@ -1,0 +1,31 @@
+//! Switch programs of any shape: refused, or run, fitted and printed.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use sluicegate_pruning::p4::{Arch, print};
+use sluicegate_pruning::switch::{Interpreter, Packet, Program, Target, fit};
+
+fuzz_target!(|input: &[u8]| {
+    let Ok((program, packets)) = postcard::take_from_bytes::<Program>(input) else { return };
+    if program.validate().is_err() {
+        assert!(Interpreter::new(program).is_err());
+        return;
+    }
+    for target in [Target::tofino1(), Target::tofino2(), Target::paper()] {
+        let _ = fit(&program, &target);
+    }
+    let values = usize::from(program.values);
+    let entries = program.verdicts.len();
+    let mut interpreter = Interpreter::new(program.clone()).unwrap();
+    for arch in [Arch::V1Model, Arch::Tna] {
+        assert!(!print(&program, arch).program.is_empty());
+    }
+    let words: Vec<u32> =
+        packets.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect();
+    for (id, values) in words.chunks_exact(values.max(1)).enumerate() {
+        let values = if program.values == 0 { &[][..] } else { values };
+        let packet = Packet::new(0, id as u32, values);
+        let trace = interpreter.trace(&packet).unwrap();
+        assert_eq!(trace.verdicts.len(), entries);
+    }
+});

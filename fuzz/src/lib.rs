@@ -1,0 +1,12 @@
+//! What the fuzz targets share: how bytes become a request for an object, and what must hold of
+//! every answer.
+//!
+//! An input is [`OPTIONS`] bytes that choose options (zeros are the service's defaults), a statement,
+//! a zero byte, and the object. It is plain, so that seeds are easily written and a mutation of the
+//! object leaves the statement alone.
+
+mod options;
+mod question;
+
+pub use options::{OPTIONS, Options};
+pub use question::{Question, seed};

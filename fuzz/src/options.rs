@@ -1,0 +1,82 @@
+//! The bytes that choose a request's options.
+
+use sluicegate_s3select::request::{
+    Compression, CsvInput, CsvOutput, FileHeaderInfo, JsonType, OutputSerialization, QuoteFields,
+    ScanRange,
+};
+
+/// How many bytes choose options.
+pub const OPTIONS: usize = 8;
+
+const FIELD_DELIMITERS: &[&str] = &[",", "|", "\t", ";", "é", "\u{1}", "a", "\"", "☃", "\n", ",,"];
+const RECORD_DELIMITERS: &[&str] =
+    &["\n", "\r\n", "|\n", ";", "☃", "aa", "\0", ",", "\"\n", "a\"", ""];
+const QUOTES: &[Option<char>] = &[Some('"'), None, Some('\''), Some('é'), Some(','), Some('\n')];
+const ESCAPES: &[Option<char>] = &[Some('"'), Some('\\'), None, Some('é'), Some('\'')];
+const COMMENTS: &[Option<char>] = &[Some('#'), None, Some('"'), Some('é'), Some('\n')];
+
+/// Choices by byte, whatever the byte.
+#[derive(Debug, Clone, Copy)]
+pub struct Options(pub [u8; OPTIONS]);
+
+fn choose<T: Clone>(choices: &[T], byte: u8) -> T {
+    choices[usize::from(byte) % choices.len()].clone()
+}
+
+impl Options {
+    /// Bytes 0 to 3: how a CSV object is read.
+    pub fn csv_input(self) -> CsvInput {
+        let [flags, delimiters, quoting, comments, ..] = self.0;
+        let header = [FileHeaderInfo::None, FileHeaderInfo::Use, FileHeaderInfo::Ignore];
+        CsvInput {
+            header: choose(&header, flags & 3),
+            allow_quoted_record_delimiter: flags & 4 != 0,
+            field_delimiter: choose(FIELD_DELIMITERS, delimiters & 15).to_owned(),
+            record_delimiter: choose(RECORD_DELIMITERS, delimiters >> 4).to_owned(),
+            quote: choose(QUOTES, quoting & 15),
+            quote_escape: choose(ESCAPES, quoting >> 4),
+            comments: choose(COMMENTS, comments),
+        }
+    }
+
+    /// Byte 0: how a JSON object is laid out.
+    pub fn json_type(self) -> JsonType {
+        if self.0[0] & 1 == 0 { JsonType::Lines } else { JsonType::Document }
+    }
+
+    /// Byte 4: how the object is compressed.
+    pub fn compression(self) -> Compression {
+        choose(&[Compression::None, Compression::Gzip, Compression::Bzip2], self.0[4])
+    }
+
+    /// Byte 5: how rows are written.
+    pub fn output(self) -> OutputSerialization {
+        let byte = self.0[5];
+        let record_delimiter = choose(&["\n", "\r\n", ";", "☃"], byte >> 2 & 3).to_owned();
+        if byte & 1 != 0 {
+            return OutputSerialization::Json { record_delimiter };
+        }
+        OutputSerialization::Csv(CsvOutput {
+            quote_fields: choose(&[QuoteFields::AsNeeded, QuoteFields::Always], byte >> 1 & 1),
+            record_delimiter,
+            field_delimiter: choose(FIELD_DELIMITERS, byte >> 4).to_owned(),
+            ..CsvOutput::default()
+        })
+    }
+
+    /// Bytes 6 and 7: where an object is cut in two or three, in bytes.
+    pub fn cuts(self) -> [u64; 2] {
+        [u64::from(self.0[6]), u64::from(self.0[6]) + u64::from(self.0[7])]
+    }
+
+    /// Bytes 6 and 7: the part of a Parquet object that is asked for.
+    pub fn scan_range(self) -> Option<ScanRange> {
+        let [a, b] = [u64::from(self.0[6]), u64::from(self.0[7])];
+        match a {
+            0 => None,
+            1 => Some(ScanRange::Suffix { length: 16 * b }),
+            2 => Some(ScanRange::From { start: b }),
+            _ => Some(ScanRange::Bounded { start: a - 3, last: 16 * b }),
+        }
+    }
+}
