@@ -1,5 +1,7 @@
 //! What was typed, as it was typed. What it means is for `connect` and the commands.
 
+pub(crate) mod switch;
+
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -44,6 +46,7 @@ pub(crate) enum Command {
     Serve(ServeArgs),
     #[command(subcommand)]
     Generate(GenerateCommand),
+    Switch(Box<switch::SwitchArgs>),
     Completions(CompletionsArgs),
 }
 

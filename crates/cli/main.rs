@@ -12,6 +12,7 @@ mod failure;
 mod grid;
 mod interrupt;
 mod known;
+mod listing;
 mod output;
 mod progress;
 mod quantity;

@@ -19,4 +19,5 @@ mod minio;
 mod negotiation;
 mod random;
 mod slt;
+mod switch_cli;
 mod tpch;

@@ -7,6 +7,7 @@ mod explain;
 pub(crate) mod generate;
 mod serve;
 mod sql;
+pub(crate) mod switch;
 
 use sluicegate_workloads::bigdata::Seed;
 
@@ -30,6 +31,7 @@ pub(crate) async fn run(command: Command, scratch: &mut Scratch) -> Result<()> {
             let (seed, title) = (Seed(args.seed), "the Big Data benchmark");
             interruptible(Box::pin(generate::run(args.tables, title, seed))).await
         }
+        Command::Switch(args) => switch::run(*args),
         Command::Completions(args) => completions::run(&args),
     }
 }

@@ -23,6 +23,8 @@
 //! * [`theory`]: every theorem as a function, exact probabilities beside them, and a planner.
 //! * [`protocol`]: reliable delivery through a switch that drops, simulated and model-checked.
 //! * [`opt`]: what a pruner without limits would forward.
+//! * [`catalog`] and [`trial`]: an algorithm by its name, and what a stream shows of it.
+//! * [`table2`]: the paper's table of resources beside what the programs take, and what fits together.
 //!
 //! # Example
 //!
@@ -42,6 +44,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod catalog;
 pub mod check;
 mod config;
 #[cfg(test)]
@@ -66,10 +69,12 @@ pub mod rng;
 mod row_hash;
 pub mod skyline;
 pub mod switch;
+pub mod table2;
 pub mod theory;
 mod ties;
 pub mod top_n;
 pub mod topology;
+pub mod trial;
 
 pub use config::ConfigError;
 pub use entries::{Entries, Selection, UnequalColumns};

@@ -71,6 +71,7 @@ mod report;
 mod rules;
 mod simulate;
 mod switch;
+mod tally;
 mod worker;
 
 pub use config::{Config, ConfigError, Link, Reboots};
@@ -82,3 +83,4 @@ pub use query::{Answer, Query};
 pub use report::{Outcome, Report};
 pub use rules::{Gap, OnReboot, Recovery, Rules};
 pub use simulate::{simulate, simulate_with};
+pub use tally::Tally;

@@ -7,7 +7,7 @@ use thiserror::Error;
 use super::hash::{HashTable, input_bytes};
 use super::packet::Packet;
 use super::program::{
-    Call, Cell, Comparand, FieldId, Key, MatchKind, Op, Operand, Program, RegisterId, Table, Test,
+    Call, Cell, Comparand, FieldId, MatchKind, Op, Operand, Program, RegisterId, Table, Test,
 };
 use super::stateful::Index;
 use super::validate::ProgramError;
@@ -67,8 +67,7 @@ pub struct WrongValues {
 pub struct Interpreter {
     program: Program,
     hashes: Vec<HashTable>,
-    /// For each table with one exact key and many entries: the entry for each value.
-    exact: Vec<HashMap<u32, usize>>,
+    lookups: Vec<Lookup>,
     registers: Vec<Vec<[u32; 2]>>,
     fields: Vec<u32>,
     writes: Vec<(FieldId, u32)>,
@@ -92,13 +91,13 @@ impl Interpreter {
                 HashTable::new(hash.polynomial, bytes, hash.bits)
             })
             .collect();
-        let exact = program.tables().map(|(_, table)| exact_entries(table)).collect();
+        let lookups = program.tables().map(|(_, table)| Lookup::of(table)).collect();
         let registers = initial_registers(&program);
         let fields = vec![0; program.fields.len()];
         Ok(Self {
             program,
             hashes,
-            exact,
+            lookups,
             registers,
             fields,
             writes: Vec::new(),
@@ -181,7 +180,7 @@ impl Interpreter {
         values: &[u32],
         steps: &mut Vec<Step>,
     ) -> Result<(), WrongValues> {
-        let Self { program, hashes, exact, registers, fields, writes, accesses } = self;
+        let Self { program, hashes, lookups, registers, fields, writes, accesses } = self;
         let expected = usize::from(program.values);
         if values.len() != expected {
             return Err(WrongValues { expected, actual: values.len() });
@@ -193,7 +192,7 @@ impl Interpreter {
         accesses.clear();
         // Within a stage no table reads or writes what an earlier one wrote, which `validate`
         // checked: running the tables one after the other is running them side by side.
-        for ((stage, table), exact) in program.tables().zip(exact) {
+        for ((stage, table), lookup) in program.tables().zip(&*lookups) {
             if !table
                 .gateway
                 .all_of
@@ -202,7 +201,7 @@ impl Interpreter {
             {
                 continue;
             }
-            let Some(call) = choose(table, exact, fields) else { continue };
+            let Some(call) = choose(table, lookup, fields) else { continue };
             let action = &table.actions[call.action];
             writes.clear();
             if let Some(stateful) = &action.stateful {
@@ -256,19 +255,49 @@ fn initial_registers(program: &Program) -> Vec<Vec<[u32; 2]>> {
     program.registers.iter().map(|r| vec![r.initial; r.size as usize]).collect()
 }
 
+/// How a table's entry is found.
+#[derive(Debug, Clone)]
+enum Lookup {
+    /// One after the other.
+    Scan,
+    /// One key of any kind: values and masks, one after the other.
+    Masked(Vec<(u32, u32)>),
+    /// One exact key: the number of each value's entry, or [`NONE`].
+    Dense(Vec<u32>),
+    /// One exact key whose values lie far apart.
+    Sparse(HashMap<u32, u32>),
+}
+
+/// No entry.
+const NONE: u32 = u32::MAX;
 /// Fewer entries than this are searched one by one.
 const FEW: usize = 8;
 
-fn exact_entries(table: &Table) -> HashMap<u32, usize> {
-    let mut entries = HashMap::new();
-    if let [Key { kind: MatchKind::Exact, .. }] = table.keys.as_slice()
-        && table.entries.len() >= FEW
-    {
-        for (number, entry) in table.entries.iter().enumerate() {
-            entries.entry(entry.patterns[0].value).or_insert(number);
+impl Lookup {
+    fn of(table: &Table) -> Self {
+        let [key] = table.keys.as_slice() else { return Self::Scan };
+        let entries = || table.entries.iter().map(|entry| entry.patterns[0]);
+        if key.kind != MatchKind::Exact || table.entries.len() < FEW {
+            let mask = |mask| if key.kind == MatchKind::Exact { u32::MAX } else { mask };
+            return Self::Masked(
+                entries().map(|p| (p.value & mask(p.mask), mask(p.mask))).collect(),
+            );
         }
+        let most = entries().map(|p| p.value as usize).max().unwrap_or(0);
+        if most < 4 * table.entries.len() {
+            let mut dense = vec![NONE; most + 1];
+            // The first of equal entries counts.
+            for (number, pattern) in (0..).zip(entries()).collect::<Vec<_>>().into_iter().rev() {
+                dense[pattern.value as usize] = number;
+            }
+            return Self::Dense(dense);
+        }
+        let mut sparse = HashMap::new();
+        for (number, pattern) in (0..).zip(entries()) {
+            sparse.entry(pattern.value).or_insert(number);
+        }
+        Self::Sparse(sparse)
     }
-    entries
 }
 
 fn holds(test: &Test, fields: &[u32]) -> bool {
@@ -279,21 +308,28 @@ fn holds(test: &Test, fields: &[u32]) -> bool {
     ((fields[test.field.index()] ^ right) & test.mask == 0) == test.equal
 }
 
-fn choose<'a>(table: &'a Table, exact: &HashMap<u32, usize>, fields: &[u32]) -> Option<&'a Call> {
+fn choose<'a>(table: &'a Table, lookup: &Lookup, fields: &[u32]) -> Option<&'a Call> {
     let found = if table.entries.is_empty() {
         None
-    } else if exact.is_empty() {
-        table.entries.iter().find(|entry| {
-            table.keys.iter().zip(&entry.patterns).all(|(key, pattern)| {
-                let mask = if key.kind == MatchKind::Exact { u32::MAX } else { pattern.mask };
-                fields[key.field.index()] & mask == pattern.value & mask
-            })
-        })
     } else {
         let key = table.keys.first().map_or(0, |key| fields[key.field.index()]);
-        exact.get(&key).map(|&number| &table.entries[number])
+        match lookup {
+            Lookup::Scan => table.entries.iter().position(|entry| {
+                table.keys.iter().zip(&entry.patterns).all(|(key, pattern)| {
+                    let mask = if key.kind == MatchKind::Exact { u32::MAX } else { pattern.mask };
+                    fields[key.field.index()] & mask == pattern.value & mask
+                })
+            }),
+            Lookup::Masked(patterns) => {
+                patterns.iter().position(|(value, mask)| key & mask == *value)
+            }
+            Lookup::Dense(entries) => entries.get(key as usize).map(|&number| number as usize),
+            Lookup::Sparse(entries) => entries.get(&key).map(|&number| number as usize),
+        }
     };
-    found.map(|entry| &entry.call).or(table.default.as_ref())
+    // No entry has the number NONE.
+    let entry = found.and_then(|number| table.entries.get(number));
+    entry.map(|entry| &entry.call).or(table.default.as_ref())
 }
 
 fn hash_value(program: &Program, hashes: &[HashTable], number: u16, fields: &[u32]) -> u32 {

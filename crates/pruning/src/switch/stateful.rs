@@ -232,6 +232,21 @@ pub enum Relation {
     Ge,
 }
 
+impl Relation {
+    /// Whether `left relation right`.
+    #[must_use]
+    pub const fn holds(self, left: i64, right: i64) -> bool {
+        match self {
+            Self::Eq => left == right,
+            Self::Ne => left != right,
+            Self::Lt => left < right,
+            Self::Le => left <= right,
+            Self::Gt => left > right,
+            Self::Ge => left >= right,
+        }
+    }
+}
+
 /// `±mem ± field − constant relation 0`, computed without wrap-around.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Compare {
@@ -288,15 +303,7 @@ impl Compare {
             })
         });
         let phv = self.field.map_or(0, |(id, sign)| sign.of(field(id)));
-        let left = mem + phv - self.constant;
-        match self.relation {
-            Relation::Eq => left == 0,
-            Relation::Ne => left != 0,
-            Relation::Lt => left < 0,
-            Relation::Le => left <= 0,
-            Relation::Gt => left > 0,
-            Relation::Ge => left >= 0,
-        }
+        self.relation.holds(mem + phv - self.constant, 0)
     }
 }
 

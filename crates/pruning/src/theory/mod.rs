@@ -37,6 +37,7 @@ mod place;
 mod plan;
 mod resources;
 pub mod skyline;
+mod statements;
 mod tail;
 pub mod top_n;
 
@@ -46,4 +47,5 @@ pub use loads::{ln_overload, max_load_bound, max_load_exact};
 pub use place::{PlacementError, plan_on};
 pub use plan::{Goal, Plan, PlanError, plan, plans};
 pub use resources::{Configuration, Demand, JoinFilter, Projection};
+pub use statements::{Statement, statements};
 pub use tail::{harmonic, ln_binomial, ln_binomial_tail, poisson, poisson_mean};

@@ -6,8 +6,9 @@ use super::bloom;
 use super::limits::{Accounting, Limits};
 use super::plan::{Goal, Plan, PlanError, plans};
 use super::resources::{Configuration, JoinFilter, Projection};
+use crate::filter::{self, Formula};
 use crate::join::{self, Kind, Passes, Shape};
-use crate::switch::{Misfit, Placement, Program, Target, fit};
+use crate::switch::{Misfit, Placement, Program, Relation, Target, fit};
 use crate::{ConfigError, Ties, distinct, group_by, having, skyline, top_n};
 
 /// Why nothing could be placed.
@@ -34,7 +35,6 @@ impl Configuration {
     /// If the switch model has no such program: values of more than 32 bits, keys of more than 64,
     /// sizes that are no powers of two, and filters, whose program depends on the formula.
     pub fn program(&self, n: u32, threshold: u32) -> Result<Program, ConfigError> {
-        const KEYS: ConfigError = ConfigError::Conflict("keys have at most 64 bits");
         const VALUES: ConfigError = ConfigError::Conflict("values have at most 32 bits");
         let narrow = |bits: u32| if bits <= 32 { Ok(()) } else { Err(VALUES) };
         let number = |size: u64| u32::try_from(size).unwrap_or(u32::MAX);
@@ -44,14 +44,7 @@ impl Configuration {
                 Err(ConfigError::Conflict("the program of a filter depends on its formula"))
             }
             Self::Distinct { rows, columns, cell_bits, lru } => {
-                let width = match cell_bits {
-                    0..=32 => distinct::Width::Bits32,
-                    33..=64 => distinct::Width::Bits64,
-                    _ => return Err(KEYS),
-                };
-                let policy = if lru { distinct::Policy::Lru } else { distinct::Policy::Fifo };
-                let (rows, columns) = (number(rows), number(columns));
-                Ok(distinct::Config::new(rows, columns, width, policy)?.program())
+                Ok(distinct_config(rows, columns, cell_bits, lru)?.program())
             }
             Self::TopNDeterministic { thresholds, value_bits } => {
                 narrow(value_bits)?;
@@ -97,6 +90,58 @@ impl Configuration {
     }
 }
 
+impl Plan {
+    /// The program of this plan for the goal that it was made for. Where the goal leaves something
+    /// open that takes the same room whatever it is, an example stands for it: HAVING compares with
+    /// 1 000 000, and a filter compares so many values, each with 1 000 000, and keeps what holds
+    /// for all.
+    ///
+    /// # Errors
+    ///
+    /// As [`Configuration::program`], and for filters of more than 14 comparisons.
+    pub fn program(&self, goal: &Goal) -> Result<Program, ConfigError> {
+        match (*goal, self.configuration) {
+            (_, Configuration::Filter { predicates }) => {
+                let values = u8::try_from(predicates).unwrap_or(u8::MAX);
+                let compare = |value| Formula::compare(value, Relation::Gt, THRESHOLD);
+                let all = Formula::And((0..values).map(compare).collect());
+                Ok(filter::Config::new(&all, values, None)?.program())
+            }
+            // Fingerprints hash the same key twice: the theorem counts on rows of their own.
+            (
+                Goal::Distinct { key_bits, .. },
+                Configuration::Distinct { rows, columns, cell_bits, lru },
+            ) if cell_bits < key_bits => {
+                Ok(distinct_config(rows, columns, cell_bits, lru)?.with_row_value().program())
+            }
+            (goal, configuration) => {
+                let n = match goal {
+                    Goal::TopN { n, .. } => u32::try_from(n).unwrap_or(u32::MAX),
+                    _ => 1,
+                };
+                configuration.program(n, THRESHOLD)
+            }
+        }
+    }
+}
+
+/// The matrix for whole keys of these sizes.
+fn distinct_config(
+    rows: u64,
+    columns: u64,
+    cell_bits: u32,
+    lru: bool,
+) -> Result<distinct::Config, ConfigError> {
+    let width = match cell_bits {
+        0..=32 => distinct::Width::Bits32,
+        33..=64 => distinct::Width::Bits64,
+        _ => return Err(ConfigError::Conflict("keys have at most 64 bits")),
+    };
+    let policy = if lru { distinct::Policy::Lru } else { distinct::Policy::Fifo };
+    let number = |size: u64| u32::try_from(size).unwrap_or(u32::MAX);
+    distinct::Config::new(number(rows), number(columns), width, policy)
+}
+
 /// The best configuration for `goal` whose program fits `target`, and where each part lies.
 ///
 /// The candidates are those of [`plans`] with the stages of table 2, which are too few rather than
@@ -116,13 +161,9 @@ impl Configuration {
 /// # Ok::<(), sluicegate_pruning::theory::PlacementError>(())
 /// ```
 pub fn plan_on(goal: &Goal, target: &Target) -> Result<(Plan, Placement), PlacementError> {
-    let n = match *goal {
-        Goal::TopN { n, .. } => u32::try_from(n).unwrap_or(u32::MAX),
-        _ => 1,
-    };
     let mut first = None;
     for plan in plans(goal, &Limits::of(target, Accounting::Table2))? {
-        let misfit = match plan.configuration.program(n, THRESHOLD) {
+        let misfit = match plan.program(goal) {
             Ok(program) => match fit(&program, target) {
                 Ok(placement) => return Ok((plan, placement)),
                 Err(misfits) => misfits.into_iter().next().map(PlacementError::from),
@@ -176,6 +217,7 @@ mod tests {
     #[test]
     fn every_goal_is_placed() {
         let goals = [
+            Goal::Filter { predicates: 3 },
             Goal::Distinct { distinct: 10_000, key_bits: 32, delta: 0.0 },
             Goal::Distinct { distinct: 1_000_000, key_bits: 512, delta: 1e-4 },
             Goal::TopN { n: 250, entries: 10_000_000, value_bits: 32, delta: 1e-4 },
@@ -194,10 +236,22 @@ mod tests {
         }
     }
 
+    /// A fingerprint's row comes from a hash of its own: see [`distinct`](crate::distinct).
+    #[test]
+    fn fingerprints_have_rows_of_their_own() {
+        let values = |key_bits| {
+            let goal = Goal::Distinct { distinct: 1_000_000, key_bits, delta: 1e-4 };
+            let (plan, _) = plan_on(&goal, &Target::tofino1()).unwrap();
+            plan.program(&goal).unwrap().values
+        };
+        assert_eq!((values(32), values(64), values(512)), (1, 2, 3));
+    }
+
     #[test]
     fn the_reason_is_that_of_the_best() {
-        let goal = Goal::Filter { predicates: 1 };
-        assert!(matches!(plan_on(&goal, &Target::tofino1()), Err(PlacementError::Config(_))));
+        let goal = Goal::Filter { predicates: 15 };
+        let wide = plan_on(&goal, &Target::paper());
+        assert!(matches!(wide, Err(PlacementError::Config(_))), "{wide:?}");
         let goal = Goal::GroupBy { entries: 1000, keys: 10, pair_bits: 96 };
         assert!(matches!(plan_on(&goal, &Target::tofino1()), Err(PlacementError::Plan(_))));
         let short = Target { stages: 2, ..Target::tofino1() };

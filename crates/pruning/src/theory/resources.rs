@@ -1,5 +1,4 @@
 //! What a configuration asks of a switch: table 2 of the paper, and what compilers really need.
-//! compilers really need.
 
 use serde::Serialize;
 

@@ -1,0 +1,522 @@
+//! What was typed after `sluice switch`.
+
+use std::num::NonZeroU64;
+use std::path::PathBuf;
+
+use clap::{Subcommand, ValueEnum};
+use sluicegate_pruning::catalog::{Algorithm, Parameters};
+use sluicegate_pruning::group_by::Extreme;
+use sluicegate_pruning::switch::Relation;
+use sluicegate_pruning::{Ties, p4};
+
+use crate::commands::switch::input::Source;
+use crate::listing::ListFormat;
+
+const SWITCH_EXAMPLES: &str = "\
+Examples:
+  sluice switch run --workload bigdata
+      What a switch prunes of the seven queries of the paper, beside the optimum.
+  sluice switch run --algorithm distinct --input visits.parquet --column userAgent
+      The same for a file of yours.
+  sluice switch fit
+      What every algorithm takes of a Tofino, beside the paper's table 2.
+  sluice switch p4 --algorithm group-by --arch tna
+      The program, to compile it.
+
+A switch here is a bit-exact model of a programmable one (PISA, Tofino) after Cheetah (SIGMOD 2020).
+It drops rows that a query does not need, and never one that it needs.";
+
+/// Study the switch that prunes: run, place, print and check its programs
+#[derive(Debug, clap::Args)]
+#[command(after_help = SWITCH_EXAMPLES)]
+pub(crate) struct SwitchArgs {
+    #[command(subcommand)]
+    pub(crate) command: SwitchCommand,
+}
+
+/// What to do with the switch.
+#[derive(Debug, Subcommand)]
+pub(crate) enum SwitchCommand {
+    Run(Box<RunArgs>),
+    Fit(FitArgs),
+    P4(P4Args),
+    Plan(PlanArgs),
+    Trace(Box<TraceArgs>),
+    Theory(TheoryArgs),
+    Protocol(ProtocolArgs),
+}
+
+/// An algorithm's parameters; what is left out takes the paper's default.
+#[derive(Debug, Clone, Copy, Default, clap::Args)]
+#[command(next_help_heading = "Parameters")]
+pub(crate) struct ParameterArgs {
+    /// Columns of a matrix, tables of group-by, points of a skyline, cutoffs of top-n-deterministic
+    #[arg(long, short = 'w', visible_alias = "width", value_name = "W")]
+    pub(crate) columns: Option<u32>,
+    /// Rows of a matrix, cells of a table, bits of a Bloom array, 64-bit words of a register Bloom
+    /// filter, counters in a row of having
+    #[arg(long, short = 'd', visible_alias = "depth", value_name = "D")]
+    pub(crate) rows: Option<u32>,
+    /// Hashes of a join's filter, rows of having's sketch
+    #[arg(long, value_name = "H")]
+    pub(crate) hashes: Option<u32>,
+    /// Rows that top-n returns
+    #[arg(long, short = 'n', value_name = "N")]
+    pub(crate) n: Option<u32>,
+    /// Bits of a key: 32 or 64
+    #[arg(long, value_name = "BITS")]
+    pub(crate) key_bits: Option<u32>,
+    /// Coordinates of a skyline's points
+    #[arg(long, value_name = "N")]
+    pub(crate) dimensions: Option<u32>,
+    /// What a filter or having compares with
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) threshold: Option<u32>,
+    /// How a value must relate to the threshold
+    #[arg(long, value_enum)]
+    pub(crate) relation: Option<RelationArg>,
+    /// Which value of a group is wanted
+    #[arg(long, value_enum)]
+    pub(crate) extreme: Option<ExtremeArg>,
+    /// What becomes of an entry that equals a stored one; prune is right only for whole values
+    #[arg(long, value_enum)]
+    pub(crate) ties: Option<TiesArg>,
+}
+
+/// A relation, in letters that a shell leaves alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RelationArg {
+    /// =
+    Eq,
+    /// <>
+    Ne,
+    /// <
+    Lt,
+    /// <=
+    Le,
+    /// >
+    Gt,
+    /// >=
+    Ge,
+}
+
+/// MAX or MIN.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExtremeArg {
+    /// The greatest
+    Max,
+    /// The least
+    Min,
+}
+
+/// Equal values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TiesArg {
+    /// Forwarded
+    Keep,
+    /// Pruned
+    Prune,
+}
+
+impl From<RelationArg> for Relation {
+    fn from(relation: RelationArg) -> Self {
+        match relation {
+            RelationArg::Eq => Self::Eq,
+            RelationArg::Ne => Self::Ne,
+            RelationArg::Lt => Self::Lt,
+            RelationArg::Le => Self::Le,
+            RelationArg::Gt => Self::Gt,
+            RelationArg::Ge => Self::Ge,
+        }
+    }
+}
+
+impl ParameterArgs {
+    /// As the catalog takes them.
+    pub(crate) fn parameters(&self) -> Parameters {
+        Parameters {
+            columns: self.columns,
+            rows: self.rows,
+            hashes: self.hashes,
+            n: self.n,
+            key_bits: self.key_bits,
+            dimensions: self.dimensions,
+            threshold: self.threshold,
+            relation: self.relation.map(Relation::from),
+            extreme: self.extreme.map(|extreme| match extreme {
+                ExtremeArg::Max => Extreme::Max,
+                ExtremeArg::Min => Extreme::Min,
+            }),
+            ties: self.ties.map(|ties| match ties {
+                TiesArg::Keep => Ties::Keep,
+                TiesArg::Prune => Ties::Prune,
+            }),
+            row_value: None,
+        }
+    }
+}
+
+/// Whose program.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Variant {
+    /// As the paper means it, and right
+    #[default]
+    Paper,
+    /// As the authors released it, with its faults
+    Released,
+}
+
+/// Where entries come from.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Entries")]
+pub(crate) struct InputArgs {
+    /// A CSV or Parquet file, or generated:SHAPE[:entries=N][:keys=N][:seed=N] with the shape
+    /// uniform, zipf, sorted, reversed or constant
+    #[arg(long, value_name = "FILE|generated:SHAPE")]
+    pub(crate) input: Option<Source>,
+    /// The other table of a join: the small one is --input
+    #[arg(long, value_name = "FILE|generated:SHAPE")]
+    pub(crate) probe: Option<Source>,
+    /// The file's columns that packets carry, separated by commas: key before value
+    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    pub(crate) column: Vec<String>,
+    /// The same of the --probe file [default: those of --column]
+    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    pub(crate) probe_column: Vec<String>,
+}
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  sluice switch run --workload bigdata --scale 0.02
+      The paper's seven queries: entries in and out, the optimum, whether the answer is the same.
+  sluice switch run --algorithm distinct --input generated:zipf:keys=50000 -w 4 --check
+      A generated stream; fast path and program are compared, verdict for verdict and register for
+      register.
+  sluice switch run --algorithm group-by --input visits.csv --column userAgent,adRevenue
+      GROUP BY over a file. Keys may be of any type; they are sent as fingerprints.
+  sluice switch run --algorithm join-bloom --input pages.csv --column url --probe visits.csv \\
+      --probe-column destURL
+  sluice switch run --algorithm top-n-deterministic --variant released --input generated:uniform
+      What the authors' program would lose.
+
+Counted by the fast path, which is the program (--check); the released variants run as programs.
+The optimum is what a pruner without limits would forward, in one pass over the same stream. Rows
+with a NULL go round the switch.";
+
+/// Send a stream through an algorithm: what is pruned, and whether the answer is still the same
+#[derive(Debug, clap::Args)]
+#[command(after_help = RUN_EXAMPLES)]
+pub(crate) struct RunArgs {
+    /// The algorithm, by the name in `sluice switch fit`
+    #[arg(long, required_unless_present = "workload", conflicts_with = "workload")]
+    pub(crate) algorithm: Option<Algorithm>,
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+    #[command(flatten)]
+    pub(crate) parameters: ParameterArgs,
+    /// Whose program
+    #[arg(long, value_enum, default_value_t, conflicts_with = "workload")]
+    pub(crate) variant: Variant,
+    /// Compare fast path and program on so many first entries
+    #[arg(long, value_name = "ENTRIES", num_args = 0..=1, default_missing_value = "20000")]
+    pub(crate) check: Option<usize>,
+    /// Run all queries of a generated workload instead
+    #[arg(long, value_enum, conflicts_with_all = ["input", "probe", "column", "probe_column"])]
+    pub(crate) workload: Option<Workload>,
+    /// The workload's scale factor; 1 is the paper's sample
+    #[arg(long, default_value_t = 0.05, value_name = "FACTOR", requires = "workload")]
+    pub(crate) scale: f64,
+    /// What the workload's random rows start from
+    #[arg(long, default_value_t = 42, value_name = "N", requires = "workload")]
+    pub(crate) seed: u64,
+    /// How the rows are written
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: ListFormat,
+}
+
+/// A generated workload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Workload {
+    /// The Big Data benchmark and the seven queries of Cheetah
+    Bigdata,
+}
+
+const FIT_EXAMPLES: &str = "\
+Examples:
+  sluice switch fit
+      All algorithms at the paper's defaults on a Tofino 1, the paper's table 2, what the open Tofino
+      compiler takes, and what fits together.
+  sluice switch fit --algorithm group-by -w 11
+      One algorithm, stage by stage, or why it does not fit.
+  sluice switch fit --target my.toml
+      A switch of your own: a TOML file with `base = 'tofino1'` and the limits that differ, such as
+      `stages = 10`.";
+
+/// Say what algorithms take of a switch, and whether they fit
+#[derive(Debug, clap::Args)]
+#[command(after_help = FIT_EXAMPLES)]
+pub(crate) struct FitArgs {
+    /// One algorithm, stage by stage
+    #[arg(long)]
+    pub(crate) algorithm: Option<Algorithm>,
+    #[command(flatten)]
+    pub(crate) parameters: ParameterArgs,
+    /// Whose program
+    #[arg(long, value_enum, default_value_t, requires = "algorithm")]
+    pub(crate) variant: Variant,
+    /// tofino1, tofino2, paper, or a TOML file
+    #[arg(long, default_value = "tofino1", value_name = "NAME|FILE")]
+    pub(crate) target: String,
+    /// How the rows are written
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: ListFormat,
+}
+
+const P4_EXAMPLES: &str = "\
+Examples:
+  sluice switch p4 --algorithm distinct --arch v1model > distinct.p4
+      A complete program for BMv2 (simple_switch).
+  sluice switch p4 --algorithm skyline-aph --arch tna --entries entries.py > skyline.p4
+      One for Tofino, and what its control plane installs.";
+
+/// Print a program as P4_16, with its table entries
+#[derive(Debug, clap::Args)]
+#[command(after_help = P4_EXAMPLES)]
+pub(crate) struct P4Args {
+    /// The algorithm, by the name in `sluice switch fit`
+    #[arg(long)]
+    pub(crate) algorithm: Algorithm,
+    /// What the program is for
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) arch: ArchArg,
+    #[command(flatten)]
+    pub(crate) parameters: ParameterArgs,
+    /// Whose program
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) variant: Variant,
+    /// Write the table entries to a file; otherwise they follow the program as a comment
+    #[arg(long, value_name = "FILE")]
+    pub(crate) entries: Option<PathBuf>,
+}
+
+/// A P4 architecture.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ArchArg {
+    /// The reference architecture, run by BMv2
+    #[default]
+    V1model,
+    /// The Tofino Native Architecture
+    Tna,
+}
+
+impl From<ArchArg> for p4::Arch {
+    fn from(arch: ArchArg) -> Self {
+        match arch {
+            ArchArg::V1model => Self::V1Model,
+            ArchArg::Tna => Self::Tna,
+        }
+    }
+}
+
+const PLAN_EXAMPLES: &str = "\
+Examples:
+  sluice switch plan --query top-n --n 1000 --entries 100000000 --delta 0.0001
+      The best matrix for TOP 1000 that fits a Tofino 1, with its failure probability.
+  sluice switch plan --query distinct --keys 500000000 --key-bits 512 --delta 0.0001
+      Fingerprints for wide keys: how long, and where they lie.
+  sluice switch plan --query join --keys 1000000 --matching 0.1 --target tofino2";
+
+/// Choose the best configuration that fits a switch
+#[derive(Debug, clap::Args)]
+#[command(after_help = PLAN_EXAMPLES)]
+pub(crate) struct PlanArgs {
+    /// The kind of query
+    #[arg(long, value_enum)]
+    pub(crate) query: QueryArg,
+    /// Rows that TOP N returns
+    #[arg(long, short = 'n', default_value_t = 250, value_name = "N")]
+    pub(crate) n: u64,
+    /// Entries that come, or an estimate
+    #[arg(long, default_value_t = 10_000_000, value_name = "N")]
+    pub(crate) entries: u64,
+    /// Distinct keys, or a bound on them
+    #[arg(long, default_value_t = 10_000, value_name = "N")]
+    pub(crate) keys: u64,
+    /// Bits of a key; wider ones than a register are sent as fingerprints
+    #[arg(long, default_value_t = 32, value_name = "BITS")]
+    pub(crate) key_bits: u32,
+    /// Bits of a value
+    #[arg(long, default_value_t = 32, value_name = "BITS")]
+    pub(crate) value_bits: u32,
+    /// Allowed probability of a wrong answer; 0 asks for a deterministic algorithm
+    #[arg(long, default_value_t = 0.0001, value_name = "PROBABILITY")]
+    pub(crate) delta: f64,
+    /// The fraction of a join's probing rows that has a match
+    #[arg(long, default_value_t = 0.1, value_name = "FRACTION")]
+    pub(crate) matching: f64,
+    /// Comparisons of a filter
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub(crate) predicates: u32,
+    /// Coordinates of a skyline's points
+    #[arg(long, default_value_t = 2, value_name = "N")]
+    pub(crate) dimensions: u32,
+    /// tofino1, tofino2, paper, or a TOML file
+    #[arg(long, default_value = "tofino1", value_name = "NAME|FILE")]
+    pub(crate) target: String,
+    /// How the rows are written
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: ListFormat,
+}
+
+/// A kind of query.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum QueryArg {
+    /// WHERE
+    Filter,
+    /// SELECT DISTINCT
+    Distinct,
+    /// ORDER BY … LIMIT
+    TopN,
+    /// GROUP BY with MAX or MIN
+    GroupBy,
+    /// Inner or semi join
+    Join,
+    /// HAVING SUM or COUNT
+    Having,
+    /// SKYLINE OF
+    Skyline,
+}
+
+const TRACE_EXAMPLES: &str = "\
+Examples:
+  sluice switch trace --algorithm distinct --key-bits 32 --packets 7,8,7
+      Three packets with a key each: every table that ran, every register before and after.
+  sluice switch trace --algorithm group-by --packets 1:50,1:40,2:10 -w 2
+      Values of a packet are separated by colons.
+  sluice switch trace --algorithm join-bloom -d 1024 --packets 0/5,3/5,3/6
+      A flow comes before a slash: 0 builds a join's filter, 3 probes it.";
+
+/// Show what every table and register does with a few packets
+#[derive(Debug, clap::Args)]
+#[command(after_help = TRACE_EXAMPLES)]
+pub(crate) struct TraceArgs {
+    /// The algorithm, by the name in `sluice switch fit`
+    #[arg(long)]
+    pub(crate) algorithm: Algorithm,
+    #[command(flatten)]
+    pub(crate) parameters: ParameterArgs,
+    /// Whose program
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) variant: Variant,
+    /// The packets: [FLOW/]VALUE[:VALUE]…, separated by commas
+    #[arg(long, value_delimiter = ',', required = true, value_name = "PACKETS")]
+    pub(crate) packets: Vec<PacketArg>,
+    /// How the rows are written
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: ListFormat,
+}
+
+/// A packet: its flow and values.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PacketArg {
+    pub(crate) flow: u16,
+    pub(crate) values: Vec<u32>,
+}
+
+impl std::str::FromStr for PacketArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let error = || format!("`{text}` is not a packet such as 7, 1:50 or 3/7");
+        let (flow, values) = text.split_once('/').unwrap_or(("0", text));
+        let flow = flow.trim().parse().map_err(|_| error())?;
+        let values = values.split(':').map(|value| value.trim().parse().map_err(|_| error()));
+        Ok(Self { flow, values: values.collect::<Result<_, _>>()? })
+    }
+}
+
+const THEORY_EXAMPLES: &str = "\
+Examples:
+  sluice switch theory
+      Every theorem with its formula, the paper's examples, and what comes out.
+  sluice switch theory top-n-width --format json";
+
+/// List the theorems: formula, example, the paper's number, and the exact one
+#[derive(Debug, clap::Args)]
+#[command(after_help = THEORY_EXAMPLES)]
+pub(crate) struct TheoryArgs {
+    /// Only theorems whose name begins so
+    pub(crate) name: Option<String>,
+    /// How the rows are written
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: ListFormat,
+}
+
+const PROTOCOL_EXAMPLES: &str = "\
+Examples:
+  sluice switch protocol --loss 0.1 --seed 7
+      One run of each query through links that lose, double and reorder, and a switch that reboots.
+  sluice switch protocol --runs 100000
+      A hundred thousand runs of each query. A wrong answer would end the command with an error.
+  sluice switch protocol --paper --runs 1000
+      The paper's own protocol: it waits for ever after a reboot, and counts rows twice.
+  sluice switch protocol --query distinct --seed 7 --paper
+      One run, with all its counts.";
+
+/// Simulate the reliable delivery of packets through a switch that drops
+#[derive(Debug, clap::Args)]
+#[command(after_help = PROTOCOL_EXAMPLES)]
+pub(crate) struct ProtocolArgs {
+    /// Only this query
+    #[arg(long, value_enum)]
+    pub(crate) query: Option<QueryArg>,
+    /// Probability that a link loses a packet
+    #[arg(long, default_value_t = 0.1, value_name = "PROBABILITY")]
+    pub(crate) loss: f64,
+    /// Probability that a link delivers a packet twice
+    #[arg(long, default_value_t = 0.05, value_name = "PROBABILITY")]
+    pub(crate) duplication: f64,
+    /// Reboots of the switch, at random times
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub(crate) reboots: u32,
+    /// Workers, each a flow
+    #[arg(long, default_value_t = 3, value_name = "N")]
+    pub(crate) workers: u16,
+    /// Rows of each worker
+    #[arg(long, default_value_t = 30, value_name = "N")]
+    pub(crate) rows: usize,
+    /// The first run's seed; each further run takes the next
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub(crate) seed: u64,
+    /// Runs of each query
+    #[arg(long, default_value = "1", value_name = "N")]
+    pub(crate) runs: NonZeroU64,
+    /// The protocol as the paper describes it, with what it leaves broken
+    #[arg(long)]
+    pub(crate) paper: bool,
+    /// How the rows are written
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: ListFormat,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packets_are_read_from_text() {
+        let packet = |flow, values: &[u32]| Some(PacketArg { flow, values: values.to_vec() });
+        for (text, expected) in [
+            ("7", packet(0, &[7])),
+            ("1:50", packet(0, &[1, 50])),
+            ("3/7:8", packet(3, &[7, 8])),
+            ("", None),
+            ("x", None),
+            ("1:", None),
+            ("70000/1", None),
+            ("-1", None),
+        ] {
+            assert_eq!(text.parse().ok(), expected, "{text}");
+        }
+    }
+}

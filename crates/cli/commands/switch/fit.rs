@@ -1,0 +1,213 @@
+//! `sluice switch fit`: what algorithms take of a switch.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+use sluicegate_pruning::switch::{Misfit, Placement, Target, fit};
+use sluicegate_pruning::table2::{self, Row};
+
+use super::{program, target};
+use crate::args::switch::FitArgs;
+use crate::failure::{Failure, Result};
+use crate::listing::{ListFormat, Listing};
+
+const HEADER: [&str; 12] = [
+    "algorithm",
+    "defaults",
+    "paper: stages",
+    "ALUs",
+    "SRAM KiB",
+    "TCAM",
+    "ours: stages",
+    "stateful ALUs",
+    "register KiB",
+    "TCAM entries",
+    "fits",
+    "why they differ",
+];
+
+pub(super) fn run(args: &FitArgs) -> Result<()> {
+    let target = target(&args.target)?;
+    match args.algorithm {
+        Some(algorithm) => {
+            let program = program(algorithm, &args.parameters, args.variant)?;
+            one(&fit(&program, &target), &program.name, &target, args.format)
+        }
+        None if args.parameters.parameters() != Default::default() => Err(Failure::Usage(
+            "parameters are those of one algorithm; name it with --algorithm".to_owned(),
+        )),
+        None => all(&target, args.format),
+    }
+}
+
+fn reasons(misfits: &[Misfit]) -> String {
+    misfits.iter().map(Misfit::to_string).collect::<Vec<_>>().join("; ")
+}
+
+/// One program, stage by stage.
+fn one(
+    placed: &Result<Placement, Vec<Misfit>>,
+    name: &str,
+    target: &Target,
+    format: ListFormat,
+) -> Result<()> {
+    let placement = placed.as_ref().map_err(|misfits| {
+        Failure::new(format!("{name} does not fit {}: {}", target.name, reasons(misfits)))
+            .with_hint("Take fewer columns or rows, or another --target.")
+    })?;
+    let mut listing = Listing::new(&[
+        "stage",
+        "tables",
+        "stateful ALUs",
+        "SRAM blocks",
+        "TCAM blocks",
+        "gateways",
+        "hash bits",
+    ]);
+    for (number, stage) in placement.stages.iter().enumerate() {
+        listing.push(vec![
+            number.into(),
+            stage.tables.join(", ").into(),
+            stage.stateful_alus.into(),
+            stage.sram_blocks.into(),
+            stage.tcam_blocks.into(),
+            stage.gateways.into(),
+            stage.hash_bits.into(),
+        ]);
+    }
+    let notes = format!(
+        "{name} on {}: {} of {} stages, {} stateful ALUs, {} KiB of registers, {} SRAM and {} TCAM \
+         blocks, {} PHV bits, {} rules. Modelled.\n",
+        target.name,
+        placement.stages.len(),
+        target.stages,
+        placement.stateful_alus(),
+        placement.register_bits / 8 / 1024,
+        placement.sram_blocks(),
+        placement.tcam_blocks(),
+        placement.phv_bits,
+        placement.exact_entries + placement.ternary_entries,
+    );
+    listing.print(format, &notes)
+}
+
+/// Table 2 beside ours, the golden counts, and what fits together.
+fn all(target: &Target, format: ListFormat) -> Result<()> {
+    let rows = table2::rows(target)?;
+    if format == ListFormat::Table {
+        // The reasons follow the numbers.
+        let mut listing = Listing::new(&HEADER[..HEADER.len() - 1]);
+        rows.iter().for_each(|row| listing.push(line(row)));
+        return listing.print(format, &notes(&rows, target)?);
+    }
+    let mut listing = Listing::new(&HEADER);
+    for row in &rows {
+        let mut line = line(row);
+        line.push(row.reason.into());
+        listing.push(line);
+    }
+    listing.print(format, "")
+}
+
+fn line(row: &Row) -> Vec<Value> {
+    let paper = |number: &dyn Fn(&sluicegate_pruning::theory::Demand) -> u64| {
+        row.paper.as_ref().map_or(Value::Null, |demand| number(demand).into())
+    };
+    let ours = |number: &dyn Fn(&Placement) -> u64| {
+        row.placed.as_ref().map_or(Value::Null, |placement| number(placement).into())
+    };
+    vec![
+        row.algorithm.name().into(),
+        row.defaults.into(),
+        paper(&|demand| demand.stages),
+        paper(&|demand| demand.alus),
+        paper(&|demand| demand.sram_bits.div_ceil(8 * 1024)),
+        paper(&|demand| demand.tcam_entries),
+        ours(&|placement| placement.stages.len() as u64),
+        ours(&|placement| placement.stateful_alus() as u64),
+        ours(&|placement| placement.register_bits.div_ceil(8 * 1024)),
+        ours(&|placement| placement.ternary_entries as u64),
+        match &row.placed {
+            Ok(_) => "yes".into(),
+            Err(misfits) => format!("no: {}", reasons(misfits.get(..1).unwrap_or_default())).into(),
+        },
+    ]
+}
+
+fn notes(rows: &[Row], target: &Target) -> Result<String> {
+    let mut text = format!(
+        "Ours on {} ({} stages): modelled by placing the program. The paper's: table 2 (published, \
+         its formulas restored).\n\nThe paper's formulas, and why ours differ:\n",
+        target.name, target.stages
+    );
+    for row in rows {
+        let _ = match row.formulas {
+            Some([stages, alus, sram, tcam]) => writeln!(
+                text,
+                "  {}: stages {stages}, ALUs {alus}, SRAM {sram}, TCAM {tcam}.\n    {}",
+                row.algorithm, row.reason
+            ),
+            None => writeln!(text, "  {}:\n    {}", row.algorithm, row.reason),
+        };
+    }
+    text += "\nStages measured with the open Tofino compiler (Tofino 1), and ours:\n";
+    for golden in table2::golden()? {
+        let ours = match &golden.placed {
+            Ok(placement) => placement.stages.len().to_string(),
+            Err(misfits) => reasons(misfits),
+        };
+        let reason = if golden.reason.is_empty() { "" } else { "; see below" };
+        let _ = writeln!(
+            text,
+            "  {}: measured {}, ours {ours}{reason}",
+            golden.design, golden.measured
+        );
+    }
+    if let Some(golden) = table2::golden()?.iter().find(|golden| !golden.reason.is_empty()) {
+        let _ = writeln!(text, "  {} More than 12 stages are refused.", golden.reason);
+    }
+    let _ =
+        writeln!(text, "\nThe largest that fits {} alone, from the defaults down:", target.name);
+    for row in rows.iter().filter(|row| row.placed.is_err()) {
+        let _ = match table2::largest_fitting(row.algorithm, target) {
+            Some((given, placement)) => writeln!(
+                text,
+                "  {}: {} in {} stages",
+                row.algorithm,
+                size(&given),
+                placement.stages.len()
+            ),
+            None => writeln!(text, "  {}: none", row.algorithm),
+        };
+    }
+    let _ =
+        writeln!(text, "\nTogether on one {}, each as large as the room left allows:", target.name);
+    match table2::together(target) {
+        Some(together) => {
+            for (algorithm, given) in &together.queries {
+                let _ = writeln!(text, "  {algorithm}: {}", size(given));
+            }
+            for algorithm in &together.left_out {
+                let _ = writeln!(text, "  {algorithm}: no room");
+            }
+            let placement = &together.placement;
+            let _ = writeln!(
+                text,
+                "  {} stages, {} stateful ALUs, {} KiB of registers (found greedily)",
+                placement.stages.len(),
+                placement.stateful_alus(),
+                placement.register_bits / 8 / 1024
+            );
+        }
+        None => text += "  nothing\n",
+    }
+    Ok(text)
+}
+
+fn size(given: &sluicegate_pruning::catalog::Parameters) -> String {
+    match (given.columns, given.rows) {
+        (Some(columns), _) => format!("w = {columns}"),
+        (None, Some(rows)) => format!("d = {rows}"),
+        (None, None) => "the paper's defaults".to_owned(),
+    }
+}

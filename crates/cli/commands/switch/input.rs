@@ -1,0 +1,455 @@
+//! Entries for the switch: columns of a file, or generated, as the 32-bit words of packets.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
+use arrow::compute::{cast, concat};
+use arrow::csv::ReaderBuilder;
+use arrow::csv::reader::Format;
+use arrow::datatypes::{DataType, Decimal128Type, Float64Type, Int64Type, SchemaRef, UInt64Type};
+use arrow::row::{RowConverter, SortField};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use sluicegate_pruning::encoding;
+use sluicegate_pruning::rng::Rng;
+
+use crate::failure::{Failure, Result};
+
+/// Where entries come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// A CSV or Parquet file.
+    File(PathBuf),
+    /// Made here.
+    Generated(Generated),
+}
+
+/// A generated stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Generated {
+    shape: Shape,
+    entries: usize,
+    /// Keys, and also the range of values.
+    keys: u32,
+    seed: u64,
+}
+
+/// How the values of a generated stream are distributed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    Uniform,
+    /// Few keys often, many rarely: the logarithm of the key is uniform.
+    Zipf,
+    Sorted,
+    Reversed,
+    Constant,
+}
+
+impl FromStr for Source {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let Some(rest) = text.strip_prefix("generated:") else {
+            return Ok(Self::File(PathBuf::from(text)));
+        };
+        let error = |what: &str| {
+            format!(
+                "`{text}`: {what}; it is generated:SHAPE[:entries=N][:keys=N][:seed=N] with the \
+                 shape uniform, zipf, sorted, reversed or constant"
+            )
+        };
+        let mut parts = rest.split(':');
+        let shape = match parts.next().unwrap_or_default() {
+            "uniform" => Shape::Uniform,
+            "zipf" => Shape::Zipf,
+            "sorted" => Shape::Sorted,
+            "reversed" => Shape::Reversed,
+            "constant" => Shape::Constant,
+            other => return Err(error(&format!("there is no shape `{other}`"))),
+        };
+        let mut made = Generated { shape, entries: 1_000_000, keys: 100_000, seed: 1 };
+        for part in parts {
+            let (name, number) =
+                part.split_once('=').ok_or_else(|| error(&format!("`{part}` has no value")))?;
+            let number: u64 =
+                number.parse().map_err(|_| error(&format!("`{number}` is no number")))?;
+            match name {
+                "entries" if (1..=200_000_000).contains(&number) => made.entries = number as usize,
+                "entries" => return Err(error("entries are 1 to 200000000")),
+                "keys" if (1..=u64::from(u32::MAX)).contains(&number) => made.keys = number as u32,
+                "keys" => return Err(error("keys are 1 to 4294967295")),
+                "seed" => made.seed = number,
+                other => return Err(error(&format!("there is no `{other}`"))),
+            }
+        }
+        Ok(Self::Generated(made))
+    }
+}
+
+/// What a packet carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Layout {
+    /// Words of the key: 0 if there is none, 1 or 2.
+    pub(crate) key_words: usize,
+    /// Values after the key.
+    pub(crate) values: usize,
+    /// Whether the values must be numbers from 0 to 2³² − 1 as they are, because they are compared
+    /// with a threshold or added up.
+    pub(crate) plain: bool,
+}
+
+/// Entries as packets carry them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Loaded {
+    /// Word by word.
+    pub(crate) columns: Vec<Vec<u32>>,
+    /// Rows left out because of a NULL.
+    pub(crate) nulls: usize,
+}
+
+impl Source {
+    /// Reads the entries. `salt` tells the streams of a join apart.
+    pub(crate) fn load(&self, names: &[String], layout: Layout, salt: u64) -> Result<Loaded> {
+        match self {
+            Self::Generated(made) => {
+                if !names.is_empty() {
+                    return Err(Failure::Usage("--column names columns of a file".to_owned()));
+                }
+                Ok(Loaded { columns: made.columns(layout, salt), nulls: 0 })
+            }
+            Self::File(path) => {
+                let batches = read(path)?;
+                let at = |failure: Failure| failure.at(&format!("`{}`", path.display()));
+                encode(&batches.0, &batches.1, names, layout).map_err(at)
+            }
+        }
+    }
+}
+
+impl Generated {
+    fn columns(&self, layout: Layout, salt: u64) -> Vec<Vec<u32>> {
+        let mut columns = Vec::new();
+        for word in 0..layout.key_words + layout.values {
+            let mut rng = Rng::new(self.seed ^ (salt << 32) ^ ((word as u64) << 40));
+            // The high word of a wide key stays 0.
+            let high = layout.key_words == 2 && word == 0;
+            let mut column: Vec<u32> = (0..self.entries)
+                .map(|_| if high { 0 } else { self.shape.draw(self.keys, &mut rng) })
+                .collect();
+            match self.shape {
+                Shape::Sorted => column.sort_unstable(),
+                Shape::Reversed => column.sort_unstable_by(|a, b| b.cmp(a)),
+                _ => {}
+            }
+            columns.push(column);
+        }
+        columns
+    }
+}
+
+impl Shape {
+    /// 1 to `keys`.
+    fn draw(self, keys: u32, rng: &mut Rng) -> u32 {
+        match self {
+            Self::Constant => keys,
+            Self::Zipf => {
+                let unit = (rng.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
+                (f64::from(keys).powf(unit) as u32).clamp(1, keys)
+            }
+            _ => 1 + rng.below(keys.into()) as u32,
+        }
+    }
+}
+
+/// All rows of a file.
+fn read(path: &Path) -> Result<(SchemaRef, Vec<RecordBatch>)> {
+    let open = || File::open(path).map_err(|error| Failure::file(path, error));
+    let at = |failure: Failure| failure.at(&format!("`{}`", path.display()));
+    let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
+    match extension.to_ascii_lowercase().as_str() {
+        "parquet" => {
+            let reader =
+                ParquetRecordBatchReaderBuilder::try_new(open()?).map_err(|e| at(e.into()))?;
+            let schema = reader.schema().clone();
+            let reader = reader.build().map_err(|e| at(e.into()))?;
+            let batches: Result<Vec<_>, _> = reader.collect();
+            Ok((schema, batches.map_err(|e| at(e.into()))?))
+        }
+        "csv" => {
+            let format = Format::default().with_header(true);
+            let (schema, _) =
+                format.infer_schema(open()?, Some(10_000)).map_err(|e| at(e.into()))?;
+            let schema = SchemaRef::new(schema);
+            let reader = ReaderBuilder::new(schema.clone()).with_format(format).build(open()?);
+            let batches: Result<Vec<_>, _> = reader.map_err(|e| at(e.into()))?.collect();
+            Ok((schema, batches.map_err(|e| at(e.into()))?))
+        }
+        _ => Err(Failure::new(format!("`{}` is neither .csv nor .parquet", path.display()))
+            .with_hint("Other formats can be converted: sluice sql -c … --output FILE.parquet")),
+    }
+}
+
+/// The columns that packets carry: those named, or all if they are just as many.
+fn choose(schema: &SchemaRef, names: &[String], needed: usize) -> Result<Vec<usize>> {
+    let known = || {
+        let names: Vec<_> = schema.fields().iter().map(|f| f.name().as_str()).collect();
+        format!("It has the columns {}.", names.join(", "))
+    };
+    if names.is_empty() && schema.fields().len() == needed {
+        return Ok((0..needed).collect());
+    }
+    if names.len() < needed {
+        return Err(Failure::new(format!(
+            "a packet carries {needed} columns; name them with --column"
+        ))
+        .with_hint(known()));
+    }
+    let find = |name: &String| {
+        let found = schema.fields().iter().position(|f| f.name().eq_ignore_ascii_case(name));
+        found.ok_or_else(|| Failure::new(format!("there is no column `{name}`")).with_hint(known()))
+    };
+    names.iter().map(find).collect()
+}
+
+fn encode(
+    schema: &SchemaRef,
+    batches: &[RecordBatch],
+    names: &[String],
+    layout: Layout,
+) -> Result<Loaded> {
+    // Several columns may make one key: those before the values.
+    let needed = layout.values + usize::from(layout.key_words > 0);
+    let chosen = choose(schema, names, needed)?;
+    if layout.key_words == 0 && chosen.len() > layout.values {
+        return Err(Failure::Usage(format!("a packet carries {} values", layout.values)));
+    }
+    let mut columns: Vec<ArrayRef> = Vec::new();
+    for &column in &chosen {
+        let parts: Vec<&dyn Array> = batches.iter().map(|b| b.column(column).as_ref()).collect();
+        columns.push(match parts.as_slice() {
+            [] => arrow::array::new_empty_array(schema.field(column).data_type()),
+            parts => concat(parts)?,
+        });
+    }
+    let rows = columns.first().map_or(0, |column| column.len());
+    let complete: Vec<usize> =
+        (0..rows).filter(|&row| columns.iter().all(|column| column.is_valid(row))).collect();
+    let (keys, values) = columns.split_at(columns.len() - layout.values);
+    let mut words = Vec::new();
+    if layout.key_words > 0 {
+        words.extend(key_words(keys, &complete, layout.key_words)?);
+    }
+    for (value, &column) in values.iter().zip(&chosen[keys.len()..]) {
+        let name = schema.field(column).name();
+        words.push(value_words(value, &complete, layout.plain, name)?);
+    }
+    Ok(Loaded { columns: words, nulls: rows - complete.len() })
+}
+
+/// Keys are only compared for equality: whole numbers that fit go as they are, all else as
+/// fingerprints. What a key becomes depends on nothing but the key, so that two files agree.
+fn key_words(keys: &[ArrayRef], rows: &[usize], words: usize) -> Result<Vec<Vec<u32>>> {
+    let keys: Vec<ArrayRef> = keys.iter().map(one_type).collect::<Result<_>>()?;
+    let number = match keys.as_slice() {
+        [key] => key.as_primitive_opt::<Int64Type>(),
+        _ => None,
+    };
+    let codes: Vec<u64> = if let Some(numbers) = number {
+        let code = |value: i64| match u32::try_from(value) {
+            Ok(small) => small.into(),
+            Err(_) if words == 2 => value as u64,
+            Err(_) => fingerprint(&value.to_le_bytes(), words),
+        };
+        rows.iter().map(|&row| code(numbers.value(row))).collect()
+    } else {
+        let fields = keys.iter().map(|key| SortField::new(key.data_type().clone())).collect();
+        let encoded = RowConverter::new(fields)?.convert_columns(&keys)?;
+        rows.iter().map(|&row| fingerprint(encoded.row(row).as_ref(), words)).collect()
+    };
+    let halves = codes.into_iter().map(encoding::halves);
+    let [high, low]: [Vec<u32>; 2] = halves.fold(Default::default(), |[mut h, mut l], half| {
+        h.push(half[0]);
+        l.push(half[1]);
+        [h, l]
+    });
+    Ok(if words == 1 { vec![low] } else { vec![high, low] })
+}
+
+fn fingerprint(bytes: &[u8], words: usize) -> u64 {
+    encoding::nonzero_bits(encoding::fingerprint(bytes, 0), 32 * words as u32)
+}
+
+/// Integers, and texts, of whatever width as one type.
+fn one_type(key: &ArrayRef) -> Result<ArrayRef> {
+    let data_type = key.data_type();
+    let wanted = match data_type {
+        DataType::UInt64 => return Ok(key.clone()),
+        _ if data_type.is_integer() => DataType::Int64,
+        DataType::LargeUtf8 | DataType::Utf8View => DataType::Utf8,
+        _ => return Ok(key.clone()),
+    };
+    Ok(cast(key, &wanted)?)
+}
+
+/// Whole numbers from 0 to 2³² − 1, if all are.
+fn small_numbers(column: &ArrayRef, rows: &[usize]) -> Result<Option<Vec<u32>>> {
+    let data_type = column.data_type();
+    let numbers: Vec<i128> = match data_type {
+        DataType::Decimal128(_, _) => {
+            let values = column.as_primitive::<Decimal128Type>().values();
+            rows.iter().map(|&row| values[row]).collect()
+        }
+        DataType::UInt64 => {
+            let values = column.as_primitive::<UInt64Type>().values();
+            rows.iter().map(|&row| values[row].into()).collect()
+        }
+        _ if data_type.is_integer() || data_type.is_temporal() => {
+            let Ok(array) = cast(column, &DataType::Int64) else { return Ok(None) };
+            let values = array.as_primitive::<Int64Type>().values();
+            rows.iter().map(|&row| values[row].into()).collect()
+        }
+        _ => return Ok(None),
+    };
+    Ok(numbers.into_iter().map(|number| u32::try_from(number).ok()).collect())
+}
+
+/// Values are compared for order: small whole numbers go as they are, others as order-preserving
+/// codes.
+fn value_words(column: &ArrayRef, rows: &[usize], plain: bool, name: &str) -> Result<Vec<u32>> {
+    if let Some(numbers) = small_numbers(column, rows)? {
+        return Ok(numbers);
+    }
+    let data_type = column.data_type();
+    if plain {
+        return Err(Failure::new(format!(
+            "column `{name}` ({data_type}) has values that are no whole numbers from 0 to 4294967295"
+        ))
+        .with_hint("They are compared with a threshold or added up. Scale them in SQL first."));
+    }
+    let codes: Vec<u64> = match data_type {
+        DataType::Decimal128(_, _) => {
+            let values = column.as_primitive::<Decimal128Type>().values();
+            rows.iter().map(|&row| encoding::from_decimal(values[row])).collect()
+        }
+        DataType::UInt64 => {
+            let values = column.as_primitive::<UInt64Type>().values();
+            rows.iter().map(|&row| values[row]).collect()
+        }
+        _ if data_type.is_floating() => {
+            let array = cast(column, &DataType::Float64)?;
+            let values = array.as_primitive::<Float64Type>().values();
+            rows.iter().map(|&row| encoding::from_f64(values[row])).collect()
+        }
+        _ if data_type.is_integer() || data_type.is_temporal() => {
+            let array = cast(column, &DataType::Int64)?;
+            let values = array.as_primitive::<Int64Type>().values();
+            rows.iter().map(|&row| encoding::from_i64(values[row])).collect()
+        }
+        _ => {
+            return Err(Failure::new(format!(
+                "column `{name}` ({data_type}) has no order of numbers"
+            ))
+            .with_hint("Values are numbers, dates or times; keys may be of any type."));
+        }
+    };
+    let least = codes.iter().copied().min().unwrap_or(0);
+    let range = encoding::Range::new(least, codes.iter().copied().max().unwrap_or(0));
+    Ok(codes.into_iter().map(|code| range.encode(code)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow::array::{Float64Array, Int64Array, StringArray};
+    use arrow::datatypes::{Field, Schema};
+
+    use super::*;
+
+    const KEY: Layout = Layout { key_words: 1, values: 0, plain: false };
+    const VALUE: Layout = Layout { key_words: 0, values: 1, plain: false };
+
+    fn batch(columns: Vec<(&str, ArrayRef)>) -> (SchemaRef, Vec<RecordBatch>) {
+        let fields: Vec<_> =
+            columns.iter().map(|(n, c)| Field::new(*n, c.data_type().clone(), true)).collect();
+        let schema = Arc::new(Schema::new(fields));
+        let arrays = columns.into_iter().map(|(_, array)| array).collect();
+        (schema.clone(), vec![RecordBatch::try_new(schema, arrays).unwrap()])
+    }
+
+    fn encoded(columns: Vec<(&str, ArrayRef)>, names: &[&str], layout: Layout) -> Result<Loaded> {
+        let (schema, batches) = batch(columns);
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        encode(&schema, &batches, &names, layout)
+    }
+
+    #[test]
+    fn sources_are_read_from_text() {
+        let made = "generated:zipf:entries=10:keys=3:seed=9".parse::<Source>();
+        let expected = Generated { shape: Shape::Zipf, entries: 10, keys: 3, seed: 9 };
+        assert_eq!(made, Ok(Source::Generated(expected)));
+        assert_eq!("a.csv".parse(), Ok(Source::File("a.csv".into())));
+        for wrong in
+            ["generated:", "generated:flat", "generated:zipf:keys", "generated:zipf:keys=0"]
+        {
+            assert!(wrong.parse::<Source>().unwrap_err().contains("generated:SHAPE"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn numbers_go_as_they_are_and_text_as_fingerprints() {
+        let numbers: ArrayRef = Arc::new(Int64Array::from(vec![Some(7), None, Some(9)]));
+        let loaded = encoded(vec![("n", numbers)], &[], KEY).unwrap();
+        assert_eq!(loaded, Loaded { columns: vec![vec![7, 9]], nulls: 1 });
+        let text: ArrayRef = Arc::new(StringArray::from(vec!["a", "b", "a"]));
+        let wide = Layout { key_words: 2, ..KEY };
+        let loaded = encoded(vec![("t", text)], &["T"], wide).unwrap();
+        let [high, low] = loaded.columns.as_slice() else { panic!("not two words") };
+        assert_eq!((high[0], low[0]), (high[2], low[2]));
+        assert_ne!((high[0], low[0]), (high[1], low[1]));
+    }
+
+    /// A join's files may differ in everything but the key.
+    #[test]
+    fn a_key_is_one_whatever_its_column() {
+        let narrow: ArrayRef = Arc::new(arrow::array::Int32Array::from(vec![7, -1]));
+        let mixed: ArrayRef = Arc::new(Int64Array::from(vec![7, -1, 1 << 40]));
+        let (a, b) =
+            (encoded(vec![("n", narrow)], &[], KEY), encoded(vec![("n", mixed)], &[], KEY));
+        let (a, b) = (a.unwrap(), b.unwrap());
+        assert_eq!(a.columns[0], b.columns[0][..2]);
+        let text: ArrayRef = Arc::new(StringArray::from(vec!["x"]));
+        let view: ArrayRef = Arc::new(arrow::array::StringViewArray::from(vec!["x"]));
+        let (a, b) = (encoded(vec![("t", text)], &[], KEY), encoded(vec![("t", view)], &[], KEY));
+        assert_eq!(a.unwrap(), b.unwrap());
+    }
+
+    #[test]
+    fn order_is_kept() {
+        let values = [f64::NEG_INFINITY, -2.5, 0.0, 1e-9, 1e300];
+        let floats: ArrayRef = Arc::new(Float64Array::from(values.to_vec()));
+        let loaded = encoded(vec![("f", floats)], &[], VALUE).unwrap();
+        assert!(loaded.columns[0].is_sorted(), "{loaded:?}");
+        let signed: ArrayRef = Arc::new(Int64Array::from(vec![-5, 0, 5]));
+        let loaded = encoded(vec![("n", signed)], &[], VALUE).unwrap();
+        assert_eq!(loaded.columns[0], [0, 5, 10]);
+    }
+
+    #[test]
+    fn what_cannot_be_sent_is_said() {
+        let says = |loaded: Result<Loaded>, words: &str| match loaded.unwrap_err() {
+            Failure::Failed { message, .. } | Failure::Usage(message) => {
+                assert!(message.contains(words), "{message}");
+            }
+            other => panic!("{other:?}"),
+        };
+        let signed = || -> ArrayRef { Arc::new(Int64Array::from(vec![-5])) };
+        let text = || -> ArrayRef { Arc::new(StringArray::from(vec!["a"])) };
+        says(encoded(vec![("n", signed())], &["m"], KEY), "no column `m`");
+        says(encoded(vec![("n", signed()), ("t", text())], &[], KEY), "name them with --column");
+        says(encoded(vec![("t", text())], &[], VALUE), "no order of numbers");
+        let plain = Layout { plain: true, ..VALUE };
+        says(encoded(vec![("n", signed())], &[], plain), "no whole numbers");
+    }
+}

@@ -1,0 +1,95 @@
+//! `sluice switch`: one file for each of its commands.
+
+mod bigdata;
+mod fit;
+pub(crate) mod input;
+mod p4;
+mod plan;
+mod protocol;
+mod run;
+mod theory;
+mod trace;
+
+use std::fs;
+use std::path::Path;
+
+use sluicegate_pruning::ConfigError;
+use sluicegate_pruning::catalog::{Algorithm, CatalogError};
+use sluicegate_pruning::switch::{Program, Target};
+use sluicegate_pruning::theory::PlacementError;
+use sluicegate_pruning::trial::TrialError;
+
+use crate::args::switch::{ParameterArgs, SwitchArgs, SwitchCommand, Variant};
+use crate::failure::{Failure, Result};
+
+/// Does what was asked of the switch. Nothing here waits, so a signal ends it at once.
+pub(crate) fn run(args: SwitchArgs) -> Result<()> {
+    match args.command {
+        SwitchCommand::Run(args) => run::run(&args),
+        SwitchCommand::Fit(args) => fit::run(&args),
+        SwitchCommand::P4(args) => p4::run(&args),
+        SwitchCommand::Plan(args) => plan::run(&args),
+        SwitchCommand::Trace(args) => trace::run(&args),
+        SwitchCommand::Theory(args) => theory::run(&args),
+        SwitchCommand::Protocol(args) => protocol::run(&args),
+    }
+}
+
+impl From<CatalogError> for Failure {
+    fn from(error: CatalogError) -> Self {
+        Self::new(error.to_string()).with_hint(
+            "`sluice switch fit` lists the algorithms; --help of a command the parameters.",
+        )
+    }
+}
+
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Self {
+        CatalogError::from(error).into()
+    }
+}
+
+impl From<TrialError> for Failure {
+    fn from(error: TrialError) -> Self {
+        let hint = match &error {
+            TrialError::Values(_) => {
+                "Name as many columns with --column as a packet carries values."
+            }
+            _ => "This is a bug: please report it with the command.",
+        };
+        Self::new(error.to_string()).with_hint(hint)
+    }
+}
+
+impl From<PlacementError> for Failure {
+    fn from(error: PlacementError) -> Self {
+        Self::new(format!("there is no plan: {error}"))
+            .with_hint("Ask for less, or for a larger switch with --target.")
+    }
+}
+
+/// The program of an algorithm in either variant.
+fn program(algorithm: Algorithm, parameters: &ParameterArgs, variant: Variant) -> Result<Program> {
+    let given = parameters.parameters();
+    Ok(match variant {
+        Variant::Paper => algorithm.configure(&given)?.program(),
+        Variant::Released => algorithm.released(&given)?,
+    })
+}
+
+/// A built-in target, or the one in a file.
+fn target(name: &str) -> Result<Target> {
+    if let Some(target) = Target::named(name) {
+        return Ok(target);
+    }
+    let path = Path::new(name);
+    let text = fs::read_to_string(path).map_err(|error| {
+        Failure::file(path, error)
+            .with_hint("Targets are tofino1, tofino2, paper, or a TOML file of limits.")
+    })?;
+    Target::from_toml(&text).map_err(|error| {
+        Failure::new(format!("`{name}`: {error}")).with_hint(
+            "Such a file has `base = 'tofino1'` and the limits that differ: `stages = 10`.",
+        )
+    })
+}

@@ -1,0 +1,173 @@
+//! `sluice switch run`: what is pruned of a stream.
+
+use serde_json::Value;
+use sluicegate_pruning::catalog::{Algorithm, Configured, Parameters};
+use sluicegate_pruning::join::{BUILD_A, PROBE_B};
+use sluicegate_pruning::switch::Relation;
+use sluicegate_pruning::trial::{self, Question, Run, Trial};
+
+use super::bigdata;
+use super::input::Layout;
+use crate::args::switch::{InputArgs, RunArgs, Variant, Workload};
+use crate::failure::{Failure, Result};
+use crate::listing::{Listing, fraction};
+use crate::progress::say;
+
+const HEADER: [&str; 9] = [
+    "algorithm",
+    "variant",
+    "entries",
+    "forwarded",
+    "unpruned",
+    "optimum",
+    "optimal",
+    "answer",
+    "checked",
+];
+const NOTES: &str = "\
+unpruned: forwarded / entries; optimal: what a pruner without limits would forward / entries. Counted.
+answer: over what was forwarded, against that over everything that was sent. checked: entries on
+which fast path and program were compared.
+";
+
+pub(super) fn run(args: &RunArgs) -> Result<()> {
+    let Some(algorithm) = args.algorithm else {
+        return match args.workload {
+            Some(Workload::Bigdata) => bigdata::run(args),
+            None => Err(Failure::Usage("give an --algorithm or a --workload".to_owned())),
+        };
+    };
+    let given = args.parameters.parameters();
+    let configured = configure(algorithm, &given, args.variant)?;
+    let (stream, key_words) = stream(algorithm, &configured, args.variant, &args.input)?;
+    // A filter without more said keeps what is less than 10.
+    let filter = (given.relation.unwrap_or(Relation::Lt), given.threshold.unwrap_or(10));
+    let question = Question::of(&configured, filter);
+    let released_flows = algorithm == Algorithm::JoinBloom && args.variant == Variant::Released;
+    let (keep, checked) = match args.variant {
+        Variant::Paper => {
+            let keep = trial::through_fast_path(configured.pruner().as_mut(), &stream)?;
+            let checked = args.check.map(|n| trial::check_first(&configured, &stream, n));
+            (keep, checked.transpose()?)
+        }
+        Variant::Released => {
+            if args.check.is_some() {
+                return Err(Failure::Usage(
+                    "the released programs have no fast path to check".to_owned(),
+                ));
+            }
+            let program = algorithm.released(&given)?;
+            (trial::through_program(program, &as_released(&stream, released_flows))?, None)
+        }
+    };
+    let trial = trial::judge(question, &stream, &keep, key_words);
+    let mut listing = Listing::new(&HEADER);
+    let variant = match args.variant {
+        Variant::Paper => "paper",
+        Variant::Released => "released",
+    };
+    listing.push(row(algorithm.name().into(), variant.into(), &trial, checked));
+    listing.print(args.format, NOTES)
+}
+
+/// The algorithm as its query is asked; a released program keeps the sizes of its own.
+fn configure(algorithm: Algorithm, given: &Parameters, variant: Variant) -> Result<Configured> {
+    match variant {
+        Variant::Paper => Ok(algorithm.configure(given)?),
+        Variant::Released => {
+            // What the parameters may be is for the released program to say.
+            algorithm.released(given)?;
+            let asked =
+                Parameters { threshold: given.threshold, n: given.n, ..Parameters::default() };
+            Ok(algorithm.configure(&asked)?)
+        }
+    }
+}
+
+/// The entries as the algorithm's packets carry them, and the words of their keys.
+fn stream(
+    algorithm: Algorithm,
+    configured: &Configured,
+    variant: Variant,
+    input: &InputArgs,
+) -> Result<(Vec<Run>, usize)> {
+    use Algorithm as A;
+    let words = configured.pruner().values();
+    let values = match algorithm {
+        A::Filter | A::TopNDeterministic | A::TopNRandomized => 1,
+        A::GroupBy | A::Having | A::HavingExtreme => 1,
+        A::Distinct | A::DistinctFifo | A::JoinBloom | A::JoinRegisterBloom => 0,
+        A::SkylineSum | A::SkylineProduct | A::SkylineBaseline => words,
+    };
+    // The released DISTINCT takes keys of 64 bits; the other keys have 32.
+    let key_words = if variant == Variant::Released && algorithm != A::Distinct {
+        (words - values).min(1)
+    } else {
+        words - values
+    };
+    let plain = matches!(algorithm, A::Filter | A::Having | A::HavingExtreme);
+    let layout = Layout { key_words, values, plain };
+    let Some(source) = &input.input else {
+        return Err(Failure::Usage("give the entries with --input".to_owned()));
+    };
+    let loaded = source.load(&input.column, layout, 0)?;
+    let mut nulls = loaded.nulls;
+    let is_join = matches!(algorithm, A::JoinBloom | A::JoinRegisterBloom);
+    let stream = match (&input.probe, is_join) {
+        (Some(probe), true) => {
+            let names =
+                if input.probe_column.is_empty() { &input.column } else { &input.probe_column };
+            let probed = probe.load(names, layout, 1)?;
+            nulls += probed.nulls;
+            vec![
+                Run { flow: BUILD_A, columns: loaded.columns },
+                Run { flow: PROBE_B, columns: probed.columns },
+            ]
+        }
+        (None, true) => {
+            return Err(Failure::Usage("a join needs the other table with --probe".to_owned()));
+        }
+        (Some(_), false) => {
+            return Err(Failure::Usage(format!("{algorithm} has one table; --probe is for joins")));
+        }
+        (None, false) => vec![Run { flow: 0, columns: loaded.columns }],
+    };
+    if nulls > 0 {
+        say(&format!("{nulls} rows with a NULL go round the switch"));
+    }
+    Ok((stream, key_words))
+}
+
+/// The stream as the released programs parse it: their joins know other flows and carry a value that
+/// nothing reads.
+fn as_released(stream: &[Run], join: bool) -> Vec<Run> {
+    if !join {
+        return stream.to_vec();
+    }
+    let with_value = |(flow, run): (u16, &Run)| {
+        let mut columns = run.columns.clone();
+        columns.push(vec![0; run.len()]);
+        Run { flow, columns }
+    };
+    (1..).zip(stream).map(with_value).collect()
+}
+
+/// A row of the listing.
+pub(super) fn row(
+    algorithm: Value,
+    variant: Value,
+    trial: &Trial,
+    checked: Option<usize>,
+) -> Vec<Value> {
+    vec![
+        algorithm,
+        variant,
+        trial.entries.into(),
+        trial.forwarded.into(),
+        fraction(trial.unpruned()),
+        trial.optimum.into(),
+        fraction(trial.optimal()),
+        trial.effect.to_string().into(),
+        checked.map_or(Value::Null, Value::from),
+    ]
+}

@@ -1,0 +1,131 @@
+//! Many runs of the simulation, added up.
+
+use std::ops::Range;
+
+use super::{Config, ConfigError, Outcome, Report, simulate};
+
+/// What many runs came to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Runs.
+    pub runs: u64,
+    /// Runs with the right answer.
+    pub correct: u64,
+    /// Runs with a wrong answer.
+    pub wrong: u64,
+    /// Runs without an answer.
+    pub stuck: u64,
+    /// Entries sent, retransmissions included.
+    pub sent: u64,
+    /// Rows of all runs.
+    pub rows: u64,
+    /// Entries that the switch pruned.
+    pub pruned: u64,
+    /// Entries that came to the master to no effect.
+    pub repeated: u64,
+    /// Reboots of the switch.
+    pub reboots: u64,
+    /// The least seed of a wrong answer.
+    pub first_wrong: Option<u64>,
+    /// The least seed of a run that got stuck.
+    pub first_stuck: Option<u64>,
+}
+
+impl Tally {
+    /// Runs `config` with each of these seeds.
+    ///
+    /// # Errors
+    ///
+    /// If the configuration contradicts itself.
+    pub fn of(config: &Config, seeds: Range<u64>) -> Result<Self, ConfigError> {
+        let mut tally = Self::default();
+        for seed in seeds {
+            tally.add(seed, &simulate(config, seed)?);
+        }
+        Ok(tally)
+    }
+
+    fn add(&mut self, seed: u64, report: &Report) {
+        self.runs += 1;
+        match report.outcome {
+            Outcome::Correct => self.correct += 1,
+            Outcome::Wrong => {
+                self.wrong += 1;
+                self.first_wrong.get_or_insert(seed);
+            }
+            Outcome::Stuck => {
+                self.stuck += 1;
+                self.first_stuck.get_or_insert(seed);
+            }
+        }
+        self.sent += report.sent;
+        self.rows += report.rows;
+        self.pruned += report.pruned;
+        self.repeated += report.repeated;
+        self.reboots += report.reboots;
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        let least = |a: Option<u64>, b: Option<u64>| a.into_iter().chain(b).min();
+        Self {
+            runs: self.runs + other.runs,
+            correct: self.correct + other.correct,
+            wrong: self.wrong + other.wrong,
+            stuck: self.stuck + other.stuck,
+            sent: self.sent + other.sent,
+            rows: self.rows + other.rows,
+            pruned: self.pruned + other.pruned,
+            repeated: self.repeated + other.repeated,
+            reboots: self.reboots + other.reboots,
+            first_wrong: least(self.first_wrong, other.first_wrong),
+            first_stuck: least(self.first_stuck, other.first_stuck),
+        }
+    }
+
+    /// Entries sent for each row, all passes together; 0 without rows.
+    #[must_use]
+    pub fn sends_per_row(&self) -> f64 {
+        self.sent as f64 / self.rows.max(1) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Query, Reboots, Rules};
+    use super::*;
+
+    /// As many runs as `SLUICE_PROTOCOL_RUNS` says (all queries together), 700 if it says nothing.
+    #[test]
+    fn the_repaired_protocol_is_never_wrong() {
+        let runs = std::env::var("SLUICE_PROTOCOL_RUNS").ok().and_then(|text| text.parse().ok());
+        let runs = runs.unwrap_or(700_u64).div_ceil(7);
+        for query in Query::ALL {
+            let config = Config::new(query, Rules::repaired());
+            let tally = Tally::of(&config, 0..runs).unwrap();
+            assert_eq!((tally.correct, tally.runs), (runs, runs), "{query:?}: {tally:?}");
+        }
+    }
+
+    /// Its two faults: it waits for ever after a reboot, and counts twice when an acknowledgement
+    /// is lost.
+    #[test]
+    fn the_papers_protocol_deadlocks_and_double_counts() {
+        let config = Config::new(Query::HavingSum { above: 500 }, Rules::paper());
+        let tally = Tally::of(&config, 0..40).unwrap();
+        assert!(tally.stuck > 20, "{tally:?}");
+        let calm = Reboots::Random { count: 0, until: 1 };
+        let config =
+            Config { reboots: calm, ..Config::new(Query::Filter { at_least: 60 }, Rules::paper()) };
+        let tally = Tally::of(&config, 0..40).unwrap();
+        assert!(tally.wrong > 20 && tally.stuck == 0, "{tally:?}");
+    }
+
+    #[test]
+    fn halves_add_up() {
+        let config = Config::new(Query::Distinct, Rules::paper());
+        let tally = |seeds| Tally::of(&config, seeds).unwrap();
+        assert_eq!(tally(0..6).and(tally(6..20)), tally(0..20));
+    }
+}

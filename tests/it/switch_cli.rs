@@ -1,0 +1,254 @@
+//! `sluice switch`, as it is typed.
+
+use std::collections::HashMap;
+use std::fs;
+use std::process::Output;
+
+use serde_json::Value;
+
+use crate::cli::{bad, good, sluice, text};
+
+/// The rows that a command prints as JSON.
+#[track_caller]
+fn json(args: &[&str]) -> Vec<Value> {
+    let said = good(sluice(args).args(["--format", "json"]));
+    serde_json::from_str::<Value>(&said).unwrap().as_array().unwrap().clone()
+}
+
+const ALGORITHMS: [&str; 13] = [
+    "filter",
+    "distinct",
+    "distinct-fifo",
+    "skyline-sum",
+    "skyline-aph",
+    "skyline-baseline",
+    "top-n-deterministic",
+    "top-n-randomized",
+    "group-by",
+    "join-bloom",
+    "join-register-bloom",
+    "having",
+    "having-extreme",
+];
+
+#[test]
+fn help_teaches() {
+    for command in ["run", "fit", "p4", "plan", "trace", "theory", "protocol"] {
+        let help = good(&mut sluice(&["switch", command, "--help"]));
+        assert!(help.contains("Examples:"), "{command}");
+    }
+    assert!(good(&mut sluice(&["switch", "--help"])).contains("Examples:"));
+}
+
+#[test]
+fn a_file_is_run_and_checked() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("visits.csv");
+    let rows: String =
+        (0..900).map(|row| format!("agent {},{}\n", row % 7, row * 37 % 101)).collect();
+    fs::write(&file, format!("agent,revenue\n{rows},5\n")).unwrap();
+    let file = file.to_str().unwrap();
+    let run = |more: &[&str]| {
+        let mut args = vec!["switch", "run", "--input", file, "--check", "1000"];
+        args.extend(more);
+        json(&args).remove(0)
+    };
+    let distinct = run(&["--algorithm", "distinct", "--column", "AGENT"]);
+    let expected = [("entries", 900), ("forwarded", 7), ("optimum", 7), ("checked", 900)];
+    for (name, number) in expected {
+        assert_eq!(distinct[name], number, "{distinct}");
+    }
+    assert_eq!(distinct["answer"], "unchanged");
+    let groups = run(&["--algorithm", "group-by", "--column", "agent,revenue", "-w", "3"]);
+    assert_eq!(
+        (&groups["forwarded"], &groups["answer"]),
+        (&groups["optimum"], &"unchanged".into())
+    );
+    let top = run(&["--algorithm", "top-n-deterministic", "--column", "revenue", "-n", "5"]);
+    assert_eq!(top["answer"], "unchanged", "{top}");
+}
+
+/// Every algorithm over a generated stream: the answer stays, and fast path and program agree.
+#[test]
+fn generated_streams_run_through_every_algorithm() {
+    for algorithm in ALGORITHMS {
+        let source = "generated:zipf:entries=20000:keys=3000";
+        let mut args =
+            vec!["switch", "run", "--algorithm", algorithm, "--input", source, "--check", "2000"];
+        if algorithm.starts_with("join") {
+            args.extend(["--probe", "generated:uniform:entries=20000:keys=9000", "-d", "65536"]);
+        }
+        if algorithm.starts_with("having") {
+            args.extend(["--threshold", "2000"]);
+        }
+        let rows = json(&args);
+        assert_eq!(rows[0]["answer"], "unchanged", "{algorithm}: {rows:?}");
+        assert_eq!(rows[0]["checked"], 2000, "{algorithm}");
+        let number = |name: &str| rows[0][name].as_u64().unwrap();
+        assert!(number("optimum") <= number("forwarded"), "{algorithm}: {rows:?}");
+        assert!(number("forwarded") <= number("entries"), "{algorithm}: {rows:?}");
+    }
+}
+
+#[test]
+fn what_the_released_programs_lose_is_said() {
+    let run = |algorithm: &str, source: &str| {
+        let args =
+            ["switch", "run", "--variant", "released", "--algorithm", algorithm, "--input", source];
+        json(&args)[0]["answer"].as_str().unwrap().to_owned()
+    };
+    let lost = run("top-n-deterministic", "generated:uniform:entries=5000");
+    assert!(lost.starts_with("WRONG: "), "{lost}");
+    assert_eq!(run("group-by", "generated:zipf:entries=5000"), "unchanged");
+}
+
+#[test]
+fn the_papers_queries_keep_their_answers() {
+    let rows =
+        json(&["switch", "run", "--workload", "bigdata", "--scale", "0.0005", "--check", "500"]);
+    let mut queries: HashMap<String, usize> = HashMap::new();
+    for row in &rows {
+        assert_eq!(row["answer"], "unchanged", "{row}");
+        assert!(row["optimum"].as_u64() <= row["forwarded"].as_u64(), "{row}");
+        *queries.entry(row["query"].as_str().unwrap().to_owned()).or_default() += 1;
+    }
+    assert_eq!(queries.len(), 7, "{queries:?}");
+}
+
+#[test]
+fn table_2_is_listed_with_the_reasons() {
+    let said = good(&mut sluice(&["switch", "fit"]));
+    for words in [
+        "released GROUP BY, 5 rows: measured 12, ours 12",
+        "GROUP BY, register pairs, 5 rows: measured 6, ours 6",
+        "Together on one tofino1",
+        "needs 16 stages, the target has 12",
+    ] {
+        assert!(said.contains(words), "no `{words}` in {said}");
+    }
+    let rows = json(&["switch", "fit", "--target", "paper"]);
+    assert_eq!(rows.len(), ALGORITHMS.len());
+    let row = rows.iter().find(|row| row["algorithm"] == "group-by").unwrap();
+    assert_eq!((&row["paper: stages"], &row["ours: stages"]), (&8.into(), &9.into()));
+    let stages = json(&["switch", "fit", "--algorithm", "group-by", "-w", "5"]);
+    assert_eq!(stages.len(), 6);
+    bad(&mut sluice(&["switch", "fit", "--algorithm", "group-by", "-w", "12"]), "needs 13 stages");
+    bad(&mut sluice(&["switch", "fit", "--target", "no-such-switch"]), "no-such-switch");
+}
+
+#[test]
+fn a_target_may_be_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("half.toml");
+    fs::write(&file, "base = 'tofino1'\nname = 'half'\nstages = 6\n").unwrap();
+    let target = file.to_str().unwrap();
+    let fit = |columns: &str| {
+        let mut command = sluice(&["switch", "fit", "--algorithm", "group-by", "--target", target]);
+        command.args(["-w", columns]);
+        command
+    };
+    good(&mut fit("5"));
+    bad(&mut fit("6"), "does not fit half: needs 7 stages");
+    fs::write(&file, "stagez = 6\n").unwrap();
+    bad(&mut fit("5"), "stagez");
+}
+
+#[test]
+fn every_algorithm_is_printed_for_both_architectures() {
+    for algorithm in ALGORITHMS {
+        for (arch, main) in [("v1model", "V1Switch("), ("tna", "Switch(pipe) main;")] {
+            let args = ["switch", "p4", "--algorithm", algorithm, "--arch", arch];
+            let program = good(&mut sluice(&args));
+            assert!(program.contains(main), "{algorithm} {arch}");
+            assert!(program.contains("The control plane installs"), "{algorithm} {arch}");
+            let open = program.matches('{').count();
+            assert_eq!(open, program.matches('}').count(), "{algorithm} {arch}");
+        }
+    }
+}
+
+#[test]
+fn entries_go_to_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("entries.txt");
+    let args = ["switch", "p4", "--algorithm", "filter", "--entries", file.to_str().unwrap()];
+    let program = good(&mut sluice(&args));
+    assert!(!program.contains("control plane installs"));
+    assert!(fs::read_to_string(file).unwrap().contains("table_add SwitchIngress.truth_table"));
+}
+
+#[test]
+fn a_trace_shows_registers() {
+    let args =
+        ["switch", "trace", "--algorithm", "group-by", "-w", "1", "--packets", "1:50,1:40,1:60"];
+    let rows = json(&args);
+    let verdicts: Vec<&str> = rows.iter().filter_map(|row| row["verdict"].as_str()).collect();
+    assert_eq!(verdicts, ["forward", "prune", "forward"]);
+    let accesses: Vec<_> = rows.iter().filter(|row| row["register"].is_string()).collect();
+    assert_eq!(accesses[0]["after"], "1:50");
+    assert_eq!(accesses[2]["before"], "1:50");
+    bad(&mut sluice(&["switch", "trace", "--algorithm", "group-by", "--packets", "1"]), "parses 2");
+}
+
+#[test]
+fn plans_fit_and_say_why_not() {
+    let plan = json(&["switch", "plan", "--query", "top-n", "-n", "1000"]).remove(0);
+    assert!(plan["stages"].as_u64().unwrap() <= 12 && plan["wrong"].as_f64().unwrap() <= 1e-4);
+    for query in ["filter", "distinct", "group-by", "join", "having", "skyline"] {
+        assert_eq!(json(&["switch", "plan", "--query", query]).len(), 1, "{query}");
+    }
+    let wide = ["switch", "plan", "--query", "group-by", "--key-bits", "96"];
+    bad(&mut sluice(&wide), "there is no plan: ");
+}
+
+#[test]
+fn theorems_have_their_numbers() {
+    let rows = json(&["switch", "theory", "top-n-width"]);
+    assert_eq!((&rows[0]["value"], &rows[0]["exact"]), (&"16".into(), &"12".into()));
+    assert!(json(&["switch", "theory"]).len() > 20);
+    bad(&mut sluice(&["switch", "theory", "fermat"]), "no theorem `fermat`");
+}
+
+/// The repaired protocol is right, the paper's deadlocks; the same seed gives the same counts.
+#[test]
+fn the_protocol_is_simulated() {
+    let protocol = |more: &[&str]| {
+        let mut args = vec!["switch", "protocol", "--loss", "0.1", "--seed", "7"];
+        args.extend(more);
+        json(&args)
+    };
+    let repaired = protocol(&["--runs", "20"]);
+    assert_eq!(repaired.len(), 7);
+    assert!(repaired.iter().all(|row| row["correct"] == 20), "{repaired:?}");
+    assert_eq!(repaired, protocol(&["--runs", "20"]));
+    let paper = protocol(&["--runs", "20", "--paper", "--query", "distinct"]);
+    assert!(paper[0]["stuck"].as_u64().unwrap() > 10, "{paper:?}");
+    let Output { status, stderr, .. } =
+        sluice(&["switch", "protocol", "--loss", "1"]).output().unwrap();
+    assert_eq!(status.code(), Some(2), "{}", text(&stderr));
+}
+
+#[test]
+fn mistakes_are_named() {
+    let run = |more: &[&str]| {
+        let mut command = sluice(&["switch", "run"]);
+        command.args(more);
+        command
+    };
+    bad(&mut run(&["--algorithm", "distinct", "--input", "none.csv"]), "none.csv");
+    bad(&mut run(&["--algorithm", "distinct", "--input", "x.json"]), "neither .csv nor .parquet");
+    let odd = ["--algorithm", "distinct", "--input", "generated:zipf", "--hashes", "3"];
+    bad(&mut run(&odd), "distinct has no parameter hashes");
+    let odd = ["--algorithm", "group-by", "--input", "generated:zipf", "-d", "1000"];
+    bad(&mut run(&odd), "power of two");
+    for usage in [
+        &["--algorithm", "distinkt", "--input", "generated:zipf"][..],
+        &["--algorithm", "distinct", "--input", "generated:flat"],
+        &["--algorithm", "distinct"],
+        &["--algorithm", "join-bloom", "--input", "generated:zipf"],
+        &[],
+    ] {
+        let Output { status, stderr, .. } = run(usage).output().unwrap();
+        assert_eq!(status.code(), Some(2), "{usage:?}: {}", text(&stderr));
+    }
+}
