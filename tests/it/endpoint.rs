@@ -31,7 +31,7 @@ impl Table {
     }
 }
 
-fn probe<'a>(served: &Served, cache: &Path, more: &[&'a str]) -> Command {
+fn probe(served: &Served, cache: &Path, more: &[&str]) -> Command {
     let mut command = served.command(&["endpoint", "probe"]);
     command.args(more).env("XDG_CACHE_HOME", cache);
     command
