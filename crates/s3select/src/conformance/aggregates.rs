@@ -5,7 +5,37 @@ use super::Input::Csv;
 use super::{Case, ask, ask_json};
 use crate::error::SelectErrorCode::IntegerOverflow;
 
+const LARGE: &str = "1000000000000001\n1000000000000002\n9007199254740993\n";
+
 pub(super) const CASES: &[Case] = &[
+    ask(
+        "sums of whole numbers are exact",
+        "SELECT SUM(CAST(_1 AS INT)) FROM S3Object",
+        Csv,
+        LARGE,
+        Rows("11007199254740996\n"),
+    ),
+    ask(
+        "the value of an aggregate may be used on",
+        "SELECT CAST(SUM(CAST(_1 AS INT)) AS STRING) FROM S3Object",
+        Csv,
+        "1\n2\n",
+        Rows("3\n"),
+    ),
+    ask(
+        "the value of an aggregate may be used on",
+        "SELECT COALESCE(SUM(CAST(_1 AS INT)), 0) FROM S3Object",
+        Csv,
+        "1\n2\n",
+        Rows("3\n"),
+    ),
+    ask_json(
+        "aggregates of no rows are NULL, counts 0",
+        "SELECT SUM(CAST(_1 AS INT)) AS s, COUNT(*) AS n FROM S3Object WHERE _1 = 'x'",
+        Csv,
+        "1\n2\n",
+        Rows("{\"s\":null,\"n\":0}\n"),
+    ),
     ask("aggregates skip NULL", "SELECT COUNT(*) FROM S3Object", Csv, "1,a\n2,\n,b\n", Rows("3\n")),
     ask(
         "aggregates skip NULL",

@@ -1,7 +1,8 @@
 //! What S3 Select answers, as a table: statement, object and options in, rows or an error out.
 //!
 //! Every case names the rule it checks. The table is plain data, so that it can be put to any
-//! store: send [`Case::request`] for the [`Case::object`] and compare with [`Case::expected`].
+//! store: [`Run`] does that. It sends each [`Case::request`] for an object of [`Case::bytes`] and
+//! compares with [`Case::expected`].
 //! Rules marked *extension* are what this crate's evaluator promises beyond the service, and a
 //! rule that the service leaves open says *ours*.
 
@@ -12,32 +13,40 @@ mod errors;
 mod expressions;
 mod functions;
 mod json;
+mod objects;
+mod run;
 mod times;
+
+pub use run::{Answer, Outcome, Run, Verdict};
 
 use crate::error::SelectErrorCode;
 use crate::request::{
     Compression, CsvInput, CsvOutput, FileHeaderInfo, InputFormat, InputSerialization, JsonType,
-    OutputSerialization, SelectRequest,
+    OutputSerialization, ScanRange, SelectRequest,
 };
 
 /// One question and its answer.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Case {
     /// What it checks.
     pub rule: &'static str,
     /// What is asked.
     question: Question,
-    /// The object's bytes.
+    /// What the object holds.
     pub object: &'static str,
+    /// How the object holds it.
+    pub storage: Storage,
     /// What the object is.
     pub input: Input,
     /// Whether the answer is JSON; else it is CSV. Both with the service's defaults.
     pub json_answer: bool,
+    /// The part of the object that is asked about.
+    pub scan_range: Option<ScanRange>,
     /// The answer.
     pub expected: Expected,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Question {
     Statement(&'static str),
     /// The value of an expression over [`ROW`].
@@ -60,6 +69,23 @@ pub enum Input {
     Lines,
     /// JSON values that may span lines.
     Document,
+}
+
+/// What is done to an object before it is stored. All but the first are asked about as GZIP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Storage {
+    /// Nothing.
+    Plain,
+    /// It is one gzip member.
+    Gzip,
+    /// It is two gzip members, both with all of it.
+    GzipMembers,
+    /// The second half of the member is missing.
+    GzipTruncated,
+    /// The last four bytes of the member are missing, which only say how long it is.
+    GzipWithoutTrailer,
+    /// Nothing, so that it is not what the request says.
+    NotGzip,
 }
 
 /// The answer to a [`Case`].
@@ -87,7 +113,8 @@ impl Case {
             let rule = "a statement that is wrong is refused with the code of what is wrong";
             ask(rule, text, Input::Csv, ROW, Expected::Error(*code))
         });
-        let whole = csv::CASES.iter().chain(aggregates::CASES).chain(json::CASES).copied();
+        let whole = csv::CASES.iter().chain(aggregates::CASES).chain(json::CASES);
+        let whole = whole.chain(objects::CASES).copied();
         values.chain(failures).chain(statements).chain(whole)
     }
 
@@ -98,6 +125,21 @@ impl Case {
             Question::Statement(statement) => statement.to_owned(),
             Question::Expression(expression) => format!("SELECT {expression} AS v FROM S3Object s"),
         }
+    }
+
+    /// The object's bytes.
+    #[must_use]
+    pub fn bytes(&self) -> Vec<u8> {
+        let plain = self.object.as_bytes();
+        let mut packed = gzip(plain);
+        match self.storage {
+            Storage::Plain | Storage::NotGzip => return plain.to_vec(),
+            Storage::Gzip => {}
+            Storage::GzipMembers => packed = packed.repeat(2),
+            Storage::GzipTruncated => packed.truncate(packed.len() / 2),
+            Storage::GzipWithoutTrailer => packed.truncate(packed.len() - 4),
+        }
+        packed
     }
 
     /// The request that asks for it.
@@ -116,14 +158,30 @@ impl Case {
         } else {
             OutputSerialization::Csv(CsvOutput::default())
         };
+        let compression = match self.storage {
+            Storage::Plain => Compression::None,
+            _ => Compression::Gzip,
+        };
         SelectRequest {
             expression: self.statement(),
-            input: InputSerialization { format, compression: Compression::None },
+            input: InputSerialization { format, compression },
             output,
-            scan_range: None,
+            scan_range: self.scan_range,
             progress: false,
         }
     }
+}
+
+/// A gzip member that holds at most 64 KiB as they are (RFC 1952, and RFC 1951, 3.2.4).
+fn gzip(plain: &[u8]) -> Vec<u8> {
+    let length = plain.len() as u16;
+    let mut packed = b"\x1f\x8b\x08\0\0\0\0\0\0\xff\x01".to_vec();
+    packed.extend(length.to_le_bytes());
+    packed.extend((!length).to_le_bytes());
+    packed.extend(plain);
+    packed.extend(crc32fast::hash(plain).to_le_bytes());
+    packed.extend(u32::from(length).to_le_bytes());
+    packed
 }
 
 /// A case with a CSV answer.
@@ -135,7 +193,8 @@ const fn ask(
     expected: Expected,
 ) -> Case {
     let question = Question::Statement(statement);
-    Case { rule, question, object, input, json_answer: false, expected }
+    let storage = Storage::Plain;
+    Case { rule, question, object, storage, input, json_answer: false, scan_range: None, expected }
 }
 
 /// A case with a JSON answer.
@@ -153,7 +212,7 @@ const fn ask_json(
 /// and the empty text differ.
 const fn expect(rule: &'static str, expression: &'static str, expected: Expected) -> Case {
     let question = Question::Expression(expression);
-    Case { rule, question, object: ROW, input: Input::Csv, json_answer: true, expected }
+    Case { question, json_answer: true, ..ask(rule, "", Input::Csv, ROW, expected) }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The server as clients see it, through the AWS SDK.
 
 mod conditions;
+mod conformance;
 mod faults;
 mod limits;
 mod listings;

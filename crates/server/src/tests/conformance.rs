@@ -1,0 +1,29 @@
+use std::sync::Arc;
+
+use sluicegate_s3select::client::{self, ConnectOptions};
+use sluicegate_s3select::conformance::{Run, Verdict};
+use sluicegate_s3select::profile::EndpointProfile;
+
+use super::*;
+
+#[tokio::test]
+async fn the_server_conforms() {
+    let fixture = Fixture::new().await;
+    let run = Run::new("conformance/");
+    for (key, bytes) in run.objects() {
+        fixture.put(&key, bytes).await;
+    }
+    let server = &fixture.server;
+    let options = ConnectOptions {
+        endpoint: Some(server.endpoint()),
+        credentials: Some(client::Credentials::new(server.access_key(), server.secret_key())),
+        request_attempts: 1,
+        ..ConnectOptions::default()
+    };
+    let client = client::Client::connect(&options, EndpointProfile::sluice()).await.unwrap();
+    let outcomes = run.ask(&client, "bucket", &Arc::default(), |_| {}).await.unwrap();
+    assert_eq!(outcomes.len(), run.questions());
+    let deviations: Vec<_> =
+        outcomes.iter().filter(|outcome| outcome.verdict() != Verdict::Agrees).collect();
+    assert!(deviations.is_empty(), "{deviations:#?}");
+}
