@@ -9,6 +9,7 @@ mod pruning;
 mod reader;
 mod schema;
 mod source;
+mod thrift;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -96,7 +96,7 @@ impl ParquetReader {
             .any(|root| *fields[*root].data_type() == arrow::datatypes::DataType::Binary);
         let mask = ProjectionMask::roots(parquet_schema, roots.iter().copied());
         let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(
-            ParquetSource(Arc::clone(&file.source)),
+            ParquetSource::pages(&file.source),
             file.metadata.clone(),
         );
         let builder =

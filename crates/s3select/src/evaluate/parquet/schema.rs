@@ -39,7 +39,7 @@ impl ParquetFile {
     pub(crate) fn open(source: &Arc<dyn ObjectSource>) -> Result<Self, SelectError> {
         // Types come from Parquet's schema alone: an Arrow schema inside could ask for others.
         let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
-        let chunks = ParquetSource(Arc::clone(source));
+        let chunks = ParquetSource::footer(source);
         let load = || ArrowReaderMetadata::load(&chunks, options).map_err(parquet_error);
         let metadata = guarded(load)?;
         check_metadata(metadata.metadata(), source.len())?;

@@ -7,16 +7,44 @@ use bytes::Bytes;
 use parquet::errors::{ParquetError, Result};
 use parquet::file::reader::{ChunkReader, Length};
 
+use super::thrift;
 use crate::evaluate::source::{ObjectSource, SourceReader};
 
 /// Bytes read at a time where the library reads headers of unknown length.
 const BUFFER_BYTES: usize = 8 * 1024;
 
-pub(super) struct ParquetSource(pub(super) Arc<dyn ObjectSource>);
+/// An object. The headers that the library reads are checked first.
+pub(super) struct ParquetSource {
+    object: Arc<dyn ObjectSource>,
+    part: Part,
+}
+
+/// What the library is about to read.
+enum Part {
+    /// The length of the footer, then the footer.
+    Footer,
+    /// A page's header, then the page.
+    Pages,
+}
+
+impl ParquetSource {
+    pub(super) fn footer(object: &Arc<dyn ObjectSource>) -> Self {
+        Self { object: Arc::clone(object), part: Part::Footer }
+    }
+
+    pub(super) fn pages(object: &Arc<dyn ObjectSource>) -> Self {
+        Self { object: Arc::clone(object), part: Part::Pages }
+    }
+
+    fn reader(&self, start: u64) -> BufReader<SourceReader> {
+        let reader = SourceReader::new(Arc::clone(&self.object), start);
+        BufReader::with_capacity(BUFFER_BYTES, reader)
+    }
+}
 
 impl Length for ParquetSource {
     fn len(&self) -> u64 {
-        self.0.len()
+        self.object.len()
     }
 }
 
@@ -24,17 +52,22 @@ impl ChunkReader for ParquetSource {
     type T = BufReader<SourceReader>;
 
     fn get_read(&self, start: u64) -> Result<Self::T> {
-        let reader = SourceReader::new(Arc::clone(&self.0), start);
-        Ok(BufReader::with_capacity(BUFFER_BYTES, reader))
+        if matches!(self.part, Part::Pages) {
+            thrift::check_struct(self.reader(start))?;
+        }
+        Ok(self.reader(start))
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
         // Checked before the memory is taken: the length may be a hostile file's.
-        if start.checked_add(length as u64).is_none_or(|end| end > self.0.len()) {
+        if start.checked_add(length as u64).is_none_or(|end| end > self.object.len()) {
             return Err(ParquetError::EOF("bytes behind the end of the object".to_owned()));
         }
         let mut bytes = vec![0; length];
-        SourceReader::new(Arc::clone(&self.0), start).read_exact(&mut bytes)?;
+        SourceReader::new(Arc::clone(&self.object), start).read_exact(&mut bytes)?;
+        if matches!(self.part, Part::Footer) {
+            thrift::check_struct(bytes.as_slice())?;
+        }
         Ok(bytes.into())
     }
 }

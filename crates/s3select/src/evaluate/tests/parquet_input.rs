@@ -220,6 +220,23 @@ fn an_empty_file_has_no_rows() {
     check(&object, "SELECT * FROM S3Object", "");
 }
 
+/// The library would count the booleans of these lists one by one.
+#[test]
+fn headers_that_are_read_forever_are_refused() {
+    let endless = b"\x19\xf9\xff\xff\xff\xff\x07\xf1\xff\xff\xff\xff\x07";
+    let mut object = types();
+    object[4..4 + endless.len()].copy_from_slice(endless);
+    let all = parquet("SELECT * FROM S3Object");
+    check_error(&all, object, Code::ParquetParsingError, "no known type");
+    let mut object = types();
+    let footer = object.len() - 8 - 1000;
+    object[footer..footer + endless.len()].copy_from_slice(endless);
+    object.truncate(footer + 1000);
+    object.extend(1000_u32.to_le_bytes());
+    object.extend(b"PAR1");
+    check_error(&all, object, Code::ParquetParsingError, "no known type");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 

@@ -1,0 +1,151 @@
+//! The encoding of Parquet's headers (Thrift's compact protocol), as far as it takes to know that
+//! reading one comes to an end.
+//!
+//! The library passes over what it does not know element by element, and takes booleans for
+//! elements without bytes: a list of two thousand million of them has eight bytes, and a file of a
+//! few kilobytes would keep a server busy for days.
+
+use std::io::{self, ErrorKind, Read};
+
+/// The most levels that structs and lists nest.
+const MAX_DEPTH: usize = 64;
+/// The longest header of a page.
+const MAX_HEADER_BYTES: u64 = 16 << 20;
+
+/// Reads a struct and everything in it.
+///
+/// # Errors
+/// If it is not one, ends too early, is longer than 16 MiB, or holds elements that the library
+/// would read forever.
+pub(super) fn check_struct(from: impl Read) -> io::Result<()> {
+    Walk(from.take(MAX_HEADER_BYTES)).value(kind::STRUCT, MAX_DEPTH)
+}
+
+mod kind {
+    pub(super) const BOOLEANS: [u8; 2] = [1, 2];
+    pub(super) const BYTE: u8 = 3;
+    pub(super) const INTEGERS: [u8; 3] = [4, 5, 6];
+    pub(super) const DOUBLE: u8 = 7;
+    pub(super) const BINARY: u8 = 8;
+    pub(super) const LISTS: [u8; 2] = [9, 10];
+    pub(super) const MAP: u8 = 11;
+    pub(super) const STRUCT: u8 = 12;
+}
+
+struct Walk<R>(io::Take<R>);
+
+impl<R: Read> Walk<R> {
+    fn value(&mut self, of: u8, depth: usize) -> io::Result<()> {
+        let Some(depth) = depth.checked_sub(1) else { return Err(invalid("nests too deeply")) };
+        match of {
+            kind::BYTE => self.byte().map(drop),
+            kind::DOUBLE => self.pass(8),
+            kind::BINARY => {
+                let length = self.number()?;
+                self.pass(length)
+            }
+            kind::STRUCT => self.fields(depth),
+            kind::MAP => {
+                let size = self.number()?;
+                let kinds = if size > 0 { self.byte()? } else { 0 };
+                self.elements(size, &[kinds >> 4, kinds & 15], depth)
+            }
+            of if kind::INTEGERS.contains(&of) => self.number().map(drop),
+            of if kind::LISTS.contains(&of) => {
+                let head = self.byte()?;
+                let size = match head >> 4 {
+                    15 => self.number()?,
+                    size => u64::from(size),
+                };
+                self.elements(size, &[head & 15], depth)
+            }
+            _ => Err(invalid("has a value of no known type")),
+        }
+    }
+
+    fn fields(&mut self, depth: usize) -> io::Result<()> {
+        loop {
+            let head = self.byte()?;
+            if head == 0 {
+                return Ok(());
+            }
+            if head >> 4 == 0 {
+                // The field's number in full.
+                self.number()?;
+            }
+            // As a field, a boolean is its type.
+            if !kind::BOOLEANS.contains(&(head & 15)) {
+                self.value(head & 15, depth)?;
+            }
+        }
+    }
+
+    /// So many elements, each of these kinds in turn; every one takes a byte at least.
+    fn elements(&mut self, size: u64, kinds: &[u8], depth: usize) -> io::Result<()> {
+        for _ in 0..size {
+            for of in kinds {
+                self.value(*of, depth)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn byte(&mut self) -> io::Result<u8> {
+        let mut byte = [0];
+        self.0.read_exact(&mut byte)?;
+        Ok(byte[0])
+    }
+
+    fn number(&mut self) -> io::Result<u64> {
+        let mut number = 0;
+        for shift in (0..64).step_by(7) {
+            let byte = self.byte()?;
+            number |= u64::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                return Ok(number);
+            }
+        }
+        Err(invalid("has a number of more than 64 bits"))
+    }
+
+    fn pass(&mut self, bytes: u64) -> io::Result<()> {
+        let passed = io::copy(&mut self.0.by_ref().take(bytes), &mut io::sink())?;
+        if passed == bytes { Ok(()) } else { Err(ErrorKind::UnexpectedEof.into()) }
+    }
+}
+
+fn invalid(what: &str) -> io::Error {
+    io::Error::new(ErrorKind::InvalidData, format!("a header {what}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn structs_are_read_to_their_end() {
+        let text = b"\x18\x03abc\x00";
+        let all = b"\x11\x12\x13\x07\x14\x8f\x01\x17\x01\x02\x03\x04\x05\x06\x07\x08\x18\x01x\x19\x25\x02\x04\x1b\x01\x85\x01x\x02\x1c\x00\x05\x22\x04\x00";
+        for good in [&b"\x00"[..], text, all, b"\x19\x00\x00"] {
+            check_struct(good).unwrap();
+        }
+        // A map from text to integers.
+        let map = b"\x1b\x01\x85\x01x\x02\x00";
+        check_struct(&map[..]).unwrap();
+        for cut in 0..all.len() {
+            check_struct(&all[..cut]).unwrap_err();
+        }
+        check_struct(&text[..4]).unwrap_err();
+    }
+
+    #[test]
+    fn what_the_library_would_read_forever_is_refused() {
+        // Lists of booleans, the outer one with as many lists.
+        let list = b"\x19\xf1\xff\xff\xff\xff\x07\x00";
+        let lists = b"\x19\xf9\xff\xff\xff\xff\x07\xf1\xff\xff\xff\xff\x07\x00";
+        let map = b"\x1b\xff\xff\xff\xff\x07\x11\x00";
+        for bad in [&list[..], lists, map, b"\x1e", &[0x1c; 100], &[0x19, 0x19].repeat(100)] {
+            check_struct(bad).unwrap_err();
+        }
+    }
+}
