@@ -193,7 +193,7 @@ impl Config {
         };
         let groups = (self.cells * self.tables) as usize;
         let cells = if self.wide {
-            Cells::Wide(vec![(0, self.extreme.worst()); groups])
+            Cells::Wide(vec![([0, 0], self.extreme.worst()); groups])
         } else {
             Cells::Narrow(vec![(0, self.extreme.worst()); groups])
         };
@@ -213,7 +213,8 @@ enum Hashes {
 #[derive(Debug, Clone)]
 enum Cells {
     Narrow(Vec<(u32, u32)>),
-    Wide(Vec<(u64, u32)>),
+    /// Halves and not one number: an entry takes 12 bytes, not 16.
+    Wide(Vec<([u32; 2], u32)>),
 }
 
 /// The fast path of GROUP BY MAX and MIN.
@@ -236,10 +237,10 @@ impl Bank<u32, 8> for Lanes<16> {
     }
 }
 
-impl Bank<u64, 8> for Lanes<16> {
+impl Bank<[u32; 2], 8> for Lanes<16> {
     #[inline]
-    fn cells(&self, key: u64) -> [usize; 8] {
-        Self::unpack(self.words([(key >> 32) as u32, key as u32]))
+    fn cells(&self, key: [u32; 2]) -> [usize; 8] {
+        Self::unpack(self.words(key))
     }
 }
 
@@ -250,10 +251,10 @@ impl Bank<u32, 4> for Lanes<32> {
     }
 }
 
-impl Bank<u64, 4> for Lanes<32> {
+impl Bank<[u32; 2], 4> for Lanes<32> {
     #[inline]
-    fn cells(&self, key: u64) -> [usize; 4] {
-        Self::unpack(self.words([(key >> 32) as u32, key as u32]))
+    fn cells(&self, key: [u32; 2]) -> [usize; 4] {
+        Self::unpack(self.words(key))
     }
 }
 
@@ -320,7 +321,7 @@ impl GroupBy {
             }
             Cells::Wide(cells) => {
                 let [high, low, values] = columns(entries)?;
-                let at = |i: usize| (u64::from(high[i]) << 32 | u64::from(low[i]), values[i]);
+                let at = |i: usize| ([high[i], low[i]], values[i]);
                 match &self.hash {
                     Hashes::Narrow(banks) => {
                         sweep((high.len(), at), banks, (cells, size), beats, guard, selection)
@@ -363,8 +364,7 @@ impl Pruner for GroupBy {
             Cells::Wide(cells) => cells
                 .chunks(size)
                 .flat_map(|table| {
-                    let keys =
-                        table.iter().map(|&(key, _)| [key as u32, (key >> 32) as u32]).collect();
+                    let keys = table.iter().map(|&([high, low], _)| [low, high]).collect();
                     let values = table.iter().map(|&(_, value)| [value, 0]).collect();
                     [keys, values]
                 })
@@ -376,7 +376,7 @@ impl Pruner for GroupBy {
         let worst = self.config.extreme.worst();
         match &mut self.cells {
             Cells::Narrow(cells) => cells.fill((0, worst)),
-            Cells::Wide(cells) => cells.fill((0, worst)),
+            Cells::Wide(cells) => cells.fill(([0, 0], worst)),
         }
     }
 }

@@ -36,6 +36,9 @@ unpruned: forwarded / entries; optimal: what a pruner without limits would forwa
 at this scale; the paper's figures 10 and 11 are at scale 1, and their numbers were recalled, not
 read (their text is lost). answer: over what was forwarded, against that over everything. Texts are
 sent as fingerprints, revenue in millionths of a dollar (in cents, rounded up, for HAVING).
+SKYLINE prunes less than the paper says: ranks here have a heavy tail, so the stored points are not
+those of the longest durations. HAVING alone forwards every entry of a key that has crossed the
+threshold; a DISTINCT behind it lets each key through once.
 ";
 /// The largest scale whose streams fit in a machine's memory.
 const MOST_SCALE: f64 = 2.0;

@@ -88,6 +88,8 @@ fn target(name: &str) -> Result<Target> {
             .with_hint("Targets are tofino1, tofino2, paper, or a TOML file of limits.")
     })?;
     Target::from_toml(&text).map_err(|error| {
+        let error = error.to_string();
+        let error = error.split_whitespace().collect::<Vec<_>>().join(" ");
         Failure::new(format!("`{name}`: {error}")).with_hint(
             "Such a file has `base = 'tofino1'` and the limits that differ: `stages = 10`.",
         )

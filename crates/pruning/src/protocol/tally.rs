@@ -96,11 +96,10 @@ mod tests {
     use super::super::{Query, Reboots, Rules};
     use super::*;
 
-    /// As many runs as `SLUICE_PROTOCOL_RUNS` says (all queries together), 700 if it says nothing.
+    /// Many more in `simulate/tests.rs`, if asked for.
     #[test]
     fn the_repaired_protocol_is_never_wrong() {
-        let runs = std::env::var("SLUICE_PROTOCOL_RUNS").ok().and_then(|text| text.parse().ok());
-        let runs = runs.unwrap_or(700_u64).div_ceil(7);
+        let runs = 100;
         for query in Query::ALL {
             let config = Config::new(query, Rules::repaired());
             let tally = Tally::of(&config, 0..runs).unwrap();
