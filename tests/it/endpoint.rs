@@ -80,7 +80,8 @@ fn our_server_answers_everything_and_keeps_nothing() {
     assert_eq!(text(&output.stdout), "s\n1.5\n", "{}", text(&output.stderr));
     let said = text(&output.stderr);
     assert!(said.contains("1 SELECT") && said.contains("0 fallbacks"), "{said}");
-    let mut explain = served.command(&["explain", "--profile", "probed", "-c", sum]);
+    let mut explain =
+        served.command(&["explain", "--profile", "probed", "--scan", "select", "-c", sum]);
     let shown = good(explain.env("XDG_CACHE_HOME", cache.path()));
     assert!(shown.contains("SELECT SUM(") && shown.contains("endpoint=probed"), "{shown}");
     let file = fs::read_to_string(cache.path().join("sluice/endpoints.json")).unwrap();

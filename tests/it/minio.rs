@@ -26,7 +26,7 @@ use tokio::runtime::Runtime;
 
 use crate::cli::{sluice, text};
 use crate::endpoint::Table;
-use crate::harness::Place;
+use crate::harness::{Place, rows};
 use crate::tpch::{Way, check_place};
 use crate::{random, slt};
 
@@ -117,6 +117,7 @@ fn random_statements_agree_with_datafusion() {
     let runtime = Runtime::new().unwrap();
     let Some(peer) = runtime.block_on(Peer::start("random")) else { return };
     random::check(&runtime, &peer, random::Format::Csv);
+    random::check(&runtime, &peer, random::Format::CsvOfLines);
     random::check(&runtime, &peer, random::Format::Json);
     runtime.block_on(peer.stop());
 }
@@ -137,6 +138,29 @@ async fn all_22_queries_of_tpch_agree_with_datafusion() {
     ];
     let fallbacks = check_place(&peer, 0.01, &ways).await;
     assert_eq!(fallbacks, [0; 5], "statements that the store refused");
+    peer.stop().await;
+}
+
+/// What is known of the peer is used: something is really pushed down.
+#[tokio::test(flavor = "multi_thread")]
+async fn filters_and_columns_are_sent() {
+    let Some(peer) = Peer::start("sent").await else { return };
+    let csv = "id,name,price\n1,apple,1.5\n2,\"pear, it's green\",\n3,,0.25\n";
+    peer.put_object("fruit.csv", csv.into()).await;
+    let engine = peer.builder().scan(Scan::Select).build().await.unwrap();
+    let from = format!("FROM 's3://{}/fruit.csv'", peer.bucket);
+    for (select, expected) in [
+        ("name {} WHERE id > 1", vec![r#""NULL""#, r#""pear, it's green""#]),
+        ("id {} WHERE name <> 'apple'", vec![r#""2""#]),
+        ("id {} WHERE name LIKE '%''s %'", vec![r#""2""#]),
+        ("id {} WHERE name IS NULL OR id IN (1, 5)", vec![r#""1""#, r#""3""#]),
+        ("sum(price), count(*) {}", vec![r#""1.75" | "3""#]),
+    ] {
+        let sql = format!("SELECT {}", select.replace("{}", &from));
+        assert_eq!(rows(&engine, &sql).await, expected, "{sql}");
+    }
+    let counted = engine.counted();
+    assert!(counted.select >= 5 && counted.fallbacks == 0, "{counted:?}");
     peer.stop().await;
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use sluicegate_costmodel::{HardwareProfile, PriceBook};
 use sluicegate_s3select::client::Client;
 use sluicegate_s3select::profile::EndpointProfile;
+use sluicegate_s3select::request::{InputFormat, SelectRequest};
 
 use crate::counters::Counters;
 use crate::datasource::format::TableFormat;
@@ -32,11 +33,33 @@ impl Endpoint {
         self.client.profile()
     }
 
+    /// The request for a file of a format, or for the bytes `start .. end` of it.
+    ///
+    /// A whole file is asked for as one with line breaks in quotes, which it may have although its
+    /// table does not say so. A store that cannot read such files takes the table at its word
+    /// (`'format.newlines_in_values'`), as DataFusion does where it splits a file.
+    #[must_use]
+    pub fn request(
+        &self,
+        statement: &Statement,
+        format: &TableFormat,
+        range: Option<(u64, u64)>,
+    ) -> SelectRequest {
+        let mut request = statement.request(format, range);
+        if let (InputFormat::Csv(asked), InputFormat::Csv(declared)) =
+            (&mut request.input.format, &format.input.format)
+            && !self.profile().quoted_record_delimiters
+        {
+            asked.allow_quoted_record_delimiter = declared.allow_quoted_record_delimiter;
+        }
+        request
+    }
+
     /// Whether a statement about files of a format may be sent: the profile allows it, and the
     /// store did not refuse its like before.
     #[must_use]
     pub fn takes(&self, statement: &Statement, format: &TableFormat) -> bool {
-        let request = statement.request(format, None);
+        let request = self.request(statement, format, None);
         self.profile().allows(&statement.query).is_ok()
             && self.profile().admits(&request).is_ok()
             && self.client.known_refusal(&request).is_none()

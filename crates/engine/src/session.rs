@@ -25,8 +25,13 @@ use crate::optimizer;
 /// use datafusion::execution::SessionStateBuilder;
 /// use datafusion::prelude::SessionContext;
 /// use sluicegate_engine::{Engine, with_pushdown};
+/// use sluicegate_s3select::profile::EndpointProfile;
 ///
-/// let engine = Engine::builder().endpoint("http://127.0.0.1:9000").build().await?;
+/// let engine = Engine::builder()
+///     .endpoint("http://127.0.0.1:9000")
+///     .profile(EndpointProfile::sluice())
+///     .build()
+///     .await?;
 /// let mine = SessionStateBuilder::new()
 ///     .with_runtime_env(engine.runtime_env())
 ///     .with_default_features();

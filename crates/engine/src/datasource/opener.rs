@@ -72,7 +72,7 @@ impl FileSelect {
             ..SelectCall::new(
                 self.bucket.clone(),
                 file.object_meta.location.to_string(),
-                self.statement.request(&self.format, range),
+                self.endpoint.request(&self.statement, &self.format, range),
                 Arc::clone(&self.statement.answer),
             )
         };

@@ -305,8 +305,8 @@ mod tests {
     fn literals_beyond_exactness_and_texts_beyond_xml_are_kept_back() {
         check_filter("s._1 = 2147483647", FOUR);
         check_filter("s._1 = 2147483648", THREE);
-        check_filter("s._1 = 9007199254740992", THREE);
-        check_filter("s._1 = 9007199254740993", TWO);
+        check_filter("s._1 = 9007199254740991", THREE);
+        check_filter("s._1 = 9007199254740992", TWO);
         check_filter("s._1 = -9223372036854775808", TWO);
         check_filter("s._1 = 'a&b'", THREE);
         check_filter("s._1 = 'a\"b'", THREE);

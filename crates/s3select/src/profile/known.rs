@@ -148,7 +148,8 @@ impl EndpointProfile {
             progress: false,
             quotes_lone_empty_field: false,
             no_comments: DEL.to_owned(),
-            max_exact_int: Some(1 << 53),
+            // From 2^53 on, a greater number is equal to it there.
+            max_exact_int: Some((1 << 53) - 1),
             syntax: Syntax {
                 letter_case: true,
                 casts: [Bool, Int, String].into(),

@@ -82,7 +82,8 @@ pub(super) const TABLE: &[Question] = &[
         "CAST('2147483653' AS INT) = 2147483653",
         ALL_KEYS,
         |l, way| {
-            l.profile.max_exact_int = Some(if way.is_some() { 1 << 53 } else { (1 << 31) - 1 });
+            l.profile.max_exact_int =
+                Some(if way.is_some() { (1 << 53) - 1 } else { (1 << 31) - 1 });
         },
     ),
     Question::keys(
