@@ -21,7 +21,7 @@ async fn a_store_without_select_is_asked_once() {
     );
     for profile in EndpointProfile::all() {
         let name = profile.name.clone();
-        let mayhap = profile.has_select();
+        let has_select = profile.has_select();
         let engine =
             store.builder().profile(profile).scan(Scan::Select).threads(1).build().await.unwrap();
         rows(&engine, &ddl).await;
@@ -40,7 +40,7 @@ async fn a_store_without_select_is_asked_once() {
         let explained = engine.explain(sum).await.unwrap().to_string();
         let said = explained.contains("refused before, and not sent any more: all statements");
         assert_eq!(said, first.select > 0, "{name}: {explained}");
-        assert!(mayhap || first.select == 0, "{name}");
+        assert!(has_select || first.select == 0, "{name}");
     }
 }
 

@@ -266,7 +266,9 @@ pub(crate) fn check(runtime: &Runtime, place: &dyn Place, format: Format) {
     let number = std::cell::Cell::new(0);
     let result = runner.run(&(table(), forms(), statements), |(rows, forms, statements)| {
         number.set(number.get() + 1);
-        let key = format!("t{}/a.{}", number.get(), format.extension());
+        // A folder of its own: a place may be used for several formats.
+        let folder = format!("{format:?}-{}", number.get());
+        let key = format!("{folder}/a.{}", format.extension());
         let object = format.write(&rows, &forms);
         let file = local.path().join(format!("{}.{}", number.get(), format.extension()));
         std::fs::write(&file, &object).unwrap();
@@ -274,7 +276,7 @@ pub(crate) fn check(runtime: &Runtime, place: &dyn Place, format: Format) {
             place.put_object(&key, object.clone().into_bytes()).await;
             let engine = place.builder().scan(Scan::Select).build().await.unwrap();
             let stock = stock();
-            let location = format!("s3://{}/t{}/", place.bucket(), number.get());
+            let location = format!("s3://{}/{folder}/", place.bucket());
             try_rows(&engine, &format.ddl(&location)).await.unwrap();
             stock_rows(&stock, &format.ddl(&file.display().to_string())).await.unwrap();
             for (output, predicate) in statements {

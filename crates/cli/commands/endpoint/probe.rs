@@ -28,10 +28,9 @@ pub(crate) async fn run(args: ProbeArgs) -> Result<()> {
         .build()
         .await?;
     let started = Instant::now();
-    let asked = ask(&engine, &args).await;
-    let report = asked?;
-    let rows = report.findings.len() as u64;
-    output.answer(engine.context().read_batch(table(&report.findings)?)?).await?;
+    let report = Box::pin(ask(&engine, &args)).await?;
+    let table = engine.context().read_batch(table(&report.findings)?)?;
+    let rows = Box::pin(output.answer(table)).await?;
     let counted = engine.counted();
     let prices = &engine.endpoint().prices;
     let mut lines = summary(&engine, &report);

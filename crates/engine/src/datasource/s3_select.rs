@@ -311,7 +311,10 @@ impl FileSource for S3SelectSource {
     ) -> Result<Option<Arc<dyn FileSource>>> {
         let merged = self.projection.source.try_merge(projection)?;
         let projection = SplitProjection::new(self.table_schema.file_schema(), &merged);
-        Ok(Some(Arc::new(Self { projection, ..self.clone() })))
+        let projected = Self { projection, ..self.clone() };
+        // Without a column left, rows are counted there, which not every store does exactly.
+        let statement = projected.statement(None);
+        Ok(statement.map(|_| Arc::new(projected) as Arc<dyn FileSource>))
     }
 
     fn apply_expressions(
