@@ -178,6 +178,18 @@ fn an_answer_is_streamed_however_much_longer_than_its_input() {
 }
 
 #[test]
+fn a_statement_cannot_multiply_an_object_in_memory() {
+    let object = format!("{}\n", "x".repeat(1 << 20));
+    let terms = |count: usize| {
+        let term = |n| format!("UPPER(SUBSTRING(_1, {n})) = 'y'");
+        let terms: Vec<String> = (1..=count).map(term).collect();
+        request(&format!("SELECT COUNT(*) FROM S3Object WHERE {}", terms.join(" OR ")))
+    };
+    check(&terms(100), &object, "0\n");
+    check_error(&terms(600), object, SelectErrorCode::MaxOperatorsExceeded, "256 MiB");
+}
+
+#[test]
 fn rows_before_a_bad_one_are_answered() {
     for (statement, object, expected) in [
         ("SELECT CAST(_1 AS INT) FROM S3Object", &b"1\n2\nx\n"[..], "1\n2\n"),

@@ -212,6 +212,18 @@ macro_rules! reuse {
 }
 
 impl Vector {
+    /// Bytes of text that were made for this vector.
+    pub(crate) fn text_bytes(&self) -> usize {
+        match &self.data {
+            Data::Text(_, Heap::Owned(text)) => text.capacity(),
+            Data::Dynamic(values) => values
+                .iter()
+                .map(|value| if let Value::String(text) = value { text.len() } else { 0 })
+                .sum(),
+            _ => 0,
+        }
+    }
+
     pub(crate) fn constant(value: Value) -> Self {
         Self { data: Data::Constant(value), tags: Tags::default() }
     }

@@ -9,6 +9,10 @@ use crate::evaluate::selection::{Frame, Lineage, Selection, SelectionId};
 use crate::evaluate::vector::{Data, Tag, Truth, Vector};
 use crate::value::Value;
 
+/// The most text that all nodes together may hold, in bytes. A batch has about a MiB, but a
+/// statement may have thousands of functions that each make new text of all of it.
+const MAX_TEXT_BYTES: usize = 256 << 20;
+
 /// The values of a program's nodes for the current batch.
 #[derive(Debug, Default)]
 pub(crate) struct Machine {
@@ -16,6 +20,8 @@ pub(crate) struct Machine {
     lineage: Lineage,
     /// The column that a fused CAST reads; kept for its memory.
     scratch: Vector,
+    /// Bytes of text that the slots hold.
+    text_bytes: usize,
 }
 
 #[derive(Debug, Default)]
@@ -69,7 +75,8 @@ impl Machine {
 
     /// Forgets a node.
     pub(super) fn forget(&mut self, id: NodeId) {
-        self.slots[id.index()] = Slot::default();
+        let slot = std::mem::take(&mut self.slots[id.index()]);
+        self.text_bytes = self.text_bytes.saturating_sub(slot.vector.text_bytes());
     }
 
     /// Computes a node for the given rows, unless that was done before.
@@ -94,7 +101,17 @@ impl Machine {
             return Ok(());
         }
         let mut out = std::mem::take(&mut self.slots[id.index()].vector);
-        let result = self.compute(program, id, selection, batch, &mut out);
+        self.text_bytes = self.text_bytes.saturating_sub(out.text_bytes());
+        let mut result = self.compute(program, id, selection, batch, &mut out);
+        self.text_bytes += out.text_bytes();
+        if result.is_ok() && self.text_bytes > MAX_TEXT_BYTES {
+            self.text_bytes = self.text_bytes.saturating_sub(out.text_bytes());
+            out = Vector::default();
+            result = Err(SelectError::new(
+                SelectErrorCode::MaxOperatorsExceeded,
+                "The functions of the statement make more than 256 MiB of text at a time.",
+            ));
+        }
         let computed = match result {
             Ok(()) => Computed::For(selection.id),
             Err(_) => Computed::Nowhere,
