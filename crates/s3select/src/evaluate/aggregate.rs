@@ -4,13 +4,13 @@ use std::cmp::Ordering;
 
 use super::output::invalid_text;
 use super::selection::Rows;
-use super::vector::{Data, Tag, Vector};
+use super::vector::{Data, Kind, Tag, Vector};
 use crate::dialect::ast::Aggregate;
 use crate::error::{SelectError, SelectErrorCode};
 use crate::value::{self, Decimal, Value, arithmetic};
 
 /// What an aggregate function has seen. NULL and MISSING do not count.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct State {
     function: Aggregate,
     count: i64,
@@ -19,7 +19,7 @@ pub(super) struct State {
 }
 
 /// A sum, by the kinds of its numbers: it is only rounded if there are floats among them.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Sum {
     ints: i128,
     any_int: bool,
@@ -181,6 +181,34 @@ impl State {
             self.extreme = Some(value);
             Ok(())
         })
+    }
+
+    /// Whether parts of the rows can be taken by states of their own, and those be merged, with the
+    /// same result: not where the order of additions matters, or of comparisons that may fail.
+    pub(super) fn is_mergeable(function: Aggregate, kind: Kind) -> bool {
+        match function {
+            Aggregate::Count => true,
+            Aggregate::Sum | Aggregate::Avg => matches!(kind, Kind::Int | Kind::Decimal),
+            Aggregate::Min | Aggregate::Max => kind != Kind::Dynamic,
+        }
+    }
+
+    /// Takes what another state has seen of the rows behind.
+    pub(super) fn merge(&mut self, other: Self) -> Result<(), SelectError> {
+        self.count += other.count;
+        self.sum.ints += other.sum.ints;
+        self.sum.any_int |= other.sum.any_int;
+        if let Some(decimals) = other.sum.decimals {
+            self.sum.add_decimal(decimals)?;
+        }
+        let wanted =
+            if self.function == Aggregate::Min { Ordering::Less } else { Ordering::Greater };
+        match (&self.extreme, other.extreme) {
+            (_, None) => {}
+            (Some(best), Some(value)) if value::compare(&value, best) != Some(wanted) => {}
+            (_, extreme) => self.extreme = extreme,
+        }
+        Ok(())
     }
 
     /// The result. Over no value at all, a count is 0 and everything else NULL.

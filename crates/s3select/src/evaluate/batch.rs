@@ -59,4 +59,10 @@ pub(crate) trait BatchReader: Send {
 
     /// Bytes read so far: of the object, and after decompression.
     fn bytes_read(&self) -> (u64, u64);
+
+    /// Records up to the end of the batch, counted as [`Self::locate`] does. Only readers of parts
+    /// of an object are asked.
+    fn records_read(&self) -> u64 {
+        0
+    }
 }

@@ -1,6 +1,7 @@
 //! Drives a compiled statement over an object's batches.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use super::aggregate::State;
 use super::batch::BatchReader;
@@ -18,7 +19,7 @@ const PROGRESS_BYTES: u64 = 1 << 20;
 
 /// A statement over an object that was opened, its first batch read.
 pub(super) struct Execution {
-    statement: Statement,
+    statement: Arc<Statement>,
     reader: Box<dyn BatchReader>,
     writer: RowWriter,
     has_batch: bool,
@@ -31,16 +32,11 @@ pub(super) struct Execution {
 impl Execution {
     /// Reads the first batch.
     pub(super) fn new(
-        statement: Statement,
+        statement: Arc<Statement>,
         mut reader: Box<dyn BatchReader>,
         writer: RowWriter,
     ) -> Result<Self, SelectError> {
-        let states = match &statement.answer {
-            Answer::Aggregates { calls, .. } => {
-                calls.iter().map(|(function, _)| State::new(*function)).collect()
-            }
-            _ => Vec::new(),
-        };
+        let states = statement.states();
         let has_batch = statement.limit > 0 && reader.next_batch()?;
         let machine = Machine::default();
         Ok(Self { statement, reader, writer, has_batch, machine, states, emitted: 0 })
@@ -49,11 +45,20 @@ impl Execution {
     /// Runs to the end, or until nobody listens.
     pub(super) fn run(mut self, sink: &mut dyn Sink) -> Result<Stats, SelectError> {
         let mut outbox = Outbox::new(sink);
+        if self.scan(&mut outbox)?.is_continue() {
+            let _: ControlFlow<()> = self.finish(&mut outbox)?;
+        }
+        let (scanned, processed) = self.reader.bytes_read();
+        Ok(outbox.stats(scanned, processed))
+    }
+
+    /// Runs over all rows, without answering aggregates; breaks if nobody listens.
+    fn scan(&mut self, outbox: &mut Outbox<'_>) -> Result<ControlFlow<()>, SelectError> {
         let mut reported = 0;
         while self.has_batch {
             let all = self.machine.start(self.reader.rows());
-            let outcome = match self.batch(&all, &mut outbox) {
-                Err(Failure::Evaluating(error)) => self.row_by_row(&all, error, &mut outbox),
+            let outcome = match self.batch(&all, outbox) {
+                Err(Failure::Evaluating(error)) => self.row_by_row(&all, error, outbox),
                 Err(Failure::Writing(error)) => Err(error),
                 Ok(outcome) => Ok(outcome),
             };
@@ -63,21 +68,53 @@ impl Execution {
             }
             let (scanned, processed) = self.reader.bytes_read();
             match outcome? {
-                Outcome::Gone => return Ok(outbox.stats(scanned, processed)),
+                Outcome::Gone => return Ok(ControlFlow::Break(())),
                 Outcome::Enough => break,
                 Outcome::More => {}
             }
             if processed - reported >= PROGRESS_BYTES {
                 reported = processed;
                 if outbox.progress(scanned, processed).is_break() {
-                    return Ok(outbox.stats(scanned, processed));
+                    return Ok(ControlFlow::Break(()));
                 }
             }
             self.has_batch = self.reader.next_batch()?;
         }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// Runs over the rows of a part of the object, on top of what `states` hold of the rows before.
+    /// `None` if nobody listens.
+    pub(super) fn run_part(
+        mut self,
+        states: Option<Vec<State>>,
+        sink: &mut dyn Sink,
+    ) -> Result<Option<Part>, SelectError> {
+        if let Some(states) = states {
+            self.states = states;
+        }
+        let mut outbox = Outbox::new(sink);
+        if self.scan(&mut outbox)?.is_break() || outbox.flush().is_break() {
+            return Ok(None);
+        }
+        let (records, (_, processed)) = (self.reader.records_read(), self.reader.bytes_read());
+        Ok(Some(Part { states: self.states, records, processed }))
+    }
+
+    /// Answers from states that were gathered elsewhere.
+    pub(super) fn answer(
+        mut self,
+        states: Vec<State>,
+        sink: &mut dyn Sink,
+    ) -> Result<u64, SelectError> {
+        self.states = states;
+        let mut outbox = Outbox::new(sink);
         let _: ControlFlow<()> = self.finish(&mut outbox)?;
-        let (scanned, processed) = self.reader.bytes_read();
-        Ok(outbox.stats(scanned, processed))
+        Ok(outbox.stats(0, 0).bytes_returned)
+    }
+
+    pub(super) fn statement(&self) -> &Arc<Statement> {
+        &self.statement
     }
 
     /// Sends the aggregates, and what is still gathered.
@@ -217,6 +254,15 @@ impl Execution {
         }
         Err(error)
     }
+}
+
+/// What came of a part of an object.
+pub(super) struct Part {
+    pub(super) states: Vec<State>,
+    /// Records up to its end.
+    pub(super) records: u64,
+    /// Bytes from its start to where its last record ends.
+    pub(super) processed: u64,
 }
 
 /// What follows a batch.

@@ -16,6 +16,7 @@ mod grouping;
 mod input;
 mod json;
 mod output;
+mod parallel;
 mod parquet;
 mod program;
 mod scan_range;
@@ -33,10 +34,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub use sink::{MAX_RECORDS_BYTES, Sink, Stats};
 pub use source::ObjectSource;
 
+use self::batch::BatchReader;
 use self::csv::CsvReader;
 use self::execute::Execution;
 use self::json::JsonReader;
 use self::output::RowWriter;
+use self::parallel::{Divisible, OpenPart};
 use self::parquet::{ParquetFile, ParquetReader};
 use self::scan_range::ByteRange;
 use self::statement::{Answer, Statement};
@@ -48,6 +51,8 @@ use crate::value::Timestamp;
 /// A statement that was found to be answerable.
 pub struct Evaluation {
     execution: Execution,
+    /// How to evaluate it in parts, if that is possible.
+    divisible: Option<Divisible>,
 }
 
 impl std::fmt::Debug for Evaluation {
@@ -87,17 +92,33 @@ impl Evaluation {
         check_scan_range(request)?;
         let range = ByteRange::resolve(request.scan_range, source.len())?;
         let max_rows = max_batch_rows(&request.expression);
+        let compression = request.input.compression;
+        let object_bytes = source.len();
+        let divide = |statement: &Statement, open: OpenPart| {
+            let divisible = Divisible::new(range, object_bytes, request.output.clone(), open);
+            let whole = compression == Compression::None && statement.is_divisible();
+            Some(divisible).filter(|_| whole)
+        };
+        let mut divisible = None;
         let execution = match &request.input.format {
             InputFormat::Csv(options) => {
-                let (reader, mut schema) =
-                    CsvReader::open(&source, options, request.input.compression, range)?;
-                let statement = Statement::compile(&query, &mut schema, now)?;
+                let (reader, mut schema) = CsvReader::open(&source, options, compression, range)?;
+                let statement = Arc::new(Statement::compile(&query, &mut schema, now)?);
+                if !options.allow_quoted_record_delimiter {
+                    let (options, numbered) = (options.clone(), reader.is_numbered());
+                    let open = move |part, before| {
+                        let (reader, _) = CsvReader::open(&source, &options, compression, part)?;
+                        let reader = reader.with_max_rows(max_rows);
+                        Ok(Box::new(reader.counting_from(before, numbered)) as Box<dyn BatchReader>)
+                    };
+                    divisible = divide(&statement, Box::new(open));
+                }
                 let reader = Box::new(reader.with_max_rows(max_rows));
                 Execution::new(statement, reader, writer)?
             }
             InputFormat::Parquet => {
                 let mut file = ParquetFile::open(&source)?;
-                let statement = Statement::compile(&query, &mut file, now)?;
+                let statement = Arc::new(Statement::compile(&query, &mut file, now)?);
                 let conditions =
                     statement.filter.map(|filter| statement.program.conditions(filter));
                 let star = matches!(statement.answer, Answer::Star);
@@ -106,24 +127,59 @@ impl Evaluation {
                 Execution::new(statement, Box::new(reader), writer)?
             }
             InputFormat::Json(layout) => {
-                let compression = request.input.compression;
-                let (mut reader, mut schema) =
+                let (reader, mut schema) =
                     JsonReader::open(&source, *layout, compression, range, &query.from);
-                let statement = Statement::compile(&query, &mut schema, now)?;
-                reader.read_only(schema, matches!(statement.answer, Answer::Star));
-                let reader = Box::new(reader.with_max_rows(max_rows));
-                Execution::new(statement, reader, writer)?
+                let statement = Arc::new(Statement::compile(&query, &mut schema, now)?);
+                let whole_rows = matches!(statement.answer, Answer::Star);
+                let tell = move |reader: JsonReader, schema| {
+                    reader.with_max_rows(max_rows).read_only(schema, whole_rows)
+                };
+                if *layout == JsonType::Lines {
+                    let (schema, from, layout) = (schema.clone(), query.from.clone(), *layout);
+                    let numbered = range.start == 0;
+                    let open = move |part, before| {
+                        let (reader, _) =
+                            JsonReader::open(&source, layout, compression, part, &from);
+                        let reader = tell(reader, schema.clone()).counting_from(before, numbered);
+                        Ok(Box::new(reader) as Box<dyn BatchReader>)
+                    };
+                    divisible = divide(&statement, Box::new(open));
+                }
+                Execution::new(statement, Box::new(tell(reader, schema)), writer)?
             }
         };
-        Ok(Self { execution })
+        Ok(Self { execution, divisible })
     }
 
-    /// Runs the statement; blocking. Ends early, with success, when the sink says so.
+    /// Runs the statement on this thread; blocking. Ends early, with success, when the sink says
+    /// so.
     ///
     /// # Errors
     /// What the object's rows bring up, and what reading the object fails with.
     pub fn run(self, sink: &mut dyn Sink) -> Result<Stats, SelectError> {
         self.execution.run(sink)
+    }
+
+    /// Whether [`Evaluation::run_on`] can use several threads: the object is large, uncompressed,
+    /// and CSV without quoted record delimiters or JSON lines; and the statement has no LIMIT and
+    /// no aggregate that depends on the order of rows.
+    #[must_use]
+    pub fn is_divisible(&self) -> bool {
+        self.divisible.as_ref().is_some_and(Divisible::is_divided)
+    }
+
+    /// [`Evaluation::run`] with so many threads besides this one, which hands the answer on. The
+    /// answer, and an error, are the same.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn run_on(self, threads: usize, sink: &mut dyn Sink) -> Result<Stats, SelectError> {
+        match self.divisible {
+            Some(divisible) if threads > 1 && divisible.is_divided() => {
+                divisible.run(self.execution, threads, sink)
+            }
+            _ => self.execution.run(sink),
+        }
     }
 }
 

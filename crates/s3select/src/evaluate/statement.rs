@@ -1,5 +1,6 @@
 //! A whole statement, compiled.
 
+use super::aggregate::State;
 use super::batch::{BatchReader, Column, Schema};
 use super::grouping::{self, Family};
 use super::output::{Key, RowWriter};
@@ -46,6 +47,28 @@ pub(super) struct Item {
 }
 
 impl Statement {
+    /// What its aggregates have seen before the first row.
+    pub(super) fn states(&self) -> Vec<State> {
+        match &self.answer {
+            Answer::Aggregates { calls, .. } => {
+                calls.iter().map(|(function, _)| State::new(*function)).collect()
+            }
+            Answer::Star | Answer::Items(_) => Vec::new(),
+        }
+    }
+
+    /// Whether parts of an object can be evaluated apart and the answers be put together.
+    pub(super) fn is_divisible(&self) -> bool {
+        let mergeable = match &self.answer {
+            Answer::Aggregates { calls, .. } => calls.iter().all(|(function, arg)| {
+                arg.is_none_or(|arg| State::is_mergeable(*function, self.program.kind(arg)))
+            }),
+            Answer::Star | Answer::Items(_) => true,
+        };
+        // A limit is nearly always reached soon.
+        mergeable && self.limit == u64::MAX
+    }
+
     /// Compiles a statement over an object of this schema; `now` is the value of UTCNOW().
     pub(super) fn compile(
         query: &Query,

@@ -4,6 +4,7 @@ mod compression;
 mod csv_input;
 mod expressions;
 mod interpreter;
+mod parallel;
 mod parquet_input;
 mod ranges;
 

@@ -69,18 +69,20 @@ impl Answer {
         Self { events, idle: Box::pin(sleep(idle_after)), idle_after, done: false }
     }
 
-    /// Starts the evaluation; `slot` is given back when it ends. It ends early when the answer is
-    /// dropped.
+    /// Starts the evaluation; `slot` and `cores` are given back when it ends. It ends early when
+    /// the answer is dropped.
     pub(super) fn start(
         evaluation: Evaluation,
         snapshot: Arc<Snapshot>,
         progress: bool,
         slot: OwnedSemaphorePermit,
+        cores: Option<OwnedSemaphorePermit>,
     ) -> Self {
         let (sender, events) = channel(QUEUE);
         spawn_blocking(move || {
             let _slot = slot;
-            evaluate(evaluation, &snapshot, progress, sender);
+            let threads = cores.as_ref().map_or(1, OwnedSemaphorePermit::num_permits);
+            evaluate(evaluation, threads, &snapshot, progress, sender);
         });
         Self::new(events, IDLE)
     }
@@ -88,12 +90,13 @@ impl Answer {
 
 fn evaluate(
     evaluation: Evaluation,
+    threads: usize,
     snapshot: &Snapshot,
     progress: bool,
     sender: Sender<S3Result<SelectObjectContentEvent>>,
 ) {
     let mut sink = EventSink { sender, progress: progress.then(Instant::now) };
-    let last = match evaluation.run(&mut sink) {
+    let last = match evaluation.run_on(threads, &mut sink) {
         Ok(_) if !snapshot.0.is_unchanged() => {
             Err(s3_error!(InternalError, "the object was changed in place while it was read"))
         }

@@ -11,6 +11,7 @@ mod answer;
 mod frames;
 mod request;
 
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -46,11 +47,23 @@ pub(crate) struct SelectRoute {
     api: Api,
     anonymous: bool,
     slots: Slots,
+    /// Those of the machine's cores that no statement works on.
+    cores: Arc<Semaphore>,
 }
 
 impl SelectRoute {
     pub(crate) fn new(api: Api, anonymous: bool, slots: usize) -> Self {
-        Self { api, anonymous, slots: Slots::new(slots) }
+        let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        let cores = Arc::new(Semaphore::new(cores));
+        Self { api, anonymous, slots: Slots::new(slots), cores }
+    }
+
+    /// The cores that a statement gets: all that are free, if it can use several.
+    fn take_cores(&self, evaluation: &Evaluation) -> Option<OwnedSemaphorePermit> {
+        let free = self.cores.available_permits();
+        let wanted = if evaluation.is_divisible() { free } else { free.min(1) };
+        // Without a core of its own, because others took them in between, it runs all the same.
+        Arc::clone(&self.cores).try_acquire_many_owned(u32::try_from(wanted).ok()?).ok()
     }
 
     async fn answer(&self, request: S3Request<Body>) -> S3Result<S3Response<Body>> {
@@ -87,7 +100,8 @@ impl SelectRoute {
         if let Ok(offered) = HeaderValue::from_str(&offered) {
             headers.insert(EXTENSIONS, offered);
         }
-        let answer = Answer::start(evaluation, snapshot, request.progress, slot);
+        let cores = self.take_cores(&evaluation);
+        let answer = Answer::start(evaluation, snapshot, request.progress, slot, cores);
         let frames = SelectObjectContentEventStream::new(answer).into_byte_stream();
         let frames = frames::with_fault(frames, fault);
         Ok(S3Response::with_headers(Body::from(frames), headers))

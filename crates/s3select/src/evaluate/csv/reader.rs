@@ -45,8 +45,9 @@ pub(crate) struct CsvReader {
     /// Whether a record's start is still looked for: a range may begin inside of one.
     seeking: bool,
     records: Records,
-    /// Records before this batch; `None` if the scan does not begin with the object.
-    records_before: Option<u64>,
+    /// Records before this batch, and whether they are counted from the object's start.
+    records_before: u64,
+    numbered: bool,
     header: Vec<String>,
     keys: Vec<Key>,
     finished: bool,
@@ -78,7 +79,8 @@ impl CsvReader {
                 max_rows: 1,
                 seeking: false,
                 records: Records::default(),
-                records_before: Some(0),
+                records_before: 0,
+                numbered: true,
                 header: Vec::new(),
                 keys: Vec::new(),
                 finished: false,
@@ -103,7 +105,7 @@ impl CsvReader {
         let delimiter = options.record_delimiter.len() as u64;
         let mut reader = open_at(start.saturating_sub(delimiter))?;
         reader.seeking = true;
-        reader.records_before = None;
+        reader.numbered = false;
         reader.range.start = start;
         reader.wanted_to = start;
         reader.header = header.clone().unwrap_or_default();
@@ -113,6 +115,17 @@ impl CsvReader {
     /// Has at most so many rows in a batch.
     pub(crate) fn with_max_rows(self, max_rows: usize) -> Self {
         Self { max_rows, ..self }
+    }
+
+    /// Whether records are counted from the object's start.
+    pub(crate) fn is_numbered(&self) -> bool {
+        self.numbered
+    }
+
+    /// Counts on from the records of the parts before this one; `numbered` says whether those began
+    /// with the object.
+    pub(crate) fn counting_from(self, records_before: u64, numbered: bool) -> Self {
+        Self { records_before, numbered, ..self }
     }
 
     fn next_offset(&self) -> u64 {
@@ -142,12 +155,10 @@ impl CsvReader {
     /// Collects the next records, at most `max_rows`; says whether there may be more. There are
     /// none in a long stretch of blank lines and comments.
     fn collect(&mut self, max_rows: usize) -> Result<bool, SelectError> {
+        self.records_before += self.records.len() as u64;
         if self.finished {
             self.records = Records::default();
             return Ok(false);
-        }
-        if let Some(before) = &mut self.records_before {
-            *before += self.records.len() as u64;
         }
         let start = self.next_offset();
         loop {
@@ -237,9 +248,10 @@ impl CsvReader {
 
     fn place(&self, row: usize, start: usize) -> String {
         let byte = self.block_offset + start as u64;
-        match self.records_before {
-            Some(before) => format!("record {}, byte {byte}", before + row as u64 + 1),
-            None => format!("record at byte {byte}"),
+        if self.numbered {
+            format!("record {}, byte {byte}", self.records_before + row as u64 + 1)
+        } else {
+            format!("record at byte {byte}")
         }
     }
 
@@ -366,5 +378,9 @@ impl BatchReader for CsvReader {
         let processed = self.wanted_to.saturating_sub(self.range.start);
         let scanned = if self.input.is_plain() { processed } else { self.input.bytes_scanned() };
         (scanned, processed)
+    }
+
+    fn records_read(&self) -> u64 {
+        self.records_before + self.records.len() as u64
     }
 }

@@ -45,6 +45,8 @@ pub(crate) struct JsonReader {
     /// Whether nothing follows the block.
     complete: bool,
     range: ByteRange,
+    /// Whether values are counted from the object's start.
+    numbered: bool,
     max_rows: usize,
     /// Whether a line's start is still looked for: a range may begin inside of one.
     seeking: bool,
@@ -103,6 +105,7 @@ impl JsonReader {
             next: 0,
             complete: false,
             range,
+            numbered: range.start == 0,
             max_rows: MAX_ROWS,
             seeking,
             from: from.path.get(1..).unwrap_or_default().to_vec(),
@@ -121,14 +124,21 @@ impl JsonReader {
 
     /// Tells what will be read, before the first batch: the columns resolved, and, for `*`, whole
     /// rows.
-    pub(crate) fn read_only(&mut self, schema: JsonSchema, whole_rows: bool) {
-        self.fields = if whole_rows { None } else { schema.fields() };
-        self.paths = schema.paths;
+    pub(crate) fn read_only(self, schema: JsonSchema, whole_rows: bool) -> Self {
+        let fields = if whole_rows { None } else { schema.fields() };
+        Self { fields, paths: schema.paths, ..self }
     }
 
     /// Has at most so many rows in a batch.
     pub(crate) fn with_max_rows(self, max_rows: usize) -> Self {
         Self { max_rows: max_rows.min(MAX_ROWS), ..self }
+    }
+
+    /// Counts on from the values of the parts before this one; `numbered` says whether those began
+    /// with the object.
+    pub(crate) fn counting_from(mut self, values_before: u64, numbered: bool) -> Self {
+        self.place.number = values_before;
+        Self { numbered, ..self }
     }
 
     fn offset(&self) -> u64 {
@@ -382,10 +392,10 @@ impl BatchReader for JsonReader {
 
     fn locate(&self, row: usize) -> String {
         let Place { number, start, .. } = self.places[row];
-        if self.range.start > 0 {
-            format!("the value at byte {start}")
-        } else {
+        if self.numbered {
             format!("value {number}, byte {start}")
+        } else {
+            format!("the value at byte {start}")
         }
     }
 
@@ -400,5 +410,9 @@ impl BatchReader for JsonReader {
         let processed = self.wanted_to.saturating_sub(self.range.start);
         let scanned = if self.input.is_plain() { processed } else { self.input.bytes_scanned() };
         (scanned, processed)
+    }
+
+    fn records_read(&self) -> u64 {
+        self.place.number
     }
 }

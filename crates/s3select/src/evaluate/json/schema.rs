@@ -6,7 +6,7 @@ use crate::evaluate::batch::{Column, Schema};
 use crate::evaluate::vector::Kind;
 
 /// The paths that a statement uses, in the order in which it named them.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct JsonSchema {
     pub(super) paths: Vec<Vec<PathStep>>,
     /// Whether `_1` is the row too: without an alias, under FROM S3Object[*].
