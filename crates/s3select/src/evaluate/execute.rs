@@ -78,7 +78,10 @@ impl Execution {
                     return Ok(ControlFlow::Break(()));
                 }
             }
-            self.has_batch = self.reader.next_batch()?;
+            self.has_batch = self.reader.next_batch().inspect_err(|_| {
+                // As above.
+                let _: ControlFlow<()> = outbox.flush();
+            })?;
         }
         Ok(ControlFlow::Continue(()))
     }
