@@ -170,6 +170,7 @@ pub(super) const CASES: &[(&str, &str, &str)] = &[
     ("a float makes its partner one", "0.5 * 2e0", "{\"v\":1.0}\n"),
     ("a float makes its partner one", "1e300 * 10", "{\"v\":1e301}\n"),
     ("a float makes its partner one", "-1.5e0", "{\"v\":-1.5}\n"),
+    ("NOT of MISSING is NULL", "NOT MISSING", "{\"v\":null}\n"),
     ("arithmetic with NULL is NULL, with MISSING is MISSING", "1 + NULL", "{\"v\":null}\n"),
     ("arithmetic with NULL is NULL, with MISSING is MISSING", "NULL * NULL", "{\"v\":null}\n"),
     ("arithmetic with NULL is NULL, with MISSING is MISSING", "1 + MISSING", "{}\n"),

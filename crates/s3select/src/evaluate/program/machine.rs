@@ -170,7 +170,7 @@ impl Machine {
                     out[row] = match truth(arg, row, block)? {
                         Truth::False => Truth::True,
                         Truth::True => Truth::False,
-                        absent => absent,
+                        Truth::Null | Truth::Missing => Truth::Null,
                     };
                     Ok(())
                 })
