@@ -24,7 +24,8 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
 
 fn metadata() -> serde_json::Value {
     let output = Command::new(env!("CARGO"))
-        .args(["metadata", "--format-version", "1", "--locked", "--offline"])
+        // Without dependencies: nothing has to be fetched for platforms that are not built.
+        .args(["metadata", "--format-version", "1", "--locked", "--offline", "--no-deps"])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .unwrap();
@@ -71,12 +72,17 @@ fn no_edge_but_those_allowed() {
 
 #[test]
 fn datafusions_crates_come_once() {
-    let metadata = metadata();
+    let lock = include_str!("../../Cargo.lock");
     let mut versions: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for package in metadata["packages"].as_array().unwrap() {
-        let name = package["name"].as_str().unwrap();
+    for package in lock.split("[[package]]") {
+        let value = |key| {
+            let mut lines = package.lines();
+            lines.find_map(|line| line.strip_prefix(key)?.strip_prefix(" = "))
+        };
+        let Some((name, version)) = value("name").zip(value("version")) else { continue };
+        let name = name.trim_matches('"');
         if ["arrow", "parquet", "object_store", "sqlparser", "datafusion"].contains(&name) {
-            versions.entry(name).or_default().insert(package["version"].as_str().unwrap());
+            versions.entry(name).or_default().insert(version);
         }
     }
     assert_eq!(versions.len(), 5);

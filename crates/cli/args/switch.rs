@@ -170,9 +170,12 @@ pub(crate) enum Variant {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Entries")]
 pub(crate) struct InputArgs {
-    /// A CSV or Parquet file, or generated:SHAPE[:entries=N][:keys=N][:seed=N] with the shape
-    /// uniform, zipf, sorted, reversed or constant
-    #[arg(long, value_name = "FILE|generated:SHAPE")]
+    #[arg(
+        long,
+        value_name = "FILE|generated:SHAPE",
+        help = "A CSV or Parquet file, or generated:SHAPE[:entries=N][:keys=N][:seed=N] with the \
+                shape uniform, zipf, sorted, reversed or constant"
+    )]
     pub(crate) input: Option<Source>,
     /// The other table of a join: the small one is --input
     #[arg(long, value_name = "FILE|generated:SHAPE")]
@@ -408,8 +411,13 @@ pub(crate) struct TraceArgs {
     /// Whose program
     #[arg(long, value_enum, default_value_t)]
     pub(crate) variant: Variant,
-    /// The packets: [FLOW/]VALUE[:VALUE]…, separated by commas
-    #[arg(long, value_delimiter = ',', required = true, value_name = "PACKETS")]
+    #[arg(
+        long,
+        value_delimiter = ',',
+        required = true,
+        value_name = "PACKETS",
+        help = "The packets: [FLOW/]VALUE[:VALUE]…, separated by commas"
+    )]
     pub(crate) packets: Vec<PacketArg>,
     /// How the rows are written
     #[arg(long, value_enum, default_value_t)]
