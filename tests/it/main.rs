@@ -20,5 +20,7 @@ mod minio;
 mod negotiation;
 mod random;
 mod slt;
+mod switch;
+mod switch_bigdata;
 mod switch_cli;
 mod tpch;

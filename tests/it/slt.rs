@@ -1,8 +1,8 @@
 //! The files of `tests/slt`: answers that must be the same however tables are scanned, and plans.
 //!
 //! `answers/*.slt` run once per value of `sluice.scan`; `plans/*.slt` run with `select`, and there
-//! `SENT query` gives the statements that the query would send. `$BUCKET` is a bucket with
-//! `fruit.csv` and `stalls.ndjson`.
+//! `SENT query` gives the statements that the query would send, `PLAN query` its operators, with
+//! the programs of a switch. `$BUCKET` is a bucket with `fruit.csv` and `stalls.ndjson`.
 
 use std::path::{Path, PathBuf};
 
@@ -45,6 +45,11 @@ impl AsyncDB for Session {
                 statements(&self.engine, sql).await.into_iter().map(|sent| vec![sent]).collect();
             return Ok(DBOutput::Rows { types: vec![DefaultColumnType::Text], rows });
         }
+        if let Some(sql) = sql.strip_prefix("PLAN ") {
+            let names = operators(&self.engine, sql).await?;
+            let rows = names.into_iter().map(|name| vec![name]).collect();
+            return Ok(DBOutput::Rows { types: vec![DefaultColumnType::Text], rows });
+        }
         let frame = self.engine.query(&sql).await?;
         let columns = frame.schema().fields().len();
         let rows = values(&frame.collect().await?);
@@ -59,6 +64,19 @@ impl AsyncDB for Session {
     fn engine_name(&self) -> &str {
         "sluicegate"
     }
+}
+
+/// The operators of a query's plan from the top, with dots for their depth.
+async fn operators(engine: &Engine, sql: &str) -> Result<Vec<String>, Error> {
+    let plan = engine.explain(sql).await?.plan;
+    let text = datafusion::physical_plan::displayable(plan.as_ref()).indent(false).to_string();
+    let operator = |line: &str| {
+        let (name, depth) = (line.trim_start(), line.len() - line.trim_start().len());
+        let ends: &[char] = if name.starts_with("Switch") { &['('] } else { &[':', ','] };
+        let name = name.split(ends).next().unwrap_or(name);
+        format!("{}{name}", ".".repeat(depth / 2))
+    };
+    Ok(text.lines().map(operator).collect())
 }
 
 fn files(folder: &str) -> Vec<PathBuf> {

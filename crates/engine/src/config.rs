@@ -6,6 +6,8 @@ use std::str::FromStr;
 use datafusion::common::config::{ConfigExtension, ConfigField, ConfigOptions, Visit};
 use datafusion::common::extensions_options;
 
+use crate::switch::{Delta, SwitchTarget};
+
 /// How tables in the store are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Scan {
@@ -112,6 +114,21 @@ extensions_options! {
 
         /// An object is split among parallel Select requests of at least this many bytes each
         pub range_bytes: usize, default = 16 * 1024 * 1024
+
+        /// The switch that prunes rows on their way: 'off', 'tofino1', 'tofino2', 'paper' or a target file
+        pub switch: SwitchTarget, default = SwitchTarget::Off
+
+        /// The allowed probability of a wrong answer through randomized pruning; 0 allows deterministic pruning only
+        pub switch_delta: Delta, default = Delta::default()
+
+        /// Seed of the switch's random choices: hashes, fingerprints, rows
+        pub switch_seed: u64, default = 1
+
+        /// Whether workers evaluate those predicates of WHERE that the switch cannot, and send the outcome
+        pub switch_workers: bool, default = false
+
+        /// Whether EXPLAIN ANALYZE also counts what a switch without limits would forward; keeps all keys in memory
+        pub switch_opt: bool, default = false
     }
 }
 

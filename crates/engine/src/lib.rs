@@ -23,8 +23,9 @@
 //!
 //! The modules, in the order in which a query meets them: [`session`] (what is added to
 //! DataFusion), [`catalog`] and [`statistics`] (tables), [`optimizer`] (our rules),
-//! [`datasource`] (scans), [`physical_plan`] (our operators), [`store`] and [`counters`] (what
-//! goes over the wire), [`profile`] (plans as numbers), [`explain`].
+//! [`datasource`] (scans), [`physical_plan`] (our operators), [`switch`] (rows that are dropped on
+//! their way), [`store`] and [`counters`] (what goes over the wire), [`profile`] (plans as
+//! numbers), [`explain`].
 
 pub mod catalog;
 pub mod config;
@@ -38,8 +39,10 @@ pub mod optimizer;
 pub mod physical_plan;
 pub mod profile;
 pub mod session;
+pub mod skyline;
 pub mod statistics;
 pub mod store;
+pub mod switch;
 pub mod url_tables;
 
 mod builder;

@@ -13,6 +13,7 @@ use crate::catalog::S3TextFormatFactory;
 use crate::config::SluiceOptions;
 use crate::endpoint::Endpoint;
 use crate::optimizer;
+use crate::skyline::skyline;
 
 /// Adds everything of ours to a session that is being built: the options under `sluice`, the
 /// optimizer rules, the CSV and JSON formats with statistics.
@@ -59,6 +60,8 @@ pub fn with_pushdown(
     let mut formats = S3TextFormatFactory::all();
     let theirs = builder.file_formats().take();
     formats.extend(theirs.unwrap_or_else(SessionStateDefaults::default_file_formats));
+    let functions = builder.window_functions();
+    functions.get_or_insert_with(SessionStateDefaults::default_window_functions).push(skyline());
     // DataFusion knows this kind of table by its other names only, JSON and NDJSON.
     let builder =
         builder.with_table_factory("JSONL".to_owned(), Arc::new(DefaultTableFactory::new()));

@@ -5,12 +5,14 @@
 //! | [`SelectScan`] | before the first `FilterPushdown` | filters are then offered to our source |
 //! | [`AggregatePushdown`] | after it | filters are absorbed, and no exchange lies between the two halves of the aggregate yet |
 //! | [`ChooseScan`] | after that | the statement is complete, so its cost can be predicted; and before exchanges are placed for the scan that stays |
+//! | [`SwitchPruning`] | after that | what the store computes never crosses the switch; and the two halves of an aggregate are still neighbours, and exchanges are placed around the switch later |
 //! | [`SelectLimit`] | after `LimitPushdown` | limits have arrived at the scans |
 
 mod aggregate_pushdown;
 mod choose;
 mod select_limit;
 mod select_scan;
+mod switch_pruning;
 
 use std::sync::Arc;
 
@@ -22,6 +24,7 @@ pub use self::aggregate_pushdown::AggregatePushdown;
 pub use self::choose::{ChooseScan, ScanChoice, describe_choices};
 pub use self::select_limit::SelectLimit;
 pub use self::select_scan::SelectScan;
+pub use self::switch_pruning::SwitchPruning;
 use crate::endpoint::Endpoint;
 
 type Rule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
@@ -48,7 +51,8 @@ pub fn insert(mut rules: Vec<Rule>, endpoint: &Arc<Endpoint>) -> Result<Vec<Rule
     let at = position(&rules, "LimitPushdown")?;
     rules.insert(at + 1, Arc::new(SelectLimit));
     let at = position(&rules, "FilterPushdown")?;
-    let ours: [Rule; 2] = [Arc::new(AggregatePushdown), Arc::new(ChooseScan)];
+    let ours: [Rule; 3] =
+        [Arc::new(AggregatePushdown), Arc::new(ChooseScan), Arc::new(SwitchPruning)];
     rules.splice(at + 1..at + 1, ours);
     rules.insert(at, Arc::new(SelectScan::new(Arc::clone(endpoint))));
     Ok(rules)

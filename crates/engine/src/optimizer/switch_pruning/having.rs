@@ -1,0 +1,277 @@
+//! GROUP BY … HAVING SUM or COUNT above a threshold, MAX above or MIN below one.
+//!
+//! ```text
+//! FilterExec: sum(v) > c        FilterExec: sum(v) > c
+//!   AggregateExec: Final          AggregateExec: Final
+//!     AggregateExec: Partial        AggregateExec: Partial
+//!       X                    ─►       HashJoinExec: RightSemi, on the group's keys
+//!                                       AggregateExec: Single                  (candidates)
+//!                                         SwitchPruneExec: having_sum | …      (pass 1)
+//!                                           X
+//!                                       X                                      (pass 2)
+//! ```
+//!
+//! Pass 1 finds candidates: all groups that qualify and some that do not. Pass 2 reads the
+//! candidates' rows again, and the aggregate and the filter above compute exactly. So X must give the
+//! same rows twice, as scans, filters and projections do.
+
+use std::sync::Arc;
+
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::common::{JoinType, NullEquality, Result, ScalarValue};
+use datafusion::datasource::source::DataSourceExec;
+use datafusion::logical_expr::Operator;
+use datafusion::physical_expr::aggregate::AggregateFunctionExpr;
+use datafusion::physical_expr::expressions::{BinaryExpr, Column, Literal};
+use datafusion::physical_expr::{PhysicalExpr, split_conjunction};
+use datafusion::physical_expr_common::physical_expr::is_volatile;
+use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
+use datafusion::physical_plan::execution_plan::{
+    Boundedness, replace_children_if_necessary, reset_plan_states,
+};
+use datafusion::physical_plan::filter::FilterExec;
+use datafusion::physical_plan::joins::{HashJoinExec, PartitionMode};
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
+use sluicegate_pruning::having::{extreme, sum};
+use sluicegate_pruning::switch::Relation;
+use sluicegate_pruning::theory::{Configuration, Goal};
+
+use super::aggregate::lower_half;
+use super::filter::is_scanned;
+use super::{Knowledge, Refusable, rewrite_workers};
+use crate::physical_plan::switch_prune::SwitchPruneExec;
+use crate::switch::planner::{Planner, narrow, reason};
+use crate::switch::{Algorithm, Amount, Field, Key, Optimum, Order, SwitchPlan};
+
+/// Serves `node` if it is such a filter over an aggregate.
+pub(super) fn rewrite(
+    node: &Arc<dyn ExecutionPlan>,
+    planner: &mut Planner,
+) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+    let Some(filter) = node.downcast_ref::<FilterExec>() else { return Ok(None) };
+    let upper = filter.input();
+    let Some(lower) = lower_half(upper) else { return Ok(None) };
+    let mut refused = None;
+    for conjunct in split_conjunction(filter.predicate()) {
+        let Some(condition) = Condition::of(conjunct, lower) else { continue };
+        match plan(&condition, lower, planner)? {
+            Ok(plan) => {
+                let semi = two_passes(lower, plan, planner)?;
+                let lower = replace_children_if_necessary(lower_of(upper), vec![semi])?;
+                let upper = replace_children_if_necessary(Arc::clone(upper), vec![lower])?;
+                return Ok(Some(replace_children_if_necessary(Arc::clone(node), vec![upper])?));
+            }
+            Err(why) => refused = refused.or(Some(why)),
+        }
+    }
+    if let Some(why) = refused {
+        planner.refuse("HAVING", why);
+    }
+    Ok(None)
+}
+
+fn lower_of(upper: &Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
+    upper.children().first().map_or_else(|| Arc::clone(upper), |lower| Arc::clone(lower))
+}
+
+/// `aggregate op constant`.
+struct Condition<'a> {
+    aggregate: &'a AggregateFunctionExpr,
+    op: Operator,
+    constant: &'a ScalarValue,
+}
+
+impl<'a> Condition<'a> {
+    /// The condition that a conjunct of HAVING puts on an aggregate, if it lets few groups qualify:
+    /// those whose aggregate is great, or whose MIN is small.
+    fn of(conjunct: &'a Arc<dyn PhysicalExpr>, lower: &'a AggregateExec) -> Option<Self> {
+        let binary = conjunct.downcast_ref::<BinaryExpr>()?;
+        let (column, op, constant) = match binary.left().downcast_ref::<Column>() {
+            Some(column) => (column, *binary.op(), binary.right()),
+            None => (binary.right().downcast_ref::<Column>()?, binary.op().swap()?, binary.left()),
+        };
+        let constant = constant.downcast_ref::<Literal>()?.value();
+        let number = column.index().checked_sub(lower.group_expr().expr().len())?;
+        let aggregate = lower.aggr_expr().get(number)?;
+        let served = match (aggregate.fun().name(), op) {
+            ("sum" | "count" | "max", Operator::Gt | Operator::GtEq) => true,
+            ("min", Operator::Lt | Operator::LtEq) => true,
+            _ => false,
+        };
+        // One pass is enough for GROUP BY MAX and MIN.
+        let alone = matches!(aggregate.fun().name(), "max" | "min") && lower.aggr_expr().len() == 1;
+        (served && !alone && !aggregate.is_distinct() && !constant.is_null()).then_some(Self {
+            aggregate,
+            op,
+            constant,
+        })
+    }
+}
+
+fn plan(
+    condition: &Condition<'_>,
+    lower: &AggregateExec,
+    planner: &mut Planner,
+) -> Result<Refusable<SwitchPlan>> {
+    let input = lower.input();
+    if !is_repeatable(input)? {
+        return Ok(Err("the second pass needs rows that can be read twice".to_owned()));
+    }
+    let schema = input.schema();
+    let keys = lower.group_expr().input_exprs();
+    for key in &keys {
+        if key.data_type(&schema)?.is_floating() {
+            return Ok(Err("groups and joins do not agree on the equality of floats".to_owned()));
+        }
+    }
+    if let Some(data_type) = Key::without_code(&keys, &schema)? {
+        return Ok(Err(format!("keys of type {data_type} have no code")));
+    }
+    let args = condition.aggregate.expressions();
+    let [arg] = args.as_slice() else { return Ok(Err("an aggregate of one value".to_owned())) };
+    if matches!(condition.aggregate.fun().name(), "max" | "min") {
+        plan_extreme(condition, &keys, arg, input, planner)
+    } else {
+        plan_sum(condition, &keys, arg, input, planner)
+    }
+}
+
+fn plan_sum(
+    condition: &Condition<'_>,
+    keys: &[Arc<dyn PhysicalExpr>],
+    arg: &Arc<dyn PhysicalExpr>,
+    input: &Arc<dyn ExecutionPlan>,
+    planner: &mut Planner,
+) -> Result<Refusable<SwitchPlan>> {
+    let schema = input.schema();
+    let reached = condition.op == Operator::GtEq;
+    let addend = if condition.aggregate.fun().name() == "sum" {
+        Amount::sum(arg, &arg.data_type(&schema)?, condition.constant, reached)
+    } else {
+        Amount::count(arg, condition.constant, reached)
+    };
+    let Some((amount, threshold)) = addend else {
+        return Ok(Err(format!(
+            "{} cannot be counted in a register up to {}",
+            condition.aggregate.name(),
+            condition.constant
+        )));
+    };
+    let known = Knowledge::of(input)?;
+    let mut found = Key::conflating(&[(keys, schema.as_ref())], planner.seed())?;
+    let Some(key) = found.pop() else { return Ok(Err("there is no key".to_owned())) };
+    let goal = Goal::Having { keys: known.rows.min(1 << 20), counter_bits: 32 };
+    let placed = planner.place(&goal, |plan| {
+        let Configuration::Having { counters, rows, .. } = plan.configuration else {
+            return Err("no configuration of HAVING".to_owned());
+        };
+        let (rows, counters) = (narrow(rows.into()), narrow(counters));
+        let aggregate = sum::Aggregate::Sum;
+        let config = sum::Config::new(rows, counters, threshold, aggregate, key.is_wide());
+        Ok(Algorithm::HavingSum(config.map_err(reason)?))
+    });
+    Ok(placed.map(|placed| SwitchPlan {
+        algorithm: placed.algorithm,
+        optimum: planner.counted(Optimum::HavingSum { key: key.key_words(), threshold }),
+        fields: vec![Field::Key(key), Field::Amount(amount)],
+        resources: placed.resources,
+        failure: 0.0,
+        trusted_rows: None,
+    }))
+}
+
+fn plan_extreme(
+    condition: &Condition<'_>,
+    keys: &[Arc<dyn PhysicalExpr>],
+    arg: &Arc<dyn PhysicalExpr>,
+    input: &Arc<dyn ExecutionPlan>,
+    planner: &mut Planner,
+) -> Result<Refusable<SwitchPlan>> {
+    let schema = input.schema();
+    let known = Knowledge::of(input)?;
+    let Some(key) = Key::exact(keys, &schema)?.filter(|key| !key.is_wide()) else {
+        return Ok(Err("HAVING MAX or MIN takes keys of 32 bits".to_owned()));
+    };
+    let order = Order::new(arg, &schema, known.of_column(arg))?;
+    let Some(order) =
+        order.filter(|_| arg.data_type(&schema).is_ok_and(|t| t == condition.constant.data_type()))
+    else {
+        return Ok(Err("the value and its bound differ in type".to_owned()));
+    };
+    let max = condition.aggregate.fun().name() == "max";
+    let order = order.with_null(if max { 0 } else { u32::MAX }).let_nan_pass();
+    let relation = match (condition.op, order.is_exact()) {
+        (Operator::Gt, true) => Relation::Gt,
+        (Operator::Gt | Operator::GtEq, _) => Relation::Ge,
+        (Operator::Lt, true) => Relation::Lt,
+        _ => Relation::Le,
+    };
+    let threshold = order.word_of(condition.constant)?;
+    let goal = Goal::Distinct { distinct: known.rows, key_bits: 32, delta: 0.0 };
+    let placed = planner.place(&goal, |plan| {
+        let Configuration::Distinct { rows, columns, .. } = plan.configuration else {
+            return Err("no configuration of HAVING".to_owned());
+        };
+        let config = extreme::Config::new(relation, threshold, narrow(rows), narrow(columns));
+        Ok(Algorithm::HavingExtreme(config.map_err(reason)?))
+    });
+    Ok(placed.map(|placed| SwitchPlan {
+        algorithm: placed.algorithm,
+        optimum: planner.counted(Optimum::HavingExtreme {
+            key: key.key_words(),
+            relation,
+            threshold,
+        }),
+        fields: vec![Field::Key(key), Field::Order(order)],
+        resources: placed.resources,
+        failure: 0.0,
+        trusted_rows: None,
+    }))
+}
+
+/// The rows of the candidates' groups.
+fn two_passes(
+    lower: &AggregateExec,
+    plan: SwitchPlan,
+    planner: &mut Planner,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    let first = reset_plan_states(Arc::clone(lower.input()))?;
+    let second = rewrite_workers(Arc::clone(lower.input()), planner)?;
+    let candidates = AggregateExec::try_new(
+        AggregateMode::Single,
+        lower.group_expr().clone(),
+        Vec::new(),
+        Vec::new(),
+        Arc::new(SwitchPruneExec::new(first, Arc::new(plan))),
+        lower.input_schema(),
+    )?;
+    let keys = candidates.output_group_expr();
+    let on = keys.into_iter().zip(lower.group_expr().input_exprs()).collect();
+    let semi = HashJoinExec::try_new(
+        Arc::new(candidates),
+        second,
+        on,
+        None,
+        &JoinType::RightSemi,
+        None,
+        PartitionMode::CollectLeft,
+        NullEquality::NullEqualsNull,
+        false,
+    )?;
+    Ok(Arc::new(semi))
+}
+
+/// Whether a plan gives the same rows when it runs twice.
+fn is_repeatable(plan: &Arc<dyn ExecutionPlan>) -> Result<bool> {
+    let mut repeatable = is_scanned(plan) && plan.boundedness() == Boundedness::Bounded;
+    plan.apply(|node| {
+        repeatable &= node.fetch().is_none();
+        repeatable &= !node.children().is_empty() || node.is::<DataSourceExec>();
+        node.apply_expressions(&mut |expr| {
+            repeatable &= !is_volatile(expr);
+            Ok(TreeNodeRecursion::Continue)
+        })?;
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    Ok(repeatable)
+}

@@ -1,0 +1,227 @@
+//! Values, which are compared by order, as one word each.
+
+use std::fmt;
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
+use arrow::datatypes::{DataType, Float32Type, Float64Type, Schema};
+use datafusion::common::{ColumnStatistics, Result, ScalarValue};
+use datafusion::physical_expr::PhysicalExpr;
+use sluicegate_pruning::encoding::{Range, reverse, squeeze};
+
+use super::lanes::{Floats, Text, codes, is_text, order_bits};
+use super::words::Words;
+
+/// A value, as a word of the same order or of the reverse order.
+#[derive(Debug, Clone)]
+pub struct Order {
+    column: Arc<dyn PhysicalExpr>,
+    form: Form,
+    reversed: bool,
+    null: u32,
+    /// The word of rows that pass unseen.
+    neutral: u32,
+    nan_passes: bool,
+    null_passes: bool,
+    exact: bool,
+}
+
+/// How 64 bits become 32.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// There are no more than 32.
+    Whole,
+    /// A range known from statistics.
+    Within(Range),
+    /// As a short float.
+    Squeezed,
+    /// The leading half.
+    Prefix,
+    /// How far above zero, in 31 bits.
+    Above,
+}
+
+impl Order {
+    /// The order of a column's values; `None` if its type has no code.
+    pub(crate) fn new(
+        column: &Arc<dyn PhysicalExpr>,
+        schema: &Schema,
+        statistics: Option<&ColumnStatistics>,
+    ) -> Result<Option<Self>> {
+        let data_type = column.data_type(schema)?;
+        let Some((bits, one_to_one)) = order_bits(&data_type) else { return Ok(None) };
+        let range = statistics.and_then(|statistics| range(statistics, &data_type));
+        let form = match (bits, range) {
+            (..=32, _) => Form::Whole,
+            _ if is_text_or_dictionary(&data_type) => Form::Prefix,
+            (_, Some(range)) => Form::Within(range),
+            _ => Form::Squeezed,
+        };
+        Ok(Some(Self {
+            column: Arc::clone(column),
+            form,
+            reversed: false,
+            null: 0,
+            neutral: 0,
+            nan_passes: false,
+            null_passes: false,
+            // A range from statistics may be wrong, so its codes may always conflate.
+            exact: one_to_one && form == Form::Whole,
+        }))
+    }
+
+    /// The reverse order.
+    pub(crate) fn reversed(self, reversed: bool) -> Self {
+        Self { reversed, ..self }
+    }
+
+    /// The word of NULLs.
+    pub(crate) fn with_null(self, null: u32) -> Self {
+        Self { null, ..self }
+    }
+
+    /// The word of rows that pass unseen.
+    pub(crate) fn with_neutral(self, neutral: u32) -> Self {
+        Self { neutral, ..self }
+    }
+
+    /// NULLs pass unseen.
+    pub(crate) fn let_null_pass(self) -> Self {
+        Self { null_passes: true, ..self }
+    }
+
+    /// NaNs pass unseen.
+    pub(crate) fn let_nan_pass(self) -> Self {
+        Self { nan_passes: true, ..self }
+    }
+
+    /// For cutoffs that double: zero becomes zero, where the type has one. Values below count as
+    /// zero.
+    pub(crate) fn above_zero(self, schema: &Schema) -> Result<Self> {
+        let signed = !matches!(
+            self.column.data_type(schema)?,
+            DataType::Boolean
+                | DataType::UInt8
+                | DataType::UInt16
+                | DataType::UInt32
+                | DataType::UInt64
+        );
+        let numeric = !matches!(self.form, Form::Prefix);
+        Ok(if signed && numeric && !self.reversed {
+            Self { form: Form::Above, exact: false, ..self }
+        } else {
+            self
+        })
+    }
+
+    /// Whether equal words mean equal values.
+    pub(crate) fn is_exact(&self) -> bool {
+        self.exact
+    }
+
+    pub(crate) fn column(&self) -> &Arc<dyn PhysicalExpr> {
+        &self.column
+    }
+
+    pub(crate) fn neutral(&self) -> u32 {
+        self.neutral
+    }
+
+    /// Writes the word of every row.
+    pub(crate) fn encode(&self, batch: &RecordBatch, at: usize, out: &mut Words) -> Result<()> {
+        let array = self.column.evaluate(batch)?.into_array(batch.num_rows())?;
+        self.encode_array(&array, at, out)
+    }
+
+    /// The word of a value that is not NULL and of the column's type.
+    pub(crate) fn word_of(&self, value: &ScalarValue) -> Result<u32> {
+        let mut out = Words::default();
+        out.start(1, 1);
+        self.encode_array(&value.to_array()?, 0, &mut out)?;
+        Ok(out.columns[0].first().copied().unwrap_or_default())
+    }
+
+    fn encode_array(&self, array: &ArrayRef, at: usize, out: &mut Words) -> Result<()> {
+        let mut codes_of = std::mem::take(&mut out.codes);
+        codes(array, Floats::Ordered, Text::Prefix, &mut codes_of)?;
+        let words = &mut out.columns[at];
+        words.clear();
+        let turn = |word: u32| if self.reversed { reverse(word) } else { word };
+        let wide = order_bits(array.data_type()).is_none_or(|(bits, _)| bits > 32);
+        match self.form {
+            Form::Whole => words.extend(codes_of.iter().map(|code| turn(*code as u32))),
+            Form::Within(range) => {
+                words.extend(codes_of.iter().map(|code| turn(range.encode(*code))));
+            }
+            Form::Squeezed => words.extend(codes_of.iter().map(|code| turn(squeeze(*code)))),
+            Form::Prefix => words.extend(codes_of.iter().map(|code| turn((*code >> 32) as u32))),
+            Form::Above if wide => {
+                let above = |code: u64| squeeze(code).saturating_sub(1 << 31);
+                words.extend(codes_of.iter().map(|code| turn(above(*code))));
+            }
+            Form::Above => {
+                // Narrower types have their zero in the middle of their own bits.
+                let middle = 1_u64 << (narrow_bits(array.data_type()) - 1);
+                words.extend(codes_of.iter().map(|code| turn(code.saturating_sub(middle) as u32)));
+            }
+        }
+        if let Some(nulls) = array.nulls().filter(|nulls| nulls.null_count() > 0) {
+            for (row, word) in words.iter_mut().enumerate() {
+                if nulls.is_null(row) {
+                    *word = self.null;
+                }
+            }
+        }
+        out.codes = codes_of;
+        if let Some(nulls) =
+            array.nulls().filter(|nulls| self.null_passes && nulls.null_count() > 0)
+        {
+            out.pass_where(nulls.iter().map(|valid| !valid));
+        }
+        if self.nan_passes {
+            match array.data_type() {
+                DataType::Float32 => {
+                    let values = array.as_primitive::<Float32Type>().values();
+                    out.pass_where(values.iter().map(|value| value.is_nan()));
+                }
+                DataType::Float64 => {
+                    let values = array.as_primitive::<Float64Type>().values();
+                    out.pass_where(values.iter().map(|value| value.is_nan()));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Order {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.column.fmt(f)
+    }
+}
+
+fn is_text_or_dictionary(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Dictionary(_, values) => is_text(values),
+        other => is_text(other),
+    }
+}
+
+fn narrow_bits(data_type: &DataType) -> u32 {
+    order_bits(data_type).map_or(32, |(bits, _)| bits.clamp(1, 32))
+}
+
+/// The range of codes between a column's least and greatest value, if both are known.
+fn range(statistics: &ColumnStatistics, data_type: &DataType) -> Option<Range> {
+    let code = |value: &ScalarValue| {
+        let array = value.cast_to(data_type).ok()?.to_array().ok()?;
+        let mut out = Vec::new();
+        (array.null_count() == 0).then_some(())?;
+        codes(&array, Floats::Ordered, Text::Prefix, &mut out).ok()?;
+        out.first().copied()
+    };
+    let least = code(statistics.min_value.get_value()?)?;
+    let greatest = code(statistics.max_value.get_value()?)?;
+    Some(Range::new(least, greatest))
+}

@@ -1,0 +1,114 @@
+//! A batch of rows as the packets that workers send: scratch memory, reused from batch to batch.
+
+use arrow::array::RecordBatch;
+use datafusion::common::Result;
+
+use super::amount::Amount;
+use super::flags::Flags;
+use super::key::Key;
+use super::order::Order;
+
+/// The values of a batch's packets, column by column.
+#[derive(Debug, Default)]
+pub(crate) struct Words {
+    /// One column for each value of a packet.
+    pub(crate) columns: Vec<Vec<u32>>,
+    /// Codes of one column of rows.
+    pub(crate) codes: Vec<u64>,
+    /// Codes of keys.
+    pub(crate) key: Vec<u64>,
+    /// One bit for each row that passes whatever the switch says; empty if there is none.
+    unseen: Vec<u64>,
+    rows: usize,
+}
+
+impl Words {
+    pub(crate) fn start(&mut self, rows: usize, columns: usize) {
+        self.rows = rows;
+        self.unseen.clear();
+        self.columns.resize_with(columns, Vec::new);
+    }
+
+    /// Lets a row pass whatever the switch says.
+    pub(crate) fn pass(&mut self, row: usize) {
+        self.unseen.resize(self.rows.div_ceil(64), 0);
+        self.unseen[row / 64] |= 1 << (row % 64);
+    }
+
+    /// Lets those rows pass for which the iterator says so.
+    pub(crate) fn pass_where(&mut self, pass: impl Iterator<Item = bool>) {
+        for (row, pass) in pass.enumerate() {
+            if pass {
+                self.pass(row);
+            }
+        }
+    }
+
+    /// The rows that pass whatever the switch says, one bit each, or nothing if there is none.
+    pub(crate) fn unseen(&self) -> &[u64] {
+        &self.unseen
+    }
+}
+
+/// One value, or several, of a packet.
+#[derive(Debug, Clone)]
+pub enum Field {
+    /// A key.
+    Key(Key),
+    /// A value of some order.
+    Order(Order),
+    /// Bits that the worker computes.
+    Flags(Flags),
+    /// An addend of a sum.
+    Amount(Amount),
+}
+
+impl Field {
+    pub(crate) fn words(&self) -> usize {
+        match self {
+            Self::Key(key) => key.words(),
+            Self::Order(_) | Self::Flags(_) | Self::Amount(_) => 1,
+        }
+    }
+
+    fn neutral(&self) -> u32 {
+        match self {
+            Self::Key(_) | Self::Flags(_) | Self::Amount(_) => 0,
+            Self::Order(order) => order.neutral(),
+        }
+    }
+
+    fn encode(&self, batch: &RecordBatch, at: usize, out: &mut Words) -> Result<()> {
+        match self {
+            Self::Key(key) => key.encode(batch, at, out),
+            Self::Order(order) => order.encode(batch, at, out),
+            Self::Flags(flags) => flags.encode(batch, at, out),
+            Self::Amount(amount) => amount.encode(batch, at, out),
+        }
+    }
+}
+
+/// Writes the packets of a batch.
+///
+/// Rows that the switch cannot judge become packets without effect on it, and pass.
+pub(crate) fn encode(fields: &[Field], batch: &RecordBatch, out: &mut Words) -> Result<()> {
+    out.start(batch.num_rows(), fields.iter().map(Field::words).sum());
+    let mut at = 0;
+    for field in fields {
+        field.encode(batch, at, out)?;
+        at += field.words();
+    }
+    if out.unseen.is_empty() {
+        return Ok(());
+    }
+    let Words { columns, unseen, .. } = out;
+    let neutral = fields.iter().flat_map(|f| std::iter::repeat_n(f.neutral(), f.words()));
+    for (column, neutral) in columns.iter_mut().zip(neutral) {
+        for (row, word) in column.iter_mut().enumerate() {
+            if unseen[row / 64] >> (row % 64) & 1 == 1 {
+                *word = neutral;
+            }
+        }
+    }
+    Ok(())
+}
