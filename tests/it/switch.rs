@@ -7,6 +7,7 @@ use arrow::array::{
     ArrayRef, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int32Array, Int64Array,
     RecordBatch, StringArray, TimestampMicrosecondArray, UInt64Array,
 };
+use datafusion::common::runtime::SpawnedTask;
 use datafusion::datasource::MemTable;
 use datafusion::prelude::SessionContext;
 use proptest::prelude::*;
@@ -396,10 +397,10 @@ async fn a_plan_may_run_many_times_at_once() {
     let plan = frame.create_physical_plan().await.unwrap();
     let runs = (0..8).map(|_| {
         let (plan, context) = (Arc::clone(&plan), engine.context().task_ctx());
-        tokio::spawn(datafusion::physical_plan::collect(plan, context))
+        SpawnedTask::spawn(datafusion::physical_plan::collect(plan, context))
     });
     for run in runs.collect::<Vec<_>>() {
-        let batches = run.await.unwrap().unwrap();
+        let batches = run.join().await.unwrap().unwrap();
         assert_eq!(batches.iter().map(RecordBatch::num_rows).sum::<usize>(), 3000);
     }
 }

@@ -69,7 +69,7 @@ impl PartitionEvaluator for Evaluator {
     fn evaluate_all(&mut self, values: &[ArrayRef], rows: usize) -> Result<ArrayRef> {
         let complete = |row: &usize| values.iter().all(|column| !column.is_null(*row));
         let mut order: Vec<usize> = (0..rows).filter(complete).collect();
-        let ranks = values.iter().map(|column| ranks(column)).collect::<Result<Vec<_>>>()?;
+        let ranks = values.iter().map(ranks).collect::<Result<Vec<_>>>()?;
         // Whoever dominates a row has a greater sum of ranks.
         let sum = |row: usize| ranks.iter().map(|rank| u64::from(rank[row])).sum::<u64>();
         order.sort_by_cached_key(|row| std::cmp::Reverse(sum(*row)));

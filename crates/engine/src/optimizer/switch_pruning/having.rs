@@ -93,11 +93,11 @@ impl<'a> Condition<'a> {
         let constant = constant.downcast_ref::<Literal>()?.value();
         let number = column.index().checked_sub(lower.group_expr().expr().len())?;
         let aggregate = lower.aggr_expr().get(number)?;
-        let served = match (aggregate.fun().name(), op) {
-            ("sum" | "count" | "max", Operator::Gt | Operator::GtEq) => true,
-            ("min", Operator::Lt | Operator::LtEq) => true,
-            _ => false,
-        };
+        let served = matches!(
+            (aggregate.fun().name(), op),
+            ("sum" | "count" | "max", Operator::Gt | Operator::GtEq)
+                | ("min", Operator::Lt | Operator::LtEq)
+        );
         // One pass is enough for GROUP BY MAX and MIN.
         let alone = matches!(aggregate.fun().name(), "max" | "min") && lower.aggr_expr().len() == 1;
         (served && !alone && !aggregate.is_distinct() && !constant.is_null()).then_some(Self {
@@ -165,7 +165,7 @@ fn plan_sum(
         let Configuration::Having { counters, rows, .. } = plan.configuration else {
             return Err("no configuration of HAVING".to_owned());
         };
-        let (rows, counters) = (narrow(rows.into()), narrow(counters));
+        let (rows, counters) = (narrow(rows), narrow(counters));
         let aggregate = sum::Aggregate::Sum;
         let config = sum::Config::new(rows, counters, threshold, aggregate, key.is_wide());
         Ok(Algorithm::HavingSum(config.map_err(reason)?))

@@ -88,10 +88,13 @@ fn rewrite_workers(
     }
 }
 
+/// Serves a node and all below it, in its own way.
+type Rewrite = fn(Arc<dyn ExecutionPlan>, &mut Planner) -> Result<Arc<dyn ExecutionPlan>>;
+
 fn rewrite_children(
     node: Arc<dyn ExecutionPlan>,
     planner: &mut Planner,
-    rewrite: fn(Arc<dyn ExecutionPlan>, &mut Planner) -> Result<Arc<dyn ExecutionPlan>>,
+    rewrite: Rewrite,
 ) -> Result<Arc<dyn ExecutionPlan>> {
     let children: Vec<Arc<dyn ExecutionPlan>> = node.children().into_iter().cloned().collect();
     let children =
