@@ -156,6 +156,7 @@ pub(crate) struct ExplainArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum EndpointCommand {
     Probe(Box<ProbeArgs>),
+    Conformance(Box<ConformanceArgs>),
 }
 
 const PROBE_EXAMPLES: &str = "\
@@ -185,6 +186,22 @@ pub(crate) struct ProbeArgs {
     /// An object to look at instead; nothing is written
     #[arg(long, value_name = "s3://BUCKET/KEY")]
     pub(crate) object: Option<ObjectUrl>,
+    /// How the table is written
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+/// Ask a store hundreds of documented questions and list the answers that deviate
+#[derive(Debug, clap::Args)]
+pub(crate) struct ConformanceArgs {
+    /// A bucket for samples, which are removed again; made, and removed again, if it is not there
+    #[arg(long, value_name = "NAME")]
+    pub(crate) bucket: String,
+    /// Show the answers that agree, too
+    #[arg(long)]
+    pub(crate) all: bool,
     /// How the table is written
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,

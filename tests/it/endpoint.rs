@@ -1,4 +1,4 @@
-//! `sluice endpoint probe` as it is typed, against our server with and without Select.
+//! `sluice endpoint` as it is typed, against our server with and without Select.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -88,6 +88,21 @@ fn our_server_answers_everything_and_keeps_nothing() {
     assert!(file.contains(&served.endpoint) && !file.contains("my secret"), "{file}");
     let mut unknown = served.command(&["sql", "--profile", "probed", "-c", "SELECT 1"]);
     bad(&mut unknown, "was not probed");
+}
+
+#[test]
+fn our_server_conforms_and_keeps_nothing() {
+    let served = Served::start();
+    let before = objects(&served);
+    for bucket in ["bucket", "made-for-it"] {
+        let ask = ["endpoint", "conformance", "--bucket", bucket, "--format", "csv"];
+        let Output { status, stdout, stderr } = served.command(&ask).output().unwrap();
+        let said = text(&stderr);
+        let none = "0 are wrong, 0 questions are refused, 0 errors have another code";
+        assert!(status.success() && said.contains(none), "{said}");
+        assert!(!text(&stdout).contains("wrong"), "{}", text(&stdout));
+        assert_eq!(objects(&served), before, "{bucket}");
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! `sluice endpoint`: what a store is.
 
+mod conformance;
 mod probe;
 mod samples;
 
@@ -8,6 +9,7 @@ use crate::failure::Result;
 
 pub(crate) async fn run(command: EndpointCommand) -> Result<()> {
     match command {
+        EndpointCommand::Conformance(args) => Box::pin(conformance::run(*args)).await,
         EndpointCommand::Probe(args) => Box::pin(probe::run(*args)).await,
     }
 }

@@ -8,7 +8,7 @@ use arrow::array::{ArrayRef, RecordBatch, StringArray};
 use sluicegate_engine::{Engine, Error};
 use sluicegate_s3select::client::{ProbeTarget, SelectMetrics};
 use sluicegate_s3select::profile::EndpointProfile;
-use sluicegate_s3select::profile::probe::{Finding, Question, Report, Verdict};
+use sluicegate_s3select::profile::probe::{Finding, Question, Report, Sample, Verdict};
 
 use super::samples::Samples;
 use crate::args::ProbeArgs;
@@ -57,7 +57,9 @@ async fn ask(engine: &Engine, args: &ProbeArgs) -> Result<Report> {
     let target =
         ProbeTarget::Samples { bucket: bucket.clone(), prefix: samples.prefix().to_owned() };
     let asked = interruptible(Box::pin(async {
-        samples.write().await?;
+        let written =
+            Sample::ALL.iter().map(|sample| (sample.file_name().to_owned(), sample.bytes()));
+        samples.write(written).await?;
         questions(engine, &target).await
     }))
     .await;

@@ -1,4 +1,4 @@
-//! The samples of a probe in a bucket: written before it, gone after it.
+//! Samples in a bucket: written before questions are asked about them, gone after that.
 
 use std::process;
 use std::sync::Arc;
@@ -10,14 +10,13 @@ use object_store::{ObjectStore, ObjectStoreExt};
 use sluicegate_engine::Engine;
 use sluicegate_engine::counters::RequestKind;
 use sluicegate_s3select::client::Error;
-use sluicegate_s3select::profile::probe::Sample;
 
 use crate::bucket;
 use crate::commands::generate::bucket_store;
 use crate::failure::{Failure, Result};
 
-const HINT: &str = "Name a bucket in which the access key may write and delete, or look at an \
-                    object without writing: --object s3://bucket/key.";
+const HINT: &str = "Name a bucket in which the access key may write and delete; `sluice endpoint \
+                    probe` can also look at an object without writing: --object s3://bucket/key.";
 
 /// Samples in a bucket that may be ours, too.
 pub(super) struct Samples<'a> {
@@ -47,7 +46,7 @@ impl<'a> Samples<'a> {
     /// Fails early, and with a better reason, if nothing can be asked at all.
     async fn check_connection(&self) -> Result<()> {
         self.engine.endpoint().counters.request(RequestKind::Head);
-        let key = format!("{}{}", self.prefix, Sample::Table.file_name());
+        let key = format!("{}nothing", self.prefix);
         match self.engine.endpoint().client.head(self.bucket, &key).await {
             Err(
                 error @ (Error::Unreachable { .. }
@@ -59,8 +58,12 @@ impl<'a> Samples<'a> {
         }
     }
 
-    /// Makes the bucket if it is not there, and writes the samples.
-    pub(super) async fn write(&mut self) -> Result<()> {
+    /// Makes the bucket if it is not there, and writes samples: the key behind the prefix, and the
+    /// bytes.
+    pub(super) async fn write(
+        &mut self,
+        samples: impl IntoIterator<Item = (String, Vec<u8>)>,
+    ) -> Result<()> {
         self.check_connection().await?;
         let counters = &self.engine.endpoint().counters;
         counters.request(RequestKind::Head);
@@ -68,11 +71,11 @@ impl<'a> Samples<'a> {
         if self.made {
             counters.request(RequestKind::Put);
         }
-        for sample in Sample::ALL {
-            let path = Path::from(format!("{}{}", self.prefix, sample.file_name()));
+        for (name, bytes) in samples {
+            let path = Path::from(format!("{}{name}", self.prefix));
             // Known before it is there: an interruption must not forget it.
             self.written.push(path.clone());
-            let put = self.store.put(&path, sample.bytes().into()).await;
+            let put = self.store.put(&path, bytes.into()).await;
             put.map_err(|error| {
                 let refused = matches!(&error, object_store::Error::PermissionDenied { .. });
                 let failure = Failure::from(DataFusionError::ObjectStore(Box::new(error)))
