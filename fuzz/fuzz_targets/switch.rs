@@ -14,6 +14,10 @@ fuzz_target!(|input: &[u8]| {
     for target in [Target::tofino1(), Target::tofino2(), Target::paper()] {
         let _ = fit(&program, &target);
     }
+    // Registers of 2^28 cells are valid, and take 2 GiB.
+    if program.registers.iter().map(|register| u64::from(register.size)).sum::<u64>() > 1 << 16 {
+        return;
+    }
     let values = usize::from(program.values);
     let entries = program.verdicts.len();
     let mut interpreter = Interpreter::new(program.clone()).unwrap();
