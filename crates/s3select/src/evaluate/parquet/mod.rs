@@ -1,10 +1,12 @@
 //! Parquet objects.
 //!
 //! The footer is read when the statement is prepared; then only the column chunks that the
-//! statement touches, of the row groups that start in the scan range and that the statistics
-//! do not rule out.
+//! statement touches, of the row groups that start in the scan range, and of those only the pages
+//! that neither statistics, dictionaries nor the page index rule out.
 
 mod convert;
+mod dictionary;
+mod pages;
 mod pruning;
 mod reader;
 mod schema;

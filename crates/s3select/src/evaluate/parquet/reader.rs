@@ -5,11 +5,13 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::arrow::arrow_reader::{
+    ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder, RowSelection,
+};
 
 use super::schema::{NamedColumn, ParquetFile};
 use super::source::ParquetSource;
-use super::{convert, guarded, parquet_error, pruning};
+use super::{convert, dictionary, guarded, pages, parquet_error, pruning};
 use crate::dialect::ast::PathStep;
 use crate::error::SelectError;
 use crate::evaluate::batch::BatchReader;
@@ -33,13 +35,16 @@ pub(crate) struct ParquetReader {
     rows_begun: u64,
     /// Rows of the batches before this one.
     rows_before: u64,
-    /// Bytes of the column chunks of the groups begun, and the same decompressed.
+    /// Bytes of the column chunks of the groups begun, as far as they are read, and the same
+    /// decompressed.
     scanned: u64,
     processed: u64,
     has_binary: bool,
 }
 
-/// A row group that is read: its rows, and the bytes of its chosen column chunks.
+/// A row group that is read: how many of its rows, and the bytes of its chosen column chunks that
+/// these are in.
+#[derive(Default)]
 struct Group {
     rows: u64,
     scanned: u64,
@@ -49,7 +54,7 @@ struct Group {
 impl ParquetReader {
     /// `star` asks for all columns, else those that the statement named are read.
     pub(crate) fn new(
-        file: ParquetFile,
+        mut file: ParquetFile,
         star: bool,
         range: ByteRange,
         conditions: &[Condition],
@@ -69,21 +74,47 @@ impl ParquetReader {
             start.is_some_and(|start| (range.start..range.end).contains(&start))
         };
         let chosen = (0..metadata.num_row_groups()).filter(started).collect();
-        let chosen = guarded(|| Ok(pruning::prune(&file, chosen, conditions)))?;
+        let mut chosen = guarded(|| Ok(pruning::prune(&file, chosen, conditions)))?;
+        let mut in_dictionaries = 0;
+        chosen.retain(|group| match dictionary::rules_out(&file, *group, conditions) {
+            Some(read) => {
+                in_dictionaries += read;
+                false
+            }
+            None => true,
+        });
+        if !conditions.is_empty() && !chosen.is_empty() {
+            pages::load(&mut file);
+        }
+        let metadata = Arc::clone(file.metadata.metadata());
+        let rows = |group: &usize| Ok((*group, pages::rows(&file, *group, conditions)));
+        let mut chosen = guarded(|| chosen.iter().map(rows).collect::<Result<Vec<_>, _>>())?;
+        chosen.retain(|(_, rows)| !rows.is_empty());
         let parquet_schema = file.metadata.parquet_schema();
-        let groups = chosen.iter().map(|group| {
-            let group = metadata.row_group(*group);
-            let mut bytes =
-                Group { rows: group.num_rows().unsigned_abs(), scanned: 0, processed: 0 };
-            for (leaf, chunk) in group.columns().iter().enumerate() {
+        let groups = chosen.iter().map(|(group, rows)| {
+            let mut read = Group::default();
+            read.rows = rows.iter().map(|range| range.len() as u64).sum();
+            for (leaf, chunk) in metadata.row_group(*group).columns().iter().enumerate() {
                 if roots.contains(&parquet_schema.get_column_root_idx(leaf)) {
-                    bytes.scanned += chunk.compressed_size().unsigned_abs();
-                    bytes.processed += chunk.uncompressed_size().unsigned_abs();
+                    let bytes = pages::bytes_read(&metadata, *group, leaf, rows);
+                    let all = u128::from(chunk.compressed_size().unsigned_abs().max(1));
+                    let decompressed = u128::from(chunk.uncompressed_size().unsigned_abs());
+                    read.scanned += bytes;
+                    // Pages tell their own sizes only when they are read.
+                    read.processed += (decompressed * u128::from(bytes) / all) as u64;
                 }
             }
-            bytes
+            read
         });
         let groups = groups.collect();
+        let mut before = 0;
+        let mut ranges = Vec::new();
+        for (group, rows) in &chosen {
+            ranges.extend(rows.iter().map(|range| before + range.start..before + range.end));
+            before += metadata.row_group(*group).num_rows().unsigned_abs() as usize;
+        }
+        let selection = RowSelection::from_consecutive_ranges(ranges.into_iter(), before);
+        let chosen = chosen.into_iter().map(|(group, _)| group).collect();
         let columns = file.columns.iter().map(|column| {
             let place = roots.iter().position(|root| *root == column.root).unwrap_or_default();
             (column.clone(), place)
@@ -95,12 +126,18 @@ impl ParquetReader {
             .iter()
             .any(|root| *fields[*root].data_type() == arrow::datatypes::DataType::Binary);
         let mask = ProjectionMask::roots(parquet_schema, roots.iter().copied());
-        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(
-            ParquetSource::pages(&file.source),
-            file.metadata.clone(),
-        );
+        let source = if metadata.offset_index().is_some() {
+            ParquetSource::located_pages(&file.source)
+        } else {
+            ParquetSource::pages(&file.source)
+        };
         let builder =
-            builder.with_batch_size(max_rows).with_row_groups(chosen).with_projection(mask);
+            ParquetRecordBatchReaderBuilder::new_with_metadata(source, file.metadata.clone());
+        let builder = builder
+            .with_batch_size(max_rows)
+            .with_row_groups(chosen)
+            .with_row_selection(selection)
+            .with_projection(mask);
         let reader = guarded(|| builder.build().map_err(parquet_error))?;
         Ok(Self {
             reader,
@@ -111,8 +148,8 @@ impl ParquetReader {
             begun: 0,
             rows_begun: 0,
             rows_before: 0,
-            scanned: 0,
-            processed: 0,
+            scanned: in_dictionaries,
+            processed: in_dictionaries,
             has_binary,
         })
     }

@@ -25,6 +25,8 @@ enum Part {
     Footer,
     /// A page's header, then the page.
     Pages,
+    /// Both at once, where the page index says they are.
+    LocatedPages,
 }
 
 impl ParquetSource {
@@ -34,6 +36,10 @@ impl ParquetSource {
 
     pub(super) fn pages(object: &Arc<dyn ObjectSource>) -> Self {
         Self { object: Arc::clone(object), part: Part::Pages }
+    }
+
+    pub(super) fn located_pages(object: &Arc<dyn ObjectSource>) -> Self {
+        Self { object: Arc::clone(object), part: Part::LocatedPages }
     }
 
     fn reader(&self, start: u64) -> BufReader<SourceReader> {
@@ -65,7 +71,7 @@ impl ChunkReader for ParquetSource {
         }
         let mut bytes = vec![0; length];
         SourceReader::new(Arc::clone(&self.object), start).read_exact(&mut bytes)?;
-        if matches!(self.part, Part::Footer) {
+        if matches!(self.part, Part::Footer | Part::LocatedPages) {
             thrift::check_struct(bytes.as_slice())?;
         }
         Ok(bytes.into())

@@ -21,6 +21,25 @@ pub(super) fn check_struct(from: impl Read) -> io::Result<()> {
     Walk(from.take(MAX_HEADER_BYTES)).value(kind::STRUCT, MAX_DEPTH)
 }
 
+/// [`check_struct`] of a column index, which begins with a list of booleans; of these, which the
+/// library knows, it reads a byte each.
+///
+/// # Errors
+/// The same, and if it begins with anything else.
+pub(super) fn check_column_index(from: impl Read) -> io::Result<()> {
+    const FIRST_FIELD_IS_A_LIST: u8 = 0x19;
+    let mut walk = Walk(from.take(MAX_HEADER_BYTES));
+    if walk.byte()? != FIRST_FIELD_IS_A_LIST {
+        return Err(invalid("has no list of pages without values"));
+    }
+    let (size, of) = walk.list()?;
+    if !kind::BOOLEANS.contains(&of) {
+        return Err(invalid("has a list of pages of another type"));
+    }
+    walk.pass(size)?;
+    walk.fields(MAX_DEPTH)
+}
+
 mod kind {
     pub(super) const BOOLEANS: [u8; 2] = [1, 2];
     pub(super) const BYTE: u8 = 3;
@@ -52,15 +71,21 @@ impl<R: Read> Walk<R> {
             }
             of if kind::INTEGERS.contains(&of) => self.number().map(drop),
             of if kind::LISTS.contains(&of) => {
-                let head = self.byte()?;
-                let size = match head >> 4 {
-                    15 => self.number()?,
-                    size => u64::from(size),
-                };
-                self.elements(size, &[head & 15], depth)
+                let (size, of) = self.list()?;
+                self.elements(size, &[of], depth)
             }
             _ => Err(invalid("has a value of no known type")),
         }
+    }
+
+    /// How many elements a list has, and of which kind.
+    fn list(&mut self) -> io::Result<(u64, u8)> {
+        let head = self.byte()?;
+        let size = match head >> 4 {
+            15 => self.number()?,
+            size => u64::from(size),
+        };
+        Ok((size, head & 15))
     }
 
     fn fields(&mut self, depth: usize) -> io::Result<()> {
@@ -121,6 +146,17 @@ fn invalid(what: &str) -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_booleans_of_a_column_index_are_bytes() {
+        let pages = b"\x19\x21\x01\x02\x19\x18\x01a\x00";
+        check_column_index(&pages[..]).unwrap();
+        check_column_index(&pages[..8]).unwrap_err();
+        let endless = b"\x19\xf1\xff\xff\xff\xff\x07\x01\x00";
+        check_column_index(&endless[..]).unwrap_err();
+        check_column_index(&b"\x19\x11\x01\x19\xf1\xff\xff\xff\xff\x07\x00"[..]).unwrap_err();
+        check_column_index(&b"\x00"[..]).unwrap_err();
+    }
 
     #[test]
     fn structs_are_read_to_their_end() {

@@ -1,6 +1,6 @@
 //! Parquet objects.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use arrow::array::{
     ArrayRef, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int32Array, Int64Array,
@@ -9,18 +9,22 @@ use arrow::array::{
 };
 use arrow::datatypes::{Int32Type, Schema};
 use parquet::arrow::ArrowWriter;
-use parquet::file::properties::WriterProperties;
+use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use proptest::prelude::*;
 
-use super::{check_error, request, run};
+use super::{Answer, Evaluation, check_error, request, run};
 use crate::error::SelectErrorCode as Code;
+use crate::evaluate::ObjectSource;
 use crate::request::{Compression, InputFormat, OutputSerialization, ScanRange, SelectRequest};
 
 fn write(columns: Vec<(&str, ArrayRef)>, rows_per_group: usize) -> Vec<u8> {
+    let properties = WriterProperties::builder();
+    write_with(columns, properties.set_max_row_group_row_count(Some(rows_per_group)).build())
+}
+
+fn write_with(columns: Vec<(&str, ArrayRef)>, properties: WriterProperties) -> Vec<u8> {
     let batch = RecordBatch::try_from_iter(columns).unwrap();
-    let properties =
-        WriterProperties::builder().set_max_row_group_row_count(Some(rows_per_group)).build();
     let mut object = Vec::new();
     let mut writer = ArrowWriter::try_new(&mut object, batch.schema(), Some(properties)).unwrap();
     writer.write(&batch).unwrap();
@@ -191,6 +195,94 @@ fn only_the_chunks_needed_are_read() {
     assert_eq!(stats.bytes_scanned, all_of_a);
 }
 
+/// Pages of 10 rows in groups of 500.
+fn small_pages() -> WriterPropertiesBuilder {
+    WriterProperties::builder()
+        .set_max_row_group_row_count(Some(500))
+        .set_data_page_row_count_limit(10)
+        .set_write_batch_size(10)
+}
+
+/// An object that remembers which of its bytes were read.
+struct Watched {
+    object: Vec<u8>,
+    read: Mutex<Vec<bool>>,
+}
+
+impl ObjectSource for Watched {
+    fn len(&self) -> u64 {
+        self.object.len() as u64
+    }
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> std::io::Result<usize> {
+        let n = self.object.read_at(offset, buf)?;
+        self.read.lock().unwrap()[offset as usize..][..n].fill(true);
+        Ok(n)
+    }
+}
+
+#[test]
+fn pages_that_cannot_hold_a_wanted_row_are_not_read() {
+    let a: ArrayRef = Arc::new(Int64Array::from_iter_values(0..1000));
+    let text = (0..1000).map(|i| format!("{i}").repeat(30));
+    let s: ArrayRef = Arc::new(StringArray::from_iter_values(text));
+    let properties = small_pages().set_column_dictionary_enabled("s".into(), false).build();
+    let object = write_with(vec![("a", a), ("s", s)], properties);
+    let file = SerializedFileReader::new(bytes::Bytes::from(object.clone())).unwrap();
+    let chunks = file.metadata().row_groups().iter().flat_map(|group| group.columns());
+    let chunks: Vec<_> = chunks.map(|chunk| chunk.byte_range()).collect();
+    for (expression, expected, most) in [
+        ("SELECT COUNT(s) FROM S3Object WHERE a = 777", "1\n", 20_000),
+        ("SELECT COUNT(s) FROM S3Object WHERE a > 495 AND a <= 521", "26\n", 40_000),
+        ("SELECT COUNT(s) FROM S3Object WHERE a < 15 OR a = 3", "15\n", 300_000),
+        ("SELECT COUNT(s) FROM S3Object WHERE a = 5000", "0\n", 0),
+    ] {
+        let read = Mutex::new(vec![false; object.len()]);
+        let source = Arc::new(Watched { object: object.clone(), read });
+        let mut answer = Answer::default();
+        let watched = Arc::clone(&source);
+        let evaluation = Evaluation::prepare(&parquet(expression), watched).unwrap();
+        let stats = evaluation.run(&mut answer).unwrap();
+        assert_eq!(String::from_utf8(answer.bytes).unwrap(), expected, "{expression}");
+        let read = source.read.lock().unwrap();
+        let in_chunks = chunks.iter().map(|(start, length)| {
+            let chunk = &read[*start as usize..(start + length) as usize];
+            chunk.iter().filter(|read| **read).count() as u64
+        });
+        assert_eq!(stats.bytes_scanned, in_chunks.sum::<u64>(), "{expression}");
+        assert!(stats.bytes_scanned <= most, "{expression}: {}", stats.bytes_scanned);
+    }
+}
+
+#[test]
+fn a_dictionary_without_the_wanted_value_rules_its_row_group_out() {
+    let s: ArrayRef = Arc::new(StringArray::from_iter_values(
+        (0..1000).map(|i| if i < 500 { ["a", "c"][i % 2] } else { ["a", "b"][i % 2] }),
+    ));
+    let n: ArrayRef = Arc::new(
+        Decimal128Array::from_iter_values((0..1000).map(|i| 100 * (i % 3)))
+            .with_precision_and_scale(15, 2)
+            .unwrap(),
+    );
+    let object = write_with(vec![("s", s), ("n", n)], small_pages().build());
+    let file = SerializedFileReader::new(bytes::Bytes::from(object.clone())).unwrap();
+    let chunk = |group: usize, column: usize| file.metadata().row_group(group).column(column);
+    let dictionary = |group: usize, column: usize| {
+        let chunk = chunk(group, column);
+        (chunk.data_page_offset() - chunk.dictionary_page_offset().unwrap()) as u64
+    };
+    let whole = |group, column| chunk(group, column).compressed_size() as u64;
+    for (expression, expected, scanned) in [
+        ("SELECT COUNT(*) FROM S3Object WHERE s = 'b'", "250\n", dictionary(0, 0) + whole(1, 0)),
+        ("SELECT COUNT(*) FROM S3Object WHERE n = 0.5", "0\n", dictionary(0, 1) + dictionary(1, 1)),
+        ("SELECT COUNT(*) FROM S3Object WHERE n = 1", "333\n", whole(0, 1) + whole(1, 1)),
+    ] {
+        let (answer, stats) = run(&parquet(expression), object.clone()).unwrap();
+        assert_eq!(String::from_utf8(answer).unwrap(), expected, "{expression}");
+        assert_eq!(stats.bytes_scanned, scanned, "{expression}");
+    }
+}
+
 #[test]
 fn a_row_group_belongs_to_the_range_that_it_starts_in() {
     let object = many_groups();
@@ -239,6 +331,45 @@ fn headers_that_are_read_forever_are_refused() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn skipping_changes_no_answer(
+        values in prop::collection::vec(
+            (prop::option::of(0_i64..12), prop::option::of("[ab]{0,2}"), 0_i32..5), 1..200
+        ),
+        sorted: bool,
+        conditions in prop::collection::vec(
+            (0_usize..3, prop_oneof![Just("="), Just("<"), Just(">="), Just(">")], 0_usize..6), 1..3
+        ),
+    ) {
+        let mut values = values;
+        if sorted {
+            values.sort();
+        }
+        let i: ArrayRef = Arc::new(Int64Array::from_iter(values.iter().map(|row| row.0)));
+        let s: ArrayRef = Arc::new(StringArray::from_iter(values.iter().map(|row| row.1.as_ref())));
+        let d: ArrayRef = Arc::new(Date32Array::from_iter_values(values.iter().map(|row| row.2)));
+        let columns = || vec![("i", i.clone()), ("s", s.clone()), ("d", d.clone())];
+        let conditions: Vec<_> = conditions.iter().map(|(column, op, n)| match column {
+            0 => format!("i {op} {}", 2 * n),
+            1 => format!("s {op} '{}'", ["", "a", "aa", "ab", "b", "c"][*n]),
+            _ => format!("d {op} CAST('1970-01-0{}' AS TIMESTAMP)", n + 1),
+        }).collect();
+        let statement = format!("SELECT i, s, d FROM S3Object WHERE {}", conditions.join(" AND "));
+        let pages = || small_pages()
+            .set_max_row_group_row_count(Some(50))
+            .set_data_page_row_count_limit(3)
+            .set_write_batch_size(3);
+        let plain = pages()
+            .set_statistics_enabled(EnabledStatistics::None)
+            .set_offset_index_disabled(true)
+            .set_dictionary_enabled(false);
+        let answers = [pages(), plain].map(|properties| {
+            let object = write_with(columns(), properties.build());
+            String::from_utf8(run(&parquet(&statement), object).unwrap().0).unwrap()
+        });
+        prop_assert_eq!(&answers[0], &answers[1]);
+    }
 
     #[test]
     fn damaged_files_are_errors_not_panics(
