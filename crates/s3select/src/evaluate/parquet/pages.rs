@@ -1,5 +1,6 @@
 //! Rules pages out by the page index.
 
+use std::iter;
 use std::ops::Range;
 
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
@@ -89,8 +90,7 @@ fn is_consistent(metadata: &ParquetMetaData) -> bool {
 pub(super) fn rows(file: &ParquetFile, group: usize, conditions: &[Condition]) -> RowRanges {
     let metadata = file.metadata.metadata();
     let count = metadata.row_group(group).num_rows().unsigned_abs() as usize;
-    let mut rows = vec![0..count];
-    rows.retain(|range| !range.is_empty());
+    let mut rows: RowRanges = iter::once(0..count).filter(|range| !range.is_empty()).collect();
     for condition in conditions {
         let Some(bounds) = Bounds::of_pages(file, condition, group) else { continue };
         let Some(pages) = locations(metadata, group, bounds.leaf) else { continue };

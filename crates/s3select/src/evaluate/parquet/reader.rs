@@ -92,8 +92,8 @@ impl ParquetReader {
         chosen.retain(|(_, rows)| !rows.is_empty());
         let parquet_schema = file.metadata.parquet_schema();
         let groups = chosen.iter().map(|(group, rows)| {
-            let mut read = Group::default();
-            read.rows = rows.iter().map(|range| range.len() as u64).sum();
+            let rows_read = rows.iter().map(|range| range.len() as u64).sum();
+            let mut read = Group { rows: rows_read, ..Group::default() };
             for (leaf, chunk) in metadata.row_group(*group).columns().iter().enumerate() {
                 if roots.contains(&parquet_schema.get_column_root_idx(leaf)) {
                     let bytes = pages::bytes_read(&metadata, *group, leaf, rows);
