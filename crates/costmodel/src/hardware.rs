@@ -46,6 +46,9 @@ pub struct SelectRates {
     /// One request's scan of CSV.
     #[serde(deserialize_with = "data::rate")]
     pub csv_bytes_per_second: BytesPerSecond,
+    /// One request's scan of JSON.
+    #[serde(deserialize_with = "data::rate")]
+    pub json_bytes_per_second: BytesPerSecond,
     /// One request's scan of Parquet column chunks.
     #[serde(deserialize_with = "data::rate")]
     pub parquet_bytes_per_second: BytesPerSecond,
@@ -53,6 +56,8 @@ pub struct SelectRates {
     /// column.
     #[serde(rename = "term_seconds", deserialize_with = "data::duration")]
     pub per_term: Duration,
+    /// Requests that are scanned at these rates at once; more take turns.
+    pub cores: NonZeroU32,
     /// All requests together.
     #[serde(deserialize_with = "data::rate")]
     pub total_bytes_per_second: BytesPerSecond,
@@ -70,6 +75,9 @@ pub struct ClientRates {
     /// One core's parsing of CSV.
     #[serde(deserialize_with = "data::rate")]
     pub csv_bytes_per_second: BytesPerSecond,
+    /// One core's parsing of JSON.
+    #[serde(deserialize_with = "data::rate")]
+    pub json_bytes_per_second: BytesPerSecond,
     /// One core's decoding of Parquet column chunks.
     #[serde(deserialize_with = "data::rate")]
     pub parquet_bytes_per_second: BytesPerSecond,
@@ -158,6 +166,7 @@ impl HardwareProfile {
     pub(crate) fn select_rate(&self, format: Format) -> BytesPerSecond {
         match format {
             Format::Csv => self.select.csv_bytes_per_second,
+            Format::Json => self.select.json_bytes_per_second,
             Format::Parquet => self.select.parquet_bytes_per_second,
         }
     }
@@ -166,6 +175,7 @@ impl HardwareProfile {
     pub(crate) fn parse_rate(&self, format: Format) -> BytesPerSecond {
         match format {
             Format::Csv => self.client.csv_bytes_per_second,
+            Format::Json => self.client.json_bytes_per_second,
             Format::Parquet => self.client.parquet_bytes_per_second,
         }
     }
@@ -194,7 +204,7 @@ mod tests {
             (
                 "overlap = 1.0",
                 "overlap = 1.1",
-                "line 28, `client.overlap`: must be between 0 and 1",
+                "line 31, `client.overlap`: must be between 0 and 1",
             ),
             ("seconds = 0.03", "seconds = -1", "line 9, `link.latency_seconds`"),
             ("seconds = 0.03", "seconds = nan", "line 9, `link.latency_seconds`"),

@@ -12,8 +12,20 @@ pub enum Format {
     /// Text, parsed from end to end.
     #[default]
     Csv,
+    /// Text as well, with every field's name in every record.
+    Json,
     /// Columns, of which only the needed chunks are read.
     Parquet,
+}
+
+impl Format {
+    /// What S3 Select answers in.
+    fn of_answer(self) -> Self {
+        match self {
+            Self::Json => Self::Json,
+            Self::Csv | Self::Parquet => Self::Csv,
+        }
+    }
 }
 
 /// What runs out. A phase is bound by the one it keeps busy longest.
@@ -69,7 +81,7 @@ pub struct Phase {
     pub scanned_rows: Rows,
     /// Terms they evaluate per row: comparisons and arithmetic operations on columns.
     pub terms: u32,
-    /// Payload of their answers, which is CSV whatever the format of the objects.
+    /// Payload of their answers, which is text: JSON for JSON, CSV for the rest.
     pub returned: Bytes,
 }
 
@@ -180,11 +192,12 @@ impl Phase {
                 * f64::from(self.terms)
                 * hardware.select.per_term.as_secs_f64();
         let together = self.scanned.as_f64() / hardware.select.total_bytes_per_second.0;
-        let store_scan = (one_by_one / lanes(self.selects)).max(together);
+        let scanning = lanes(self.selects).min(f64::from(hardware.select.cores.get()));
+        let store_scan = (one_by_one / scanning).max(together);
 
         let cores = f64::from(hardware.client.cores.get());
         let parsing = self.got.as_f64() / hardware.parse_rate(self.format).0
-            + self.returned.as_f64() / hardware.parse_rate(Format::Csv).0;
+            + self.returned.as_f64() / hardware.parse_rate(self.format.of_answer()).0;
         let client = parsing / requests.as_f64().clamp(1.0, cores);
 
         let link = (self.got + self.returned).as_f64() / hardware.link.bytes_per_second.0;

@@ -63,7 +63,7 @@ impl ScanDemand {
     #[must_use]
     pub fn get(&self) -> Candidate<ScanStrategy> {
         let (rounds, footers) = match self.format {
-            Format::Csv => (1, 0),
+            Format::Csv | Format::Json => (1, 0),
             Format::Parquet => (2, self.objects),
         };
         let phase = Phase {
@@ -169,6 +169,19 @@ mod tests {
     fn everything_selected_is_better_loaded() {
         let hardware = HardwareProfile::by_name("aws-in-region").unwrap();
         chosen(lineitem(1.0), hardware, PriceBook::paper(), Objective::Time, ScanStrategy::Get);
+    }
+
+    /// Where store and client share a machine, its store's scan of CSV beats the client's parser, and
+    /// its scan of JSON does not.
+    #[test]
+    fn formats_have_rates_of_their_own() {
+        let hardware = HardwareProfile::by_name("local").unwrap();
+        for (format, expected) in
+            [(Format::Csv, ScanStrategy::Select), (Format::Json, ScanStrategy::Get)]
+        {
+            let scan = ScanDemand { format, ..lineitem(0.01) };
+            chosen(scan, hardware, PriceBook::paper(), Objective::Time, expected);
+        }
     }
 
     #[test]

@@ -128,8 +128,8 @@ impl<'a> Table<'a> {
         terms: u32,
     ) -> ScanDemand {
         let (format, needed) = match self.style {
-            // JSON is text that is parsed from end to end, too.
-            ColumnStyle::Positional | ColumnStyle::Member => (Format::Csv, self.bytes),
+            ColumnStyle::Positional => (Format::Csv, self.bytes),
+            ColumnStyle::Member => (Format::Json, self.bytes),
             ColumnStyle::Named => (Format::Parquet, self.bytes * self.share(columns)),
         };
         ScanDemand {
