@@ -14,6 +14,7 @@ mod expressions;
 mod functions;
 mod json;
 mod objects;
+mod parquet;
 mod run;
 mod times;
 
@@ -69,9 +70,11 @@ pub enum Input {
     Lines,
     /// JSON values that may span lines.
     Document,
+    /// Parquet.
+    Parquet,
 }
 
-/// What is done to an object before it is stored. All but the first are asked about as GZIP.
+/// What is done to an object before it is stored. What has GZIP in its name is asked about as such.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Storage {
     /// Nothing.
@@ -86,6 +89,10 @@ pub enum Storage {
     GzipWithoutTrailer,
     /// Nothing, so that it is not what the request says.
     NotGzip,
+    /// It is not stored; the table's one Parquet object is.
+    Parquet,
+    /// As before, but its second half is missing.
+    ParquetTruncated,
 }
 
 /// The answer to a [`Case`].
@@ -114,7 +121,7 @@ impl Case {
             ask(rule, text, Input::Csv, ROW, Expected::Error(*code))
         });
         let whole = csv::CASES.iter().chain(aggregates::CASES).chain(json::CASES);
-        let whole = whole.chain(objects::CASES).copied();
+        let whole = whole.chain(objects::CASES).chain(parquet::CASES).copied();
         values.chain(failures).chain(statements).chain(whole)
     }
 
@@ -131,9 +138,16 @@ impl Case {
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
         let plain = self.object.as_bytes();
+        // Writing to memory does not fail.
+        let parquet = || parquet::object().unwrap_or_default();
         let mut packed = gzip(plain);
         match self.storage {
             Storage::Plain | Storage::NotGzip => return plain.to_vec(),
+            Storage::Parquet => return parquet(),
+            Storage::ParquetTruncated => {
+                let whole = parquet();
+                return whole[..whole.len() / 2].to_vec();
+            }
             Storage::Gzip => {}
             Storage::GzipMembers => packed = packed.repeat(2),
             Storage::GzipTruncated => packed.truncate(packed.len() / 2),
@@ -152,6 +166,7 @@ impl Case {
             Input::CsvUse => csv(FileHeaderInfo::Use),
             Input::Lines => InputFormat::Json(JsonType::Lines),
             Input::Document => InputFormat::Json(JsonType::Document),
+            Input::Parquet => InputFormat::Parquet,
         };
         let output = if self.json_answer {
             OutputSerialization::Json { record_delimiter: "\n".to_owned() }
@@ -159,7 +174,7 @@ impl Case {
             OutputSerialization::Csv(CsvOutput::default())
         };
         let compression = match self.storage {
-            Storage::Plain => Compression::None,
+            Storage::Plain | Storage::Parquet | Storage::ParquetTruncated => Compression::None,
             _ => Compression::Gzip,
         };
         SelectRequest {
