@@ -371,7 +371,10 @@ impl BatchReader for CsvReader {
 
     fn stop_behind(&mut self, row: usize) {
         self.finished = true;
-        self.wanted_to = self.block_offset + u64::from(self.records.nexts[row]);
+        let end = self.records.ends[row] as usize;
+        let mark = self.structure.next_record_mark(end + self.syntax.record_delimiter.len() - 1);
+        let next = mark.map_or(self.block.len(), |mark| mark + 1);
+        self.wanted_to = self.block_offset + next as u64;
     }
 
     fn bytes_read(&self) -> (u64, u64) {

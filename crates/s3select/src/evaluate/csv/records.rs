@@ -1,5 +1,7 @@
 //! Tells the records of a block apart.
 
+use std::ops::ControlFlow;
+
 use super::quoting::{self, RecordEnd};
 use super::structure::Structure;
 use super::syntax::Syntax;
@@ -15,8 +17,6 @@ pub(super) struct Records {
     pub(super) starts: Vec<u32>,
     /// Where each one ends, without its delimiter.
     pub(super) ends: Vec<u32>,
-    /// Where the next record starts after each.
-    pub(super) nexts: Vec<u32>,
     /// The records that had quotes to be taken out one by one.
     pub(super) quoted: Vec<Quoted>,
     /// The fields of those, one after the other.
@@ -71,7 +71,6 @@ impl Records {
     fn clear(&mut self) {
         self.starts.clear();
         self.ends.clear();
-        self.nexts.clear();
         self.quoted.clear();
         self.quoted_fields.clear();
     }
@@ -98,6 +97,9 @@ impl Records {
         }
         let tolerate_cr = syntax.tolerates_cr();
         let delimiter = syntax.record_delimiter.len();
+        if delimiter == 1 && structure.is_usual() {
+            self.collect_usual(block, next, limits, syntax, structure);
+        }
         while self.len() < max_rows {
             let start = *next;
             if start >= range_end {
@@ -179,9 +181,38 @@ impl Records {
             }
             self.starts.push(start as u32);
             self.ends.push(end as u32);
-            self.nexts.push(behind as u32);
             *next = behind;
         }
         Ok(Stop::Full)
+    }
+
+    /// Collects, of records that lie in the block as they are, all up to the first that is not
+    /// complete or too long.
+    fn collect_usual(
+        &mut self,
+        block: &[u8],
+        next: &mut usize,
+        limits: Limits,
+        syntax: &Syntax,
+        structure: &Structure,
+    ) {
+        let tolerate_cr = syntax.tolerates_cr();
+        structure.each_record_mark(*next, |mark| {
+            let start = *next;
+            if self.len() >= limits.max_rows || start >= limits.range_end {
+                return ControlFlow::Break(());
+            }
+            let cr = tolerate_cr && mark > start && block[mark - 1] == b'\r';
+            let end = mark - usize::from(cr);
+            if end - start > MAX_RECORD_BYTES {
+                return ControlFlow::Break(());
+            }
+            if end > start && !syntax.is_comment(&block[start..end]) {
+                self.starts.push(start as u32);
+                self.ends.push(end as u32);
+            }
+            *next = mark + 1;
+            ControlFlow::Continue(())
+        });
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! This is the one module of the crate with `unsafe`: the vector instructions of the machine it
 //! runs on are only known at run time, and calling code that was compiled for them is unsafe.
-//! Every function has a scalar twin that must agree with it (property-tested below); the twin is
-//! what other machines run, and what Miri can check.
+//! Every function has a scalar twin that must agree with it (property-tested below) and is what other
+//! machines run. Miri checks the tests below on x86-64 (CONTRIBUTING says how).
 #![expect(unsafe_code, reason = "calls code compiled for instructions detected at run time")]
 
 use super::fields::{self, FieldSpan, Fields};
@@ -28,7 +28,7 @@ pub(super) enum Level {
 impl Level {
     /// The best that this machine can run.
     pub(super) fn detect() -> Self {
-        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        #[cfg(target_arch = "x86_64")]
         {
             let bits = is_x86_feature_detected!("bmi1")
                 && is_x86_feature_detected!("bmi2")
@@ -234,7 +234,7 @@ mod tests {
     /// Every level that this machine can run.
     fn levels() -> Vec<Level> {
         let mut levels = vec![Level::Scalar, Level::detect()];
-        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        #[cfg(target_arch = "x86_64")]
         if Level::detect() == Level::Avx512 {
             levels.push(Level::Avx2);
         }

@@ -1,5 +1,7 @@
 //! Where the delimiters of a block are, as bitmaps.
 
+use std::ops::ControlFlow;
+
 use super::quotes;
 use super::simd::{self, Level, WORD_BYTES};
 use super::syntax::Syntax;
@@ -121,9 +123,35 @@ impl Structure {
         next(&self.words, from, |word| word.record)
     }
 
+    /// Calls `f` with the last byte of each record delimiter at or behind `from`, until it breaks.
+    #[inline(always)]
+    pub(super) fn each_record_mark(
+        &self,
+        from: usize,
+        mut f: impl FnMut(usize) -> ControlFlow<()>,
+    ) {
+        let first = from / WORD_BYTES;
+        let mut inside = u64::MAX << (from % WORD_BYTES);
+        for (at, word) in self.words.iter().enumerate().skip(first) {
+            let mut bits = word.record & inside;
+            inside = u64::MAX;
+            while bits != 0 {
+                if f(at * WORD_BYTES + bits.trailing_zeros() as usize).is_break() {
+                    return;
+                }
+                bits &= bits - 1;
+            }
+        }
+    }
+
     /// The last byte of the first field delimiter at or behind `from`.
     pub(super) fn next_field_mark(&self, from: usize) -> Option<usize> {
         next(&self.words, from, |word| word.field)
+    }
+
+    /// Whether every record can be read as it lies in the block.
+    pub(super) fn is_usual(&self) -> bool {
+        !self.unusual
     }
 
     /// Whether the record at `start..end` cannot be read as it lies in the block.
