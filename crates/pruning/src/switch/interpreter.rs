@@ -7,7 +7,7 @@ use thiserror::Error;
 use super::hash::{HashTable, input_bytes};
 use super::packet::Packet;
 use super::program::{
-    Call, Cell, Comparand, FieldId, MatchKind, Op, Operand, Program, RegisterId, Table, Test,
+    Cell, Comparand, Entry, FieldId, MatchKind, Op, Operand, Program, RegisterId, Table, Test,
 };
 use super::stateful::Index;
 use super::validate::ProgramError;
@@ -67,7 +67,7 @@ pub struct WrongValues {
 pub struct Interpreter {
     program: Program,
     hashes: Vec<HashTable>,
-    lookups: Vec<Lookup>,
+    matchers: Vec<Matcher>,
     registers: Vec<Vec<[u32; 2]>>,
     fields: Vec<u32>,
     writes: Vec<(FieldId, u32)>,
@@ -91,13 +91,13 @@ impl Interpreter {
                 HashTable::new(hash.polynomial, bytes, hash.bits)
             })
             .collect();
-        let lookups = program.tables().map(|(_, table)| Lookup::of(table)).collect();
+        let matchers = program.tables().map(|(_, table)| Matcher::of(table)).collect();
         let registers = initial_registers(&program);
         let fields = vec![0; program.fields.len()];
         Ok(Self {
             program,
             hashes,
-            lookups,
+            matchers,
             registers,
             fields,
             writes: Vec::new(),
@@ -180,7 +180,7 @@ impl Interpreter {
         values: &[u32],
         steps: &mut Vec<Step>,
     ) -> Result<(), WrongValues> {
-        let Self { program, hashes, lookups, registers, fields, writes, accesses } = self;
+        let Self { program, hashes, matchers, registers, fields, writes, accesses } = self;
         let expected = usize::from(program.values);
         if values.len() != expected {
             return Err(WrongValues { expected, actual: values.len() });
@@ -192,7 +192,7 @@ impl Interpreter {
         accesses.clear();
         // Within a stage no table reads or writes what an earlier one wrote, which `validate`
         // checked: running the tables one after the other is running them side by side.
-        for ((stage, table), lookup) in program.tables().zip(&*lookups) {
+        for ((stage, table), matcher) in program.tables().zip(&*matchers) {
             if !table
                 .gateway
                 .all_of
@@ -201,8 +201,8 @@ impl Interpreter {
             {
                 continue;
             }
-            let Some(call) = choose(table, lookup, fields) else { continue };
-            let action = &table.actions[call.action];
+            let Some((action, args)) = matcher.choose(table, fields) else { continue };
+            let action = &table.actions[action];
             writes.clear();
             if let Some(stateful) = &action.stateful {
                 let index = match stateful.index {
@@ -227,7 +227,7 @@ impl Interpreter {
                 }
             }
             for op in &action.ops {
-                let value = operation(program, hashes, op, &call.args, fields);
+                let value = operation(program, hashes, op, args, fields);
                 writes.push((op.to, value));
             }
             for (to, value) in writes.iter_mut() {
@@ -253,6 +253,59 @@ impl Interpreter {
 
 fn initial_registers(program: &Program) -> Vec<Vec<[u32; 2]>> {
     program.registers.iter().map(|r| vec![r.initial; r.size as usize]).collect()
+}
+
+/// A table's entries, laid out for looking up: a logarithm has 65,536 of them.
+#[derive(Debug, Clone)]
+struct Matcher {
+    lookup: Lookup,
+    /// The action of each entry.
+    actions: Vec<u32>,
+    /// The action data of all entries, each padded to `arity` words.
+    args: Vec<u32>,
+    arity: usize,
+}
+
+impl Matcher {
+    fn of(table: &Table) -> Self {
+        let arity = table.entries.iter().map(|entry| entry.call.args.len()).max().unwrap_or(0);
+        let padded = |entry: &Entry| {
+            let padding = arity - entry.call.args.len();
+            entry.call.args.clone().into_iter().chain(std::iter::repeat_n(0, padding))
+        };
+        Self {
+            lookup: Lookup::of(table),
+            actions: table.entries.iter().map(|entry| entry.call.action as u32).collect(),
+            args: table.entries.iter().flat_map(padded).collect(),
+            arity,
+        }
+    }
+
+    /// The action that runs, and its data.
+    fn choose<'a>(&'a self, table: &'a Table, fields: &[u32]) -> Option<(usize, &'a [u32])> {
+        let key = || table.keys.first().map_or(0, |key| fields[key.field.index()]);
+        let found = match &self.lookup {
+            Lookup::Scan => table.entries.iter().position(|entry| {
+                table.keys.iter().zip(&entry.patterns).all(|(key, pattern)| {
+                    let mask = if key.kind == MatchKind::Exact { u32::MAX } else { pattern.mask };
+                    fields[key.field.index()] & mask == pattern.value & mask
+                })
+            }),
+            Lookup::Masked(patterns) => {
+                let key = key();
+                patterns.iter().position(|(value, mask)| key & mask == *value)
+            }
+            Lookup::Dense(entries) => entries.get(key() as usize).map(|&number| number as usize),
+            Lookup::Sparse(entries) => entries.get(&key()).map(|&number| number as usize),
+        };
+        // No entry has the number NONE.
+        if let Some(number) = found
+            && let Some(action) = self.actions.get(number)
+        {
+            return Some((*action as usize, &self.args[number * self.arity..]));
+        }
+        table.default.as_ref().map(|call| (call.action, call.args.as_slice()))
+    }
 }
 
 /// How a table's entry is found.
@@ -306,30 +359,6 @@ fn holds(test: &Test, fields: &[u32]) -> bool {
         Comparand::Const(constant) => constant,
     };
     ((fields[test.field.index()] ^ right) & test.mask == 0) == test.equal
-}
-
-fn choose<'a>(table: &'a Table, lookup: &Lookup, fields: &[u32]) -> Option<&'a Call> {
-    let found = if table.entries.is_empty() {
-        None
-    } else {
-        let key = table.keys.first().map_or(0, |key| fields[key.field.index()]);
-        match lookup {
-            Lookup::Scan => table.entries.iter().position(|entry| {
-                table.keys.iter().zip(&entry.patterns).all(|(key, pattern)| {
-                    let mask = if key.kind == MatchKind::Exact { u32::MAX } else { pattern.mask };
-                    fields[key.field.index()] & mask == pattern.value & mask
-                })
-            }),
-            Lookup::Masked(patterns) => {
-                patterns.iter().position(|(value, mask)| key & mask == *value)
-            }
-            Lookup::Dense(entries) => entries.get(key as usize).map(|&number| number as usize),
-            Lookup::Sparse(entries) => entries.get(&key).map(|&number| number as usize),
-        }
-    };
-    // No entry has the number NONE.
-    let entry = found.and_then(|number| table.entries.get(number));
-    entry.map(|entry| &entry.call).or(table.default.as_ref())
 }
 
 fn hash_value(program: &Program, hashes: &[HashTable], number: u16, fields: &[u32]) -> u32 {
