@@ -359,6 +359,19 @@ async fn analyze_counts_packets() {
     // Once more: each execution starts with an empty switch.
     let again = rows(&engine, "EXPLAIN ANALYZE SELECT DISTINCT k FROM x").await.join("\n");
     assert!(again.contains("packets_out=10"), "{again}");
+    assert!(!again.contains("late"), "a packet holds the whole row: {again}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn analyze_counts_what_is_fetched_for_the_rows_that_passed() {
+    let engine = counting("tofino1", 1000).await;
+    // A fingerprint of ten texts of seven bytes crosses the switch; the texts do not.
+    let text = rows(&engine, "EXPLAIN ANALYZE SELECT DISTINCT s FROM x").await.join("\n");
+    for expected in ["packets_out=10,", "late=[s]", "late_bytes=70"] {
+        assert!(text.contains(expected), "no {expected} in {text}");
+    }
+    let lines = switch_lines(&engine, "SELECT * FROM x ORDER BY k LIMIT 3").await;
+    assert!(lines[0].ends_with("late=[id, s, i, n, u, d, t, ts, b, f]"), "{lines:?}");
 }
 
 /// The rows, and the packets that go out beside those of a switch without limits.

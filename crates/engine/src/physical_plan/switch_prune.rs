@@ -29,10 +29,13 @@ use futures::{Stream, StreamExt};
 use sluicegate_pruning::Selection;
 
 use super::switch_run::{Runs, Side, SwitchState};
-use crate::switch::{SwitchPlan, Words, encode};
+use crate::switch::{Late, SwitchPlan, Words, encode};
 
 /// Sends the rows of all partitions (the workers) through one switch, which drops rows that the
 /// operator above (the master) does not need: `Q(prune(rows)) == Q(rows)`.
+///
+/// Only what the query computes with crosses the switch, and the row's identifier; the other columns
+/// are fetched for the rows that it let pass ([`Late`]).
 ///
 /// Schema, partitioning and order are those of the input. Each execution starts with an empty
 /// switch.
@@ -40,6 +43,7 @@ use crate::switch::{SwitchPlan, Words, encode};
 pub struct SwitchPruneExec {
     input: Arc<dyn ExecutionPlan>,
     plan: Arc<SwitchPlan>,
+    late: Arc<Late>,
     side: Side,
     runs: Arc<Runs>,
     metrics: ExecutionPlanMetricsSet,
@@ -72,7 +76,8 @@ impl SwitchPruneExec {
         plan: Arc<SwitchPlan>,
         runs: Arc<Runs>,
     ) -> Self {
-        Self { input, plan, side, runs, metrics: ExecutionPlanMetricsSet::new() }
+        let late = Arc::new(Late::new(&plan.fields, &input.schema()));
+        Self { input, plan, late, side, runs, metrics: ExecutionPlanMetricsSet::new() }
     }
 
     /// What the switch does.
@@ -91,7 +96,8 @@ impl DisplayAs for SwitchPruneExec {
                     Side::Build => "build ",
                     Side::Probe => "probe ",
                 };
-                write!(f, "SwitchPruneExec: {side}{}", self.plan)
+                write!(f, "SwitchPruneExec: {side}{}", self.plan)?;
+                if self.late.is_empty() { Ok(()) } else { write!(f, ", late=[{}]", self.late) }
             }
             DisplayFormatType::TreeRender => writeln!(f, "program={}", self.plan.algorithm),
         }
@@ -162,13 +168,19 @@ impl ExecutionPlan for SwitchPruneExec {
         Ok(Box::pin(Crossing {
             input: self.input.execute(partition, context)?,
             plan: Arc::clone(&self.plan),
+            late: Arc::clone(&self.late),
             state,
             from: (self.side, partition),
             next_id: 0,
             words: Words::default(),
             selection: Selection::new(),
             baseline: BaselineMetrics::new(&self.metrics, partition),
-            wire: WireMetrics::new(&self.metrics, partition, optimum.is_some()),
+            wire: WireMetrics::new(
+                &self.metrics,
+                partition,
+                optimum.is_some(),
+                !self.late.is_empty(),
+            ),
             partitions,
             ended: false,
         }))
@@ -219,10 +231,12 @@ struct WireMetrics {
     pruned: RatioMetrics,
     /// What a switch without limits would have forwarded.
     optimum: Option<Count>,
+    /// Bytes that are fetched afterwards, past the switch.
+    late: Option<Count>,
 }
 
 impl WireMetrics {
-    fn new(set: &ExecutionPlanMetricsSet, partition: usize, optimum: bool) -> Self {
+    fn new(set: &ExecutionPlanMetricsSet, partition: usize, optimum: bool, late: bool) -> Self {
         let count = |category, name: &'static str| {
             MetricBuilder::new(set).with_category(category).counter(name, partition)
         };
@@ -232,6 +246,7 @@ impl WireMetrics {
                 .map(|name| count(MetricCategory::Bytes, name)),
             pruned: MetricBuilder::new(set).ratio_metrics("pruned", partition),
             optimum: optimum.then(|| count(MetricCategory::Rows, "packets_out_opt")),
+            late: late.then(|| count(MetricCategory::Bytes, "late_bytes")),
         }
     }
 
@@ -249,6 +264,7 @@ impl WireMetrics {
 struct Crossing {
     input: SendableRecordBatchStream,
     plan: Arc<SwitchPlan>,
+    late: Arc<Late>,
     state: Arc<SwitchState>,
     from: (Side, usize),
     next_id: u32,
@@ -285,10 +301,15 @@ impl Crossing {
         let keep = BooleanBuffer::new(Buffer::from_vec(keep), 0, rows);
         let forwarded = keep.count_set_bits();
         self.wire.add(rows, forwarded, self.plan.packet_bytes());
-        if forwarded == rows {
-            return Ok(batch);
+        let batch = if forwarded == rows {
+            batch
+        } else {
+            filter_record_batch(&batch, &BooleanArray::new(keep, None))?
+        };
+        if let Some(late) = &self.wire.late {
+            late.add(self.late.bytes(&batch));
         }
-        Ok(filter_record_batch(&batch, &BooleanArray::new(keep, None))?)
+        Ok(batch)
     }
 }
 

@@ -10,6 +10,7 @@
 //! | which operators are served, and how plans change | [`crate::optimizer::SwitchPruning`] |
 //! | the configuration that fits the target | `planner` |
 //! | columns → words | `key` (equality), `order` (order), `lanes` (Arrow types) |
+//! | what is fetched for the rows that passed | `late` |
 //! | rows through the switch | [`crate::physical_plan::switch_prune`] |
 //!
 //! All programs of one query share the switch: they are packed together, and one that does not fit
@@ -21,6 +22,7 @@ mod amount;
 mod flags;
 mod key;
 mod lanes;
+mod late;
 mod optimum;
 mod order;
 mod plan;
@@ -32,6 +34,7 @@ pub use algorithm::Algorithm;
 pub use amount::Amount;
 pub use flags::Flags;
 pub use key::Key;
+pub use late::Late;
 pub use optimum::Optimum;
 pub(crate) use optimum::Recording;
 pub use order::Order;

@@ -1,7 +1,11 @@
 //! A batch of rows as the packets that workers send: scratch memory, reused from batch to batch.
 
+use std::sync::Arc;
+
 use arrow::array::RecordBatch;
+use arrow::datatypes::Schema;
 use datafusion::common::Result;
+use datafusion::physical_expr::PhysicalExpr;
 
 use super::amount::Amount;
 use super::flags::Flags;
@@ -68,6 +72,20 @@ impl Field {
         match self {
             Self::Key(key) => key.words(),
             Self::Order(_) | Self::Flags(_) | Self::Amount(_) => 1,
+        }
+    }
+
+    /// The values that can be read off the packet: those with a one-to-one code.
+    pub(crate) fn carried(&self, schema: &Schema) -> &[Arc<dyn PhysicalExpr>] {
+        match self {
+            Self::Key(key) if !key.is_fingerprint() => key.columns(),
+            // The word of NULLs may be a value's, too.
+            Self::Order(order)
+                if order.is_exact() && order.column().nullable(schema).is_ok_and(|null| !null) =>
+            {
+                std::slice::from_ref(order.column())
+            }
+            Self::Key(_) | Self::Order(_) | Self::Flags(_) | Self::Amount(_) => &[],
         }
     }
 
