@@ -4,11 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
-use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{
-    ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder, RowSelection,
-};
+use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, RowGroups, RowSelection};
+use parquet::arrow::{ProjectionMask, parquet_to_arrow_field_levels};
 
+use super::lengths::CheckedRowGroups;
 use super::schema::{NamedColumn, ParquetFile};
 use super::source::ParquetSource;
 use super::{convert, dictionary, guarded, pages, parquet_error, pruning};
@@ -131,14 +130,26 @@ impl ParquetReader {
         } else {
             ParquetSource::pages(&file.source)
         };
-        let builder =
-            ParquetRecordBatchReaderBuilder::new_with_metadata(source, file.metadata.clone());
-        let builder = builder
-            .with_batch_size(max_rows)
-            .with_row_groups(chosen)
-            .with_row_selection(selection)
-            .with_projection(mask);
-        let reader = guarded(|| builder.build().map_err(parquet_error))?;
+        let row_groups = CheckedRowGroups {
+            source: Arc::new(source),
+            metadata: Arc::clone(&metadata),
+            groups: chosen,
+        };
+        // Its columns take memory for a whole batch.
+        let max_rows = max_rows.min(row_groups.num_rows());
+        let reader = guarded(|| {
+            parquet_to_arrow_field_levels(parquet_schema, mask, None)
+                .and_then(|levels| {
+                    let rows = Some(selection);
+                    ParquetRecordBatchReader::try_new_with_row_groups(
+                        &levels,
+                        &row_groups,
+                        max_rows,
+                        rows,
+                    )
+                })
+                .map_err(parquet_error)
+        })?;
         Ok(Self {
             reader,
             batch: RecordBatch::new_empty(Arc::new(arrow::datatypes::Schema::empty())),

@@ -9,7 +9,10 @@ use arrow::array::{
 };
 use arrow::datatypes::{Int32Type, Schema};
 use parquet::arrow::ArrowWriter;
-use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder};
+use parquet::basic::Encoding;
+use parquet::file::properties::{
+    EnabledStatistics, WriterProperties, WriterPropertiesBuilder, WriterVersion,
+};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use proptest::prelude::*;
 
@@ -310,6 +313,35 @@ fn an_empty_file_has_no_rows() {
     ArrowWriter::try_new(&mut object, schema, None).unwrap().close().unwrap();
     check(&object, "SELECT COUNT(*), SUM(a) FROM S3Object", "0,\n");
     check(&object, "SELECT * FROM S3Object", "");
+}
+
+#[test]
+fn every_encoding_is_read() {
+    let texts = || (0..5000).map(|i| (i % 7 > 0).then(|| format!("{}", i % 977).repeat(i % 5)));
+    let s: ArrayRef = Arc::new(StringArray::from_iter(texts()));
+    let n: ArrayRef = Arc::new(Int64Array::from_iter_values((0..5000).map(|i| i * i % 991)));
+    let plain = write(vec![("s", s.clone()), ("n", n.clone())], 1000);
+    let all = |object: &[u8]| {
+        let statement = "SELECT s, n FROM S3Object WHERE n > 10";
+        String::from_utf8(run(&parquet(statement), object.to_vec()).unwrap().0).unwrap()
+    };
+    let expected = all(&plain);
+    for version in [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0] {
+        for (text, number) in [
+            (Encoding::PLAIN, Encoding::PLAIN),
+            (Encoding::DELTA_LENGTH_BYTE_ARRAY, Encoding::DELTA_BINARY_PACKED),
+            (Encoding::DELTA_BYTE_ARRAY, Encoding::BYTE_STREAM_SPLIT),
+        ] {
+            let properties = small_pages()
+                .set_writer_version(version)
+                .set_dictionary_enabled(false)
+                .set_column_encoding("s".into(), text)
+                .set_column_encoding("n".into(), number)
+                .build();
+            let object = write_with(vec![("s", s.clone()), ("n", n.clone())], properties);
+            assert_eq!(all(&object), expected, "{text} {version:?}");
+        }
+    }
 }
 
 /// The library would count the booleans of these lists one by one.

@@ -1,0 +1,297 @@
+//! Pages of delta-encoded text, checked before the library decodes them.
+//!
+//! Such a page begins with the lengths of its texts, and says how many there are; the library takes
+//! memory for as many, and what it cannot have ends the process.
+
+use std::sync::Arc;
+use std::vec;
+
+use parquet::arrow::arrow_reader::RowGroups;
+use parquet::basic::Encoding;
+use parquet::column::page::{Page, PageIterator, PageMetadata, PageReader};
+use parquet::errors::{ParquetError, Result};
+use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
+use parquet::file::serialized_reader::SerializedPageReader;
+
+use super::source::ParquetSource;
+
+/// The most texts of a page; writers begin a new one every few thousand.
+const MAX_TEXTS: u64 = 1 << 24;
+
+/// The chosen row groups of an object.
+pub(super) struct CheckedRowGroups {
+    pub(super) source: Arc<ParquetSource>,
+    pub(super) metadata: Arc<ParquetMetaData>,
+    pub(super) groups: Vec<usize>,
+}
+
+impl RowGroups for CheckedRowGroups {
+    fn num_rows(&self) -> usize {
+        self.row_groups().map(|group| group.num_rows().unsigned_abs() as usize).sum()
+    }
+
+    fn column_chunks(&self, column: usize) -> Result<Box<dyn PageIterator>> {
+        Ok(Box::new(Chunks {
+            source: Arc::clone(&self.source),
+            metadata: Arc::clone(&self.metadata),
+            groups: self.groups.clone().into_iter(),
+            column,
+        }))
+    }
+
+    fn row_groups(&self) -> Box<dyn Iterator<Item = &RowGroupMetaData> + '_> {
+        Box::new(self.groups.iter().map(|group| self.metadata.row_group(*group)))
+    }
+
+    fn metadata(&self) -> &ParquetMetaData {
+        &self.metadata
+    }
+}
+
+/// The chunks of one column.
+struct Chunks {
+    source: Arc<ParquetSource>,
+    metadata: Arc<ParquetMetaData>,
+    groups: vec::IntoIter<usize>,
+    column: usize,
+}
+
+impl Iterator for Chunks {
+    type Item = Result<Box<dyn PageReader>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let number = self.groups.next()?;
+        let group = self.metadata.row_group(number);
+        let chunk = group.column(self.column);
+        let index = self.metadata.offset_index();
+        let located = index.and_then(|index| index.get(number)?.get(self.column));
+        let located = located.map(|pages| pages.page_locations.clone());
+        let rows = group.num_rows().unsigned_abs() as usize;
+        let levels = [chunk.column_descr().max_rep_level(), chunk.column_descr().max_def_level()];
+        let pages = SerializedPageReader::new(Arc::clone(&self.source), chunk, rows, located);
+        Some(pages.map(|pages| Box::new(CheckedPages { pages, levels }) as _))
+    }
+}
+
+impl PageIterator for Chunks {}
+
+/// The pages of a chunk, whose values have so many levels of repetition and definition.
+struct CheckedPages {
+    pages: SerializedPageReader<ParquetSource>,
+    levels: [i16; 2],
+}
+
+impl Iterator for CheckedPages {
+    type Item = Result<Page>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.get_next_page().transpose()
+    }
+}
+
+impl PageReader for CheckedPages {
+    fn get_next_page(&mut self) -> Result<Option<Page>> {
+        let page = self.pages.get_next_page()?;
+        if let Some(page) = &page {
+            check(page, self.levels)?;
+        }
+        Ok(page)
+    }
+
+    fn peek_next_page(&mut self) -> Result<Option<PageMetadata>> {
+        self.pages.peek_next_page()
+    }
+
+    fn skip_next_page(&mut self) -> Result<()> {
+        self.pages.skip_next_page()
+    }
+
+    fn at_record_boundary(&mut self) -> Result<bool> {
+        self.pages.at_record_boundary()
+    }
+}
+
+/// What is wrong in any other way, the library finds itself before it takes memory for it.
+fn check(page: &Page, levels: [i16; 2]) -> Result<()> {
+    let lists = match page.encoding() {
+        Encoding::DELTA_LENGTH_BYTE_ARRAY => 1,
+        Encoding::DELTA_BYTE_ARRAY => 2,
+        _ => return Ok(()),
+    };
+    let Some(mut values) = values(page, levels) else { return Ok(()) };
+    for _ in 0..lists {
+        let Some(list) = DeltaList::read(&mut values) else { return Ok(()) };
+        if list.count > MAX_TEXTS.min(page.num_values().into()) {
+            let message =
+                format!("a page of {} values has {} texts", page.num_values(), list.count);
+            return Err(ParquetError::General(message));
+        }
+        if list.pass(&mut values).is_none() {
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+/// The bytes of a page behind its levels.
+fn values(page: &Page, levels: [i16; 2]) -> Option<&[u8]> {
+    match page {
+        Page::DataPage { buf, def_level_encoding, rep_level_encoding, num_values, .. } => {
+            let mut rest = &buf[..];
+            for (level, encoding) in
+                levels.into_iter().zip([rep_level_encoding, def_level_encoding])
+            {
+                let bytes = match encoding {
+                    _ if level == 0 => 0,
+                    Encoding::RLE => {
+                        let (length, behind) = rest.split_first_chunk()?;
+                        rest = behind;
+                        usize::try_from(i32::from_le_bytes(*length)).ok()?
+                    }
+                    // The other encoding of levels, which is out of use: bits side by side.
+                    _ => {
+                        let bits = u64::from(i16::BITS - level.leading_zeros());
+                        (u64::from(*num_values) * bits).div_ceil(8) as usize
+                    }
+                };
+                rest = rest.get(bytes..)?;
+            }
+            Some(rest)
+        }
+        Page::DataPageV2 { buf, def_levels_byte_len, rep_levels_byte_len, .. } => {
+            buf.get(rep_levels_byte_len.checked_add(*def_levels_byte_len)? as usize..)
+        }
+        Page::DictionaryPage { buf, .. } => Some(buf),
+    }
+}
+
+/// A list of numbers in the encoding DELTA_BINARY_PACKED.
+struct DeltaList {
+    miniblocks: usize,
+    values_per_miniblock: u64,
+    count: u64,
+}
+
+impl DeltaList {
+    /// Reads the head of a list.
+    fn read(bytes: &mut &[u8]) -> Option<Self> {
+        let [block, miniblocks, count, _first] = [(); 4].map(|()| number(bytes));
+        let miniblocks = miniblocks.filter(|n| *n > 0)?;
+        Some(Self {
+            miniblocks: usize::try_from(miniblocks).ok()?,
+            values_per_miniblock: block? / miniblocks,
+            count: count?,
+        })
+    }
+
+    /// Goes behind the list; `None` if it does not end in its page.
+    fn pass(&self, bytes: &mut &[u8]) -> Option<()> {
+        // The first value is in the head.
+        let mut left = self.count.saturating_sub(1);
+        while left > 0 {
+            let _least = number(bytes)?;
+            let (widths, rest) = bytes.split_at_checked(self.miniblocks)?;
+            let mut length = 0_u64;
+            for width in widths {
+                // Of miniblocks without values there is only the width.
+                if left > 0 {
+                    let bits = u64::from(*width).checked_mul(self.values_per_miniblock)?;
+                    length = length.checked_add(bits / 8)?;
+                }
+                left = left.saturating_sub(self.values_per_miniblock);
+            }
+            *bytes = rest.get(usize::try_from(length).ok()?..)?;
+        }
+        Some(())
+    }
+}
+
+/// A number in groups of seven bits, the lowest first.
+fn number(bytes: &mut &[u8]) -> Option<u64> {
+    let mut number = 0;
+    for shift in (0..64).step_by(7) {
+        let (byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        number |= u64::from(byte & 0x7f) << shift;
+        if byte & 0x80 == 0 {
+            return Some(number);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn page(encoding: Encoding, num_values: u32, bytes: Vec<u8>) -> Page {
+        let rle = Encoding::RLE;
+        Page::DataPage {
+            buf: bytes.into(),
+            num_values,
+            encoding,
+            def_level_encoding: rle,
+            rep_level_encoding: rle,
+            statistics: None,
+        }
+    }
+
+    fn varint(mut number: u64) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        while number >= 0x80 {
+            bytes.push(number as u8 | 0x80);
+            number >>= 7;
+        }
+        bytes.push(number as u8);
+        bytes
+    }
+
+    /// A list of `count` equal numbers, in blocks of 128 of which nothing is stored.
+    fn list(count: u64) -> Vec<u8> {
+        let head = [varint(128), varint(4), varint(count), varint(2)].concat();
+        let blocks = count.min(1000).saturating_sub(1).div_ceil(128) as usize;
+        [head, [0; 5].repeat(blocks)].concat()
+    }
+
+    #[test]
+    fn more_texts_than_values_are_refused() {
+        let claim = 1 << 36;
+        for (encoding, lists, fine) in [
+            (Encoding::DELTA_LENGTH_BYTE_ARRAY, vec![list(7)], true),
+            (Encoding::DELTA_LENGTH_BYTE_ARRAY, vec![list(claim)], false),
+            (Encoding::DELTA_LENGTH_BYTE_ARRAY, vec![list(11)], false),
+            (Encoding::DELTA_BYTE_ARRAY, vec![list(10), list(10)], true),
+            (Encoding::DELTA_BYTE_ARRAY, vec![list(claim), list(10)], false),
+            (Encoding::DELTA_BYTE_ARRAY, vec![list(10), list(claim)], false),
+            (Encoding::PLAIN, vec![list(claim)], true),
+        ] {
+            let page = page(encoding, 10, lists.concat());
+            assert_eq!(check(&page, [0, 0]).is_ok(), fine, "{encoding} {lists:?}");
+        }
+        // However many values the page claims to have.
+        let page = page(Encoding::DELTA_LENGTH_BYTE_ARRAY, u32::MAX, list(u32::MAX.into()));
+        assert!(check(&page, [0, 0]).is_err());
+    }
+
+    #[test]
+    fn levels_stand_before_the_texts() {
+        let levels = [3_i32.to_le_bytes().as_slice(), &[1, 2, 3]].concat();
+        let bytes = [levels.clone(), levels, list(1 << 36)].concat();
+        let page = page(Encoding::DELTA_LENGTH_BYTE_ARRAY, 10, bytes);
+        assert!(check(&page, [1, 3]).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(
+            bytes in prop::collection::vec(any::<u8>(), 0..60),
+            heads in prop::collection::vec(0_u64..300, 0..5),
+            levels in [0_i16..3, 0_i16..3],
+        ) {
+            let bytes = [heads.into_iter().flat_map(varint).collect(), bytes].concat();
+            let _ = check(&page(Encoding::DELTA_BYTE_ARRAY, 100, bytes), levels);
+        }
+    }
+}
