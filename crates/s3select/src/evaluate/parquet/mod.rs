@@ -6,6 +6,7 @@
 
 mod convert;
 mod dictionary;
+mod headers;
 mod lengths;
 mod pages;
 mod pruning;

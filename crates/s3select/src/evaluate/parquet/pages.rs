@@ -11,7 +11,7 @@ use parquet::file::reader::ChunkReader;
 use super::pruning::Bounds;
 use super::schema::ParquetFile;
 use super::source::ParquetSource;
-use super::{guarded, parquet_error, thrift};
+use super::{guarded, headers, parquet_error, thrift};
 use crate::error::SelectError;
 use crate::evaluate::program::Condition;
 
@@ -52,10 +52,10 @@ fn check_encoding(file: &ParquetFile) -> Result<(), SelectError> {
     let groups = file.metadata.metadata().row_groups();
     for chunk in groups.iter().flat_map(|group| group.columns()) {
         if let Some(index) = read(chunk.column_index_offset(), chunk.column_index_length())? {
-            thrift::check_column_index(&*index).map_err(parquet_error)?;
+            thrift::check_struct(&*index, headers::COLUMN_INDEX).map_err(parquet_error)?;
         }
         if let Some(index) = read(chunk.offset_index_offset(), chunk.offset_index_length())? {
-            thrift::check_struct(&*index).map_err(parquet_error)?;
+            thrift::check_struct(&*index, headers::OFFSET_INDEX).map_err(parquet_error)?;
         }
     }
     Ok(())

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use parquet::errors::{ParquetError, Result};
 use parquet::file::reader::{ChunkReader, Length};
 
-use super::thrift;
+use super::{headers, thrift};
 use crate::evaluate::source::{ObjectSource, SourceReader};
 
 /// Bytes read at a time where the library reads headers of unknown length.
@@ -59,7 +59,7 @@ impl ChunkReader for ParquetSource {
 
     fn get_read(&self, start: u64) -> Result<Self::T> {
         if matches!(self.part, Part::Pages) {
-            thrift::check_struct(self.reader(start))?;
+            thrift::check_struct(self.reader(start), headers::PAGE)?;
         }
         Ok(self.reader(start))
     }
@@ -71,8 +71,10 @@ impl ChunkReader for ParquetSource {
         }
         let mut bytes = vec![0; length];
         SourceReader::new(Arc::clone(&self.object), start).read_exact(&mut bytes)?;
-        if matches!(self.part, Part::Footer | Part::LocatedPages) {
-            thrift::check_struct(bytes.as_slice())?;
+        match self.part {
+            Part::Footer => thrift::check_struct(bytes.as_slice(), headers::FOOTER)?,
+            Part::LocatedPages => thrift::check_struct(bytes.as_slice(), headers::PAGE)?,
+            Part::Pages => {}
         }
         Ok(bytes.into())
     }

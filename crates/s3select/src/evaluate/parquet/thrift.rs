@@ -3,9 +3,12 @@
 //!
 //! The library passes over what it does not know element by element, and takes booleans for
 //! elements without bytes: a list of two thousand million of them has eight bytes, and a file of a
-//! few kilobytes would keep a server busy for days.
+//! few kilobytes would keep a server busy for days. What it does know it reads by the field's
+//! number, whatever type the file says it has, so that such a list may hide in anything.
 
 use std::io::{self, ErrorKind, Read};
+
+use super::headers::{Fields, Shape};
 
 /// The most levels that structs and lists nest.
 const MAX_DEPTH: usize = 64;
@@ -15,29 +18,10 @@ const MAX_HEADER_BYTES: u64 = 16 << 20;
 /// Reads a struct and everything in it.
 ///
 /// # Errors
-/// If it is not one, ends too early, is longer than 16 MiB, or holds elements that the library
-/// would read forever.
-pub(super) fn check_struct(from: impl Read) -> io::Result<()> {
-    Walk(from.take(MAX_HEADER_BYTES)).value(kind::STRUCT, MAX_DEPTH)
-}
-
-/// [`check_struct`] of a column index, which begins with a list of booleans; of these, which the
-/// library knows, it reads a byte each.
-///
-/// # Errors
-/// The same, and if it begins with anything else.
-pub(super) fn check_column_index(from: impl Read) -> io::Result<()> {
-    const FIRST_FIELD_IS_A_LIST: u8 = 0x19;
-    let mut walk = Walk(from.take(MAX_HEADER_BYTES));
-    if walk.byte()? != FIRST_FIELD_IS_A_LIST {
-        return Err(invalid("has no list of pages without values"));
-    }
-    let (size, of) = walk.list()?;
-    if !kind::BOOLEANS.contains(&of) {
-        return Err(invalid("has a list of pages of another type"));
-    }
-    walk.pass(size)?;
-    walk.fields(MAX_DEPTH)
+/// If it is not one, ends too early, is longer than 16 MiB, has a field of another type than
+/// `fields` says, or holds elements that the library would read forever.
+pub(super) fn check_struct(from: impl Read, fields: Fields) -> io::Result<()> {
+    Walk(from.take(MAX_HEADER_BYTES)).fields(fields, MAX_DEPTH)
 }
 
 mod kind {
@@ -54,8 +38,23 @@ mod kind {
 struct Walk<R>(io::Take<R>);
 
 impl<R: Read> Walk<R> {
-    fn value(&mut self, of: u8, depth: usize) -> io::Result<()> {
+    /// A value of the kind that the file says it has, which must be of the shape that is known, if any
+    /// is.
+    fn value(&mut self, of: u8, shape: Option<Shape>, depth: usize) -> io::Result<()> {
         let Some(depth) = depth.checked_sub(1) else { return Err(invalid("nests too deeply")) };
+        let fits = match shape {
+            None => true,
+            Some(Shape::Bool) => false,
+            Some(Shape::Byte) => of == kind::BYTE,
+            Some(Shape::Int) => kind::INTEGERS.contains(&of),
+            Some(Shape::Double) => of == kind::DOUBLE,
+            Some(Shape::Binary) => of == kind::BINARY,
+            Some(Shape::Flags | Shape::List(_)) => kind::LISTS.contains(&of),
+            Some(Shape::Struct(_)) => of == kind::STRUCT,
+        };
+        if !fits {
+            return Err(invalid("has a field of another type than Parquet's"));
+        }
         match of {
             kind::BYTE => self.byte().map(drop),
             kind::DOUBLE => self.pass(8),
@@ -63,16 +62,26 @@ impl<R: Read> Walk<R> {
                 let length = self.number()?;
                 self.pass(length)
             }
-            kind::STRUCT => self.fields(depth),
+            kind::STRUCT => match shape {
+                Some(Shape::Struct(fields)) => self.fields(fields, depth),
+                _ => self.fields(&[], depth),
+            },
             kind::MAP => {
                 let size = self.number()?;
                 let kinds = if size > 0 { self.byte()? } else { 0 };
-                self.elements(size, &[kinds >> 4, kinds & 15], depth)
+                self.elements(size, &[kinds >> 4, kinds & 15], None, depth)
             }
             of if kind::INTEGERS.contains(&of) => self.number().map(drop),
             of if kind::LISTS.contains(&of) => {
                 let (size, of) = self.list()?;
-                self.elements(size, &[of], depth)
+                match shape {
+                    Some(Shape::Flags) if size == 0 || kind::BOOLEANS.contains(&of) => {
+                        self.pass(size)
+                    }
+                    Some(Shape::Flags) => Err(invalid("has a list of pages of another type")),
+                    Some(Shape::List(shape)) => self.elements(size, &[of], Some(*shape), depth),
+                    _ => self.elements(size, &[of], None, depth),
+                }
             }
             _ => Err(invalid("has a value of no known type")),
         }
@@ -88,28 +97,43 @@ impl<R: Read> Walk<R> {
         Ok((size, head & 15))
     }
 
-    fn fields(&mut self, depth: usize) -> io::Result<()> {
+    fn fields(&mut self, known: Fields, depth: usize) -> io::Result<()> {
+        let mut id = 0_i16;
         loop {
             let head = self.byte()?;
             if head == 0 {
                 return Ok(());
             }
-            if head >> 4 == 0 {
-                // The field's number in full.
-                self.number()?;
-            }
+            id = match head >> 4 {
+                // The field's number in full: 0, -1, 1, -2, …
+                0 => {
+                    let number = self.number()?;
+                    (number >> 1) as i16 ^ -((number & 1) as i16)
+                }
+                more => id.wrapping_add(i16::from(more)),
+            };
+            let shape = known.iter().find(|(known, _)| *known == id).map(|(_, shape)| *shape);
+            let of = head & 15;
             // As a field, a boolean is its type.
-            if !kind::BOOLEANS.contains(&(head & 15)) {
-                self.value(head & 15, depth)?;
+            match (kind::BOOLEANS.contains(&of), shape) {
+                (true, None | Some(Shape::Bool)) => {}
+                (true, _) => return Err(invalid("has a boolean that should be none")),
+                (false, shape) => self.value(of, shape, depth)?,
             }
         }
     }
 
     /// So many elements, each of these kinds in turn; every one takes a byte at least.
-    fn elements(&mut self, size: u64, kinds: &[u8], depth: usize) -> io::Result<()> {
+    fn elements(
+        &mut self,
+        size: u64,
+        kinds: &[u8],
+        shape: Option<Shape>,
+        depth: usize,
+    ) -> io::Result<()> {
         for _ in 0..size {
             for of in kinds {
-                self.value(*of, depth)?;
+                self.value(*of, shape, depth)?;
             }
         }
         Ok(())
@@ -145,17 +169,22 @@ fn invalid(what: &str) -> io::Error {
 
 #[cfg(test)]
 mod tests {
+    use super::super::headers::{COLUMN_INDEX, PAGE};
     use super::*;
+
+    fn check(header: &[u8], fields: Fields) -> io::Result<()> {
+        check_struct(header, fields)
+    }
 
     #[test]
     fn the_booleans_of_a_column_index_are_bytes() {
         let pages = b"\x19\x21\x01\x02\x19\x18\x01a\x00";
-        check_column_index(&pages[..]).unwrap();
-        check_column_index(&pages[..8]).unwrap_err();
+        check(pages, COLUMN_INDEX).unwrap();
+        check(&pages[..8], COLUMN_INDEX).unwrap_err();
         let endless = b"\x19\xf1\xff\xff\xff\xff\x07\x01\x00";
-        check_column_index(&endless[..]).unwrap_err();
-        check_column_index(&b"\x19\x11\x01\x19\xf1\xff\xff\xff\xff\x07\x00"[..]).unwrap_err();
-        check_column_index(&b"\x00"[..]).unwrap_err();
+        check(endless, COLUMN_INDEX).unwrap_err();
+        check(b"\x19\x11\x01\x19\xf1\xff\xff\xff\xff\x07\x00", COLUMN_INDEX).unwrap_err();
+        check(b"\x19\x15\x01\x00", COLUMN_INDEX).unwrap_err();
     }
 
     #[test]
@@ -163,15 +192,15 @@ mod tests {
         let text = b"\x18\x03abc\x00";
         let all = b"\x11\x12\x13\x07\x14\x8f\x01\x17\x01\x02\x03\x04\x05\x06\x07\x08\x18\x01x\x19\x25\x02\x04\x1b\x01\x85\x01x\x02\x1c\x00\x05\x22\x04\x00";
         for good in [&b"\x00"[..], text, all, b"\x19\x00\x00"] {
-            check_struct(good).unwrap();
+            check(good, &[]).unwrap();
         }
         // A map from text to integers.
         let map = b"\x1b\x01\x85\x01x\x02\x00";
-        check_struct(&map[..]).unwrap();
+        check(map, &[]).unwrap();
         for cut in 0..all.len() {
-            check_struct(&all[..cut]).unwrap_err();
+            check(&all[..cut], &[]).unwrap_err();
         }
-        check_struct(&text[..4]).unwrap_err();
+        check(&text[..4], &[]).unwrap_err();
     }
 
     #[test]
@@ -181,7 +210,27 @@ mod tests {
         let lists = b"\x19\xf9\xff\xff\xff\xff\x07\xf1\xff\xff\xff\xff\x07\x00";
         let map = b"\x1b\xff\xff\xff\xff\x07\x11\x00";
         for bad in [&list[..], lists, map, b"\x1e", &[0x1c; 100], &[0x19, 0x19].repeat(100)] {
-            check_struct(bad).unwrap_err();
+            check(bad, &[]).unwrap_err();
         }
+    }
+
+    /// What the library would read as a struct, hidden in a text; and as a text, a list, a number.
+    #[test]
+    fn fields_must_have_the_types_of_parquet() {
+        let header = |field: &[u8]| [b"\x15\x00\x15\x02\x15\x02", field, b"\x00"].concat();
+        check(&header(b"\x3c\x00"), PAGE).unwrap();
+        check(&header(b"\x3c\x15\x00\x00"), PAGE).unwrap();
+        for bad in [
+            &b"\x38\x08\x19\xf1\xff\xff\xff\xff\x07\x00"[..],
+            b"\x39\x08",
+            b"\x35\x02",
+            b"\x31",
+            // The same with the field's number in full.
+            b"\x08\x0c\x00",
+        ] {
+            check(&header(bad), PAGE).unwrap_err();
+        }
+        // Unknown fields may be anything that ends.
+        check(&header(b"\x98\x02ab\x11"), PAGE).unwrap();
     }
 }

@@ -347,11 +347,16 @@ fn every_encoding_is_read() {
 /// The library would count the booleans of these lists one by one.
 #[test]
 fn headers_that_are_read_forever_are_refused() {
-    let endless = b"\x19\xf9\xff\xff\xff\xff\x07\xf1\xff\xff\xff\xff\x07";
+    let endless = b"\xf9\xf9\xff\xff\xff\xff\x07\xf1\xff\xff\xff\xff\x07";
     let mut object = types();
     object[4..4 + endless.len()].copy_from_slice(endless);
     let all = parquet("SELECT * FROM S3Object");
     check_error(&all, object, Code::ParquetParsingError, "no known type");
+    // The same in a text, where the library expects a struct.
+    let hidden = [b"\x68\x0e".as_slice(), endless].concat();
+    let mut object = types();
+    object[4..4 + hidden.len()].copy_from_slice(&hidden);
+    check_error(&all, object, Code::ParquetParsingError, "another type");
     let mut object = types();
     let footer = object.len() - 8 - 1000;
     object[footer..footer + endless.len()].copy_from_slice(endless);
