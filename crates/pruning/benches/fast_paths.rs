@@ -91,6 +91,9 @@ fn fast_paths(c: &mut Criterion) {
             bench(name, &mut config.pruner(), 0, &[&keys]);
         }
     }
+    if let Ok(config) = distinct::Config::new(65_536, 9, Width::Bits64, Policy::Lru) {
+        bench("distinct 64-bit, 4.5 MiB", &mut config.pruner(), 0, &[&other, &uniform]);
+    }
     bench("top n randomized", &mut randomized::Config::paper().pruner(), 0, &[&uniform]);
     if let Ok(config) = randomized::Config::new(4096, 4, Ties::Prune, 0) {
         bench("top n randomized, ties pruned", &mut config.pruner(), 0, &[&uniform]);

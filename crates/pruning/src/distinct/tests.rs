@@ -166,6 +166,24 @@ proptest! {
     }
 }
 
+/// Rows that are read ahead of their turn: keys come back within a batch, and after it.
+#[test]
+fn a_matrix_beyond_the_cache_is_the_same_machine() {
+    for (wide, policy) in [(false, Policy::Lru), (true, Policy::Lru), (false, Policy::Fifo)] {
+        let config = config(1 << 16, 4, wide, policy);
+        assert!(size_of::<[u32; 4]>() << 16 > CACHED_BYTES);
+        let packets: Vec<Packet> = (0..3000_u32)
+            .map(|id| {
+                let key = id.wrapping_mul(2_654_435_761) % 100 * (id % 3);
+                Packet::new(0, id, vec![key; config.pruner().values()])
+            })
+            .collect();
+        check(&config.program(), &mut config.pruner(), &packets).unwrap();
+        let kept = fast_forwarded(&mut config.pruner(), &packets, 100);
+        assert!(kept.into_iter().filter(|kept| *kept).count() < 1500);
+    }
+}
+
 #[test]
 fn wrong_columns_are_told() {
     let packets = [Packet::new(0, 0, [1, 2])];
