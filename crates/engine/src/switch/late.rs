@@ -9,7 +9,9 @@ use datafusion::physical_expr::expressions::Column;
 use super::words::Field;
 
 /// The columns that no packet holds. The workers keep them; the master asks for them by the row's
-/// identifier, which every packet carries, once the switch has let the row pass (Cheetah, §3).
+/// identifier, which every packet carries (Cheetah, §7.1). Here it does so for every row that the
+/// switch let pass, before its own operator; a master that completes the query on what crossed and
+/// asks for the rows of the answer only would fetch less.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Late {
     columns: Vec<usize>,
