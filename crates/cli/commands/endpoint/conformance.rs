@@ -7,8 +7,8 @@ use arrow::array::{ArrayRef, RecordBatch, StringArray};
 use sluicegate_engine::{Engine, Error};
 use sluicegate_s3select::client::SelectMetrics;
 use sluicegate_s3select::conformance::{Answer, Expected, Outcome, Run, Verdict};
-use sluicegate_s3select::profile::EndpointProfile;
 
+use super::connect;
 use super::samples::Samples;
 use crate::args::ConformanceArgs;
 use crate::failure::Result;
@@ -21,11 +21,7 @@ const CELL: usize = 80;
 
 pub(crate) async fn run(args: ConformanceArgs) -> Result<()> {
     let mut output = Output::new(Some(args.format), None, 0)?;
-    let engine = Engine::builder()
-        .connect(args.store.options())
-        .profile(EndpointProfile::unknown())
-        .build()
-        .await?;
+    let engine = connect(&args.store).await?;
     let mut samples = Samples::new(&engine, &args.bucket)?;
     let table = Run::new(samples.prefix());
     let prefix = samples.prefix().len();

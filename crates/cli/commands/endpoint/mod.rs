@@ -4,7 +4,10 @@ mod conformance;
 mod probe;
 mod samples;
 
-use crate::args::EndpointCommand;
+use sluicegate_engine::Engine;
+use sluicegate_s3select::profile::EndpointProfile;
+
+use crate::args::{EndpointCommand, StoreArgs};
 use crate::failure::Result;
 
 pub(crate) async fn run(command: EndpointCommand) -> Result<()> {
@@ -12,4 +15,10 @@ pub(crate) async fn run(command: EndpointCommand) -> Result<()> {
         EndpointCommand::Conformance(args) => Box::pin(conformance::run(*args)).await,
         EndpointCommand::Probe(args) => Box::pin(probe::run(*args)).await,
     }
+}
+
+/// An engine for a store that is asked what it is: nothing is taken for granted.
+async fn connect(store: &StoreArgs) -> Result<Engine> {
+    let engine = Engine::builder().connect(store.options()).profile(EndpointProfile::unknown());
+    Ok(engine.build().await?)
 }

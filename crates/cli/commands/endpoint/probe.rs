@@ -10,6 +10,7 @@ use sluicegate_s3select::client::{ProbeTarget, SelectMetrics};
 use sluicegate_s3select::profile::EndpointProfile;
 use sluicegate_s3select::profile::probe::{Finding, Question, Report, Sample, Verdict};
 
+use super::connect;
 use super::samples::Samples;
 use crate::args::ProbeArgs;
 use crate::detect::Server;
@@ -22,11 +23,7 @@ use crate::stats;
 
 pub(crate) async fn run(args: ProbeArgs) -> Result<()> {
     let mut output = Output::new(Some(args.format), None, 0)?;
-    let engine = Engine::builder()
-        .connect(args.store.options())
-        .profile(EndpointProfile::unknown())
-        .build()
-        .await?;
+    let engine = connect(&args.store).await?;
     let started = Instant::now();
     let report = Box::pin(ask(&engine, &args)).await?;
     let table = engine.context().read_batch(table(&report.findings)?)?;
