@@ -121,19 +121,37 @@ impl Selection {
 
     /// Overwrites the selection with one that forwards entry `i` iff `forward(i)`, asked in order.
     #[inline]
-    pub fn fill(&mut self, len: usize, mut forward: impl FnMut(usize) -> bool) {
-        self.len = len;
+    pub fn fill(&mut self, len: usize, forward: impl FnMut(usize) -> bool) {
+        self.clear();
+        self.extend(len, forward);
+    }
+
+    /// Makes it a selection of no entry.
+    #[inline]
+    pub(crate) fn clear(&mut self) {
+        self.len = 0;
         self.words.clear();
-        let mut start = 0;
-        while start < len {
-            let end = len.min(start + 64);
-            let mut word = 0;
-            for position in start..end {
-                word |= u64::from(forward(position)) << (position - start);
-            }
-            self.words.push(word);
-            start = end;
-        }
+    }
+
+    /// Adds entries, asked in order. There must be a multiple of 64 before.
+    #[inline]
+    pub(crate) fn extend(&mut self, len: usize, mut forward: impl FnMut(usize) -> bool) {
+        self.extend_words(len, |start, count| {
+            (0..count).fold(0, |word, bit| word | u64::from(forward(start + bit)) << bit)
+        });
+    }
+
+    /// Adds entries by up to 64: `forward` is asked for the bits of so many from a position on. There
+    /// must be a multiple of 64 before.
+    #[inline]
+    pub(crate) fn extend_words(
+        &mut self,
+        len: usize,
+        mut forward: impl FnMut(usize, usize) -> u64,
+    ) {
+        debug_assert!(self.len.is_multiple_of(64), "the last word is full");
+        self.len += len;
+        self.words.extend((0..len).step_by(64).map(|start| forward(start, 64.min(len - start))));
     }
 
     /// Overwrites the selection: the bits of `self` and `other`, of equal length, AND-ed.

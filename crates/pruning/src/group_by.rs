@@ -17,7 +17,7 @@
 
 use crate::config::{in_range, index_bits, power_of_two};
 use crate::pruner::columns;
-use crate::row_hash::Lanes;
+use crate::row_hash::{Hashes, Placed};
 use crate::switch::{
     Action, AluOperand, Builder, Cell, Compare, FieldId, Half, Index, Op, Operand, POLYNOMIALS,
     Program, Relation, Source, Stateful, Table, Test, Update, When, WrongValues,
@@ -184,152 +184,127 @@ impl Config {
     #[must_use]
     pub fn pruner(&self) -> GroupBy {
         let words = if self.wide { 2 } else { 1 };
-        let bits = index_bits(self.cells);
-        let banks = |lanes: usize| 0..(self.tables as usize).div_ceil(lanes);
-        let hash = if bits <= 16 {
-            Hashes::Narrow(banks(8).map(|bank| Lanes::new(8 * bank, words, bits)).collect())
-        } else {
-            Hashes::Wide(banks(4).map(|bank| Lanes::new(4 * bank, words, bits)).collect())
-        };
         let groups = (self.cells * self.tables) as usize;
-        let cells = if self.wide {
-            Cells::Wide(vec![([0, 0], self.extreme.worst()); groups])
-        } else {
-            Cells::Narrow(vec![(0, self.extreme.worst()); groups])
-        };
-        GroupBy { config: *self, hash, cells }
+        GroupBy {
+            config: *self,
+            hashes: Hashes::new(self.tables as usize, words, index_bits(self.cells)),
+            cells: if self.wide {
+                Cells::Wide(vec![[0; 3]; groups])
+            } else {
+                Cells::Narrow(vec![0; groups])
+            },
+        }
     }
 }
 
 /// The comparators' one-hot case if the key is the same and its value better.
 const BEATEN: u32 = 8;
 
-#[derive(Debug, Clone)]
-enum Hashes {
-    Narrow(Vec<Lanes<16>>),
-    Wide(Vec<Lanes<32>>),
+/// A key with the rank of its value: the greater, the better.
+trait Group: Copy {
+    /// Whether it has the key of `other` and a rank at least as great, or, if ties are kept,
+    /// greater.
+    fn beats<const KEEP_TIES: bool>(self, other: Self) -> bool;
 }
 
+/// The key above the rank.
+impl Group for u64 {
+    #[inline]
+    fn beats<const KEEP_TIES: bool>(self, other: Self) -> bool {
+        // Greater by no more than the ranks that are left above the other's.
+        let above = u64::from(!(other as u32));
+        let by = self.wrapping_sub(other);
+        if KEEP_TIES { by.wrapping_sub(1) < above } else { by <= above }
+    }
+}
+
+/// High and low half of the key, and the rank: an entry takes 12 bytes, not 16.
+impl Group for [u32; 3] {
+    #[inline]
+    fn beats<const KEEP_TIES: bool>(self, other: Self) -> bool {
+        let ([high, low, rank], [other_high, other_low, other_rank]) = (self, other);
+        let better = if KEEP_TIES { rank > other_rank } else { rank >= other_rank };
+        (high == other_high) & (low == other_low) & better
+    }
+}
+
+/// Looks an entry up in table after table, of `size` cells each, replacing what does not beat it;
+/// whether nothing did.
+#[inline]
+fn keeps<G: Group, const KEEP_TIES: bool>(
+    cells: &mut [G],
+    size: usize,
+    placed: Placed<'_>,
+    entry: G,
+) -> bool {
+    for at in placed.cells(size) {
+        let Some(cell) = cells.get_mut(at) else { break };
+        if cell.beats::<KEEP_TIES>(entry) {
+            return false;
+        }
+        *cell = entry;
+    }
+    true
+}
+
+/// The groups of all tables.
 #[derive(Debug, Clone)]
 enum Cells {
-    Narrow(Vec<(u32, u32)>),
-    /// Halves and not one number: an entry takes 12 bytes, not 16.
-    Wide(Vec<([u32; 2], u32)>),
+    Narrow(Vec<u64>),
+    Wide(Vec<[u32; 3]>),
 }
 
 /// The fast path of GROUP BY MAX and MIN.
 #[derive(Debug, Clone)]
 pub struct GroupBy {
     config: Config,
-    hash: Hashes,
+    hashes: Hashes,
     cells: Cells,
 }
 
-/// What [`keeps`] needs of a bank of lanes: the cell in each of `N` tables.
-trait Bank<K, const N: usize> {
-    fn cells(&self, key: K) -> [usize; N];
-}
-
-impl Bank<u32, 8> for Lanes<16> {
+impl Extreme {
+    /// The rank of a value, and the value of a rank.
     #[inline]
-    fn cells(&self, key: u32) -> [usize; 8] {
-        Self::unpack(self.one(key))
+    const fn rank(self, value: u32) -> u32 {
+        value ^ self.worst()
     }
-}
-
-impl Bank<[u32; 2], 8> for Lanes<16> {
-    #[inline]
-    fn cells(&self, key: [u32; 2]) -> [usize; 8] {
-        Self::unpack(self.words(key))
-    }
-}
-
-impl Bank<u32, 4> for Lanes<32> {
-    #[inline]
-    fn cells(&self, key: u32) -> [usize; 4] {
-        Self::unpack(self.one(key))
-    }
-}
-
-impl Bank<[u32; 2], 4> for Lanes<32> {
-    #[inline]
-    fn cells(&self, key: [u32; 2]) -> [usize; 4] {
-        Self::unpack(self.words(key))
-    }
-}
-
-/// Looks the key up in table after table, replacing what does not beat it; whether none did.
-#[inline]
-fn keeps<K: Copy + Eq, const N: usize, B: Bank<K, N>>(
-    banks: &[B],
-    cells: &mut [(K, u32)],
-    size: usize,
-    (key, value): (K, u32),
-    beats: impl Fn(u32, u32) -> bool,
-) -> bool {
-    for (bank, tables) in banks.iter().zip(cells.chunks_mut(size * N)) {
-        for (at, table) in bank.cells(key).into_iter().zip(tables.chunks_exact_mut(size)) {
-            let cell = &mut table[at];
-            if cell.0 == key && beats(cell.1, value) {
-                return false;
-            }
-            *cell = (key, value);
-        }
-    }
-    true
-}
-
-/// Selects the entries that no table beats, and those of the worst value if `tie_guard` names it.
-#[inline]
-fn sweep<K: Copy + Eq, const N: usize, B: Bank<K, N>>(
-    entry: (usize, impl Fn(usize) -> (K, u32)),
-    banks: &[B],
-    (cells, size): (&mut [(K, u32)], usize),
-    beats: impl Fn(u32, u32) -> bool + Copy,
-    tie_guard: Option<u32>,
-    selection: &mut Selection,
-) {
-    let (len, at) = entry;
-    selection.fill(len, |i| {
-        let (key, value) = at(i);
-        keeps(banks, cells, size, (key, value), beats) | (Some(value) == tie_guard)
-    });
 }
 
 impl GroupBy {
     #[inline]
-    fn prune_by(
+    fn sweep<const KEEP_TIES: bool>(
         &mut self,
         entries: &Entries<'_>,
         selection: &mut Selection,
-        beats: impl Fn(u32, u32) -> bool + Copy,
     ) -> Result<(), WrongValues> {
-        let size = self.config.cells as usize;
-        let guard = (self.config.ties == Ties::Prune).then(|| self.config.extreme.worst());
+        let Config { cells: size, extreme, .. } = self.config;
+        let size = size as usize;
+        // An empty cell of key 0 ties with entries of the worst value.
+        let guarded = |value| !KEEP_TIES && value == extreme.worst();
         match &mut self.cells {
             Cells::Narrow(cells) => {
                 let [keys, values] = columns(entries)?;
-                let entry = (keys.len(), |i: usize| (keys[i], values[i]));
-                match &self.hash {
-                    Hashes::Narrow(banks) => {
-                        sweep(entry, banks, (cells, size), beats, guard, selection)
-                    }
-                    Hashes::Wide(banks) => {
-                        sweep(entry, banks, (cells, size), beats, guard, selection)
-                    }
-                }
+                self.hashes.sweep(
+                    keys.len(),
+                    |i| [keys[i]],
+                    selection,
+                    |i, placed| {
+                        let entry = u64::from(keys[i]) << 32 | u64::from(extreme.rank(values[i]));
+                        keeps::<_, KEEP_TIES>(cells, size, placed, entry) | guarded(values[i])
+                    },
+                );
             }
             Cells::Wide(cells) => {
                 let [high, low, values] = columns(entries)?;
-                let at = |i: usize| ([high[i], low[i]], values[i]);
-                match &self.hash {
-                    Hashes::Narrow(banks) => {
-                        sweep((high.len(), at), banks, (cells, size), beats, guard, selection)
-                    }
-                    Hashes::Wide(banks) => {
-                        sweep((high.len(), at), banks, (cells, size), beats, guard, selection)
-                    }
-                }
+                self.hashes.sweep(
+                    high.len(),
+                    |i| [high[i], low[i]],
+                    selection,
+                    |i, placed| {
+                        let entry = [high[i], low[i], extreme.rank(values[i])];
+                        keeps::<_, KEEP_TIES>(cells, size, placed, entry) | guarded(values[i])
+                    },
+                );
             }
         }
         Ok(())
@@ -346,37 +321,35 @@ impl Pruner for GroupBy {
         entries: &Entries<'_>,
         selection: &mut Selection,
     ) -> Result<(), WrongValues> {
-        match self.config.extreme.prunes(self.config.ties) {
-            Relation::Gt => self.prune_by(entries, selection, |stored, value| stored > value),
-            Relation::Ge => self.prune_by(entries, selection, |stored, value| stored >= value),
-            Relation::Lt => self.prune_by(entries, selection, |stored, value| stored < value),
-            _ => self.prune_by(entries, selection, |stored, value| stored <= value),
+        match self.config.ties {
+            Ties::Keep => self.sweep::<true>(entries, selection),
+            Ties::Prune => self.sweep::<false>(entries, selection),
         }
     }
 
     fn registers(&self) -> Vec<Vec<[u32; 2]>> {
-        let size = self.config.cells as usize;
+        let Config { cells: size, extreme, .. } = self.config;
+        let size = size as usize;
         match &self.cells {
-            Cells::Narrow(cells) => cells
-                .chunks(size)
-                .map(|table| table.iter().map(|&(key, value)| [key, value]).collect())
-                .collect(),
-            Cells::Wide(cells) => cells
-                .chunks(size)
-                .flat_map(|table| {
-                    let keys = table.iter().map(|&([high, low], _)| [low, high]).collect();
-                    let values = table.iter().map(|&(_, value)| [value, 0]).collect();
+            Cells::Narrow(cells) => {
+                let pair = |group: &u64| [(group >> 32) as u32, extreme.rank(*group as u32)];
+                cells.chunks(size).map(|table| table.iter().map(pair).collect()).collect()
+            }
+            Cells::Wide(cells) => {
+                let both = |table: &[[u32; 3]]| {
+                    let keys = table.iter().map(|&[high, low, _]| [low, high]).collect();
+                    let values = table.iter().map(|&[.., rank]| [extreme.rank(rank), 0]).collect();
                     [keys, values]
-                })
-                .collect(),
+                };
+                cells.chunks(size).flat_map(both).collect()
+            }
         }
     }
 
     fn reset(&mut self) {
-        let worst = self.config.extreme.worst();
         match &mut self.cells {
-            Cells::Narrow(cells) => cells.fill((0, worst)),
-            Cells::Wide(cells) => cells.fill(([0, 0], worst)),
+            Cells::Narrow(cells) => cells.fill(0),
+            Cells::Wide(cells) => cells.fill([0; 3]),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::ops::BitXor;
 
+use crate::Selection;
 use crate::switch::{HashTable, POLYNOMIALS};
 
 /// CRCs over one or more 32-bit words. `T` is `u32` for one hash, or `u128` for as many lanes as
@@ -49,29 +50,29 @@ impl RowHash<u32> {
     }
 }
 
-/// The first lanes of [`POLYNOMIALS`], `LANE` bits each, over the same words.
+/// The hashes with `COUNT` of [`POLYNOMIALS`] of the same words, 128 bits together.
 #[derive(Debug, Clone)]
-pub(crate) struct Lanes<const LANE: usize> {
+struct Lanes<const COUNT: usize> {
     hash: RowHash<u128>,
 }
 
-impl<const LANE: usize> Lanes<LANE> {
-    /// How many lanes there are.
-    pub(crate) const COUNT: usize = 128 / LANE;
+impl<const COUNT: usize> Lanes<COUNT> {
+    /// Bits of a hash.
+    const BITS: usize = 128 / COUNT;
 
     /// The CRCs with the polynomials from number `first` over `words` words.
-    pub(crate) fn new(first: usize, words: usize, bits: u8) -> Self {
+    fn new(first: usize, words: usize, bits: u8) -> Self {
         let tables: Vec<HashTable> = POLYNOMIALS
             .iter()
             .skip(first)
-            .take(Self::COUNT)
+            .take(COUNT)
             .map(|&polynomial| HashTable::new(polynomial, 4 * words, bits))
             .collect();
         let join = |value: &dyn Fn(&HashTable) -> u32| {
             tables
                 .iter()
                 .enumerate()
-                .fold(0, |all, (lane, t)| all | u128::from(value(t)) << (LANE * lane))
+                .fold(0, |all, (lane, t)| all | u128::from(value(t)) << (Self::BITS * lane))
         };
         let words = (0..words)
             .map(|w| {
@@ -83,30 +84,115 @@ impl<const LANE: usize> Lanes<LANE> {
         Self { hash: RowHash { base: join(&HashTable::base), words } }
     }
 
+    /// Writes the hashes of every key, those with one polynomial side by side.
     #[inline]
-    pub(crate) fn one(&self, word: u32) -> u128 {
-        self.hash.one(word)
-    }
-
-    #[inline]
-    pub(crate) fn words<const N: usize>(&self, words: [u32; N]) -> u128 {
-        self.hash.many(words)
-    }
-}
-
-impl Lanes<16> {
-    /// The lanes of a result.
-    #[inline]
-    pub(crate) fn unpack(all: u128) -> [usize; 8] {
-        std::array::from_fn(|lane| usize::from((all >> (16 * lane)) as u16))
+    fn write<const N: usize>(
+        &self,
+        keys: impl Iterator<Item = [u32; N]>,
+        places: &mut [Places; COUNT],
+    ) {
+        for (at, key) in keys.enumerate().take(BLOCK) {
+            let all = self.hash.many(key);
+            for (lane, places) in places.iter_mut().enumerate() {
+                places[at] = (all >> (Self::BITS * lane)) as u32 & (u32::MAX >> (32 - Self::BITS));
+            }
+        }
     }
 }
 
-impl Lanes<32> {
-    /// The lanes of a result.
+/// Entries that are hashed together before they are looked up: the waits for memory overlap.
+const BLOCK: usize = 1024;
+
+/// The cell of every key of a block in one array. It is longer than a power of two, or the places of
+/// one entry in all arrays would compete for the same lines of the cache.
+pub(crate) type Places = [u32; BLOCK + 16];
+
+/// As many hashes of the same key, each with another polynomial of [`POLYNOMIALS`], of which each
+/// chooses a cell in an array of its own.
+#[derive(Debug, Clone)]
+pub(crate) struct Hashes {
+    lanes: Banks,
+    count: usize,
+    places: Vec<Places>,
+}
+
+#[derive(Debug, Clone)]
+enum Banks {
+    Narrow(Vec<Lanes<8>>),
+    Wide(Vec<Lanes<4>>),
+}
+
+impl Hashes {
+    /// `count` hashes of `bits` bits over `words` words.
+    pub(crate) fn new(count: usize, words: usize, bits: u8) -> Self {
+        fn banks<const COUNT: usize>(count: usize, words: usize, bits: u8) -> Vec<Lanes<COUNT>> {
+            (0..count).step_by(COUNT).map(|first| Lanes::new(first, words, bits)).collect()
+        }
+        let lanes = if bits <= 16 {
+            Banks::Narrow(banks(count, words, bits))
+        } else {
+            Banks::Wide(banks(count, words, bits))
+        };
+        Self { lanes, places: vec![[0; BLOCK + 16]; count.next_multiple_of(8)], count }
+    }
+
+    /// Hashes `len` keys and hands on block after block: where it starts, how many entries it has,
+    /// and the places of its keys in each array.
     #[inline]
-    pub(crate) fn unpack(all: u128) -> [usize; 4] {
-        std::array::from_fn(|lane| (all >> (32 * lane)) as u32 as usize)
+    pub(crate) fn blocks<const N: usize>(
+        &mut self,
+        len: usize,
+        key: impl Fn(usize) -> [u32; N],
+        mut take: impl FnMut(usize, usize, &[Places]),
+    ) {
+        for start in (0..len).step_by(BLOCK) {
+            let block = start..len.min(start + BLOCK);
+            let keys = block.clone().map(&key);
+            match &self.lanes {
+                Banks::Narrow(banks) => {
+                    let all = banks.iter().zip(self.places.as_chunks_mut().0);
+                    all.for_each(|(bank, places)| bank.write(keys.clone(), places));
+                }
+                Banks::Wide(banks) => {
+                    let all = banks.iter().zip(self.places.as_chunks_mut().0);
+                    all.for_each(|(bank, places)| bank.write(keys.clone(), places));
+                }
+            }
+            take(start, block.len(), &self.places[..self.count]);
+        }
+    }
+
+    /// Hashes `len` keys and asks of each entry in order whether it is forwarded.
+    #[inline]
+    pub(crate) fn sweep<const N: usize>(
+        &mut self,
+        len: usize,
+        key: impl Fn(usize) -> [u32; N],
+        selection: &mut Selection,
+        mut forward: impl FnMut(usize, Placed<'_>) -> bool,
+    ) {
+        selection.clear();
+        self.blocks(len, key, |start, len, arrays| {
+            selection.extend(len, |at| forward(start + at, Placed { arrays, at }));
+        });
+    }
+}
+
+/// The place of an entry in each array.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Placed<'a> {
+    arrays: &'a [Places],
+    at: usize,
+}
+
+impl<'a> Placed<'a> {
+    /// Its cell in each array, of arrays that lie one after the other at a distance of `size`.
+    #[inline]
+    pub(crate) fn cells(self, size: usize) -> impl Iterator<Item = usize> + 'a {
+        let of = move |(array, places): (usize, &Places)| {
+            array * size + places[self.at % BLOCK] as usize
+        };
+        self.arrays.iter().enumerate().map(of)
     }
 }
 
@@ -116,19 +202,38 @@ mod tests {
     use crate::switch::crc32;
 
     #[test]
-    fn lanes_are_the_polynomials() {
-        let (narrow, wide) = (Lanes::<16>::new(0, 1, 12), Lanes::<32>::new(2, 2, 23));
-        for key in [0_u32, 1, 0xFFFF_FFFF, 0x1234_5678] {
-            for (lane, &polynomial) in POLYNOMIALS[..8].iter().enumerate() {
-                let crc = crc32(polynomial, &key.to_be_bytes()) & 0xFFF;
-                assert_eq!(Lanes::<16>::unpack(narrow.one(key))[lane], crc as usize);
-            }
-            for lane in 0..4 {
-                let mut bytes = 7_u32.to_be_bytes().to_vec();
-                bytes.extend(key.to_be_bytes());
-                let crc = crc32(POLYNOMIALS[2 + lane], &bytes) & 0x7F_FFFF;
-                assert_eq!(Lanes::<32>::unpack(wide.words([7, key]))[lane], crc as usize);
-            }
+    fn each_array_has_its_polynomial() {
+        // More than a block, and the last block is not full.
+        let keys: Vec<u32> = (0..BLOCK as u32 + 100).map(|n| n.wrapping_mul(0x9E37_79B9)).collect();
+        for bits in [12, 16, 17, 23, 32_u8] {
+            let crc = |array: usize, bytes: &[u8]| {
+                (crc32(POLYNOMIALS[array], bytes) & (u32::MAX >> (32 - bits))) as usize
+            };
+            let mut selection = Selection::new();
+            let (mut one, mut two) = (Hashes::new(11, 1, bits), Hashes::new(11, 2, bits));
+            one.sweep(
+                keys.len(),
+                |i| [keys[i]],
+                &mut selection,
+                |i, placed| {
+                    let expected = (0..11).map(|array| crc(array, &keys[i].to_be_bytes()));
+                    assert!(placed.cells(0).eq(expected));
+                    i % 3 == 0
+                },
+            );
+            assert!(selection.iter().eq((0..keys.len()).step_by(3)));
+            two.sweep(
+                keys.len(),
+                |i| [7, keys[i]],
+                &mut selection,
+                |i, placed| {
+                    let bytes = [7_u32.to_be_bytes(), keys[i].to_be_bytes()].concat();
+                    let expected = (0..11).map(|array| 1000 * array + crc(array, &bytes));
+                    assert!(placed.cells(1000).eq(expected));
+                    false
+                },
+            );
+            assert_eq!((selection.len(), selection.forwarded()), (keys.len(), 0));
         }
     }
 

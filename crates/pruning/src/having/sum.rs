@@ -12,7 +12,7 @@
 //! still above it.
 
 use crate::config::{in_range, index_bits, power_of_two};
-use crate::row_hash::Lanes;
+use crate::row_hash::Hashes;
 use crate::switch::{
     Action, AluOperand, Builder, Cell, Compare, FieldId, Half, Index, Op, Operand, Operation,
     POLYNOMIALS, Program, Relation, Source, Stateful, Table, Test, Update, When, WrongValues,
@@ -146,12 +146,9 @@ impl Config {
     #[must_use]
     pub fn pruner(&self) -> Having {
         let bits = index_bits(self.counters);
-        let banks = (self.rows as usize).div_ceil(4);
         Having {
             config: *self,
-            hash: (0..banks)
-                .map(|bank| Lanes::new(4 * bank, self.key_values().into(), bits))
-                .collect(),
+            hashes: Hashes::new(self.rows as usize, self.key_values().into(), bits),
             counters: vec![0; (self.rows * self.counters) as usize],
         }
     }
@@ -161,7 +158,7 @@ impl Config {
 #[derive(Debug, Clone)]
 pub struct Having {
     config: Config,
-    hash: Vec<Lanes<32>>,
+    hashes: Hashes,
     counters: Vec<u32>,
 }
 
@@ -175,16 +172,13 @@ impl Having {
         selection: &mut Selection,
     ) {
         let (size, threshold) = (self.config.counters as usize, self.config.threshold);
-        selection.fill(len, |i| {
-            let (key, value) = (key(i), value(i));
-            let mut above = true;
-            for (bank, rows) in self.hash.iter().zip(self.counters.chunks_mut(4 * size)) {
-                let cells = Lanes::<32>::unpack(bank.words(key));
-                for (at, row) in cells.into_iter().zip(rows.chunks_exact_mut(size)) {
-                    let counter = &mut row[at];
-                    *counter = counter.saturating_add(value);
-                    above &= *counter > threshold;
-                }
+        let counters = &mut self.counters;
+        self.hashes.sweep(len, key, selection, |i, placed| {
+            let (value, mut above) = (value(i), true);
+            for at in placed.cells(size) {
+                let sum = counters[at].saturating_add(value);
+                counters[at] = sum;
+                above &= sum > threshold;
             }
             above
         });

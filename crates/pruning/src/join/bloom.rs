@@ -3,7 +3,7 @@
 use super::{Kind, Passes, Role, SIDES, Shape, check_filter, filter_table, finish, start};
 use crate::config::index_bits;
 use crate::pruner::columns;
-use crate::row_hash::Lanes;
+use crate::row_hash::Hashes;
 use crate::switch::{
     Action, AluOperand, Cell, Index, POLYNOMIALS, Program, Source, Stateful, Update, When,
     WrongValues,
@@ -89,11 +89,10 @@ impl Config {
     #[must_use]
     pub fn pruner(&self) -> Join {
         let (words, bits) = (self.shape.values().into(), index_bits(self.cells));
-        let banks = (self.hashes as usize).div_ceil(4);
         let filter = || vec![0; (self.cells as usize).div_ceil(64) * self.hashes as usize];
         Join {
             config: *self,
-            hash: (0..banks).map(|bank| Lanes::new(4 * bank, words, bits)).collect(),
+            hashes: Hashes::new(self.hashes as usize, words, bits),
             filters: self.shape.filters().map(|exists| if exists { filter() } else { Vec::new() }),
         }
     }
@@ -103,14 +102,21 @@ impl Config {
 #[derive(Debug, Clone)]
 pub struct Join {
     config: Config,
-    hash: Vec<Lanes<32>>,
+    hashes: Hashes,
     filters: [Vec<u64>; 2],
 }
 
-/// The cells of a key in each array, four for each bank of hashes.
+/// The bits of `word` for which `bit` is 1. No branch depends on it, so that the waits for memory
+/// overlap.
 #[inline]
-fn cells<const N: usize>(bank: &Lanes<32>, key: [u32; N]) -> [usize; 4] {
-    Lanes::<32>::unpack(bank.words(key))
+fn retain(word: u64, bit: impl Fn(usize) -> u64) -> u64 {
+    let (mut rest, mut kept) = (word, 0);
+    while rest != 0 {
+        let position = rest.trailing_zeros();
+        kept |= bit(position as usize) << position;
+        rest &= rest - 1;
+    }
+    kept
 }
 
 impl Join {
@@ -122,31 +128,26 @@ impl Join {
         key: impl Fn(usize) -> [u32; N],
         selection: &mut Selection,
     ) {
-        let words = (self.config.cells as usize).div_ceil(64);
+        let size = (self.config.cells as usize).next_multiple_of(64);
         match role {
             Role::Build { side, keep } => {
                 let filter = &mut self.filters[side];
-                selection.fill(len, |i| {
-                    let key = key(i);
-                    for (bank, arrays) in self.hash.iter().zip(filter.chunks_mut(4 * words)) {
-                        for (at, array) in
-                            cells(bank, key).into_iter().zip(arrays.chunks_exact_mut(words))
-                        {
-                            array[at / 64] |= 1 << (at % 64);
-                        }
-                    }
+                self.hashes.sweep(len, key, selection, |_, placed| {
+                    placed.cells(size).for_each(|at| filter[at / 64] |= 1 << (at % 64));
                     keep
                 });
             }
             Role::Probe { side } => {
                 let filter = &self.filters[side];
-                // Within a bank all bits are tested without a branch, so that loads overlap.
-                selection.fill(len, |i| {
-                    let key = key(i);
-                    self.hash.iter().zip(filter.chunks(4 * words)).all(|(bank, arrays)| {
-                        let bits = cells(bank, key).into_iter().zip(arrays.chunks_exact(words));
-                        bits.fold(1, |all, (at, array)| all & array[at / 64] >> (at % 64)) & 1 == 1
-                    })
+                selection.clear();
+                self.hashes.blocks(len, key, |_, len, arrays| {
+                    selection.extend_words(len, |start, count| {
+                        let all = u64::MAX >> (64 - count);
+                        arrays.iter().enumerate().fold(all, |word, (number, places)| {
+                            let set = |at: usize| filter[at / 64] >> (at % 64) & 1;
+                            retain(word, |bit| set(number * size + places[start + bit] as usize))
+                        })
+                    });
                 });
             }
             Role::Absorb => selection.fill(len, |_| false),
