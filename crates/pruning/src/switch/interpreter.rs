@@ -1,15 +1,10 @@
 //! Running a program packet by packet, bit by bit.
 
-use std::collections::HashMap;
-
 use thiserror::Error;
 
-use super::hash::{HashTable, input_bytes};
+use super::decoded::Decoded;
 use super::packet::Packet;
-use super::program::{
-    Cell, Comparand, Entry, FieldId, MatchKind, Op, Operand, Program, RegisterId, Table, Test,
-};
-use super::stateful::Index;
+use super::program::{FieldId, Program, RegisterId};
 use super::validate::ProgramError;
 use crate::Verdict;
 
@@ -66,12 +61,10 @@ pub struct WrongValues {
 #[derive(Debug, Clone)]
 pub struct Interpreter {
     program: Program,
-    hashes: Vec<HashTable>,
-    matchers: Vec<Matcher>,
+    decoded: Decoded,
     registers: Vec<Vec<[u32; 2]>>,
-    fields: Vec<u32>,
-    writes: Vec<(FieldId, u32)>,
-    accesses: Vec<Access>,
+    words: Vec<u32>,
+    results: Vec<u32>,
 }
 
 impl Interpreter {
@@ -79,30 +72,15 @@ impl Interpreter {
     ///
     /// # Errors
     ///
-    /// If the program breaks a rule of [`Program::validate`].
+    /// If the program breaks a rule of [`Program::validate`], or has more fields and constants than
+    /// the interpreter can number.
     pub fn new(program: Program) -> Result<Self, ProgramError> {
         program.validate()?;
-        let hashes = program
-            .hashes
-            .iter()
-            .map(|hash| {
-                let bytes =
-                    hash.inputs.iter().map(|f| input_bytes(program.fields[f.index()].bits)).sum();
-                HashTable::new(hash.polynomial, bytes, hash.bits)
-            })
-            .collect();
-        let matchers = program.tables().map(|(_, table)| Matcher::of(table)).collect();
-        let registers = initial_registers(&program);
-        let fields = vec![0; program.fields.len()];
-        Ok(Self {
-            program,
-            hashes,
-            matchers,
-            registers,
-            fields,
-            writes: Vec::new(),
-            accesses: Vec::new(),
-        })
+        let decoded = Decoded::of(&program)?;
+        let (words, registers) = (decoded.words.clone(), initial_registers(&program));
+        let most = decoded.tables.iter().flat_map(|table| &table.actions).map(|a| a.to.len()).max();
+        let results = vec![0; most.unwrap_or(0)];
+        Ok(Self { program, decoded, registers, words, results })
     }
 
     /// The program.
@@ -166,11 +144,11 @@ impl Interpreter {
     /// The value of a field after the last packet.
     #[must_use]
     pub fn field(&self, field: FieldId) -> Option<u32> {
-        self.fields.get(field.index()).copied()
+        self.words[..self.program.fields.len()].get(field.index()).copied()
     }
 
     fn verdict(&self, field: FieldId) -> Verdict {
-        if self.fields[field.index()] == 1 { Verdict::Prune } else { Verdict::Forward }
+        if self.words[field.index()] == 1 { Verdict::Prune } else { Verdict::Forward }
     }
 
     fn execute<const TRACE: bool>(
@@ -180,70 +158,38 @@ impl Interpreter {
         values: &[u32],
         steps: &mut Vec<Step>,
     ) -> Result<(), WrongValues> {
-        let Self { program, hashes, matchers, registers, fields, writes, accesses } = self;
+        let Self { program, decoded, registers, words, results } = self;
         let expected = usize::from(program.values);
         if values.len() != expected {
             return Err(WrongValues { expected, actual: values.len() });
         }
-        fields[0] = u32::from(fid);
-        fields[1] = id;
-        fields[2..2 + expected].copy_from_slice(values);
-        fields[2 + expected..].fill(0);
-        accesses.clear();
+        words[0] = u32::from(fid);
+        words[1] = id;
+        words[2..2 + expected].copy_from_slice(values);
+        words[2 + expected..program.fields.len()].fill(0);
         // Within a stage no table reads or writes what an earlier one wrote, which `validate`
         // checked: running the tables one after the other is running them side by side.
-        for ((stage, table), matcher) in program.tables().zip(&*matchers) {
-            if !table
-                .gateway
-                .all_of
-                .iter()
-                .all(|clause| clause.iter().any(|test| holds(test, fields)))
-            {
-                continue;
+        for (number, table) in decoded.tables.iter().enumerate() {
+            let Some((chosen, action)) = decoded.choose(table, words) else { continue };
+            let accessed = decoded.run(action, words, registers, results);
+            for (to, value) in action.to.iter().zip(results.iter()) {
+                words[to.index()] = value & decoded.masks[to.index()];
             }
-            let Some((action, args)) = matcher.choose(table, fields) else { continue };
-            let action = &table.actions[action];
-            writes.clear();
-            if let Some(stateful) = &action.stateful {
-                let index = match stateful.index {
-                    Index::Zero => 0,
-                    Index::Field(field) => fields[field.index()],
-                    Index::Hash(hash) => hash_value(program, hashes, hash, fields),
-                };
-                let register = usize::from(stateful.register.0);
-                let shape = program.registers[register].cell;
-                let cell = &mut registers[register][index as usize];
-                let before = *cell;
-                stateful.run(
-                    cell,
-                    shape.bits(),
-                    shape == Cell::Pair32,
-                    |f| fields[f.index()],
-                    |to, value| writes.push((to, value)),
-                );
-                if TRACE {
-                    let (register, after) = (stateful.register, *cell);
-                    accesses.push(Access { stage, register, index, before, after });
-                }
-            }
-            for op in &action.ops {
-                let value = operation(program, hashes, op, args, fields);
-                writes.push((op.to, value));
-            }
-            for (to, value) in writes.iter_mut() {
-                *value &= program.fields[to.index()].mask();
-                fields[to.index()] = *value;
-            }
-            if TRACE {
+            if TRACE && let Some((stage, source)) = program.tables().nth(number) {
+                let write =
+                    |to: &FieldId| (program.fields[to.index()].name.clone(), words[to.index()]);
                 steps.push(Step {
                     stage,
-                    table: table.name.clone(),
-                    action: action.name.clone(),
-                    writes: writes
-                        .iter()
-                        .map(|(f, v)| (program.fields[f.index()].name.clone(), *v))
-                        .collect(),
-                    access: action.stateful.is_some().then(|| accesses.last().copied()).flatten(),
+                    table: source.name.clone(),
+                    action: source.actions[chosen].name.clone(),
+                    writes: action.to.iter().map(write).collect(),
+                    access: action.access.as_ref().zip(accessed).map(|(access, accessed)| Access {
+                        stage,
+                        register: access.register,
+                        index: accessed.index,
+                        before: accessed.before,
+                        after: accessed.after,
+                    }),
                 });
             }
         }
@@ -253,133 +199,4 @@ impl Interpreter {
 
 fn initial_registers(program: &Program) -> Vec<Vec<[u32; 2]>> {
     program.registers.iter().map(|r| vec![r.initial; r.size as usize]).collect()
-}
-
-/// A table's entries, laid out for looking up: a logarithm has 65,536 of them.
-#[derive(Debug, Clone)]
-struct Matcher {
-    lookup: Lookup,
-    /// The action of each entry.
-    actions: Vec<u32>,
-    /// The action data of all entries, each padded to `arity` words.
-    args: Vec<u32>,
-    arity: usize,
-}
-
-impl Matcher {
-    fn of(table: &Table) -> Self {
-        let arity = table.entries.iter().map(|entry| entry.call.args.len()).max().unwrap_or(0);
-        let padded = |entry: &Entry| {
-            let padding = arity - entry.call.args.len();
-            entry.call.args.clone().into_iter().chain(std::iter::repeat_n(0, padding))
-        };
-        Self {
-            lookup: Lookup::of(table),
-            actions: table.entries.iter().map(|entry| entry.call.action as u32).collect(),
-            args: table.entries.iter().flat_map(padded).collect(),
-            arity,
-        }
-    }
-
-    /// The action that runs, and its data.
-    fn choose<'a>(&'a self, table: &'a Table, fields: &[u32]) -> Option<(usize, &'a [u32])> {
-        let key = || table.keys.first().map_or(0, |key| fields[key.field.index()]);
-        let found = match &self.lookup {
-            Lookup::Scan => table.entries.iter().position(|entry| {
-                table.keys.iter().zip(&entry.patterns).all(|(key, pattern)| {
-                    let mask = if key.kind == MatchKind::Exact { u32::MAX } else { pattern.mask };
-                    fields[key.field.index()] & mask == pattern.value & mask
-                })
-            }),
-            Lookup::Masked(patterns) => {
-                let key = key();
-                patterns.iter().position(|(value, mask)| key & mask == *value)
-            }
-            Lookup::Dense(entries) => entries.get(key() as usize).map(|&number| number as usize),
-            Lookup::Sparse(entries) => entries.get(&key()).map(|&number| number as usize),
-        };
-        // No entry has the number NONE.
-        if let Some(number) = found
-            && let Some(action) = self.actions.get(number)
-        {
-            return Some((*action as usize, &self.args[number * self.arity..]));
-        }
-        table.default.as_ref().map(|call| (call.action, call.args.as_slice()))
-    }
-}
-
-/// How a table's entry is found.
-#[derive(Debug, Clone)]
-enum Lookup {
-    /// One after the other.
-    Scan,
-    /// One key of any kind: values and masks, one after the other.
-    Masked(Vec<(u32, u32)>),
-    /// One exact key: the number of each value's entry, or [`NONE`].
-    Dense(Vec<u32>),
-    /// One exact key whose values lie far apart.
-    Sparse(HashMap<u32, u32>),
-}
-
-/// No entry.
-const NONE: u32 = u32::MAX;
-/// Fewer entries than this are searched one by one.
-const FEW: usize = 8;
-
-impl Lookup {
-    fn of(table: &Table) -> Self {
-        let [key] = table.keys.as_slice() else { return Self::Scan };
-        let entries = || table.entries.iter().map(|entry| entry.patterns[0]);
-        if key.kind != MatchKind::Exact || table.entries.len() < FEW {
-            let mask = |mask| if key.kind == MatchKind::Exact { u32::MAX } else { mask };
-            return Self::Masked(
-                entries().map(|p| (p.value & mask(p.mask), mask(p.mask))).collect(),
-            );
-        }
-        let most = entries().map(|p| p.value as usize).max().unwrap_or(0);
-        if most < 4 * table.entries.len() {
-            let mut dense = vec![NONE; most + 1];
-            // The first of equal entries counts.
-            for (number, pattern) in (0..).zip(entries()).collect::<Vec<_>>().into_iter().rev() {
-                dense[pattern.value as usize] = number;
-            }
-            return Self::Dense(dense);
-        }
-        let mut sparse = HashMap::new();
-        for (number, pattern) in (0..).zip(entries()) {
-            sparse.entry(pattern.value).or_insert(number);
-        }
-        Self::Sparse(sparse)
-    }
-}
-
-fn holds(test: &Test, fields: &[u32]) -> bool {
-    let right = match test.with {
-        Comparand::Field(field) => fields[field.index()],
-        Comparand::Const(constant) => constant,
-    };
-    ((fields[test.field.index()] ^ right) & test.mask == 0) == test.equal
-}
-
-fn hash_value(program: &Program, hashes: &[HashTable], number: u16, fields: &[u32]) -> u32 {
-    let inputs = &program.hashes[usize::from(number)].inputs;
-    let words =
-        inputs.iter().map(|f| (fields[f.index()], input_bytes(program.fields[f.index()].bits)));
-    hashes[usize::from(number)].hash(words)
-}
-
-fn operation(
-    program: &Program,
-    hashes: &[HashTable],
-    op: &Op,
-    args: &[u32],
-    fields: &[u32],
-) -> u32 {
-    let read = |operand| match operand {
-        Operand::Field(field) => fields[field.index()],
-        Operand::Const(constant) => constant,
-        Operand::Arg(n) => args[usize::from(n)],
-        Operand::Hash(number) => hash_value(program, hashes, number, fields),
-    };
-    op.operation.apply(read(op.a), read(op.b), program.fields[op.to.index()].bits)
 }

@@ -10,9 +10,11 @@
 //! Every algorithm of this crate is one [`Program`], written once by its module.
 
 mod builder;
+mod decoded;
 mod fit;
 mod hash;
 mod interpreter;
+mod matcher;
 mod packet;
 mod program;
 mod stateful;

@@ -117,64 +117,6 @@ impl Stateful {
         constants.dedup();
         constants
     }
-
-    /// Runs the access on `cell`, in place, and gives `(new low, new high)` results for outputs.
-    ///
-    /// `bits` is the width of a number, `pair` whether the high half is stored, `field` reads a
-    /// field of the packet and `emit` takes each output.
-    pub(crate) fn run(
-        &self,
-        cell: &mut [u32; 2],
-        bits: u8,
-        pair: bool,
-        field: impl Fn(FieldId) -> u32,
-        mut emit: impl FnMut(FieldId, u32),
-    ) {
-        let old = *cell;
-        let lo = self.lo.is_some_and(|c| c.holds(old, &field));
-        let hi = self.hi.is_some_and(|c| c.holds(old, &field));
-        let case = u8::from(lo) | u8::from(hi) << 1;
-        let new_lo = apply(&self.update_lo, case, old, bits, &field).unwrap_or(old[0]);
-        let new_hi = apply(&self.update_hi, case, old, bits, &field).unwrap_or(if pair {
-            old[1]
-        } else {
-            0
-        });
-        for output in &self.outputs {
-            let value = match output.source {
-                _ if !output.when.holds(case) => 0,
-                Source::MemLo => old[0],
-                Source::MemHi => old[1],
-                Source::AluLo => new_lo,
-                Source::AluHi => new_hi,
-                Source::Predicate => 1 << case,
-                Source::NotMemLo => u32::from(old[0] == 0),
-            };
-            emit(output.to, value);
-        }
-        *cell = [new_lo, if pair { new_hi } else { old[1] }];
-    }
-}
-
-fn apply(
-    updates: &[Update],
-    case: u8,
-    old: [u32; 2],
-    bits: u8,
-    field: &impl Fn(FieldId) -> u32,
-) -> Option<u32> {
-    let read = |operand| match operand {
-        AluOperand::MemLo => old[0],
-        AluOperand::MemHi => old[1],
-        AluOperand::Field(id) => field(id),
-        AluOperand::Const(constant) => constant as u32,
-    };
-    let mut result = None;
-    for update in updates.iter().filter(|u| u.when.holds(case)) {
-        let value = update.operation.apply(read(update.a), read(update.b), bits);
-        result = Some(result.unwrap_or(0) | value);
-    }
-    result
 }
 
 /// Where the cell is.
@@ -204,15 +146,6 @@ pub enum Sign {
     Plus,
     /// Subtracted.
     Minus,
-}
-
-impl Sign {
-    const fn of(self, value: u32) -> i64 {
-        match self {
-            Self::Plus => value as i64,
-            Self::Minus => -(value as i64),
-        }
-    }
 }
 
 /// A comparison with zero.
@@ -293,17 +226,6 @@ impl Compare {
             constant: constant as i64,
             relation,
         }
-    }
-
-    fn holds(&self, old: [u32; 2], field: &impl Fn(FieldId) -> u32) -> bool {
-        let mem = self.mem.map_or(0, |(half, sign)| {
-            sign.of(match half {
-                Half::Lo => old[0],
-                Half::Hi => old[1],
-            })
-        });
-        let phv = self.field.map_or(0, |(id, sign)| sign.of(field(id)));
-        self.relation.holds(mem + phv - self.constant, 0)
     }
 }
 

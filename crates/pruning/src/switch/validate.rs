@@ -70,6 +70,9 @@ pub enum ProgramError {
     /// A verdict that is not one bit of metadata, or no verdict at all.
     #[error("a program needs verdicts, each one bit of metadata")]
     Verdict,
+    /// More fields, hashes and constants than the interpreter numbers.
+    #[error("{0} fields, hashes and constants are more than 65536")]
+    Words(usize),
     /// More register cells than any switch has, which a model should not try to allocate.
     #[error("{0} register cells are more than 2^28")]
     TooLarge(u64),
