@@ -220,6 +220,12 @@ fn query() -> impl Strategy<Value = String> {
         (column(), predicate())
             .prop_map(|(a, filter)| format!("SELECT DISTINCT {a} FROM x WHERE {filter}")),
         column().prop_map(|a| format!("SELECT count(DISTINCT {a}) FROM x")),
+        (column(), 0..9).prop_map(|(a, n)| {
+            format!("SELECT count(*) FROM (SELECT DISTINCT {a} FROM x LIMIT {n})")
+        }),
+        (extreme(), column(), column(), 1..5).prop_map(|(f, a, b, n)| {
+            format!("SELECT {f}({b}) AS z FROM x GROUP BY {a} ORDER BY z DESC LIMIT {n}")
+        }),
         (extreme(), column(), column())
             .prop_map(|(f, a, b)| format!("SELECT {a}, {f}({b}) FROM x GROUP BY {a}")),
         (extreme(), column(), column(), column())
@@ -264,12 +270,14 @@ fn answers_are_those_of_datafusion() {
         TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
     let tables = (prop::collection::vec(row(), 0..150), 1_usize..4);
     let target = prop::sample::select(targets.to_vec());
-    let input = (tables, prop::collection::vec(query(), 1..6), target, prop::bool::ANY);
-    let result = runner.run(&input, |((table, parts), queries, target, workers)| {
+    let switch = (target, prop::bool::ANY, prop::sample::select(vec![0, 1, 20]));
+    let input = (tables, prop::collection::vec(query(), 1..6), switch);
+    let result = runner.run(&input, |((table, parts), queries, (target, workers, patience))| {
         runtime.block_on(async {
             let (engine, stock) = (engine(&target).await, stock());
             stock.register_udwf(skyline().as_ref().clone());
             rows(&engine, &format!("SET sluice.switch_workers = {workers}")).await;
+            rows(&engine, &format!("SET sluice.switch_patience = {patience}")).await;
             // Random rows, but not so random that one of many runs fails.
             rows(&engine, "SET sluice.switch_delta = 1e-9").await;
             let (x, y) = table.split_at(table.len() / 3);
@@ -317,6 +325,7 @@ async fn every_shape_is_served() {
     for (sql, program) in [
         ("SELECT DISTINCT k FROM x", "distinct("),
         ("SELECT DISTINCT s FROM x", "distinct("),
+        ("SELECT DISTINCT k FROM x LIMIT 3", "distinct("),
         ("SELECT s, max(n) FROM x GROUP BY s", "group_by_max("),
         ("SELECT k, min(i) FROM x GROUP BY k", "group_by_min("),
         ("SELECT * FROM x ORDER BY i DESC LIMIT 3", "top_n_randomized("),
@@ -374,6 +383,41 @@ async fn analyze_counts_what_is_fetched_for_the_rows_that_passed() {
     assert!(lines[0].ends_with("late=[id, s, i, n, u, d, t, ts, b, f]"), "{lines:?}");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_switch_that_prunes_nothing_is_asked_no_more() {
+    // 1000 rows in batches of 7, in three partitions: each worker sends 334, 48 batches at most.
+    let engine = counting("tofino1", 1000).await;
+    rows(&engine, "SET sluice.switch_patience = 70").await;
+    let analyze =
+        async |sql: &str| rows(&engine, &format!("EXPLAIN ANALYZE {sql}")).await.join("\n");
+    // Ten batches, then one in 32: 42 batches and 41 of a worker's, 259 rows or less.
+    let past = |text: &str| -> usize {
+        let (_, number) = text.rsplit_once("packets_past=").unwrap_or_else(|| panic!("{text}"));
+        number.chars().take_while(char::is_ascii_digit).collect::<String>().parse().unwrap()
+    };
+    for sql in [
+        "SELECT DISTINCT n FROM x",
+        "SELECT n, max(i) FROM x GROUP BY n",
+        "SELECT n FROM x GROUP BY n HAVING count(*) > 0",
+        "SELECT a.id FROM x a JOIN x b ON a.n = b.n",
+    ] {
+        let text = analyze(sql).await;
+        assert!((700..800).contains(&past(&text)), "{sql}: {text}");
+        assert!(text.contains("packets_out=1.00 K"), "all rows pass: {sql}: {text}");
+    }
+    for sql in [
+        "SELECT DISTINCT k FROM x",
+        "SELECT b.id FROM (SELECT * FROM x WHERE n = 3) a JOIN x b ON a.n = b.n",
+    ] {
+        let text = analyze(sql).await;
+        assert_eq!(past(&text), 0, "{sql}: {text}");
+    }
+    // Whoever compares the switch with the optimum wants all of the switch.
+    rows(&engine, "SET sluice.switch_opt = true").await;
+    let text = analyze("SELECT DISTINCT n FROM x").await;
+    assert!(!text.contains("packets_past"), "{text}");
+}
+
 /// The rows, and the packets that go out beside those of a switch without limits.
 async fn packets_out(engine: &Engine, sql: &str) -> (usize, usize) {
     let text = rows(engine, &format!("EXPLAIN ANALYZE {sql}")).await.join("\n");
@@ -406,6 +450,8 @@ async fn no_switch_forwards_less_than_opt() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_plan_may_run_many_times_at_once() {
     let engine = counting("tofino1", 3000).await;
+    // DataFusion's own exchange runs once only.
+    rows(&engine, "SET datafusion.optimizer.repartition_aggregations = false").await;
     let frame = engine.query("SELECT DISTINCT i FROM x").await.unwrap();
     let plan = frame.create_physical_plan().await.unwrap();
     let runs = (0..8).map(|_| {

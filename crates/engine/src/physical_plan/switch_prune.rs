@@ -29,7 +29,7 @@ use futures::{Stream, StreamExt};
 use sluicegate_pruning::Selection;
 
 use super::switch_run::{Runs, Side, SwitchState};
-use crate::switch::{Late, SwitchPlan, Words, encode};
+use crate::switch::{Late, Patience, SwitchPlan, Words, encode};
 
 /// Sends the rows of all partitions (the workers) through one switch, which drops rows that the
 /// operator above (the master) does not need: `Q(prune(rows)) == Q(rows)`.
@@ -165,10 +165,13 @@ impl ExecutionPlan for SwitchPruneExec {
             state.build(partitions);
         }
         let optimum = self.plan.optimum.filter(|_| self.side != Side::Build);
+        // A key that is missing in the filter would cost rows.
+        let patience = if self.side == Side::Build { 0 } else { self.plan.patience };
         Ok(Box::pin(Crossing {
             input: self.input.execute(partition, context)?,
             plan: Arc::clone(&self.plan),
             late: Arc::clone(&self.late),
+            patience: Patience::new(patience),
             state,
             from: (self.side, partition),
             next_id: 0,
@@ -178,8 +181,11 @@ impl ExecutionPlan for SwitchPruneExec {
             wire: WireMetrics::new(
                 &self.metrics,
                 partition,
-                optimum.is_some(),
-                !self.late.is_empty(),
+                Shown {
+                    optimum: optimum.is_some(),
+                    late: !self.late.is_empty(),
+                    past: patience > 0,
+                },
             ),
             partitions,
             ended: false,
@@ -233,10 +239,20 @@ struct WireMetrics {
     optimum: Option<Count>,
     /// Bytes that are fetched afterwards, past the switch.
     late: Option<Count>,
+    /// Packets that were sent past the program.
+    past: Option<Count>,
+}
+
+/// Which of the metrics that not every query has this one has.
+#[derive(Debug, Clone, Copy)]
+struct Shown {
+    optimum: bool,
+    late: bool,
+    past: bool,
 }
 
 impl WireMetrics {
-    fn new(set: &ExecutionPlanMetricsSet, partition: usize, optimum: bool, late: bool) -> Self {
+    fn new(set: &ExecutionPlanMetricsSet, partition: usize, shown: Shown) -> Self {
         let count = |category, name: &'static str| {
             MetricBuilder::new(set).with_category(category).counter(name, partition)
         };
@@ -245,8 +261,9 @@ impl WireMetrics {
             bytes: ["wire_bytes_in", "wire_bytes_out"]
                 .map(|name| count(MetricCategory::Bytes, name)),
             pruned: MetricBuilder::new(set).ratio_metrics("pruned", partition),
-            optimum: optimum.then(|| count(MetricCategory::Rows, "packets_out_opt")),
-            late: late.then(|| count(MetricCategory::Bytes, "late_bytes")),
+            optimum: shown.optimum.then(|| count(MetricCategory::Rows, "packets_out_opt")),
+            late: shown.late.then(|| count(MetricCategory::Bytes, "late_bytes")),
+            past: shown.past.then(|| count(MetricCategory::Rows, "packets_past")),
         }
     }
 
@@ -265,6 +282,7 @@ struct Crossing {
     input: SendableRecordBatchStream,
     plan: Arc<SwitchPlan>,
     late: Arc<Late>,
+    patience: Patience,
     state: Arc<SwitchState>,
     from: (Side, usize),
     next_id: u32,
@@ -293,23 +311,38 @@ impl Crossing {
 
     fn cross(&mut self, batch: RecordBatch) -> Result<RecordBatch> {
         let rows = batch.num_rows();
-        encode(&self.plan.fields, &batch, &mut self.words)?;
-        self.state.cross(self.from, self.next_id, &self.words, &mut self.selection)?;
-        self.next_id = self.next_id.wrapping_add(rows as u32);
-        let mut keep = self.selection.words().to_vec();
-        keep.iter_mut().zip(self.words.unseen()).for_each(|(keep, unseen)| *keep |= unseen);
-        let keep = BooleanBuffer::new(Buffer::from_vec(keep), 0, rows);
-        let forwarded = keep.count_set_bits();
-        self.wire.add(rows, forwarded, self.plan.packet_bytes());
-        let batch = if forwarded == rows {
-            batch
+        let batch = if self.patience.asks() {
+            self.ask(batch)?
         } else {
-            filter_record_batch(&batch, &BooleanArray::new(keep, None))?
+            if let Some(past) = &self.wire.past {
+                past.add(rows);
+            }
+            batch
         };
+        self.next_id = self.next_id.wrapping_add(rows as u32);
+        self.wire.add(rows, batch.num_rows(), self.plan.packet_bytes());
         if let Some(late) = &self.wire.late {
             late.add(self.late.bytes(&batch));
         }
         Ok(batch)
+    }
+
+    /// The rows that the program forwards.
+    fn ask(&mut self, batch: RecordBatch) -> Result<RecordBatch> {
+        let rows = batch.num_rows();
+        encode(&self.plan.fields, &batch, &mut self.words)?;
+        let ready = self.state.cross(self.from, self.next_id, &self.words, &mut self.selection)?;
+        let mut keep = self.selection.words().to_vec();
+        keep.iter_mut().zip(self.words.unseen()).for_each(|(keep, unseen)| *keep |= unseen);
+        let keep = BooleanBuffer::new(Buffer::from_vec(keep), 0, rows);
+        let forwarded = keep.count_set_bits();
+        if ready {
+            self.patience.learn(rows, rows - forwarded);
+        }
+        if forwarded == rows {
+            return Ok(batch);
+        }
+        Ok(filter_record_batch(&batch, &BooleanArray::new(keep, None))?)
     }
 }
 

@@ -86,14 +86,15 @@ impl SwitchState {
         recording.forwarded(optimum)
     }
 
-    /// Sends entries of a partition through the switch.
+    /// Sends entries of a partition through the switch. Says whether it was ready to prune: before
+    /// the build side's keys are in the filter, the probing side passes.
     pub(crate) fn cross(
         &self,
         (side, partition): (Side, usize),
         first_id: u32,
         words: &Words,
         selection: &mut Selection,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let columns: Vec<&[u32]> = words.columns.iter().map(Vec::as_slice).collect();
         let bug = |error: &dyn std::fmt::Display| internal_datafusion_err!("switch: {error}");
         let entries =
@@ -108,11 +109,11 @@ impl SwitchState {
         let early = side == Side::Probe && inner.building != Some(0);
         if early || inner.forwarded > inner.trusted {
             selection.fill(entries.len(), |_| true);
-            return Ok(());
+            return Ok(!early);
         }
         inner.pruner.prune(&entries, selection).map_err(|e| bug(&e))?;
         inner.forwarded += selection.forwarded() as u64;
-        Ok(())
+        Ok(true)
     }
 }
 

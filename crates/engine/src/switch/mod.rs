@@ -11,6 +11,7 @@
 //! | the configuration that fits the target | `planner` |
 //! | columns → words | `key` (equality), `order` (order), `lanes` (Arrow types) |
 //! | what is fetched for the rows that passed | `late` |
+//! | when a switch that prunes nothing is no longer asked | `patience` |
 //! | rows through the switch | [`crate::physical_plan::switch_prune`] |
 //!
 //! All programs of one query share the switch: they are packed together, and one that does not fit
@@ -25,6 +26,7 @@ mod lanes;
 mod late;
 mod optimum;
 mod order;
+mod patience;
 mod plan;
 pub(crate) mod planner;
 mod target;
@@ -38,6 +40,7 @@ pub use late::Late;
 pub use optimum::Optimum;
 pub(crate) use optimum::Recording;
 pub use order::Order;
+pub(crate) use patience::Patience;
 pub use plan::{Resources, SwitchPlan};
 pub use target::{Delta, SwitchTarget};
 pub use words::Field;

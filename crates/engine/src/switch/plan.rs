@@ -29,6 +29,9 @@ pub struct SwitchPlan {
     /// After forwarding so many rows the switch lets everything pass, because fingerprints would
     /// confuse more keys than δ allows.
     pub trusted_rows: Option<u64>,
+    /// How many packets a worker waits for one to be pruned before it sends past the program; 0:
+    /// for ever.
+    pub patience: u64,
     /// What a switch without limits would compute, if the packets are to be counted that it would
     /// forward.
     pub optimum: Option<Optimum>,

@@ -20,6 +20,7 @@ pub(crate) struct Planner {
     seed: u64,
     workers: bool,
     count_optimum: bool,
+    patience: u64,
     placed: Vec<Program>,
     refusals: Vec<String>,
 }
@@ -41,6 +42,8 @@ impl Planner {
             seed: options.switch_seed,
             workers: options.switch_workers,
             count_optimum: options.switch_opt,
+            // What is held against the optimum is the whole program.
+            patience: if options.switch_opt { 0 } else { options.switch_patience },
             placed: Vec::new(),
             refusals: Vec::new(),
         }
@@ -62,6 +65,11 @@ impl Planner {
     /// `optimum`, if it is to be counted.
     pub(crate) fn counted(&self, optimum: Optimum) -> Option<Optimum> {
         self.count_optimum.then_some(optimum)
+    }
+
+    /// How many packets a worker waits for one to be pruned; 0: for ever.
+    pub(crate) fn patience(&self) -> u64 {
+        self.patience
     }
 
     /// Which of the hash polynomials the seed chooses.

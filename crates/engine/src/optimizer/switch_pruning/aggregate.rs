@@ -1,10 +1,13 @@
 //! SELECT DISTINCT, and GROUP BY with one MIN or MAX.
 //!
 //! ```text
-//! AggregateExec: mode=Final              AggregateExec: mode=Single
-//!   AggregateExec: mode=Partial    ─►      SwitchPruneExec: distinct | group_by_max | group_by_min
-//!     X                                      X
+//! AggregateExec: mode=Final              AggregateExec: mode=Final
+//!   AggregateExec: mode=Partial    ─►      AggregateExec: mode=Partial
+//!     X                                      SwitchPruneExec: distinct | group_by_max | group_by_min
+//!                                              X
 //! ```
+//!
+//! Both halves are the master's, which has as many cores as there are partitions.
 
 use std::sync::Arc;
 
@@ -12,6 +15,7 @@ use datafusion::common::Result;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
+use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
 use sluicegate_pruning::group_by::Extreme;
 use sluicegate_pruning::theory::{Configuration, Goal, distinct as theory};
 use sluicegate_pruning::{Ties, distinct, group_by};
@@ -54,22 +58,26 @@ pub(super) fn rewrite(
         }
     };
     let below = rewrite_workers(Arc::clone(input), planner)?;
-    let single = AggregateExec::try_new(
-        AggregateMode::Single,
-        partial.group_expr().clone(),
-        partial.aggr_expr().to_vec(),
-        partial.filter_expr().to_vec(),
-        Arc::new(SwitchPruneExec::new(below, Arc::new(plan))),
-        partial.input_schema(),
-    )?;
-    Ok(Some(Arc::new(single)))
+    let pruned = Arc::new(SwitchPruneExec::new(below, Arc::new(plan)));
+    Ok(Some(above(node, pruned)?))
 }
 
-/// The lower half of an aggregate by groups, if it is plain: no grouping sets, FILTER or LIMIT.
+/// Both halves of an aggregate over another input.
+pub(super) fn above(
+    upper: &Arc<dyn ExecutionPlan>,
+    input: Arc<dyn ExecutionPlan>,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    let lower = upper.children().first().map_or(upper, |lower| *lower);
+    let lower = replace_children_if_necessary(Arc::clone(lower), vec![input])?;
+    replace_children_if_necessary(Arc::clone(upper), vec![lower])
+}
+
+/// The lower half of an aggregate by groups, if it is plain: no grouping sets or FILTER.
+///
+/// With a LIMIT it may choose among groups, and so it may among those that the switch let pass: all.
 pub(super) fn lower_half(node: &Arc<dyn ExecutionPlan>) -> Option<&AggregateExec> {
     let plain = |aggregate: &AggregateExec| {
-        aggregate.limit_options().is_none()
-            && aggregate.group_expr().is_single()
+        aggregate.group_expr().is_single()
             && !aggregate.group_expr().is_empty()
             && aggregate.filter_expr().iter().all(Option::is_none)
     };
@@ -121,6 +129,7 @@ fn plan_distinct(
             resources: placed.resources,
             failure,
             trusted_rows,
+            patience: planner.patience(),
         }
     }))
 }
@@ -167,6 +176,7 @@ fn plan_group_by(
             resources: placed.resources,
             failure,
             trusted_rows,
+            patience: planner.patience(),
         }
     }))
 }

@@ -101,6 +101,7 @@ fn plan(filter: &FilterExec, planner: &mut Planner) -> Result<Refusable<SwitchPl
         resources: placed.resources,
         failure: 0.0,
         trusted_rows: None,
+        patience: planner.patience(),
     }))
 }
 

@@ -36,7 +36,7 @@ use sluicegate_pruning::having::{extreme, sum};
 use sluicegate_pruning::switch::Relation;
 use sluicegate_pruning::theory::{Configuration, Goal};
 
-use super::aggregate::lower_half;
+use super::aggregate::{above, lower_half};
 use super::filter::is_scanned;
 use super::{Knowledge, Refusable, rewrite_workers};
 use crate::physical_plan::switch_prune::SwitchPruneExec;
@@ -57,8 +57,7 @@ pub(super) fn rewrite(
         match plan(&condition, lower, planner)? {
             Ok(plan) => {
                 let semi = two_passes(lower, plan, planner)?;
-                let lower = replace_children_if_necessary(lower_of(upper), vec![semi])?;
-                let upper = replace_children_if_necessary(Arc::clone(upper), vec![lower])?;
+                let upper = above(upper, semi)?;
                 return Ok(Some(replace_children_if_necessary(Arc::clone(node), vec![upper])?));
             }
             Err(why) => refused = refused.or(Some(why)),
@@ -68,10 +67,6 @@ pub(super) fn rewrite(
         planner.refuse("HAVING", why);
     }
     Ok(None)
-}
-
-fn lower_of(upper: &Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
-    upper.children().first().map_or_else(|| Arc::clone(upper), |lower| Arc::clone(lower))
 }
 
 /// `aggregate op constant`.
@@ -177,6 +172,7 @@ fn plan_sum(
         resources: placed.resources,
         failure: 0.0,
         trusted_rows: None,
+        patience: planner.patience(),
     }))
 }
 
@@ -226,6 +222,7 @@ fn plan_extreme(
         resources: placed.resources,
         failure: 0.0,
         trusted_rows: None,
+        patience: planner.patience(),
     }))
 }
 

@@ -88,6 +88,7 @@ fn plan(join: &HashJoinExec, planner: &mut Planner) -> Result<Refusable<[SwitchP
             resources: placed.resources.clone(),
             failure: 0.0,
             trusted_rows: None,
+            patience: planner.patience(),
         })
     }))
 }

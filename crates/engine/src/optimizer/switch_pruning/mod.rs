@@ -1,8 +1,8 @@
 //! A switch between the workers and the final stage, where it spares the final stage rows.
 //!
-//! One file for each query shape. A rewrite keeps DataFusion's own final operator above the switch,
-//! because pruning may forward too much, and removes its reduction below (partial aggregates), which
-//! in this picture is what the switch does for the workers.
+//! One file for each query shape. A rewrite keeps DataFusion's own operators above the switch, because
+//! pruning may forward too much, the partial aggregates among them: reducing rows before they are sent
+//! is what the switch does for the workers.
 
 mod aggregate;
 mod filter;

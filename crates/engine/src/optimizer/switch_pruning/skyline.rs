@@ -116,5 +116,6 @@ fn plan(
         resources: placed.resources,
         failure: 0.0,
         trusted_rows: None,
+        patience: planner.patience(),
     }))
 }

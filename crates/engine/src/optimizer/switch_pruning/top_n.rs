@@ -68,6 +68,7 @@ fn plan(sort: &SortExec, n: u64, planner: &mut Planner) -> Result<Refusable<Swit
         resources: placed.resources,
         failure: placed.failure,
         trusted_rows: None,
+        patience: planner.patience(),
     }))
 }
 
