@@ -50,6 +50,12 @@ pub fn register_bloom_rate(bits: u64, hashes: u32, keys: u64) -> f64 {
     let mean = f64::from(REGISTER_BITS) * keys as f64 / bits as f64;
     // From this many keys on a register is full in all but a fraction of 1e-18 of the cases.
     let most = (45.0 * f64::from(REGISTER_BITS) / f64::from(hashes)) as u64;
+    if mean >= 2.0 * most as f64 {
+        // Every register is full.
+        return 1.0;
+    }
+    // More keys than this are in a fraction of 1e-18 of the registers.
+    let most = most.min((mean + 10.0 * mean.sqrt() + 50.0) as u64);
     let rates = rates_by_load(hashes, most);
     if mean < most as f64 {
         poisson_mean(mean, |load| rates.get(load as usize).copied().unwrap_or(1.0))

@@ -149,14 +149,31 @@ pub fn plan(goal: &Goal, limits: &Limits) -> Result<Plan, PlanError> {
 /// As [`plan`].
 pub fn plans(goal: &Goal, limits: &Limits) -> Result<Vec<Plan>, PlanError> {
     validate(goal)?;
+    rank(candidates(goal, limits), limits, |configuration| expectation(goal, configuration))
+}
+
+/// The configurations to try; where nothing is expected of any, the best first.
+fn candidates(goal: &Goal, limits: &Limits) -> Vec<Configuration> {
     let most_columns = u64::from(limits.stages.min(MOST_COLUMNS));
-    let mut candidates = Vec::new();
+    let sizes = || ROW_BITS.map(|bits| 1 << bits);
     match *goal {
-        Goal::Filter { predicates } => {
-            candidates.push((Configuration::Filter { predicates }, 0.0, None))
-        }
+        Goal::Filter { predicates } => vec![Configuration::Filter { predicates }],
         Goal::Distinct { distinct, key_bits, delta } => {
-            distinct_candidates(distinct, key_bits, delta, limits, &mut candidates)
+            let of = |rows: u64| {
+                // A key that fits a register is kept itself: nothing can go wrong then.
+                let cell_bits = if key_bits <= limits.register_bits || delta == 0.0 {
+                    key_bits
+                } else {
+                    distinct::fingerprint_bits(distinct, rows, delta)
+                };
+                (1..=most_columns).map(move |columns| Configuration::Distinct {
+                    rows,
+                    columns,
+                    cell_bits,
+                    lru: true,
+                })
+            };
+            sizes().flat_map(of).collect()
         }
         Goal::TopN { value_bits, delta: 0.0, .. } => {
             // Beyond value_bits - 1 doublings every threshold is past the largest value.
@@ -164,75 +181,94 @@ pub fn plans(goal: &Goal, limits: &Limits) -> Result<Vec<Plan>, PlanError> {
                 .stages
                 .saturating_mul(limits.alus_per_stage)
                 .clamp(1, value_bits.clamp(2, 64) - 1);
-            let thresholds = (0..=most).rev();
-            candidates.extend(thresholds.map(|thresholds| {
-                (Configuration::TopNDeterministic { thresholds, value_bits }, 0.0, None)
-            }));
+            let of = |thresholds| Configuration::TopNDeterministic { thresholds, value_bits };
+            (0..=most).rev().map(of).collect()
         }
-        Goal::TopN { n, entries, value_bits, delta } => {
-            for rows in ROW_BITS.map(|bits| 1 << bits) {
+        Goal::TopN { n, value_bits, delta, .. } => {
+            let of = |rows| {
                 let columns = top_n::exact_width(n, rows, delta).max(1);
-                let shape = top_n::Shape { rows, columns };
-                let configuration = Configuration::TopNRandomized { rows, columns, value_bits };
-                candidates.push((
-                    configuration,
-                    top_n::failure(n, shape),
-                    Some(top_n::expected_pruned(entries, shape)),
-                ));
-            }
+                Configuration::TopNRandomized { rows, columns, value_bits }
+            };
+            sizes().map(of).collect()
         }
-        Goal::GroupBy { entries, keys, pair_bits } => {
-            for rows in ROW_BITS.map(|bits| 1 << bits) {
-                candidates.extend((1..=most_columns).map(|tables| {
-                    let configuration = Configuration::GroupBy { rows, tables, pair_bits };
-                    (configuration, 0.0, Some(group_by::pruned_bound(entries, keys, rows, tables)))
-                }));
-            }
+        Goal::GroupBy { pair_bits, .. } => {
+            let of = |rows| {
+                (1..=most_columns).map(move |tables| Configuration::GroupBy {
+                    rows,
+                    tables,
+                    pair_bits,
+                })
+            };
+            sizes().flat_map(of).collect()
         }
-        Goal::Join { keys, matching } => {
-            for part_bits in (10..=34).map(|exponent| 1u64 << exponent) {
+        Goal::Join { .. } => {
+            let of = |part_bits: u64| {
                 // One array of 2^k bits for each hash.
-                for hashes in 1..=8 {
-                    let bits = part_bits * u64::from(hashes);
-                    let rate = bloom::bloom_rate(bits, hashes, keys);
-                    let configuration =
-                        Configuration::Join { filter: JoinFilter::Bloom, bits, hashes };
-                    candidates.push((configuration, 0.0, Some(bloom::pruned(matching, rate))));
-                }
+                let bloom = (1..=8).map(move |hashes| Configuration::Join {
+                    filter: JoinFilter::Bloom,
+                    bits: part_bits * u64::from(hashes),
+                    hashes,
+                });
                 // Four bits out of 64 already take 40 MB of masks.
-                for hashes in 1..=3 {
-                    let bits = part_bits;
-                    let rate = bloom::register_bloom_rate(bits, hashes, keys);
-                    let configuration =
-                        Configuration::Join { filter: JoinFilter::RegisterBloom, bits, hashes };
-                    candidates.push((configuration, 0.0, Some(bloom::pruned(matching, rate))));
-                }
-            }
+                let register_bloom = (1..=3).map(move |hashes| Configuration::Join {
+                    filter: JoinFilter::RegisterBloom,
+                    bits: part_bits,
+                    hashes,
+                });
+                bloom.chain(register_bloom)
+            };
+            (10..=34).map(|exponent| 1 << exponent).flat_map(of).collect()
         }
-        Goal::Having { keys, counter_bits } => {
-            for counters in ROW_BITS.map(|bits| 1 << bits) {
-                candidates.extend((1..=12).map(|rows| {
-                    let configuration = Configuration::Having { counters, rows, counter_bits };
-                    (configuration, 0.0, Some(1.0 - count_min::collision(keys, counters, rows)))
-                }));
-            }
+        Goal::Having { counter_bits, .. } => {
+            let of = |counters| {
+                (1..=12).map(move |rows| Configuration::Having { counters, rows, counter_bits })
+            };
+            sizes().flat_map(of).collect()
         }
         Goal::Skyline { dimensions, value_bits } => {
             // More points are not always better (a lower score threshold replaces more): ten, the
             // paper's default, at most.
-            for points in (1..=10).rev() {
-                for projection in [Projection::ApproximateProduct, Projection::Sum] {
-                    let configuration =
-                        Configuration::Skyline { dimensions, points, projection, value_bits };
-                    candidates.push((configuration, 0.0, None));
-                }
-            }
+            let of = |points| {
+                [Projection::ApproximateProduct, Projection::Sum].map(|projection| {
+                    Configuration::Skyline { dimensions, points, projection, value_bits }
+                })
+            };
+            (1..=10).rev().flat_map(of).collect()
         }
     }
-    rank(candidates, limits)
 }
 
-type Candidate = (Configuration, f64, Option<f64>);
+/// The failure probability of a configuration, and what it is expected to prune.
+fn expectation(goal: &Goal, configuration: &Configuration) -> (f64, Option<f64>) {
+    match (*goal, *configuration) {
+        (
+            Goal::Distinct { distinct, key_bits, .. },
+            Configuration::Distinct { rows, columns, cell_bits, .. },
+        ) => {
+            let exact = cell_bits == key_bits;
+            let failure = if exact { 0.0 } else { distinct::confusion(distinct, rows, cell_bits) };
+            (failure, Some(distinct::expected_hit_ratio(distinct, rows, columns)))
+        }
+        (Goal::TopN { n, entries, .. }, Configuration::TopNRandomized { rows, columns, .. }) => {
+            let shape = top_n::Shape { rows, columns };
+            (top_n::failure(n, shape), Some(top_n::expected_pruned(entries, shape)))
+        }
+        (Goal::GroupBy { entries, keys, .. }, Configuration::GroupBy { rows, tables, .. }) => {
+            (0.0, Some(group_by::pruned_bound(entries, keys, rows, tables)))
+        }
+        (Goal::Join { keys, matching }, Configuration::Join { filter, bits, hashes }) => {
+            let rate = match filter {
+                JoinFilter::Bloom => bloom::bloom_rate(bits, hashes, keys),
+                JoinFilter::RegisterBloom => bloom::register_bloom_rate(bits, hashes, keys),
+            };
+            (0.0, Some(bloom::pruned(matching, rate)))
+        }
+        (Goal::Having { keys, .. }, Configuration::Having { counters, rows, .. }) => {
+            (0.0, Some(1.0 - count_min::collision(keys, counters, rows)))
+        }
+        _ => (0.0, None),
+    }
+}
 
 fn validate(goal: &Goal) -> Result<(), PlanError> {
     let probability = |p: f64| (0.0..1.0).contains(&p);
@@ -265,36 +301,22 @@ fn validate(goal: &Goal) -> Result<(), PlanError> {
     Ok(())
 }
 
-fn distinct_candidates(
-    distinct: u64,
-    key_bits: u32,
-    delta: f64,
+/// Those that fit, best first; otherwise what the one with the fewest stages lacks. What is expected
+/// takes a while to compute, so only those that fit are judged.
+fn rank(
+    candidates: Vec<Configuration>,
     limits: &Limits,
-    candidates: &mut Vec<Candidate>,
-) {
-    for rows in ROW_BITS.map(|bits| 1 << bits) {
-        // A key that fits a register is kept itself: nothing can go wrong then.
-        let (cell_bits, failure) = if key_bits <= limits.register_bits || delta == 0.0 {
-            (key_bits, 0.0)
-        } else {
-            let bits = distinct::fingerprint_bits(distinct, rows, delta);
-            (bits, distinct::confusion(distinct, rows, bits))
-        };
-        candidates.extend((1..=u64::from(limits.stages.min(MOST_COLUMNS))).map(|columns| {
-            let configuration = Configuration::Distinct { rows, columns, cell_bits, lru: true };
-            (configuration, failure, Some(distinct::expected_hit_ratio(distinct, rows, columns)))
-        }));
-    }
-}
-
-/// Those that fit, best first; otherwise what the one with the fewest stages lacks.
-fn rank(candidates: Vec<Candidate>, limits: &Limits) -> Result<Vec<Plan>, PlanError> {
+    expectation: impl Fn(&Configuration) -> (f64, Option<f64>),
+) -> Result<Vec<Plan>, PlanError> {
     let mut fitting: Vec<Plan> = Vec::new();
     let mut nearest: Option<(u64, PlanError)> = None;
-    for (configuration, failure, pruned) in candidates {
+    for configuration in candidates {
         let demand = configuration.demand(limits);
         match demand.fits(limits) {
-            Ok(()) => fitting.push(Plan { configuration, demand, failure, pruned }),
+            Ok(()) => {
+                let (failure, pruned) = expectation(&configuration);
+                fitting.push(Plan { configuration, demand, failure, pruned });
+            }
             Err(misfit) if nearest.is_none_or(|(stages, _)| demand.stages < stages) => {
                 nearest = Some((demand.stages, misfit));
             }
