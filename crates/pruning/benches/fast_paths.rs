@@ -107,6 +107,13 @@ fn fast_paths(c: &mut Criterion) {
     let mut join = bloom::Config::paper().pruner();
     bench("join build", &mut join, join::BUILD_A, &[&uniform]);
     bench("join probe", &mut join, join::PROBE_B, &[&other]);
+    // As the planner chooses for a Tofino.
+    let shape = join::Shape::new(join::Kind::Inner, join::Passes::SmallFirst, true);
+    if let Ok(config) = bloom::Config::new(shape, 1 << 22, 8) {
+        let mut join = config.pruner();
+        bench("join build, 64-bit, 8 hashes", &mut join, join::BUILD_A, &[&other, &uniform]);
+        bench("join probe, 64-bit, 8 hashes", &mut join, join::PROBE_B, &[&other, &uniform]);
+    }
     let mut join = register_bloom::Config::paper().pruner();
     bench("join register bloom build", &mut join, join::BUILD_A, &[&uniform]);
     bench("join register bloom probe", &mut join, join::PROBE_B, &[&other]);

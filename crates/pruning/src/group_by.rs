@@ -43,6 +43,12 @@ impl Extreme {
         }
     }
 
+    /// The rank of a value, the best having the greatest; and the value of a rank.
+    #[inline]
+    const fn rank(self, value: u32) -> u32 {
+        value ^ self.worst()
+    }
+
     /// How a stored value that prunes relates to the packet's.
     const fn prunes(self, ties: Ties) -> Relation {
         match (self, ties) {
@@ -260,14 +266,6 @@ pub struct GroupBy {
     config: Config,
     hashes: Hashes,
     cells: Cells,
-}
-
-impl Extreme {
-    /// The rank of a value, and the value of a rank.
-    #[inline]
-    const fn rank(self, value: u32) -> u32 {
-        value ^ self.worst()
-    }
 }
 
 impl GroupBy {

@@ -17,9 +17,12 @@
 //! [`bloom`]: one bit array for each hash. [`register_bloom`]: one hash chooses a 64-bit word,
 //! another one of the masks with `hashes` bits set, so that a key costs one cell.
 
-use crate::ConfigError;
 use crate::config::{in_range, power_of_two};
-use crate::switch::{Action, Builder, Entry, FieldId, Key, Op, Operand, Pattern, Program, Table};
+use crate::pruner::columns;
+use crate::switch::{
+    Action, Builder, Entry, FieldId, Key, Op, Operand, Pattern, Program, Table, WrongValues,
+};
+use crate::{ConfigError, Entries, Pruner, Selection};
 
 pub mod bloom;
 pub mod register_bloom;
@@ -201,6 +204,94 @@ fn start(shape: Shape) -> (Builder, FieldId) {
 fn finish(shape: Shape, mut b: Builder, prune: FieldId, present: &[Vec<FieldId>; 2]) -> Program {
     shape.decide(&mut b, prune, [&present[0], &present[1]]);
     b.finish()
+}
+
+/// One side's filter in the fast path. Its state is as large as the modelled registers.
+pub trait Filter: Clone + std::fmt::Debug + Send {
+    /// Enters keys.
+    fn enter<const N: usize>(&mut self, len: usize, key: impl Fn(usize) -> [u32; N]);
+
+    /// Selects the keys that it has.
+    fn look_up<const N: usize>(
+        &mut self,
+        len: usize,
+        key: impl Fn(usize) -> [u32; N],
+        selection: &mut Selection,
+    );
+
+    /// Its state as the program's register arrays.
+    fn registers(&self) -> Vec<Vec<[u32; 2]>>;
+
+    /// Forgets all keys.
+    fn reset(&mut self);
+}
+
+/// The fast path of JOIN.
+#[derive(Debug, Clone)]
+pub struct Join<F> {
+    shape: Shape,
+    filters: [Option<F>; 2],
+}
+
+impl<F: Filter> Join<F> {
+    fn new(shape: Shape, empty: &F) -> Self {
+        Self { shape, filters: shape.filters().map(|exists| exists.then(|| empty.clone())) }
+    }
+
+    #[inline]
+    fn run<const N: usize>(
+        &mut self,
+        flow: u16,
+        len: usize,
+        key: impl Fn(usize) -> [u32; N],
+        selection: &mut Selection,
+    ) {
+        match self.shape.role(flow) {
+            Role::Build { side, keep } => {
+                if let Some(filter) = &mut self.filters[side] {
+                    filter.enter(len, key);
+                }
+                selection.fill(len, |_| keep);
+            }
+            Role::Probe { side } => {
+                if let Some(filter) = &mut self.filters[side] {
+                    filter.look_up(len, key, selection);
+                }
+            }
+            Role::Absorb => selection.fill(len, |_| false),
+            Role::Forward => selection.fill(len, |_| true),
+        }
+    }
+}
+
+impl<F: Filter> Pruner for Join<F> {
+    fn values(&self) -> usize {
+        self.shape.values().into()
+    }
+
+    fn prune(
+        &mut self,
+        entries: &Entries<'_>,
+        selection: &mut Selection,
+    ) -> Result<(), WrongValues> {
+        let (flow, len) = (entries.flow(), entries.len());
+        if self.shape.wide {
+            let [high, low] = columns(entries)?;
+            self.run(flow, len, |i| [high[i], low[i]], selection);
+        } else {
+            let [keys] = columns(entries)?;
+            self.run(flow, len, |i| [keys[i]], selection);
+        }
+        Ok(())
+    }
+
+    fn registers(&self) -> Vec<Vec<[u32; 2]>> {
+        self.filters.iter().flatten().flat_map(Filter::registers).collect()
+    }
+
+    fn reset(&mut self) {
+        self.filters.iter_mut().flatten().for_each(Filter::reset);
+    }
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, Statistics, internal_err};
 use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr};
 use datafusion::physical_plan::execution_plan::{
     CardinalityEffect, ChildrenPropertiesMode, ReplaceChildrenOptions, apply_expression_roots,
 };
@@ -23,7 +23,8 @@ use datafusion::physical_plan::metrics::{
     RatioMetrics,
 };
 use datafusion::physical_plan::{
-    ChildStats, DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, StatisticsArgs,
+    ChildStats, DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties,
+    SortOrderPushdownResult, StatisticsArgs,
 };
 use futures::{Stream, StreamExt};
 use sluicegate_pruning::Selection;
@@ -198,13 +199,23 @@ impl ExecutionPlan for SwitchPruneExec {
         parents: Vec<Arc<dyn PhysicalExpr>>,
         _config: &ConfigOptions,
     ) -> Result<FilterDescription> {
-        // A join's own filters may act below the switch too, where the store can take them over.
-        // Filters of a TOP N must not: they would tell the workers what the switch is there to do.
-        if self.side == Side::Only {
-            Ok(FilterDescription::all_unsupported(&parents, &self.children()))
-        } else {
-            FilterDescription::from_children(parents, &self.children())
-        }
+        // What the operator above does not need is not needed below the switch either: row groups and
+        // files that its filters exclude are not even read.
+        FilterDescription::from_children(parents, &self.children())
+    }
+
+    fn try_pushdown_sort(
+        &self,
+        order: &[PhysicalSortExpr],
+    ) -> Result<SortOrderPushdownResult<Arc<dyn ExecutionPlan>>> {
+        self.input
+            .try_pushdown_sort(order)?
+            .try_map(|input| Ok(Arc::new(Self { input, ..Self::clone(self) }) as _))
+    }
+
+    fn with_preserve_order(&self, preserve_order: bool) -> Option<Arc<dyn ExecutionPlan>> {
+        let input = self.input.with_preserve_order(preserve_order)?;
+        Some(Arc::new(Self { input, ..Self::clone(self) }))
     }
 
     fn metrics(&self) -> Option<MetricsSet> {

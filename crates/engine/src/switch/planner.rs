@@ -77,6 +77,11 @@ impl Planner {
         (self.seed % 16) as u8
     }
 
+    /// The most bits in a register array.
+    pub(crate) fn array_bits(&self) -> u64 {
+        Limits::of(&self.target, Accounting::Table2).array_bits
+    }
+
     /// Notes that an operator could be pruned but is not.
     pub(crate) fn refuse(&mut self, operator: &str, why: impl std::fmt::Display) {
         self.refusals.push(format!("{operator}: {why}"));

@@ -1,14 +1,12 @@
 //! JOIN with Bloom filters: one array of bits for each hash.
 
-use super::{Kind, Passes, Role, SIDES, Shape, check_filter, filter_table, finish, start};
+use super::{Join, Kind, Passes, SIDES, Shape, check_filter, filter_table, finish, start};
 use crate::config::index_bits;
-use crate::pruner::columns;
 use crate::row_hash::Hashes;
 use crate::switch::{
     Action, AluOperand, Cell, Index, POLYNOMIALS, Program, Source, Stateful, Update, When,
-    WrongValues,
 };
-use crate::{ConfigError, Entries, Pruner, Selection};
+use crate::{ConfigError, Selection};
 
 /// Parameters that a program can be built from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,23 +85,23 @@ impl Config {
 
     /// The fast path.
     #[must_use]
-    pub fn pruner(&self) -> Join {
-        let (words, bits) = (self.shape.values().into(), index_bits(self.cells));
-        let filter = || vec![0; (self.cells as usize).div_ceil(64) * self.hashes as usize];
-        Join {
-            config: *self,
-            hashes: Hashes::new(self.hashes as usize, words, bits),
-            filters: self.shape.filters().map(|exists| if exists { filter() } else { Vec::new() }),
-        }
+    pub fn pruner(&self) -> Join<Filter> {
+        let size = (self.cells as usize).next_multiple_of(64);
+        let hashes =
+            Hashes::new(self.hashes as usize, self.shape.values().into(), index_bits(self.cells));
+        let bits = vec![0; size / 64 * self.hashes as usize];
+        Join::new(self.shape, &Filter { cells: self.cells as usize, size, hashes, bits })
     }
 }
 
-/// The fast path of JOIN with Bloom filters. Its state is as large as the modelled registers.
+/// The arrays of one side's Bloom filter.
 #[derive(Debug, Clone)]
-pub struct Join {
-    config: Config,
+pub struct Filter {
+    cells: usize,
+    /// Bits from the start of an array to that of the next.
+    size: usize,
     hashes: Hashes,
-    filters: [Vec<u64>; 2],
+    bits: Vec<u64>,
 }
 
 /// The bits of `word` for which `bit` is 1. No branch depends on it, so that the waits for memory
@@ -119,76 +117,47 @@ fn retain(word: u64, bit: impl Fn(usize) -> u64) -> u64 {
     kept
 }
 
-impl Join {
+impl super::Filter for Filter {
     #[inline]
-    fn run<const N: usize>(
+    fn enter<const N: usize>(&mut self, len: usize, key: impl Fn(usize) -> [u32; N]) {
+        let (bits, size) = (&mut self.bits, self.size);
+        self.hashes.blocks(len, key, |_, len, arrays| {
+            for entry in 0..len {
+                for (number, places) in arrays.iter().enumerate() {
+                    let at = number * size + places[entry] as usize;
+                    bits[at / 64] |= 1 << (at % 64);
+                }
+            }
+        });
+    }
+
+    #[inline]
+    fn look_up<const N: usize>(
         &mut self,
-        role: Role,
         len: usize,
         key: impl Fn(usize) -> [u32; N],
         selection: &mut Selection,
     ) {
-        let size = (self.config.cells as usize).next_multiple_of(64);
-        match role {
-            Role::Build { side, keep } => {
-                let filter = &mut self.filters[side];
-                self.hashes.sweep(len, key, selection, |_, placed| {
-                    placed.cells(size).for_each(|at| filter[at / 64] |= 1 << (at % 64));
-                    keep
-                });
-            }
-            Role::Probe { side } => {
-                let filter = &self.filters[side];
-                selection.clear();
-                self.hashes.blocks(len, key, |_, len, arrays| {
-                    selection.extend_words(len, |start, count| {
-                        let all = u64::MAX >> (64 - count);
-                        arrays.iter().enumerate().fold(all, |word, (number, places)| {
-                            let set = |at: usize| filter[at / 64] >> (at % 64) & 1;
-                            retain(word, |bit| set(number * size + places[start + bit] as usize))
-                        })
-                    });
-                });
-            }
-            Role::Absorb => selection.fill(len, |_| false),
-            Role::Forward => selection.fill(len, |_| true),
-        }
-    }
-}
-
-impl Pruner for Join {
-    fn values(&self) -> usize {
-        self.config.shape.values().into()
-    }
-
-    fn prune(
-        &mut self,
-        entries: &Entries<'_>,
-        selection: &mut Selection,
-    ) -> Result<(), WrongValues> {
-        let role = self.config.shape.role(entries.flow());
-        if self.config.shape.wide {
-            let [high, low] = columns(entries)?;
-            self.run(role, high.len(), |i| [high[i], low[i]], selection);
-        } else {
-            let [keys] = columns(entries)?;
-            self.run(role, keys.len(), |i| [keys[i]], selection);
-        }
-        Ok(())
+        let (bits, size) = (&self.bits, self.size);
+        let set = |at: usize| bits[at / 64] >> (at % 64) & 1;
+        selection.clear();
+        self.hashes.blocks(len, key, |_, len, arrays| {
+            selection.extend_words(len, |start, count| {
+                let all = u64::MAX >> (64 - count);
+                arrays.iter().enumerate().fold(all, |word, (number, places)| {
+                    retain(word, |bit| set(number * size + places[start + bit] as usize))
+                })
+            });
+        });
     }
 
     fn registers(&self) -> Vec<Vec<[u32; 2]>> {
-        let cells = self.config.cells as usize;
-        let words = cells.div_ceil(64);
-        let filters = self.filters.iter().flat_map(|filter| filter.chunks(words));
-        filters
-            .map(|array| {
-                (0..cells).map(|bit| [(array[bit / 64] >> (bit % 64) & 1) as u32, 0]).collect()
-            })
-            .collect()
+        let bit = |array: &[u64], bit: usize| [(array[bit / 64] >> (bit % 64) & 1) as u32, 0];
+        let cells = |array| (0..self.cells).map(move |at| bit(array, at)).collect();
+        self.bits.chunks(self.size / 64).map(cells).collect()
     }
 
     fn reset(&mut self) {
-        self.filters.iter_mut().for_each(|filter| filter.fill(0));
+        self.bits.fill(0);
     }
 }

@@ -5,15 +5,14 @@
 //! so it hands out `word & mask` and the next stage compares; and a word is two arrays of 32 bits,
 //! as an ALU puts out one word of 32.
 
-use super::{Kind, Passes, Role, SIDES, Shape, check_filter, filter_table, finish, start};
+use super::{Join, Kind, Passes, SIDES, Shape, check_filter, filter_table, finish, start};
 use crate::config::{in_range, index_bits};
-use crate::pruner::columns;
 use crate::row_hash::RowHash;
 use crate::switch::{
     Action, AluOperand, Cell, Entry, Index, Key, Op, Operand, Operation, POLYNOMIALS, Pattern,
-    Program, Source, Stateful, Table, Test, Update, When, WrongValues,
+    Program, Source, Stateful, Table, Test, Update, When,
 };
-use crate::{ConfigError, Entries, Pruner, Selection};
+use crate::{ConfigError, Selection};
 
 /// Parameters that a program can be built from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,7 +65,8 @@ impl Config {
     fn masks(&self) -> Vec<u64> {
         let (numbers, all) = (1_u64 << self.mask_bits, binomial(64, self.hashes.into()));
         let spread = (all / numbers).max(1);
-        (0..numbers).map(|n| combination(n * spread % all, self.hashes.into())).collect()
+        let combinations = Combinations::new(self.hashes.into());
+        (0..numbers).map(|n| combinations.mask(n * spread % all)).collect()
     }
 
     /// The program: its packets carry the key.
@@ -132,16 +132,15 @@ impl Config {
 
     /// The fast path.
     #[must_use]
-    pub fn pruner(&self) -> Join {
+    pub fn pruner(&self) -> Join<Filter> {
         let inputs = self.shape.values().into();
-        let filter = || vec![0; self.words as usize];
-        Join {
-            config: *self,
+        let filter = Filter {
             word: RowHash::single(POLYNOMIALS[0], 0, inputs, index_bits(self.words)),
             choice: RowHash::single(POLYNOMIALS[1], 0, inputs, self.mask_bits),
             masks: self.masks(),
-            filters: self.shape.filters().map(|exists| if exists { filter() } else { Vec::new() }),
-        }
+            words: vec![0; self.words as usize],
+        };
+        Join::new(self.shape, &filter)
     }
 }
 
@@ -150,95 +149,77 @@ fn binomial(n: u64, k: u64) -> u64 {
     (0..k).fold(1, |product, i| product * (n - i) / (i + 1))
 }
 
-/// The set of `k` bits with that number in the combinatorial number system.
-fn combination(number: u64, k: u64) -> u64 {
-    let (mut rest, mut mask) = (number, 0);
-    for k in (1..=k).rev() {
-        let bit = (k - 1..64).rev().find(|&bit| binomial(bit, k) <= rest).unwrap_or(k - 1);
-        rest -= binomial(bit, k);
-        mask |= 1 << bit;
-    }
-    mask
+/// The sets of some number of 64 bits, in the order of the combinatorial number system.
+struct Combinations {
+    /// For each number k of bits, the greatest first: C(bit, k) for every bit from k - 1 on.
+    binomials: Vec<Vec<u64>>,
 }
 
-/// The fast path of JOIN with register Bloom filters.
+impl Combinations {
+    fn new(bits: u64) -> Self {
+        let column = |k: u64| (k - 1..64).map(|bit| binomial(bit, k)).collect();
+        Self { binomials: (1..=bits).rev().map(column).collect() }
+    }
+
+    /// The set with that number.
+    fn mask(&self, number: u64) -> u64 {
+        let (mut rest, mut mask) = (number, 0);
+        for binomials in &self.binomials {
+            // C(k - 1, k) is 0: there is always a bit.
+            let at = binomials.partition_point(|count| *count <= rest) - 1;
+            rest -= binomials[at];
+            mask |= 1 << (64 - binomials.len() + at);
+        }
+        mask
+    }
+}
+
+/// The words of one side's register Bloom filter.
 #[derive(Debug, Clone)]
-pub struct Join {
-    config: Config,
+pub struct Filter {
     word: RowHash<u32>,
     choice: RowHash<u32>,
     masks: Vec<u64>,
-    filters: [Vec<u64>; 2],
+    words: Vec<u64>,
 }
 
-impl Join {
+impl Filter {
+    /// The word of a key, and its bits there.
     #[inline]
-    fn run<const N: usize>(
+    fn place<const N: usize>(&self, key: [u32; N]) -> (usize, u64) {
+        (self.word.many(key) as usize, self.masks[self.choice.many(key) as usize])
+    }
+}
+
+impl super::Filter for Filter {
+    #[inline]
+    fn enter<const N: usize>(&mut self, len: usize, key: impl Fn(usize) -> [u32; N]) {
+        for entry in 0..len {
+            let (word, mask) = self.place(key(entry));
+            self.words[word] |= mask;
+        }
+    }
+
+    #[inline]
+    fn look_up<const N: usize>(
         &mut self,
-        role: Role,
         len: usize,
         key: impl Fn(usize) -> [u32; N],
         selection: &mut Selection,
     ) {
-        let (word, choice, masks) = (&self.word, &self.choice, &self.masks);
-        let place = |i| {
-            let key = key(i);
-            (word.many(key) as usize, masks[choice.many(key) as usize])
-        };
-        match role {
-            Role::Build { side, keep } => {
-                let filter = &mut self.filters[side];
-                selection.fill(len, |i| {
-                    let (word, mask) = place(i);
-                    filter[word] |= mask;
-                    keep
-                });
-            }
-            Role::Probe { side } => {
-                let filter = &self.filters[side];
-                selection.fill(len, |i| {
-                    let (word, mask) = place(i);
-                    filter[word] & mask == mask
-                });
-            }
-            Role::Absorb => selection.fill(len, |_| false),
-            Role::Forward => selection.fill(len, |_| true),
-        }
-    }
-}
-
-impl Pruner for Join {
-    fn values(&self) -> usize {
-        self.config.shape.values().into()
-    }
-
-    fn prune(
-        &mut self,
-        entries: &Entries<'_>,
-        selection: &mut Selection,
-    ) -> Result<(), WrongValues> {
-        let role = self.config.shape.role(entries.flow());
-        if self.config.shape.wide {
-            let [high, low] = columns(entries)?;
-            self.run(role, high.len(), |i| [high[i], low[i]], selection);
-        } else {
-            let [keys] = columns(entries)?;
-            self.run(role, keys.len(), |i| [keys[i]], selection);
-        }
-        Ok(())
+        selection.fill(len, |entry| {
+            let (word, mask) = self.place(key(entry));
+            self.words[word] & mask == mask
+        });
     }
 
     fn registers(&self) -> Vec<Vec<[u32; 2]>> {
-        let filters = self.filters.iter().filter(|filter| !filter.is_empty());
-        filters
-            .flat_map(|filter| {
-                [0, 32].map(|half| filter.iter().map(|word| [(word >> half) as u32, 0]).collect())
-            })
-            .collect()
+        let half = |half: u32| self.words.iter().map(|word| [(word >> half) as u32, 0]).collect();
+        vec![half(0), half(32)]
     }
 
     fn reset(&mut self) {
-        self.filters.iter_mut().for_each(|filter| filter.fill(0));
+        self.words.fill(0);
     }
 }
 
@@ -248,7 +229,7 @@ mod tests {
 
     #[test]
     fn every_combination_once() {
-        let mut masks: Vec<u64> = (0..41_664).map(|n| combination(n, 3)).collect();
+        let mut masks: Vec<u64> = (0..41_664).map(|n| Combinations::new(3).mask(n)).collect();
         assert!(masks.iter().all(|mask| mask.count_ones() == 3));
         masks.sort_unstable();
         masks.dedup();

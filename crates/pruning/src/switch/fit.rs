@@ -256,14 +256,16 @@ fn schedule(program: &Program, target: &Target, tables: &[&Table]) -> Vec<StageU
         let mut stage = StageUse::default();
         // A table that only overwrites what another reads may follow it within the stage.
         loop {
-            let next = order.iter().copied().find_map(|table| {
-                let ready = placed[table].is_none()
-                    && dependencies[table]
+            let ready = |table: &usize| {
+                placed[*table].is_none()
+                    && dependencies[*table]
                         .iter()
-                        .all(|&(on, gap)| placed[on].is_some_and(|s| s + gap <= number));
+                        .all(|&(on, gap)| placed[on].is_some_and(|s| s + gap <= number))
+            };
+            let next = order.iter().copied().filter(ready).find_map(|table| {
                 let with = stage.with(program, target, tables[table]);
                 // What overfills even an empty stage was reported; it gets one of its own.
-                (ready && (with.overfull(target).is_none() || stage.tables.is_empty()))
+                (with.overfull(target).is_none() || stage.tables.is_empty())
                     .then_some((table, with))
             });
             let Some((table, with)) = next else { break };

@@ -94,6 +94,12 @@ fn plan(join: &HashJoinExec, planner: &mut Planner) -> Result<Refusable<[SwitchP
 }
 
 fn place(shape: Shape, keys: u64, planner: &mut Planner) -> Refusable<Placed> {
+    let array_bits = planner.array_bits();
+    // The planner would cut such an array into several, which the models do not.
+    let whole = |bits: u64| match bits <= array_bits {
+        true => Ok(()),
+        false => Err(format!("an array of {bits} bits, where {array_bits} fit")),
+    };
     planner.place(&Goal::Join { keys, matching: ASSUMED_MATCHING }, |plan| {
         let Configuration::Join { filter, bits, hashes } = plan.configuration else {
             return Err("no configuration of JOIN".to_owned());
@@ -101,10 +107,13 @@ fn place(shape: Shape, keys: u64, planner: &mut Planner) -> Refusable<Placed> {
         match filter {
             JoinFilter::Bloom => {
                 let cells = narrow(bits / u64::from(hashes.max(1)));
+                whole(cells.into())?;
                 let config = bloom::Config::new(shape, cells, hashes).map_err(reason)?;
                 Ok(Algorithm::Bloom(config))
             }
             JoinFilter::RegisterBloom => {
+                // Two arrays, each of half words.
+                whole(bits / 2)?;
                 let words = narrow(bits / u64::from(theory::REGISTER_BITS));
                 let mask_bits = theory::masks(hashes).log2().ceil().clamp(4.0, 16.0) as u8;
                 let config = register_bloom::Config::new(shape, words, hashes, mask_bits);
