@@ -3,12 +3,12 @@
 /// While one packet in so many is pruned, the switch is worth asking.
 const WORTH: u64 = 100;
 /// Of a worker's batches that go past the program, so many follow each other.
-const PASSED_BATCHES: u32 = 31;
+const PASSED_BATCHES: u32 = 63;
 
 /// What one worker knows of the switch's use: it acknowledges what it prunes (Cheetah, §7.2).
 ///
 /// After `packets` of which fewer than 1 % were pruned, the worker sends past the program, which is
-/// always right: pruning may forward too much. One batch in 32 still crosses; from the first that is
+/// always right: pruning may forward too much. One batch in 64 still crosses; from the first that is
 /// pruned again by 1 % on, all do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Patience {
@@ -75,23 +75,21 @@ mod tests {
 
     #[test]
     fn one_that_does_not_is_asked_now_and_then() {
-        let crossed = crossing(100, &[0; 138]);
+        let crossed = crossing(100, &[0; 266]);
         assert_eq!(crossed[..10], [true; 10]);
-        let again: Vec<usize> = (10..138).filter(|at| crossed[*at]).collect();
-        assert_eq!(again, [41, 73, 105, 137]);
+        let again: Vec<usize> = (10..266).filter(|at| crossed[*at]).collect();
+        assert_eq!(again, [73, 137, 201, 265]);
     }
 
     #[test]
     fn it_gets_another_chance() {
-        let mut batches = [0; 42].to_vec();
-        batches.extend([0; 32]);
-        batches[41] = 5;
+        let mut batches = [0; 80];
         let crossed = crossing(20, &batches);
         assert_eq!(crossed[..2], [true; 2]);
-        assert!(!crossed[2] && crossed[33] && !crossed[34]);
-        batches[33] = 5;
+        assert!(!crossed[2] && crossed[65] && !crossed[66]);
+        batches[65] = 5;
         let crossed = crossing(20, &batches);
         // It prunes again, so all cross until it disappoints for another 20 packets.
-        assert!(crossed[33] && crossed[34] && crossed[35] && !crossed[36]);
+        assert!(crossed[65] && crossed[66] && crossed[67] && !crossed[68]);
     }
 }

@@ -10,6 +10,8 @@
 //! Neither has false negatives: JOIN stays exact, and only the pruned fraction depends on these
 //! rates. Sizes in bits.
 
+use std::sync::OnceLock;
+
 use super::tail::{poisson, poisson_mean};
 
 /// Bits of one register of the register Bloom filter.
@@ -54,13 +56,14 @@ pub fn register_bloom_rate(bits: u64, hashes: u32, keys: u64) -> f64 {
         // Every register is full.
         return 1.0;
     }
-    // More keys than this are in a fraction of 1e-18 of the registers.
-    let most = most.min((mean + 10.0 * mean.sqrt() + 50.0) as u64);
-    let rates = rates_by_load(hashes, most);
+    // A planner asks for many sizes with the same hashes.
+    static RATES: [OnceLock<Vec<f64>>; REGISTER_BITS as usize] =
+        [const { OnceLock::new() }; REGISTER_BITS as usize];
+    let rates = RATES[hashes as usize - 1].get_or_init(|| rates_by_load(hashes, most));
     if mean < most as f64 {
         poisson_mean(mean, |load| rates.get(load as usize).copied().unwrap_or(1.0))
     } else {
-        1.0 - (0..).zip(&rates).map(|(load, rate)| poisson(mean, load) * (1.0 - rate)).sum::<f64>()
+        1.0 - (0..).zip(rates).map(|(load, rate)| poisson(mean, load) * (1.0 - rate)).sum::<f64>()
     }
 }
 
