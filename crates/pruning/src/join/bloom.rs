@@ -122,11 +122,9 @@ impl super::Filter for Filter {
     fn enter<const N: usize>(&mut self, len: usize, key: impl Fn(usize) -> [u32; N]) {
         let (bits, size) = (&mut self.bits, self.size);
         self.hashes.blocks(len, key, |_, len, arrays| {
-            for entry in 0..len {
-                for (number, places) in arrays.iter().enumerate() {
-                    let at = number * size + places[entry] as usize;
-                    bits[at / 64] |= 1 << (at % 64);
-                }
+            // Array by array, so that fewer pages are in use at a time.
+            for (array, places) in bits.chunks_exact_mut(size / 64).zip(arrays) {
+                places[..len].iter().for_each(|at| array[*at as usize / 64] |= 1 << (at % 64));
             }
         });
     }
