@@ -102,10 +102,12 @@ impl<const COUNT: usize> Lanes<COUNT> {
 
 /// Entries that are hashed together before they are looked up: the waits for memory overlap.
 const BLOCK: usize = 1024;
+/// Places in a line of the cache.
+const LINE: usize = 16;
 
 /// The cell of every key of a block in one array. It is longer than a power of two, or the places of
 /// one entry in all arrays would compete for the same lines of the cache.
-pub(crate) type Places = [u32; BLOCK + 16];
+pub(crate) type Places = [u32; BLOCK + LINE];
 
 /// As many hashes of the same key, each with another polynomial of [`POLYNOMIALS`], of which each
 /// chooses a cell in an array of its own.
@@ -133,7 +135,7 @@ impl Hashes {
         } else {
             Banks::Wide(banks(count, words, bits))
         };
-        Self { lanes, places: vec![[0; BLOCK + 16]; count.next_multiple_of(8)], count }
+        Self { lanes, places: vec![[0; BLOCK + LINE]; count.next_multiple_of(8)], count }
     }
 
     /// Hashes `len` keys and hands on block after block: where it starts, how many entries it has,

@@ -12,7 +12,7 @@ use super::matcher::Matcher;
 use super::program::{
     Action, Cell, Comparand, FieldId, Operand, Operation, Program, RegisterId, Table, Test,
 };
-use super::stateful::{AluOperand, Compare, Half, Index, Relation, Sign, Source, Stateful, Update};
+use super::stateful::{AluOperand, Compare, Half, Index, Sign, Source, Stateful, Update, When};
 use super::validate::ProgramError;
 
 /// A position in the array of words. What a table needs should be small: a program is to stay in the
@@ -31,6 +31,9 @@ const PREDICATE: usize = 4;
 const NOT_MEM_LO: usize = 5;
 /// How many they are.
 const ALU_WORDS: usize = 6;
+
+/// When an update that is not there runs.
+const NEVER: When = When(0);
 
 /// The program's tables, in order.
 #[derive(Debug, Clone)]
@@ -106,7 +109,7 @@ pub(super) struct DecodedAccess {
     compare: [DecodedCompare; 2],
     /// Two updates of each half.
     update: [[DecodedUpdate; 2]; 2],
-    outputs: Box<[(u8, Word)]>,
+    outputs: Box<[(When, Word)]>,
 }
 
 /// `± left ± right − constant`, and in which bit of `holds` to look for its sign: 0 if it is negative,
@@ -123,8 +126,7 @@ struct DecodedCompare {
 
 #[derive(Debug, Clone, Copy)]
 struct DecodedUpdate {
-    /// In which of the comparators' cases.
-    when: u8,
+    when: When,
     operation: Operation,
     a: Word,
     b: Word,
@@ -257,7 +259,7 @@ impl DecodedAccess {
         words[alu + PREDICATE] = 1 << case;
         words[alu + NOT_MEM_LO] = u32::from(old[0] == 0);
         for ((when, source), result) in self.outputs.iter().zip(results) {
-            *result = words[usize::from(*source)] * u32::from(when >> case & 1);
+            *result = words[usize::from(*source)] * u32::from(when.holds(case));
         }
         [lo, if self.pair { hi } else { old[1] }]
     }
@@ -267,11 +269,11 @@ impl DecodedAccess {
     fn update(&self, half: usize, case: u8, old: u32, words: &[u32]) -> u32 {
         let (mut result, mut updated) = (0, false);
         for update in &self.update[half] {
-            if update.when != 0 {
-                let runs = update.when >> case & 1;
+            if update.when != NEVER {
+                let runs = update.when.holds(case);
                 let (a, b) = (words[usize::from(update.a)], words[usize::from(update.b)]);
                 result |= update.operation.apply(a, b, self.bits) * u32::from(runs);
-                updated |= runs == 1;
+                updated |= runs;
             }
         }
         if updated { result } else { old }
@@ -387,7 +389,7 @@ impl Decoder<'_> {
             Source::Predicate => PREDICATE,
             Source::NotMemLo => NOT_MEM_LO,
         };
-        let output = |o: &super::Output| (o.when.0, (self.alu + source(o.source)) as Word);
+        let output = |o: &super::Output| (o.when, (self.alu + source(o.source)) as Word);
         let outputs = access.outputs.iter().map(output).collect();
         DecodedAccess {
             register: access.register,
@@ -397,7 +399,7 @@ impl Decoder<'_> {
             compare: [access.lo, access.hi]
                 .map(|compare| compare.map_or_else(DecodedCompare::default, |c| self.compare(c))),
             update: [&access.update_lo, &access.update_hi].map(|updates| {
-                let never = DecodedUpdate { when: 0, operation: Operation::Set, a: 0, b: 0 };
+                let never = DecodedUpdate { when: NEVER, operation: Operation::Set, a: 0, b: 0 };
                 let mut both = [never; 2];
                 for (to, update) in both.iter_mut().zip(updates) {
                     *to = self.update(*update);
@@ -420,14 +422,9 @@ impl Decoder<'_> {
             right: right as Word,
             left_sign,
             right_sign,
-            holds: match compare.relation {
-                Relation::Lt => 0b001,
-                Relation::Eq => 0b010,
-                Relation::Gt => 0b100,
-                Relation::Le => 0b011,
-                Relation::Ge => 0b110,
-                Relation::Ne => 0b101,
-            },
+            holds: (0..3).fold(0, |holds, sign| {
+                holds | u8::from(compare.relation.holds(sign - 1, 0)) << sign
+            }),
         }
     }
 
@@ -439,6 +436,6 @@ impl Decoder<'_> {
             AluOperand::Const(constant) => self.constant(constant as u32),
         };
         let (a, b) = (operand(update.a), operand(update.b));
-        DecodedUpdate { when: update.when.0, operation: update.operation, a, b }
+        DecodedUpdate { when: update.when, operation: update.operation, a, b }
     }
 }
