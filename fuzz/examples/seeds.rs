@@ -21,7 +21,7 @@ use parquet::file::properties::{WriterProperties, WriterVersion};
 use sluicegate_fuzz::{OPTIONS, seed};
 use sluicegate_pruning::switch::Program;
 use sluicegate_pruning::{distinct, group_by, having, join, top_n};
-use sluicegate_s3select::conformance::{Case, Input};
+use sluicegate_conformance::table::{Case, Input};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = std::env::args().nth(1).ok_or("which folder?")?;

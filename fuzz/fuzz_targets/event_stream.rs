@@ -13,7 +13,7 @@ use std::time::Duration;
 use arrow::datatypes::{DataType, Field, Schema};
 use futures::StreamExt;
 use libfuzzer_sys::fuzz_target;
-use sluicegate_s3select::client::{Client, ConnectOptions, Credentials, RetryPolicy, SelectCall};
+use sluicegate_client::{Client, ConnectOptions, Credentials, RetryPolicy, SelectCall};
 use sluicegate_s3select::profile::EndpointProfile;
 use sluicegate_s3select::request::{
     Compression, CsvInput, CsvOutput, InputFormat, InputSerialization, OutputSerialization,

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use sluicegate_costmodel::{Bytes, RequestCounts, Requests, Work};
-use sluicegate_s3select::client::SelectCounts;
+use sluicegate_client::SelectCounts;
 
 /// Requests and bytes since the counters were made; shared by everything that talks to one store.
 ///

@@ -4,7 +4,7 @@ use std::error::Error as StdError;
 use std::fmt;
 
 use datafusion::common::DataFusionError;
-use sluicegate_s3select::client::Error as StoreError;
+use sluicegate_client::Error as StoreError;
 
 /// Why a query failed.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use datafusion::physical_plan::{ExecutionPlan, displayable};
 use sluicegate_costmodel::{Dollars, ScanStrategy, Work};
-use sluicegate_s3select::client::KnownRefusal;
+use sluicegate_client::KnownRefusal;
 
 use crate::config::{Scan, SluiceOptions};
 use crate::optimizer::{ScanChoice, describe_choices};

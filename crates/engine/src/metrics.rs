@@ -8,7 +8,7 @@ use datafusion::physical_plan::metrics::{
     Count, CustomMetricValue, ExecutionPlanMetricsSet, MetricBuilder, MetricCategory, MetricValue,
 };
 use sluicegate_costmodel::{Bytes, Dollars, RequestCounts, Requests, Work};
-use sluicegate_s3select::client::{SelectCounts, SelectMetrics};
+use sluicegate_client::{SelectCounts, SelectMetrics};
 
 use crate::endpoint::Endpoint;
 

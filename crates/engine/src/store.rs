@@ -14,7 +14,7 @@ use object_store::client::{
     HttpResponse, HttpResponseBody, HttpService, ReqwestConnector,
 };
 use object_store::{BackoffConfig, ObjectStore, RetryConfig};
-use sluicegate_s3select::client::{Client, Error};
+use sluicegate_client::{Client, Error};
 use url::Url;
 
 use crate::counters::{Counters, RequestKind};

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, StringArray};
 use sluicegate_engine::{Engine, Error};
-use sluicegate_s3select::client::SelectMetrics;
-use sluicegate_s3select::conformance::{Answer, Expected, Outcome, Run, Verdict};
+use sluicegate_client::SelectMetrics;
+use sluicegate_conformance::NoAnswer;
+use sluicegate_conformance::table::{Answer, Expected, Outcome, Run, Verdict};
 
 use super::connect;
 use super::samples::Samples;
@@ -60,7 +61,16 @@ async fn ask(engine: &Engine, bucket: &str, table: &Run) -> Result<Vec<Outcome>>
     let metrics = Arc::new(SelectMetrics::default());
     let steps = Steps::new(table.questions(), "asking");
     let client = &engine.endpoint().client;
-    let outcomes = table.ask(client, bucket, &metrics, |number| steps.at(number + 1)).await;
+    let mut asked = 0;
+    let outcomes = table.ask(async |key, request| {
+        asked += 1;
+        steps.at(asked);
+        match client.ask(bucket, key, request, &metrics).await {
+            Ok(answer) => Ok(Ok(answer)),
+            Err(error) => NoAnswer::try_from(error).map(Err),
+        }
+    });
+    let outcomes = outcomes.await;
     steps.done();
     engine.endpoint().counters.select(&metrics.counts());
     Ok(outcomes.map_err(Error::from)?)

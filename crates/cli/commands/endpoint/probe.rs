@@ -6,9 +6,9 @@ use std::time::Instant;
 
 use arrow::array::{ArrayRef, RecordBatch, StringArray};
 use sluicegate_engine::{Engine, Error};
-use sluicegate_s3select::client::{ProbeTarget, SelectMetrics};
+use sluicegate_client::{ProbeTarget, SelectMetrics};
 use sluicegate_s3select::profile::EndpointProfile;
-use sluicegate_s3select::profile::probe::{Finding, Question, Report, Sample, Verdict};
+use sluicegate_conformance::probe::{Finding, Question, Report, Sample, Verdict};
 
 use super::connect;
 use super::samples::Samples;

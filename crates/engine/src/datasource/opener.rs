@@ -19,7 +19,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::SessionConfig;
 use futures::stream::{BoxStream, StreamExt, TryStreamExt};
 use object_store::ObjectStore;
-use sluicegate_s3select::client::{Error, SelectCall, SelectStream};
+use sluicegate_client::{Error, SelectCall, SelectStream};
 use sluicegate_s3select::profile::Exactness;
 
 use super::format::TableFormat;

@@ -17,6 +17,11 @@ const REQUEST_BYTES: usize = 2 << 20;
 const DEL: &str = "\u{7f}";
 
 impl EndpointProfile {
+    /// A store that nothing is known about: nothing is sent to it, everything is read with GET.
+    pub fn unknown() -> Self {
+        Self { name: "unknown".to_owned(), internal_error_is_final: true, ..Self::get_only() }
+    }
+
     /// This project's own server. All of the dialect, with the semantics of this crate.
     pub fn sluice() -> Self {
         Self {

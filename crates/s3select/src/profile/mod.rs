@@ -10,7 +10,6 @@ mod construct;
 mod exactness;
 mod extension;
 mod known;
-pub mod probe;
 
 use std::collections::BTreeSet;
 
@@ -19,7 +18,6 @@ use serde::{Deserialize, Serialize};
 pub use self::construct::constructs;
 pub use self::exactness::{Exactness, ExactnessRule, Operation};
 pub use self::extension::Extension;
-use crate::client::Error;
 use crate::dialect::ast::Type;
 
 /// What one kind of store may be sent, and what its answers are worth.
@@ -255,12 +253,6 @@ pub struct Refusal {
     pub profile: String,
     /// What it does not allow.
     pub what: String,
-}
-
-impl From<Refusal> for Error {
-    fn from(refusal: Refusal) -> Self {
-        Self::Refused { code: "RefusedByProfile".to_owned(), message: refusal.to_string() }
-    }
 }
 
 impl EndpointProfile {

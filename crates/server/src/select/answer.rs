@@ -14,7 +14,7 @@ use s3s::dto::{
     StatsEvent,
 };
 use s3s::{S3Result, s3_error};
-use sluicegate_s3select::evaluate::{Evaluation, MAX_RECORDS_BYTES, ObjectSource, Sink, Stats};
+use sluicegate_evaluator::{Evaluation, MAX_RECORDS_BYTES, ObjectSource, Sink, Stats};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::task::spawn_blocking;

@@ -21,7 +21,7 @@ use s3s::dto::SelectObjectContentEventStream;
 use s3s::path::{S3Path, parse_path_style};
 use s3s::route::S3Route;
 use s3s::{Body, S3Error, S3ErrorCode, S3Request, S3Response, S3Result, s3_error};
-use sluicegate_s3select::evaluate::Evaluation;
+use sluicegate_evaluator::Evaluation;
 use sluicegate_s3select::profile::Extension;
 use sluicegate_s3select::{SelectError, SelectErrorCode};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};

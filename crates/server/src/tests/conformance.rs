@@ -1,7 +1,8 @@
 use std::sync::Arc;
 
-use sluicegate_s3select::client::{self, ConnectOptions};
-use sluicegate_s3select::conformance::{Run, Verdict};
+use sluicegate_conformance::NoAnswer;
+use sluicegate_client::{self as client, ConnectOptions};
+use sluicegate_conformance::table::{Run, Verdict};
 use sluicegate_s3select::profile::EndpointProfile;
 
 use super::*;
@@ -21,7 +22,13 @@ async fn the_server_conforms() {
         ..ConnectOptions::default()
     };
     let client = client::Client::connect(&options, EndpointProfile::sluice()).await.unwrap();
-    let outcomes = run.ask(&client, "bucket", &Arc::default(), |_| {}).await.unwrap();
+    let asked = run.ask(async |key, request| {
+        match client.ask("bucket", key, request, &Arc::default()).await {
+            Ok(answer) => Ok(Ok(answer)),
+            Err(error) => NoAnswer::try_from(error).map(Err),
+        }
+    });
+    let outcomes = asked.await.unwrap();
     assert_eq!(outcomes.len(), run.questions());
     let deviations: Vec<_> =
         outcomes.iter().filter(|outcome| outcome.verdict() != Verdict::Agrees).collect();

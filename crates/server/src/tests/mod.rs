@@ -59,6 +59,7 @@ impl Fixture {
 
 fn client(endpoint: &str, access_key: &str, secret_key: &str) -> Client {
     let config = aws_sdk_s3::Config::builder()
+        .http_client(aws_smithy_http_client::Builder::new().build_http())
         .behavior_version(BehaviorVersion::latest())
         .endpoint_url(endpoint)
         .region(Region::new("eu-somewhere-7"))

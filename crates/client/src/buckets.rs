@@ -1,0 +1,55 @@
+//! Creating and removing buckets, for what writes samples or workloads.
+
+use aws_sdk_s3::error::ProvideErrorMetadata;
+use aws_sdk_s3::types::{BucketLocationConstraint, CreateBucketConfiguration};
+
+use super::Client;
+use super::error::{Error, Subject};
+
+/// The region that a bucket is in if no other is asked for.
+const DEFAULT_REGION: &str = "us-east-1";
+
+impl Client {
+    /// Creates the bucket unless it exists. Returns whether it was created.
+    ///
+    /// A store that does not say whether the bucket exists, as to a client that may only write
+    /// objects, is left to complain when something is written.
+    ///
+    /// # Errors
+    /// If the store cannot be reached or refuses to create the bucket.
+    pub async fn ensure_bucket(&self, name: &str) -> Result<bool, Error> {
+        let missing = match Box::pin(self.sdk().head_bucket().bucket(name).send()).await {
+            Ok(_) => false,
+            Err(error) => error.as_service_error().is_some_and(|error| error.is_not_found()),
+        };
+        if !missing {
+            return Ok(false);
+        }
+        let mut request = self.sdk().create_bucket().bucket(name);
+        if self.region() != DEFAULT_REGION {
+            let place = CreateBucketConfiguration::builder()
+                .location_constraint(BucketLocationConstraint::from(self.region()))
+                .build();
+            request = request.create_bucket_configuration(place);
+        }
+        match Box::pin(request.send()).await {
+            Ok(_) => Ok(true),
+            // Another client was faster.
+            Err(error) if error.code() == Some("BucketAlreadyOwnedByYou") => Ok(false),
+            Err(error) => Err(self.sort_request_error(error, &bucket(name))),
+        }
+    }
+
+    /// Removes an empty bucket.
+    ///
+    /// # Errors
+    /// If the store cannot be reached or refuses to remove the bucket.
+    pub async fn remove_bucket(&self, name: &str) -> Result<(), Error> {
+        let removed = Box::pin(self.sdk().delete_bucket().bucket(name).send()).await;
+        removed.map(|_| ()).map_err(|error| self.sort_request_error(error, &bucket(name)))
+    }
+}
+
+fn bucket(name: &str) -> Subject {
+    Subject { bucket: name.to_owned(), key: String::new() }
+}

@@ -1,0 +1,118 @@
+//! One question to a store.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use arrow::datatypes::SchemaRef;
+
+use super::metrics::SelectMetrics;
+use sluicegate_s3select::request::SelectRequest;
+
+/// One `SelectObjectContent` call and what is expected of its answer.
+#[derive(Debug, Clone)]
+pub struct SelectCall {
+    /// The bucket.
+    pub bucket: String,
+    /// The key of the object in it.
+    pub key: String,
+    /// What is asked.
+    pub request: SelectRequest,
+    /// The version of the object that the answer must be about, with or without the quotes of
+    /// the header. Without it an answer that breaks off after rows were handed on can only be
+    /// resumed if the store names the version itself.
+    pub e_tag: Option<String>,
+    /// The columns of the answer, in the order of the SELECT list (CSV) or by name (JSON). A
+    /// schema without columns counts rows: the statement then asks for one constant, and the
+    /// batches have a row count and nothing else.
+    pub schema: SchemaRef,
+    /// The most rows in a batch; at least 1.
+    pub batch_size: usize,
+    /// What to do when the answer breaks off.
+    pub retry: RetryPolicy,
+    /// Where to count; may be shared by many calls.
+    pub metrics: Arc<SelectMetrics>,
+}
+
+impl SelectCall {
+    /// A call with batches of 8192 rows, the default retries and its own counters, about
+    /// whatever version of the object is there.
+    pub fn new(
+        bucket: impl Into<String>,
+        key: impl Into<String>,
+        request: SelectRequest,
+        schema: SchemaRef,
+    ) -> Self {
+        Self {
+            bucket: bucket.into(),
+            key: key.into(),
+            request,
+            e_tag: None,
+            schema,
+            batch_size: 8192,
+            retry: RetryPolicy::default(),
+            metrics: Arc::default(),
+        }
+    }
+}
+
+/// How often and how fast an answer that broke off is asked for again. This is apart from the
+/// attempts for a request whose answer never began
+/// ([`ConnectOptions::request_attempts`](super::ConnectOptions::request_attempts)): nothing but
+/// this client repeats a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RetryPolicy {
+    /// How many answers may be begun, the first included; at least 1.
+    pub stream_attempts: u32,
+    /// The pause before the second, doubled before each further one.
+    pub initial_backoff: Duration,
+    /// The longest pause.
+    pub max_backoff: Duration,
+    /// Seeds the jitter, which makes a pause between half and all of its length.
+    pub seed: u64,
+}
+
+impl Default for RetryPolicy {
+    fn default() -> Self {
+        Self {
+            stream_attempts: 4,
+            initial_backoff: Duration::from_millis(100),
+            max_backoff: Duration::from_secs(5),
+            seed: 0,
+        }
+    }
+}
+
+impl RetryPolicy {
+    /// The pause after `failures` failed attempts (from 1).
+    pub(super) fn backoff(&self, failures: u32) -> Duration {
+        let doublings = failures.saturating_sub(1).min(31);
+        let pause = self.initial_backoff.saturating_mul(1 << doublings).min(self.max_backoff);
+        // SplitMix64, stateless: the n-th pause of a seed is always the same.
+        let mut z = self.seed.wrapping_add(u64::from(failures).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^= z >> 31;
+        #[expect(clippy::cast_precision_loss, reason = "a jitter needs no 53rd bit")]
+        let unit = (z >> 11) as f64 / (1_u64 << 53) as f64;
+        pause.mul_f64(0.5 + 0.5 * unit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_double_up_to_the_longest_and_are_jittered_by_the_seed() {
+        let policy = |seed| RetryPolicy { seed, ..RetryPolicy::default() };
+        for failures in 1..=40 {
+            let full = Duration::from_millis(100)
+                .saturating_mul(1 << (failures - 1).min(20))
+                .min(Duration::from_secs(5));
+            let pause = policy(7).backoff(failures);
+            assert!(pause >= full / 2 && pause <= full, "{failures}: {pause:?}");
+            assert_eq!(pause, policy(7).backoff(failures));
+        }
+        assert_ne!(policy(7).backoff(1), policy(8).backoff(1));
+    }
+}

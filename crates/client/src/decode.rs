@@ -1,0 +1,346 @@
+//! Record payloads to Arrow batches, however the store cuts them.
+
+use std::sync::Arc;
+
+use arrow::array::{RecordBatch, RecordBatchOptions};
+use arrow::csv;
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use arrow::error::ArrowError;
+use arrow::json;
+use bytes::{Buf, Bytes};
+
+use sluicegate_s3select::request::{CsvOutput, OutputSerialization};
+
+/// The longest record accepted. The service's own limit is 1 MiB.
+const MAX_RECORD_BYTES: usize = 16 << 20;
+/// A batch of more than these many bytes of text is handed on before it has all its rows.
+const BATCH_BYTES: usize = 8 << 20;
+
+/// Turns the payloads of `Records` events, in order, into batches of the declared schema.
+/// Payloads may end in the midst of a record and of a character.
+pub(super) struct RowDecoder {
+    format: Format,
+    /// The schema promised; the decoder's own differs if this one has no columns.
+    schema: SchemaRef,
+    batch_size: usize,
+    terminator: u8,
+    /// Bytes taken since the last batch.
+    batch_bytes: usize,
+    /// Bytes taken since a record was last complete.
+    record_bytes: usize,
+}
+
+enum Format {
+    Csv(Box<csv::reader::Decoder>),
+    Json(Box<json::reader::Decoder>),
+}
+
+impl RowDecoder {
+    /// `coerce` says whether a number or a truth value in a JSON answer may be read as text.
+    pub(super) fn new(
+        output: &OutputSerialization,
+        schema: SchemaRef,
+        batch_size: usize,
+        coerce: bool,
+    ) -> Result<Self, ArrowError> {
+        let batch_size = batch_size.max(1);
+        let read_schema = if schema.fields().is_empty() {
+            let constant = Field::new("_1", DataType::Utf8, true);
+            Arc::new(Schema::new(vec![constant]))
+        } else {
+            Arc::clone(&schema)
+        };
+        let (format, terminator) = match output {
+            OutputSerialization::Csv(options) => csv_decoder(options, read_schema, batch_size)?,
+            OutputSerialization::Json { record_delimiter } => {
+                let terminator = match record_delimiter.as_bytes() {
+                    [b'\n'] | [b'\r', b'\n'] => b'\n',
+                    _ => return Err(unusable("JSON record delimiter", record_delimiter)),
+                };
+                let decoder = json::ReaderBuilder::new(read_schema)
+                    .with_batch_size(batch_size)
+                    .with_coerce_primitive(coerce)
+                    .build_decoder()?;
+                (Format::Json(Box::new(decoder)), terminator)
+            }
+        };
+        Ok(Self { format, schema, batch_size, terminator, batch_bytes: 0, record_bytes: 0 })
+    }
+
+    /// Takes bytes from the payload until a batch is full or the payload is used up.
+    pub(super) fn decode(
+        &mut self,
+        payload: &mut Bytes,
+    ) -> Result<Option<RecordBatch>, ArrowError> {
+        while !payload.is_empty() {
+            let rows = self.rows();
+            // A batch can be cut only between two records. When it is big enough, records are
+            // taken one by one to see where that is.
+            let cutting = self.batch_bytes >= BATCH_BYTES;
+            let slice = if cutting {
+                let end = memchr::memchr(self.terminator, payload).map(|at| at + 1);
+                &payload[..end.unwrap_or(payload.len())]
+            } else {
+                &payload[..payload.len().min(BATCH_BYTES - self.batch_bytes)]
+            };
+            let whole = slice.len();
+            let used = match &mut self.format {
+                Format::Csv(decoder) => decoder.decode(slice)?,
+                Format::Json(decoder) => decoder.decode(slice)?,
+            };
+            let last = used.checked_sub(1).map(|at| slice[at]);
+            payload.advance(used);
+            self.batch_bytes += used;
+            let completed = self.rows() > rows;
+            self.record_bytes = if completed { 0 } else { self.record_bytes + used };
+            if self.record_bytes > MAX_RECORD_BYTES {
+                let limit = format!("a record of more than {MAX_RECORD_BYTES} bytes");
+                return Err(ArrowError::ParseError(limit));
+            }
+            let between = used == whole && last == Some(self.terminator) && !self.is_partial();
+            if self.rows() >= self.batch_size || (cutting && completed && between) {
+                return self.flush();
+            }
+        }
+        Ok(None)
+    }
+
+    /// The rows left when the answer is complete.
+    pub(super) fn finish(&mut self) -> Result<Option<RecordBatch>, ArrowError> {
+        match &mut self.format {
+            Format::Csv(decoder) => {
+                decoder.decode(&[])?;
+            }
+            Format::Json(decoder) => {
+                if decoder.has_partial_record() {
+                    let message = "the last record is incomplete".to_owned();
+                    return Err(ArrowError::JsonError(message));
+                }
+            }
+        }
+        self.flush()
+    }
+
+    /// Complete records that are not handed on.
+    fn rows(&self) -> usize {
+        match &self.format {
+            Format::Csv(decoder) => self.batch_size - decoder.capacity(),
+            // The decoder counts a record from its beginning.
+            Format::Json(decoder) => decoder.len() - usize::from(decoder.has_partial_record()),
+        }
+    }
+
+    fn is_partial(&self) -> bool {
+        match &self.format {
+            // The terminator that completes a record is the last byte of the slice.
+            Format::Csv(_) => false,
+            Format::Json(decoder) => decoder.has_partial_record(),
+        }
+    }
+
+    fn flush(&mut self) -> Result<Option<RecordBatch>, ArrowError> {
+        self.batch_bytes = 0;
+        let batch = match &mut self.format {
+            Format::Csv(decoder) => decoder.flush()?,
+            Format::Json(decoder) => decoder.flush()?,
+        };
+        match batch {
+            Some(batch) if self.schema.fields().is_empty() => {
+                let count = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+                let schema = Arc::clone(&self.schema);
+                RecordBatch::try_new_with_options(schema, vec![], &count).map(Some)
+            }
+            batch => Ok(batch),
+        }
+    }
+}
+
+fn csv_decoder(
+    options: &CsvOutput,
+    schema: SchemaRef,
+    batch_size: usize,
+) -> Result<(Format, u8), ArrowError> {
+    // The decoder works on bytes and takes them for ASCII.
+    let one_byte = |what, text: &str| match text.as_bytes() {
+        [byte] if byte.is_ascii() => Ok(*byte),
+        _ => Err(unusable(what, text)),
+    };
+    let terminator = one_byte("record delimiter", &options.record_delimiter)?;
+    let quote = one_byte("quote character", options.quote.encode_utf8(&mut [0; 4]))?;
+    let escape = one_byte("escape character", options.quote_escape.encode_utf8(&mut [0; 4]))?;
+    let mut builder = csv::ReaderBuilder::new(schema)
+        .with_batch_size(batch_size)
+        .with_delimiter(one_byte("field delimiter", &options.field_delimiter)?)
+        .with_terminator(terminator)
+        .with_quote(quote);
+    if escape != quote {
+        builder = builder.with_escape(escape);
+    }
+    Ok((Format::Csv(Box::new(builder.build_decoder())), terminator))
+}
+
+fn unusable(what: &str, text: &str) -> ArrowError {
+    ArrowError::InvalidArgumentError(format!("the {what} {text:?} is none that can be read back"))
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow::array::{Array, AsArray};
+    use arrow::datatypes::Int64Type;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn csv_output() -> OutputSerialization {
+        OutputSerialization::Csv(CsvOutput::default())
+    }
+
+    fn json_output() -> OutputSerialization {
+        OutputSerialization::Json { record_delimiter: "\n".to_owned() }
+    }
+
+    fn schema() -> SchemaRef {
+        Arc::new(Schema::new(vec![
+            Field::new("n", DataType::Int64, true),
+            Field::new("s", DataType::Utf8, true),
+        ]))
+    }
+
+    /// Decodes a text cut at the given places.
+    fn decode(
+        output: &OutputSerialization,
+        schema: SchemaRef,
+        batch_size: usize,
+        text: &[u8],
+        cuts: &[usize],
+    ) -> Result<Vec<RecordBatch>, ArrowError> {
+        let mut decoder = RowDecoder::new(output, schema, batch_size, true)?;
+        let mut batches = Vec::new();
+        let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut % (text.len() + 1)).collect();
+        cuts.extend([0, text.len()]);
+        cuts.sort_unstable();
+        for piece in cuts.windows(2) {
+            let mut payload = Bytes::copy_from_slice(&text[piece[0]..piece[1]]);
+            while let Some(batch) = decoder.decode(&mut payload)? {
+                batches.push(batch);
+            }
+            assert!(payload.is_empty());
+        }
+        batches.extend(decoder.finish()?);
+        Ok(batches)
+    }
+
+    fn rows(batches: &[RecordBatch]) -> Vec<(Option<i64>, Option<String>)> {
+        let mut rows = Vec::new();
+        for batch in batches {
+            let n = batch.column(0).as_primitive::<Int64Type>();
+            let s = batch.column(1).as_string::<i32>();
+            for row in 0..batch.num_rows() {
+                let n = n.is_valid(row).then(|| n.value(row));
+                rows.push((n, s.is_valid(row).then(|| s.value(row).to_owned())));
+            }
+        }
+        rows
+    }
+
+    proptest! {
+        #[test]
+        fn any_cut_of_a_csv_answer_gives_the_same_rows(
+            expected in prop::collection::vec(
+                (any::<Option<i64>>(), prop::option::of("[a\"\n\ré,☃']{1,6}")), 0..40),
+            cuts in prop::collection::vec(any::<usize>(), 0..12),
+            batch_size in 1_usize..9,
+        ) {
+            let mut text = String::new();
+            for (n, s) in &expected {
+                let n = n.map_or_else(String::new, |n| n.to_string());
+                let s = s.as_deref().unwrap_or_default().replace('"', "\"\"");
+                text.push_str(&format!("{n},\"{s}\"\n"));
+            }
+            let batches = decode(&csv_output(), schema(), batch_size, text.as_bytes(), &cuts);
+            let batches = batches.unwrap();
+            prop_assert!(batches.iter().all(|batch| batch.num_rows() <= batch_size));
+            prop_assert_eq!(rows(&batches), expected);
+        }
+
+        #[test]
+        fn any_cut_of_a_json_answer_gives_the_same_rows(
+            expected in prop::collection::vec(
+                (any::<Option<i64>>(), prop::option::of("[a\"\n\ré,☃']{0,6}")), 0..40),
+            cuts in prop::collection::vec(any::<usize>(), 0..12),
+            batch_size in 1_usize..9,
+        ) {
+            let mut text = String::new();
+            for (n, s) in &expected {
+                text.push_str(&serde_json::json!({ "n": n, "s": s }).to_string());
+                text.push('\n');
+            }
+            let batches = decode(&json_output(), schema(), batch_size, text.as_bytes(), &cuts);
+            prop_assert_eq!(rows(&batches.unwrap()), expected);
+        }
+
+        #[test]
+        fn no_bytes_make_it_panic(
+            text in prop::collection::vec(any::<u8>(), 0..200),
+            json in any::<bool>(),
+        ) {
+            let output = if json { json_output() } else { csv_output() };
+            let _ = decode(&output, schema(), 3, &text, &[7, 50]);
+        }
+    }
+
+    #[test]
+    fn a_schema_without_columns_counts_rows() {
+        let empty = Arc::new(Schema::empty());
+        for (output, text) in [(csv_output(), "1\n1\n1\n"), (json_output(), "{\"_1\":1}\n{}\n{}")] {
+            let batches = decode(&output, Arc::clone(&empty), 2, text.as_bytes(), &[]).unwrap();
+            let counts: Vec<usize> = batches.iter().map(RecordBatch::num_rows).collect();
+            assert_eq!(counts, [2, 1]);
+            assert_eq!(batches[0].num_columns(), 0);
+        }
+    }
+
+    #[test]
+    fn long_records_make_short_batches() {
+        let record = format!("1,\"{}\n{}\"\n", "x".repeat(600_000), "y".repeat(400_000));
+        let text = record.repeat(30);
+        let batches = decode(&csv_output(), schema(), 8192, text.as_bytes(), &[]).unwrap();
+        assert_eq!(batches.iter().map(RecordBatch::num_rows).sum::<usize>(), 30);
+        assert!(batches.len() >= 3, "{}", batches.len());
+    }
+
+    #[test]
+    fn an_endless_record_is_refused() {
+        let mut decoder = RowDecoder::new(&csv_output(), schema(), 10, true).unwrap();
+        let mut refused = false;
+        for _ in 0..40 {
+            let mut payload = Bytes::from(vec![b'x'; 1 << 20]);
+            refused |= decoder.decode(&mut payload).is_err();
+        }
+        assert!(refused);
+    }
+
+    #[test]
+    fn what_does_not_fit_the_columns_is_an_error_that_names_the_line() {
+        for text in ["1,a\nx,b\n", "1,a\n2\n", "1,a\n2,b,c\n"] {
+            let error = decode(&csv_output(), schema(), 10, text.as_bytes(), &[]).unwrap_err();
+            let message = error.to_string();
+            assert!(message.contains("line 2") || message.contains("line 1"), "{message}");
+        }
+        decode(&json_output(), schema(), 10, b"{\"n\":1", &[]).unwrap_err();
+    }
+
+    #[test]
+    fn delimiters_that_cannot_be_read_back_are_refused() {
+        let csv = |change: fn(&mut CsvOutput)| {
+            let mut options = CsvOutput::default();
+            change(&mut options);
+            RowDecoder::new(&OutputSerialization::Csv(options), schema(), 10, true).is_err()
+        };
+        assert!(csv(|options| options.field_delimiter = "é".to_owned()));
+        assert!(csv(|options| options.record_delimiter = "\r\n".to_owned()));
+        assert!(csv(|options| options.quote = '☃'));
+        let json = OutputSerialization::Json { record_delimiter: ",".to_owned() };
+        assert!(RowDecoder::new(&json, schema(), 10, true).is_err());
+    }
+}

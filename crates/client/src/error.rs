@@ -1,0 +1,342 @@
+//! What can go wrong between a client and a store, sorted by what a caller can do about it.
+
+use sluicegate_conformance::NoAnswer;
+use sluicegate_s3select::profile::{EndpointProfile, Refusal};
+
+/// The code of an answer whose head does not name the extensions that the profile relies on.
+pub(super) const EXTENSIONS_MISSING: &str = "ExtensionsMissing";
+
+/// Why a store did not give what was asked of it. No variant carries a credential.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The object is not there.
+    #[error("there is no object `{key}` in bucket `{bucket}`")]
+    NotFound {
+        /// The bucket.
+        bucket: String,
+        /// The key.
+        key: String,
+    },
+    /// The bucket is not there.
+    #[error("there is no bucket `{bucket}`")]
+    NoSuchBucket {
+        /// The bucket.
+        bucket: String,
+    },
+    /// The store knows the credentials and refuses, or does not know them.
+    #[error("the store refuses access to `{key}` in bucket `{bucket}` ({code})")]
+    AccessDenied {
+        /// The bucket.
+        bucket: String,
+        /// The key.
+        key: String,
+        /// The store's error code.
+        code: String,
+    },
+    /// No place of the chain had credentials.
+    #[error("no credentials were found")]
+    NoCredentials,
+    /// The endpoint does not answer.
+    #[error("the store at {endpoint} cannot be reached: {reason}")]
+    Unreachable {
+        /// The endpoint, or AWS's region.
+        endpoint: String,
+        /// What the connection said.
+        reason: String,
+    },
+    /// The endpoint given is no URL that can be used.
+    #[error("the endpoint is not a URL of the form http://host:port or https://host:port")]
+    InvalidEndpoint,
+    /// The bucket lives in another region than the request was signed for.
+    #[error("bucket `{bucket}` is in {}", expected.as_deref().map_or("another region".to_owned(), |r| format!("region {r}")))]
+    WrongRegion {
+        /// The bucket.
+        bucket: String,
+        /// Its region, if the store says.
+        expected: Option<String>,
+    },
+    /// The store will not run this statement, or no statement at all: read the object instead.
+    #[error("the store refuses the request: {code}: {message}")]
+    Refused {
+        /// The store's error code, or ours if the statement was not even sent.
+        code: String,
+        /// The store's explanation.
+        message: String,
+    },
+    /// The object was replaced since the caller learned its version.
+    #[error("`{key}` in bucket `{bucket}` changed while it was being read")]
+    ObjectChanged {
+        /// The bucket.
+        bucket: String,
+        /// The key.
+        key: String,
+    },
+    /// The answer is complete and makes no sense as rows of the declared columns.
+    #[error("the answer about `{key}` in bucket `{bucket}` cannot be used: {message}")]
+    BadAnswer {
+        /// The bucket.
+        bucket: String,
+        /// The key.
+        key: String,
+        /// What is wrong, with the row if it is one row.
+        message: String,
+    },
+    /// A failure that may pass, and did not in the attempts allowed.
+    #[error("`{key}` in bucket `{bucket}` could not be read in {attempts} attempts: {reason}")]
+    Transient {
+        /// The bucket.
+        bucket: String,
+        /// The key.
+        key: String,
+        /// How many answers were begun or asked for.
+        attempts: u32,
+        /// The last failure.
+        reason: String,
+    },
+}
+
+impl Error {
+    /// What the user may do about it, in one sentence.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::NotFound { .. } => "Check the key; keys are case-sensitive.",
+            Self::NoSuchBucket { .. } => "Check the bucket's name and the endpoint.",
+            Self::AccessDenied { .. } => {
+                "Check the access key and that it may GetObject on this bucket."
+            }
+            Self::NoCredentials => {
+                "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or name an AWS profile."
+            }
+            Self::Unreachable { .. } => "Check the endpoint, the network and that the store runs.",
+            Self::InvalidEndpoint => "Give a scheme, a host and a port, and no user name.",
+            Self::WrongRegion { .. } => "Give the bucket's region.",
+            Self::Refused { .. } => "Read the object instead of asking the store to filter it.",
+            Self::ObjectChanged { .. } => "Run the query again.",
+            Self::BadAnswer { .. } => "Check the declared columns against the object.",
+            Self::Transient { .. } => "Try again later.",
+        }
+    }
+
+    /// Whether the store thereby refuses every statement of this client, whatever it says.
+    pub fn is_final_refusal(&self) -> bool {
+        const CODES: [&str; 4] =
+            ["NotImplemented", "MethodNotAllowed", "AccessDenied", EXTENSIONS_MISSING];
+        matches!(self, Self::Refused { code, .. } if CODES.contains(&code.as_str()))
+    }
+
+    /// Whether reading the whole object with GET may work where this did not.
+    pub fn is_refusal(&self) -> bool {
+        matches!(self, Self::Refused { .. })
+    }
+}
+
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused { code: "RefusedByProfile".to_owned(), message: refusal.to_string() }
+    }
+}
+
+/// What the error says about one question to a store.
+///
+/// # Errors
+/// The error itself, if it keeps the store from answering any question: it cannot be reached,
+/// refuses access, or has not the object.
+impl TryFrom<Error> for NoAnswer {
+    type Error = Error;
+
+    fn try_from(error: Error) -> Result<Self, Error> {
+        let every_statement = error.is_final_refusal();
+        match error {
+            Error::Refused { code, message } => {
+                Ok(Self::Refused { code, message, every_statement })
+            }
+            Error::BadAnswer { message, .. } => {
+                Ok(Self::Failed { code: "BadAnswer".to_owned(), message })
+            }
+            Error::Transient { reason, .. } => {
+                // Codes that are worth another attempt stand before the explanation.
+                let (code, message) = reason.split_once(": ").unwrap_or((&reason, ""));
+                Ok(Self::Failed { code: code.to_owned(), message: message.to_owned() })
+            }
+            error => Err(error),
+        }
+    }
+}
+
+/// The object that a request was about; what error messages are made with.
+#[derive(Debug, Clone)]
+pub(super) struct Subject {
+    pub(super) bucket: String,
+    pub(super) key: String,
+}
+
+impl Subject {
+    pub(super) fn changed(&self) -> Error {
+        Error::ObjectChanged { bucket: self.bucket.clone(), key: self.key.clone() }
+    }
+
+    pub(super) fn bad_answer(&self, message: impl Into<String>) -> Error {
+        Error::BadAnswer {
+            bucket: self.bucket.clone(),
+            key: self.key.clone(),
+            message: message.into(),
+        }
+    }
+
+    pub(super) fn transient(&self, attempts: u32, reason: impl Into<String>) -> Error {
+        Error::Transient {
+            bucket: self.bucket.clone(),
+            key: self.key.clone(),
+            attempts,
+            reason: reason.into(),
+        }
+    }
+}
+
+/// An error as a store says it: in an XML document before the answer, or in a frame of it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct StoreError {
+    /// The HTTP status; `None` for a frame.
+    pub(super) status: Option<u16>,
+    /// `x-amz-bucket-region`
+    pub(super) region: Option<String>,
+    /// The error code; empty if there is none (HEAD has no body).
+    pub(super) code: String,
+    /// The explanation.
+    pub(super) message: String,
+}
+
+impl StoreError {
+    /// Sorts the error. The codes are those of the service's general and Select tables; what is
+    /// not known there is a refusal, because a GET then shows what is really wrong.
+    pub(super) fn sort(self, subject: &Subject, profile: &EndpointProfile, attempts: u32) -> Error {
+        let Subject { bucket, key } = subject.clone();
+        match (self.code.as_str(), self.status) {
+            ("NoSuchKey" | "NotFound", _) => Error::NotFound { bucket, key },
+            ("NoSuchBucket", _) => Error::NoSuchBucket { bucket },
+            ("PreconditionFailed", _) | ("", Some(412)) => subject.changed(),
+            (
+                "PermanentRedirect"
+                | "TemporaryRedirect"
+                | "IllegalLocationConstraintException"
+                | "IncorrectEndpoint",
+                _,
+            )
+            | (_, Some(301 | 307)) => Error::WrongRegion { bucket, expected: self.region() },
+            ("AuthorizationHeaderMalformed", _) if self.region().is_some() => {
+                Error::WrongRegion { bucket, expected: self.region() }
+            }
+            ("InternalError", _) if profile.internal_error_is_final => {
+                Error::Refused { code: self.code, message: self.message }
+            }
+            (code, status) if is_transient(code, status) => {
+                subject.transient(attempts, self.reason())
+            }
+            ("", Some(404)) => Error::NotFound { bucket, key },
+            (_, Some(401 | 403)) | ("AccessDenied" | "ExpiredToken", _) => {
+                let code = if self.code.is_empty() { "AccessDenied".to_owned() } else { self.code };
+                Error::AccessDenied { bucket, key, code }
+            }
+            ("AuthorizationHeaderMalformed" | "InvalidToken" | "InvalidAccessKeyId", _) => {
+                Error::AccessDenied { bucket, key, code: self.code }
+            }
+            _ => Error::Refused {
+                code: match (self.code.as_str(), self.status) {
+                    ("", Some(405)) => "MethodNotAllowed".to_owned(),
+                    ("", Some(501)) => "NotImplemented".to_owned(),
+                    ("", _) => "Unknown".to_owned(),
+                    _ => self.code,
+                },
+                message: if self.message.is_empty() {
+                    self.status.map_or_else(String::new, |status| format!("HTTP status {status}"))
+                } else {
+                    self.message
+                },
+            },
+        }
+    }
+
+    fn reason(&self) -> String {
+        match (self.code.as_str(), self.status) {
+            ("", Some(status)) => format!("the store answered with HTTP status {status}"),
+            (code, _) if self.message.is_empty() => format!("the store says {code}"),
+            (code, _) => format!("the store says {code}: {}", self.message),
+        }
+    }
+
+    /// The region that the store expects, from its header or from the sentence
+    /// "…the region 'a' is wrong; expecting 'b'".
+    fn region(&self) -> Option<String> {
+        let quoted = || {
+            let (_, rest) = self.message.split_once("expecting '")?;
+            let (region, _) = rest.split_once('\'')?;
+            Some(region.to_owned())
+        };
+        self.region.clone().or_else(quoted)
+    }
+}
+
+/// Whether the same request may succeed a moment later.
+fn is_transient(code: &str, status: Option<u16>) -> bool {
+    let passing = matches!(
+        code,
+        "InternalError"
+            | "Busy"
+            | "SlowDown"
+            | "ServiceUnavailable"
+            | "RequestTimeout"
+            | "RequestTimeoutException"
+            | "Throttling"
+            | "ThrottlingException"
+            | "RequestThrottled"
+            | "TooManyRequests"
+            | "BandwidthLimitExceeded"
+    );
+    passing || matches!(status, Some(429 | 500 | 502 | 503 | 504 | 509))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(status: Option<u16>, code: &str, message: &str, profile: &str, expected: &str) {
+        let subject = Subject { bucket: "b".to_owned(), key: "k".to_owned() };
+        let error =
+            StoreError { status, region: None, code: code.to_owned(), message: message.to_owned() };
+        let profile = EndpointProfile::by_name(profile).unwrap();
+        assert_eq!(error.sort(&subject, &profile, 3).to_string(), expected);
+    }
+
+    #[test]
+    fn store_errors_are_sorted_by_what_can_be_done() {
+        let missing = "there is no object `k` in bucket `b`";
+        check(Some(404), "NoSuchKey", "", "aws", missing);
+        check(Some(404), "", "", "aws", missing);
+        check(None, "NoSuchKey", "", "aws", missing);
+        check(Some(404), "NoSuchBucket", "", "aws", "there is no bucket `b`");
+        let denied = "the store refuses access to `k` in bucket `b` (AccessDenied)";
+        check(Some(403), "AccessDenied", "", "aws", denied);
+        check(Some(403), "", "", "aws", denied);
+        let transient = "`k` in bucket `b` could not be read in 3 attempts: the store";
+        check(Some(503), "Busy", "x", "sluice", &format!("{transient} says Busy: x"));
+        check(None, "SlowDown", "", "sluice", &format!("{transient} says SlowDown"));
+        check(Some(502), "", "", "aws", &format!("{transient} answered with HTTP status 502"));
+        check(None, "InternalError", "x", "aws", &format!("{transient} says InternalError: x"));
+        let refused = "the store refuses the request:";
+        check(None, "InternalError", "x", "minio", &format!("{refused} InternalError: x"));
+        check(None, "CastFailed", "x", "aws", &format!("{refused} CastFailed: x"));
+        check(Some(501), "NotImplemented", "x", "aws", &format!("{refused} NotImplemented: x"));
+        check(Some(405), "", "", "aws", &format!("{refused} MethodNotAllowed: HTTP status 405"));
+        check(
+            Some(400),
+            "AuthorizationHeaderMalformed",
+            "the region 'us-east-1' is wrong; expecting 'eu-west-1'",
+            "aws",
+            "bucket `b` is in region eu-west-1",
+        );
+        check(Some(301), "", "", "aws", "bucket `b` is in another region");
+        check(Some(412), "", "", "aws", "`k` in bucket `b` changed while it was being read");
+    }
+}

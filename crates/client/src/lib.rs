@@ -1,0 +1,316 @@
+//! The client's side of S3 Select: a statement goes out, Arrow batches of declared columns come
+//! back, and nothing that a store or a network does makes a row appear twice or not at all.
+//!
+//! * An answer is complete only with its End event; one that stops earlier is a failure, however
+//!   politely the connection was closed.
+//! * The errors that a store sends in the midst of an answer are decoded to code and message.
+//! * An answer that breaks off is asked for again and its first part, byte by byte what was
+//!   received before, is passed over; the object must still be the same ([`SelectCall::e_tag`]).
+//! * What a store refuses is [`Error::Refused`]; a caller then reads the object instead, and the
+//!   client does not send the like again ([`Client::refusals`]).
+//! * What a profile takes for granted beyond S3 Select must be named in the head of each answer
+//!   ([`EndpointProfile::relies_on`]).
+//!
+//! ```no_run
+//! # async fn example(request: sluicegate_s3select::SelectRequest) -> Result<(), Box<dyn std::error::Error>> {
+//! use std::sync::Arc;
+//!
+//! use arrow::datatypes::{DataType, Field, Schema};
+//! use futures::TryStreamExt;
+//! use sluicegate_client::{Client, ConnectOptions, SelectCall};
+//! use sluicegate_s3select::profile::EndpointProfile;
+//!
+//! let client = Client::connect(&ConnectOptions::default(), EndpointProfile::aws()).await?;
+//! let schema = Arc::new(Schema::new(vec![Field::new("total", DataType::Int64, true)]));
+//! let call = SelectCall::new("bucket", "orders.csv", request, schema);
+//! let mut rows = client.select(call).await?;
+//! while let Some(batch) = rows.try_next().await? {
+//!     assert_eq!(batch.num_columns(), 1);
+//! }
+//! # Ok(())
+//! # }
+//! ```
+
+mod buckets;
+mod call;
+mod decode;
+mod encode;
+mod error;
+mod metrics;
+mod options;
+mod probe;
+mod raw;
+mod refusals;
+mod resume;
+mod sdk_error;
+mod stream;
+mod wire;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use aws_config::environment::EnvironmentVariableRegionProvider;
+use aws_config::meta::region::RegionProviderChain;
+use aws_config::profile::ProfileFileRegionProvider;
+use aws_config::retry::RetryConfig;
+use aws_config::timeout::TimeoutConfig;
+use aws_config::{BehaviorVersion, Region, SdkConfig};
+use aws_credential_types::provider::ProvideCredentials;
+use aws_sdk_s3::config::{SharedHttpClient, StalledStreamProtectionConfig};
+use aws_smithy_http_client::tls;
+use aws_types::service_config::ServiceConfigKey;
+
+pub use self::call::{RetryPolicy, SelectCall};
+pub use self::error::Error;
+use self::error::Subject;
+pub use self::metrics::{Reported, SelectCounts, SelectMetrics};
+pub use self::options::{ConnectOptions, Credentials};
+pub use self::probe::ProbeTarget;
+use self::refusals::Refusals;
+pub use self::refusals::{KnownRefusal, RefusalScope, RequestKind};
+pub use self::stream::SelectStream;
+use self::wire::HeadTap;
+use sluicegate_s3select::profile::EndpointProfile;
+use sluicegate_s3select::request::SelectRequest;
+
+/// The pause before a request is repeated whose answer did not begin; jittered and doubled.
+const REQUEST_BACKOFF: Duration = Duration::from_millis(200);
+
+/// A store, as a client knows it. Cheap to clone; clones share their connections.
+#[derive(Clone)]
+pub struct Client {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    sdk: aws_sdk_s3::Client,
+    config: SdkConfig,
+    endpoint: Option<String>,
+    region: String,
+    path_style: bool,
+    profile: EndpointProfile,
+    read_timeout: Duration,
+    request_attempts: u32,
+    refusals: Refusals,
+}
+
+/// What a store says about an object without sending it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ObjectHead {
+    /// The object's length in bytes.
+    pub size: u64,
+    /// Its version, as the header says it.
+    pub e_tag: Option<String>,
+}
+
+impl Client {
+    /// Prepares to talk to a store. This reads the environment and the AWS profile files, and
+    /// sends nothing: an endpoint that is not there shows at the first request.
+    pub async fn connect(
+        options: &ConnectOptions,
+        profile: EndpointProfile,
+    ) -> Result<Self, Error> {
+        let region = match &options.region {
+            Some(region) => Region::new(region.clone()),
+            None => default_region(options).await,
+        };
+        let attempts = options.request_attempts.max(1);
+        let timeouts = TimeoutConfig::builder()
+            .connect_timeout(options.connect_timeout)
+            .read_timeout(options.read_timeout)
+            .build();
+        let mut loader = aws_config::defaults(BehaviorVersion::latest())
+            .region(region.clone())
+            .http_client(https())
+            .timeout_config(timeouts)
+            .retry_config(
+                RetryConfig::standard()
+                    .with_max_attempts(attempts)
+                    .with_initial_backoff(REQUEST_BACKOFF),
+            );
+        if let Some(name) = &options.aws_profile {
+            loader = loader.profile_name(name);
+        }
+        if let Some(endpoint) = &options.endpoint {
+            loader = loader.endpoint_url(endpoint);
+        }
+        if options.anonymous {
+            loader = loader.no_credentials();
+        } else if let Some(credentials) = &options.credentials {
+            loader =
+                loader.credentials_provider(aws_credential_types::Credentials::from(credentials));
+        }
+        let config = loader.load().await;
+        let endpoint = options.endpoint.clone().or_else(|| configured_endpoint(&config));
+        check_endpoint(endpoint.as_deref())?;
+        let path_style = options.path_style.unwrap_or(endpoint.is_some());
+        // A store is silent while it scans; our own limit on silence allows for that.
+        let mut s3 = aws_sdk_s3::config::Builder::from(&config)
+            .force_path_style(path_style)
+            .stalled_stream_protection(StalledStreamProtectionConfig::disabled());
+        s3.set_endpoint_url(endpoint.clone());
+        if options.anonymous {
+            s3 = s3.allow_no_auth();
+        }
+        let shared = Shared {
+            sdk: aws_sdk_s3::Client::from_conf(s3.build()),
+            config,
+            endpoint,
+            region: region.as_ref().to_owned(),
+            path_style,
+            profile,
+            read_timeout: options.read_timeout,
+            request_attempts: attempts,
+            refusals: Refusals::default(),
+        };
+        Ok(Self { shared: Arc::new(shared) })
+    }
+
+    /// Asks a store to run a statement over an object. The rows come in the order in which the
+    /// store finds them.
+    ///
+    /// Returns when the answer has begun, so that a refusal is seen before any row.
+    pub async fn select(&self, call: SelectCall) -> Result<SelectStream, Error> {
+        stream::select(self.clone(), call).await
+    }
+
+    /// Asks for an object's length and version.
+    ///
+    /// A store answers [`Error::NotFound`] for a missing bucket, too.
+    pub async fn head(&self, bucket: &str, key: &str) -> Result<ObjectHead, Error> {
+        self.head_counted(bucket, key, &Arc::default()).await
+    }
+
+    async fn head_counted(
+        &self,
+        bucket: &str,
+        key: &str,
+        metrics: &Arc<SelectMetrics>,
+    ) -> Result<ObjectHead, Error> {
+        let tap = HeadTap { metrics: Arc::clone(metrics) };
+        let request = self.sdk().head_object().bucket(bucket).key(key);
+        let sent = Box::pin(request.customize().interceptor(tap).send()).await;
+        let head = sent.map_err(|error| {
+            let subject = Subject { bucket: bucket.to_owned(), key: key.to_owned() };
+            self.sort_request_error(error, &subject)
+        })?;
+        let size = head.content_length().and_then(|size| u64::try_from(size).ok());
+        Ok(ObjectHead { size: size.unwrap_or(0), e_tag: head.e_tag().map(str::to_owned) })
+    }
+
+    /// What may be sent to this store.
+    pub fn profile(&self) -> &EndpointProfile {
+        &self.shared.profile
+    }
+
+    /// Why a request need not be sent: this store refused one like it before.
+    pub fn known_refusal(&self, request: &SelectRequest) -> Option<KnownRefusal> {
+        self.shared.refusals.of(request)
+    }
+
+    /// All that this store refused and that is not sent any more, in the order in which it was
+    /// found out.
+    pub fn refusals(&self) -> Vec<KnownRefusal> {
+        self.shared.refusals.all()
+    }
+
+    /// The endpoint's URL; `None` is AWS itself.
+    pub fn endpoint(&self) -> Option<&str> {
+        self.shared.endpoint.as_deref()
+    }
+
+    /// The region that requests are signed for.
+    pub fn region(&self) -> &str {
+        &self.shared.region
+    }
+
+    /// Whether the bucket is a part of the path.
+    pub fn path_style(&self) -> bool {
+        self.shared.path_style
+    }
+
+    /// Whether nothing is signed.
+    pub fn is_anonymous(&self) -> bool {
+        self.shared.config.credentials_provider().is_none()
+    }
+
+    /// The credentials that requests are signed with at this moment, for other clients of the
+    /// same store; `None` if nothing is signed. Ask again when they expire.
+    pub async fn credentials(&self) -> Result<Option<Credentials>, Error> {
+        let Some(provider) = self.shared.config.credentials_provider() else {
+            return Ok(None);
+        };
+        let credentials = provider.provide_credentials().await.map_err(|error| {
+            tracing::debug!(%error, "no credentials");
+            Error::NoCredentials
+        })?;
+        Ok(Some(Credentials::from(&credentials)))
+    }
+
+    fn sdk(&self) -> &aws_sdk_s3::Client {
+        &self.shared.sdk
+    }
+
+    /// What a message calls the store.
+    fn place(&self) -> String {
+        match &self.shared.endpoint {
+            Some(endpoint) => endpoint.clone(),
+            None => format!("AWS, region {}", self.shared.region),
+        }
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client")
+            .field("endpoint", &self.shared.endpoint)
+            .field("region", &self.shared.region)
+            .field("profile", &self.shared.profile.name)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The HTTP client of all requests.
+fn https() -> SharedHttpClient {
+    let tls = tls::Provider::Rustls(tls::rustls_provider::CryptoMode::Ring);
+    aws_smithy_http_client::Builder::new().tls_provider(tls).build_https()
+}
+
+/// The region of the environment or of the profile files. The machine's metadata service, which
+/// the SDK would ask as well, takes seconds to be absent.
+async fn default_region(options: &ConnectOptions) -> Region {
+    let mut file = ProfileFileRegionProvider::builder();
+    if let Some(name) = &options.aws_profile {
+        file = file.profile_name(name);
+    }
+    let chain = RegionProviderChain::first_try(EnvironmentVariableRegionProvider::new())
+        .or_else(file.build());
+    chain.region().await.unwrap_or(Region::from_static("us-east-1"))
+}
+
+/// The endpoint of the environment or of the profile files, S3's own before the general one.
+fn configured_endpoint(config: &SdkConfig) -> Option<String> {
+    let key = ServiceConfigKey::builder()
+        .service_id("S3")
+        .env("AWS_ENDPOINT_URL")
+        .profile("endpoint_url")
+        .build();
+    let service = key.ok().and_then(|key| config.service_config()?.load_config(key));
+    service.or_else(|| config.endpoint_url().map(str::to_owned))
+}
+
+fn check_endpoint(endpoint: Option<&str>) -> Result<(), Error> {
+    let Some(endpoint) = endpoint else { return Ok(()) };
+    let rest = endpoint.strip_prefix("http://").or_else(|| endpoint.strip_prefix("https://"));
+    match rest {
+        // A user name would end up in messages and is not S3's way to authenticate.
+        Some(rest) if !rest.is_empty() && !rest.starts_with('/') && !rest.contains(['@', ' ']) => {
+            Ok(())
+        }
+        _ => Err(Error::InvalidEndpoint),
+    }
+}

@@ -1,0 +1,193 @@
+//! Puts the questions of a probe to a store.
+
+use std::sync::Arc;
+
+use super::Client;
+use super::error::Error;
+use super::metrics::SelectMetrics;
+use sluicegate_conformance::{NoAnswer, RawAnswer};
+use sluicegate_conformance::probe::{Facts, Outcome, Question, Report};
+use sluicegate_s3select::request::{
+    Compression, CsvInput, InputFormat, InputSerialization, JsonType, ScanRange, SelectRequest,
+};
+
+/// How much of an object that is not ours is looked at, in bytes, where the store lets us say so.
+const GLANCE: u64 = 64 << 10;
+
+/// What questions are put to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ProbeTarget {
+    /// Our own samples, which lie at `prefix` + [`Sample::file_name`].
+    ///
+    /// [`Sample::file_name`]: sluicegate_conformance::probe::Sample::file_name
+    Samples {
+        /// The bucket.
+        bucket: String,
+        /// What their keys begin with.
+        prefix: String,
+    },
+    /// An object whose contents are not known, and must not be changed. Only what needs no
+    /// sample of our own is asked, so nothing is learned about fields and their values.
+    Object {
+        /// The bucket.
+        bucket: String,
+        /// The key; its extension says what the object is.
+        key: String,
+    },
+}
+
+impl Client {
+    /// Finds out what the store can do, question by question; `asked` is called before each, with
+    /// its number, from 1.
+    ///
+    /// The client should be one of [`EndpointProfile::unknown`], which takes nothing for granted.
+    ///
+    /// # Errors
+    ///
+    /// If the store cannot be reached, refuses access, or the bucket or the object is not there.
+    /// Whatever else it answers is a finding.
+    ///
+    /// [`EndpointProfile::unknown`]: sluicegate_s3select::profile::EndpointProfile::unknown
+    pub async fn probe(
+        &self,
+        target: &ProbeTarget,
+        metrics: &Arc<SelectMetrics>,
+        asked: impl Fn(usize),
+    ) -> Result<Report, Error> {
+        let mut probe = Probe { client: self, metrics, facts: Facts::default(), hopeless: None };
+        let view = match target {
+            ProbeTarget::Samples { .. } => None,
+            ProbeTarget::Object { bucket, key } => Some(probe.view(bucket, key).await?),
+        };
+        let mut outcomes = Vec::new();
+        for (index, question) in Question::all().enumerate() {
+            asked(index + 1);
+            let outcome = match (target, &view) {
+                (ProbeTarget::Object { bucket, key }, Some(view)) => {
+                    match question.request_about(&view.input, view.scan_range) {
+                        Some(request) => {
+                            let answer = probe.ask(bucket, key, &request).await?;
+                            question.judge_about(answer.as_ref())
+                        }
+                        None => Outcome::not_known("not asked: it needs an object of our own"),
+                    }
+                }
+                (ProbeTarget::Samples { bucket, prefix }, _) => {
+                    let key = format!("{prefix}{}", question.sample.file_name());
+                    let answer = probe.ask(bucket, &key, &question.request()).await?;
+                    question.judge(answer.as_ref())
+                }
+                (ProbeTarget::Object { .. }, None) => Outcome::not_known("not asked"),
+            };
+            outcomes.push((question, outcome));
+        }
+        Ok(Report::new(outcomes, &probe.facts))
+    }
+}
+
+struct Probe<'a> {
+    client: &'a Client,
+    metrics: &'a Arc<SelectMetrics>,
+    facts: Facts,
+    /// Why no statement is answered at all.
+    hopeless: Option<NoAnswer>,
+}
+
+/// How an object is looked at.
+struct View {
+    input: InputSerialization,
+    scan_range: Option<ScanRange>,
+}
+
+impl Probe<'_> {
+    /// Asks; what the store refuses is an answer, too.
+    async fn ask(
+        &mut self,
+        bucket: &str,
+        key: &str,
+        request: &SelectRequest,
+    ) -> Result<Result<RawAnswer, NoAnswer>, Error> {
+        if let Some(error) = &self.hopeless {
+            return Ok(Err(error.clone()));
+        }
+        let mut answer = self.client.ask(bucket, key, request, self.metrics).await;
+        if matches!(answer, Err(Error::Transient { .. })) {
+            answer = self.client.ask(bucket, key, request, self.metrics).await;
+        }
+        let answer = match answer {
+            Ok(answer) => Ok(answer),
+            Err(error) => Err(NoAnswer::try_from(error)?),
+        };
+        match &answer {
+            Ok(answer) => {
+                let named = answer.e_tag.is_some();
+                match self.facts.names_version {
+                    None => self.facts.extensions = answer.extensions.clone(),
+                    Some(_) => self.facts.extensions.retain(|it| answer.extensions.contains(it)),
+                }
+                let before = self.facts.names_version.unwrap_or(true);
+                self.facts.names_version = Some(before && named);
+                self.facts.progress_came |= request.progress && answer.progress_events > 0;
+            }
+            Err(refusal @ NoAnswer::Refused { every_statement: true, .. }) => {
+                self.hopeless = Some(refusal.clone());
+            }
+            Err(_) => {}
+        }
+        Ok(answer)
+    }
+
+    /// Finds out whether the first bytes of an object can be looked at alone.
+    async fn view(&mut self, bucket: &str, key: &str) -> Result<View, Error> {
+        self.client.head_counted(bucket, key, self.metrics).await?;
+        let input = input_of(key);
+        let splittable = input.compression == Compression::None
+            && matches!(&input.format, InputFormat::Csv(_) | InputFormat::Json(JsonType::Lines));
+        let range = ScanRange::Bounded { start: 0, last: GLANCE - 1 };
+        let probing = Question::all()
+            .find_map(|question| question.request_about(&input, splittable.then_some(range)));
+        let answered = match probing {
+            Some(request) => self.ask(bucket, key, &request).await?.is_ok(),
+            None => false,
+        };
+        Ok(View { input, scan_range: (splittable && answered).then_some(range) })
+    }
+}
+
+/// What an object is, by its name; CSV if the name says nothing.
+fn input_of(key: &str) -> InputSerialization {
+    let name = key.to_ascii_lowercase();
+    let (name, compression) = match name.strip_suffix(".gz") {
+        Some(name) => (name, Compression::Gzip),
+        None => match name.strip_suffix(".bz2") {
+            Some(name) => (name, Compression::Bzip2),
+            None => (name.as_str(), Compression::None),
+        },
+    };
+    let format = match name.rsplit_once('.').map(|(_, extension)| extension) {
+        Some("parquet") => InputFormat::Parquet,
+        Some("json" | "ndjson" | "jsonl") => InputFormat::Json(JsonType::Lines),
+        _ => InputFormat::Csv(CsvInput { comments: Some('\u{7f}'), ..CsvInput::default() }),
+    };
+    InputSerialization { format, compression }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_say_what_objects_are() {
+        for (key, format, compression) in [
+            ("a/b.csv", "Csv", Compression::None),
+            ("a/b", "Csv", Compression::None),
+            ("b.CSV.GZ", "Csv", Compression::Gzip),
+            ("b.jsonl.bz2", "Json", Compression::Bzip2),
+            ("b.parquet", "Parquet", Compression::None),
+        ] {
+            let input = input_of(key);
+            assert!(format!("{:?}", input.format).starts_with(format), "{key}: {input:?}");
+            assert_eq!(input.compression, compression, "{key}");
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! One answer as it came, for those who study a store and not an object.
+
+use std::sync::Arc;
+
+use aws_sdk_s3::primitives::event_stream::EventReceiver;
+use aws_sdk_s3::types::error::SelectObjectContentEventStreamError;
+use aws_sdk_s3::types::{ExpressionType, RequestProgress, SelectObjectContentEventStream as Event};
+use sluicegate_conformance::RawAnswer;
+use sluicegate_s3select::SelectRequest;
+use tokio::time::timeout;
+
+use super::Client;
+use super::encode::{Encoded, encode};
+use super::error::{Error, Subject};
+use super::metrics::SelectMetrics;
+use super::sdk_error::{Failure, sort_stream_error};
+use super::wire::{AnswerHead, SelectTap};
+
+/// The longest answer that is kept whole.
+const MAX_BYTES: usize = 8 << 20;
+
+/// The events of one answer.
+pub(super) type Events = EventReceiver<Event, SelectObjectContentEventStreamError>;
+
+impl Client {
+    /// Sends a request as it is, whatever the profile says, and returns the answer as it came.
+    /// A stream that breaks off is not asked for again.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Client::select`], and [`Error::BadAnswer`] for one of more than 8 MiB.
+    pub async fn ask(
+        &self,
+        bucket: &str,
+        key: &str,
+        request: &SelectRequest,
+        metrics: &Arc<SelectMetrics>,
+    ) -> Result<RawAnswer, Error> {
+        let subject = Subject { bucket: bucket.to_owned(), key: key.to_owned() };
+        // Two columns: the quotes of the answer stay as the request says.
+        let encoded = encode(request, 2, self.profile())?;
+        metrics.call();
+        let (mut events, head) = Box::pin(self.begin(&subject, request, &encoded, metrics)).await?;
+        let mut answer =
+            RawAnswer { e_tag: head.e_tag, extensions: head.extensions, ..RawAnswer::default() };
+        let silence = self.shared.read_timeout;
+        loop {
+            let event = match timeout(silence, events.recv()).await {
+                Err(_) => return Err(subject.transient(1, format!("silence for {silence:?}"))),
+                Ok(Ok(Some(event))) => event,
+                Ok(Ok(None)) => {
+                    return Err(subject.transient(1, "the answer stopped without its End event"));
+                }
+                Ok(Err(error)) => {
+                    return Err(match sort_stream_error(&error, &subject, self.profile()) {
+                        Failure::Final(error) => error,
+                        Failure::Again(reason) => subject.transient(1, reason),
+                    });
+                }
+            };
+            match event {
+                Event::Records(records) => {
+                    let payload = records.payload.map_or_else(Vec::new, |blob| blob.into_inner());
+                    if answer.records.len() + payload.len() > MAX_BYTES {
+                        return Err(subject.bad_answer(format!("more than {MAX_BYTES} bytes")));
+                    }
+                    answer.records.extend(payload);
+                }
+                Event::Progress(_) => answer.progress_events += 1,
+                Event::Stats(stats) => {
+                    if let Some(stats) = stats.details().filter(|_| !answer.reported) {
+                        metrics.answer_reported(
+                            stats.bytes_scanned(),
+                            stats.bytes_processed(),
+                            stats.bytes_returned(),
+                        );
+                    }
+                    answer.reported = true;
+                }
+                Event::End(_) => return Ok(answer),
+                _ => {}
+            }
+        }
+    }
+
+    /// Sends a request and waits for the head of its answer.
+    pub(super) async fn begin(
+        &self,
+        subject: &Subject,
+        request: &SelectRequest,
+        encoded: &Encoded,
+        metrics: &Arc<SelectMetrics>,
+    ) -> Result<(Events, AnswerHead), Error> {
+        let tap = SelectTap {
+            metrics: Arc::clone(metrics),
+            sql_bytes: request.expression.len(),
+            head: Arc::default(),
+        };
+        let progress = request.progress.then(|| RequestProgress::builder().enabled(true).build());
+        let operation = self
+            .sdk()
+            .select_object_content()
+            .bucket(&subject.bucket)
+            .key(&subject.key)
+            .expression(&request.expression)
+            .expression_type(ExpressionType::Sql)
+            .input_serialization(encoded.input.clone())
+            .output_serialization(encoded.output.clone())
+            .set_scan_range(encoded.scan_range.clone())
+            .set_request_progress(progress)
+            .customize()
+            .interceptor(tap.clone());
+        let sent = operation.send().await.map_err(|error| {
+            let error = self.sort_request_error(error, subject);
+            match error {
+                // Select needs a signature even where GET does not.
+                Error::AccessDenied { code, .. } if self.is_anonymous() => Error::Refused {
+                    code,
+                    message: "Select is not open to anonymous requests".to_owned(),
+                },
+                error => error,
+            }
+        })?;
+        Ok((sent.payload, tap.head()))
+    }
+}

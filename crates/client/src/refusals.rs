@@ -1,0 +1,235 @@
+//! What a store refused, so that it is not asked for the same again.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+
+use super::error::Error;
+use sluicegate_s3select::dialect;
+use sluicegate_s3select::profile::{DataFormat, constructs};
+use sluicegate_s3select::request::{Compression, OutputSerialization, SelectRequest};
+
+/// The most refusals kept; there are fewer kinds of statements that a planner makes.
+const MOST: usize = 64;
+
+/// Something that a store refused, and that is not sent to it any more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownRefusal {
+    /// What was refused.
+    pub scope: RefusalScope,
+    /// The store's error code.
+    pub code: String,
+    /// The store's explanation.
+    pub message: String,
+}
+
+/// How much a refusal says about other requests.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RefusalScope {
+    /// The store answers no statement of this client.
+    Everything,
+    /// The store does not take requests of this kind, nor those that ask for more.
+    Kind(RequestKind),
+}
+
+/// What requests have in common that a store treats alike.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestKind {
+    /// The objects' format.
+    pub format: DataFormat,
+    /// The objects' compression.
+    pub compression: Compression,
+    /// Whether there is a ScanRange.
+    pub scan_range: bool,
+    /// Whether the answer is JSON.
+    pub json_output: bool,
+    /// The constructs of the statement.
+    pub constructs: BTreeSet<&'static str>,
+}
+
+impl RequestKind {
+    /// The kind of a request; `None` if its statement is not one of the dialect.
+    fn of(request: &SelectRequest) -> Option<Self> {
+        Some(Self {
+            format: DataFormat::from(&request.input),
+            compression: request.input.compression,
+            scan_range: request.scan_range.is_some(),
+            json_output: matches!(request.output, OutputSerialization::Json { .. }),
+            constructs: constructs(&dialect::parse(&request.expression).ok()?),
+        })
+    }
+
+    /// Whether another kind asks for the same and perhaps more.
+    fn is_part_of(&self, other: &Self) -> bool {
+        self.format == other.format
+            && self.compression == other.compression
+            && self.scan_range <= other.scan_range
+            && self.json_output == other.json_output
+            && self.constructs.is_subset(&other.constructs)
+    }
+}
+
+impl RefusalScope {
+    /// What an error says about other requests: errors of an object or of the moment say
+    /// nothing.
+    fn of(error: &Error, request: &SelectRequest) -> Option<Self> {
+        // The service's own codes for the language, then those of MinIO and Ceph.
+        const LANGUAGE: [&str; 13] = [
+            "UnsupportedSyntax",
+            "UnsupportedFunction",
+            "UnsupportedSqlOperation",
+            "UnsupportedSqlStructure",
+            "UnsupportedScanRangeInput",
+            "InvalidCompressionType",
+            "InvalidArgument",
+            "InvalidRequest",
+            "MalformedXML",
+            "InvalidQuery",
+            "BadTableName",
+            "DataSourcePathUnsupported",
+            "s3select-Syntax-Error",
+        ];
+        if error.is_final_refusal() {
+            return Some(Self::Everything);
+        }
+        let Error::Refused { code, .. } = error else { return None };
+        let is_about_language = code.starts_with("Parse")
+            || code.starts_with("Lexer")
+            || LANGUAGE.contains(&code.as_str());
+        is_about_language.then(|| RequestKind::of(request).map(Self::Kind))?
+    }
+}
+
+impl fmt::Display for KnownRefusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.scope {
+            RefusalScope::Everything => f.write_str("all statements")?,
+            RefusalScope::Kind(kind) => {
+                write!(f, "statements about {:?} objects", kind.format)?;
+                if kind.compression != Compression::None {
+                    write!(f, " compressed with {:?}", kind.compression)?;
+                }
+                if kind.scan_range {
+                    f.write_str(", with a ScanRange")?;
+                }
+                let constructs: Vec<&str> = kind.constructs.iter().copied().collect();
+                if !constructs.is_empty() {
+                    write!(f, ", with {}", constructs.join(" and "))?;
+                }
+            }
+        }
+        write!(f, " ({}: {})", self.code, self.message)
+    }
+}
+
+/// The refusals of one store, for as long as its client lives.
+#[derive(Debug, Default)]
+pub(super) struct Refusals {
+    known: Mutex<Vec<KnownRefusal>>,
+}
+
+impl Refusals {
+    /// Keeps an error of the store in mind if it says something about other requests.
+    pub(super) fn remember(&self, error: &Error, request: &SelectRequest) {
+        let Error::Refused { code, message } = error else { return };
+        let Some(scope) = RefusalScope::of(error, request) else { return };
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() < MOST && !known.iter().any(|refusal| refusal.scope == scope) {
+            tracing::info!(?scope, code, "the store refuses; it is not asked again");
+            known.push(KnownRefusal { scope, code: code.clone(), message: message.clone() });
+        }
+    }
+
+    /// Why a request need not be sent.
+    pub(super) fn of(&self, request: &SelectRequest) -> Option<KnownRefusal> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.is_empty() {
+            return None;
+        }
+        let everything = known.iter().find(|it| it.scope == RefusalScope::Everything);
+        if everything.is_some() {
+            return everything.cloned();
+        }
+        let wanted = RequestKind::of(request)?;
+        let refuses = |it: &&KnownRefusal| matches!(&it.scope, RefusalScope::Kind(kind) if kind.is_part_of(&wanted));
+        known.iter().find(refuses).cloned()
+    }
+
+    pub(super) fn all(&self) -> Vec<KnownRefusal> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl From<KnownRefusal> for Error {
+    fn from(refusal: KnownRefusal) -> Self {
+        let KnownRefusal { code, message, .. } = refusal;
+        Self::Refused { code, message: format!("{message} (said before, and not asked again)") }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sluicegate_s3select::request::{CsvInput, CsvOutput, InputFormat, InputSerialization, ScanRange};
+
+    fn request(sql: &str) -> SelectRequest {
+        SelectRequest {
+            expression: sql.to_owned(),
+            input: InputSerialization {
+                format: InputFormat::Csv(CsvInput::default()),
+                compression: Compression::None,
+            },
+            output: OutputSerialization::Csv(CsvOutput::default()),
+            scan_range: None,
+            progress: false,
+        }
+    }
+
+    fn refused(code: &str) -> Error {
+        Error::Refused { code: code.to_owned(), message: "no".to_owned() }
+    }
+
+    const PLAIN: &str = "SELECT s._1 FROM S3Object s";
+    const CASE: &str = "SELECT s._1 FROM S3Object s WHERE CASE WHEN TRUE THEN 1 END = 1";
+    const MORE: &str =
+        "SELECT s._2 FROM S3Object s WHERE CASE WHEN FALSE THEN 1 END = 2 AND s._1 LIKE 'a'";
+
+    #[test]
+    fn a_construct_refused_is_not_sent_again_and_others_are() {
+        let refusals = Refusals::default();
+        refusals.remember(&refused("ParseSelectFailure"), &request(CASE));
+        assert!(refusals.of(&request(PLAIN)).is_none());
+        assert!(refusals.of(&request(CASE)).is_some());
+        assert!(refusals.of(&request(MORE)).is_some());
+        let ranged =
+            SelectRequest { scan_range: Some(ScanRange::From { start: 5 }), ..request(CASE) };
+        assert!(refusals.of(&ranged).is_some());
+        let other = InputFormat::Parquet;
+        let parquet = SelectRequest {
+            input: InputSerialization { format: other, compression: Compression::None },
+            ..request(CASE)
+        };
+        assert!(refusals.of(&parquet).is_none());
+        let said = refusals.all()[0].to_string();
+        assert!(said.starts_with("statements about Csv objects, with = and CASE"), "{said}");
+    }
+
+    #[test]
+    fn a_store_without_select_is_asked_once() {
+        let refusals = Refusals::default();
+        refusals.remember(&refused("NotImplemented"), &request(CASE));
+        refusals.remember(&refused("NotImplemented"), &request(PLAIN));
+        assert!(refusals.of(&request(PLAIN)).is_some());
+        assert_eq!(refusals.all().len(), 1);
+    }
+
+    #[test]
+    fn errors_of_one_object_or_moment_say_nothing_about_others() {
+        let refusals = Refusals::default();
+        for code in ["CastFailed", "InternalError", "TruncatedInput", "IntegerOverflow", "Busy"] {
+            refusals.remember(&refused(code), &request(PLAIN));
+        }
+        assert!(refusals.all().is_empty());
+        assert!(refusals.of(&request(PLAIN)).is_none());
+    }
+}

@@ -1,0 +1,99 @@
+//! Where an answer stands, so that another one can take over from it.
+
+use crate::error::{Error, Subject};
+use bytes::{Buf, Bytes};
+
+/// The bytes of records received so far, and those of a repeated answer that are passed over
+/// because they were received before. Counting bytes rather than rows lets the decoder stay in
+/// the midst of a record; the checksum shows a store that does not repeat itself.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Progress {
+    /// How many bytes of records went to the decoder, over all answers.
+    received: u64,
+    digest: crc32fast::Hasher,
+    repeating: Option<Repeated>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Repeated {
+    passed_over: u64,
+    digest: crc32fast::Hasher,
+}
+
+impl Progress {
+    /// A new answer begins, which must repeat what was received.
+    pub(super) fn repeat(&mut self) {
+        self.repeating = (self.received > 0).then(Repeated::default);
+    }
+
+    /// Takes a payload and returns the part of it that is new.
+    pub(super) fn take(&mut self, mut payload: Bytes, subject: &Subject) -> Result<Bytes, Error> {
+        if let Some(repeated) = &mut self.repeating {
+            let left = self.received - repeated.passed_over;
+            let length = usize::try_from(left).unwrap_or(usize::MAX).min(payload.len());
+            repeated.digest.update(&payload[..length]);
+            repeated.passed_over += length as u64;
+            payload.advance(length);
+            if repeated.passed_over == self.received {
+                if repeated.digest.clone().finalize() != self.digest.clone().finalize() {
+                    return Err(differs(subject));
+                }
+                self.repeating = None;
+            }
+        }
+        self.digest.update(&payload);
+        self.received += payload.len() as u64;
+        Ok(payload)
+    }
+
+    /// The answer is complete: so must the repetition be.
+    pub(super) fn end(&self, subject: &Subject) -> Result<(), Error> {
+        match self.repeating {
+            None => Ok(()),
+            Some(_) => Err(differs(subject)),
+        }
+    }
+}
+
+fn differs(subject: &Subject) -> Error {
+    subject.bad_answer("the store answered differently when it was asked again")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn subject() -> Subject {
+        Subject { bucket: "b".to_owned(), key: "k".to_owned() }
+    }
+
+    /// Takes answers, each a list of payloads and each but the last broken off; returns what is
+    /// new in all of them.
+    fn take(answers: &[&[&str]]) -> Result<String, Error> {
+        let mut progress = Progress::default();
+        let mut text = String::new();
+        for answer in answers {
+            progress.repeat();
+            for payload in *answer {
+                let new = progress.take(Bytes::copy_from_slice(payload.as_bytes()), &subject())?;
+                text.push_str(std::str::from_utf8(&new).unwrap());
+            }
+        }
+        progress.end(&subject())?;
+        Ok(text)
+    }
+
+    #[test]
+    fn a_repeated_answer_adds_only_what_is_new() {
+        assert_eq!(take(&[&["ab", "c"]]).unwrap(), "abc");
+        assert_eq!(take(&[&[], &["abc"]]).unwrap(), "abc");
+        assert_eq!(take(&[&["ab"], &["a", "bc"]]).unwrap(), "abc");
+        assert_eq!(take(&[&["ab"], &["a"], &["abcd"], &["abcd"]]).unwrap(), "abcd");
+    }
+
+    #[test]
+    fn an_answer_that_differs_or_is_shorter_is_an_error() {
+        assert!(take(&[&["ab"], &["axc"]]).is_err());
+        assert!(take(&[&["ab"], &["a"]]).is_err());
+    }
+}

@@ -1,0 +1,137 @@
+//! The SDK's errors in our terms.
+
+use std::error::Error as StdError;
+
+use aws_credential_types::provider::error::CredentialsError;
+use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
+use aws_sdk_s3::types::error::SelectObjectContentEventStreamError;
+use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
+use aws_smithy_types::event_stream::{Message, RawMessage};
+
+use super::Client;
+use super::error::{Error, StoreError, Subject};
+use sluicegate_s3select::profile::EndpointProfile;
+
+impl Client {
+    /// An error of a request whose answer did not begin.
+    pub(super) fn sort_request_error<E>(
+        &self,
+        error: SdkError<E, HttpResponse>,
+        subject: &Subject,
+    ) -> Error
+    where
+        E: StdError + ProvideErrorMetadata + 'static,
+    {
+        let attempts = self.shared.request_attempts;
+        if let Some(response) = error.raw_response() {
+            let region = response.headers().get("x-amz-bucket-region");
+            let said = error.as_service_error();
+            let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
+            let store_error = StoreError {
+                status: Some(response.status().as_u16()),
+                region: region.filter(|region| *region != self.region()).map(str::to_owned),
+                code: text(said.and_then(ProvideErrorMetadata::code)),
+                message: text(said.and_then(ProvideErrorMetadata::message)),
+            };
+            return if response.status().is_success() {
+                subject.transient(attempts, chain(&error))
+            } else {
+                store_error.sort(subject, self.profile(), attempts)
+            };
+        }
+        if find::<CredentialsError>(&error).is_some() {
+            return Error::NoCredentials;
+        }
+        match error {
+            SdkError::ConstructionFailure(_) => {
+                Error::Refused { code: "InvalidRequest".to_owned(), message: chain(&error) }
+            }
+            _ => Error::Unreachable { endpoint: self.place(), reason: chain(&error) },
+        }
+    }
+}
+
+/// What to do about an answer that broke off.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// Ask again; the reason is for the message, should that not help.
+    Again(String),
+    /// Give up.
+    Final(Error),
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Transient { reason, .. } => Self::Again(reason),
+            error @ Error::Unreachable { .. } => Self::Again(error.to_string()),
+            error => Self::Final(error),
+        }
+    }
+}
+
+/// An error in the midst of an answer. The SDK does not know S3's error frames
+/// (`:message-type: error`): they come as messages that it could not unmarshall.
+pub(super) fn sort_stream_error(
+    error: &SdkError<SelectObjectContentEventStreamError, RawMessage>,
+    subject: &Subject,
+    profile: &EndpointProfile,
+) -> Failure {
+    let store_error = match error {
+        SdkError::ResponseError(response) => match response.raw() {
+            RawMessage::Decoded(message) if header(message, ":message-type") == "error" => {
+                StoreError {
+                    code: header(message, ":error-code").to_owned(),
+                    message: header(message, ":error-message").to_owned(),
+                    ..StoreError::default()
+                }
+            }
+            RawMessage::Decoded(_) => return Failure::Final(subject.bad_answer(chain(error))),
+            // A wrong checksum, a frame that makes no sense, half a frame at the end.
+            _ => return Failure::Again(format!("a damaged answer: {}", chain(error))),
+        },
+        SdkError::ServiceError(service) => StoreError {
+            code: service.err().code().unwrap_or_default().to_owned(),
+            message: service.err().message().unwrap_or_default().to_owned(),
+            ..StoreError::default()
+        },
+        _ => return Failure::Again(format!("the connection broke: {}", chain(error))),
+    };
+    store_error.sort(subject, profile, 1).into()
+}
+
+fn header<'a>(message: &'a Message, name: &str) -> &'a str {
+    let header = message.headers().iter().find(|header| header.name().as_str() == name);
+    header.and_then(|header| header.value().as_string().ok()).map_or("", |text| text.as_str())
+}
+
+/// The messages of an error and of its causes, without those that say nothing.
+fn chain(error: &(dyn StdError + 'static)) -> String {
+    let mut texts: Vec<String> = Vec::new();
+    let mut next = Some(error);
+    while let Some(error) = next {
+        let text = error.to_string();
+        let empty = matches!(
+            text.as_str(),
+            "dispatch failure" | "response error" | "io error" | "other" | "client error (Connect)"
+        );
+        let repeated = texts.last().is_some_and(|last| last.ends_with(&text));
+        next = error.source();
+        // The innermost one is all there is, if it comes to that.
+        if !repeated && (!empty || (next.is_none() && texts.is_empty())) {
+            texts.push(text);
+        }
+    }
+    texts.join(": ")
+}
+
+fn find<'a, E: StdError + 'static>(error: &'a (dyn StdError + 'static)) -> Option<&'a E> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(found) = error.downcast_ref() {
+            return Some(found);
+        }
+        next = error.source();
+    }
+    None
+}

@@ -1,0 +1,331 @@
+//! One call's rows as a stream, through as many answers as it takes.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+use arrow::error::ArrowError;
+use aws_sdk_s3::types::SelectObjectContentEventStream as Event;
+use bytes::Bytes;
+use futures::Stream;
+use futures::stream::{self, BoxStream};
+use tokio::time::timeout;
+
+use super::Client;
+use super::call::SelectCall;
+use super::decode::RowDecoder;
+use super::encode::{Encoded, encode};
+use super::error::{EXTENSIONS_MISSING, Error, Subject};
+use super::metrics::SelectMetrics;
+use super::raw::Events;
+use super::resume::Progress;
+use super::sdk_error::{Failure, sort_stream_error};
+use sluicegate_s3select::profile::Extension;
+use sluicegate_s3select::request::InputFormat;
+
+/// How long to wait for the end of the HTTP message after the End event. Reading up to it lets
+/// the connection be used again; nothing is wrong if it does not come.
+const HANG_UP: Duration = Duration::from_millis(250);
+
+/// The rows of one call. Ends after the first error. Dropping it ends the request.
+pub struct SelectStream {
+    schema: SchemaRef,
+    metrics: Arc<SelectMetrics>,
+    batches: BoxStream<'static, Result<RecordBatch, Error>>,
+}
+
+impl SelectStream {
+    /// The declared schema, which every batch has.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// The counters of the call, which may be shared with others.
+    pub fn metrics(&self) -> &Arc<SelectMetrics> {
+        &self.metrics
+    }
+}
+
+impl Stream for SelectStream {
+    type Item = Result<RecordBatch, Error>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.batches.as_mut().poll_next(cx)
+    }
+}
+
+impl fmt::Debug for SelectStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SelectStream").field("schema", &self.schema).finish_non_exhaustive()
+    }
+}
+
+/// Sends the request and waits for the head of the answer.
+pub(super) async fn select(client: Client, call: SelectCall) -> Result<SelectStream, Error> {
+    client.profile().admits(&call.request).map_err(Error::from)?;
+    if let Some(known) = client.known_refusal(&call.request) {
+        return Err(known.into());
+    }
+    let encoded = encode(&call.request, call.schema.fields().len(), client.profile())?;
+    let rows = row_decoder(&call)?;
+    call.metrics.call();
+    let (schema, metrics) = (Arc::clone(&call.schema), Arc::clone(&call.metrics));
+    let mut scan = Scan {
+        subject: Subject { bucket: call.bucket.clone(), key: call.key.clone() },
+        version: call.e_tag.clone(),
+        client,
+        encoded,
+        answer: None,
+        reported: false,
+        attested: false,
+        all_attested: true,
+        rows,
+        payload: Bytes::new(),
+        progress: Progress::default(),
+        rows_out: 0,
+        attempts: 1,
+        complete: false,
+        call,
+    };
+    Box::pin(scan.open()).await.inspect_err(|error| scan.remember(error))?;
+    let batches = stream::try_unfold(scan, |mut scan| async move {
+        Ok(scan.next().await?.map(|batch| (batch, scan)))
+    });
+    Ok(SelectStream { schema, metrics, batches: Box::pin(batches) })
+}
+
+fn row_decoder(call: &SelectCall) -> Result<RowDecoder, Error> {
+    // What comes from JSON is read as strictly as the object itself would be.
+    let coerce = !matches!(call.request.input.format, InputFormat::Json(_));
+    let schema = Arc::clone(&call.schema);
+    RowDecoder::new(&call.request.output, schema, call.batch_size, coerce).map_err(|error| {
+        Error::Refused { code: "InvalidRequestParameter".to_owned(), message: error.to_string() }
+    })
+}
+
+struct Scan {
+    client: Client,
+    call: SelectCall,
+    encoded: Encoded,
+    subject: Subject,
+    answer: Option<Events>,
+    /// Whether this answer sent its Stats.
+    reported: bool,
+    /// The version that all answers must be about, as soon as it is known.
+    version: Option<String>,
+    /// Whether this answer's head named that version.
+    attested: bool,
+    /// Whether the heads of all answers did, from which rows were taken.
+    all_attested: bool,
+    rows: RowDecoder,
+    /// Bytes of records that the decoder has not seen.
+    payload: Bytes,
+    progress: Progress,
+    rows_out: u64,
+    /// Answers asked for.
+    attempts: u32,
+    complete: bool,
+}
+
+impl Scan {
+    async fn next(&mut self) -> Result<Option<RecordBatch>, Error> {
+        loop {
+            let decoded = self.rows.decode(&mut self.payload);
+            if let Some(batch) = self.hand_on(decoded)? {
+                return Ok(Some(batch));
+            }
+            if self.complete {
+                let rest = self.rows.finish();
+                return self.hand_on(rest);
+            }
+            if let Err(failure) = self.receive().await {
+                self.restart(failure).await?;
+            }
+        }
+    }
+
+    fn hand_on(
+        &mut self,
+        decoded: Result<Option<RecordBatch>, ArrowError>,
+    ) -> Result<Option<RecordBatch>, Error> {
+        match decoded {
+            Ok(batch) => {
+                self.rows_out += batch.as_ref().map_or(0, |batch| batch.num_rows() as u64);
+                Ok(batch)
+            }
+            Err(error) => {
+                let before = self.rows_out;
+                Err(self.subject.bad_answer(format!("{error} (after {before} good rows)")))
+            }
+        }
+    }
+
+    /// Takes one event.
+    async fn receive(&mut self) -> Result<(), Failure> {
+        let silence = self.client.shared.read_timeout;
+        let Some(answer) = &mut self.answer else {
+            return Err(Failure::Again("there is no answer".to_owned()));
+        };
+        let event = match timeout(silence, answer.recv()).await {
+            Err(_) => return Err(Failure::Again(format!("silence for {silence:?}"))),
+            Ok(Err(error)) => {
+                return Err(sort_stream_error(&error, &self.subject, self.client.profile()));
+            }
+            Ok(Ok(None)) => {
+                return Err(Failure::Again("the answer stopped without its End event".to_owned()));
+            }
+            Ok(Ok(Some(event))) => event,
+        };
+        match event {
+            Event::Records(records) => {
+                let payload =
+                    records.payload.map_or_else(Bytes::new, |blob| blob.into_inner().into());
+                self.payload = self.progress.take(payload, &self.subject)?;
+            }
+            Event::Stats(stats) if !self.reported => {
+                self.reported = true;
+                if let Some(stats) = stats.details() {
+                    self.call.metrics.answer_reported(
+                        stats.bytes_scanned(),
+                        stats.bytes_processed(),
+                        stats.bytes_returned(),
+                    );
+                }
+            }
+            Event::End(_) => {
+                let _ = timeout(HANG_UP, answer.recv()).await;
+                self.answer = None;
+                self.progress.end(&self.subject)?;
+                if !self.all_attested {
+                    self.verify_version().await?;
+                }
+                self.complete = true;
+            }
+            // Cont, Progress and what may come later carry no rows.
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Asks again, with pauses, until an answer begins.
+    async fn restart(&mut self, failure: Failure) -> Result<(), Error> {
+        let mut failure = failure;
+        loop {
+            let reason = match failure {
+                Failure::Again(reason) => reason,
+                Failure::Final(error) => {
+                    if self.rows_out == 0 {
+                        self.remember(&error);
+                    }
+                    return Err(error);
+                }
+            };
+            self.answer = None;
+            if self.attempts >= self.call.retry.stream_attempts {
+                return Err(self.subject.transient(self.attempts, reason));
+            }
+            if self.rows_out > 0 && self.version.is_none() {
+                let reason = format!(
+                    "{reason}; rows were handed on already and the object's version is not known"
+                );
+                return Err(self.subject.transient(self.attempts, reason));
+            }
+            tracing::debug!(attempt = self.attempts, %reason, "the answer broke off");
+            tokio::time::sleep(self.call.retry.backoff(self.attempts)).await;
+            self.attempts += 1;
+            match self.reopen().await {
+                Ok(()) => return Ok(()),
+                Err(error) => failure = Failure::from(error),
+            }
+        }
+    }
+
+    async fn reopen(&mut self) -> Result<(), Error> {
+        if self.rows_out == 0 {
+            // Nobody has seen a row: begin afresh, with whatever version is there now.
+            self.rows = row_decoder(&self.call)?;
+            self.payload = Bytes::new();
+            self.progress = Progress::default();
+            self.version.clone_from(&self.call.e_tag);
+            self.all_attested = true;
+        } else {
+            self.progress.repeat();
+            if !self.attested {
+                self.verify_version().await?;
+            }
+        }
+        Box::pin(self.open()).await
+    }
+
+    /// Sends the request.
+    async fn open(&mut self) -> Result<(), Error> {
+        let SelectCall { request, metrics, .. } = &self.call;
+        let begun = self.client.begin(&self.subject, request, &self.encoded, metrics);
+        let (answer, head) = Box::pin(begun).await?;
+        self.check_extensions(&head.extensions)?;
+        self.answer = Some(answer);
+        self.reported = false;
+        self.attest(head.e_tag)
+    }
+
+    /// Whatever the profile takes for granted beyond S3 Select, this answer must offer: a profile
+    /// may be forced upon a store, or a request be answered by another one than the last.
+    fn check_extensions(&self, offered: &BTreeSet<Extension>) -> Result<(), Error> {
+        let profile = self.client.profile();
+        let missing: BTreeSet<_> = profile.relies_on.difference(offered).copied().collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        Err(Error::Refused {
+            code: EXTENSIONS_MISSING.to_owned(),
+            message: format!(
+                "the store does not offer what the profile `{}` relies on: {}",
+                profile.name,
+                Extension::header_value(&missing)
+            ),
+        })
+    }
+
+    /// A refusal of this request may be one of all like it.
+    fn remember(&self, error: &Error) {
+        self.client.shared.refusals.remember(error, &self.call.request);
+    }
+
+    /// Compares the version that the head of an answer names.
+    fn attest(&mut self, e_tag: Option<String>) -> Result<(), Error> {
+        self.attested = e_tag.is_some();
+        self.all_attested &= self.attested;
+        match (&self.version, e_tag) {
+            (Some(wanted), Some(found)) if !same_version(wanted, &found) => {
+                Err(self.subject.changed())
+            }
+            (None, found) => {
+                self.version = found;
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Asks the store which version is there now.
+    async fn verify_version(&mut self) -> Result<(), Error> {
+        let (Some(wanted), Subject { bucket, key }) = (&self.version, &self.subject) else {
+            return Ok(());
+        };
+        let head = self.client.head_counted(bucket, key, &self.call.metrics).await?;
+        match head.e_tag {
+            Some(found) if !same_version(wanted, &found) => Err(self.subject.changed()),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn same_version(a: &str, b: &str) -> bool {
+    let bare = |e_tag: &str| e_tag.trim_start_matches("W/").trim_matches('"').to_owned();
+    bare(a) == bare(b)
+}

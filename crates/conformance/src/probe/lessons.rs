@@ -1,0 +1,174 @@
+//! What the answers teach, as it comes together.
+
+use sluicegate_s3select::profile::{
+    DataFormat, EndpointProfile, Exactness, ExactnessRule, Extension, LikePatterns, Operation,
+    Syntax, TypeClass,
+};
+
+/// Whether all questions about something were answered rightly, and there was one.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Trust(Option<bool>);
+
+impl Trust {
+    pub(super) fn also(&mut self, good: bool) {
+        self.0 = Some(self.0.unwrap_or(true) && good);
+    }
+
+    fn given(self) -> bool {
+        self.0 == Some(true)
+    }
+}
+
+/// A profile in the making, and what its exactness will rest on.
+#[derive(Debug)]
+pub(super) struct Lessons {
+    pub(super) profile: EndpointProfile,
+    /// CSV fields come back as they are, and all rows do.
+    pub(super) project: Trust,
+    /// `COUNT(*)`
+    pub(super) count: Trust,
+    /// Comparisons of text.
+    pub(super) text: Trust,
+    /// NULL neither loses a row nor ends a statement that guards against it.
+    pub(super) nulls: Trust,
+    /// Whole numbers of 64 bits.
+    pub(super) wide_ints: Trust,
+    /// All patterns of LIKE.
+    pub(super) like_full: Trust,
+    /// `SUM`, `MIN` and `MAX` of whole numbers, and `COUNT(x)`.
+    pub(super) aggregates: Trust,
+    /// Whole numbers in JSON objects.
+    pub(super) json_ints: Trust,
+    /// Values that JSON objects have not.
+    pub(super) json_nulls: Trust,
+    /// Whole numbers in Parquet objects.
+    pub(super) parquet_ints: Trust,
+    /// Text in Parquet objects.
+    pub(super) parquet_text: Trust,
+    /// What only a store with this crate's semantics does.
+    pub(super) beyond: Trust,
+}
+
+impl Lessons {
+    pub(super) fn new() -> Self {
+        Self {
+            profile: EndpointProfile {
+                name: "probed".to_owned(),
+                syntax: Syntax::least(),
+                // What Ceph takes, until a longer one was answered.
+                max_expression_bytes: 1_000,
+                max_request_bytes: 4_096,
+                max_exact_int: Some((1 << 31) - 1),
+                no_comments: "\u{7f}".to_owned(),
+                all_xml_entities: false,
+                quotes_lone_empty_field: false,
+                internal_error_is_final: false,
+                ..EndpointProfile::unknown()
+            },
+            project: Trust::default(),
+            count: Trust::default(),
+            text: Trust::default(),
+            nulls: Trust::default(),
+            wide_ints: Trust::default(),
+            like_full: Trust::default(),
+            aggregates: Trust::default(),
+            json_ints: Trust::default(),
+            json_nulls: Trust::default(),
+            parquet_ints: Trust::default(),
+            parquet_text: Trust::default(),
+            beyond: Trust::default(),
+        }
+    }
+
+    /// A format works.
+    pub(super) fn format(&mut self, format: DataFormat, way: Option<usize>) {
+        if way.is_some() {
+            self.profile.formats.insert(format);
+        }
+    }
+
+    /// A CAST works.
+    pub(super) fn cast(&mut self, class: TypeClass, way: Option<usize>) {
+        if way.is_some() {
+            self.profile.syntax.casts.insert(class);
+        }
+    }
+
+    /// The profile of a store that answered all that it was asked.
+    ///
+    /// `all_right` is whether every answer was right, and `extensions` what the store says that
+    /// it offers.
+    pub(super) fn conclude(
+        mut self,
+        all_right: bool,
+        extensions: &std::collections::BTreeSet<Extension>,
+    ) -> EndpointProfile {
+        let own = EndpointProfile::sluice();
+        if all_right && own.relies_on.is_subset(extensions) {
+            self.profile.relies_on = own.relies_on;
+            self.profile.exactness = own.exactness;
+            self.profile.no_comments = own.no_comments;
+            self.profile.syntax.like = LikePatterns::Full;
+            self.profile.syntax.aggregates = true;
+            self.profile.max_exact_int = None;
+            return self.profile;
+        }
+        if self.like_full.given() && self.profile.syntax.like == LikePatterns::Affix {
+            self.profile.syntax.like = LikePatterns::Full;
+        }
+        if self.wide_ints.given() {
+            self.profile.max_exact_int = None;
+        }
+        self.profile.syntax.aggregates = self.aggregates.given();
+        self.profile.exactness = self.rules();
+        self.profile
+    }
+
+    /// As careful as for AWS: filters are supersets at best, and a function of many rows is sent
+    /// only if nothing about it was seen to go wrong.
+    fn rules(&self) -> Vec<ExactnessRule> {
+        use Operation::{
+            CountRows, Equal, In, IsNull, Like, MinMax, NotEqual, Order, Project, Sum,
+        };
+        use TypeClass::{Bool, Int, String};
+        let csv = [DataFormat::Csv];
+        let mut rules = Vec::new();
+        let mut rule = |given: bool,
+                        operations: &[Operation],
+                        classes: &[TypeClass],
+                        exactness,
+                        formats: &[DataFormat]| {
+            if given {
+                rules.push(ExactnessRule::new(operations, classes, exactness).only(formats));
+            }
+        };
+        let compare = [Equal, NotEqual, Order, In];
+        let superset = Exactness::Superset;
+        rule(self.project.given(), &[Project], &[], Exactness::Exact, &csv);
+        rule(self.count.given() && self.project.given(), &[CountRows], &[], Exactness::Exact, &csv);
+        let text = self.text.given() && self.nulls.given();
+        rule(text, &compare, &[String], superset, &csv);
+        rule(text && self.profile.syntax.null_if, &[IsNull], &[], superset, &csv);
+        rule(text, &[Like], &[String], superset, &csv);
+        let casts = |class| {
+            text && self.profile.syntax.casts.contains(&class)
+                && self.profile.failed_cast == sluicegate_s3select::profile::FailedCast::Error
+        };
+        rule(casts(Int), &compare, &[Int], superset, &csv);
+        rule(casts(Bool), &[Equal, NotEqual], &[Bool], superset, &csv);
+        let sums = casts(Int) && self.aggregates.given() && self.wide_ints.given();
+        rule(sums, &[Sum, MinMax], &[Int], Exactness::Exact, &csv);
+        let lines = [DataFormat::JsonLines];
+        rule(
+            self.json_ints.given() && self.json_nulls.given(),
+            &[Project],
+            &[Bool, Int, String],
+            Exactness::Exact,
+            &lines,
+        );
+        let parquet = [DataFormat::Parquet];
+        rule(self.parquet_ints.given(), &[Project], &[Int], Exactness::Exact, &parquet);
+        rule(self.parquet_text.given(), &[Project], &[String], Exactness::Exact, &parquet);
+        rules
+    }
+}

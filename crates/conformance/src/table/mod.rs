@@ -1,0 +1,234 @@
+//! What S3 Select answers, as a table: statement, object and options in, rows or an error out.
+//!
+//! Every case names the rule it checks. The table is plain data, so that it can be put to any
+//! store: [`Run`] does that. It sends each [`Case::request`] for an object of [`Case::bytes`] and
+//! compares with [`Case::expected`].
+//! Rules marked *extension* are what this crate's evaluator promises beyond the service, and a
+//! rule that the service leaves open says *ours*.
+
+mod aggregates;
+mod casts;
+mod csv;
+mod errors;
+mod expressions;
+mod functions;
+mod json;
+mod objects;
+mod parquet;
+mod run;
+mod times;
+
+pub use run::{Answer, Outcome, Run, Verdict};
+
+use sluicegate_s3select::error::SelectErrorCode;
+use sluicegate_s3select::request::{
+    Compression, CsvInput, CsvOutput, FileHeaderInfo, InputFormat, InputSerialization, JsonType,
+    OutputSerialization, ScanRange, SelectRequest,
+};
+
+/// One question and its answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Case {
+    /// What it checks.
+    pub rule: &'static str,
+    /// What is asked.
+    question: Question,
+    /// What the object holds.
+    pub object: &'static str,
+    /// How the object holds it.
+    pub storage: Storage,
+    /// What the object is.
+    pub input: Input,
+    /// Whether the answer is JSON; else it is CSV. Both with the service's defaults.
+    pub json_answer: bool,
+    /// The part of the object that is asked about.
+    pub scan_range: Option<ScanRange>,
+    /// The answer.
+    pub expected: Expected,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Question {
+    Statement(&'static str),
+    /// The value of an expression over [`ROW`].
+    Expression(&'static str),
+}
+
+/// A CSV object of one row. There is no `_6`.
+const ROW: &str = "5,abc,,-1.50,1995-06-17\n";
+
+/// How an object is to be read; everything not said is the service's default.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Input {
+    /// CSV without a header.
+    Csv,
+    /// CSV with a header to skip.
+    CsvIgnore,
+    /// CSV with a header to use.
+    CsvUse,
+    /// A JSON value on each line.
+    Lines,
+    /// JSON values that may span lines.
+    Document,
+    /// Parquet.
+    Parquet,
+}
+
+/// What is done to an object before it is stored. What has GZIP in its name is asked about as such.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Storage {
+    /// Nothing.
+    Plain,
+    /// It is one gzip member.
+    Gzip,
+    /// It is two gzip members, both with all of it.
+    GzipMembers,
+    /// The second half of the member is missing.
+    GzipTruncated,
+    /// The last four bytes of the member are missing, which only say how long it is.
+    GzipWithoutTrailer,
+    /// Nothing, so that it is not what the request says.
+    NotGzip,
+    /// It is not stored; the table's one Parquet object is.
+    Parquet,
+    /// As before, but its second half is missing.
+    ParquetTruncated,
+}
+
+/// The answer to a [`Case`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expected {
+    /// All the bytes of the rows.
+    Rows(&'static str),
+    /// An error, before the answer or in it.
+    Error(SelectErrorCode),
+}
+
+impl Case {
+    /// All cases.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let values = expressions::CASES
+            .iter()
+            .chain(functions::CASES)
+            .chain(casts::CASES)
+            .chain(times::CASES)
+            .map(|(rule, expression, answer)| expect(rule, expression, Expected::Rows(answer)));
+        let failures = errors::VALUES
+            .iter()
+            .map(|(rule, expression, code)| expect(rule, expression, Expected::Error(*code)));
+        let statements = errors::STATEMENTS.iter().map(|(text, code)| {
+            let rule = "a statement that is wrong is refused with the code of what is wrong";
+            ask(rule, text, Input::Csv, ROW, Expected::Error(*code))
+        });
+        let whole = csv::CASES.iter().chain(aggregates::CASES).chain(json::CASES);
+        let whole = whole.chain(objects::CASES).chain(parquet::CASES).copied();
+        values.chain(failures).chain(statements).chain(whole)
+    }
+
+    /// The statement.
+    #[must_use]
+    pub fn statement(&self) -> String {
+        match self.question {
+            Question::Statement(statement) => statement.to_owned(),
+            Question::Expression(expression) => format!("SELECT {expression} AS v FROM S3Object s"),
+        }
+    }
+
+    /// The object's bytes.
+    #[must_use]
+    pub fn bytes(&self) -> Vec<u8> {
+        let plain = self.object.as_bytes();
+        // Writing to memory does not fail.
+        let parquet = || parquet::object().unwrap_or_default();
+        let mut packed = gzip(plain);
+        match self.storage {
+            Storage::Plain | Storage::NotGzip => return plain.to_vec(),
+            Storage::Parquet => return parquet(),
+            Storage::ParquetTruncated => {
+                let whole = parquet();
+                return whole[..whole.len() / 2].to_vec();
+            }
+            Storage::Gzip => {}
+            Storage::GzipMembers => packed = packed.repeat(2),
+            Storage::GzipTruncated => packed.truncate(packed.len() / 2),
+            Storage::GzipWithoutTrailer => packed.truncate(packed.len() - 4),
+        }
+        packed
+    }
+
+    /// The request that asks for it.
+    #[must_use]
+    pub fn request(&self) -> SelectRequest {
+        let csv = |header| InputFormat::Csv(CsvInput { header, ..CsvInput::default() });
+        let format = match self.input {
+            Input::Csv => csv(FileHeaderInfo::None),
+            Input::CsvIgnore => csv(FileHeaderInfo::Ignore),
+            Input::CsvUse => csv(FileHeaderInfo::Use),
+            Input::Lines => InputFormat::Json(JsonType::Lines),
+            Input::Document => InputFormat::Json(JsonType::Document),
+            Input::Parquet => InputFormat::Parquet,
+        };
+        let output = if self.json_answer {
+            OutputSerialization::Json { record_delimiter: "\n".to_owned() }
+        } else {
+            OutputSerialization::Csv(CsvOutput::default())
+        };
+        let compression = match self.storage {
+            Storage::Plain | Storage::Parquet | Storage::ParquetTruncated => Compression::None,
+            _ => Compression::Gzip,
+        };
+        SelectRequest {
+            expression: self.statement(),
+            input: InputSerialization { format, compression },
+            output,
+            scan_range: self.scan_range,
+            progress: false,
+        }
+    }
+}
+
+/// A gzip member that holds at most 64 KiB as they are (RFC 1952, and RFC 1951, 3.2.4).
+fn gzip(plain: &[u8]) -> Vec<u8> {
+    let length = plain.len() as u16;
+    let mut packed = b"\x1f\x8b\x08\0\0\0\0\0\0\xff\x01".to_vec();
+    packed.extend(length.to_le_bytes());
+    packed.extend((!length).to_le_bytes());
+    packed.extend(plain);
+    packed.extend(crc32fast::hash(plain).to_le_bytes());
+    packed.extend(u32::from(length).to_le_bytes());
+    packed
+}
+
+/// A case with a CSV answer.
+const fn ask(
+    rule: &'static str,
+    statement: &'static str,
+    input: Input,
+    object: &'static str,
+    expected: Expected,
+) -> Case {
+    let question = Question::Statement(statement);
+    let storage = Storage::Plain;
+    Case { rule, question, object, storage, input, json_answer: false, scan_range: None, expected }
+}
+
+/// A case with a JSON answer.
+const fn ask_json(
+    rule: &'static str,
+    statement: &'static str,
+    input: Input,
+    object: &'static str,
+    expected: Expected,
+) -> Case {
+    Case { json_answer: true, ..ask(rule, statement, input, object, expected) }
+}
+
+/// A case for the value of an expression, answered as the JSON field `v`, so that NULL, MISSING
+/// and the empty text differ.
+const fn expect(rule: &'static str, expression: &'static str, expected: Expected) -> Case {
+    let question = Question::Expression(expression);
+    Case { question, json_answer: true, ..ask(rule, "", Input::Csv, ROW, expected) }
+}
+
+#[cfg(test)]
+mod tests;

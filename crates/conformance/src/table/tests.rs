@@ -1,0 +1,39 @@
+use std::collections::HashSet;
+
+use sluicegate_s3select::error::{Origin, SelectErrorCode};
+
+use super::*;
+
+#[test]
+fn cases_are_many_and_distinct() {
+    let cases: Vec<_> = Case::all().collect();
+    let of = |case: &Case| (format!("{:?}", case.request()), case.bytes());
+    let questions: HashSet<_> = cases.iter().map(of).collect();
+    assert_eq!(questions.len(), cases.len());
+    assert!(cases.len() > 300, "{}", cases.len());
+    assert!(cases.iter().all(|case| !case.rule.is_empty()));
+}
+
+#[test]
+fn no_case_expects_what_never_happens() {
+    for case in Case::all() {
+        if let Expected::Error(code) = case.expected {
+            assert!(!matches!(code.origin(), Origin::Never(_)), "{code}");
+        }
+    }
+}
+
+#[test]
+fn every_error_of_statements_has_a_case() {
+    let expected: HashSet<_> = Case::all()
+        .filter_map(|case| match case.expected {
+            Expected::Error(code) => Some(code),
+            Expected::Rows(_) => None,
+        })
+        .collect();
+    for code in SelectErrorCode::ALL {
+        // Its statement would have to be longer than 256 KiB; the parser's tests have it.
+        let known = expected.contains(code) || *code == SelectErrorCode::ExpressionTooLong;
+        assert!(known || !matches!(code.origin(), Origin::Statement | Origin::Both), "{code}");
+    }
+}

@@ -1,0 +1,164 @@
+//! Statements over CSV that looks like TPC-H's lineitem, on one core, from memory: once without a
+//! quote, and once with every comment quoted, as `sluice generate tpch` writes it.
+//!
+//! Throughput is object bytes per second. `SLUICEGATE_BENCH_BYTES` sets the object's size;
+//! `SLUICEGATE_BENCH_OBJECT` names a CSV file of lineitem to be used as well.
+#![expect(missing_docs, reason = "criterion's macros make items without docs")]
+#![expect(clippy::unwrap_used, reason = "a benchmark that cannot run should stop")]
+
+use std::hint::black_box;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use sluicegate_evaluator::{Evaluation, Sink, Stats};
+use sluicegate_s3select::request::{
+    Compression, CsvInput, CsvOutput, FileHeaderInfo, InputFormat, InputSerialization,
+    OutputSerialization, SelectRequest,
+};
+
+/// A multiplicative generator (Lehmer's, 128 bits); the seed makes runs comparable.
+struct Random(u128);
+
+impl Random {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(0xda94_2042_e4dd_58b5);
+        ((self.0 >> 64) as u64) % n
+    }
+}
+
+/// Rows with lineitem's 16 columns, about 125 bytes each; `quote` is around the comments.
+fn lineitem(bytes: usize, quote: &str) -> bytes::Bytes {
+    const FLAGS: [&str; 3] = ["N", "R", "A"];
+    const INSTRUCTIONS: [&str; 4] =
+        ["DELIVER IN PERSON", "COLLECT COD", "NONE", "TAKE BACK RETURN"];
+    const MODES: [&str; 7] = ["TRUCK", "MAIL", "REG AIR", "SHIP", "AIR", "FOB", "RAIL"];
+    const WORDS: [&str; 8] =
+        ["carefully", "final", "deposits", "sleep", "furiously", "quick", "pending", "requests"];
+    let mut random = Random(0x5eed_0000_0000_0001);
+    let mut object = Vec::with_capacity(bytes + 200);
+    let mut order = 1;
+    while object.len() < bytes {
+        order += random.below(2);
+        let quantity = 1 + random.below(50);
+        let price = quantity * (90_000 + random.below(110_000));
+        let date = |random: &mut Random| {
+            format!(
+                "{}-{:02}-{:02}",
+                1992 + random.below(7),
+                1 + random.below(12),
+                1 + random.below(28)
+            )
+        };
+        let comment: Vec<_> =
+            (0..2 + random.below(3)).map(|_| WORDS[random.below(8) as usize]).collect();
+        let row = format!(
+            "{order},{},{},{},{quantity},{}.{:02},0.{:02},0.{:02},{},{},{},{},{},{},{},{quote}{}{quote}\n",
+            1 + random.below(200_000),
+            1 + random.below(10_000),
+            1 + random.below(7),
+            price / 100,
+            price % 100,
+            random.below(11),
+            random.below(9),
+            FLAGS[random.below(3) as usize],
+            if random.below(2) == 0 { "O" } else { "F" },
+            date(&mut random),
+            date(&mut random),
+            date(&mut random),
+            INSTRUCTIONS[random.below(4) as usize],
+            MODES[random.below(7) as usize],
+            comment.join(" "),
+        );
+        object.extend_from_slice(row.as_bytes());
+    }
+    object.into()
+}
+
+struct Discard;
+
+impl Sink for Discard {
+    fn records(&mut self, bytes: bytes::Bytes) -> ControlFlow<()> {
+        black_box(bytes);
+        ControlFlow::Continue(())
+    }
+
+    fn progress(&mut self, _: &Stats) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+fn run(expression: &str, object: &bytes::Bytes) -> Stats {
+    let request = SelectRequest {
+        expression: expression.to_owned(),
+        input: InputSerialization {
+            format: InputFormat::Csv(CsvInput {
+                header: FileHeaderInfo::Ignore,
+                ..CsvInput::default()
+            }),
+            compression: Compression::None,
+        },
+        output: OutputSerialization::Csv(CsvOutput::default()),
+        scan_range: None,
+        progress: false,
+    };
+    let evaluation = Evaluation::prepare(&request, Arc::new(object.clone())).unwrap();
+    evaluation.run(&mut Discard).unwrap()
+}
+
+fn statements() -> Vec<(&'static str, String)> {
+    let bloom_key =
+        "SUBSTRING('BITS', ((69 * CAST(s._1 AS INT) + 92) % 100003) % 100000 + 1, 1) = '1'";
+    let bits: String = (0..100_000).map(|i| if i * 7919 % 11 < 5 { '1' } else { '0' }).collect();
+    let case = |mode: usize| format!("SUM(CASE WHEN s._2 = '{mode}' THEN CAST(s._5 AS INT) END)");
+    let groups = |n: usize| (0..n).map(case).collect::<Vec<_>>().join(", ");
+    vec![
+        ("count", "SELECT COUNT(*) FROM S3Object s".to_owned()),
+        ("count_int_filter", "SELECT COUNT(*) FROM S3Object s WHERE CAST(s._5 AS INT) < 10".to_owned()),
+        (
+            "count_nullif_filter",
+            "SELECT COUNT(*) FROM S3Object s WHERE CAST(NULLIF(s._5, '') AS INT) < 10".to_owned(),
+        ),
+        (
+            "project_two_by_date",
+            "SELECT s._1, s._6 FROM S3Object s WHERE CAST(s._11 AS TIMESTAMP) < CAST('1993-01-01' AS TIMESTAMP)"
+                .to_owned(),
+        ),
+        (
+            "q6",
+            "SELECT SUM(CAST(s._6 AS DECIMAL(15, 2)) * CAST(s._7 AS DECIMAL(15, 2))) FROM S3Object s \
+             WHERE CAST(s._11 AS TIMESTAMP) >= CAST('1994-01-01' AS TIMESTAMP) \
+             AND CAST(s._11 AS TIMESTAMP) < CAST('1995-01-01' AS TIMESTAMP) \
+             AND CAST(s._7 AS DECIMAL(15, 2)) BETWEEN 0.05 AND 0.07 AND CAST(s._5 AS INT) < 24"
+                .to_owned(),
+        ),
+        ("key_without_bloom", "SELECT COUNT(*) FROM S3Object s WHERE CAST(s._1 AS INT) > 0".to_owned()),
+        (
+            "key_with_bloom",
+            format!("SELECT COUNT(*) FROM S3Object s WHERE {}", bloom_key.replace("BITS", &bits)),
+        ),
+        ("case_1", format!("SELECT {} FROM S3Object s", groups(1))),
+        ("case_32", format!("SELECT {} FROM S3Object s", groups(32))),
+        ("star", "SELECT * FROM S3Object s".to_owned()),
+    ]
+}
+
+fn select(criterion: &mut Criterion) {
+    let size = std::env::var("SLUICEGATE_BENCH_BYTES").ok().and_then(|text| text.parse().ok());
+    let size = size.unwrap_or(100 << 20);
+    let mut objects = vec![("plain", lineitem(size, "")), ("quoted", lineitem(size, "\""))];
+    if let Some(path) = std::env::var_os("SLUICEGATE_BENCH_OBJECT") {
+        objects.push(("given", std::fs::read(path).unwrap().into()));
+    }
+    for (name, object) in objects {
+        let mut group = criterion.benchmark_group(name);
+        group.throughput(Throughput::Bytes(object.len() as u64)).sample_size(10);
+        for (name, statement) in statements() {
+            group.bench_function(name, |bencher| bencher.iter(|| run(&statement, &object)));
+        }
+        group.finish();
+    }
+}
+
+criterion_group!(benches, select);
+criterion_main!(benches);

@@ -1,0 +1,240 @@
+//! The five aggregate functions, exact for integers and decimals.
+
+use std::cmp::Ordering;
+
+use super::output::invalid_text;
+use super::selection::Rows;
+use super::vector::{Data, Kind, Tag, Vector};
+use sluicegate_s3select::dialect::ast::Aggregate;
+use sluicegate_s3select::error::{SelectError, SelectErrorCode};
+use sluicegate_s3select::value::{self, Decimal, Value, arithmetic};
+
+/// What an aggregate function has seen. NULL and MISSING do not count.
+#[derive(Debug, Clone)]
+pub(super) struct State {
+    function: Aggregate,
+    count: i64,
+    sum: Sum,
+    extreme: Option<Value>,
+}
+
+/// A sum, by the kinds of its numbers: it is only rounded if there are floats among them.
+#[derive(Debug, Clone)]
+struct Sum {
+    ints: i128,
+    any_int: bool,
+    decimals: Option<Decimal>,
+    floats: Option<f64>,
+}
+
+impl Sum {
+    fn add_int(&mut self, int: i64) {
+        // 2^64 rows of the greatest integer would not overflow.
+        self.ints += i128::from(int);
+        self.any_int = true;
+    }
+
+    fn add_decimal(&mut self, decimal: Decimal) -> Result<(), SelectError> {
+        let sum = match self.decimals {
+            None => decimal,
+            Some(sum) => sum.checked_add(decimal).ok_or_else(arithmetic::overflow)?,
+        };
+        self.decimals = Some(sum);
+        Ok(())
+    }
+
+    fn add_float(&mut self, float: f64) {
+        self.floats = Some(self.floats.unwrap_or(0.0) + float);
+    }
+
+    fn exact(&self) -> Result<Decimal, SelectError> {
+        let ints = Decimal::new(self.ints, 0).ok_or_else(arithmetic::overflow)?;
+        let decimals = self.decimals.unwrap_or(Decimal::ZERO);
+        ints.checked_add(decimals).ok_or_else(arithmetic::overflow)
+    }
+
+    fn value(&self) -> Result<Value, SelectError> {
+        Ok(if let Some(floats) = self.floats {
+            Value::Float(floats + self.exact()?.to_f64())
+        } else if self.decimals.is_some() {
+            Value::Decimal(self.exact()?)
+        } else if self.any_int {
+            Value::Int(i64::try_from(self.ints).map_err(|_| arithmetic::overflow())?)
+        } else {
+            Value::Null
+        })
+    }
+}
+
+impl State {
+    pub(super) fn new(function: Aggregate) -> Self {
+        let sum = Sum { ints: 0, any_int: false, decimals: None, floats: None };
+        Self { function, count: 0, sum, extreme: None }
+    }
+
+    /// Counts rows without looking at them: `COUNT(*)`.
+    pub(super) fn count_rows(&mut self, rows: usize) {
+        self.count += rows as i64;
+    }
+
+    /// Takes a zero, in a sum.
+    pub(super) fn add_zero(&mut self) {
+        self.sum.add_int(0);
+    }
+
+    /// Takes the values of `rows`.
+    pub(super) fn update(
+        &mut self,
+        vector: &Vector,
+        rows: Rows<'_>,
+        block: &[u8],
+    ) -> Result<(), SelectError> {
+        match self.function {
+            Aggregate::Count => {
+                rows.for_each(|row| self.count += i64::from(vector.tag(row) == Tag::Present));
+                Ok(())
+            }
+            Aggregate::Sum | Aggregate::Avg => self.add(vector, rows, block),
+            Aggregate::Min => self.find(vector, rows, block, Ordering::Less),
+            Aggregate::Max => self.find(vector, rows, block, Ordering::Greater),
+        }
+    }
+
+    fn add(&mut self, vector: &Vector, rows: Rows<'_>, block: &[u8]) -> Result<(), SelectError> {
+        match &vector.data {
+            Data::Int(ints) => rows.for_each(|row| {
+                if vector.tags.get(row) == Tag::Present {
+                    self.count += 1;
+                    self.sum.add_int(ints[row]);
+                }
+            }),
+            Data::Float(floats) => rows.for_each(|row| {
+                if vector.tags.get(row) == Tag::Present {
+                    self.count += 1;
+                    self.sum.add_float(floats[row]);
+                }
+            }),
+            Data::Decimal(decimals) => {
+                return rows.try_for_each(|row| {
+                    if vector.tags.get(row) == Tag::Present {
+                        self.count += 1;
+                        self.sum.add_decimal(decimals[row])?;
+                    }
+                    Ok(())
+                });
+            }
+            _ => {
+                return rows.try_for_each(|row| {
+                    let value = vector.value(row, block).ok_or_else(invalid_text)?;
+                    self.add_value(&value)
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn add_value(&mut self, value: &Value) -> Result<(), SelectError> {
+        match value {
+            Value::Null | Value::Missing => return Ok(()),
+            Value::Int(int) => self.sum.add_int(*int),
+            Value::Float(float) => self.sum.add_float(*float),
+            Value::Decimal(decimal) => self.sum.add_decimal(*decimal)?,
+            other => {
+                let message =
+                    format!("A sum needs numbers, not a {}: use CAST.", other.type_name());
+                return Err(SelectError::new(SelectErrorCode::InvalidDataType, message));
+            }
+        }
+        self.count += 1;
+        Ok(())
+    }
+
+    fn find(
+        &mut self,
+        vector: &Vector,
+        rows: Rows<'_>,
+        block: &[u8],
+        wanted: Ordering,
+    ) -> Result<(), SelectError> {
+        rows.try_for_each(|row| {
+            // Text is only copied if it is the new extreme.
+            if let (Data::Text(spans, heap), Some(Value::String(best))) =
+                (&vector.data, &self.extreme)
+                && !spans[row].is_absent()
+                && spans[row].of(heap.bytes(block)).cmp(best.as_bytes()) != wanted
+            {
+                return Ok(());
+            }
+            let value = vector.value(row, block).ok_or_else(invalid_text)?;
+            if value.is_null() {
+                return Ok(());
+            }
+            if let Some(best) = &self.extreme {
+                match value::compare(&value, best) {
+                    Some(ordering) if ordering == wanted => {}
+                    Some(_) => return Ok(()),
+                    None => return Err(incomparable(&value, best)),
+                }
+            } else if value::compare(&value, &value).is_none() {
+                return Err(incomparable(&value, &value));
+            }
+            self.extreme = Some(value);
+            Ok(())
+        })
+    }
+
+    /// Whether parts of the rows can be taken by states of their own, and those be merged, with the
+    /// same result: not where the order of additions matters, or of comparisons that may fail.
+    pub(super) fn is_mergeable(function: Aggregate, kind: Kind) -> bool {
+        match function {
+            Aggregate::Count => true,
+            Aggregate::Sum | Aggregate::Avg => matches!(kind, Kind::Int | Kind::Decimal),
+            Aggregate::Min | Aggregate::Max => kind != Kind::Dynamic,
+        }
+    }
+
+    /// Takes what another state has seen of the rows behind.
+    pub(super) fn merge(&mut self, other: Self) -> Result<(), SelectError> {
+        self.count += other.count;
+        self.sum.ints += other.sum.ints;
+        self.sum.any_int |= other.sum.any_int;
+        if let Some(decimals) = other.sum.decimals {
+            self.sum.add_decimal(decimals)?;
+        }
+        let wanted =
+            if self.function == Aggregate::Min { Ordering::Less } else { Ordering::Greater };
+        match (&self.extreme, other.extreme) {
+            (_, None) => {}
+            (Some(best), Some(value)) if value::compare(&value, best) != Some(wanted) => {}
+            (_, extreme) => self.extreme = extreme,
+        }
+        Ok(())
+    }
+
+    /// The result. Over no value at all, a count is 0 and everything else NULL.
+    pub(super) fn finish(&self) -> Result<Value, SelectError> {
+        match self.function {
+            Aggregate::Count => Ok(Value::Int(self.count)),
+            Aggregate::Sum => self.sum.value(),
+            Aggregate::Min | Aggregate::Max => Ok(self.extreme.clone().unwrap_or(Value::Null)),
+            Aggregate::Avg if self.count == 0 => Ok(Value::Null),
+            Aggregate::Avg if self.sum.floats.is_some() => arithmetic::arithmetic(
+                sluicegate_s3select::dialect::ast::BinaryOp::Divide,
+                &self.sum.value()?,
+                &Value::Int(self.count),
+            ),
+            Aggregate::Avg => {
+                let average = self.sum.exact()?.checked_div(Decimal::from(self.count));
+                average.map(Value::Decimal).ok_or_else(arithmetic::overflow)
+            }
+        }
+    }
+}
+
+#[cold]
+fn incomparable(a: &Value, b: &Value) -> SelectError {
+    SelectError::new(
+        SelectErrorCode::InvalidDataType,
+        format!("MIN and MAX cannot compare a {} with a {}.", a.type_name(), b.type_name()),
+    )
+}

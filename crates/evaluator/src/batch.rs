@@ -1,0 +1,68 @@
+//! What a format gives the evaluator: batches of rows, columns on demand.
+
+use super::output::RowWriter;
+use super::selection::Rows;
+use super::vector::{Kind, Vector};
+use sluicegate_s3select::dialect::ast::PathStep;
+use sluicegate_s3select::error::SelectError;
+
+/// A column of an object that a statement names.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Column {
+    /// What [`BatchReader::read_column`] is asked for.
+    pub(crate) index: usize,
+    /// The representation that it has there.
+    pub(crate) kind: Kind,
+    /// Its name for people, and for JSON answers.
+    pub(crate) name: String,
+}
+
+/// The columns that an object has; what a statement's paths mean.
+pub(crate) trait Schema {
+    /// Finds a column by its path, without the row's alias. An empty path is the row itself.
+    fn resolve(&mut self, path: &[PathStep]) -> Result<Column, SelectError>;
+}
+
+/// Reads an object in batches of rows.
+pub(crate) trait BatchReader: Send {
+    /// Goes to the next batch; says whether there is one. A batch may be without rows, so that
+    /// whoever asked for it need not wait while bytes are passed over that hold none.
+    fn next_batch(&mut self) -> Result<bool, SelectError>;
+
+    /// How many rows the batch has; row numbers count from 0 in it.
+    fn rows(&self) -> usize;
+
+    /// The bytes that [`super::vector::Heap::Block`] stands for.
+    fn block(&self) -> &[u8];
+
+    /// Whether all text of the batch is known to be UTF-8; else it is checked where it is used.
+    fn is_utf8(&self) -> bool;
+
+    /// Reads a column for the given rows of the batch into `out`, in the representation that
+    /// [`Schema::resolve`] promised.
+    fn read_column(
+        &self,
+        column: usize,
+        rows: Rows<'_>,
+        out: &mut Vector,
+    ) -> Result<(), SelectError>;
+
+    /// Writes all fields of a row: `SELECT *`. The writer has begun the row and ends it.
+    fn write_row(&self, row: usize, out: &mut RowWriter) -> Result<(), SelectError>;
+
+    /// Where a row is in the object, for people: `record 17 (byte 2034)`.
+    fn locate(&self, row: usize) -> String;
+
+    /// The rows of the batch behind `row` are not wanted, nor is any further batch; what was not
+    /// needed for the rows up to it need not be counted.
+    fn stop_behind(&mut self, row: usize);
+
+    /// Bytes read so far: of the object, and after decompression.
+    fn bytes_read(&self) -> (u64, u64);
+
+    /// Records up to the end of the batch, counted as [`Self::locate`] does. Only readers of parts
+    /// of an object are asked.
+    fn records_read(&self) -> u64 {
+        0
+    }
+}

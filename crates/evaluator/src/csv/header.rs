@@ -1,0 +1,75 @@
+//! What a statement's names mean in a CSV object.
+
+use sluicegate_s3select::dialect::ast::PathStep;
+use sluicegate_s3select::error::{SelectError, SelectErrorCode};
+use crate::batch::{Column, Schema};
+use crate::vector::Kind;
+
+/// The most columns that a header may name.
+pub(super) const MAX_COLUMNS: usize = 10_000;
+
+/// The columns of a CSV object: by position, and by name if it has a header that is used.
+#[derive(Debug, Default)]
+pub(crate) struct CsvSchema {
+    header: Option<Vec<String>>,
+}
+
+impl CsvSchema {
+    pub(super) fn new(header: Option<Vec<String>>) -> Self {
+        Self { header }
+    }
+
+    fn position(&self, path: &[PathStep]) -> Result<(usize, String), SelectError> {
+        let name = match path {
+            [PathStep::Field(name)] => name,
+            [] => {
+                return Err(SelectError::new(
+                    SelectErrorCode::InvalidColumnIndex,
+                    "A CSV row has no value of its own; name one of its columns.",
+                ));
+            }
+            _ => {
+                return Err(SelectError::new(
+                    SelectErrorCode::InvalidKeyPath,
+                    "The columns of a CSV object have no parts.",
+                ));
+            }
+        };
+        let header = self.header.as_deref().unwrap_or_default();
+        let mut named = header.iter().enumerate().filter(|(_, column)| name.matches(column));
+        if let Some((position, column)) = named.next() {
+            if named.next().is_some() {
+                return Err(SelectError::new(
+                    SelectErrorCode::AmbiguousFieldName,
+                    format!("Several columns are called {}.", name.text),
+                ));
+            }
+            return Ok((position, column.clone()));
+        }
+        match name.position() {
+            Some(0) => Err(SelectError::new(
+                SelectErrorCode::InvalidColumnIndex,
+                "Columns are counted from _1.",
+            )),
+            Some(number) => Ok((number - 1, format!("_{number}"))),
+            None if self.header.is_some() => Err(SelectError::new(
+                SelectErrorCode::MissingHeaders,
+                format!("The header has no column {}.", name.text),
+            )),
+            None => Err(SelectError::new(
+                SelectErrorCode::InvalidColumnIndex,
+                format!(
+                    "There is no column {}: without FileHeaderInfo USE, columns are _1, _2, ….",
+                    name.text
+                ),
+            )),
+        }
+    }
+}
+
+impl Schema for CsvSchema {
+    fn resolve(&mut self, path: &[PathStep]) -> Result<Column, SelectError> {
+        let (index, name) = self.position(path)?;
+        Ok(Column { index, kind: Kind::Text, name })
+    }
+}

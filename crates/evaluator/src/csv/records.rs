@@ -1,0 +1,218 @@
+//! Tells the records of a block apart.
+
+use std::ops::ControlFlow;
+
+use super::quoting::{self, RecordEnd};
+use super::structure::Structure;
+use super::syntax::Syntax;
+use sluicegate_s3select::error::{SelectError, SelectErrorCode};
+use crate::vector::Span;
+
+/// The longest record, in bytes, without its delimiter.
+pub(super) const MAX_RECORD_BYTES: usize = 1 << 20;
+
+/// The records of one batch, as offsets into its block.
+#[derive(Debug, Default)]
+pub(super) struct Records {
+    pub(super) starts: Vec<u32>,
+    /// Where each one ends, without its delimiter.
+    pub(super) ends: Vec<u32>,
+    /// The records that had quotes to be taken out one by one.
+    pub(super) quoted: Vec<Quoted>,
+    /// The fields of those, one after the other.
+    pub(super) quoted_fields: Vec<Span>,
+    /// A bad record behind those of the batch; it is reported when its turn comes.
+    pending: Option<BadRecord>,
+}
+
+/// A record that was split by the state machine: its row, and where its fields are in `quoted_fields`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Quoted {
+    pub(super) row: u32,
+    first: u32,
+    count: u32,
+}
+
+/// Why a batch ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stop {
+    /// The block has more rows than a batch takes.
+    Full,
+    /// The next record is not complete in the block.
+    NeedsBytes,
+    /// The next record starts outside of the range.
+    OutOfRange,
+    /// The object has no further record.
+    End,
+}
+
+/// How far to collect.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits {
+    pub(super) max_rows: usize,
+    /// The offset in the block at which no record is wanted any more.
+    pub(super) range_end: usize,
+    /// Whether the object ends with the block.
+    pub(super) complete: bool,
+}
+
+/// A record that cannot be read, and where it starts in its block.
+#[derive(Debug)]
+pub(super) struct BadRecord {
+    pub(super) start: usize,
+    pub(super) error: SelectError,
+}
+
+impl Records {
+    pub(super) fn len(&self) -> usize {
+        self.starts.len()
+    }
+
+    fn clear(&mut self) {
+        self.starts.clear();
+        self.ends.clear();
+        self.quoted.clear();
+        self.quoted_fields.clear();
+    }
+
+    /// The fields of a record that was split.
+    pub(super) fn fields_of(&self, quoted: Quoted) -> &[Span] {
+        &self.quoted_fields[quoted.first as usize..(quoted.first + quoted.count) as usize]
+    }
+
+    /// Collects the records from `next` on, which it moves behind them. A bad record is reported
+    /// in a batch of its own.
+    pub(super) fn collect(
+        &mut self,
+        block: &mut [u8],
+        next: &mut usize,
+        limits: Limits,
+        syntax: &Syntax,
+        structure: &Structure,
+    ) -> Result<Stop, BadRecord> {
+        let Limits { max_rows, range_end, complete } = limits;
+        self.clear();
+        if let Some(bad) = self.pending.take() {
+            return Err(bad);
+        }
+        let tolerate_cr = syntax.tolerates_cr();
+        let delimiter = syntax.record_delimiter.len();
+        if delimiter == 1 && structure.is_usual() {
+            self.collect_usual(block, next, limits, syntax, structure);
+        }
+        while self.len() < max_rows {
+            let start = *next;
+            if start >= range_end {
+                return Ok(Stop::OutOfRange);
+            }
+            if start >= block.len() {
+                return Ok(if complete { Stop::End } else { Stop::NeedsBytes });
+            }
+            let bad = |this: &mut Self, code, message: &'static str| {
+                let bad = BadRecord { start, error: SelectError::new(code, message) };
+                if this.len() == 0 {
+                    return Err(bad);
+                }
+                this.pending = Some(bad);
+                Ok(Stop::Full)
+            };
+            let too_long = "A record is longer than 1 MiB.";
+            let mark = structure.next_record_mark(start + delimiter - 1);
+            let mut record = mark.map(|mark| (mark + 1 - delimiter, mark + 1));
+            if syntax.quoted_record_delimiters
+                && !structure.interpreted
+                && structure.is_unusual(start, record.map_or(block.len(), |(end, _)| end))
+                && !syntax.is_comment(&block[start..])
+            {
+                record = match quoting::record_end(block, start, syntax, structure) {
+                    RecordEnd::Mark(mark) => Some((mark + 1 - delimiter, mark + 1)),
+                    RecordEnd::OpenQuote if complete => {
+                        return bad(
+                            self,
+                            SelectErrorCode::CSVUnescapedQuote,
+                            "A quote is not closed before the object ends.",
+                        );
+                    }
+                    RecordEnd::Open | RecordEnd::OpenQuote => None,
+                };
+            }
+            let (mut end, behind) = match record {
+                Some(record) => record,
+                None if block.len() - start > MAX_RECORD_BYTES + delimiter => {
+                    return bad(self, SelectErrorCode::OverMaxRecordSize, too_long);
+                }
+                None if complete => (block.len(), block.len()),
+                None => return Ok(Stop::NeedsBytes),
+            };
+            if tolerate_cr && end > start && block[end - 1] == b'\r' {
+                end -= 1;
+            }
+            if end - start > MAX_RECORD_BYTES {
+                return bad(self, SelectErrorCode::OverMaxRecordSize, too_long);
+            }
+            if end == start || syntax.is_comment(&block[start..end]) {
+                *next = behind;
+                continue;
+            }
+            if structure.is_unusual(start, behind) {
+                let first = self.quoted_fields.len();
+                if quoting::split(block, start, end, syntax, &mut self.quoted_fields).is_err() {
+                    self.quoted_fields.truncate(first);
+                    return if record.is_none() {
+                        bad(
+                            self,
+                            SelectErrorCode::CSVUnescapedQuote,
+                            "A quote is not closed before the object ends.",
+                        )
+                    } else {
+                        bad(
+                            self,
+                            SelectErrorCode::CSVEscapingRecordDelimiter,
+                            "A quoted field holds a record delimiter; set \
+                             AllowQuotedRecordDelimiter to read it.",
+                        )
+                    };
+                }
+                self.quoted.push(Quoted {
+                    row: self.len() as u32,
+                    first: first as u32,
+                    count: (self.quoted_fields.len() - first) as u32,
+                });
+            }
+            self.starts.push(start as u32);
+            self.ends.push(end as u32);
+            *next = behind;
+        }
+        Ok(Stop::Full)
+    }
+
+    /// Collects, of records that lie in the block as they are, all up to the first that is not
+    /// complete or too long.
+    fn collect_usual(
+        &mut self,
+        block: &[u8],
+        next: &mut usize,
+        limits: Limits,
+        syntax: &Syntax,
+        structure: &Structure,
+    ) {
+        let tolerate_cr = syntax.tolerates_cr();
+        structure.each_record_mark(*next, |mark| {
+            let start = *next;
+            if self.len() >= limits.max_rows || start >= limits.range_end {
+                return ControlFlow::Break(());
+            }
+            let cr = tolerate_cr && mark > start && block[mark - 1] == b'\r';
+            let end = mark - usize::from(cr);
+            if end - start > MAX_RECORD_BYTES {
+                return ControlFlow::Break(());
+            }
+            if end > start && !syntax.is_comment(&block[start..end]) {
+                self.starts.push(start as u32);
+                self.ends.push(end as u32);
+            }
+            *next = mark + 1;
+            ControlFlow::Continue(())
+        });
+    }
+}

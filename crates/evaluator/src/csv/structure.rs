@@ -1,0 +1,316 @@
+//! Where the delimiters of a block are, as bitmaps.
+
+use std::ops::ControlFlow;
+
+use super::quotes;
+use super::simd::{self, Level, WORD_BYTES};
+use super::syntax::Syntax;
+
+/// The bytes looked for: the last byte of each delimiter, the first of the quote.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Marks {
+    pub(super) field: u8,
+    pub(super) record: u8,
+    pub(super) quote: Option<u8>,
+}
+
+/// Bit `i` of each map stands for byte `i` of one 64-byte stretch of a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Word {
+    pub(super) field: u64,
+    pub(super) record: u64,
+    /// Quotes; once they are interpreted, only those that keep their record from being read as it
+    /// lies in the block.
+    pub(super) quote: u64,
+}
+
+/// What a block holds at all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Seen {
+    pub(super) quote: bool,
+    pub(super) non_ascii: bool,
+}
+
+/// The bitmaps of a block, quotes interpreted: delimiters in quoted fields are not marked.
+///
+/// Where the quote is longer than a byte, is escaped by another character than itself, or stands
+/// among comments that would be mistaken for quoted text, quotes are only marked, and every record
+/// that holds one is left to the state machine.
+#[derive(Debug)]
+pub(super) struct Structure {
+    pub(super) level: Level,
+    /// One word per 64 bytes.
+    pub(super) words: Vec<Word>,
+    pub(super) seen: Seen,
+    /// Whether the quotes were interpreted.
+    pub(super) interpreted: bool,
+    /// Whether any record needs the state machine.
+    unusual: bool,
+    marks: Marks,
+}
+
+impl Structure {
+    pub(super) fn new(syntax: &Syntax) -> Self {
+        let last = |delimiter: &str| delimiter.as_bytes().last().copied().unwrap_or_default();
+        Self {
+            level: Level::detect(),
+            words: Vec::new(),
+            seen: Seen::default(),
+            interpreted: true,
+            unusual: false,
+            marks: Marks {
+                field: last(&syntax.field_delimiter),
+                record: last(&syntax.record_delimiter),
+                quote: syntax.first_quote_byte(),
+            },
+        }
+    }
+
+    /// Describes `block`, whose first record starts at `start` within the first word, instead of
+    /// whatever was described before.
+    pub(super) fn index(&mut self, block: &[u8], start: usize, syntax: &Syntax) {
+        self.mark(block, syntax);
+        self.interpreted = !self.seen.quote
+            || (syntax.has_plain_quotes()
+                && !(syntax.quoted_record_delimiters && self.has_comment(block, start, syntax)));
+        self.unusual = self.seen.quote
+            && (!self.interpreted || quotes::interpret(&mut self.words, block, start, syntax));
+    }
+
+    /// Marks delimiters and quotes wherever they are.
+    fn mark(&mut self, block: &[u8], syntax: &Syntax) {
+        self.words.clear();
+        let (blocks, rest) = block.as_chunks::<WORD_BYTES>();
+        self.seen = simd::index_blocks(self.level, blocks, self.marks, &mut self.words);
+        if !rest.is_empty() {
+            let mut last = [0; WORD_BYTES];
+            last[..rest.len()].copy_from_slice(rest);
+            let seen = simd::index_blocks(self.level, &[last], self.marks, &mut self.words);
+            self.seen.quote |= seen.quote;
+            self.seen.non_ascii |= seen.non_ascii;
+            let inside = (1 << rest.len()) - 1;
+            if let Some(word) = self.words.last_mut() {
+                word.field &= inside;
+                word.record &= inside;
+                word.quote &= inside;
+            }
+        }
+        let (field, record) =
+            (syntax.field_delimiter.as_bytes(), syntax.record_delimiter.as_bytes());
+        if field.len() > 1 {
+            verify(&mut self.words, block, field, |word| &mut word.field);
+        }
+        if record.len() > 1 {
+            verify(&mut self.words, block, record, |word| &mut word.record);
+        }
+    }
+
+    /// Whether a line may be a comment, judged without regard to quotes.
+    fn has_comment(&self, block: &[u8], start: usize, syntax: &Syntax) -> bool {
+        let mut at = start;
+        loop {
+            if syntax.is_comment(&block[at..]) {
+                return true;
+            }
+            let Some(mark) = self.next_record_mark(at) else { return false };
+            at = mark + 1;
+        }
+    }
+
+    /// The last byte of the first record delimiter at or behind `from`.
+    #[inline]
+    pub(super) fn next_record_mark(&self, from: usize) -> Option<usize> {
+        next(&self.words, from, |word| word.record)
+    }
+
+    /// Calls `f` with the last byte of each record delimiter at or behind `from`, until it breaks.
+    #[inline(always)]
+    pub(super) fn each_record_mark(
+        &self,
+        from: usize,
+        mut f: impl FnMut(usize) -> ControlFlow<()>,
+    ) {
+        let first = from / WORD_BYTES;
+        let mut inside = u64::MAX << (from % WORD_BYTES);
+        for (at, word) in self.words.iter().enumerate().skip(first) {
+            let mut bits = word.record & inside;
+            inside = u64::MAX;
+            while bits != 0 {
+                if f(at * WORD_BYTES + bits.trailing_zeros() as usize).is_break() {
+                    return;
+                }
+                bits &= bits - 1;
+            }
+        }
+    }
+
+    /// The last byte of the first field delimiter at or behind `from`.
+    pub(super) fn next_field_mark(&self, from: usize) -> Option<usize> {
+        next(&self.words, from, |word| word.field)
+    }
+
+    /// Whether every record can be read as it lies in the block.
+    pub(super) fn is_usual(&self) -> bool {
+        !self.unusual
+    }
+
+    /// Whether the record at `start..end` cannot be read as it lies in the block.
+    #[inline]
+    pub(super) fn is_unusual(&self, start: usize, end: usize) -> bool {
+        self.unusual && end > start && {
+            let (first, last) = (start / WORD_BYTES, (end - 1) / WORD_BYTES);
+            let words = self.words.get(first..=last).unwrap_or_default();
+            let outside_before = !(u64::MAX << (start % WORD_BYTES));
+            let outside_behind = (u64::MAX << ((end - 1) % WORD_BYTES)) << 1;
+            words.iter().enumerate().any(|(i, word)| {
+                let before = if i == 0 { outside_before } else { 0 };
+                let behind = if i == last - first { outside_behind } else { 0 };
+                word.quote & !before & !behind != 0
+            })
+        }
+    }
+}
+
+/// Clears marks that are not preceded by the rest of a longer delimiter.
+fn verify(words: &mut [Word], block: &[u8], delimiter: &[u8], map: impl Fn(&mut Word) -> &mut u64) {
+    for (i, word) in words.iter_mut().enumerate() {
+        let map = map(word);
+        let mut left = *map;
+        while left != 0 {
+            let at = i * WORD_BYTES + left.trailing_zeros() as usize;
+            if !block[..=at].ends_with(delimiter) {
+                *map &= !(left & left.wrapping_neg());
+            }
+            left &= left - 1;
+        }
+    }
+}
+
+#[inline]
+fn next(words: &[Word], from: usize, map: impl Fn(&Word) -> u64) -> Option<usize> {
+    let first = from / WORD_BYTES;
+    let mut bits = map(words.get(first)?) & (u64::MAX << (from % WORD_BYTES));
+    let mut at = first;
+    while bits == 0 {
+        at += 1;
+        bits = map(words.get(at)?);
+    }
+    Some(at * WORD_BYTES + bits.trailing_zeros() as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::fields::{FieldSpan, Fields};
+    use super::super::records::{Limits, Records, Stop};
+    use super::*;
+    use sluicegate_s3select::error::SelectErrorCode;
+    use crate::selection::Rows;
+    use sluicegate_s3select::request::CsvInput;
+
+    /// The fields of all records before the first bad one, and what is wrong with that. Every
+    /// record that holds a quote is left to the state machine, unless quotes are interpreted.
+    fn read(
+        object: &str,
+        options: &CsvInput,
+        interpret: bool,
+    ) -> (Vec<Vec<String>>, Option<SelectErrorCode>) {
+        let syntax = Syntax::new(options).unwrap();
+        let mut block = object.as_bytes().to_vec();
+        let mut structure = Structure::new(&syntax);
+        if interpret {
+            structure.index(&block, 0, &syntax);
+        } else {
+            structure.mark(&block, &syntax);
+            structure.interpreted = !structure.seen.quote;
+            structure.unusual = structure.seen.quote;
+        }
+        let trims = structure.interpreted && structure.seen.quote;
+        let mut all = Vec::new();
+        let (mut records, mut next) = (Records::default(), 0);
+        loop {
+            let limits = Limits { max_rows: 2, range_end: usize::MAX, complete: true };
+            let stop = match records.collect(&mut block, &mut next, limits, &syntax, &structure) {
+                Ok(stop) => stop,
+                Err(bad) => return (all, Some(bad.error.code)),
+            };
+            let first = all.len();
+            for row in 0..records.len() {
+                let fields = Fields {
+                    words: &structure.words,
+                    starts: &records.starts,
+                    ends: &records.ends,
+                    delimiter_bytes: syntax.field_delimiter.len() as u32,
+                    block: &block,
+                    quote: structure.marks.quote.filter(|_| trims),
+                };
+                let mut found = vec![FieldSpan::NULL; records.len()];
+                all.push(Vec::new());
+                for column in 0.. {
+                    simd::find_column(
+                        structure.level,
+                        &fields,
+                        column,
+                        Rows::All(row + 1),
+                        &mut found,
+                    );
+                    if found[row] == FieldSpan::MISSING {
+                        break;
+                    }
+                    all[first + row].push(text(found[row], &block));
+                }
+            }
+            for quoted in &records.quoted {
+                let fields = records.fields_of(*quoted).iter().map(|field| text(*field, &block));
+                all[first + quoted.row as usize] = fields.collect();
+            }
+            if stop == Stop::End {
+                return (all, None);
+            }
+        }
+    }
+
+    fn text(span: FieldSpan, block: &[u8]) -> String {
+        // What is found in a record that was split is overwritten, and need not be text.
+        String::from_utf8_lossy(span.of(block)).into_owned()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(3000))]
+
+        #[test]
+        fn interpreted_quotes_are_those_of_the_state_machine(
+            parts in prop::collection::vec(
+                prop_oneof![
+                    6 => Just("a"), 2 => Just("é"), 6 => Just("DELIMITER"), 4 => Just("RECORD"),
+                    6 => Just("\""), 1 => Just("\"\""), 1 => Just("DELIMITER\""),
+                    1 => Just("\"DELIMITER"), 1 => Just("\"RECORD"), 1 => Just("RECORD#"),
+                    1 => Just("\r"), 1 => Just("\n"), 1 => Just("|"),
+                    1 => Just("012345678901234567890123456789012345678901234567890123456789"),
+                ],
+                0..60,
+            ),
+            field in prop_oneof![4 => Just(","), 1 => Just("|"), 1 => Just("·")],
+            record in prop_oneof![
+                4 => Just("\n"), 1 => Just("\r\n"), 1 => Just("|\n"), 1 => Just("··"), 1 => Just("ab")
+            ],
+            quote in prop_oneof![4 => Just('"'), 1 => Just('«')],
+            escape in prop_oneof![4 => Just(None), 1 => Just(Some('a'))],
+            comments in prop::option::of(prop_oneof![Just('#'), Just('"')]),
+            quoted_delimiters: bool,
+        ) {
+            let object = parts.concat().replace("DELIMITER", field).replace("RECORD", record);
+            let options = CsvInput {
+                field_delimiter: field.to_owned(),
+                record_delimiter: record.to_owned(),
+                quote: Some(quote),
+                quote_escape: escape,
+                comments,
+                allow_quoted_record_delimiter: quoted_delimiters,
+                ..CsvInput::default()
+            };
+            prop_assert_eq!(read(&object, &options, true), read(&object, &options, false));
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Aggregates over groups, one look-up per row.
+//!
+//! A group-by is sent as a family of aggregates, one per group:
+//! `SUM(CASE WHEN g = 'a' THEN x END), SUM(CASE WHEN g = 'b' THEN x END), …`. Taken one by one they
+//! compare every row with every group. Here the rows of a batch are parted by their key first, and
+//! each aggregate sees only its own.
+
+use std::collections::HashMap;
+
+use super::aggregate::State;
+use super::batch::BatchReader;
+use super::program::{Machine, NodeId, Program};
+use super::selection::{Rows, Selection};
+use super::vector::{Data, Tag, Vector};
+use sluicegate_s3select::dialect::ast::Aggregate;
+use sluicegate_s3select::error::SelectError;
+use sluicegate_s3select::value::Value;
+
+/// Aggregates whose groups are told apart by the same expressions.
+#[derive(Debug)]
+pub(super) struct Family {
+    keys: Vec<NodeId>,
+    groups: HashMap<Box<[u8]>, usize>,
+    /// Each member: its aggregate's place among the calls, its group, its value.
+    members: Vec<Member>,
+}
+
+#[derive(Debug)]
+struct Member {
+    call: usize,
+    group: usize,
+    value: NodeId,
+    zero_elsewhere: bool,
+}
+
+/// Finds the families among the calls; those that have none are left in `single`.
+pub(super) fn families(
+    program: &Program,
+    calls: &[(Aggregate, Option<NodeId>)],
+) -> (Vec<Family>, Vec<usize>) {
+    let mut families: Vec<Family> = Vec::new();
+    let mut single = Vec::new();
+    for (call, (function, arg)) in calls.iter().enumerate() {
+        let grouped = arg.and_then(|arg| program.grouped(arg));
+        // Zeros elsewhere change every other aggregate.
+        let grouped = grouped.filter(|g| !g.zero_elsewhere || *function == Aggregate::Sum);
+        let Some(grouped) = grouped else {
+            single.push(call);
+            continue;
+        };
+        let keys: Vec<_> = grouped.key.iter().map(|(node, _)| *node).collect();
+        let family = match families.iter().position(|family| family.keys == keys) {
+            Some(family) => &mut families[family],
+            None => {
+                families.push(Family { keys, groups: HashMap::new(), members: Vec::new() });
+                let last = families.len() - 1;
+                &mut families[last]
+            }
+        };
+        let mut key = Vec::new();
+        for (_, part) in &grouped.key {
+            match part {
+                Value::Int(int) => push_part(&int.to_le_bytes(), &mut key),
+                Value::String(text) => push_part(text.as_bytes(), &mut key),
+                _ => {}
+            }
+        }
+        let next = family.groups.len();
+        let group = *family.groups.entry(key.into()).or_insert(next);
+        family.members.push(Member {
+            call,
+            group,
+            value: grouped.value,
+            zero_elsewhere: grouped.zero_elsewhere,
+        });
+    }
+    // One group alone is quicker as the comparison that it is.
+    families.retain(|family| {
+        let keep = family.members.len() > 1;
+        if !keep {
+            single.extend(family.members.iter().map(|member| member.call));
+        }
+        keep
+    });
+    (families, single)
+}
+
+fn push_part(part: &[u8], key: &mut Vec<u8>) {
+    key.extend_from_slice(&(part.len() as u32).to_le_bytes());
+    key.extend_from_slice(part);
+}
+
+impl Family {
+    /// Whether one look-up per row does exactly what the comparisons would: with several keys,
+    /// the later ones may only be looked at if they cannot turn out not to be text.
+    pub(super) fn applies(&self, batch: &dyn BatchReader) -> bool {
+        self.keys.len() == 1 || batch.is_utf8()
+    }
+
+    /// The places of its aggregates among the calls.
+    pub(super) fn calls(&self) -> impl Iterator<Item = usize> {
+        self.members.iter().map(|member| member.call)
+    }
+
+    /// Takes the rows of a batch.
+    pub(super) fn update(
+        &self,
+        program: &Program,
+        machine: &mut Machine,
+        selection: &Selection,
+        batch: &dyn BatchReader,
+        states: &mut [State],
+    ) -> Result<(), SelectError> {
+        for key in &self.keys {
+            machine.eval(program, *key, selection, batch)?;
+        }
+        let (block, all) = (batch.block(), selection.rows());
+        let mut rows_of = vec![Vec::new(); self.groups.len()];
+        let mut group_of: Vec<(u32, usize)> = Vec::with_capacity(all.len());
+        let mut key = Vec::new();
+        all.for_each(|row| {
+            key.clear();
+            let complete =
+                self.keys.iter().all(|node| part(machine.vector(*node), row, block, &mut key));
+            if complete && let Some(group) = self.groups.get(&key[..]) {
+                rows_of[*group].push(row as u32);
+                group_of.push((row as u32, *group));
+            }
+        });
+        let mut evaluated: Vec<NodeId> = Vec::new();
+        for member in &self.members {
+            if !evaluated.contains(&member.value) {
+                // Once for all the groups that want it.
+                let mut wants = vec![false; self.groups.len()];
+                for other in self.members.iter().filter(|other| other.value == member.value) {
+                    wants[other.group] = true;
+                }
+                let rows = group_of.iter().filter(|(_, group)| wants[*group]).map(|(row, _)| *row);
+                let selection = machine.pick(selection, rows.collect());
+                machine.eval(program, member.value, &selection, batch)?;
+                evaluated.push(member.value);
+            }
+        }
+        for member in &self.members {
+            let rows = &rows_of[member.group];
+            let state = &mut states[member.call];
+            state.update(machine.vector(member.value), Rows::List(rows), block)?;
+            if member.zero_elsewhere && rows.len() < all.len() {
+                state.add_zero();
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Appends a row's part of its key; `false` if it has none.
+#[inline]
+fn part(vector: &Vector, row: usize, block: &[u8], key: &mut Vec<u8>) -> bool {
+    match &vector.data {
+        Data::Text(spans, heap) if !spans[row].is_absent() => {
+            push_part(spans[row].of(heap.bytes(block)), key);
+            true
+        }
+        Data::Int(ints) if vector.tags.get(row) == Tag::Present => {
+            push_part(&ints[row].to_le_bytes(), key);
+            true
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,106 @@
+//! An object's bytes in order, decompressed.
+
+use std::io::{self, BufReader, Read};
+use std::sync::Arc;
+
+use bzip2::bufread::MultiBzDecoder;
+use flate2::bufread::MultiGzDecoder;
+
+use super::source::{ObjectSource, SourceReader};
+use sluicegate_s3select::error::{SelectError, SelectErrorCode};
+use sluicegate_s3select::request::Compression;
+
+/// What may precede the first record of a text, and belongs to it.
+pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
+/// Compressed bytes read at a time.
+const COMPRESSED_BUFFER_BYTES: usize = 128 * 1024;
+
+/// A sequential reader that decompresses; what it holds is bounded whatever the object claims.
+pub(crate) enum Input {
+    /// Bytes as they are.
+    Plain(SourceReader),
+    /// RFC 1952 members, one after the other.
+    Gzip(Box<MultiGzDecoder<BufReader<SourceReader>>>),
+    /// bzip2 streams, one after the other.
+    Bzip2(Box<MultiBzDecoder<BufReader<SourceReader>>>),
+}
+
+impl Input {
+    /// Reads `source` from `offset`, which must be 0 for a compressed object.
+    pub(crate) fn new(
+        source: Arc<dyn ObjectSource>,
+        offset: u64,
+        compression: Compression,
+    ) -> Self {
+        let empty = source.is_empty();
+        let reader = SourceReader::new(source, offset);
+        let buffered = |reader| BufReader::with_capacity(COMPRESSED_BUFFER_BYTES, reader);
+        match compression {
+            // An object without a byte has no row, whatever it was meant to be.
+            _ if empty => Self::Plain(reader),
+            Compression::None => Self::Plain(reader),
+            Compression::Gzip => Self::Gzip(Box::new(MultiGzDecoder::new(buffered(reader)))),
+            Compression::Bzip2 => Self::Bzip2(Box::new(MultiBzDecoder::new(buffered(reader)))),
+        }
+    }
+
+    /// Fills `buf` as far as the object goes.
+    pub(crate) fn fill(&mut self, mut buf: &mut [u8]) -> Result<usize, SelectError> {
+        let mut filled = 0;
+        while !buf.is_empty() {
+            let read = match self {
+                Self::Plain(reader) => reader.read(buf),
+                Self::Gzip(reader) => reader.read(buf),
+                Self::Bzip2(reader) => reader.read(buf),
+            };
+            match read {
+                Ok(0) => break,
+                Ok(n) => {
+                    filled += n;
+                    buf = &mut buf[n..];
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(self.explain(&error)),
+            }
+        }
+        Ok(filled)
+    }
+
+    fn explain(&self, error: &io::Error) -> SelectError {
+        let format = match self {
+            Self::Plain(_) => {
+                return SelectError::new(
+                    SelectErrorCode::InternalError,
+                    format!("The object could not be read: {error}."),
+                );
+            }
+            Self::Gzip(_) => "GZIP",
+            Self::Bzip2(_) => "BZIP2",
+        };
+        match error.kind() {
+            io::ErrorKind::UnexpectedEof => SelectError::new(
+                SelectErrorCode::TruncatedInput,
+                format!("The object ends in the middle of its {format} stream."),
+            ),
+            _ => SelectError::new(
+                SelectErrorCode::InvalidCompressionFormat,
+                format!("The object is not in {format} format: {error}."),
+            ),
+        }
+    }
+
+    /// Bytes of the object read so far, before decompression.
+    pub(crate) fn bytes_scanned(&self) -> u64 {
+        match self {
+            Self::Plain(reader) => reader.bytes_read,
+            Self::Gzip(reader) => reader.get_ref().get_ref().bytes_read,
+            Self::Bzip2(reader) => reader.get_ref().get_ref().bytes_read,
+        }
+    }
+
+    /// Whether offsets in what is read are offsets in the object.
+    pub(crate) fn is_plain(&self) -> bool {
+        matches!(self, Self::Plain(_))
+    }
+}

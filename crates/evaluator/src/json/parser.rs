@@ -1,0 +1,346 @@
+//! Bytes to values, RFC 8259.
+//!
+//! A number with an exponent becomes a `float`, one with a point a `decimal`, any other an `int`,
+//! as in statements. What does not fit becomes another type that holds all its digits: a longer
+//! `int` a `decimal`, a `float` of too many digits a `decimal`, and `-0` a `float`. A number of more
+//! than 38 digits that no type holds is refused, because a CAST could no longer see its digits.
+
+use super::path::FieldFilter;
+use sluicegate_s3select::value::decimal::MAX_DIGITS;
+use sluicegate_s3select::value::{Decimal, Value, cast};
+
+/// The most levels that arrays and objects nest.
+pub(super) const MAX_DEPTH: usize = 128;
+
+/// Why there is no value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Problem {
+    /// The bytes end too early; more may help.
+    Incomplete,
+    /// What is wrong, and where.
+    Invalid(usize, &'static str),
+    /// Text that is not UTF-8.
+    Encoding(usize),
+}
+
+type Parsed<T> = Result<T, Problem>;
+
+/// Reads values from bytes.
+#[derive(Debug)]
+pub(super) struct Parser<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    /// Whether nothing follows the bytes.
+    complete: bool,
+}
+
+impl<'a> Parser<'a> {
+    pub(super) fn new(bytes: &'a [u8], complete: bool) -> Self {
+        Self { bytes, at: 0, complete }
+    }
+
+    /// How many bytes were read.
+    pub(super) fn position(&self) -> usize {
+        self.at
+    }
+
+    pub(super) fn skip_space(&mut self) {
+        while matches!(self.bytes.get(self.at), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+            self.at += 1;
+        }
+    }
+
+    /// Reads a value; of the objects in it only the fields that the filter wants.
+    pub(super) fn value(&mut self, filter: FieldFilter<'_>) -> Parsed<Value> {
+        self.nested(filter, MAX_DEPTH)
+    }
+
+    fn nested(&mut self, filter: FieldFilter<'_>, depth: usize) -> Parsed<Value> {
+        self.skip_space();
+        match self.peek()? {
+            b'{' => self.object(filter, self.deeper(depth)?),
+            b'[' => self.array(filter, self.deeper(depth)?),
+            b'"' => self.string().map(Value::String),
+            b't' => self.word(b"true").map(|()| Value::Bool(true)),
+            b'f' => self.word(b"false").map(|()| Value::Bool(false)),
+            b'n' => self.word(b"null").map(|()| Value::Null),
+            b'-' | b'0'..=b'9' => self.number(),
+            _ => Err(self.invalid("a JSON value was expected")),
+        }
+    }
+
+    fn object(&mut self, filter: FieldFilter<'_>, depth: usize) -> Parsed<Value> {
+        let mut fields = Vec::new();
+        self.members(b'}', |parser| {
+            parser.skip_space();
+            let key = parser.string_bytes()?;
+            parser.skip_space();
+            if parser.peek()? != b':' {
+                return Err(parser.invalid(": was expected after a name"));
+            }
+            parser.at += 1;
+            let name = parser.unescape(key)?;
+            match filter.field(&name) {
+                Some(filter) => fields.push((name, parser.nested(filter, depth)?)),
+                None => parser.skip(depth)?,
+            }
+            Ok(())
+        })?;
+        Ok(Value::Struct(fields))
+    }
+
+    fn array(&mut self, filter: FieldFilter<'_>, depth: usize) -> Parsed<Value> {
+        let mut values = Vec::new();
+        self.members(b']', |parser| {
+            match filter.element(values.len()) {
+                Some(filter) => values.push(parser.nested(filter, depth)?),
+                None => {
+                    parser.skip(depth)?;
+                    values.push(Value::Null);
+                }
+            }
+            Ok(())
+        })?;
+        Ok(Value::List(values))
+    }
+
+    /// Goes through what stands between brackets; `member` reads one.
+    fn members(
+        &mut self,
+        close: u8,
+        mut member: impl FnMut(&mut Self) -> Parsed<()>,
+    ) -> Parsed<()> {
+        self.at += 1;
+        self.skip_space();
+        if self.peek()? == close {
+            self.at += 1;
+            return Ok(());
+        }
+        loop {
+            member(self)?;
+            self.skip_space();
+            let mark = self.peek()?;
+            if mark != b',' && mark != close {
+                return Err(self.invalid("a comma or a closing bracket was expected"));
+            }
+            self.at += 1;
+            if mark == close {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Goes behind a value without making it.
+    fn skip(&mut self, depth: usize) -> Parsed<()> {
+        self.skip_space();
+        match self.peek()? {
+            b'{' => {
+                let depth = self.deeper(depth)?;
+                self.members(b'}', |parser| {
+                    parser.skip_space();
+                    parser.string_bytes()?;
+                    parser.skip_space();
+                    if parser.peek()? != b':' {
+                        return Err(parser.invalid(": was expected after a name"));
+                    }
+                    parser.at += 1;
+                    parser.skip(depth)
+                })
+            }
+            b'[' => {
+                let depth = self.deeper(depth)?;
+                self.members(b']', |parser| parser.skip(depth))
+            }
+            b'"' => self.string_bytes().map(drop),
+            b't' => self.word(b"true"),
+            b'f' => self.word(b"false"),
+            b'n' => self.word(b"null"),
+            b'-' | b'0'..=b'9' => self.number_bytes().map(drop),
+            _ => Err(self.invalid("a JSON value was expected")),
+        }
+    }
+
+    fn deeper(&self, depth: usize) -> Parsed<usize> {
+        depth.checked_sub(1).ok_or_else(|| self.invalid("arrays and objects nest too deeply"))
+    }
+
+    fn peek(&self) -> Parsed<u8> {
+        self.bytes.get(self.at).copied().ok_or(Problem::Incomplete)
+    }
+
+    fn invalid(&self, what: &'static str) -> Problem {
+        Problem::Invalid(self.at, what)
+    }
+
+    fn word(&mut self, word: &[u8]) -> Parsed<()> {
+        let rest = &self.bytes[self.at..];
+        if rest.starts_with(word) {
+            self.at += word.len();
+            return Ok(());
+        }
+        if word.starts_with(rest) {
+            return Err(Problem::Incomplete);
+        }
+        Err(self.invalid("a JSON value was expected"))
+    }
+
+    /// The bytes of a number, which must not run to the end of bytes that others follow.
+    fn number_bytes(&mut self) -> Parsed<&'a [u8]> {
+        let start = self.at;
+        let rest = &self.bytes[start..];
+        let is_number = |byte: &u8| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E');
+        let text = &rest[..rest.iter().take_while(|byte| is_number(byte)).count()];
+        if text.len() == rest.len() && !self.complete {
+            return Err(Problem::Incomplete);
+        }
+        if !is_json_number(text) {
+            return Err(self.invalid("a number is malformed"));
+        }
+        self.at += text.len();
+        Ok(text)
+    }
+
+    fn number(&mut self) -> Parsed<Value> {
+        let text = self.number_bytes()?;
+        let exponent = text.iter().any(|byte| matches!(byte, b'e' | b'E'));
+        let negative = text.starts_with(b"-");
+        if !exponent && let Some(int) = cast::parse_int(text).filter(|int| *int != 0 || !negative) {
+            return Ok(Value::Int(int));
+        }
+        let decimal = Decimal::parse(text).filter(|d| d.unscaled() != 0 || !negative);
+        if !exponent && let Some(decimal) = decimal {
+            return Ok(Value::Decimal(decimal));
+        }
+        let Some(float) = cast::parse_float(text).filter(|float| float.is_finite()) else {
+            return Err(self.invalid("a number is too large"));
+        };
+        match decimal {
+            Some(decimal)
+                if Decimal::from_f64(float).is_none_or(|d| d.compare(decimal).is_ne()) =>
+            {
+                Ok(Value::Decimal(decimal))
+            }
+            None if significant_digits(text) > MAX_DIGITS as usize => {
+                Err(self.invalid("a number has more than 38 digits"))
+            }
+            _ => Ok(Value::Float(float)),
+        }
+    }
+
+    /// What stands between the quotes, escapes and all.
+    fn string_bytes(&mut self) -> Parsed<&'a [u8]> {
+        if self.peek()? != b'"' {
+            return Err(self.invalid("a string was expected"));
+        }
+        let start = self.at + 1;
+        let mut from = start;
+        loop {
+            let rest = self.bytes.get(from..).unwrap_or_default();
+            let Some(mark) = memchr::memchr2(b'"', b'\\', rest) else {
+                return Err(Problem::Incomplete);
+            };
+            if rest[mark] == b'"' {
+                let text = &self.bytes[start..from + mark];
+                self.at = from + mark + 1;
+                return Ok(text);
+            }
+            from += mark + 2;
+        }
+    }
+
+    fn string(&mut self) -> Parsed<String> {
+        let text = self.string_bytes()?;
+        self.unescape(text)
+    }
+
+    /// The text of what stood between quotes just before here.
+    fn unescape(&self, raw: &[u8]) -> Parsed<String> {
+        let Ok(text) = std::str::from_utf8(raw) else {
+            return Err(Problem::Encoding(self.at));
+        };
+        if raw.iter().any(|byte| *byte < b' ') {
+            return Err(self.invalid("a string holds a control character"));
+        }
+        if !raw.contains(&b'\\') {
+            return Ok(text.to_owned());
+        }
+        let mut out = String::with_capacity(raw.len());
+        let mut chars = text.chars();
+        while let Some(c) = chars.next() {
+            if c != '\\' {
+                out.push(c);
+                continue;
+            }
+            out.push(match chars.next() {
+                Some(c @ ('"' | '\\' | '/')) => c,
+                Some('b') => '\u{8}',
+                Some('f') => '\u{c}',
+                Some('n') => '\n',
+                Some('r') => '\r',
+                Some('t') => '\t',
+                Some('u') => self.unicode(&mut chars)?,
+                _ => return Err(self.invalid("a string holds an unknown escape")),
+            });
+        }
+        Ok(out)
+    }
+
+    /// The character of `\uXXXX`, or of a pair of them.
+    fn unicode(&self, chars: &mut std::str::Chars<'_>) -> Parsed<char> {
+        let malformed = || self.invalid("a string holds a malformed \\u escape");
+        let first = code_unit(chars).ok_or_else(malformed)?;
+        if !(0xD800..0xDC00).contains(&first) {
+            return char::from_u32(first).ok_or_else(malformed);
+        }
+        *chars = chars.as_str().strip_prefix("\\u").ok_or_else(malformed)?.chars();
+        let second = code_unit(chars).filter(|unit| (0xDC00..0xE000).contains(unit));
+        let second = second.ok_or_else(malformed)?;
+        char::from_u32(0x1_0000 + ((first - 0xD800) << 10) + (second - 0xDC00))
+            .ok_or_else(malformed)
+    }
+}
+
+/// How many digits a number has between its zeros at both ends.
+fn significant_digits(number: &[u8]) -> usize {
+    let mantissa = number.split(|byte| matches!(byte, b'e' | b'E')).next().unwrap_or_default();
+    let is_digit = |byte: &u8| matches!(byte, b'1'..=b'9');
+    let first = mantissa.iter().position(is_digit).unwrap_or(mantissa.len());
+    let behind = mantissa.iter().rposition(is_digit).map_or(first, |last| last + 1);
+    mantissa[first..behind].iter().filter(|byte| byte.is_ascii_digit()).count()
+}
+
+/// Four hexadecimal digits.
+fn code_unit(chars: &mut std::str::Chars<'_>) -> Option<u32> {
+    let (digits, rest) = chars.as_str().split_at_checked(4)?;
+    if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return None;
+    }
+    *chars = rest.chars();
+    u32::from_str_radix(digits, 16).ok()
+}
+
+/// `[-] (0 | 1-9 digits) [. digits] [e [sign] digits]`
+fn is_json_number(text: &[u8]) -> bool {
+    let digits = |text: &[u8]| text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let text = text.strip_prefix(b"-").unwrap_or(text);
+    let whole = digits(text);
+    if whole == 0 || (whole > 1 && text[0] == b'0') {
+        return false;
+    }
+    let mut rest = &text[whole..];
+    if let Some(fraction) = rest.strip_prefix(b".") {
+        let places = digits(fraction);
+        if places == 0 {
+            return false;
+        }
+        rest = &fraction[places..];
+    }
+    if let [b'e' | b'E', exponent @ ..] = rest {
+        let exponent = match exponent {
+            [b'+' | b'-', digits @ ..] => digits,
+            _ => exponent,
+        };
+        return !exponent.is_empty() && digits(exponent) == exponent.len();
+    }
+    rest.is_empty()
+}

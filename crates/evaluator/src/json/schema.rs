@@ -1,0 +1,53 @@
+//! What a statement's names mean in a JSON object: whatever a row happens to have.
+
+use sluicegate_s3select::dialect::ast::{From, Name, PathStep};
+use sluicegate_s3select::error::SelectError;
+use crate::batch::{Column, Schema};
+use crate::vector::Kind;
+
+/// The paths that a statement uses, in the order in which it named them.
+#[derive(Debug, Clone)]
+pub(crate) struct JsonSchema {
+    pub(super) paths: Vec<Vec<PathStep>>,
+    /// Whether `_1` is the row too: without an alias, under FROM S3Object[*].
+    row_is_1: bool,
+}
+
+impl JsonSchema {
+    pub(super) fn new(from: &From) -> Self {
+        let row_is_1 = from.alias.is_none() && from.path == [PathStep::AnyIndex];
+        Self { paths: Vec::new(), row_is_1 }
+    }
+
+    /// The fields of a row that the paths begin with; `None` if a whole row is wanted.
+    pub(super) fn fields(&self) -> Option<Vec<Name>> {
+        let mut fields: Vec<Name> = Vec::new();
+        for path in &self.paths {
+            match path.first()? {
+                PathStep::Field(name) if !fields.contains(name) => fields.push(name.clone()),
+                // An array has no fields.
+                _ => {}
+            }
+        }
+        Some(fields)
+    }
+}
+
+impl Schema for JsonSchema {
+    fn resolve(&mut self, path: &[PathStep]) -> Result<Column, SelectError> {
+        let path = match path {
+            [PathStep::Field(name), rest @ ..] if self.row_is_1 && name.text == "_1" => rest,
+            _ => path,
+        };
+        let name = match path.last() {
+            Some(PathStep::Field(name)) => name.text.clone(),
+            _ => "_1".to_owned(),
+        };
+        let known = self.paths.iter().position(|known| known == path);
+        let index = known.unwrap_or_else(|| {
+            self.paths.push(path.to_vec());
+            self.paths.len() - 1
+        });
+        Ok(Column { index, kind: Kind::Dynamic, name })
+    }
+}

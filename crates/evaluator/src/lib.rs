@@ -1,0 +1,219 @@
+//! Runs a statement over one object.
+//!
+//! [`Evaluation::prepare`] does everything that can fail before the first byte of an answer:
+//! it parses and checks the statement, resolves its columns against the object and reads the
+//! first block. [`Evaluation::run`] then streams the answer into a [`Sink`], in bounded memory.
+//!
+//! A format is a `batch::Schema`, which says what the statement's names mean, and a
+//! `batch::BatchReader`, which yields batches of rows and reads the columns that are asked for. The
+//! `statement` is compiled once into a `program` over such batches, which `execute` drives.
+
+mod aggregate;
+mod batch;
+mod csv;
+mod execute;
+mod grouping;
+mod input;
+mod json;
+mod output;
+mod parallel;
+mod parquet;
+mod program;
+mod scan_range;
+mod selection;
+mod sink;
+mod source;
+mod statement;
+#[cfg(test)]
+mod tests;
+mod vector;
+
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+pub use sink::{MAX_RECORDS_BYTES, Sink, Stats};
+pub use source::ObjectSource;
+
+use self::batch::BatchReader;
+use self::csv::CsvReader;
+use self::execute::Execution;
+use self::json::JsonReader;
+use self::output::RowWriter;
+use self::parallel::{Divisible, OpenPart};
+use self::parquet::{ParquetFile, ParquetReader};
+use self::scan_range::ByteRange;
+use self::statement::{Answer, Statement};
+use sluicegate_s3select::dialect;
+use sluicegate_s3select::error::{SelectError, SelectErrorCode};
+use sluicegate_s3select::request::{Compression, InputFormat, JsonType, SelectRequest};
+use sluicegate_s3select::value::Timestamp;
+
+/// A statement that was found to be answerable.
+pub struct Evaluation {
+    execution: Execution,
+    /// How to evaluate it in parts, if that is possible.
+    divisible: Option<Divisible>,
+}
+
+impl std::fmt::Debug for Evaluation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Evaluation").finish_non_exhaustive()
+    }
+}
+
+impl Evaluation {
+    /// Parses and checks the request and reads as much of the object as that takes. `UTCNOW()` is
+    /// the time of this call.
+    ///
+    /// # Errors
+    /// Everything that a server can answer with an HTTP status: syntax, unknown columns, bad
+    /// options, an object that is not what the request says.
+    pub fn prepare(
+        request: &SelectRequest,
+        source: Arc<dyn ObjectSource>,
+    ) -> Result<Self, SelectError> {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now = Timestamp::from_nanos(now.as_nanos() as i128, 9).unwrap_or(Timestamp::EPOCH);
+        Self::prepare_at(request, source, now)
+    }
+
+    /// [`Evaluation::prepare`] with a given `UTCNOW()`.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn prepare_at(
+        request: &SelectRequest,
+        source: Arc<dyn ObjectSource>,
+        now: Timestamp,
+    ) -> Result<Self, SelectError> {
+        let query = dialect::parse(&request.expression)?;
+        dialect::check(&query, &request.input)?;
+        let writer = RowWriter::new(&request.output)?;
+        check_scan_range(request)?;
+        let range = ByteRange::resolve(request.scan_range, source.len())?;
+        let max_rows = max_batch_rows(&request.expression);
+        let compression = request.input.compression;
+        let object_bytes = source.len();
+        let divide = |statement: &Statement, open: OpenPart| {
+            let divisible = Divisible::new(range, object_bytes, request.output.clone(), open);
+            let whole = compression == Compression::None && statement.is_divisible();
+            Some(divisible).filter(|_| whole)
+        };
+        let mut divisible = None;
+        let execution = match &request.input.format {
+            InputFormat::Csv(options) => {
+                let (reader, mut schema) = CsvReader::open(&source, options, compression, range)?;
+                let statement = Arc::new(Statement::compile(&query, &mut schema, now)?);
+                if !options.allow_quoted_record_delimiter {
+                    let (options, numbered) = (options.clone(), reader.is_numbered());
+                    let open = move |part, before| {
+                        let (reader, _) = CsvReader::open(&source, &options, compression, part)?;
+                        let reader = reader.with_max_rows(max_rows);
+                        Ok(Box::new(reader.counting_from(before, numbered)) as Box<dyn BatchReader>)
+                    };
+                    divisible = divide(&statement, Box::new(open));
+                }
+                let reader = Box::new(reader.with_max_rows(max_rows));
+                Execution::new(statement, reader, writer)?
+            }
+            InputFormat::Parquet => {
+                let mut file = ParquetFile::open(&source)?;
+                let statement = Arc::new(Statement::compile(&query, &mut file, now)?);
+                let conditions =
+                    statement.filter.map(|filter| statement.program.conditions(filter));
+                let star = matches!(statement.answer, Answer::Star);
+                let conditions = conditions.unwrap_or_default();
+                let reader = ParquetReader::new(file, star, range, &conditions, max_rows)?;
+                Execution::new(statement, Box::new(reader), writer)?
+            }
+            InputFormat::Json(layout) => {
+                let (reader, mut schema) =
+                    JsonReader::open(&source, *layout, compression, range, &query.from);
+                let statement = Arc::new(Statement::compile(&query, &mut schema, now)?);
+                let whole_rows = matches!(statement.answer, Answer::Star);
+                let tell = move |reader: JsonReader, schema| {
+                    reader.with_max_rows(max_rows).read_only(schema, whole_rows)
+                };
+                if *layout == JsonType::Lines {
+                    let (schema, from, layout) = (schema.clone(), query.from.clone(), *layout);
+                    let numbered = range.start == 0;
+                    let open = move |part, before| {
+                        let (reader, _) =
+                            JsonReader::open(&source, layout, compression, part, &from);
+                        let reader = tell(reader, schema.clone()).counting_from(before, numbered);
+                        Ok(Box::new(reader) as Box<dyn BatchReader>)
+                    };
+                    divisible = divide(&statement, Box::new(open));
+                }
+                Execution::new(statement, Box::new(tell(reader, schema)), writer)?
+            }
+        };
+        Ok(Self { execution, divisible })
+    }
+
+    /// Runs the statement on this thread; blocking. Ends early, with success, when the sink says
+    /// so.
+    ///
+    /// # Errors
+    /// What the object's rows bring up, and what reading the object fails with.
+    pub fn run(self, sink: &mut dyn Sink) -> Result<Stats, SelectError> {
+        self.execution.run(sink)
+    }
+
+    /// Whether [`Evaluation::run_on`] can use several threads: the object is large, uncompressed,
+    /// and CSV without quoted record delimiters or JSON lines; and the statement has no LIMIT and
+    /// no aggregate that depends on the order of rows.
+    #[must_use]
+    pub fn is_divisible(&self) -> bool {
+        self.divisible.as_ref().is_some_and(Divisible::is_divided)
+    }
+
+    /// [`Evaluation::run`] with so many threads besides this one, which hands the answer on. The
+    /// answer, and an error, are the same.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn run_on(self, threads: usize, sink: &mut dyn Sink) -> Result<Stats, SelectError> {
+        match self.divisible {
+            Some(divisible) if threads > 1 && divisible.is_divided() => {
+                divisible.run(self.execution, threads, sink)
+            }
+            _ => self.execution.run(sink),
+        }
+    }
+}
+
+/// The most rows of a batch. Every operator of a statement keeps its values for a batch, so the
+/// longer the statement, the fewer rows: together they stay within some 100 MB.
+fn max_batch_rows(expression: &str) -> usize {
+    const MAX_ROWS: usize = 8192;
+    const ROWS_BY_BYTES: usize = 64 << 20;
+    (ROWS_BY_BYTES / expression.len().max(1)).clamp(64, MAX_ROWS)
+}
+
+/// Refuses a range of an object whose records cannot be told apart from the middle.
+fn check_scan_range(request: &SelectRequest) -> Result<(), SelectError> {
+    let input = &request.input;
+    let is_parquet = input.format == InputFormat::Parquet;
+    if is_parquet && input.compression != Compression::None {
+        return Err(SelectError::new(
+            SelectErrorCode::InvalidRequestParameter,
+            "CompressionType must be NONE for Parquet, which compresses its columns.",
+        ));
+    }
+    if request.scan_range.is_none() {
+        return Ok(());
+    }
+    let why = match &input.format {
+        _ if input.compression != Compression::None => "of a compressed object",
+        InputFormat::Csv(options) if options.allow_quoted_record_delimiter => {
+            "with AllowQuotedRecordDelimiter"
+        }
+        InputFormat::Json(JsonType::Document) => "of a JSON document",
+        _ => return Ok(()),
+    };
+    Err(SelectError::new(
+        SelectErrorCode::UnsupportedScanRangeInput,
+        format!("A scan range {why} cannot be read."),
+    ))
+}

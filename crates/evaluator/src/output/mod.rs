@@ -1,0 +1,206 @@
+//! Serialises rows.
+
+mod csv;
+mod json;
+
+use sluicegate_s3select::error::{SelectError, SelectErrorCode};
+use sluicegate_s3select::request::OutputSerialization;
+use sluicegate_s3select::value::Value;
+
+use csv::CsvWriter;
+use json::JsonWriter;
+
+/// The longest row of an answer, in bytes.
+const MAX_ROW_BYTES: usize = 1 << 20;
+
+/// Collects serialised rows.
+#[derive(Debug)]
+pub(crate) struct RowWriter {
+    format: Format,
+    bytes: Vec<u8>,
+    row_start: usize,
+}
+
+#[derive(Debug)]
+enum Format {
+    Csv(Box<CsvWriter>),
+    Json(JsonWriter),
+}
+
+/// The name of a field, ready for a JSON object.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Key(Vec<u8>);
+
+impl Key {
+    pub(crate) fn new(name: &str) -> Self {
+        let mut key = Vec::with_capacity(name.len() + 3);
+        json::write_string(name.as_bytes(), &mut key);
+        key.push(b':');
+        Self(key)
+    }
+}
+
+/// A field's value.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Item<'a> {
+    /// A value that was only ever text; checked to be UTF-8 when it is written.
+    Text(&'a [u8]),
+    Value(&'a Value),
+    Int(i64),
+}
+
+impl RowWriter {
+    /// Checks the options.
+    pub(crate) fn new(options: &OutputSerialization) -> Result<Self, SelectError> {
+        let format = match options {
+            OutputSerialization::Csv(options) => Format::Csv(Box::new(CsvWriter::new(options)?)),
+            OutputSerialization::Json { record_delimiter } => {
+                Format::Json(JsonWriter::new(record_delimiter))
+            }
+        };
+        Ok(Self { format, bytes: Vec::new(), row_start: 0 })
+    }
+
+    /// Whether keys are looked at.
+    pub(crate) fn needs_keys(&self) -> bool {
+        matches!(self.format, Format::Json(_))
+    }
+
+    pub(crate) fn begin_row(&mut self) {
+        self.row_start = self.bytes.len();
+        match &mut self.format {
+            Format::Csv(writer) => writer.begin(),
+            Format::Json(writer) => writer.begin(&mut self.bytes),
+        }
+    }
+
+    /// Appends a field to the row.
+    #[inline]
+    pub(crate) fn put(&mut self, key: &Key, item: Item<'_>) -> Result<(), SelectError> {
+        if let Item::Text(text) = item
+            && !text.is_ascii()
+            && std::str::from_utf8(text).is_err()
+        {
+            return Err(invalid_text());
+        }
+        match &mut self.format {
+            Format::Csv(writer) => writer.put(item, &mut self.bytes),
+            Format::Json(writer) => writer.put(&key.0, item, &mut self.bytes),
+        }
+        Ok(())
+    }
+
+    /// Writes a whole row that is already delimited text, if it would come out just as it is;
+    /// says whether it did. `delimiter` is what is between its fields, in which nothing is quoted.
+    #[inline]
+    pub(crate) fn put_row(&mut self, row: &[u8], delimiter: &[u8]) -> bool {
+        match &mut self.format {
+            Format::Csv(writer) => writer.put_row(row, delimiter, &mut self.bytes),
+            Format::Json(_) => false,
+        }
+    }
+
+    pub(crate) fn end_row(&mut self) -> Result<(), SelectError> {
+        match &mut self.format {
+            Format::Csv(writer) => writer.end(self.row_start, &mut self.bytes),
+            Format::Json(writer) => writer.end(&mut self.bytes),
+        }
+        if self.bytes.len() - self.row_start > MAX_ROW_BYTES {
+            return Err(SelectError::new(
+                SelectErrorCode::OverMaxRecordSize,
+                "A row of the answer is longer than 1 MiB.",
+            ));
+        }
+        Ok(())
+    }
+
+    /// The rows so far.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Forgets the row that was begun.
+    pub(crate) fn abandon_row(&mut self) {
+        self.bytes.truncate(self.row_start);
+    }
+
+    /// Forgets the rows so far.
+    pub(crate) fn clear(&mut self) {
+        self.bytes.clear();
+        self.row_start = 0;
+    }
+}
+
+/// Text that is compared or returned is not UTF-8.
+#[cold]
+pub(crate) fn invalid_text() -> SelectError {
+    SelectError::new(SelectErrorCode::InvalidTextEncoding, "A field is not UTF-8.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sluicegate_s3select::request::{CsvOutput, QuoteFields};
+    use sluicegate_s3select::value::Decimal;
+
+    fn write(options: &OutputSerialization, row: &[(&str, Value)]) -> String {
+        let mut writer = RowWriter::new(options).unwrap();
+        writer.begin_row();
+        for (name, value) in row {
+            writer.put(&Key::new(name), Item::Value(value)).unwrap();
+        }
+        writer.end_row().unwrap();
+        String::from_utf8(writer.bytes().to_vec()).unwrap()
+    }
+
+    #[track_caller]
+    fn check_csv(options: CsvOutput, row: &[Value], expected: &str) {
+        let row: Vec<_> = row.iter().map(|value| ("x", value.clone())).collect();
+        assert_eq!(write(&OutputSerialization::Csv(options), &row), expected);
+    }
+
+    fn text(text: &str) -> Value {
+        Value::String(text.to_owned())
+    }
+
+    #[test]
+    fn csv_quotes_as_needed() {
+        let plain = CsvOutput::default();
+        check_csv(plain.clone(), &[text("a"), Value::Int(-5), Value::Null], "a,-5,\n");
+        check_csv(plain.clone(), &[text("a,b"), text("say \"x\"")], "\"a,b\",\"say \"\"x\"\"\"\n");
+        check_csv(plain.clone(), &[text("two\nlines"), text("\r")], "\"two\nlines\",\"\r\"\n");
+        check_csv(plain.clone(), &[text("")], "\"\"\n");
+        check_csv(plain.clone(), &[Value::Null], "\"\"\n");
+        check_csv(plain.clone(), &[text(""), text("")], ",\n");
+        check_csv(plain, &[Value::Decimal(Decimal::new(1250, 2).unwrap())], "12.50\n");
+    }
+
+    #[test]
+    fn csv_options() {
+        let options = CsvOutput {
+            quote_fields: QuoteFields::Always,
+            field_delimiter: "|".to_owned(),
+            record_delimiter: "\r\n".to_owned(),
+            quote: '\'',
+            quote_escape: '\\',
+        };
+        check_csv(options, &[text("it's a \\"), Value::Int(1)], "'it\\'s a \\\\'|'1'\r\n");
+    }
+
+    #[test]
+    fn json_objects() {
+        let json = OutputSerialization::Json { record_delimiter: "\n".to_owned() };
+        let row = [
+            ("a", text("x\"y\n\u{1}")),
+            ("gone", Value::Missing),
+            ("n", Value::Null),
+            ("f", Value::Float(0.1)),
+            ("l", Value::List(vec![Value::Int(1), Value::Bool(true)])),
+        ];
+        assert_eq!(
+            write(&json, &row),
+            "{\"a\":\"x\\\"y\\n\\u0001\",\"n\":null,\"f\":0.1,\"l\":[1,true]}\n"
+        );
+        assert_eq!(write(&json, &[]), "{}\n");
+    }
+}

@@ -1,0 +1,41 @@
+//! Parquet objects.
+//!
+//! The footer is read when the statement is prepared; then only the column chunks that the
+//! statement touches, of the row groups that start in the scan range, and of those only the pages
+//! that neither statistics, dictionaries nor the page index rule out.
+
+mod convert;
+mod dictionary;
+mod headers;
+mod lengths;
+mod pages;
+mod pruning;
+mod reader;
+mod schema;
+mod source;
+mod thrift;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use sluicegate_s3select::error::{SelectError, SelectErrorCode};
+
+pub(super) use reader::ParquetReader;
+pub(super) use schema::ParquetFile;
+
+/// Runs the library's code. On some damaged files it panics, for instance where a validity mask is
+/// shorter than its column; as the files are anyone's, that is an error like any other. What
+/// panicked is not used again, so nothing is seen in between.
+fn guarded<T>(read: impl FnOnce() -> Result<T, SelectError>) -> Result<T, SelectError> {
+    catch_unwind(AssertUnwindSafe(read))
+        .unwrap_or_else(|_| Err(parquet_error("its parts contradict each other")))
+}
+
+/// What the library found wrong with an object.
+fn parquet_error(error: impl std::fmt::Display) -> SelectError {
+    let mut message = format!("The object is not a readable Parquet file: {error}");
+    // Messages of the library may quote the object.
+    if let Some((cut, _)) = message.char_indices().nth(300) {
+        message.truncate(cut);
+    }
+    SelectError::new(SelectErrorCode::ParquetParsingError, message)
+}

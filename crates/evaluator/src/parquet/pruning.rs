@@ -1,0 +1,122 @@
+//! Rules row groups out by their statistics, and pages by the page index's.
+
+use std::cmp::Ordering;
+
+use arrow::array::{Array, ArrayRef};
+use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
+
+use super::convert;
+use super::schema::ParquetFile;
+use sluicegate_s3select::dialect::ast::BinaryOp;
+use crate::program::Condition;
+use crate::vector::{Kind, Vector};
+use sluicegate_s3select::value::{self, Value};
+
+/// The row groups among `groups` that may hold a row that meets all conditions.
+pub(super) fn prune(
+    file: &ParquetFile,
+    groups: Vec<usize>,
+    conditions: &[Condition],
+) -> Vec<usize> {
+    let mut groups = groups;
+    for condition in conditions {
+        if let Some(bounds) = Bounds::of_groups(file, condition, &groups) {
+            let mut at = 0;
+            groups.retain(|_| {
+                at += 1;
+                bounds.may_hold(at - 1, condition)
+            });
+        }
+    }
+    groups
+}
+
+/// The least and the greatest values of a column, by row group or by page.
+pub(super) struct Bounds {
+    mins: ArrayRef,
+    maxes: ArrayRef,
+    /// Floats leave NaN, the greatest of them, out of their statistics.
+    is_float: bool,
+    /// The column's place among those of Parquet's schema.
+    pub(super) leaf: usize,
+}
+
+impl Bounds {
+    fn of_groups(file: &ParquetFile, condition: &Condition, groups: &[usize]) -> Option<Self> {
+        let metadata = file.metadata.metadata();
+        let chosen = || groups.iter().map(|group| metadata.row_group(*group));
+        Self::read(file, condition, |converter, leaf| {
+            // The old fields of text were ordered by signed bytes.
+            let deprecated = chosen().any(|group| {
+                group
+                    .column(leaf)
+                    .statistics()
+                    .is_some_and(|statistics| statistics.is_min_max_deprecated())
+            });
+            if deprecated {
+                return None;
+            }
+            converter.row_group_mins(chosen()).ok().zip(converter.row_group_maxes(chosen()).ok())
+        })
+    }
+
+    /// Those of the pages of one row group.
+    pub(super) fn of_pages(
+        file: &ParquetFile,
+        condition: &Condition,
+        group: usize,
+    ) -> Option<Self> {
+        let metadata = file.metadata.metadata();
+        let (columns, offsets) = metadata.column_index().zip(metadata.offset_index())?;
+        Self::read(file, condition, |converter, _| {
+            let mins = converter.data_page_mins(columns, offsets, [&group]).ok()?;
+            let maxes = converter.data_page_maxes(columns, offsets, [&group]).ok()?;
+            Some((mins, maxes))
+        })
+    }
+
+    fn read<'a>(
+        file: &'a ParquetFile,
+        condition: &Condition,
+        bounds: impl FnOnce(&StatisticsConverter<'a>, usize) -> Option<(ArrayRef, ArrayRef)>,
+    ) -> Option<Self> {
+        let column = file.columns.get(condition.column).filter(|column| column.path.is_empty())?;
+        let field = &file.schema().fields()[column.root];
+        let kind = convert::kind(field.data_type());
+        if kind == Kind::Dynamic {
+            return None;
+        }
+        let parquet = file.metadata.parquet_schema();
+        let converter = StatisticsConverter::try_new(field.name(), file.schema(), parquet).ok()?;
+        let leaf = converter.parquet_column_index()?;
+        let (mins, maxes) = bounds(&converter, leaf)?;
+        Some(Self { mins, maxes, is_float: kind == Kind::Float, leaf })
+    }
+
+    /// Whether the group or page may hold a row that meets the condition.
+    pub(super) fn may_hold(&self, place: usize, condition: &Condition) -> bool {
+        let bound = |bounds: &ArrayRef| {
+            if place >= bounds.len() || bounds.is_null(place) {
+                return None;
+            }
+            let mut vector = Vector::default();
+            convert::fill(&bounds.slice(place, 1), &mut vector).ok()?;
+            let bound = vector.value(0, &[])?;
+            let is_nan = matches!(bound, Value::Float(float) if float.is_nan());
+            (!is_nan).then(|| value::compare(&bound, &condition.value)).flatten()
+        };
+        let (min, max) = (bound(&self.mins), bound(&self.maxes));
+        let is_nan = matches!(condition.value, Value::Float(float) if float.is_nan());
+        let ruled_out = match condition.op {
+            BinaryOp::Eq => {
+                min.is_some_and(Ordering::is_gt) || (!is_nan && max.is_some_and(Ordering::is_lt))
+            }
+            BinaryOp::Lt => min.is_some_and(Ordering::is_ge),
+            BinaryOp::LtEq => min.is_some_and(Ordering::is_gt),
+            BinaryOp::Gt => !self.is_float && max.is_some_and(Ordering::is_le),
+            BinaryOp::GtEq => !self.is_float && max.is_some_and(Ordering::is_lt),
+            _ => false,
+        };
+        !ruled_out
+    }
+}

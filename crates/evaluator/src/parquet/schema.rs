@@ -1,0 +1,162 @@
+//! What a statement's names mean in a Parquet object.
+
+use std::sync::Arc;
+
+use arrow::datatypes::{DataType, Field, SchemaRef};
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
+use parquet::basic::Type as PhysicalType;
+use parquet::file::metadata::ParquetMetaData;
+
+use super::source::ParquetSource;
+use super::{convert, guarded, parquet_error};
+use sluicegate_s3select::dialect::ast::PathStep;
+use sluicegate_s3select::error::{SelectError, SelectErrorCode};
+use crate::batch::{Column, Schema};
+use crate::source::ObjectSource;
+use crate::vector::Kind;
+
+/// The most uncompressed bytes of a row group; the service's limit.
+const MAX_ROW_GROUP_BYTES: i64 = 512 << 20;
+
+/// A Parquet object whose footer was read, and the columns that a statement named.
+pub(crate) struct ParquetFile {
+    pub(super) source: Arc<dyn ObjectSource>,
+    pub(super) metadata: ArrowReaderMetadata,
+    pub(super) columns: Vec<NamedColumn>,
+}
+
+/// A column, or a part of a nested one.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct NamedColumn {
+    /// The position of the whole column in the schema.
+    pub(super) root: usize,
+    /// The way to the part.
+    pub(super) path: Vec<PathStep>,
+}
+
+impl ParquetFile {
+    /// Reads and checks the footer.
+    pub(crate) fn open(source: &Arc<dyn ObjectSource>) -> Result<Self, SelectError> {
+        // Types come from Parquet's schema alone: an Arrow schema inside could ask for others.
+        let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
+        let chunks = ParquetSource::footer(source);
+        let load = || ArrowReaderMetadata::load(&chunks, options).map_err(parquet_error);
+        let metadata = guarded(load)?;
+        check_metadata(metadata.metadata(), source.len())?;
+        Ok(Self { source: Arc::clone(source), metadata, columns: Vec::new() })
+    }
+
+    pub(super) fn schema(&self) -> &SchemaRef {
+        self.metadata.schema()
+    }
+
+    fn root(&self, step: &PathStep) -> Result<usize, SelectError> {
+        let PathStep::Field(name) = step else {
+            return Err(SelectError::new(
+                SelectErrorCode::InvalidKeyPath,
+                "A path into a row begins with the name of a column.",
+            ));
+        };
+        let fields = self.schema().fields();
+        let mut named = fields.iter().enumerate().filter(|(_, field)| name.matches(field.name()));
+        if let Some((root, _)) = named.next() {
+            if named.next().is_some() {
+                return Err(SelectError::new(
+                    SelectErrorCode::AmbiguousFieldName,
+                    format!("Several columns are called {}.", name.text),
+                ));
+            }
+            return Ok(root);
+        }
+        match name.position() {
+            Some(n) if (1..=fields.len()).contains(&n) => Ok(n - 1),
+            _ => Err(SelectError::new(
+                SelectErrorCode::InvalidColumnIndex,
+                format!("There is no column {}.", name.text),
+            )),
+        }
+    }
+
+    /// Refuses a column of a type that has no values in the dialect.
+    pub(super) fn check_type(&self, root: usize) -> Result<(), SelectError> {
+        let field = &self.schema().fields()[root];
+        let parquet = self.metadata.parquet_schema();
+        let has_int96 = (0..parquet.num_columns()).any(|leaf| {
+            parquet.get_column_root_idx(leaf) == root
+                && parquet.column(leaf).physical_type() == PhysicalType::INT96
+        });
+        if has_int96 || !convert::is_supported(field.data_type()) {
+            let kind = if has_int96 { "INT96".to_owned() } else { field.data_type().to_string() };
+            return Err(SelectError::new(
+                SelectErrorCode::UnsupportedTypeForQuerying,
+                format!("Column {} has the type {kind}, which cannot be queried.", field.name()),
+            ));
+        }
+        Ok(())
+    }
+}
+
+impl Schema for ParquetFile {
+    fn resolve(&mut self, path: &[PathStep]) -> Result<Column, SelectError> {
+        let Some((first, path)) = path.split_first() else {
+            return Err(SelectError::new(
+                SelectErrorCode::InvalidColumnIndex,
+                "A row has no value of its own; name one of its columns.",
+            ));
+        };
+        let root = self.root(first)?;
+        self.check_type(root)?;
+        let field = &self.schema().fields()[root];
+        let kind = if path.is_empty() { convert::kind(field.data_type()) } else { Kind::Dynamic };
+        if !path.is_empty() && !is_nested(field) {
+            return Err(SelectError::new(
+                SelectErrorCode::InvalidKeyPath,
+                format!("Column {} has no parts.", field.name()),
+            ));
+        }
+        let name = field.name().clone();
+        let column = NamedColumn { root, path: path.to_vec() };
+        let index = self.columns.iter().position(|known| *known == column).unwrap_or_else(|| {
+            self.columns.push(column);
+            self.columns.len() - 1
+        });
+        Ok(Column { index, kind, name })
+    }
+}
+
+fn is_nested(field: &Field) -> bool {
+    matches!(field.data_type(), DataType::Struct(_) | DataType::List(_) | DataType::Map(..))
+}
+
+/// Refuses a footer that points outside of the object, on which the library would panic, and
+/// row groups beyond the service's limit.
+fn check_metadata(metadata: &ParquetMetaData, len: u64) -> Result<(), SelectError> {
+    let inside = |offset: i64, size: i64| {
+        let end = u64::try_from(offset).ok().zip(u64::try_from(size).ok());
+        end.and_then(|(offset, size)| offset.checked_add(size)).is_some_and(|end| end <= len)
+    };
+    for group in metadata.row_groups() {
+        let chunks_inside = group.columns().iter().all(|chunk| {
+            inside(chunk.data_page_offset(), 0)
+                && inside(
+                    chunk.dictionary_page_offset().unwrap_or(chunk.data_page_offset()),
+                    chunk.compressed_size(),
+                )
+                && chunk.uncompressed_size() >= 0
+        });
+        if !chunks_inside || group.num_rows() < 0 {
+            return Err(parquet_error("a column chunk lies outside of the object"));
+        }
+        let bytes = group
+            .columns()
+            .iter()
+            .try_fold(0_i64, |sum, chunk| sum.checked_add(chunk.uncompressed_size()));
+        if bytes.is_none_or(|bytes| bytes > MAX_ROW_GROUP_BYTES) {
+            return Err(SelectError::new(
+                SelectErrorCode::OverMaxParquetBlockSize,
+                "A row group has more than 512 MiB of uncompressed data.",
+            ));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,81 @@
+//! An object as the Parquet library reads one.
+
+use std::io::{BufReader, Read};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use parquet::errors::{ParquetError, Result};
+use parquet::file::reader::{ChunkReader, Length};
+
+use super::{headers, thrift};
+use crate::source::{ObjectSource, SourceReader};
+
+/// Bytes read at a time where the library reads headers of unknown length.
+const BUFFER_BYTES: usize = 8 * 1024;
+
+/// An object. The headers that the library reads are checked first.
+pub(super) struct ParquetSource {
+    object: Arc<dyn ObjectSource>,
+    part: Part,
+}
+
+/// What the library is about to read.
+enum Part {
+    /// The length of the footer, then the footer.
+    Footer,
+    /// A page's header, then the page.
+    Pages,
+    /// Both at once, where the page index says they are.
+    LocatedPages,
+}
+
+impl ParquetSource {
+    pub(super) fn footer(object: &Arc<dyn ObjectSource>) -> Self {
+        Self { object: Arc::clone(object), part: Part::Footer }
+    }
+
+    pub(super) fn pages(object: &Arc<dyn ObjectSource>) -> Self {
+        Self { object: Arc::clone(object), part: Part::Pages }
+    }
+
+    pub(super) fn located_pages(object: &Arc<dyn ObjectSource>) -> Self {
+        Self { object: Arc::clone(object), part: Part::LocatedPages }
+    }
+
+    fn reader(&self, start: u64) -> BufReader<SourceReader> {
+        let reader = SourceReader::new(Arc::clone(&self.object), start);
+        BufReader::with_capacity(BUFFER_BYTES, reader)
+    }
+}
+
+impl Length for ParquetSource {
+    fn len(&self) -> u64 {
+        self.object.len()
+    }
+}
+
+impl ChunkReader for ParquetSource {
+    type T = BufReader<SourceReader>;
+
+    fn get_read(&self, start: u64) -> Result<Self::T> {
+        if matches!(self.part, Part::Pages) {
+            thrift::check_struct(self.reader(start), headers::PAGE)?;
+        }
+        Ok(self.reader(start))
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
+        // Checked before the memory is taken: the length may be a hostile file's.
+        if start.checked_add(length as u64).is_none_or(|end| end > self.object.len()) {
+            return Err(ParquetError::EOF("bytes behind the end of the object".to_owned()));
+        }
+        let mut bytes = vec![0; length];
+        SourceReader::new(Arc::clone(&self.object), start).read_exact(&mut bytes)?;
+        match self.part {
+            Part::Footer => thrift::check_struct(bytes.as_slice(), headers::FOOTER)?,
+            Part::LocatedPages => thrift::check_struct(bytes.as_slice(), headers::PAGE)?,
+            Part::Pages => {}
+        }
+        Ok(bytes.into())
+    }
+}

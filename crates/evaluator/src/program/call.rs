@@ -1,0 +1,107 @@
+//! Functions that run row by row.
+
+use super::text::needs_text;
+use sluicegate_s3select::dialect::ast::Function;
+use sluicegate_s3select::error::{SelectError, SelectErrorCode};
+use sluicegate_s3select::value::{Timestamp, TimestampPattern, Value, text};
+
+/// The names that the functions have in statements.
+pub(super) fn name(function: Function) -> &'static str {
+    match function {
+        Function::Coalesce => "COALESCE",
+        Function::NullIf => "NULLIF",
+        Function::CharLength => "CHAR_LENGTH",
+        Function::Lower => "LOWER",
+        Function::Upper => "UPPER",
+        Function::Substring => "SUBSTRING",
+        Function::Trim(_) => "TRIM",
+        Function::DateAdd(_) => "DATE_ADD",
+        Function::DateDiff(_) => "DATE_DIFF",
+        Function::Extract(_) => "EXTRACT",
+        Function::ToString => "TO_STRING",
+        Function::ToTimestamp => "TO_TIMESTAMP",
+        Function::UtcNow => "UTCNOW",
+    }
+}
+
+/// Calls a function. An argument without a value makes the result NULL, or MISSING.
+pub(super) fn call(function: Function, args: &[Value]) -> Result<Value, SelectError> {
+    if let Some(absent) = args.iter().find(|arg| matches!(arg, Value::Missing)) {
+        return Ok(absent.clone());
+    }
+    if args.iter().any(Value::is_null) {
+        return Ok(Value::Null);
+    }
+    let string = |i: usize| match args.get(i) {
+        Some(Value::String(text)) => Ok(text.as_str()),
+        Some(other) => Err(needs_text(name(function), other)),
+        None => Err(wrong(function, "too few arguments")),
+    };
+    let timestamp = |i: usize| match args.get(i) {
+        Some(Value::Timestamp(timestamp)) => Ok(*timestamp),
+        Some(other) => Err(needs_timestamp(function, other)),
+        None => Err(wrong(function, "too few arguments")),
+    };
+    Ok(match function {
+        Function::Lower => owned(text::lower(string(0)?.as_bytes()).into_owned()),
+        Function::Upper => owned(text::upper(string(0)?.as_bytes()).into_owned()),
+        Function::Trim(side) => {
+            let set = if args.len() > 1 { Some(string(1)?.as_bytes()) } else { None };
+            owned(text::trim(string(0)?.as_bytes(), side, set).to_vec())
+        }
+        Function::DateAdd(part) => {
+            let quantity = match args.first() {
+                Some(Value::Int(quantity)) => Some(*quantity),
+                Some(Value::Decimal(quantity)) => quantity.to_i64(),
+                _ => None,
+            };
+            let quantity = quantity.ok_or_else(|| wrong(function, "a quantity that is no int"))?;
+            let sum = timestamp(1)?.add(part, quantity);
+            Value::Timestamp(
+                sum.ok_or_else(|| wrong(function, "a result beyond the years 1 to 9999"))?,
+            )
+        }
+        Function::DateDiff(part) => {
+            let difference = timestamp(0)?.difference(timestamp(1)?, part);
+            Value::Int(difference.ok_or_else(|| wrong(function, "a part that has no difference"))?)
+        }
+        Function::Extract(part) => Value::Int(timestamp(0)?.extract(part)),
+        Function::ToString => {
+            let mut text = Vec::new();
+            TimestampPattern::compile(string(1)?)?.write(timestamp(0)?, &mut text);
+            owned(text)
+        }
+        Function::ToTimestamp => {
+            let text = string(0)?;
+            let parsed = Timestamp::parse(text.trim().as_bytes());
+            Value::Timestamp(parsed.ok_or_else(|| {
+                SelectError::new(
+                    SelectErrorCode::ValueParseFailure,
+                    "TO_TIMESTAMP got text that is no timestamp.",
+                )
+            })?)
+        }
+        // The others are nodes of their own.
+        _ => return Err(wrong(function, "an unexpected place")),
+    })
+}
+
+fn owned(text: Vec<u8>) -> Value {
+    Value::String(String::from_utf8(text).unwrap_or_default())
+}
+
+#[cold]
+fn wrong(function: Function, what: &str) -> SelectError {
+    SelectError::new(
+        SelectErrorCode::EvaluatorInvalidArguments,
+        format!("{} got {what}.", name(function)),
+    )
+}
+
+#[cold]
+fn needs_timestamp(function: Function, value: &Value) -> SelectError {
+    SelectError::new(
+        SelectErrorCode::IncorrectSqlFunctionArgumentType,
+        format!("{} needs a timestamp, not a {}: use CAST.", name(function), value.type_name()),
+    )
+}

@@ -1,0 +1,191 @@
+//! CAST over whole batches.
+
+use sluicegate_s3select::dialect::ast::Type;
+use sluicegate_s3select::error::SelectError;
+use crate::output::invalid_text;
+use crate::selection::{Frame, Rows};
+use crate::vector::{Data, Heap, Kind, Span, Tag, Tags, Truth, Vector, tag_of};
+use sluicegate_s3select::value::{self, Value, cast as scalar};
+
+/// The representation of a CAST.
+pub(super) fn kind(to: Type) -> Kind {
+    match to {
+        Type::Bool => Kind::Bool,
+        Type::Int => Kind::Int,
+        Type::Float => Kind::Float,
+        Type::Decimal(_) => Kind::Decimal,
+        Type::String => Kind::Text,
+        Type::Timestamp => Kind::Timestamp,
+    }
+}
+
+/// CAST of text as it lies in its heap; with `null_if_empty`, CAST(NULLIF(text, '') AS …).
+pub(super) fn cast_text(
+    spans: &[Span],
+    text_heap: &Heap,
+    null_if_empty: bool,
+    to: Type,
+    frame: Frame<'_>,
+    out: &mut Vector,
+) -> Result<(), SelectError> {
+    let Frame { rows, batch_rows, block } = frame;
+    let heap = text_heap.bytes(block);
+    let source = Source { spans, heap, null_if_empty };
+    match to {
+        Type::Int => source.parse(rows, out.ints(batch_rows), scalar::int_from_bytes),
+        Type::Float => source.parse(rows, out.floats(batch_rows), scalar::float_from_bytes),
+        Type::Timestamp => {
+            source.parse(rows, out.timestamps(batch_rows), scalar::timestamp_from_bytes)
+        }
+        Type::Decimal(shape) => source
+            .parse(rows, out.decimals(batch_rows), |text| scalar::decimal_from_bytes(text, shape)),
+        Type::Bool => {
+            let truths = out.bools(batch_rows).0;
+            rows.try_for_each(|row| {
+                truths[row] = match source.tag(row) {
+                    Tag::Present => scalar::bool_from_bytes(spans[row].of(heap))?.into(),
+                    tag => tag.into(),
+                };
+                Ok(())
+            })
+        }
+        Type::String => {
+            let texts = out.texts(batch_rows, text_heap.clone());
+            rows.for_each(|row| {
+                texts[row] = match source.tag(row) {
+                    Tag::Present => spans[row],
+                    tag => Span::absent(tag),
+                };
+            });
+            Ok(())
+        }
+    }
+}
+
+struct Source<'a> {
+    spans: &'a [Span],
+    heap: &'a [u8],
+    null_if_empty: bool,
+}
+
+impl Source<'_> {
+    #[inline(always)]
+    fn tag(&self, row: usize) -> Tag {
+        let span = self.spans[row];
+        if self.null_if_empty && span.len() == 0 && !span.is_absent() {
+            return Tag::Null;
+        }
+        span.tag()
+    }
+
+    #[inline(always)]
+    fn parse<T>(
+        &self,
+        rows: Rows<'_>,
+        (out, tags): (&mut [T], &mut Tags),
+        parse: impl Fn(&[u8]) -> Result<T, SelectError>,
+    ) -> Result<(), SelectError> {
+        let batch_rows = out.len();
+        rows.try_for_each(|row| {
+            let span = self.spans[row];
+            // Only an empty text can be absent, and it is never a number.
+            if span.len() == 0 {
+                let tag = self.tag(row);
+                if tag != Tag::Present {
+                    tags.set(row, tag, batch_rows);
+                    return Ok(());
+                }
+            }
+            out[row] = parse(span.of(self.heap))?;
+            Ok(())
+        })
+    }
+}
+
+/// CAST of any vector.
+pub(super) fn cast(
+    arg: &Vector,
+    to: Type,
+    frame: Frame<'_>,
+    out: &mut Vector,
+) -> Result<(), SelectError> {
+    let Frame { rows, batch_rows, block } = frame;
+    if let Data::Text(spans, heap) = &arg.data {
+        return cast_text(spans, heap, false, to, frame, out);
+    }
+    let value = |row| value::cast(&arg.value(row, block).ok_or_else(invalid_text)?, to);
+    match to {
+        Type::Int => store(rows, out.ints(batch_rows), value, |value| match value {
+            Value::Int(int) => Some(int),
+            _ => None,
+        }),
+        Type::Float => store(rows, out.floats(batch_rows), value, |value| match value {
+            Value::Float(float) => Some(float),
+            _ => None,
+        }),
+        Type::Decimal(_) => store(rows, out.decimals(batch_rows), value, |value| match value {
+            Value::Decimal(decimal) => Some(decimal),
+            _ => None,
+        }),
+        Type::Timestamp => store(rows, out.timestamps(batch_rows), value, |value| match value {
+            Value::Timestamp(timestamp) => Some(timestamp),
+            _ => None,
+        }),
+        Type::Bool => {
+            let truths = out.bools(batch_rows).0;
+            rows.try_for_each(|row| {
+                truths[row] = match value(row)? {
+                    Value::Bool(truth) => truth.into(),
+                    Value::Missing => Truth::Missing,
+                    _ => Truth::Null,
+                };
+                Ok(())
+            })
+        }
+        Type::String => {
+            let mut heap = Vec::new();
+            let texts = out.texts(batch_rows, Heap::Block);
+            rows.try_for_each(|row| {
+                texts[row] = match value(row)? {
+                    Value::String(text) => push_text(&mut heap, text.as_bytes())?,
+                    other => Span::absent(tag_of(&other)),
+                };
+                Ok::<_, SelectError>(())
+            })?;
+            out.set_heap(Heap::Owned(heap));
+            Ok(())
+        }
+    }
+}
+
+fn store<T>(
+    rows: Rows<'_>,
+    (out, tags): (&mut [T], &mut Tags),
+    value: impl Fn(usize) -> Result<Value, SelectError>,
+    unwrap: impl Fn(Value) -> Option<T>,
+) -> Result<(), SelectError> {
+    let batch_rows = out.len();
+    rows.try_for_each(|row| {
+        let value = value(row)?;
+        let tag = tag_of(&value);
+        match unwrap(value) {
+            Some(value) => out[row] = value,
+            None => tags.set(row, tag, batch_rows),
+        }
+        Ok(())
+    })
+}
+
+/// Appends text to a vector's own heap, which is bounded: its spans are 32 bits wide.
+pub(super) fn push_text(heap: &mut Vec<u8>, text: &[u8]) -> Result<Span, SelectError> {
+    const MAX_HEAP_BYTES: usize = 1 << 30;
+    if heap.len() + text.len() > MAX_HEAP_BYTES {
+        return Err(SelectError::new(
+            sluicegate_s3select::error::SelectErrorCode::OverMaxRecordSize,
+            "The texts made of one batch of records take more than 1 GiB.",
+        ));
+    }
+    let span = Span::new(heap.len() as u32, text.len() as u32);
+    heap.extend_from_slice(text);
+    Ok(span)
+}

@@ -1,0 +1,440 @@
+//! From expressions to programs.
+
+use std::collections::HashMap;
+
+use super::fold::NoColumns;
+use super::text::{ConstantText, is_comparison};
+use super::{ColumnRef, Machine, Node, NodeId, Op, Program, Set, arithmetic, call, cast, choose};
+use sluicegate_s3select::dialect::ast::{BinaryOp, Expr, From, Function, Literal, Type, UnaryOp};
+use sluicegate_s3select::error::{SelectError, SelectErrorCode};
+use crate::batch::Schema;
+use crate::vector::Kind;
+use sluicegate_s3select::value::{Decimal, LikePattern, Timestamp, Value};
+
+/// Compiles the expressions of one statement into one program.
+pub(crate) struct Compiler<'a> {
+    program: Program,
+    /// Nodes by what they compute, so that nothing is computed twice.
+    known: HashMap<String, NodeId>,
+    /// Runs constant expressions.
+    machine: Machine,
+    schema: &'a mut dyn Schema,
+    from: &'a From,
+    now: Timestamp,
+    /// The aggregate functions whose results are this program's columns, in their order.
+    aggregates: &'a [Expr],
+}
+
+impl<'a> Compiler<'a> {
+    /// `from` is the statement's FROM, `now` the value of UTCNOW().
+    pub(crate) fn new(schema: &'a mut dyn Schema, from: &'a From, now: Timestamp) -> Self {
+        Self {
+            program: Program::default(),
+            known: HashMap::new(),
+            machine: Machine::default(),
+            schema,
+            from,
+            now,
+            aggregates: &[],
+        }
+    }
+
+    /// The same for expressions over the results of aggregate functions.
+    pub(crate) fn over(self, aggregates: &'a [Expr]) -> Self {
+        Self { aggregates, ..self }
+    }
+
+    /// What was compiled so far.
+    pub(crate) fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// The program of what was compiled.
+    pub(crate) fn finish(self) -> Program {
+        self.program
+    }
+
+    /// Compiles a scalar expression.
+    pub(crate) fn compile(&mut self, expr: &Expr) -> Result<NodeId, SelectError> {
+        Ok(match expr {
+            Expr::Literal(literal) => {
+                let value = constant(literal)?;
+                self.constant(value)
+            }
+            Expr::Path(path) => {
+                let column = self.schema.resolve(self.from.within_row(path))?;
+                let name = column.name.into();
+                self.add(Op::Column(ColumnRef { index: column.index, name }), column.kind)
+            }
+            Expr::Unary { op, expr } => {
+                let arg = self.compile(expr)?;
+                let kind = self.program.kind(arg);
+                match op {
+                    UnaryOp::Not => self.add(Op::Not(arg), Kind::Bool),
+                    UnaryOp::Plus if matches!(kind, Kind::Int | Kind::Float | Kind::Decimal) => arg,
+                    UnaryOp::Plus => self.add(Op::Plus(arg), Kind::Dynamic),
+                    UnaryOp::Negate if kind == Kind::Int => self.add(Op::Negate(arg), Kind::Int),
+                    UnaryOp::Negate => self.add(Op::Negate(arg), Kind::Dynamic),
+                }
+            }
+            Expr::Binary { left, op, right } => {
+                let left = self.compile(left)?;
+                let right = self.compile(right)?;
+                match op {
+                    BinaryOp::And => self.add(Op::And(left, right), Kind::Bool),
+                    BinaryOp::Or => self.add(Op::Or(left, right), Kind::Bool),
+                    op if is_comparison(*op) => self.compare(*op, left, right),
+                    op => {
+                        let kind =
+                            arithmetic::kind(self.program.kind(left), self.program.kind(right));
+                        self.add(Op::Arithmetic { op: *op, left, right }, kind)
+                    }
+                }
+            }
+            Expr::Between { expr, low, high, negated } => {
+                let expr = self.compile(expr)?;
+                let (low, high) = (self.compile(low)?, self.compile(high)?);
+                let above = self.compare(BinaryOp::GtEq, expr, low);
+                let below = self.compare(BinaryOp::LtEq, expr, high);
+                let both = self.add(Op::And(above, below), Kind::Bool);
+                self.negate_if(*negated, both)
+            }
+            Expr::Like { expr, pattern, escape, negated } => {
+                let like = self.like(expr, pattern, escape.as_deref())?;
+                self.negate_if(*negated, like)
+            }
+            Expr::In { expr, list, negated } => {
+                let within = self.within(expr, list)?;
+                self.negate_if(*negated, within)
+            }
+            Expr::Is { expr, test, negated } => {
+                let arg = self.compile(expr)?;
+                self.add(Op::Is { arg, test: *test, negated: *negated }, Kind::Bool)
+            }
+            Expr::Case { operand, branches, otherwise } => {
+                self.case(operand.as_deref(), branches, otherwise.as_deref())?
+            }
+            Expr::Cast { expr, to } => {
+                let arg = self.compile(expr)?;
+                self.cast(arg, *to)
+            }
+            Expr::Call { function, args } => self.call(*function, args)?,
+            Expr::Aggregate { .. } => {
+                if let Some(index) = self.aggregates.iter().position(|call| call == expr) {
+                    let name = "an aggregate".into();
+                    return Ok(self.add(Op::Column(ColumnRef { index, name }), Kind::Dynamic));
+                }
+                return Err(SelectError::new(
+                    SelectErrorCode::UnsupportedSqlStructure,
+                    "An aggregate function can only stand in the SELECT list, and not inside of \
+                     another.",
+                ));
+            }
+        })
+    }
+
+    fn constant(&mut self, value: Value) -> NodeId {
+        let kind = kind_of(&value);
+        self.add(Op::Constant(value), kind)
+    }
+
+    /// The value of a node, if it is constant.
+    fn constant_of(&self, id: NodeId) -> Option<&Value> {
+        match &self.program.node(id).op {
+            Op::Constant(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    fn add(&mut self, op: Op, kind: Kind) -> NodeId {
+        let key = format!("{op:?}");
+        if let Some(id) = self.known.get(&key) {
+            return *id;
+        }
+        let id = NodeId(self.program.nodes.len() as u32);
+        let is_constant = matches!(op, Op::Constant(_));
+        let foldable = !is_constant
+            && operands(&op)
+                .is_some_and(|operands| operands.iter().all(|id| self.constant_of(*id).is_some()));
+        self.program.nodes.push(Node { op, kind });
+        if foldable && let Some(value) = self.fold(id) {
+            // A constant of this kind of its own, whatever its value: NULL included.
+            self.program.nodes.pop();
+            let constant = self.constant(value);
+            self.known.insert(key, constant);
+            return constant;
+        }
+        self.known.insert(key, id);
+        id
+    }
+
+    /// Computes a node whose operands are constant. One that fails stays as it is: it is an
+    /// error only if a row gets there.
+    fn fold(&mut self, id: NodeId) -> Option<Value> {
+        let row = self.machine.start(1);
+        if self.machine.eval(&self.program, id, &row, &NoColumns).is_err() {
+            self.machine.forget(id);
+            return None;
+        }
+        let value = self.machine.vector(id).value(0, &[]);
+        // Another node will get this place.
+        self.machine.forget(id);
+        value
+    }
+
+    fn negate_if(&mut self, negated: bool, id: NodeId) -> NodeId {
+        if negated { self.add(Op::Not(id), Kind::Bool) } else { id }
+    }
+
+    fn compare(&mut self, op: BinaryOp, left: NodeId, right: NodeId) -> NodeId {
+        // A constant goes to the right, where the loops look for it.
+        let (op, left, right) =
+            if self.constant_of(left).is_some() && self.constant_of(right).is_none() {
+                (mirrored(op), right, left)
+            } else {
+                (op, left, right)
+            };
+        // Text compares with a number by the number's text; a constant's is known.
+        let right = match self.constant_of(right) {
+            Some(number @ (Value::Int(_) | Value::Float(_) | Value::Decimal(_)))
+                if self.program.kind(left) == Kind::Text =>
+            {
+                let mut text = Vec::new();
+                number.write(&mut text);
+                self.constant(Value::String(String::from_utf8_lossy(&text).into_owned()))
+            }
+            _ => right,
+        };
+        self.add(Op::Compare { op, left, right }, Kind::Bool)
+    }
+
+    fn cast(&mut self, arg: NodeId, to: Type) -> NodeId {
+        let arg_kind = self.program.kind(arg);
+        let kind = cast::kind(to);
+        // A CAST to the type that a value has, without a shape to cut it to, changes nothing.
+        if arg_kind == kind && !matches!(to, Type::Decimal(Some(_))) {
+            return arg;
+        }
+        let fused = match &self.program.node(arg).op {
+            Op::Column(column) if arg_kind == Kind::Text => Some((column, false)),
+            Op::NullIf(inner, empty) => {
+                match (&self.program.node(*inner).op, self.constant_of(*empty)) {
+                    (Op::Column(column), Some(Value::String(text)))
+                        if text.is_empty() && self.program.kind(*inner) == Kind::Text =>
+                    {
+                        Some((column, true))
+                    }
+                    _ => None,
+                }
+            }
+            _ => None,
+        };
+        match fused {
+            Some((column, null_if_empty)) => {
+                let column = column.clone();
+                self.add(Op::CastColumn { column, null_if_empty, to }, kind)
+            }
+            None => self.add(Op::Cast { arg, to }, kind),
+        }
+    }
+
+    fn like(
+        &mut self,
+        expr: &Expr,
+        pattern: &Expr,
+        escape: Option<&Expr>,
+    ) -> Result<NodeId, SelectError> {
+        let text = self.compile(expr)?;
+        let pattern = self.compile(pattern)?;
+        let escape = escape.map(|escape| self.compile(escape)).transpose()?;
+        let escape_text = match escape {
+            None => Some(None),
+            Some(escape) => match self.constant_of(escape) {
+                Some(Value::String(text)) => Some(Some(text.as_str())),
+                _ => None,
+            },
+        };
+        if let (Some(Value::String(pattern)), Some(escape)) =
+            (self.constant_of(pattern), escape_text)
+        {
+            let pattern = LikePattern::compile(pattern, escape)?;
+            return Ok(self.add(Op::Like { text, pattern }, Kind::Bool));
+        }
+        Ok(self.add(Op::LikeAny { text, pattern, escape }, Kind::Bool))
+    }
+
+    fn within(&mut self, expr: &Expr, list: &[Expr]) -> Result<NodeId, SelectError> {
+        let arg = self.compile(expr)?;
+        let members =
+            list.iter().map(|member| self.compile(member)).collect::<Result<Vec<_>, _>>()?;
+        let constants: Option<Vec<_>> =
+            members.iter().map(|id| self.constant_of(*id).cloned()).collect();
+        if let Some(constants) = constants {
+            let set = Set::new(constants, self.program.kind(arg));
+            return Ok(self.add(Op::In { arg, set }, Kind::Bool));
+        }
+        Ok(self.any_equal(arg, &members))
+    }
+
+    /// `arg = a OR arg = b OR …` as a balanced tree, whatever the length of the list.
+    fn any_equal(&mut self, arg: NodeId, members: &[NodeId]) -> NodeId {
+        match members {
+            [] => self.constant(Value::Bool(false)),
+            [member] => self.compare(BinaryOp::Eq, arg, *member),
+            _ => {
+                let (left, right) = members.split_at(members.len() / 2);
+                let left = self.any_equal(arg, left);
+                let right = self.any_equal(arg, right);
+                self.add(Op::Or(left, right), Kind::Bool)
+            }
+        }
+    }
+
+    fn case(
+        &mut self,
+        operand: Option<&Expr>,
+        branches: &[(Expr, Expr)],
+        otherwise: Option<&Expr>,
+    ) -> Result<NodeId, SelectError> {
+        let operand = operand.map(|operand| self.compile(operand)).transpose()?;
+        let mut compiled = Vec::with_capacity(branches.len());
+        for (when, then) in branches {
+            let when = self.compile(when)?;
+            let condition = match operand {
+                Some(operand) => self.compare(BinaryOp::Eq, operand, when),
+                None => when,
+            };
+            compiled.push((condition, self.compile(then)?));
+        }
+        let otherwise = match otherwise {
+            Some(otherwise) => self.compile(otherwise)?,
+            None => self.constant(Value::Null),
+        };
+        let values = compiled.iter().map(|(_, value)| *value).chain([otherwise]);
+        let kind = choose::common_kind(values.map(|id| self.kind_for_choice(id)));
+        Ok(self.add(Op::Case { branches: compiled, otherwise }, kind))
+    }
+
+    /// The representation that a node asks for in a vector that it shares with others.
+    fn kind_for_choice(&self, id: NodeId) -> Option<Kind> {
+        let without_value = self.constant_of(id).is_some_and(Value::is_null);
+        (!without_value).then(|| self.program.kind(id))
+    }
+
+    fn call(&mut self, function: Function, args: &[Expr]) -> Result<NodeId, SelectError> {
+        if function == Function::UtcNow {
+            return Ok(self.constant(Value::Timestamp(self.now)));
+        }
+        let args = args.iter().map(|arg| self.compile(arg)).collect::<Result<Vec<_>, _>>()?;
+        Ok(match (function, &args[..]) {
+            (Function::Coalesce, _) => {
+                let kinds = args.iter().map(|id| self.kind_for_choice(*id));
+                let kind = choose::common_kind(kinds);
+                self.add(Op::Coalesce(args), kind)
+            }
+            (Function::NullIf, &[left, right]) => {
+                let text = self.program.kind(left) == Kind::Text
+                    && matches!(self.constant_of(right), Some(Value::String(_)));
+                let kind = if text { Kind::Text } else { Kind::Dynamic };
+                self.add(Op::NullIf(left, right), kind)
+            }
+            (Function::CharLength, &[arg]) => self.add(Op::CharLength(arg), Kind::Int),
+            (Function::Substring, &[text, start, ref length @ ..]) if length.len() <= 1 => {
+                let constant = match self.constant_of(text) {
+                    Some(Value::String(text)) => Some(ConstantText::new(text)),
+                    _ => None,
+                };
+                let length = length.first().copied();
+                self.add(Op::Substring { text, constant, start, length }, Kind::Text)
+            }
+            (Function::NullIf | Function::CharLength | Function::Substring, _) => {
+                return Err(SelectError::new(
+                    SelectErrorCode::EvaluatorInvalidArguments,
+                    format!("{} got a wrong number of arguments.", call::name(function)),
+                ));
+            }
+            _ => self.add(Op::Call { function, args }, Kind::Dynamic),
+        })
+    }
+}
+
+fn constant(literal: &Literal) -> Result<Value, SelectError> {
+    Ok(match literal {
+        Literal::Null => Value::Null,
+        Literal::Missing => Value::Missing,
+        Literal::Bool(truth) => Value::Bool(*truth),
+        Literal::Int(int) => Value::Int(*int),
+        Literal::Float(float) => Value::Float(*float),
+        Literal::String(text) => Value::String(text.clone()),
+        Literal::Decimal { unscaled, scale } => {
+            Value::Decimal(Decimal::new(*unscaled, *scale).ok_or_else(|| {
+                SelectError::new(
+                    SelectErrorCode::LexerInvalidLiteral,
+                    "A number has more than 38 digits.",
+                )
+            })?)
+        }
+        Literal::Timestamp(text) => {
+            Value::Timestamp(Timestamp::parse(text.as_bytes()).ok_or_else(|| {
+                SelectError::new(
+                    SelectErrorCode::LexerInvalidIONLiteral,
+                    "A literal in backticks is no timestamp.",
+                )
+            })?)
+        }
+    })
+}
+
+fn kind_of(value: &Value) -> Kind {
+    match value {
+        Value::Bool(_) => Kind::Bool,
+        Value::Int(_) => Kind::Int,
+        Value::Float(_) => Kind::Float,
+        Value::Decimal(_) => Kind::Decimal,
+        Value::String(_) => Kind::Text,
+        Value::Timestamp(_) => Kind::Timestamp,
+        _ => Kind::Dynamic,
+    }
+}
+
+/// The operator with its sides exchanged.
+fn mirrored(op: BinaryOp) -> BinaryOp {
+    match op {
+        BinaryOp::Lt => BinaryOp::Gt,
+        BinaryOp::LtEq => BinaryOp::GtEq,
+        BinaryOp::Gt => BinaryOp::Lt,
+        BinaryOp::GtEq => BinaryOp::LtEq,
+        op => op,
+    }
+}
+
+/// The operands of an operator that only depends on them; `None` for a column.
+fn operands(op: &Op) -> Option<Vec<NodeId>> {
+    Some(match op {
+        Op::Constant(_) => Vec::new(),
+        Op::Column(_) | Op::CastColumn { .. } => return None,
+        Op::Cast { arg, .. }
+        | Op::Is { arg, .. }
+        | Op::In { arg, .. }
+        | Op::Not(arg)
+        | Op::Negate(arg)
+        | Op::Plus(arg)
+        | Op::CharLength(arg)
+        | Op::Like { text: arg, .. } => vec![*arg],
+        Op::Compare { left, right, .. }
+        | Op::Arithmetic { left, right, .. }
+        | Op::And(left, right)
+        | Op::Or(left, right)
+        | Op::NullIf(left, right) => vec![*left, *right],
+        Op::LikeAny { text, pattern, escape } => {
+            [Some(*text), Some(*pattern), *escape].into_iter().flatten().collect()
+        }
+        Op::Substring { text, start, length, .. } => {
+            [Some(*text), Some(*start), *length].into_iter().flatten().collect()
+        }
+        Op::Case { branches, otherwise } => {
+            branches.iter().flat_map(|(when, then)| [*when, *then]).chain([*otherwise]).collect()
+        }
+        Op::Coalesce(args) | Op::Call { args, .. } => args.clone(),
+    })
+}

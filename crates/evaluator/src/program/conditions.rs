@@ -1,0 +1,68 @@
+//! What a filter demands of single columns: for skipping parts of an object by their statistics.
+
+use super::{NodeId, Op, Program};
+use sluicegate_s3select::dialect::ast::BinaryOp;
+use sluicegate_s3select::value::Value;
+
+/// `column op value`, which must be TRUE for a row to be chosen.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Condition {
+    /// The column, as its reader knows it.
+    pub(crate) column: usize,
+    pub(crate) op: BinaryOp,
+    pub(crate) value: Value,
+}
+
+impl Program {
+    /// The comparisons of columns with constants that every chosen row meets. There are none if
+    /// the filter can fail: skipping a row must not hide its error.
+    pub(crate) fn conditions(&self, filter: NodeId) -> Vec<Condition> {
+        let mut conditions = Vec::new();
+        if self.cannot_fail(filter) {
+            self.collect(filter, &mut conditions);
+        }
+        conditions
+    }
+
+    fn collect(&self, id: NodeId, conditions: &mut Vec<Condition>) {
+        match &self.node(id).op {
+            Op::And(left, right) => {
+                self.collect(*left, conditions);
+                self.collect(*right, conditions);
+            }
+            Op::Compare { op, left, right } => {
+                if let (Op::Column(column), Op::Constant(value)) =
+                    (&self.node(*left).op, &self.node(*right).op)
+                {
+                    let (column, value) = (column.index, value.clone());
+                    conditions.push(Condition { column, op: *op, value });
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn cannot_fail(&self, id: NodeId) -> bool {
+        match &self.node(id).op {
+            Op::Constant(value) => value.is_null() || matches!(value, Value::Bool(_)),
+            // As an operand a column cannot fail; as a condition it could be no truth value.
+            Op::Column(_) => self.kind(id) == crate::vector::Kind::Bool,
+            Op::Compare { left, right, .. } => {
+                [left, right].into_iter().all(|id| self.is_simple(*id))
+            }
+            Op::Is { arg, .. } | Op::In { arg, .. } => self.is_simple(*arg),
+            Op::And(left, right) | Op::Or(left, right) => {
+                self.cannot_fail(*left) && self.cannot_fail(*right)
+            }
+            Op::Not(arg) => self.cannot_fail(*arg),
+            Op::Like { text, .. } => {
+                self.is_simple(*text) && self.kind(*text) == crate::vector::Kind::Text
+            }
+            _ => false,
+        }
+    }
+
+    fn is_simple(&self, id: NodeId) -> bool {
+        matches!(self.node(id).op, Op::Constant(_) | Op::Column(_))
+    }
+}

@@ -1,0 +1,53 @@
+//! Recognises `CASE WHEN g = 'a' THEN x END`: a group's value.
+
+use super::{NodeId, Op, Program};
+use sluicegate_s3select::dialect::ast::BinaryOp;
+use crate::vector::Kind;
+use sluicegate_s3select::value::Value;
+
+/// A value that only the rows of one group have.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Grouped {
+    /// What tells the groups apart, and this group's key: texts or integers.
+    pub(crate) key: Vec<(NodeId, Value)>,
+    /// The value in the group's rows.
+    pub(crate) value: NodeId,
+    /// Whether it is 0, and not NULL, in all other rows.
+    pub(crate) zero_elsewhere: bool,
+}
+
+impl Program {
+    /// The group that a node's values belong to, if it is such a CASE.
+    pub(crate) fn grouped(&self, id: NodeId) -> Option<Grouped> {
+        let Op::Case { branches, otherwise } = &self.node(id).op else { return None };
+        let [(condition, value)] = branches[..] else { return None };
+        let zero_elsewhere = match &self.node(*otherwise).op {
+            Op::Constant(Value::Null) => false,
+            Op::Constant(Value::Int(0)) => true,
+            _ => return None,
+        };
+        let mut key = Vec::new();
+        self.key_of(condition, &mut key)?;
+        // A second condition is only evaluated where the first holds, so it must not fail.
+        let columns = key.iter().all(|(node, _)| matches!(self.node(*node).op, Op::Column(_)));
+        (key.len() == 1 || columns).then_some(Grouped { key, value, zero_elsewhere })
+    }
+
+    fn key_of(&self, condition: NodeId, key: &mut Vec<(NodeId, Value)>) -> Option<()> {
+        match &self.node(condition).op {
+            Op::And(left, right) => {
+                self.key_of(*left, key)?;
+                self.key_of(*right, key)
+            }
+            Op::Compare { op: BinaryOp::Eq, left, right } => {
+                let Op::Constant(constant) = &self.node(*right).op else { return None };
+                let fits = matches!(
+                    (self.kind(*left), constant),
+                    (Kind::Text, Value::String(_)) | (Kind::Int, Value::Int(_))
+                );
+                fits.then(|| key.push((*left, constant.clone())))
+            }
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,405 @@
+//! Runs a program.
+
+use super::{ColumnRef, NodeId, Op, Program, arithmetic, call, cast, choose, compare, text};
+use sluicegate_s3select::dialect::ast::IsTest;
+use sluicegate_s3select::error::{SelectError, SelectErrorCode};
+use crate::batch::BatchReader;
+use crate::output::invalid_text;
+use crate::selection::{Frame, Lineage, Selection, SelectionId};
+use crate::vector::{Data, Tag, Truth, Vector};
+use sluicegate_s3select::value::Value;
+
+/// The most text that all nodes together may hold, in bytes. A batch has about a MiB, but a
+/// statement may have thousands of functions that each make new text of all of it.
+const MAX_TEXT_BYTES: usize = 256 << 20;
+
+/// The values of a program's nodes for the current batch.
+#[derive(Debug, Default)]
+pub(crate) struct Machine {
+    slots: Vec<Slot>,
+    lineage: Lineage,
+    /// The column that a fused CAST reads; kept for its memory.
+    scratch: Vector,
+    /// Bytes of text that the slots hold.
+    text_bytes: usize,
+}
+
+#[derive(Debug, Default)]
+struct Slot {
+    vector: Vector,
+    /// The rows for which `vector` was computed.
+    computed: Computed,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+enum Computed {
+    #[default]
+    Nowhere,
+    For(SelectionId),
+    /// For every row of every batch: a constant.
+    Always,
+}
+
+impl Machine {
+    /// Begins a batch; all its rows.
+    pub(crate) fn start(&mut self, rows: usize) -> Selection {
+        for slot in &mut self.slots {
+            if !matches!(slot.computed, Computed::Always) {
+                slot.computed = Computed::Nowhere;
+            }
+        }
+        self.lineage.start(rows)
+    }
+
+    /// Some rows of a selection of this batch.
+    pub(crate) fn pick(&mut self, from: &Selection, rows: Vec<u32>) -> Selection {
+        self.lineage.list(from, rows)
+    }
+
+    /// The rows for which a condition is TRUE.
+    pub(crate) fn filter(
+        &mut self,
+        program: &Program,
+        condition: NodeId,
+        selection: &Selection,
+        batch: &dyn BatchReader,
+    ) -> Result<Selection, SelectError> {
+        self.eval(program, condition, selection, batch)?;
+        self.narrow(condition, selection, batch.block(), |truth| truth == Truth::True)
+    }
+
+    /// The values of a node that was evaluated.
+    pub(crate) fn vector(&self, id: NodeId) -> &Vector {
+        &self.slots[id.index()].vector
+    }
+
+    /// Forgets a node.
+    pub(super) fn forget(&mut self, id: NodeId) {
+        let slot = std::mem::take(&mut self.slots[id.index()]);
+        self.text_bytes = self.text_bytes.saturating_sub(slot.vector.text_bytes());
+    }
+
+    /// Computes a node for the given rows, unless that was done before.
+    pub(crate) fn eval(
+        &mut self,
+        program: &Program,
+        id: NodeId,
+        selection: &Selection,
+        batch: &dyn BatchReader,
+    ) -> Result<(), SelectError> {
+        if self.slots.len() < program.nodes.len() {
+            self.slots.resize_with(program.nodes.len(), Slot::default);
+        }
+        match self.slots[id.index()].computed {
+            Computed::Always => return Ok(()),
+            Computed::For(wide) if self.lineage.covers(wide, selection.id) => return Ok(()),
+            _ => {}
+        }
+        if let Op::Constant(value) = &program.node(id).op {
+            let vector = Vector::constant(value.clone());
+            self.slots[id.index()] = Slot { vector, computed: Computed::Always };
+            return Ok(());
+        }
+        let mut out = std::mem::take(&mut self.slots[id.index()].vector);
+        self.text_bytes = self.text_bytes.saturating_sub(out.text_bytes());
+        let mut result = self.compute(program, id, selection, batch, &mut out);
+        self.text_bytes += out.text_bytes();
+        if result.is_ok() && self.text_bytes > MAX_TEXT_BYTES {
+            self.text_bytes = self.text_bytes.saturating_sub(out.text_bytes());
+            out = Vector::default();
+            result = Err(SelectError::new(
+                SelectErrorCode::MaxOperatorsExceeded,
+                "The functions of the statement make more than 256 MiB of text at a time.",
+            ));
+        }
+        let computed = match result {
+            Ok(()) => Computed::For(selection.id),
+            Err(_) => Computed::Nowhere,
+        };
+        self.slots[id.index()] = Slot { vector: out, computed };
+        result
+    }
+
+    fn compute(
+        &mut self,
+        program: &Program,
+        id: NodeId,
+        selection: &Selection,
+        batch: &dyn BatchReader,
+        out: &mut Vector,
+    ) -> Result<(), SelectError> {
+        let node = program.node(id);
+        let frame =
+            Frame { rows: selection.rows(), batch_rows: batch.rows(), block: batch.block() };
+        let Frame { rows, batch_rows: n, block } = frame;
+        match &node.op {
+            Op::Constant(_) => Ok(()),
+            Op::Column(column) => {
+                batch.read_column(column.index, rows, out)?;
+                if batch.is_utf8() { Ok(()) } else { check_utf8(out, selection, block, column) }
+            }
+            Op::CastColumn { column, null_if_empty, to } => {
+                batch.read_column(column.index, rows, &mut self.scratch)?;
+                let Data::Text(spans, heap) = &self.scratch.data else {
+                    return Err(not_text(column));
+                };
+                cast::cast_text(spans, heap, *null_if_empty, *to, frame, out)
+                    .map_err(|error| in_column(&column.name, &error))
+            }
+            Op::Cast { arg, to } => {
+                self.eval(program, *arg, selection, batch)?;
+                cast::cast(self.vector(*arg), *to, frame, out)
+            }
+            Op::Compare { op, left, right } => {
+                self.eval(program, *left, selection, batch)?;
+                self.eval(program, *right, selection, batch)?;
+                let (left, right) = (self.vector(*left), self.vector(*right));
+                compare::compare(*op, left, right, rows, block, out.bools(n).0)
+            }
+            Op::And(left, right) => {
+                self.connect(program, *left, *right, Truth::False, selection, batch, out)
+            }
+            Op::Or(left, right) => {
+                self.connect(program, *left, *right, Truth::True, selection, batch, out)
+            }
+            Op::Not(arg) => {
+                self.eval(program, *arg, selection, batch)?;
+                let arg = self.vector(*arg);
+                let out = out.bools(n).0;
+                rows.try_for_each(|row| {
+                    out[row] = match truth(arg, row, block)? {
+                        Truth::False => Truth::True,
+                        Truth::True => Truth::False,
+                        Truth::Null | Truth::Missing => Truth::Null,
+                    };
+                    Ok(())
+                })
+            }
+            Op::Is { arg, test, negated } => {
+                self.eval(program, *arg, selection, batch)?;
+                let arg = self.vector(*arg);
+                let out = out.bools(n).0;
+                rows.for_each(|row| {
+                    let holds = matches!(
+                        (arg.tag(row), test),
+                        (Tag::Missing, _) | (Tag::Null, IsTest::Null)
+                    );
+                    out[row] = (holds != *negated).into();
+                });
+                Ok(())
+            }
+            Op::Arithmetic { op, left, right } => {
+                self.eval(program, *left, selection, batch)?;
+                self.eval(program, *right, selection, batch)?;
+                let (left, right) = (self.vector(*left), self.vector(*right));
+                arithmetic::arithmetic(*op, left, right, node.kind, frame, out)
+            }
+            Op::Negate(arg) | Op::Plus(arg) => {
+                self.eval(program, *arg, selection, batch)?;
+                let negate = matches!(node.op, Op::Negate(_));
+                arithmetic::sign(negate, self.vector(*arg), frame, out)
+            }
+            Op::In { arg, set } => {
+                self.eval(program, *arg, selection, batch)?;
+                set.test(self.vector(*arg), rows, block, out.bools(n).0)
+            }
+            Op::Like { text, pattern } => {
+                self.eval(program, *text, selection, batch)?;
+                text::like(self.vector(*text), pattern, rows, block, out.bools(n).0)
+            }
+            Op::LikeAny { text, pattern, escape } => {
+                for id in [Some(text), Some(pattern), escape.as_ref()].into_iter().flatten() {
+                    self.eval(program, *id, selection, batch)?;
+                }
+                let escape = escape.map(|escape| self.vector(escape));
+                let (text, pattern) = (self.vector(*text), self.vector(*pattern));
+                text::like_any(text, pattern, escape, rows, block, out.bools(n).0)
+            }
+            Op::Case { branches, otherwise } => {
+                let mut choice = choose::Choice::new(out, node.kind, n);
+                let mut rest = selection.clone();
+                for (condition, value) in branches {
+                    if rest.is_empty() {
+                        break;
+                    }
+                    self.eval(program, *condition, &rest, batch)?;
+                    let chosen =
+                        self.narrow(*condition, &rest, block, |truth| truth == Truth::True)?;
+                    if chosen.is_empty() {
+                        continue;
+                    }
+                    rest = self.narrow(*condition, &rest, block, |truth| truth != Truth::True)?;
+                    self.eval(program, *value, &chosen, batch)?;
+                    choice.copy(self.vector(*value), chosen.rows(), block)?;
+                }
+                if !rest.is_empty() {
+                    self.eval(program, *otherwise, &rest, batch)?;
+                    choice.copy(self.vector(*otherwise), rest.rows(), block)?;
+                }
+                choice.finish();
+                Ok(())
+            }
+            Op::Coalesce(args) => {
+                let mut choice = choose::Choice::new(out, node.kind, n);
+                let mut rest = selection.clone();
+                for arg in args {
+                    self.eval(program, *arg, &rest, batch)?;
+                    let vector = &self.slots[arg.index()].vector;
+                    let there = self.lineage.narrow(&rest, |row| vector.tag(row) == Tag::Present);
+                    rest = self.lineage.narrow(&rest, |row| vector.tag(row) != Tag::Present);
+                    if !there.is_empty() {
+                        choice.copy(vector, there.rows(), block)?;
+                    }
+                    if rest.is_empty() {
+                        break;
+                    }
+                }
+                choice.absent(Tag::Null, rest.rows());
+                choice.finish();
+                Ok(())
+            }
+            Op::NullIf(left, right) => {
+                self.eval(program, *left, selection, batch)?;
+                self.eval(program, *right, selection, batch)?;
+                let (left, right) = (self.vector(*left), self.vector(*right));
+                if let (Data::Text(spans, heap), Data::Constant(Value::String(constant))) =
+                    (&left.data, &right.data)
+                {
+                    let constant = constant.as_bytes();
+                    choose::null_if_text(spans, heap, constant, frame, out);
+                    return Ok(());
+                }
+                let out = out.values(n).0;
+                rows.try_for_each(|row| {
+                    let left = left.value(row, block).ok_or_else(invalid_text)?;
+                    let right = right.value(row, block).ok_or_else(invalid_text)?;
+                    out[row] = choose::null_if(left, &right);
+                    Ok(())
+                })
+            }
+            Op::Substring { text, constant, start, length } => {
+                for id in [Some(text), Some(start), length.as_ref()].into_iter().flatten() {
+                    self.eval(program, *id, selection, batch)?;
+                }
+                let length = length.map(|length| self.vector(length));
+                let (text, start) = (self.vector(*text), self.vector(*start));
+                text::substring(text, constant.as_ref(), start, length, frame, out)
+            }
+            Op::CharLength(arg) => {
+                self.eval(program, *arg, selection, batch)?;
+                text::char_length(self.vector(*arg), frame, out)
+            }
+            Op::Call { function, args } => {
+                for arg in args {
+                    self.eval(program, *arg, selection, batch)?;
+                }
+                let out = out.values(n).0;
+                let mut values = Vec::with_capacity(args.len());
+                rows.try_for_each(|row| {
+                    values.clear();
+                    for arg in args {
+                        values.push(self.vector(*arg).value(row, block).ok_or_else(invalid_text)?);
+                    }
+                    out[row] = call::call(*function, &values)?;
+                    Ok(())
+                })
+            }
+        }
+    }
+
+    /// AND and OR: the right side is only evaluated where the left one does not decide.
+    #[expect(clippy::too_many_arguments, reason = "all of `compute`'s, and the operator's")]
+    fn connect(
+        &mut self,
+        program: &Program,
+        left: NodeId,
+        right: NodeId,
+        decisive: Truth,
+        selection: &Selection,
+        batch: &dyn BatchReader,
+        out: &mut Vector,
+    ) -> Result<(), SelectError> {
+        let (n, block) = (batch.rows(), batch.block());
+        self.eval(program, left, selection, batch)?;
+        let open = self.narrow(left, selection, block, |truth| truth != decisive)?;
+        if !open.is_empty() {
+            self.eval(program, right, &open, batch)?;
+        }
+        let out = out.bools(n).0;
+        selection.rows().for_each(|row| out[row] = decisive);
+        let (left, right) = (self.vector(left), self.vector(right));
+        open.rows().try_for_each(|row| {
+            let (left, right) = (truth(left, row, block)?, truth(right, row, block)?);
+            // The left side is not decisive here: it is the neutral value, or unknown.
+            out[row] = match (left, right) {
+                (_, right) if right == decisive => decisive,
+                (Truth::Null | Truth::Missing, _) | (_, Truth::Null | Truth::Missing) => {
+                    Truth::Null
+                }
+                (left, _) => left,
+            };
+            Ok(())
+        })
+    }
+
+    /// The rows for whose truth value `keep` holds.
+    fn narrow(
+        &mut self,
+        condition: NodeId,
+        selection: &Selection,
+        block: &[u8],
+        keep: impl Fn(Truth) -> bool,
+    ) -> Result<Selection, SelectError> {
+        let vector = &self.slots[condition.index()].vector;
+        if let Data::Bool(truths) = &vector.data {
+            return Ok(self.lineage.narrow(selection, |row| keep(truths[row])));
+        }
+        // Anything but a truth value is an error, which must not wait for its row's turn.
+        selection.rows().try_for_each(|row| truth(vector, row, block).map(drop))?;
+        Ok(self.lineage.narrow(selection, |row| truth(vector, row, block).is_ok_and(&keep)))
+    }
+}
+
+/// The truth value of a row.
+fn truth(vector: &Vector, row: usize, block: &[u8]) -> Result<Truth, SelectError> {
+    if let Data::Bool(truths) = &vector.data {
+        return Ok(truths[row]);
+    }
+    match vector.value(row, block).ok_or_else(invalid_text)? {
+        Value::Bool(truth) => Ok(truth.into()),
+        Value::Null => Ok(Truth::Null),
+        Value::Missing => Ok(Truth::Missing),
+        other => Err(SelectError::new(
+            SelectErrorCode::InvalidDataType,
+            format!("A condition must be a bool, not a {}.", other.type_name()),
+        )),
+    }
+}
+
+fn check_utf8(
+    vector: &Vector,
+    selection: &Selection,
+    block: &[u8],
+    column: &ColumnRef,
+) -> Result<(), SelectError> {
+    let Data::Text(spans, heap) = &vector.data else { return Ok(()) };
+    let heap = heap.bytes(block);
+    selection.rows().try_for_each(|row| {
+        let text = spans[row].of(heap);
+        if text.is_ascii() || std::str::from_utf8(text).is_ok() {
+            return Ok(());
+        }
+        Err(in_column(&column.name, &invalid_text()))
+    })
+}
+
+#[cold]
+fn in_column(name: &str, error: &SelectError) -> SelectError {
+    SelectError::new(error.code, format!("Column {name}: {}", error.message))
+}
+
+#[cold]
+fn not_text(column: &ColumnRef) -> SelectError {
+    let message = format!("Column {} is not text.", column.name);
+    SelectError::new(SelectErrorCode::InternalError, message)
+}

@@ -1,0 +1,144 @@
+//! A statement as a program over batches.
+//!
+//! An expression becomes a graph of [`Node`]s: equal subexpressions are one node, constant ones are
+//! computed once, and every node knows beforehand which representation its values will have, so
+//! that the common operators run as loops over plain arrays ([`machine`]). What has no such loop
+//! runs row by row on [`Value`]s, with the same result.
+
+mod aggregates;
+mod arithmetic;
+mod call;
+mod cast;
+mod choose;
+mod compare;
+mod compile;
+mod conditions;
+mod fold;
+mod grouped;
+mod machine;
+mod membership;
+mod operand;
+mod text;
+
+pub(crate) use aggregates::aggregates_of;
+pub(crate) use compile::Compiler;
+pub(crate) use conditions::Condition;
+pub(crate) use machine::Machine;
+pub(super) use membership::Set;
+
+use super::vector::Kind;
+use sluicegate_s3select::dialect::ast::{BinaryOp, Function, IsTest, Type};
+use sluicegate_s3select::value::{LikePattern, Value};
+
+/// Names a node of its program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct NodeId(u32);
+
+impl NodeId {
+    fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Operators and their operands, in an order in which operands come first.
+#[derive(Debug, Default)]
+pub(crate) struct Program {
+    nodes: Vec<Node>,
+}
+
+impl Program {
+    fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id.index()]
+    }
+
+    /// The representation of a node's values.
+    pub(crate) fn kind(&self, id: NodeId) -> Kind {
+        self.node(id).kind
+    }
+}
+
+#[derive(Debug)]
+struct Node {
+    op: Op,
+    kind: Kind,
+}
+
+/// What a node computes.
+#[derive(Debug)]
+enum Op {
+    Constant(Value),
+    Column(ColumnRef),
+    /// CAST of a text column, straight from the object's bytes.
+    CastColumn {
+        column: ColumnRef,
+        /// CAST(NULLIF(column, '') AS …)
+        null_if_empty: bool,
+        to: Type,
+    },
+    Cast {
+        arg: NodeId,
+        to: Type,
+    },
+    Compare {
+        op: BinaryOp,
+        left: NodeId,
+        right: NodeId,
+    },
+    And(NodeId, NodeId),
+    Or(NodeId, NodeId),
+    Not(NodeId),
+    Is {
+        arg: NodeId,
+        test: IsTest,
+        negated: bool,
+    },
+    Arithmetic {
+        op: BinaryOp,
+        left: NodeId,
+        right: NodeId,
+    },
+    Negate(NodeId),
+    /// `+x`: x, if it is a number.
+    Plus(NodeId),
+    In {
+        arg: NodeId,
+        set: Set,
+    },
+    /// LIKE with a constant pattern.
+    Like {
+        text: NodeId,
+        pattern: LikePattern,
+    },
+    /// LIKE with a pattern that differs from row to row.
+    LikeAny {
+        text: NodeId,
+        pattern: NodeId,
+        escape: Option<NodeId>,
+    },
+    Case {
+        branches: Vec<(NodeId, NodeId)>,
+        otherwise: NodeId,
+    },
+    Coalesce(Vec<NodeId>),
+    NullIf(NodeId, NodeId),
+    Substring {
+        text: NodeId,
+        /// The text, if it is constant.
+        constant: Option<text::ConstantText>,
+        start: NodeId,
+        length: Option<NodeId>,
+    },
+    CharLength(NodeId),
+    /// Any other function, row by row.
+    Call {
+        function: Function,
+        args: Vec<NodeId>,
+    },
+}
+
+/// A column, as its reader and as people call it.
+#[derive(Debug, Clone)]
+struct ColumnRef {
+    index: usize,
+    name: Box<str>,
+}

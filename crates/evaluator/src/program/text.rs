@@ -1,0 +1,233 @@
+//! LIKE, SUBSTRING and CHAR_LENGTH over whole batches.
+
+use super::cast::push_text;
+use super::operand;
+use sluicegate_s3select::dialect::ast::BinaryOp;
+use sluicegate_s3select::error::{SelectError, SelectErrorCode};
+use crate::output::invalid_text;
+use crate::selection::{Frame, Rows};
+use crate::vector::{Data, Heap, Span, Tag, Truth, Vector, tag_of};
+use sluicegate_s3select::value::{LikePattern, Value, text};
+
+/// What a function that wants text says to anything else.
+pub(super) fn needs_text(function: &str, value: &Value) -> SelectError {
+    SelectError::new(
+        SelectErrorCode::IncorrectSqlFunctionArgumentType,
+        format!("{function} needs a string, not a {}: use CAST.", value.type_name()),
+    )
+}
+
+/// LIKE with a constant pattern.
+pub(super) fn like(
+    arg: &Vector,
+    pattern: &LikePattern,
+    rows: Rows<'_>,
+    block: &[u8],
+    out: &mut [Truth],
+) -> Result<(), SelectError> {
+    if let Data::Text(spans, heap) = &arg.data {
+        let heap = heap.bytes(block);
+        rows.for_each(|row| {
+            let span = spans[row];
+            out[row] =
+                if span.is_absent() { Truth::Null } else { pattern.matches(span.of(heap)).into() };
+        });
+        return Ok(());
+    }
+    rows.try_for_each(|row| {
+        out[row] = match arg.value(row, block).ok_or_else(invalid_text)? {
+            Value::Missing | Value::Null => Truth::Null,
+            Value::String(text) => pattern.matches(text.as_bytes()).into(),
+            other => return Err(like_needs_text(&other)),
+        };
+        Ok(())
+    })
+}
+
+/// LIKE with a pattern of its own for each row.
+pub(super) fn like_any(
+    arg: &Vector,
+    pattern: &Vector,
+    escape: Option<&Vector>,
+    rows: Rows<'_>,
+    block: &[u8],
+    out: &mut [Truth],
+) -> Result<(), SelectError> {
+    let value = |vector: &Vector, row| vector.value(row, block).ok_or_else(invalid_text);
+    rows.try_for_each(|row| {
+        let escape = escape.map(|escape| value(escape, row)).transpose()?;
+        out[row] = like_values(&value(arg, row)?, &value(pattern, row)?, escape.as_ref())?;
+        Ok(())
+    })
+}
+
+fn like_values(arg: &Value, pattern: &Value, escape: Option<&Value>) -> Result<Truth, SelectError> {
+    if arg.is_null() || pattern.is_null() || escape.is_some_and(Value::is_null) {
+        return Ok(Truth::Null);
+    }
+    let string = |value: &'_ Value| match value {
+        Value::String(text) => Ok(text.clone()),
+        other => Err(like_needs_text(other)),
+    };
+    let escape = escape.map(string).transpose()?;
+    let pattern = LikePattern::compile(&string(pattern)?, escape.as_deref())?;
+    Ok(pattern.matches(string(arg)?.as_bytes()).into())
+}
+
+fn like_needs_text(value: &Value) -> SelectError {
+    SelectError::new(
+        SelectErrorCode::LikeInvalidInputs,
+        format!("LIKE needs strings, not a {}: use CAST.", value.type_name()),
+    )
+}
+
+/// CHAR_LENGTH.
+pub(super) fn char_length(
+    arg: &Vector,
+    frame: Frame<'_>,
+    out: &mut Vector,
+) -> Result<(), SelectError> {
+    let Frame { rows, batch_rows, block } = frame;
+    let (out, tags) = out.ints(batch_rows);
+    if let Data::Text(spans, heap) = &arg.data {
+        let heap = heap.bytes(block);
+        rows.for_each(|row| match spans[row].tag() {
+            Tag::Present => out[row] = text::char_length(spans[row].of(heap)),
+            tag => tags.set(row, tag, batch_rows),
+        });
+        return Ok(());
+    }
+    rows.try_for_each(|row| {
+        match arg.value(row, block).ok_or_else(invalid_text)? {
+            Value::String(value) => out[row] = text::char_length(value.as_bytes()),
+            value if value.is_null() => tags.set(row, tag_of(&value), batch_rows),
+            other => return Err(needs_text("CHAR_LENGTH", &other)),
+        }
+        Ok(())
+    })
+}
+
+/// A constant text that parts are taken of, ready for all batches.
+pub(super) struct ConstantText {
+    heap: Heap,
+    /// Where every byte is a character, positions need no counting.
+    ascii: bool,
+    whole: Span,
+}
+
+impl ConstantText {
+    pub(super) fn new(text: &str) -> Self {
+        let heap = Heap::Shared(text.as_bytes().into());
+        Self { heap, ascii: text.is_ascii(), whole: Span::new(0, text.len() as u32) }
+    }
+}
+
+/// Without the text: equal operators are found by what they print, and the text is an operand.
+impl std::fmt::Debug for ConstantText {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ConstantText").finish_non_exhaustive()
+    }
+}
+
+/// SUBSTRING. Of text in a heap, the result is only new spans; so a constant of 100 000 characters
+/// that is indexed by row (a Bloom filter's bits) costs no more than a short one.
+pub(super) fn substring(
+    arg: &Vector,
+    constant: Option<&ConstantText>,
+    start: &Vector,
+    length: Option<&Vector>,
+    frame: Frame<'_>,
+    out: &mut Vector,
+) -> Result<(), SelectError> {
+    let Frame { rows, batch_rows, block } = frame;
+    let (spans, heap) = match (&arg.data, constant) {
+        (Data::Text(spans, heap), _) => (Some(spans), heap),
+        (_, Some(constant)) => (None, &constant.heap),
+        _ => return substring_values(arg, start, length, frame, out),
+    };
+    let starts = operand::ints(start);
+    let lengths = length.map(operand::ints);
+    let (Some(starts), None | Some(Some(_))) = (&starts, &lengths) else {
+        return substring_values(arg, start, length, frame, out);
+    };
+    let lengths = lengths.as_ref().and_then(Option::as_ref);
+    let bytes = heap.bytes(block);
+    let ascii = constant.is_some_and(|constant| constant.ascii);
+    let whole = constant.map_or(Span::NULL, |constant| constant.whole);
+    let texts = out.texts(batch_rows, heap.clone());
+    rows.try_for_each(|row| {
+        let span = spans.map_or(whole, |spans| spans[row]);
+        let mut tag = operand::combine(span.tag(), starts.tag(row));
+        if let Some(lengths) = lengths {
+            tag = operand::combine(tag, lengths.tag(row));
+        }
+        if tag != Tag::Present {
+            texts[row] = Span::absent(tag);
+            return Ok(());
+        }
+        let length = lengths.map(|lengths| lengths.get(row));
+        texts[row] = if ascii {
+            let (skip, take) = text::substring_window(starts.get(row), length)?;
+            let skip = skip.min(span.len());
+            let take = take.min(span.len() - skip);
+            Span::new(skip as u32, take as u32)
+        } else {
+            let text = span.of(bytes);
+            let part = text::substring(text, starts.get(row), length)?;
+            let skip = part.as_ptr().addr() - text.as_ptr().addr();
+            Span::new((span.start() + skip) as u32, part.len() as u32)
+        };
+        Ok(())
+    })
+}
+
+fn substring_values(
+    arg: &Vector,
+    start: &Vector,
+    length: Option<&Vector>,
+    frame: Frame<'_>,
+    out: &mut Vector,
+) -> Result<(), SelectError> {
+    let Frame { rows, batch_rows, block } = frame;
+    let mut heap = Vec::new();
+    let texts = out.texts(batch_rows, Heap::Block);
+    let value = |vector: &Vector, row| vector.value(row, block).ok_or_else(invalid_text);
+    rows.try_for_each(|row| {
+        let arg = value(arg, row)?;
+        let start = value(start, row)?;
+        let length = length.map(|length| value(length, row)).transpose()?;
+        let tags = [Some(&arg), Some(&start), length.as_ref()].into_iter().flatten().map(tag_of);
+        let tag = tags.fold(Tag::Present, operand::combine);
+        if tag != Tag::Present {
+            texts[row] = Span::absent(tag);
+            return Ok(());
+        }
+        let Value::String(string) = &arg else { return Err(needs_text("SUBSTRING", &arg)) };
+        let start = position(&start)?;
+        let length = length.as_ref().map(position).transpose()?;
+        texts[row] = push_text(&mut heap, text::substring(string.as_bytes(), start, length)?)?;
+        Ok(())
+    })?;
+    out.set_heap(Heap::Owned(heap));
+    Ok(())
+}
+
+fn position(value: &Value) -> Result<i64, SelectError> {
+    let whole = match value {
+        Value::Int(int) => Some(*int),
+        Value::Decimal(decimal) => decimal.to_i64(),
+        _ => None,
+    };
+    whole.ok_or_else(|| {
+        SelectError::new(
+            SelectErrorCode::IncorrectSqlFunctionArgumentType,
+            format!("SUBSTRING needs an int as position, not a {}.", value.type_name()),
+        )
+    })
+}
+
+/// `true` for the operators that [`super::compare`] knows.
+pub(super) fn is_comparison(op: BinaryOp) -> bool {
+    use BinaryOp::{Eq, Gt, GtEq, Lt, LtEq, NotEq};
+    matches!(op, Eq | NotEq | Lt | LtEq | Gt | GtEq)
+}

@@ -1,0 +1,69 @@
+//! The part of an object whose records are wanted.
+
+use super::input::BYTE_ORDER_MARK;
+use sluicegate_s3select::error::{SelectError, SelectErrorCode};
+use sluicegate_s3select::request::ScanRange;
+
+/// Offsets `start..end` in an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ByteRange {
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+}
+
+impl ByteRange {
+    /// All of an object, whatever its size.
+    pub(crate) const ALL: Self = Self { start: 0, end: u64::MAX };
+
+    /// The range in an object that begins with a byte order mark: the first record is behind it,
+    /// and belongs to whatever range the object's first byte is in.
+    pub(crate) fn with_mark(self) -> Self {
+        let behind = BYTE_ORDER_MARK.len() as u64 + 1;
+        if self.start == 0 { Self { end: self.end.max(behind), ..self } } else { self }
+    }
+
+    /// What `range` means for an object of `len` bytes. A range that starts behind the object is
+    /// empty; one that ends before it starts is refused.
+    pub(crate) fn resolve(range: Option<ScanRange>, len: u64) -> Result<Self, SelectError> {
+        match range {
+            None => Ok(Self::ALL),
+            Some(ScanRange::Bounded { start, last }) if last < start => Err(SelectError::new(
+                SelectErrorCode::InvalidScanRange,
+                "The scan range ends before it starts.",
+            )),
+            Some(ScanRange::Bounded { start, last }) => {
+                Ok(Self { start, end: last.saturating_add(1) })
+            }
+            Some(ScanRange::From { start }) => Ok(Self { start, end: u64::MAX }),
+            Some(ScanRange::Suffix { length: 0 }) => {
+                Err(SelectError::new(SelectErrorCode::InvalidScanRange, "The scan range is empty."))
+            }
+            Some(ScanRange::Suffix { length }) => {
+                Ok(Self { start: len.saturating_sub(length), end: u64::MAX })
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(range: Option<ScanRange>, expected: Option<(u64, u64)>) {
+        let resolved = ByteRange::resolve(range, 100).ok().map(|r| (r.start, r.end));
+        assert_eq!(resolved, expected);
+    }
+
+    #[test]
+    fn ranges_resolve() {
+        check(None, Some((0, u64::MAX)));
+        check(Some(ScanRange::Bounded { start: 1, last: 4 }), Some((1, 5)));
+        check(Some(ScanRange::Bounded { start: 4, last: 4 }), Some((4, 5)));
+        check(Some(ScanRange::Bounded { start: 4, last: 3 }), None);
+        check(Some(ScanRange::From { start: 30 }), Some((30, u64::MAX)));
+        check(Some(ScanRange::Suffix { length: 30 }), Some((70, u64::MAX)));
+        check(Some(ScanRange::Suffix { length: 300 }), Some((0, u64::MAX)));
+        check(Some(ScanRange::Suffix { length: 0 }), None);
+    }
+}

@@ -1,0 +1,130 @@
+//! Several threads answer what one does.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+
+use super::{Answer, Evaluation, request, with_csv};
+use sluicegate_s3select::error::SelectErrorCode;
+use crate::Stats;
+use sluicegate_s3select::request::{
+    FileHeaderInfo, InputFormat, JsonType, OutputSerialization, ScanRange, SelectRequest,
+};
+use sluicegate_s3select::value::Timestamp;
+
+type Outcome = (String, Result<Stats, (SelectErrorCode, String)>);
+
+/// The answer of one thread, and that of some over parts of so many bytes.
+fn answers(request: &SelectRequest, object: &str, threads: usize, part_bytes: u64) -> [Outcome; 2] {
+    [1, threads].map(|threads| {
+        let mut answer = Answer::default();
+        let object = Arc::new(object.as_bytes().to_vec());
+        let evaluated = Evaluation::prepare_at(request, object, Timestamp::EPOCH);
+        let stats = evaluated.and_then(|mut evaluation| {
+            if let Some(divisible) = &mut evaluation.divisible {
+                divisible.part_bytes = part_bytes;
+            }
+            evaluation.run_on(threads, &mut answer)
+        });
+        let stats = stats.map_err(|error| (error.code, error.message.into_owned()));
+        (String::from_utf8(answer.bytes).unwrap(), stats)
+    })
+}
+
+const STATEMENTS: [&str; 8] = [
+    "SELECT * FROM S3Object s",
+    "SELECT s._2, UPPER(s._1) FROM S3Object s WHERE s._2 > 'a'",
+    "SELECT CAST(s._1 AS INT) FROM S3Object s",
+    "SELECT COUNT(*), COUNT(s._2), MIN(s._2), MAX(s._1) FROM S3Object s",
+    "SELECT SUM(CAST(s._1 AS INT)), AVG(CAST(s._1 AS DECIMAL)) FROM S3Object s WHERE s._1 <> 'x'",
+    "SELECT SUM(CASE WHEN s._2 = 'a' THEN 1 END), SUM(CASE WHEN s._2 = 'b' THEN 1 END) FROM S3Object s",
+    "SELECT SUM(CAST(s._1 AS FLOAT)) FROM S3Object s",
+    "SELECT s._1 FROM S3Object s LIMIT 3",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
+    #[test]
+    fn csv(
+        records in prop::collection::vec(
+            prop_oneof![
+                60 => "[0-9]{1,3},[abc]{0,2}", 4 => Just("\"7\",\"b\"".to_owned()),
+                2 => Just("8,\"a\"\"b\"".to_owned()), 2 => Just("#,no".to_owned()),
+                1 => Just("x,y".to_owned()), 1 => Just("\"open".to_owned()), 1 => Just(String::new()),
+            ],
+            0..60,
+        ),
+        delimiter in prop_oneof![Just("\n"), Just("\r\n")],
+        terminated: bool,
+        header in prop_oneof![
+            Just(FileHeaderInfo::None), Just(FileHeaderInfo::Ignore), Just(FileHeaderInfo::Use)
+        ],
+        statement in prop::sample::select(STATEMENTS.to_vec()),
+        json_output: bool,
+        start in prop_oneof![2 => Just(None), 1 => (0_u64..100).prop_map(Some)],
+        threads in 2_usize..4,
+        part_bytes in 1_u64..80,
+    ) {
+        let mut object = records.join(delimiter);
+        if terminated {
+            object.push_str(delimiter);
+        }
+        let mut request = with_csv(statement, |csv| {
+            csv.record_delimiter = delimiter.to_owned();
+            csv.header = header;
+        });
+        request.scan_range = start.map(|start| ScanRange::From { start });
+        if json_output {
+            request.output = OutputSerialization::Json { record_delimiter: "\n".to_owned() };
+        }
+        let [one, several] = answers(&request, &object, threads, part_bytes);
+        prop_assert_eq!(one, several);
+    }
+
+    #[test]
+    fn json_lines(
+        lines in prop::collection::vec(
+            prop_oneof![
+                20 => "\\{\"_1\":\"[0-9]\",\"_2\":\"[abc]\"\\}", 1 => Just("{\"_1\":".to_owned()),
+                2 => Just(String::new()), 1 => Just("{\"_1\":\"x\"}".to_owned()),
+            ],
+            0..40,
+        ),
+        statement in prop::sample::select(STATEMENTS.to_vec()),
+        start in prop_oneof![2 => Just(None), 1 => (0_u64..100).prop_map(Some)],
+        threads in 2_usize..4,
+        part_bytes in 1_u64..80,
+    ) {
+        let mut request = request(statement);
+        request.input.format = InputFormat::Json(JsonType::Lines);
+        request.scan_range = start.map(|start| ScanRange::From { start });
+        let [one, several] = answers(&request, &lines.join("\n"), threads, part_bytes);
+        prop_assert_eq!(one, several);
+    }
+}
+
+#[test]
+fn only_what_can_be_cut_is() {
+    let object = "1,2\n".repeat(6 << 20);
+    let divisible = |request: &SelectRequest| {
+        let source = Arc::new(object.clone().into_bytes());
+        Evaluation::prepare(request, source).unwrap().is_divisible()
+    };
+    assert!(divisible(&request("SELECT MAX(_1) FROM S3Object")));
+    assert!(!divisible(&request("SELECT _1 FROM S3Object LIMIT 1")));
+    assert!(!divisible(&request("SELECT SUM(CAST(_1 AS FLOAT)) FROM S3Object")));
+    let quoted = |csv: &mut sluicegate_s3select::request::CsvInput| csv.allow_quoted_record_delimiter = true;
+    assert!(!divisible(&with_csv("SELECT _1 FROM S3Object", quoted)));
+}
+
+#[test]
+fn a_gone_client_stops_all_threads() {
+    let object = "some text that is returned,1\n".repeat(1_000_000);
+    let source = Arc::new(object.into_bytes());
+    let evaluation = Evaluation::prepare(&request("SELECT * FROM S3Object"), source).unwrap();
+    assert!(evaluation.is_divisible());
+    let mut answer = Answer { patience: Some(2), ..Answer::default() };
+    evaluation.run_on(2, &mut answer).unwrap();
+    assert_eq!(answer.messages, 2);
+}

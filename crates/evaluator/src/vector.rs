@@ -1,0 +1,314 @@
+//! The values of one expression for the rows of a batch.
+
+use arrow::buffer::Buffer;
+
+use sluicegate_s3select::value::{Decimal, Timestamp, Value};
+
+/// Where a text value is in its [`Heap`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Span {
+    start: u32,
+    len: u32,
+}
+
+impl Span {
+    /// No value: the field is not there.
+    pub(crate) const MISSING: Self = Self { start: u32::MAX, len: 0 };
+    /// No value: SQL's NULL.
+    pub(crate) const NULL: Self = Self { start: u32::MAX - 1, len: 0 };
+
+    #[inline(always)]
+    pub(crate) fn new(start: u32, len: u32) -> Self {
+        Self { start, len }
+    }
+
+    /// Whether there is no text: NULL or MISSING.
+    #[inline(always)]
+    pub(crate) fn is_absent(self) -> bool {
+        self.start >= u32::MAX - 1
+    }
+
+    #[inline(always)]
+    pub(crate) fn start(self) -> usize {
+        self.start as usize
+    }
+
+    #[inline(always)]
+    pub(crate) fn len(self) -> usize {
+        self.len as usize
+    }
+
+    /// The text; empty for a span outside of `heap`, which absent ones are.
+    #[inline(always)]
+    pub(crate) fn of(self, heap: &[u8]) -> &[u8] {
+        heap.get(self.start()..self.start() + self.len()).unwrap_or_default()
+    }
+
+    /// What stands in its place if it is absent.
+    #[inline(always)]
+    pub(crate) fn tag(self) -> Tag {
+        match self.start {
+            u32::MAX => Tag::Missing,
+            start if start == Self::NULL.start => Tag::Null,
+            _ => Tag::Present,
+        }
+    }
+
+    pub(crate) fn absent(tag: Tag) -> Self {
+        if tag == Tag::Missing { Self::MISSING } else { Self::NULL }
+    }
+}
+
+/// Whether a row has a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[repr(u8)]
+pub(crate) enum Tag {
+    #[default]
+    Present,
+    Null,
+    Missing,
+}
+
+/// The tags of a vector's rows; no storage while all are present.
+#[derive(Debug, Default)]
+pub(crate) struct Tags(Vec<Tag>);
+
+impl Tags {
+    #[inline(always)]
+    pub(crate) fn all_present(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    #[inline(always)]
+    pub(crate) fn get(&self, row: usize) -> Tag {
+        if self.0.is_empty() { Tag::Present } else { self.0[row] }
+    }
+
+    /// Marks a row of a batch of `rows` rows.
+    #[inline]
+    pub(crate) fn set(&mut self, row: usize, tag: Tag, rows: usize) {
+        if self.0.is_empty() {
+            self.0.resize(rows, Tag::Present);
+        }
+        self.0[row] = tag;
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+/// The bytes that spans of a vector point into.
+#[derive(Debug, Clone, Default)]
+pub(crate) enum Heap {
+    /// The block of the object that the batch was read from.
+    #[default]
+    Block,
+    /// Bytes made for this vector.
+    Owned(Vec<u8>),
+    /// Bytes that live elsewhere: a constant, an Arrow buffer.
+    Shared(Buffer),
+}
+
+impl Heap {
+    #[inline]
+    pub(crate) fn bytes<'a>(&'a self, block: &'a [u8]) -> &'a [u8] {
+        match self {
+            Self::Block => block,
+            Self::Owned(bytes) => bytes,
+            Self::Shared(buffer) => buffer,
+        }
+    }
+}
+
+/// SQL's truth values, and MISSING.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[repr(u8)]
+pub(crate) enum Truth {
+    #[default]
+    False,
+    True,
+    Null,
+    Missing,
+}
+
+impl From<bool> for Truth {
+    #[inline(always)]
+    fn from(truth: bool) -> Self {
+        if truth { Self::True } else { Self::False }
+    }
+}
+
+impl From<Tag> for Truth {
+    #[inline(always)]
+    fn from(tag: Tag) -> Self {
+        if tag == Tag::Missing { Self::Missing } else { Self::Null }
+    }
+}
+
+/// The values, by representation. Element `r` is row `r` of the batch; elements of rows that an
+/// expression was not evaluated for are arbitrary.
+#[derive(Debug)]
+pub(crate) enum Data {
+    /// The same value in every row.
+    Constant(Value),
+    /// Truth values; these need no tags.
+    Bool(Vec<Truth>),
+    /// 64-bit integers.
+    Int(Vec<i64>),
+    /// Doubles.
+    Float(Vec<f64>),
+    /// Decimals, each with its own scale.
+    Decimal(Vec<Decimal>),
+    /// Timestamps.
+    Timestamp(Vec<Timestamp>),
+    /// Text, not yet known to be UTF-8 unless the producer checked it; absence is in the spans.
+    Text(Vec<Span>, Heap),
+    /// Anything; absence is in the values.
+    Dynamic(Vec<Value>),
+}
+
+/// What is known about an expression's values before it runs; the representation it gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Bool,
+    Int,
+    Float,
+    Decimal,
+    Timestamp,
+    Text,
+    Dynamic,
+}
+
+/// The values of one expression.
+#[derive(Debug)]
+pub(crate) struct Vector {
+    pub(crate) data: Data,
+    pub(crate) tags: Tags,
+}
+
+impl Default for Vector {
+    fn default() -> Self {
+        Self { data: Data::Constant(Value::Missing), tags: Tags::default() }
+    }
+}
+
+/// Gives the vector the representation `$variant` with space for `$rows` rows, keeping its memory.
+macro_rules! reuse {
+    ($name:ident, $variant:ident, $type:ty, $default:expr) => {
+        #[doc = concat!("Space for `rows` values as `", stringify!($variant), "`, all present.")]
+        pub(crate) fn $name(&mut self, rows: usize) -> (&mut [$type], &mut Tags) {
+            self.tags.clear();
+            if !matches!(self.data, Data::$variant(..)) {
+                self.data = Data::$variant(Vec::new());
+            }
+            let Data::$variant(values) = &mut self.data else { return (&mut [], &mut self.tags) };
+            if values.len() < rows {
+                values.resize(rows, $default);
+            }
+            (&mut values[..rows], &mut self.tags)
+        }
+    };
+}
+
+impl Vector {
+    /// Bytes of text that were made for this vector.
+    pub(crate) fn text_bytes(&self) -> usize {
+        match &self.data {
+            Data::Text(_, Heap::Owned(text)) => text.capacity(),
+            Data::Dynamic(values) => values
+                .iter()
+                .map(|value| if let Value::String(text) = value { text.len() } else { 0 })
+                .sum(),
+            _ => 0,
+        }
+    }
+
+    pub(crate) fn constant(value: Value) -> Self {
+        Self { data: Data::Constant(value), tags: Tags::default() }
+    }
+
+    reuse!(bools, Bool, Truth, Truth::False);
+    reuse!(ints, Int, i64, 0);
+    reuse!(floats, Float, f64, 0.0);
+    reuse!(decimals, Decimal, Decimal, Decimal::ZERO);
+    reuse!(timestamps, Timestamp, Timestamp, Timestamp::EPOCH);
+    reuse!(values, Dynamic, Value, Value::Missing);
+
+    /// Space for `rows` texts in `heap`.
+    pub(crate) fn texts(&mut self, rows: usize, heap: Heap) -> &mut [Span] {
+        self.tags.clear();
+        match &mut self.data {
+            Data::Text(_, old) => *old = heap,
+            data => *data = Data::Text(Vec::new(), heap),
+        }
+        let Data::Text(spans, _) = &mut self.data else { return &mut [] };
+        if spans.len() < rows {
+            spans.resize(rows, Span::default());
+        }
+        &mut spans[..rows]
+    }
+
+    /// Gives texts their heap after they were written.
+    pub(crate) fn set_heap(&mut self, heap: Heap) {
+        if let Data::Text(_, old) = &mut self.data {
+            *old = heap;
+        }
+    }
+
+    /// The value of a row; `block` is that of its batch. Text that is not UTF-8 gives `None`.
+    pub(crate) fn value(&self, row: usize, block: &[u8]) -> Option<Value> {
+        match self.tags.get(row) {
+            Tag::Present => {}
+            Tag::Null => return Some(Value::Null),
+            Tag::Missing => return Some(Value::Missing),
+        }
+        Some(match &self.data {
+            Data::Constant(value) => value.clone(),
+            Data::Bool(truths) => match truths[row] {
+                Truth::False => Value::Bool(false),
+                Truth::True => Value::Bool(true),
+                Truth::Null => Value::Null,
+                Truth::Missing => Value::Missing,
+            },
+            Data::Int(ints) => Value::Int(ints[row]),
+            Data::Float(floats) => Value::Float(floats[row]),
+            Data::Decimal(decimals) => Value::Decimal(decimals[row]),
+            Data::Timestamp(timestamps) => Value::Timestamp(timestamps[row]),
+            Data::Text(spans, heap) => match spans[row].tag() {
+                Tag::Null => Value::Null,
+                Tag::Missing => Value::Missing,
+                Tag::Present => {
+                    let text = spans[row].of(heap.bytes(block));
+                    Value::String(std::str::from_utf8(text).ok()?.into())
+                }
+            },
+            Data::Dynamic(values) => values[row].clone(),
+        })
+    }
+
+    /// Whether a row has a value.
+    #[inline]
+    pub(crate) fn tag(&self, row: usize) -> Tag {
+        match &self.data {
+            Data::Constant(value) => tag_of(value),
+            Data::Bool(truths) => match truths[row] {
+                Truth::False | Truth::True => Tag::Present,
+                Truth::Null => Tag::Null,
+                Truth::Missing => Tag::Missing,
+            },
+            Data::Text(spans, _) => spans[row].tag(),
+            Data::Dynamic(values) => tag_of(&values[row]),
+            _ => self.tags.get(row),
+        }
+    }
+}
+
+/// Whether a value is one.
+pub(crate) fn tag_of(value: &Value) -> Tag {
+    match value {
+        Value::Missing => Tag::Missing,
+        Value::Null => Tag::Null,
+        _ => Tag::Present,
+    }
+}
