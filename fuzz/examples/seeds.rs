@@ -18,10 +18,10 @@ use arrow::datatypes::{DataType, Field, Int32Type};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, GzipLevel};
 use parquet::file::properties::{WriterProperties, WriterVersion};
-use sluicegate_fuzz::{OPTIONS, seed};
-use sluicegate_pruning::switch::Program;
-use sluicegate_pruning::{distinct, group_by, having, join, top_n};
 use sluicegate_conformance::table::{Case, Input};
+use sluicegate_fuzz::{OPTIONS, seed};
+use sluicegate_pruning::algorithm::{distinct, group_by, having, join, top_n};
+use sluicegate_pruning::switch::Program;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = std::env::args().nth(1).ok_or("which folder?")?;

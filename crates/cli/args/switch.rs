@@ -4,8 +4,8 @@ use std::num::NonZeroU64;
 use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
-use sluicegate_pruning::catalog::{Algorithm, Parameters};
-use sluicegate_pruning::group_by::Extreme;
+use sluicegate_pruning::algorithm::catalog::{Algorithm, Parameters};
+use sluicegate_pruning::algorithm::group_by::Extreme;
 use sluicegate_pruning::switch::Relation;
 use sluicegate_pruning::{Ties, p4};
 

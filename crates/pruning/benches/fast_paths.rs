@@ -6,14 +6,14 @@
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use sluicegate_pruning::distinct::{self, Policy, Width};
-use sluicegate_pruning::filter::{self, Formula};
-use sluicegate_pruning::group_by::{self, Extreme};
-use sluicegate_pruning::having::sum;
-use sluicegate_pruning::join::{self, bloom, register_bloom};
-use sluicegate_pruning::skyline::{self, Score};
+use sluicegate_pruning::algorithm::distinct::{self, Policy, Width};
+use sluicegate_pruning::algorithm::filter::{self, Formula};
+use sluicegate_pruning::algorithm::group_by::{self, Extreme};
+use sluicegate_pruning::algorithm::having::sum;
+use sluicegate_pruning::algorithm::join::{self, bloom, register_bloom};
+use sluicegate_pruning::algorithm::skyline::{self, Score};
+use sluicegate_pruning::algorithm::top_n::{deterministic, randomized};
 use sluicegate_pruning::switch::{Interpreter, Program, Relation};
-use sluicegate_pruning::top_n::{deterministic, randomized};
 use sluicegate_pruning::{Entries, Pruner, Selection, Ties};
 
 const BATCH: usize = 8192;

@@ -13,23 +13,21 @@
 //!
 //! # Layout
 //!
+//! * [`algorithm`]: one folder for each algorithm, the authors' own programs among them, and the
+//!   catalog of their names and parameters.
 //! * [`switch`]: the machine as data, and how a program runs, fits and fails to fit.
-//! * One module for each algorithm: a validated `Config`, the `program` that is the definition, and
-//!   a fast path that is checked against it by [`check`].
-//! * [`released`]: the authors' published programs with their quirks, for comparison.
-//! * [`encoding`]: what a worker does to keys and values before they are 32-bit words.
-//! * [`pack`], [`multi_entry`], [`topology`]: many queries, many entries, many switches.
-//! * [`p4`]: programs printed as P4_16.
+//! * [`encoding`]: how a worker turns keys and values into 32-bit words.
 //! * [`theory`]: every theorem as a function, exact probabilities beside them, and a planner.
+//! * [`deployment`]: many queries in a switch, many entries in a packet, many switches, and the
+//!   best configuration that fits.
 //! * [`protocol`]: reliable delivery through a switch that drops, simulated and model-checked.
-//! * [`opt`]: what a pruner without limits would forward.
-//! * [`catalog`] and [`trial`]: an algorithm by its name, and what a stream shows of it.
-//! * [`table2`]: the paper's table of resources beside what the programs take, and what fits together.
+//! * [`p4`]: programs printed as P4_16.
+//! * [`experiment`]: algorithms on streams of entries, and the paper's table of resources.
 //!
 //! # Example
 //!
 //! ```
-//! use sluicegate_pruning::distinct::{Config, Policy, Width};
+//! use sluicegate_pruning::algorithm::distinct::{Config, Policy, Width};
 //! use sluicegate_pruning::switch::{Target, fit};
 //! use sluicegate_pruning::{Entries, Pruner, Selection};
 //!
@@ -44,39 +42,17 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-pub mod catalog;
-pub mod check;
-mod config;
-#[cfg(test)]
-mod conformance;
-pub mod distinct;
+pub mod algorithm;
+pub mod deployment;
 pub mod encoding;
-mod entries;
-pub mod filter;
-pub mod group_by;
-pub mod having;
-pub mod join;
-#[cfg(test)]
-mod measured;
-pub mod multi_entry;
-pub mod opt;
+pub mod experiment;
 pub mod p4;
-pub mod pack;
 pub mod protocol;
-mod pruner;
-pub mod released;
 pub mod rng;
-mod row_hash;
-pub mod skyline;
 pub mod switch;
-pub mod table2;
 pub mod theory;
-mod ties;
-pub mod top_n;
-pub mod topology;
-pub mod trial;
 
-pub use config::ConfigError;
-pub use entries::{Entries, Selection, UnequalColumns};
-pub use pruner::{Pruner, Verdict};
-pub use ties::Ties;
+pub use algorithm::config::ConfigError;
+pub use algorithm::entries::{Entries, Selection, UnequalColumns};
+pub use algorithm::pruner::{Pruner, Verdict};
+pub use algorithm::ties::Ties;

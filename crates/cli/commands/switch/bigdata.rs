@@ -3,12 +3,11 @@
 use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::datatypes::{Decimal128Type, Int32Type};
 use serde_json::Value;
-use sluicegate_pruning::catalog::{Algorithm, Configured, Parameters};
+use sluicegate_pruning::algorithm::catalog::{Algorithm, Configured, Parameters};
+use sluicegate_pruning::algorithm::join::{BUILD_A, PROBE_B};
 use sluicegate_pruning::encoding::{fingerprint, halves, nonzero_bits};
-use sluicegate_pruning::join::{BUILD_A, PROBE_B};
-use sluicegate_pruning::pack::chain;
-use sluicegate_pruning::switch::{Program, Relation};
-use sluicegate_pruning::trial::{self, Question, Run};
+use sluicegate_pruning::experiment::trial::{self, Question, Run};
+use sluicegate_pruning::switch::{Program, Relation, chain};
 use sluicegate_workloads::bigdata::{Seed, Table};
 use sluicegate_workloads::{DataTable, Share};
 

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use serde_json::Value;
+use sluicegate_pruning::experiment::table2::{self, Row};
 use sluicegate_pruning::switch::{Misfit, Placement, Target, fit};
-use sluicegate_pruning::table2::{self, Row};
 
 use super::{program, target};
 use crate::args::switch::FitArgs;
@@ -204,7 +204,7 @@ fn notes(rows: &[Row], target: &Target) -> Result<String> {
     Ok(text)
 }
 
-fn size(given: &sluicegate_pruning::catalog::Parameters) -> String {
+fn size(given: &sluicegate_pruning::algorithm::catalog::Parameters) -> String {
     match (given.columns, given.rows) {
         (Some(columns), _) => format!("w = {columns}"),
         (None, Some(rows)) => format!("d = {rows}"),

@@ -1,7 +1,8 @@
 //! `sluice switch plan`: the best configuration that fits.
 
 use serde_json::Value;
-use sluicegate_pruning::theory::{Configuration, Goal, JoinFilter, Projection, plan_on};
+use sluicegate_pruning::deployment::plan_on;
+use sluicegate_pruning::theory::{Configuration, Goal, JoinFilter, Projection};
 
 use super::target;
 use crate::args::switch::{PlanArgs, QueryArg};

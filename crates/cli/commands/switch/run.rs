@@ -1,10 +1,10 @@
 //! `sluice switch run`: what is pruned of a stream.
 
 use serde_json::Value;
-use sluicegate_pruning::catalog::{Algorithm, Configured, Parameters};
-use sluicegate_pruning::join::{BUILD_A, PROBE_B};
+use sluicegate_pruning::algorithm::catalog::{Algorithm, Configured, Parameters};
+use sluicegate_pruning::algorithm::join::{BUILD_A, PROBE_B};
+use sluicegate_pruning::experiment::trial::{self, Question, Run, Trial};
 use sluicegate_pruning::switch::Relation;
-use sluicegate_pruning::trial::{self, Question, Run, Trial};
 
 use super::bigdata;
 use super::input::Layout;

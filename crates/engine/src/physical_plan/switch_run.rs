@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use datafusion::common::{Result, internal_datafusion_err};
 use datafusion::execution::TaskContext;
-use sluicegate_pruning::join::{BUILD_A, PROBE_B};
+use sluicegate_pruning::algorithm::join::{BUILD_A, PROBE_B};
 use sluicegate_pruning::{Entries, Pruner, Selection};
 
 use crate::switch::{Optimum, Recording, SwitchPlan, Words};

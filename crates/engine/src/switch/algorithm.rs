@@ -2,8 +2,9 @@
 
 use std::fmt;
 
+use sluicegate_pruning::Pruner;
+use sluicegate_pruning::algorithm::{distinct, filter, group_by, having, join, skyline, top_n};
 use sluicegate_pruning::switch::Program;
-use sluicegate_pruning::{Pruner, distinct, filter, group_by, having, join, skyline, top_n};
 
 /// What runs in the switch: an algorithm of the `pruning` crate with its parameters, as plain data.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use sluicegate_pruning::group_by::Extreme;
-use sluicegate_pruning::opt;
+use sluicegate_pruning::algorithm::group_by::Extreme;
+use sluicegate_pruning::experiment::opt;
 use sluicegate_pruning::switch::Relation;
 
 /// What a switch without limits would compute. It judges the same words that the switch sees.

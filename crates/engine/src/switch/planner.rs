@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sluicegate_pruning::ConfigError;
-use sluicegate_pruning::pack::{Query, pack};
+use sluicegate_pruning::deployment::pack::{Query, pack};
 use sluicegate_pruning::switch::{Misfit, Program, Target, fit};
 use sluicegate_pruning::theory::{Accounting, Goal, Limits, Plan, plans};
 

@@ -1,16 +1,18 @@
 use std::collections::HashSet;
 
 use super::*;
-use crate::distinct::{self, Policy, Width};
-use crate::filter::{self, Formula};
-use crate::having::{extreme, sum};
-use crate::join::{self, Kind, Passes, Shape};
-use crate::multi_entry::{LaneBy, multi_entry};
-use crate::pack::{Query, pack};
-use crate::skyline::{self, Score};
+use crate::Ties;
+use crate::algorithm::distinct::{self, Policy, Width};
+use crate::algorithm::filter::{self, Formula};
+use crate::algorithm::group_by;
+use crate::algorithm::having::{extreme, sum};
+use crate::algorithm::join::{self, Kind, Passes, Shape};
+use crate::algorithm::released;
+use crate::algorithm::skyline::{self, Score};
+use crate::algorithm::top_n::{deterministic, randomized};
+use crate::deployment::multi_entry::{LaneBy, multi_entry};
+use crate::deployment::pack::{Query, pack};
 use crate::switch::Relation;
-use crate::top_n::{deterministic, randomized};
-use crate::{Ties, group_by, released};
 
 /// One program of each algorithm.
 fn programs() -> Vec<Program> {

@@ -3,8 +3,9 @@
 use super::packet::Entry;
 use super::prune::Pruner;
 use super::query::Query;
+use crate::algorithm::join;
 use crate::rng::mix64;
-use crate::{Entries, Selection, join};
+use crate::{Entries, Selection};
 
 /// A fast path of this crate as the simulation's pruner.
 ///
@@ -71,11 +72,12 @@ impl<P: crate::Pruner> Pruner for FastPath<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::join::{Kind, Passes, Shape};
+    use crate::Ties;
+    use crate::algorithm::join::{Kind, Passes, Shape};
+    use crate::algorithm::{distinct, filter, group_by, having, skyline, top_n};
     use crate::protocol::{Config, OnReboot, Outcome, Reboots, Rules, simulate_with};
     use crate::rng::Rng;
     use crate::switch::Relation;
-    use crate::{Ties, distinct, filter, group_by, having, skyline, top_n};
 
     /// Runs `query` through the repaired protocol with faults; returns how many entries were pruned.
     fn check<P: crate::Pruner>(query: Query, pruner: impl Fn() -> P) {

@@ -67,7 +67,8 @@ impl Matcher {
             (0, _) | (_, 0) => Lookup::Miss,
             (1, FEW..) if exact(0) => {
                 let start = table.entries[0].patterns[0].value;
-                let counts_on = (u64::from(start)..).zip(first()).all(|(n, (v, _))| n == v.into());
+                let counts_on =
+                    (u64::from(start)..).zip(first()).all(|(n, (v, _))| n == u64::from(v));
                 if counts_on && actions[1..].iter().all(|action| *action == actions[1]) {
                     actions.truncate(2);
                     Lookup::Dense { first: start, count: table.entries.len() as u32 }

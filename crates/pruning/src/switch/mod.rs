@@ -5,13 +5,14 @@
 //! | run it, packet by packet, with a trace | [`Interpreter`] |
 //! | fit it to a target, with the reason if it does not fit | [`fit`](fit()) |
 //! | print it as P4_16 with its table entries | [`crate::p4`] |
-//! | check a fast path against it, verdict for verdict and register for register | [`crate::check`] |
+//! | check a fast path against it, verdict for verdict and register for register | [`crate::experiment::check`] |
 //!
 //! Every algorithm of this crate is one [`Program`], written once by its module.
 
 mod builder;
 mod decoded;
 mod fit;
+pub(crate) mod graft;
 mod hash;
 mod interpreter;
 mod matcher;
@@ -23,6 +24,7 @@ mod validate;
 
 pub use builder::Builder;
 pub use fit::{Misfit, Placement, StageUse, fit};
+pub use graft::chain;
 pub use hash::{Hash, HashTable, POLYNOMIALS, crc32, input_bytes};
 pub use interpreter::{Access, Interpreter, Step, Trace, WrongValues};
 pub use packet::{HEADER_BYTES, Packet, PacketError};

@@ -165,11 +165,11 @@ fn tables_match_the_first_entry() {
 
 #[test]
 fn a_trace_tells_what_was_touched() {
-    let config = crate::distinct::Config::new(
+    let config = crate::algorithm::distinct::Config::new(
         4,
         1,
-        crate::distinct::Width::Bits32,
-        crate::distinct::Policy::Lru,
+        crate::algorithm::distinct::Width::Bits32,
+        crate::algorithm::distinct::Policy::Lru,
     );
     let mut run = Interpreter::new(config.unwrap().program()).unwrap();
     let trace = run.trace(&Packet::new(0, 0, [9])).unwrap();
@@ -260,7 +260,7 @@ fn targets_round_trip_through_files() {
 /// Programs are plain data: they survive being written and read.
 #[test]
 fn programs_are_data() {
-    let program = crate::group_by::Config::paper().program();
+    let program = crate::algorithm::group_by::Config::paper().program();
     let table = toml::Table::try_from(&program).unwrap();
     assert_eq!(table.try_into::<Program>().unwrap(), program);
 }

@@ -16,9 +16,10 @@ use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
 use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
-use sluicegate_pruning::group_by::Extreme;
+use sluicegate_pruning::Ties;
+use sluicegate_pruning::algorithm::group_by::Extreme;
+use sluicegate_pruning::algorithm::{distinct, group_by};
 use sluicegate_pruning::theory::{Configuration, Goal, distinct as theory};
-use sluicegate_pruning::{Ties, distinct, group_by};
 
 use super::{Knowledge, Refusable, rewrite_workers};
 use crate::physical_plan::switch_prune::SwitchPruneExec;

@@ -24,7 +24,7 @@ use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::repartition::RepartitionExec;
-use sluicegate_pruning::filter::{Config, Formula, Leaf};
+use sluicegate_pruning::algorithm::filter::{Config, Formula, Leaf};
 use sluicegate_pruning::switch::Relation;
 use sluicegate_pruning::theory::Goal;
 

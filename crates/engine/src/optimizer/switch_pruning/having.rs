@@ -32,7 +32,7 @@ use datafusion::physical_plan::execution_plan::{
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::joins::{HashJoinExec, PartitionMode};
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
-use sluicegate_pruning::having::{extreme, sum};
+use sluicegate_pruning::algorithm::having::{extreme, sum};
 use sluicegate_pruning::switch::Relation;
 use sluicegate_pruning::theory::{Configuration, Goal};
 

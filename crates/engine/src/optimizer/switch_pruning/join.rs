@@ -19,7 +19,7 @@ use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
 use datafusion::physical_plan::joins::HashJoinExec;
-use sluicegate_pruning::join::{Kind, Passes, Shape, bloom, register_bloom};
+use sluicegate_pruning::algorithm::join::{Kind, Passes, Shape, bloom, register_bloom};
 use sluicegate_pruning::theory::{Configuration, Goal, JoinFilter, bloom as theory};
 
 use super::{Knowledge, Refusable, rewrite_workers};

@@ -20,7 +20,7 @@ use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::windows::{WindowAggExec, WindowUDFExpr};
 use sluicegate_pruning::Ties;
-use sluicegate_pruning::skyline::{Config, Score};
+use sluicegate_pruning::algorithm::skyline::{Config, Score};
 use sluicegate_pruning::theory::{Configuration, Goal, Projection};
 
 use super::{Knowledge, Refusable, rewrite_workers};

@@ -14,8 +14,9 @@ use datafusion::common::Result;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
 use datafusion::physical_plan::sorts::sort::SortExec;
+use sluicegate_pruning::Ties;
+use sluicegate_pruning::algorithm::top_n;
 use sluicegate_pruning::theory::{Configuration, Goal};
-use sluicegate_pruning::{Ties, top_n};
 
 use super::{Knowledge, Refusable, rewrite_workers};
 use crate::physical_plan::switch_prune::SwitchPruneExec;

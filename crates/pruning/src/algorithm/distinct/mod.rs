@@ -1,0 +1,507 @@
+//! `SELECT DISTINCT`: drop a key that was seen lately (paper §4.2).
+//!
+//! A matrix of `rows × columns` keys. A key hashes to a row; if the row holds it, the entry is a
+//! duplicate and dropped, else the key enters the row and pushes an old one out. A key pushed out is
+//! forwarded again when it returns, which is harmless: a cache has false negatives, never false
+//! positives. (A Bloom filter has it the other way round and would lose keys.)
+//!
+//! Deterministic for whole keys. With fingerprints instead ([`crate::encoding`]), two keys of one
+//! row must not collide; [`crate::theory::distinct`] says how many bits that takes. It counts on rows
+//! that are *independent* of the fingerprints. A row that is a hash of the fingerprint itself is not:
+//! equal fingerprints then always share a row, and their number of bits must do for all keys at once.
+//! So packets with fingerprints carry a second hash of the key, for the row alone
+//! ([`Config::with_row_value`]).
+//!
+//! # Policies
+//!
+//! [`Policy::Lru`] rolls: each column takes the key that the column before it pushed out, until the
+//! packet's own key turns up. [`Policy::Fifo`] writes nothing on a hit. A packet may touch a register
+//! once, so a FIFO must see all columns before it writes: the paper lets ALUs of one stage share
+//! memory; here two columns share one pair of registers, which hardware has. More columns chain such
+//! pairs: a pair that misses takes the key and hands its oldest on, so a key that a later pair had is
+//! then held twice, and a long chain prunes less than an LRU of its size.
+//!
+//! # The empty cell
+//!
+//! Cells start as zero, and zero is a key like any other. So a zero key is stored but always
+//! forwarded, which costs a gateway and no stage.
+
+use std::hint::black_box;
+
+use crate::algorithm::config::{in_range, index_bits, power_of_two};
+use crate::algorithm::pruner::columns;
+use crate::algorithm::row_hash::RowHash;
+use crate::switch::{
+    Action, AluOperand, Builder, Cell, Compare, FieldId, Half, Index, Op, Operand, POLYNOMIALS,
+    Program, Relation, Source, Stateful, Table, Test, Update, When, WrongValues,
+};
+use crate::{ConfigError, Entries, Pruner, Selection};
+
+/// Which key leaves a full row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Policy {
+    /// The one not seen for longest.
+    Lru,
+    /// The one that entered first. Keys of 32 bits, an even number of columns.
+    Fifo,
+}
+
+/// How wide a key is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Width {
+    /// One value of 32 bits.
+    Bits32,
+    /// Two values: the high and the low 32 bits.
+    Bits64,
+}
+
+/// Parameters that a program can be built from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Config {
+    rows: u32,
+    columns: u32,
+    width: Width,
+    policy: Policy,
+    row_value: bool,
+}
+
+impl Config {
+    /// A matrix of `rows` (a power of two) by `columns` (1 to 64).
+    ///
+    /// # Errors
+    ///
+    /// If a parameter is out of range, or FIFO is asked for wide keys or an odd number of columns.
+    pub fn new(rows: u32, columns: u32, width: Width, policy: Policy) -> Result<Self, ConfigError> {
+        power_of_two("rows", rows)?;
+        in_range("columns", columns, 1, 64)?;
+        if policy == Policy::Fifo && (width == Width::Bits64 || columns % 2 == 1) {
+            return Err(ConfigError::Conflict(
+                "FIFO takes keys of 32 bits and an even number of columns",
+            ));
+        }
+        Ok(Self { rows, columns, width, policy, row_value: false })
+    }
+
+    /// The paper's default: 4096 rows of 2 keys of 64 bits, LRU.
+    #[must_use]
+    pub const fn paper() -> Self {
+        Self { rows: 4096, columns: 2, width: Width::Bits64, policy: Policy::Lru, row_value: false }
+    }
+
+    /// The same matrix, with one more value in each packet, after the key, that alone chooses the row.
+    #[must_use]
+    pub const fn with_row_value(self) -> Self {
+        Self { row_value: true, ..self }
+    }
+
+    const fn key_values(&self) -> u8 {
+        match self.width {
+            Width::Bits32 => 1,
+            Width::Bits64 => 2,
+        }
+    }
+
+    const fn packet_values(&self) -> u8 {
+        self.key_values() + self.row_value as u8
+    }
+
+    /// The hash unit that chooses the row.
+    fn row(&self, b: &mut Builder) -> u16 {
+        let inputs: Vec<FieldId> = if self.row_value {
+            vec![FieldId::value(self.key_values())]
+        } else {
+            (0..self.key_values()).map(FieldId::value).collect()
+        };
+        b.hash("row", POLYNOMIALS[0], inputs, index_bits(self.rows))
+    }
+
+    /// Rows of the matrix.
+    #[must_use]
+    pub const fn rows(&self) -> u32 {
+        self.rows
+    }
+
+    /// Keys in a row.
+    #[must_use]
+    pub const fn columns(&self) -> u32 {
+        self.columns
+    }
+
+    /// How wide a key is.
+    #[must_use]
+    pub const fn width(&self) -> Width {
+        self.width
+    }
+
+    /// Which key leaves a full row.
+    #[must_use]
+    pub const fn policy(&self) -> Policy {
+        self.policy
+    }
+
+    /// The program: its packets carry the key.
+    #[must_use]
+    pub fn program(&self) -> Program {
+        match (self.policy, self.width) {
+            (Policy::Lru, Width::Bits32) => self.lru_narrow(),
+            (Policy::Lru, Width::Bits64) => self.lru_wide(),
+            (Policy::Fifo, _) => self.fifo(),
+        }
+    }
+
+    fn lru_narrow(&self) -> Program {
+        let mut b = Builder::new("distinct", self.packet_values());
+        let key = FieldId::value(0);
+        let (x, zero, prune) = (b.field("travelling", 32), b.field("zero", 1), b.verdict("prune"));
+        let row = self.row(&mut b);
+        for column in 0..self.columns {
+            b.stage();
+            let register = b.register(format!("column{column}"), Cell::Bit32, self.rows);
+            let incoming = if column == 0 { key } else { x };
+            let swap = swap(register, row, incoming, x);
+            let table = Table::always(format!("swap{column}"), Action::access("swap", swap));
+            if column == 0 {
+                b.table(flag("zero_key", zero).when([Test::is(key, 0)]));
+                b.table(table);
+            } else {
+                b.table(table.when([Test::differ(x, key)]));
+            }
+        }
+        b.stage();
+        b.table(flag("drop_duplicate", prune).when([Test::same(x, key)]).when([Test::is(zero, 0)]));
+        b.finish()
+    }
+
+    fn lru_wide(&self) -> Program {
+        let mut b = Builder::new("distinct", self.packet_values());
+        let keys = [FieldId::value(0), FieldId::value(1)];
+        let halves = ["high", "low"];
+        let x = halves.map(|half| b.field(format!("travelling_{half}"), 32));
+        let zero = halves.map(|half| b.field(format!("zero_{half}"), 1));
+        let prune = b.verdict("prune");
+        let row = self.row(&mut b);
+        let mut same: Option<[FieldId; 2]> = None;
+        for column in 0..self.columns {
+            b.stage();
+            for (half, name) in halves.into_iter().enumerate() {
+                let register = b.register(format!("column{column}_{name}"), Cell::Bit32, self.rows);
+                let incoming = if column == 0 { keys[half] } else { x[half] };
+                let action = Action::access("swap", swap(register, row, incoming, x[half]));
+                let table = Table::always(format!("swap{column}_{name}"), action);
+                // After a hit the travelling key stays the packet's own, so the flags of the
+                // column just before speak for all earlier ones.
+                b.table(match same {
+                    None => table,
+                    Some(flags) => table.when(flags.map(|f| Test::is_not(f, 1))),
+                });
+                if column == 0 {
+                    b.table(
+                        flag(&format!("zero_key_{name}"), zero[half])
+                            .when([Test::is(keys[half], 0)]),
+                    );
+                }
+            }
+            b.stage();
+            let flags = halves.map(|half| b.field(format!("same{column}_{half}"), 1));
+            for (half, name) in halves.into_iter().enumerate() {
+                let compare = flag(&format!("compare{column}_{name}"), flags[half]);
+                b.table(compare.when([Test::same(x[half], keys[half])]));
+            }
+            same = Some(flags);
+        }
+        b.stage();
+        let mut drop = flag("drop_duplicate", prune).when(zero.map(|f| Test::is_not(f, 1)));
+        for flag in same.into_iter().flatten() {
+            drop = drop.when([Test::is(flag, 1)]);
+        }
+        b.table(drop);
+        b.finish()
+    }
+
+    fn fifo(&self) -> Program {
+        let mut b = Builder::new("distinct_fifo", self.packet_values());
+        let key = FieldId::value(0);
+        let (x, zero, prune) = (b.field("travelling", 32), b.field("zero", 1), b.verdict("prune"));
+        // One-hot: 1 if neither key of the last pair was the packet's.
+        let case = b.field("case", 4);
+        let row = self.row(&mut b);
+        let pairs = self.columns / 2;
+        for pair in 0..pairs {
+            b.stage();
+            let register = b.register(format!("pair{pair}"), Cell::Pair32, self.rows);
+            let incoming = if pair == 0 { key } else { x };
+            let mut shift = Stateful::on(register, Index::Hash(row))
+                .compare_lo(Compare::mem(Half::Lo, Relation::Eq, key))
+                .compare_hi(Compare::mem(Half::Hi, Relation::Eq, key))
+                .set_lo(Update::set(When::NEITHER, AluOperand::Field(incoming)))
+                .set_hi(Update::set(When::NEITHER, AluOperand::MemLo))
+                .output(case, Source::Predicate, When::ALWAYS);
+            if pair + 1 < pairs {
+                shift = shift.output(x, Source::MemHi, When::ALWAYS);
+            }
+            let table = Table::always(format!("shift{pair}"), Action::access("shift", shift));
+            if pair == 0 {
+                b.table(flag("zero_key", zero).when([Test::is(key, 0)]));
+                b.table(table);
+            } else {
+                b.table(table.when([Test::is(case, 1)]));
+            }
+        }
+        b.stage();
+        b.table(
+            flag("drop_duplicate", prune).when([Test::is_not(case, 1)]).when([Test::is(zero, 0)]),
+        );
+        b.finish()
+    }
+
+    /// The fast path.
+    #[must_use]
+    pub fn pruner(&self) -> Distinct {
+        let cells = (self.rows * self.columns) as usize;
+        let cells = match self.width {
+            Width::Bits32 => Cells::Narrow(vec![0; cells]),
+            Width::Bits64 => Cells::Wide(vec![0; cells]),
+        };
+        let words = if self.row_value { 1 } else { self.key_values().into() };
+        Distinct {
+            config: *self,
+            hash: RowHash::single(POLYNOMIALS[0], 0, words, index_bits(self.rows)),
+            cells,
+        }
+    }
+}
+
+/// The cell takes `incoming`, and what it held goes to `out`.
+fn swap(
+    register: crate::switch::RegisterId,
+    row: u16,
+    incoming: FieldId,
+    out: FieldId,
+) -> Stateful {
+    Stateful::on(register, Index::Hash(row))
+        .set_lo(Update::set(When::ALWAYS, AluOperand::Field(incoming)))
+        .output(out, Source::MemLo, When::ALWAYS)
+}
+
+/// A table that sets a one-bit field.
+fn flag(name: &str, field: FieldId) -> Table {
+    Table::always(name, Action::compute("set", [Op::set(field, Operand::Const(1))]))
+}
+
+/// The fast path of `SELECT DISTINCT`. Its state is as large as the modelled registers.
+#[derive(Debug, Clone)]
+pub struct Distinct {
+    config: Config,
+    hash: RowHash<u32>,
+    cells: Cells,
+}
+
+#[derive(Debug, Clone)]
+enum Cells {
+    Narrow(Vec<u32>),
+    Wide(Vec<u64>),
+}
+
+/// Rolls `key` into its row; whether it was new there.
+#[inline]
+fn lru<T: Copy + Eq>(row: &mut [T], key: T) -> bool {
+    let mut travelling = key;
+    for cell in row {
+        travelling = std::mem::replace(cell, travelling);
+        if travelling == key {
+            return false;
+        }
+    }
+    true
+}
+
+/// As [`lru`] for two columns, without a branch.
+#[inline]
+fn lru_pair<T: Copy + Eq>(row: &mut [T], key: T) -> bool {
+    let Some([first, second]) = row.first_chunk_mut::<2>() else { return true };
+    let (in_first, in_second) = (*first == key, *second == key);
+    *second = if in_first { *second } else { *first };
+    *first = key;
+    !(in_first | in_second)
+}
+
+/// As [`fifo`] for two columns, without a branch.
+#[inline]
+fn fifo_pair(row: &mut [u32], key: u32) -> bool {
+    let Some([newest, oldest]) = row.first_chunk_mut::<2>() else { return true };
+    let found = (*newest == key) | (*oldest == key);
+    *oldest = if found { *oldest } else { *newest };
+    *newest = if found { *newest } else { key };
+    !found
+}
+
+/// Looks `key` up pair by pair, entering it where it misses; whether it missed everywhere.
+#[inline]
+fn fifo(row: &mut [u32], key: u32) -> bool {
+    let mut travelling = key;
+    for pair in row.as_chunks_mut::<2>().0 {
+        if pair.contains(&key) {
+            return false;
+        }
+        let oldest = pair[1];
+        *pair = [travelling, pair[0]];
+        travelling = oldest;
+    }
+    true
+}
+
+impl Distinct {
+    /// Enters one key of 32 bits; whether its entry is forwarded.
+    #[inline]
+    pub(crate) fn enter(&mut self, key: u32) -> bool {
+        let width = self.config.columns as usize;
+        let start = self.hash.one(key) as usize * width;
+        match &mut self.cells {
+            Cells::Narrow(cells) => lru(&mut cells[start..start + width], key) | (key == 0),
+            Cells::Wide(_) => true,
+        }
+    }
+}
+
+/// A key of 64 bits.
+#[inline]
+fn join(high: u32, low: u32) -> u64 {
+    u64::from(high) << 32 | u64::from(low)
+}
+
+/// [`lru_pair`] where it serves, else [`lru`].
+#[inline]
+fn lru_any<T: Copy + Eq>(row: &mut [T], key: T) -> bool {
+    if row.len() == 2 { lru_pair(row, key) } else { lru(row, key) }
+}
+
+/// [`fifo_pair`] where it serves, else [`fifo`].
+#[inline]
+fn fifo_any(row: &mut [u32], key: u32) -> bool {
+    if row.len() == 2 { fifo_pair(row, key) } else { fifo(row, key) }
+}
+
+impl Config {
+    #[inline]
+    fn narrow(
+        &self,
+        at: impl Fn(usize) -> (u32, usize),
+        cells: &mut [u32],
+        len: usize,
+        selection: &mut Selection,
+    ) {
+        let width = self.columns as usize;
+        match self.policy {
+            Policy::Lru => sweep(len, at, cells, width, lru_any, selection),
+            Policy::Fifo => sweep(len, at, cells, width, fifo_any, selection),
+        }
+    }
+}
+
+/// Enters every key into its row; a zero key is forwarded whatever the row says. `at` gives an
+/// entry's key and row.
+#[inline]
+fn sweep<T: Copy + Eq + Default>(
+    len: usize,
+    at: impl Fn(usize) -> (T, usize),
+    cells: &mut [T],
+    width: usize,
+    enter: impl Fn(&mut [T], T) -> bool,
+    selection: &mut Selection,
+) {
+    let enter_at = |cells: &mut [T], (key, row): (T, usize)| {
+        let start = row * width;
+        enter(&mut cells[start..start + width], key) | (key == T::default())
+    };
+    if size_of_val(cells) <= CACHED_BYTES {
+        selection.fill(len, |i| enter_at(cells, at(i)));
+        return;
+    }
+    let mut next = [(T::default(), 0); AHEAD];
+    selection.fill(len, |i| {
+        if i % AHEAD == 0 {
+            let mut any = false;
+            for (next, i) in next.iter_mut().zip(i..len) {
+                *next = at(i);
+                let row = next.1 * width;
+                any |= (cells[row] == next.0) | (cells[row + width - 1] == next.0);
+            }
+            black_box(any);
+        }
+        enter_at(cells, next[i % AHEAD])
+    });
+}
+
+/// What a core's second-level cache holds beside a batch.
+const CACHED_BYTES: usize = 512 * 1024;
+/// Of a larger matrix, the rows of so many entries are read at once before the entries are handled
+/// one by one: the waits for memory overlap.
+const AHEAD: usize = 32;
+
+impl Pruner for Distinct {
+    fn values(&self) -> usize {
+        self.config.packet_values().into()
+    }
+
+    fn prune(
+        &mut self,
+        entries: &Entries<'_>,
+        selection: &mut Selection,
+    ) -> Result<(), WrongValues> {
+        let width = self.config.columns as usize;
+        let hash = &self.hash;
+        match (&mut self.cells, self.config.row_value) {
+            (Cells::Narrow(cells), false) => {
+                let [keys] = columns(entries)?;
+                let at = |i: usize| (keys[i], hash.one(keys[i]) as usize);
+                self.config.narrow(at, cells, keys.len(), selection);
+            }
+            (Cells::Narrow(cells), true) => {
+                let [keys, rows] = columns(entries)?;
+                let at = |i: usize| (keys[i], hash.one(rows[i]) as usize);
+                self.config.narrow(at, cells, keys.len(), selection);
+            }
+            (Cells::Wide(cells), false) => {
+                let [high, low] = columns(entries)?;
+                let at = |i: usize| (join(high[i], low[i]), hash.many([high[i], low[i]]) as usize);
+                sweep(high.len(), at, cells, width, lru_any, selection);
+            }
+            (Cells::Wide(cells), true) => {
+                let [high, low, rows] = columns(entries)?;
+                let at = |i: usize| (join(high[i], low[i]), hash.one(rows[i]) as usize);
+                sweep(high.len(), at, cells, width, lru_any, selection);
+            }
+        }
+        Ok(())
+    }
+
+    fn registers(&self) -> Vec<Vec<[u32; 2]>> {
+        let width = self.config.columns as usize;
+        let column =
+            |number: usize| (0..self.config.rows as usize).map(move |row| row * width + number);
+        match (&self.cells, self.config.policy) {
+            (Cells::Narrow(cells), Policy::Lru) => {
+                (0..width).map(|c| column(c).map(|at| [cells[at], 0]).collect()).collect()
+            }
+            (Cells::Narrow(cells), Policy::Fifo) => (0..width / 2)
+                .map(|pair| column(2 * pair).map(|at| [cells[at], cells[at + 1]]).collect())
+                .collect(),
+            (Cells::Wide(cells), _) => (0..width)
+                .flat_map(|c| {
+                    [32, 0]
+                        .map(|shift| column(c).map(|at| [(cells[at] >> shift) as u32, 0]).collect())
+                })
+                .collect(),
+        }
+    }
+
+    fn reset(&mut self) {
+        match &mut self.cells {
+            Cells::Narrow(cells) => cells.fill(0),
+            Cells::Wide(cells) => cells.fill(0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,371 @@
+//! `WHERE`: drop an entry that the predicate cannot keep (paper §4.1).
+//!
+//! A predicate φ(x, y) mixes comparisons x that the switch computes with parts y that it cannot
+//! (`LIKE`, functions). The switch drops an entry iff *no* value of y makes φ true, that is it
+//! evaluates ∃y.φ(x, y): the tightest sound pruner there is. For a monotone φ this is the paper's
+//! rule, φ(x, true). What the switch lets through, the query's own filter decides.
+//!
+//! # NULL
+//!
+//! SQL's logic has three values, and a row is kept only if φ is TRUE. A comparison over a NULL is
+//! UNKNOWN, and so is its negation: `NOT (a > 5)` must not keep a NULL `a`. Workers ship one *flag
+//! word* with a bit for each nullable operand; a set bit makes the comparison UNKNOWN.
+//!
+//! # On the switch
+//!
+//! Each comparison is one stateful ALU against a one-cell register that holds the constant, so the
+//! constant can be set at run time. The next stage matches the resulting bits, and the flag word,
+//! in a truth table: two stages in all.
+
+use crate::algorithm::config::in_range;
+use crate::switch::{
+    Action, AluOperand, Builder, Cell, Compare, Entry, FieldId, Half, Index, Key, Op, Operand,
+    Pattern, Program, Relation, Source, Stateful, Table, Update, When, WrongValues,
+};
+use crate::{ConfigError, Entries, Pruner, Selection};
+
+/// A part of a predicate that is true, false or unknown of an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Leaf {
+    /// `value relation constant`, computed by the switch.
+    Compare {
+        /// Which of the packet's values.
+        value: u8,
+        /// The relation of the value to the constant.
+        relation: Relation,
+        /// The constant, encoded as the value is.
+        constant: u32,
+        /// Whether the encoding is one-to-one. If not, equal codes decide nothing: the switch then
+        /// weakens the comparison.
+        exact: bool,
+        /// The flag bit that says the operand is NULL.
+        null: Option<u8>,
+    },
+    /// Computed by the worker and shipped as a flag bit.
+    Worker {
+        /// The flag bit that says it is TRUE.
+        bit: u8,
+        /// The flag bit that says it is UNKNOWN.
+        null: Option<u8>,
+    },
+    /// Known to nobody before the query's own filter.
+    Opaque,
+}
+
+/// A predicate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Formula {
+    /// A leaf. Every occurrence is a leaf of its own.
+    Leaf(Leaf),
+    /// SQL's `NOT`.
+    Not(Box<Formula>),
+    /// SQL's `AND`; TRUE if empty.
+    And(Vec<Formula>),
+    /// SQL's `OR`; FALSE if empty.
+    Or(Vec<Formula>),
+}
+
+impl Formula {
+    /// `value relation constant` over a one-to-one encoding of a column without NULLs.
+    #[must_use]
+    pub const fn compare(value: u8, relation: Relation, constant: u32) -> Self {
+        Self::Leaf(Leaf::Compare { value, relation, constant, exact: true, null: None })
+    }
+
+    fn leaves(&self, out: &mut Vec<Leaf>) {
+        match self {
+            Self::Leaf(leaf) => out.push(*leaf),
+            Self::Not(inner) => inner.leaves(out),
+            Self::And(parts) | Self::Or(parts) => parts.iter().for_each(|part| part.leaves(out)),
+        }
+    }
+
+    /// Kleene's value, the leaves' values given in order of occurrence.
+    fn evaluate(&self, leaves: &mut impl Iterator<Item = Option<bool>>) -> Option<bool> {
+        // No short cut: every leaf must be taken from the iterator.
+        let fold = |parts: &[Self], leaves: &mut _, decides: bool| {
+            let values: Vec<_> = parts.iter().map(|part| part.evaluate(leaves)).collect();
+            if values.contains(&Some(decides)) {
+                Some(decides)
+            } else if values.contains(&None) {
+                None
+            } else {
+                Some(!decides)
+            }
+        };
+        match self {
+            Self::Leaf(_) => leaves.next().flatten(),
+            Self::Not(inner) => inner.evaluate(leaves).map(|value| !value),
+            Self::And(parts) => fold(parts, leaves, false),
+            Self::Or(parts) => fold(parts, leaves, true),
+        }
+    }
+}
+
+/// The relation that holds of codes if it may hold of values that equal codes conflate.
+const fn weakened(relation: Relation) -> Option<Relation> {
+    match relation {
+        Relation::Lt | Relation::Le => Some(Relation::Le),
+        Relation::Gt | Relation::Ge => Some(Relation::Ge),
+        Relation::Eq => Some(Relation::Eq),
+        Relation::Ne => None,
+    }
+}
+
+/// A predicate compiled to comparisons and a truth table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Config {
+    values: u8,
+    flags: Option<u8>,
+    comparisons: Vec<(u8, Relation, u32)>,
+    flag_bits: Vec<u8>,
+    /// For each number made of the comparison bits and, above them, the flag bits: keep the entry?
+    keep: Vec<bool>,
+}
+
+impl Config {
+    /// Compiles `formula` over packets of `values` values. `flags` is the value that holds the flag
+    /// word, if the formula uses flag bits.
+    ///
+    /// # Errors
+    ///
+    /// If a value or flag bit does not exist, if there are more than 14 distinct comparisons and
+    /// flag bits (16,384 rows of the truth table), or more than 8 undecidable leaves.
+    pub fn new(formula: &Formula, values: u8, flags: Option<u8>) -> Result<Self, ConfigError> {
+        let mut leaves = Vec::new();
+        formula.leaves(&mut leaves);
+        let (mut comparisons, mut flag_bits) = (Vec::new(), Vec::new());
+        let mut open = 0;
+        for leaf in &leaves {
+            let mut bits = Vec::new();
+            match *leaf {
+                Leaf::Compare { value, relation, constant, exact, null } => {
+                    in_range(
+                        "compared value",
+                        value.into(),
+                        0,
+                        u32::from(values).saturating_sub(1),
+                    )?;
+                    let asked = if exact { Some(relation) } else { weakened(relation) };
+                    open += u32::from(!exact);
+                    let comparison = asked.map(|relation| (value, relation, constant));
+                    comparisons.extend(comparison.filter(|c| !comparisons.contains(c)));
+                    bits.extend(null);
+                }
+                Leaf::Worker { bit, null } => bits.extend([Some(bit), null].into_iter().flatten()),
+                Leaf::Opaque => open += 1,
+            }
+            for bit in bits {
+                in_range("flag bit", bit.into(), 0, 31)?;
+                if !flag_bits.contains(&bit) {
+                    flag_bits.push(bit);
+                }
+            }
+        }
+        if let Some(flags) = flags {
+            in_range("flag word", flags.into(), 0, u32::from(values).saturating_sub(1))?;
+        } else if !flag_bits.is_empty() {
+            return Err(ConfigError::Conflict(
+                "the formula uses flag bits, but no value holds them",
+            ));
+        }
+        in_range(
+            "distinct comparisons and flag bits",
+            (comparisons.len() + flag_bits.len()) as u32,
+            0,
+            14,
+        )?;
+        in_range("undecidable leaves", open, 0, 8)?;
+        let flags = flags.filter(|_| !flag_bits.is_empty());
+        let mut config = Self { values, flags, comparisons, flag_bits, keep: Vec::new() };
+        config.keep = (0..1_u32 << config.bits())
+            .map(|row| config.may_hold(formula, &leaves, open, row))
+            .collect();
+        Ok(config)
+    }
+
+    fn bits(&self) -> usize {
+        self.comparisons.len() + self.flag_bits.len()
+    }
+
+    /// Whether some value of what the switch cannot know makes the formula TRUE.
+    fn may_hold(&self, formula: &Formula, leaves: &[Leaf], open: u32, row: u32) -> bool {
+        let compared = |c: (u8, Relation, u32)| {
+            self.comparisons.iter().position(|known| *known == c).is_some_and(|n| row >> n & 1 == 1)
+        };
+        let flag = |bit: u8| {
+            let known = self.flag_bits.iter().position(|known| *known == bit);
+            known.is_some_and(|n| row >> (self.comparisons.len() + n) & 1 == 1)
+        };
+        // An unknown leaf is TRUE, FALSE or UNKNOWN: one base-3 digit of `guess` each.
+        (0..3_u32.pow(open)).any(|guess| {
+            let mut guess = guess;
+            let mut next_guess = || {
+                let digit = guess % 3;
+                guess /= 3;
+                [Some(true), Some(false), None][digit as usize]
+            };
+            let mut values = leaves.iter().map(|leaf| match *leaf {
+                Leaf::Opaque => next_guess(),
+                Leaf::Worker { bit, null } => (!null.is_some_and(flag)).then(|| flag(bit)),
+                Leaf::Compare { value, relation, constant, exact, null } => {
+                    let guess = if exact { None } else { next_guess() };
+                    if null.is_some_and(flag) {
+                        None
+                    } else if exact {
+                        Some(compared((value, relation, constant)))
+                    } else if weakened(relation)
+                        .is_none_or(|weak| compared((value, weak, constant)))
+                    {
+                        guess
+                    } else {
+                        Some(false)
+                    }
+                }
+            });
+            formula.evaluate(&mut values) == Some(true)
+        })
+    }
+
+    /// The truth table: for each number made of the comparison bits (lowest first, in order of first
+    /// occurrence) and then the flag bits, whether the entry is kept.
+    #[must_use]
+    pub fn truth_table(&self) -> &[bool] {
+        &self.keep
+    }
+
+    /// The program.
+    #[must_use]
+    pub fn program(&self) -> Program {
+        let mut b = Builder::new("filter", self.values);
+        let prune = b.verdict("prune");
+        b.stage();
+        let mut keys = Vec::new();
+        for (number, &(value, relation, constant)) in self.comparisons.iter().enumerate() {
+            let register =
+                b.register_of(format!("constant{number}"), Cell::Bit32, 1, [constant, 0]);
+            let bit = b.field(format!("holds{number}"), 1);
+            let compare = Compare::mem(Half::Lo, mirrored(relation), FieldId::value(value));
+            let access = Stateful::on(register, Index::Zero)
+                .compare_lo(compare)
+                .set_hi(Update::set(When::LO, AluOperand::Const(1)))
+                .output(bit, Source::AluHi, When::ALWAYS);
+            b.table(Table::always(format!("compare{number}"), Action::access("compare", access)));
+            keys.push(if self.flags.is_some() { Key::ternary(bit) } else { Key::exact(bit) });
+        }
+        keys.extend(self.flags.map(|value| Key::ternary(FieldId::value(value))));
+        b.stage();
+        // The entries list the rarer rows; the others take the default.
+        let kept = self.keep.iter().filter(|keep| **keep).count();
+        let list_kept = kept * 2 <= self.keep.len();
+        let entries =
+            self.keep.iter().enumerate().filter(|(_, keep)| **keep == list_kept).map(|(row, _)| {
+                let mut patterns: Vec<Pattern> = (0..self.comparisons.len())
+                    .map(|n| Pattern::exactly(row as u32 >> n & 1))
+                    .collect();
+                patterns.extend(self.flags.map(|_| {
+                    let set = self.flag_bits.iter().enumerate().map(|(n, bit)| {
+                        let is_set = row as u32 >> (self.comparisons.len() + n) & 1;
+                        (is_set << bit, 1 << bit)
+                    });
+                    let (value, mask) =
+                        set.fold((0, 0), |(v, m), (value, mask)| (v | value, m | mask));
+                    Pattern::masked(value, mask)
+                }));
+                Entry::new(patterns, usize::from(!list_kept))
+            });
+        let actions = vec![
+            Action::compute("keep", []),
+            Action::compute("drop", [Op::set(prune, Operand::Const(1))]),
+        ];
+        let entries = if keys.is_empty() { Vec::new() } else { entries.collect() };
+        let default = if keys.is_empty() { usize::from(kept == 0) } else { usize::from(list_kept) };
+        b.table(Table::matching("truth_table", keys, actions, entries).otherwise(default));
+        b.finish()
+    }
+
+    /// The fast path.
+    #[must_use]
+    pub fn pruner(&self) -> Filter {
+        Filter { config: self.clone() }
+    }
+}
+
+/// `constant relation value` as seen from the constant.
+const fn mirrored(relation: Relation) -> Relation {
+    match relation {
+        Relation::Lt => Relation::Gt,
+        Relation::Le => Relation::Ge,
+        Relation::Gt => Relation::Lt,
+        Relation::Ge => Relation::Le,
+        same => same,
+    }
+}
+
+/// The fast path of `WHERE`. It has no state but the constants.
+#[derive(Debug, Clone)]
+pub struct Filter {
+    config: Config,
+}
+
+/// ORs bit `number` into `rows[i]` where `holds(values[i])`.
+#[inline]
+fn mark(rows: &mut [u16; 64], values: &[u32], number: usize, holds: impl Fn(u32) -> bool) {
+    for (row, &value) in rows.iter_mut().zip(values) {
+        *row |= u16::from(holds(value)) << number;
+    }
+}
+
+impl Pruner for Filter {
+    fn values(&self) -> usize {
+        usize::from(self.config.values)
+    }
+
+    fn prune(
+        &mut self,
+        entries: &Entries<'_>,
+        selection: &mut Selection,
+    ) -> Result<(), WrongValues> {
+        let (config, columns) = (&self.config, entries.columns());
+        if columns.len() != self.values() {
+            return Err(WrongValues { expected: self.values(), actual: columns.len() });
+        }
+        let mut rows = [0_u16; 64];
+        selection.fill(entries.len(), |i| {
+            if i % 64 == 0 {
+                let end = entries.len().min(i + 64);
+                rows = [0; 64];
+                for (number, &(value, relation, c)) in config.comparisons.iter().enumerate() {
+                    let values = &columns[usize::from(value)][i..end];
+                    match relation {
+                        Relation::Eq => mark(&mut rows, values, number, |v| v == c),
+                        Relation::Ne => mark(&mut rows, values, number, |v| v != c),
+                        Relation::Lt => mark(&mut rows, values, number, |v| v < c),
+                        Relation::Le => mark(&mut rows, values, number, |v| v <= c),
+                        Relation::Gt => mark(&mut rows, values, number, |v| v > c),
+                        Relation::Ge => mark(&mut rows, values, number, |v| v >= c),
+                    }
+                }
+                if let Some(flags) = config.flags {
+                    let values = &columns[usize::from(flags)][i..end];
+                    for (number, &bit) in config.flag_bits.iter().enumerate() {
+                        mark(&mut rows, values, config.comparisons.len() + number, |v| {
+                            v >> bit & 1 == 1
+                        });
+                    }
+                }
+            }
+            config.keep[usize::from(rows[i % 64])]
+        });
+        Ok(())
+    }
+
+    fn registers(&self) -> Vec<Vec<[u32; 2]>> {
+        self.config.comparisons.iter().map(|&(_, _, constant)| vec![[constant, 0]]).collect()
+    }
+
+    fn reset(&mut self) {}
+}
+
+#[cfg(test)]
+mod tests;

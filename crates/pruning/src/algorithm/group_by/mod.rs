@@ -1,0 +1,356 @@
+//! `SELECT key, MAX(value) GROUP BY key`, and MIN: drop an entry that its group's best beats
+//! (paper appendix A).
+//!
+//! Several direct-mapped tables of (key, value), each with its own hash. An entry is dropped if a
+//! table holds its key with a better value; otherwise it replaces what it finds, and goes on to the
+//! next table. Deterministic: what beats a dropped entry was forwarded before.
+//!
+//! # On the switch
+//!
+//! A key of 32 bits and its value share one pair of registers: one stage for each table. A key of
+//! 64 bits fills a pair by itself, and its value needs a second stage. The hashes are CRCs with
+//! different polynomials; the released program's CRC over `key + offset` maps colliding keys to
+//! colliding cells in every row.
+//!
+//! Empty cells hold key 0 with the worst value. A tie with that cell is no tie with an entry, so with
+//! [`Ties::Prune`] entries of the worst value are forwarded.
+
+use crate::algorithm::config::{in_range, index_bits, power_of_two};
+use crate::algorithm::pruner::columns;
+use crate::algorithm::row_hash::{Hashes, Placed};
+use crate::algorithm::ties::Ties;
+use crate::switch::{
+    Action, AluOperand, Builder, Cell, Compare, FieldId, Half, Index, Op, Operand, POLYNOMIALS,
+    Program, Relation, Source, Stateful, Table, Test, Update, When, WrongValues,
+};
+use crate::{ConfigError, Entries, Pruner, Selection};
+
+/// Which value of a group is the best.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extreme {
+    /// The greatest.
+    Max,
+    /// The least.
+    Min,
+}
+
+impl Extreme {
+    /// The value that every other beats or equals: what empty cells hold.
+    const fn worst(self) -> u32 {
+        match self {
+            Self::Max => 0,
+            Self::Min => u32::MAX,
+        }
+    }
+
+    /// The rank of a value, the best having the greatest; and the value of a rank.
+    #[inline]
+    const fn rank(self, value: u32) -> u32 {
+        value ^ self.worst()
+    }
+
+    /// How a stored value that prunes relates to the packet's.
+    const fn prunes(self, ties: Ties) -> Relation {
+        match (self, ties) {
+            (Self::Max, Ties::Keep) => Relation::Gt,
+            (Self::Max, Ties::Prune) => Relation::Ge,
+            (Self::Min, Ties::Keep) => Relation::Lt,
+            (Self::Min, Ties::Prune) => Relation::Le,
+        }
+    }
+}
+
+/// Parameters that a program can be built from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Config {
+    cells: u32,
+    tables: u32,
+    extreme: Extreme,
+    ties: Ties,
+    wide: bool,
+}
+
+impl Config {
+    /// `tables` (1 to 16) tables of `cells` (a power of two) groups; `wide` keys are 64 bits, in two
+    /// values, high half first.
+    ///
+    /// # Errors
+    ///
+    /// If a parameter is out of range.
+    pub fn new(
+        cells: u32,
+        tables: u32,
+        extreme: Extreme,
+        ties: Ties,
+        wide: bool,
+    ) -> Result<Self, ConfigError> {
+        power_of_two("cells", cells)?;
+        in_range("tables", tables, 1, POLYNOMIALS.len() as u32)?;
+        Ok(Self { cells, tables, extreme, ties, wide })
+    }
+
+    /// The paper's default: 8 tables of 4096 groups.
+    #[must_use]
+    pub const fn paper() -> Self {
+        Self { cells: 4096, tables: 8, extreme: Extreme::Max, ties: Ties::Keep, wide: false }
+    }
+
+    /// Groups in a table.
+    #[must_use]
+    pub const fn cells(&self) -> u32 {
+        self.cells
+    }
+
+    /// Tables, one after the other.
+    #[must_use]
+    pub const fn tables(&self) -> u32 {
+        self.tables
+    }
+
+    /// The program: its packets carry the key (one value, or two if wide), then the value.
+    #[must_use]
+    pub fn program(&self) -> Program {
+        if self.wide { self.wide_program() } else { self.narrow_program() }
+    }
+
+    fn narrow_program(&self) -> Program {
+        let mut b = Builder::new("group_by", 2);
+        let (key, value) = (FieldId::value(0), FieldId::value(1));
+        let (case, prune) = (b.field("case", 4), b.verdict("prune"));
+        for number in 0..self.tables {
+            b.stage();
+            let index = self.hash(&mut b, number, &[key]);
+            let initial = [0, self.extreme.worst()];
+            let register =
+                b.register_of(format!("groups{number}"), Cell::Pair32, self.cells, initial);
+            let look = Stateful::on(register, index)
+                .compare_lo(Compare::mem(Half::Lo, Relation::Eq, key))
+                .compare_hi(Compare::mem(Half::Hi, self.extreme.prunes(self.ties), value))
+                .set_lo(Update::set(When::ALWAYS, AluOperand::Field(key)))
+                .set_hi(Update::set(When::NOT_BOTH, AluOperand::Field(value)))
+                .output(case, Source::Predicate, When::ALWAYS);
+            let table = Table::always(format!("look{number}"), Action::access("look", look));
+            b.table(if number == 0 { table } else { table.when([Test::is_not(case, BEATEN)]) });
+        }
+        self.drop(&mut b, prune, Test::is(case, BEATEN), value);
+        b.finish()
+    }
+
+    fn wide_program(&self) -> Program {
+        let mut b = Builder::new("group_by", 3);
+        let (high, low, value) = (FieldId::value(0), FieldId::value(1), FieldId::value(2));
+        let (case, beaten, prune) = (b.field("case", 4), b.field("beaten", 1), b.verdict("prune"));
+        for number in 0..self.tables {
+            let index = self.hash(&mut b, number, &[high, low]);
+            let guard =
+                |table: Table| if number == 0 { table } else { table.when([Test::is(beaten, 0)]) };
+            b.stage();
+            let keys = b.register(format!("keys{number}"), Cell::Pair32, self.cells);
+            let swap = Stateful::on(keys, index)
+                .compare_lo(Compare::mem(Half::Lo, Relation::Eq, low))
+                .compare_hi(Compare::mem(Half::Hi, Relation::Eq, high))
+                .set_lo(Update::set(When::ALWAYS, AluOperand::Field(low)))
+                .set_hi(Update::set(When::ALWAYS, AluOperand::Field(high)))
+                .output(case, Source::Predicate, When::ALWAYS);
+            b.table(guard(Table::always(format!("key{number}"), Action::access("swap", swap))));
+            b.stage();
+            let initial = [self.extreme.worst(), 0];
+            let values = b.register_of(format!("values{number}"), Cell::Bit32, self.cells, initial);
+            let look = Stateful::on(values, index)
+                .compare_lo(Compare::field_const(case, Relation::Eq, BEATEN))
+                .compare_hi(Compare::mem(Half::Lo, self.extreme.prunes(self.ties), value))
+                .set_lo(Update::set(When::NOT_BOTH, AluOperand::Field(value)))
+                .set_hi(Update::set(When::BOTH, AluOperand::Const(1)))
+                .output(beaten, Source::AluHi, When::ALWAYS);
+            b.table(guard(Table::always(format!("value{number}"), Action::access("look", look))));
+        }
+        self.drop(&mut b, prune, Test::is(beaten, 1), value);
+        b.finish()
+    }
+
+    fn hash(&self, b: &mut Builder, number: u32, keys: &[FieldId]) -> Index {
+        let polynomial = POLYNOMIALS[number as usize];
+        Index::Hash(b.hash(format!("cell{number}"), polynomial, keys, index_bits(self.cells)))
+    }
+
+    fn drop(&self, b: &mut Builder, prune: FieldId, beaten: Test, value: FieldId) {
+        b.stage();
+        let drop = Table::always(
+            "drop_beaten",
+            Action::compute("drop", [Op::set(prune, Operand::Const(1))]),
+        );
+        let drop = drop.when([beaten]);
+        b.table(match self.ties {
+            Ties::Keep => drop,
+            Ties::Prune => drop.when([Test::is_not(value, self.extreme.worst())]),
+        });
+    }
+
+    /// The fast path.
+    #[must_use]
+    pub fn pruner(&self) -> GroupBy {
+        let words = if self.wide { 2 } else { 1 };
+        let groups = (self.cells * self.tables) as usize;
+        GroupBy {
+            config: *self,
+            hashes: Hashes::new(self.tables as usize, words, index_bits(self.cells)),
+            cells: if self.wide {
+                Cells::Wide(vec![[0; 3]; groups])
+            } else {
+                Cells::Narrow(vec![0; groups])
+            },
+        }
+    }
+}
+
+/// The comparators' one-hot case if the key is the same and its value better.
+const BEATEN: u32 = 8;
+
+/// A key with the rank of its value: the greater, the better.
+trait Group: Copy {
+    /// Whether it has the key of `other` and a rank at least as great, or, if ties are kept,
+    /// greater.
+    fn beats<const KEEP_TIES: bool>(self, other: Self) -> bool;
+}
+
+/// The key above the rank.
+impl Group for u64 {
+    #[inline]
+    fn beats<const KEEP_TIES: bool>(self, other: Self) -> bool {
+        // Greater by no more than the ranks that are left above the other's.
+        let above = u64::from(!(other as u32));
+        let by = self.wrapping_sub(other);
+        if KEEP_TIES { by.wrapping_sub(1) < above } else { by <= above }
+    }
+}
+
+/// High and low half of the key, and the rank: an entry takes 12 bytes, not 16.
+impl Group for [u32; 3] {
+    #[inline]
+    fn beats<const KEEP_TIES: bool>(self, other: Self) -> bool {
+        let ([high, low, rank], [other_high, other_low, other_rank]) = (self, other);
+        let better = if KEEP_TIES { rank > other_rank } else { rank >= other_rank };
+        (high == other_high) & (low == other_low) & better
+    }
+}
+
+/// Looks an entry up in table after table, of `size` cells each, replacing what does not beat it;
+/// whether nothing did.
+#[inline]
+fn keeps<G: Group, const KEEP_TIES: bool>(
+    cells: &mut [G],
+    size: usize,
+    placed: Placed<'_>,
+    entry: G,
+) -> bool {
+    for at in placed.cells(size) {
+        let Some(cell) = cells.get_mut(at) else { break };
+        if cell.beats::<KEEP_TIES>(entry) {
+            return false;
+        }
+        *cell = entry;
+    }
+    true
+}
+
+/// The groups of all tables.
+#[derive(Debug, Clone)]
+enum Cells {
+    Narrow(Vec<u64>),
+    Wide(Vec<[u32; 3]>),
+}
+
+/// The fast path of GROUP BY MAX and MIN.
+#[derive(Debug, Clone)]
+pub struct GroupBy {
+    config: Config,
+    hashes: Hashes,
+    cells: Cells,
+}
+
+impl GroupBy {
+    #[inline]
+    fn sweep<const KEEP_TIES: bool>(
+        &mut self,
+        entries: &Entries<'_>,
+        selection: &mut Selection,
+    ) -> Result<(), WrongValues> {
+        let Config { cells: size, extreme, .. } = self.config;
+        let size = size as usize;
+        // An empty cell of key 0 ties with entries of the worst value.
+        let guarded = |value| !KEEP_TIES && value == extreme.worst();
+        match &mut self.cells {
+            Cells::Narrow(cells) => {
+                let [keys, values] = columns(entries)?;
+                self.hashes.sweep(
+                    keys.len(),
+                    |i| [keys[i]],
+                    selection,
+                    |i, placed| {
+                        let entry = u64::from(keys[i]) << 32 | u64::from(extreme.rank(values[i]));
+                        keeps::<_, KEEP_TIES>(cells, size, placed, entry) | guarded(values[i])
+                    },
+                );
+            }
+            Cells::Wide(cells) => {
+                let [high, low, values] = columns(entries)?;
+                self.hashes.sweep(
+                    high.len(),
+                    |i| [high[i], low[i]],
+                    selection,
+                    |i, placed| {
+                        let entry = [high[i], low[i], extreme.rank(values[i])];
+                        keeps::<_, KEEP_TIES>(cells, size, placed, entry) | guarded(values[i])
+                    },
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Pruner for GroupBy {
+    fn values(&self) -> usize {
+        if self.config.wide { 3 } else { 2 }
+    }
+
+    fn prune(
+        &mut self,
+        entries: &Entries<'_>,
+        selection: &mut Selection,
+    ) -> Result<(), WrongValues> {
+        match self.config.ties {
+            Ties::Keep => self.sweep::<true>(entries, selection),
+            Ties::Prune => self.sweep::<false>(entries, selection),
+        }
+    }
+
+    fn registers(&self) -> Vec<Vec<[u32; 2]>> {
+        let Config { cells: size, extreme, .. } = self.config;
+        let size = size as usize;
+        match &self.cells {
+            Cells::Narrow(cells) => {
+                let pair = |group: &u64| [(group >> 32) as u32, extreme.rank(*group as u32)];
+                cells.chunks(size).map(|table| table.iter().map(pair).collect()).collect()
+            }
+            Cells::Wide(cells) => {
+                let both = |table: &[[u32; 3]]| {
+                    let keys = table.iter().map(|&[high, low, _]| [low, high]).collect();
+                    let values = table.iter().map(|&[.., rank]| [extreme.rank(rank), 0]).collect();
+                    [keys, values]
+                };
+                cells.chunks(size).flat_map(both).collect()
+            }
+        }
+    }
+
+    fn reset(&mut self) {
+        match &mut self.cells {
+            Cells::Narrow(cells) => cells.fill(0),
+            Cells::Wide(cells) => cells.fill([0; 3]),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

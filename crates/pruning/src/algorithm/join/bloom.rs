@@ -1,0 +1,161 @@
+//! JOIN with Bloom filters: one array of bits for each hash.
+
+use super::{Join, Kind, Passes, SIDES, Shape, check_filter, filter_table, finish, start};
+use crate::algorithm::config::index_bits;
+use crate::algorithm::row_hash::Hashes;
+use crate::switch::{
+    Action, AluOperand, Cell, Index, POLYNOMIALS, Program, Source, Stateful, Update, When,
+};
+use crate::{ConfigError, Selection};
+
+/// Parameters that a program can be built from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Config {
+    shape: Shape,
+    cells: u32,
+    hashes: u32,
+}
+
+impl Config {
+    /// A filter for each side of `hashes` (1 to 16) arrays of `cells` bits (a power of two).
+    ///
+    /// # Errors
+    ///
+    /// If a parameter is out of range.
+    pub fn new(shape: Shape, cells: u32, hashes: u32) -> Result<Self, ConfigError> {
+        check_filter(cells, hashes, POLYNOMIALS.len() as u32)?;
+        Ok(Self { shape, cells, hashes })
+    }
+
+    /// The paper's default of 4 MB and 3 hashes, as far as powers of two reach: 3 arrays of 1 MiB,
+    /// an inner join of narrow keys with the small side first.
+    #[must_use]
+    pub const fn paper() -> Self {
+        Self {
+            shape: Shape::new(Kind::Inner, Passes::SmallFirst, false),
+            cells: 1 << 23,
+            hashes: 3,
+        }
+    }
+
+    /// Bits in an array.
+    #[must_use]
+    pub const fn cells(&self) -> u32 {
+        self.cells
+    }
+
+    /// Hashes, each with an array of its own.
+    #[must_use]
+    pub const fn hashes(&self) -> u32 {
+        self.hashes
+    }
+
+    /// The program: its packets carry the key.
+    #[must_use]
+    pub fn program(&self) -> Program {
+        let (mut b, prune) = start(self.shape);
+        let hashes: Vec<Index> = (0..self.hashes)
+            .map(|n| {
+                let polynomial = POLYNOMIALS[n as usize];
+                Index::Hash(b.hash(
+                    format!("bit{n}"),
+                    polynomial,
+                    self.shape.keys(),
+                    index_bits(self.cells),
+                ))
+            })
+            .collect();
+        let mut present = [Vec::new(), Vec::new()];
+        b.stage();
+        for side in [0, 1].into_iter().filter(|&side| self.shape.filters()[side]) {
+            for (n, &index) in hashes.iter().enumerate() {
+                let name = format!("{}{n}", SIDES[side]);
+                let register = b.register(format!("filter_{name}"), Cell::Bit1, self.cells);
+                let found = b.field(format!("in_{name}"), 1);
+                let access = Stateful::on(register, index);
+                let set = access.clone().set_lo(Update::set(When::ALWAYS, AluOperand::Const(1)));
+                let test = access.output(found, Source::MemLo, When::ALWAYS);
+                let (set, test) = (Action::access("insert", set), Action::access("test", test));
+                b.table(filter_table(self.shape, side, format!("bloom_{name}"), set, test));
+                present[side].push(found);
+            }
+        }
+        finish(self.shape, b, prune, &present)
+    }
+
+    /// The fast path.
+    #[must_use]
+    pub fn pruner(&self) -> Join<Filter> {
+        let size = (self.cells as usize).next_multiple_of(64);
+        let hashes =
+            Hashes::new(self.hashes as usize, self.shape.values().into(), index_bits(self.cells));
+        let bits = vec![0; size / 64 * self.hashes as usize];
+        Join::new(self.shape, &Filter { cells: self.cells as usize, size, hashes, bits })
+    }
+}
+
+/// The arrays of one side's Bloom filter.
+#[derive(Debug, Clone)]
+pub struct Filter {
+    cells: usize,
+    /// Bits from the start of an array to that of the next.
+    size: usize,
+    hashes: Hashes,
+    bits: Vec<u64>,
+}
+
+/// The bits of `word` for which `bit` is 1. No branch depends on it, so that the waits for memory
+/// overlap.
+#[inline]
+fn retain(word: u64, bit: impl Fn(usize) -> u64) -> u64 {
+    let (mut rest, mut kept) = (word, 0);
+    while rest != 0 {
+        let position = rest.trailing_zeros();
+        kept |= bit(position as usize) << position;
+        rest &= rest - 1;
+    }
+    kept
+}
+
+impl super::Filter for Filter {
+    #[inline]
+    fn enter<const N: usize>(&mut self, len: usize, key: impl Fn(usize) -> [u32; N]) {
+        let (bits, size) = (&mut self.bits, self.size);
+        self.hashes.blocks(len, key, |_, len, arrays| {
+            // Array by array, so that fewer pages are in use at a time.
+            for (array, places) in bits.chunks_exact_mut(size / 64).zip(arrays) {
+                places[..len].iter().for_each(|at| array[*at as usize / 64] |= 1 << (at % 64));
+            }
+        });
+    }
+
+    #[inline]
+    fn look_up<const N: usize>(
+        &mut self,
+        len: usize,
+        key: impl Fn(usize) -> [u32; N],
+        selection: &mut Selection,
+    ) {
+        let (bits, size) = (&self.bits, self.size);
+        let set = |at: usize| bits[at / 64] >> (at % 64) & 1;
+        selection.clear();
+        self.hashes.blocks(len, key, |_, len, arrays| {
+            selection.extend_words(len, |start, count| {
+                let all = u64::MAX >> (64 - count);
+                arrays.iter().enumerate().fold(all, |word, (number, places)| {
+                    retain(word, |bit| set(number * size + places[start + bit] as usize))
+                })
+            });
+        });
+    }
+
+    fn registers(&self) -> Vec<Vec<[u32; 2]>> {
+        let bit = |array: &[u64], bit: usize| [(array[bit / 64] >> (bit % 64) & 1) as u32, 0];
+        let cells = |array| (0..self.cells).map(move |at| bit(array, at)).collect();
+        self.bits.chunks(self.size / 64).map(cells).collect()
+    }
+
+    fn reset(&mut self) {
+        self.bits.fill(0);
+    }
+}

@@ -1,0 +1,239 @@
+//! JOIN with register Bloom filters: one 64-bit word for each key.
+//!
+//! One hash chooses the word, another a mask out of the C(64, H) with H bits set; the key is present
+//! if all bits of its mask are set in its word. On a Tofino a stateful ALU has no masked comparison,
+//! so it hands out `word & mask` and the next stage compares; and a word is two arrays of 32 bits,
+//! as an ALU puts out one word of 32.
+
+use super::{Join, Kind, Passes, SIDES, Shape, check_filter, filter_table, finish, start};
+use crate::algorithm::config::{in_range, index_bits};
+use crate::algorithm::row_hash::RowHash;
+use crate::switch::{
+    Action, AluOperand, Cell, Entry, Index, Key, Op, Operand, Operation, POLYNOMIALS, Pattern,
+    Program, Source, Stateful, Table, Test, Update, When,
+};
+use crate::{ConfigError, Selection};
+
+/// Parameters that a program can be built from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Config {
+    shape: Shape,
+    words: u32,
+    hashes: u32,
+    mask_bits: u8,
+}
+
+impl Config {
+    /// A filter for each side of `words` words of 64 bits (a power of two), `hashes` (1 to 8) bits
+    /// for each key. A hash of `mask_bits` (4 to 16) bits chooses the mask.
+    ///
+    /// # Errors
+    ///
+    /// If a parameter is out of range.
+    pub fn new(shape: Shape, words: u32, hashes: u32, mask_bits: u8) -> Result<Self, ConfigError> {
+        check_filter(words, hashes, 8)?;
+        in_range("mask bits", mask_bits.into(), 4, 16)?;
+        Ok(Self { shape, words, hashes, mask_bits })
+    }
+
+    /// The paper's default: 4 MB and masks of 3 bits, all C(64, 3) = 41,664 of them; an inner join of
+    /// narrow keys with the small side first.
+    #[must_use]
+    pub const fn paper() -> Self {
+        Self {
+            shape: Shape::new(Kind::Inner, Passes::SmallFirst, false),
+            words: 1 << 19,
+            hashes: 3,
+            mask_bits: 16,
+        }
+    }
+
+    /// Words of 64 bits in a filter.
+    #[must_use]
+    pub const fn words(&self) -> u32 {
+        self.words
+    }
+
+    /// Bits set for each key.
+    #[must_use]
+    pub const fn hashes(&self) -> u32 {
+        self.hashes
+    }
+
+    /// The mask for each value of the mask hash: all with `hashes` bits set in turn, or as many as
+    /// the hash can choose, evenly spread.
+    fn masks(&self) -> Vec<u64> {
+        let (numbers, all) = (1_u64 << self.mask_bits, binomial(64, self.hashes.into()));
+        let spread = (all / numbers).max(1);
+        let combinations = Combinations::new(self.hashes.into());
+        (0..numbers).map(|n| combinations.mask(n * spread % all)).collect()
+    }
+
+    /// The program: its packets carry the key.
+    #[must_use]
+    pub fn program(&self) -> Program {
+        let (mut b, prune) = start(self.shape);
+        let word = b.hash("word", POLYNOMIALS[0], self.shape.keys(), index_bits(self.words));
+        let choice = b.hash("choice", POLYNOMIALS[1], self.shape.keys(), self.mask_bits);
+        let number = b.field("mask_number", self.mask_bits);
+        let halves = ["low", "high"];
+        let mask = halves.map(|half| b.field(format!("mask_{half}"), 32));
+
+        b.stage();
+        let choose = Action::compute("choose", [Op::set(number, Operand::Hash(choice))]);
+        b.table(Table::always("choose_mask", choose));
+        b.stage();
+        let set = [0, 1].map(|half| Op::set(mask[half], Operand::Arg(half as u8)));
+        let entries = self.masks().into_iter().enumerate().map(|(n, mask)| {
+            Entry::new([Pattern::exactly(n as u32)], 0).with([mask as u32, (mask >> 32) as u32])
+        });
+        let actions = vec![Action::compute("set", set)];
+        b.table(Table::matching("masks", vec![Key::exact(number)], actions, entries.collect()));
+
+        let mut compares = Vec::new();
+        let mut present = [Vec::new(), Vec::new()];
+        b.stage();
+        for side in [0, 1].into_iter().filter(|&side| self.shape.filters()[side]) {
+            for half in 0..2 {
+                let name = format!("{}_{}", SIDES[side], halves[half]);
+                let register = b.register(format!("filter_{name}"), Cell::Bit32, self.words);
+                let found = b.field(format!("found_{name}"), 32);
+                let flag = b.field(format!("in_{name}"), 1);
+                let access = Stateful::on(register, Index::Hash(word));
+                let with_mask = |operation| {
+                    Update::new(
+                        When::ALWAYS,
+                        operation,
+                        AluOperand::MemLo,
+                        AluOperand::Field(mask[half]),
+                    )
+                };
+                let insert =
+                    Action::access("insert", access.clone().set_lo(with_mask(Operation::Or)));
+                let test = access.set_hi(with_mask(Operation::And)).output(
+                    found,
+                    Source::AluHi,
+                    When::ALWAYS,
+                );
+                let test = Action::access("test", test);
+                b.table(filter_table(self.shape, side, format!("bloom_{name}"), insert, test));
+                let set = Action::compute("set", [Op::set(flag, Operand::Const(1))]);
+                compares.push(
+                    Table::always(format!("compare_{name}"), set)
+                        .when([Test::same(found, mask[half])]),
+                );
+                present[side].push(flag);
+            }
+        }
+        b.stage();
+        compares.into_iter().for_each(|table| b.table(table));
+        finish(self.shape, b, prune, &present)
+    }
+
+    /// The fast path.
+    #[must_use]
+    pub fn pruner(&self) -> Join<Filter> {
+        let inputs = self.shape.values().into();
+        let filter = Filter {
+            word: RowHash::single(POLYNOMIALS[0], 0, inputs, index_bits(self.words)),
+            choice: RowHash::single(POLYNOMIALS[1], 0, inputs, self.mask_bits),
+            masks: self.masks(),
+            words: vec![0; self.words as usize],
+        };
+        Join::new(self.shape, &filter)
+    }
+}
+
+/// `n` choose `k`.
+fn binomial(n: u64, k: u64) -> u64 {
+    (0..k).fold(1, |product, i| product * (n - i) / (i + 1))
+}
+
+/// The sets of some number of 64 bits, in the order of the combinatorial number system.
+struct Combinations {
+    /// For each number k of bits, the greatest first: C(bit, k) for every bit from k - 1 on.
+    binomials: Vec<Vec<u64>>,
+}
+
+impl Combinations {
+    fn new(bits: u64) -> Self {
+        let column = |k: u64| (k - 1..64).map(|bit| binomial(bit, k)).collect();
+        Self { binomials: (1..=bits).rev().map(column).collect() }
+    }
+
+    /// The set with that number.
+    fn mask(&self, number: u64) -> u64 {
+        let (mut rest, mut mask) = (number, 0);
+        for binomials in &self.binomials {
+            // C(k - 1, k) is 0: there is always a bit.
+            let at = binomials.partition_point(|count| *count <= rest) - 1;
+            rest -= binomials[at];
+            mask |= 1 << (64 - binomials.len() + at);
+        }
+        mask
+    }
+}
+
+/// The words of one side's register Bloom filter.
+#[derive(Debug, Clone)]
+pub struct Filter {
+    word: RowHash<u32>,
+    choice: RowHash<u32>,
+    masks: Vec<u64>,
+    words: Vec<u64>,
+}
+
+impl Filter {
+    /// The word of a key, and its bits there.
+    #[inline]
+    fn place<const N: usize>(&self, key: [u32; N]) -> (usize, u64) {
+        (self.word.many(key) as usize, self.masks[self.choice.many(key) as usize])
+    }
+}
+
+impl super::Filter for Filter {
+    #[inline]
+    fn enter<const N: usize>(&mut self, len: usize, key: impl Fn(usize) -> [u32; N]) {
+        for entry in 0..len {
+            let (word, mask) = self.place(key(entry));
+            self.words[word] |= mask;
+        }
+    }
+
+    #[inline]
+    fn look_up<const N: usize>(
+        &mut self,
+        len: usize,
+        key: impl Fn(usize) -> [u32; N],
+        selection: &mut Selection,
+    ) {
+        selection.fill(len, |entry| {
+            let (word, mask) = self.place(key(entry));
+            self.words[word] & mask == mask
+        });
+    }
+
+    fn registers(&self) -> Vec<Vec<[u32; 2]>> {
+        let half = |half: u32| self.words.iter().map(|word| [(word >> half) as u32, 0]).collect();
+        vec![half(0), half(32)]
+    }
+
+    fn reset(&mut self) {
+        self.words.fill(0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_combination_once() {
+        let mut masks: Vec<u64> = (0..41_664).map(|n| Combinations::new(3).mask(n)).collect();
+        assert!(masks.iter().all(|mask| mask.count_ones() == 3));
+        masks.sort_unstable();
+        masks.dedup();
+        assert_eq!(masks.len(), 41_664);
+        assert_eq!(binomial(64, 3), 41_664);
+    }
+}

@@ -1,0 +1,21 @@
+//! The pruning algorithms, one folder each, and the [`catalog`] that lists them by name.
+//!
+//! A folder holds a validated `Config`, the `program` that defines the algorithm, and a fast path,
+//! a [`Pruner`](crate::Pruner), that [`check`](mod@crate::experiment::check) compares with it. The
+//! files beside the folders are what algorithms share. How to add one: CONTRIBUTING.md.
+
+pub mod catalog;
+pub mod distinct;
+pub mod filter;
+pub mod group_by;
+pub mod having;
+pub mod join;
+pub mod released;
+pub mod skyline;
+pub mod top_n;
+
+pub(crate) mod config;
+pub(crate) mod entries;
+pub(crate) mod pruner;
+pub(crate) mod row_hash;
+pub(crate) mod ties;

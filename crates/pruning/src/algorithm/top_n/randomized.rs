@@ -1,0 +1,383 @@
+//! TOP N with a matrix of rolling maxima (paper §5): right with probability at least 1 − δ.
+//!
+//! An entry goes to a random row; each row keeps the greatest `columns` values that came to it,
+//! descending, and an entry below all of them is dropped. The answer survives if no row receives
+//! more than `columns` of the true top N; `theory` chooses rows and columns for a δ.
+//!
+//! The row is a hash of flow and entry identifier, so a run can be repeated. It must not depend on
+//! the value, or equal values would crowd one row.
+//!
+//! # On the switch
+//!
+//! One stateful ALU for each column. [`Ties::Prune`] needs no flag: each column keeps the greater of
+//! its cell and the travelling value and hands the smaller on; what leaves the last column equals
+//! the packet's value iff that was not kept. A zero value looks like an empty cell there, so zeros
+//! are always forwarded. [`Ties::Keep`] must tell a tie from a miss, so what travels is the pushed
+//! out value plus one, and zero while the packet's own value has found no place; a table chooses
+//! between searching and shifting. The plus one saturates: the greatest code may be stored one too
+//! low, which forwards more and prunes less.
+
+use crate::algorithm::config::{in_range, index_bits, power_of_two};
+use crate::algorithm::pruner::columns;
+use crate::algorithm::row_hash::RowHash;
+use crate::algorithm::ties::Ties;
+use crate::switch::{
+    Action, AluOperand, Builder, Cell, Compare, Entry, FieldId, Half, HashTable, Index, Key, Op,
+    Operand, Operation, POLYNOMIALS, Pattern, Program, Relation, Source, Stateful, Table, Test,
+    Update, When, WrongValues,
+};
+use crate::{ConfigError, Entries, Pruner, Selection};
+
+/// Parameters that a program can be built from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Config {
+    rows: u32,
+    columns: u32,
+    ties: Ties,
+    seed: u8,
+}
+
+impl Config {
+    /// A matrix of `rows` (a power of two) by `columns` (1 to 64). `seed` (below 16) chooses the
+    /// polynomial of the row hash.
+    ///
+    /// # Errors
+    ///
+    /// If a parameter is out of range.
+    pub fn new(rows: u32, columns: u32, ties: Ties, seed: u8) -> Result<Self, ConfigError> {
+        power_of_two("rows", rows)?;
+        in_range("columns", columns, 1, 64)?;
+        in_range("seed", seed.into(), 0, POLYNOMIALS.len() as u32 - 1)?;
+        Ok(Self { rows, columns, ties, seed })
+    }
+
+    /// The paper's default, for the greatest 250: 4096 rows of 4 values.
+    #[must_use]
+    pub const fn paper() -> Self {
+        Self { rows: 4096, columns: 4, ties: Ties::Keep, seed: 0 }
+    }
+
+    /// Rows of the matrix.
+    #[must_use]
+    pub const fn rows(&self) -> u32 {
+        self.rows
+    }
+
+    /// Values in a row.
+    #[must_use]
+    pub const fn columns(&self) -> u32 {
+        self.columns
+    }
+
+    /// What happens to ties.
+    #[must_use]
+    pub const fn ties(&self) -> Ties {
+        self.ties
+    }
+
+    fn polynomial(&self) -> u32 {
+        POLYNOMIALS[usize::from(self.seed)]
+    }
+
+    /// The program: its packets carry the value.
+    #[must_use]
+    pub fn program(&self) -> Program {
+        let mut b = Builder::new("top_n_randomized", 1);
+        let value = FieldId::value(0);
+        let (x, prune) = (b.field("travelling", 32), b.verdict("prune"));
+        let row =
+            b.hash("row", self.polynomial(), [FieldId::FID, FieldId::ID], index_bits(self.rows));
+        let drop = Table::always(
+            "drop_small",
+            Action::compute("drop", [Op::set(prune, Operand::Const(1))]),
+        );
+        let drop = match self.ties {
+            Ties::Keep => drop.when([Test::is(x, 0)]),
+            Ties::Prune => {
+                let zero = b.field("zero", 1);
+                b.stage();
+                let set = Action::compute("set", [Op::set(zero, Operand::Const(1))]);
+                b.table(Table::always("zero_value", set).when([Test::is(value, 0)]));
+                drop.when([Test::same(x, value)]).when([Test::is(zero, 0)])
+            }
+        };
+        for column in 0..self.columns {
+            if column > 0 || self.ties == Ties::Keep {
+                b.stage();
+            }
+            let register = b.register(format!("column{column}"), Cell::Bit32, self.rows);
+            let access = Stateful::on(register, Index::Hash(row));
+            let name = format!("roll{column}");
+            b.table(match self.ties {
+                Ties::Prune => {
+                    let incoming = AluOperand::Field(if column == 0 { value } else { x });
+                    let roll = access
+                        .set_lo(Update::new(
+                            When::ALWAYS,
+                            Operation::Max,
+                            AluOperand::MemLo,
+                            incoming,
+                        ))
+                        .set_hi(Update::new(
+                            When::ALWAYS,
+                            Operation::Min,
+                            AluOperand::MemLo,
+                            incoming,
+                        ))
+                        .output(x, Source::AluHi, When::ALWAYS);
+                    Table::always(name, Action::access("roll", roll))
+                }
+                Ties::Keep => {
+                    let plus_one = |when| {
+                        Update::new(
+                            when,
+                            Operation::AddSaturating,
+                            AluOperand::MemLo,
+                            AluOperand::Const(1),
+                        )
+                    };
+                    let search = access
+                        .clone()
+                        .compare_lo(Compare::mem(Half::Lo, Relation::Le, value))
+                        .set_lo(Update::set(When::LO, AluOperand::Field(value)))
+                        .set_hi(plus_one(When::LO))
+                        .output(x, Source::AluHi, When::ALWAYS);
+                    let search = Action::access("search", search);
+                    if column == 0 {
+                        Table::always(name, search)
+                    } else {
+                        let (field, minus_one) = (AluOperand::Field(x), AluOperand::Const(-1));
+                        let mut shift = access.set_lo(Update::new(
+                            When::ALWAYS,
+                            Operation::Add,
+                            field,
+                            minus_one,
+                        ));
+                        if column + 1 < self.columns {
+                            shift = shift.set_hi(plus_one(When::ALWAYS)).output(
+                                x,
+                                Source::AluHi,
+                                When::ALWAYS,
+                            );
+                        }
+                        let actions = vec![search, Action::access("shift", shift)];
+                        let entries = vec![Entry::new([Pattern::exactly(0)], 0)];
+                        Table::matching(name, vec![Key::exact(x)], actions, entries).otherwise(1)
+                    }
+                }
+            });
+        }
+        b.stage();
+        b.table(drop);
+        b.finish()
+    }
+
+    /// The fast path.
+    #[must_use]
+    pub fn pruner(&self) -> TopN {
+        let bits = index_bits(self.rows);
+        TopN {
+            config: *self,
+            hash: RowHash::single(self.polynomial(), 2, 1, bits),
+            flow_hash: HashTable::new(self.polynomial(), 6, bits),
+            cells: vec![0; (self.rows * self.columns) as usize],
+        }
+    }
+}
+
+/// The fast path of the randomized TOP N. Its state is as large as the modelled registers.
+#[derive(Debug, Clone)]
+pub struct TopN {
+    config: Config,
+    hash: RowHash<u32>,
+    flow_hash: HashTable,
+    cells: Vec<u32>,
+}
+
+/// Puts `value` into its place of the descending row; whether it has one.
+#[inline]
+fn keep_ties(row: &mut [u32], value: u32) -> bool {
+    let Some(place) = row.iter().position(|&cell| cell <= value) else { return false };
+    let mut travelling = value;
+    for cell in &mut row[place..] {
+        // What the switch hands on is the old value plus one, saturated, minus one.
+        travelling = std::mem::replace(cell, travelling).min(u32::MAX - 1);
+    }
+    true
+}
+
+/// Keeps the greater of cell and travelling value in each column; whether `value` was kept.
+#[inline]
+fn prune_ties(row: &mut [u32], value: u32) -> bool {
+    let mut travelling = value;
+    for cell in row {
+        (*cell, travelling) = ((*cell).max(travelling), (*cell).min(travelling));
+    }
+    (travelling != value) | (value == 0)
+}
+
+#[inline]
+fn in_four(row: &mut [u32], value: u32, keeps: impl Fn(&mut [u32], u32) -> bool) -> bool {
+    match row.first_chunk_mut::<4>() {
+        Some(row) => keeps(row, value),
+        None => true,
+    }
+}
+
+impl TopN {
+    #[inline]
+    fn sweep(
+        &mut self,
+        entries: &Entries<'_>,
+        values: &[u32],
+        selection: &mut Selection,
+        keeps: impl Fn(&mut [u32], u32) -> bool,
+    ) {
+        let width = self.config.columns as usize;
+        let flow = self.flow_hash.hash([(u32::from(entries.flow()), 2), (0, 4)].into_iter());
+        // The CRC is affine: a zero entry of this flow, and what the identifier flips.
+        let flips = flow ^ self.hash.one(0);
+        selection.fill(values.len(), |i| {
+            let id = entries.first_id().wrapping_add(i as u32);
+            let start = (self.hash.one(id) ^ flips) as usize * width;
+            keeps(&mut self.cells[start..start + width], values[i])
+        });
+    }
+}
+
+impl Pruner for TopN {
+    fn values(&self) -> usize {
+        1
+    }
+
+    fn prune(
+        &mut self,
+        entries: &Entries<'_>,
+        selection: &mut Selection,
+    ) -> Result<(), WrongValues> {
+        let [values] = columns(entries)?;
+        match (self.config.ties, self.config.columns) {
+            (Ties::Keep, 4) => {
+                self.sweep(entries, values, selection, |row, v| in_four(row, v, keep_ties))
+            }
+            (Ties::Keep, _) => self.sweep(entries, values, selection, keep_ties),
+            (Ties::Prune, 4) => {
+                self.sweep(entries, values, selection, |row, v| in_four(row, v, prune_ties))
+            }
+            (Ties::Prune, _) => self.sweep(entries, values, selection, prune_ties),
+        }
+        Ok(())
+    }
+
+    fn registers(&self) -> Vec<Vec<[u32; 2]>> {
+        let (rows, width) = (self.config.rows as usize, self.config.columns as usize);
+        (0..width).map(|c| (0..rows).map(|r| [self.cells[r * width + c], 0]).collect()).collect()
+    }
+
+    fn reset(&mut self) {
+        self.cells.fill(0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::experiment::check::check;
+    use crate::experiment::conformance::{
+        assert_mutants_are_caught, assert_touches_what_fits, fast_forwarded, forwarded,
+        random_stream, stream,
+    };
+    use crate::switch::{Packet, Target, fit};
+
+    fn top(values: impl Iterator<Item = u32>, n: usize) -> Vec<u32> {
+        let mut values: Vec<u32> = values.collect();
+        values.sort_unstable_by(|a, b| b.cmp(a));
+        values.truncate(n);
+        values
+    }
+
+    #[test]
+    fn ties() {
+        let constant: Vec<Packet> = (0..100).map(|id| Packet::new(0, id, [7])).collect();
+        let count = |ties| {
+            let program = Config::new(4, 2, ties, 0).unwrap().program();
+            forwarded(&program, &constant).into_iter().filter(|keep| *keep).count()
+        };
+        assert_eq!(count(Ties::Keep), 100);
+        assert_eq!(count(Ties::Prune), 8);
+    }
+
+    #[test]
+    fn stages() {
+        for ties in [Ties::Keep, Ties::Prune] {
+            let stages = |columns| {
+                let program = Config::new(4096, columns, ties, 0).unwrap().program();
+                fit(&program, &Target::tofino1()).map(|p| p.stages.len())
+            };
+            // Measured with the compiler: columns + 2, one of them a copy of the value into the
+            // travelling field. Here the first column reads the packet's value itself.
+            assert_eq!((stages(4), stages(8), stages(11)), (Ok(5), Ok(9), Ok(12)));
+            assert!(stages(12).is_err());
+        }
+    }
+
+    #[test]
+    fn mutants_are_caught() {
+        let streams: Vec<_> = [6, 50, 100_000].map(|range| random_stream(5, 1, 300, range)).into();
+        let keep = Config::new(4, 3, Ties::Keep, 0).unwrap();
+        let equivalent = [
+            (
+                "roll0.search: comparator 0 Le -> Lt",
+                "a tie that finds its place a column later leaves the same row",
+            ),
+            (
+                "roll1.search: comparator 0 Le -> Lt",
+                "as for roll0; roll2 is the last column and is caught",
+            ),
+        ];
+        assert_mutants_are_caught(&keep.program(), &mut keep.pruner(), &streams, &equivalent);
+        let prune = Config::new(4, 3, Ties::Prune, 0).unwrap();
+        assert_mutants_are_caught(&prune.program(), &mut prune.pruner(), &streams, &[]);
+    }
+
+    /// d·P[Bin(N, 1/d) > w] bounds the failures; here 16 · P[Bin(20, 1/16) > 5] < 0.02.
+    #[test]
+    fn failures_stay_within_the_bound() {
+        let (mut failures, runs, n) = (0, 600, 20);
+        for run in 0..runs {
+            let config = Config::new(16, 5, Ties::Keep, (run % 16) as u8).unwrap();
+            let packets = random_stream(run, 1, 400, u32::MAX);
+            let keep = fast_forwarded(&mut config.pruner(), &packets, 64);
+            let left = packets.iter().zip(keep).filter(|(_, keep)| *keep).map(|(p, _)| p.values[0]);
+            failures += usize::from(top(left, n) != top(packets.iter().map(|p| p.values[0]), n));
+        }
+        // 600 runs at 0.02 expect 12; 25 or more have a probability below 0.001.
+        assert!(failures < 25, "{failures} of {runs} runs lost a row");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
+        #[test]
+        fn fast_path_is_the_program(
+            packets in stream(1, 200), rows in 1..4_u32, columns in 1..6_u32, prune: bool, seed in 0..16_u8,
+        ) {
+            let ties = if prune { Ties::Prune } else { Ties::Keep };
+            let config = Config::new(1 << rows, columns, ties, seed).unwrap();
+            check(&config.program(), &mut config.pruner(), &packets).unwrap();
+            assert_touches_what_fits(&config.program(), &packets);
+        }
+
+        /// With as many columns as the query has rows no row can overflow: then it is exact.
+        #[test]
+        fn wide_rows_never_fail(packets in stream(1, 150), n in 1..6_u32, prune: bool) {
+            let ties = if prune { Ties::Prune } else { Ties::Keep };
+            let config = Config::new(4, n, ties, 0).unwrap();
+            let keep = forwarded(&config.program(), &packets);
+            let left = packets.iter().zip(keep).filter(|(_, keep)| *keep).map(|(p, _)| p.values[0]);
+            prop_assert_eq!(top(left, n as usize), top(packets.iter().map(|p| p.values[0]), n as usize));
+        }
+    }
+}

@@ -1,0 +1,365 @@
+//! Table 2 of the paper beside what the programs of this crate take on a target, and what fits
+//! together.
+//!
+//! The paper counts the stages in which an algorithm's registers are; a compiler also needs stages
+//! that compare what a register put out, and one that drops. [`rows`] puts both side by side,
+//! [`golden`] what was measured with the open Tofino compiler, each with the reason for a
+//! difference.
+
+use crate::algorithm::catalog::{Algorithm, CatalogError, Configured, Parameters};
+use crate::algorithm::join;
+use crate::algorithm::{distinct, group_by, released, top_n};
+use crate::deployment::pack::{Query, pack};
+use crate::switch::{Misfit, Placement, Program, Target, fit};
+use crate::theory::{Configuration, Demand, JoinFilter, Limits, Projection};
+use crate::{ConfigError, Ties};
+
+/// A row of table 2, and ours.
+#[derive(Debug, Clone)]
+pub struct Row {
+    /// The algorithm, at the paper's defaults.
+    pub algorithm: Algorithm,
+    /// The paper's default parameters.
+    pub defaults: &'static str,
+    /// The paper's formulas: stages, ALUs, SRAM, TCAM. `None` where table 2 has no such row.
+    pub formulas: Option<[&'static str; 4]>,
+    /// The formulas' values at the defaults.
+    pub paper: Option<Demand>,
+    /// Where our program lies, or every reason why it does not fit.
+    pub placed: Result<Placement, Vec<Misfit>>,
+    /// Why the numbers differ.
+    pub reason: &'static str,
+}
+
+/// Table 2: every algorithm at the paper's defaults, on `target`.
+///
+/// # Errors
+///
+/// None, unless a default of [`Algorithm::configure`] is out of range.
+pub fn rows(target: &Target) -> Result<Vec<Row>, CatalogError> {
+    Algorithm::ALL
+        .into_iter()
+        .map(|algorithm| {
+            let program = algorithm.configure(&Parameters::default())?.program();
+            Ok(row(algorithm, fit(&program, target)))
+        })
+        .collect()
+}
+
+fn row(algorithm: Algorithm, placed: Result<Placement, Vec<Misfit>>) -> Row {
+    const JOIN_BITS: u64 = 4 << 23;
+    const FILTER: &str = "one comparison";
+    const POINTS: &str = "D = 2, w = 10";
+    let cells = |columns, lru| Configuration::Distinct { rows: 4096, columns, cell_bits: 64, lru };
+    let points = |projection| Configuration::Skyline {
+        dimensions: 2,
+        points: 10,
+        projection,
+        value_bits: 64,
+    };
+    let filter = |filter| Configuration::Join { filter, bits: JOIN_BITS, hashes: 3 };
+    let (defaults, formulas, configuration, reason): (_, Option<[_; 4]>, Option<_>, _) =
+        match algorithm {
+            Algorithm::Filter => (
+                FILTER,
+                None,
+                None,
+                "Not in table 2; the text counts 1 ALU and 32 bits. The truth table that also drops is a second stage.",
+            ),
+            Algorithm::Distinct => (
+                "w = 2, d = 4096",
+                Some(["w", "w", "d·w×64b", "0"]),
+                Some(cells(2, true)),
+                "A gateway compares 44 bits, so a key of 64 is two halves: 2 ALUs and a stage to compare for each column, 2w + 1 in all. Keys of 32 bits take w + 1, one to drop.",
+            ),
+            Algorithm::DistinctFifo => (
+                "w = 2, d = 4096",
+                Some(["⌈w/A⌉", "w", "d·w×64b", "0"]),
+                Some(cells(2, false)),
+                "Two columns are one pair of registers, so one ALU sees both; keys have 32 bits, so half the memory. One stage drops.",
+            ),
+            Algorithm::SkylineSum => (
+                POINTS,
+                Some(["log2 D + 2w", "2·log2 D - 1 + w(D + 1)", "w(D + 1)×64b", "0"]),
+                Some(points(Projection::Sum)),
+                "A point's coordinates share a stage with the next point's score: w + 3 stages. Registers have 32 bits; the adder is no stateful ALU.",
+            ),
+            Algorithm::SkylineProduct => (
+                POINTS,
+                Some([
+                    "log2 D + 2(w + 1)",
+                    "2·log2 D - 1 + w(D + 1)",
+                    "w(D + 1)×64b + 2^16×32b",
+                    "64·D",
+                ]),
+                Some(points(Projection::ApproximateProduct)),
+                "As for the sum; highest bit, shift and logarithm are stages in front. The table of logarithms has 32-bit numbers and is kept for each coordinate.",
+            ),
+            Algorithm::SkylineBaseline => (
+                POINTS,
+                None,
+                None,
+                "Not in table 2: without a score each point needs one stage to count and shares the rest.",
+            ),
+            Algorithm::TopNDeterministic => (
+                "N = 250, w = 4",
+                Some(["w + 1", "w + 1", "(w + 1)×64b", "0"]),
+                Some(Configuration::TopNDeterministic { thresholds: 4, value_bits: 64 }),
+                "Counting the first N, doubling, comparing and dropping are stages too, as in the released program (6 stages for one cutoff): w + 5 stages, w + 2 ALUs.",
+            ),
+            Algorithm::TopNRandomized => (
+                "N = 250, w = 4, d = 4096",
+                Some(["w", "w", "d·w×64b", "0"]),
+                Some(Configuration::TopNRandomized { rows: 4096, columns: 4, value_bits: 64 }),
+                "One stage drops: w + 1. Values have 32 bits, so half the memory.",
+            ),
+            Algorithm::GroupBy => (
+                "w = 8, d = 4096",
+                Some(["w", "w", "d·w×64b", "0"]),
+                Some(Configuration::GroupBy { rows: 4096, tables: 8, pair_bits: 64 }),
+                "Key and value, 32 bits each, share a pair of registers: w stages, and one drops.",
+            ),
+            Algorithm::JoinBloom => (
+                "M = 4 MB, H = 3",
+                Some(["2", "H", "M", "0"]),
+                Some(filter(JoinFilter::Bloom)),
+                "3 arrays of 1 MiB, since array sizes are powers of two. An array of Tofino has at most 32 blocks, 0.5 MiB, and a stage 48 with their map RAMs: table 2's 4 MB fit no pipeline that must keep each array in one stage.",
+            ),
+            Algorithm::JoinRegisterBloom => (
+                "M = 4 MB, H = 3",
+                Some(["1", "1", "M + C(64,H)×64b", "0"]),
+                Some(filter(JoinFilter::RegisterBloom)),
+                "Choosing the mask, the word, comparing and dropping are stages; a stateful ALU cannot test (word & mask) == mask. A word is two arrays of 32 bits. 0.5 MiB to an array, as for the Bloom filter.",
+            ),
+            Algorithm::Having => (
+                "w = 1024, d = 3",
+                Some(["⌈d/A⌉", "d", "d·w×64b", "0"]),
+                Some(Configuration::Having { counters: 1024, rows: 3, counter_bits: 64 }),
+                "One stage drops. Counters have 32 bits and saturate, so half the memory.",
+            ),
+            Algorithm::HavingExtreme => (
+                "w = 2, d = 4096",
+                None,
+                None,
+                "Not in table 2: a filter on the value in front of a DISTINCT on the key.",
+            ),
+        };
+    // Table 2 knows no limit to an array.
+    let roomy = Limits { array_bits: JOIN_BITS, sram_bits_per_stage: JOIN_BITS, ..Limits::paper() };
+    let paper = configuration.map(|configuration| configuration.demand(&roomy));
+    Row { algorithm, defaults, formulas, paper, placed, reason }
+}
+
+/// A design that was compiled with the open Tofino compiler.
+#[derive(Debug, Clone)]
+pub struct Golden {
+    /// The design.
+    pub design: &'static str,
+    /// Ingress stages that the compiler took. It does not refuse what is too long.
+    pub measured: usize,
+    /// Our placement on Tofino 1.
+    pub placed: Result<Placement, Vec<Misfit>>,
+    /// Why ours is tighter, or nothing.
+    pub reason: &'static str,
+}
+
+/// Stage counts measured with p4c's open Tofino backend (Tofino 1), and ours.
+///
+/// # Errors
+///
+/// None, unless the designs' own parameters are out of range.
+pub fn golden() -> Result<Vec<Golden>, ConfigError> {
+    const COPY: &str = "The compiled program copies the packet's value into the travelling field first; ours reads the value itself in the first column.";
+    let target = Target::tofino1();
+    let top_n =
+        |columns| Ok(top_n::randomized::Config::new(4096, columns, Ties::Keep, 0)?.program());
+    let pairs = |tables| {
+        let extreme = group_by::Extreme::Max;
+        Ok(group_by::Config::new(4096, tables, extreme, Ties::Keep, false)?.program())
+    };
+    let lru = |columns| {
+        let (width, policy) = (distinct::Width::Bits64, distinct::Policy::Lru);
+        Ok(distinct::Config::new(4096, columns, width, policy)?.program())
+    };
+    let designs: Vec<(&str, usize, Result<Program, ConfigError>, &str)> = vec![
+        ("released filter", 2, Ok(released::filter(10)), ""),
+        (
+            "released DISTINCT, 4 columns",
+            6,
+            Ok(released::distinct(16, released::Repairs::default())),
+            "",
+        ),
+        ("released TOP N, 1 cutoff", 6, Ok(released::top_n(250)), ""),
+        ("released JOIN, 6 blocks", 8, Ok(released::join(17)), ""),
+        ("released GROUP BY, 5 rows", 12, Ok(released::group_by(17)), ""),
+        ("GROUP BY, register pairs, 5 rows", 6, pairs(5), ""),
+        ("GROUP BY, register pairs, 11 rows", 12, pairs(11), ""),
+        ("TOP N randomized, 4 columns", 6, top_n(4), COPY),
+        ("TOP N randomized, 8 columns", 10, top_n(8), COPY),
+        ("TOP N randomized, 11 columns", 13, top_n(11), COPY),
+        ("DISTINCT, flag-free LRU of 64 bits, 4 columns", 10, lru(4), COPY),
+    ];
+    designs
+        .into_iter()
+        .map(|(design, measured, program, reason)| {
+            Ok(Golden { design, measured, placed: fit(&program?, &target), reason })
+        })
+        .collect()
+}
+
+/// The largest instance of an algorithm, from the paper's defaults down, that `accept` takes.
+fn largest<T>(
+    algorithm: Algorithm,
+    mut accept: impl FnMut(&Configured) -> Option<T>,
+) -> Option<(Parameters, T)> {
+    let default = Parameters::default();
+    let sizes: Vec<Parameters> = match algorithm {
+        Algorithm::JoinBloom => {
+            (10..=23).rev().map(|bits| Parameters { rows: Some(1 << bits), ..default }).collect()
+        }
+        Algorithm::JoinRegisterBloom => {
+            (8..=19).rev().map(|bits| Parameters { rows: Some(1 << bits), ..default }).collect()
+        }
+        Algorithm::GroupBy => smaller(8),
+        Algorithm::TopNRandomized | Algorithm::TopNDeterministic => smaller(4),
+        Algorithm::Distinct => smaller(2),
+        Algorithm::SkylineSum | Algorithm::SkylineProduct | Algorithm::SkylineBaseline => {
+            smaller(10)
+        }
+        _ => vec![default],
+    };
+    sizes.into_iter().find_map(|given| {
+        let configured = algorithm.configure(&given).ok()?;
+        accept(&configured).map(|found| (given, found))
+    })
+}
+
+fn smaller(columns: u32) -> Vec<Parameters> {
+    let default = Parameters::default();
+    (1..=columns).rev().map(|columns| Parameters { columns: Some(columns), ..default }).collect()
+}
+
+/// The largest instance of an algorithm, from the paper's defaults down, that fits `target` alone.
+#[must_use]
+pub fn largest_fitting(algorithm: Algorithm, target: &Target) -> Option<(Parameters, Placement)> {
+    largest(algorithm, |configured| fit(&configured.program(), target).ok())
+}
+
+/// Queries that share one pipeline.
+#[derive(Debug, Clone)]
+pub struct Together {
+    /// The algorithms that are in, in the order in which they were added, with their sizes.
+    pub queries: Vec<(Algorithm, Parameters)>,
+    /// Where everything lies.
+    pub placement: Placement,
+    /// What found no room, even smaller than at the paper's defaults.
+    pub left_out: Vec<Algorithm>,
+}
+
+/// The paper's seven queries, those that need least first, each as large as the room that is left
+/// allows and at most at the paper's defaults. Greedy: another order may fit more.
+#[must_use]
+pub fn together(target: &Target) -> Option<Together> {
+    const SEVEN: [Algorithm; 7] = [
+        Algorithm::Filter,
+        Algorithm::Having,
+        Algorithm::Distinct,
+        Algorithm::TopNRandomized,
+        Algorithm::GroupBy,
+        Algorithm::JoinBloom,
+        Algorithm::SkylineSum,
+    ];
+    let mut programs: Vec<(Program, Vec<u16>)> = Vec::new();
+    let (mut queries, mut left_out, mut placement) = (Vec::new(), Vec::new(), None);
+    for algorithm in SEVEN {
+        let flows = match algorithm {
+            Algorithm::JoinBloom => vec![join::BUILD_A, join::PROBE_B],
+            // Beyond the flows of a join.
+            _ => vec![16 + programs.len() as u16],
+        };
+        let found = largest(algorithm, |configured| {
+            let program = configured.program();
+            let all = programs.iter().map(|(program, flows)| Query { program, flows });
+            let all: Vec<Query<'_>> =
+                all.chain([Query { program: &program, flows: &flows }]).collect();
+            let packed = pack("together", &all).ok()?;
+            let placed = fit(&packed, target).ok()?;
+            Some((placed, program.clone()))
+        });
+        match found {
+            Some((given, (placed, program))) => {
+                programs.push((program, flows));
+                queries.push((algorithm, given));
+                placement = Some(placed);
+            }
+            None => left_out.push(algorithm),
+        }
+    }
+    Some(Together { queries, placement: placement?, left_out })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn golden_stages_are_met() {
+        for golden in golden().unwrap() {
+            let ours = golden.placed.as_ref().map(|placed| placed.stages.len()).unwrap();
+            let tighter = usize::from(!golden.reason.is_empty());
+            assert_eq!(ours + tighter, golden.measured, "{}", golden.design);
+        }
+    }
+
+    /// The compiler placed 13 stages without an error; the model does not.
+    #[test]
+    fn more_than_12_stages_are_refused() {
+        let given = Parameters { columns: Some(12), ..Parameters::default() };
+        for algorithm in [Algorithm::TopNRandomized, Algorithm::GroupBy] {
+            let program = algorithm.configure(&given).unwrap().program();
+            let misfits = fit(&program, &Target::tofino1()).unwrap_err();
+            assert_eq!(misfits, [Misfit::Stages { needed: 13, available: 12 }], "{algorithm}");
+        }
+    }
+
+    #[test]
+    fn table_2_has_the_papers_numbers() {
+        let rows = rows(&Target::paper()).unwrap();
+        let paper = |algorithm| {
+            let row = rows.iter().find(|row| row.algorithm == algorithm).unwrap();
+            row.paper.map(|demand| (demand.stages, demand.alus))
+        };
+        assert_eq!(paper(Algorithm::Distinct), Some((2, 2)));
+        assert_eq!(paper(Algorithm::DistinctFifo), Some((1, 2)));
+        assert_eq!(paper(Algorithm::SkylineSum), Some((21, 31)));
+        assert_eq!(paper(Algorithm::SkylineProduct), Some((23, 31)));
+        assert_eq!(paper(Algorithm::TopNDeterministic), Some((5, 5)));
+        assert_eq!(paper(Algorithm::GroupBy), Some((8, 8)));
+        assert_eq!(paper(Algorithm::JoinBloom), Some((2, 3)));
+        assert_eq!(paper(Algorithm::JoinRegisterBloom), Some((1, 1)));
+        assert_eq!(paper(Algorithm::Having), Some((1, 3)));
+        assert_eq!(paper(Algorithm::Filter), None);
+        // A word of 64 bits is two arrays of 2 MiB, and 100 MB in 60 stages are 1.6 MB in each.
+        let misfits = rows.iter().filter(|row| row.placed.is_err()).map(|row| row.algorithm);
+        assert_eq!(misfits.collect::<Vec<_>>(), [Algorithm::JoinRegisterBloom]);
+    }
+
+    #[test]
+    fn the_largest_that_fits_is_smaller_than_the_paper_where_it_must_be() {
+        let tofino = Target::tofino1();
+        let size = |algorithm| largest_fitting(algorithm, &tofino).unwrap().0;
+        assert_eq!(size(Algorithm::JoinBloom).rows, Some(1 << 22));
+        assert_eq!(size(Algorithm::SkylineSum).columns, Some(9));
+        assert_eq!(size(Algorithm::GroupBy).columns, Some(8));
+    }
+
+    #[test]
+    fn what_fits_together_fits() {
+        let together = together(&Target::tofino1()).unwrap();
+        assert!(together.placement.stages.len() <= 12);
+        assert!(together.queries.len() >= 4, "{:?}", together.queries);
+        assert_eq!(together.queries.len() + together.left_out.len(), 7);
+        let single = Target { stages: 1, ..Target::tofino1() };
+        assert!(super::together(&single).is_none());
+    }
+}

@@ -1,0 +1,334 @@
+//! Programs printed as P4_16, with their control-plane entries.
+//!
+//! [`Arch::V1Model`] is what BMv2 runs: registers are read, computed on and written in an action.
+//! BMv2 does not enforce one access per register and packet; [`crate::switch::Program::validate`]
+//! does. [`Arch::Tna`] is Tofino's: each access is a `RegisterAction`.
+//!
+//! The text is complete: Ethernet, IPv4, UDP (port 4242) and the packet of Figure 4, whose values are
+//! one header for each entry, so that pruned entries of a packet with several can be popped. A
+//! packet with another number of values passes untouched. Comparisons are written `mem > x`, never
+//! `mem - x > 0`, which would wrap. Hashes take the low bits of a CRC-32; on BMv2 polynomials other
+//! than Ethernet's are `crc32_custom` and are set by the entries.
+//!
+//! ```
+//! use sluicegate_pruning::algorithm::distinct;
+//! use sluicegate_pruning::p4;
+//!
+//! let source = p4::print(&distinct::Config::paper().program(), p4::Arch::V1Model);
+//! assert!(source.program.contains("V1Switch("));
+//! ```
+
+use std::fmt::Write as _;
+
+use crate::switch::{Comparand, FieldId, Gateway, MatchKind, POLYNOMIALS, Program, Table};
+
+mod entries;
+mod expression;
+mod tna;
+mod v1model;
+
+/// The UDP port that carries the switch's packets, as in the authors' release.
+pub const UDP_PORT: u16 = 4242;
+
+/// Which architecture a program is printed for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arch {
+    /// The reference architecture, run by BMv2 (`simple_switch`).
+    V1Model,
+    /// The Tofino Native Architecture.
+    Tna,
+}
+
+/// A printed program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct P4Source {
+    /// The P4_16 text.
+    pub program: String,
+    /// What the control plane installs: commands of `simple_switch_CLI`, or Python for `bfshell`.
+    pub entries: String,
+}
+
+/// Prints `program`, which must keep the rules of [`Program::validate`].
+#[must_use]
+pub fn print(program: &Program, arch: Arch) -> P4Source {
+    let names = Names::new(program, arch);
+    match arch {
+        Arch::V1Model => {
+            P4Source { program: v1model::print(&names), entries: entries::simple_switch(&names) }
+        }
+        Arch::Tna => P4Source { program: tna::print(&names), entries: entries::bfrt(&names) },
+    }
+}
+
+/// A program with the names its parts have in P4.
+struct Names<'a> {
+    program: &'a Program,
+    fields: Vec<String>,
+    /// Values of one entry of the packet.
+    per_entry: usize,
+    /// The verdict, where it is the architecture's own drop bit.
+    drop: Option<FieldId>,
+}
+
+impl<'a> Names<'a> {
+    fn new(program: &'a Program, arch: Arch) -> Self {
+        let entries = program.verdicts.len().max(1);
+        let per_entry = usize::from(program.values).div_ceil(entries).max(1);
+        let drop = match *program.verdicts {
+            [verdict] if arch == Arch::Tna => {
+                let read =
+                    program.tables().any(|(_, table)| program.reads(table).contains(&verdict));
+                (!read).then_some(verdict)
+            }
+            _ => None,
+        };
+        let fields = program.fields.iter().enumerate().map(|(n, field)| match n {
+            n if drop.is_some_and(|drop| drop.index() == n) => "ig_dprsr_md.drop_ctl".to_owned(),
+            0 => "hdr.cheetah.fid".to_owned(),
+            1 => "hdr.cheetah.id".to_owned(),
+            n if n < program.header_fields() => {
+                format!("hdr.entry{}.v{}", (n - 2) / per_entry, (n - 2) % per_entry)
+            }
+            _ => format!("meta.{}", identifier(&field.name)),
+        });
+        Self { program, fields: fields.collect(), per_entry, drop }
+    }
+
+    fn field(&self, field: FieldId) -> &str {
+        self.fields.get(field.index()).map_or("0", String::as_str)
+    }
+
+    fn bits(&self, field: FieldId) -> u8 {
+        if self.drop == Some(field) {
+            return 3;
+        }
+        self.program.fields.get(field.index()).map_or(32, |f| f.bits)
+    }
+
+    /// Entries that the packet carries.
+    fn entries(&self) -> usize {
+        usize::from(self.program.values).div_ceil(self.per_entry)
+    }
+
+    fn action(table: &Table, number: usize) -> String {
+        let name = table.actions.get(number).map_or("none", |action| &action.name);
+        format!("{}__{name}", identifier(&table.name))
+    }
+
+    /// Headers, metadata and the parser's states; `start` comes from the architecture.
+    fn headers(&self) -> String {
+        let mut out = String::new();
+        out.push_str(
+            "header ethernet_t { bit<48> dst; bit<48> src; bit<16> type_; }\n\
+             header ipv4_t {\n    bit<4> version; bit<4> ihl; bit<8> tos; bit<16> length_; bit<16> id; bit<3> flags;\n    \
+             bit<13> fragment; bit<8> ttl; bit<8> protocol; bit<16> checksum; bit<32> src; bit<32> dst;\n}\n\
+             header udp_t { bit<16> src; bit<16> dst; bit<16> length_; bit<16> checksum; }\n\
+             header cheetah_t { bit<16> fid; bit<32> id; bit<8> n; }\n",
+        );
+        let values: String = (0..self.per_entry).map(|n| format!(" bit<32> v{n};")).collect();
+        let _ = writeln!(out, "header entry_t {{{values} }}\n");
+        out.push_str("struct headers_t {\n    ethernet_t ethernet; ipv4_t ipv4; udp_t udp; cheetah_t cheetah;\n");
+        for entry in 0..self.entries() {
+            let _ = writeln!(out, "    entry_t entry{entry};");
+        }
+        out.push_str("}\n\nstruct metadata_t {\n");
+        for (number, field) in
+            self.program.fields.iter().enumerate().skip(self.program.header_fields())
+        {
+            if self.drop.is_none_or(|drop| drop.index() != number) {
+                let _ = writeln!(out, "    bit<{}> {};", field.bits, identifier(&field.name));
+            }
+        }
+        out.push_str("}\n\n");
+        out
+    }
+
+    fn parser_states(&self) -> String {
+        let mut out = format!(
+            "    state parse_ethernet {{
+        packet.extract(hdr.ethernet);
+        transition select(hdr.ethernet.type_) {{ 0x0800: parse_ipv4; default: accept; }}
+    }}
+    state parse_ipv4 {{
+        packet.extract(hdr.ipv4);
+        transition select(hdr.ipv4.ihl, hdr.ipv4.protocol) {{ (5, 17): parse_udp; default: accept; }}
+    }}
+    state parse_udp {{
+        packet.extract(hdr.udp);
+        transition select(hdr.udp.dst) {{ {UDP_PORT}: parse_cheetah; default: accept; }}
+    }}
+    state parse_cheetah {{
+        packet.extract(hdr.cheetah);
+        transition select(hdr.cheetah.n) {{ {}: parse_entries; default: accept; }}
+    }}
+    state parse_entries {{
+",
+            self.program.values
+        );
+        for entry in 0..self.entries() {
+            let _ = writeln!(out, "        packet.extract(hdr.entry{entry});");
+        }
+        out.push_str("        transition accept;\n    }\n");
+        out
+    }
+
+    /// Metadata starts at zero: an explicit assignment for each field.
+    fn clear_metadata(&self, indent: &str) -> String {
+        let fields = &self.fields[self.program.header_fields()..];
+        let metadata = fields.iter().filter(|field| field.starts_with("meta."));
+        metadata.map(|field| format!("{indent}{field} = 0;\n")).collect()
+    }
+
+    /// The body of `apply`: the stages, then the verdicts. `drop` is the architecture's statement.
+    fn apply(&self, drop: &str) -> String {
+        let mut out = String::new();
+        for (number, stage) in self.program.stages.iter().enumerate() {
+            let _ = writeln!(out, "            // stage {number}");
+            for table in &stage.tables {
+                let name = identifier(&table.name);
+                let apply = format!("{name}_table.apply();");
+                match self.gateway(&table.gateway) {
+                    None => writeln!(out, "            {apply}"),
+                    Some(condition) => writeln!(out, "            if ({condition}) {{ {apply} }}"),
+                }
+                .unwrap_or_default();
+            }
+        }
+        if self.drop.is_some() {
+            return out;
+        }
+        let verdicts: Vec<&str> = self.program.verdicts.iter().map(|v| self.field(*v)).collect();
+        let all: Vec<String> = verdicts.iter().map(|v| format!("{v} == 1")).collect();
+        let _ = writeln!(out, "            if ({}) {{ {drop} }}", all.join(" && "));
+        if verdicts.len() > 1 {
+            let bytes = 4 * self.per_entry;
+            for (entry, verdict) in verdicts.iter().enumerate() {
+                let _ = writeln!(
+                    out,
+                    "            if ({verdict} == 1) {{\n                hdr.entry{entry}.setInvalid();\n                \
+                     hdr.cheetah.n = hdr.cheetah.n - {};\n                hdr.udp.length_ = hdr.udp.length_ - {bytes};\n                \
+                     hdr.ipv4.length_ = hdr.ipv4.length_ - {bytes};\n            }}",
+                    self.per_entry
+                );
+            }
+        }
+        out
+    }
+
+    fn gateway(&self, gateway: &Gateway) -> Option<String> {
+        let clause = |tests: &Vec<crate::switch::Test>| {
+            let tests: Vec<String> = tests
+                .iter()
+                .map(|test| {
+                    let operator = if test.equal { "==" } else { "!=" };
+                    let right = match test.with {
+                        Comparand::Field(field) => self.field(field).to_owned(),
+                        Comparand::Const(constant) => constant.to_string(),
+                    };
+                    let (left, bits) =
+                        (self.field(test.field), crate::switch::mask(self.bits(test.field)));
+                    if test.mask & bits == bits {
+                        format!("{left} {operator} {right}")
+                    } else {
+                        format!("({left} & {0}) {operator} ({right} & {0})", test.mask & bits)
+                    }
+                })
+                .collect();
+            if tests.len() == 1 { tests.join("") } else { format!("({})", tests.join(" || ")) }
+        };
+        let clauses: Vec<String> = gateway.all_of.iter().map(clause).collect();
+        (!clauses.is_empty()).then(|| clauses.join(" && "))
+    }
+
+    /// A table's declaration; its actions are printed before it.
+    fn table(&self, table: &Table) -> String {
+        let mut out = format!("    table {}_table {{\n", identifier(&table.name));
+        if !table.keys.is_empty() {
+            out.push_str("        key = {\n");
+            for key in &table.keys {
+                let kind = match key.kind {
+                    MatchKind::Exact => "exact",
+                    MatchKind::Ternary => "ternary",
+                };
+                let _ = writeln!(out, "            {}: {kind};", self.field(key.field));
+            }
+            out.push_str("        }\n");
+        }
+        let actions: String =
+            (0..table.actions.len()).map(|n| format!(" {};", Self::action(table, n))).collect();
+        let _ = writeln!(out, "        actions = {{{actions} NoAction; }}");
+        let default = table.default.as_ref().map_or_else(
+            || "NoAction()".to_owned(),
+            |call| {
+                let args: Vec<String> = call.args.iter().map(u32::to_string).collect();
+                format!("{}({})", Self::action(table, call.action), args.join(", "))
+            },
+        );
+        let _ = writeln!(out, "        const default_action = {default};");
+        let _ = writeln!(out, "        size = {};\n    }}", table.entries.len().max(1));
+        out
+    }
+}
+
+/// Whether the program's hash `number` uses Ethernet's polynomial, which every architecture knows.
+fn is_ethernet_crc(program: &Program, number: u16) -> bool {
+    program.hashes.get(usize::from(number)).is_some_and(|hash| hash.polynomial == POLYNOMIALS[0])
+}
+
+/// `name`, or with a trailing underscore where P4 or the printed text has the word for itself.
+fn identifier(name: &str) -> String {
+    const RESERVED: [&str; 48] = [
+        "abstract",
+        "action",
+        "actions",
+        "apply",
+        "bit",
+        "bool",
+        "cell",
+        "const",
+        "control",
+        "default",
+        "else",
+        "entries",
+        "enum",
+        "error",
+        "exit",
+        "extern",
+        "false",
+        "forward",
+        "hdr",
+        "header",
+        "hi",
+        "if",
+        "in",
+        "index",
+        "inout",
+        "int",
+        "key",
+        "lo",
+        "match_kind",
+        "mem",
+        "meta",
+        "old",
+        "out",
+        "package",
+        "packet",
+        "parser",
+        "priority",
+        "return",
+        "select",
+        "state",
+        "string",
+        "struct",
+        "switch",
+        "table",
+        "this",
+        "transition",
+        "true",
+        "type",
+    ];
+    if RESERVED.contains(&name) { format!("{name}_") } else { name.to_owned() }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,161 @@
+//! Programs made of programs: one becomes part of another, its names and numbers changed.
+
+use super::{
+    AluOperand, Builder, Comparand, Field, FieldId, Hash, Index, Operand, Program, Register,
+    RegisterId, Stage, Stateful, Table, Test,
+};
+
+/// Runs `second` on the entries that `first` does not prune, and prunes what either does.
+///
+/// A packet carries `values` values; each program comes with the positions of those it parses.
+/// Both programs must have a single verdict, and values in range; the others of `second`'s verdicts
+/// are ignored.
+#[must_use]
+pub fn chain(
+    name: &str,
+    values: u8,
+    first: (&Program, &[u8]),
+    second: (&Program, &[u8]),
+) -> Program {
+    let mut b = Builder::new(name, values);
+    let prune = b.verdict("prune");
+    let mut program = b.finish();
+    let graft = Graft::onto(&mut program, first.0, "s0_", first.1, Some(prune));
+    graft.stages(&mut program, first.0, 0, &[]);
+    let start = program.stages.len();
+    let graft = Graft::onto(&mut program, second.0, "s1_", second.1, Some(prune));
+    graft.stages(&mut program, second.0, start, &[Test::is(prune, 0)]);
+    program
+}
+
+/// How the identifiers of a program change as it becomes part of another.
+pub(crate) struct Graft {
+    prefix: String,
+    fields: Vec<FieldId>,
+    registers: u16,
+    hashes: u16,
+}
+
+impl Graft {
+    /// Declares everything of `part` in `whole`, names prefixed. `values[n]` is where the part's
+    /// `n`-th value is in the whole's packet; `verdict` replaces the part's own.
+    pub(crate) fn onto(
+        whole: &mut Program,
+        part: &Program,
+        prefix: &str,
+        values: &[u8],
+        verdict: Option<FieldId>,
+    ) -> Self {
+        let sources: Vec<FieldId> = values.iter().map(|&n| FieldId::value(n)).collect();
+        Self::with_sources(whole, part, prefix, [FieldId::FID, FieldId::ID], &sources, verdict)
+    }
+
+    /// As [`Graft::onto`], with any fields in the place of the part's header.
+    pub(crate) fn with_sources(
+        whole: &mut Program,
+        part: &Program,
+        prefix: &str,
+        head: [FieldId; 2],
+        values: &[FieldId],
+        verdict: Option<FieldId>,
+    ) -> Self {
+        let mut fields: Vec<FieldId> = head.into_iter().chain(values.iter().copied()).collect();
+        fields.truncate(part.header_fields());
+        fields.resize(part.header_fields(), FieldId::ID);
+        for (number, field) in part.fields.iter().enumerate().skip(part.header_fields()) {
+            match verdict {
+                Some(verdict) if part.verdicts.first().is_some_and(|v| v.index() == number) => {
+                    fields.push(verdict);
+                }
+                _ => {
+                    fields.push(FieldId(whole.fields.len() as u16));
+                    let name = format!("{prefix}{}", field.name);
+                    whole.fields.push(Field { name, bits: field.bits });
+                }
+            }
+        }
+        let graft = Self {
+            prefix: prefix.to_owned(),
+            fields,
+            registers: whole.registers.len() as u16,
+            hashes: whole.hashes.len() as u16,
+        };
+        whole.registers.extend(
+            part.registers
+                .iter()
+                .map(|r| Register { name: format!("{prefix}{}", r.name), ..r.clone() }),
+        );
+        whole.hashes.extend(part.hashes.iter().map(|hash| Hash {
+            name: format!("{prefix}{}", hash.name),
+            inputs: hash.inputs.iter().map(|f| graft.field(*f)).collect(),
+            ..hash.clone()
+        }));
+        graft
+    }
+
+    /// What a field of the part is called in the whole.
+    pub(crate) fn field(&self, field: FieldId) -> FieldId {
+        self.fields.get(field.index()).copied().unwrap_or(field)
+    }
+
+    /// Adds the part's stages to the whole's from number `start`, every table behind `gate` too.
+    pub(crate) fn stages(&self, whole: &mut Program, part: &Program, start: usize, gate: &[Test]) {
+        if whole.stages.len() < start + part.stages.len() {
+            whole.stages.resize(start + part.stages.len(), Stage::default());
+        }
+        for (stage, source) in whole.stages[start..].iter_mut().zip(&part.stages) {
+            stage.tables.extend(source.tables.iter().map(|table| self.table(table, gate)));
+        }
+    }
+
+    fn table(&self, table: &Table, gate: &[Test]) -> Table {
+        let mut table = table.clone();
+        table.name = format!("{}{}", self.prefix, table.name);
+        for test in table.gateway.all_of.iter_mut().flatten() {
+            test.field = self.field(test.field);
+            if let Comparand::Field(field) = &mut test.with {
+                *field = self.field(*field);
+            }
+        }
+        table.gateway.all_of.extend(gate.iter().map(|test| vec![*test]));
+        table.keys.iter_mut().for_each(|key| key.field = self.field(key.field));
+        for action in &mut table.actions {
+            for op in &mut action.ops {
+                op.to = self.field(op.to);
+                for operand in [&mut op.a, &mut op.b] {
+                    match operand {
+                        Operand::Field(field) => *field = self.field(*field),
+                        Operand::Hash(hash) => *hash += self.hashes,
+                        Operand::Const(_) | Operand::Arg(_) => {}
+                    }
+                }
+            }
+            if let Some(stateful) = &mut action.stateful {
+                self.stateful(stateful);
+            }
+        }
+        table
+    }
+
+    fn stateful(&self, stateful: &mut Stateful) {
+        stateful.register = RegisterId(stateful.register.0 + self.registers);
+        match &mut stateful.index {
+            Index::Zero => {}
+            Index::Field(field) => *field = self.field(*field),
+            Index::Hash(hash) => *hash += self.hashes,
+        }
+        for compare in [&mut stateful.lo, &mut stateful.hi].into_iter().flatten() {
+            if let Some((field, _)) = &mut compare.field {
+                *field = self.field(*field);
+            }
+        }
+        for update in stateful.update_lo.iter_mut().chain(&mut stateful.update_hi) {
+            for operand in [&mut update.a, &mut update.b] {
+                if let AluOperand::Field(field) = operand {
+                    *field = self.field(*field);
+                }
+            }
+        }
+        stateful.outputs.iter_mut().for_each(|output| output.to = self.field(output.to));
+    }
+}
