@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::Path;
 
+use sluicegate_client::ConnectOptions;
 use sluicegate_costmodel::{DataError, HardwareProfile, PriceBook};
 use sluicegate_engine::Engine;
 use sluicegate_engine::config::Scan;
-use sluicegate_client::ConnectOptions;
 use sluicegate_s3select::profile::EndpointProfile;
 
 use crate::args::{ConnectArgs, ScanArg, StoreArgs};

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use object_store::ClientOptions;
 use object_store::client::{HttpConnector, HttpRequest, HttpRequestBody, ReqwestConnector};
-use sluicegate_engine::Error;
 use sluicegate_client::{Client, ConnectOptions};
+use sluicegate_engine::Error;
 use sluicegate_s3select::profile::EndpointProfile;
 
 use crate::failure::{Failure, Result};

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
-use sluicegate_s3select::profile::EndpointProfile;
 use sluicegate_conformance::probe::PROBE_VERSION;
+use sluicegate_s3select::profile::EndpointProfile;
 use sluicegate_s3select::value::Timestamp;
 
 use crate::failure::{Failure, Result};

@@ -3,12 +3,12 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use sluicegate_evaluator::{Evaluation, MAX_RECORDS_BYTES, Sink, Stats};
 use sluicegate_s3select::SelectError;
 use sluicegate_s3select::dialect::ast::{
     Aggregate, Expr, IsTest, Projection, ProjectionItem, Query, UnaryOp,
 };
 use sluicegate_s3select::dialect::parse;
-use sluicegate_evaluator::{Evaluation, MAX_RECORDS_BYTES, Sink, Stats};
 use sluicegate_s3select::request::{
     Compression, CsvOutput, InputFormat, InputSerialization, OutputSerialization, ScanRange,
     SelectRequest,

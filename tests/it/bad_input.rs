@@ -1,7 +1,7 @@
 //! Bad input gets one clear error that names the place.
 
-use sluicegate_engine::config::Scan;
 use sluicegate_client::ConnectOptions;
+use sluicegate_engine::config::Scan;
 
 use crate::harness::{BUCKET, Store, rows, try_rows};
 

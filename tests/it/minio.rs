@@ -55,7 +55,7 @@ impl Peer {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos();
         let bucket = format!("sluice-test-{test}-{}-{now:x}", process::id());
         let config = aws_sdk_s3::Config::builder()
-        .http_client(aws_smithy_http_client::Builder::new().build_http())
+            .http_client(aws_smithy_http_client::Builder::new().build_http())
             .behavior_version(BehaviorVersion::latest())
             .endpoint_url(&endpoint)
             .region(Region::new("us-east-1"))

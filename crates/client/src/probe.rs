@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::Client;
 use super::error::Error;
 use super::metrics::SelectMetrics;
-use sluicegate_conformance::{NoAnswer, RawAnswer};
 use sluicegate_conformance::probe::{Facts, Outcome, Question, Report};
+use sluicegate_conformance::{NoAnswer, RawAnswer};
 use sluicegate_s3select::request::{
     Compression, CsvInput, InputFormat, InputSerialization, JsonType, ScanRange, SelectRequest,
 };

@@ -170,7 +170,9 @@ impl From<KnownRefusal> for Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sluicegate_s3select::request::{CsvInput, CsvOutput, InputFormat, InputSerialization, ScanRange};
+    use sluicegate_s3select::request::{
+        CsvInput, CsvOutput, InputFormat, InputSerialization, ScanRange,
+    };
 
     fn request(sql: &str) -> SelectRequest {
         SelectRequest {

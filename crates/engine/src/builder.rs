@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::prelude::SessionContext;
-use sluicegate_costmodel::{HardwareProfile, PriceBook};
 use sluicegate_client::{Client, ConnectOptions, Credentials};
+use sluicegate_costmodel::{HardwareProfile, PriceBook};
 use sluicegate_s3select::profile::EndpointProfile;
 
 use crate::config::{Scan, SluiceOptions};

@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use sluicegate_costmodel::{Bytes, RequestCounts, Requests, Work};
 use sluicegate_client::SelectCounts;
+use sluicegate_costmodel::{Bytes, RequestCounts, Requests, Work};
 
 /// Requests and bytes since the counters were made; shared by everything that talks to one store.
 ///

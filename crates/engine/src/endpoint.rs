@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use sluicegate_costmodel::{HardwareProfile, PriceBook};
 use sluicegate_client::Client;
+use sluicegate_costmodel::{HardwareProfile, PriceBook};
 use sluicegate_s3select::profile::EndpointProfile;
 use sluicegate_s3select::request::{InputFormat, SelectRequest};
 

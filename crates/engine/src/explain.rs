@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use datafusion::physical_plan::{ExecutionPlan, displayable};
-use sluicegate_costmodel::{Dollars, ScanStrategy, Work};
 use sluicegate_client::KnownRefusal;
+use sluicegate_costmodel::{Dollars, ScanStrategy, Work};
 
 use crate::config::{Scan, SluiceOptions};
 use crate::optimizer::{ScanChoice, describe_choices};

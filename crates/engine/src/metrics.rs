@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use datafusion::physical_plan::metrics::{
     Count, CustomMetricValue, ExecutionPlanMetricsSet, MetricBuilder, MetricCategory, MetricValue,
 };
-use sluicegate_costmodel::{Bytes, Dollars, RequestCounts, Requests, Work};
 use sluicegate_client::{SelectCounts, SelectMetrics};
+use sluicegate_costmodel::{Bytes, Dollars, RequestCounts, Requests, Work};
 
 use crate::endpoint::Endpoint;
 

@@ -7,7 +7,9 @@ use super::output::{Key, RowWriter};
 use super::program::{Compiler, NodeId, Program, aggregates_of};
 use super::selection::Rows;
 use super::vector::Vector;
-use sluicegate_s3select::dialect::ast::{Aggregate, Expr, PathStep, Projection, ProjectionItem, Query};
+use sluicegate_s3select::dialect::ast::{
+    Aggregate, Expr, PathStep, Projection, ProjectionItem, Query,
+};
 use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 use sluicegate_s3select::value::{Timestamp, Value};
 

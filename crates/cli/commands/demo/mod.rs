@@ -7,10 +7,10 @@ use std::fs;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 
+use sluicegate_client::{ConnectOptions, Credentials};
 use sluicegate_costmodel::{BytesPerSecond, HardwareProfile};
 use sluicegate_engine::Engine;
 use sluicegate_engine::config::Scan;
-use sluicegate_client::{ConnectOptions, Credentials};
 use sluicegate_s3select::profile::EndpointProfile;
 use sluicegate_server::Server;
 use sluicegate_workloads::tpch::{self, Generate, Table};

@@ -4,10 +4,10 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, StringArray};
-use sluicegate_engine::{Engine, Error};
 use sluicegate_client::SelectMetrics;
 use sluicegate_conformance::NoAnswer;
 use sluicegate_conformance::table::{Answer, Expected, Outcome, Run, Verdict};
+use sluicegate_engine::{Engine, Error};
 
 use super::connect;
 use super::samples::Samples;

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use arrow::array::{ArrayRef, RecordBatch, StringArray};
-use sluicegate_engine::{Engine, Error};
 use sluicegate_client::{ProbeTarget, SelectMetrics};
-use sluicegate_s3select::profile::EndpointProfile;
 use sluicegate_conformance::probe::{Finding, Question, Report, Sample, Verdict};
+use sluicegate_engine::{Engine, Error};
+use sluicegate_s3select::profile::EndpointProfile;
 
 use super::connect;
 use super::samples::Samples;

@@ -7,9 +7,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use datafusion::common::DataFusionError;
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt};
+use sluicegate_client::Error;
 use sluicegate_engine::Engine;
 use sluicegate_engine::counters::RequestKind;
-use sluicegate_client::Error;
 
 use crate::bucket;
 use crate::commands::generate::bucket_store;

@@ -15,9 +15,9 @@ use std::path::Path;
 
 use sluicegate_pruning::ConfigError;
 use sluicegate_pruning::algorithm::catalog::{Algorithm, CatalogError};
+use sluicegate_pruning::deployment::PlacementError;
 use sluicegate_pruning::experiment::trial::TrialError;
 use sluicegate_pruning::switch::{Program, Target};
-use sluicegate_pruning::deployment::PlacementError;
 
 use crate::args::switch::{ParameterArgs, SwitchArgs, SwitchCommand, Variant};
 use crate::failure::{Failure, Result};

@@ -106,7 +106,8 @@ impl Report {
         // Events that did not come were not seen to be right.
         lessons.profile.progress &= facts.progress_came;
         let mut profile = lessons.conclude(all_right, &facts.extensions);
-        if !profile.formats.contains(&sluicegate_s3select::profile::DataFormat::Csv) && profile.formats.is_empty()
+        if !profile.formats.contains(&sluicegate_s3select::profile::DataFormat::Csv)
+            && profile.formats.is_empty()
         {
             profile = EndpointProfile { name: profile.name, ..EndpointProfile::unknown() };
         }

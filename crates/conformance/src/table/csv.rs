@@ -3,7 +3,9 @@
 use super::Expected::{Error, Rows};
 use super::Input::{Csv, CsvIgnore, CsvUse};
 use super::{Case, ask, ask_json};
-use sluicegate_s3select::error::SelectErrorCode::{AmbiguousFieldName, InvalidColumnIndex, MissingHeaders};
+use sluicegate_s3select::error::SelectErrorCode::{
+    AmbiguousFieldName, InvalidColumnIndex, MissingHeaders,
+};
 
 pub(super) const CASES: &[Case] = &[
     ask(

@@ -1,9 +1,9 @@
 //! What a statement's names mean in a CSV object.
 
-use sluicegate_s3select::dialect::ast::PathStep;
-use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 use crate::batch::{Column, Schema};
 use crate::vector::Kind;
+use sluicegate_s3select::dialect::ast::PathStep;
+use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 
 /// The most columns that a header may name.
 pub(super) const MAX_COLUMNS: usize = 10_000;

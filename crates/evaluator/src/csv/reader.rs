@@ -8,7 +8,6 @@ use super::records::{BadRecord, Limits, MAX_RECORD_BYTES, Records, Stop};
 use super::simd;
 use super::structure::Structure;
 use super::syntax::Syntax;
-use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 use crate::batch::BatchReader;
 use crate::input::{BYTE_ORDER_MARK, Input};
 use crate::output::{Item, Key, RowWriter};
@@ -16,6 +15,7 @@ use crate::scan_range::ByteRange;
 use crate::selection::Rows;
 use crate::source::ObjectSource;
 use crate::vector::{Heap, Span, Vector};
+use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 use sluicegate_s3select::request::{Compression, CsvInput, FileHeaderInfo};
 
 /// Bytes of a block. With its bitmaps it stays in a core's second-level cache.

@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use super::quoting::{self, RecordEnd};
 use super::structure::Structure;
 use super::syntax::Syntax;
-use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 use crate::vector::Span;
+use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 
 /// The longest record, in bytes, without its delimiter.
 pub(super) const MAX_RECORD_BYTES: usize = 1 << 20;

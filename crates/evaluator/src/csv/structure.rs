@@ -205,8 +205,8 @@ mod tests {
     use super::super::fields::{FieldSpan, Fields};
     use super::super::records::{Limits, Records, Stop};
     use super::*;
-    use sluicegate_s3select::error::SelectErrorCode;
     use crate::selection::Rows;
+    use sluicegate_s3select::error::SelectErrorCode;
     use sluicegate_s3select::request::CsvInput;
 
     /// The fields of all records before the first bad one, and what is wrong with that. Every

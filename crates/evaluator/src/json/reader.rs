@@ -5,8 +5,6 @@ use std::sync::Arc;
 use super::parser::{Parser, Problem};
 use super::path::{FieldFilter, expand, lookup};
 use super::schema::JsonSchema;
-use sluicegate_s3select::dialect::ast::{From, Name, PathStep};
-use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 use crate::batch::BatchReader;
 use crate::input::{BYTE_ORDER_MARK, Input};
 use crate::output::{Item, Key, RowWriter};
@@ -14,6 +12,8 @@ use crate::scan_range::ByteRange;
 use crate::selection::Rows;
 use crate::source::ObjectSource;
 use crate::vector::Vector;
+use sluicegate_s3select::dialect::ast::{From, Name, PathStep};
+use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 use sluicegate_s3select::request::{Compression, JsonType};
 use sluicegate_s3select::value::Value;
 

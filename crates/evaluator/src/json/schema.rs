@@ -1,9 +1,9 @@
 //! What a statement's names mean in a JSON object: whatever a row happens to have.
 
-use sluicegate_s3select::dialect::ast::{From, Name, PathStep};
-use sluicegate_s3select::error::SelectError;
 use crate::batch::{Column, Schema};
 use crate::vector::Kind;
+use sluicegate_s3select::dialect::ast::{From, Name, PathStep};
+use sluicegate_s3select::error::SelectError;
 
 /// The paths that a statement uses, in the order in which it named them.
 #[derive(Debug, Clone)]

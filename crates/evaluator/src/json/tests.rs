@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
-use sluicegate_s3select::error::SelectErrorCode as Code;
 use crate::tests::{check, check_error, request, run};
+use sluicegate_s3select::error::SelectErrorCode as Code;
 use sluicegate_s3select::request::{
     Compression, InputFormat, InputSerialization, JsonType, OutputSerialization, ScanRange,
     SelectRequest,

@@ -11,8 +11,8 @@ use arrow::datatypes::{
 };
 
 use super::parquet_error;
-use sluicegate_s3select::error::SelectError;
 use crate::vector::{Heap, Kind, Span, Tag, Truth, Vector};
+use sluicegate_s3select::error::SelectError;
 use sluicegate_s3select::value::{Decimal, Timestamp, Value};
 
 /// The representation of a type.

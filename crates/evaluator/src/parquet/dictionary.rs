@@ -15,9 +15,9 @@ use parquet::file::serialized_reader::SerializedPageReader;
 use super::schema::ParquetFile;
 use super::source::ParquetSource;
 use super::{convert, guarded};
-use sluicegate_s3select::dialect::ast::BinaryOp;
 use crate::program::Condition;
 use crate::vector::Vector;
+use sluicegate_s3select::dialect::ast::BinaryOp;
 use sluicegate_s3select::value;
 
 /// If a condition demands a value that the row group's dictionary does not hold: the bytes that

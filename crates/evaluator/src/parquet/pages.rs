@@ -12,8 +12,8 @@ use super::pruning::Bounds;
 use super::schema::ParquetFile;
 use super::source::ParquetSource;
 use super::{guarded, headers, parquet_error, thrift};
-use sluicegate_s3select::error::SelectError;
 use crate::program::Condition;
+use sluicegate_s3select::error::SelectError;
 
 /// The rows of a row group that may be wanted: ascending ranges, none of them empty.
 pub(super) type RowRanges = Vec<Range<usize>>;

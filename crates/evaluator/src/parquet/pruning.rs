@@ -7,9 +7,9 @@ use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
 
 use super::convert;
 use super::schema::ParquetFile;
-use sluicegate_s3select::dialect::ast::BinaryOp;
 use crate::program::Condition;
 use crate::vector::{Kind, Vector};
+use sluicegate_s3select::dialect::ast::BinaryOp;
 use sluicegate_s3select::value::{self, Value};
 
 /// The row groups among `groups` that may hold a row that meets all conditions.

@@ -11,14 +11,14 @@ use super::lengths::CheckedRowGroups;
 use super::schema::{NamedColumn, ParquetFile};
 use super::source::ParquetSource;
 use super::{convert, dictionary, guarded, pages, parquet_error, pruning};
-use sluicegate_s3select::dialect::ast::PathStep;
-use sluicegate_s3select::error::SelectError;
 use crate::batch::BatchReader;
 use crate::output::{Item, Key, RowWriter};
 use crate::program::Condition;
 use crate::scan_range::ByteRange;
 use crate::selection::Rows;
 use crate::vector::Vector;
+use sluicegate_s3select::dialect::ast::PathStep;
+use sluicegate_s3select::error::SelectError;
 use sluicegate_s3select::value::Value;
 
 /// A batch-wise reader of one Parquet object.

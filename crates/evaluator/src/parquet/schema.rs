@@ -9,11 +9,11 @@ use parquet::file::metadata::ParquetMetaData;
 
 use super::source::ParquetSource;
 use super::{convert, guarded, parquet_error};
-use sluicegate_s3select::dialect::ast::PathStep;
-use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 use crate::batch::{Column, Schema};
 use crate::source::ObjectSource;
 use crate::vector::Kind;
+use sluicegate_s3select::dialect::ast::PathStep;
+use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 
 /// The most uncompressed bytes of a row group; the service's limit.
 const MAX_ROW_GROUP_BYTES: i64 = 512 << 20;

@@ -3,11 +3,11 @@
 use std::cell::{Cell, RefCell};
 
 use super::operand::{self, Operand, zip};
-use sluicegate_s3select::dialect::ast::BinaryOp;
-use sluicegate_s3select::error::SelectError;
 use crate::output::invalid_text;
 use crate::selection::{Frame, Rows};
 use crate::vector::{Data, Kind, Tags, Vector};
+use sluicegate_s3select::dialect::ast::BinaryOp;
+use sluicegate_s3select::error::SelectError;
 use sluicegate_s3select::value::arithmetic as scalar;
 
 /// The representation of `left op right`.

@@ -1,10 +1,10 @@
 //! CAST over whole batches.
 
-use sluicegate_s3select::dialect::ast::Type;
-use sluicegate_s3select::error::SelectError;
 use crate::output::invalid_text;
 use crate::selection::{Frame, Rows};
 use crate::vector::{Data, Heap, Kind, Span, Tag, Tags, Truth, Vector, tag_of};
+use sluicegate_s3select::dialect::ast::Type;
+use sluicegate_s3select::error::SelectError;
 use sluicegate_s3select::value::{self, Value, cast as scalar};
 
 /// The representation of a CAST.

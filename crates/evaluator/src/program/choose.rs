@@ -1,10 +1,10 @@
 //! Picks values out of several vectors: CASE, COALESCE, NULLIF.
 
 use super::cast::push_text;
-use sluicegate_s3select::error::SelectError;
 use crate::output::invalid_text;
 use crate::selection::{Frame, Rows};
 use crate::vector::{Data, Heap, Kind, Span, Tag, Truth, Vector};
+use sluicegate_s3select::error::SelectError;
 use sluicegate_s3select::value::{self, Value};
 
 /// The representation that can hold all of these; a constant without a value fits everywhere.

@@ -5,11 +5,11 @@ use std::cmp::Ordering;
 use std::convert::Infallible;
 
 use super::operand::{self, Operand, zip};
-use sluicegate_s3select::dialect::ast::BinaryOp;
-use sluicegate_s3select::error::SelectError;
 use crate::output::invalid_text;
 use crate::selection::Rows;
 use crate::vector::{Data, Span, Truth, Vector};
+use sluicegate_s3select::dialect::ast::BinaryOp;
+use sluicegate_s3select::error::SelectError;
 use sluicegate_s3select::value::{self, Value};
 
 /// Compares row by row; UNKNOWN where a side has no value or the types do not compare.

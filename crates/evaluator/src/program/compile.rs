@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use super::fold::NoColumns;
 use super::text::{ConstantText, is_comparison};
 use super::{ColumnRef, Machine, Node, NodeId, Op, Program, Set, arithmetic, call, cast, choose};
-use sluicegate_s3select::dialect::ast::{BinaryOp, Expr, From, Function, Literal, Type, UnaryOp};
-use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 use crate::batch::Schema;
 use crate::vector::Kind;
+use sluicegate_s3select::dialect::ast::{BinaryOp, Expr, From, Function, Literal, Type, UnaryOp};
+use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 use sluicegate_s3select::value::{Decimal, LikePattern, Timestamp, Value};
 
 /// Compiles the expressions of one statement into one program.

@@ -1,10 +1,10 @@
 //! Computes constant expressions once.
 
-use sluicegate_s3select::error::SelectError;
 use crate::batch::BatchReader;
 use crate::output::RowWriter;
 use crate::selection::Rows;
 use crate::vector::Vector;
+use sluicegate_s3select::error::SelectError;
 
 /// One row without columns: what a constant expression is evaluated on.
 pub(super) struct NoColumns;

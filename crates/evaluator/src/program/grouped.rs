@@ -1,8 +1,8 @@
 //! Recognises `CASE WHEN g = 'a' THEN x END`: a group's value.
 
 use super::{NodeId, Op, Program};
-use sluicegate_s3select::dialect::ast::BinaryOp;
 use crate::vector::Kind;
+use sluicegate_s3select::dialect::ast::BinaryOp;
 use sluicegate_s3select::value::Value;
 
 /// A value that only the rows of one group have.

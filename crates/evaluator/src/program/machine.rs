@@ -1,12 +1,12 @@
 //! Runs a program.
 
 use super::{ColumnRef, NodeId, Op, Program, arithmetic, call, cast, choose, compare, text};
-use sluicegate_s3select::dialect::ast::IsTest;
-use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 use crate::batch::BatchReader;
 use crate::output::invalid_text;
 use crate::selection::{Frame, Lineage, Selection, SelectionId};
 use crate::vector::{Data, Tag, Truth, Vector};
+use sluicegate_s3select::dialect::ast::IsTest;
+use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 use sluicegate_s3select::value::Value;
 
 /// The most text that all nodes together may hold, in bytes. A batch has about a MiB, but a

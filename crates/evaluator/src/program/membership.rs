@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 
 use super::compare::compare_values;
-use sluicegate_s3select::dialect::ast::BinaryOp;
-use sluicegate_s3select::error::SelectError;
 use crate::output::invalid_text;
 use crate::selection::Rows;
 use crate::vector::{Data, Kind, Tag, Truth, Vector};
+use sluicegate_s3select::dialect::ast::BinaryOp;
+use sluicegate_s3select::error::SelectError;
 use sluicegate_s3select::value::Value;
 
 /// The right side of IN.

@@ -2,11 +2,11 @@
 
 use super::cast::push_text;
 use super::operand;
-use sluicegate_s3select::dialect::ast::BinaryOp;
-use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 use crate::output::invalid_text;
 use crate::selection::{Frame, Rows};
 use crate::vector::{Data, Heap, Span, Tag, Truth, Vector, tag_of};
+use sluicegate_s3select::dialect::ast::BinaryOp;
+use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 use sluicegate_s3select::value::{LikePattern, Value, text};
 
 /// What a function that wants text says to anything else.

@@ -4,7 +4,9 @@ use proptest::prelude::*;
 
 use super::{check, check_error, request, request_with_header, run, with_csv};
 use sluicegate_s3select::error::SelectErrorCode as Code;
-use sluicegate_s3select::request::{CsvInput, CsvOutput, FileHeaderInfo, OutputSerialization, QuoteFields};
+use sluicegate_s3select::request::{
+    CsvInput, CsvOutput, FileHeaderInfo, OutputSerialization, QuoteFields,
+};
 
 const ALL: &str = "SELECT * FROM S3Object";
 

@@ -6,13 +6,13 @@ use std::cmp::Ordering;
 use proptest::prelude::*;
 
 use super::{request, run};
+use crate::output::{Item, Key, RowWriter};
 use sluicegate_s3select::dialect;
 use sluicegate_s3select::dialect::ast::{
     Aggregate, BinaryOp, Expr, From, Function, IsTest, Literal, Projection, ProjectionItem, Query,
     TrimSide, Type, UnaryOp,
 };
 use sluicegate_s3select::error::SelectError;
-use crate::output::{Item, Key, RowWriter};
 use sluicegate_s3select::request::{CsvOutput, OutputSerialization};
 use sluicegate_s3select::value::{self, Decimal, LikePattern, Value, arithmetic, text};
 

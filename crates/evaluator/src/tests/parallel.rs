@@ -5,8 +5,8 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::{Answer, Evaluation, request, with_csv};
-use sluicegate_s3select::error::SelectErrorCode;
 use crate::Stats;
+use sluicegate_s3select::error::SelectErrorCode;
 use sluicegate_s3select::request::{
     FileHeaderInfo, InputFormat, JsonType, OutputSerialization, ScanRange, SelectRequest,
 };
@@ -114,7 +114,8 @@ fn only_what_can_be_cut_is() {
     assert!(divisible(&request("SELECT MAX(_1) FROM S3Object")));
     assert!(!divisible(&request("SELECT _1 FROM S3Object LIMIT 1")));
     assert!(!divisible(&request("SELECT SUM(CAST(_1 AS FLOAT)) FROM S3Object")));
-    let quoted = |csv: &mut sluicegate_s3select::request::CsvInput| csv.allow_quoted_record_delimiter = true;
+    let quoted =
+        |csv: &mut sluicegate_s3select::request::CsvInput| csv.allow_quoted_record_delimiter = true;
     assert!(!divisible(&with_csv("SELECT _1 FROM S3Object", quoted)));
 }
 

@@ -17,9 +17,11 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use proptest::prelude::*;
 
 use super::{Answer, Evaluation, check_error, request, run};
-use sluicegate_s3select::error::SelectErrorCode as Code;
 use crate::ObjectSource;
-use sluicegate_s3select::request::{Compression, InputFormat, OutputSerialization, ScanRange, SelectRequest};
+use sluicegate_s3select::error::SelectErrorCode as Code;
+use sluicegate_s3select::request::{
+    Compression, InputFormat, OutputSerialization, ScanRange, SelectRequest,
+};
 
 fn write(columns: Vec<(&str, ArrayRef)>, rows_per_group: usize) -> Vec<u8> {
     let properties = WriterProperties::builder();

@@ -1,12 +1,12 @@
 //! The questions of a probe, put to this evaluator and to stores that deviate.
 
-use std::collections::BTreeSet;
 use sluicegate_conformance::probe::{Facts, Question, Report, Verdict};
 use sluicegate_conformance::{NoAnswer, RawAnswer};
 use sluicegate_s3select::dialect;
 use sluicegate_s3select::profile::{
     DataFormat, EndpointProfile, Exactness, Extension, LikePatterns, Operation, TypeClass,
 };
+use std::collections::BTreeSet;
 
 use super::run;
 
