@@ -3,43 +3,16 @@
 use std::fmt;
 
 use crate::{
-    Cost, Dollars, HardwareProfile, Phase, Prediction, PriceBook, Provenance, Work, predict,
+    Cost, HardwareProfile, Objective, Prediction, PriceBook, Provenance, Steps, Work, predict,
 };
-
-/// What to minimise.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub enum Objective {
-    /// Seconds; dollars decide a tie.
-    #[default]
-    Time,
-    /// Dollars; seconds decide a tie.
-    Dollars,
-    /// The bill, plus what each second is worth to whoever waits.
-    Weighted {
-        /// What a second of waiting is worth, on top of the rent of the machine.
-        dollars_per_second: Dollars,
-    },
-}
-
-impl fmt::Display for Objective {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Time => f.write_str("time"),
-            Self::Dollars => f.write_str("dollars"),
-            Self::Weighted { dollars_per_second } => {
-                write!(f, "dollars + {dollars_per_second} per second")
-            }
-        }
-    }
-}
 
 /// A strategy and what it would ask for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate<S> {
     /// Which strategy.
     pub strategy: S,
-    /// What it asks for, one phase after the other.
-    pub phases: Vec<Phase>,
+    /// What it asks for.
+    pub steps: Steps,
 }
 
 /// A strategy with its predicted numbers.
@@ -59,8 +32,8 @@ pub struct Alternative<S> {
 
 impl<S> Alternative<S> {
     fn new(candidate: Candidate<S>, hardware: &HardwareProfile, prices: &PriceBook) -> Self {
-        let time = predict(&candidate.phases, hardware);
-        let mut work: Work = candidate.phases.iter().map(Phase::work).sum();
+        let time = predict(&candidate.steps, hardware);
+        let mut work = candidate.steps.work();
         work.wall = time.total();
         let cost = prices.cost(&work);
         Self { strategy: candidate.strategy, work, time, cost, provenance: hardware.provenance() }
@@ -72,8 +45,8 @@ impl<S> Alternative<S> {
         match objective {
             Objective::Time => (seconds, dollars),
             Objective::Dollars => (dollars, seconds),
-            Objective::Weighted { dollars_per_second } => {
-                (dollars_per_second.0 * seconds + dollars, seconds)
+            Objective::Weighted { dollars_per_hour } => {
+                (dollars_per_hour.0 / 3600.0 * seconds + dollars, seconds)
             }
         }
     }
@@ -152,11 +125,11 @@ pub fn choose<S>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Bytes, Requests};
+    use crate::{Bytes, Dollars, Phase, Requests};
 
     fn get(strategy: &'static str, mib: u64) -> Candidate<&'static str> {
         let phase = Phase { gets: Requests(1), got: Bytes::mib(mib), ..Phase::default() };
-        Candidate { strategy, phases: vec![phase] }
+        Candidate { strategy, steps: phase.into() }
     }
 
     #[track_caller]
@@ -178,7 +151,7 @@ mod tests {
         for objective in [
             Objective::Time,
             Objective::Dollars,
-            Objective::Weighted { dollars_per_second: Dollars(1.0) },
+            Objective::Weighted { dollars_per_hour: Dollars(3600.0) },
         ] {
             order(objective, PriceBook::paper(), &expected);
         }

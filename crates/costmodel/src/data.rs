@@ -1,5 +1,6 @@
 //! Price books and hardware profiles are TOML: reading it, and saying what is wrong with it.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::de::{DeserializeOwned, Error as _};
@@ -68,6 +69,17 @@ pub(crate) fn price<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Dollar
 pub(crate) fn positive<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     let number = f64::deserialize(deserializer)?;
     if number > 0.0 { Ok(number) } else { Err(D::Error::custom("must be greater than zero")) }
+}
+
+/// Units per second by the names of resources: positive; `inf` is no limit.
+pub(crate) fn capacities<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<BTreeMap<String, f64>, D::Error> {
+    let capacities = BTreeMap::<String, f64>::deserialize(deserializer)?;
+    match capacities.iter().find(|(_, capacity)| **capacity <= 0.0 || capacity.is_nan()) {
+        Some((name, _)) => Err(D::Error::custom(format!("`{name}` must be greater than zero"))),
+        None => Ok(capacities),
+    }
 }
 
 /// A data rate; `inf` is no limit.

@@ -1,5 +1,6 @@
 //! What a store, a link and a client can do, as dated data.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -115,6 +116,9 @@ pub struct HardwareProfile {
     pub select: SelectRates,
     /// How fast the client parses.
     pub client: ClientRates,
+    /// What further resources can do, by [`crate::Resource`] name, in units per second.
+    #[serde(default, deserialize_with = "data::capacities")]
+    pub capacities: BTreeMap<String, f64>,
 }
 
 static PROFILES: LazyLock<[HardwareProfile; 5]> = LazyLock::new(|| {
@@ -193,6 +197,19 @@ mod tests {
         }
         assert_eq!(HardwareProfile::by_name("paper"), Some(HardwareProfile::paper()));
         assert_eq!(HardwareProfile::by_name("none"), None);
+    }
+
+    #[test]
+    fn further_capacities_are_named_in_a_table() {
+        let text = include_str!("../hardware/paper.toml");
+        let with = format!("{text}\n[capacities]\n\"switch pipeline\" = 1e7\n");
+        let profile = HardwareProfile::parse(&with).unwrap();
+        assert_eq!(profile.capacities.get("switch pipeline"), Some(&1e7));
+        let error = HardwareProfile::parse(&with.replace("1e7", "0")).unwrap_err();
+        assert!(
+            error.to_string().contains("`switch pipeline` must be greater than zero"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -5,8 +5,9 @@
 //!
 //! * [`Work`] is what was done, or will be: requests by kind, bytes, time. It adds up, and a
 //!   [`PriceBook`] turns it into a [`Cost`], term by term.
-//! * [`Phase`]s are what a strategy will ask for; a [`HardwareProfile`] turns them into a
-//!   [`Prediction`] of time, and they add up to the [`Work`] they predict.
+//! * [`Phase`]s are what a strategy asks for; [`Steps`] say which of them follow each other and
+//!   which overlap. A [`HardwareProfile`] turns them into a [`Prediction`] of time, and they add up
+//!   to the [`Work`] they predict. The [`Resource`]s that they keep busy are an open set.
 //! * [`choose`] compares strategies by an [`Objective`] and keeps what it rejected, for EXPLAIN.
 //!   [`ScanDemand`] describes a scan and offers its two strategies, GET and S3 Select.
 //! * [`break_even`] answers "when does it pay at all" without any of the above.
@@ -46,22 +47,28 @@ mod choice;
 mod cost;
 mod data;
 mod hardware;
+mod objective;
 mod phase;
 mod prices;
 mod provenance;
 mod quantity;
 mod rate;
+mod resource;
 mod scan;
+mod steps;
 mod work;
 
-pub use choice::{Alternative, Candidate, Choice, Objective, choose};
+pub use choice::{Alternative, Candidate, Choice, choose};
 pub use cost::Cost;
 pub use data::DataError;
 pub use hardware::{ClientRates, HardwareProfile, Link, RequestLimits, SelectRates};
-pub use phase::{Format, Phase, PhaseTime, Prediction, Resource, predict};
+pub use objective::{Objective, ParseObjectiveError};
+pub use phase::{Format, Phase, PhaseTime};
 pub use prices::{ComputePrice, PriceBook, RequestPrices, SelectPrices, TransferPrices};
 pub use provenance::{Provenance, Sourced};
 pub use quantity::{Bytes, Dollars, ParseQuantityError, Requests, Rows};
 pub use rate::BytesPerSecond;
+pub use resource::{Resource, Use};
 pub use scan::{ScanDemand, ScanStrategy};
+pub use steps::{Prediction, Steps, predict};
 pub use work::{RequestCounts, Work};

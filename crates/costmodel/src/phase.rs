@@ -1,10 +1,11 @@
-//! How long a strategy takes, from what it asks of each resource.
+//! How long a phase takes, from what it asks of each resource.
 
-use std::fmt;
 use std::time::Duration;
 
 use crate::rate::seconds;
-use crate::{Bytes, HardwareProfile, RequestCounts, Requests, Rows, Work};
+use crate::resource::Demands;
+use crate::steps::Times;
+use crate::{Bytes, HardwareProfile, RequestCounts, Requests, Resource, Rows, Use, Work};
 
 /// How objects are stored. Rates differ by it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -28,35 +29,8 @@ impl Format {
     }
 }
 
-/// What runs out. A phase is bound by the one it keeps busy longest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Resource {
-    /// The bytes that cross the link.
-    Link,
-    /// The connections that may be open at once: waiting for answers, and one connection's rate.
-    RequestSlots,
-    /// The requests per second that store and client can take.
-    RequestRate,
-    /// The store's scan for S3 Select.
-    StoreScan,
-    /// The client's parsing.
-    Client,
-}
-
-impl fmt::Display for Resource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Link => "link",
-            Self::RequestSlots => "request slots",
-            Self::RequestRate => "request rate",
-            Self::StoreScan => "store scan",
-            Self::Client => "client",
-        })
-    }
-}
-
-/// What one step of a strategy asks for. The next phase starts when it is over.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// What one step of a strategy asks for: work that has no order within it.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Phase {
     /// What it does, for EXPLAIN: `scan`, `build side`, `sample`.
     pub name: &'static str,
@@ -83,6 +57,8 @@ pub struct Phase {
     pub terms: u32,
     /// Payload of their answers, which is text: JSON for JSON, CSV for the rest.
     pub returned: Bytes,
+    /// What else it keeps busy.
+    pub uses: Vec<Use>,
 }
 
 impl Default for Phase {
@@ -100,6 +76,7 @@ impl Default for Phase {
             scanned_rows: Rows::ZERO,
             terms: 0,
             returned: Bytes::ZERO,
+            uses: Vec::new(),
         }
     }
 }
@@ -138,22 +115,22 @@ impl Phase {
     /// α = 0 is a perfect pipeline, α = 1 one resource after the other.
     #[must_use]
     pub fn predict(&self, hardware: &HardwareProfile) -> PhaseTime {
-        let latency = self.latency(hardware);
+        self.times(hardware).0
+    }
+
+    pub(crate) fn times(&self, hardware: &HardwareProfile) -> (PhaseTime, Times) {
         let demands = self.demands(hardware);
-        let (bound_by, longest) =
-            demands.into_iter().fold((Resource::Link, 0.0), |longest, (resource, time)| {
-                if time > longest.1 { (resource, time) } else { longest }
-            });
-        let rest = demands.iter().map(|(_, time)| time).sum::<f64>() - longest;
-        let waiting = latency * f64::from(self.rounds);
-        let total = waiting + longest + (1.0 - hardware.client.overlap) * rest;
-        PhaseTime {
+        let bound_by = demands.longest().0;
+        let waiting = self.latency(hardware) * f64::from(self.rounds);
+        let total = waiting + demands.combined(hardware.client.overlap);
+        let time = PhaseTime {
             name: self.name,
             latency: seconds(waiting),
-            demands: demands.map(|(resource, time)| (resource, seconds(time))),
+            demands: demands.iter().map(|(resource, time)| (resource, seconds(time))).collect(),
             bound_by,
             total: seconds(total),
-        }
+        };
+        (time, Times { waiting, demands, total, bound_by: Some(bound_by) })
     }
 
     /// One round trip, in seconds: the slowest kind that is sent.
@@ -173,7 +150,7 @@ impl Phase {
     }
 
     /// Each resource's time alone, in seconds.
-    fn demands(&self, hardware: &HardwareProfile) -> [(Resource, f64); 5] {
+    fn demands(&self, hardware: &HardwareProfile) -> Demands {
         let slots = f64::from(hardware.requests.slots.get());
         let plain = self.plain_requests();
         let requests = plain + self.selects;
@@ -201,67 +178,39 @@ impl Phase {
         let client = parsing / requests.as_f64().clamp(1.0, cores);
 
         let link = (self.got + self.returned).as_f64() / hardware.link.bytes_per_second.0;
-        [
-            (Resource::Link, link),
-            (Resource::RequestSlots, request_slots),
-            (Resource::RequestRate, requests.as_f64() / hardware.requests.per_second),
-            (Resource::StoreScan, store_scan),
-            (Resource::Client, client),
-        ]
+        let mut demands = Demands::default();
+        demands.add(Resource::LINK, link);
+        demands.add(Resource::REQUEST_SLOTS, request_slots);
+        demands.add(Resource::REQUEST_RATE, requests.as_f64() / hardware.requests.per_second);
+        demands.add(Resource::STORE_SCAN, store_scan);
+        demands.add(Resource::CLIENT, client);
+        for Use { resource, amount, per_second } in &self.uses {
+            let capacity = hardware.capacities.get(resource.name()).unwrap_or(per_second);
+            demands.add(*resource, (amount / capacity).max(0.0));
+        }
+        demands
     }
 }
 
 /// The predicted time of one phase, and why it takes so long.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct PhaseTime {
     /// The phase.
     pub name: &'static str,
     /// Waiting for first bytes, before any resource is busy.
     pub latency: Duration,
     /// What each resource would need alone.
-    pub demands: [(Resource, Duration); 5],
+    pub demands: Vec<(Resource, Duration)>,
     /// The resource that needs longest.
     pub bound_by: Resource,
     /// The whole phase.
     pub total: Duration,
 }
 
-/// The predicted time of a strategy, phase by phase.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Prediction {
-    /// Before the first phase: planning and connecting.
-    pub startup: Duration,
-    /// In the order they run.
-    pub phases: Vec<PhaseTime>,
-}
-
-impl Prediction {
-    /// All of it, one after the other.
-    #[must_use]
-    pub fn total(&self) -> Duration {
-        self.phases.iter().map(|phase| phase.total).fold(self.startup, Duration::saturating_add)
-    }
-
-    /// The resource that binds the longest phase; none without phases.
-    #[must_use]
-    pub fn bound_by(&self) -> Option<Resource> {
-        self.phases.iter().max_by_key(|phase| phase.total).map(|phase| phase.bound_by)
-    }
-}
-
-/// The time of these phases, one after the other, on this hardware.
-#[must_use]
-pub fn predict(phases: &[Phase], hardware: &HardwareProfile) -> Prediction {
-    Prediction {
-        startup: hardware.client.startup,
-        phases: phases.iter().map(|phase| phase.predict(hardware)).collect(),
-    }
-}
-
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
-    use crate::BytesPerSecond;
+    use crate::{BytesPerSecond, Steps, predict};
     use proptest::prelude::*;
     use std::num::NonZeroU32;
 
@@ -282,7 +231,7 @@ mod tests {
     fn the_papers_server_side_filter_is_bound_by_its_client() {
         let time = get(LINEITEM, 960).predict(HardwareProfile::paper());
         near(time.total, 21.7);
-        assert_eq!(time.bound_by, Resource::Client);
+        assert_eq!(time.bound_by, Resource::CLIENT);
     }
 
     /// The same with a client that parses fast: 6.9 s, the link.
@@ -291,7 +240,7 @@ mod tests {
         let mut hardware = HardwareProfile::paper().clone();
         hardware.client.csv_bytes_per_second = BytesPerSecond(250e6);
         let time = get(LINEITEM, 960).predict(&hardware);
-        assert_eq!(time.bound_by, Resource::Link);
+        assert_eq!(time.bound_by, Resource::LINK);
         near(time.total, 6.72);
     }
 
@@ -299,7 +248,7 @@ mod tests {
     #[test]
     fn many_small_requests_are_bound_by_their_rate() {
         let time = get(Bytes(60_000 * 130), 60_000).predict(HardwareProfile::paper());
-        assert_eq!(time.bound_by, Resource::RequestRate);
+        assert_eq!(time.bound_by, Resource::REQUEST_RATE);
         near(time.total, 9.12);
     }
 
@@ -314,8 +263,8 @@ mod tests {
             returned: Bytes(600 * 130),
             ..Phase::default()
         };
-        let prediction = predict(&[phase], HardwareProfile::paper());
-        assert_eq!(prediction.bound_by(), Some(Resource::StoreScan));
+        let prediction = predict(&phase.into(), HardwareProfile::paper());
+        assert_eq!(prediction.bound_by(), Some(Resource::STORE_SCAN));
         near(prediction.total(), 1.38);
     }
 
@@ -337,12 +286,35 @@ mod tests {
         assert_eq!(work.link, Bytes(12));
     }
 
+    /// A switch that forwards 10 Mpps, named by an operator and not by this crate.
+    #[test]
+    fn a_phase_may_be_bound_by_a_resource_of_its_own() {
+        const PIPELINE: Resource = Resource::new("switch pipeline");
+        let uses = vec![Use { resource: PIPELINE, amount: 1e9, per_second: 10e6 }];
+        let phase = Phase { uses, ..get(Bytes::mib(1), 1) };
+        let time = phase.predict(HardwareProfile::paper());
+        assert_eq!(time.bound_by, PIPELINE);
+        near(time.demands.iter().find(|(of, _)| *of == PIPELINE).unwrap().1, 100.0);
+        let mut hardware = HardwareProfile::paper().clone();
+        hardware.capacities.insert("switch pipeline".to_owned(), 1e9);
+        let faster = phase.predict(&hardware);
+        near(faster.demands.iter().find(|(of, _)| *of == PIPELINE).unwrap().1, 1.0);
+    }
+
+    #[test]
+    fn more_of_a_known_resource_adds_to_it() {
+        let before = get(LINEITEM, 960).predict(HardwareProfile::paper());
+        let uses = vec![Use { resource: Resource::CLIENT, amount: 3.0, per_second: 1.0 }];
+        let after = Phase { uses, ..get(LINEITEM, 960) }.predict(HardwareProfile::paper());
+        assert_eq!(after.demands.len(), before.demands.len());
+        near(after.total - before.total, 3.0);
+    }
+
     #[test]
     fn nothing_takes_no_time() {
         let hardware = HardwareProfile::paper();
-        let prediction = predict(&[Phase::default()], hardware);
+        let prediction = predict(&Phase::default().into(), hardware);
         assert_eq!(prediction.total(), hardware.client.startup);
-        assert_eq!(predict(&[], HardwareProfile::paper()).bound_by(), None);
     }
 
     #[test]
@@ -361,10 +333,11 @@ mod tests {
             returned: Bytes(max),
             ..Phase::default()
         };
-        assert!(predict(&[phase; 3], HardwareProfile::paper()).total() > Duration::from_secs(1));
+        let steps = Steps::InTurn(vec![phase.into(); 3]);
+        assert!(predict(&steps, HardwareProfile::paper()).total() > Duration::from_secs(1));
     }
 
-    fn phases() -> impl Strategy<Value = Phase> {
+    pub(crate) fn phases() -> impl Strategy<Value = Phase> {
         let counts = (0u64..10_000, 0u64..10_000, 1u32..4, 0u32..100);
         let bytes = (0u64..1 << 40, 0u64..1 << 40, 0u64..1 << 40, 0u64..1 << 34);
         (counts, bytes, any::<bool>()).prop_map(
@@ -383,7 +356,7 @@ mod tests {
         )
     }
 
-    fn profiles() -> impl Strategy<Value = HardwareProfile> {
+    pub(crate) fn profiles() -> impl Strategy<Value = HardwareProfile> {
         (0..HardwareProfile::all().len(), 0.0..=1.0f64).prop_map(|(index, overlap)| {
             let mut hardware = HardwareProfile::all()[index].clone();
             hardware.client.overlap = overlap;
@@ -397,9 +370,9 @@ mod tests {
             phase in phases(), hardware in profiles(),
         ) {
             let time = phase.predict(&hardware);
-            let demands = time.demands.map(|(_, time)| time.as_secs_f64());
-            let longest = demands.into_iter().fold(0.0, f64::max);
-            let sum: f64 = demands.into_iter().sum();
+            let demands = || time.demands.iter().map(|(_, time)| time.as_secs_f64());
+            let longest = demands().fold(0.0, f64::max);
+            let sum: f64 = demands().sum();
             let busy = time.total.as_secs_f64() - time.latency.as_secs_f64();
             prop_assert!(busy >= longest * (1.0 - 1e-9) - 1e-6);
             prop_assert!(busy <= sum * (1.0 + 1e-9) + 1e-6);
@@ -430,7 +403,7 @@ mod tests {
         fn more_work_is_never_faster(
             phase in phases(), hardware in profiles(), factor in 1.0..100.0f64, which in 0..6,
         ) {
-            let mut more = phase;
+            let mut more = phase.clone();
             match which {
                 0 => more.got = more.got * factor,
                 1 => more.scanned = more.scanned * factor,

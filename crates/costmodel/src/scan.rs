@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use crate::choice::{Candidate, Choice, Objective, choose};
-use crate::{Bytes, Format, HardwareProfile, Phase, PriceBook, Requests, Rows};
+use crate::choice::{Candidate, Choice, choose};
+use crate::{Bytes, Format, HardwareProfile, Objective, Phase, PriceBook, Requests, Rows};
 
 /// How a scan gets its rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -73,7 +73,7 @@ impl ScanDemand {
             got: self.needed,
             ..Phase::default()
         };
-        Candidate { strategy: ScanStrategy::Get, phases: vec![phase] }
+        Candidate { strategy: ScanStrategy::Get, steps: phase.into() }
     }
 
     /// Letting the store scan: one phase. None without Select.
@@ -88,7 +88,7 @@ impl ScanDemand {
             returned: self.returned(),
             ..Phase::default()
         };
-        Some(Candidate { strategy: ScanStrategy::Select, phases: vec![phase] })
+        Some(Candidate { strategy: ScanStrategy::Select, steps: phase.into() })
     }
 
     /// The better strategy. Select is an alternative only where the store has it
@@ -157,10 +157,10 @@ mod tests {
     #[test]
     fn a_weight_moves_the_choice() {
         let (hardware, prices) = (HardwareProfile::paper(), PriceBook::paper());
-        for (dollars_per_second, expected) in
-            [(0.0, ScanStrategy::Get), (1e-5, ScanStrategy::Get), (1e-3, ScanStrategy::Select)]
+        for (dollars_per_hour, expected) in
+            [(0.0, ScanStrategy::Get), (0.036, ScanStrategy::Get), (3.6, ScanStrategy::Select)]
         {
-            let objective = Objective::Weighted { dollars_per_second: Dollars(dollars_per_second) };
+            let objective = Objective::Weighted { dollars_per_hour: Dollars(dollars_per_hour) };
             chosen(lineitem(1e-5), hardware, prices, objective, expected);
         }
     }
@@ -208,7 +208,8 @@ mod tests {
     #[test]
     fn a_parquet_reader_asks_for_footers_first() {
         let scan = ScanDemand { format: Format::Parquet, ..lineitem(0.1) };
-        let phase = scan.get().phases[0];
+        let steps = scan.get().steps;
+        let phase = steps.phases()[0];
         assert_eq!((phase.rounds, phase.gets), (2, Requests(1056)));
     }
 

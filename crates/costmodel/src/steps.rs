@@ -1,0 +1,205 @@
+//! What a strategy does, step by step: in turn, or at the same time.
+
+use std::time::Duration;
+
+use crate::rate::seconds;
+use crate::resource::Demands;
+use crate::{HardwareProfile, Phase, PhaseTime, Resource, Work};
+
+/// What a strategy does, and in which order.
+///
+/// ```
+/// use sluicegate_costmodel::{Bytes, HardwareProfile, Phase, Requests, Steps, predict};
+///
+/// let side = |mib| Steps::from(Phase { gets: Requests(1), got: Bytes::mib(mib), ..Phase::default() });
+/// let hardware = HardwareProfile::by_name("local-1gbit").unwrap();
+/// let in_turn = predict(&Steps::InTurn(vec![side(8), side(8)]), hardware);
+/// let together = predict(&Steps::Together(vec![side(8), side(8)]), hardware);
+/// // Both share the link, so only what is not the bottleneck overlaps.
+/// assert!(together.total() < in_turn.total());
+/// assert!(together.total() > predict(&side(8), hardware).total());
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub enum Steps {
+    /// One phase.
+    Phase(Phase),
+    /// Each starts when the one before is over: its statement depends on that one's answer.
+    InTurn(Vec<Self>),
+    /// All start at once and share every resource.
+    Together(Vec<Self>),
+}
+
+impl From<Phase> for Steps {
+    fn from(phase: Phase) -> Self {
+        Self::Phase(phase)
+    }
+}
+
+impl Steps {
+    /// Every phase, in order.
+    #[must_use]
+    pub fn phases(&self) -> Vec<&Phase> {
+        match self {
+            Self::Phase(phase) => vec![phase],
+            Self::InTurn(steps) | Self::Together(steps) => {
+                steps.iter().flat_map(Self::phases).collect()
+            }
+        }
+    }
+
+    /// The work that all of it amounts to; its time is zero until [`predict`]ed.
+    #[must_use]
+    pub fn work(&self) -> Work {
+        self.phases().into_iter().map(Phase::work).sum()
+    }
+
+    fn times(&self, hardware: &HardwareProfile, phases: &mut Vec<PhaseTime>) -> Times {
+        match self {
+            Self::Phase(phase) => {
+                let (time, times) = phase.times(hardware);
+                phases.push(time);
+                times
+            }
+            Self::InTurn(steps) => {
+                let mut all = Times::default();
+                let mut longest = 0.0;
+                for step in steps {
+                    let times = step.times(hardware, phases);
+                    all.waiting += times.waiting;
+                    all.total += times.total;
+                    all.demands.add_all(&times.demands);
+                    if times.total > longest || all.bound_by.is_none() {
+                        longest = times.total;
+                        all.bound_by = times.bound_by;
+                    }
+                }
+                all
+            }
+            Self::Together(steps) => {
+                let mut all = Times::default();
+                let mut longest: (f64, Option<Resource>) = (0.0, None);
+                for step in steps {
+                    let times = step.times(hardware, phases);
+                    all.waiting = all.waiting.max(times.waiting);
+                    all.demands.add_all(&times.demands);
+                    if times.total > longest.0 || longest.1.is_none() {
+                        longest = (times.total, times.bound_by);
+                    }
+                }
+                // As one phase that asks for all of it, but no faster than its slowest part.
+                let shared = all.waiting + all.demands.combined(hardware.client.overlap);
+                (all.total, all.bound_by) = if shared > longest.0 {
+                    (shared, Some(all.demands.longest().0))
+                } else {
+                    longest
+                };
+                all
+            }
+        }
+    }
+}
+
+/// The times of a step, in seconds.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Times {
+    /// Waiting for first bytes, while no resource is busy.
+    pub(crate) waiting: f64,
+    pub(crate) demands: Demands,
+    pub(crate) total: f64,
+    pub(crate) bound_by: Option<Resource>,
+}
+
+/// The predicted time of a strategy, phase by phase.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Prediction {
+    /// Before the first phase: planning and connecting.
+    pub startup: Duration,
+    /// Each phase as if it ran alone, in the order of the steps.
+    pub phases: Vec<PhaseTime>,
+    steps: Duration,
+    bound_by: Option<Resource>,
+}
+
+impl Prediction {
+    /// All of it: the startup, and the steps as they follow or overlap.
+    #[must_use]
+    pub fn total(&self) -> Duration {
+        self.startup.saturating_add(self.steps)
+    }
+
+    /// The resource that binds the longest step; none without steps.
+    #[must_use]
+    pub fn bound_by(&self) -> Option<Resource> {
+        self.bound_by
+    }
+}
+
+/// The time of these steps on this hardware.
+///
+/// Steps in turn add up. For steps together, the time that each resource is busy adds up, and
+/// together they take as long as one phase that asks for all of it; so they take no longer than
+/// the same steps in turn, and no less than the slowest of them alone.
+#[must_use]
+pub fn predict(steps: &Steps, hardware: &HardwareProfile) -> Prediction {
+    let mut phases = Vec::new();
+    let times = steps.times(hardware, &mut phases);
+    Prediction {
+        startup: hardware.client.startup,
+        phases,
+        steps: seconds(times.total),
+        bound_by: times.bound_by,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::phase::tests::{phases, profiles};
+    use proptest::prelude::*;
+
+    #[test]
+    fn no_steps_take_no_time() {
+        let hardware = HardwareProfile::paper();
+        for none in [Steps::InTurn(Vec::new()), Steps::Together(Vec::new())] {
+            let prediction = predict(&none, hardware);
+            assert_eq!(prediction.total(), hardware.client.startup);
+            assert_eq!((prediction.bound_by(), prediction.phases.len()), (None, 0));
+        }
+    }
+
+    fn steps() -> impl Strategy<Value = Steps> {
+        phases().prop_map(Steps::from).prop_recursive(3, 12, 4, |inner| {
+            let some = proptest::collection::vec(inner, 1..4);
+            prop_oneof![some.clone().prop_map(Steps::InTurn), some.prop_map(Steps::Together)]
+        })
+    }
+
+    const SLACK: Duration = Duration::from_micros(10);
+
+    proptest! {
+        #[test]
+        fn steps_together_take_between_the_slowest_and_their_sum(
+            steps in proptest::collection::vec(steps(), 1..4), hardware in profiles(),
+        ) {
+            let alone: Vec<Duration> =
+                steps.iter().map(|step| predict(step, &hardware).steps).collect();
+            let slowest = alone.iter().max().copied().unwrap_or_default();
+            let in_turn = predict(&Steps::InTurn(steps.clone()), &hardware);
+            let together = predict(&Steps::Together(steps), &hardware);
+            let sum: Duration = alone.iter().sum();
+            let slack = SLACK + sum.mul_f64(1e-9);
+            prop_assert!(together.steps + slack >= slowest);
+            prop_assert!(together.steps <= in_turn.steps + slack);
+            prop_assert!(in_turn.steps <= sum + slack && sum <= in_turn.steps + slack);
+            prop_assert_eq!(together.phases, in_turn.phases);
+        }
+
+        /// Work does not depend on the order.
+        #[test]
+        fn the_same_work_is_done_in_any_order(steps in proptest::collection::vec(steps(), 1..4)) {
+            let sum: Work = steps.iter().map(Steps::work).sum();
+            prop_assert_eq!(Steps::InTurn(steps.clone()).work(), sum);
+            prop_assert_eq!(Steps::Together(steps).work(), sum);
+        }
+    }
+}
