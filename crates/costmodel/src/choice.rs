@@ -39,6 +39,13 @@ impl<S> Alternative<S> {
         Self { strategy: candidate.strategy, work, time, cost, provenance: hardware.provenance() }
     }
 
+    /// The same numbers under another name.
+    #[must_use]
+    pub fn with_strategy<R>(self, strategy: R) -> Alternative<R> {
+        let Self { strategy: _, work, time, cost, provenance } = self;
+        Alternative { strategy, work, time, cost, provenance }
+    }
+
     /// Lower is better; the second number decides a tie.
     fn score(&self, objective: Objective) -> (f64, f64) {
         let (seconds, dollars) = (self.time.total().as_secs_f64(), self.cost.total().0);

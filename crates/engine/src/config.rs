@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use datafusion::common::DataFusionError;
 use datafusion::common::config::{ConfigExtension, ConfigField, ConfigOptions, Visit};
 use datafusion::common::extensions_options;
 
@@ -21,14 +22,14 @@ pub enum Scan {
 }
 
 impl FromStr for Scan {
-    type Err = datafusion::common::DataFusionError;
+    type Err = DataFusionError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         match text.to_ascii_lowercase().as_str() {
             "auto" => Ok(Self::Auto),
             "get" => Ok(Self::Get),
             "select" => Ok(Self::Select),
-            other => Err(datafusion::common::DataFusionError::Configuration(format!(
+            other => Err(DataFusionError::Configuration(format!(
                 "sluice.scan is '{other}', but must be 'auto', 'get' or 'select'"
             ))),
         }
@@ -56,36 +57,29 @@ impl ConfigField for Scan {
     }
 }
 
-/// What a choice among strategies minimises.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Objective {
-    /// Predicted seconds.
-    #[default]
-    Time,
-    /// Predicted dollars.
-    Dollars,
+/// What a choice among strategies minimises: the cost model's objective as an option.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Objective(pub sluicegate_costmodel::Objective);
+
+impl From<Objective> for sluicegate_costmodel::Objective {
+    fn from(Objective(objective): Objective) -> Self {
+        objective
+    }
 }
 
 impl FromStr for Objective {
-    type Err = datafusion::common::DataFusionError;
+    type Err = DataFusionError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text.to_ascii_lowercase().as_str() {
-            "time" => Ok(Self::Time),
-            "dollars" => Ok(Self::Dollars),
-            other => Err(datafusion::common::DataFusionError::Configuration(format!(
-                "sluice.objective is '{other}', but must be 'time' or 'dollars'"
-            ))),
-        }
+        text.parse()
+            .map(Self)
+            .map_err(|error| DataFusionError::Configuration(format!("sluice.objective: {error}")))
     }
 }
 
 impl fmt::Display for Objective {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Time => "time",
-            Self::Dollars => "dollars",
-        })
+        self.0.fmt(f)
     }
 }
 
@@ -106,8 +100,8 @@ extensions_options! {
         /// How tables in the store are read: 'auto', 'get' or 'select'
         pub scan: Scan, default = Scan::Auto
 
-        /// What 'auto' minimises: 'time' or 'dollars'
-        pub objective: Objective, default = Objective::Time
+        /// What 'auto' minimises: 'time', 'dollars', or the bill plus what an hour of waiting is worth, such as '12 dollars per hour'
+        pub objective: Objective, default = Objective::default()
 
         /// Whether aggregates without GROUP BY are computed in the store
         pub aggregates: bool, default = true

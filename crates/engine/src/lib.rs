@@ -28,6 +28,7 @@
 //! numbers), [`explain`].
 
 pub mod catalog;
+pub mod choice;
 pub mod config;
 pub mod counters;
 pub mod datasource;

@@ -7,7 +7,7 @@ use datafusion::datasource::physical_plan::FileScanConfig;
 use sluicegate_costmodel::{Bytes, Choice, Format, Requests, Rows, ScanDemand, ScanStrategy};
 use sluicegate_s3select::dialect::ast::{Expr, Projection, Query};
 
-use crate::config::{Objective, SluiceOptions};
+use crate::config::SluiceOptions;
 use crate::datasource::predicate::ColumnStyle;
 use crate::datasource::s3_select::S3SelectSource;
 use crate::datasource::statement::Statement;
@@ -84,10 +84,7 @@ pub fn choose(
     endpoint: &Endpoint,
     options: &ConfigOptions,
 ) -> Choice<ScanStrategy> {
-    let objective = match SluiceOptions::of(options).objective {
-        Objective::Time => sluicegate_costmodel::Objective::Time,
-        Objective::Dollars => sluicegate_costmodel::Objective::Dollars,
-    };
+    let objective = SluiceOptions::of(options).objective.into();
     demand.choose(&endpoint.hardware, &endpoint.prices, objective)
 }
 

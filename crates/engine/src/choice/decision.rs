@@ -1,0 +1,112 @@
+//! What was decided about one operator, for EXPLAIN.
+
+use std::fmt;
+
+use sluicegate_costmodel::Alternative;
+
+use super::Why;
+
+/// What was decided about one operator, and what else there was.
+#[derive(Debug, Clone)]
+pub struct Decision {
+    /// The operator, as `SET sluice.<operator>` calls it: `scan`, `aggregate`.
+    pub operator: &'static str,
+    /// What it is about: the objects of a scan, an expression.
+    pub subject: String,
+    /// The way that is taken, if one of ours is: its place among `ways`.
+    pub chosen: Option<usize>,
+    /// The ways that can be had, best first, then those that cannot.
+    pub ways: Vec<Verdict>,
+    /// The setting that is not followed, with the reason, as a sentence; none if all are.
+    pub unmet: Option<String>,
+    /// What else there is to say, each a clause.
+    pub notes: Vec<String>,
+}
+
+/// A way to run an operator, and what became of it.
+#[derive(Debug, Clone)]
+pub struct Verdict {
+    /// Its name, as `SET sluice.<operator>` calls it.
+    pub strategy: &'static str,
+    /// The statement that the store is sent, once per request; none if it is only read.
+    pub statement: Option<String>,
+    /// Its predicted numbers, or why it cannot be had.
+    pub outcome: Result<Alternative<&'static str>, Why>,
+}
+
+impl Decision {
+    /// A note about an operator that could be run in one other way, but is not.
+    #[must_use]
+    pub fn refused(
+        operator: &'static str,
+        strategy: &'static str,
+        subject: impl Into<String>,
+        why: Why,
+    ) -> Self {
+        Self {
+            operator,
+            subject: subject.into(),
+            chosen: None,
+            ways: vec![Verdict { strategy, statement: None, outcome: Err(why) }],
+            unmet: None,
+            notes: Vec::new(),
+        }
+    }
+
+    /// The strategy that is taken; none if the operator is left to DataFusion.
+    #[must_use]
+    pub fn strategy(&self) -> Option<&'static str> {
+        Some(self.ways.get(self.chosen?)?.strategy)
+    }
+
+    /// The predicted numbers of the way that is taken.
+    #[must_use]
+    pub fn prediction(&self) -> Option<&Alternative<&'static str>> {
+        self.ways.get(self.chosen?)?.outcome.as_ref().ok()
+    }
+
+    /// The verdict on a strategy.
+    #[must_use]
+    pub fn way(&self, strategy: &str) -> Option<&Verdict> {
+        self.ways.iter().find(|way| way.strategy == strategy)
+    }
+}
+
+/// A heading, and a line for each way: `*` is the one that is taken.
+///
+/// ```text
+/// scan of s3://bucket/t.csv
+///   * select 1 requests, 1.00 MiB scanned, 12.0 KiB over the link, 0.010 s, $0.0000024 (modelled for local-1gbit)
+///            SELECT s._1 FROM S3Object s
+///     get    1 requests, 0 B scanned, 1.00 MiB over the link, 0.020 s, $0.0000004 (modelled for local-1gbit)
+/// ```
+impl fmt::Display for Decision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{} of {}", self.operator, self.subject)?;
+        let width = self.ways.iter().map(|way| way.strategy.len()).max().unwrap_or(0);
+        for (index, way) in self.ways.iter().enumerate() {
+            let mark = if self.chosen == Some(index) { '*' } else { ' ' };
+            write!(f, "  {mark} {:<width$} ", way.strategy)?;
+            match &way.outcome {
+                Ok(numbers) => writeln!(
+                    f,
+                    "{} requests, {} scanned, {} over the link, {:.3} s, {} ({})",
+                    numbers.work.requests.total(),
+                    numbers.work.scanned,
+                    numbers.work.link,
+                    numbers.time.total().as_secs_f64(),
+                    numbers.cost.total(),
+                    numbers.provenance,
+                )?,
+                Err(why) => writeln!(f, "not possible: {why}")?,
+            }
+            if let Some(statement) = &way.statement {
+                writeln!(f, "    {:<width$} {statement}", "")?;
+            }
+        }
+        for note in self.unmet.iter().chain(&self.notes) {
+            writeln!(f, "    {note}")?;
+        }
+        Ok(())
+    }
+}

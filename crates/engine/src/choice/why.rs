@@ -1,0 +1,35 @@
+//! Reasons.
+
+use std::borrow::Cow;
+use std::fmt;
+
+/// Why a strategy cannot be had: a clause without a full stop, such as `the store has no S3
+/// Select`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Why(Cow<'static, str>);
+
+impl Why {
+    /// This reason.
+    #[must_use]
+    pub fn new(clause: impl Into<Cow<'static, str>>) -> Self {
+        Self(clause.into())
+    }
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl From<&'static str> for Why {
+    fn from(clause: &'static str) -> Self {
+        Self::new(clause)
+    }
+}
+
+impl From<String> for Why {
+    fn from(clause: String) -> Self {
+        Self::new(clause)
+    }
+}
