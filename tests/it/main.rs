@@ -12,6 +12,7 @@ mod bad_input;
 mod cli;
 mod edges;
 mod endpoint;
+mod endpoints;
 mod explain;
 mod faults;
 mod harness;

@@ -29,7 +29,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .with_config(SessionConfig::new().with_target_partitions(4))
         .with_runtime_env(engine.runtime_env())
         .with_default_features();
-    let context = SessionContext::new_with_state(with_pushdown(mine, engine.endpoint())?.build());
+    let context = SessionContext::new_with_state(with_pushdown(mine, engine.endpoints())?.build());
 
     context
         .sql("CREATE EXTERNAL TABLE fruit STORED AS CSV LOCATION 's3://bucket/fruit.csv'")

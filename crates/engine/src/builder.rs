@@ -4,91 +4,61 @@ use std::sync::Arc;
 
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::prelude::SessionContext;
-use sluicegate_client::{Client, ConnectOptions, Credentials};
+use sluicegate_client::ConnectOptions;
 use sluicegate_costmodel::{HardwareProfile, PriceBook};
 use sluicegate_s3select::profile::EndpointProfile;
 
 use crate::config::{Scan, SluiceOptions};
-use crate::counters::Counters;
-use crate::endpoint::Endpoint;
+use crate::endpoint_builder::EndpointBuilder;
+use crate::endpoints::Endpoints;
 use crate::store::S3Stores;
 use crate::url_tables::UrlTables;
 use crate::{Engine, Result, session};
 
-/// Makes an [`Engine`].
-///
-/// What is not set comes from the usual places of AWS: environment variables, then the profile
-/// files, then the machine's role.
-#[derive(Debug, Clone)]
+/// Makes an [`Engine`]. What is not set of its store is as in [`EndpointBuilder`].
+#[derive(Debug, Clone, Default)]
 pub struct EngineBuilder {
-    connect: ConnectOptions,
-    profile: Option<EndpointProfile>,
-    prices: PriceBook,
-    hardware: HardwareProfile,
+    store: EndpointBuilder,
     scan: Scan,
     memory_limit: Option<usize>,
     threads: Option<usize>,
 }
 
-impl Default for EngineBuilder {
-    fn default() -> Self {
-        Self {
-            connect: ConnectOptions::default(),
-            profile: None,
-            prices: PriceBook::paper().clone(),
-            hardware: HardwareProfile::by_name("local-1gbit")
-                .unwrap_or_else(HardwareProfile::paper)
-                .clone(),
-            scan: Scan::default(),
-            memory_limit: None,
-            threads: None,
-        }
-    }
-}
-
 impl EngineBuilder {
-    /// The store's URL, such as `http://127.0.0.1:9000`.
+    /// See [`EndpointBuilder::endpoint`].
     #[must_use]
-    pub fn endpoint(mut self, url: impl Into<String>) -> Self {
-        self.connect.endpoint = Some(url.into());
-        self
+    pub fn endpoint(self, url: impl Into<String>) -> Self {
+        Self { store: self.store.endpoint(url), ..self }
     }
 
-    /// An access key.
+    /// See [`EndpointBuilder::credentials`].
     #[must_use]
-    pub fn credentials(mut self, id: impl Into<String>, secret: impl Into<String>) -> Self {
-        self.connect.credentials = Some(Credentials::new(id, secret));
-        self
+    pub fn credentials(self, id: impl Into<String>, secret: impl Into<String>) -> Self {
+        Self { store: self.store.credentials(id, secret), ..self }
     }
 
-    /// Everything about the connection at once.
+    /// See [`EndpointBuilder::connect`].
     #[must_use]
-    pub fn connect(mut self, options: ConnectOptions) -> Self {
-        self.connect = options;
-        self
+    pub fn connect(self, options: ConnectOptions) -> Self {
+        Self { store: self.store.connect(options), ..self }
     }
 
-    /// What the store may be sent, and which of its answers are exact. The default is `aws`,
-    /// which is careful, or, with an endpoint, [`EndpointProfile::unknown`]: everything is read
-    /// with GET, because no two kinds of stores answer alike.
+    /// See [`EndpointBuilder::profile`].
     #[must_use]
-    pub fn profile(mut self, profile: EndpointProfile) -> Self {
-        self.profile = Some(profile);
-        self
+    pub fn profile(self, profile: EndpointProfile) -> Self {
+        Self { store: self.store.profile(profile), ..self }
     }
 
-    /// What the store's work costs. The default is PushdownDB's: us-east-1 in 2020.
+    /// See [`EndpointBuilder::prices`].
     #[must_use]
-    pub fn prices(mut self, prices: PriceBook) -> Self {
-        self.prices = prices;
-        self
+    pub fn prices(self, prices: PriceBook) -> Self {
+        Self { store: self.store.prices(prices), ..self }
     }
 
-    /// The machine and the link that predictions assume.
+    /// See [`EndpointBuilder::hardware`].
     #[must_use]
-    pub fn hardware(mut self, hardware: HardwareProfile) -> Self {
-        self.hardware = hardware;
-        self
+    pub fn hardware(self, hardware: HardwareProfile) -> Self {
+        Self { store: self.store.hardware(hardware), ..self }
     }
 
     /// How tables are read until `SET sluice.scan` says otherwise.
@@ -119,26 +89,10 @@ impl EngineBuilder {
     ///
     /// If the endpoint is not a URL, or the profile files cannot be read.
     pub async fn build(self) -> Result<Engine> {
-        let client = match self.profile {
-            Some(profile) => Client::connect(&self.connect, profile).await?,
-            None => {
-                let client = Client::connect(&self.connect, EndpointProfile::unknown()).await?;
-                match client.endpoint() {
-                    Some(_) => client,
-                    None => Client::connect(&self.connect, EndpointProfile::aws()).await?,
-                }
-            }
-        };
-        let counters = Arc::new(Counters::default());
-        let endpoint = Arc::new(Endpoint {
-            name: client.profile().name.clone(),
-            client: client.clone(),
-            counters: Arc::clone(&counters),
-            prices: self.prices,
-            hardware: self.hardware,
-        });
-        let mut runtime = RuntimeEnvBuilder::new()
-            .with_object_store_registry(Arc::new(S3Stores::new(client, counters)));
+        let endpoint = Arc::new(self.store.build().await?);
+        let endpoints = Endpoints::new(Arc::clone(&endpoint));
+        let stores = Arc::new(S3Stores::new(endpoints.clone()));
+        let mut runtime = RuntimeEnvBuilder::new().with_object_store_registry(stores);
         if let Some(bytes) = self.memory_limit {
             runtime = runtime.with_memory_limit(bytes, 1.0);
         }
@@ -149,9 +103,9 @@ impl EngineBuilder {
         if let Some(options) = config.options_mut().extensions.get_mut::<SluiceOptions>() {
             options.scan = self.scan;
         }
-        let state = session::builder(config, runtime.build_arc()?, &endpoint)?.build();
+        let state = session::builder(config, runtime.build_arc()?, &endpoints)?.build();
         // FROM 's3://bucket/file.csv' names a table by its URL.
         let context = UrlTables::enable(SessionContext::new_with_state(state));
-        Ok(Engine { context, endpoint })
+        Ok(Engine { context, endpoint, endpoints })
     }
 }

@@ -1,61 +1,77 @@
-//! What was asked of the store, counted where the requests are made.
+//! What was asked of the stores, counted where the requests are made.
 
+use std::iter::Sum;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use sluicegate_client::SelectCounts;
 use sluicegate_costmodel::{Bytes, RequestCounts, Requests, Work};
 
-/// Requests and bytes since the counters were made; shared by everything that talks to one store.
+/// What is counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts<T> {
+    /// `GetObject` requests, ranged or whole.
+    pub get: T,
+    /// `HeadObject` requests.
+    pub head: T,
+    /// Listing requests, one per page.
+    pub list: T,
+    /// Requests that write or delete.
+    pub put: T,
+    /// `SelectObjectContent` requests, retries included.
+    pub select: T,
+    /// How many of those repeated an earlier one.
+    pub retries: T,
+    /// Objects or ranges that were read here because the store could not answer a statement.
+    pub fallbacks: T,
+    /// Bytes of GET answers.
+    pub got_bytes: T,
+    /// Bytes of PUT requests.
+    pub put_bytes: T,
+    /// Bytes that Select read, as the store says.
+    pub scanned_bytes: T,
+    /// Bytes that Select read after decompression, as the store says.
+    pub processed_bytes: T,
+    /// Bytes of records that Select sent, as the store says.
+    pub returned_bytes: T,
+    /// Bytes of Select answers that arrived: records and the frames around them.
+    pub received_bytes: T,
+}
+
+/// A reading of [`Counters`].
+pub type Counted = Counts<u64>;
+
+impl<T> Counts<T> {
+    /// Each pair of counts as one.
+    fn zip<U, V>(&self, other: &Counts<U>, f: impl Fn(&T, &U) -> V) -> Counts<V> {
+        Counts {
+            get: f(&self.get, &other.get),
+            head: f(&self.head, &other.head),
+            list: f(&self.list, &other.list),
+            put: f(&self.put, &other.put),
+            select: f(&self.select, &other.select),
+            retries: f(&self.retries, &other.retries),
+            fallbacks: f(&self.fallbacks, &other.fallbacks),
+            got_bytes: f(&self.got_bytes, &other.got_bytes),
+            put_bytes: f(&self.put_bytes, &other.put_bytes),
+            scanned_bytes: f(&self.scanned_bytes, &other.scanned_bytes),
+            processed_bytes: f(&self.processed_bytes, &other.processed_bytes),
+            returned_bytes: f(&self.returned_bytes, &other.returned_bytes),
+            received_bytes: f(&self.received_bytes, &other.received_bytes),
+        }
+    }
+}
+
+/// Requests and bytes since the counters were made: those of an endpoint, or of one query there.
 ///
 /// Every HTTP exchange is counted where it is sent, so retries, pages of a listing and merged
 /// ranges are counted as what went over the wire.
 #[derive(Debug, Default)]
 pub struct Counters {
-    get: AtomicU64,
-    head: AtomicU64,
-    list: AtomicU64,
-    put: AtomicU64,
-    select: AtomicU64,
-    retries: AtomicU64,
-    fallbacks: AtomicU64,
-    got_bytes: AtomicU64,
-    put_bytes: AtomicU64,
-    scanned_bytes: AtomicU64,
-    processed_bytes: AtomicU64,
-    returned_bytes: AtomicU64,
-    received_bytes: AtomicU64,
-}
-
-/// A reading of [`Counters`].
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counted {
-    /// `GetObject` requests, ranged or whole.
-    pub get: u64,
-    /// `HeadObject` requests.
-    pub head: u64,
-    /// Listing requests, one per page.
-    pub list: u64,
-    /// Requests that write or delete.
-    pub put: u64,
-    /// `SelectObjectContent` requests, retries included.
-    pub select: u64,
-    /// How many of those repeated an earlier one.
-    pub retries: u64,
-    /// Objects or ranges that were read here because the store could not answer a statement.
-    pub fallbacks: u64,
-    /// Bytes of GET answers.
-    pub got_bytes: u64,
-    /// Bytes of PUT requests.
-    pub put_bytes: u64,
-    /// Bytes that Select read, as the store says.
-    pub scanned_bytes: u64,
-    /// Bytes that Select read after decompression, as the store says.
-    pub processed_bytes: u64,
-    /// Bytes of records that Select sent, as the store says.
-    pub returned_bytes: u64,
-    /// Bytes of Select answers that arrived: records and the frames around them.
-    pub received_bytes: u64,
+    counts: Counts<AtomicU64>,
+    /// Counters to which everything is added that is added here.
+    total: Option<Arc<Counters>>,
 }
 
 /// The kinds of requests that are told apart.
@@ -72,63 +88,69 @@ pub enum RequestKind {
 }
 
 impl Counters {
+    /// Counters that start at 0 and whose counts are added to `total` as well.
+    #[must_use]
+    pub fn part_of(total: Arc<Self>) -> Self {
+        Self { counts: Counts::default(), total: Some(total) }
+    }
+
+    fn add(&self, counter: impl Fn(&Counts<AtomicU64>) -> &AtomicU64, n: u64) {
+        let mut counters = Some(self);
+        while let Some(here) = counters {
+            counter(&here.counts).fetch_add(n, Ordering::Relaxed);
+            counters = here.total.as_deref();
+        }
+    }
+
     /// Counts a request.
     pub fn request(&self, kind: RequestKind) {
-        let counter = match kind {
-            RequestKind::Get => &self.get,
-            RequestKind::Head => &self.head,
-            RequestKind::List => &self.list,
-            RequestKind::Put => &self.put,
-        };
-        counter.fetch_add(1, Ordering::Relaxed);
+        self.add(
+            |counts| match kind {
+                RequestKind::Get => &counts.get,
+                RequestKind::Head => &counts.head,
+                RequestKind::List => &counts.list,
+                RequestKind::Put => &counts.put,
+            },
+            1,
+        );
     }
 
     /// Counts bytes of a GET answer.
     pub fn got(&self, bytes: u64) {
-        self.got_bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.add(|counts| &counts.got_bytes, bytes);
     }
 
     /// Counts bytes of a PUT request.
     pub fn sent(&self, bytes: u64) {
-        self.put_bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.add(|counts| &counts.put_bytes, bytes);
     }
 
     /// Counts a part of an object that was read here after all.
     pub fn fallback(&self) {
-        self.fallbacks.fetch_add(1, Ordering::Relaxed);
+        self.add(|counts| &counts.fallbacks, 1);
     }
 
     /// Counts what one Select call did, its retries and checks included.
     pub fn select(&self, call: &SelectCounts) {
-        let add = |counter: &AtomicU64, n: u64| counter.fetch_add(n, Ordering::Relaxed);
-        add(&self.select, call.requests);
-        add(&self.retries, call.retries);
-        add(&self.head, call.head_requests);
-        add(&self.scanned_bytes, call.bytes_scanned.bytes);
-        add(&self.processed_bytes, call.bytes_processed.bytes);
-        add(&self.returned_bytes, call.bytes_returned.bytes);
-        add(&self.received_bytes, call.bytes_received);
+        self.add(|counts| &counts.select, call.requests);
+        self.add(|counts| &counts.retries, call.retries);
+        self.add(|counts| &counts.head, call.head_requests);
+        self.add(|counts| &counts.scanned_bytes, call.bytes_scanned.bytes);
+        self.add(|counts| &counts.processed_bytes, call.bytes_processed.bytes);
+        self.add(|counts| &counts.returned_bytes, call.bytes_returned.bytes);
+        self.add(|counts| &counts.received_bytes, call.bytes_received);
     }
 
     /// Reads the counters.
     #[must_use]
     pub fn read(&self) -> Counted {
-        let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        Counted {
-            get: get(&self.get),
-            head: get(&self.head),
-            list: get(&self.list),
-            put: get(&self.put),
-            select: get(&self.select),
-            retries: get(&self.retries),
-            fallbacks: get(&self.fallbacks),
-            got_bytes: get(&self.got_bytes),
-            put_bytes: get(&self.put_bytes),
-            scanned_bytes: get(&self.scanned_bytes),
-            processed_bytes: get(&self.processed_bytes),
-            returned_bytes: get(&self.returned_bytes),
-            received_bytes: get(&self.received_bytes),
-        }
+        self.counts.zip(&self.counts, |counter, _| counter.load(Ordering::Relaxed))
+    }
+}
+
+impl Sum for Counted {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), |sum, next| sum.zip(&next, |a, b| a.saturating_add(*b)))
     }
 }
 
@@ -136,21 +158,7 @@ impl Counted {
     /// What was counted after an earlier reading.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
-        Self {
-            get: self.get.saturating_sub(earlier.get),
-            head: self.head.saturating_sub(earlier.head),
-            list: self.list.saturating_sub(earlier.list),
-            put: self.put.saturating_sub(earlier.put),
-            select: self.select.saturating_sub(earlier.select),
-            retries: self.retries.saturating_sub(earlier.retries),
-            fallbacks: self.fallbacks.saturating_sub(earlier.fallbacks),
-            got_bytes: self.got_bytes.saturating_sub(earlier.got_bytes),
-            put_bytes: self.put_bytes.saturating_sub(earlier.put_bytes),
-            scanned_bytes: self.scanned_bytes.saturating_sub(earlier.scanned_bytes),
-            processed_bytes: self.processed_bytes.saturating_sub(earlier.processed_bytes),
-            returned_bytes: self.returned_bytes.saturating_sub(earlier.returned_bytes),
-            received_bytes: self.received_bytes.saturating_sub(earlier.received_bytes),
-        }
+        self.zip(earlier, |now, then| now.saturating_sub(*then))
     }
 
     /// All requests.
@@ -184,5 +192,24 @@ impl Counted {
             link: Bytes(self.link_bytes() + self.put_bytes),
             wall,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_adds_up_to_its_total() {
+        let total = Arc::new(Counters::default());
+        let parts = [0, 1].map(|_| Counters::part_of(Arc::clone(&total)));
+        parts[0].request(RequestKind::Get);
+        parts[0].got(7);
+        parts[1].request(RequestKind::List);
+        parts[1].fallback();
+        assert_eq!(parts[0].read(), Counted { get: 1, got_bytes: 7, ..Counted::default() });
+        assert_eq!(parts[1].read(), Counted { list: 1, fallbacks: 1, ..Counted::default() });
+        assert_eq!(total.read(), parts.iter().map(Counters::read).sum());
+        assert_eq!(total.read().since(&parts[0].read()), parts[1].read());
     }
 }

@@ -10,12 +10,15 @@ use sluicegate_s3select::request::{InputFormat, SelectRequest};
 use crate::counters::Counters;
 use crate::datasource::format::TableFormat;
 use crate::datasource::statement::Statement;
+use crate::endpoint_builder::EndpointBuilder;
 
-/// A connected store. Plans name it and hold a handle, never its credentials.
+/// A connected store. Plans hold its name only; a session's
+/// [`Endpoints`](crate::endpoints::Endpoints) say which endpoint that is.
 #[derive(Debug)]
 pub struct Endpoint {
     /// The name that plans show.
     pub name: String,
+    pub(crate) profile: Arc<EndpointProfile>,
     /// Sends Select statements.
     pub client: Client,
     /// Counts what is sent, by whichever way.
@@ -27,10 +30,16 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
+    /// Settings of a new endpoint.
+    #[must_use]
+    pub fn builder() -> EndpointBuilder {
+        EndpointBuilder::default()
+    }
+
     /// What may be sent.
     #[must_use]
     pub fn profile(&self) -> &EndpointProfile {
-        self.client.profile()
+        &self.profile
     }
 
     /// The request for a file of a format, or for the bytes `start .. end` of it.

@@ -101,7 +101,8 @@ pub(crate) async fn explain(engine: &Engine, sql: &str) -> Result<Explanation> {
         options.scan = Scan::Select;
     }
     let pushed = all.create_physical_plan(&logical).await?;
-    let scans = describe_choices(&pushed, engine.endpoint(), all.config_options())?;
-    let refusals = engine.endpoint().client.refusals();
+    let scans = describe_choices(&pushed, all.config_options())?;
+    let endpoints = engine.endpoints().all();
+    let refusals = endpoints.iter().flat_map(|endpoint| endpoint.client.refusals()).collect();
     Ok(Explanation { plan, scans, scan, refusals })
 }

@@ -33,6 +33,8 @@ pub mod config;
 pub mod counters;
 pub mod datasource;
 mod endpoint;
+mod endpoint_builder;
+pub mod endpoints;
 mod error;
 pub mod explain;
 pub mod metrics;
@@ -60,15 +62,18 @@ use futures::FutureExt;
 pub use self::builder::EngineBuilder;
 pub use self::counters::Counted;
 pub use self::endpoint::Endpoint;
+pub use self::endpoint_builder::EndpointBuilder;
+pub use self::endpoints::Endpoints;
 pub use self::error::{Error, Result};
 pub use self::explain::{Estimate, Explanation};
 pub use self::session::with_pushdown;
 
-/// SQL over one S3 store.
+/// SQL over S3 stores: one, and those that are registered for buckets of their own.
 #[derive(Clone)]
 pub struct Engine {
     context: SessionContext,
     endpoint: Arc<Endpoint>,
+    endpoints: Endpoints,
 }
 
 impl Engine {
@@ -101,10 +106,10 @@ impl Engine {
         explain::explain(self, sql).await
     }
 
-    /// What was asked of the store so far.
+    /// What was asked of all endpoints so far.
     #[must_use]
     pub fn counted(&self) -> Counted {
-        self.endpoint.counters.read()
+        self.endpoints.all().iter().map(|endpoint| endpoint.counters.read()).sum()
     }
 
     /// The DataFusion session.
@@ -113,10 +118,38 @@ impl Engine {
         &self.context
     }
 
-    /// The store.
+    /// The store that serves every bucket which no other store was registered for.
     #[must_use]
     pub fn endpoint(&self) -> &Arc<Endpoint> {
         &self.endpoint
+    }
+
+    /// All stores of the engine.
+    #[must_use]
+    pub fn endpoints(&self) -> &Endpoints {
+        &self.endpoints
+    }
+
+    /// Connects a further store, under a name of its own, for some buckets. From now on `s3://`
+    /// URLs of these buckets mean that store; nothing about it is sent to the engine's first one.
+    ///
+    /// A store of another kind is registered with DataFusion, by its URL:
+    /// `engine.context().register_object_store(…)`. It is read with GET.
+    ///
+    /// # Errors
+    ///
+    /// If the settings are unusable, there is an endpoint of this name, or one of the buckets was
+    /// registered before.
+    pub async fn register_endpoint(
+        &self,
+        name: impl Into<String>,
+        buckets: &[&str],
+        endpoint: EndpointBuilder,
+    ) -> Result<Arc<Endpoint>> {
+        let endpoint = Arc::new(endpoint.name(name).build().await?);
+        let buckets: Vec<String> = buckets.iter().map(|bucket| (*bucket).to_owned()).collect();
+        self.endpoints.register(Arc::clone(&endpoint), &buckets)?;
+        Ok(endpoint)
     }
 
     /// The memory pool, the disk manager and the object stores.

@@ -55,12 +55,9 @@ pub fn aggregate_demand(exec: &S3AggregateExec) -> datafusion::common::Result<Sc
     Ok(table.demand(columns, selectivity.min(1.0), bytes, terms(&statement.query)))
 }
 
-/// What a scan asks for that can only be a GET; `None` if it is not one of objects in a bucket.
+/// What a scan of objects asks for that can only be a GET.
 #[must_use]
-pub fn get_demand(config: &FileScanConfig) -> Option<ScanDemand> {
-    if !config.object_store_url.as_str().starts_with("s3://") {
-        return None;
-    }
+pub fn get_demand(config: &FileScanConfig) -> ScanDemand {
     let source = config.file_source();
     let style = match source.file_type() {
         "parquet" => ColumnStyle::Named,
@@ -74,7 +71,7 @@ pub fn get_demand(config: &FileScanConfig) -> Option<ScanDemand> {
         None => (0..schema.fields().len()).collect(),
     };
     let demand = table.demand(&columns, 1.0, table.row_bytes(&columns), 0);
-    Some(ScanDemand { select_requests: None, ..demand })
+    ScanDemand { select_requests: None, ..demand }
 }
 
 /// The better way to scan, by the session's objective.

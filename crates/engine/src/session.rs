@@ -11,15 +11,16 @@ use datafusion::prelude::SessionConfig;
 
 use crate::catalog::S3TextFormatFactory;
 use crate::config::SluiceOptions;
-use crate::endpoint::Endpoint;
+use crate::endpoints::Endpoints;
 use crate::optimizer;
 use crate::skyline::skyline;
 
-/// Adds everything of ours to a session that is being built: the options under `sluice`, the
-/// optimizer rules, the CSV and JSON formats with statistics.
+/// Adds everything of ours to a session that is being built: the endpoints, the options under
+/// `sluice`, the optimizer rules, the CSV and JSON formats with statistics.
 ///
 /// The buckets' object stores are the runtime's: give the builder a [`RuntimeEnv`] with an
-/// [`S3Stores`](crate::store::S3Stores) registry, or register stores of your own.
+/// [`S3Stores`](crate::store::S3Stores) registry of the same endpoints. With another registry,
+/// every bucket that `endpoints` says it serves must be the same there.
 ///
 /// ```no_run
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -36,7 +37,7 @@ use crate::skyline::skyline;
 /// let mine = SessionStateBuilder::new()
 ///     .with_runtime_env(engine.runtime_env())
 ///     .with_default_features();
-/// let context = SessionContext::new_with_state(with_pushdown(mine, engine.endpoint())?.build());
+/// let context = SessionContext::new_with_state(with_pushdown(mine, engine.endpoints())?.build());
 /// # Ok(())
 /// # }
 /// ```
@@ -46,16 +47,17 @@ use crate::skyline::skyline;
 /// If the builder's rules lack the one that ours stand by.
 pub fn with_pushdown(
     mut builder: SessionStateBuilder,
-    endpoint: &Arc<Endpoint>,
+    endpoints: &Endpoints,
 ) -> Result<SessionStateBuilder> {
     let rules = match builder.physical_optimizers().take() {
-        Some(optimizer) => optimizer::insert(optimizer.rules, endpoint)?,
-        None => optimizer::rules(endpoint)?,
+        Some(optimizer) => optimizer::insert(optimizer.rules)?,
+        None => optimizer::rules()?,
     };
     let mut config = builder.config().take().unwrap_or_default();
     if config.options().extensions.get::<SluiceOptions>().is_none() {
         config = config.with_option_extension(SluiceOptions::default());
     }
+    config.options_mut().extensions.insert(endpoints.clone());
     // Of two formats with the same name, the first is registered.
     let mut formats = S3TextFormatFactory::all();
     let theirs = builder.file_formats().take();
@@ -84,11 +86,11 @@ pub fn config() -> SessionConfig {
 pub fn builder(
     config: SessionConfig,
     runtime: Arc<RuntimeEnv>,
-    endpoint: &Arc<Endpoint>,
+    endpoints: &Endpoints,
 ) -> Result<SessionStateBuilder> {
     let builder = SessionStateBuilder::new()
         .with_config(config)
         .with_runtime_env(runtime)
         .with_default_features();
-    with_pushdown(builder, endpoint)
+    with_pushdown(builder, endpoints)
 }

@@ -1,4 +1,4 @@
-//! Object stores, made when a bucket is first named and counted where requests leave.
+//! Object stores, made when a bucket is first named, whose requests are counted where they leave.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,6 +18,8 @@ use sluicegate_client::{Client, Error};
 use url::Url;
 
 use crate::counters::{Counters, RequestKind};
+use crate::endpoint::Endpoint;
+use crate::endpoints::Endpoints;
 
 /// How long a store may take to accept a connection before it counts as unreachable.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -25,66 +27,71 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const RETRIES: usize = 4;
 const RETRY_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Knows the stores of every URL: buckets of the connected S3 endpoint appear when first named.
+/// Knows the store of every URL. Buckets of the endpoints appear when they are first named; a store
+/// that is registered for a bucket takes it from them.
 #[derive(Debug)]
 pub struct S3Stores {
-    client: Client,
-    counters: Arc<Counters>,
-    buckets: Mutex<BTreeMap<String, Arc<dyn ObjectStore>>>,
+    endpoints: Endpoints,
+    /// By the endpoint's name and the bucket's.
+    buckets: Mutex<BTreeMap<(String, String), Arc<dyn ObjectStore>>>,
     others: DefaultObjectStoreRegistry,
 }
 
 impl S3Stores {
-    /// Buckets are reached as `client` reaches them: same endpoint, region and credentials.
+    /// Buckets are reached as the client of their endpoint reaches them: same URL, region and
+    /// credentials.
     #[must_use]
-    pub fn new(client: Client, counters: Arc<Counters>) -> Self {
+    pub fn new(endpoints: Endpoints) -> Self {
         Self {
-            client,
-            counters,
+            endpoints,
             buckets: Mutex::new(BTreeMap::new()),
             others: DefaultObjectStoreRegistry::new(),
         }
     }
 
-    /// The store of one bucket.
-    ///
-    /// # Errors
-    ///
-    /// If the bucket's name or the endpoint cannot be used.
-    pub fn bucket(&self, name: &str) -> Result<Arc<dyn ObjectStore>> {
+    /// The store of one bucket of an endpoint.
+    fn bucket(&self, endpoint: &Endpoint, name: &str) -> Result<Arc<dyn ObjectStore>> {
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(store) = buckets.get(name) {
+        let key = (endpoint.name.clone(), name.to_owned());
+        if let Some(store) = buckets.get(&key) {
             return Ok(Arc::clone(store));
         }
-        let store = self.connect(name).map_err(|e| DataFusionError::ObjectStore(Box::new(e)))?;
-        buckets.insert(name.to_owned(), Arc::clone(&store));
+        let store =
+            connect(endpoint, name).map_err(|e| DataFusionError::ObjectStore(Box::new(e)))?;
+        buckets.insert(key, Arc::clone(&store));
         Ok(store)
     }
 
-    fn connect(&self, bucket: &str) -> object_store::Result<Arc<dyn ObjectStore>> {
-        let options =
-            ClientOptions::new().with_connect_timeout(CONNECT_TIMEOUT).with_allow_http(true);
-        let mut builder = AmazonS3Builder::new()
-            .with_bucket_name(bucket)
-            .with_region(self.client.region())
-            .with_client_options(options)
-            .with_virtual_hosted_style_request(!self.client.path_style())
-            .with_retry(RetryConfig {
-                backoff: BackoffConfig::default(),
-                max_retries: RETRIES,
-                retry_timeout: RETRY_TIMEOUT,
-            })
-            .with_http_connector(CountingConnector { counters: Arc::clone(&self.counters) });
-        if let Some(endpoint) = self.client.endpoint() {
-            builder = builder.with_endpoint(endpoint);
-        }
-        builder = if self.client.is_anonymous() {
-            builder.with_skip_signature(true)
-        } else {
-            builder.with_credentials(Arc::new(SharedCredentials { client: self.client.clone() }))
-        };
-        Ok(Arc::new(builder.build()?))
+    /// The endpoint and the bucket of a URL; `None` if neither is ours.
+    fn ours(&self, url: &Url) -> Option<(Arc<Endpoint>, String)> {
+        let bucket = url.host_str().filter(|_| url.scheme() == "s3")?;
+        Some((self.endpoints.bucket(bucket)?, bucket.to_owned()))
     }
+}
+
+fn connect(endpoint: &Endpoint, bucket: &str) -> object_store::Result<Arc<dyn ObjectStore>> {
+    let client = &endpoint.client;
+    let options = ClientOptions::new().with_connect_timeout(CONNECT_TIMEOUT).with_allow_http(true);
+    let mut builder = AmazonS3Builder::new()
+        .with_bucket_name(bucket)
+        .with_region(client.region())
+        .with_client_options(options)
+        .with_virtual_hosted_style_request(!client.path_style())
+        .with_retry(RetryConfig {
+            backoff: BackoffConfig::default(),
+            max_retries: RETRIES,
+            retry_timeout: RETRY_TIMEOUT,
+        })
+        .with_http_connector(CountingConnector { counters: Arc::clone(&endpoint.counters) });
+    if let Some(url) = client.endpoint() {
+        builder = builder.with_endpoint(url);
+    }
+    builder = if client.is_anonymous() {
+        builder.with_skip_signature(true)
+    } else {
+        builder.with_credentials(Arc::new(SharedCredentials { client: client.clone() }))
+    };
+    Ok(Arc::new(builder.build()?))
 }
 
 impl ObjectStoreRegistry for S3Stores {
@@ -93,20 +100,17 @@ impl ObjectStoreRegistry for S3Stores {
         url: &Url,
         store: Arc<dyn ObjectStore>,
     ) -> Option<Arc<dyn ObjectStore>> {
-        match (url.scheme(), url.host_str()) {
-            ("s3", Some(bucket)) => self
-                .buckets
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .insert(bucket.to_owned(), store),
-            _ => self.others.register_store(url, store),
+        // Nothing about a bucket that somebody else serves is ours to send.
+        if let Some(bucket) = url.host_str().filter(|_| url.scheme() == "s3") {
+            self.endpoints.cede(bucket);
         }
+        self.others.register_store(url, store)
     }
 
     fn get_store(&self, url: &Url) -> Result<Arc<dyn ObjectStore>> {
-        match (url.scheme(), url.host_str()) {
-            ("s3", Some(bucket)) => self.bucket(bucket),
-            _ => self.others.get_store(url),
+        match self.ours(url) {
+            Some((endpoint, bucket)) => self.bucket(&endpoint, &bucket),
+            None => self.others.get_store(url),
         }
     }
 }

@@ -5,5 +5,6 @@ pub mod get;
 pub mod named;
 pub mod opener;
 pub mod predicate;
+pub mod s3_scan;
 pub mod s3_select;
 pub mod statement;

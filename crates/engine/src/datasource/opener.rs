@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow::array::{AsArray, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{Int64Type, SchemaRef};
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::{DataFusionError, Result, exec_datafusion_err};
+use datafusion::common::{DataFusionError, Result, exec_datafusion_err, internal_datafusion_err};
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::{
     FileGroup, FileOpenFuture, FileOpener, FileScanConfig, FileScanConfigBuilder,
@@ -27,6 +27,7 @@ use super::get::{GetScan, PinnedStore};
 use super::s3_select::S3SelectSource;
 use super::statement::Statement;
 use crate::endpoint::Endpoint;
+use crate::endpoints::bucket_of;
 use crate::metrics::{NodeMetrics, Tally};
 
 /// A way to send one statement to any file of a table.
@@ -51,11 +52,9 @@ impl FileSelect {
     ///
     /// If the scan's store is not a bucket.
     pub fn bucket(config: &FileScanConfig) -> Result<String> {
-        let url = config.object_store_url.as_str();
-        let bucket = url.strip_prefix("s3://").map(|rest| rest.trim_end_matches('/'));
-        bucket
-            .map(ToOwned::to_owned)
-            .ok_or_else(|| exec_datafusion_err!("{url} is not an S3 bucket"))
+        let url = &config.object_store_url;
+        let bucket = bucket_of(url).map(ToOwned::to_owned);
+        bucket.ok_or_else(|| exec_datafusion_err!("{} is not an S3 bucket", url.as_str()))
     }
 
     /// Sends the statement about one file or the range of it.
@@ -98,7 +97,7 @@ pub struct FileGet {
     /// How the replaced scan reads.
     pub scan: GetScan,
     /// The scan that the file belongs to.
-    pub config: FileScanConfig,
+    pub config: Arc<FileScanConfig>,
     /// The store.
     pub store: Arc<dyn ObjectStore>,
     /// The most rows in a batch.
@@ -117,7 +116,7 @@ impl FileGet {
         filters: &[Arc<dyn PhysicalExpr>],
         projection: &ProjectionExprs,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let config = FileScanConfigBuilder::from(self.config.clone())
+        let config = FileScanConfigBuilder::from(FileScanConfig::clone(&self.config))
             .with_file_groups(vec![FileGroup::new(vec![file])])
             .with_limit(None)
             .build();
@@ -169,26 +168,30 @@ impl S3SelectOpener {
     ///
     /// # Errors
     ///
-    /// If the scan's store is not a bucket.
+    /// If the scan's store is not a bucket, or a column cannot be sent.
     pub fn new(
         source: &S3SelectSource,
-        statement: Statement,
+        endpoint: &Arc<Endpoint>,
         store: Arc<dyn ObjectStore>,
-        config: &FileScanConfig,
-        batch_size: usize,
+        config: &Arc<FileScanConfig>,
         partition: usize,
     ) -> Result<Self> {
+        let statement = source
+            .statement(config.limit)
+            .ok_or_else(|| internal_datafusion_err!("a Select scan without a statement"))?;
+        let (batch_size, limit) = (source.batch_size(), config.limit);
         let schema = Arc::new(source.file_schema().project(source.columns())?);
         let columns = ProjectionExprs::from_indices(source.columns(), source.file_schema());
         let select = FileSelect {
-            endpoint: Arc::clone(source.endpoint()),
+            endpoint: Arc::clone(endpoint),
             bucket: FileSelect::bucket(config)?,
             format: source.format().clone(),
             statement,
             batch_size,
         };
-        let get = FileGet { scan: source.get().clone(), config: config.clone(), store, batch_size };
-        let metrics = NodeMetrics::new(source.endpoint(), source.metrics_set(), partition);
+        let config = Arc::clone(config);
+        let get = FileGet { scan: source.get().clone(), config, store, batch_size };
+        let metrics = NodeMetrics::new(endpoint, source.metrics_set(), partition);
         let shared = Shared {
             select,
             get,
@@ -196,7 +199,7 @@ impl S3SelectOpener {
             recheck: recheck(source, &schema)?,
             columns,
             schema,
-            limit: config.limit,
+            limit,
             metrics,
         };
         Ok(Self { shared: Arc::new(shared) })

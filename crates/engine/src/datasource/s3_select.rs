@@ -1,17 +1,16 @@
 //! A scan that the store filters and projects.
 
-use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
 use arrow::datatypes::SchemaRef;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::{Result, internal_datafusion_err};
+use datafusion::common::{Result, internal_err};
 use datafusion::datasource::physical_plan::{
     FileGroupPartitioner, FileOpener, FileScanConfig, FileScanConfigBuilder, FileSource,
 };
-use datafusion::datasource::projection::{ProjectionOpener, SplitProjection};
+use datafusion::datasource::projection::SplitProjection;
 use datafusion::datasource::table_schema::TableSchema;
 use datafusion::physical_expr::projection::ProjectionExprs;
 use datafusion::physical_expr::{LexOrdering, PhysicalExpr, conjunction};
@@ -20,15 +19,15 @@ use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use datafusion::physical_plan::{DisplayFormatType, apply_expression_roots};
 use object_store::ObjectStore;
 use sluicegate_s3select::dialect::ast::Expr;
-use sluicegate_s3select::profile::Exactness;
+use sluicegate_s3select::profile::{EndpointProfile, Exactness};
 
 use super::format::TableFormat;
 use super::get::GetScan;
-use super::opener::S3SelectOpener;
 use super::predicate::{Pushed, Translator};
 use super::statement::Statement;
 use crate::config::SluiceOptions;
 use crate::endpoint::Endpoint;
+use crate::endpoints::resolve;
 
 /// Reads files through S3 Select: one statement per file or range, carrying the columns that the
 /// query needs and every filter that the store can apply.
@@ -37,7 +36,10 @@ use crate::endpoint::Endpoint;
 /// what the files look like, and to read a file here when the store refuses or fails.
 #[derive(Clone)]
 pub struct S3SelectSource {
-    endpoint: Arc<Endpoint>,
+    /// The endpoint's name, under which the session knows it.
+    endpoint: Arc<str>,
+    /// What that endpoint may be sent.
+    profile: Arc<EndpointProfile>,
     format: TableFormat,
     get: GetScan,
     table_schema: TableSchema,
@@ -80,7 +82,8 @@ impl S3SelectSource {
             None => SplitProjection::unprojected(&table_schema),
         };
         let source = Self {
-            endpoint: Arc::clone(endpoint),
+            endpoint: endpoint.name.as_str().into(),
+            profile: Arc::clone(&endpoint.profile),
             format,
             get,
             table_schema,
@@ -91,7 +94,7 @@ impl S3SelectSource {
             batch_size: options.execution.batch_size.get(),
             metrics: ExecutionPlanMetricsSet::new(),
         };
-        if !source.may_be_sent(config.limit) {
+        if !source.may_be_sent(endpoint, config.limit) {
             return Ok(None);
         }
         let source: Arc<dyn FileSource> = Arc::new(source);
@@ -102,7 +105,7 @@ impl S3SelectSource {
     #[must_use]
     pub fn statement(&self, limit: Option<usize>) -> Option<Statement> {
         Statement::scan(
-            self.endpoint.profile(),
+            &self.profile,
             &self.format,
             self.table_schema.file_schema(),
             &self.projection.file_indices,
@@ -145,10 +148,17 @@ impl S3SelectSource {
         &self.format
     }
 
-    /// The store.
+    /// The name of the endpoint, to be looked up in the session's
+    /// [`Endpoints`](crate::endpoints::Endpoints).
     #[must_use]
-    pub fn endpoint(&self) -> &Arc<Endpoint> {
+    pub fn endpoint_name(&self) -> &str {
         &self.endpoint
+    }
+
+    /// What the endpoint may be sent.
+    #[must_use]
+    pub fn profile(&self) -> &EndpointProfile {
+        &self.profile
     }
 
     /// The same rows, fetched and filtered here.
@@ -161,6 +171,20 @@ impl S3SelectSource {
     #[must_use]
     pub fn file_schema(&self) -> &SchemaRef {
         self.table_schema.file_schema()
+    }
+
+    /// How the file's columns that are sent become what the scan puts out.
+    pub(crate) fn split_projection(&self) -> &SplitProjection {
+        &self.projection
+    }
+
+    /// The most rows in a batch.
+    pub(crate) fn batch_size(&self) -> usize {
+        self.batch_size
+    }
+
+    pub(crate) fn in_batches(&self, batch_size: usize) -> Self {
+        Self { batch_size, ..self.clone() }
     }
 
     /// What the scan puts out, over the table's columns.
@@ -181,40 +205,28 @@ impl S3SelectSource {
         &self.metrics
     }
 
-    fn translate(&self, filter: &Arc<dyn PhysicalExpr>) -> Option<Pushed> {
-        let profile = self.endpoint.profile();
-        let there =
-            Translator::new(profile, self.format.style, self.file_schema()).filter(filter)?;
+    fn translate(&self, endpoint: &Endpoint, filter: &Arc<dyn PhysicalExpr>) -> Option<Pushed> {
+        let translator = Translator::new(&self.profile, self.format.style, self.file_schema());
+        let there = translator.filter(filter)?;
         let mut with = self.clone();
         with.filters.push(Filter { here: Arc::clone(filter), there: there.clone() });
-        with.may_be_sent(None).then_some(there)
+        with.may_be_sent(endpoint, None).then_some(there)
     }
 
     /// Whether the store takes the scan's statement as it stands.
-    fn may_be_sent(&self, limit: Option<usize>) -> bool {
-        self.statement(limit).is_some_and(|it| self.endpoint.takes(&it, &self.format))
+    fn may_be_sent(&self, endpoint: &Endpoint, limit: Option<usize>) -> bool {
+        self.statement(limit).is_some_and(|it| endpoint.takes(&it, &self.format))
     }
 }
 
 impl FileSource for S3SelectSource {
     fn create_file_opener(
         &self,
-        object_store: Arc<dyn ObjectStore>,
-        base_config: &FileScanConfig,
-        partition: usize,
+        _object_store: Arc<dyn ObjectStore>,
+        _base_config: &FileScanConfig,
+        _partition: usize,
     ) -> Result<Arc<dyn FileOpener>> {
-        let statement = self
-            .statement(base_config.limit)
-            .ok_or_else(|| internal_datafusion_err!("a Select scan without a statement"))?;
-        let opener = S3SelectOpener::new(
-            self,
-            statement,
-            object_store,
-            base_config,
-            self.batch_size,
-            partition,
-        )?;
-        ProjectionOpener::try_new(self.projection.clone(), Arc::new(opener), self.file_schema())
+        internal_err!("a Select scan finds its endpoint in the session; open it as an S3Scan")
     }
 
     fn table_schema(&self) -> &TableSchema {
@@ -222,7 +234,7 @@ impl FileSource for S3SelectSource {
     }
 
     fn with_batch_size(&self, batch_size: usize) -> Arc<dyn FileSource> {
-        Arc::new(Self { batch_size, ..self.clone() })
+        Arc::new(self.in_batches(batch_size))
     }
 
     fn filter(&self) -> Option<Arc<dyn PhysicalExpr>> {
@@ -250,7 +262,7 @@ impl FileSource for S3SelectSource {
                     f,
                     ", format={}, endpoint={}, select={sql}",
                     self.format.name(),
-                    self.endpoint.name
+                    self.endpoint
                 )
             }
             DisplayFormatType::TreeRender => writeln!(f, "select={sql}"),
@@ -268,7 +280,7 @@ impl FileSource for S3SelectSource {
         output_ordering: Option<LexOrdering>,
         config: &FileScanConfig,
     ) -> Result<Option<FileScanConfig>> {
-        if !self.format.is_splittable() || !self.endpoint.profile().scan_ranges {
+        if !self.format.is_splittable() || !self.profile.scan_ranges {
             return Ok(None);
         }
         // Our own least size: a request costs more than a read.
@@ -285,8 +297,9 @@ impl FileSource for S3SelectSource {
     fn try_pushdown_filters(
         &self,
         filters: Vec<Arc<dyn PhysicalExpr>>,
-        _config: &ConfigOptions,
+        config: &ConfigOptions,
     ) -> Result<FilterPushdownPropagation<Arc<dyn FileSource>>> {
+        let endpoint = resolve(config, &self.endpoint)?;
         let mut source = self.clone();
         let mut verdicts = Vec::with_capacity(filters.len());
         for filter in filters {
@@ -294,7 +307,7 @@ impl FileSource for S3SelectSource {
                 verdicts.push(verdict(known.there.exactness));
                 continue;
             }
-            let Some(there) = source.translate(&filter) else {
+            let Some(there) = source.translate(&endpoint, &filter) else {
                 verdicts.push(PushedDown::No);
                 continue;
             };
@@ -337,20 +350,10 @@ fn verdict(exactness: Exactness) -> PushedDown {
 impl fmt::Debug for S3SelectSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("S3SelectSource")
-            .field("endpoint", &self.endpoint.name)
+            .field("endpoint", &self.endpoint)
             .field("format", &self.format)
             .field("filters", &self.filters)
             .field("columns", &self.projection.file_indices)
             .finish_non_exhaustive()
     }
-}
-
-/// The Select scan of a plan node, if it is one.
-#[must_use]
-pub fn as_select_scan(
-    node: &dyn datafusion::physical_plan::ExecutionPlan,
-) -> Option<(&FileScanConfig, &S3SelectSource)> {
-    let node =
-        (node as &dyn Any).downcast_ref::<datafusion::datasource::source::DataSourceExec>()?;
-    node.downcast_to_file_source::<S3SelectSource>()
 }

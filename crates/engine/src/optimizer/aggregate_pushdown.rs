@@ -19,8 +19,9 @@ use sluicegate_s3select::profile::{Exactness, Operation, TypeClass};
 
 use crate::config::SluiceOptions;
 use crate::datasource::predicate::Translator;
-use crate::datasource::s3_select::as_select_scan;
+use crate::datasource::s3_scan::as_select_scan;
 use crate::datasource::statement::Statement;
+use crate::endpoints::resolve;
 use crate::physical_plan::s3_aggregate::{S3AggregateExec, StateColumn};
 
 /// Replaces a partial aggregation straight above a Select scan by an [`S3AggregateExec`], if the
@@ -82,8 +83,7 @@ fn push(
         return Ok(None);
     }
     projections.push(source.output().clone());
-    let translator =
-        Translator::new(source.endpoint().profile(), source.format().style, source.file_schema());
+    let translator = Translator::new(source.profile(), source.format().style, source.file_schema());
     let mut answer = Answer { translator, items: Vec::new(), fields: Vec::new() };
     let mut states = Vec::new();
     for (aggregate, filter) in partial.aggr_expr().iter().zip(partial.filter_expr()) {
@@ -104,8 +104,9 @@ fn push(
     }
     let schema = Arc::new(Schema::new(answer.fields));
     let style = source.format().style;
+    let endpoint = resolve(options, source.endpoint_name())?;
     let statement = Statement::aggregate(style, answer.items, source.store_filter(), schema)
-        .filter(|statement| source.endpoint().takes(statement, source.format()));
+        .filter(|statement| endpoint.takes(statement, source.format()));
     let Some(statement) = statement else { return Ok(None) };
     let config = source
         .repartitioned(options.execution.target_partitions, 0, None, config)?

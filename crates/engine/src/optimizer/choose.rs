@@ -12,8 +12,8 @@ use datafusion::physical_plan::ExecutionPlan;
 use sluicegate_costmodel::{Choice, ScanStrategy};
 
 use crate::config::{Scan, SluiceOptions};
-use crate::datasource::s3_select::as_select_scan;
-use crate::endpoint::Endpoint;
+use crate::datasource::s3_scan::as_select_scan;
+use crate::endpoints::{Endpoints, resolve};
 use crate::physical_plan::s3_aggregate::{S3AggregateExec, replace_scan};
 use crate::profile::{aggregate_demand, choose, get_demand, scan_demand};
 
@@ -57,12 +57,12 @@ fn choice(
     options: &ConfigOptions,
 ) -> Result<Option<Choice<ScanStrategy>>> {
     if let Some(exec) = node.downcast_ref::<S3AggregateExec>() {
-        let demand = aggregate_demand(exec)?;
-        return Ok(Some(choose(&demand, exec.source()?.endpoint(), options)));
+        let endpoint = resolve(options, exec.source()?.endpoint_name())?;
+        return Ok(Some(choose(&aggregate_demand(exec)?, &endpoint, options)));
     }
-    Ok(as_select_scan(node.as_ref()).map(|(config, source)| {
-        choose(&scan_demand(config, source, options), source.endpoint(), options)
-    }))
+    let Some((config, source)) = as_select_scan(node.as_ref()) else { return Ok(None) };
+    let endpoint = resolve(options, source.endpoint_name())?;
+    Ok(Some(choose(&scan_demand(config, source, options), &endpoint, options)))
 }
 
 fn back_to_get(
@@ -103,7 +103,6 @@ pub struct ScanChoice {
 /// Never, for plans that our rules made.
 pub fn describe_choices(
     plan: &Arc<dyn ExecutionPlan>,
-    endpoint: &Endpoint,
     options: &ConfigOptions,
 ) -> Result<Vec<ScanChoice>> {
     let mut found = Vec::new();
@@ -115,12 +114,14 @@ pub fn describe_choices(
                     .and_then(|(config, source)| Some(source.statement(config.limit)?.sql())),
             };
             found.push(ScanChoice { sql, choice });
-        } else if let Some(demand) = node
+        } else if let Some(config) = node
             .downcast_ref::<DataSourceExec>()
             .and_then(|scan| scan.data_source().downcast_ref::<FileScanConfig>())
-            .and_then(get_demand)
+            && let Some(endpoints) = Endpoints::of(options)
+            && let Some(endpoint) = endpoints.serving(&config.object_store_url)
         {
-            found.push(ScanChoice { sql: None, choice: choose(&demand, endpoint, options) });
+            let choice = choose(&get_demand(config), &endpoint, options);
+            found.push(ScanChoice { sql: None, choice });
         }
         Ok(TreeNodeRecursion::Continue)
     })?;

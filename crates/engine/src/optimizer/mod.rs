@@ -25,17 +25,16 @@ pub use self::choose::{ChooseScan, ScanChoice, describe_choices};
 pub use self::select_limit::SelectLimit;
 pub use self::select_scan::SelectScan;
 pub use self::switch_pruning::SwitchPruning;
-use crate::endpoint::Endpoint;
 
 type Rule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
 
-/// DataFusion's rules with ours among them, for tables in the buckets of `endpoint`.
+/// DataFusion's rules with ours among them.
 ///
 /// # Errors
 ///
 /// If DataFusion no longer has the rule that ours stand by.
-pub fn rules(endpoint: &Arc<Endpoint>) -> Result<Vec<Rule>> {
-    insert(PhysicalOptimizer::new().rules, endpoint)
+pub fn rules() -> Result<Vec<Rule>> {
+    insert(PhysicalOptimizer::new().rules)
 }
 
 /// Puts our rules among others that contain DataFusion's.
@@ -43,7 +42,7 @@ pub fn rules(endpoint: &Arc<Endpoint>) -> Result<Vec<Rule>> {
 /// # Errors
 ///
 /// If the others lack the rule that ours stand by.
-pub fn insert(mut rules: Vec<Rule>, endpoint: &Arc<Endpoint>) -> Result<Vec<Rule>> {
+pub fn insert(mut rules: Vec<Rule>) -> Result<Vec<Rule>> {
     let position = |rules: &[Rule], name: &str| {
         let found = rules.iter().position(|rule| rule.name() == name);
         found.ok_or_else(|| internal_datafusion_err!("no optimizer rule is named {name}"))
@@ -54,6 +53,6 @@ pub fn insert(mut rules: Vec<Rule>, endpoint: &Arc<Endpoint>) -> Result<Vec<Rule
     let ours: [Rule; 3] =
         [Arc::new(AggregatePushdown), Arc::new(ChooseScan), Arc::new(SwitchPruning)];
     rules.splice(at + 1..at + 1, ours);
-    rules.insert(at, Arc::new(SelectScan::new(Arc::clone(endpoint))));
+    rules.insert(at, Arc::new(SelectScan));
     Ok(rules)
 }

@@ -6,11 +6,10 @@ use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::datasource::physical_plan::{FileScanConfigBuilder, FileSource};
-use datafusion::datasource::source::DataSourceExec;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
 
-use crate::datasource::s3_select::as_select_scan;
+use crate::datasource::s3_scan::{S3Scan, as_select_scan};
 
 /// Tells Select scans the limit that DataFusion gave their files, so that EXPLAIN shows the
 /// statement as it is sent.
@@ -30,7 +29,7 @@ impl PhysicalOptimizerRule for SelectLimit {
             let Some(limit) = config.limit else { return Ok(Transformed::no(node)) };
             let source: Arc<dyn FileSource> = Arc::new(source.with_limit(limit));
             let config = FileScanConfigBuilder::from(config.clone()).with_source(source).build();
-            Ok(Transformed::yes(DataSourceExec::from_data_source(config) as Arc<dyn ExecutionPlan>))
+            Ok(Transformed::yes(S3Scan::node(config) as Arc<dyn ExecutionPlan>))
         })
         .data()
     }

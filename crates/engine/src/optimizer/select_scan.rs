@@ -12,45 +12,35 @@ use datafusion::physical_plan::ExecutionPlan;
 
 use crate::config::{Scan, SluiceOptions};
 use crate::datasource::named::NamedSource;
+use crate::datasource::s3_scan::S3Scan;
 use crate::datasource::s3_select::S3SelectSource;
-use crate::endpoint::Endpoint;
+use crate::endpoints::Endpoints;
 
-/// Replaces DataFusion's CSV, JSON and Parquet sources over a bucket of the endpoint by
-/// [`S3SelectSource`]s. Where `sluice.scan` is `get`, or the store has no Select, the sources stay
+/// Replaces DataFusion's CSV, JSON and Parquet sources over the buckets of the session's endpoints
+/// by [`S3SelectSource`]s; a bucket of any other store is left alone. Where `sluice.scan` is `get`, or the store has no Select, the sources stay
 /// and only learn to name the object in their errors.
 #[derive(Debug)]
-pub struct SelectScan {
-    endpoint: Arc<Endpoint>,
-}
+pub struct SelectScan;
 
-impl SelectScan {
-    /// For the buckets of an endpoint.
-    #[must_use]
-    pub fn new(endpoint: Arc<Endpoint>) -> Self {
-        Self { endpoint }
+fn replace(
+    node: &Arc<dyn ExecutionPlan>,
+    options: &ConfigOptions,
+) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+    let Some(scan) = node.downcast_ref::<DataSourceExec>() else { return Ok(None) };
+    let Some(config) = scan.data_source().downcast_ref::<FileScanConfig>() else {
+        return Ok(None);
+    };
+    let endpoints = Endpoints::of(options);
+    let serving = endpoints.and_then(|all| all.serving(&config.object_store_url));
+    let Some(endpoint) = serving else { return Ok(None) };
+    if SluiceOptions::of(options).scan != Scan::Get
+        && endpoint.profile().has_select()
+        && let Some(select) = S3SelectSource::replace(config, &endpoint, options)?
+    {
+        return Ok(Some(S3Scan::node(select)));
     }
-
-    fn replace(
-        &self,
-        node: &Arc<dyn ExecutionPlan>,
-        options: &ConfigOptions,
-    ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
-        let Some(scan) = node.downcast_ref::<DataSourceExec>() else { return Ok(None) };
-        let Some(config) = scan.data_source().downcast_ref::<FileScanConfig>() else {
-            return Ok(None);
-        };
-        if !config.object_store_url.as_str().starts_with("s3://") {
-            return Ok(None);
-        }
-        let may_select =
-            SluiceOptions::of(options).scan != Scan::Get && self.endpoint.profile().has_select();
-        let select = match may_select {
-            true => S3SelectSource::replace(config, &self.endpoint, options)?,
-            false => None,
-        };
-        let replaced = select.or_else(|| NamedSource::replace(config));
-        Ok(replaced.map(|config| DataSourceExec::from_data_source(config) as _))
-    }
+    let named = NamedSource::replace(config);
+    Ok(named.map(|config| DataSourceExec::from_data_source(config) as _))
 }
 
 impl PhysicalOptimizerRule for SelectScan {
@@ -60,7 +50,7 @@ impl PhysicalOptimizerRule for SelectScan {
         options: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         plan.transform_up(|node| {
-            Ok(match self.replace(&node, options)? {
+            Ok(match replace(&node, options)? {
                 Some(replaced) => Transformed::yes(replaced),
                 None => Transformed::no(node),
             })

@@ -29,6 +29,7 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use crate::datasource::opener::{FileGet, FileSelect, external, may_fall_back};
 use crate::datasource::s3_select::S3SelectSource;
 use crate::datasource::statement::Statement;
+use crate::endpoints::resolve;
 use crate::metrics::NodeMetrics;
 
 /// How many files of one partition are asked about at the same time.
@@ -49,7 +50,7 @@ pub struct StateColumn {
 /// node replaced.
 #[derive(Debug, Clone)]
 pub struct S3AggregateExec {
-    config: FileScanConfig,
+    config: Arc<FileScanConfig>,
     statement: Statement,
     states: Vec<StateColumn>,
     partial: Arc<AggregateExec>,
@@ -76,7 +77,7 @@ impl S3AggregateExec {
         )
         .with_scheduling_type(SchedulingType::Cooperative);
         Self {
-            config,
+            config: Arc::new(config),
             statement,
             states,
             partial,
@@ -127,7 +128,7 @@ impl DisplayAs for S3AggregateExec {
                     f,
                     "S3AggregateExec: files={files}, format={}, endpoint={}, select={sql}",
                     source.format().name(),
-                    source.endpoint().name
+                    source.endpoint_name()
                 )
             }
             DisplayFormatType::TreeRender => writeln!(f, "select={sql}"),
@@ -179,12 +180,13 @@ impl ExecutionPlan for S3AggregateExec {
             return internal_err!("there is no partition {partition}");
         };
         let source = self.source()?;
+        let endpoint = resolve(context.session_config().options(), source.endpoint_name())?;
         let batch_size = context.session_config().batch_size();
         let store = context.runtime_env().object_store(&self.config.object_store_url)?;
         let baseline = BaselineMetrics::new(&self.metrics, partition);
         let shared = Arc::new(Shared {
             select: FileSelect {
-                endpoint: Arc::clone(source.endpoint()),
+                endpoint: Arc::clone(&endpoint),
                 bucket: FileSelect::bucket(&self.config)?,
                 format: source.format().clone(),
                 statement: self.statement.clone(),
@@ -192,7 +194,7 @@ impl ExecutionPlan for S3AggregateExec {
             },
             get: FileGet {
                 scan: source.get().clone(),
-                config: self.config.clone(),
+                config: Arc::clone(&self.config),
                 store,
                 batch_size,
             },
@@ -201,7 +203,7 @@ impl ExecutionPlan for S3AggregateExec {
             states: self.states.clone(),
             partial: Arc::clone(&self.partial),
             schema: self.schema(),
-            metrics: NodeMetrics::new(source.endpoint(), &self.metrics, partition),
+            metrics: NodeMetrics::new(&endpoint, &self.metrics, partition),
         });
         let files: Vec<PartitionedFile> = group.files().to_vec();
         let rows = stream::iter(files)

@@ -1,0 +1,247 @@
+//! A Select scan as a node of a plan: it finds its endpoint when it runs.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{Result, Statistics, internal_datafusion_err};
+use datafusion::datasource::physical_plan::{
+    FileOpener, FileScanConfig, FileScanConfigBuilder, FileSource,
+};
+use datafusion::datasource::projection::ProjectionOpener;
+use datafusion::datasource::source::{DataSource, DataSourceExec, OpenArgs};
+use datafusion::datasource::table_schema::TableSchema;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::projection::ProjectionExprs;
+use datafusion::physical_expr::{
+    EquivalenceProperties, LexOrdering, PhysicalExpr, PhysicalSortExpr,
+};
+use datafusion::physical_plan::execution_plan::SchedulingType;
+use datafusion::physical_plan::filter_pushdown::FilterPushdownPropagation;
+use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
+use datafusion::physical_plan::{DisplayFormatType, Partitioning, SortOrderPushdownResult};
+use object_store::ObjectStore;
+
+use super::opener::S3SelectOpener;
+use super::s3_select::S3SelectSource;
+use crate::endpoint::Endpoint;
+use crate::endpoints::resolve;
+
+/// The files of a scan with an [`S3SelectSource`].
+///
+/// A [`FileSource`] is opened without the task's context, in which the endpoint is found; a
+/// [`DataSource`] is opened with it. In all else this is the [`FileScanConfig`] inside.
+#[derive(Clone)]
+pub struct S3Scan {
+    config: Arc<FileScanConfig>,
+}
+
+impl S3Scan {
+    /// A node that scans the files of `config`, whose source is an [`S3SelectSource`].
+    #[must_use]
+    pub fn node(config: FileScanConfig) -> Arc<DataSourceExec> {
+        DataSourceExec::from_data_source(Self { config: Arc::new(config) })
+    }
+
+    /// The scan and its source.
+    #[must_use]
+    pub fn parts(&self) -> Option<(&FileScanConfig, &S3SelectSource)> {
+        let source = self.config.file_source().downcast_ref::<S3SelectSource>()?;
+        Some((&self.config, source))
+    }
+
+    /// What DataFusion made of the scan inside, as a scan of ours.
+    fn like(&self, source: &Arc<dyn DataSource>) -> Result<Arc<dyn DataSource>> {
+        let config = source
+            .downcast_ref::<FileScanConfig>()
+            .ok_or_else(|| internal_datafusion_err!("a scan of files became {source:?}"))?;
+        Ok(Arc::new(Self { config: Arc::new(config.clone()) }))
+    }
+}
+
+impl fmt::Debug for S3Scan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.config.fmt(f)
+    }
+}
+
+impl DataSource for S3Scan {
+    fn open(
+        &self,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        self.open_with_args(OpenArgs::new(partition, context))
+    }
+
+    fn open_with_args(&self, args: OpenArgs) -> Result<SendableRecordBatchStream> {
+        let (_, source) =
+            self.parts().ok_or_else(|| internal_datafusion_err!("a scan without a statement"))?;
+        let bound = BoundSource {
+            source: source.clone(),
+            endpoint: resolve(args.context.session_config().options(), source.endpoint_name())?,
+            config: Arc::clone(&self.config),
+        };
+        FileScanConfigBuilder::from(FileScanConfig::clone(&self.config))
+            .with_source(Arc::new(bound))
+            .build()
+            .open_with_args(args)
+    }
+
+    fn fmt_as(&self, t: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
+        self.config.fmt_as(t, f)
+    }
+
+    fn repartitioned(
+        &self,
+        target_partitions: usize,
+        repartition_file_min_size: usize,
+        output_ordering: Option<LexOrdering>,
+    ) -> Result<Option<Arc<dyn DataSource>>> {
+        let source = self.config.repartitioned(
+            target_partitions,
+            repartition_file_min_size,
+            output_ordering,
+        )?;
+        source.map(|source| self.like(&source)).transpose()
+    }
+
+    fn output_partitioning(&self) -> Partitioning {
+        self.config.output_partitioning()
+    }
+
+    fn eq_properties(&self) -> EquivalenceProperties {
+        self.config.eq_properties()
+    }
+
+    fn scheduling_type(&self) -> SchedulingType {
+        self.config.scheduling_type()
+    }
+
+    fn partition_statistics(&self, partition: Option<usize>) -> Result<Arc<Statistics>> {
+        self.config.partition_statistics(partition)
+    }
+
+    fn with_fetch(&self, limit: Option<usize>) -> Option<Arc<dyn DataSource>> {
+        self.like(&self.config.with_fetch(limit)?).ok()
+    }
+
+    fn fetch(&self) -> Option<usize> {
+        self.config.fetch()
+    }
+
+    fn metrics(&self) -> ExecutionPlanMetricsSet {
+        DataSource::metrics(self.config.as_ref())
+    }
+
+    fn try_swapping_with_projection(
+        &self,
+        projection: &ProjectionExprs,
+    ) -> Result<Option<Arc<dyn DataSource>>> {
+        let swapped = self.config.try_swapping_with_projection(projection)?;
+        swapped.map(|source| self.like(&source)).transpose()
+    }
+
+    fn try_pushdown_filters(
+        &self,
+        filters: Vec<Arc<dyn PhysicalExpr>>,
+        config: &ConfigOptions,
+    ) -> Result<FilterPushdownPropagation<Arc<dyn DataSource>>> {
+        let pushed = self.config.try_pushdown_filters(filters, config)?;
+        Ok(FilterPushdownPropagation {
+            filters: pushed.filters,
+            updated_node: pushed.updated_node.map(|source| self.like(&source)).transpose()?,
+        })
+    }
+
+    fn try_pushdown_sort(
+        &self,
+        order: &[PhysicalSortExpr],
+    ) -> Result<SortOrderPushdownResult<Arc<dyn DataSource>>> {
+        self.config.try_pushdown_sort(order)?.try_map(|source| self.like(&source))
+    }
+
+    fn with_preserve_order(&self, preserve_order: bool) -> Option<Arc<dyn DataSource>> {
+        self.like(&self.config.with_preserve_order(preserve_order)?).ok()
+    }
+
+    fn apply_expressions(
+        &self,
+        f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        DataSource::apply_expressions(self.config.as_ref(), f)
+    }
+
+    fn create_sibling_state(&self, config: &ConfigOptions) -> Option<Arc<dyn Any + Send + Sync>> {
+        self.config.create_sibling_state(config)
+    }
+}
+
+/// A Select source while it runs: with the endpoint that its name stands for. Never in a plan.
+#[derive(Clone)]
+struct BoundSource {
+    source: S3SelectSource,
+    endpoint: Arc<Endpoint>,
+    config: Arc<FileScanConfig>,
+}
+
+impl FileSource for BoundSource {
+    fn create_file_opener(
+        &self,
+        object_store: Arc<dyn ObjectStore>,
+        _base_config: &FileScanConfig,
+        partition: usize,
+    ) -> Result<Arc<dyn FileOpener>> {
+        let opener = S3SelectOpener::new(
+            &self.source,
+            &self.endpoint,
+            object_store,
+            &self.config,
+            partition,
+        )?;
+        let projection = self.source.split_projection().clone();
+        ProjectionOpener::try_new(projection, Arc::new(opener), self.source.file_schema())
+    }
+
+    fn table_schema(&self) -> &TableSchema {
+        self.source.table_schema()
+    }
+
+    fn with_batch_size(&self, batch_size: usize) -> Arc<dyn FileSource> {
+        Arc::new(Self { source: self.source.in_batches(batch_size), ..self.clone() })
+    }
+
+    fn filter(&self) -> Option<Arc<dyn PhysicalExpr>> {
+        self.source.filter()
+    }
+
+    fn projection(&self) -> Option<&ProjectionExprs> {
+        FileSource::projection(&self.source)
+    }
+
+    fn metrics(&self) -> &ExecutionPlanMetricsSet {
+        self.source.metrics_set()
+    }
+
+    fn file_type(&self) -> &str {
+        self.source.file_type()
+    }
+
+    fn apply_expressions(
+        &self,
+        f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        FileSource::apply_expressions(&self.source, f)
+    }
+}
+
+/// The Select scan of a plan node, if it is one.
+#[must_use]
+pub fn as_select_scan(
+    node: &dyn datafusion::physical_plan::ExecutionPlan,
+) -> Option<(&FileScanConfig, &S3SelectSource)> {
+    let node = (node as &dyn Any).downcast_ref::<DataSourceExec>()?;
+    node.data_source().downcast_ref::<S3Scan>()?.parts()
+}

@@ -1,0 +1,170 @@
+//! The stores of a session, by name, and the buckets that each serves.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use datafusion::common::config::{ConfigEntry, ConfigExtension, ConfigOptions, ExtensionOptions};
+use datafusion::common::{Result, config_err, exec_datafusion_err, plan_err};
+use datafusion::execution::object_store::ObjectStoreUrl;
+
+use crate::endpoint::Endpoint;
+
+/// The endpoints of a session. Plans hold the name of an endpoint; rules and operators look it up
+/// here, so a plan carries no connection and no credentials.
+///
+/// It is a part of the session's configuration, under a prefix without settings, because that is
+/// what rules, sources and task contexts all see. Clones share one registry.
+#[derive(Debug, Clone, Default)]
+pub struct Endpoints {
+    registry: Arc<RwLock<Registry>>,
+}
+
+#[derive(Debug, Default)]
+struct Registry {
+    by_name: BTreeMap<String, Arc<Endpoint>>,
+    /// The buckets of which it is known who serves them.
+    buckets: BTreeMap<String, Owner>,
+    /// The name of the endpoint that serves all other buckets.
+    default: Option<String>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Owner {
+    /// The endpoint with this name.
+    Endpoint(String),
+    /// An object store that somebody registered; we know nothing about it.
+    Foreign,
+}
+
+impl Endpoints {
+    /// A registry with one endpoint, which serves every bucket that no other endpoint and no
+    /// foreign store serves.
+    #[must_use]
+    pub fn new(default: Arc<Endpoint>) -> Self {
+        let name = default.name.clone();
+        let registry = Registry {
+            by_name: BTreeMap::from([(name.clone(), default)]),
+            buckets: BTreeMap::new(),
+            default: Some(name),
+        };
+        Self { registry: Arc::new(RwLock::new(registry)) }
+    }
+
+    /// The endpoints of a session, if it has any.
+    #[must_use]
+    pub fn of(options: &ConfigOptions) -> Option<&Self> {
+        options.extensions.get::<Self>()
+    }
+
+    /// Adds an endpoint that serves some buckets.
+    ///
+    /// # Errors
+    ///
+    /// If there is an endpoint of this name, or somebody else was given one of the buckets.
+    pub fn register(&self, endpoint: Arc<Endpoint>, buckets: &[String]) -> Result<()> {
+        let name = endpoint.name.clone();
+        let mut registry = self.registry.write().unwrap_or_else(PoisonError::into_inner);
+        if registry.by_name.contains_key(&name) {
+            return config_err!("there is an endpoint `{name}` already; choose another name");
+        }
+        if let Some(bucket) = buckets.iter().find(|it| registry.buckets.contains_key(*it)) {
+            return config_err!("the bucket `{bucket}` belongs to another store already");
+        }
+        for bucket in buckets {
+            registry.buckets.insert(bucket.clone(), Owner::Endpoint(name.clone()));
+        }
+        registry.by_name.insert(name, endpoint);
+        Ok(())
+    }
+
+    /// Leaves a bucket to an object store that is none of ours: nothing is pushed to it.
+    pub(crate) fn cede(&self, bucket: &str) {
+        let mut registry = self.registry.write().unwrap_or_else(PoisonError::into_inner);
+        registry.buckets.insert(bucket.to_owned(), Owner::Foreign);
+    }
+
+    /// The endpoint of a name.
+    ///
+    /// # Errors
+    ///
+    /// If there is none.
+    pub fn get(&self, name: &str) -> Result<Arc<Endpoint>> {
+        let registry = self.registry.read().unwrap_or_else(PoisonError::into_inner);
+        let found = registry.by_name.get(name).cloned();
+        found.ok_or_else(|| {
+            exec_datafusion_err!(
+                "the session has no endpoint `{name}`; register it with Engine::register_endpoint"
+            )
+        })
+    }
+
+    /// The endpoint that serves a bucket, if it is one of ours.
+    #[must_use]
+    pub fn bucket(&self, bucket: &str) -> Option<Arc<Endpoint>> {
+        let registry = self.registry.read().unwrap_or_else(PoisonError::into_inner);
+        let name = match registry.buckets.get(bucket) {
+            Some(Owner::Endpoint(name)) => Some(name),
+            Some(Owner::Foreign) => None,
+            None => registry.default.as_ref(),
+        };
+        registry.by_name.get(name?).cloned()
+    }
+
+    /// The endpoint that serves the objects of a store's URL, such as `s3://bucket/`.
+    #[must_use]
+    pub fn serving(&self, url: &ObjectStoreUrl) -> Option<Arc<Endpoint>> {
+        self.bucket(bucket_of(url)?)
+    }
+
+    /// All endpoints, by name.
+    #[must_use]
+    pub fn all(&self) -> Vec<Arc<Endpoint>> {
+        let registry = self.registry.read().unwrap_or_else(PoisonError::into_inner);
+        registry.by_name.values().cloned().collect()
+    }
+}
+
+/// The bucket of a store's URL, if it is one of S3.
+#[must_use]
+pub fn bucket_of(url: &ObjectStoreUrl) -> Option<&str> {
+    url.as_str().strip_prefix("s3://").map(|rest| rest.trim_end_matches('/'))
+}
+
+/// The endpoint of a name in a session.
+///
+/// # Errors
+///
+/// If the session has no endpoints, or none of this name.
+pub fn resolve(options: &ConfigOptions, name: &str) -> Result<Arc<Endpoint>> {
+    match Endpoints::of(options) {
+        Some(endpoints) => endpoints.get(name),
+        None => plan_err!("the session has no endpoints; add them with `with_pushdown`"),
+    }
+}
+
+impl ConfigExtension for Endpoints {
+    const PREFIX: &'static str = "sluice_endpoints";
+}
+
+impl ExtensionOptions for Endpoints {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+
+    fn cloned(&self) -> Box<dyn ExtensionOptions> {
+        Box::new(self.clone())
+    }
+
+    fn set(&mut self, key: &str, _value: &str) -> Result<()> {
+        config_err!("endpoints are registered with the engine and cannot be SET ({key})")
+    }
+
+    fn entries(&self) -> Vec<ConfigEntry> {
+        Vec::new()
+    }
+}
