@@ -7,7 +7,7 @@ use super::selection::Rows;
 use super::vector::{Data, Kind, Tag, Vector};
 use sluicegate_s3select::dialect::ast::Aggregate;
 use sluicegate_s3select::error::{SelectError, SelectErrorCode};
-use sluicegate_s3select::value::{self, Decimal, Value, arithmetic};
+use sluicegate_s3select::value::{self, Decimal, DecimalSum, Value, arithmetic};
 
 /// What an aggregate function has seen. NULL and MISSING do not count.
 #[derive(Debug, Clone)]
@@ -18,46 +18,42 @@ pub(super) struct State {
     extreme: Option<Value>,
 }
 
-/// A sum, by the kinds of its numbers: it is only rounded if there are floats among them.
-#[derive(Debug, Clone)]
+/// A sum, by the kinds of its numbers: it is only rounded on the way if there are floats among them.
+#[derive(Debug, Clone, Default)]
 struct Sum {
     ints: i128,
     any_int: bool,
-    decimals: Option<Decimal>,
+    decimals: Option<DecimalSum>,
     floats: Option<f64>,
 }
 
 impl Sum {
     fn add_int(&mut self, int: i64) {
-        // 2^64 rows of the greatest integer would not overflow.
+        // 2^63 rows of the greatest integer would not overflow.
         self.ints += i128::from(int);
         self.any_int = true;
-    }
-
-    fn add_decimal(&mut self, decimal: Decimal) -> Result<(), SelectError> {
-        let sum = match self.decimals {
-            None => decimal,
-            Some(sum) => sum.checked_add(decimal).ok_or_else(arithmetic::overflow)?,
-        };
-        self.decimals = Some(sum);
-        Ok(())
     }
 
     fn add_float(&mut self, float: f64) {
         self.floats = Some(self.floats.unwrap_or(0.0) + float);
     }
 
-    fn exact(&self) -> Result<Decimal, SelectError> {
-        let ints = Decimal::new(self.ints, 0).ok_or_else(arithmetic::overflow)?;
-        let decimals = self.decimals.unwrap_or(Decimal::ZERO);
-        ints.checked_add(decimals).ok_or_else(arithmetic::overflow)
+    /// The sum of all that are no floats.
+    fn exact(&self) -> Result<DecimalSum, SelectError> {
+        let mut sum = self.decimals.clone().unwrap_or_default();
+        sum.add(Decimal::new(self.ints, 0).ok_or_else(arithmetic::overflow)?);
+        Ok(sum)
+    }
+
+    fn total(&self) -> Result<Decimal, SelectError> {
+        self.exact()?.total().ok_or_else(arithmetic::overflow)
     }
 
     fn value(&self) -> Result<Value, SelectError> {
         Ok(if let Some(floats) = self.floats {
-            Value::Float(floats + self.exact()?.to_f64())
+            Value::Float(floats + self.total()?.to_f64())
         } else if self.decimals.is_some() {
-            Value::Decimal(self.exact()?)
+            Value::Decimal(self.total()?)
         } else if self.any_int {
             Value::Int(i64::try_from(self.ints).map_err(|_| arithmetic::overflow())?)
         } else {
@@ -68,8 +64,7 @@ impl Sum {
 
 impl State {
     pub(super) fn new(function: Aggregate) -> Self {
-        let sum = Sum { ints: 0, any_int: false, decimals: None, floats: None };
-        Self { function, count: 0, sum, extreme: None }
+        Self { function, count: 0, sum: Sum::default(), extreme: None }
     }
 
     /// Counts rows without looking at them: `COUNT(*)`.
@@ -114,15 +109,12 @@ impl State {
                     self.sum.add_float(floats[row]);
                 }
             }),
-            Data::Decimal(decimals) => {
-                return rows.try_for_each(|row| {
-                    if vector.tags.get(row) == Tag::Present {
-                        self.count += 1;
-                        self.sum.add_decimal(decimals[row])?;
-                    }
-                    Ok(())
-                });
-            }
+            Data::Decimal(decimals) => rows.for_each(|row| {
+                if vector.tags.get(row) == Tag::Present {
+                    self.count += 1;
+                    self.sum.decimals.get_or_insert_default().add(decimals[row]);
+                }
+            }),
             _ => {
                 return rows.try_for_each(|row| {
                     let value = vector.value(row, block).ok_or_else(invalid_text)?;
@@ -138,7 +130,7 @@ impl State {
             Value::Null | Value::Missing => return Ok(()),
             Value::Int(int) => self.sum.add_int(*int),
             Value::Float(float) => self.sum.add_float(*float),
-            Value::Decimal(decimal) => self.sum.add_decimal(*decimal)?,
+            Value::Decimal(decimal) => self.sum.decimals.get_or_insert_default().add(*decimal),
             other => {
                 let message =
                     format!("A sum needs numbers, not a {}: use CAST.", other.type_name());
@@ -194,12 +186,12 @@ impl State {
     }
 
     /// Takes what another state has seen of the rows behind.
-    pub(super) fn merge(&mut self, other: Self) -> Result<(), SelectError> {
+    pub(super) fn merge(&mut self, other: Self) {
         self.count += other.count;
         self.sum.ints += other.sum.ints;
         self.sum.any_int |= other.sum.any_int;
-        if let Some(decimals) = other.sum.decimals {
-            self.sum.add_decimal(decimals)?;
+        if let Some(decimals) = &other.sum.decimals {
+            self.sum.decimals.get_or_insert_default().merge(decimals);
         }
         let wanted =
             if self.function == Aggregate::Min { Ordering::Less } else { Ordering::Greater };
@@ -208,7 +200,6 @@ impl State {
             (Some(best), Some(value)) if value::compare(&value, best) != Some(wanted) => {}
             (_, extreme) => self.extreme = extreme,
         }
-        Ok(())
     }
 
     /// The result. Over no value at all, a count is 0 and everything else NULL.
@@ -224,7 +215,7 @@ impl State {
                 &Value::Int(self.count),
             ),
             Aggregate::Avg => {
-                let average = self.sum.exact()?.checked_div(Decimal::from(self.count));
+                let average = self.sum.exact()?.average(self.count.unsigned_abs());
                 average.map(Value::Decimal).ok_or_else(arithmetic::overflow)
             }
         }

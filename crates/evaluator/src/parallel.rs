@@ -157,12 +157,8 @@ impl Divisible {
                     Err(_) => return Err(lost()),
                 }
             };
-            let merged = match done {
-                Ok(part) => merge(&states, records, part.ok_or_else(lost)?),
-                Err(error) => Err(error),
-            };
-            let part = match merged {
-                Ok(part) => part,
+            let part = match done {
+                Ok(part) => merge(states, records, part.ok_or_else(lost)?),
                 Err(_) => self
                     .evaluate_part(&statement, range, records, Some(states), &mut Unheard)?
                     .ok_or_else(lost)?,
@@ -181,14 +177,11 @@ impl Divisible {
 }
 
 /// The part together with those before it.
-fn merge(states: &[State], records: u64, part: Part) -> Result<Part, SelectError> {
-    let merged = states.iter().zip(part.states).map(|(before, state)| {
-        let mut merged = before.clone();
-        merged.merge(state)?;
-        Ok(merged)
-    });
-    let states = merged.collect::<Result<_, SelectError>>()?;
-    Ok(Part { states, records: records + part.records, processed: part.processed })
+fn merge(mut states: Vec<State>, records: u64, part: Part) -> Part {
+    for (state, other) in states.iter_mut().zip(part.states) {
+        state.merge(other);
+    }
+    Part { states, records: records + part.records, processed: part.processed }
 }
 
 /// A thread broke off, though nobody told it to.

@@ -184,4 +184,32 @@ pub(super) const CASES: &[Case] = &[
         "1\n1\n0\n",
         Rows("0.6666666666666666\n"),
     ),
+    ask(
+        "what is computed with an average is rounded to 38 digits",
+        "SELECT AVG(CAST(_1 AS INT)) * 2 FROM S3Object",
+        Csv,
+        "1\n1\n0\n",
+        Rows("1.3333333333333333333333333333333333333\n"),
+    ),
+    ask(
+        "what is computed with an average is rounded to 38 digits",
+        "SELECT SUM(CAST(_1 AS DECIMAL)) / COUNT(*) * 100 FROM S3Object",
+        Csv,
+        "1\n1\n0\n",
+        Rows("66.666666666666666666666666666666666667\n"),
+    ),
+    ask(
+        "sums of decimals are rounded once",
+        "SELECT SUM(CAST(_1 AS DECIMAL)), AVG(CAST(_1 AS DECIMAL)) FROM S3Object",
+        Csv,
+        "99999999999999999999999999999999999999\n99999999999999999999999999999999999999\n-99999999999999999999999999999999999999\n0.03\n",
+        Rows("99999999999999999999999999999999999999,25000000000000000000000000000000000000\n"),
+    ),
+    ask(
+        "sums of decimals are rounded once",
+        "SELECT SUM(CAST(_1 AS DECIMAL)) FROM S3Object",
+        Csv,
+        "99999999999999999999999999999999999999\n99999999999999999999999999999999999999\n",
+        Error(IntegerOverflow),
+    ),
 ];

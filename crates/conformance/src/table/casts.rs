@@ -43,6 +43,31 @@ pub(super) const CASES: &[(&str, &str, &str)] = &[
     ("CAST to DECIMAL is exact", "CAST(0.1e0 AS DECIMAL)", "{\"v\":0.1}\n"),
     ("CAST to DECIMAL is exact", "CAST(5 AS DECIMAL)", "{\"v\":5}\n"),
     (
+        "CAST to DECIMAL rounds to 38 digits",
+        "CAST('0.666666666666666666666666666666666666666666' AS DECIMAL)",
+        "{\"v\":0.66666666666666666666666666666666666667}\n",
+    ),
+    (
+        "CAST to DECIMAL rounds to 38 digits",
+        "CAST('12345678901234567890123456789012345678.5' AS DECIMAL)",
+        "{\"v\":12345678901234567890123456789012345678}\n",
+    ),
+    (
+        "a DECIMAL has at most 38 places, ours",
+        "CAST('1e-40' AS DECIMAL)",
+        "{\"v\":0.00000000000000000000000000000000000000}\n",
+    ),
+    (
+        "a DECIMAL has at most 38 places, ours",
+        "CAST('6e-39' AS DECIMAL)",
+        "{\"v\":0.00000000000000000000000000000000000001}\n",
+    ),
+    (
+        "CAST to DECIMAL(p, s) cuts and checks, extension",
+        "CAST('1.99999999999999999999999999999999999999999' AS DECIMAL(4, 2))",
+        "{\"v\":1.99}\n",
+    ),
+    (
         "CAST to DECIMAL(p, s) cuts and checks, extension",
         "CAST('12.345' AS DECIMAL(4, 2))",
         "{\"v\":12.34}\n",

@@ -85,6 +85,7 @@ pub(super) const VALUES: &[(&str, &str, SelectErrorCode)] = &[
     ("a value that does not convert fails its CAST", "CAST(s._2 AS FLOAT)", CastFailed),
     ("a value that does not convert fails its CAST", "CAST(s._3 AS DECIMAL)", CastFailed),
     ("a value that does not convert fails its CAST", "CAST('123.45' AS DECIMAL(4, 2))", CastFailed),
+    ("a value that does not convert fails its CAST", "CAST('1e38' AS DECIMAL)", CastFailed),
     ("a value that does not convert fails its CAST", "CAST('1995-02-30' AS TIMESTAMP)", CastFailed),
     ("a value that does not convert fails its CAST", "CAST('yes' AS BOOL)", CastFailed),
     ("a value that does not convert fails its CAST", "CAST(1e30 AS INT)", CastFailed),
@@ -103,6 +104,16 @@ pub(super) const VALUES: &[(&str, &str, SelectErrorCode)] = &[
     (
         "whole numbers overflow loudly",
         "99999999999999999999999999999999999999 + 1",
+        IntegerOverflow,
+    ),
+    (
+        "whole numbers overflow loudly",
+        "99999999999999999999999999999999999999 + 0.5",
+        IntegerOverflow,
+    ),
+    (
+        "whole numbers overflow loudly",
+        "99999999999999999999999999999999999999 / 0.5",
         IntegerOverflow,
     ),
     ("division by zero", "1 / 0", ExternalEvalException),

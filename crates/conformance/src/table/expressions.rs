@@ -165,6 +165,31 @@ pub(super) const CASES: &[(&str, &str, &str)] = &[
         "{\"v\":9223372036854775808}\n",
     ),
     ("decimals are exact and keep their scale", "1.50", "{\"v\":1.50}\n"),
+    (
+        "decimals are rounded half to even to 38 digits",
+        "1 / 3.0 * 3.0",
+        "{\"v\":0.99999999999999999999999999999999999999}\n",
+    ),
+    (
+        "decimals are rounded half to even to 38 digits",
+        "10 / 3.0 + 100",
+        "{\"v\":103.33333333333333333333333333333333333}\n",
+    ),
+    (
+        "decimals are rounded half to even to 38 digits",
+        "10 / 3.0 - 100",
+        "{\"v\":-96.666666666666666666666666666666666667}\n",
+    ),
+    (
+        "decimals are rounded half to even to 38 digits",
+        "99999999999999999999999999999999999999 % 0.07",
+        "{\"v\":0.02}\n",
+    ),
+    (
+        "decimals are rounded half to even to 38 digits",
+        "99999999999999999999999999999999999998 + 0.5",
+        "{\"v\":99999999999999999999999999999999999998}\n",
+    ),
     ("a float makes its partner one", "1e0 + 1", "{\"v\":2.0}\n"),
     ("a float makes its partner one", "1e0 / 4", "{\"v\":0.25}\n"),
     ("a float makes its partner one", "0.5 * 2e0", "{\"v\":1.0}\n"),

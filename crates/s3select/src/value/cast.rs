@@ -16,7 +16,7 @@ use crate::error::{Result, SelectError, SelectErrorCode as Code};
 /// | `bool` | `true` and `false` in any case; numbers other than 0 |
 /// | `int` | a sign and digits; numbers cut toward zero; `bool` as 1 and 0 |
 /// | `float` | what Rust reads as one; the nearest to a number |
-/// | `decimal` | digits with a point and an exponent; the digits a float prints |
+/// | `decimal` | digits with a point and an exponent, rounded half to even to 38; the digits a float prints |
 /// | `string` | the text of everything but lists and structs |
 /// | `timestamp` | a date, an Ion timestamp |
 ///
@@ -58,13 +58,13 @@ pub fn cast(value: &Value, to: Type) -> Result<Value> {
             Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Decimal(_),
         ) => {
             let decimal = match value {
-                Value::Bool(bool) => Some(Decimal::from(i64::from(*bool))),
-                Value::Int(int) => Some(Decimal::from(*int)),
-                Value::Float(float) => Decimal::from_f64(*float),
-                Value::Decimal(decimal) => Some(*decimal),
+                Value::Bool(bool) => shaped(Decimal::from(i64::from(*bool)), shape),
+                Value::Int(int) => shaped(Decimal::from(*int), shape),
+                Value::Float(float) => parse_decimal(format!("{float:e}").as_bytes(), shape),
+                Value::Decimal(decimal) => shaped(*decimal, shape),
                 _ => None,
             };
-            Value::Decimal(decimal.and_then(|d| shaped(d, shape)).ok_or_else(failed)?)
+            Value::Decimal(decimal.ok_or_else(failed)?)
         }
 
         (Type::Timestamp, Value::Timestamp(_)) => value.clone(),
@@ -238,11 +238,15 @@ fn parse_any_float(text: &[u8]) -> Option<f64> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }
 
-/// A decimal, with space around it, cut to the shape if there is one.
+/// A decimal, with space around it, cut to the shape if there is one, else rounded to 38 digits.
 #[must_use]
 #[inline]
 pub fn parse_decimal(text: &[u8], shape: Option<(u8, i8)>) -> Option<Decimal> {
-    Decimal::parse(text.trim_ascii()).and_then(|decimal| shaped(decimal, shape))
+    let text = text.trim_ascii();
+    match shape {
+        Some((precision, scale)) => Decimal::parse_cut(text, precision, scale),
+        None => Decimal::parse_rounded(text),
+    }
 }
 
 /// A date or an Ion timestamp, with space around it.

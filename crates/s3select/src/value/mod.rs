@@ -1,7 +1,7 @@
 //! Values and what the operators do with them.
 //!
-//! The numbers form a tower: `int` (64 bits, checked) and `decimal` (38 digits, exact) combine
-//! exactly; whatever meets a `float` becomes one. Text meets a number only in a comparison, and
+//! The numbers form a tower: `int` (64 bits, checked) and `decimal` (38 digits, rounded only beyond
+//! them) combine to `decimal`; whatever meets a `float` becomes one. Text meets a number only in a comparison, and
 //! there the number is compared by its text, because that is how the service treats CSV fields
 //! without a CAST.
 
@@ -19,7 +19,7 @@ mod write;
 use std::cmp::Ordering;
 
 pub use cast::cast;
-pub use decimal::Decimal;
+pub use decimal::{Decimal, DecimalSum};
 pub use like::LikePattern;
 pub use pattern::TimestampPattern;
 pub use timestamp::Timestamp;
