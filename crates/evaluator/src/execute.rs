@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::aggregate::State;
 use super::batch::BatchReader;
 use super::output::{self, Key, RowWriter};
-use super::program::Machine;
+use super::program::{Machine, Values};
 use super::selection::Selection;
 use super::sink::{MAX_RECORDS_BYTES, Outbox, Sink, Stats};
 use super::statement::{AggregateRow, Answer, Item, Statement};
@@ -129,10 +129,9 @@ impl Execution {
             let row = AggregateRow(results);
             let mut machine = Machine::default();
             let all = machine.start(1);
-            for item in items {
-                machine.eval(outer, item.node, &all, &row)?;
-            }
-            write_items(&mut self.writer, &machine, items, 0, &[])?;
+            let nodes = items.iter().map(|item| item.node);
+            let values = machine.eval_all(outer, nodes, &all, &row)?;
+            write_items(&mut self.writer, values, items, 0, &[])?;
             if outbox.append(self.writer.bytes()).is_break() {
                 return Ok(ControlFlow::Break(()));
             }
@@ -157,11 +156,16 @@ impl Execution {
         if let Answer::Aggregates { calls, families, single, .. } = &statement.answer {
             let (program, states) = (&statement.program, &mut self.states);
             let mut alone = single.clone();
-            for family in families {
-                if family.applies(&**reader) {
-                    family.update(program, machine, &chosen, &**reader, states)?;
-                } else {
-                    alone.extend(family.calls());
+            if chosen.rows().len() == 1 {
+                // In the order of the statement, which says what error comes first.
+                alone = (0..calls.len()).collect();
+            } else {
+                for family in families {
+                    if family.applies(&**reader) {
+                        family.update(program, machine, &chosen, &**reader, states)?;
+                    } else {
+                        alone.extend(family.calls());
+                    }
                 }
             }
             for call in alone {
@@ -169,8 +173,8 @@ impl Execution {
                     states[call].count_rows(chosen.rows().len());
                     continue;
                 };
-                machine.eval(program, arg, &chosen, &**reader)?;
-                states[call].update(machine.vector(arg), chosen.rows(), reader.block())?;
+                let vector = machine.eval(program, arg, &chosen, &**reader)?;
+                states[call].update(vector, chosen.rows(), reader.block())?;
             }
             return Ok(Outcome::More);
         }
@@ -182,25 +186,26 @@ impl Execution {
             rows.truncate(usize::try_from(left).unwrap_or(usize::MAX));
             chosen = machine.pick(&chosen, rows);
         }
-        if let Answer::Items(items) = &statement.answer {
-            for item in items {
-                machine.eval(&statement.program, item.node, &chosen, &**reader)?;
-            }
-        }
-        let flow = self.write(&chosen, outbox).map_err(Failure::Writing)?;
+        let flow = self.write(&chosen, outbox)?;
         if flow.is_break() {
             return Ok(Outcome::Gone);
         }
         Ok(if is_last { Outcome::Enough } else { Outcome::More })
     }
 
-    /// Writes rows that were evaluated, without gathering more than a few of them.
+    /// Evaluates and writes rows, without gathering more than a few of them.
     fn write(
         &mut self,
         chosen: &Selection,
         outbox: &mut Outbox<'_>,
-    ) -> Result<ControlFlow<()>, SelectError> {
+    ) -> Result<ControlFlow<()>, Failure> {
         let Self { statement, reader, machine, writer, .. } = self;
+        let items = match &statement.answer {
+            Answer::Items(items) => &items[..],
+            Answer::Star | Answer::Aggregates { .. } => &[],
+        };
+        let nodes = items.iter().map(|item| item.node);
+        let values = machine.eval_all(&statement.program, nodes, chosen, &**reader)?;
         let mut last = 0;
         let mut flow = ControlFlow::Continue(());
         let written = chosen.rows().try_for_each(|row| {
@@ -209,7 +214,7 @@ impl Execution {
             }
             last = row;
             match &statement.answer {
-                Answer::Items(items) => write_items(writer, machine, items, row, reader.block())?,
+                Answer::Items(items) => write_items(writer, values, items, row, reader.block())?,
                 _ => {
                     writer.begin_row();
                     reader.write_row(row, writer)?;
@@ -229,7 +234,7 @@ impl Execution {
             flow = outbox.append(writer.bytes());
         }
         writer.clear();
-        written.map_err(|error| located(&error, &**reader, last))?;
+        written.map_err(|error| Failure::Writing(located(&error, &**reader, last)))?;
         self.emitted += chosen.rows().len() as u64;
         if self.emitted >= statement.limit {
             reader.stop_behind(last);
@@ -298,14 +303,14 @@ fn located(error: &SelectError, reader: &dyn BatchReader, row: usize) -> SelectE
 
 fn write_items(
     writer: &mut RowWriter,
-    machine: &Machine,
+    values: Values<'_>,
     items: &[Item],
     row: usize,
     block: &[u8],
 ) -> Result<(), SelectError> {
     writer.begin_row();
     for item in items {
-        put(writer, &item.key, machine.vector(item.node), row, block)?;
+        put(writer, &item.key, values.of(item.node), row, block)?;
     }
     writer.end_row()
 }

@@ -21,15 +21,23 @@ use sluicegate_s3select::value::Value;
 pub(super) struct Family {
     keys: Vec<NodeId>,
     groups: HashMap<Box<[u8]>, usize>,
-    /// Each member: its aggregate's place among the calls, its group, its value.
+    /// What is aggregated.
+    values: Vec<Grouped>,
+}
+
+/// A value that some of the groups aggregate.
+#[derive(Debug)]
+struct Grouped {
+    value: NodeId,
     members: Vec<Member>,
 }
 
+/// One aggregate over one group.
 #[derive(Debug)]
 struct Member {
+    /// Its place among the calls.
     call: usize,
     group: usize,
-    value: NodeId,
     zero_elsewhere: bool,
 }
 
@@ -52,7 +60,7 @@ pub(super) fn families(
         let family = match families.iter().position(|family| family.keys == keys) {
             Some(family) => &mut families[family],
             None => {
-                families.push(Family { keys, groups: HashMap::new(), members: Vec::new() });
+                families.push(Family { keys, groups: HashMap::new(), values: Vec::new() });
                 let last = families.len() - 1;
                 &mut families[last]
             }
@@ -67,18 +75,17 @@ pub(super) fn families(
         }
         let next = family.groups.len();
         let group = *family.groups.entry(key.into()).or_insert(next);
-        family.members.push(Member {
-            call,
-            group,
-            value: grouped.value,
-            zero_elsewhere: grouped.zero_elsewhere,
-        });
+        let member = Member { call, group, zero_elsewhere: grouped.zero_elsewhere };
+        match family.values.iter_mut().find(|known| known.value == grouped.value) {
+            Some(known) => known.members.push(member),
+            None => family.values.push(Grouped { value: grouped.value, members: vec![member] }),
+        }
     }
-    // One group alone is quicker as the comparison that it is.
+    // One aggregate alone is quicker as the comparison that it is.
     families.retain(|family| {
-        let keep = family.members.len() > 1;
+        let keep = family.calls().nth(1).is_some();
         if !keep {
-            single.extend(family.members.iter().map(|member| member.call));
+            single.extend(family.calls());
         }
         keep
     });
@@ -99,7 +106,7 @@ impl Family {
 
     /// The places of its aggregates among the calls.
     pub(super) fn calls(&self) -> impl Iterator<Item = usize> {
-        self.members.iter().map(|member| member.call)
+        self.values.iter().flat_map(|grouped| grouped.members.iter().map(|member| member.call))
     }
 
     /// Takes the rows of a batch.
@@ -111,42 +118,36 @@ impl Family {
         batch: &dyn BatchReader,
         states: &mut [State],
     ) -> Result<(), SelectError> {
-        for key in &self.keys {
-            machine.eval(program, *key, selection, batch)?;
-        }
+        let keys = machine.eval_all(program, self.keys.iter().copied(), selection, batch)?;
         let (block, all) = (batch.block(), selection.rows());
         let mut rows_of = vec![Vec::new(); self.groups.len()];
         let mut group_of: Vec<(u32, usize)> = Vec::with_capacity(all.len());
         let mut key = Vec::new();
         all.for_each(|row| {
             key.clear();
-            let complete =
-                self.keys.iter().all(|node| part(machine.vector(*node), row, block, &mut key));
+            let complete = self.keys.iter().all(|node| part(keys.of(*node), row, block, &mut key));
             if complete && let Some(group) = self.groups.get(&key[..]) {
                 rows_of[*group].push(row as u32);
                 group_of.push((row as u32, *group));
             }
         });
-        let mut evaluated: Vec<NodeId> = Vec::new();
-        for member in &self.members {
-            if !evaluated.contains(&member.value) {
-                // Once for all the groups that want it.
-                let mut wants = vec![false; self.groups.len()];
-                for other in self.members.iter().filter(|other| other.value == member.value) {
-                    wants[other.group] = true;
-                }
-                let rows = group_of.iter().filter(|(_, group)| wants[*group]).map(|(row, _)| *row);
-                let selection = machine.pick(selection, rows.collect());
-                machine.eval(program, member.value, &selection, batch)?;
-                evaluated.push(member.value);
+        for Grouped { value, members } in &self.values {
+            // Computed once for all the groups that want it, and only for them. It is used before
+            // the next one is computed, for other rows: the two may have subexpressions in common.
+            let mut wants = vec![false; self.groups.len()];
+            for member in members {
+                wants[member.group] = true;
             }
-        }
-        for member in &self.members {
-            let rows = &rows_of[member.group];
-            let state = &mut states[member.call];
-            state.update(machine.vector(member.value), Rows::List(rows), block)?;
-            if member.zero_elsewhere && rows.len() < all.len() {
-                state.add_zero();
+            let rows = group_of.iter().filter(|(_, group)| wants[*group]).map(|(row, _)| *row);
+            let wanted = machine.pick(selection, rows.collect());
+            let vector = machine.eval(program, *value, &wanted, batch)?;
+            for member in members {
+                let rows = &rows_of[member.group];
+                let state = &mut states[member.call];
+                state.update(vector, Rows::List(rows), block)?;
+                if member.zero_elsewhere && rows.len() < all.len() {
+                    state.add_zero();
+                }
             }
         }
         Ok(())

@@ -4,6 +4,7 @@ mod compression;
 mod conformance;
 mod csv_input;
 mod expressions;
+mod grouping;
 mod interpreter;
 mod parallel;
 mod parquet_input;

@@ -1,10 +1,14 @@
 //! From expressions to programs.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::fold::NoColumns;
 use super::text::{ConstantText, is_comparison};
-use super::{ColumnRef, Machine, Node, NodeId, Op, Program, Set, arithmetic, call, cast, choose};
+use super::{
+    ColumnRef, Constant, Derived, Machine, Node, NodeId, Op, Program, Set, arithmetic, call, cast,
+    choose,
+};
 use crate::batch::Schema;
 use crate::vector::Kind;
 use sluicegate_s3select::dialect::ast::{BinaryOp, Expr, From, Function, Literal, Type, UnaryOp};
@@ -15,7 +19,7 @@ use sluicegate_s3select::value::{Decimal, LikePattern, Timestamp, Value};
 pub(crate) struct Compiler<'a> {
     program: Program,
     /// Nodes by what they compute, so that nothing is computed twice.
-    known: HashMap<String, NodeId>,
+    known: HashMap<Arc<Op>, NodeId>,
     /// Runs constant expressions.
     machine: Machine,
     schema: &'a mut dyn Schema,
@@ -135,36 +139,33 @@ impl<'a> Compiler<'a> {
 
     fn constant(&mut self, value: Value) -> NodeId {
         let kind = kind_of(&value);
-        self.add(Op::Constant(value), kind)
+        self.add(Op::Constant(Constant(value)), kind)
     }
 
     /// The value of a node, if it is constant.
     fn constant_of(&self, id: NodeId) -> Option<&Value> {
-        match &self.program.node(id).op {
-            Op::Constant(value) => Some(value),
-            _ => None,
-        }
+        self.program.constant(id)
     }
 
     fn add(&mut self, op: Op, kind: Kind) -> NodeId {
-        let key = format!("{op:?}");
-        if let Some(id) = self.known.get(&key) {
+        if let Some(id) = self.known.get(&op) {
             return *id;
         }
+        let op = Arc::new(op);
         let id = NodeId(self.program.nodes.len() as u32);
-        let is_constant = matches!(op, Op::Constant(_));
+        let is_constant = matches!(*op, Op::Constant(_));
         let foldable = !is_constant
             && operands(&op)
                 .is_some_and(|operands| operands.iter().all(|id| self.constant_of(*id).is_some()));
-        self.program.nodes.push(Node { op, kind });
+        self.program.nodes.push(Node { op: Arc::clone(&op), kind });
         if foldable && let Some(value) = self.fold(id) {
             // A constant of this kind of its own, whatever its value: NULL included.
             self.program.nodes.pop();
             let constant = self.constant(value);
-            self.known.insert(key, constant);
+            self.known.insert(op, constant);
             return constant;
         }
-        self.known.insert(key, id);
+        self.known.insert(op, id);
         id
     }
 
@@ -172,11 +173,8 @@ impl<'a> Compiler<'a> {
     /// error only if a row gets there.
     fn fold(&mut self, id: NodeId) -> Option<Value> {
         let row = self.machine.start(1);
-        if self.machine.eval(&self.program, id, &row, &NoColumns).is_err() {
-            self.machine.forget(id);
-            return None;
-        }
-        let value = self.machine.vector(id).value(0, &[]);
+        let vector = self.machine.eval(&self.program, id, &row, &NoColumns);
+        let value = vector.ok().and_then(|vector| vector.value(0, &[]));
         // Another node will get this place.
         self.machine.forget(id);
         value
@@ -215,18 +213,16 @@ impl<'a> Compiler<'a> {
         if arg_kind == kind && !matches!(to, Type::Decimal(Some(_))) {
             return arg;
         }
-        let fused = match &self.program.node(arg).op {
+        let fused = match self.program.op(arg) {
             Op::Column(column) if arg_kind == Kind::Text => Some((column, false)),
-            Op::NullIf(inner, empty) => {
-                match (&self.program.node(*inner).op, self.constant_of(*empty)) {
-                    (Op::Column(column), Some(Value::String(text)))
-                        if text.is_empty() && self.program.kind(*inner) == Kind::Text =>
-                    {
-                        Some((column, true))
-                    }
-                    _ => None,
+            Op::NullIf(inner, empty) => match (self.program.op(*inner), self.constant_of(*empty)) {
+                (Op::Column(column), Some(Value::String(text)))
+                    if text.is_empty() && self.program.kind(*inner) == Kind::Text =>
+                {
+                    Some((column, true))
                 }
-            }
+                _ => None,
+            },
             _ => None,
         };
         match fused {
@@ -254,11 +250,11 @@ impl<'a> Compiler<'a> {
                 _ => None,
             },
         };
-        if let (Some(Value::String(pattern)), Some(escape)) =
+        if let (Some(Value::String(constant)), Some(escape_text)) =
             (self.constant_of(pattern), escape_text)
         {
-            let pattern = LikePattern::compile(pattern, escape)?;
-            return Ok(self.add(Op::Like { text, pattern }, Kind::Bool));
+            let compiled = Derived(LikePattern::compile(constant, escape_text)?);
+            return Ok(self.add(Op::Like { text, pattern, escape, compiled }, Kind::Bool));
         }
         Ok(self.add(Op::LikeAny { text, pattern, escape }, Kind::Bool))
     }
@@ -270,8 +266,8 @@ impl<'a> Compiler<'a> {
         let constants: Option<Vec<_>> =
             members.iter().map(|id| self.constant_of(*id).cloned()).collect();
         if let Some(constants) = constants {
-            let set = Set::new(constants, self.program.kind(arg));
-            return Ok(self.add(Op::In { arg, set }, Kind::Bool));
+            let set = Derived(Set::new(constants, self.program.kind(arg)));
+            return Ok(self.add(Op::In { arg, members, set }, Kind::Bool));
         }
         Ok(self.any_equal(arg, &members))
     }
@@ -344,7 +340,7 @@ impl<'a> Compiler<'a> {
                     Some(Value::String(text)) => Some(ConstantText::new(text)),
                     _ => None,
                 };
-                let length = length.first().copied();
+                let (constant, length) = (Derived(constant), length.first().copied());
                 self.add(Op::Substring { text, constant, start, length }, Kind::Text)
             }
             (Function::NullIf | Function::CharLength | Function::Substring, _) => {
@@ -415,18 +411,17 @@ fn operands(op: &Op) -> Option<Vec<NodeId>> {
         Op::Column(_) | Op::CastColumn { .. } => return None,
         Op::Cast { arg, .. }
         | Op::Is { arg, .. }
-        | Op::In { arg, .. }
         | Op::Not(arg)
         | Op::Negate(arg)
         | Op::Plus(arg)
-        | Op::CharLength(arg)
-        | Op::Like { text: arg, .. } => vec![*arg],
+        | Op::CharLength(arg) => vec![*arg],
+        Op::In { arg, members, .. } => [&[*arg], &members[..]].concat(),
         Op::Compare { left, right, .. }
         | Op::Arithmetic { left, right, .. }
         | Op::And(left, right)
         | Op::Or(left, right)
         | Op::NullIf(left, right) => vec![*left, *right],
-        Op::LikeAny { text, pattern, escape } => {
+        Op::Like { text, pattern, escape, .. } | Op::LikeAny { text, pattern, escape } => {
             [Some(*text), Some(*pattern), *escape].into_iter().flatten().collect()
         }
         Op::Substring { text, start, length, .. } => {

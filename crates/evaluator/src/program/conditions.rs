@@ -1,6 +1,6 @@
 //! What a filter demands of single columns: for skipping parts of an object by their statistics.
 
-use super::{NodeId, Op, Program};
+use super::{Constant, NodeId, Op, Program};
 use sluicegate_s3select::dialect::ast::BinaryOp;
 use sluicegate_s3select::value::Value;
 
@@ -25,15 +25,13 @@ impl Program {
     }
 
     fn collect(&self, id: NodeId, conditions: &mut Vec<Condition>) {
-        match &self.node(id).op {
+        match self.op(id) {
             Op::And(left, right) => {
                 self.collect(*left, conditions);
                 self.collect(*right, conditions);
             }
             Op::Compare { op, left, right } => {
-                if let (Op::Column(column), Op::Constant(value)) =
-                    (&self.node(*left).op, &self.node(*right).op)
-                {
+                if let (Op::Column(column), Some(value)) = (self.op(*left), self.constant(*right)) {
                     let (column, value) = (column.index, value.clone());
                     conditions.push(Condition { column, op: *op, value });
                 }
@@ -43,8 +41,8 @@ impl Program {
     }
 
     fn cannot_fail(&self, id: NodeId) -> bool {
-        match &self.node(id).op {
-            Op::Constant(value) => value.is_null() || matches!(value, Value::Bool(_)),
+        match self.op(id) {
+            Op::Constant(Constant(value)) => value.is_null() || matches!(value, Value::Bool(_)),
             // As an operand a column cannot fail; as a condition it could be no truth value.
             Op::Column(_) => self.kind(id) == crate::vector::Kind::Bool,
             Op::Compare { left, right, .. } => {
@@ -63,6 +61,6 @@ impl Program {
     }
 
     fn is_simple(&self, id: NodeId) -> bool {
-        matches!(self.node(id).op, Op::Constant(_) | Op::Column(_))
+        matches!(self.op(id), Op::Constant(_) | Op::Column(_))
     }
 }

@@ -19,28 +19,28 @@ pub(crate) struct Grouped {
 impl Program {
     /// The group that a node's values belong to, if it is such a CASE.
     pub(crate) fn grouped(&self, id: NodeId) -> Option<Grouped> {
-        let Op::Case { branches, otherwise } = &self.node(id).op else { return None };
+        let Op::Case { branches, otherwise } = self.op(id) else { return None };
         let [(condition, value)] = branches[..] else { return None };
-        let zero_elsewhere = match &self.node(*otherwise).op {
-            Op::Constant(Value::Null) => false,
-            Op::Constant(Value::Int(0)) => true,
+        let zero_elsewhere = match self.constant(*otherwise)? {
+            Value::Null => false,
+            Value::Int(0) => true,
             _ => return None,
         };
         let mut key = Vec::new();
         self.key_of(condition, &mut key)?;
         // A second condition is only evaluated where the first holds, so it must not fail.
-        let columns = key.iter().all(|(node, _)| matches!(self.node(*node).op, Op::Column(_)));
+        let columns = key.iter().all(|(node, _)| matches!(self.op(*node), Op::Column(_)));
         (key.len() == 1 || columns).then_some(Grouped { key, value, zero_elsewhere })
     }
 
     fn key_of(&self, condition: NodeId, key: &mut Vec<(NodeId, Value)>) -> Option<()> {
-        match &self.node(condition).op {
+        match self.op(condition) {
             Op::And(left, right) => {
                 self.key_of(*left, key)?;
                 self.key_of(*right, key)
             }
             Op::Compare { op: BinaryOp::Eq, left, right } => {
-                let Op::Constant(constant) = &self.node(*right).op else { return None };
+                let constant = self.constant(*right)?;
                 let fits = matches!(
                     (self.kind(*left), constant),
                     (Kind::Text, Value::String(_)) | (Kind::Int, Value::Int(_))

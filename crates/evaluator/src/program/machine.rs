@@ -40,6 +40,18 @@ enum Computed {
     Always,
 }
 
+/// The values of nodes that were evaluated for the same rows. While they are borrowed, no other
+/// rows can be computed, whose values would overwrite those of the subexpressions they share.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Values<'a>(&'a [Slot]);
+
+impl<'a> Values<'a> {
+    /// The values of one of the nodes.
+    pub(crate) fn of(self, id: NodeId) -> &'a Vector {
+        &self.0[id.index()].vector
+    }
+}
+
 impl Machine {
     /// Begins a batch; all its rows.
     pub(crate) fn start(&mut self, rows: usize) -> Selection {
@@ -64,13 +76,53 @@ impl Machine {
         selection: &Selection,
         batch: &dyn BatchReader,
     ) -> Result<Selection, SelectError> {
-        self.eval(program, condition, selection, batch)?;
+        self.compute(program, condition, selection, batch)?;
         self.narrow(condition, selection, batch.block(), |truth| truth == Truth::True)
     }
 
-    /// The values of a node that was evaluated.
-    pub(crate) fn vector(&self, id: NodeId) -> &Vector {
+    /// The values of a node for the given rows.
+    pub(crate) fn eval(
+        &mut self,
+        program: &Program,
+        id: NodeId,
+        selection: &Selection,
+        batch: &dyn BatchReader,
+    ) -> Result<&Vector, SelectError> {
+        self.compute(program, id, selection, batch)?;
+        Ok(self.vector(id))
+    }
+
+    /// The values of some nodes, all for the same rows.
+    pub(crate) fn eval_all(
+        &mut self,
+        program: &Program,
+        ids: impl IntoIterator<Item = NodeId>,
+        selection: &Selection,
+        batch: &dyn BatchReader,
+    ) -> Result<Values<'_>, SelectError> {
+        for id in ids {
+            self.compute(program, id, selection, batch)?;
+        }
+        Ok(Values(&self.slots))
+    }
+
+    /// What a node was computed for last. Computing others for the same rows, or for some of them,
+    /// keeps it; computing them for any other rows does not, so this is only read before that.
+    fn vector(&self, id: NodeId) -> &Vector {
         &self.slots[id.index()].vector
+    }
+
+    /// The values of two operands.
+    fn pair(
+        &mut self,
+        program: &Program,
+        [left, right]: [NodeId; 2],
+        selection: &Selection,
+        batch: &dyn BatchReader,
+    ) -> Result<(&Vector, &Vector), SelectError> {
+        self.compute(program, left, selection, batch)?;
+        self.compute(program, right, selection, batch)?;
+        Ok((self.vector(left), self.vector(right)))
     }
 
     /// Forgets a node.
@@ -80,7 +132,7 @@ impl Machine {
     }
 
     /// Computes a node for the given rows, unless that was done before.
-    pub(crate) fn eval(
+    fn compute(
         &mut self,
         program: &Program,
         id: NodeId,
@@ -95,14 +147,14 @@ impl Machine {
             Computed::For(wide) if self.lineage.covers(wide, selection.id) => return Ok(()),
             _ => {}
         }
-        if let Op::Constant(value) = &program.node(id).op {
+        if let Some(value) = program.constant(id) {
             let vector = Vector::constant(value.clone());
             self.slots[id.index()] = Slot { vector, computed: Computed::Always };
             return Ok(());
         }
         let mut out = std::mem::take(&mut self.slots[id.index()].vector);
         self.text_bytes = self.text_bytes.saturating_sub(out.text_bytes());
-        let mut result = self.compute(program, id, selection, batch, &mut out);
+        let mut result = self.run(program, id, selection, batch, &mut out);
         self.text_bytes += out.text_bytes();
         if result.is_ok() && self.text_bytes > MAX_TEXT_BYTES {
             self.text_bytes = self.text_bytes.saturating_sub(out.text_bytes());
@@ -120,7 +172,7 @@ impl Machine {
         result
     }
 
-    fn compute(
+    fn run(
         &mut self,
         program: &Program,
         id: NodeId,
@@ -132,7 +184,7 @@ impl Machine {
         let frame =
             Frame { rows: selection.rows(), batch_rows: batch.rows(), block: batch.block() };
         let Frame { rows, batch_rows: n, block } = frame;
-        match &node.op {
+        match &*node.op {
             Op::Constant(_) => Ok(()),
             Op::Column(column) => {
                 batch.read_column(column.index, rows, out)?;
@@ -147,13 +199,11 @@ impl Machine {
                     .map_err(|error| in_column(&column.name, &error))
             }
             Op::Cast { arg, to } => {
-                self.eval(program, *arg, selection, batch)?;
-                cast::cast(self.vector(*arg), *to, frame, out)
+                let arg = self.eval(program, *arg, selection, batch)?;
+                cast::cast(arg, *to, frame, out)
             }
             Op::Compare { op, left, right } => {
-                self.eval(program, *left, selection, batch)?;
-                self.eval(program, *right, selection, batch)?;
-                let (left, right) = (self.vector(*left), self.vector(*right));
+                let (left, right) = self.pair(program, [*left, *right], selection, batch)?;
                 compare::compare(*op, left, right, rows, block, out.bools(n).0)
             }
             Op::And(left, right) => {
@@ -163,8 +213,7 @@ impl Machine {
                 self.connect(program, *left, *right, Truth::True, selection, batch, out)
             }
             Op::Not(arg) => {
-                self.eval(program, *arg, selection, batch)?;
-                let arg = self.vector(*arg);
+                let arg = self.eval(program, *arg, selection, batch)?;
                 let out = out.bools(n).0;
                 rows.try_for_each(|row| {
                     out[row] = match truth(arg, row, block)? {
@@ -176,8 +225,7 @@ impl Machine {
                 })
             }
             Op::Is { arg, test, negated } => {
-                self.eval(program, *arg, selection, batch)?;
-                let arg = self.vector(*arg);
+                let arg = self.eval(program, *arg, selection, batch)?;
                 let out = out.bools(n).0;
                 rows.for_each(|row| {
                     let holds = matches!(
@@ -189,30 +237,26 @@ impl Machine {
                 Ok(())
             }
             Op::Arithmetic { op, left, right } => {
-                self.eval(program, *left, selection, batch)?;
-                self.eval(program, *right, selection, batch)?;
-                let (left, right) = (self.vector(*left), self.vector(*right));
+                let (left, right) = self.pair(program, [*left, *right], selection, batch)?;
                 arithmetic::arithmetic(*op, left, right, node.kind, frame, out)
             }
             Op::Negate(arg) | Op::Plus(arg) => {
-                self.eval(program, *arg, selection, batch)?;
-                let negate = matches!(node.op, Op::Negate(_));
-                arithmetic::sign(negate, self.vector(*arg), frame, out)
+                let arg = self.eval(program, *arg, selection, batch)?;
+                arithmetic::sign(matches!(*node.op, Op::Negate(_)), arg, frame, out)
             }
-            Op::In { arg, set } => {
-                self.eval(program, *arg, selection, batch)?;
-                set.test(self.vector(*arg), rows, block, out.bools(n).0)
+            Op::In { arg, members: _, set } => {
+                let arg = self.eval(program, *arg, selection, batch)?;
+                set.0.test(arg, rows, block, out.bools(n).0)
             }
-            Op::Like { text, pattern } => {
-                self.eval(program, *text, selection, batch)?;
-                text::like(self.vector(*text), pattern, rows, block, out.bools(n).0)
+            Op::Like { text, pattern: _, escape: _, compiled } => {
+                let text = self.eval(program, *text, selection, batch)?;
+                text::like(text, &compiled.0, rows, block, out.bools(n).0)
             }
             Op::LikeAny { text, pattern, escape } => {
-                for id in [Some(text), Some(pattern), escape.as_ref()].into_iter().flatten() {
-                    self.eval(program, *id, selection, batch)?;
-                }
-                let escape = escape.map(|escape| self.vector(escape));
-                let (text, pattern) = (self.vector(*text), self.vector(*pattern));
+                let ids = [Some(*text), Some(*pattern), *escape].into_iter().flatten();
+                let values = self.eval_all(program, ids, selection, batch)?;
+                let escape = escape.map(|escape| values.of(escape));
+                let (text, pattern) = (values.of(*text), values.of(*pattern));
                 text::like_any(text, pattern, escape, rows, block, out.bools(n).0)
             }
             Op::Case { branches, otherwise } => {
@@ -222,19 +266,19 @@ impl Machine {
                     if rest.is_empty() {
                         break;
                     }
-                    self.eval(program, *condition, &rest, batch)?;
+                    self.compute(program, *condition, &rest, batch)?;
                     let chosen =
                         self.narrow(*condition, &rest, block, |truth| truth == Truth::True)?;
                     if chosen.is_empty() {
                         continue;
                     }
                     rest = self.narrow(*condition, &rest, block, |truth| truth != Truth::True)?;
-                    self.eval(program, *value, &chosen, batch)?;
-                    choice.copy(self.vector(*value), chosen.rows(), block)?;
+                    let value = self.eval(program, *value, &chosen, batch)?;
+                    choice.copy(value, chosen.rows(), block)?;
                 }
                 if !rest.is_empty() {
-                    self.eval(program, *otherwise, &rest, batch)?;
-                    choice.copy(self.vector(*otherwise), rest.rows(), block)?;
+                    let otherwise = self.eval(program, *otherwise, &rest, batch)?;
+                    choice.copy(otherwise, rest.rows(), block)?;
                 }
                 choice.finish();
                 Ok(())
@@ -243,7 +287,7 @@ impl Machine {
                 let mut choice = choose::Choice::new(out, node.kind, n);
                 let mut rest = selection.clone();
                 for arg in args {
-                    self.eval(program, *arg, &rest, batch)?;
+                    self.compute(program, *arg, &rest, batch)?;
                     let vector = &self.slots[arg.index()].vector;
                     let there = self.lineage.narrow(&rest, |row| vector.tag(row) == Tag::Present);
                     rest = self.lineage.narrow(&rest, |row| vector.tag(row) != Tag::Present);
@@ -259,9 +303,7 @@ impl Machine {
                 Ok(())
             }
             Op::NullIf(left, right) => {
-                self.eval(program, *left, selection, batch)?;
-                self.eval(program, *right, selection, batch)?;
-                let (left, right) = (self.vector(*left), self.vector(*right));
+                let (left, right) = self.pair(program, [*left, *right], selection, batch)?;
                 if let (Data::Text(spans, heap), Data::Constant(Value::String(constant))) =
                     (&left.data, &right.data)
                 {
@@ -278,29 +320,26 @@ impl Machine {
                 })
             }
             Op::Substring { text, constant, start, length } => {
-                for id in [Some(text), Some(start), length.as_ref()].into_iter().flatten() {
-                    self.eval(program, *id, selection, batch)?;
-                }
-                let length = length.map(|length| self.vector(length));
-                let (text, start) = (self.vector(*text), self.vector(*start));
-                text::substring(text, constant.as_ref(), start, length, frame, out)
+                let ids = [Some(*text), Some(*start), *length].into_iter().flatten();
+                let values = self.eval_all(program, ids, selection, batch)?;
+                let length = length.map(|length| values.of(length));
+                let (text, start) = (values.of(*text), values.of(*start));
+                text::substring(text, constant.0.as_ref(), start, length, frame, out)
             }
             Op::CharLength(arg) => {
-                self.eval(program, *arg, selection, batch)?;
-                text::char_length(self.vector(*arg), frame, out)
+                let arg = self.eval(program, *arg, selection, batch)?;
+                text::char_length(arg, frame, out)
             }
             Op::Call { function, args } => {
-                for arg in args {
-                    self.eval(program, *arg, selection, batch)?;
-                }
+                let values = self.eval_all(program, args.iter().copied(), selection, batch)?;
                 let out = out.values(n).0;
-                let mut values = Vec::with_capacity(args.len());
+                let mut row_args = Vec::with_capacity(args.len());
                 rows.try_for_each(|row| {
-                    values.clear();
+                    row_args.clear();
                     for arg in args {
-                        values.push(self.vector(*arg).value(row, block).ok_or_else(invalid_text)?);
+                        row_args.push(values.of(*arg).value(row, block).ok_or_else(invalid_text)?);
                     }
-                    out[row] = call::call(*function, &values)?;
+                    out[row] = call::call(*function, &row_args)?;
                     Ok(())
                 })
             }
@@ -308,7 +347,7 @@ impl Machine {
     }
 
     /// AND and OR: the right side is only evaluated where the left one does not decide.
-    #[expect(clippy::too_many_arguments, reason = "all of `compute`'s, and the operator's")]
+    #[expect(clippy::too_many_arguments, reason = "all of `run`'s, and the operator's")]
     fn connect(
         &mut self,
         program: &Program,
@@ -320,10 +359,10 @@ impl Machine {
         out: &mut Vector,
     ) -> Result<(), SelectError> {
         let (n, block) = (batch.rows(), batch.block());
-        self.eval(program, left, selection, batch)?;
+        self.compute(program, left, selection, batch)?;
         let open = self.narrow(left, selection, block, |truth| truth != decisive)?;
         if !open.is_empty() {
-            self.eval(program, right, &open, batch)?;
+            self.compute(program, right, &open, batch)?;
         }
         let out = out.bools(n).0;
         selection.rows().for_each(|row| out[row] = decisive);

@@ -15,6 +15,7 @@ mod compile;
 mod conditions;
 mod fold;
 mod grouped;
+mod identity;
 mod machine;
 mod membership;
 mod operand;
@@ -23,9 +24,12 @@ mod text;
 pub(crate) use aggregates::aggregates_of;
 pub(crate) use compile::Compiler;
 pub(crate) use conditions::Condition;
-pub(crate) use machine::Machine;
+pub(crate) use machine::{Machine, Values};
 pub(super) use membership::Set;
 
+use std::sync::Arc;
+
+use self::identity::{Constant, Derived};
 use super::vector::Kind;
 use sluicegate_s3select::dialect::ast::{BinaryOp, Function, IsTest, Type};
 use sluicegate_s3select::value::{LikePattern, Value};
@@ -51,6 +55,18 @@ impl Program {
         &self.nodes[id.index()]
     }
 
+    fn op(&self, id: NodeId) -> &Op {
+        &self.node(id).op
+    }
+
+    /// The value of a node, if it is constant.
+    fn constant(&self, id: NodeId) -> Option<&Value> {
+        match self.op(id) {
+            Op::Constant(Constant(value)) => Some(value),
+            _ => None,
+        }
+    }
+
     /// The representation of a node's values.
     pub(crate) fn kind(&self, id: NodeId) -> Kind {
         self.node(id).kind
@@ -59,14 +75,14 @@ impl Program {
 
 #[derive(Debug)]
 struct Node {
-    op: Op,
+    op: Arc<Op>,
     kind: Kind,
 }
 
 /// What a node computes.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq, Hash)]
 enum Op {
-    Constant(Value),
+    Constant(Constant),
     Column(ColumnRef),
     /// CAST of a text column, straight from the object's bytes.
     CastColumn {
@@ -100,14 +116,18 @@ enum Op {
     Negate(NodeId),
     /// `+x`: x, if it is a number.
     Plus(NodeId),
+    /// IN with constants.
     In {
         arg: NodeId,
-        set: Set,
+        members: Vec<NodeId>,
+        set: Derived<Set>,
     },
     /// LIKE with a constant pattern.
     Like {
         text: NodeId,
-        pattern: LikePattern,
+        pattern: NodeId,
+        escape: Option<NodeId>,
+        compiled: Derived<LikePattern>,
     },
     /// LIKE with a pattern that differs from row to row.
     LikeAny {
@@ -124,7 +144,7 @@ enum Op {
     Substring {
         text: NodeId,
         /// The text, if it is constant.
-        constant: Option<text::ConstantText>,
+        constant: Derived<Option<text::ConstantText>>,
         start: NodeId,
         length: Option<NodeId>,
     },
@@ -137,7 +157,7 @@ enum Op {
 }
 
 /// A column, as its reader and as people call it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct ColumnRef {
     index: usize,
     name: Box<str>,

@@ -122,7 +122,7 @@ impl ConstantText {
     }
 }
 
-/// Without the text: equal operators are found by what they print, and the text is an operand.
+/// Without the text, which may be long and is an operand.
 impl std::fmt::Debug for ConstantText {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("ConstantText").finish_non_exhaustive()

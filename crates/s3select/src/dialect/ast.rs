@@ -190,7 +190,7 @@ pub enum Literal {
 }
 
 /// A unary operator.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum UnaryOp {
     Negate,
@@ -199,7 +199,7 @@ pub enum UnaryOp {
 }
 
 /// A binary operator.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum BinaryOp {
     And,
@@ -218,7 +218,7 @@ pub enum BinaryOp {
 }
 
 /// What IS tests for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum IsTest {
     /// NULL or MISSING
     Null,
@@ -227,7 +227,7 @@ pub enum IsTest {
 }
 
 /// The type names of CAST.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Type {
     /// `BOOL`, `BOOLEAN`
     Bool,
@@ -244,7 +244,7 @@ pub enum Type {
 }
 
 /// The five aggregates.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum Aggregate {
     Avg,
@@ -255,7 +255,7 @@ pub enum Aggregate {
 }
 
 /// Scalar functions other than CAST.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Function {
     /// `COALESCE(a, b, …)`
     Coalesce,
@@ -286,7 +286,7 @@ pub enum Function {
 }
 
 /// Which end TRIM trims.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum TrimSide {
     Both,
@@ -295,7 +295,7 @@ pub enum TrimSide {
 }
 
 /// A part of a timestamp.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum DatePart {
     Year,
