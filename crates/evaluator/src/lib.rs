@@ -86,12 +86,22 @@ impl Evaluation {
         source: Arc<dyn ObjectSource>,
         now: Timestamp,
     ) -> Result<Self, SelectError> {
+        let max_rows = max_batch_rows(&request.expression);
+        Self::prepare_batches(request, source, now, max_rows)
+    }
+
+    /// The same with batches of so many rows at most.
+    fn prepare_batches(
+        request: &SelectRequest,
+        source: Arc<dyn ObjectSource>,
+        now: Timestamp,
+        max_rows: usize,
+    ) -> Result<Self, SelectError> {
         let query = dialect::parse(&request.expression)?;
         dialect::check(&query, &request.input)?;
         let writer = RowWriter::new(&request.output)?;
         check_scan_range(request)?;
         let range = ByteRange::resolve(request.scan_range, source.len())?;
-        let max_rows = max_batch_rows(&request.expression);
         let compression = request.input.compression;
         let object_bytes = source.len();
         let divide = |statement: &Statement, open: OpenPart| {

@@ -4,11 +4,14 @@ mod compression;
 mod conformance;
 mod csv_input;
 mod expressions;
+mod generator;
 mod grouping;
 mod interpreter;
+mod oracle;
 mod parallel;
 mod parquet_input;
 mod probe;
+mod properties;
 mod ranges;
 
 use std::ops::ControlFlow;

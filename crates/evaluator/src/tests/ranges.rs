@@ -1,12 +1,19 @@
 //! Scan ranges: every record belongs to the range that its first byte is in.
 
+use std::sync::Arc;
+
 use proptest::prelude::*;
 
-use super::{check, check_error, request, request_with_header, run, with_csv};
+use super::generator::{Generator, Kind, object};
+use super::{Answer, Evaluation, check, check_error, request, request_with_header, run, with_csv};
+use sluicegate_s3select::dialect;
+use sluicegate_s3select::dialect::ast::Aggregate::{Count, Max, Min, Sum};
+use sluicegate_s3select::dialect::ast::{Expr, Projection, ProjectionItem, Query};
 use sluicegate_s3select::error::SelectErrorCode as Code;
 use sluicegate_s3select::request::{
     Compression, FileHeaderInfo, InputFormat, JsonType, ScanRange, SelectRequest,
 };
+use sluicegate_s3select::value::Timestamp;
 
 fn ranged(mut request: SelectRequest, range: ScanRange) -> SelectRequest {
     request.scan_range = Some(range);
@@ -78,6 +85,31 @@ fn only_the_range_is_counted() {
     assert_eq!((stats.bytes_scanned, stats.bytes_processed), (110, 110));
 }
 
+/// What a statement answers, and how it ends.
+fn outcome(request: &SelectRequest, object: &str) -> (String, Result<(), Code>) {
+    let (source, now) = (Arc::new(object.as_bytes().to_vec()), Timestamp::EPOCH);
+    let mut answer = Answer::default();
+    let evaluated = Evaluation::prepare_at(request, source, now);
+    let result = evaluated.and_then(|evaluation| evaluation.run(&mut answer));
+    (String::from_utf8(answer.bytes).unwrap(), result.map(drop).map_err(|error| error.code))
+}
+
+/// The ranges between cuts, over all of an object.
+fn between(mut cuts: Vec<u64>, object: &str) -> Vec<ScanRange> {
+    cuts.extend([0, (object.len() as u64).max(1)]);
+    cuts.sort_unstable();
+    cuts.dedup();
+    cuts.windows(2).map(|cut| ScanRange::Bounded { start: cut[0], last: cut[1] - 1 }).collect()
+}
+
+fn lines_or_csv(query: &Query, json: bool) -> SelectRequest {
+    let mut request = request(&query.to_string());
+    if json {
+        request.input.format = InputFormat::Json(JsonType::Lines);
+    }
+    request
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
@@ -107,5 +139,89 @@ proptest! {
             parts.extend(run(&ranged(request(), range), object.clone()).unwrap().0);
         }
         prop_assert_eq!(String::from_utf8(parts), String::from_utf8(whole));
+    }
+
+    #[test]
+    fn parts_together_answer_as_the_whole(
+        seed: u64, json: bool, cuts in prop::collection::vec(0_u64..500, 0..6),
+    ) {
+        let mut generator = Generator::new(seed);
+        let (mut query, rows) = (generator.query(), generator.rows());
+        let request = lines_or_csv(&query, json);
+        let Projection::Items(items) = &query.projection else { unreachable!() };
+        let is_aggregate = matches!(items[0].expr, Expr::Aggregate { .. });
+        if is_aggregate || dialect::check(&query, &request.input).is_err() {
+            return Ok(());
+        }
+        let object = object(&rows, json);
+        let whole = outcome(&request, &object);
+        let mut parts = (String::new(), Ok(()));
+        for range in between(cuts, &object) {
+            let (answer, result) = outcome(&ranged(lines_or_csv(&query, json), range), &object);
+            let answered = answer.lines().count() as u64;
+            query.limit = query.limit.map(|limit| limit - answered);
+            parts.0 += &answer;
+            parts.1 = result;
+            if result.is_err() {
+                break;
+            }
+        }
+        prop_assert_eq!(parts, whole, "{} over\n{}", request.expression, object);
+    }
+
+    #[test]
+    fn aggregates_of_parts_add_up_to_those_of_the_whole(
+        seed: u64, json: bool, cuts in prop::collection::vec(0_u64..500, 0..6),
+    ) {
+        let mut generator = Generator::new(seed);
+        let (mut query, rows) = (generator.query(), generator.rows());
+        let functions: Vec<_> =
+            (0..3).map(|_| generator.pick(&[Count, Sum, Min, Max])).collect();
+        let items = functions.iter().map(|function| {
+            let arg = Some(Box::new(generator.expr(Kind::Int, 2)));
+            let expr = Expr::Aggregate { function: *function, arg };
+            ProjectionItem { expr, alias: None }
+        });
+        query.projection = Projection::Items(items.collect());
+        query.limit = None;
+        let request = lines_or_csv(&query, json);
+        if dialect::check(&query, &request.input).is_err() {
+            return Ok(());
+        }
+        let object = object(&rows, json);
+        let numbers = |answer: &str| -> Vec<Option<i128>> {
+            answer.trim_end_matches('\n').split(',').map(|field| field.parse().ok()).collect()
+        };
+        let mut together: Vec<Option<i128>> = vec![None; functions.len()];
+        let mut failed = Ok(());
+        for range in between(cuts, &object) {
+            let (answer, result) = outcome(&ranged(request.clone(), range), &object);
+            failed = result;
+            if failed.is_err() {
+                break;
+            }
+            for ((function, sum), part) in functions.iter().zip(&mut together).zip(numbers(&answer)) {
+                *sum = match (*sum, part) {
+                    (None, one) | (one, None) => one,
+                    (Some(a), Some(b)) => Some(match function {
+                        Min => a.min(b),
+                        Max => a.max(b),
+                        _ => a + b,
+                    }),
+                };
+            }
+        }
+        let fits = together.iter().flatten().all(|sum| i64::try_from(*sum).is_ok());
+        match outcome(&request, &object) {
+            (answer, Ok(())) if failed.is_ok() => {
+                prop_assert!(fits);
+                prop_assert_eq!(numbers(&answer), together, "{} over\n{}", request.expression, object);
+            }
+            // A sum may overflow in a part and not in the whole, or the other way round.
+            (_, whole) => {
+                let sums = [failed, whole].contains(&Err(Code::IntegerOverflow));
+                prop_assert!(sums || whole == failed, "{:?}, {:?}: {}", whole, failed, object);
+            }
+        }
     }
 }
