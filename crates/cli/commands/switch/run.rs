@@ -1,10 +1,9 @@
 //! `sluice switch run`: what is pruned of a stream.
 
 use serde_json::Value;
-use sluicegate_pruning::algorithm::catalog::{Algorithm, Configured, Parameters};
+use sluicegate_pruning::algorithm::catalog::{Algorithm, Carries, Configured, Parameters};
 use sluicegate_pruning::algorithm::join::{BUILD_A, PROBE_B};
-use sluicegate_pruning::experiment::trial::{self, Question, Run, Trial};
-use sluicegate_pruning::switch::Relation;
+use sluicegate_pruning::experiment::trial::{self, Run, Trial};
 
 use super::bigdata;
 use super::input::Layout;
@@ -40,10 +39,8 @@ pub(super) fn run(args: &RunArgs) -> Result<()> {
     let given = args.parameters.parameters();
     let configured = configure(algorithm, &given, args.variant)?;
     let (stream, key_words) = stream(algorithm, &configured, args.variant, &args.input)?;
-    // A filter without more said keeps what is less than 10.
-    let filter = (given.relation.unwrap_or(Relation::Lt), given.threshold.unwrap_or(10));
-    let question = Question::of(&configured, filter);
-    let released_flows = algorithm == Algorithm::JoinBloom && args.variant == Variant::Released;
+    let question = algorithm.question(&given);
+    let is_join = algorithm.entry().carries == Carries::KeyOfEither;
     let (keep, checked) = match args.variant {
         Variant::Paper => {
             let keep = trial::through_fast_path(configured.pruner().as_mut(), &stream)?;
@@ -57,7 +54,7 @@ pub(super) fn run(args: &RunArgs) -> Result<()> {
                 ));
             }
             let program = algorithm.released(&given)?;
-            (trial::through_program(program, &as_released(&stream, released_flows))?, None)
+            (trial::through_program(program, &as_released(&stream, is_join))?, None)
         }
     };
     let trial = trial::judge(question, &stream, &keep, key_words);
@@ -91,28 +88,24 @@ fn stream(
     variant: Variant,
     input: &InputArgs,
 ) -> Result<(Vec<Run>, usize)> {
-    use Algorithm as A;
-    let words = configured.pruner().values();
-    let values = match algorithm {
-        A::Filter | A::TopNDeterministic | A::TopNRandomized => 1,
-        A::GroupBy | A::Having | A::HavingExtreme => 1,
-        A::Distinct | A::DistinctFifo | A::JoinBloom | A::JoinRegisterBloom => 0,
-        A::SkylineSum | A::SkylineProduct | A::SkylineBaseline => words,
-    };
+    let (words, entry) = (configured.pruner().values(), algorithm.entry());
+    let all_key_words = entry.carries.key_words(words);
+    let values = words - all_key_words;
     // The released DISTINCT takes keys of 64 bits; the other keys have 32.
-    let key_words = if variant == Variant::Released && algorithm != A::Distinct {
-        (words - values).min(1)
+    let key_words = if variant == Variant::Released && algorithm != Algorithm::Distinct {
+        all_key_words.min(1)
     } else {
-        words - values
+        all_key_words
     };
-    let plain = matches!(algorithm, A::Filter | A::Having | A::HavingExtreme);
+    // What is compared with a constant is sent as it is.
+    let plain = entry.parameters.contains(&"threshold");
     let layout = Layout { key_words, values, plain };
     let Some(source) = &input.input else {
         return Err(Failure::Usage("give the entries with --input".to_owned()));
     };
     let loaded = source.load(&input.column, layout, 0)?;
     let mut nulls = loaded.nulls;
-    let is_join = matches!(algorithm, A::JoinBloom | A::JoinRegisterBloom);
+    let is_join = entry.carries == Carries::KeyOfEither;
     let stream = match (&input.probe, is_join) {
         (Some(probe), true) => {
             let names =

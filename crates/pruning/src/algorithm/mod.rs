@@ -1,8 +1,9 @@
 //! The pruning algorithms, one folder each, and the [`catalog`] that lists them by name.
 //!
-//! A folder holds a validated `Config`, the `program` that defines the algorithm, and a fast path,
-//! a [`Pruner`](crate::Pruner), that [`check`](mod@crate::experiment::check) compares with it. The
-//! files beside the folders are what algorithms share. How to add one: CONTRIBUTING.md.
+//! A folder holds a validated `Config`, the `program` that defines the algorithm, a fast path that
+//! [`check`](mod@crate::experiment::check) compares with it, and the [`catalog::Entry`] that states
+//! the rest. [`released`] has the authors' own programs. The files beside the folders are what
+//! algorithms share. CONTRIBUTING.md lists the steps to add one.
 
 pub mod catalog;
 pub mod distinct;

@@ -6,12 +6,12 @@
 //! [`golden`] what was measured with the open Tofino compiler, each with the reason for a
 //! difference.
 
-use crate::algorithm::catalog::{Algorithm, CatalogError, Configured, Parameters};
+use crate::algorithm::catalog::{Algorithm, Carries, CatalogError, Configured, Paper, Parameters};
 use crate::algorithm::join;
 use crate::algorithm::{distinct, group_by, released, top_n};
 use crate::deployment::pack::{Query, pack};
 use crate::switch::{Misfit, Placement, Program, Target, fit};
-use crate::theory::{Configuration, Demand, JoinFilter, Limits, Projection};
+use crate::theory::{Demand, Limits};
 use crate::{ConfigError, Ties};
 
 /// A row of table 2, and ours.
@@ -38,8 +38,8 @@ pub struct Row {
 /// None, unless a default of [`Algorithm::configure`] is out of range.
 pub fn rows(target: &Target) -> Result<Vec<Row>, CatalogError> {
     Algorithm::ALL
-        .into_iter()
-        .map(|algorithm| {
+        .iter()
+        .map(|&algorithm| {
             let program = algorithm.configure(&Parameters::default())?.program();
             Ok(row(algorithm, fit(&program, target)))
         })
@@ -47,107 +47,18 @@ pub fn rows(target: &Target) -> Result<Vec<Row>, CatalogError> {
 }
 
 fn row(algorithm: Algorithm, placed: Result<Placement, Vec<Misfit>>) -> Row {
-    const JOIN_BITS: u64 = 4 << 23;
-    const FILTER: &str = "one comparison";
-    const POINTS: &str = "D = 2, w = 10";
-    let cells = |columns, lru| Configuration::Distinct { rows: 4096, columns, cell_bits: 64, lru };
-    let points = |projection| Configuration::Skyline {
-        dimensions: 2,
-        points: 10,
-        projection,
-        value_bits: 64,
-    };
-    let filter = |filter| Configuration::Join { filter, bits: JOIN_BITS, hashes: 3 };
-    let (defaults, formulas, configuration, reason): (_, Option<[_; 4]>, Option<_>, _) =
-        match algorithm {
-            Algorithm::Filter => (
-                FILTER,
-                None,
-                None,
-                "Not in table 2; the text counts 1 ALU and 32 bits. The truth table that also drops is a second stage.",
-            ),
-            Algorithm::Distinct => (
-                "w = 2, d = 4096",
-                Some(["w", "w", "d·w×64b", "0"]),
-                Some(cells(2, true)),
-                "A gateway compares 44 bits, so a key of 64 is two halves: 2 ALUs and a stage to compare for each column, 2w + 1 in all. Keys of 32 bits take w + 1, one to drop.",
-            ),
-            Algorithm::DistinctFifo => (
-                "w = 2, d = 4096",
-                Some(["⌈w/A⌉", "w", "d·w×64b", "0"]),
-                Some(cells(2, false)),
-                "Two columns are one pair of registers, so one ALU sees both; keys have 32 bits, so half the memory. One stage drops.",
-            ),
-            Algorithm::SkylineSum => (
-                POINTS,
-                Some(["log2 D + 2w", "2·log2 D - 1 + w(D + 1)", "w(D + 1)×64b", "0"]),
-                Some(points(Projection::Sum)),
-                "A point's coordinates share a stage with the next point's score: w + 3 stages. Registers have 32 bits; the adder is no stateful ALU.",
-            ),
-            Algorithm::SkylineProduct => (
-                POINTS,
-                Some([
-                    "log2 D + 2(w + 1)",
-                    "2·log2 D - 1 + w(D + 1)",
-                    "w(D + 1)×64b + 2^16×32b",
-                    "64·D",
-                ]),
-                Some(points(Projection::ApproximateProduct)),
-                "As for the sum; highest bit, shift and logarithm are stages in front. The table of logarithms has 32-bit numbers and is kept for each coordinate.",
-            ),
-            Algorithm::SkylineBaseline => (
-                POINTS,
-                None,
-                None,
-                "Not in table 2: without a score each point needs one stage to count and shares the rest.",
-            ),
-            Algorithm::TopNDeterministic => (
-                "N = 250, w = 4",
-                Some(["w + 1", "w + 1", "(w + 1)×64b", "0"]),
-                Some(Configuration::TopNDeterministic { thresholds: 4, value_bits: 64 }),
-                "Counting the first N, doubling, comparing and dropping are stages too, as in the released program (6 stages for one cutoff): w + 5 stages, w + 2 ALUs.",
-            ),
-            Algorithm::TopNRandomized => (
-                "N = 250, w = 4, d = 4096",
-                Some(["w", "w", "d·w×64b", "0"]),
-                Some(Configuration::TopNRandomized { rows: 4096, columns: 4, value_bits: 64 }),
-                "One stage drops: w + 1. Values have 32 bits, so half the memory.",
-            ),
-            Algorithm::GroupBy => (
-                "w = 8, d = 4096",
-                Some(["w", "w", "d·w×64b", "0"]),
-                Some(Configuration::GroupBy { rows: 4096, tables: 8, pair_bits: 64 }),
-                "Key and value, 32 bits each, share a pair of registers: w stages, and one drops.",
-            ),
-            Algorithm::JoinBloom => (
-                "M = 4 MB, H = 3",
-                Some(["2", "H", "M", "0"]),
-                Some(filter(JoinFilter::Bloom)),
-                "3 arrays of 1 MiB, since array sizes are powers of two. An array of Tofino has at most 32 blocks, 0.5 MiB, and a stage 48 with their map RAMs: table 2's 4 MB fit no pipeline that must keep each array in one stage.",
-            ),
-            Algorithm::JoinRegisterBloom => (
-                "M = 4 MB, H = 3",
-                Some(["1", "1", "M + C(64,H)×64b", "0"]),
-                Some(filter(JoinFilter::RegisterBloom)),
-                "Choosing the mask, the word, comparing and dropping are stages; a stateful ALU cannot test (word & mask) == mask. A word is two arrays of 32 bits. 0.5 MiB to an array, as for the Bloom filter.",
-            ),
-            Algorithm::Having => (
-                "w = 1024, d = 3",
-                Some(["⌈d/A⌉", "d", "d·w×64b", "0"]),
-                Some(Configuration::Having { counters: 1024, rows: 3, counter_bits: 64 }),
-                "One stage drops. Counters have 32 bits and saturate, so half the memory.",
-            ),
-            Algorithm::HavingExtreme => (
-                "w = 2, d = 4096",
-                None,
-                None,
-                "Not in table 2: a filter on the value in front of a DISTINCT on the key.",
-            ),
-        };
+    const MOST_BITS: u64 = 4 << 23;
     // Table 2 knows no limit to an array.
-    let roomy = Limits { array_bits: JOIN_BITS, sram_bits_per_stage: JOIN_BITS, ..Limits::paper() };
-    let paper = configuration.map(|configuration| configuration.demand(&roomy));
-    Row { algorithm, defaults, formulas, paper, placed, reason }
+    let roomy = Limits { array_bits: MOST_BITS, sram_bits_per_stage: MOST_BITS, ..Limits::paper() };
+    let Paper { defaults, ref table_2, reason } = algorithm.entry().paper;
+    Row {
+        algorithm,
+        defaults,
+        formulas: table_2.as_ref().map(|row| row.formulas),
+        paper: table_2.as_ref().map(|row| row.at.demand(&roomy)),
+        placed,
+        reason,
+    }
 }
 
 /// A design that was compiled with the open Tofino compiler.
@@ -212,31 +123,10 @@ fn largest<T>(
     algorithm: Algorithm,
     mut accept: impl FnMut(&Configured) -> Option<T>,
 ) -> Option<(Parameters, T)> {
-    let default = Parameters::default();
-    let sizes: Vec<Parameters> = match algorithm {
-        Algorithm::JoinBloom => {
-            (10..=23).rev().map(|bits| Parameters { rows: Some(1 << bits), ..default }).collect()
-        }
-        Algorithm::JoinRegisterBloom => {
-            (8..=19).rev().map(|bits| Parameters { rows: Some(1 << bits), ..default }).collect()
-        }
-        Algorithm::GroupBy => smaller(8),
-        Algorithm::TopNRandomized | Algorithm::TopNDeterministic => smaller(4),
-        Algorithm::Distinct => smaller(2),
-        Algorithm::SkylineSum | Algorithm::SkylineProduct | Algorithm::SkylineBaseline => {
-            smaller(10)
-        }
-        _ => vec![default],
-    };
-    sizes.into_iter().find_map(|given| {
+    algorithm.entry().sizes.descending().into_iter().find_map(|given| {
         let configured = algorithm.configure(&given).ok()?;
         accept(&configured).map(|found| (given, found))
     })
-}
-
-fn smaller(columns: u32) -> Vec<Parameters> {
-    let default = Parameters::default();
-    (1..=columns).rev().map(|columns| Parameters { columns: Some(columns), ..default }).collect()
 }
 
 /// The largest instance of an algorithm, from the paper's defaults down, that fits `target` alone.
@@ -272,8 +162,8 @@ pub fn together(target: &Target) -> Option<Together> {
     let mut programs: Vec<(Program, Vec<u16>)> = Vec::new();
     let (mut queries, mut left_out, mut placement) = (Vec::new(), Vec::new(), None);
     for algorithm in SEVEN {
-        let flows = match algorithm {
-            Algorithm::JoinBloom => vec![join::BUILD_A, join::PROBE_B],
+        let flows = match algorithm.entry().carries {
+            Carries::KeyOfEither => vec![join::BUILD_A, join::PROBE_B],
             // Beyond the flows of a join.
             _ => vec![16 + programs.len() as u16],
         };

@@ -2,6 +2,7 @@ use std::collections::HashSet;
 
 use super::*;
 use crate::Ties;
+use crate::algorithm::catalog::{Algorithm, Parameters};
 use crate::algorithm::distinct::{self, Policy, Width};
 use crate::algorithm::filter::{self, Formula};
 use crate::algorithm::group_by;
@@ -9,13 +10,19 @@ use crate::algorithm::having::{extreme, sum};
 use crate::algorithm::join::{self, Kind, Passes, Shape};
 use crate::algorithm::released;
 use crate::algorithm::skyline::{self, Score};
-use crate::algorithm::top_n::{deterministic, randomized};
+use crate::algorithm::top_n::randomized;
 use crate::deployment::multi_entry::{LaneBy, multi_entry};
 use crate::deployment::pack::{Query, pack};
 use crate::switch::Relation;
 
-/// One program of each algorithm.
+/// Every algorithm at its defaults, and what those leave out.
 fn programs() -> Vec<Program> {
+    let default = Parameters::default();
+    let defaults = Algorithm::ALL.iter().map(|a| a.configure(&default).unwrap().program());
+    defaults.chain(others()).collect()
+}
+
+fn others() -> Vec<Program> {
     let shape = Shape::new(Kind::Inner, Passes::Two, false);
     let filter =
         filter::Config::new(&Formula::compare(0, Relation::Lt, 10), 1, None).unwrap().program();
@@ -27,12 +34,8 @@ fn programs() -> Vec<Program> {
         packed,
         released::distinct(4, released::Repairs::default()),
         released::join(4),
-        distinct::Config::paper().program(),
         fifo.program(),
-        deterministic::Config::paper().program(),
-        randomized::Config::paper().program(),
         randomized::Config::new(64, 2, Ties::Prune, 1).unwrap().program(),
-        group_by::Config::paper().program(),
         group_by::Config::new(64, 2, group_by::Extreme::Min, Ties::Prune, true).unwrap().program(),
         join::bloom::Config::new(shape, 1 << 10, 3).unwrap().program(),
         join::register_bloom::Config::new(shape, 64, 3, 6).unwrap().program(),

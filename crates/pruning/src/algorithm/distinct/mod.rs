@@ -26,6 +26,11 @@
 //! Cells start as zero, and zero is a key like any other. So a zero key is stored but always
 //! forwarded, which costs a gateway and no stage.
 
+mod entry;
+
+pub(crate) use entry::{FIFO, LRU};
+
+use std::fmt;
 use std::hint::black_box;
 
 use crate::algorithm::config::{in_range, index_bits, power_of_two};
@@ -268,6 +273,12 @@ impl Config {
             hash: RowHash::single(POLYNOMIALS[0], 0, words, index_bits(self.rows)),
             cells,
         }
+    }
+}
+
+impl fmt::Display for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "distinct(rows={}, columns={})", self.rows, self.columns)
     }
 }
 

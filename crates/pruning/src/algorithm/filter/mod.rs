@@ -17,6 +17,12 @@
 //! constant can be set at run time. The next stage matches the resulting bits, and the flag word,
 //! in a truth table: two stages in all.
 
+mod entry;
+
+pub(crate) use entry::FILTER;
+
+use std::fmt;
+
 use crate::algorithm::config::in_range;
 use crate::switch::{
     Action, AluOperand, Builder, Cell, Compare, Entry, FieldId, Half, Index, Key, Op, Operand,
@@ -288,6 +294,13 @@ impl Config {
     #[must_use]
     pub fn pruner(&self) -> Filter {
         Filter { config: self.clone() }
+    }
+}
+
+impl fmt::Display for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kept = self.keep.iter().filter(|keep| **keep).count();
+        write!(f, "filter(truth_table={kept}/{})", self.keep.len())
     }
 }
 

@@ -15,6 +15,12 @@
 //! Empty cells hold key 0 with the worst value. A tie with that cell is no tie with an entry, so with
 //! [`Ties::Prune`] entries of the worst value are forwarded.
 
+mod entry;
+
+pub(crate) use entry::GROUP_BY;
+
+use std::fmt;
+
 use crate::algorithm::config::{in_range, index_bits, power_of_two};
 use crate::algorithm::pruner::columns;
 use crate::algorithm::row_hash::{Hashes, Placed};
@@ -105,6 +111,12 @@ impl Config {
     #[must_use]
     pub const fn tables(&self) -> u32 {
         self.tables
+    }
+
+    /// Which value of a group is the best.
+    #[must_use]
+    pub const fn extreme(&self) -> Extreme {
+        self.extreme
     }
 
     /// The program: its packets carry the key (one value, or two if wide), then the value.
@@ -200,6 +212,16 @@ impl Config {
                 Cells::Narrow(vec![0; groups])
             },
         }
+    }
+}
+
+impl fmt::Display for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let extreme = match self.extreme {
+            Extreme::Max => "max",
+            Extreme::Min => "min",
+        };
+        write!(f, "group_by_{extreme}(cells={}, tables={})", self.cells, self.tables)
     }
 }
 

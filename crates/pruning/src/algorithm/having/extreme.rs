@@ -4,6 +4,8 @@
 //! the rest all but the first few of each key, as DISTINCT does. Deterministic. The other directions
 //! (`MAX(value) < c`) need every entry of a group and are no pruning.
 
+use std::fmt;
+
 use crate::algorithm::distinct::{self, Policy, Width};
 use crate::algorithm::filter::{self, Formula};
 use crate::algorithm::pruner::columns;
@@ -40,6 +42,18 @@ impl Config {
         Ok(Self { relation, threshold, filter, distinct })
     }
 
+    /// The relation to the threshold that a group's value must have.
+    #[must_use]
+    pub const fn relation(&self) -> Relation {
+        self.relation
+    }
+
+    /// What values are compared with.
+    #[must_use]
+    pub const fn threshold(&self) -> u32 {
+        self.threshold
+    }
+
     /// The program: its packets carry the key and the value.
     #[must_use]
     pub fn program(&self) -> Program {
@@ -60,6 +74,12 @@ impl Config {
             filter: self.filter.pruner(),
             distinct: self.distinct.pruner(),
         }
+    }
+}
+
+impl fmt::Display for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("having_extreme")
     }
 }
 

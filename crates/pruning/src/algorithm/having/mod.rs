@@ -3,5 +3,8 @@
 //! [`sum`]: SUM and COUNT above a threshold, by a Count-Min sketch. [`extreme`]: MAX above or MIN
 //! below a threshold, by a comparison and DISTINCT.
 
+mod entry;
 pub mod extreme;
 pub mod sum;
+
+pub(crate) use entry::{EXTREME, SUM};

@@ -11,6 +11,8 @@
 //! each value rounding *up*, and the threshold rounding *down*; then a group above the threshold is
 //! still above it.
 
+use std::fmt;
+
 use crate::algorithm::config::{in_range, index_bits, power_of_two};
 use crate::algorithm::row_hash::Hashes;
 use crate::switch::{
@@ -151,6 +153,13 @@ impl Config {
             hashes: Hashes::new(self.rows as usize, self.key_values().into(), bits),
             counters: vec![0; (self.rows * self.counters) as usize],
         }
+    }
+}
+
+impl fmt::Display for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { rows, counters, threshold, .. } = self;
+        write!(f, "having_sum(rows={rows}, counters={counters}, threshold={threshold})")
     }
 }
 

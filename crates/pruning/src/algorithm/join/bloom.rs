@@ -1,5 +1,7 @@
 //! JOIN with Bloom filters: one array of bits for each hash.
 
+use std::fmt;
+
 use super::{Join, Kind, Passes, SIDES, Shape, check_filter, filter_table, finish, start};
 use crate::algorithm::config::index_bits;
 use crate::algorithm::row_hash::Hashes;
@@ -91,6 +93,12 @@ impl Config {
             Hashes::new(self.hashes as usize, self.shape.values().into(), index_bits(self.cells));
         let bits = vec![0; size / 64 * self.hashes as usize];
         Join::new(self.shape, &Filter { cells: self.cells as usize, size, hashes, bits })
+    }
+}
+
+impl fmt::Display for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "join_bloom(arrays={}, bits={})", self.hashes, self.cells)
     }
 }
 

@@ -25,7 +25,10 @@ use crate::switch::{
 use crate::{ConfigError, Entries, Pruner, Selection};
 
 pub mod bloom;
+mod entry;
 pub mod register_bloom;
+
+pub(crate) use entry::{BLOOM, REGISTER_BLOOM};
 
 /// Which rows the query keeps without a match, and what it makes of matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,6 +5,8 @@
 //! so it hands out `word & mask` and the next stage compares; and a word is two arrays of 32 bits,
 //! as an ALU puts out one word of 32.
 
+use std::fmt;
+
 use super::{Join, Kind, Passes, SIDES, Shape, check_filter, filter_table, finish, start};
 use crate::algorithm::config::{in_range, index_bits};
 use crate::algorithm::row_hash::RowHash;
@@ -141,6 +143,12 @@ impl Config {
             words: vec![0; self.words as usize],
         };
         Join::new(self.shape, &filter)
+    }
+}
+
+impl fmt::Display for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "join_register_bloom(words={}, hashes={})", self.words, self.hashes)
     }
 }
 

@@ -28,13 +28,17 @@
 //! saturates, which can only misplace a point. The packet itself always carries its own point;
 //! what is pushed out travels in metadata.
 
+use std::fmt;
+
 use crate::algorithm::config::in_range;
 use crate::switch::WrongValues;
 use crate::{ConfigError, Entries, Pruner, Selection, Ties};
 
+mod entry;
 mod logarithm;
 mod program;
 
+pub(crate) use entry::{BASELINE, PRODUCT, SUM};
 pub use logarithm::{Logarithm, scale_for};
 
 /// What orders the stored points.
@@ -109,6 +113,17 @@ impl Config {
             scores: vec![0; self.points as usize],
             points: vec![[[0; LANES]; 4]; (self.points as usize).div_ceil(LANES)],
         }
+    }
+}
+
+impl fmt::Display for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let score = match self.score {
+            Score::Sum => "sum",
+            Score::Product => "product",
+            Score::First => "first",
+        };
+        write!(f, "skyline(points={}, score={score})", self.points)
     }
 }
 

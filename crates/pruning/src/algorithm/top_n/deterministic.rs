@@ -8,6 +8,8 @@
 //!
 //! Safe because a pruned value is *strictly* below a cutoff that `n` forwarded entries reach.
 
+use std::fmt;
+
 use crate::algorithm::config::in_range;
 use crate::algorithm::pruner::columns;
 use crate::switch::{
@@ -146,6 +148,12 @@ impl Config {
     #[must_use]
     pub fn pruner(&self) -> TopN {
         TopN { config: *self, seen: 0, least: u32::MAX, reached: vec![0; self.cutoffs as usize] }
+    }
+}
+
+impl fmt::Display for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "top_n_deterministic(n={}, cutoffs={})", self.n, self.cutoffs)
     }
 }
 

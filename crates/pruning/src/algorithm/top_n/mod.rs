@@ -5,4 +5,7 @@
 //! sends complemented codes.
 
 pub mod deterministic;
+mod entry;
 pub mod randomized;
+
+pub(crate) use entry::{DETERMINISTIC, RANDOMIZED};

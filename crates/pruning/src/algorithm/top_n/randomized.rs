@@ -17,6 +17,8 @@
 //! between searching and shifting. The plus one saturates: the greatest code may be stored one too
 //! low, which forwards more and prunes less.
 
+use std::fmt;
+
 use crate::algorithm::config::{in_range, index_bits, power_of_two};
 use crate::algorithm::pruner::columns;
 use crate::algorithm::row_hash::RowHash;
@@ -182,6 +184,12 @@ impl Config {
             flow_hash: HashTable::new(self.polynomial(), 6, bits),
             cells: vec![0; (self.rows * self.columns) as usize],
         }
+    }
+}
+
+impl fmt::Display for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "top_n_randomized(rows={}, columns={})", self.rows, self.columns)
     }
 }
 

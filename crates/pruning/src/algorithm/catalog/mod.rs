@@ -1,0 +1,254 @@
+//! The algorithms by name, for those who choose one at run time.
+//!
+//! The two lists at the top of this module name every algorithm once; what there is to know of one
+//! is the [`Entry`] in its folder.
+//!
+//! ```
+//! use sluicegate_pruning::algorithm::catalog::{Algorithm, Parameters};
+//!
+//! let distinct: Algorithm = "distinct".parse()?;
+//! let configured = distinct.configure(&Parameters { columns: Some(4), ..Parameters::default() })?;
+//! assert_eq!(configured.program().name, "distinct");
+//! // A parameter that the algorithm does not have is refused; the error lists those it has.
+//! let odd = distinct.configure(&Parameters { hashes: Some(3), ..Parameters::default() });
+//! assert!(odd.is_err());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#[macro_use]
+mod lists;
+mod entry;
+mod parameters;
+mod question;
+
+use std::fmt;
+use std::str::FromStr;
+
+use thiserror::Error;
+
+pub use entry::{Carries, Entry, Paper, Released, Sizes, Table2};
+pub use parameters::Parameters;
+pub use question::Question;
+
+use super::{distinct, filter, group_by, having, join, skyline, top_n};
+use crate::switch::Program;
+use crate::{ConfigError, Pruner};
+
+algorithms! {
+    /// WHERE: a comparison.
+    Filter => filter::FILTER,
+    /// DISTINCT; the least recently seen key is evicted.
+    Distinct => distinct::LRU,
+    /// DISTINCT; the oldest key is evicted.
+    DistinctFifo => distinct::FIFO,
+    /// SKYLINE, points ordered by their sum.
+    SkylineSum => skyline::SUM,
+    /// SKYLINE, points ordered by their approximate product.
+    SkylineProduct => skyline::PRODUCT,
+    /// SKYLINE, the first points stay.
+    SkylineBaseline => skyline::BASELINE,
+    /// TOP N by cutoffs that double.
+    TopNDeterministic => top_n::DETERMINISTIC,
+    /// TOP N by the greatest values of random rows.
+    TopNRandomized => top_n::RANDOMIZED,
+    /// GROUP BY with MAX or MIN.
+    GroupBy => group_by::GROUP_BY,
+    /// JOIN with a Bloom filter.
+    JoinBloom => join::BLOOM,
+    /// JOIN with a register Bloom filter.
+    JoinRegisterBloom => join::REGISTER_BLOOM,
+    /// HAVING SUM or COUNT, by Count-Min.
+    Having => having::SUM,
+    /// HAVING MAX or MIN.
+    HavingExtreme => having::EXTREME,
+}
+
+configured! {
+    /// WHERE.
+    Filter(filter::Config),
+    /// DISTINCT.
+    Distinct(distinct::Config),
+    /// TOP N with cutoffs: never wrong.
+    TopNDeterministic(top_n::deterministic::Config),
+    /// TOP N with random rows: right with probability 1 − δ.
+    TopNRandomized(top_n::randomized::Config),
+    /// GROUP BY with MAX or MIN.
+    GroupBy(group_by::Config),
+    /// JOIN with a Bloom filter.
+    JoinBloom(join::bloom::Config),
+    /// JOIN with a register Bloom filter.
+    JoinRegisterBloom(join::register_bloom::Config),
+    /// HAVING SUM or COUNT above a threshold.
+    HavingSum(having::sum::Config),
+    /// HAVING MAX above, or MIN below, a threshold.
+    HavingExtreme(having::extreme::Config),
+    /// SKYLINE.
+    Skyline(skyline::Config),
+}
+
+/// Parameters that an algorithm cannot take.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum CatalogError {
+    /// No algorithm has this name.
+    #[error("`{0}` is no algorithm: they are {names}", names = names(Algorithm::ALL.iter()))]
+    Unknown(String),
+    /// It has no such parameter.
+    #[error("{algorithm} has no parameter {parameter}: it has {known}")]
+    Unused {
+        /// The algorithm.
+        algorithm: Algorithm,
+        /// What was given.
+        parameter: &'static str,
+        /// What it has.
+        known: String,
+    },
+    /// The authors released no program for it.
+    #[error(
+        "the authors released no program for {0}: they did for {names}",
+        names = names(Algorithm::ALL.iter().filter(|a| a.entry().released.is_some()))
+    )]
+    NotReleased(Algorithm),
+    /// A parameter out of range.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+}
+
+/// Names as a sentence lists them.
+fn names<'a>(algorithms: impl Iterator<Item = &'a Algorithm>) -> String {
+    let names: Vec<&str> = algorithms.map(|algorithm| algorithm.name()).collect();
+    match names.split_last() {
+        Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
+        None => "none".to_owned(),
+    }
+}
+
+impl Algorithm {
+    /// The name to choose it by.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        self.entry().name
+    }
+
+    /// The algorithm with these parameters.
+    ///
+    /// # Errors
+    ///
+    /// If it has no such parameter, or one is out of range.
+    pub fn configure(self, given: &Parameters) -> Result<Configured, CatalogError> {
+        let known = self.entry().parameters;
+        let unused = given.named().into_iter().find(|(name, set)| *set && !known.contains(name));
+        if let Some((parameter, _)) = unused {
+            return Err(CatalogError::Unused {
+                algorithm: self,
+                parameter,
+                known: known.join(", "),
+            });
+        }
+        Ok((self.entry().configure)(given)?)
+    }
+
+    /// The question whose answer it keeps, with these parameters.
+    #[must_use]
+    pub fn question(self, given: &Parameters) -> Question {
+        (self.entry().question)(given)
+    }
+
+    /// The authors' program with its quirks, at their own sizes: see
+    /// [`released`](crate::algorithm::released).
+    ///
+    /// # Errors
+    ///
+    /// If they released none, or the parameters are not those that it has: `threshold` of the
+    /// filter, `n` of TOP N, and `rows` of the others, a power of two.
+    pub fn released(self, given: &Parameters) -> Result<Program, CatalogError> {
+        let Some(released) = &self.entry().released else {
+            return Err(CatalogError::NotReleased(self));
+        };
+        if given.named().iter().any(|(name, set)| *set && !released.parameters.contains(name)) {
+            return Err(ConfigError::Conflict(
+                "the released programs have fixed sizes: only the filter's threshold, the n of TOP N and the rows of distinct, group-by and join-bloom can be set",
+            )
+            .into());
+        }
+        Ok((released.program)(given)?)
+    }
+}
+
+impl fmt::Display for Algorithm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Algorithm {
+    type Err = CatalogError;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        let found = Self::ALL.iter().find(|a| a.name().eq_ignore_ascii_case(name));
+        found.copied().ok_or_else(|| CatalogError::Unknown(name.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Ties;
+    use crate::algorithm::group_by::Extreme;
+    use crate::switch::Relation;
+
+    #[test]
+    fn every_algorithm_has_a_name_and_the_papers_defaults() {
+        for &algorithm in Algorithm::ALL {
+            assert_eq!(algorithm.name().parse(), Ok(algorithm));
+            let configured = algorithm.configure(&Parameters::default()).unwrap();
+            let program = configured.program();
+            assert_eq!(program.validate(), Ok(()));
+            assert_eq!(configured.pruner().values(), usize::from(program.values), "{algorithm}");
+        }
+        let unknown = "distinkt".parse::<Algorithm>().unwrap_err().to_string();
+        assert!(unknown.contains("distinct-fifo") && unknown.contains(" and "), "{unknown}");
+    }
+
+    #[test]
+    fn parameters_are_taken_or_refused() {
+        for &algorithm in Algorithm::ALL {
+            for (name, given) in [
+                ("columns", Parameters { columns: Some(2), ..Parameters::default() }),
+                ("rows", Parameters { rows: Some(64), ..Parameters::default() }),
+                ("hashes", Parameters { hashes: Some(2), ..Parameters::default() }),
+                ("n", Parameters { n: Some(9), ..Parameters::default() }),
+                ("key_bits", Parameters { key_bits: Some(32), ..Parameters::default() }),
+                ("dimensions", Parameters { dimensions: Some(3), ..Parameters::default() }),
+                ("threshold", Parameters { threshold: Some(5), ..Parameters::default() }),
+                ("relation", Parameters { relation: Some(Relation::Ge), ..Parameters::default() }),
+                ("extreme", Parameters { extreme: Some(Extreme::Min), ..Parameters::default() }),
+                ("ties", Parameters { ties: Some(Ties::Prune), ..Parameters::default() }),
+                ("row_value", Parameters { row_value: Some(true), ..Parameters::default() }),
+            ] {
+                let configured = algorithm.configure(&given);
+                if algorithm.entry().parameters.contains(&name) {
+                    assert!(configured.is_ok(), "{algorithm}, {name}: {configured:?}");
+                } else {
+                    let refused = configured.unwrap_err();
+                    assert!(matches!(refused, CatalogError::Unused { .. }), "{refused}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_released_can_be_had() {
+        let default = Parameters::default();
+        let released = Algorithm::ALL.iter().filter(|a| a.released(&default).is_ok()).count();
+        assert_eq!(released, 6);
+        let sized = Parameters { rows: Some(256), ..default };
+        let program = Algorithm::Distinct.released(&sized).unwrap();
+        assert!(program.registers.iter().all(|register| register.size == 256));
+        assert!(Algorithm::Distinct.released(&Parameters { columns: Some(2), ..default }).is_err());
+        assert!(matches!(
+            Algorithm::Having.released(&default),
+            Err(CatalogError::NotReleased(Algorithm::Having))
+        ));
+    }
+}

@@ -1,0 +1,56 @@
+//! What the catalog knows of HAVING.
+
+use super::{extreme, sum};
+use crate::algorithm::catalog::{Carries, Entry, Paper, Parameters, Question, Sizes, Table2};
+use crate::switch::Relation;
+use crate::theory::Configuration;
+
+/// HAVING SUM or COUNT, by Count-Min.
+pub(crate) const SUM: Entry = Entry {
+    name: "having",
+    parameters: &["rows", "hashes", "threshold", "key_bits"],
+    carries: Carries::KeyAndValue,
+    configure: |given| {
+        let (rows, counters) = (given.hashes(), given.rows_or(1024));
+        let (threshold, wide) = (threshold(given), given.wide_or(false)?);
+        Ok(sum::Config::new(rows, counters, threshold, sum::Aggregate::Sum, wide)?.into())
+    },
+    question: |given| Question::HavingSum(threshold(given).into()),
+    sizes: Sizes::Fixed,
+    paper: Paper {
+        defaults: "w = 1024, d = 3",
+        table_2: Some(Table2 {
+            formulas: ["⌈d/A⌉", "d", "d·w×64b", "0"],
+            at: Configuration::Having { counters: 1024, rows: 3, counter_bits: 64 },
+        }),
+        reason: "One stage drops. Counters have 32 bits and saturate, so half the memory.",
+    },
+    released: None,
+};
+
+/// HAVING MAX or MIN.
+pub(crate) const EXTREME: Entry = Entry {
+    name: "having-extreme",
+    parameters: &["columns", "rows", "threshold", "relation"],
+    carries: Carries::KeyAndValue,
+    configure: |given| {
+        let (rows, columns) = (given.rows_or(4096), given.columns_or(2));
+        Ok(extreme::Config::new(relation(given), threshold(given), rows, columns)?.into())
+    },
+    question: |given| Question::HavingExtreme(relation(given), threshold(given)),
+    sizes: Sizes::Fixed,
+    paper: Paper {
+        defaults: "w = 2, d = 4096",
+        table_2: None,
+        reason: "Not in table 2: a filter on the value in front of a DISTINCT on the key.",
+    },
+    released: None,
+};
+
+fn threshold(given: &Parameters) -> u32 {
+    given.threshold.unwrap_or(1_000_000)
+}
+
+fn relation(given: &Parameters) -> Relation {
+    given.relation.unwrap_or(Relation::Gt)
+}

@@ -1,0 +1,149 @@
+//! The answer to each question, over any of the entries, and the optimum.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use super::opt;
+use super::trial::Run;
+use crate::algorithm::catalog::Question;
+use crate::algorithm::group_by::Extreme;
+use crate::algorithm::join;
+
+impl Question {
+    /// How many entries a pruner without limits would forward: see [`opt`].
+    #[must_use]
+    pub fn optimum(self, stream: &[Run], key_columns: usize) -> usize {
+        let rows = || stream.iter().flat_map(|run| (0..run.len()).map(move |at| (run, at)));
+        let key = |(run, at): (&Run, usize)| key_of(run, at, key_columns);
+        let value = |(run, at): (&Run, usize)| run.columns[run.columns.len() - 1][at];
+        match self {
+            Self::Filter(relation, constant) => {
+                rows().filter(|row| relation.holds(value(*row).into(), constant.into())).count()
+            }
+            Self::Distinct => opt::distinct(rows().map(key)),
+            Self::TopN(n) => opt::top_n(rows().map(value), n),
+            Self::GroupBy(Extreme::Max) => opt::group_by_max(rows().map(|r| (key(r), value(r)))),
+            Self::GroupBy(Extreme::Min) => {
+                opt::group_by_max(rows().map(|r| (key(r), u32::MAX - value(r))))
+            }
+            Self::Join => {
+                let built: HashSet<u64> =
+                    rows().filter(|(run, _)| run.flow == join::BUILD_A).map(key).collect();
+                let first = rows().filter(|(run, _)| run.flow == join::BUILD_A).count();
+                let probes = rows().filter(|(run, _)| run.flow != join::BUILD_A).map(key);
+                first + opt::join(probes, &built)
+            }
+            Self::HavingSum(threshold) => {
+                opt::having_sum(rows().map(|r| (key(r), u64::from(value(r)))), threshold)
+            }
+            Self::HavingExtreme(relation, threshold) => opt::distinct(
+                rows().filter(|r| relation.holds(value(*r).into(), threshold.into())).map(key),
+            ),
+            Self::Skyline => {
+                opt::skyline(rows().map(|(run, at)| (run.columns[0][at], run.columns[1][at])))
+            }
+        }
+    }
+
+    /// The answer over the entries that `keep` names, in some canonical form.
+    pub(super) fn answer(
+        self,
+        stream: &[Run],
+        key_columns: usize,
+        keep: impl Fn(usize, usize) -> bool,
+    ) -> Answer {
+        let keep = &keep;
+        let kept = || {
+            stream.iter().enumerate().flat_map(move |(number, run)| {
+                (0..run.len()).filter(move |&at| keep(number, at)).map(move |at| (run, at))
+            })
+        };
+        let key = |(run, at): (&Run, usize)| key_of(run, at, key_columns);
+        let value = |(run, at): (&Run, usize)| run.columns[run.columns.len() - 1][at];
+        let mut answer = Answer::new();
+        let mut count = |row: Vec<u64>, times: u64| *answer.entry(row).or_default() += times;
+        match self {
+            Self::Filter(relation, constant) => kept()
+                .map(value)
+                .filter(|v| relation.holds((*v).into(), constant.into()))
+                .for_each(|v| count(vec![v.into()], 1)),
+            Self::Distinct => {
+                kept().map(key).collect::<HashSet<_>>().into_iter().for_each(|k| count(vec![k], 1));
+            }
+            Self::TopN(n) => {
+                let mut values: Vec<u32> = kept().map(value).collect();
+                values.sort_unstable_by(|a, b| b.cmp(a));
+                values.into_iter().take(n).for_each(|v| count(vec![v.into()], 1));
+            }
+            Self::GroupBy(extreme) => {
+                let mut best: HashMap<u64, u32> = HashMap::new();
+                for row in kept() {
+                    let (new, old) = (value(row), best.entry(key(row)).or_insert(value(row)));
+                    *old = if extreme == Extreme::Max { new.max(*old) } else { new.min(*old) };
+                }
+                best.into_iter().for_each(|(k, v)| count(vec![k, v.into()], 1));
+            }
+            Self::Join => {
+                let built = kept().filter(|(run, _)| run.flow == join::BUILD_A).map(key);
+                let mut matches: HashMap<u64, u64> = HashMap::new();
+                built.for_each(|k| *matches.entry(k).or_default() += 1);
+                for k in kept().filter(|(run, _)| run.flow != join::BUILD_A).map(key) {
+                    if let Some(&times) = matches.get(&k) {
+                        count(vec![k], times);
+                    }
+                }
+            }
+            // The second pass sums all entries of the keys that came through.
+            Self::HavingSum(threshold) => {
+                let keys: HashSet<u64> = kept().map(key).collect();
+                let mut sums: HashMap<u64, u64> = HashMap::new();
+                let rows = stream.iter().flat_map(|run| (0..run.len()).map(move |at| (run, at)));
+                for row in rows.filter(|row| keys.contains(&key(*row))) {
+                    let sum = sums.entry(key(row)).or_default();
+                    *sum = sum.saturating_add(value(row).into());
+                }
+                let above = sums.into_iter().filter(|(_, sum)| *sum > threshold);
+                above.for_each(|(k, sum)| count(vec![k, sum], 1));
+            }
+            Self::HavingExtreme(relation, threshold) => kept()
+                .filter(|row| relation.holds(value(*row).into(), threshold.into()))
+                .map(key)
+                .collect::<HashSet<_>>()
+                .into_iter()
+                .for_each(|k| count(vec![k], 1)),
+            Self::Skyline => {
+                for point in skyline(kept().map(|(run, at)| run.row(at))) {
+                    count(point, 1);
+                }
+            }
+        }
+        answer
+    }
+}
+
+/// Rows and how often each occurs.
+pub(super) type Answer = BTreeMap<Vec<u64>, u64>;
+
+fn key_of(run: &Run, at: usize, key_columns: usize) -> u64 {
+    let high = run.columns[0][at];
+    match run.columns.get(1) {
+        Some(low) if key_columns == 2 => u64::from(high) << 32 | u64::from(low[at]),
+        _ => high.into(),
+    }
+}
+
+/// The distinct points that no other dominates, with how often each occurs.
+fn skyline(points: impl Iterator<Item = Vec<u32>>) -> Vec<Vec<u64>> {
+    let dominates = |a: &[u32], b: &[u32]| a != b && a.iter().zip(b).all(|(a, b)| a >= b);
+    let mut best: Vec<(Vec<u32>, u64)> = Vec::new();
+    for point in points {
+        if let Some((_, times)) = best.iter_mut().find(|(other, _)| *other == point) {
+            *times += 1;
+        } else if !best.iter().any(|(other, _)| dominates(other, &point)) {
+            best.retain(|(other, _)| !dominates(&point, other));
+            best.push((point, 1));
+        }
+    }
+    let row =
+        |(point, times): (Vec<u32>, u64)| point.into_iter().map(u64::from).chain([times]).collect();
+    best.into_iter().map(row).collect()
+}
