@@ -1,5 +1,5 @@
-//! What stands between the socket and the S3 service: latency, request ids, cut connections,
-//! and servers that ask nobody who they are.
+//! What stands between the socket and the S3 service: latency, unsigned headers, request ids, cut
+//! connections, and servers that need no signature.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,6 +12,7 @@ use s3s::service::S3Service;
 use s3s::{Body, HttpError};
 
 use crate::api::CUT;
+use crate::signed::refuse_unsigned_headers;
 use crate::unchunk::unchunk;
 
 const CONTENT_HASH: HeaderName = HeaderName::from_static("x-amz-content-sha256");
@@ -39,10 +40,17 @@ impl Front {
             tokio::time::sleep(self.latency).await;
         }
         let mut request = request.map(Body::from);
-        if self.anonymous {
+        let refused = if self.anonymous {
+            // Everybody may do everything, so there is nothing that a signature could protect.
             strip_signature(&mut request)?;
-        }
-        let mut response = self.s3.call(request).await?;
+            Ok(())
+        } else {
+            refuse_unsigned_headers(&request)
+        };
+        let mut response = match refused {
+            Ok(()) => self.s3.call(request).await?,
+            Err(error) => error.to_http_response().map_err(|e| HttpError::new(Box::new(e)))?,
+        };
         if response.headers().contains_key(CUT) {
             return Err(HttpError::new("injected fault: connection cut".into()));
         }

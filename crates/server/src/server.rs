@@ -105,7 +105,8 @@ impl Builder {
         self
     }
 
-    /// Lets everybody do everything. Signatures, if there are any, are not looked at.
+    /// Lets everybody do everything. Signatures are ignored, so every header counts as if it were
+    /// signed.
     #[must_use]
     pub fn anonymous(mut self) -> Self {
         self.access = Access::Anonymous;

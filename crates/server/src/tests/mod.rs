@@ -8,6 +8,7 @@ mod listings;
 mod objects;
 mod select;
 mod server;
+mod signatures;
 mod uploads;
 
 use aws_sdk_s3::Client;

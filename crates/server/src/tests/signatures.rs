@@ -1,0 +1,229 @@
+use std::time::{Duration, SystemTime};
+
+use aws_credential_types::Credentials;
+use aws_sdk_s3::presigning::PresigningConfig;
+use aws_sigv4::http_request::{
+    PayloadChecksumKind, PercentEncodingMode, SignableBody, SignableRequest, SignatureLocation,
+    SigningSettings, UriPathNormalizationMode, sign,
+};
+use aws_sigv4::sign::v4::SigningParams;
+
+use super::server::raw;
+use super::*;
+
+const REFUSED: &str = "There were headers present in the request which were not signed";
+
+/// A request for every operation of the server. Copies are uploads with one more header.
+const OPERATIONS: [(&str, &str); 22] = [
+    ("GET", "/"),
+    ("PUT", "/new"),
+    ("HEAD", "/bucket"),
+    ("DELETE", "/none"),
+    ("GET", "/bucket?location="),
+    ("GET", "/bucket?versioning="),
+    ("GET", "/bucket?versions="),
+    ("GET", "/bucket?uploads="),
+    ("GET", "/bucket?list-type=2"),
+    ("GET", "/bucket"),
+    ("POST", "/bucket?delete="),
+    ("POST", "/bucket"),
+    ("GET", "/bucket/secret"),
+    ("HEAD", "/bucket/secret"),
+    ("PUT", "/bucket/drop"),
+    ("DELETE", "/bucket/none"),
+    ("POST", "/bucket/drop?uploads="),
+    ("PUT", "/bucket/drop?partNumber=1&uploadId=x"),
+    ("GET", "/bucket/drop?uploadId=x"),
+    ("POST", "/bucket/drop?uploadId=x"),
+    ("DELETE", "/bucket/drop?uploadId=x"),
+    ("POST", "/bucket/secret?select=&select-type=2"),
+];
+
+const HEADERS: [(&str, &str); 9] = [
+    ("x-amz-copy-source", "/bucket/secret"),
+    ("x-amz-copy-source-range", "bytes=0-1"),
+    ("x-amz-meta-colour", "red"),
+    ("x-amz-acl", "public-read"),
+    ("x-amz-tagging", "a=b"),
+    ("x-amz-bypass-governance-retention", "true"),
+    ("x-amz-server-side-encryption-customer-algorithm", "AES256"),
+    ("x-amz-decoded-content-length", "0"),
+    ("x-amz-nobody-knows-it", "1"),
+];
+
+/// Where a signature is.
+const LOCATIONS: [SignatureLocation; 2] =
+    [SignatureLocation::Headers, SignatureLocation::QueryParams];
+
+/// The target and the headers of a request, signed.
+fn signed(
+    server: &Server,
+    (method, target): (&str, &str),
+    location: SignatureLocation,
+    headers: &[(&str, &str)],
+) -> (String, Vec<(String, String)>) {
+    let identity = Credentials::new(server.access_key(), server.secret_key(), None, None, "test");
+    let identity = identity.into();
+    let mut settings = SigningSettings::default();
+    settings.percent_encoding_mode = PercentEncodingMode::Single;
+    settings.uri_path_normalization_mode = UriPathNormalizationMode::Disabled;
+    settings.signature_location = location;
+    if location == SignatureLocation::QueryParams {
+        settings.expires_in = Some(Duration::from_secs(60));
+    } else {
+        settings.payload_checksum_kind = PayloadChecksumKind::XAmzSha256;
+    }
+    let params = SigningParams::builder()
+        .identity(&identity)
+        .region("eu-somewhere-7")
+        .name("s3")
+        .time(SystemTime::now())
+        .settings(settings)
+        .build()
+        .unwrap()
+        .into();
+    let uri = format!("{}{target}", server.endpoint());
+    let body = SignableBody::UnsignedPayload;
+    let request = SignableRequest::new(method, &uri, headers.iter().copied(), body).unwrap();
+    let (instructions, _) = sign(request, &params).unwrap().into_parts();
+    let mut request = http::Request::builder().method(method).uri(uri);
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let mut request = request.body(()).unwrap();
+    instructions.apply_to_request_http1x(&mut request);
+    let headers = request.headers().iter();
+    let headers = headers.map(|(n, v)| (n.to_string(), v.to_str().unwrap().to_owned()));
+    (request.uri().path_and_query().unwrap().to_string(), headers.collect())
+}
+
+/// Says a request with headers, and an empty body.
+async fn say(
+    server: &Server,
+    method: &str,
+    target: &str,
+    headers: &[(String, String)],
+    more: &[(&str, &str)],
+) -> String {
+    let host = server.address();
+    let mut request = format!("{method} {target} HTTP/1.1\r\nHost: {host}\r\n");
+    let headers = headers.iter().map(|(n, v)| (n.as_str(), v.as_str()));
+    for (name, value) in headers.chain(more.iter().copied()) {
+        request += &format!("{name}: {value}\r\n");
+    }
+    raw(host, &(request + "Content-Length: 0\r\nConnection: close\r\n\r\n")).await
+}
+
+#[tokio::test]
+async fn a_presigned_upload_copies_nothing() {
+    let fixture = Fixture::new().await;
+    fixture.put("secret", "secret").await;
+    let config = PresigningConfig::expires_in(Duration::from_secs(60)).unwrap();
+    let url = fixture.client.put_object().bucket("bucket").key("drop").presigned(config).await;
+    let url = url.unwrap();
+    let target = url.uri().strip_prefix(&fixture.server.endpoint()).unwrap();
+    let copy = [("x-amz-copy-source", "/bucket/secret")];
+    let answer = say(&fixture.server, "PUT", target, &[], &copy).await;
+    assert!(answer.starts_with("HTTP/1.1 403"), "{answer}");
+    assert!(answer.contains("AccessDenied") && answer.contains(REFUSED), "{answer}");
+    assert_eq!(fixture.keys().await, ["secret"]);
+    let answer = say(&fixture.server, "PUT", target, &[], &[]).await;
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    assert!(fixture.get("drop").await.is_empty());
+}
+
+#[tokio::test]
+async fn unsigned_headers_are_refused_everywhere() {
+    let fixture = Fixture::new().await;
+    fixture.put("secret", "secret").await;
+    let server = &fixture.server;
+    for operation in OPERATIONS {
+        for location in LOCATIONS {
+            let (target, headers) = signed(server, operation, location, &[]);
+            for header in HEADERS {
+                let answer = say(server, operation.0, &target, &headers, &[header]).await;
+                let case = format!("{operation:?}, {location:?}, {header:?}: {answer}");
+                assert!(answer.starts_with("HTTP/1.1 403"), "{case}");
+                // The answer to a HEAD has no body.
+                let refused = answer.contains(REFUSED) && answer.contains(header.0);
+                assert!(refused || operation.0 == "HEAD", "{case}");
+            }
+        }
+    }
+    assert_eq!(fixture.keys().await, ["secret"]);
+}
+
+#[tokio::test]
+async fn signed_headers_are_honoured_everywhere() {
+    for operation in OPERATIONS {
+        let fixture = Fixture::new().await;
+        fixture.put("secret", "secret").await;
+        for location in LOCATIONS {
+            for header in HEADERS {
+                let (target, headers) = signed(&fixture.server, operation, location, &[header]);
+                let answer = say(&fixture.server, operation.0, &target, &headers, &[]).await;
+                let case = format!("{operation:?}, {location:?}, {header:?}: {answer}");
+                assert!(!answer.starts_with("HTTP/1.1 403"), "{case}");
+            }
+        }
+    }
+}
+
+/// What would cover a header if it were read loosely.
+#[tokio::test]
+async fn a_second_signature_covers_nothing() {
+    let fixture = Fixture::new().await;
+    fixture.put("secret", "secret").await;
+    let server = &fixture.server;
+    let refused = |answer: String| {
+        assert!(answer.starts_with("HTTP/1.1 403") && answer.contains(REFUSED), "{answer}");
+    };
+    let put = ("PUT", "/bucket/drop");
+    let copy = ("x-amz-copy-source", "/bucket/secret");
+    let (target, _) = signed(server, put, SignatureLocation::QueryParams, &[]);
+
+    // In the Authorization header, beside a presigned URL.
+    let claim = "AWS4-HMAC-SHA256 Credential=a/20260101/r/s3/aws4_request, \
+                 SignedHeaders=host;x-amz-copy-source, Signature=00";
+    refused(say(server, "PUT", &target, &[], &[copy, ("authorization", claim)]).await);
+    // In another parameter of the URL, its name encoded.
+    let twice = format!("{target}&X%2DAmz-SignedHeaders=x-amz-copy-source");
+    refused(say(server, "PUT", &twice, &[], &[copy]).await);
+    // In capitals, which whoever verifies the signature does not find and leaves out.
+    let (target, mut headers) = signed(server, put, SignatureLocation::Headers, &[]);
+    for (name, value) in &mut headers {
+        if name == "authorization" {
+            *value = value.replace("SignedHeaders=host", "SignedHeaders=X-AMZ-COPY-SOURCE;host");
+        }
+    }
+    refused(say(server, "PUT", &target, &headers, &[copy]).await);
+    // In a form, whose headers nothing signs.
+    let (target, headers) = signed(server, ("POST", "/bucket"), SignatureLocation::Headers, &[]);
+    let form = ("content-type", "Multipart/form-data; boundary=b");
+    refused(say(server, "POST", &target, &headers, &[form]).await);
+    assert_eq!(fixture.keys().await, ["secret"]);
+}
+
+#[tokio::test]
+async fn a_presigned_url_carries_the_headers_it_was_signed_with() {
+    let fixture = Fixture::new().await;
+    let config = PresigningConfig::expires_in(Duration::from_secs(60)).unwrap();
+    let put = fixture.client.put_object().bucket("bucket").key("k").metadata("colour", "red");
+    let url = put.presigned(config).await.unwrap();
+    let target = url.uri().strip_prefix(&fixture.server.endpoint()).unwrap();
+    let headers: Vec<_> = url.headers().map(|(n, v)| (n.to_owned(), v.to_owned())).collect();
+    let answer = say(&fixture.server, "PUT", target, &headers, &[]).await;
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    let head = fixture.client.head_object().bucket("bucket").key("k").send().await.unwrap();
+    assert_eq!(head.metadata().unwrap()["colour"], "red");
+}
+
+#[tokio::test]
+async fn an_anonymous_server_takes_every_header() {
+    let fixture = Fixture::with(Builder::anonymous).await;
+    fixture.put("a", "1").await;
+    let copy = [("x-amz-copy-source", "/bucket/a")];
+    let answer = say(&fixture.server, "PUT", "/bucket/b", &[], &copy).await;
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    assert_eq!(fixture.get("b").await, b"1");
+}
