@@ -204,7 +204,7 @@ Examples:
 
 Counted by the fast path, which is the program (--check); the released variants run as programs.
 The optimum is what a pruner without limits would forward, in one pass over the same stream. Rows
-with a NULL go round the switch.";
+with a NULL bypass the switch.";
 
 /// Send a stream through an algorithm: what is pruned, and whether the answer is still the same
 #[derive(Debug, clap::Args)]

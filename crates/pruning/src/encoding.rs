@@ -1,7 +1,7 @@
-//! What a worker does to keys and values before they are the switch's 32-bit words.
+//! How a worker turns keys and values into the switch's 32-bit words.
 //!
 //! Order-preserving: `a ≤ b` implies `encode(a) ≤ encode(b)`. A code of 64 bits is one-to-one and
-//! goes as two words ([`halves`]), or is squeezed into one by [`squeeze`] or a [`Range`], which
+//! is sent as two words ([`halves`]), or is squeezed into one by [`squeeze`] or a [`Range`], which
 //! conflate values; [`crate::Ties::Keep`] stays right for those. Descending order takes [`reverse`].
 //!
 //! Keys that are only compared for equality may be [`fingerprint`]s of any bytes.
@@ -128,7 +128,7 @@ pub struct Range {
 }
 
 impl Range {
-    /// The range from `least` to `greatest`, or the other way round.
+    /// The range between two codes, in either order.
     #[must_use]
     pub const fn new(least: u64, greatest: u64) -> Self {
         let (least, greatest) =
@@ -144,7 +144,7 @@ impl Range {
         if offset > u32::MAX as u64 { u32::MAX } else { offset as u32 }
     }
 
-    /// Whether codes within the range keep apart.
+    /// Whether different codes within the range stay different.
     #[must_use]
     pub const fn is_exact(&self) -> bool {
         self.shift == 0

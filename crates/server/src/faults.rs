@@ -36,15 +36,15 @@ pub enum Fault {
     CutInRecords(u64),
     /// `SelectObjectContent`: the connection is cut after the given `Records` frame.
     CutAfterRecords(u64),
-    /// `SelectObjectContent`: in place of the given `Records` frame, or of the `Stats` frame if
-    /// there are fewer, comes an error frame, and nothing after it.
+    /// `SelectObjectContent`: an error frame replaces the given `Records` frame, or the `Stats`
+    /// frame if there are fewer, and nothing follows.
     ErrorFrame {
         /// The frame replaced (from 0).
         records: u64,
         /// S3's code, as `InternalError`.
         code: String,
     },
-    /// `SelectObjectContent`: the answer ends, as if it were whole, without its `End` frame.
+    /// `SelectObjectContent`: the answer ends cleanly, but without its `End` frame.
     MissingEnd,
     /// `SelectObjectContent`: one bit of the given `Records` frame's payload is flipped, so that
     /// its checksum is wrong.

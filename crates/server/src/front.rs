@@ -1,4 +1,4 @@
-//! What stands between the socket and the S3 service: latency, unsigned headers, request ids, cut
+//! The layer between the socket and the S3 service: latency, unsigned headers, request ids, cut
 //! connections, and servers that need no signature.
 
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub(crate) struct Front {
     s3: S3Service,
     latency: Duration,
     anonymous: bool,
-    /// Whether answers say whose they are.
+    /// Whether answers name this server.
     named: bool,
     requests: Arc<AtomicU64>,
 }
@@ -58,7 +58,7 @@ impl Front {
         if let Ok(id) = HeaderValue::from_str(&id) {
             response.headers_mut().insert(REQUEST_ID, id);
         }
-        // Clients that know this server may send it what others would refuse.
+        // Clients that recognise this server may use its extensions.
         if self.named {
             let name = HeaderValue::from_static("sluicegate");
             response.headers_mut().insert(header::SERVER, name);
@@ -77,8 +77,8 @@ impl hyper::service::Service<Request<Incoming>> for Front {
     }
 }
 
-/// Takes a signature off a request: this server has no keys to check it with. A body in chunks,
-/// signed or not, becomes a plain one.
+/// Removes a request's signature: this server has no keys to check it with. A chunked body, signed or
+/// not, becomes a plain one.
 fn strip_signature(request: &mut Request<Body>) -> Result<(), HttpError> {
     request.headers_mut().remove(header::AUTHORIZATION);
     if request.uri().query().is_some_and(|query| query.split('&').any(is_signature)) {

@@ -2,8 +2,8 @@
 //!
 //! [`Server`] serves a local directory over HTTP: buckets are directories, objects are files, and
 //! files that were put there by other means are objects too. It speaks enough of S3 for boto3, the
-//! AWS CLI and the SDKs, wants signed requests unless told otherwise, never shows a half-written
-//! object, and runs `SelectObjectContent` with `sluicegate-evaluator`.
+//! AWS CLI and the SDKs, requires signed requests unless configured otherwise, never shows a
+//! half-written object, and runs `SelectObjectContent` with `sluicegate-evaluator`.
 //!
 //! For measurements it counts requests and bytes exactly ([`Counters`]) and can be put behind a
 //! link of a given rate and latency; for tests of clients it can misbehave ([`Faults`]).

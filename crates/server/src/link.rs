@@ -15,7 +15,7 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::counters::Counters;
 
-/// The most that one read or write moves on a shaped link, so that connections take turns.
+/// The most bytes that one read or write moves on a shaped link, so that connections take turns.
 const TURN: usize = 64 * 1024;
 /// How far behind its schedule a link may fall and still catch up; hides the timer's granularity.
 const SLACK: Duration = Duration::from_millis(10);
@@ -26,7 +26,7 @@ pub(crate) struct Link {
     counters: Arc<Counters>,
     /// Bytes per second; 0 is unlimited.
     rate: AtomicU64,
-    /// When everything that was let through so far will have passed.
+    /// When everything sent so far will have passed.
     busy_until: Mutex<Instant>,
 }
 

@@ -62,7 +62,7 @@ impl fmt::Debug for Server {
     }
 }
 
-/// What a [`Server`] is to be like.
+/// The configuration of a [`Server`].
 #[derive(Debug)]
 pub struct Builder {
     folder: PathBuf,
@@ -121,7 +121,7 @@ impl Builder {
         self
     }
 
-    /// Waited once per request before it is looked at; none by default.
+    /// A delay before each request is processed; none by default.
     #[must_use]
     pub fn latency(mut self, latency: Duration) -> Self {
         self.latency = latency;
@@ -135,8 +135,8 @@ impl Builder {
         self
     }
 
-    /// Whether the store answers S3 Select. Without it, it is one like most others: it says 501
-    /// `NotImplemented` to a statement, and not its name. On by default.
+    /// Whether the store answers S3 Select. Without it, it behaves as most others do: it answers a
+    /// statement with 501 `NotImplemented` and does not name itself. On by default.
     #[must_use]
     pub fn select(mut self, select: bool) -> Self {
         self.select = select;
@@ -152,7 +152,8 @@ impl Builder {
     }
 
     /// Whether an object's bytes are forced to disk before they become visible, so that even a
-    /// power failure leaves no half object. On by default; off is for data that can be made again.
+    /// power failure leaves no incomplete object. On by default; off is for data that can be
+    /// generated again.
     #[must_use]
     pub fn sync_writes(mut self, sync: bool) -> Self {
         self.sync = sync;

@@ -1,8 +1,8 @@
 //! Bodies in `aws-chunked` form, for servers that check no signatures.
 //!
-//! With a signature `s3s` takes such bodies apart and checks them; without one it hands them on as
-//! they are. The form: `<size in hex>[;chunk-signature=…]\r\n<bytes>\r\n` until a size of 0, then
-//! trailers. Signatures and trailers are passed over.
+//! With a signature `s3s` takes such bodies apart and checks them; without one it passes them on
+//! unchanged. The form: `<size in hex>[;chunk-signature=…]\r\n<bytes>\r\n` until a size of 0, then
+//! trailers. Signatures and trailers are skipped.
 
 use std::io;
 use std::pin::Pin;
@@ -33,7 +33,7 @@ struct Unchunk {
 enum State {
     /// Before the line with a chunk's size.
     Size,
-    /// Inside a chunk, so many bytes before its end.
+    /// Inside a chunk, this many bytes before its end.
     Data(usize),
     /// Between a chunk's bytes and its line break.
     Break,
@@ -127,7 +127,7 @@ mod tests {
 
     use futures::{StreamExt as _, executor::block_on};
 
-    /// What comes out if the body arrives in pieces of so many bytes.
+    /// The result if the body arrives in pieces of this many bytes.
     fn read(text: &str, piece: usize) -> Option<String> {
         let pieces: Vec<_> = text
             .as_bytes()

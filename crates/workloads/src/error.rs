@@ -12,18 +12,18 @@ pub enum Error {
     Scale {
         /// What was asked for.
         scale: f64,
-        /// The least that the data set can do.
+        /// The least scale factor of the data set.
         least: f64,
     },
     /// More objects per table than one lists comfortably.
     #[error("{0} objects per table are more than 10000")]
     Objects(usize),
-    /// The table's folder holds an object of somebody else's, which would become part of the table.
+    /// The table's folder holds a foreign object, which would become part of the table.
     #[error("`{object}` is in the way: it would become part of the table in `{folder}`")]
     Occupied {
-        /// Where the table was to go.
+        /// The table's folder.
         folder: Path,
-        /// What is there already.
+        /// The object that is already there.
         object: Path,
     },
     /// The store refused or failed.

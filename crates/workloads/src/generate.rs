@@ -71,7 +71,7 @@ impl Format {
 pub struct Generate<T: DataTable> {
     /// Scale factor, [`DataTable::LEAST_SCALE`] to 100 000. The data set says how much 1 is.
     pub scale: f64,
-    /// What the random numbers start from.
+    /// The seed of the random numbers.
     pub seed: T::Seed,
     /// Which tables.
     pub tables: Vec<T>,
@@ -80,7 +80,7 @@ pub struct Generate<T: DataTable> {
     /// Objects per table, at most 10 000. Tables of fixed size are one object, and no object is
     /// empty.
     pub objects_per_table: NonZeroUsize,
-    /// Folder below which everything goes; the data set's name unless told.
+    /// Folder for all objects; by default the data set's name.
     pub prefix: Path,
     /// Objects generated at once, a thread each. Memory is about 40 MiB per thread, for Parquet
     /// plus a row group, and for TPC-H 300 MB once for its pool of text.
@@ -142,7 +142,7 @@ impl<T: DataTable> Generate<T> {
     }
 }
 
-/// A part of an object that has arrived in the store.
+/// A part of an object that was uploaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Advance<T> {
     /// The table it belongs to.
@@ -171,7 +171,7 @@ pub struct WrittenObject<T> {
 /// The same request always writes the same bytes, and the rows of a table do not depend on the
 /// number of its objects. Rows are generated on blocking threads of the runtime, `threads` objects
 /// at a time; an object is uploaded while it is generated, and appears when it is whole. `progress`
-/// is told of every part that arrived.
+/// is called for every part that arrived.
 ///
 /// Dropping the future stops the threads at their next part and aborts the uploads in the
 /// background; finished objects stay. Running the same request again writes the rest.
@@ -179,8 +179,8 @@ pub struct WrittenObject<T> {
 /// # Errors
 ///
 /// Nothing is written if the request is out of range, or if a table's folder holds an object that
-/// is not part of the request ([`Error::Occupied`]): it would be taken for rows of the table.
-/// Otherwise the first error of the store or the generator; the other objects are given up.
+/// is not part of the request ([`Error::Occupied`]): it would be read as rows of the table.
+/// Otherwise the first error of the store or the generator; the other objects are abandoned.
 ///
 /// # Panics
 ///

@@ -1,4 +1,4 @@
-//! What a data set must offer to be generated.
+//! What a data set must provide to be generated.
 
 use std::fmt::{Debug, Display};
 use std::io;
@@ -21,7 +21,7 @@ pub trait DataTable: Copy + Ord + Debug + Display + Send + Sync + 'static {
     const ALL: &'static [Self];
     /// The least scale factor.
     const LEAST_SCALE: f64;
-    /// What the random numbers start from; `()` if that is laid down.
+    /// The seed of the random numbers; `()` if the data set fixes it.
     type Seed: Copy + Default + PartialEq + Debug + Send + Sync + 'static;
 
     /// The name in the queries.
@@ -33,7 +33,7 @@ pub trait DataTable: Copy + Ord + Debug + Display + Send + Sync + 'static {
     /// The rows at a scale factor.
     fn rows(self, scale: f64) -> u64;
 
-    /// The most objects that the rows can be shared out to so that none is empty.
+    /// The most objects that the rows can be divided among without an empty one.
     fn shares(self, scale: f64) -> u64;
 
     /// The rows of a share, as batches of a few thousand.
@@ -60,10 +60,10 @@ pub trait DataTable: Copy + Ord + Debug + Display + Send + Sync + 'static {
         columns.join(", ")
     }
 
-    /// The statement that makes this table known to DataFusion.
+    /// The statement that registers this table with DataFusion.
     ///
     /// `location` is the folder with the table's objects, with its slash:
-    /// `s3://bucket/tpch/sf1/csv/nation/`. CSV gets its columns declared, Parquet brings them.
+    /// `s3://bucket/tpch/sf1/csv/nation/`. For CSV the columns are declared, Parquet has its own.
     fn create_external_table(self, format: &Format, location: &str) -> String {
         // A quote in a SQL string is doubled.
         let location = location.replace('\'', "''");
@@ -87,7 +87,7 @@ pub struct Share<T: DataTable> {
     pub table: T,
     /// Its scale factor.
     pub scale: f64,
-    /// What its random numbers start from.
+    /// The seed of its random numbers.
     pub seed: T::Seed,
     /// Which share.
     pub index: u32,

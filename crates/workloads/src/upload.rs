@@ -15,7 +15,7 @@ use tokio::sync::mpsc;
 
 use crate::Error;
 
-/// Parts of one object on their way to the store at once.
+/// Parts of one object that are uploaded at once.
 const PARTS_IN_FLIGHT: usize = 2;
 
 /// The size of the `index`-th part of an object. S3 takes no part but the last below 5 MiB and no
@@ -24,7 +24,7 @@ fn part_bytes(index: usize) -> usize {
     (8 << 20) << (index / 1000).min(9)
 }
 
-/// A piece of an object, cut to the store's liking.
+/// A part of an object, of a size that the store accepts.
 #[derive(Debug)]
 struct Part {
     bytes: Bytes,
@@ -34,7 +34,7 @@ struct Part {
     last: bool,
 }
 
-/// Where a table puts an object's bytes; they leave for the store part by part.
+/// Where a table writes an object's bytes; they are uploaded part by part.
 #[derive(Debug)]
 pub struct PartWriter {
     buffer: BytesMut,
@@ -53,7 +53,7 @@ impl PartWriter {
         self.rows += rows;
     }
 
-    /// Waits until there is room. Fails when nobody wants the object any more.
+    /// Waits until there is room. Fails if the upload was given up.
     fn send(&mut self, bytes: Bytes, last: bool) -> io::Result<()> {
         self.parts_sent += 1;
         let part = Part { bytes, rows: std::mem::take(&mut self.rows), last };
@@ -92,7 +92,7 @@ struct Unfinished(Option<Box<dyn MultipartUpload>>);
 
 impl Unfinished {
     /// Aborts and waits for it. A failed abort leaves parts to the bucket's lifecycle rules; the
-    /// error that led here is the one worth telling.
+    /// error that led here is the one to report.
     async fn abort(&mut self) {
         if let Some(mut upload) = self.0.take() {
             drop(upload.abort().await);
@@ -109,8 +109,8 @@ impl Drop for Unfinished {
     }
 }
 
-/// Uploads what `write` writes on a blocking thread. `on_part` is told rows and bytes of each part
-/// that has arrived. Returns their totals.
+/// Uploads what `write` writes on a blocking thread. `on_part` is called with the rows and bytes of each
+/// part that has arrived. Returns their totals.
 pub(crate) async fn upload(
     store: &dyn ObjectStore,
     path: &Path,

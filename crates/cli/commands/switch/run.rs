@@ -126,7 +126,7 @@ fn stream(
         (None, false) => vec![Run { flow: 0, columns: loaded.columns }],
     };
     if nulls > 0 {
-        say(&format!("{nulls} rows with a NULL go round the switch"));
+        say(&format!("{nulls} rows with a NULL bypass the switch"));
     }
     Ok((stream, key_words))
 }

@@ -1,4 +1,4 @@
-//! Why an algorithm's parameters are refused.
+//! Checks of an algorithm's parameters.
 
 use thiserror::Error;
 

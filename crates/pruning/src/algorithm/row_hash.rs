@@ -138,7 +138,7 @@ impl Hashes {
         Self { lanes, places: vec![[0; BLOCK + LINE]; count.next_multiple_of(8)], count }
     }
 
-    /// Hashes `len` keys and hands on block after block: where it starts, how many entries it has,
+    /// Hashes `len` keys and passes on block after block: where it starts, how many entries it has,
     /// and the places of its keys in each array.
     #[inline]
     pub(crate) fn blocks<const N: usize>(

@@ -1,4 +1,4 @@
-//! What an algorithm does with an entry that equals what it holds.
+//! What an algorithm does with an entry that equals a stored one.
 
 /// Whether equal codes may be pruned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -6,7 +6,7 @@ pub enum Ties {
     /// An entry whose code equals the stored one is forwarded. Right for any order-preserving
     /// encoding, also one that conflates values.
     Keep,
-    /// It is pruned. Right only if equal codes mean equal values, and the query does not care which
-    /// of several equal values it gets.
+    /// It is pruned. Right only if equal codes mean equal values and the query may return any of
+    /// several equal values.
     Prune,
 }

@@ -3,8 +3,8 @@
 //! Headers are most of a packet that carries one entry, so packing four into it nearly quarters the
 //! bytes. But a packet touches a register once. So the matrix is split into *lanes*, each a whole
 //! copy of the program with its own registers; a hash sends each entry to a lane, and if two entries
-//! of a packet want the same lane, the first gets it and the others are forwarded unlooked at. That
-//! is sound for every algorithm whose pruning only ever relies on entries that were looked at:
+//! of a packet want the same lane, the first gets it and the others are forwarded unprocessed. That
+//! is sound for every algorithm whose pruning relies only on entries that were processed:
 //! DISTINCT, TOP N, GROUP BY, SKYLINE. It is not for JOIN and HAVING, which must see every entry.
 //!
 //! Entry `e` of a packet with identifier `i` has the identifier `i + e`. A pruned entry's header is
@@ -24,7 +24,7 @@ use crate::switch::{
 /// What chooses an entry's lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LaneBy {
-    /// A hash of that many leading values: entries of one key meet in one lane.
+    /// A hash of this many leading values: entries with one key meet in one lane.
     Values(u8),
     /// A hash of the entry's identifier: for algorithms that spread entries at random.
     Id,

@@ -1,4 +1,4 @@
-//! Plans that were placed: the planner's candidates, held against the switch model itself.
+//! Placing plans: the planner's candidates, checked against the switch model.
 
 use thiserror::Error;
 
@@ -15,7 +15,7 @@ use crate::{ConfigError, Ties};
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum PlacementError {
-    /// Already the formulas of table 2 leave no configuration.
+    /// The formulas of table 2 alone leave no configuration.
     #[error(transparent)]
     Plan(#[from] PlanError),
     /// The best configuration has no program.
@@ -91,10 +91,9 @@ impl Configuration {
 }
 
 impl Plan {
-    /// The program of this plan for the goal that it was made for. Where the goal leaves something
-    /// open that takes the same room whatever it is, an example stands for it: HAVING compares with
-    /// 1 000 000, and a filter compares so many values, each with 1 000 000, and keeps what holds
-    /// for all.
+    /// The program of this plan for the goal that it was made for. What the goal leaves open without
+    /// effect on the resources is filled in: HAVING compares with 1 000 000, and a filter keeps
+    /// entries whose values all exceed 1 000 000.
     ///
     /// # Errors
     ///
@@ -142,7 +141,7 @@ fn distinct_config(
     distinct::Config::new(number(rows), number(columns), width, policy)
 }
 
-/// The best configuration for `goal` whose program fits `target`, and where each part lies.
+/// The best configuration for `goal` whose program fits `target`, and its placement.
 ///
 /// The candidates are those of [`plans`] with the stages of table 2, which are too few rather than
 /// too many; the switch model has the last word.
@@ -176,7 +175,7 @@ pub fn plan_on(goal: &Goal, target: &Target) -> Result<(Plan, Placement), Placem
     Err(first.unwrap_or(PlanError::Invalid("no configuration to choose from").into()))
 }
 
-/// A threshold for HAVING; any takes the same room.
+/// A threshold for HAVING; all need the same resources.
 const THRESHOLD: u32 = 1_000_000;
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! Several switches (paper §9): a tree that prunes twice, and a graph of workers with a program for
 //! each edge.
 //!
-//! A tree is sound because pruning what is pruned already is: `Q(A₂(A₁(D))) = Q(D)`. Each leaf sees
+//! A tree is sound because pruning twice is: `Q(A₂(A₁(D))) = Q(D)`. Each leaf sees
 //! its workers' entries only, and the root what the leaves let through. JOIN and HAVING see every
-//! entry in one place only: they belong into the root, with nothing below.
+//! entry in one place only: they belong in the root, with nothing below.
 
 use thiserror::Error;
 
@@ -110,15 +110,15 @@ struct Edge {
     program: Program,
 }
 
-/// Why a graph is none.
+/// Why an edge or a graph is refused.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum DagError {
     /// A port that another edge has.
     #[error("port {0} is taken")]
     Port(u16),
-    /// An edge that closes a circle.
-    #[error("the edge from worker {from} to worker {to} closes a circle")]
+    /// An edge that closes a cycle.
+    #[error("the edge from worker {from} to worker {to} closes a cycle")]
     Circle {
         /// Where it starts.
         from: u32,
@@ -141,7 +141,7 @@ impl Dag {
     ///
     /// # Errors
     ///
-    /// If the port is taken or the edge closes a circle; the graph is as before then.
+    /// If the port is taken or the edge closes a cycle; the graph is then unchanged.
     pub fn edge(
         &mut self,
         from: u32,
@@ -176,7 +176,7 @@ impl Dag {
         false
     }
 
-    /// The one program of the switch that all edges cross, to be held against a target.
+    /// The one program of the switch that all edges cross, to be fitted to a target.
     ///
     /// # Errors
     ///

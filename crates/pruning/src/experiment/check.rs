@@ -5,11 +5,11 @@ use thiserror::Error;
 use crate::switch::{Interpreter, Packet, Program, ProgramError, WrongValues};
 use crate::{Entries, Pruner, Selection, Verdict};
 
-/// Where a fast path and its program part.
+/// Where a fast path and its program differ.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Mismatch {
-    /// The program is none.
+    /// The program is invalid.
     #[error(transparent)]
     Program(#[from] ProgramError),
     /// Program, fast path and packets do not agree on the number of values.

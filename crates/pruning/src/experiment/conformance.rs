@@ -1,4 +1,4 @@
-//! What the tests of every algorithm share: streams that hurt, and mutants that must be caught.
+//! What the tests of every algorithm share: adversarial streams, and mutants that must be caught.
 
 use std::collections::BTreeMap;
 
@@ -128,7 +128,7 @@ pub(crate) fn assert_touches_what_fits(program: &Program, stream: &[Packet]) {
     }
 }
 
-/// Sends a stream through a fast path in batches of `batch` and gives what is forwarded.
+/// Sends a stream through a fast path in batches of `batch` and returns what is forwarded.
 pub(crate) fn fast_forwarded(
     pruner: &mut dyn Pruner,
     stream: &[Packet],
@@ -273,7 +273,7 @@ fn mutate_action(
     }
 }
 
-/// Checks that every mutant of the program parts from the fast path on one of `streams`, but for
+/// Checks that every mutant of the program differs from the fast path on one of `streams`, except
 /// those that `equivalent` names and explains: `(part of the mutant's name, reason)`.
 pub(crate) fn assert_mutants_are_caught(
     program: &Program,

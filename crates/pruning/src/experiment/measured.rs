@@ -110,7 +110,7 @@ fn fingerprints_fail_as_rarely_as_theorem_3_says() {
     };
     let failed = failures(config.with_row_value(), true);
     assert!(theory::confidence::is_consistent(failed, runs, delta, 0.999), "{failed} of {runs}");
-    // A row that is a hash of the fingerprint is no row of its own: the theorem does not hold.
+    // A row that is a hash of the fingerprint is not independent of it: the theorem does not hold.
     let failed = failures(config, false);
     assert!(!theory::confidence::is_consistent(failed, runs, delta, 0.999), "{failed} of {runs}");
 }

@@ -30,8 +30,8 @@ pub fn top_n<V: Ord>(values: impl IntoIterator<Item = V>, n: usize) -> usize {
     forwarded
 }
 
-/// GROUP BY MAX: entries that are greater than all before them in their group. For MIN, turn the
-/// values round.
+/// GROUP BY MAX: entries that are greater than all before them in their group. For MIN,
+/// complement the values.
 pub fn group_by_max<K: Hash + Eq, V: Ord>(entries: impl IntoIterator<Item = (K, V)>) -> usize {
     let mut best: HashMap<K, V> = HashMap::new();
     let mut forwarded = 0;

@@ -2,8 +2,8 @@
 //! together.
 //!
 //! The paper counts the stages in which an algorithm's registers are; a compiler also needs stages
-//! that compare what a register put out, and one that drops. [`rows`] puts both side by side,
-//! [`golden`] what was measured with the open Tofino compiler, each with the reason for a
+//! that compare a register's output, and one that drops. [`rows`] shows both side by side,
+//! [`golden`] what was measured with the open Tofino compiler; each gives the reason for a
 //! difference.
 
 use crate::algorithm::catalog::{Algorithm, Carries, CatalogError, Configured, Paper, Parameters};
@@ -25,7 +25,7 @@ pub struct Row {
     pub formulas: Option<[&'static str; 4]>,
     /// The formulas' values at the defaults.
     pub paper: Option<Demand>,
-    /// Where our program lies, or every reason why it does not fit.
+    /// The placement of our program, or every reason why it does not fit.
     pub placed: Result<Placement, Vec<Misfit>>,
     /// Why the numbers differ.
     pub reason: &'static str,
@@ -66,7 +66,7 @@ fn row(algorithm: Algorithm, placed: Result<Placement, Vec<Misfit>>) -> Row {
 pub struct Golden {
     /// The design.
     pub design: &'static str,
-    /// Ingress stages that the compiler took. It does not refuse what is too long.
+    /// Ingress stages that the compiler took. It does not refuse programs that are too long.
     pub measured: usize,
     /// Our placement on Tofino 1.
     pub placed: Result<Placement, Vec<Misfit>>,
@@ -138,11 +138,11 @@ pub fn largest_fitting(algorithm: Algorithm, target: &Target) -> Option<(Paramet
 /// Queries that share one pipeline.
 #[derive(Debug, Clone)]
 pub struct Together {
-    /// The algorithms that are in, in the order in which they were added, with their sizes.
+    /// The algorithms that fit, in the order in which they were added, with their sizes.
     pub queries: Vec<(Algorithm, Parameters)>,
-    /// Where everything lies.
+    /// The placement of all of them.
     pub placement: Placement,
-    /// What found no room, even smaller than at the paper's defaults.
+    /// What did not fit, even smaller than at the paper's defaults.
     pub left_out: Vec<Algorithm>,
 }
 

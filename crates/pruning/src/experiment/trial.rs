@@ -48,7 +48,7 @@ pub enum TrialError {
     /// The stream does not have the values that the program parses.
     #[error(transparent)]
     Values(#[from] WrongValues),
-    /// The program is none.
+    /// The program is invalid.
     #[error(transparent)]
     Program(#[from] ProgramError),
     /// The fast path is not the program.
@@ -61,7 +61,7 @@ pub enum TrialError {
 pub enum Effect {
     /// It is the same.
     Unchanged,
-    /// It is another.
+    /// It differs.
     Changed {
         /// Rows of the right answer.
         rows: usize,
@@ -82,13 +82,13 @@ impl fmt::Display for Effect {
 /// What a stream showed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Trial {
-    /// Entries that came.
+    /// Entries sent.
     pub entries: usize,
     /// Entries that were forwarded.
     pub forwarded: usize,
     /// Entries that a pruner without limits would forward.
     pub optimum: usize,
-    /// What became of the answer.
+    /// The effect on the answer.
     pub effect: Effect,
 }
 
@@ -145,7 +145,7 @@ pub fn through_fast_path(
 ///
 /// # Errors
 ///
-/// If the stream does not have the values that it parses, or it is no program.
+/// If the stream does not have the values that it parses, or the program is invalid.
 pub fn through_program(program: Program, stream: &[Run]) -> Result<Vec<Vec<bool>>, TrialError> {
     let mut interpreter = Interpreter::new(program)?;
     let mut id = 0_u32;
@@ -184,7 +184,7 @@ pub fn judge(question: Question, stream: &[Run], keep: &[Vec<bool>], key_columns
     }
 }
 
-/// Checks on the first `packets` entries that fast path and program are one: see [`check`].
+/// Checks on the first `packets` entries that fast path and program agree: see [`check`].
 ///
 /// # Errors
 ///

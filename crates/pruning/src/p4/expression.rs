@@ -1,4 +1,4 @@
-//! What both architectures write alike: field operations, comparisons and updates.
+//! What both architectures write the same way: field operations, comparisons and updates.
 
 use super::Names;
 use crate::switch::{

@@ -275,7 +275,7 @@ fn is_ethernet_crc(program: &Program, number: u16) -> bool {
     program.hashes.get(usize::from(number)).is_some_and(|hash| hash.polynomial == POLYNOMIALS[0])
 }
 
-/// `name`, or with a trailing underscore where P4 or the printed text has the word for itself.
+/// `name`, or with a trailing underscore where P4 or the printed text reserves the word.
 fn identifier(name: &str) -> String {
     const RESERVED: [&str; 48] = [
         "abstract",

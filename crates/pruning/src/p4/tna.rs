@@ -219,7 +219,7 @@ fn register_action(
                 line(conditional(When(predicate), format!("rv{n} = (bit<{to_bits}>)({value});")));
             }
         };
-        // A computed half is put out by the predicate of the output and of its update together.
+        // A computed half is output under the predicate of the output and of its update together.
         let mut computed = |updates: &[Update], kept: Option<&str>| {
             let mut rest = output.when.0;
             for update in updates {

@@ -25,7 +25,7 @@ pub struct Link {
 pub enum Reboots {
     /// At these ticks.
     At(Vec<u64>),
-    /// So many times, at random ticks before `until`.
+    /// This many times, at random ticks before `until`.
     Random {
         /// How often.
         count: u32,
@@ -34,7 +34,7 @@ pub enum Reboots {
     },
 }
 
-/// A run, but for its seed. A tick is the time in which a worker sends one packet.
+/// The parameters of a run, except its seed. A tick is the time in which a worker sends one packet.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Config {
     /// The query.
@@ -47,7 +47,7 @@ pub struct Config {
     pub rules: Rules,
     /// All links.
     pub link: Link,
-    /// Unacknowledged entries that a worker may have under way, at least one.
+    /// Unacknowledged entries that a worker may have in flight, at least one.
     pub window: usize,
     /// Ticks after which an unacknowledged packet is sent again, at least one.
     pub timeout: u64,

@@ -12,17 +12,17 @@
 //!
 //! * An acknowledgement of the master is lost: the entry comes again, and COUNT, SUM, TOP N and the
 //!   multiplicities of a join are wrong.
-//! * The switch reboots: X = 0, so it waits for packet 1, which was acknowledged long ago. Nothing
-//!   moves any more.
+//! * The switch reboots: X = 0, so it waits for packet 1, which was acknowledged long ago, and
+//!   nothing makes progress.
 //! * It reboots between the passes of a join: the empty filter prunes every match. In HAVING, sums
 //!   from before the reboot are forgotten, and a group may never cross the threshold.
-//! * Loss is dear: every packet behind a lost one is dropped by the switch and has to be sent again.
+//! * Loss is expensive: every packet behind a lost one is dropped by the switch and has to be sent again.
 //!
 //! # The repair ([`Rules::repaired`])
 //!
 //! 1. The master takes each (flow, pass, number) once.
-//! 2. Every boot of the switch has a number, its *epoch*. An entry carries for ever the epoch for
-//!    which it was first sent. Only entries of the present epoch are processed, others are forwarded
+//! 2. Every boot of the switch has a number, its *epoch*. An entry always carries the epoch for
+//!    which it was first sent. Only entries of the current epoch are processed, others are forwarded
 //!    unprocessed. The switch stamps its epoch on what it forwards and acknowledges, and from there
 //!    the workers learn it.
 //! 3. After a reboot the switch takes the first packet of a flow that it sees as the one in turn.

@@ -142,7 +142,7 @@ mod tests {
     use super::*;
     use crate::rng::Rng;
 
-    /// What the master has in the end when every `keep`-th pruned entry reaches it all the same.
+    /// What the master has in the end when every `keep`-th pruned entry reaches it anyway.
     fn survivors(query: Query, rows: &[Entry], keep: u64, rng: &mut Rng) -> Vec<Entry> {
         let mut pruner = SmallPruner::new(query);
         let mut pass = |pass: u8, rows: &mut dyn Iterator<Item = &Entry>| -> Vec<Entry> {

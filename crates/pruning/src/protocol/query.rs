@@ -61,12 +61,12 @@ impl Query {
         }
     }
 
-    /// The rule for a reboot in the middle of `pass`.
+    /// The rule for a reboot during `pass`.
     ///
     /// With one pass a pruned entry has a witness among the entries forwarded before, and empty
     /// state has no witnesses: the query goes on. The filters of a join and the counts of HAVING
     /// speak of *all* entries of the first pass: that pass is repeated. In the second pass of a join
-    /// the filters cannot be had back without the first, so the rest goes unpruned. The second pass
+    /// the filters cannot be rebuilt without the first, so the rest is not pruned. The second pass
     /// of HAVING is not pruned at all.
     #[must_use]
     pub const fn on_reboot(self, pass: u8) -> OnReboot {

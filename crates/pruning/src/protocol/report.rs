@@ -11,7 +11,7 @@ pub enum Outcome {
     Correct,
     /// With another answer.
     Wrong,
-    /// Not at all: nothing moved any more.
+    /// It did not: nothing made progress.
     Stuck,
 }
 
@@ -40,7 +40,7 @@ pub struct Report {
     pub unprocessed: u64,
     /// Taken by the master into the query, those of abandoned attempts included.
     pub delivered: u64,
-    /// Arrived at the master to no effect.
+    /// Arrived at the master without effect.
     pub repeated: u64,
     /// Reboots of the switch.
     pub reboots: u64,

@@ -23,7 +23,7 @@ pub enum Recovery {
     Epoch,
 }
 
-/// What becomes of a pass when the switch lost its state in the middle of it.
+/// What happens to a pass during which the switch lost its state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 pub enum OnReboot {
     /// New entries are pruned again, from empty state. Sound if a verdict needs no more than

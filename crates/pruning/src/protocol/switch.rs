@@ -12,11 +12,11 @@ use super::rules::{Gap, Recovery, Rules};
 pub(super) enum Action {
     /// Processed and sent on to the master.
     Forward,
-    /// Not looked at, and sent on to the master.
+    /// Sent on to the master unprocessed.
     ForwardUnprocessed,
     /// Processed, dropped and acknowledged to the worker.
     Prune,
-    /// Dropped without a word: it is not this packet's turn.
+    /// Dropped silently: it is not this packet's turn.
     Drop,
 }
 

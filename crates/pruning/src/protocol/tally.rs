@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::{Config, ConfigError, Outcome, Report, simulate};
 
-/// What many runs came to.
+/// Totals over many runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Runs.
@@ -21,7 +21,7 @@ pub struct Tally {
     pub rows: u64,
     /// Entries that the switch pruned.
     pub pruned: u64,
-    /// Entries that came to the master to no effect.
+    /// Entries that came to the master without effect.
     pub repeated: u64,
     /// Reboots of the switch.
     pub reboots: u64,
@@ -65,7 +65,7 @@ impl Tally {
         self.reboots += report.reboots;
     }
 
-    /// Both together.
+    /// The sum of both.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         let least = |a: Option<u64>, b: Option<u64>| a.into_iter().chain(b).min();
@@ -107,7 +107,7 @@ mod tests {
         }
     }
 
-    /// Its two faults: it waits for ever after a reboot, and counts twice when an acknowledgement
+    /// Its two faults: it waits forever after a reboot, and counts twice when an acknowledgement
     /// is lost.
     #[test]
     fn the_papers_protocol_deadlocks_and_double_counts() {

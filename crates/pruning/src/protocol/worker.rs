@@ -63,7 +63,7 @@ impl Worker {
         self.round += 1;
     }
 
-    /// The next entry that was never sent, if fewer than `window` are under way.
+    /// The next entry that was never sent, if fewer than `window` are in flight.
     pub(super) fn next(&mut self, window: usize) -> Option<Packet> {
         let index = self.sent.len();
         if self.done
@@ -85,7 +85,7 @@ impl Worker {
         (round == self.round && !acknowledged && !self.done).then(|| self.packet(index, epoch))
     }
 
-    /// Identifiers of entries that are under way.
+    /// Identifiers of entries that are in flight.
     pub(super) fn unacknowledged(&self) -> impl Iterator<Item = u32> + '_ {
         let sent = self.sent.iter().zip(1u32..);
         sent.filter(|((_, acknowledged), _)| !acknowledged).map(|(_, id)| id)

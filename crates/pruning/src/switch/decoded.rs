@@ -18,7 +18,7 @@ use super::validate::ProgramError;
 /// A position in the array of words. What a table needs should be small: a program is to stay in the
 /// first-level cache beside its data.
 pub(super) type Word = u16;
-/// The most words that positions can tell apart.
+/// The most words that positions can address.
 const MOST_WORDS: usize = 1 << Word::BITS;
 
 /// The words that follow the fields: the cell as it was (a pair's high number after the low one),
@@ -29,10 +29,10 @@ const ALU_LO: usize = 2;
 const ALU_HI: usize = 3;
 const PREDICATE: usize = 4;
 const NOT_MEM_LO: usize = 5;
-/// How many they are.
+/// Their number.
 const ALU_WORDS: usize = 6;
 
-/// When an update that is not there runs.
+/// The predicate of an absent update: it never runs.
 const NEVER: When = When(0);
 
 /// The program's tables, in order.
@@ -264,7 +264,7 @@ impl DecodedAccess {
         [lo, if self.pair { hi } else { old[1] }]
     }
 
-    /// What becomes of one half. Nobody can foretell the case, so no branch depends on it.
+    /// The new value of one half. The case is unpredictable, so no branch depends on it.
     #[inline(always)]
     fn update(&self, half: usize, case: u8, old: u32, words: &[u32]) -> u32 {
         let (mut result, mut updated) = (0, false);

@@ -1,8 +1,8 @@
 //! Placing a program's tables into a target's stages, or saying why they do not fit.
 //!
-//! Stage by stage, the tables that their dependencies allow go in while there is room, those first
-//! that the longest chain waits for. Two tables depend on each other if one matches or computes on what the other writes, or both write the same
-//! field: the later one needs a later stage. If one only overwrites what the other reads, they may
+//! Stage by stage, the tables whose dependencies are placed go in while there is room, those with the
+//! longest chain of dependents first. Two tables depend on each other if one matches or computes on
+//! what the other writes, or both write the same field: the later one needs a later stage. If one only overwrites what the other reads, they may
 //! share a stage.
 //!
 //! What is modelled: stages, stateful ALUs and their operands, constants and outputs, SRAM, map
@@ -39,7 +39,7 @@ pub struct StageUse {
     pub tcam_blocks: u64,
     /// Hash distribution slices of 16 bits.
     pub hash_slices: usize,
-    /// Bits that the hash units put out.
+    /// Output bits of the hash units.
     pub hash_bits: usize,
     /// Bytes on the exact crossbar.
     pub exact_crossbar_bytes: usize,
@@ -88,7 +88,7 @@ impl Placement {
         self.stages.iter().map(|s| s.tcam_blocks).sum()
     }
 
-    /// Bits that hash units put out, in all.
+    /// Output bits of the hash units, in all.
     #[must_use]
     pub fn hash_bits(&self) -> usize {
         self.stages.iter().map(|s| s.hash_bits).sum()
@@ -129,7 +129,7 @@ impl fmt::Display for Placement {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Misfit {
-    /// It is no program on any target.
+    /// The program is invalid on every target.
     #[error(transparent)]
     Invalid(#[from] ProgramError),
     /// The chain of dependent or crowded-out tables is too long.
@@ -157,7 +157,7 @@ pub enum Misfit {
     Rule {
         /// The table.
         table: String,
-        /// What is impossible.
+        /// What it cannot do.
         reason: String,
     },
     /// The header and metadata fields do not fit the containers.
@@ -237,8 +237,8 @@ fn dependencies(program: &Program, tables: &[&Table]) -> Vec<Vec<(usize, usize)>
         .collect()
 }
 
-/// List scheduling: stage by stage, of the tables that may go in, those first that the longest chain
-/// of dependent tables waits for.
+/// List scheduling: stage by stage, of the tables that may go in, those with the longest chain of
+/// dependents first.
 fn schedule(program: &Program, target: &Target, tables: &[&Table]) -> Vec<StageUse> {
     let dependencies = dependencies(program, tables);
     let mut chain = vec![0; tables.len()];
@@ -264,7 +264,7 @@ fn schedule(program: &Program, target: &Target, tables: &[&Table]) -> Vec<StageU
             };
             let next = order.iter().copied().filter(ready).find_map(|table| {
                 let with = stage.with(program, target, tables[table]);
-                // What overfills even an empty stage was reported; it gets one of its own.
+                // A table that overfills even an empty stage was reported; it gets a stage of its own.
                 (with.overfull(target).is_none() || stage.tables.is_empty())
                     .then_some((table, with))
             });
@@ -441,7 +441,7 @@ fn rules(program: &Program, target: &Target, table: &Table, misfits: &mut Vec<Mi
     for stateful in accesses {
         if stateful.outputs.len() > target.alu_outputs {
             broken(format!(
-                "its stateful ALU puts out {} words, the target's {}",
+                "its stateful ALU outputs {} words, the target's {}",
                 stateful.outputs.len(),
                 target.alu_outputs
             ));

@@ -16,7 +16,7 @@ use super::program::{FieldId, mask};
 /// constant term, so that the CRC of a 32-bit key is a bijection.
 ///
 /// The first is the one of Ethernet and zlib. The others were searched for, because a polynomial
-/// that detects errors well is not for that a good hash: a table keeps only the *low* bits of the
+/// that detects errors well is not necessarily a good hash: a table keeps only the *low* bits of the
 /// CRC, and keys are often small numbers or strides. With CRC-32C the low 2 bits depend on too few
 /// low key bits, with CRC-32Q the low 9 to 14, with the sparse XFER polynomial none of the low 12 on
 /// the last byte at all: whole rows of a matrix would stay empty. Of these here, the low `k` bits

@@ -113,7 +113,7 @@ impl Interpreter {
     ///
     /// # Errors
     ///
-    /// If `values` is not as many as the program parses.
+    /// If the number of `values` is not what the program parses.
     pub fn process(&mut self, fid: u16, id: u32, values: &[u32]) -> Result<Verdict, WrongValues> {
         self.execute::<false>(fid, id, values, &mut Vec::new())?;
         Ok(self.verdict(self.program.verdicts[0]))
@@ -129,7 +129,7 @@ impl Interpreter {
         Ok(self.program.verdicts.iter().map(|v| self.verdict(*v)).collect())
     }
 
-    /// Runs one packet and tells everything it did.
+    /// Runs one packet and returns everything it did.
     ///
     /// # Errors
     ///

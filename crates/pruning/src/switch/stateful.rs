@@ -24,7 +24,7 @@ pub struct Stateful {
     pub update_lo: Vec<Update>,
     /// Updates of the high number (a scratch result for single-width cells), at most two.
     pub update_hi: Vec<Update>,
-    /// What leaves the ALU.
+    /// The outputs.
     pub outputs: Vec<Output>,
 }
 
@@ -300,7 +300,7 @@ impl Update {
     }
 }
 
-/// One word that leaves the ALU: `source` if `when` holds, else 0.
+/// One output word: `source` if `when` holds, else 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Output {
     /// Where it goes.
@@ -311,7 +311,7 @@ pub struct Output {
     pub when: When,
 }
 
-/// What an ALU can put out.
+/// What an ALU can output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Source {
     /// The low number as it was.

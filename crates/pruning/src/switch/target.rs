@@ -1,9 +1,9 @@
-//! What a switch has: the limits that [`fit`](super::fit()) holds a program against.
+//! What a switch has: the limits that [`fit`](super::fit()) checks a program against.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// The limits of one pipeline. Where no unit is said, a number counts things per stage.
+/// The limits of one pipeline. Unless a unit is given, a number is a count per stage.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Target {
@@ -43,9 +43,9 @@ pub struct Target {
     pub phv: [usize; 3],
     /// Bits that a gateway compares with another field or a constant in whole bytes.
     pub gateway_wide_bits: usize,
-    /// Bits that a gateway matches besides.
+    /// Further bits that a gateway matches.
     pub gateway_narrow_bits: usize,
-    /// Words that leave a stateful ALU.
+    /// Output words of a stateful ALU.
     pub alu_outputs: usize,
     /// Fields that a stateful ALU reads.
     pub alu_inputs: usize,
@@ -57,7 +57,7 @@ pub struct Target {
     pub cell_bits: u64,
 }
 
-/// Why a target file is not one.
+/// Why a target file is refused.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum TargetError {
@@ -141,7 +141,7 @@ impl Target {
         }
     }
 
-    /// The built-in target of that name.
+    /// The built-in target with that name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         [Self::tofino1(), Self::tofino2(), Self::paper()]

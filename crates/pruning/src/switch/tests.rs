@@ -133,7 +133,7 @@ fn the_stateful_alu_is_tofinos() {
         });
         assert_eq!(narrow.0, [expected, 0]);
     }
-    // set_bitc: sets, and puts out the complement of what was there.
+    // set_bitc: sets, and outputs the complement of what was there.
     let set_bitc = |old| {
         access(Cell::Bit1, [old, 0], 0, |s, out| {
             s.set_lo(Update::set(When::ALWAYS, AluOperand::Const(1))).output(

@@ -11,7 +11,7 @@ use thiserror::Error;
 use super::program::{Action, Comparand, FieldId, Operand, Operation, Program, RegisterId, Table};
 use super::stateful::{Index, Stateful};
 
-/// Why a program is not one.
+/// Why a program is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ProgramError {

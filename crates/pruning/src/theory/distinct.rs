@@ -140,9 +140,8 @@ pub fn max_distinct(bits: u32, rows: u64, delta: f64) -> u64 {
 /// Bits of fingerprint so that `distinct` values in `rows` are told apart with probability at least
 /// `1 - delta`, from pairs instead of loads: ⌈log2(C(D,2)/(d·δ))⌉.
 ///
-/// Two values do harm only if they share a row (probability 1/d) and a fingerprint (2^-f); the
-/// union bound over the C(D,2) pairs gives C(D,2)/(d·2^f) ≤ δ. No load bound is needed, so none has
-/// to be paid for.
+/// Two values collide only if they share a row (probability 1/d) and a fingerprint (2^-f); the
+/// union bound over the C(D,2) pairs gives C(D,2)/(d·2^f) ≤ δ. No load bound is needed.
 ///
 /// # Example
 /// 61 bits where theorem 3 asks for 64, and a billion more distinct values with 64.

@@ -1,4 +1,4 @@
-//! What a switch has, as far as planning goes.
+//! The resources of a switch that planning considers.
 
 use serde::Serialize;
 

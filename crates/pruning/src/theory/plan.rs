@@ -103,9 +103,9 @@ pub enum PlanError {
     Exceeds {
         /// The resource that is short.
         what: &'static str,
-        /// Needed of it.
+        /// How much is needed.
         needed: u64,
-        /// There is.
+        /// How much there is.
         available: u64,
     },
     /// The goal contradicts itself or leaves the range of the theorems.
@@ -301,8 +301,8 @@ fn validate(goal: &Goal) -> Result<(), PlanError> {
     Ok(())
 }
 
-/// Those that fit, best first; otherwise what the one with the fewest stages lacks. What is expected
-/// takes a while to compute, so only those that fit are judged.
+/// Those that fit, best first; otherwise what the one with the fewest stages lacks. Expectations
+/// are slow to compute, so only those that fit are judged.
 fn rank(
     candidates: Vec<Configuration>,
     limits: &Limits,

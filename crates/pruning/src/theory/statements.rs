@@ -21,8 +21,8 @@ pub struct Statement {
     pub inputs: String,
     /// What the formula gives.
     pub value: String,
-    /// What the paper says for these inputs; nothing if it says none. The paper's formulas and most
-    /// inputs were restored, for its text has lost them.
+    /// What the paper says for these inputs; `None` if it gives no number. The paper's formulas and
+    /// most inputs were restored, because its text has lost them.
     pub paper: &'static str,
     /// What an exact computation gives, where the formula is a bound.
     pub exact: Option<String>,

@@ -1,4 +1,4 @@
-//! Bodies: files to streams and streams to drafts, a thread's blocking work at a time.
+//! Bodies: files to streams and streams to drafts, with the blocking work on threads of its own.
 
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::ops::Range;
@@ -73,8 +73,8 @@ fn read_chunk(
     })
 }
 
-/// A message to the thread that writes an upload. Without an `End` nothing is kept: the client
-/// went away.
+/// A message to the thread that writes an upload. Without an `End` the client disconnected, and
+/// nothing is kept.
 enum Message {
     Chunk(Bytes),
     End,
@@ -96,7 +96,8 @@ pub(super) fn trailing_checksum(named: Option<&ChecksumAlgorithm>) -> Option<Alg
 }
 
 impl Api {
-    /// Writes an upload to a draft, checks it against what was said of it, and hands it on.
+    /// Writes an upload to a draft, checks it against its declared length and checksums, and passes it
+    /// on.
     pub(super) async fn receive<T: Send + 'static>(
         &self,
         incoming: Incoming,
@@ -119,7 +120,9 @@ impl Api {
                     Some(Message::Chunk(chunk)) => draft.write(&chunk)?,
                     Some(Message::End) => break,
                     Some(Message::Failed(error)) => return Err(error),
-                    None => return Err(s3_error!(IncompleteBody, "the client went away")),
+                    None => {
+                        return Err(s3_error!(IncompleteBody, "the client closed the connection"));
+                    }
                 }
             }
             if length.is_some_and(|length| u64::try_from(length) != Ok(draft.size())) {
@@ -167,7 +170,7 @@ impl Api {
     }
 }
 
-/// What is wrong with a body that breaks off, or whose signature does not hold.
+/// The error for a body that ends early, or whose signature does not match.
 pub(crate) fn body_error(error: StdError) -> S3Error {
     let text = error.to_string();
     let code = if text.contains("Sha256Mismatch") {

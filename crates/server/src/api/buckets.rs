@@ -82,7 +82,7 @@ impl Api {
         let bucket = request.input.bucket;
         self.begin(Operation::GetBucketLocation, &bucket, "").await?;
         self.blocking(move |store| store.bucket(&bucket)).await?;
-        // S3 says us-east-1 by saying nothing.
+        // S3 answers an empty location for us-east-1.
         Ok(GetBucketLocationOutput::default())
     }
 

@@ -15,7 +15,7 @@ macro_rules! stated_checksums {
     };
 }
 
-/// The body of a request, with what it says of it; checked by `$wanted` besides.
+/// The body of a request with its declared length and checksums; `$wanted` is checked as well.
 macro_rules! incoming {
     ($request:ident, $input:ident, $wanted:expr, $fault:expr) => {
         $crate::api::body::Incoming {
@@ -87,7 +87,7 @@ macro_rules! with_checksums {
     }};
 }
 
-/// What a read answers of an object and the slice of it, and the fields that are written out.
+/// The answer to a read of a slice of an object, and the fields that are written out.
 macro_rules! described {
     ($head:ident, $slice:ident, $input:ident, $answer:ident { $($field:ident: $value:expr),* }) => {{
         let meta = $head.meta;

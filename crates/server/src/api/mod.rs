@@ -33,8 +33,8 @@ pub(crate) struct Api {
 }
 
 impl Api {
-    /// Counts a request, and lets the faults strike that come before its answer. Returns the one
-    /// that concerns the answer's body.
+    /// Counts a request and injects the faults that precede its answer. Returns the fault that
+    /// concerns the answer's body.
     pub(crate) async fn begin(
         &self,
         operation: Operation,
@@ -88,7 +88,7 @@ fn cut() -> S3Error {
     error
 }
 
-/// Only objects that were never versioned are here; their version is called `null`.
+/// Objects here are never versioned; their only version is called `null`.
 fn check_version(version: Option<&str>) -> S3Result<()> {
     match version {
         None | Some("null") => Ok(()),
@@ -96,11 +96,11 @@ fn check_version(version: Option<&str>) -> S3Result<()> {
     }
 }
 
-/// Requests whose keys are the customer's own cannot be honoured: bytes are stored as they come.
+/// Requests with the customer's own encryption keys are refused: bytes are stored as they come.
 fn check_customer_key(algorithm: Option<&String>) -> S3Result<()> {
     match algorithm {
         None => Ok(()),
-        Some(_) => Err(s3_error!(NotImplemented, "encryption with customer keys is not offered")),
+        Some(_) => Err(s3_error!(NotImplemented, "encryption with customer keys is not supported")),
     }
 }
 

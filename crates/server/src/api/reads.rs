@@ -31,7 +31,7 @@ fn slice(head: &Head, range: Option<dto::Range>, part: Option<i32>) -> S3Result<
             return Err(s3_error!(InvalidRequest, "a range and a part number exclude each other"));
         }
         (None, None) => return Ok(Slice { range: 0..size, content_range: None }),
-        // A suffix of nothing is no range either.
+        // An empty suffix is not a range either.
         (Some(_), None) if size == 0 => return Err(s3_error!(InvalidRange)),
         (Some(range), None) => range.check(size)?,
         (None, Some(part)) => part_range(&head.meta, size, part)?,
@@ -54,7 +54,7 @@ fn part_range(meta: &Meta, size: u64, part: i32) -> S3Result<Range<u64>> {
     }
 }
 
-/// The checksums that may be told: they are those of the whole object.
+/// The checksums that may be returned: they are those of the whole object.
 fn visible_checksums(meta: &Meta, slice: &Slice, mode: Option<&ChecksumMode>) -> Checksums {
     let wanted = mode.is_some_and(|mode| mode.as_str().eq_ignore_ascii_case("ENABLED"));
     if wanted && slice.content_range.is_none() {

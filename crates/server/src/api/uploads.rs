@@ -69,7 +69,7 @@ impl Api {
         let place = (input.upload_id.clone(), input.bucket.clone(), input.key.clone());
         let (_, upload) =
             self.blocking(move |store| store.upload(&place.0, &place.1, &place.2)).await?;
-        // The whole is put together from what the upload was begun with.
+        // The object gets the headers and metadata that the upload was created with.
         let wanted = trailing_checksum(input.checksum_algorithm.as_ref()).or(upload.algorithm);
         let incoming = incoming!(request, input, wanted, fault);
         let number = input.part_number;
@@ -254,7 +254,7 @@ impl Api {
 
         let (mut uploads, mut prefixes) = (Vec::new(), Vec::<String>::new());
         let (mut more, mut last) = (false, None);
-        // Uploads of one key are in order of time, not of name: those up to the marked one go.
+        // Uploads of one key are ordered by time, not by name: those up to the marker are skipped.
         let mut marked_passed = id_marker.is_empty();
         for (id, upload) in all {
             let Some(rest) = upload.key.strip_prefix(&prefix) else { continue };

@@ -43,7 +43,7 @@ pub(super) fn content_encoding(encoding: Option<String>) -> Option<String> {
 
 /// Seconds since 1970.
 pub(super) fn seconds(time: Option<Timestamp>) -> Option<u64> {
-    // The only way out of the type that names no other crate's types.
+    // The only conversion that needs no type of another crate.
     let mut text = Vec::new();
     time?.format(TimestampFormat::EpochSeconds, &mut text).ok()?;
     let text = String::from_utf8(text).ok()?;
@@ -70,7 +70,7 @@ impl Api {
         let fault = self.begin(Operation::PutObject, &input.bucket, &input.key).await?;
         check_customer_key(input.sse_customer_algorithm.as_ref())?;
         if input.write_offset_bytes.is_some() {
-            return Err(s3_error!(NotImplemented, "appending is not offered"));
+            return Err(s3_error!(NotImplemented, "appending is not supported"));
         }
         let conditions =
             WriteConditions { if_match: input.if_match, if_none_match: input.if_none_match };
@@ -78,7 +78,7 @@ impl Api {
         let wanted = trailing_checksum(input.checksum_algorithm.as_ref());
         let incoming = incoming!(request, input, wanted, fault);
         let (bucket, key) = (input.bucket, input.key);
-        // Before the body is taken in, so that a mistake is told soon.
+        // Before the body is read, so that errors are reported early.
         let place = (bucket.clone(), key.clone());
         self.blocking(move |store| {
             crate::store::Store::check_key(&place.1)?;

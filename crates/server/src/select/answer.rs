@@ -24,10 +24,10 @@ use crate::store::Object;
 
 use super::select_error;
 
-/// After so long without an event comes a `Cont`, so that nobody on the way takes the connection
-/// for dead.
+/// After this long without an event a `Cont` is sent, so that no proxy closes the connection as
+/// idle.
 const IDLE: Duration = Duration::from_secs(1);
-/// `Progress` comes at most so often.
+/// The shortest interval between `Progress` events.
 const PROGRESS: Duration = Duration::from_secs(1);
 /// Events that may wait for the client: about 1 MiB.
 const QUEUE: usize = 8;
@@ -60,7 +60,7 @@ pub(super) struct Answer {
     events: Receiver<S3Result<SelectObjectContentEvent>>,
     idle: Pin<Box<Sleep>>,
     idle_after: Duration,
-    /// Whether the last event is out: `End`, or an error.
+    /// Whether the last event was sent: `End`, or an error.
     done: bool,
 }
 
@@ -103,7 +103,7 @@ fn evaluate(
         Ok(stats) => Ok(stats),
         Err(error) => Err(select_error(error)),
     };
-    // Nobody listens once one of these fails.
+    // If one of these fails, the client is gone.
     let _ = match last {
         Ok(stats) => sink.end(&stats),
         Err(error) => sink.send(Err(error)),
@@ -182,8 +182,8 @@ impl Stream for Answer {
         }
         let event = match self.events.poll_recv(cx) {
             Poll::Ready(Some(event)) => event,
-            // The evaluation's thread is gone without an end: it must not look like one.
-            Poll::Ready(None) => Err(s3_error!(InternalError, "the evaluation broke off")),
+            // The evaluation's thread ended without `End`: the answer must not look complete.
+            Poll::Ready(None) => Err(s3_error!(InternalError, "the evaluation stopped early")),
             Poll::Pending => {
                 ready!(self.idle.as_mut().poll(cx));
                 Ok(SelectObjectContentEvent::Cont(ContinuationEvent {}))

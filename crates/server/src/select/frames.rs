@@ -13,7 +13,7 @@ use tokio::time::{Sleep, sleep};
 
 use crate::faults::{FLUSH, Fault};
 
-/// The frames, struck by a fault.
+/// The frames, with a fault injected.
 pub(super) fn with_fault(frames: DynByteStream, fault: Option<Fault>) -> DynByteStream {
     match fault {
         Some(fault) => Box::pin(Faulty { frames, fault, records: 0, state: State::Running }),
@@ -32,12 +32,12 @@ struct Faulty {
 
 enum State {
     Running,
-    /// The connection is cut after this pause: what was sent before it is to arrive.
+    /// The connection is cut after this pause, so that what was sent before arrives.
     Cutting(Pin<Box<Sleep>>),
     Ended,
 }
 
-/// What becomes of a frame.
+/// What happens to a frame.
 enum Verdict {
     Pass,
     Cut,
@@ -166,7 +166,7 @@ mod tests {
         SelectObjectContentEventStream::new(futures::stream::iter(events)).into_byte_stream()
     }
 
-    /// The frames in short: their kinds, `?` for one that has none, `!` for a cut.
+    /// A summary of the frames: their kinds, `?` for one that has none, `!` for a cut.
     async fn outline(fault: Option<Fault>) -> String {
         let items: Vec<_> = with_fault(frames(), fault).collect().await;
         let names = items.iter().map(|item| match item {

@@ -1,9 +1,9 @@
 //! `SelectObjectContent`: the request's XML to a [`SelectRequest`], the evaluator's rows to an
 //! event stream.
 //!
-//! The operation is a route of its own beside `s3s`'s, for three reasons: a body may be called
-//! `SelectRequest` as well, what is wrong with it is told in S3 Select's own codes, and faults can
-//! be put between the frames of an answer.
+//! The operation has a route of its own instead of `s3s`'s, for three reasons: the body may also be
+//! called `SelectRequest`, its errors have S3 Select's own codes, and faults can be injected between
+//! the frames of an answer.
 //!
 //! [`SelectRequest`]: sluicegate_s3select::SelectRequest
 
@@ -31,11 +31,11 @@ use crate::counters::Operation;
 
 use answer::{Answer, Snapshot};
 
-/// The ETag of the version that an answer was computed from, which S3 does not tell.
+/// The ETag of the version that an answer was computed from, which S3 does not report.
 const ETAG: HeaderName = HeaderName::from_static("x-sluice-etag");
-/// What the server can beyond S3 Select: all extensions.
+/// The extensions of S3 Select that the server supports: all of them.
 const EXTENSIONS: HeaderName = HeaderName::from_static(Extension::HEADER);
-/// The longest body that is read: the longest expression, with every character escaped, fits in.
+/// The longest body that is read: the longest expression fits, with every character escaped.
 const MAX_BODY: usize = 8 * 1024 * 1024;
 /// Statements that may wait for each one that runs.
 const QUEUE: usize = 4;
@@ -47,7 +47,7 @@ pub(crate) struct SelectRoute {
     api: Api,
     anonymous: bool,
     slots: Slots,
-    /// Those of the machine's cores that no statement works on.
+    /// The machine's cores that no statement uses.
     cores: Arc<Semaphore>,
 }
 
@@ -62,7 +62,7 @@ impl SelectRoute {
     fn take_cores(&self, evaluation: &Evaluation) -> Option<OwnedSemaphorePermit> {
         let free = self.cores.available_permits();
         let wanted = if evaluation.is_divisible() { free } else { free.min(1) };
-        // Without a core of its own, because others took them in between, it runs all the same.
+        // If others took all cores in between, it still runs, without one of its own.
         Arc::clone(&self.cores).try_acquire_many_owned(u32::try_from(wanted).ok()?).ok()
     }
 
@@ -147,7 +147,7 @@ fn check_headers(headers: &HeaderMap) -> S3Result<()> {
         return Err(select_error(error));
     }
     if headers.contains_key("x-amz-server-side-encryption-customer-algorithm") {
-        return Err(s3_error!(NotImplemented, "encryption with customer keys is not offered"));
+        return Err(s3_error!(NotImplemented, "encryption with customer keys is not supported"));
     }
     Ok(())
 }

@@ -165,7 +165,7 @@ fn keyword(text: Option<&str>) -> String {
     text.unwrap_or_default().trim().to_ascii_uppercase()
 }
 
-/// A character, none if it is given as nothing, or the default if it is not given.
+/// A character, none if it is empty, or the default if it is absent.
 fn optional_char(text: Option<String>, default: Option<char>) -> Result<Option<char>> {
     let Some(text) = text else { return Ok(default) };
     let mut chars = text.chars();

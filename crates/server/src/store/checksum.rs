@@ -94,17 +94,17 @@ impl Checksums {
     }
 }
 
-/// What a body is said to hash to.
+/// The declared hashes of a body.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Expected {
     /// Base64, from `Content-MD5`.
     pub(crate) md5: Option<String>,
     pub(crate) checksums: Checksums,
-    /// Wanted, although no value came with the head: it follows as a trailer, or not at all.
+    /// Requested without a value in the head: the value follows as a trailer, or not at all.
     pub(crate) wanted: Option<Algorithm>,
 }
 
-/// Hashes a body while it passes.
+/// Hashes a body as it is received.
 pub(crate) struct Hasher {
     md5: Md5,
     checksums: ChecksumHasher,
@@ -162,12 +162,12 @@ impl Expected {
             .filter(|a| self.checksums.get(*a).is_some() || self.wanted == Some(*a))
     }
 
-    /// Refuses a body that is not what it was said to be.
+    /// Refuses a body that does not match its declared hashes.
     pub(crate) fn verify(&self, digest: &Digest) -> S3Result<()> {
         if let Some(md5) = &self.md5 {
             let md5 = STANDARD.decode(md5).ok().filter(|md5| md5.len() == 16);
             let Some(md5) = md5 else {
-                return Err(s3_error!(InvalidDigest, "Content-MD5 is no MD5 in base64"));
+                return Err(s3_error!(InvalidDigest, "Content-MD5 is not an MD5 in base64"));
             };
             if md5 != digest.md5 {
                 return Err(s3_error!(BadDigest, "the body does not match Content-MD5"));

@@ -14,12 +14,12 @@ use super::object::find;
 use super::paths::{KeyPath, hex};
 use super::{Store, storage_error};
 
-/// Bytes on their way to becoming an object. Dropped before that, they are gone.
+/// Bytes that are to become an object. If it is dropped before, they are deleted.
 pub(crate) struct Draft {
     file: NamedTempFile,
     hasher: Hasher,
     size: u64,
-    /// The size at which the disk is taken to be full.
+    /// The size at which a full disk is simulated.
     disk_full_at: Option<u64>,
 }
 
@@ -46,7 +46,7 @@ impl Store {
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt as _;
-            // Less what the process's mask takes away, as for any file.
+            // Minus the process's umask, as for any file.
             builder.permissions(std::fs::Permissions::from_mode(0o666));
         }
         builder.tempfile_in(self.temporary())

@@ -116,7 +116,7 @@ impl PageRequest {
 #[derive(Debug)]
 enum Bound {
     After(String),
-    /// After every key that starts so.
+    /// After every key with this prefix.
     PastPrefix(String),
 }
 
@@ -268,7 +268,7 @@ mod tests {
         store.commit("bucket", key, draft.finish(), &meta, &always).unwrap();
     }
 
-    /// What a page must hold, said as plainly as possible.
+    /// What a page must hold, computed naively.
     fn model(keys: &BTreeSet<String>, request: &PageRequest) -> (Vec<String>, Vec<String>, bool) {
         let (mut found, mut prefixes) = (Vec::new(), Vec::<String>::new());
         for key in keys {

@@ -1,13 +1,13 @@
 //! What S3 keeps beside an object's bytes: its ETag, headers, metadata, checksums.
 //!
-//! It lies in a small JSON file whose name says which bytes it belongs to: bucket, key, size and
+//! It is kept in a small JSON file whose name says which bytes it belongs to: bucket, key, size and
 //! modification time (to the nanosecond, and no two versions that this store writes share one). So
 //! it is written before the bytes become visible, and bytes that were changed by hand are never
 //! answered with another version's ETag.
 //!
 //! A file that was put into the folder by hand has no such file. Its ETag is derived from inode,
 //! size and modification time: nothing is read, and it changes when the file does. It ends in `-1`,
-//! which tells clients that it is no MD5.
+//! which tells clients that it is not an MD5.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Metadata};
@@ -60,7 +60,7 @@ impl Store {
     /// What is known of the bytes that `file` describes.
     pub(super) fn load_meta(&self, bucket: &str, key: &str, file: &Metadata) -> io::Result<Meta> {
         let path = self.meta_path(bucket, key, file.len(), file.modified()?);
-        // What cannot be read (a crash, a full disk) is as good as absent.
+        // A file that cannot be read (after a crash, on a full disk) counts as absent.
         let found = fs::read(path).ok().and_then(|json| serde_json::from_slice(&json).ok());
         match found {
             Some(meta) => Ok(meta),
@@ -89,7 +89,7 @@ impl Store {
     /// Forgets what was known of bytes that are gone.
     pub(super) fn remove_meta(&self, bucket: &str, key: &str, file: &Metadata) {
         if let Ok(modified) = file.modified() {
-            // One that stays behind takes room and does no harm.
+            // Best effort: a leftover only wastes space.
             let _ = fs::remove_file(self.meta_path(bucket, key, file.len(), modified));
         }
     }

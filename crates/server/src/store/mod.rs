@@ -54,7 +54,7 @@ pub(crate) struct Store {
     names: LongNames,
     sync: bool,
     /// Held while names in the folder change: every change of what is visible is one short
-    /// critical section, so conditions on writes hold and directories do not vanish underfoot.
+    /// critical section, so conditions on writes hold and directories do not disappear in between.
     names_lock: Mutex<()>,
     /// The latest modification time given out; no two versions of an object share one.
     last_modified: Mutex<SystemTime>,
@@ -154,7 +154,7 @@ pub(crate) fn storage_error(error: io::Error) -> S3Error {
             denied
         }
         Kind::InvalidFilename => {
-            s3_error!(KeyTooLongError, "the folder's path leaves no room for this key")
+            s3_error!(KeyTooLongError, "the folder's path is too long for this key")
         }
         _ => {
             let mut internal = S3Error::with_source(S3ErrorCode::InternalError, Box::new(error));

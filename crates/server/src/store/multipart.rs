@@ -1,4 +1,4 @@
-//! Multipart uploads: a directory of parts each, until they are put together.
+//! Multipart uploads: each a directory of parts, until they are assembled.
 //!
 //! ```text
 //! uploads/<id>/
@@ -84,7 +84,7 @@ impl Store {
     pub(crate) fn upload(&self, id: &str, bucket: &str, key: &str) -> S3Result<(PathBuf, Upload)> {
         let missing =
             || s3_error!(NoSuchUpload, "the upload does not exist; it may be completed or aborted");
-        // Names come from outside: nothing but what was given out.
+        // Names come from clients: only those that this store created are looked up.
         if id.len() != 32 || !id.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'a'..=b'f')) {
             return Err(missing());
         }
@@ -134,7 +134,7 @@ impl Store {
             written.file.persist(directory.join(&part.file)).map_err(|e| e.error)?;
             self.write_json(&part_path(&directory, number), &part)?;
             if let Some(replaced) = replaced {
-                // Not named by anything any more; goes with the upload at the latest.
+                // Nothing refers to it any more; it is removed with the upload at the latest.
                 let _ = fs::remove_file(directory.join(replaced.file));
             }
             Ok(part)
@@ -165,7 +165,7 @@ impl Store {
         read().map_err(storage_error)
     }
 
-    /// Puts an upload's parts together. `expected` is the checksum of the whole, if known.
+    /// Assembles an upload's parts. `expected` is the checksum of the whole, if known.
     pub(crate) fn complete_upload(
         &self,
         id: &str,
@@ -217,7 +217,7 @@ impl Store {
             ..upload.meta
         };
         self.commit(bucket, key, written, &meta, conditions)?;
-        // The object is there; what stays behind takes room and does no harm.
+        // The object exists; removing the upload is best effort, a leftover only wastes space.
         let _ = fs::remove_dir_all(&directory);
         Ok(meta)
     }

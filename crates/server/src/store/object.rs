@@ -22,8 +22,8 @@ pub(crate) struct Object {
 }
 
 impl Object {
-    /// Reads up to `buf.len()` bytes from `offset`; 0 at or behind the end. Wherever other readers
-    /// of the same open file are.
+    /// Reads up to `buf.len()` bytes from `offset`; 0 at or behind the end. Independent of
+    /// other readers of the same open file.
     #[cfg(unix)]
     pub(crate) fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
         std::os::unix::fs::FileExt::read_at(&self.file, buf, offset)
@@ -36,7 +36,7 @@ impl Object {
     }
 
     /// Whether the bytes behind the open file are still those that were opened. The store itself
-    /// never changes bytes in place; someone at the folder may.
+    /// never changes bytes in place; other programs may.
     pub(crate) fn is_unchanged(&self) -> bool {
         self.file.metadata().is_ok_and(|now| {
             now.len() == self.size && now.modified().is_ok_and(|time| time == self.modified)
@@ -100,7 +100,7 @@ impl Store {
         }
     }
 
-    /// Removes an object; removing one that is not there is no error.
+    /// Removes an object; removing one that does not exist is not an error.
     pub(crate) fn delete(
         &self,
         bucket: &str,
@@ -117,7 +117,7 @@ impl Store {
             let head = self.describe(bucket, key, &found.metadata).map_err(storage_error)?;
             conditions.check(Some(&head.meta.etag))?;
         }
-        // With both spellings there, removing one would bring the other to light.
+        // If both spellings exist, removing one would expose the other.
         while let Some(found) = find(&directory, &path).map_err(storage_error)? {
             fs::remove_file(&found.path).map_err(storage_error)?;
             self.remove_meta(bucket, key, &found.metadata);
@@ -196,7 +196,7 @@ pub(super) fn is_absent(error: &io::Error) -> bool {
     )
 }
 
-/// Removes the directories of a key that hold nothing any more.
+/// Removes the directories of a key that are now empty.
 fn remove_empty_parents(bucket: &Path, path: &KeyPath) {
     for depth in (1..=path.directories.len()).rev() {
         let directory: PathBuf = path.directories[..depth].iter().collect();

@@ -1,7 +1,7 @@
 //! How an object's key is spelled as a path.
 //!
 //! The segments of a key between its slashes are directory and file names as they are, so that a
-//! folder of files is a bucket of objects with the names one expects. Three kinds of key do not fit
+//! folder of files is a bucket of objects with the expected names. Three kinds of key do not fit
 //! into a file system like that; their segments are spelled with a prefix that no one is likely
 //! to use:
 //!

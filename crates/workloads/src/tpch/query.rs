@@ -5,7 +5,7 @@ use std::borrow::Cow;
 /// The queries in order, 1 to 22.
 ///
 /// Each is one statement without a semicolon, with the specification's validation parameters and
-/// row limits. Where the specification's wording is no portable SQL it is restated: query 15's view
+/// row limits. Where the specification's wording is not portable SQL it is rewritten: query 15's view
 /// is a common table expression, query 1's interval has no leading precision, and query 6's
 /// `0.06 - 0.01` and `0.06 + 0.01` are the numbers they stand for, which binary floating point would
 /// miss.

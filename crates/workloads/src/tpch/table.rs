@@ -117,7 +117,7 @@ impl DataTable for Table {
     }
 
     fn shares(self, scale: f64) -> u64 {
-        // Lines of an order stay together, so orders are what can be shared out.
+        // Lines of an order stay together, so the unit of division is an order.
         match self {
             Self::Nation | Self::Region => 1,
             Self::Lineitem => Self::Orders.rows(scale),
@@ -141,7 +141,7 @@ impl fmt::Display for Table {
     }
 }
 
-/// A name that is no table of TPC-H.
+/// A name that is not a table of TPC-H.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` is no TPC-H table: they are customer, lineitem, nation, orders, part, partsupp, region \

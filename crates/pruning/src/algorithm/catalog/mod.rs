@@ -91,7 +91,7 @@ configured! {
 #[non_exhaustive]
 pub enum CatalogError {
     /// No algorithm has this name.
-    #[error("`{0}` is no algorithm: they are {names}", names = names(Algorithm::ALL.iter()))]
+    #[error("`{0}` is not an algorithm; choose one of {names}", names = names(Algorithm::ALL.iter()))]
     Unknown(String),
     /// It has no such parameter.
     #[error("{algorithm} has no parameter {parameter}: it has {known}")]

@@ -1,24 +1,24 @@
 //! `SELECT DISTINCT`: drop a key that was seen lately (paper §4.2).
 //!
 //! A matrix of `rows × columns` keys. A key hashes to a row; if the row holds it, the entry is a
-//! duplicate and dropped, else the key enters the row and pushes an old one out. A key pushed out is
+//! duplicate and dropped, else the key enters the row and evicts an old one. An evicted key is
 //! forwarded again when it returns, which is harmless: a cache has false negatives, never false
-//! positives. (A Bloom filter has it the other way round and would lose keys.)
+//! positives. (A Bloom filter errs the other way and would lose keys.)
 //!
 //! Deterministic for whole keys. With fingerprints instead ([`crate::encoding`]), two keys of one
-//! row must not collide; [`crate::theory::distinct`] says how many bits that takes. It counts on rows
+//! row must not collide; [`crate::theory::distinct`] says how many bits that takes. It assumes rows
 //! that are *independent* of the fingerprints. A row that is a hash of the fingerprint itself is not:
-//! equal fingerprints then always share a row, and their number of bits must do for all keys at once.
+//! equal fingerprints then always share a row, and their bits must suffice for all keys together.
 //! So packets with fingerprints carry a second hash of the key, for the row alone
 //! ([`Config::with_row_value`]).
 //!
 //! # Policies
 //!
-//! [`Policy::Lru`] rolls: each column takes the key that the column before it pushed out, until the
+//! [`Policy::Lru`] rolls: each column takes the key that the column before it evicted, until the
 //! packet's own key turns up. [`Policy::Fifo`] writes nothing on a hit. A packet may touch a register
 //! once, so a FIFO must see all columns before it writes: the paper lets ALUs of one stage share
-//! memory; here two columns share one pair of registers, which hardware has. More columns chain such
-//! pairs: a pair that misses takes the key and hands its oldest on, so a key that a later pair had is
+//! memory; here two columns share one pair of registers, which hardware supports. More columns chain such
+//! pairs: a pair that misses takes the key and passes its oldest on, so a key that a later pair had is
 //! then held twice, and a long chain prunes less than an LRU of its size.
 //!
 //! # The empty cell
@@ -42,10 +42,10 @@ use crate::switch::{
 };
 use crate::{ConfigError, Entries, Pruner, Selection};
 
-/// Which key leaves a full row.
+/// Which key is evicted from a full row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Policy {
-    /// The one not seen for longest.
+    /// The least recently seen.
     Lru,
     /// The one that entered first. Keys of 32 bits, an even number of columns.
     Fifo,
@@ -138,7 +138,7 @@ impl Config {
         self.width
     }
 
-    /// Which key leaves a full row.
+    /// Which key is evicted from a full row.
     #[must_use]
     pub const fn policy(&self) -> Policy {
         self.policy
@@ -380,13 +380,13 @@ fn join(high: u32, low: u32) -> u64 {
     u64::from(high) << 32 | u64::from(low)
 }
 
-/// [`lru_pair`] where it serves, else [`lru`].
+/// [`lru_pair`] where it applies, else [`lru`].
 #[inline]
 fn lru_any<T: Copy + Eq>(row: &mut [T], key: T) -> bool {
     if row.len() == 2 { lru_pair(row, key) } else { lru(row, key) }
 }
 
-/// [`fifo_pair`] where it serves, else [`fifo`].
+/// [`fifo_pair`] where it applies, else [`fifo`].
 #[inline]
 fn fifo_any(row: &mut [u32], key: u32) -> bool {
     if row.len() == 2 { fifo_pair(row, key) } else { fifo(row, key) }
@@ -446,7 +446,7 @@ fn sweep<T: Copy + Eq + Default>(
 /// What a core's second-level cache holds beside a batch.
 const CACHED_BYTES: usize = 512 * 1024;
 /// Of a larger matrix, the rows of so many entries are read at once before the entries are handled
-/// one by one: the waits for memory overlap.
+/// one by one: cache misses overlap.
 const AHEAD: usize = 32;
 
 impl Pruner for Distinct {

@@ -76,7 +76,7 @@ fn stages() {
     assert_eq!(stages(config(4096, 2, false, Policy::Fifo), &tofino1), Ok(2));
     let refused = stages(config(4096, 6, true, Policy::Lru), &tofino1).unwrap_err();
     assert_eq!(refused, [Misfit::Stages { needed: 13, available: 12 }]);
-    // Chained pairs put out two words, which Tofino 1 cannot.
+    // Chained pairs output two words, which Tofino 1 cannot.
     assert!(stages(config(4096, 4, false, Policy::Fifo), &tofino1).is_err());
     assert_eq!(stages(config(4096, 4, false, Policy::Fifo), &Target::tofino2()), Ok(3));
 }

@@ -3,7 +3,7 @@
 //! A predicate φ(x, y) mixes comparisons x that the switch computes with parts y that it cannot
 //! (`LIKE`, functions). The switch drops an entry iff *no* value of y makes φ true, that is it
 //! evaluates ∃y.φ(x, y): the tightest sound pruner there is. For a monotone φ this is the paper's
-//! rule, φ(x, true). What the switch lets through, the query's own filter decides.
+//! rule, φ(x, true). The query's own filter decides what is forwarded.
 //!
 //! # NULL
 //!
@@ -54,7 +54,7 @@ pub enum Leaf {
         /// The flag bit that says it is UNKNOWN.
         null: Option<u8>,
     },
-    /// Known to nobody before the query's own filter.
+    /// Unknown until the query's own filter runs.
     Opaque,
 }
 
@@ -88,7 +88,7 @@ impl Formula {
 
     /// Kleene's value, the leaves' values given in order of occurrence.
     fn evaluate(&self, leaves: &mut impl Iterator<Item = Option<bool>>) -> Option<bool> {
-        // No short cut: every leaf must be taken from the iterator.
+        // No short circuit: every leaf must be taken from the iterator.
         let fold = |parts: &[Self], leaves: &mut _, decides: bool| {
             let values: Vec<_> = parts.iter().map(|part| part.evaluate(leaves)).collect();
             if values.contains(&Some(decides)) {
@@ -108,7 +108,7 @@ impl Formula {
     }
 }
 
-/// The relation that holds of codes if it may hold of values that equal codes conflate.
+/// The relation that codes have if values that share codes may have this one.
 const fn weakened(relation: Relation) -> Option<Relation> {
     match relation {
         Relation::Lt | Relation::Le => Some(Relation::Le),

@@ -12,7 +12,7 @@
 //! different polynomials; the released program's CRC over `key + offset` maps colliding keys to
 //! colliding cells in every row.
 //!
-//! Empty cells hold key 0 with the worst value. A tie with that cell is no tie with an entry, so with
+//! Empty cells hold key 0 with the worst value. A tie with such a cell is not a tie with an entry, so with
 //! [`Ties::Prune`] entries of the worst value are forwarded.
 
 mod entry;
@@ -55,7 +55,7 @@ impl Extreme {
         value ^ self.worst()
     }
 
-    /// How a stored value that prunes relates to the packet's.
+    /// The relation to the packet's value that lets a stored value prune it.
     const fn prunes(self, ties: Ties) -> Relation {
         match (self, ties) {
             (Self::Max, Ties::Keep) => Relation::Gt,

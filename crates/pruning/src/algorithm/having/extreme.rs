@@ -2,7 +2,7 @@
 //!
 //! A group qualifies iff one of its entries does, so the switch drops entries that do not, and of
 //! the rest all but the first few of each key, as DISTINCT does. Deterministic. The other directions
-//! (`MAX(value) < c`) need every entry of a group and are no pruning.
+//! (`MAX(value) < c`) need every entry of a group, so nothing can be pruned.
 
 use std::fmt;
 

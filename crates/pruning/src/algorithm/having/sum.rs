@@ -7,7 +7,7 @@
 //! in a partial second pass and computes exactly.
 //!
 //! Deterministic while the counters survive: a reboot forgets sums, and a key may then never pass.
-//! Counters saturate at 2³² − 1. Sums of wider or fractional values go in units: the worker divides
+//! Counters saturate at 2³² − 1. Wider or fractional values are sent in coarser units: the worker divides
 //! each value rounding *up*, and the threshold rounding *down*; then a group above the threshold is
 //! still above it.
 

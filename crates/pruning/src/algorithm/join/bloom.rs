@@ -112,7 +112,7 @@ pub struct Filter {
     bits: Vec<u64>,
 }
 
-/// The bits of `word` for which `bit` is 1. No branch depends on it, so that the waits for memory
+/// The bits of `word` for which `bit` is 1. No branch depends on it, so that cache misses
 /// overlap.
 #[inline]
 fn retain(word: u64, bit: impl Fn(usize) -> u64) -> u64 {

@@ -1,7 +1,7 @@
 //! `JOIN`: drop an entry whose key the other side does not have (paper §4.3).
 //!
 //! Pass 1 streams both sides' keys through the switch, which enters them into a filter for each
-//! side and keeps them to itself. Pass 2 streams them again; an entry goes on only if the *other*
+//! side and drops them. Pass 2 streams them again; an entry is forwarded only if the *other*
 //! side's filter has its key. If one side is small, [`Passes::SmallFirst`] streams side A once,
 //! forwarding it while it enters A's filter, and then side B once, pruned.
 //!
@@ -115,7 +115,7 @@ impl Shape {
         }
     }
 
-    /// Whether entries of the flow are kept whatever the filters say, dropped so, or looked up in
+    /// Whether entries of the flow are always kept, always dropped, or looked up in
     /// the filter of a side.
     const fn role(self, fid: u16) -> Role {
         let [filter_a, filter_b] = self.filters();
@@ -131,7 +131,7 @@ impl Shape {
         }
     }
 
-    /// The last table: who is dropped, given the flags that say a key is in a filter.
+    /// The last table: which entries are dropped, given the flags that say a key is in a filter.
     fn decide(self, b: &mut Builder, prune: FieldId, present: [&[FieldId]; 2]) {
         let flags: Vec<FieldId> = present.into_iter().flatten().copied().collect();
         let keys =

@@ -2,8 +2,8 @@
 //!
 //! One hash chooses the word, another a mask out of the C(64, H) with H bits set; the key is present
 //! if all bits of its mask are set in its word. On a Tofino a stateful ALU has no masked comparison,
-//! so it hands out `word & mask` and the next stage compares; and a word is two arrays of 32 bits,
-//! as an ALU puts out one word of 32.
+//! so it outputs `word & mask` and the next stage compares; and a word is two arrays of 32 bits, as an
+//! ALU outputs one word of 32.
 
 use std::fmt;
 

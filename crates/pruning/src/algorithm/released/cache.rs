@@ -44,7 +44,7 @@ pub fn distinct(row_bits: u8, repairs: Repairs) -> Program {
     b.table(Table::always("copy_value", Action::compute("copy", copy)));
     for column in 0..4 {
         b.stage();
-        // The release passes two fields to and fro; here each column has its own.
+        // The release passes two fields back and forth; here each column has its own.
         let incoming = match column {
             0 => md,
             3 if !repairs.fourth_column => out[1],

@@ -36,7 +36,7 @@ pub fn group_by(row_bits: u8) -> Program {
             .output(same, Source::AluHi, When::ALWAYS);
         b.stage();
         b.table(guard(Table::always(format!("key_row{row}"), Action::access("swap", swap))));
-        // As compiled: store if `same` is not 1 or the register is not greater, else put out 1.
+        // As compiled: store if `same` is not 1 or the register is not greater, else output 1.
         let store = Stateful::on(values, index)
             .compare_lo(Compare::field_const(same, Relation::Ne, 1))
             .compare_hi(Compare::mem(Half::Lo, Relation::Le, value))

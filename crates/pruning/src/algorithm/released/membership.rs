@@ -30,7 +30,7 @@ pub fn join(bits: u8) -> Program {
         let index = Index::Hash(b.hash(format!("bit{block}"), POLYNOMIALS[0], [hashed], bits));
         let register = b.register(format!("bloom{block}"), Cell::Bit1, 1 << bits);
         let access = Stateful::on(register, index);
-        // set_bitc puts out the complement of the bit as it was; read_bit the bit itself.
+        // set_bitc outputs the complement of the bit as it was; read_bit the bit itself.
         let set = access.clone().set_lo(Update::set(When::ALWAYS, AluOperand::Const(1))).output(
             not_in,
             Source::NotMemLo,

@@ -46,7 +46,7 @@ fn filter_keeps_small_values() {
 #[test]
 fn distinct_prunes_by_a_tainted_half() {
     // (lo, hi) = (0x11, 0x1), (0x11, 0x61d9), (0x6794, 0x1) share row 20941 of 65,536; the third was
-    // never seen and is pruned all the same. Packets carry hi, lo.
+    // never seen and is pruned anyway. Packets carry hi, lo.
     let values = [[0x1, 0x11], [0x61D9, 0x11], [0x1, 0x6794]];
     for [hi, lo] in values {
         let bytes = [lo, hi].map(u32::to_be_bytes).concat();

@@ -1,11 +1,11 @@
 //! `SKYLINE OF x, y, …`: drop a point that another dominates (paper §4.4, appendix D).
 //!
 //! Greater is better in every dimension; complement a dimension to turn it. The switch keeps the
-//! `points` points with the greatest scores, descending. A new point goes down the list: where its
-//! score is greater it takes the place and the rest moves down, to be compared no more; else it is
-//! marked if the stored point dominates it. Marked points that found no place are dropped. The score
-//! only chooses which points are kept; what is dropped is decided on the coordinates, so it is
-//! deterministic for any score.
+//! `points` points with the greatest scores, descending. A new point goes down the list. Where
+//! its score is greater it takes the place, and the rest moves down without further comparison;
+//! until then it is marked if the stored point dominates it. Marked points that found no place are
+//! dropped. The score only chooses which points are kept; the coordinates decide what is dropped, so
+//! the algorithm is deterministic for any score.
 //!
 //! # Scores
 //!
@@ -13,7 +13,7 @@
 //! computed as a sum of scaled logarithms (APH, the approximate product heuristic). A table of 2¹⁶
 //! entries holds the logarithms of 16-bit numbers; a TCAM finds the highest set bit of wider ones, so
 //! that their 16 leading bits are looked up and the shift is added back. [`Score::First`] is the
-//! paper's baseline: the first points stay for ever.
+//! paper's baseline: the first points stay.
 //!
 //! # Ties
 //!
@@ -23,7 +23,7 @@
 //!
 //! # On the switch
 //!
-//! Two stages for each point, score then coordinates. What leaves the score's ALU is the score that
+//! Two stages for each point, score then coordinates. The score's ALU outputs the score that
 //! was pushed out plus one, or zero while the packet's own point has found no place; the plus one
 //! saturates, which can only misplace a point. The packet itself always carries its own point;
 //! what is pushed out travels in metadata.
@@ -191,7 +191,7 @@ impl Skyline {
             self.scores.iter().position(|&stored| stored < score).unwrap_or(self.scores.len());
         let (mut travelling, mut coordinates) = (score, point);
         for at in place..self.scores.len() {
-            // The switch hands on the old score plus one, saturated, minus one.
+            // The switch passes on the old score plus one, saturated, minus one.
             travelling = std::mem::replace(&mut self.scores[at], travelling).min(u32::MAX - 1);
             let group = &mut self.points[at / LANES];
             for (lanes, travelling) in group.iter_mut().zip(&mut coordinates) {

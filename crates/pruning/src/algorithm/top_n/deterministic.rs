@@ -3,7 +3,7 @@
 //! The first `n` entries set `t0`, the least of them. Cutoff `i` is `t0 · 2^i`; once `n` entries
 //! were at or above it, nothing below it can be in the answer. The cutoffs grow exponentially
 //! because one register and a few stages must serve values of any magnitude; they saturate, since a
-//! wrapped cutoff would prune what it must not. A `t0` of zero makes all cutoffs zero and prunes
+//! wrapped cutoff would prune too much. A `t0` of zero makes all cutoffs zero and prunes
 //! nothing, so workers add an offset where zeros are likely.
 //!
 //! Safe because a pruned value is *strictly* below a cutoff that `n` forwarded entries reach.

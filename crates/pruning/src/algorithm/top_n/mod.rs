@@ -1,4 +1,4 @@
-//! `ORDER BY value DESC LIMIT n`: drop an entry that `n` greater ones have passed.
+//! `ORDER BY value DESC LIMIT n`: drop an entry once `n` greater ones were forwarded.
 //!
 //! [`deterministic`] always keeps the answer, with doubling cutoffs; [`randomized`] keeps it with
 //! probability at least 1 − δ, with a matrix of rolling maxima, and prunes far more. `ORDER BY … ASC`

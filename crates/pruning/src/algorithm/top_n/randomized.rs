@@ -10,7 +10,7 @@
 //! # On the switch
 //!
 //! One stateful ALU for each column. [`Ties::Prune`] needs no flag: each column keeps the greater of
-//! its cell and the travelling value and hands the smaller on; what leaves the last column equals
+//! its cell and the travelling value and passes the smaller on; what leaves the last column equals
 //! the packet's value iff that was not kept. A zero value looks like an empty cell there, so zeros
 //! are always forwarded. [`Ties::Keep`] must tell a tie from a miss, so what travels is the pushed
 //! out value plus one, and zero while the packet's own value has found no place; a table chooses
@@ -208,7 +208,7 @@ fn keep_ties(row: &mut [u32], value: u32) -> bool {
     let Some(place) = row.iter().position(|&cell| cell <= value) else { return false };
     let mut travelling = value;
     for cell in &mut row[place..] {
-        // What the switch hands on is the old value plus one, saturated, minus one.
+        // The switch passes on the old value plus one, saturated, minus one.
         travelling = std::mem::replace(cell, travelling).min(u32::MAX - 1);
     }
     true

@@ -37,7 +37,7 @@ pub enum PackError {
     TooMany,
 }
 
-/// Packs programs into one, to be held against a target as a whole.
+/// Packs programs into one, to be fitted to a target as a whole.
 ///
 /// # Errors
 ///

@@ -20,7 +20,7 @@ use super::worker::Worker;
 pub struct Budget {
     /// Packets lost.
     pub losses: u8,
-    /// Packets doubled by a link, or sent again while a copy or its acknowledgement is under way.
+    /// Packets doubled by a link, or sent again while a copy or its acknowledgement is in flight.
     pub duplicates: u8,
     /// Reboots of the switch.
     pub reboots: u8,
@@ -37,13 +37,13 @@ pub struct Exploration {
     pub correct: usize,
     /// Ends with a wrong answer.
     pub wrong: usize,
-    /// States from which no end can be reached any more, whatever happens.
+    /// States from which no end can be reached, whatever happens.
     pub stuck: usize,
     /// Whether all states were visited; `stuck` is 0 if not.
     pub complete: bool,
     /// A shortest run to a wrong answer, one event per line.
     pub wrong_run: Option<Vec<String>>,
-    /// A shortest run to where nothing can help any more.
+    /// A shortest run to a state from which no end can be reached.
     pub stuck_run: Option<Vec<String>>,
 }
 
@@ -121,7 +121,7 @@ struct State<P> {
     workers: Vec<Worker>,
     switch: Switch<P>,
     master: Master,
-    /// Packets under way, sorted.
+    /// Packets in flight, sorted.
     wire: Vec<(Place, Packet)>,
     left: Budget,
 }

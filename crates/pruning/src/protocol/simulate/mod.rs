@@ -81,7 +81,7 @@ enum Event {
     Reboot,
 }
 
-/// Events in the order of their ticks, and of their making within one.
+/// Events ordered by tick, then by creation.
 struct Scheduled {
     tick: u64,
     order: u64,

@@ -143,7 +143,7 @@ fn paper_counts_entries_twice() {
 fn going_on_with_empty_state_is_wrong_for_join_and_having() {
     for query in [Query::Join, Query::HavingSum { above: 300 }] {
         let mut config = Config::new(query, Rules::repaired());
-        // Few entries under way, which would all be forwarded and make candidates of their keys.
+        // Few entries in flight, which would all be forwarded and make candidates of their keys.
         (config.rows, config.workers, config.window) = (40, 2, 1);
         config.reboots = Reboots::Random { count: 1, until: 2000 };
         config.rules.on_reboot = Some(OnReboot::Continue);
