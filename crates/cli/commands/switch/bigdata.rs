@@ -6,8 +6,8 @@ use serde_json::Value;
 use sluicegate_pruning::algorithm::catalog::{Algorithm, Configured, Parameters};
 use sluicegate_pruning::algorithm::join::{BUILD_A, PROBE_B};
 use sluicegate_pruning::encoding::{fingerprint, halves, nonzero_bits};
-use sluicegate_pruning::experiment::trial::{self, Run};
-use sluicegate_pruning::switch::{Program, chain};
+use sluicegate_pruning::experiment::trial::{self, Question, Run};
+use sluicegate_pruning::switch::{Program, Relation, chain};
 use sluicegate_workloads::bigdata::{Seed, Table};
 use sluicegate_workloads::{DataTable, Share};
 
@@ -88,7 +88,7 @@ pub(super) fn run(args: &RunArgs) -> Result<()> {
     for case in cases(args.scale) {
         let configured = case.algorithm.configure(&case.given)?;
         let (stream, key_words) = columns.stream(case.algorithm);
-        let question = case.algorithm.question(&case.given);
+        let question = Question::of(&configured, (Relation::Lt, 10));
         let (keep, checked) = if case.then_distinct {
             (trial::through_program(then_distinct(&configured)?, &stream)?, None)
         } else {

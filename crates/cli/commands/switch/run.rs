@@ -3,7 +3,8 @@
 use serde_json::Value;
 use sluicegate_pruning::algorithm::catalog::{Algorithm, Carries, Configured, Parameters};
 use sluicegate_pruning::algorithm::join::{BUILD_A, PROBE_B};
-use sluicegate_pruning::experiment::trial::{self, Run, Trial};
+use sluicegate_pruning::experiment::trial::{self, Question, Run, Trial};
+use sluicegate_pruning::switch::Relation;
 
 use super::bigdata;
 use super::input::Layout;
@@ -39,7 +40,9 @@ pub(super) fn run(args: &RunArgs) -> Result<()> {
     let given = args.parameters.parameters();
     let configured = configure(algorithm, &given, args.variant)?;
     let (stream, key_words) = stream(algorithm, &configured, args.variant, &args.input)?;
-    let question = algorithm.question(&given);
+    // A filter without more said keeps what is less than 10.
+    let filter = (given.relation.unwrap_or(Relation::Lt), given.threshold.unwrap_or(10));
+    let question = Question::of(&configured, filter);
     let is_join = algorithm.entry().carries == Carries::KeyOfEither;
     let (keep, checked) = match args.variant {
         Variant::Paper => {

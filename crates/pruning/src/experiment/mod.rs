@@ -5,12 +5,12 @@
 //! * [`table2`]: the paper's table of resources beside what the programs take, and what fits
 //!   together.
 
-mod answer;
 pub mod check;
 #[cfg(test)]
 pub(crate) mod conformance;
 #[cfg(test)]
 mod measured;
 pub mod opt;
+mod question;
 pub mod table2;
 pub mod trial;

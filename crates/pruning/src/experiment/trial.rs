@@ -6,7 +6,9 @@ use std::fmt;
 
 use thiserror::Error;
 
-use crate::algorithm::catalog::{Configured, Question};
+pub use super::question::Question;
+
+use crate::algorithm::catalog::Configured;
 use crate::experiment::check::{Mismatch, check};
 use crate::switch::{Interpreter, Packet, Program, ProgramError, WrongValues};
 use crate::{Entries, Pruner, Selection, Verdict};
@@ -239,7 +241,8 @@ mod tests {
         let configured = algorithm.configure(given).unwrap();
         let keys = algorithm.entry().carries.key_words(configured.pruner().values());
         let keep = through_fast_path(configured.pruner().as_mut(), stream).unwrap();
-        let trial = judge(algorithm.question(given), stream, &keep, keys);
+        let question = Question::of(&configured, (Relation::Lt, given.threshold.unwrap_or(10)));
+        let trial = judge(question, stream, &keep, keys);
         assert_eq!(trial.effect, Effect::Unchanged, "{algorithm}");
         assert!(trial.optimum <= trial.forwarded, "{algorithm}: {trial:?}");
         assert!(trial.forwarded <= trial.entries, "{algorithm}: {trial:?}");

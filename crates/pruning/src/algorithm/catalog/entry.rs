@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Configured, Parameters, Question};
+use super::{Configured, Parameters};
 use crate::ConfigError;
 use crate::switch::Program;
 use crate::theory::Configuration;
@@ -19,8 +19,6 @@ pub struct Entry {
     pub carries: Carries,
     /// Builds it; what is not given takes the paper's default.
     pub configure: fn(&Parameters) -> Result<Configured, ConfigError>,
-    /// The question whose answer it keeps.
-    pub question: fn(&Parameters) -> Question,
     /// How it shrinks where the paper's default does not fit.
     pub sizes: Sizes,
     /// How the paper counts its resources.

@@ -24,13 +24,15 @@ macro_rules! algorithms {
     };
 }
 
-/// From `Variant(Config)` lines: the enum of all configurations, which does what every `Config` can.
+/// From `Variant(Config, …)` lines: the enum of all configurations, which does what every `Config`
+/// can. What follows the `Config` is what the query asks and the program does not hold.
 macro_rules! configured {
-    ($($(#[$doc:meta])+ $variant:ident($config:ty),)+) => {
-        /// An algorithm with its parameters, as plain data: what runs in a switch.
+    ($($(#[$doc:meta])+ $variant:ident($config:ty $(, $asked:ty)*),)+) => {
+        /// An algorithm with its parameters, and what the query asks that its program does not hold,
+        /// as plain data.
         #[derive(Debug, Clone, PartialEq, Eq)]
         pub enum Configured {
-            $($(#[$doc])+ $variant($config),)+
+            $($(#[$doc])+ $variant($config $(, $asked)*),)+
         }
 
         impl Configured {
@@ -38,7 +40,7 @@ macro_rules! configured {
             #[must_use]
             pub fn program(&self) -> Program {
                 match self {
-                    $(Self::$variant(config) => config.program(),)+
+                    $(Self::$variant(config, ..) => config.program(),)+
                 }
             }
 
@@ -46,7 +48,7 @@ macro_rules! configured {
             #[must_use]
             pub fn pruner(&self) -> Box<dyn Pruner> {
                 match self {
-                    $(Self::$variant(config) => Box::new(config.pruner()),)+
+                    $(Self::$variant(config, ..) => Box::new(config.pruner()),)+
                 }
             }
         }
@@ -55,15 +57,9 @@ macro_rules! configured {
         impl fmt::Display for Configured {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 match self {
-                    $(Self::$variant(config) => config.fmt(f),)+
+                    $(Self::$variant(config, ..) => config.fmt(f),)+
                 }
             }
         }
-
-        $(impl From<$config> for Configured {
-            fn from(config: $config) -> Self {
-                Self::$variant(config)
-            }
-        })+
     };
 }

@@ -19,7 +19,6 @@
 mod lists;
 mod entry;
 mod parameters;
-mod question;
 
 use std::fmt;
 use std::str::FromStr;
@@ -28,10 +27,9 @@ use thiserror::Error;
 
 pub use entry::{Carries, Entry, Paper, Released, Sizes, Table2};
 pub use parameters::Parameters;
-pub use question::Question;
 
 use super::{distinct, filter, group_by, having, join, skyline, top_n};
-use crate::switch::Program;
+use crate::switch::{Program, Relation};
 use crate::{ConfigError, Pruner};
 
 algorithms! {
@@ -70,18 +68,18 @@ configured! {
     Distinct(distinct::Config),
     /// TOP N with cutoffs: never wrong.
     TopNDeterministic(top_n::deterministic::Config),
-    /// TOP N with random rows: right with probability 1 − δ.
-    TopNRandomized(top_n::randomized::Config),
-    /// GROUP BY with MAX or MIN.
-    GroupBy(group_by::Config),
+    /// TOP N with random rows: right with probability 1 − δ. The rows that the query returns.
+    TopNRandomized(top_n::randomized::Config, u32),
+    /// GROUP BY, and which value of a group is the best.
+    GroupBy(group_by::Config, group_by::Extreme),
     /// JOIN with a Bloom filter.
     JoinBloom(join::bloom::Config),
     /// JOIN with a register Bloom filter.
     JoinRegisterBloom(join::register_bloom::Config),
     /// HAVING SUM or COUNT above a threshold.
-    HavingSum(having::sum::Config),
-    /// HAVING MAX above, or MIN below, a threshold.
-    HavingExtreme(having::extreme::Config),
+    Having(having::sum::Config),
+    /// HAVING MAX or MIN, with the relation and the threshold.
+    HavingExtreme(having::extreme::Config, Relation, u32),
     /// SKYLINE.
     Skyline(skyline::Config),
 }
@@ -148,12 +146,6 @@ impl Algorithm {
         Ok((self.entry().configure)(given)?)
     }
 
-    /// The question whose answer it keeps, with these parameters.
-    #[must_use]
-    pub fn question(self, given: &Parameters) -> Question {
-        (self.entry().question)(given)
-    }
-
     /// The authors' program with its quirks, at their own sizes: see
     /// [`released`](crate::algorithm::released).
     ///
@@ -195,7 +187,6 @@ mod tests {
     use super::*;
     use crate::Ties;
     use crate::algorithm::group_by::Extreme;
-    use crate::switch::Relation;
 
     #[test]
     fn every_algorithm_has_a_name_and_the_papers_defaults() {

@@ -3,7 +3,7 @@
 use super::{Config, Policy, Width};
 use crate::ConfigError;
 use crate::algorithm::catalog::{
-    Carries, Configured, Entry, Paper, Parameters, Question, Released, Sizes, Table2,
+    Carries, Configured, Entry, Paper, Parameters, Released, Sizes, Table2,
 };
 use crate::algorithm::released;
 use crate::theory::Configuration;
@@ -14,7 +14,6 @@ pub(crate) const LRU: Entry = Entry {
     parameters: &["columns", "rows", "key_bits", "row_value"],
     carries: Carries::Key,
     configure: |given| configure(given, Policy::Lru, given.wide_or(true)?),
-    question: |_| Question::Distinct,
     sizes: Sizes::Columns(2),
     paper: Paper {
         defaults: DEFAULTS,
@@ -38,7 +37,6 @@ pub(crate) const FIFO: Entry = Entry {
     parameters: &["columns", "rows", "row_value"],
     carries: Carries::Key,
     configure: |given| configure(given, Policy::Fifo, false),
-    question: |_| Question::Distinct,
     sizes: Sizes::Fixed,
     paper: Paper {
         defaults: DEFAULTS,
@@ -57,5 +55,5 @@ fn configure(given: &Parameters, policy: Policy, wide: bool) -> Result<Configure
     let width = if wide { Width::Bits64 } else { Width::Bits32 };
     let config = Config::new(given.rows_or(4096), given.columns_or(2), width, policy)?;
     let by_row_value = given.row_value == Some(true);
-    Ok(if by_row_value { config.with_row_value() } else { config }.into())
+    Ok(Configured::Distinct(if by_row_value { config.with_row_value() } else { config }))
 }

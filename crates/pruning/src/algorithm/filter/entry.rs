@@ -1,7 +1,7 @@
 //! What the catalog knows of the filter.
 
 use super::{Config, Formula};
-use crate::algorithm::catalog::{Carries, Entry, Paper, Parameters, Question, Released, Sizes};
+use crate::algorithm::catalog::{Carries, Configured, Entry, Paper, Released, Sizes};
 use crate::algorithm::released;
 use crate::switch::Relation;
 
@@ -11,12 +11,10 @@ pub(crate) const FILTER: Entry = Entry {
     parameters: &["threshold", "relation"],
     carries: Carries::Value,
     configure: |given| {
-        let (relation, constant) = compared(given);
-        Ok(Config::new(&Formula::compare(0, relation, constant), 1, None)?.into())
-    },
-    question: |given| {
-        let (relation, constant) = compared(given);
-        Question::Filter(relation, constant)
+        let relation = given.relation.unwrap_or(Relation::Lt);
+        let constant = given.threshold.unwrap_or(10);
+        let formula = Formula::compare(0, relation, constant);
+        Ok(Configured::Filter(Config::new(&formula, 1, None)?))
     },
     sizes: Sizes::Fixed,
     paper: Paper {
@@ -29,8 +27,3 @@ pub(crate) const FILTER: Entry = Entry {
         program: |given| Ok(released::filter(given.threshold.unwrap_or(10))),
     }),
 };
-
-/// What the values are compared with: less than 10 by default.
-fn compared(given: &Parameters) -> (Relation, u32) {
-    (given.relation.unwrap_or(Relation::Lt), given.threshold.unwrap_or(10))
-}

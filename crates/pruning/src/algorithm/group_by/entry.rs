@@ -1,7 +1,7 @@
 //! What the catalog knows of GROUP BY.
 
 use super::Config;
-use crate::algorithm::catalog::{Carries, Entry, Paper, Question, Released, Sizes, Table2};
+use crate::algorithm::catalog::{Carries, Configured, Entry, Paper, Released, Sizes, Table2};
 use crate::algorithm::released;
 use crate::theory::Configuration;
 
@@ -13,9 +13,9 @@ pub(crate) const GROUP_BY: Entry = Entry {
     configure: |given| {
         let (cells, tables) = (given.rows_or(4096), given.columns_or(8));
         let wide = given.wide_or(false)?;
-        Ok(Config::new(cells, tables, given.extreme(), given.ties(), wide)?.into())
+        let config = Config::new(cells, tables, given.extreme(), given.ties(), wide)?;
+        Ok(Configured::GroupBy(config, given.extreme()))
     },
-    question: |given| Question::GroupBy(given.extreme()),
     sizes: Sizes::Columns(8),
     paper: Paper {
         defaults: "w = 8, d = 4096",

@@ -1,7 +1,7 @@
 //! What the catalog knows of HAVING.
 
 use super::{extreme, sum};
-use crate::algorithm::catalog::{Carries, Entry, Paper, Parameters, Question, Sizes, Table2};
+use crate::algorithm::catalog::{Carries, Configured, Entry, Paper, Parameters, Sizes, Table2};
 use crate::switch::Relation;
 use crate::theory::Configuration;
 
@@ -13,9 +13,9 @@ pub(crate) const SUM: Entry = Entry {
     configure: |given| {
         let (rows, counters) = (given.hashes(), given.rows_or(1024));
         let (threshold, wide) = (threshold(given), given.wide_or(false)?);
-        Ok(sum::Config::new(rows, counters, threshold, sum::Aggregate::Sum, wide)?.into())
+        let sum = sum::Aggregate::Sum;
+        Ok(Configured::Having(sum::Config::new(rows, counters, threshold, sum, wide)?))
     },
-    question: |given| Question::HavingSum(threshold(given).into()),
     sizes: Sizes::Fixed,
     paper: Paper {
         defaults: "w = 1024, d = 3",
@@ -35,9 +35,10 @@ pub(crate) const EXTREME: Entry = Entry {
     carries: Carries::KeyAndValue,
     configure: |given| {
         let (rows, columns) = (given.rows_or(4096), given.columns_or(2));
-        Ok(extreme::Config::new(relation(given), threshold(given), rows, columns)?.into())
+        let (relation, threshold) = (given.relation.unwrap_or(Relation::Gt), threshold(given));
+        let config = extreme::Config::new(relation, threshold, rows, columns)?;
+        Ok(Configured::HavingExtreme(config, relation, threshold))
     },
-    question: |given| Question::HavingExtreme(relation(given), threshold(given)),
     sizes: Sizes::Fixed,
     paper: Paper {
         defaults: "w = 2, d = 4096",
@@ -49,8 +50,4 @@ pub(crate) const EXTREME: Entry = Entry {
 
 fn threshold(given: &Parameters) -> u32 {
     given.threshold.unwrap_or(1_000_000)
-}
-
-fn relation(given: &Parameters) -> Relation {
-    given.relation.unwrap_or(Relation::Gt)
 }

@@ -3,7 +3,7 @@
 use super::{Kind, Passes, Shape, bloom, register_bloom};
 use crate::ConfigError;
 use crate::algorithm::catalog::{
-    Carries, Entry, Paper, Parameters, Question, Released, Sizes, Table2,
+    Carries, Configured, Entry, Paper, Parameters, Released, Sizes, Table2,
 };
 use crate::algorithm::released;
 use crate::theory::{Configuration, JoinFilter};
@@ -14,9 +14,9 @@ pub(crate) const BLOOM: Entry = Entry {
     parameters: &["rows", "hashes", "key_bits"],
     carries: Carries::KeyOfEither,
     configure: |given| {
-        Ok(bloom::Config::new(shape(given)?, given.rows_or(1 << 23), given.hashes())?.into())
+        let cells = given.rows_or(1 << 23);
+        Ok(Configured::JoinBloom(bloom::Config::new(shape(given)?, cells, given.hashes())?))
     },
-    question: |_| Question::Join,
     sizes: Sizes::RowBits { least: 10, greatest: 23 },
     paper: Paper {
         defaults: DEFAULTS,
@@ -39,9 +39,9 @@ pub(crate) const REGISTER_BLOOM: Entry = Entry {
     carries: Carries::KeyOfEither,
     configure: |given| {
         let words = given.rows_or(1 << 19);
-        Ok(register_bloom::Config::new(shape(given)?, words, given.hashes(), 16)?.into())
+        let config = register_bloom::Config::new(shape(given)?, words, given.hashes(), 16)?;
+        Ok(Configured::JoinRegisterBloom(config))
     },
-    question: |_| Question::Join,
     sizes: Sizes::RowBits { least: 8, greatest: 19 },
     paper: Paper {
         defaults: DEFAULTS,

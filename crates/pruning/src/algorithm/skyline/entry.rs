@@ -3,7 +3,7 @@
 use super::{Config, Score};
 use crate::ConfigError;
 use crate::algorithm::catalog::{
-    Carries, Configured, Entry, Paper, Parameters, Question, Released, Sizes, Table2,
+    Carries, Configured, Entry, Paper, Parameters, Released, Sizes, Table2,
 };
 use crate::algorithm::released;
 use crate::theory::{Configuration, Projection};
@@ -56,7 +56,6 @@ const COMMON: Entry = Entry {
     parameters: &["columns", "dimensions", "ties"],
     carries: Carries::Coordinates,
     configure: |given| configure(given, Score::First),
-    question: |_| Question::Skyline,
     sizes: Sizes::Columns(10),
     paper: Paper {
         defaults: DEFAULTS,
@@ -74,5 +73,5 @@ const fn points(projection: Projection) -> Configuration {
 
 fn configure(given: &Parameters, score: Score) -> Result<Configured, ConfigError> {
     let dimensions = given.dimensions.unwrap_or(2);
-    Ok(Config::new(dimensions, given.columns_or(10), score, given.ties())?.into())
+    Ok(Configured::Skyline(Config::new(dimensions, given.columns_or(10), score, given.ties())?))
 }

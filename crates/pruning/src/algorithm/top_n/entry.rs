@@ -1,7 +1,7 @@
 //! What the catalog knows of TOP N.
 
 use super::{deterministic, randomized};
-use crate::algorithm::catalog::{Carries, Entry, Paper, Question, Released, Sizes, Table2};
+use crate::algorithm::catalog::{Carries, Configured, Entry, Paper, Released, Sizes, Table2};
 use crate::algorithm::released;
 use crate::theory::Configuration;
 
@@ -10,8 +10,10 @@ pub(crate) const DETERMINISTIC: Entry = Entry {
     name: "top-n-deterministic",
     parameters: &["n", "columns"],
     carries: Carries::Value,
-    configure: |given| Ok(deterministic::Config::new(given.n(), given.columns_or(4))?.into()),
-    question: |given| Question::TopN(given.n() as usize),
+    configure: |given| {
+        let config = deterministic::Config::new(given.n(), given.columns_or(4))?;
+        Ok(Configured::TopNDeterministic(config))
+    },
     sizes: Sizes::Columns(4),
     paper: Paper {
         defaults: "N = 250, w = 4",
@@ -34,9 +36,9 @@ pub(crate) const RANDOMIZED: Entry = Entry {
     carries: Carries::Value,
     configure: |given| {
         let (rows, columns) = (given.rows_or(4096), given.columns_or(4));
-        Ok(randomized::Config::new(rows, columns, given.ties(), 0)?.into())
+        let config = randomized::Config::new(rows, columns, given.ties(), 0)?;
+        Ok(Configured::TopNRandomized(config, given.n()))
     },
-    question: |given| Question::TopN(given.n() as usize),
     sizes: Sizes::Columns(4),
     paper: Paper {
         defaults: "N = 250, w = 4, d = 4096",

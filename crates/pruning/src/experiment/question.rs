@@ -1,14 +1,55 @@
-//! The answer to each question, over any of the entries, and the optimum.
+//! The question behind an algorithm, its answer over any of the entries, and the optimum.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::opt;
 use super::trial::Run;
-use crate::algorithm::catalog::Question;
+use crate::algorithm::catalog::Configured;
 use crate::algorithm::group_by::Extreme;
 use crate::algorithm::join;
+use crate::switch::Relation;
+
+/// The question that a query asks about the entries it sends. Pruning must not change its answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Question {
+    /// Values with this relation to the constant.
+    Filter(Relation, u32),
+    /// The keys.
+    Distinct,
+    /// The greatest values, so many.
+    TopN(usize),
+    /// The best value of each key; keys are all columns but the last.
+    GroupBy(Extreme),
+    /// The entries of flow [`join::PROBE_B`] whose key also occurs in flow [`join::BUILD_A`].
+    Join,
+    /// The keys whose sum exceeds this.
+    HavingSum(u64),
+    /// The keys with a value of this relation to the constant.
+    HavingExtreme(Relation, u32),
+    /// The points that no other dominates, greater is better.
+    Skyline,
+}
 
 impl Question {
+    /// The question that the configured algorithm prunes for. A filter's question is the caller's:
+    /// its program holds any formula.
+    #[must_use]
+    pub const fn of(configured: &Configured, filter: (Relation, u32)) -> Self {
+        match configured {
+            Configured::Filter(_) => Self::Filter(filter.0, filter.1),
+            Configured::Distinct(_) => Self::Distinct,
+            Configured::TopNDeterministic(config) => Self::TopN(config.n() as usize),
+            Configured::TopNRandomized(_, n) => Self::TopN(*n as usize),
+            Configured::GroupBy(_, extreme) => Self::GroupBy(*extreme),
+            Configured::JoinBloom(_) | Configured::JoinRegisterBloom(_) => Self::Join,
+            Configured::Having(config) => Self::HavingSum(config.threshold() as u64),
+            Configured::HavingExtreme(_, relation, threshold) => {
+                Self::HavingExtreme(*relation, *threshold)
+            }
+            Configured::Skyline(_) => Self::Skyline,
+        }
+    }
+
     /// How many entries a pruner without limits would forward: see [`opt`].
     #[must_use]
     pub fn optimum(self, stream: &[Run], key_columns: usize) -> usize {
