@@ -1,8 +1,11 @@
 """boto3 against `sluice serve`: what an ordinary client does, and what it must be refused."""
 
 import os
+import urllib.error
+import urllib.request
 
 import boto3
+import botocore.config
 import botocore.exceptions
 
 s3 = boto3.client("s3", endpoint_url=os.environ["ENDPOINT"])
@@ -86,6 +89,35 @@ stranger = boto3.client(
     aws_secret_access_key="wrong",
 )
 refused("SignatureDoesNotMatch", stranger.list_buckets)
+
+
+def upload(url, **headers):
+    """The status of an upload to a presigned URL with these headers."""
+    headers = {"Content-Type": "", **{k.replace("_", "-"): v for k, v in headers.items()}}
+    request = urllib.request.Request(url, data=b"new", headers=headers, method="PUT")
+    try:
+        return urllib.request.urlopen(request).status
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
+# A presigned URL allows what was signed, and no header besides. boto3 presigns with either version.
+for version in ["s3v4", "s3"]:
+    config = botocore.config.Config(signature_version=version)
+    signer = boto3.client("s3", endpoint_url=os.environ["ENDPOINT"], config=config)
+    put = {"Bucket": "boto", "Key": "presigned"}
+    url = signer.generate_presigned_url("put_object", put)
+    assert upload(url, x_amz_copy_source="/boto/a/b.csv") == 403, version
+    assert upload(url, x_amz_meta_colour="red") == 403, version
+    assert upload(url) == 200, version
+    assert s3.get_object(Bucket="boto", Key="presigned")["Body"].read() == b"new"
+    url = signer.generate_presigned_url("put_object", {**put, "Metadata": {"colour": "red"}})
+    assert upload(url) == 403, version
+    assert upload(url, x_amz_meta_colour="red") == 200, version
+    assert s3.head_object(Bucket="boto", Key="presigned")["Metadata"] == {"colour": "red"}
+    url = signer.generate_presigned_url("get_object", {"Bucket": "boto", "Key": "presigned"})
+    assert urllib.request.urlopen(url).read() == b"new", version
+    s3.delete_object(Bucket="boto", Key="presigned")
 
 s3.delete_objects(Bucket="boto", Delete={"Objects": [{"Key": k} for k in ("a/b.csv", "copy", "big")]})
 s3.delete_bucket(Bucket="boto")
