@@ -10,4 +10,5 @@ fuzz_target!(|input: &[u8]| {
     let request = question.request(InputFormat::Json(question.options.json_type()));
     question.check(&request);
     question.check_parts(&request);
+    question.check_threads(&request);
 });

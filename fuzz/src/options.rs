@@ -69,6 +69,11 @@ impl Options {
         [u64::from(self.0[6]), u64::from(self.0[6]) + u64::from(self.0[7])]
     }
 
+    /// Byte 7: how many bytes of an object a thread takes at a time.
+    pub fn part_bytes(self) -> u64 {
+        16 + u64::from(self.0[7])
+    }
+
     /// Bytes 6 and 7: the part of a Parquet object that is asked for.
     pub fn scan_range(self) -> Option<ScanRange> {
         let [a, b] = [u64::from(self.0[6]), u64::from(self.0[7])];

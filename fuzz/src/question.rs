@@ -4,11 +4,11 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use sluicegate_evaluator::{Evaluation, MAX_RECORDS_BYTES, Sink, Stats};
-use sluicegate_s3select::SelectError;
 use sluicegate_s3select::dialect::ast::{
-    Aggregate, Expr, IsTest, Projection, ProjectionItem, Query, UnaryOp,
+    Aggregate, Expr, From, IsTest, Projection, ProjectionItem, Query, UnaryOp,
 };
 use sluicegate_s3select::dialect::parse;
+use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 use sluicegate_s3select::request::{
     Compression, CsvOutput, InputFormat, InputSerialization, OutputSerialization, ScanRange,
     SelectRequest,
@@ -83,15 +83,39 @@ impl Question {
         }
     }
 
-    /// The answer to a request for the object; `Ok(None)` if it is very long.
-    pub fn ask(&self, request: &SelectRequest) -> Result<Option<Vec<u8>>, SelectError> {
-        let now = Timestamp::EPOCH;
+    /// What is answered to a request for the object, by so many threads, and how it ends; `None` if
+    /// it is very long.
+    fn outcome(
+        &self,
+        request: &SelectRequest,
+        threads: usize,
+    ) -> Option<(Vec<u8>, Result<Stats, SelectError>)> {
         let object = Arc::clone(&self.object);
         let mut answer = Answer { bytes: Vec::new(), whole: true };
-        let stats = Evaluation::prepare_at(request, object, now)?.run(&mut answer)?;
-        assert_eq!(stats.bytes_returned, answer.bytes.len() as u64);
-        assert!(stats.bytes_scanned <= 2 * self.object.len() as u64 + 8);
-        Ok(answer.whole.then_some(answer.bytes))
+        let evaluation = Evaluation::prepare_at(request, object, Timestamp::EPOCH);
+        let stats = evaluation.and_then(|evaluation| {
+            evaluation.with_part_bytes(self.options.part_bytes()).run_on(threads, &mut answer)
+        });
+        if let Ok(stats) = &stats {
+            assert_eq!(stats.bytes_returned, answer.bytes.len() as u64);
+            assert!(stats.bytes_scanned <= 2 * self.object.len() as u64 + 8);
+        }
+        answer.whole.then_some((answer.bytes, stats))
+    }
+
+    /// The answer to a request for the object; `Ok(None)` if it is very long.
+    pub fn ask(&self, request: &SelectRequest) -> Result<Option<Vec<u8>>, SelectError> {
+        let Some((answer, stats)) = self.outcome(request, 1) else { return Ok(None) };
+        stats.map(|_| Some(answer))
+    }
+
+    /// Checks that several threads answer what one does, errors included.
+    pub fn check_threads(&self, request: &SelectRequest) {
+        let [Some(one), Some(several)] = [1, 2].map(|threads| self.outcome(request, threads))
+        else {
+            return;
+        };
+        assert!(one == several, "{one:?} but {several:?} for {self:?}");
     }
 
     /// Asks, and checks what holds for every statement: of the rows of the object, the condition
@@ -136,31 +160,83 @@ impl Question {
         String::from_utf8(answer).ok()?.trim().parse().ok()
     }
 
-    /// Checks that the parts of an object have its records, each once and in order.
+    /// Checks that the parts of an object answer together what the whole does: its records, each
+    /// once and in order; those that the statement asks for, up to the first that fails; and how
+    /// many there are.
     pub fn check_parts(&self, request: &SelectRequest) {
-        let whole = SelectRequest {
-            expression: "SELECT * FROM S3Object".to_owned(),
-            scan_range: None,
-            ..request.clone()
+        let star = Query {
+            projection: Projection::Star,
+            from: From::default(),
+            filter: None,
+            limit: None,
         };
-        let Ok(Some(expected)) = self.ask(&whole) else { return };
+        self.check_rows_of_parts(request, &star);
+        let Ok(query) = parse(&self.statement) else { return };
+        let query = Query { limit: None, ..query };
+        match self.count(request, &query, query.filter.clone()) {
+            // Rows, or one row of aggregates, which are those of other rows in each part.
+            Some(rows) if !is_aggregate(&query) => {
+                self.check_rows_of_parts(request, &query);
+                self.check_counts_of_parts(request, &query, rows);
+            }
+            Some(rows) => self.check_counts_of_parts(request, &query, rows),
+            None if !is_aggregate(&query) => self.check_rows_of_parts(request, &query),
+            None => {}
+        }
+    }
+
+    fn parts(&self) -> impl Iterator<Item = ScanRange> {
         let [first, second] = self.options.cuts();
-        let cuts = [0, first, second, u64::MAX];
-        let mut parts = Vec::new();
-        for cut in cuts.windows(2).filter(|cut| cut[0] < cut[1]) {
-            let range = ScanRange::Bounded { start: cut[0], last: cut[1] - 1 };
+        let cuts = [(0, first), (first, second), (second, u64::MAX)];
+        cuts.into_iter()
+            .filter(|(start, end)| start < end)
+            .map(|(start, end)| ScanRange::Bounded { start, last: end - 1 })
+    }
+
+    fn check_rows_of_parts(&self, request: &SelectRequest, query: &Query) {
+        let whole = SelectRequest { expression: query.to_string(), ..request.clone() };
+        let Some((expected, end)) = self.outcome(&whole, 1) else { return };
+        let mut rows = Vec::new();
+        let mut error = None;
+        for range in self.parts() {
             let request = SelectRequest { scan_range: Some(range), ..whole.clone() };
-            match self.ask(&request) {
-                Ok(Some(part)) => parts.extend(part),
-                // Not splittable, and refused for all parts alike.
-                Err(error) if parts.is_empty() && cut[0] == 0 => {
-                    let code = error.code.to_string();
-                    assert_eq!(code, "UnsupportedScanRangeInput", "{self:?}");
-                    return;
-                }
-                other => panic!("{other:?} for bytes {cut:?} of {self:?}"),
+            let Some((part, end)) = self.outcome(&request, 1) else { return };
+            rows.extend(part);
+            error = end.err().map(|error| error.code);
+            if error == Some(SelectErrorCode::UnsupportedScanRangeInput) {
+                return;
+            }
+            if error.is_some() {
+                break;
             }
         }
-        assert!(parts == expected, "{parts:?} is not {expected:?}, {cuts:?} of {self:?}");
+        let end = end.err().map(|error| error.code);
+        let [first, second] = self.options.cuts();
+        assert!(
+            rows == expected && error == end,
+            "{query}: {rows:?}, {error:?} is not {expected:?}, {end:?}, {first}, {second} of {self:?}"
+        );
+    }
+
+    fn check_counts_of_parts(&self, request: &SelectRequest, query: &Query, expected: u64) {
+        let mut rows = 0;
+        for range in self.parts() {
+            let request = SelectRequest { scan_range: Some(range), ..request.clone() };
+            match self.count(&request, query, query.filter.clone()) {
+                Some(count) => rows += count,
+                None => return,
+            }
+        }
+        assert_eq!(rows, expected, "rows of {self:?}");
+    }
+}
+
+fn is_aggregate(query: &Query) -> bool {
+    fn within(expr: &Expr) -> bool {
+        matches!(expr, Expr::Aggregate { .. }) || expr.children().into_iter().any(within)
+    }
+    match &query.projection {
+        Projection::Star => false,
+        Projection::Items(items) => items.iter().any(|item| within(&item.expr)),
     }
 }

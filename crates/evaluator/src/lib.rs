@@ -178,6 +178,15 @@ impl Evaluation {
         self.divisible.as_ref().is_some_and(Divisible::is_divided)
     }
 
+    /// With parts of so many bytes for [`Evaluation::run_on`], at least 1; 8 MiB unless told.
+    #[must_use]
+    pub fn with_part_bytes(mut self, bytes: u64) -> Self {
+        if let Some(divisible) = &mut self.divisible {
+            divisible.part_bytes = bytes.max(1);
+        }
+        self
+    }
+
     /// [`Evaluation::run`] with so many threads besides this one, which hands the answer on. The
     /// answer, and an error, are the same.
     ///

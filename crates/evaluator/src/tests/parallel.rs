@@ -20,11 +20,8 @@ fn answers(request: &SelectRequest, object: &str, threads: usize, part_bytes: u6
         let mut answer = Answer::default();
         let object = Arc::new(object.as_bytes().to_vec());
         let evaluated = Evaluation::prepare_at(request, object, Timestamp::EPOCH);
-        let stats = evaluated.and_then(|mut evaluation| {
-            if let Some(divisible) = &mut evaluation.divisible {
-                divisible.part_bytes = part_bytes;
-            }
-            evaluation.run_on(threads, &mut answer)
+        let stats = evaluated.and_then(|evaluation| {
+            evaluation.with_part_bytes(part_bytes).run_on(threads, &mut answer)
         });
         let stats = stats.map_err(|error| (error.code, error.message.into_owned()));
         (String::from_utf8(answer.bytes).unwrap(), stats)

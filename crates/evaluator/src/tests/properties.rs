@@ -32,13 +32,13 @@ fn ways() -> impl Strategy<Value = Way> {
 fn evaluate(request: &SelectRequest, object: String, way: Way) -> Result<Vec<u8>, Code> {
     let (source, now) = (Arc::new(object.into_bytes()), Timestamp::EPOCH);
     let mut answer = Answer::default();
-    let mut evaluation = Evaluation::prepare_batches(request, source, now, way.batch_rows)
+    let evaluation = Evaluation::prepare_batches(request, source, now, way.batch_rows)
         .map_err(|error| error.code)?;
-    let threads = way.parts.map_or(1, |(threads, _)| threads);
-    if let (Some(divisible), Some((_, bytes))) = (&mut evaluation.divisible, way.parts) {
-        divisible.part_bytes = bytes;
-    }
-    evaluation.run_on(threads, &mut answer).map_err(|error| error.code)?;
+    let stats = match way.parts {
+        None => evaluation.run(&mut answer),
+        Some((threads, bytes)) => evaluation.with_part_bytes(bytes).run_on(threads, &mut answer),
+    };
+    stats.map_err(|error| error.code)?;
     Ok(answer.bytes)
 }
 
