@@ -112,7 +112,24 @@ pub(crate) async fn try_rows(engine: &Engine, sql: &str) -> sluicegate_engine::R
     Ok(text(&batches))
 }
 
-/// Runs a statement on the oracle.
+/// Runs a statement; its rows as text, in their order.
+pub(crate) async fn try_ordered(
+    engine: &Engine,
+    sql: &str,
+) -> sluicegate_engine::Result<Vec<Vec<String>>> {
+    Ok(values(&engine.query(sql).await?.collect().await?))
+}
+
+/// Runs a statement on the oracle; its rows as text, in their order.
+pub(crate) async fn stock_ordered(
+    stock: &SessionContext,
+    sql: &str,
+) -> Result<Vec<Vec<String>>, String> {
+    let frame = stock.sql(sql).await.map_err(|e| e.to_string())?;
+    frame.collect().await.map(|batches| values(&batches)).map_err(|e| e.to_string())
+}
+
+/// Runs a statement on the oracle; its rows as sorted text.
 pub(crate) async fn stock_rows(stock: &SessionContext, sql: &str) -> Result<Vec<String>, String> {
     let frame = stock.sql(sql).await.map_err(|e| e.to_string())?;
     frame.collect().await.map(|batches| text(&batches)).map_err(|e| e.to_string())

@@ -39,11 +39,59 @@ pub(crate) struct Way {
     pub(crate) profile: EndpointProfile,
 }
 
+impl Way {
+    /// Whether any statement is sent. Over a link of 1 Gbit/s, the default here, `auto` filters
+    /// text in the store.
+    fn pushes(&self) -> bool {
+        self.scan != Scan::Get && self.profile.has_select()
+    }
+}
+
+/// The columns of a query's answer by which it is ordered, and in whose order rows must come.
+fn order(number: usize) -> &'static [usize] {
+    match number {
+        1 | 9 => &[0, 1],
+        2 => &[0, 2, 1, 3],
+        3 => &[1, 2],
+        4 | 8 | 12 | 15 | 20 | 22 => &[0],
+        5 | 11 => &[1],
+        7 => &[0, 1, 2],
+        10 => &[2],
+        13 | 21 => &[1, 0],
+        16 => &[3, 0, 1, 2],
+        18 => &[4, 3],
+        _ => &[],
+    }
+}
+
+/// Compares two answers of a query: the same rows, and in the same order as far as the query says.
+fn compare(number: usize, actual: &[Vec<String>], expected: &[Vec<String>], way: &str) {
+    let keys = |rows: &[Vec<String>]| -> Vec<Vec<String>> {
+        rows.iter().map(|row| order(number).iter().map(|at| row[*at].clone()).collect()).collect()
+    };
+    assert_eq!(keys(actual), keys(expected), "the order of query {number}, {way}");
+    let sorted = |rows: &[Vec<String>]| {
+        let mut rows = rows.to_vec();
+        rows.sort();
+        rows
+    };
+    assert_eq!(sorted(actual), sorted(expected), "query {number}, {way}");
+}
+
+async fn answer_of(engine: &Engine, number: usize) -> Vec<Vec<String>> {
+    let frame = engine.query(query(number).unwrap()).await;
+    let batches = match frame {
+        Ok(frame) => frame.collect().await.map_err(|error| error.to_string()),
+        Err(error) => Err(error.to_string()),
+    };
+    values(&batches.unwrap_or_else(|error| panic!("query {number}: {error}")))
+}
+
 /// The answers of DataFusion over local files, which are the same in every format.
-async fn oracle(scale: f64, numbers: &[usize], formats: &[Format]) -> Vec<Vec<String>> {
+async fn oracle(scale: f64, numbers: &[usize], formats: &[Format]) -> Vec<Vec<Vec<String>>> {
     let folder = tempfile::tempdir().unwrap();
     let local = Arc::new(LocalFileSystem::new_with_prefix(folder.path()).unwrap());
-    let mut expected: Vec<Vec<Vec<String>>> = Vec::new();
+    let mut expected: Option<Vec<Vec<Vec<String>>>> = None;
     for format in formats {
         let oracle = data(format, 1, scale);
         generate(&oracle, local.as_ref(), &|_| ()).await.unwrap();
@@ -54,12 +102,16 @@ async fn oracle(scale: f64, numbers: &[usize], formats: &[Format]) -> Vec<Vec<St
         }
         let mut answers = Vec::new();
         for number in numbers {
-            answers.push(stock_rows(&stock, query(*number).unwrap()).await.unwrap());
+            let frame = stock.sql(query(*number).unwrap()).await.unwrap();
+            answers.push(values(&frame.collect().await.unwrap()));
         }
-        assert!(expected.iter().all(|other| *other == answers), "the oracle disagrees with itself");
-        expected.push(answers);
+        for ((number, answer), other) in numbers.iter().zip(&answers).zip(expected.iter().flatten())
+        {
+            compare(*number, answer, other, "the oracle over another format");
+        }
+        expected = Some(answers);
     }
-    expected.pop().unwrap()
+    expected.unwrap()
 }
 
 /// All 22 queries in a place, each way; returns the fallbacks of each way.
@@ -76,8 +128,7 @@ pub(crate) async fn check_place(place: &dyn Place, scale: f64, ways: &[Way]) -> 
         generate(&data, bucket.as_ref(), &|_| ()).await.unwrap();
         register(&engine, place.bucket(), &data).await;
         for (number, expected) in numbers.iter().zip(&expected) {
-            let actual = rows(&engine, query(*number).unwrap()).await;
-            assert_eq!(actual, *expected, "query {number}, {}", way.name);
+            compare(*number, &answer_of(&engine, *number).await, expected, way.name);
         }
         fallbacks.push(engine.counted().fallbacks);
     }
@@ -97,21 +148,15 @@ async fn check(scale: f64, numbers: &[usize], ways: Vec<Way>) {
         }
     }
     for way in ways {
-        let engine = store.builder().scan(way.scan).profile(way.profile).build().await.unwrap();
+        let engine =
+            store.builder().scan(way.scan).profile(way.profile.clone()).build().await.unwrap();
         register(&engine, BUCKET, &data(&way.format, way.objects, scale)).await;
         let before = engine.counted();
         for (number, expected) in numbers.iter().zip(&expected) {
-            let actual = rows(&engine, query(*number).unwrap()).await;
-            assert_eq!(actual, *expected, "query {number}, {}", way.name);
+            compare(*number, &answer_of(&engine, *number).await, expected, way.name);
         }
         let counted = engine.counted().since(&before);
-        let pushed = way.scan == Scan::Select && engine.endpoint().profile().has_select();
-        assert_eq!(
-            counted.select > 0,
-            pushed || (way.scan == Scan::Auto && counted.select > 0),
-            "{}",
-            way.name
-        );
+        assert_eq!(counted.select > 0, way.pushes(), "{}", way.name);
         assert_eq!((counted.fallbacks, counted.retries), (0, 0), "{}", way.name);
     }
 }
@@ -119,22 +164,18 @@ async fn check(scale: f64, numbers: &[usize], ways: Vec<Way>) {
 fn ways() -> Vec<Way> {
     let sluice = EndpointProfile::sluice;
     let way = |name, format, objects, scan, profile| Way { name, format, objects, scan, profile };
+    let (csv, parquet) = (Format::csv, Format::parquet);
+    let get_only = EndpointProfile::get_only;
     vec![
-        way("csv, one object, select", Format::csv(), 1, Scan::Select, sluice()),
-        way("csv, one object, get", Format::csv(), 1, Scan::Get, sluice()),
-        way("csv, four objects, select", Format::csv(), 4, Scan::Select, sluice()),
-        way("csv, four objects, auto", Format::csv(), 4, Scan::Auto, sluice()),
-        way(
-            "csv, a store without Select",
-            Format::csv(),
-            1,
-            Scan::Select,
-            EndpointProfile::get_only(),
-        ),
-        way("csv, as careful as with AWS", Format::csv(), 1, Scan::Select, EndpointProfile::aws()),
-        way("parquet, one object, select", Format::parquet(), 1, Scan::Select, sluice()),
-        way("parquet, one object, get", Format::parquet(), 1, Scan::Get, sluice()),
-        way("parquet, four objects, select", Format::parquet(), 4, Scan::Select, sluice()),
+        way("csv, one object, select", csv(), 1, Scan::Select, sluice()),
+        way("csv, one object, get", csv(), 1, Scan::Get, sluice()),
+        way("csv, four objects, select", csv(), 4, Scan::Select, sluice()),
+        way("csv, four objects, auto", csv(), 4, Scan::Auto, sluice()),
+        way("csv, a store without Select", csv(), 1, Scan::Select, get_only()),
+        way("csv, as careful as with AWS", csv(), 1, Scan::Select, EndpointProfile::aws()),
+        way("parquet, one object, select", parquet(), 1, Scan::Select, sluice()),
+        way("parquet, one object, get", parquet(), 1, Scan::Get, sluice()),
+        way("parquet, four objects, select", parquet(), 4, Scan::Select, sluice()),
     ]
 }
 
