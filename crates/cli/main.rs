@@ -4,23 +4,12 @@
 //! reads arguments and exits.
 
 mod args;
-mod bucket;
 mod commands;
 mod connect;
-mod detect;
 mod failure;
-mod grid;
-mod interrupt;
-mod known;
-mod listing;
 mod output;
-mod progress;
-mod quantity;
-mod repl;
-mod scratch;
+mod runtime;
 mod session;
-mod statements;
-mod stats;
 
 use std::io;
 use std::process::ExitCode;
@@ -31,7 +20,7 @@ use tracing_subscriber::EnvFilter;
 
 use self::args::Args;
 use self::failure::Result;
-use self::scratch::Scratch;
+use self::runtime::scratch::Scratch;
 
 /// Stack of a worker: planning recurses with the depth of a statement.
 const STACK_BYTES: usize = 8 << 20;

@@ -1,20 +1,25 @@
 //! What was typed, as it was typed. What it means is for `connect` and the commands.
 
+mod connect;
+mod destination;
+mod endpoint;
+mod generate;
+pub(crate) mod quantity;
+pub(crate) mod source;
 pub(crate) mod switch;
 
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::str::FromStr;
 
-use clap::builder::PossibleValuesParser;
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{Parser, Subcommand};
 use clap_complete::Shell;
-use sluicegate_costmodel::{Bytes, BytesPerSecond};
-use sluicegate_workloads::{DataTable, bigdata, tpch};
+use sluicegate_costmodel::BytesPerSecond;
 
-use crate::commands::generate::Destination;
+pub(crate) use self::connect::{ConnectArgs, ScanArg, StoreArgs};
+pub(crate) use self::destination::Destination;
+pub(crate) use self::endpoint::{ConformanceArgs, EndpointCommand, ProbeArgs};
+pub(crate) use self::generate::{DataFormat, GenerateCommand, TableArgs};
+use self::quantity::{Address, Latency, Price};
 use crate::output::Format;
-use crate::quantity::{Address, Latency, ObjectUrl, Price};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -152,128 +157,6 @@ pub(crate) struct ExplainArgs {
     pub(crate) connect: ConnectArgs,
 }
 
-/// Find out what a store can do
-#[derive(Debug, Subcommand)]
-pub(crate) enum EndpointCommand {
-    Probe(Box<ProbeArgs>),
-    Conformance(Box<ConformanceArgs>),
-}
-
-const PROBE_EXAMPLES: &str = "\
-Examples:
-  sluice endpoint probe --endpoint http://127.0.0.1:9000 --bucket scratch
-      Samples are written, some hundred small questions are asked, the samples are removed; so is
-      the bucket, if it had to be made. The profile is remembered for sql, explain and generate.
-  sluice endpoint probe --object s3://data/2024.csv --format csv
-      Writes nothing: looks at the first bytes of an object of yours. This shows what parses, not
-      what happens to fields, so nothing is remembered.
-
-What is remembered is in sluice/endpoints.json in your cache folder (XDG_CACHE_HOME): the URL, the
-Server header, the day and the profile; no credentials.";
-
-/// Ask a store, with tiny statements, what works and what it answers wrongly
-#[derive(Debug, clap::Args)]
-#[command(after_help = PROBE_EXAMPLES)]
-pub(crate) struct ProbeArgs {
-    /// A bucket for samples, which are removed again; made, and removed again, if it is not there
-    #[arg(
-        long,
-        value_name = "NAME",
-        required_unless_present = "object",
-        conflicts_with = "object"
-    )]
-    pub(crate) bucket: Option<String>,
-    /// An object to look at instead; nothing is written
-    #[arg(long, value_name = "s3://BUCKET/KEY")]
-    pub(crate) object: Option<ObjectUrl>,
-    /// How the table is written
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: Format,
-    #[command(flatten)]
-    pub(crate) store: StoreArgs,
-}
-
-/// Ask a store hundreds of documented questions and list the answers that deviate
-#[derive(Debug, clap::Args)]
-pub(crate) struct ConformanceArgs {
-    /// A bucket for samples, which are removed again; made, and removed again, if it is not there
-    #[arg(long, value_name = "NAME")]
-    pub(crate) bucket: String,
-    /// Show the answers that agree, too
-    #[arg(long)]
-    pub(crate) all: bool,
-    /// How the table is written
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: Format,
-    #[command(flatten)]
-    pub(crate) store: StoreArgs,
-}
-
-/// How to reach a store.
-#[derive(Debug, Clone, Default, clap::Args)]
-pub(crate) struct StoreArgs {
-    /// The store's URL, such as http://127.0.0.1:9000 [default: AWS_ENDPOINT_URL, else AWS]
-    #[arg(long, value_name = "URL", help_heading = "Connection")]
-    pub(crate) endpoint: Option<String>,
-    /// The store's region [default: AWS_REGION or the AWS profile's, else us-east-1]
-    #[arg(long, value_name = "NAME", help_heading = "Connection")]
-    pub(crate) region: Option<String>,
-    /// Section of the AWS profile files to take credentials from [default: AWS_PROFILE]
-    #[arg(long, value_name = "NAME", help_heading = "Connection")]
-    pub(crate) aws_profile: Option<String>,
-    /// Sign nothing. Otherwise credentials come from the environment (AWS_ACCESS_KEY_ID and
-    /// AWS_SECRET_ACCESS_KEY), the AWS profile files or the machine's role
-    #[arg(long, help_heading = "Connection")]
-    pub(crate) anonymous: bool,
-}
-
-/// How to reach a store, and how to query it.
-#[derive(Debug, Clone, Default, clap::Args)]
-pub(crate) struct ConnectArgs {
-    #[command(flatten)]
-    pub(crate) store: StoreArgs,
-    /// What kind of store it is, which says what may be pushed down. auto: aws without an
-    /// endpoint; else what its Server header names; else what `sluice endpoint probe` found out;
-    /// else nothing is pushed down. probed: what it found out, whatever the header says
-    #[arg(
-        long,
-        value_name = "KIND",
-        value_parser = PossibleValuesParser::new(
-            ["auto", "probed", "sluice", "aws", "minio", "ceph", "get-only"]
-        ),
-        default_value = "auto",
-        help_heading = "Connection"
-    )]
-    pub(crate) profile: String,
-    /// How tables are read, until SET sluice.scan says otherwise
-    #[arg(long, value_enum, default_value_t, help_heading = "Execution")]
-    pub(crate) scan: ScanArg,
-    /// Memory that joins, sorts and aggregates may use, such as 2GiB [default: no limit]
-    #[arg(long, value_name = "SIZE", help_heading = "Execution")]
-    pub(crate) memory_limit: Option<Bytes>,
-    /// Partitions that a query runs in [default: the number of cores]
-    #[arg(long, value_name = "N", help_heading = "Execution")]
-    pub(crate) threads: Option<NonZeroUsize>,
-    /// Price book, by name or as a TOML file [default: paper-2020-us-east-1]
-    #[arg(long, value_name = "NAME|FILE", help_heading = "Prediction")]
-    pub(crate) prices: Option<String>,
-    /// Machine and link that predictions assume, by name or as a TOML file [default: local-1gbit]
-    #[arg(long, value_name = "NAME|FILE", help_heading = "Prediction")]
-    pub(crate) hardware: Option<String>,
-}
-
-/// How tables are read.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ScanArg {
-    /// Whichever of the other two is predicted to be better
-    #[default]
-    Auto,
-    /// Objects are fetched and filtered here
-    Get,
-    /// The store filters, projects and aggregates wherever it can
-    Select,
-}
-
 const SERVE_EXAMPLES: &str = "\
 Examples:
   mkdir data && sluice serve --dir data
@@ -309,91 +192,6 @@ pub(crate) struct ServeArgs {
     /// Delay before each request is answered: 10ms
     #[arg(long, default_value = "0s", value_name = "TIME")]
     pub(crate) latency: Latency,
-}
-
-/// Generate a data set
-#[derive(Debug, Subcommand)]
-pub(crate) enum GenerateCommand {
-    Tpch(Box<TpchArgs>),
-    Bigdata(Box<BigdataArgs>),
-}
-
-const TPCH_EXAMPLES: &str = "\
-Examples:
-  sluice generate tpch --scale 1 --to s3://bench/tpch --objects 8 --ddl tables.sql
-      1 GB of CSV into a bucket, which is created if need be; then
-      sluice sql -f tables.sql -c \"SELECT count(*) FROM lineitem\"
-  sluice generate tpch --scale 0.1 --format parquet --tables lineitem,part --to ./data
-      Two tables as Parquet into a folder.
-
-Memory stays bounded at any scale. Running the same command again writes the same bytes.";
-
-/// The eight tables of TPC-H, at any scale
-#[derive(Debug, clap::Args)]
-#[command(after_help = TPCH_EXAMPLES)]
-pub(crate) struct TpchArgs {
-    #[command(flatten)]
-    pub(crate) tables: TableArgs<tpch::Table>,
-}
-
-const BIGDATA_EXAMPLES: &str = "\
-Examples:
-  sluice generate bigdata --scale 0.01 --to ./data --format parquet --ddl tables.sql
-      180,000 pages and 317,000 visits into a folder; then
-      sluice sql -f tables.sql -c \"SELECT DISTINCT userAgent FROM uservisits\"
-  sluice generate bigdata --to s3://bench/bigdata --objects 8 --seed 7
-      The sample that Cheetah (SIGMOD 2020) was measured with, as other random rows.
-
-Scale 1 is 18 million rankings and 31.7 million visits. Memory stays bounded at any scale. Running
-the same command again writes the same bytes.";
-
-/// The two tables of the Big Data benchmark (web pages and visits), at any scale
-#[derive(Debug, clap::Args)]
-#[command(after_help = BIGDATA_EXAMPLES)]
-pub(crate) struct BigdataArgs {
-    /// What the random rows start from
-    #[arg(long, default_value_t = bigdata::Seed::default().0, value_name = "N")]
-    pub(crate) seed: u64,
-    #[command(flatten)]
-    pub(crate) tables: TableArgs<bigdata::Table>,
-}
-
-/// Which tables of a data set to generate, how, and where to.
-#[derive(Debug, clap::Args)]
-pub(crate) struct TableArgs<T>
-where
-    T: DataTable + FromStr<Err: std::error::Error + Send + Sync>,
-{
-    /// Scale factor: of TPC-H, 1 is about 1 GB of CSV; of the Big Data benchmark, 7 GB
-    #[arg(long, default_value_t = 1.0, value_name = "FACTOR")]
-    pub(crate) scale: f64,
-    /// How the objects are encoded
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: DataFormat,
-    /// Objects per table; tables of fixed size are always one
-    #[arg(long, default_value = "1", value_name = "N")]
-    pub(crate) objects: NonZeroUsize,
-    /// Tables, separated by commas [default: all]
-    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
-    pub(crate) tables: Vec<T>,
-    /// Where to: s3://bucket/prefix or a folder
-    #[arg(long, value_name = "PLACE")]
-    pub(crate) to: Destination,
-    /// Write the CREATE EXTERNAL TABLE statements to a file instead of stdout
-    #[arg(long, value_name = "FILE")]
-    pub(crate) ddl: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) connect: ConnectArgs,
-}
-
-/// How generated objects are encoded.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum DataFormat {
-    /// Comma-separated with a header line
-    #[default]
-    Csv,
-    /// Parquet, compressed with Snappy
-    Parquet,
 }
 
 const COMPLETIONS_EXAMPLES: &str = "\

@@ -9,8 +9,8 @@ use sluicegate_pruning::algorithm::group_by::Extreme;
 use sluicegate_pruning::switch::Relation;
 use sluicegate_pruning::{Ties, p4};
 
-use crate::commands::switch::input::Source;
-use crate::listing::ListFormat;
+use super::source::Source;
+use crate::output::listing::ListFormat;
 
 const SWITCH_EXAMPLES: &str = "\
 Examples:

@@ -7,8 +7,9 @@ use sluicegate_engine::Engine;
 use crate::args::ExplainArgs;
 use crate::commands::sql::script;
 use crate::failure::{Failure, Result};
+use crate::output::stats;
+use crate::session::statements;
 use crate::session::{is_query, place};
-use crate::{statements, stats};
 
 pub(crate) async fn run(args: ExplainArgs) -> Result<()> {
     let Some(script) = script(&args.statements)? else {

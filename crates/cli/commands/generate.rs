@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::io::{self, Write};
-use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -14,44 +13,11 @@ use sluicegate_costmodel::{Bytes, Rows};
 use sluicegate_engine::Engine;
 use sluicegate_workloads::{DataTable, Format, Generate};
 
-use crate::args::{DataFormat, TableArgs};
+use crate::args::{DataFormat, Destination, TableArgs};
+use crate::connect::bucket;
 use crate::failure::{Failure, Result};
-use crate::progress::say;
-use crate::{bucket, progress};
-
-/// Where generated objects go.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Destination {
-    /// `s3://bucket/prefix`
-    Bucket {
-        /// The bucket's name.
-        bucket: String,
-        /// The folder in it; may be empty.
-        prefix: Path,
-    },
-    /// A folder on this machine.
-    Folder(PathBuf),
-}
-
-impl FromStr for Destination {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let error = || format!("`{text}` is not s3://bucket/prefix or a folder");
-        let Some(rest) = text.strip_prefix("s3://") else {
-            if text.is_empty() || text.contains("://") {
-                return Err(error());
-            }
-            return Ok(Self::Folder(PathBuf::from(text)));
-        };
-        let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
-        if bucket.is_empty() {
-            return Err(error());
-        }
-        let prefix = Path::parse(prefix.trim_end_matches('/')).map_err(|_| error())?;
-        Ok(Self::Bucket { bucket: bucket.to_owned(), prefix })
-    }
-}
+use crate::output::progress;
+use crate::output::progress::say;
 
 /// Generates tables of a data set that `title` names.
 pub(crate) async fn run<T>(args: TableArgs<T>, title: &str, seed: T::Seed) -> Result<()>
@@ -130,25 +96,6 @@ mod tests {
     use sluicegate_workloads::tpch::Table;
 
     use super::*;
-
-    #[test]
-    fn destinations_are_read_from_text() {
-        let bucket = |bucket: &str, prefix: &str| {
-            Some(Destination::Bucket { bucket: bucket.to_owned(), prefix: Path::from(prefix) })
-        };
-        for (text, expected) in [
-            ("s3://b", bucket("b", "")),
-            ("s3://b/", bucket("b", "")),
-            ("s3://b/x/y/", bucket("b", "x/y")),
-            ("./data", Some(Destination::Folder("./data".into()))),
-            ("s3://", None),
-            ("s3:///x", None),
-            ("gs://b", None),
-            ("", None),
-        ] {
-            assert_eq!(text.parse().ok(), expected, "{text}");
-        }
-    }
 
     #[test]
     fn tables_are_where_their_objects_are() {

@@ -13,8 +13,8 @@ use sluicegate_workloads::bigdata::Seed;
 
 use crate::args::{Command, GenerateCommand};
 use crate::failure::Result;
-use crate::interrupt::interruptible;
-use crate::scratch::Scratch;
+use crate::runtime::interrupt::interruptible;
+use crate::runtime::scratch::Scratch;
 
 /// Does what was asked for.
 pub(crate) async fn run(command: Command, scratch: &mut Scratch) -> Result<()> {

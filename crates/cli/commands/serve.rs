@@ -6,10 +6,10 @@ use std::io::{self, Write};
 use sluicegate_server::Server;
 
 use crate::args::ServeArgs;
+use crate::args::quantity::{link_words, whole_rate};
 use crate::failure::{Failure, Result};
-use crate::interrupt::asked_to_stop;
-use crate::progress::say;
-use crate::quantity::{link_words, whole_rate};
+use crate::output::progress::say;
+use crate::runtime::interrupt::asked_to_stop;
 
 pub(crate) async fn run(args: ServeArgs) -> Result<()> {
     let given = if args.anonymous { None } else { key_pair()? };

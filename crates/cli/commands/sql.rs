@@ -6,11 +6,11 @@ use std::path::Path;
 
 use crate::args::{SqlArgs, StatementArgs};
 use crate::failure::{Failure, Result};
-use crate::interrupt::interruptible;
 use crate::output::Output;
-use crate::repl;
+use crate::runtime::interrupt::interruptible;
 use crate::session::Session;
-use crate::statements;
+use crate::session::prompt;
+use crate::session::statements;
 
 pub(crate) async fn run(args: SqlArgs) -> Result<()> {
     let output = Output::new(args.format, args.output, args.max_rows)?;
@@ -21,7 +21,7 @@ pub(crate) async fn run(args: SqlArgs) -> Result<()> {
     match script {
         Some(script) => interruptible(session.run_all(&statements::all(&script))).await,
         // It handles Ctrl-C itself: there, it stops a query and not the session.
-        None => Box::pin(repl::run(&mut session)).await,
+        None => Box::pin(prompt::run(&mut session)).await,
     }
 }
 

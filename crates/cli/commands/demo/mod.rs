@@ -17,11 +17,11 @@ use sluicegate_workloads::tpch::{self, Generate, Table};
 
 use self::measure::{Comparison, measure};
 use crate::args::DemoArgs;
+use crate::args::quantity::{link_words, whole_rate};
 use crate::commands::generate::{bucket_store, create};
 use crate::failure::{Failure, Result};
-use crate::progress::{self, say};
-use crate::quantity::{link_words, whole_rate};
-use crate::scratch::Scratch;
+use crate::output::progress::{self, say};
+use crate::runtime::scratch::Scratch;
 
 const BUCKET: &str = "tpch";
 /// Objects of each large table as CSV, as data usually comes.

@@ -7,8 +7,8 @@ use sluicegate_workloads::tpch::Generate;
 
 use super::measure::Comparison;
 use crate::commands::generate::ddl;
-use crate::grid::align;
-use crate::stats::{book, seconds};
+use crate::output::grid::align;
+use crate::output::stats::{book, seconds};
 
 const HEADER: [&str; 7] =
     ["query", "strategy (auto)", "requests", "bytes over the link", "time", "dollars", "answers"];

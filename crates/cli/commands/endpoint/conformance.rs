@@ -13,9 +13,9 @@ use super::connect;
 use super::samples::Samples;
 use crate::args::ConformanceArgs;
 use crate::failure::Result;
-use crate::interrupt::interruptible;
 use crate::output::Output;
-use crate::progress::Steps;
+use crate::output::progress::Steps;
+use crate::runtime::interrupt::interruptible;
 
 /// The longest text of a cell, in characters.
 const CELL: usize = 80;

@@ -13,13 +13,13 @@ use sluicegate_s3select::profile::EndpointProfile;
 use super::connect;
 use super::samples::Samples;
 use crate::args::ProbeArgs;
-use crate::detect::Server;
+use crate::connect::detect::Server;
+use crate::connect::known::{Known, KnownEndpoints};
 use crate::failure::{Failure, Result};
-use crate::interrupt::interruptible;
-use crate::known::{Known, KnownEndpoints};
 use crate::output::Output;
-use crate::progress::{Steps, say};
-use crate::stats;
+use crate::output::progress::{Steps, say};
+use crate::output::stats;
+use crate::runtime::interrupt::interruptible;
 
 pub(crate) async fn run(args: ProbeArgs) -> Result<()> {
     let mut output = Output::new(Some(args.format), None, 0)?;

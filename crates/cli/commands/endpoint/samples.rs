@@ -11,8 +11,8 @@ use sluicegate_client::Error;
 use sluicegate_engine::Engine;
 use sluicegate_engine::counters::RequestKind;
 
-use crate::bucket;
 use crate::commands::generate::bucket_store;
+use crate::connect::bucket;
 use crate::failure::{Failure, Result};
 
 const HINT: &str = "Name a bucket in which the access key may write and delete; `sluice endpoint \

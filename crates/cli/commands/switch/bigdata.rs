@@ -14,8 +14,8 @@ use sluicegate_workloads::{DataTable, Share};
 use super::run::row;
 use crate::args::switch::{ParameterArgs, RunArgs};
 use crate::failure::{Failure, Result};
-use crate::listing::Listing;
-use crate::progress::say;
+use crate::output::listing::Listing;
+use crate::output::progress::say;
 
 const HEADER: [&str; 11] = [
     "query",

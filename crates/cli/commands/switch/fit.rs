@@ -9,7 +9,7 @@ use sluicegate_pruning::switch::{Misfit, Placement, Target, fit};
 use super::{program, target};
 use crate::args::switch::FitArgs;
 use crate::failure::{Failure, Result};
-use crate::listing::{ListFormat, Listing};
+use crate::output::listing::{ListFormat, Listing};
 
 const HEADER: [&str; 12] = [
     "algorithm",

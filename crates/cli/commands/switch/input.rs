@@ -1,8 +1,7 @@
 //! Entries for the switch: columns of a file, or generated, as the 32-bit words of packets.
 
 use std::fs::File;
-use std::path::{Path, PathBuf};
-use std::str::FromStr;
+use std::path::Path;
 
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::compute::{cast, concat};
@@ -14,78 +13,8 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use sluicegate_pruning::encoding;
 use sluicegate_pruning::rng::Rng;
 
+use crate::args::source::{Generated, Shape, Source};
 use crate::failure::{Failure, Result};
-
-/// Where entries come from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Source {
-    /// A CSV or Parquet file.
-    File(PathBuf),
-    /// Made here.
-    Generated(Generated),
-}
-
-/// A generated stream.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Generated {
-    shape: Shape,
-    entries: usize,
-    /// Keys, and also the range of values.
-    keys: u32,
-    seed: u64,
-}
-
-/// How the values of a generated stream are distributed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Shape {
-    Uniform,
-    /// Few keys often, many rarely: the logarithm of the key is uniform.
-    Zipf,
-    Sorted,
-    Reversed,
-    Constant,
-}
-
-impl FromStr for Source {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let Some(rest) = text.strip_prefix("generated:") else {
-            return Ok(Self::File(PathBuf::from(text)));
-        };
-        let error = |what: &str| {
-            format!(
-                "`{text}`: {what}; it is generated:SHAPE[:entries=N][:keys=N][:seed=N] with the \
-                 shape uniform, zipf, sorted, reversed or constant"
-            )
-        };
-        let mut parts = rest.split(':');
-        let shape = match parts.next().unwrap_or_default() {
-            "uniform" => Shape::Uniform,
-            "zipf" => Shape::Zipf,
-            "sorted" => Shape::Sorted,
-            "reversed" => Shape::Reversed,
-            "constant" => Shape::Constant,
-            other => return Err(error(&format!("there is no shape `{other}`"))),
-        };
-        let mut made = Generated { shape, entries: 1_000_000, keys: 100_000, seed: 1 };
-        for part in parts {
-            let (name, number) =
-                part.split_once('=').ok_or_else(|| error(&format!("`{part}` has no value")))?;
-            let number: u64 =
-                number.parse().map_err(|_| error(&format!("`{number}` is no number")))?;
-            match name {
-                "entries" if (1..=200_000_000).contains(&number) => made.entries = number as usize,
-                "entries" => return Err(error("entries are 1 to 200000000")),
-                "keys" if (1..=u64::from(u32::MAX)).contains(&number) => made.keys = number as u32,
-                "keys" => return Err(error("keys are 1 to 4294967295")),
-                "seed" => made.seed = number,
-                other => return Err(error(&format!("there is no `{other}`"))),
-            }
-        }
-        Ok(Self::Generated(made))
-    }
-}
 
 /// What a packet carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -382,19 +311,6 @@ mod tests {
         let (schema, batches) = batch(columns);
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         encode(&schema, &batches, &names, layout)
-    }
-
-    #[test]
-    fn sources_are_read_from_text() {
-        let made = "generated:zipf:entries=10:keys=3:seed=9".parse::<Source>();
-        let expected = Generated { shape: Shape::Zipf, entries: 10, keys: 3, seed: 9 };
-        assert_eq!(made, Ok(Source::Generated(expected)));
-        assert_eq!("a.csv".parse(), Ok(Source::File("a.csv".into())));
-        for wrong in
-            ["generated:", "generated:flat", "generated:zipf:keys", "generated:zipf:keys=0"]
-        {
-            assert!(wrong.parse::<Source>().unwrap_err().contains("generated:SHAPE"), "{wrong}");
-        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use sluicegate_pruning::theory::{Configuration, Goal, JoinFilter, Projection};
 use super::target;
 use crate::args::switch::{PlanArgs, QueryArg};
 use crate::failure::Result;
-use crate::listing::{Listing, fraction};
+use crate::output::listing::{Listing, fraction};
 
 const NOTES: &str = "\
 wrong: the probability of a wrong answer, at most; empty where it cannot happen. pruned: expected, of

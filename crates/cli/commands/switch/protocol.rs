@@ -7,7 +7,7 @@ use sluicegate_pruning::protocol::{Config, ConfigError, Link, Query, Reboots, Ru
 
 use crate::args::switch::{ProtocolArgs, QueryArg};
 use crate::failure::{Failure, Result};
-use crate::listing::{Listing, fraction};
+use crate::output::listing::{Listing, fraction};
 
 const NOTES: &str = "\
 sends per row: entries sent by workers, retransmissions and second passes included, per row. Counted;

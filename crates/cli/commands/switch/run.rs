@@ -10,8 +10,8 @@ use super::bigdata;
 use super::input::Layout;
 use crate::args::switch::{InputArgs, RunArgs, Variant, Workload};
 use crate::failure::{Failure, Result};
-use crate::listing::{Listing, fraction};
-use crate::progress::say;
+use crate::output::listing::{Listing, fraction};
+use crate::output::progress::say;
 
 const HEADER: [&str; 9] = [
     "algorithm",

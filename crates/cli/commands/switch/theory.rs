@@ -8,7 +8,7 @@ use sluicegate_pruning::theory::{Statement, statements};
 
 use crate::args::switch::TheoryArgs;
 use crate::failure::{Failure, Result};
-use crate::listing::{ListFormat, Listing};
+use crate::output::listing::{ListFormat, Listing};
 
 pub(super) fn run(args: &TheoryArgs) -> Result<()> {
     let all = statements();

@@ -7,7 +7,7 @@ use sluicegate_pruning::switch::{Interpreter, Packet};
 use super::program;
 use crate::args::switch::TraceArgs;
 use crate::failure::{Failure, Result};
-use crate::listing::Listing;
+use crate::output::listing::Listing;
 
 pub(super) fn run(args: &TraceArgs) -> Result<()> {
     let program = program(args.algorithm, &args.parameters, args.variant)?;

@@ -10,9 +10,9 @@ use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
 
 use crate::failure::{Failure, Result};
-use crate::interrupt::control_c;
+use crate::runtime::interrupt::control_c;
 use crate::session::Session;
-use crate::statements::split;
+use crate::session::statements::split;
 
 const HELP: &str = "\
 Statements end with ; and may span lines. Ctrl-C drops the line or stops the query; Ctrl-D ends.

@@ -8,9 +8,9 @@ use sluicegate_client::{Client, ConnectOptions};
 use sluicegate_engine::Error;
 use sluicegate_s3select::profile::EndpointProfile;
 
+use super::known::{Known, KnownEndpoints};
 use crate::failure::{Failure, Result};
-use crate::known::{Known, KnownEndpoints};
-use crate::progress::say;
+use crate::output::progress::say;
 
 /// How long a store may take to say who it is.
 const PATIENCE: Duration = Duration::from_secs(3);

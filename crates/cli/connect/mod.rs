@@ -1,5 +1,9 @@
 //! From the connection's arguments to an engine.
 
+pub(crate) mod bucket;
+pub(crate) mod detect;
+pub(crate) mod known;
+
 use std::fs;
 use std::path::Path;
 
@@ -10,7 +14,6 @@ use sluicegate_engine::config::Scan;
 use sluicegate_s3select::profile::EndpointProfile;
 
 use crate::args::{ConnectArgs, ScanArg, StoreArgs};
-use crate::detect;
 use crate::failure::{Failure, Result};
 
 impl StoreArgs {

@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use serde_json::Value;
 
 use crate::failure::Result;
-use crate::grid::align;
+use crate::output::grid::align;
 
 /// How rows are written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]

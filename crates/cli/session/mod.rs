@@ -1,5 +1,8 @@
 //! Statements against one engine, one after the other.
 
+pub(crate) mod prompt;
+pub(crate) mod statements;
+
 use std::io::{self, Write};
 use std::time::Instant;
 
@@ -10,7 +13,7 @@ use sluicegate_engine::Engine;
 
 use crate::failure::{Failure, Result};
 use crate::output::Output;
-use crate::stats;
+use crate::output::stats;
 
 /// An engine, where its answers go, and what is said about them.
 #[derive(Debug)]

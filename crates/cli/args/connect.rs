@@ -1,0 +1,72 @@
+//! The arguments that say how to reach a store and how to query it.
+
+use std::num::NonZeroUsize;
+
+use clap::ValueEnum;
+use clap::builder::PossibleValuesParser;
+use sluicegate_costmodel::Bytes;
+
+/// How to reach a store.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct StoreArgs {
+    /// The store's URL, such as http://127.0.0.1:9000 [default: AWS_ENDPOINT_URL, else AWS]
+    #[arg(long, value_name = "URL", help_heading = "Connection")]
+    pub(crate) endpoint: Option<String>,
+    /// The store's region [default: AWS_REGION or the AWS profile's, else us-east-1]
+    #[arg(long, value_name = "NAME", help_heading = "Connection")]
+    pub(crate) region: Option<String>,
+    /// Section of the AWS profile files to take credentials from [default: AWS_PROFILE]
+    #[arg(long, value_name = "NAME", help_heading = "Connection")]
+    pub(crate) aws_profile: Option<String>,
+    /// Sign nothing. Otherwise credentials come from the environment (AWS_ACCESS_KEY_ID and
+    /// AWS_SECRET_ACCESS_KEY), the AWS profile files or the machine's role
+    #[arg(long, help_heading = "Connection")]
+    pub(crate) anonymous: bool,
+}
+
+/// How to reach a store, and how to query it.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct ConnectArgs {
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+    /// What kind of store it is, which says what may be pushed down. auto: aws without an
+    /// endpoint; else what its Server header names; else what `sluice endpoint probe` found out;
+    /// else nothing is pushed down. probed: what it found out, whatever the header says
+    #[arg(
+        long,
+        value_name = "KIND",
+        value_parser = PossibleValuesParser::new(
+            ["auto", "probed", "sluice", "aws", "minio", "ceph", "get-only"]
+        ),
+        default_value = "auto",
+        help_heading = "Connection"
+    )]
+    pub(crate) profile: String,
+    /// How tables are read, until SET sluice.scan says otherwise
+    #[arg(long, value_enum, default_value_t, help_heading = "Execution")]
+    pub(crate) scan: ScanArg,
+    /// Memory that joins, sorts and aggregates may use, such as 2GiB [default: no limit]
+    #[arg(long, value_name = "SIZE", help_heading = "Execution")]
+    pub(crate) memory_limit: Option<Bytes>,
+    /// Partitions that a query runs in [default: the number of cores]
+    #[arg(long, value_name = "N", help_heading = "Execution")]
+    pub(crate) threads: Option<NonZeroUsize>,
+    /// Price book, by name or as a TOML file [default: paper-2020-us-east-1]
+    #[arg(long, value_name = "NAME|FILE", help_heading = "Prediction")]
+    pub(crate) prices: Option<String>,
+    /// Machine and link that predictions assume, by name or as a TOML file [default: local-1gbit]
+    #[arg(long, value_name = "NAME|FILE", help_heading = "Prediction")]
+    pub(crate) hardware: Option<String>,
+}
+
+/// How tables are read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ScanArg {
+    /// Whichever of the other two is predicted to be better
+    #[default]
+    Auto,
+    /// Objects are fetched and filtered here
+    Get,
+    /// The store filters, projects and aggregates wherever it can
+    Select,
+}

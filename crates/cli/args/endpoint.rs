@@ -1,0 +1,64 @@
+//! What was typed after `sluice endpoint`.
+
+use clap::Subcommand;
+
+use super::StoreArgs;
+use super::quantity::ObjectUrl;
+use crate::output::Format;
+
+/// Find out what a store can do
+#[derive(Debug, Subcommand)]
+pub(crate) enum EndpointCommand {
+    Probe(Box<ProbeArgs>),
+    Conformance(Box<ConformanceArgs>),
+}
+
+const PROBE_EXAMPLES: &str = "\
+Examples:
+  sluice endpoint probe --endpoint http://127.0.0.1:9000 --bucket scratch
+      Samples are written, some hundred small questions are asked, the samples are removed; so is
+      the bucket, if it had to be made. The profile is remembered for sql, explain and generate.
+  sluice endpoint probe --object s3://data/2024.csv --format csv
+      Writes nothing: looks at the first bytes of an object of yours. This shows what parses, not
+      what happens to fields, so nothing is remembered.
+
+What is remembered is in sluice/endpoints.json in your cache folder (XDG_CACHE_HOME): the URL, the
+Server header, the day and the profile; no credentials.";
+
+/// Ask a store, with tiny statements, what works and what it answers wrongly
+#[derive(Debug, clap::Args)]
+#[command(after_help = PROBE_EXAMPLES)]
+pub(crate) struct ProbeArgs {
+    /// A bucket for samples, which are removed again; made, and removed again, if it is not there
+    #[arg(
+        long,
+        value_name = "NAME",
+        required_unless_present = "object",
+        conflicts_with = "object"
+    )]
+    pub(crate) bucket: Option<String>,
+    /// An object to look at instead; nothing is written
+    #[arg(long, value_name = "s3://BUCKET/KEY")]
+    pub(crate) object: Option<ObjectUrl>,
+    /// How the table is written
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+/// Ask a store hundreds of documented questions and list the answers that deviate
+#[derive(Debug, clap::Args)]
+pub(crate) struct ConformanceArgs {
+    /// A bucket for samples, which are removed again; made, and removed again, if it is not there
+    #[arg(long, value_name = "NAME")]
+    pub(crate) bucket: String,
+    /// Show the answers that agree, too
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// How the table is written
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}

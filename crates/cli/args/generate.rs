@@ -1,0 +1,95 @@
+//! What was typed after `sluice generate`.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::{Subcommand, ValueEnum};
+use sluicegate_workloads::{DataTable, bigdata, tpch};
+
+use super::{ConnectArgs, Destination};
+
+/// Generate a data set
+#[derive(Debug, Subcommand)]
+pub(crate) enum GenerateCommand {
+    Tpch(Box<TpchArgs>),
+    Bigdata(Box<BigdataArgs>),
+}
+
+const TPCH_EXAMPLES: &str = "\
+Examples:
+  sluice generate tpch --scale 1 --to s3://bench/tpch --objects 8 --ddl tables.sql
+      1 GB of CSV into a bucket, which is created if need be; then
+      sluice sql -f tables.sql -c \"SELECT count(*) FROM lineitem\"
+  sluice generate tpch --scale 0.1 --format parquet --tables lineitem,part --to ./data
+      Two tables as Parquet into a folder.
+
+Memory stays bounded at any scale. Running the same command again writes the same bytes.";
+
+/// The eight tables of TPC-H, at any scale
+#[derive(Debug, clap::Args)]
+#[command(after_help = TPCH_EXAMPLES)]
+pub(crate) struct TpchArgs {
+    #[command(flatten)]
+    pub(crate) tables: TableArgs<tpch::Table>,
+}
+
+const BIGDATA_EXAMPLES: &str = "\
+Examples:
+  sluice generate bigdata --scale 0.01 --to ./data --format parquet --ddl tables.sql
+      180,000 pages and 317,000 visits into a folder; then
+      sluice sql -f tables.sql -c \"SELECT DISTINCT userAgent FROM uservisits\"
+  sluice generate bigdata --to s3://bench/bigdata --objects 8 --seed 7
+      The sample that Cheetah (SIGMOD 2020) was measured with, as other random rows.
+
+Scale 1 is 18 million rankings and 31.7 million visits. Memory stays bounded at any scale. Running
+the same command again writes the same bytes.";
+
+/// The two tables of the Big Data benchmark (web pages and visits), at any scale
+#[derive(Debug, clap::Args)]
+#[command(after_help = BIGDATA_EXAMPLES)]
+pub(crate) struct BigdataArgs {
+    /// What the random rows start from
+    #[arg(long, default_value_t = bigdata::Seed::default().0, value_name = "N")]
+    pub(crate) seed: u64,
+    #[command(flatten)]
+    pub(crate) tables: TableArgs<bigdata::Table>,
+}
+
+/// Which tables of a data set to generate, how, and where to.
+#[derive(Debug, clap::Args)]
+pub(crate) struct TableArgs<T>
+where
+    T: DataTable + FromStr<Err: std::error::Error + Send + Sync>,
+{
+    /// Scale factor: of TPC-H, 1 is about 1 GB of CSV; of the Big Data benchmark, 7 GB
+    #[arg(long, default_value_t = 1.0, value_name = "FACTOR")]
+    pub(crate) scale: f64,
+    /// How the objects are encoded
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: DataFormat,
+    /// Objects per table; tables of fixed size are always one
+    #[arg(long, default_value = "1", value_name = "N")]
+    pub(crate) objects: NonZeroUsize,
+    /// Tables, separated by commas [default: all]
+    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    pub(crate) tables: Vec<T>,
+    /// Where to: s3://bucket/prefix or a folder
+    #[arg(long, value_name = "PLACE")]
+    pub(crate) to: Destination,
+    /// Write the CREATE EXTERNAL TABLE statements to a file instead of stdout
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ddl: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) connect: ConnectArgs,
+}
+
+/// How generated objects are encoded.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DataFormat {
+    /// Comma-separated with a header line
+    #[default]
+    Csv,
+    /// Parquet, compressed with Snappy
+    Parquet,
+}

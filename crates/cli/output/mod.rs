@@ -1,0 +1,9 @@
+//! What a command writes: answers, listings, statistics, progress.
+
+mod answer;
+pub(crate) mod grid;
+pub(crate) mod listing;
+pub(crate) mod progress;
+pub(crate) mod stats;
+
+pub(crate) use self::answer::{Format, Output};
