@@ -7,10 +7,13 @@ use datafusion::prelude::SessionContext;
 use sluicegate_client::ConnectOptions;
 use sluicegate_costmodel::{HardwareProfile, PriceBook};
 use sluicegate_s3select::profile::EndpointProfile;
+use tokio::runtime::Handle;
 
 use crate::config::{Scan, SluiceOptions};
 use crate::endpoint_builder::EndpointBuilder;
 use crate::endpoints::Endpoints;
+use crate::notes::Notes;
+use crate::staging::Uploads;
 use crate::store::S3Stores;
 use crate::url_tables::UrlTables;
 use crate::{Engine, Result, session};
@@ -22,6 +25,7 @@ pub struct EngineBuilder {
     scan: Scan,
     memory_limit: Option<usize>,
     threads: Option<usize>,
+    write_runtime: Option<Handle>,
 }
 
 impl EngineBuilder {
@@ -83,6 +87,14 @@ impl EngineBuilder {
         self
     }
 
+    /// The runtime on which objects are written and uploads aborted; by default, that of the query.
+    /// With one of its own, uploads can be aborted while operators keep every other thread busy.
+    #[must_use]
+    pub fn write_runtime(mut self, runtime: Handle) -> Self {
+        self.write_runtime = Some(runtime);
+        self
+    }
+
     /// Connects. Nothing is sent yet: an endpoint that is not there shows at the first query.
     ///
     /// # Errors
@@ -91,12 +103,18 @@ impl EngineBuilder {
     pub async fn build(self) -> Result<Engine> {
         let endpoint = Arc::new(self.store.build().await?);
         let endpoints = Endpoints::new(Arc::clone(&endpoint));
-        let stores = Arc::new(S3Stores::new(endpoints.clone()));
-        let mut runtime = RuntimeEnvBuilder::new().with_object_store_registry(stores);
+        let notes = Arc::new(Notes::default());
+        let stores = S3Stores::new(endpoints.clone())
+            .with_notes(Arc::clone(&notes))
+            .with_write_runtime(self.write_runtime.clone());
+        let mut runtime = RuntimeEnvBuilder::new().with_object_store_registry(Arc::new(stores));
         if let Some(bytes) = self.memory_limit {
             runtime = runtime.with_memory_limit(bytes, 1.0);
         }
-        let mut config = session::config();
+        let uploads = Arc::new(Uploads::new(self.write_runtime));
+        let mut config = session::config()
+            .with_extension(Arc::clone(&notes))
+            .with_extension(Arc::clone(&uploads));
         if let Some(threads) = self.threads {
             config = config.with_target_partitions(threads);
         }
@@ -106,6 +124,6 @@ impl EngineBuilder {
         let state = session::builder(config, runtime.build_arc()?, &endpoints)?.build();
         // FROM 's3://bucket/file.csv' names a table by its URL.
         let context = UrlTables::enable(SessionContext::new_with_state(state));
-        Ok(Engine { context, endpoint, endpoints })
+        Ok(Engine { context, endpoint, endpoints, notes, uploads })
     }
 }

@@ -22,9 +22,10 @@
 //! ```
 //!
 //! The modules, in the order in which a query meets them: [`session`] (what is added to
-//! DataFusion), [`catalog`] and [`statistics`] (tables), [`optimizer`] (our rules),
+//! DataFusion), [`catalog`], [`external_tables`], [`url_tables`] and [`statistics`] (tables), [`optimizer`] (our rules),
 //! [`datasource`] (scans), [`physical_plan`] (our operators), [`switch`] (rows that are dropped on
-//! their way), [`store`] and [`counters`] (what goes over the wire), [`profile`] (plans as
+//! their way), [`store`] and [`counters`] (what goes over the wire), [`staging`] (writes that
+//! appear when they are complete), [`profile`] (plans as
 //! numbers), [`explain`].
 
 pub mod catalog;
@@ -37,12 +38,17 @@ mod endpoint_builder;
 pub mod endpoints;
 mod error;
 pub mod explain;
+pub mod external_tables;
 pub mod metrics;
+pub mod notes;
+mod object_names;
 pub mod optimizer;
 pub mod physical_plan;
 pub mod profile;
 pub mod session;
 pub mod skyline;
+mod sql;
+pub mod staging;
 pub mod statistics;
 pub mod store;
 pub mod switch;
@@ -66,7 +72,9 @@ pub use self::endpoint_builder::EndpointBuilder;
 pub use self::endpoints::Endpoints;
 pub use self::error::{Error, Result};
 pub use self::explain::{Estimate, Explanation};
+use self::notes::Notes;
 pub use self::session::with_pushdown;
+use self::staging::Uploads;
 
 /// SQL over S3 stores: one, and those that are registered for buckets of their own.
 #[derive(Clone)]
@@ -74,6 +82,8 @@ pub struct Engine {
     context: SessionContext,
     endpoint: Arc<Endpoint>,
     endpoints: Endpoints,
+    notes: Arc<Notes>,
+    uploads: Arc<Uploads>,
 }
 
 impl Engine {
@@ -91,7 +101,11 @@ impl Engine {
     /// If the statement cannot be parsed or planned, or a table cannot be listed.
     pub async fn query(&self, sql: &str) -> Result<DataFrame> {
         // Readers of foreign formats panic on some hostile files; a query must not.
-        let planned = AssertUnwindSafe(self.context.sql(sql)).catch_unwind().await;
+        let planned = async {
+            let plan = sql::logical_plan(&self.context.state(), sql).await?;
+            self.context.execute_logical_plan(plan).await
+        };
+        let planned = AssertUnwindSafe(Box::pin(planned)).catch_unwind().await;
         Ok(planned.map_err(|_| {
             exec_datafusion_err!("a Parquet object that the query names is corrupt")
         })??)
@@ -110,6 +124,18 @@ impl Engine {
     #[must_use]
     pub fn counted(&self) -> Counted {
         self.endpoints.all().iter().map(|endpoint| endpoint.counters.read()).sum()
+    }
+
+    /// What a user should know about the statements so far; each note is given once.
+    #[must_use]
+    pub fn take_notes(&self) -> Vec<String> {
+        self.notes.take()
+    }
+
+    /// Aborts what statements are writing, and waits until that is done; the statements fail. For
+    /// a process that is about to end.
+    pub async fn abort_writes(&self) {
+        self.uploads.abort_all().await;
     }
 
     /// The DataFusion session.

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use datafusion::common::Result;
-use datafusion::datasource::provider::DefaultTableFactory;
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::SessionStateDefaults;
 use datafusion::execution::runtime_env::RuntimeEnv;
@@ -12,6 +11,7 @@ use datafusion::prelude::SessionConfig;
 use crate::catalog::S3TextFormatFactory;
 use crate::config::SluiceOptions;
 use crate::endpoints::Endpoints;
+use crate::external_tables::{ExternalTables, KINDS};
 use crate::optimizer;
 use crate::skyline::skyline;
 
@@ -64,9 +64,10 @@ pub fn with_pushdown(
     formats.extend(theirs.unwrap_or_else(SessionStateDefaults::default_file_formats));
     let functions = builder.window_functions();
     functions.get_or_insert_with(SessionStateDefaults::default_window_functions).push(skyline());
-    // DataFusion knows this kind of table by its other names only, JSON and NDJSON.
-    let builder =
-        builder.with_table_factory("JSONL".to_owned(), Arc::new(DefaultTableFactory::new()));
+    let tables = Arc::new(ExternalTables::default());
+    for kind in KINDS {
+        builder = builder.with_table_factory(kind.to_owned(), Arc::clone(&tables) as _);
+    }
     Ok(builder.with_config(config).with_physical_optimizer_rules(rules).with_file_formats(formats))
 }
 

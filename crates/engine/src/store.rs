@@ -11,15 +11,18 @@ use http_body_util::BodyExt;
 use object_store::aws::{AmazonS3Builder, AwsCredential};
 use object_store::client::{
     ClientOptions, CredentialProvider, HttpClient, HttpConnector, HttpError, HttpRequest,
-    HttpResponse, HttpResponseBody, HttpService, ReqwestConnector,
+    HttpResponse, HttpResponseBody, HttpService, ReqwestConnector, SpawnedReqwestConnector,
 };
 use object_store::{BackoffConfig, ObjectStore, RetryConfig};
 use sluicegate_client::{Client, Error};
+use tokio::runtime::Handle;
 use url::Url;
 
 use crate::counters::{Counters, RequestKind};
 use crate::endpoint::Endpoint;
 use crate::endpoints::Endpoints;
+use crate::notes::{Notes, some_of};
+use crate::object_names::nameable;
 
 /// How long a store may take to accept a connection before it counts as unreachable.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -32,6 +35,8 @@ const RETRY_TIMEOUT: Duration = Duration::from_secs(20);
 #[derive(Debug)]
 pub struct S3Stores {
     endpoints: Endpoints,
+    notes: Arc<Notes>,
+    write_runtime: Option<Handle>,
     /// By the endpoint's name and the bucket's.
     buckets: Mutex<BTreeMap<(String, String), Arc<dyn ObjectStore>>>,
     others: DefaultObjectStoreRegistry,
@@ -44,9 +49,25 @@ impl S3Stores {
     pub fn new(endpoints: Endpoints) -> Self {
         Self {
             endpoints,
+            notes: Arc::default(),
+            write_runtime: None,
             buckets: Mutex::new(BTreeMap::new()),
             others: DefaultObjectStoreRegistry::new(),
         }
+    }
+
+    /// Says there which objects are left out of listings.
+    #[must_use]
+    pub fn with_notes(mut self, notes: Arc<Notes>) -> Self {
+        self.notes = notes;
+        self
+    }
+
+    /// Sends what writes and deletes from another runtime.
+    #[must_use]
+    pub fn with_write_runtime(mut self, runtime: Option<Handle>) -> Self {
+        self.write_runtime = runtime;
+        self
     }
 
     /// The store of one bucket of an endpoint.
@@ -56,8 +77,14 @@ impl S3Stores {
         if let Some(store) = buckets.get(&key) {
             return Ok(Arc::clone(store));
         }
-        let store =
-            connect(endpoint, name).map_err(|e| DataFusionError::ObjectStore(Box::new(e)))?;
+        let connector = CountingConnector {
+            bucket: name.to_owned(),
+            counters: Arc::clone(&endpoint.counters),
+            notes: Arc::clone(&self.notes),
+            write_runtime: self.write_runtime.clone(),
+        };
+        let store = connect(endpoint, name, connector)
+            .map_err(|e| DataFusionError::ObjectStore(Box::new(e)))?;
         buckets.insert(key, Arc::clone(&store));
         Ok(store)
     }
@@ -69,7 +96,11 @@ impl S3Stores {
     }
 }
 
-fn connect(endpoint: &Endpoint, bucket: &str) -> object_store::Result<Arc<dyn ObjectStore>> {
+fn connect(
+    endpoint: &Endpoint,
+    bucket: &str,
+    connector: CountingConnector,
+) -> object_store::Result<Arc<dyn ObjectStore>> {
     let client = &endpoint.client;
     let options = ClientOptions::new().with_connect_timeout(CONNECT_TIMEOUT).with_allow_http(true);
     let mut builder = AmazonS3Builder::new()
@@ -82,7 +113,7 @@ fn connect(endpoint: &Endpoint, bucket: &str) -> object_store::Result<Arc<dyn Ob
             max_retries: RETRIES,
             retry_timeout: RETRY_TIMEOUT,
         })
-        .with_http_connector(CountingConnector { counters: Arc::clone(&endpoint.counters) });
+        .with_http_connector(connector);
     if let Some(url) = client.endpoint() {
         builder = builder.with_endpoint(url);
     }
@@ -143,20 +174,36 @@ impl CredentialProvider for SharedCredentials {
 /// Makes HTTP clients that count.
 #[derive(Debug)]
 struct CountingConnector {
+    bucket: String,
     counters: Arc<Counters>,
+    notes: Arc<Notes>,
+    write_runtime: Option<Handle>,
 }
 
 impl HttpConnector for CountingConnector {
     fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
-        let inner = ReqwestConnector::default().connect(options)?;
-        Ok(HttpClient::new(CountingService { inner, counters: Arc::clone(&self.counters) }))
+        let reads = ReqwestConnector::default().connect(options)?;
+        let writes = match &self.write_runtime {
+            Some(runtime) => SpawnedReqwestConnector::new(runtime.clone()).connect(options)?,
+            None => reads.clone(),
+        };
+        Ok(HttpClient::new(CountingService {
+            bucket: self.bucket.clone(),
+            reads,
+            writes,
+            counters: Arc::clone(&self.counters),
+            notes: Arc::clone(&self.notes),
+        }))
     }
 }
 
 #[derive(Debug)]
 struct CountingService {
-    inner: HttpClient,
+    bucket: String,
+    reads: HttpClient,
+    writes: HttpClient,
     counters: Arc<Counters>,
+    notes: Arc<Notes>,
 }
 
 #[async_trait]
@@ -167,7 +214,11 @@ impl HttpService for CountingService {
         if kind == RequestKind::Put {
             self.counters.sent(u64::try_from(request.body().content_length()).unwrap_or(u64::MAX));
         }
-        let response = self.inner.execute(request).await?;
+        let client = if kind == RequestKind::Put { &self.writes } else { &self.reads };
+        let response = client.execute(request).await?;
+        if kind == RequestKind::List && response.status().is_success() {
+            return self.nameable(response).await;
+        }
         if kind != RequestKind::Get {
             return Ok(response);
         }
@@ -180,6 +231,22 @@ impl HttpService for CountingService {
                 frame
             }))
         }))
+    }
+}
+
+impl CountingService {
+    /// A page of a listing without the objects that no path can name.
+    async fn nameable(&self, page: HttpResponse) -> Result<HttpResponse, HttpError> {
+        let (head, body) = page.into_parts();
+        let (body, skipped) = nameable(body.collect().await?.to_bytes());
+        if !skipped.is_empty() {
+            self.notes.add(format!(
+                "objects in the bucket {} are left out, because no path can name them: {}",
+                self.bucket,
+                some_of(&skipped)
+            ));
+        }
+        Ok(HttpResponse::from_parts(head, HttpResponseBody::from(body)))
     }
 }
 

@@ -1,12 +1,11 @@
 //! Tables that are named by their URL: `FROM 's3://bucket/prefix/*.csv'`.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use arrow::datatypes::DataType;
 use async_trait::async_trait;
 use datafusion::catalog::{DynamicFileCatalog, TableProvider, UrlTableFactory};
-use datafusion::common::{Result, internal_datafusion_err, plan_datafusion_err};
+use datafusion::common::{Result, internal_datafusion_err, plan_err};
 use datafusion::datasource::listing::{
     ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl,
 };
@@ -15,6 +14,12 @@ use datafusion::prelude::SessionContext;
 use datafusion_session::SessionStore;
 use futures::TryStreamExt;
 use object_store::ObjectMeta;
+use object_store::path::Path;
+
+use crate::external_tables::{
+    SUBFOLDERS, in_subfolders, inferred_partition_type, is_hidden, with_subfolders,
+};
+use crate::notes::{Notes, some_of};
 
 /// Suffixes of compressed objects, as file names and as the format's option say them.
 const COMPRESSIONS: [(&str, &str); 4] =
@@ -59,25 +64,32 @@ impl UrlTableFactory for UrlTables {
         let state = self.state()?;
         let location = location(url)?;
         let store = state.runtime_env().object_store(&location)?;
-        let objects: Vec<ObjectMeta> =
-            location.list_all_files(&state, store.as_ref(), "").await?.try_collect().await?;
-        let found = objects.iter().find_map(|object| Kind::of(&state, object));
-        let kind = found.ok_or_else(|| match objects.first() {
-            None => plan_datafusion_err!("there is no object at {url}"),
-            Some(object) => plan_datafusion_err!(
-                "the name of `{}` does not say its format; name it with CREATE EXTERNAL TABLE",
-                object.location
-            ),
-        })?;
+        let there: Vec<ObjectMeta> = location
+            .list_all_files(&with_subfolders(&state), store.as_ref(), "")
+            .await?
+            .try_collect()
+            .await?;
+        let in_folder = !state.config_options().execution.listing_table_ignore_subdirectory;
+        let (objects, deeper): (Vec<_>, Vec<_>) = there
+            .into_iter()
+            .partition(|object| in_folder || location.contains(&object.location, true));
+        let found = Found::new(&state, url, &objects, &deeper)?;
+        let kind = found.kind;
+        let location = match found.glob {
+            Some(glob) => location.with_glob(&glob)?,
+            None => location,
+        };
+        if let Some(notes) = state.config().get_extension::<Notes>() {
+            found.notes.into_iter().for_each(|note| notes.add(note));
+        }
         let format = state
             .get_file_format_factory(&kind.format)
             .ok_or_else(|| internal_datafusion_err!("no format {}", kind.format))?
-            .create(&state, &kind.options)?;
-        let mut options = ListingOptions::new(format).with_file_extension(kind.extension);
+            .create(&state, &kind.options.into_iter().collect())?;
+        let mut options = ListingOptions::new(format).with_file_extension(found.extension);
         let partitions = options.infer_partitions(&state, &location).await?;
-        let text = DataType::Dictionary(Box::new(DataType::UInt16), Box::new(DataType::Utf8));
         options = options.with_table_partition_cols(
-            partitions.into_iter().map(|name| (name, text.clone())).collect(),
+            partitions.into_iter().map(|name| (name, inferred_partition_type())).collect(),
         );
         let schema = options.infer_schema(&state, &location).await?;
         let config =
@@ -100,25 +112,120 @@ fn location(url: &str) -> Result<ListingTableUrl> {
 }
 
 /// What an object's name says.
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Kind {
     format: String,
-    extension: String,
-    options: HashMap<String, String>,
+    options: BTreeMap<String, String>,
 }
 
 impl Kind {
-    fn of(state: &SessionState, object: &ObjectMeta) -> Option<Self> {
-        let name = object.location.filename()?.to_ascii_lowercase();
-        let compression = COMPRESSIONS.iter().find(|(suffix, _)| name.ends_with(suffix));
+    /// What a name says, and the end of the name that says it, such as `.csv.gz`.
+    fn of<'a>(state: &SessionState, path: &'a Path) -> Option<(Self, &'a str)> {
+        let name = path.filename()?;
+        // ASCII letters keep their length in lower case.
+        let lower = name.to_ascii_lowercase();
+        let compression = COMPRESSIONS.iter().find(|(suffix, _)| lower.ends_with(suffix));
         let suffix = compression.map_or("", |(suffix, _)| suffix);
-        let (_, format) = name.strip_suffix(suffix)?.rsplit_once('.')?;
+        let (stem, format) = lower.strip_suffix(suffix)?.rsplit_once('.')?;
         state.get_file_format_factory(format)?;
         let options =
             compression.map(|(_, name)| ("format.compression".to_owned(), (*name).to_owned()));
-        Some(Self {
-            format: format.to_owned(),
-            extension: format!(".{format}{suffix}"),
-            options: options.into_iter().collect(),
-        })
+        let kind = Self { format: format.to_owned(), options: options.into_iter().collect() };
+        Some((kind, &name[stem.len()..]))
+    }
+}
+
+/// What the names of the objects at a URL say together.
+struct Found {
+    kind: Kind,
+    /// The end of the names of the objects that are read.
+    extension: String,
+    /// A pattern for those names, where they end differently.
+    glob: Option<String>,
+    /// Which objects are not read.
+    notes: Vec<String>,
+}
+
+impl Found {
+    /// `deeper` are those in subfolders, which are not read.
+    fn new(
+        state: &SessionState,
+        url: &str,
+        objects: &[ObjectMeta],
+        deeper: &[ObjectMeta],
+    ) -> Result<Self> {
+        let is_glob = url.contains(['*', '?', '[']);
+        let mut kinds: Vec<(Kind, BTreeSet<&str>)> = Vec::new();
+        let mut unknown = Vec::new();
+        for object in objects {
+            let path = &object.location;
+            match Kind::of(state, path) {
+                Some((kind, end)) => match kinds.iter_mut().find(|(known, _)| *known == kind) {
+                    Some((_, ends)) => drop(ends.insert(end)),
+                    None => kinds.push((kind, BTreeSet::from([end]))),
+                },
+                // The marker of a folder is an object, too.
+                None if is_hidden(path) || object.size == 0 => {}
+                None => unknown.push(path),
+            }
+        }
+        let Some((kind, ends)) = kinds.pop() else {
+            return match (unknown.first(), objects.is_empty()) {
+                (Some(path), _) => plan_err!(
+                    "the name of `{path}` does not say its format; name it with CREATE EXTERNAL TABLE"
+                ),
+                (None, true) if deeper.is_empty() => plan_err!("there is no object at {url}"),
+                (None, true) => plan_err!(
+                    "the objects at {url} are in subfolders; name one of them, or SET {SUBFOLDERS}"
+                ),
+                (None, false) => plan_err!("there is no object with data at {url}"),
+            };
+        };
+        if !kinds.is_empty() {
+            let ends: Vec<&str> =
+                kinds.iter().flat_map(|(_, ends)| ends).chain(&ends).copied().collect();
+            return plan_err!(
+                "the objects at {url} are of several formats ({}); name those of one, as in \
+                 's3://bucket/folder/*{}'",
+                ends.join(", "),
+                ends[0]
+            );
+        }
+        let end = ends.first().copied().unwrap_or_default();
+        let mut notes = Vec::new();
+        if !unknown.is_empty() {
+            notes.push(format!(
+                "{} of {} objects at {url} are not read, because their names do not end in {end}: {}",
+                unknown.len(),
+                objects.len(),
+                some_of(&unknown)
+            ));
+        }
+        let deeper: Vec<&Path> = deeper
+            .iter()
+            .filter(|object| object.size > 0 && !is_hidden(&object.location))
+            .map(|object| &object.location)
+            .collect();
+        // A pattern says itself what it is about.
+        if !deeper.is_empty() && !is_glob {
+            notes.push(in_subfolders(url, &deeper));
+        }
+        if ends.len() == 1 {
+            return Ok(Self { kind, extension: end.to_owned(), glob: None, notes });
+        }
+        // Names that differ in upper and lower case: `*.[cC][sS][vV]`.
+        if !unknown.is_empty() && is_glob {
+            return plan_err!(
+                "{url} matches objects of no known format, such as {}; name those with data only",
+                some_of(&unknown)
+            );
+        }
+        let any_case = |c: char| match c.is_ascii_alphabetic() {
+            true => format!("[{}{}]", c.to_ascii_lowercase(), c.to_ascii_uppercase()),
+            false => c.to_string(),
+        };
+        let glob =
+            (!is_glob).then(|| format!("*{}", end.chars().map(any_case).collect::<String>()));
+        Ok(Self { kind, extension: String::new(), glob, notes })
     }
 }

@@ -7,11 +7,13 @@
 //! | [`ChooseScan`] | after that | the statement is complete, so its cost can be predicted; and before exchanges are placed for the scan that stays |
 //! | [`SwitchPruning`] | after that | what the store computes never crosses the switch; and the two halves of an aggregate are still neighbours, and exchanges are placed around the switch later |
 //! | [`SelectLimit`] | after `LimitPushdown` | limits have arrived at the scans |
+//! | [`StagedWrites`] | last | it only wraps what writes files, and nothing may be planned between the two |
 
 mod aggregate_pushdown;
 mod choose;
 mod select_limit;
 mod select_scan;
+mod staged_writes;
 mod switch_pruning;
 
 use std::sync::Arc;
@@ -24,6 +26,7 @@ pub use self::aggregate_pushdown::AggregatePushdown;
 pub use self::choose::{ChooseScan, ScanChoice, describe_choices};
 pub use self::select_limit::SelectLimit;
 pub use self::select_scan::SelectScan;
+pub use self::staged_writes::StagedWrites;
 pub use self::switch_pruning::SwitchPruning;
 
 type Rule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
@@ -54,5 +57,6 @@ pub fn insert(mut rules: Vec<Rule>) -> Result<Vec<Rule>> {
         [Arc::new(AggregatePushdown), Arc::new(ChooseScan), Arc::new(SwitchPruning)];
     rules.splice(at + 1..at + 1, ours);
     rules.insert(at, Arc::new(SelectScan));
+    rules.push(Arc::new(StagedWrites));
     Ok(rules)
 }

@@ -1,0 +1,164 @@
+//! CREATE EXTERNAL TABLE: DataFusion's tables of files, with what it would pass over in silence
+//! said or put right.
+
+use std::sync::Arc;
+
+use arrow::datatypes::{DataType, Field, Schema};
+use async_trait::async_trait;
+use datafusion::catalog::{Session, TableProvider, TableProviderFactory};
+use datafusion::common::{Result, ToDFSchema, config_datafusion_err, plan_err};
+use datafusion::datasource::listing::{ListingOptions, ListingTable, ListingTableUrl};
+use datafusion::datasource::provider::DefaultTableFactory;
+use datafusion::execution::SessionState;
+use datafusion::logical_expr::CreateExternalTable;
+use futures::TryStreamExt;
+use object_store::path::Path;
+
+use crate::notes::{Notes, some_of};
+
+/// Makes tables of files.
+#[derive(Debug, Default)]
+pub struct ExternalTables {
+    inner: DefaultTableFactory,
+}
+
+/// The kinds of tables, as STORED AS names them.
+pub const KINDS: [&str; 5] = ["CSV", "JSON", "JSONL", "NDJSON", "PARQUET"];
+
+#[async_trait]
+impl TableProviderFactory for ExternalTables {
+    async fn create(
+        &self,
+        state: &dyn Session,
+        command: &CreateExternalTable,
+    ) -> Result<Arc<dyn TableProvider>> {
+        let table = match with_columns_of_files(state, command).await? {
+            Some(command) => self.inner.create(state, &command).await?,
+            None => self.inner.create(state, command).await?,
+        };
+        if let Some(listing) = table.downcast_ref::<ListingTable>() {
+            look(state, command, listing).await?;
+        }
+        Ok(table)
+    }
+}
+
+/// The same command with the columns of the files, if it declares the columns of the partitions
+/// and no others: DataFusion would take those for all columns.
+async fn with_columns_of_files(
+    state: &dyn Session,
+    command: &CreateExternalTable,
+) -> Result<Option<CreateExternalTable>> {
+    let declared = command.schema.fields();
+    let is_partition = |name: &String| command.table_partition_cols.contains(name);
+    if declared.is_empty() || !declared.iter().all(|field| is_partition(field.name())) {
+        return Ok(None);
+    }
+    let (Some(session), Some(location)) =
+        (state.as_any().downcast_ref::<SessionState>(), command.locations.first())
+    else {
+        return Ok(None);
+    };
+    let factory = session
+        .get_file_format_factory(&command.file_type)
+        .ok_or_else(|| config_datafusion_err!("no tables are stored as {}", command.file_type))?;
+    let format = factory.create(session, &command.options)?;
+    let location = ListingTableUrl::parse(location)?.with_table_ref(command.name.clone());
+    let files = ListingOptions::new(format).infer_schema(state, &location).await?;
+    let fields: Vec<Arc<Field>> = files
+        .fields()
+        .iter()
+        .filter(|field| !is_partition(field.name()))
+        .chain(declared.iter())
+        .map(Arc::clone)
+        .collect();
+    let schema = Schema::new_with_metadata(fields, files.metadata().clone()).to_dfschema_ref()?;
+    Ok(Some(CreateExternalTable { schema, ..command.clone() }))
+}
+
+/// Looks at what the table will read. The listing is the one that DataFusion made for the table,
+/// and is cached.
+///
+/// # Errors
+///
+/// If there is nothing at a location and nothing can be inserted there, or it cannot be listed.
+async fn look(
+    state: &dyn Session,
+    command: &CreateExternalTable,
+    table: &ListingTable,
+) -> Result<()> {
+    let extension = &table.options().file_extension;
+    let ignored = state.config_options().execution.listing_table_ignore_subdirectory;
+    let Some(session) = state.as_any().downcast_ref::<SessionState>() else { return Ok(()) };
+    let everything = with_subfolders(session);
+    let notes = state.config().get_extension::<Notes>().unwrap_or_default();
+    for (location, read) in command.locations.iter().zip(table.table_paths()) {
+        let store = state.runtime_env().object_store(read)?;
+        let there: Vec<Path> = ListingTableUrl::parse(location)?
+            .with_table_ref(command.name.clone())
+            .list_all_files(&everything, store.as_ref(), "")
+            .await?
+            .map_ok(|object| object.location)
+            .try_collect()
+            .await?;
+        if there.is_empty() && !read.is_collection() {
+            return plan_err!("there is no object at {location}");
+        }
+        if there.is_empty() {
+            notes.add(format!(
+                "there is no object at {location}: table {} is empty until something is inserted",
+                command.name
+            ));
+        }
+        let there = there.iter().filter(|path| !is_hidden(path));
+        let (unread, read_or_deeper): (Vec<&Path>, Vec<&Path>) = there.partition(|path| {
+            !(path.as_ref().ends_with(extension.as_str()) && read.contains(path, false))
+        });
+        let deeper: Vec<&Path> = read_or_deeper
+            .into_iter()
+            .filter(|path| ignored && !read.contains(path, true))
+            .collect();
+        if !unread.is_empty() {
+            notes.add(format!(
+                "table {} does not read {}: by their names, they are no {}",
+                command.name,
+                some_of(&unread),
+                command.file_type,
+            ));
+        }
+        if !deeper.is_empty() {
+            notes.add(in_subfolders(location, &deeper));
+        }
+    }
+    Ok(())
+}
+
+/// The setting that makes tables read subfolders.
+pub(crate) const SUBFOLDERS: &str =
+    "datafusion.execution.listing_table_ignore_subdirectory = false";
+
+/// The same session, in which a location has all objects below it. Folders of partitions belong to
+/// it either way.
+pub(crate) fn with_subfolders(state: &SessionState) -> SessionState {
+    let mut state = state.clone();
+    state.config_mut().options_mut().execution.listing_table_ignore_subdirectory = false;
+    state
+}
+
+/// A note on objects in subfolders.
+pub(crate) fn in_subfolders(location: &str, objects: &[&Path]) -> String {
+    format!(
+        "objects in subfolders of {location} are not read: {}; SET {SUBFOLDERS} to read them",
+        some_of(objects)
+    )
+}
+
+/// Whether a name is that of an object beside the data, such as `_SUCCESS` or `.part.crc`.
+pub(crate) fn is_hidden(path: &Path) -> bool {
+    path.filename().is_some_and(|name| name.starts_with(['_', '.']))
+}
+
+/// The type of a partition column that is inferred from folders' names.
+pub(crate) fn inferred_partition_type() -> DataType {
+    DataType::Dictionary(Box::new(DataType::UInt16), Box::new(DataType::Utf8))
+}

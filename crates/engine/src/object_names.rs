@@ -1,0 +1,149 @@
+//! Pages of a listing without the objects that cannot be named.
+//!
+//! S3 allows keys that `object_store` cannot express as a path, such as `.`, `a//b` and `/a`, and
+//! its listing then fails as a whole. A page is looked through before it is parsed, and such
+//! objects are taken out, so that one of them does not break queries about others.
+
+use std::borrow::Cow;
+
+use bytes::Bytes;
+use object_store::path::Path;
+
+/// A page without unnameable objects and folders, and their keys.
+pub(crate) fn nameable(page: Bytes) -> (Bytes, Vec<String>) {
+    let Ok(text) = std::str::from_utf8(&page) else { return (page, Vec::new()) };
+    let (mut kept, mut skipped) = (String::new(), Vec::new());
+    let mut done = 0;
+    let mut rest = 0;
+    while let Some(entry) = next_entry(text, rest) {
+        rest = entry.end;
+        let key = unescaped(entry.key);
+        if !is_nameable(&key) {
+            kept.push_str(&text[done..entry.start]);
+            done = entry.end;
+            skipped.push(key.into_owned());
+        }
+    }
+    if skipped.is_empty() {
+        return (page, skipped);
+    }
+    kept.push_str(&text[done..]);
+    (Bytes::from(kept), skipped)
+}
+
+/// Whether a path names this key. A `/` at the end is that of a folder, or of its marker.
+fn is_nameable(key: &str) -> bool {
+    let key = key.strip_suffix('/').unwrap_or(key);
+    Path::parse(key).is_ok_and(|path| path.as_ref() == key)
+}
+
+/// An element of a page, and the key or prefix in it as it is written there.
+struct Entry<'a> {
+    start: usize,
+    end: usize,
+    key: &'a str,
+}
+
+fn next_entry(text: &str, from: usize) -> Option<Entry<'_>> {
+    let find = |tag: &str| text[from..].find(tag).map(|at| from + at);
+    let object = find("<Contents>").map(|at| (at, "</Contents>", "Key"));
+    let folder = find("<CommonPrefixes>").map(|at| (at, "</CommonPrefixes>", "Prefix"));
+    let (start, close, name) = [object, folder].into_iter().flatten().min()?;
+    let end = start + text[start..].find(close)? + close.len();
+    let element = &text[start..end];
+    let (_, value) = element.split_once(&format!("<{name}>"))?;
+    let (key, _) = value.split_once(&format!("</{name}>"))?;
+    Some(Entry { start, end, key })
+}
+
+/// Text with XML's references replaced.
+fn unescaped(text: &str) -> Cow<'_, str> {
+    if !text.contains('&') {
+        return Cow::Borrowed(text);
+    }
+    let mut plain = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('&') {
+        plain.push_str(before);
+        let reference = after.split_once(';').and_then(|(name, after)| {
+            let character = match name {
+                "amp" => '&',
+                "lt" => '<',
+                "gt" => '>',
+                "quot" => '"',
+                "apos" => '\'',
+                _ => {
+                    let number = name.strip_prefix('#')?;
+                    let code = match number.strip_prefix(['x', 'X']) {
+                        Some(hex) => u32::from_str_radix(hex, 16).ok()?,
+                        None => number.parse().ok()?,
+                    };
+                    char::from_u32(code)?
+                }
+            };
+            Some((character, after))
+        });
+        rest = match reference {
+            Some((character, after)) => {
+                plain.push(character);
+                after
+            }
+            None => {
+                plain.push('&');
+                after
+            }
+        };
+    }
+    plain.push_str(rest);
+    Cow::Owned(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page(keys: &[&str], prefixes: &[&str]) -> String {
+        let keys: String = keys
+            .iter()
+            .map(|k| format!("<Contents><Key>{k}</Key><Size>1</Size></Contents>"))
+            .collect();
+        let prefixes: String = prefixes
+            .iter()
+            .map(|p| format!("<CommonPrefixes><Prefix>{p}</Prefix></CommonPrefixes>"))
+            .collect();
+        format!("<ListBucketResult><Prefix>a/</Prefix>{keys}{prefixes}</ListBucketResult>")
+    }
+
+    #[track_caller]
+    fn check(keys: &[&str], prefixes: &[&str], left: (&[&str], &[&str]), skipped: &[&str]) {
+        let (rest, names) = nameable(Bytes::from(page(keys, prefixes)));
+        assert_eq!(rest, page(left.0, left.1));
+        assert_eq!(names, skipped);
+    }
+
+    #[test]
+    fn only_unnameable_objects_are_taken_out() {
+        check(&[], &[], (&[], &[]), &[]);
+        check(
+            &["a", "b c/ü", "x/", "1&lt;2"],
+            &["d/"],
+            (&["a", "b c/ü", "x/", "1&lt;2"], &["d/"]),
+            &[],
+        );
+        check(&[".", "a", "x/../y"], &[], (&["a"], &[]), &[".", "x/../y"]);
+        check(
+            &["a//b", "/c", "d"],
+            &["/", "e//", "f/"],
+            (&["d"], &["f/"]),
+            &["a//b", "/c", "/", "e//"],
+        );
+        check(&["a&amp;/&#x2e;/b", "a&#46;b"], &[], (&["a&#46;b"], &[]), &["a&/./b"]);
+    }
+
+    #[test]
+    fn what_is_no_page_is_left_alone() {
+        for text in ["", "<Contents>", "<Contents><Key>.</Key>", "{}"] {
+            assert_eq!(nameable(Bytes::from(text)), (Bytes::from(text), vec![]), "{text}");
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! Files appear when a statement that writes them has succeeded.
+
+use std::sync::Arc;
+
+use datafusion::common::Result;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion::datasource::sink::DataSinkExec;
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::ExecutionPlan;
+
+use crate::physical_plan::StagedWriteExec;
+
+/// Stages what COPY and INSERT write. A sink that writes no objects, such as a table in memory, is
+/// not affected.
+#[derive(Debug)]
+pub struct StagedWrites;
+
+impl PhysicalOptimizerRule for StagedWrites {
+    fn optimize(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        _options: &ConfigOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        plan.transform_down(|node| {
+            if node.downcast_ref::<DataSinkExec>().is_some() {
+                let staged: Arc<dyn ExecutionPlan> = Arc::new(StagedWriteExec::new(node));
+                Ok(Transformed::new(staged, true, TreeNodeRecursion::Jump))
+            } else if node.downcast_ref::<StagedWriteExec>().is_some() {
+                Ok(Transformed::new(node, false, TreeNodeRecursion::Jump))
+            } else {
+                Ok(Transformed::no(node))
+            }
+        })
+        .data()
+    }
+
+    fn name(&self) -> &str {
+        "staged_writes"
+    }
+
+    fn schema_check(&self) -> bool {
+        true
+    }
+}

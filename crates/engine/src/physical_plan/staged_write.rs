@@ -1,0 +1,136 @@
+//! Writes that become visible only when all of them have succeeded.
+
+use std::fmt;
+use std::sync::Arc;
+
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{DataFusionError, Result, internal_err};
+use datafusion::execution::runtime_env::RuntimeEnv;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
+use futures::TryStreamExt;
+
+use crate::staging::{StagingStores, Uploads};
+
+/// Runs a plan that writes files, such as that of COPY or INSERT, with its writes staged: see
+/// [`staging`](crate::staging). Its rows are those of its input, and come after the commit.
+#[derive(Debug, Clone)]
+pub struct StagedWriteExec {
+    input: Arc<dyn ExecutionPlan>,
+}
+
+impl StagedWriteExec {
+    /// Stages the writes of `input`.
+    #[must_use]
+    pub fn new(input: Arc<dyn ExecutionPlan>) -> Self {
+        Self { input }
+    }
+}
+
+impl DisplayAs for StagedWriteExec {
+    fn fmt_as(&self, t: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
+        match t {
+            DisplayFormatType::Default | DisplayFormatType::Verbose => {
+                f.write_str("StagedWriteExec")
+            }
+            DisplayFormatType::TreeRender => Ok(()),
+        }
+    }
+}
+
+impl ExecutionPlan for StagedWriteExec {
+    fn name(&self) -> &str {
+        "StagedWriteExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        self.input.properties()
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.input]
+    }
+
+    fn benefits_from_input_partitioning(&self) -> Vec<bool> {
+        vec![false]
+    }
+
+    fn apply_expressions(
+        &self,
+        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn replace_children(
+        self: Arc<Self>,
+        mut children: Vec<Arc<dyn ExecutionPlan>>,
+        _options: ReplaceChildrenOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        match (children.pop(), children.is_empty()) {
+            (Some(input), true) => Ok(Arc::new(Self { input })),
+            _ => internal_err!("StagedWriteExec has one child"),
+        }
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
+        self.replace_children(children, options)
+    }
+
+    fn execute(
+        &self,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        let input = Arc::clone(&self.input);
+        let rows = async move {
+            let uploads = context.session_config().get_extension::<Uploads>().unwrap_or_default();
+            let open = uploads.open();
+            let outcome = async {
+                let stores = StagingStores::new(
+                    Arc::clone(&context.runtime_env().object_store_registry),
+                    Arc::clone(open.staging()),
+                );
+                let rows = input.execute(partition, with_stores(&context, stores))?;
+                rows.try_collect::<Vec<_>>().await
+            };
+            match outcome.await {
+                Ok(rows) => {
+                    let committed = open.commit().await;
+                    committed.map_err(|e| DataFusionError::ObjectStore(Box::new(e)))?;
+                    Ok(futures::stream::iter(rows.into_iter().map(Ok)))
+                }
+                Err(error) => {
+                    open.abort().await;
+                    Err(error)
+                }
+            }
+        };
+        let rows = futures::stream::once(rows).try_flatten();
+        Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), rows)))
+    }
+}
+
+/// The same task over other stores.
+fn with_stores(context: &TaskContext, stores: StagingStores) -> Arc<TaskContext> {
+    let runtime = context.runtime_env();
+    let runtime =
+        RuntimeEnv { object_store_registry: Arc::new(stores), ..runtime.as_ref().clone() };
+    Arc::new(TaskContext::new(
+        context.task_id(),
+        context.session_id(),
+        context.session_config().clone(),
+        context.scalar_functions().clone(),
+        context.higher_order_functions().clone(),
+        context.aggregate_functions().clone(),
+        context.window_functions().clone(),
+        Arc::new(runtime),
+    ))
+}

@@ -1,0 +1,265 @@
+//! Writes that become visible together, once the statement that makes them has succeeded.
+//!
+//! DataFusion's writers complete each file on their own, also after an error in another file or in
+//! their own input. Under [`StagedWriteExec`](crate::physical_plan::StagedWriteExec) they write
+//! through a [`Staging`] instead: parts are uploaded as they come, and whatever would make an
+//! object visible waits for [`Staging::commit`].
+//!
+//! What is guaranteed: until every row is computed and every byte is uploaded, nothing appears and
+//! nothing is replaced. Then the objects are completed one by one. S3 has no transaction over
+//! several objects, so if the store fails during that last step, some objects of the statement may
+//! be there and others not; each of them is whole.
+
+mod store;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use object_store::path::Path;
+use object_store::{MultipartUpload, ObjectStore, PutMultipartOptions, PutOptions, PutPayload};
+use tokio::runtime::Handle;
+use tokio::sync::RwLock;
+use tokio::task::JoinHandle;
+
+pub use self::store::StagingStores;
+
+/// The statements of a session that are writing, so that their uploads can be aborted when the
+/// process is asked to stop.
+#[derive(Debug, Default)]
+pub struct Uploads {
+    runtime: Option<Handle>,
+    open: Mutex<Vec<Arc<Staging>>>,
+}
+
+impl Uploads {
+    /// Uploads begin and are aborted on `runtime`, or on the runtime of the query if there is
+    /// none. A runtime of their own still answers when operators keep every other thread busy.
+    #[must_use]
+    pub fn new(runtime: Option<Handle>) -> Self {
+        Self { runtime, open: Mutex::default() }
+    }
+
+    /// A place for the writes of one statement. If it is dropped before
+    /// [`commit`](OpenStaging::commit), they are aborted in the background.
+    #[must_use]
+    pub fn open(self: &Arc<Self>) -> OpenStaging {
+        let staging = Arc::new(Staging { runtime: self.runtime.clone(), state: RwLock::default() });
+        self.locked().push(Arc::clone(&staging));
+        OpenStaging { uploads: Arc::clone(self), staging }
+    }
+
+    /// Aborts the writes of all statements, and waits until that is done. They fail.
+    pub async fn abort_all(&self) {
+        let open = std::mem::take(&mut *self.locked());
+        for staging in open {
+            staging.abort().await;
+        }
+    }
+
+    fn forget(&self, staging: &Arc<Staging>) {
+        self.locked().retain(|open| !Arc::ptr_eq(open, staging));
+    }
+
+    fn locked(&self) -> std::sync::MutexGuard<'_, Vec<Arc<Staging>>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A [`Staging`] that has neither been committed nor given up.
+#[derive(Debug)]
+pub struct OpenStaging {
+    uploads: Arc<Uploads>,
+    staging: Arc<Staging>,
+}
+
+impl OpenStaging {
+    /// Where the statement writes.
+    #[must_use]
+    pub fn staging(&self) -> &Arc<Staging> {
+        &self.staging
+    }
+
+    /// Makes the objects visible.
+    ///
+    /// # Errors
+    ///
+    /// If the writes were aborted meanwhile, or the store does not complete an object. What is not
+    /// complete then is aborted.
+    pub async fn commit(self) -> object_store::Result<()> {
+        // As a task: a commit that has begun runs to its end, also if the query is dropped.
+        let staging = Arc::clone(&self.staging);
+        self.staging.spawn(async move { staging.commit().await }).await.map_err(|_| stopped())?
+    }
+
+    /// Aborts the writes, and waits until that is done.
+    pub async fn abort(self) {
+        self.staging.abort().await;
+    }
+}
+
+impl Drop for OpenStaging {
+    fn drop(&mut self) {
+        let (uploads, staging) = (Arc::clone(&self.uploads), Arc::clone(&self.staging));
+        let runtime = uploads.runtime.clone().or_else(|| Handle::try_current().ok());
+        // After `commit` and `abort` there is nothing left to do.
+        match runtime {
+            Some(runtime) if !staging.is_closed() => {
+                runtime.spawn(async move {
+                    staging.abort().await;
+                    uploads.forget(&staging);
+                });
+            }
+            _ => uploads.forget(&staging),
+        }
+    }
+}
+
+/// The writes of one statement.
+#[derive(Debug)]
+pub struct Staging {
+    runtime: Option<Handle>,
+    /// Written when the statement ends, so that an upload that is just beginning is waited for.
+    state: RwLock<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    closed: bool,
+    staged: Mutex<Staged>,
+}
+
+impl State {
+    fn close(&mut self) -> object_store::Result<Staged> {
+        if self.closed {
+            return Err(stopped());
+        }
+        self.closed = true;
+        Ok(std::mem::take(self.staged.get_mut().unwrap_or_else(PoisonError::into_inner)))
+    }
+}
+
+#[derive(Debug, Default)]
+struct Staged {
+    uploads: Vec<Arc<Upload>>,
+    objects: Vec<Object>,
+}
+
+/// A multipart upload. Its parts are in the store, its object is not.
+#[derive(Debug)]
+struct Upload {
+    location: Path,
+    /// `None` once it is completed or aborted.
+    inner: Mutex<Option<Box<dyn MultipartUpload>>>,
+}
+
+impl Upload {
+    fn take(&self) -> Option<Box<dyn MultipartUpload>> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+/// A small object, which is sent in one request.
+#[derive(Debug)]
+struct Object {
+    store: Arc<dyn ObjectStore>,
+    location: Path,
+    payload: PutPayload,
+    options: PutOptions,
+}
+
+impl Staging {
+    /// Keeps a small object until the commit. Writers hold it in memory until they have seen all
+    /// of their input, so keeping it here takes no more.
+    async fn hold(&self, object: Object) -> object_store::Result<()> {
+        let state = self.state.read().await;
+        if state.closed {
+            return Err(stopped());
+        }
+        state.staged.lock().unwrap_or_else(PoisonError::into_inner).objects.push(object);
+        Ok(())
+    }
+
+    /// Begins an upload. The request runs as a task of its own, so that an upload that has begun
+    /// is known here, and can be aborted, also if the writer is dropped before the answer is here.
+    async fn begin(
+        self: &Arc<Self>,
+        store: Arc<dyn ObjectStore>,
+        location: Path,
+        options: PutMultipartOptions,
+    ) -> object_store::Result<Arc<Upload>> {
+        let staging = Arc::clone(self);
+        let begun = async move {
+            let state = staging.state.read().await;
+            if state.closed {
+                return Err(stopped());
+            }
+            let inner = store.put_multipart_opts(&location, options).await?;
+            let upload = Arc::new(Upload { location, inner: Mutex::new(Some(inner)) });
+            let mut staged = state.staged.lock().unwrap_or_else(PoisonError::into_inner);
+            staged.uploads.push(Arc::clone(&upload));
+            Ok(upload)
+        };
+        self.spawn(begun).await.map_err(|_| stopped())?
+    }
+
+    fn spawn<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> JoinHandle<T> {
+        match &self.runtime {
+            Some(runtime) => runtime.spawn(work),
+            None => tokio::spawn(work),
+        }
+    }
+
+    fn is_closed(&self) -> bool {
+        self.state.try_read().is_ok_and(|state| state.closed)
+    }
+
+    async fn commit(&self) -> object_store::Result<()> {
+        // The lock is held to the end, so that whoever aborts waits.
+        let mut state = self.state.write().await;
+        let Staged { uploads, objects } = state.close()?;
+        let mut uploads = uploads.into_iter();
+        let mut failed = None;
+        for upload in uploads.by_ref() {
+            let Some(mut inner) = upload.take() else { continue };
+            if let Err(error) = inner.complete().await {
+                abort(&upload.location, inner).await;
+                failed = Some(error);
+                break;
+            }
+        }
+        if let Some(error) = failed {
+            for upload in uploads {
+                if let Some(inner) = upload.take() {
+                    abort(&upload.location, inner).await;
+                }
+            }
+            return Err(error);
+        }
+        for Object { store, location, payload, options } in objects {
+            store.put_opts(&location, payload, options).await?;
+        }
+        Ok(())
+    }
+
+    async fn abort(&self) {
+        let mut state = self.state.write().await;
+        let Ok(Staged { uploads, .. }) = state.close() else { return };
+        let aborted = uploads.iter().filter_map(|upload| {
+            let inner = upload.take()?;
+            Some(abort(&upload.location, inner))
+        });
+        futures::future::join_all(aborted).await;
+    }
+}
+
+async fn abort(location: &Path, mut upload: Box<dyn MultipartUpload>) {
+    if let Err(error) = upload.abort().await {
+        tracing::warn!("the upload of `{location}` could not be aborted: {error}");
+    }
+}
+
+fn stopped() -> object_store::Error {
+    object_store::Error::Generic { store: "staging", source: "the statement was stopped".into() }
+}

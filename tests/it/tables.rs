@@ -1,0 +1,205 @@
+//! What a table reads of the objects that are there, and what it says about the others.
+
+use sluicegate_engine::config::Scan;
+
+use crate::bad_input::says;
+use crate::harness::{BUCKET, Store, rows, try_rows};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn typed_partitions_keep_the_columns_of_the_files() {
+    let store = Store::start().await;
+    let engine = store.engine(Scan::Get).await;
+    for format in ["PARQUET", "CSV", "JSON"] {
+        let url = format!("s3://{BUCKET}/{format}/");
+        rows(
+            &engine,
+            &format!(
+                "COPY (SELECT 1 AS n, 'x' AS t, 2024 AS y, 'de' AS cc UNION ALL
+                       SELECT 2, 'y', 2025, 'fr') TO '{url}' STORED AS {format}
+                 PARTITIONED BY (y, cc) OPTIONS ('format.has_header' 'true')"
+            )
+            .replace(
+                "OPTIONS ('format.has_header' 'true')",
+                if format == "CSV" { "OPTIONS ('format.has_header' 'true')" } else { "" },
+            ),
+        )
+        .await;
+        let options = if format == "CSV" { "OPTIONS ('format.has_header' 'true')" } else { "" };
+        rows(
+            &engine,
+            &format!(
+                "CREATE EXTERNAL TABLE h_{format} STORED AS {format}
+                 PARTITIONED BY (y INT, cc VARCHAR) LOCATION '{url}' {options}"
+            ),
+        )
+        .await;
+        let read = format!("SELECT n, t, y + 1, cc FROM h_{format}");
+        assert_eq!(
+            rows(&engine, &read).await,
+            [r#""1" | "x" | "2025" | "de""#, r#""2" | "y" | "2026" | "fr""#],
+            "{format}"
+        );
+    }
+    let none = format!(
+        "CREATE EXTERNAL TABLE none STORED AS PARQUET PARTITIONED BY (y INT)
+         LOCATION 's3://{BUCKET}/none/'"
+    );
+    says(try_rows(&engine, &none).await, &["none/", "schema"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_folder_of_several_formats_is_refused() {
+    let store = Store::start().await;
+    let engine = store.engine(Scan::Get).await;
+    store.put("mix/a.csv", "n\n1\n");
+    store.put("mix/b.json", "{\"n\":2}\n");
+    store.put("gz/a.csv", "n\n1\n");
+    store.put("gz/b.csv.gz", "not read");
+    for (folder, parts) in [("mix", [".csv", ".json"]), ("gz", [".csv", ".csv.gz"])] {
+        let url = format!("s3://{BUCKET}/{folder}/");
+        says(try_rows(&engine, &format!("FROM '{url}'")).await, &[&url, parts[0], parts[1], "/*."]);
+    }
+    assert_eq!(rows(&engine, &format!("FROM 's3://{BUCKET}/mix/*.json'")).await, [r#""2""#]);
+    assert_eq!(rows(&engine, &format!("FROM 's3://{BUCKET}/mix/*.csv'")).await, [r#""1""#]);
+    assert!(engine.take_notes().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn names_may_differ_in_case() {
+    let store = Store::start().await;
+    let engine = store.engine(Scan::Get).await;
+    store.put("c/A.CSV", "n\n1\n");
+    store.put("c/b.csv", "n\n2\n");
+    store.put("c/c.Csv", "n\n3\n");
+    for url in [format!("s3://{BUCKET}/c/"), format!("s3://{BUCKET}/c/*")] {
+        assert_eq!(
+            rows(&engine, &format!("SELECT sum(n) FROM '{url}'")).await,
+            [r#""6""#],
+            "{url}"
+        );
+    }
+    assert_eq!(rows(&engine, &format!("FROM 's3://{BUCKET}/c/A.CSV'")).await, [r#""1""#]);
+    assert!(engine.take_notes().is_empty());
+    store.put("c/readme.md", "words");
+    let sum = format!("SELECT sum(n) FROM 's3://{BUCKET}/c/'");
+    let fresh = store.engine(Scan::Get).await;
+    assert_eq!(rows(&fresh, &sum).await, [r#""6""#]);
+    let notes = fresh.take_notes();
+    assert!(notes.len() == 1 && notes[0].contains("c/readme.md"), "{notes:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn objects_beside_the_data_are_noted_unless_they_are_hidden() {
+    let store = Store::start().await;
+    let engine = store.engine(Scan::Get).await;
+    store.put("d/a.csv", "n\n1\n");
+    store.put("d/_SUCCESS", "");
+    store.put("d/.a.csv.crc", "crc");
+    let all = format!("FROM 's3://{BUCKET}/d/'");
+    assert_eq!(rows(&engine, &all).await, [r#""1""#]);
+    assert!(engine.take_notes().is_empty());
+    store.put("d/notes.txt", "words");
+    let engine = store.engine(Scan::Get).await;
+    assert_eq!(rows(&engine, &all).await, [r#""1""#]);
+    let notes = engine.take_notes();
+    assert!(notes.len() == 1 && notes[0].contains("`d/notes.txt`"), "{notes:?}");
+    assert!(engine.take_notes().is_empty());
+}
+
+/// DataFusion's way, which tables keep: subfolders do not belong to a table, unless they are those of
+/// partitions.
+#[tokio::test(flavor = "multi_thread")]
+async fn objects_in_subfolders_are_noted() {
+    let store = Store::start().await;
+    store.put("s/a.csv", "n\n1\n");
+    store.put("s/deep/er.csv", "n\n2\n");
+    let engine = store.engine(Scan::Get).await;
+    let url = format!("FROM 's3://{BUCKET}/s/'");
+    let create = format!(
+        "CREATE EXTERNAL TABLE s (n BIGINT) STORED AS CSV LOCATION 's3://{BUCKET}/s/'
+         OPTIONS ('format.has_header' 'true')"
+    );
+    for (sql, read) in [(url.as_str(), url.as_str()), (create.as_str(), "FROM s")] {
+        rows(&engine, sql).await;
+        let notes = engine.take_notes();
+        assert!(notes.len() == 1 && notes[0].contains("`s/deep/er.csv`"), "{notes:?}");
+        assert_eq!(rows(&engine, read).await, [r#""1""#]);
+        drop(engine.take_notes());
+    }
+    rows(&engine, "SET datafusion.execution.listing_table_ignore_subdirectory = false").await;
+    for sql in [url.as_str(), "FROM s"] {
+        assert_eq!(rows(&engine, sql).await, [r#""1""#, r#""2""#]);
+    }
+    assert!(engine.take_notes().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_location_where_nothing_is_gets_said() {
+    let store = Store::start().await;
+    let engine = store.engine(Scan::Get).await;
+    let create = |name: &str, place: &str| {
+        format!(
+            "CREATE EXTERNAL TABLE {name} (n BIGINT) STORED AS CSV LOCATION 's3://{BUCKET}/{place}'
+             OPTIONS ('format.has_header' 'true')"
+        )
+    };
+    says(try_rows(&engine, &create("a", "typo.csv")).await, &["typo.csv"]);
+    rows(&engine, &create("b", "typo/")).await;
+    let notes = engine.take_notes();
+    assert!(notes.len() == 1 && notes[0].contains("typo/"), "{notes:?}");
+    // It may be meant: rows can be inserted.
+    rows(&engine, "INSERT INTO b VALUES (7)").await;
+    assert_eq!(rows(&engine, "SELECT n FROM b").await, [r#""7""#]);
+    let nowhere = create("c", "x/").replace(BUCKET, "nowhere");
+    says(try_rows(&engine, &nowhere).await, &["nowhere"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn from_alone_selects_all_columns() {
+    let store = Store::start().await;
+    let engine = store.engine(Scan::Select).await;
+    store.put("a.csv", "n,t\n1,x\n2,y\n");
+    let all = [r#""1" | "x""#, r#""2" | "y""#];
+    assert_eq!(rows(&engine, &format!("FROM 's3://{BUCKET}/a.csv' LIMIT 2")).await, all);
+    assert_eq!(rows(&engine, &format!("FROM 's3://{BUCKET}/a.csv' LIMIT 1")).await.len(), 1);
+    let nested = format!("SELECT t FROM (FROM 's3://{BUCKET}/a.csv') WHERE n = 2");
+    assert_eq!(rows(&engine, &nested).await, [r#""y""#]);
+}
+
+/// Keys that S3 allows and paths cannot express.
+#[tokio::test(flavor = "multi_thread")]
+async fn objects_that_cannot_be_named_do_not_break_others() {
+    let store = Store::start().await;
+    let sdk = crate::writes::sdk(&store);
+    let mut put = 0;
+    for key in ["t/.", "t/..", "t//b.csv", "t/x/./c.csv", "//", "."] {
+        let body = b"n\n100\n".to_vec().into();
+        if sdk.put_object().bucket(BUCKET).key(key).body(body).send().await.is_ok() {
+            put += 1;
+        }
+    }
+    assert!(put > 0, "the server takes none of them");
+    store.put("t/a.csv", "n\n1\n");
+    store.put("top.csv", "n\n2\n");
+    for scan in [Scan::Get, Scan::Select] {
+        let engine = store.engine(scan).await;
+        assert_eq!(rows(&engine, &format!("FROM 's3://{BUCKET}/t/a.csv'")).await, [r#""1""#]);
+        assert_eq!(rows(&engine, &format!("FROM 's3://{BUCKET}/t/'")).await, [r#""1""#]);
+        assert_eq!(
+            rows(&engine, &format!("SELECT sum(n) FROM 's3://{BUCKET}/'")).await,
+            [r#""2""#]
+        );
+        assert_eq!(
+            rows(&engine, &format!("SELECT sum(n) FROM 's3://{BUCKET}/*.csv'")).await,
+            [r#""2""#]
+        );
+        rows(
+            &engine,
+            &format!("CREATE EXTERNAL TABLE t (n BIGINT) STORED AS CSV LOCATION 's3://{BUCKET}/t/' OPTIONS ('format.has_header' 'true')"),
+        )
+        .await;
+        assert_eq!(rows(&engine, "SELECT sum(n) FROM t").await, [r#""1""#]);
+        let notes = engine.take_notes();
+        assert!(notes.iter().any(|note| note.contains("left out")), "{notes:?}");
+    }
+}

@@ -1,0 +1,182 @@
+//! COPY and INSERT: objects appear when the statement has succeeded, and not before.
+
+use std::time::Duration;
+
+use aws_sdk_s3::config::{BehaviorVersion, Credentials, Region};
+use futures::StreamExt;
+use sluicegate_engine::Engine;
+use sluicegate_engine::config::Scan;
+
+use crate::harness::{BUCKET, Store, rows, try_rows};
+
+/// A client of the store, to look at what is there.
+pub(crate) fn sdk(store: &Store) -> aws_sdk_s3::Client {
+    let (id, secret) = (store.server.access_key(), store.server.secret_key());
+    let config = aws_sdk_s3::Config::builder()
+        .behavior_version(BehaviorVersion::latest())
+        .http_client(aws_smithy_http_client::Builder::new().build_http())
+        .endpoint_url(store.server.endpoint())
+        .region(Region::new("us-east-1"))
+        .force_path_style(true)
+        .credentials_provider(Credentials::new(id, secret, None, None, "test"))
+        .build();
+    aws_sdk_s3::Client::from_conf(config)
+}
+
+async fn keys(store: &Store) -> Vec<String> {
+    let listed = sdk(store).list_objects_v2().bucket(BUCKET).send().await.unwrap();
+    listed.contents().iter().filter_map(|object| object.key()).map(str::to_owned).collect()
+}
+
+async fn uploads(store: &Store) -> usize {
+    let listed = sdk(store).list_multipart_uploads().bucket(BUCKET).send().await.unwrap();
+    listed.uploads().len()
+}
+
+/// Small objects and large ones, which are uploaded in parts: rows of 2 kB.
+fn numbers(count: u32, of: &str) -> String {
+    format!("SELECT value, repeat('x', 2000) AS text, {of} AS q FROM generate_series(1, {count})")
+}
+
+async fn writer(store: &Store) -> Engine {
+    let engine = store.engine(Scan::Get).await;
+    rows(&engine, "SET datafusion.execution.objectstore_writer_buffer_size = 5242880").await;
+    engine
+}
+
+const FORMATS: [&str; 3] = ["CSV", "JSON", "PARQUET"];
+
+/// Rows of many bytes; `q` is 1, or an error in the last row but one. Parquet encodes repeated text
+/// in few bytes, so there it is random.
+fn many_bytes(format: &str, fails: bool) -> String {
+    let count = if format == "PARQUET" { 300_000 } else { 8000 };
+    let q = if fails { format!("1 / (value - {})", count - 1) } else { "1".to_owned() };
+    match format {
+        "PARQUET" => format!(
+            "SELECT value, concat(random(), random()) AS text, \
+             {q} AS q FROM generate_series(1, {count})"
+        ),
+        _ => numbers(count, &q),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_copy_that_fails_leaves_what_was_there() {
+    let store = Store::start().await;
+    let engine = writer(&store).await;
+    for format in FORMATS {
+        for target in ["keep.x", "many/"] {
+            let key = if target == "keep.x" { "keep.x" } else { "many/keep.x" };
+            store.put(key, "as it was");
+            let before = keys(&store).await;
+            for source in [many_bytes(format, true), numbers(10, "1 / (value - 9)")] {
+                let sql = format!("COPY ({source}) TO 's3://{BUCKET}/{target}' STORED AS {format}");
+                let error = try_rows(&engine, &sql).await.unwrap_err();
+                assert!(error.to_string().contains("ivide by zero"), "{sql}: {error}");
+                assert_eq!(keys(&store).await, before, "{sql}");
+                assert_eq!(uploads(&store).await, 0, "{sql}");
+            }
+            let path = store.folder.path().join(BUCKET).join(key);
+            assert_eq!(std::fs::read(path).unwrap(), b"as it was", "{target} {format}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_insert_that_fails_adds_nothing() {
+    let store = Store::start().await;
+    let engine = writer(&store).await;
+    rows(
+        &engine,
+        &format!(
+            "CREATE EXTERNAL TABLE t (value BIGINT, text VARCHAR, q BIGINT) STORED AS CSV
+             LOCATION 's3://{BUCKET}/t/' OPTIONS ('format.has_header' 'true')"
+        ),
+    )
+    .await;
+    let insert = |of: &str| format!("INSERT INTO t {}", numbers(8000, of));
+    assert!(try_rows(&engine, &insert("1 / (value - 7999)")).await.is_err());
+    assert_eq!((keys(&store).await, uploads(&store).await), (vec![], 0));
+    rows(&engine, &insert("1")).await;
+    assert_eq!(rows(&engine, "SELECT count(*), sum(q) FROM t").await, [r#""8000" | "8000""#]);
+}
+
+/// Partitions are files of their own; one of them fails.
+#[tokio::test(flavor = "multi_thread")]
+async fn of_many_files_all_appear_or_none() {
+    let store = Store::start().await;
+    let engine = writer(&store).await;
+    for format in FORMATS {
+        let copy = |fails: bool| {
+            let source = format!("SELECT value % 5 AS p, * FROM ({})", many_bytes(format, fails));
+            format!(
+                "COPY ({source}) TO 's3://{BUCKET}/{format}/' STORED AS {format} PARTITIONED BY (p)"
+            )
+        };
+        assert!(try_rows(&engine, &copy(true)).await.is_err());
+        assert_eq!((keys(&store).await, uploads(&store).await), (vec![], 0), "{format}");
+        rows(&engine, &copy(false)).await;
+        assert_eq!(uploads(&store).await, 0);
+        let there = keys(&store).await;
+        let of_partition =
+            |p: u32| there.iter().any(|key| key.starts_with(&format!("{format}/p={p}/")));
+        assert!((0..5).all(of_partition), "{there:?}");
+        std::fs::remove_dir_all(store.folder.path().join(BUCKET).join(format)).unwrap();
+    }
+}
+
+/// What is written is what was asked for, in one part or many.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_copy_that_succeeds_can_be_read_back() {
+    let store = Store::start().await;
+    let engine = writer(&store).await;
+    for format in FORMATS {
+        for (count, source) in [("8000", numbers(8000, "value")), ("3", numbers(3, "value"))] {
+            let url = format!("s3://{BUCKET}/{count}.{}", format.to_lowercase());
+            rows(&engine, &format!("COPY ({source}) TO '{url}' STORED AS {format}")).await;
+            let read = format!("SELECT count(*), count(DISTINCT q) FROM '{url}'");
+            assert_eq!(rows(&engine, &read).await, [format!("{count:?} | {count:?}")], "{url}");
+        }
+    }
+    assert_eq!(uploads(&store).await, 0);
+}
+
+/// A query that is dropped partway, as by Ctrl-C.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_copy_that_is_dropped_leaves_what_was_there() {
+    let store = Store::start().await;
+    let engine = writer(&store).await;
+    for format in ["CSV", "JSON"] {
+        store.put("keep.x", "as it was");
+        let source = numbers(u32::MAX, "value");
+        let sql = format!("COPY ({source}) TO 's3://{BUCKET}/keep.x' STORED AS {format}");
+        let mut copy = engine.query(&sql).await.unwrap().execute_stream().await.unwrap();
+        // Until parts are there.
+        while uploads(&store).await == 0 {
+            tokio::select! {
+                _ = copy.next() => panic!("it has no end"),
+                () = tokio::time::sleep(Duration::from_millis(20)) => {}
+            }
+        }
+        drop(copy);
+        engine.abort_writes().await;
+        assert_eq!((keys(&store).await, uploads(&store).await), (vec!["keep.x".into()], 0));
+        let path = store.folder.path().join(BUCKET).join("keep.x");
+        assert_eq!(std::fs::read(path).unwrap(), b"as it was");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn local_files_are_treated_alike() {
+    let store = Store::start().await;
+    let engine = writer(&store).await;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("keep.csv");
+    std::fs::write(&file, "as it was").unwrap();
+    for source in [numbers(8000, "1 / (value - 7999)"), numbers(10, "1 / (value - 9)")] {
+        let sql = format!("COPY ({source}) TO '{}' STORED AS CSV", file.display());
+        assert!(try_rows(&engine, &sql).await.is_err());
+        assert_eq!(std::fs::read(&file).unwrap(), b"as it was");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+}
