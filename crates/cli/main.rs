@@ -20,10 +20,9 @@ use tracing_subscriber::EnvFilter;
 
 use self::args::Args;
 use self::failure::Result;
+use self::runtime::compute::Compute;
 use self::runtime::scratch::Scratch;
 
-/// Stack of a worker: planning recurses with the depth of a statement.
-const STACK_BYTES: usize = 8 << 20;
 /// How long blocking work, such as a write to disk, may take to end after an interruption.
 const GRACE: Duration = Duration::from_millis(500);
 
@@ -37,13 +36,15 @@ fn main() -> ExitCode {
 }
 
 fn run(args: Args) -> Result<()> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .thread_stack_size(STACK_BYTES)
-        .build()?;
     let mut scratch = Scratch::default();
-    let outcome = runtime.block_on(commands::run(args.command, &mut scratch));
-    runtime.shutdown_timeout(GRACE);
+    // Its one thread is for signals and for uploads, both of which must go on while queries keep
+    // all threads of `compute` busy.
+    let control =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+    let mut compute = Compute::start()?;
+    let outcome = control.block_on(commands::run(args.command, &mut compute, &mut scratch));
+    drop(compute);
+    control.shutdown_timeout(GRACE);
     outcome
 }
 

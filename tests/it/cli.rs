@@ -257,7 +257,7 @@ fn what_goes_wrong_is_said_in_a_sentence_with_a_hint() {
     bad(&mut served.command(&["sql", "-c", "SELECT * FROM nothing"]), "nothing");
     // No credentials at all, then wrong ones.
     bad(&mut sluice(&["sql", "-c", &fruit, "--endpoint", &served.endpoint]), "credentials");
-    bad(served.command(&["sql", "-c", &fruit]).env("AWS_SECRET_ACCESS_KEY", "x"), "");
+    bad(served.command(&["sql", "-c", &fruit]).env("AWS_SECRET_ACCESS_KEY", "x"), "refuses access");
     // A port that was free a moment ago.
     let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let mut unreachable = sluice(&["sql", "-c", &fruit, "--endpoint", &format!("http://{gone}")]);

@@ -9,9 +9,10 @@ use crate::args::ServeArgs;
 use crate::args::quantity::{link_words, whole_rate};
 use crate::failure::{Failure, Result};
 use crate::output::progress::say;
+use crate::runtime::compute::Compute;
 use crate::runtime::interrupt::asked_to_stop;
 
-pub(crate) async fn run(args: ServeArgs) -> Result<()> {
+pub(crate) async fn run(args: ServeArgs, compute: &Compute) -> Result<()> {
     let given = if args.anonymous { None } else { key_pair()? };
     let mut builder = Server::builder(&args.dir)
         .listen(args.listen.0)
@@ -24,14 +25,18 @@ pub(crate) async fn run(args: ServeArgs) -> Result<()> {
     } else if let Some((id, secret)) = given {
         builder = builder.credentials(id, secret);
     }
-    let server = builder.start().await?;
+    let server = compute.run(async move { Ok(builder.start().await?) }).await?;
     let mut out = io::stdout();
     write!(out, "{}", greeting(&args, &server, is_given))?;
     out.flush()?;
     asked_to_stop().await;
     say("stopping");
-    server.shutdown().await;
-    Ok(())
+    compute
+        .run(async move {
+            server.shutdown().await;
+            Ok(())
+        })
+        .await
 }
 
 /// The key pair of the environment.

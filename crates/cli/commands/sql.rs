@@ -7,19 +7,31 @@ use std::path::Path;
 use crate::args::{SqlArgs, StatementArgs};
 use crate::failure::{Failure, Result};
 use crate::output::Output;
-use crate::runtime::interrupt::interruptible;
+use crate::runtime::compute::Compute;
+use crate::runtime::interrupt::{LastResort, interruptible, interruptible_writes, watch};
 use crate::session::Session;
 use crate::session::prompt;
 use crate::session::statements;
 
-pub(crate) async fn run(args: SqlArgs) -> Result<()> {
+pub(crate) async fn run(args: SqlArgs, compute: &mut Compute) -> Result<()> {
     let output = Output::new(args.format, args.output, args.max_rows)?;
     let script = script(&args.statements)?;
     let engine = interruptible(Box::pin(args.connect.connect())).await?;
     let max_cost = args.max_cost.map(|price| price.0);
-    let mut session = Session { engine, output, stats: args.stats, timing: false, max_cost };
+    let mut session = Session {
+        engine: engine.clone(),
+        compute,
+        output,
+        stats: args.stats,
+        timing: false,
+        max_cost,
+    };
     match script {
-        Some(script) => interruptible(session.run_all(&statements::all(&script))).await,
+        Some(script) => {
+            let _watch = watch(LastResort::Soon);
+            let statements = statements::all(&script);
+            interruptible_writes(&engine, Box::pin(session.run_all(&statements))).await
+        }
         // It handles Ctrl-C itself: there, it stops a query and not the session.
         None => Box::pin(prompt::run(&mut session)).await,
     }

@@ -13,6 +13,8 @@ use sluicegate_engine::Engine;
 use sluicegate_engine::config::Scan;
 use sluicegate_s3select::profile::EndpointProfile;
 
+use tokio::runtime::Handle;
+
 use crate::args::{ConnectArgs, ScanArg, StoreArgs};
 use crate::failure::{Failure, Result};
 
@@ -41,7 +43,11 @@ impl ConnectArgs {
                 None => detect::profile(&options).await?,
             },
         };
-        let mut engine = Engine::builder().connect(options).profile(profile).scan(self.scan.into());
+        let mut engine = Engine::builder()
+            .connect(options)
+            .profile(profile)
+            .scan(self.scan.into())
+            .write_runtime(Handle::current());
         if let Some(name) = &self.prices {
             let names = || PriceBook::all().iter().map(|book| book.name.as_str()).collect();
             let known = PriceBook::by_name(name);

@@ -12,7 +12,6 @@ use arrow::json;
 use arrow::util::display::FormatOptions;
 use arrow::util::pretty::pretty_format_batches_with_options;
 use clap::ValueEnum;
-use datafusion::dataframe::DataFrame;
 use datafusion::execution::SendableRecordBatchStream;
 use futures::TryStreamExt;
 use parquet::arrow::ArrowWriter;
@@ -85,11 +84,10 @@ impl Output {
         Ok(Self { format, max_rows, file, written: false })
     }
 
-    /// Runs a query and writes its answer; returns the number of its rows. A statement that has
+    /// Writes the answer of a query; returns the number of its rows. A statement that has
     /// no answer, such as CREATE, runs and nothing is written.
-    pub(crate) async fn answer(&mut self, query: DataFrame) -> Result<u64> {
-        let schema: SchemaRef = Arc::new(query.schema().as_arrow().clone());
-        let stream = Box::pin(query.execute_stream()).await?;
+    pub(crate) async fn answer(&mut self, stream: SendableRecordBatchStream) -> Result<u64> {
+        let schema = stream.schema();
         if schema.fields().is_empty() {
             let batches: Vec<_> = stream.try_collect().await?;
             return Ok(count(&batches));

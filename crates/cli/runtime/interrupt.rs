@@ -1,9 +1,23 @@
-//! Ctrl-C and its like.
+//! Ctrl-C and SIGTERM.
+
+use std::process;
+use std::time::Duration;
+
+use sluicegate_engine::Engine;
+use tokio::task::JoinHandle;
 
 use crate::failure::{Failure, Result};
+use crate::runtime::terminal::Terminal;
 
 /// Exit code of a process that Ctrl-C stopped: 128 + SIGINT.
 const INTERRUPTED: u8 = 130;
+/// Exit code of a process that SIGTERM stopped: 128 + SIGTERM.
+#[cfg(unix)]
+const TERMINATED: u8 = 143;
+/// How long aborting uploads may take after the process was asked to stop.
+const ABORT_PATIENCE: Duration = Duration::from_secs(2);
+/// How long the process may take to end after that, whatever keeps it.
+const LAST_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Does the work, unless the process is asked to stop first: then the work is dropped where it
 /// is, and with it its temporary files.
@@ -16,7 +30,75 @@ pub(crate) async fn interruptible<T>(work: impl Future<Output = Result<T>>) -> R
     }
 }
 
-/// Waits for Ctrl-C, or for a polite kill; returns the exit code that tells which.
+/// The same for work that writes to a store: uploads that it began are aborted.
+pub(crate) async fn interruptible_writes<T>(
+    engine: &Engine,
+    work: impl Future<Output = Result<T>>,
+) -> Result<T> {
+    let result = interruptible(work).await;
+    if matches!(result, Err(Failure::Stopped(_))) {
+        abort_writes(engine).await;
+    }
+    result
+}
+
+/// Aborts unfinished uploads, for as long as the user should have to wait.
+pub(crate) async fn abort_writes(engine: &Engine) {
+    if tokio::time::timeout(ABORT_PATIENCE, engine.abort_writes()).await.is_err() {
+        tracing::error!("the store did not abort all unfinished uploads in time");
+    }
+}
+
+/// Ends the process at the second request to stop, and some time after the first: the thread that
+/// should end it may be busy, for example with writing to a pipe that nobody reads.
+pub(crate) fn watch(last_resort: LastResort) -> Watch {
+    Watch(tokio::spawn(async move {
+        let code = asked_to_stop().await;
+        let patience = async {
+            match last_resort {
+                LastResort::Soon => tokio::time::sleep(LAST_PATIENCE).await,
+                LastResort::WhenAskedTwice => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            _ = asked_to_stop() => {}
+            () = patience => {}
+        }
+        process::exit(i32::from(code));
+    }))
+}
+
+/// Ends the process at SIGTERM, which a prompt that reads a line does not notice.
+pub(crate) fn watch_prompt(engine: Engine) -> Watch {
+    let terminal = Terminal::remember();
+    Watch(tokio::spawn(async move {
+        let code = terminated().await;
+        abort_writes(&engine).await;
+        terminal.restore();
+        process::exit(i32::from(code));
+    }))
+}
+
+/// When a process that was asked to stop ends without having cleaned up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LastResort {
+    /// After some seconds, or when it is asked again.
+    Soon,
+    /// When it is asked again: what it still does takes as long as it takes.
+    WhenAskedTwice,
+}
+
+/// A watch that ends when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Watch(JoinHandle<()>);
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Waits for Ctrl-C or SIGTERM; returns the exit code that tells which.
 pub(crate) async fn asked_to_stop() -> u8 {
     tokio::select! {
         () = control_c() => INTERRUPTED,
@@ -32,12 +114,11 @@ pub(crate) async fn control_c() {
     }
 }
 
+/// Waits for SIGTERM; returns its exit code.
 #[cfg(unix)]
-async fn terminated() -> u8 {
+pub(crate) async fn terminated() -> u8 {
     use tokio::signal::unix::{SignalKind, signal};
 
-    /// 128 + SIGTERM
-    const TERMINATED: u8 = 143;
     if let Ok(mut signals) = signal(SignalKind::terminate())
         && signals.recv().await.is_some()
     {
@@ -46,7 +127,8 @@ async fn terminated() -> u8 {
     std::future::pending().await
 }
 
+/// There is no such signal here.
 #[cfg(not(unix))]
-async fn terminated() -> u8 {
+pub(crate) async fn terminated() -> u8 {
     std::future::pending().await
 }

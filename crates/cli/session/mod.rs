@@ -8,17 +8,22 @@ use std::time::Instant;
 
 use arrow::array::RecordBatch;
 use datafusion::logical_expr::LogicalPlan;
+use futures::TryStreamExt;
 use sluicegate_costmodel::Dollars;
 use sluicegate_engine::Engine;
 
 use crate::failure::{Failure, Result};
 use crate::output::Output;
+use crate::output::progress::say;
 use crate::output::stats;
+use crate::runtime::compute::Compute;
 
 /// An engine, where its answers go, and what is said about them.
 #[derive(Debug)]
-pub(crate) struct Session {
+pub(crate) struct Session<'a> {
     pub(crate) engine: Engine,
+    /// Where statements run.
+    pub(crate) compute: &'a mut Compute,
     pub(crate) output: Output,
     /// Whether each statement's work is reported on stderr.
     pub(crate) stats: bool,
@@ -28,7 +33,7 @@ pub(crate) struct Session {
     pub(crate) max_cost: Option<Dollars>,
 }
 
-impl Session {
+impl Session<'_> {
     /// Runs one statement and writes its answer.
     pub(crate) async fn run(&mut self, statement: &str) -> Result<()> {
         if let Some(limit) = self.max_cost {
@@ -36,8 +41,11 @@ impl Session {
         }
         let before = self.engine.counted();
         let started = Instant::now();
-        let query = Box::pin(self.engine.query(statement)).await?;
-        let rows = Box::pin(self.output.answer(query)).await?;
+        let answer = Box::pin(self.compute.query(&self.engine, statement)).await;
+        self.tell_notes();
+        let rows = Box::pin(self.output.answer(answer?)).await;
+        self.tell_notes();
+        let rows = rows?;
         let wall = started.elapsed();
         if self.stats {
             let counted = self.engine.counted().since(&before);
@@ -67,16 +75,27 @@ impl Session {
 
     /// Runs a query of our own and returns its answer.
     pub(crate) async fn ask(&self, sql: &str) -> Result<Vec<RecordBatch>> {
-        let query = Box::pin(self.engine.query(sql)).await?;
-        Ok(Box::pin(query.collect()).await?)
+        let answer = Box::pin(self.compute.query(&self.engine, sql)).await?;
+        Ok(answer.try_collect().await?)
+    }
+
+    /// What the user should know about a statement, whatever becomes of it.
+    fn tell_notes(&self) {
+        for note in self.engine.take_notes() {
+            say(&format!("note: {note}"));
+        }
     }
 
     async fn refuse_above(&self, limit: Dollars, statement: &str) -> Result<()> {
-        if !is_query(&self.engine, statement).await? {
-            return Ok(());
-        }
-        let explanation = Box::pin(self.engine.explain(statement)).await?;
-        let cost = explanation.estimate().cost;
+        let (engine, text) = (self.engine.clone(), statement.to_owned());
+        let explained = self.compute.run(async move {
+            if is_query(&engine, &text).await? {
+                Ok(Some(Box::pin(engine.explain(&text)).await?.estimate().cost))
+            } else {
+                Ok(None)
+            }
+        });
+        let Some(cost) = explained.await? else { return Ok(()) };
         if cost <= limit {
             return Ok(());
         }

@@ -10,7 +10,7 @@ use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
 
 use crate::failure::{Failure, Result};
-use crate::runtime::interrupt::control_c;
+use crate::runtime::interrupt::{abort_writes, control_c, watch_prompt};
 use crate::session::Session;
 use crate::session::statements::split;
 
@@ -65,7 +65,7 @@ impl<'a> Meta<'a> {
 }
 
 /// Reads and runs statements until the user has enough.
-pub(crate) async fn run(session: &mut Session) -> Result<()> {
+pub(crate) async fn run(session: &mut Session<'_>) -> Result<()> {
     let mut editor = DefaultEditor::new().map_err(|error| Failure::new(error.to_string()))?;
     let history = history_file();
     if let Some(history) = &history {
@@ -75,6 +75,7 @@ pub(crate) async fn run(session: &mut Session) -> Result<()> {
     let place = session.engine.endpoint().client.endpoint().unwrap_or("AWS").to_owned();
     let profile = &session.engine.endpoint().profile().name;
     writeln!(io::stdout(), "Connected to {place}, profile {profile}. \\? helps, \\q quits.")?;
+    let _watch = watch_prompt(session.engine.clone());
     let mut typed = String::new();
     loop {
         let prompt = if typed.is_empty() { "sluice> " } else { "   ...> " };
@@ -110,8 +111,14 @@ pub(crate) async fn run(session: &mut Session) -> Result<()> {
         drop(editor.add_history_entry(typed.trim()));
         for statement in &split.complete {
             let stopped = tokio::select! {
-                result = session.run(statement) => tell(result)?,
-                () = control_c() => {
+                result = session.run(statement) => Some(tell(result)?),
+                () = control_c() => None,
+            };
+            let stopped = match stopped {
+                Some(went_well) => went_well,
+                None => {
+                    abort_writes(&session.engine).await;
+                    session.compute.renew()?;
                     writeln!(io::stderr(), "stopped")?;
                     false
                 }
@@ -145,7 +152,7 @@ fn tell(result: Result<()>) -> Result<bool> {
     }
 }
 
-async fn obey(session: &mut Session, meta: &Meta<'_>) -> Result<()> {
+async fn obey(session: &mut Session<'_>, meta: &Meta<'_>) -> Result<()> {
     let mut out = io::stdout();
     let sql = match meta {
         Meta::Tables => {

@@ -6,6 +6,7 @@ mod report;
 use std::fs;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 
 use sluicegate_client::{ConnectOptions, Credentials};
 use sluicegate_costmodel::{BytesPerSecond, HardwareProfile};
@@ -21,6 +22,8 @@ use crate::args::quantity::{link_words, whole_rate};
 use crate::commands::generate::{bucket_store, create};
 use crate::failure::{Failure, Result};
 use crate::output::progress::{self, say};
+use crate::runtime::compute::Compute;
+use crate::runtime::interrupt::interruptible;
 use crate::runtime::scratch::Scratch;
 
 const BUCKET: &str = "tpch";
@@ -54,9 +57,18 @@ fn queries() -> Result<Vec<Query>> {
     ])
 }
 
-pub(crate) async fn run(args: DemoArgs, scratch: &mut Scratch) -> Result<()> {
-    let queries = queries()?;
+pub(crate) async fn run(args: DemoArgs, compute: &Compute, scratch: &mut Scratch) -> Result<()> {
     let folder = scratch.make("sluice-demo-")?;
+    let keep = args.keep;
+    interruptible(compute.run(Box::pin(demonstrate(args, folder)))).await?;
+    if keep {
+        scratch.keep();
+    }
+    Ok(())
+}
+
+async fn demonstrate(args: DemoArgs, folder: PathBuf) -> Result<()> {
+    let queries = queries()?;
     fs::create_dir(folder.join(BUCKET)).map_err(|error| Failure::file(&folder, error))?;
     // What the demo writes can be made again, so it need not survive a power failure.
     let server = Server::builder(&folder).sync_writes(false).start().await?;
@@ -108,8 +120,8 @@ pub(crate) async fn run(args: DemoArgs, scratch: &mut Scratch) -> Result<()> {
     }
     drop((csv, parquet));
     server.shutdown().await;
-    let kept = if args.keep { scratch.keep() } else { None };
-    write!(out, "{}", report::next_steps(kept.as_deref(), &as_csv))?;
+    let kept = args.keep.then_some(folder.as_path());
+    write!(out, "{}", report::next_steps(kept, &as_csv))?;
     Ok(out.flush()?)
 }
 

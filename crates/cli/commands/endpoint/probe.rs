@@ -27,7 +27,7 @@ pub(crate) async fn run(args: ProbeArgs) -> Result<()> {
     let started = Instant::now();
     let report = Box::pin(ask(&engine, &args)).await?;
     let table = engine.context().read_batch(table(&report.findings)?)?;
-    let rows = Box::pin(output.answer(table)).await?;
+    let rows = Box::pin(output.answer(Box::pin(table.execute_stream()).await?)).await?;
     let counted = engine.counted();
     let prices = &engine.endpoint().prices;
     let mut lines = summary(&engine, &report);

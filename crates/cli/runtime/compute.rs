@@ -1,0 +1,108 @@
+//! The threads that queries run on.
+
+use std::panic::resume_unwind;
+use std::sync::Arc;
+use std::time::Duration;
+
+use datafusion::execution::SendableRecordBatchStream;
+use datafusion::physical_plan::stream::RecordBatchReceiverStreamBuilder;
+use futures::StreamExt;
+use sluicegate_engine::Engine;
+use tokio::runtime::{Builder, Runtime};
+use tokio::task::JoinHandle;
+
+use crate::failure::{Failure, Result};
+
+/// Stack of a worker: planning recurses with the depth of a statement.
+const STACK_BYTES: usize = 8 << 20;
+/// How long work that was stopped may take to notice.
+const GRACE: Duration = Duration::from_millis(500);
+/// Batches of an answer that wait for whoever writes it.
+const BATCHES_AHEAD: usize = 2;
+
+/// Threads apart from the one that listens to signals and writes answers: an operator that keeps
+/// all of these busy for minutes does not keep Ctrl-C from being heard.
+#[derive(Debug)]
+pub(crate) struct Compute {
+    /// `None` only while it is being replaced or dropped.
+    runtime: Option<Runtime>,
+}
+
+impl Compute {
+    /// Starts the threads, one per core.
+    pub(crate) fn start() -> Result<Self> {
+        Ok(Self { runtime: Some(start()?) })
+    }
+
+    /// Does the work there; dropping the future stops the work where it next waits.
+    pub(crate) async fn run<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T>> + Send + 'static,
+    ) -> Result<T> {
+        let mut task = AbortOnDrop(self.runtime()?.spawn(work));
+        (&mut task.0).await.unwrap_or_else(|error| match error.try_into_panic() {
+            Ok(panic) => resume_unwind(panic),
+            Err(_) => Err(stopped()),
+        })
+    }
+
+    /// Plans and starts a statement there; dropping the answer stops it.
+    pub(crate) async fn query(
+        &self,
+        engine: &Engine,
+        statement: &str,
+    ) -> Result<SendableRecordBatchStream> {
+        let (engine, statement) = (engine.clone(), statement.to_owned());
+        let query = self.run(async move { Ok(Box::pin(engine.query(&statement)).await?) }).await?;
+        let schema = Arc::new(query.schema().as_arrow().clone());
+        let mut answer = RecordBatchReceiverStreamBuilder::new(schema, BATCHES_AHEAD);
+        let batches = answer.tx();
+        let work = async move {
+            let mut stream = Box::pin(query.execute_stream()).await?;
+            while let Some(batch) = stream.next().await {
+                if batches.send(batch).await.is_err() {
+                    break;
+                }
+            }
+            Ok(())
+        };
+        answer.spawn_on(work, self.runtime()?.handle());
+        Ok(answer.build())
+    }
+
+    /// Goes on with new threads. Work that was stopped keeps the old ones until it notices.
+    pub(crate) fn renew(&mut self) -> Result<()> {
+        if let Some(old) = self.runtime.replace(start()?) {
+            old.shutdown_background();
+        }
+        Ok(())
+    }
+
+    fn runtime(&self) -> Result<&Runtime> {
+        self.runtime.as_ref().ok_or_else(stopped)
+    }
+}
+
+impl Drop for Compute {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_timeout(GRACE);
+        }
+    }
+}
+
+struct AbortOnDrop<T>(JoinHandle<T>);
+
+impl<T> Drop for AbortOnDrop<T> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+fn start() -> Result<Runtime> {
+    Ok(Builder::new_multi_thread().enable_all().thread_stack_size(STACK_BYTES).build()?)
+}
+
+fn stopped() -> Failure {
+    Failure::new("the work was stopped")
+}
