@@ -25,7 +25,7 @@ pub(crate) enum Failure {
     Usage(String),
     /// Somebody asked the process to stop, with this exit code.
     Stopped(u8),
-    /// Nobody reads what is written: the reader has seen enough, which is no error.
+    /// The reader of the output closed it, which is not an error.
     NobodyReads,
 }
 
@@ -78,13 +78,13 @@ impl Failure {
             Self::Stopped(code) => (String::new(), *code),
             Self::NobodyReads => (String::new(), 0),
         };
-        // If stderr is closed too, there is nobody left to tell.
+        // If stderr is closed too, the exit code has to do.
         drop(io::stderr().write_all(text.as_bytes()));
         ExitCode::from(code)
     }
 }
 
-/// An error and its causes as one sentence; what a cause merely repeats is left out.
+/// An error and its causes as one sentence; repeated text is left out.
 fn sentence(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut next = error.source();

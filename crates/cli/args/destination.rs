@@ -1,4 +1,4 @@
-//! A bucket or a folder, as it is typed.
+//! A bucket or a folder as an argument.
 
 use std::path::PathBuf;
 use std::str::FromStr;

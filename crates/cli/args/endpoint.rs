@@ -1,4 +1,4 @@
-//! What was typed after `sluice endpoint`.
+//! The arguments of `sluice endpoint`.
 
 use clap::Subcommand;
 
@@ -16,11 +16,11 @@ pub(crate) enum EndpointCommand {
 const PROBE_EXAMPLES: &str = "\
 Examples:
   sluice endpoint probe --endpoint http://127.0.0.1:9000 --bucket scratch
-      Samples are written, some hundred small questions are asked, the samples are removed; so is
-      the bucket, if it had to be made. The profile is remembered for sql, explain and generate.
+      Writes samples, sends some hundred small statements and removes the samples, and the bucket
+      if it did not exist before. The profile is remembered for sql, explain and generate.
   sluice endpoint probe --object s3://data/2024.csv --format csv
-      Writes nothing: looks at the first bytes of an object of yours. This shows what parses, not
-      what happens to fields, so nothing is remembered.
+      Writes nothing: reads the first bytes of an existing object. This shows which statements
+      parse, not what they return, so nothing is remembered.
 
 What is remembered is in sluice/endpoints.json in your cache folder (XDG_CACHE_HOME): the URL, the
 Server header, the day and the profile; no credentials.";

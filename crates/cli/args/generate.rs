@@ -1,4 +1,4 @@
-//! What was typed after `sluice generate`.
+//! The arguments of `sluice generate`.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;

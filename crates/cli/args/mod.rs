@@ -1,4 +1,4 @@
-//! What was typed, as it was typed. What it means is for `connect` and the commands.
+//! The command line's arguments. `connect` and the commands interpret them.
 
 mod connect;
 mod destination;
@@ -26,9 +26,9 @@ Examples:
   sluice demo
       See it work: a store, TPC-H, and the same queries with and without pushdown.
   sluice sql -c \"SELECT count(*) FROM 's3://bucket/file.csv'\"
-      Ask a store; the AWS environment variables and profiles say which and who you are.
+      Query a store; endpoint and credentials come from the AWS environment and profiles.
   sluice sql --endpoint http://127.0.0.1:9000
-      Ask your own store, statement by statement.
+      Open a prompt on a store of your own.
 
 `sluice help COMMAND` has more examples.";
 
@@ -58,11 +58,11 @@ pub(crate) enum Command {
 const DEMO_EXAMPLES: &str = "\
 Examples:
   sluice demo
-      Scale 0.1 behind a link of 1 Gbit/s; takes seconds, leaves nothing behind.
+      Scale 0.1 behind a link of 1 Gbit/s; takes seconds and leaves no files.
   sluice demo --scale 1 --link 100mbit
       Ten times the data behind a tenth of the link.
   sluice demo --keep
-      Keep the data, and learn how to serve and query it yourself.";
+      Keep the data, and print the commands that serve and query it.";
 
 /// Show what pushdown saves: TPC-H in a store of its own, queried with pushdown off and on
 #[derive(Debug, clap::Args)]
@@ -82,11 +82,11 @@ pub(crate) struct DemoArgs {
 const SQL_EXAMPLES: &str = "\
 Examples:
   sluice sql -c \"SELECT count(*) FROM 's3://bucket/file.csv'\"
-      A file that nobody prepared; its columns are inferred.
+      A file without a table definition; its columns are inferred.
   sluice sql -f tables.sql -c \"SELECT * FROM lineitem LIMIT 5\" --format csv
       Tables defined in a file, then a query over them.
   sluice sql --stats -c \"SELECT sum(x) FROM 's3://b/t/'\"
-      What was asked of the store and what it cost, after the answer, on stderr.
+      The requests, bytes and cost of the statement, after the answer, on stderr.
   sluice sql -c \"SELECT * FROM 's3://b/t.csv' WHERE x > 5\" --output big.parquet
       The answer as a file; its extension says the format.
   sluice sql --max-cost 0.01 < report.sql
@@ -116,7 +116,7 @@ pub(crate) struct SqlArgs {
     /// Rows that a table shows at most; 0 is all
     #[arg(long, default_value_t = 1000, value_name = "N")]
     pub(crate) max_rows: usize,
-    /// Say after each statement what was asked of the store and what it cost, on stderr
+    /// Print the requests, bytes and cost of each statement on stderr
     #[arg(long)]
     pub(crate) stats: bool,
     /// Refuse statements whose predicted cost is higher, in dollars
@@ -147,7 +147,7 @@ Examples:
 Schemas, listings and statistics are read from the store; queries do not run. Statements that
 define tables or set options take effect, so that queries after them can be explained.";
 
-/// Show what a query would ask of the store, and what that is predicted to take and cost
+/// Show the plan of a query, what it would send to the store, and its predicted time and cost
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXPLAIN_EXAMPLES)]
 pub(crate) struct ExplainArgs {
@@ -160,11 +160,11 @@ pub(crate) struct ExplainArgs {
 const SERVE_EXAMPLES: &str = "\
 Examples:
   mkdir data && sluice serve --dir data
-      A store in a folder; its key pair is made up and printed once.
+      A store in a folder; it generates a key pair and prints it once.
   SLUICE_ACCESS_KEY=me SLUICE_SECRET_KEY=secret sluice serve --dir data --listen 0.0.0.0:9000
-      With a key pair of your own, for others on the network.
+      With a key pair of your own, reachable from the network.
   sluice serve --dir data --anonymous --link 1gbit --latency 10ms
-      Open to everybody on this machine, and as far away as another data centre.
+      Without credentials, and with the latency of another data centre.
 
 Folders in the folder are buckets, files in them are objects. Works with aws-cli, boto3 and any
 other S3 client. Ctrl-C lets requests finish and stops.";
@@ -179,7 +179,7 @@ pub(crate) struct ServeArgs {
     /// Address to listen on; port 0 is any free one
     #[arg(long, default_value = "127.0.0.1:9000", value_name = "HOST:PORT")]
     pub(crate) listen: Address,
-    /// Let everybody do everything. Otherwise the key pair is SLUICE_ACCESS_KEY and
+    /// Accept requests without credentials. Otherwise the key pair is SLUICE_ACCESS_KEY and
     /// SLUICE_SECRET_KEY, else AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, else a new one
     #[arg(long)]
     pub(crate) anonymous: bool,

@@ -1,4 +1,4 @@
-//! Quantities as they are typed.
+//! Quantities as arguments.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::str::FromStr;
@@ -90,7 +90,7 @@ pub(crate) fn whole_rate(rate: BytesPerSecond) -> Option<u64> {
     rate.0.is_finite().then(|| (rate.0 as u64).max(1))
 }
 
-/// A link's rate in the words that links are sold by: `1 Gbit/s`, `100 Mbit/s`.
+/// A link's rate in the usual unit: `1 Gbit/s`, `100 Mbit/s`.
 pub(crate) fn link_words(rate: BytesPerSecond) -> String {
     let gbit = rate.as_gbit();
     if gbit.is_infinite() {

@@ -1,4 +1,4 @@
-//! Where a switch's entries come from, as it is typed.
+//! The source of a switch's entries as an argument.
 
 use std::path::PathBuf;
 use std::str::FromStr;

@@ -1,4 +1,4 @@
-//! What was typed after `sluice switch`.
+//! The arguments of `sluice switch`.
 
 use std::num::NonZeroU64;
 use std::path::PathBuf;
@@ -467,7 +467,7 @@ Examples:
   sluice switch protocol --runs 100000
       A hundred thousand runs of each query. A wrong answer would end the command with an error.
   sluice switch protocol --paper --runs 1000
-      The paper's own protocol: it waits for ever after a reboot, and counts rows twice.
+      The paper's own protocol: it never recovers from a reboot, and counts rows twice.
   sluice switch protocol --query distinct --seed 7 --paper
       One run, with all its counts.";
 

@@ -1,4 +1,4 @@
-//! What kind of store an endpoint is: by its own word, else by what was found out about it.
+//! What kind of store an endpoint is: as it says itself, else as a probe found out.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use super::known::{Known, KnownEndpoints};
 use crate::failure::{Failure, Result};
 use crate::output::progress::say;
 
-/// How long a store may take to say who it is.
+/// How long a store may take to answer that.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// The profile of the store that these options reach:
@@ -20,10 +20,10 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// 1. AWS if they name no endpoint,
 /// 2. else the one that the endpoint's `Server` header names,
 /// 3. else what `sluice endpoint probe` found out about it,
-/// 4. else `unknown`: nothing is sent to it, and objects are read with GET, until it is probed. To
-///    probe takes samples in a bucket, and nobody asked for those.
+/// 4. else `unknown`: no statement is sent to it, and objects are read with GET, until it is probed.
+///    A probe writes samples to a bucket, so it runs only on request.
 ///
-/// A store that does not answer is unknown, too: the query that follows tells what is wrong.
+/// A store that does not answer is unknown, too: the query that follows reports the error.
 pub(crate) async fn profile(options: &ConnectOptions) -> Result<EndpointProfile> {
     let Some(endpoint) = endpoint(options).await? else { return Ok(EndpointProfile::aws()) };
     let server = Server::ask(&endpoint).await;
@@ -75,7 +75,7 @@ pub(crate) enum Server {
 }
 
 impl Server {
-    /// What the answer to an unsigned request, whatever it is, says about the server.
+    /// Sends an unsigned request and reads the `Server` header of the answer, even of a refusal.
     pub(crate) async fn ask(endpoint: &str) -> Self {
         Self::header_of(endpoint).await.map_or(Self::Silent, Self::Answers)
     }

@@ -1,8 +1,8 @@
-//! What was found out about endpoints, kept in a file of the user's cache folder.
+//! Profiles of endpoints that were probed, kept in a file in the user's cache folder.
 //!
 //! The file is JSON: a version, and one entry per endpoint with its URL, the `Server` header, the
-//! day and version of the probe, and the profile. There are no credentials in it. What cannot be
-//! read is as good as not there: a cache can be lost.
+//! day and version of the probe, and the profile. There are no credentials in it. A file
+//! that cannot be read is ignored: it is only a cache.
 
 use std::env;
 use std::fs;
@@ -25,7 +25,7 @@ const VERSION: u64 = 1;
 pub(crate) struct Known {
     /// Its URL.
     endpoint: String,
-    /// What it calls itself.
+    /// Its `Server` header.
     server: Option<String>,
     /// When it was probed, in UTC.
     probed: String,
@@ -102,12 +102,12 @@ impl KnownEndpoints {
         &self.path
     }
 
-    /// What was found out about an endpoint that calls itself the same as then.
+    /// The profile of an endpoint, if it was probed and its `Server` header is the same as then.
     pub(crate) fn find(&self, endpoint: &str, server: Option<&str>) -> Option<Known> {
         self.read().into_iter().find(|known| known.is(endpoint, server))
     }
 
-    /// Keeps what was found out, in place of what was known before.
+    /// Saves a profile; it replaces an earlier one of the same endpoint.
     pub(crate) fn remember(&self, known: Known) -> Result<()> {
         let mut all = self.read();
         all.retain(|other| !other.is(&known.endpoint, known.server.as_deref()));

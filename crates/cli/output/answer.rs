@@ -114,7 +114,7 @@ impl Output {
     }
 }
 
-/// A file beside the one that it will replace, so that half an answer is never taken for one.
+/// A temporary file beside the one that it will replace, so that the latter is always complete.
 fn unfinished(path: &Path) -> Result<NamedTempFile> {
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -140,7 +140,7 @@ async fn write_text(
     mut encoder: Encoder,
     out: &mut impl Write,
 ) -> Result<u64> {
-    // Encoded apart: Arrow's writers turn a closed pipe into text.
+    // Encoded in memory: Arrow's writers would turn the error of a closed pipe into text.
     let mut bytes = Vec::new();
     while let Some(batch) = stream.try_next().await? {
         encoder.batch(&batch, &mut bytes)?;
@@ -178,7 +178,7 @@ struct Encoder {
     max_rows: usize,
     schema: SchemaRef,
     rows: u64,
-    /// A table is as wide as its widest cell, so its rows wait for the last one.
+    /// The rows of a table: its columns are as wide as their widest cells, so it is written last.
     kept: Vec<RecordBatch>,
 }
 

@@ -38,7 +38,7 @@ impl Listing {
         self.rows.push(row);
     }
 
-    /// Writes it. `notes` follow a table for eyes and are left out of what machines read.
+    /// Writes it. `notes` follow a table and are left out of CSV and JSON.
     pub(crate) fn print(&self, format: ListFormat, notes: &str) -> Result<()> {
         let mut out = io::stdout();
         out.write_all(self.text(format).as_bytes())?;

@@ -10,9 +10,9 @@ use crate::failure::Result;
 
 const TEMPLATE: &str = "{msg} [{bar:30}] {percent}% of {len} rows, {elapsed} (eta {eta})";
 
-/// Says what is going on, for those who wait at a terminal or read a log.
+/// Writes a message for the user to stderr.
 pub(crate) fn say(text: &str) {
-    // Without stderr there is nobody to tell.
+    // If stderr is closed, the message is lost.
     drop(writeln!(io::stderr(), "{text}"));
 }
 
@@ -43,7 +43,7 @@ impl Steps {
         self.bar.set_position(step as u64);
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub(crate) fn done(&self) {
         self.bar.finish_and_clear();
     }

@@ -17,7 +17,7 @@ use crate::failure::{Failure, Result};
 const STACK_BYTES: usize = 8 << 20;
 /// How long work that was stopped may take to notice.
 const GRACE: Duration = Duration::from_millis(500);
-/// Batches of an answer that wait for whoever writes it.
+/// Batches of an answer that are computed ahead of the output.
 const BATCHES_AHEAD: usize = 2;
 
 /// Threads apart from the one that listens to signals and writes answers: an operator that keeps

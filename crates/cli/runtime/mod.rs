@@ -1,4 +1,4 @@
-//! What a command runs in: threads, signals, and what must be gone when it ends.
+//! What a command runs in: threads, signals, temporary files, the terminal.
 
 pub(crate) mod compute;
 pub(crate) mod interrupt;

@@ -1,4 +1,4 @@
-//! A temporary folder that is really gone in the end.
+//! A temporary folder that is removed at the end.
 
 use std::fs;
 use std::io;
@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use crate::failure::{Failure, Result};
 
-/// How often a removal is tried, and the pause in between: what was being written when the
-/// command was interrupted may put a file there once more.
+/// How often a removal is tried, and the pause between tries: a write that was under way when the
+/// command was interrupted may still create a file.
 const ATTEMPTS: usize = 20;
 const PAUSE: Duration = Duration::from_millis(20);
 

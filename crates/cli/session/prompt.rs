@@ -19,8 +19,8 @@ Statements end with ; and may span lines. Ctrl-C drops the line or stops the que
 
   \\d             list tables
   \\d TABLE       describe a table's columns
-  \\timing        say after each statement how long it took, or stop saying
-  \\stats on|off  say after each statement what was asked of the store and what it cost
+  \\timing        print the time of each statement, or stop
+  \\stats on|off  print the requests, bytes and cost of each statement
   \\?             this help
   \\q             quit
 
@@ -64,7 +64,7 @@ impl<'a> Meta<'a> {
     }
 }
 
-/// Reads and runs statements until the user has enough.
+/// Reads and runs statements until the user quits.
 pub(crate) async fn run(session: &mut Session<'_>) -> Result<()> {
     let mut editor = DefaultEditor::new().map_err(|error| Failure::new(error.to_string()))?;
     let history = history_file();
@@ -138,8 +138,8 @@ pub(crate) async fn run(session: &mut Session<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Says what went wrong, and goes on; only a closed output ends the prompt. Returns whether it
-/// went well.
+/// Reports an error; only a closed output or a signal ends the prompt. Returns whether there was no
+/// error.
 fn tell(result: Result<()>) -> Result<bool> {
     match result {
         Ok(()) => Ok(true),

@@ -41,7 +41,7 @@ pub(crate) async fn run(args: ProbeArgs) -> Result<()> {
     Ok(())
 }
 
-/// Puts the questions, and leaves nothing behind, however that ends.
+/// Asks the questions; samples are removed also after an error or an interruption.
 async fn ask(engine: &Engine, args: &ProbeArgs) -> Result<Report> {
     if let Some(object) = &args.object {
         let target = ProbeTarget::Object { bucket: object.bucket.clone(), key: object.key.clone() };
