@@ -18,7 +18,7 @@ use crate::store::S3Stores;
 use crate::url_tables::UrlTables;
 use crate::{Engine, Result, session};
 
-/// Makes an [`Engine`]. What is not set of its store is as in [`EndpointBuilder`].
+/// Builds an [`Engine`]. Defaults of its store are those of [`EndpointBuilder`].
 #[derive(Debug, Clone, Default)]
 pub struct EngineBuilder {
     store: EndpointBuilder,
@@ -72,15 +72,14 @@ impl EngineBuilder {
         self
     }
 
-    /// The most memory that joins, sorts and aggregates may use, in bytes; without it there is
-    /// no limit.
+    /// The most memory that joins, sorts and aggregates may use, in bytes; unlimited by default.
     #[must_use]
     pub fn memory_limit(mut self, bytes: usize) -> Self {
         self.memory_limit = Some(bytes);
         self
     }
 
-    /// How many partitions a query runs in; the default is the number of cores.
+    /// The number of partitions of a query; by default the number of cores.
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = Some(threads.max(1));
@@ -95,11 +94,11 @@ impl EngineBuilder {
         self
     }
 
-    /// Connects. Nothing is sent yet: an endpoint that is not there shows at the first query.
+    /// Builds the engine. Nothing is sent yet: the first query notices an unreachable endpoint.
     ///
     /// # Errors
     ///
-    /// If the endpoint is not a URL, or the profile files cannot be read.
+    /// If the endpoint is not a URL, or the AWS profile files cannot be read.
     pub async fn build(self) -> Result<Engine> {
         let endpoint = Arc::new(self.store.build().await?);
         let endpoints = Endpoints::new(Arc::clone(&endpoint));

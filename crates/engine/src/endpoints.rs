@@ -1,4 +1,4 @@
-//! The stores of a session, by name, and the buckets that each serves.
+//! The endpoints of a session by name, and the buckets that each serves.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -13,8 +13,8 @@ use crate::endpoint::Endpoint;
 /// The endpoints of a session. Plans hold the name of an endpoint; rules and operators look it up
 /// here, so a plan carries no connection and no credentials.
 ///
-/// It is a part of the session's configuration, under a prefix without settings, because that is
-/// what rules, sources and task contexts all see. Clones share one registry.
+/// It is part of the session's configuration, under a prefix without settings, because rules,
+/// sources and task contexts can all read that. Clones share one registry.
 #[derive(Debug, Clone, Default)]
 pub struct Endpoints {
     registry: Arc<RwLock<Registry>>,
@@ -23,7 +23,7 @@ pub struct Endpoints {
 #[derive(Debug, Default)]
 struct Registry {
     by_name: BTreeMap<String, Arc<Endpoint>>,
-    /// The buckets of which it is known who serves them.
+    /// The buckets that are assigned to a store.
     buckets: BTreeMap<String, Owner>,
     /// The name of the endpoint that serves all other buckets.
     default: Option<String>,
@@ -33,13 +33,13 @@ struct Registry {
 enum Owner {
     /// The endpoint with this name.
     Endpoint(String),
-    /// An object store that somebody registered; we know nothing about it.
+    /// An object store that is registered with DataFusion and is not one of our endpoints.
     Foreign,
 }
 
 impl Endpoints {
-    /// A registry with one endpoint, which serves every bucket that no other endpoint and no
-    /// foreign store serves.
+    /// A registry with one endpoint, which serves every bucket that is not assigned to another
+    /// store.
     #[must_use]
     pub fn new(default: Arc<Endpoint>) -> Self {
         let name = default.name.clone();
@@ -61,7 +61,7 @@ impl Endpoints {
     ///
     /// # Errors
     ///
-    /// If there is an endpoint of this name, or somebody else was given one of the buckets.
+    /// If the name is taken, or one of the buckets is assigned to another store.
     pub fn register(&self, endpoint: Arc<Endpoint>, buckets: &[String]) -> Result<()> {
         let name = endpoint.name.clone();
         let mut registry = self.registry.write().unwrap_or_else(PoisonError::into_inner);
@@ -78,7 +78,7 @@ impl Endpoints {
         Ok(())
     }
 
-    /// Leaves a bucket to an object store that is none of ours: nothing is pushed to it.
+    /// Assigns a bucket to an object store that is not one of our endpoints.
     pub(crate) fn cede(&self, bucket: &str) {
         let mut registry = self.registry.write().unwrap_or_else(PoisonError::into_inner);
         registry.buckets.insert(bucket.to_owned(), Owner::Foreign);
@@ -111,7 +111,7 @@ impl Endpoints {
         registry.by_name.get(name?).cloned()
     }
 
-    /// The endpoint that serves the objects of a store's URL, such as `s3://bucket/`.
+    /// The endpoint that serves a store URL such as `s3://bucket/`, if it is one of ours.
     #[must_use]
     pub fn serving(&self, url: &ObjectStoreUrl) -> Option<Arc<Endpoint>> {
         self.bucket(bucket_of(url)?)
@@ -125,13 +125,13 @@ impl Endpoints {
     }
 }
 
-/// The bucket of a store's URL, if it is one of S3.
+/// The bucket of a store URL, if its scheme is `s3`.
 #[must_use]
 pub fn bucket_of(url: &ObjectStoreUrl) -> Option<&str> {
     url.as_str().strip_prefix("s3://").map(|rest| rest.trim_end_matches('/'))
 }
 
-/// The endpoint of a name in a session.
+/// Looks up an endpoint by name in a session's configuration.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! Per-node counters of scans and aggregates in the store.
+//! Metrics of Select scans and of aggregates in the store.
 
 use std::any::Any;
 use std::fmt;
@@ -12,7 +12,7 @@ use sluicegate_costmodel::{Bytes, Dollars, RequestCounts, Requests, Work};
 
 use crate::endpoint::Endpoint;
 
-/// What one partition of a node asked of the store. EXPLAIN ANALYZE shows it.
+/// What one partition of a node requested from the store, as EXPLAIN ANALYZE shows it.
 #[derive(Debug, Clone)]
 pub struct NodeMetrics {
     endpoint: Arc<Endpoint>,
@@ -60,19 +60,19 @@ impl NodeMetrics {
         }
     }
 
-    /// Starts to count a call; what it did is added when the tally is dropped, however it ended.
+    /// Starts counting a call. Its counts are added when the tally is dropped, however it ended.
     #[must_use]
     pub fn tally(&self) -> Tally {
         Tally { node: self.clone(), call: Arc::default() }
     }
 
-    /// Counts a file or a part of it that is read here because the store could not answer.
+    /// Counts a file or range that is read with GET because the store could not answer.
     pub fn fallback(&self) {
         self.fallbacks.add(1);
         self.endpoint.counters.fallback();
     }
 
-    /// The counter of bytes that GET requests of this node brought.
+    /// Bytes received through GET requests of this node.
     #[must_use]
     pub fn got(&self) -> &Count {
         &self.got
@@ -103,11 +103,11 @@ impl NodeMetrics {
     }
 }
 
-/// Counts one Select call.
+/// The counts of one Select call.
 #[derive(Debug)]
 pub struct Tally {
     node: NodeMetrics,
-    /// Where the client counts.
+    /// The client's own counters for the call.
     pub call: Arc<SelectMetrics>,
 }
 
@@ -117,7 +117,7 @@ impl Drop for Tally {
     }
 }
 
-/// Dollars, as a metric: counted work at the prices of the session's price book.
+/// Dollars as a metric: counted work at the prices of the endpoint's price book.
 #[derive(Debug, Default)]
 pub struct CostMetric {
     dollars: Mutex<f64>,

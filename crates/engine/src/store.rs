@@ -1,4 +1,4 @@
-//! Object stores, made when a bucket is first named, whose requests are counted where they leave.
+//! Object stores for S3 buckets, created on first use, with every HTTP request counted.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,14 +24,14 @@ use crate::endpoints::Endpoints;
 use crate::notes::{Notes, some_of};
 use crate::object_names::nameable;
 
-/// How long a store may take to accept a connection before it counts as unreachable.
+/// The time a store has to accept a connection before it is considered unreachable.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// How often a failed request is repeated, and for how long at most.
+/// How often a failed request is retried, and for how long at most.
 const RETRIES: usize = 4;
 const RETRY_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Knows the store of every URL. Buckets of the endpoints appear when they are first named; a store
-/// that is registered for a bucket takes it from them.
+/// The object store of every URL. Stores for buckets of our endpoints are created on first use; a
+/// store that is registered for a bucket takes precedence over them.
 #[derive(Debug)]
 pub struct S3Stores {
     endpoints: Endpoints,
@@ -43,7 +43,7 @@ pub struct S3Stores {
 }
 
 impl S3Stores {
-    /// Buckets are reached as the client of their endpoint reaches them: same URL, region and
+    /// Connects to buckets like the Select client of their endpoint: same URL, region and
     /// credentials.
     #[must_use]
     pub fn new(endpoints: Endpoints) -> Self {
@@ -131,7 +131,7 @@ impl ObjectStoreRegistry for S3Stores {
         url: &Url,
         store: Arc<dyn ObjectStore>,
     ) -> Option<Arc<dyn ObjectStore>> {
-        // Nothing about a bucket that somebody else serves is ours to send.
+        // From now on nothing about this bucket may be sent to our endpoints.
         if let Some(bucket) = url.host_str().filter(|_| url.scheme() == "s3") {
             self.endpoints.cede(bucket);
         }
@@ -146,7 +146,7 @@ impl ObjectStoreRegistry for S3Stores {
     }
 }
 
-/// The Select client's credentials, for the object store: one chain, one place.
+/// Gives the object store the Select client's credentials, so that there is one provider chain.
 #[derive(Debug)]
 struct SharedCredentials {
     client: Client,

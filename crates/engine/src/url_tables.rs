@@ -21,7 +21,7 @@ use crate::external_tables::{
 };
 use crate::notes::{Notes, some_of};
 
-/// Suffixes of compressed objects, as file names and as the format's option say them.
+/// Suffixes of compressed objects, and the matching values of the format's option.
 const COMPRESSIONS: [(&str, &str); 4] =
     [(".gz", "gzip"), (".bz2", "bzip2"), (".xz", "xz"), (".zst", "zstd")];
 
@@ -57,7 +57,7 @@ impl UrlTables {
 #[async_trait]
 impl UrlTableFactory for UrlTables {
     async fn try_new(&self, url: &str) -> Result<Option<Arc<dyn TableProvider>>> {
-        // Anything else may be a name that merely does not exist.
+        // Anything else is an ordinary table name, which may not exist.
         if !url.contains("://") && !std::path::Path::new(url).exists() {
             return Ok(None);
         }
@@ -111,7 +111,7 @@ fn location(url: &str) -> Result<ListingTableUrl> {
     ListingTableUrl::parse(format!("{scheme}://{}/", prefix.join("/")))?.with_glob(&glob.join("/"))
 }
 
-/// What an object's name says.
+/// What an object's name tells about its format.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Kind {
     format: String,
