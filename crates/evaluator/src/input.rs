@@ -3,9 +3,10 @@
 use std::io::{self, BufReader, Read};
 use std::sync::Arc;
 
-use bzip2::bufread::MultiBzDecoder;
-use flate2::bufread::MultiGzDecoder;
+use bzip2::bufread::BzDecoder;
+use flate2::bufread::GzDecoder;
 
+use super::members::Members;
 use super::source::{ObjectSource, SourceReader};
 use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 use sluicegate_s3select::request::Compression;
@@ -20,10 +21,10 @@ const COMPRESSED_BUFFER_BYTES: usize = 128 * 1024;
 pub(crate) enum Input {
     /// Bytes as they are.
     Plain(SourceReader),
-    /// RFC 1952 members, one after the other.
-    Gzip(Box<MultiGzDecoder<BufReader<SourceReader>>>),
-    /// bzip2 streams, one after the other.
-    Bzip2(Box<MultiBzDecoder<BufReader<SourceReader>>>),
+    /// RFC 1952 members, one after the other, each perhaps padded with zeros.
+    Gzip(Box<Members<GzDecoder<BufReader<SourceReader>>>>),
+    /// bzip2 streams, likewise.
+    Bzip2(Box<Members<BzDecoder<BufReader<SourceReader>>>>),
 }
 
 impl Input {
@@ -40,8 +41,8 @@ impl Input {
             // An object without a byte has no row, whatever it was meant to be.
             _ if empty => Self::Plain(reader),
             Compression::None => Self::Plain(reader),
-            Compression::Gzip => Self::Gzip(Box::new(MultiGzDecoder::new(buffered(reader)))),
-            Compression::Bzip2 => Self::Bzip2(Box::new(MultiBzDecoder::new(buffered(reader)))),
+            Compression::Gzip => Self::Gzip(Box::new(Members::new(buffered(reader)))),
+            Compression::Bzip2 => Self::Bzip2(Box::new(Members::new(buffered(reader)))),
         }
     }
 
@@ -94,8 +95,10 @@ impl Input {
     pub(crate) fn bytes_scanned(&self) -> u64 {
         match self {
             Self::Plain(reader) => reader.bytes_read,
-            Self::Gzip(reader) => reader.get_ref().get_ref().bytes_read,
-            Self::Bzip2(reader) => reader.get_ref().get_ref().bytes_read,
+            Self::Gzip(members) => members.source().map_or(0, |source| source.get_ref().bytes_read),
+            Self::Bzip2(members) => {
+                members.source().map_or(0, |source| source.get_ref().bytes_read)
+            }
         }
     }
 

@@ -15,6 +15,7 @@ mod execute;
 mod grouping;
 mod input;
 mod json;
+mod members;
 mod output;
 mod parallel;
 mod parquet;

@@ -1,6 +1,7 @@
 //! JSON objects: values one after the other, a row for each, or for each value that the path of
 //! FROM leads to in them.
 
+mod descent;
 mod parser;
 mod path;
 mod reader;

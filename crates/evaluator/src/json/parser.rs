@@ -5,7 +5,7 @@
 //! `int` a `decimal`, a `float` of too many digits a `decimal`, and `-0` a `float`. A number of more
 //! than 38 digits that no type holds is refused, because a CAST could no longer see its digits.
 
-use super::path::FieldFilter;
+use super::path::Filter;
 use sluicegate_s3select::value::decimal::MAX_DIGITS;
 use sluicegate_s3select::value::{Decimal, Value, cast};
 
@@ -21,9 +21,13 @@ pub(super) enum Problem {
     Invalid(usize, &'static str),
     /// Text that is not UTF-8.
     Encoding(usize),
+    /// Text with half of a surrogate pair: no string has it, but it may be in no one's way.
+    Surrogate(usize),
+    /// Several fields that a step of FROM could mean.
+    Ambiguous(usize),
 }
 
-type Parsed<T> = Result<T, Problem>;
+pub(super) type Parsed<T> = Result<T, Problem>;
 
 /// Reads values from bytes.
 #[derive(Debug)]
@@ -51,16 +55,19 @@ impl<'a> Parser<'a> {
     }
 
     /// Reads a value; of the objects in it only the fields that the filter wants.
-    pub(super) fn value(&mut self, filter: FieldFilter<'_>) -> Parsed<Value> {
+    pub(super) fn value(&mut self, filter: Filter<'_>) -> Parsed<Value> {
         self.nested(filter, MAX_DEPTH)
     }
 
-    fn nested(&mut self, filter: FieldFilter<'_>, depth: usize) -> Parsed<Value> {
+    /// The same for a value that has so many levels left.
+    pub(super) fn nested(&mut self, filter: Filter<'_>, depth: usize) -> Parsed<Value> {
         self.skip_space();
         match self.peek()? {
             b'{' => self.object(filter, self.deeper(depth)?),
             b'[' => self.array(filter, self.deeper(depth)?),
-            b'"' => self.string().map(Value::String),
+            b'"' if filter.wants_all() => self.string().map(Value::String),
+            // No path leads on from text, whatever it says.
+            b'"' => self.string_bytes().map(|_| Value::Null),
             b't' => self.word(b"true").map(|()| Value::Bool(true)),
             b'f' => self.word(b"false").map(|()| Value::Bool(false)),
             b'n' => self.word(b"null").map(|()| Value::Null),
@@ -69,18 +76,21 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn object(&mut self, filter: FieldFilter<'_>, depth: usize) -> Parsed<Value> {
+    fn object(&mut self, filter: Filter<'_>, depth: usize) -> Parsed<Value> {
         let mut fields = Vec::new();
         self.members(b'}', |parser| {
-            parser.skip_space();
-            let key = parser.string_bytes()?;
-            parser.skip_space();
-            if parser.peek()? != b':' {
-                return Err(parser.invalid(": was expected after a name"));
-            }
-            parser.at += 1;
-            let name = parser.unescape(key)?;
-            match filter.field(&name) {
+            let key = parser.key()?;
+            let (name, filter) = match parser.unescape(key) {
+                Err(Problem::Surrogate(_)) if !filter.wants_all() => {
+                    (char::REPLACEMENT_CHARACTER.to_string(), filter.unnamed_field())
+                }
+                name => {
+                    let name = name?;
+                    let filter = filter.field(&name);
+                    (name, filter)
+                }
+            };
+            match filter {
                 Some(filter) => fields.push((name, parser.nested(filter, depth)?)),
                 None => parser.skip(depth)?,
             }
@@ -89,7 +99,7 @@ impl<'a> Parser<'a> {
         Ok(Value::Struct(fields))
     }
 
-    fn array(&mut self, filter: FieldFilter<'_>, depth: usize) -> Parsed<Value> {
+    fn array(&mut self, filter: Filter<'_>, depth: usize) -> Parsed<Value> {
         let mut values = Vec::new();
         self.members(b']', |parser| {
             match filter.element(values.len()) {
@@ -130,20 +140,36 @@ impl<'a> Parser<'a> {
         }
     }
 
+    /// A name and the colon behind it.
+    pub(super) fn key(&mut self) -> Parsed<&'a [u8]> {
+        self.skip_space();
+        let key = self.string_bytes()?;
+        self.skip_space();
+        if self.peek()? != b':' {
+            return Err(self.invalid(": was expected after a name"));
+        }
+        self.at += 1;
+        Ok(key)
+    }
+
+    /// Goes back to a position.
+    pub(super) fn rewind(&mut self, position: usize) {
+        self.at = position;
+    }
+
+    /// Goes behind a byte.
+    pub(super) fn bump(&mut self) {
+        self.at += 1;
+    }
+
     /// Goes behind a value without making it.
-    fn skip(&mut self, depth: usize) -> Parsed<()> {
+    pub(super) fn skip(&mut self, depth: usize) -> Parsed<()> {
         self.skip_space();
         match self.peek()? {
             b'{' => {
                 let depth = self.deeper(depth)?;
                 self.members(b'}', |parser| {
-                    parser.skip_space();
-                    parser.string_bytes()?;
-                    parser.skip_space();
-                    if parser.peek()? != b':' {
-                        return Err(parser.invalid(": was expected after a name"));
-                    }
-                    parser.at += 1;
+                    parser.key()?;
                     parser.skip(depth)
                 })
             }
@@ -160,15 +186,15 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn deeper(&self, depth: usize) -> Parsed<usize> {
+    pub(super) fn deeper(&self, depth: usize) -> Parsed<usize> {
         depth.checked_sub(1).ok_or_else(|| self.invalid("arrays and objects nest too deeply"))
     }
 
-    fn peek(&self) -> Parsed<u8> {
+    pub(super) fn peek(&self) -> Parsed<u8> {
         self.bytes.get(self.at).copied().ok_or(Problem::Incomplete)
     }
 
-    fn invalid(&self, what: &'static str) -> Problem {
+    pub(super) fn invalid(&self, what: &'static str) -> Problem {
         Problem::Invalid(self.at, what)
     }
 
@@ -254,7 +280,7 @@ impl<'a> Parser<'a> {
     }
 
     /// The text of what stood between quotes just before here.
-    fn unescape(&self, raw: &[u8]) -> Parsed<String> {
+    pub(super) fn unescape(&self, raw: &[u8]) -> Parsed<String> {
         let Ok(text) = std::str::from_utf8(raw) else {
             return Err(Problem::Encoding(self.at));
         };
@@ -288,15 +314,18 @@ impl<'a> Parser<'a> {
     /// The character of `\uXXXX`, or of a pair of them.
     fn unicode(&self, chars: &mut std::str::Chars<'_>) -> Parsed<char> {
         let malformed = || self.invalid("a string holds a malformed \\u escape");
+        let surrogate = || Problem::Surrogate(self.at);
         let first = code_unit(chars).ok_or_else(malformed)?;
         if !(0xD800..0xDC00).contains(&first) {
-            return char::from_u32(first).ok_or_else(malformed);
+            return char::from_u32(first).ok_or_else(surrogate);
         }
-        *chars = chars.as_str().strip_prefix("\\u").ok_or_else(malformed)?.chars();
-        let second = code_unit(chars).filter(|unit| (0xDC00..0xE000).contains(unit));
-        let second = second.ok_or_else(malformed)?;
+        *chars = chars.as_str().strip_prefix("\\u").ok_or_else(surrogate)?.chars();
+        let second = code_unit(chars).ok_or_else(malformed)?;
+        if !(0xDC00..0xE000).contains(&second) {
+            return Err(surrogate());
+        }
         char::from_u32(0x1_0000 + ((first - 0xD800) << 10) + (second - 0xDC00))
-            .ok_or_else(malformed)
+            .ok_or_else(surrogate)
     }
 }
 

@@ -4,47 +4,96 @@ use sluicegate_s3select::dialect::ast::{Name, PathStep};
 use sluicegate_s3select::error::{Result, SelectError, SelectErrorCode};
 use sluicegate_s3select::value::Value;
 
-/// Which fields of which objects are looked at, as far as the statement tells.
+/// What of a value is looked at, as far as the statement tells.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct FieldFilter<'a> {
-    /// What FROM still has to go through before the row is reached; `None` within a row.
-    from: Option<&'a [PathStep]>,
-    /// The fields of the row that are wanted; `None` for all.
-    fields: Option<&'a [Name]>,
+pub(super) struct Filter<'a> {
+    /// What FROM still has to go through before the row is reached; empty within a row.
+    from: &'a [PathStep],
+    /// What is wanted of the row; `None` for all there is.
+    wanted: Option<Wanted<'a>>,
 }
 
-impl<'a> FieldFilter<'a> {
-    pub(super) const ALL: Self = Self { from: None, fields: None };
+/// The paths that lead on from a place in a row.
+#[derive(Debug, Clone, Copy)]
+struct Wanted<'a> {
+    /// The paths of the statement, none of them empty.
+    paths: &'a [Vec<PathStep>],
+    /// Which of them lead to this place, as a set of bits, and how many of their steps do.
+    live: u64,
+    depth: usize,
+}
 
-    pub(super) fn new(from: &'a [PathStep], fields: Option<&'a [Name]>) -> Self {
-        Self { from: Some(from), fields }
+impl<'a> Filter<'a> {
+    const ALL: Self = Self { from: &[], wanted: None };
+
+    /// `paths` are the paths from the row on that are wanted; `None` for all.
+    pub(super) fn new(from: &'a [PathStep], paths: Option<&'a [Vec<PathStep>]>) -> Self {
+        let wanted = paths.filter(|paths| paths.len() <= 64 && !paths.iter().any(Vec::is_empty));
+        let all = |paths: &[Vec<PathStep>]| u64::MAX.checked_shr(64 - paths.len() as u32);
+        let wanted = wanted.map(|paths| Wanted { paths, live: all(paths).unwrap_or(0), depth: 0 });
+        Self { from, wanted }
+    }
+
+    /// The filter for the row that FROM leads to.
+    pub(super) fn row(self) -> Self {
+        Self { from: &[], ..self }
     }
 
     /// The filter for the value of a field; `None` if it is not wanted.
     pub(super) fn field(self, name: &str) -> Option<Self> {
-        match (self.from, self.fields) {
-            (None, _) | (Some([]), None) => Some(Self::ALL),
-            (Some([]), Some(fields)) => {
-                fields.iter().any(|field| field.matches(name)).then_some(Self::ALL)
+        match self.from {
+            [] => self.within(|step| matches!(step, PathStep::Field(n) if n.matches(name))),
+            [PathStep::Field(step), from @ ..] => {
+                step.matches(name).then_some(Self { from, ..self })
             }
-            (Some([PathStep::Field(step), rest @ ..]), _) => {
-                step.matches(name).then_some(Self { from: Some(rest), ..self })
-            }
-            (Some([PathStep::AnyField, rest @ ..]), _) => Some(Self { from: Some(rest), ..self }),
-            (Some([PathStep::Index(_) | PathStep::AnyIndex, ..]), _) => None,
+            [..] => self.unnamed_field(),
         }
+    }
+
+    /// The filter for the value of a field whose name no statement can say; `None` if it is not
+    /// wanted.
+    pub(super) fn unnamed_field(self) -> Option<Self> {
+        match self.from {
+            [PathStep::AnyField, from @ ..] => Some(Self { from, ..self }),
+            _ => None,
+        }
+    }
+
+    /// Whether everything is wanted, names included.
+    pub(super) fn wants_all(self) -> bool {
+        self.from.is_empty() && self.wanted.is_none()
     }
 
     /// The filter for an element of an array; `None` if it is not wanted.
     pub(super) fn element(self, index: usize) -> Option<Self> {
         match self.from {
-            None | Some([]) => Some(Self::ALL),
-            Some([PathStep::Index(step), rest @ ..]) => {
-                (*step == index as u64).then_some(Self { from: Some(rest), ..self })
+            [] => self.within(|step| matches!(step, PathStep::Index(n) if *n == index as u64)),
+            [PathStep::Index(step), from @ ..] => {
+                (*step == index as u64).then_some(Self { from, ..self })
             }
-            Some([PathStep::AnyIndex, rest @ ..]) => Some(Self { from: Some(rest), ..self }),
-            Some([PathStep::Field(_) | PathStep::AnyField, ..]) => None,
+            [PathStep::AnyIndex, from @ ..] => Some(Self { from, ..self }),
+            [PathStep::Field(_) | PathStep::AnyField, ..] => None,
         }
+    }
+
+    /// The filter for a part of a row, which a step of the wanted paths may lead to.
+    fn within(self, leads_there: impl Fn(&PathStep) -> bool) -> Option<Self> {
+        let Some(wanted) = self.wanted else { return Some(Self::ALL) };
+        let mut live = 0;
+        let mut rest = wanted.live;
+        while rest != 0 {
+            let path = rest.trailing_zeros();
+            rest &= rest - 1;
+            let steps = &wanted.paths[path as usize];
+            if leads_there(&steps[wanted.depth]) {
+                if steps.len() == wanted.depth + 1 {
+                    return Some(Self::ALL);
+                }
+                live |= 1 << path;
+            }
+        }
+        let wanted = Some(Wanted { live, depth: wanted.depth + 1, ..wanted });
+        (live != 0).then_some(Self { wanted, ..self })
     }
 }
 

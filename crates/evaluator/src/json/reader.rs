@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use super::descent::{Descent, Event};
 use super::parser::{Parser, Problem};
-use super::path::{FieldFilter, expand, lookup};
+use super::path::{Filter, expand, lookup};
 use super::schema::JsonSchema;
 use crate::batch::BatchReader;
 use crate::input::{BYTE_ORDER_MARK, Input};
@@ -12,7 +13,7 @@ use crate::scan_range::ByteRange;
 use crate::selection::Rows;
 use crate::source::ObjectSource;
 use crate::vector::Vector;
-use sluicegate_s3select::dialect::ast::{From, Name, PathStep};
+use sluicegate_s3select::dialect::ast::{From, PathStep};
 use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 use sluicegate_s3select::request::{Compression, JsonType};
 use sluicegate_s3select::value::Value;
@@ -23,7 +24,8 @@ const BLOCK_BYTES: usize = 256 * 1024;
 /// The longest line.
 const MAX_LINE_BYTES: usize = 1 << 20;
 
-/// The longest value that spans lines. It is in memory as a whole, a FROM path notwithstanding.
+/// The longest value that spans lines and is in memory as a whole. In a longer one, this is how long
+/// a row may be that FROM leads to.
 const MAX_DOCUMENT_BYTES: usize = 8 << 20;
 
 /// The most rows of a batch; they are whole values, which take more memory than text does.
@@ -54,8 +56,11 @@ pub(crate) struct JsonReader {
     from: Vec<PathStep>,
     /// The paths of the columns.
     paths: Vec<Vec<PathStep>>,
-    /// The fields of a row that are wanted; `None` for all.
-    fields: Option<Vec<Name>>,
+    /// Whether all of a row is wanted, or what the paths lead to.
+    whole_rows: bool,
+    /// Where in a long value the next row is looked for.
+    descent: Option<Descent>,
+    max_document_bytes: usize,
     /// Rows of the value read last that are not yet in a batch, and where it is.
     waiting: std::vec::IntoIter<Value>,
     place: Place,
@@ -71,7 +76,10 @@ pub(crate) struct JsonReader {
 
 /// What one step through an object comes to.
 enum Step {
+    /// A value, which FROM has yet to go through.
     Value(Value),
+    /// What FROM leads to.
+    Row(Value),
     /// Bytes that hold no value, or not yet a whole one.
     Skipped,
     End,
@@ -110,7 +118,9 @@ impl JsonReader {
             seeking,
             from: from.path.get(1..).unwrap_or_default().to_vec(),
             paths: Vec::new(),
-            fields: None,
+            whole_rows: true,
+            descent: None,
+            max_document_bytes: MAX_DOCUMENT_BYTES,
             waiting: Vec::new().into_iter(),
             place: Place::default(),
             rows: Vec::new(),
@@ -125,8 +135,17 @@ impl JsonReader {
     /// Tells what will be read, before the first batch: the columns resolved, and, for `*`, whole
     /// rows.
     pub(crate) fn read_only(self, schema: JsonSchema, whole_rows: bool) -> Self {
-        let fields = if whole_rows { None } else { schema.fields() };
-        Self { fields, paths: schema.paths, ..self }
+        Self { whole_rows, paths: schema.paths, ..self }
+    }
+
+    /// Has only values of so many bytes in memory as a whole.
+    #[cfg(test)]
+    pub(super) fn with_max_document_bytes(self, max_document_bytes: usize) -> Self {
+        Self { max_document_bytes, ..self }
+    }
+
+    fn filter(&self) -> Filter<'_> {
+        Filter::new(&self.from, (!self.whole_rows).then_some(self.paths.as_slice()))
     }
 
     /// Has at most so many rows in a batch.
@@ -214,8 +233,7 @@ impl JsonReader {
         self.begin(start);
         let line = &self.block[start..start + length];
         let mut parser = Parser::new(line, true);
-        let filter = FieldFilter::new(&self.from, self.fields.as_deref());
-        let parsed = parser.value(filter).and_then(|value| {
+        let parsed = parser.value(self.filter()).and_then(|value| {
             parser.skip_space();
             if parser.position() < line.len() {
                 let what = "something follows the value in its line";
@@ -230,6 +248,9 @@ impl JsonReader {
     }
 
     fn step_document(&mut self) -> Result<Step, SelectError> {
+        if let Some(descent) = self.descent.take() {
+            return self.step_descent(descent);
+        }
         let mut parser = Parser::new(&self.block[self.next..], self.complete);
         parser.skip_space();
         self.next += parser.position();
@@ -243,9 +264,8 @@ impl JsonReader {
             return Ok(Step::Skipped);
         }
         let mut parser = Parser::new(rest, self.complete);
-        let filter = FieldFilter::new(&self.from, self.fields.as_deref());
-        match parser.value(filter) {
-            Ok(_) if parser.position() > MAX_DOCUMENT_BYTES => Err(self.too_long()),
+        match parser.value(self.filter()) {
+            Ok(_) if parser.position() > self.max_document_bytes => self.descend(),
             Ok(value) => {
                 let length = parser.position();
                 self.begin(self.next);
@@ -254,8 +274,8 @@ impl JsonReader {
                 Ok(Step::Value(value))
             }
             Err(Problem::Incomplete) if !self.complete => {
-                if rest.len() > MAX_DOCUMENT_BYTES {
-                    return Err(self.too_long());
+                if rest.len() > self.max_document_bytes {
+                    return self.descend();
                 }
                 self.read_more()?;
                 Ok(Step::Skipped)
@@ -264,6 +284,46 @@ impl JsonReader {
                 self.begin(self.next);
                 Err(self.explain(problem))
             }
+        }
+    }
+
+    /// Begins to go through a value that is too long to be in memory.
+    fn descend(&mut self) -> Result<Step, SelectError> {
+        self.begin(self.next);
+        if self.from.is_empty() {
+            return Err(self.too_long());
+        }
+        self.descent = Some(Descent::new());
+        Ok(Step::Skipped)
+    }
+
+    fn step_descent(&mut self, mut descent: Descent) -> Result<Step, SelectError> {
+        let rest = &self.block[self.next..];
+        let mut parser = Parser::new(rest, self.complete);
+        match descent.step(&mut parser, &self.from, self.filter()) {
+            Ok(Event::Row(_)) if parser.position() > self.max_document_bytes.max(BLOCK_BYTES) => {
+                Err(self.too_long())
+            }
+            Ok(event) => {
+                self.next += parser.position();
+                self.place.end = self.offset();
+                if !matches!(event, Event::End) {
+                    self.descent = Some(descent);
+                }
+                Ok(match event {
+                    Event::Row(row) => Step::Row(row),
+                    Event::Passed | Event::End => Step::Skipped,
+                })
+            }
+            Err(Problem::Incomplete) if !self.complete => {
+                if rest.len() > self.max_document_bytes.max(BLOCK_BYTES) {
+                    return Err(self.too_long());
+                }
+                self.descent = Some(descent);
+                self.read_more()?;
+                Ok(Step::Skipped)
+            }
+            Err(problem) => Err(self.explain(problem)),
         }
     }
 
@@ -280,6 +340,14 @@ impl JsonReader {
             Problem::Incomplete => {
                 self.error(0, SelectErrorCode::JSONParsingError, "it ends too early")
             }
+            Problem::Surrogate(at) => {
+                let what = "a string holds half of a surrogate pair";
+                self.error(at, SelectErrorCode::JSONParsingError, what)
+            }
+            Problem::Ambiguous(at) => {
+                let what = "several fields have the name that FROM goes through";
+                self.error(at, SelectErrorCode::AmbiguousFieldName, what)
+            }
             Problem::Invalid(at, what) => self.error(at, SelectErrorCode::JSONParsingError, what),
             Problem::Encoding(at) => {
                 self.error(at, SelectErrorCode::InvalidTextEncoding, "a string is not UTF-8")
@@ -288,9 +356,9 @@ impl JsonReader {
     }
 
     #[cold]
-    fn too_long(&mut self) -> SelectError {
-        self.begin(self.next);
-        self.error(0, SelectErrorCode::OverMaxRecordSize, "it is longer than 8 MiB")
+    fn too_long(&self) -> SelectError {
+        let what = "it, or what FROM leads to in it, is longer than 8 MiB";
+        self.error(0, SelectErrorCode::OverMaxRecordSize, what)
     }
 
     #[cold]
@@ -317,6 +385,12 @@ impl JsonReader {
             }
             let value = match self.step()? {
                 Step::Value(value) => value,
+                Step::Row(row) => {
+                    self.wanted_to = self.place.end;
+                    self.rows.push(row);
+                    self.places.push(self.place);
+                    continue;
+                }
                 Step::Skipped => {
                     if !self.seeking {
                         self.wanted_to = self.wanted_to.max(self.offset());

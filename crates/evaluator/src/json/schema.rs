@@ -2,7 +2,7 @@
 
 use crate::batch::{Column, Schema};
 use crate::vector::Kind;
-use sluicegate_s3select::dialect::ast::{From, Name, PathStep};
+use sluicegate_s3select::dialect::ast::{From, PathStep};
 use sluicegate_s3select::error::SelectError;
 
 /// The paths that a statement uses, in the order in which it named them.
@@ -17,19 +17,6 @@ impl JsonSchema {
     pub(super) fn new(from: &From) -> Self {
         let row_is_1 = from.alias.is_none() && from.path == [PathStep::AnyIndex];
         Self { paths: Vec::new(), row_is_1 }
-    }
-
-    /// The fields of a row that the paths begin with; `None` if a whole row is wanted.
-    pub(super) fn fields(&self) -> Option<Vec<Name>> {
-        let mut fields: Vec<Name> = Vec::new();
-        for path in &self.paths {
-            match path.first()? {
-                PathStep::Field(name) if !fields.contains(name) => fields.push(name.clone()),
-                // An array has no fields.
-                _ => {}
-            }
-        }
-        Some(fields)
     }
 }
 

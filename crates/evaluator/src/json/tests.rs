@@ -1,10 +1,19 @@
+use std::sync::Arc;
+
 use proptest::prelude::*;
 
+use super::JsonReader;
+use crate::batch::BatchReader;
+use crate::output::RowWriter;
+use crate::scan_range::ByteRange;
+use crate::source::ObjectSource;
 use crate::tests::{check, check_error, request, run};
+use sluicegate_s3select::dialect::ast::{Name, PathStep};
+use sluicegate_s3select::dialect::parse;
 use sluicegate_s3select::error::SelectErrorCode as Code;
 use sluicegate_s3select::request::{
-    Compression, InputFormat, InputSerialization, JsonType, OutputSerialization, ScanRange,
-    SelectRequest,
+    Compression, CsvOutput, InputFormat, InputSerialization, JsonType, OutputSerialization,
+    QuoteFields, ScanRange, SelectRequest,
 };
 
 fn json(layout: JsonType, expression: &str) -> SelectRequest {
@@ -126,10 +135,17 @@ fn whole_rows_come_back() {
 
 #[test]
 fn csv_answers() {
-    let mut ask = lines("SELECT s.name, s.age, s.address FROM S3Object s LIMIT 1");
-    ask.output = request("").output;
-    let expected = "Ann,30,\"{\"\"city\"\":\"\"Rome\"\",\"\"zip\"\":[\"\"0\"\",\"\"1\"\"]}\"\n";
-    check(&ask, PEOPLE, expected);
+    let ask = |expression| SelectRequest { output: request("").output, ..lines(expression) };
+    let scalars = ask("SELECT s.name, s.age, s.address.zip[1] FROM S3Object s");
+    check(&scalars, PEOPLE, "Ann,30,1\nBob,,\nCid,,\n");
+    for nested in ["SELECT s.address FROM S3Object s", "SELECT * FROM S3Object"] {
+        check_error(
+            &ask(nested),
+            PEOPLE,
+            Code::InvalidDataType,
+            "struct can only be returned as JSON",
+        );
+    }
 }
 
 #[test]
@@ -143,7 +159,8 @@ fn bad_json_is_refused_where_it_is() {
         ("{\"a\":1\n", "too early"),
         ("{'a':1}\n", "string"),
         ("{\"a\":\"\\x\"}\n", "escape"),
-        ("{\"a\":\"\\ud800\"}\n", "escape"),
+        ("{\"a\":\"\\ud800\"}\n", "surrogate"),
+        ("{\"a\":\"\\ud800\\u00e9\"}\n", "surrogate"),
         ("{\"a\":\"\\u+123\"}\n", "escape"),
         ("{\"a\":\"\t\"}\n", "control"),
         ("[1,]\n", "value"),
@@ -184,10 +201,53 @@ fn long_values_are_refused() {
     let long = format!("\"{}\"\n", "x".repeat(1 << 20));
     check_error(&lines("SELECT s FROM S3Object s"), long, Code::OverMaxRecordSize, "1 MiB");
     let long = format!("[{}0]", "0,".repeat(5 << 20));
-    let ask = document("SELECT COUNT(*) AS n FROM S3Object[*][*] s");
+    for ask in ["SELECT s FROM S3Object s", "SELECT COUNT(*) AS n FROM S3Object[*] s"] {
+        check_error(&document(ask), long.clone(), Code::OverMaxRecordSize, "8 MiB");
+    }
+    let long = format!("[[{}0]]", "0,".repeat(5 << 20));
+    let ask = document("SELECT s[0] AS v FROM S3Object[*][*] s");
     check_error(&ask, long, Code::OverMaxRecordSize, "8 MiB");
-    let many = format!("[{}0]", "0,".repeat(3 << 20));
-    check(&ask, &many, &format!("{{\"n\":{}}}\n", (3 << 20) + 1));
+}
+
+#[test]
+fn a_path_of_from_leads_into_values_of_any_length() {
+    let numbers = "0,".repeat(5 << 20);
+    let ask = document("SELECT COUNT(*) AS n FROM S3Object[*][*] s");
+    check(&ask, &format!("[{numbers}0]"), &format!("{{\"n\":{}}}\n", (5 << 20) + 1));
+    // What is beside the path may be long as well, and so may be what follows the value.
+    let object = format!("{{\"junk\":[[{numbers}0]],\"a\":[{{\"b\":1}},{{\"b\":2}}]}} {{\"a\":3}}");
+    check(&document("SELECT r.b FROM S3Object[*].a[*] r"), &object, "{\"b\":1}\n{\"b\":2}\n{}\n");
+    check(&document("SELECT r.b FROM S3Object[*].a[1] r LIMIT 1"), &object, "{\"b\":2}\n");
+    let broken = format!("[{numbers}0}}");
+    check_error(&ask, broken, Code::JSONParsingError, "bracket");
+    check_error(&ask, format!("[{numbers}0"), Code::JSONParsingError, "too early");
+    for (twice, code) in
+        [("\"a\":1,\"a\":2", Code::JSONParsingError), ("\"a\":1,\"A\":2", Code::AmbiguousFieldName)]
+    {
+        let object = format!("{{{twice},\"junk\":[{numbers}0]}}");
+        check_error(&document("SELECT r FROM S3Object[*].a r"), object, code, "FROM");
+    }
+}
+
+#[test]
+fn text_that_is_not_unicode_fails_only_what_looks_at_it() {
+    let object =
+        r#"{"bad":"\ud800","a":{"b":1,"c":"\udc00x","\ud800\ud800":[2]},"l":[3,"\udbff"]}"#;
+    for (ask, answer) in [
+        ("SELECT s.a.b, s.l[0] AS l FROM S3Object s", "{\"b\":1,\"l\":3}\n"),
+        ("SELECT COUNT(*) AS n FROM S3Object", "{\"n\":1}\n"),
+        ("SELECT b FROM S3Object[*].a.b", "{\"b\":1}\n"),
+        ("SELECT COUNT(*) AS n FROM S3Object[*].a.*", "{\"n\":3}\n"),
+        ("SELECT s.nothing FROM S3Object s WHERE s.a.b = 1", "{}\n"),
+    ] {
+        check(&lines(ask), object, answer);
+        check(&document(ask), object, answer);
+    }
+    for ask in
+        ["SELECT s.bad FROM S3Object s", "SELECT * FROM S3Object", "SELECT s.a FROM S3Object s"]
+    {
+        check_error(&lines(ask), object, Code::JSONParsingError, "surrogate");
+    }
 }
 
 #[test]
@@ -226,6 +286,16 @@ fn value(depth: u32) -> BoxedStrategy<serde_json::Value> {
     .boxed()
 }
 
+fn from_path() -> impl Strategy<Value = Vec<PathStep>> {
+    let step = prop_oneof![
+        "[a-c]".prop_map(|text| PathStep::Field(Name { text, quoted: false })),
+        (0u64..3).prop_map(PathStep::Index),
+        Just(PathStep::AnyIndex),
+        Just(PathStep::AnyField),
+    ];
+    proptest::collection::vec(step, 1..4)
+}
+
 proptest! {
     #[test]
     fn what_is_read_is_what_is_written(values in proptest::collection::vec(value(4), 0..6)) {
@@ -235,6 +305,84 @@ proptest! {
             let (answer, stats) = run(&json(layout, "SELECT s FROM S3Object s"), object.clone()).unwrap();
             prop_assert_eq!(String::from_utf8(answer).unwrap(), expected.clone());
             prop_assert_eq!(stats.bytes_processed, object.len() as u64);
+        }
+    }
+
+    /// A long value is read piece by piece, with the rows that reading it as a whole gives.
+    #[test]
+    fn a_descent_finds_the_rows_of_the_whole(values in proptest::collection::vec(value(5), 0..4), path in from_path()) {
+        let object: String = values.iter().map(|value| format!("{value:#}\n")).collect();
+        let rows = |max_document_bytes| {
+            let from = path.iter().map(|step| match step {
+                PathStep::Field(name) => format!(".{}", name.text),
+                PathStep::Index(index) => format!("[{index}]"),
+                PathStep::AnyIndex => "[*]".to_owned(),
+                PathStep::AnyField => ".*".to_owned(),
+            });
+            let from: String = from.collect();
+            let query = parse(&format!("SELECT * FROM S3Object[*]{from} s")).unwrap();
+            let source: Arc<dyn ObjectSource> = Arc::new(object.clone().into_bytes());
+            let (reader, schema) = JsonReader::open(&source, JsonType::Document, Compression::None, ByteRange::ALL, &query.from);
+            let mut reader = reader.with_max_document_bytes(max_document_bytes).read_only(schema, true);
+            let mut rows = RowWriter::new(&OutputSerialization::Json { record_delimiter: "\n".to_owned() }).unwrap();
+            while reader.next_batch().unwrap() {
+                for row in 0..reader.rows() {
+                    rows.begin_row();
+                    reader.write_row(row, &mut rows).unwrap();
+                    rows.end_row().unwrap();
+                }
+            }
+            (String::from_utf8(rows.bytes().to_vec()).unwrap(), reader.bytes_read())
+        };
+        prop_assert_eq!(rows(0), rows(usize::MAX));
+    }
+
+    /// What a statement does not look at may hold text that is not Unicode.
+    #[test]
+    fn broken_text_elsewhere_changes_nothing(
+        row in proptest::collection::btree_map("[a-c]", value(2), 0..3),
+        junk in proptest::collection::vec(("[x-z]", "(\\\\ud[89ab][0-9a-f]{2}|\\\\ud[c-f][0-9a-f]{2}|[a-z]){1,4}", any::<bool>()), 0..4),
+    ) {
+        let clean = serde_json::Value::Object(row.clone().into_iter().collect()).to_string();
+        let mut members: Vec<_> = row.iter().map(|(name, value)| format!("\"{name}\":{value}")).collect();
+        for (at, (name, text, in_name)) in junk.iter().enumerate() {
+            let member = if *in_name { format!("\"{name}{text}\":0") } else { format!("\"{name}\":[\"{text}\"]") };
+            members.insert(at.min(members.len()), member);
+        }
+        let broken = format!("{{{}}}", members.join(","));
+        for ask in [
+            "SELECT s.a, s.b.a AS ba, s.c[0] AS c0 FROM S3Object s",
+            "SELECT COUNT(*) AS n, COUNT(s.b) AS b FROM S3Object s WHERE s.a IS NOT NULL",
+            "SELECT r FROM S3Object[*].a[*] r",
+        ] {
+            for layout in [JsonType::Lines, JsonType::Document] {
+                let [clean, broken] = [&clean, &broken].map(|object| run(&json(layout, ask), object.as_str()).map(|(answer, _)| answer));
+                prop_assert_eq!(clean, broken, "{}", ask);
+            }
+        }
+    }
+
+    /// A CSV answer has the text of scalars and refuses everything else.
+    #[test]
+    fn nested_values_are_not_returned_as_csv(value in value(2)) {
+        use serde_json::Value as Json;
+        let mut ask = lines("SELECT s.v, 1 FROM S3Object s");
+        ask.output = OutputSerialization::Csv(CsvOutput { quote_fields: QuoteFields::Always, ..CsvOutput::default() });
+        let object = format!("{{\"v\":{value}}}\n");
+        let expected = match &value {
+            Json::Null => String::new(),
+            Json::String(text) => text.replace('"', "\"\""),
+            scalar => scalar.to_string(),
+        };
+        match run(&ask, object) {
+            Ok((answer, _)) => {
+                prop_assert!(!value.is_array() && !value.is_object(), "{}", value);
+                prop_assert_eq!(String::from_utf8(answer).unwrap(), format!("\"{expected}\",\"1\"\n"));
+            }
+            Err(error) => {
+                prop_assert!(value.is_array() || value.is_object(), "{}: {}", value, error);
+                prop_assert_eq!(error.code, Code::InvalidDataType);
+            }
         }
     }
 

@@ -2,6 +2,8 @@
 
 use std::io::Write;
 
+use proptest::prelude::*;
+
 use super::{check_error, request, run};
 use sluicegate_s3select::error::SelectErrorCode as Code;
 use sluicegate_s3select::request::{Compression, SelectRequest};
@@ -49,5 +51,37 @@ fn truncated_and_wrong_streams_are_errors() {
         }
         check_error(&count(compression), text.clone(), Code::InvalidCompressionFormat, "");
         assert_eq!(run(&count(compression), "").unwrap().0, b"0,\n");
+    }
+}
+
+proptest! {
+    /// Members may be empty, and zeros may follow each; anything else there is an error.
+    #[test]
+    fn padding_changes_nothing(
+        members in proptest::collection::vec((0usize..200, 0usize..700, any::<bool>()), 1..5),
+        garbage in proptest::option::of(1u8..),
+    ) {
+        for (compression, encode) in
+            [(Compression::Gzip, gzip as fn(&str) -> Vec<u8>), (Compression::Bzip2, bzip2)]
+        {
+            let (mut object, mut plain) = (Vec::new(), String::new());
+            for (rows, zeros, padded) in &members {
+                let text: String = (0..*rows).map(|row| format!("{row}\n")).collect();
+                object.extend(encode(&text));
+                object.resize(object.len() + if *padded { *zeros } else { 0 }, 0);
+                plain.push_str(&text);
+            }
+            let expected = run(&count(Compression::None), plain.clone()).unwrap().0;
+            let (answer, stats) = run(&count(compression), object.clone()).unwrap();
+            prop_assert_eq!(answer, expected);
+            prop_assert_eq!(stats.bytes_scanned, object.len() as u64);
+            prop_assert_eq!(stats.bytes_processed, plain.len() as u64);
+            if let Some(byte) = garbage {
+                object.push(byte);
+                let error = run(&count(compression), object).unwrap_err();
+                let codes = [Code::TruncatedInput, Code::InvalidCompressionFormat];
+                prop_assert!(codes.contains(&error.code), "{}", error);
+            }
+        }
     }
 }
