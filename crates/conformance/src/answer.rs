@@ -1,21 +1,21 @@
-//! What a store answered to one question.
+//! The answer of a store to one question.
 
 use std::collections::BTreeSet;
 
 use sluicegate_s3select::profile::Extension;
 
-/// A complete answer, not decoded.
+/// A complete answer as received.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RawAnswer {
     /// The bytes of all its records.
     pub records: Vec<u8>,
-    /// How many Progress events came.
+    /// The number of Progress events.
     pub progress_events: u64,
-    /// Whether its Stats event came.
+    /// Whether there was a Stats event.
     pub reported: bool,
-    /// The version of the object, if the answer's head names it.
+    /// The version of the object, if the head of the answer names it.
     pub e_tag: Option<String>,
-    /// The extensions that the answer's head names.
+    /// The extensions that the head of the answer names.
     pub extensions: BTreeSet<Extension>,
 }
 
@@ -28,10 +28,10 @@ pub enum NoAnswer {
         code: String,
         /// The store's explanation.
         message: String,
-        /// Whether it would refuse every other statement as well.
+        /// Whether it refuses every other statement as well.
         every_statement: bool,
     },
-    /// The request failed, or the answer makes no sense: nothing is learned about the statement.
+    /// The request failed, or the answer cannot be used: this says nothing about the statement.
     Failed {
         /// The store's error code, or `BadAnswer`.
         code: String,

@@ -1,15 +1,15 @@
-//! The service's error codes, and the error that everything in this crate answers a statement with.
+//! The service's error codes, and the error type of this crate.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-/// Why a statement was refused or its evaluation stopped, as the service tells it.
+/// Why a statement was refused or its evaluation stopped, with the service's error code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SelectError {
     /// The kind of failure.
     pub code: SelectErrorCode,
-    /// One sentence that names the place. It never quotes more than a few bytes of data.
+    /// One sentence that names the place. It quotes a few bytes of data at most.
     pub message: Cow<'static, str>,
 }
 
@@ -29,7 +29,7 @@ impl fmt::Display for SelectError {
 
 impl std::error::Error for SelectError {}
 
-/// The answer of everything in this crate that may refuse a statement, a request or an object.
+/// The result of everything that may refuse a statement, a request or an object.
 pub type Result<T> = std::result::Result<T, SelectError>;
 
 /// Where a code comes from in this implementation.
@@ -39,11 +39,11 @@ pub enum Origin {
     Statement,
     /// The object, while it is read and the statement evaluated.
     Data,
-    /// The statement if its types are known from it, else the data.
+    /// The statement if it determines the types, otherwise the data.
     Both,
-    /// The request around the statement: its options, or the server.
+    /// The request: its options, or the server that handles it.
     Request,
-    /// It is part of the service's table but cannot arise here, for the reason given.
+    /// It is in the service's table but never occurs here, for the given reason.
     Never(&'static str),
 }
 
@@ -61,7 +61,7 @@ macro_rules! codes {
             /// Every code, in alphabetical order.
             pub const ALL: &'static [Self] = &[$(Self::$name,)*];
 
-            /// The code as it stands on the wire.
+            /// The code's name on the wire.
             #[must_use]
             pub fn as_str(self) -> &'static str {
                 match self {
@@ -99,8 +99,8 @@ codes! {
     Busy => Request,
     /// A quoted field holds a record delimiter without AllowQuotedRecordDelimiter.
     CSVEscapingRecordDelimiter => Data,
-    /// A CSV record cannot be read.
-    CSVParsingError => Never("every way in which CSV can be wrong has a more precise code"),
+    /// A CSV record is malformed.
+    CSVParsingError => Never("every way in which CSV can be malformed has a more precise code"),
     /// A quoted field never ends.
     CSVUnescapedQuote => Data,
     /// A value does not convert to the type of a CAST.
@@ -109,19 +109,19 @@ codes! {
     ColumnTooLong => Never("a field is bounded by its record, which is OverMaxRecordSize"),
     /// The request has no body.
     EmptyRequestBody => Request,
-    /// A name is bound to nothing.
+    /// A name refers to nothing.
     EvaluatorBindingDoesNotExist => Never("an unknown name is reported as InvalidTableAlias, MissingHeaders or InvalidColumnIndex, or is MISSING"),
     /// A function got a value outside its domain, or the wrong number of arguments.
     EvaluatorInvalidArguments => Both,
     /// A timestamp pattern lacks fields.
     EvaluatorInvalidTimestampFormatPattern => Never("only patterns used for parsing can lack fields, and TO_TIMESTAMP takes no pattern"),
-    /// A timestamp pattern holds a letter that is no symbol.
+    /// A timestamp pattern contains a letter that is not a symbol.
     EvaluatorInvalidTimestampFormatPatternSymbol => Data,
     /// A symbol of a timestamp pattern can be printed but not parsed.
     EvaluatorInvalidTimestampFormatPatternSymbolForParsing => Never("TO_TIMESTAMP takes no pattern in this dialect, so no pattern is used for parsing"),
-    /// A timestamp pattern repeats a symbol more often than it means anything.
+    /// A timestamp pattern repeats a symbol too often.
     EvaluatorInvalidTimestampFormatPatternToken => Data,
-    /// The escape character of a LIKE is not one character, or escapes nothing.
+    /// The ESCAPE of a LIKE is not a single character, or escapes nothing.
     EvaluatorLikePatternInvalidEscapeSequence => Data,
     /// LIMIT is negative.
     EvaluatorNegativeLimit => Statement,
@@ -147,7 +147,7 @@ codes! {
     InvalidCast => Both,
     /// A positional column such as `_0` does not exist.
     InvalidColumnIndex => Statement,
-    /// The object is not compressed as the request says.
+    /// The object is not compressed in the way that the request names.
     InvalidCompressionFormat => Request,
     /// FROM names something other than S3Object.
     InvalidDataSource => Statement,
@@ -163,11 +163,11 @@ codes! {
     InvalidKeyPath => Statement,
     /// QuoteFields is neither ALWAYS nor ASNEEDED.
     InvalidQuoteFields => Request,
-    /// A serialization option has a value that cannot be.
+    /// A serialization option has an invalid value.
     InvalidRequestParameter => Request,
     /// ScanRange is empty or ends before it starts.
     InvalidScanRange => Request,
-    /// A column is qualified with a name that FROM does not give.
+    /// A column is qualified with a name that is not the row's.
     InvalidTableAlias => Statement,
     /// Text is not UTF-8.
     InvalidTextEncoding => Data,
@@ -183,13 +183,13 @@ codes! {
     LexerInvalidOperator => Statement,
     /// LIKE got something other than strings.
     LikeInvalidInputs => Both,
-    /// The request body is not the XML it should be.
+    /// The request body is not the expected XML.
     MalformedXML => Request,
     /// The statement has too many operators or nests too deeply.
     MaxOperatorsExceeded => Statement,
     /// The resource does not take this method.
     MethodNotAllowed => Never("the S3 server around Select answers that by itself"),
-    /// A header was asked for and the object has none, or it lacks a name.
+    /// The object's header lacks a name that the statement uses.
     MissingHeaders => Data,
     /// The request lacks a required element.
     MissingRequiredParameter => Request,
@@ -207,13 +207,13 @@ codes! {
     OverMaxRecordSize => Data,
     /// The object is not readable Parquet.
     ParquetParsingError => Data,
-    /// A Parquet column uses a codec that is not read.
+    /// A Parquet column uses an unsupported codec.
     ParquetUnsupportedCompressionCodec => Never("an unreadable column is reported as ParquetParsingError, whatever its codec"),
     /// `*` beside other items of the SELECT list.
     ParseAsteriskIsNotAloneInSelectList => Statement,
     /// `x[…]` and `.*` in one item of the SELECT list.
     ParseCannotMixSqbAndWildcardInSelectList => Statement,
-    /// CAST has not the form CAST(x AS type).
+    /// CAST is not of the form CAST(x AS type).
     ParseCastArity => Statement,
     /// The SELECT list is empty.
     ParseEmptySelect => Statement,
@@ -240,12 +240,12 @@ codes! {
     /// A parenthesis was expected after IN.
     ParseExpectedLeftParenValueConstructor => Statement,
     /// A member of a value constructor was expected.
-    ParseExpectedMember => Never("value constructors other than the list of IN are not in the dialect"),
+    ParseExpectedMember => Never("a missing element of a list is reported as ParseExpectedExpression"),
     /// A number was expected.
     ParseExpectedNumber => Statement,
     /// A parenthesis was expected at the end of a function call.
     ParseExpectedRightParenBuiltinFunctionCall => Statement,
-    /// A certain token was expected.
+    /// A specific token was expected.
     ParseExpectedTokenType => Statement,
     /// A type name was expected.
     ParseExpectedTypeName => Statement,
@@ -253,7 +253,7 @@ codes! {
     ParseExpectedWhenClause => Statement,
     /// A wildcard where only a value can stand.
     ParseInvalidContextForWildcardInSelectList => Statement,
-    /// A path goes on with something that is no step.
+    /// A path continues with something that is not a step.
     ParseInvalidPathComponent => Statement,
     /// A type has parameters that it does not take.
     ParseInvalidTypeParam => Statement,
@@ -291,15 +291,15 @@ codes! {
     ParseUnsupportedSyntax => Statement,
     /// A token of SQL that is not in the dialect.
     ParseUnsupportedToken => Statement,
-    /// The object ends in the middle of its compression.
+    /// The object ends within its compressed data.
     TruncatedInput => Data,
     /// The caller may not do this.
     UnauthorizedAccess => Never("the S3 server around Select answers that by itself, as AccessDenied"),
-    /// The object has not the format that the request says.
+    /// The object is not in the format that the request names.
     UnrecognizedFormatException => Never("every format has a code of its own for what is not in it"),
     /// A function that is not in the dialect.
     UnsupportedFunction => Statement,
-    /// A Parquet type that is not read.
+    /// A Parquet type that is not supported.
     UnsupportedParquetType => Never("reported as UnsupportedTypeForQuerying"),
     /// The request has a Range header.
     UnsupportedRangeHeader => Request,
@@ -315,12 +315,12 @@ codes! {
     UnsupportedSyntax => Never("every use is covered by a more precise code"),
     /// A column's type cannot be queried.
     UnsupportedTypeForQuerying => Data,
-    /// TO_TIMESTAMP got text that is no timestamp.
+    /// TO_TIMESTAMP got text that is not a timestamp.
     ValueParseFailure => Data,
 }
 
 impl SelectErrorCode {
-    /// The HTTP status of an error with this code, as long as the answer has not begun.
+    /// The HTTP status of an error with this code, if the answer has not begun.
     #[must_use]
     pub fn http_status(self) -> u16 {
         match self {
@@ -339,7 +339,7 @@ impl fmt::Display for SelectErrorCode {
     }
 }
 
-/// The text is no error code of S3 Select.
+/// The text is not an error code of S3 Select.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not an error code of S3 Select")]
 pub struct UnknownCode;

@@ -1,7 +1,7 @@
-//! A `SelectObjectContent` request as plain data: how the object is read, what is asked, how rows
-//! are sent. The same type is what a client sends and what a server evaluates.
+//! A `SelectObjectContent` request as plain data: the statement, how the object is read and how rows
+//! are returned. A client sends it, and a server evaluates it.
 
-/// Everything one `SelectObjectContent` call says, apart from the bucket and the key.
+/// The content of one `SelectObjectContent` call, apart from the bucket and the key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SelectRequest {
     /// The SQL statement, at most 256 KiB of UTF-8.
@@ -10,7 +10,7 @@ pub struct SelectRequest {
     pub input: InputSerialization,
     /// How rows are to be sent back.
     pub output: OutputSerialization,
-    /// The part of the object to look at; `None` is all of it.
+    /// The part of the object to scan; `None` is all of it.
     pub scan_range: Option<ScanRange>,
     /// Whether `Progress` events are wanted.
     pub progress: bool,
@@ -151,8 +151,8 @@ pub enum QuoteFields {
     AsNeeded,
 }
 
-/// The part of an object whose records are wanted, as the wire says it: a record belongs to a
-/// range if its first byte lies in it.
+/// The part of an object whose records are wanted. A record belongs to the range that contains its
+/// first byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScanRange {
     /// Bytes `start ..= last`, counted from 0.
@@ -172,4 +172,26 @@ pub enum ScanRange {
         /// How many bytes.
         length: u64,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_are_those_of_the_service() {
+        let input = CsvInput::default();
+        assert_eq!((input.field_delimiter.as_str(), input.record_delimiter.as_str()), (",", "\n"));
+        assert_eq!(
+            (input.quote, input.quote_escape, input.comments),
+            (Some('"'), Some('"'), Some('#'))
+        );
+        assert_eq!(input.header, FileHeaderInfo::None);
+        assert!(!input.allow_quoted_record_delimiter);
+        let output = CsvOutput::default();
+        assert_eq!((output.field_delimiter, output.record_delimiter), (",".into(), "\n".into()));
+        assert_eq!((output.quote, output.quote_escape), ('"', '"'));
+        assert_eq!(output.quote_fields, QuoteFields::AsNeeded);
+        assert_eq!(Compression::default(), Compression::None);
+    }
 }

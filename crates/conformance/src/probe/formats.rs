@@ -115,7 +115,7 @@ pub(super) const TABLE: &[Question] = &[
         T,
         "JSON document, with a path in FROM",
         Sample::Document,
-        "SELECT s.k FROM S3Object[*].rows[*] s",
+        "SELECT s.k FROM S3Object[*].items[*] s",
         "{\"k\":1} / {\"k\":2}",
         |l, way| l.format(DataFormat::JsonDocument, way),
     )

@@ -55,7 +55,7 @@ const LINES: &str = "\
 
 const DOCUMENT: &str = "\
 {
-  \"rows\": [
+  \"items\": [
     {\"k\": 1},
     {\"k\": 2}
   ]

@@ -30,7 +30,7 @@ pub(super) const CASES: &[Case] = &[
         Rows("3\n"),
     ),
     ask_json(
-        "aggregates of no rows are NULL, counts 0",
+        "aggregates of no rows are NULL, counts 0, ours",
         "SELECT SUM(CAST(_1 AS INT)) AS s, COUNT(*) AS n FROM S3Object WHERE _1 = 'x'",
         Csv,
         "1\n2\n",
@@ -80,7 +80,7 @@ pub(super) const CASES: &[Case] = &[
         Rows("0\n"),
     ),
     ask_json(
-        "aggregates over nothing are NULL, COUNT is 0",
+        "aggregates over nothing are NULL, COUNT is 0, ours",
         "SELECT COUNT(*) AS c, SUM(CAST(_1 AS INT)) AS s, AVG(CAST(_1 AS INT)) AS a, MIN(CAST(_1 AS INT)) AS l, MAX(CAST(_1 AS INT)) AS h FROM S3Object WHERE FALSE",
         Csv,
         "1,a\n2,\n,b\n",
@@ -129,7 +129,7 @@ pub(super) const CASES: &[Case] = &[
         Rows("3.0\n"),
     ),
     ask(
-        "aggregates combine with scalars",
+        "MIN and MAX of values other than numbers, extension",
         "SELECT MAX(_2) FROM S3Object",
         Csv,
         "1,a\n2,b\n",
@@ -199,14 +199,14 @@ pub(super) const CASES: &[Case] = &[
         Rows("66.666666666666666666666666666666666667\n"),
     ),
     ask(
-        "sums of decimals are rounded once",
+        "sums of decimals are rounded once, ours",
         "SELECT SUM(CAST(_1 AS DECIMAL)), AVG(CAST(_1 AS DECIMAL)) FROM S3Object",
         Csv,
         "99999999999999999999999999999999999999\n99999999999999999999999999999999999999\n-99999999999999999999999999999999999999\n0.03\n",
         Rows("99999999999999999999999999999999999999,25000000000000000000000000000000000000\n"),
     ),
     ask(
-        "sums of decimals are rounded once",
+        "sums of decimals are rounded once, ours",
         "SELECT SUM(CAST(_1 AS DECIMAL)) FROM S3Object",
         Csv,
         "99999999999999999999999999999999999999\n99999999999999999999999999999999999999\n",

@@ -1,14 +1,18 @@
-//! What S3 Select answers, as a table: statement, object and options in, rows or an error out.
+//! What S3 Select answers, as a table: a statement, an object and options give rows or an error.
 //!
-//! Every case names the rule it checks. The table is plain data, so that it can be put to any
-//! store: [`Run`] does that. It sends each [`Case::request`] for an object of [`Case::bytes`] and
-//! compares with [`Case::expected`].
-//! Rules marked *extension* are what this crate's evaluator promises beyond the service, and a
-//! rule that the service leaves open says *ours*.
+//! Every case names the rule it checks. The table is plain data, so that any store can be asked:
+//! [`Run`] does that. It sends each [`Case::request`] for an object of [`Case::bytes`] and compares
+//! with [`Case::expected`].
+//!
+//! A rule that begins with *documented* is an example of the service's SQL reference, answer and
+//! all. A rule that ends in *ours* is one that the reference leaves open, or on which it contradicts
+//! itself; one that ends in *extension* is what our own evaluator promises beyond the service, and
+//! one that ends in *deviation* is where our evaluator does not follow the reference on purpose.
 
 mod aggregates;
 mod casts;
 mod csv;
+mod documented;
 mod errors;
 mod expressions;
 mod functions;
@@ -29,19 +33,19 @@ use sluicegate_s3select::request::{
 /// One question and its answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Case {
-    /// What it checks.
+    /// The rule that it checks.
     pub rule: &'static str,
-    /// What is asked.
+    /// The statement.
     question: Question,
-    /// What the object holds.
+    /// The object's content.
     pub object: &'static str,
-    /// How the object holds it.
+    /// How the content is stored.
     pub storage: Storage,
-    /// What the object is.
+    /// How the object is to be read.
     pub input: Input,
-    /// Whether the answer is JSON; else it is CSV. Both with the service's defaults.
+    /// Whether the answer is JSON; otherwise it is CSV. Both use the service's defaults.
     pub json_answer: bool,
-    /// The part of the object that is asked about.
+    /// The part of the object to scan.
     pub scan_range: Option<ScanRange>,
     /// The answer.
     pub expected: Expected,
@@ -57,7 +61,7 @@ enum Question {
 /// A CSV object of one row. There is no `_6`.
 const ROW: &str = "5,abc,,-1.50,1995-06-17\n";
 
-/// How an object is to be read; everything not said is the service's default.
+/// How an object is to be read; all other options are the service's defaults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Input {
     /// CSV without a header.
@@ -74,24 +78,26 @@ pub enum Input {
     Parquet,
 }
 
-/// What is done to an object before it is stored. What has GZIP in its name is asked about as such.
+/// How an object is stored. The requests for all variants with gzip in their name ask for GZIP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Storage {
-    /// Nothing.
+    /// As is.
     Plain,
-    /// It is one gzip member.
+    /// One gzip member.
     Gzip,
-    /// It is two gzip members, both with all of it.
+    /// Two gzip members, each with all of the content.
     GzipMembers,
-    /// The second half of the member is missing.
+    /// Two gzip members, each with all of the content and followed by zeros.
+    GzipPadded,
+    /// One gzip member without its second half.
     GzipTruncated,
-    /// The last four bytes of the member are missing, which only say how long it is.
+    /// One gzip member without its last four bytes, which hold its length.
     GzipWithoutTrailer,
-    /// Nothing, so that it is not what the request says.
+    /// As is, although the request says GZIP.
     NotGzip,
-    /// It is not stored; the table's one Parquet object is.
+    /// The table's Parquet object instead of the content.
     Parquet,
-    /// As before, but its second half is missing.
+    /// The same without its second half.
     ParquetTruncated,
 }
 
@@ -107,8 +113,9 @@ pub enum Expected {
 impl Case {
     /// All cases.
     pub fn all() -> impl Iterator<Item = Self> {
-        let values = expressions::CASES
+        let values = documented::VALUES
             .iter()
+            .chain(expressions::CASES)
             .chain(functions::CASES)
             .chain(casts::CASES)
             .chain(times::CASES)
@@ -120,7 +127,8 @@ impl Case {
             let rule = "a statement that is wrong is refused with the code of what is wrong";
             ask(rule, text, Input::Csv, ROW, Expected::Error(*code))
         });
-        let whole = csv::CASES.iter().chain(aggregates::CASES).chain(json::CASES);
+        let whole =
+            documented::CASES.iter().chain(csv::CASES).chain(aggregates::CASES).chain(json::CASES);
         let whole = whole.chain(objects::CASES).chain(parquet::CASES).copied();
         values.chain(failures).chain(statements).chain(whole)
     }
@@ -150,6 +158,10 @@ impl Case {
             }
             Storage::Gzip => {}
             Storage::GzipMembers => packed = packed.repeat(2),
+            Storage::GzipPadded => {
+                packed.resize(packed.len().next_multiple_of(512), 0);
+                packed = packed.repeat(2);
+            }
             Storage::GzipTruncated => packed.truncate(packed.len() / 2),
             Storage::GzipWithoutTrailer => packed.truncate(packed.len() - 4),
         }
@@ -187,7 +199,7 @@ impl Case {
     }
 }
 
-/// A gzip member that holds at most 64 KiB as they are (RFC 1952, and RFC 1951, 3.2.4).
+/// A gzip member that stores at most 64 KiB uncompressed (RFC 1952, and RFC 1951, 3.2.4).
 fn gzip(plain: &[u8]) -> Vec<u8> {
     let length = plain.len() as u16;
     let mut packed = b"\x1f\x8b\x08\0\0\0\0\0\0\xff\x01".to_vec();

@@ -11,7 +11,9 @@ use sluicegate_s3select::request::ScanRange;
 const ALL: &str = "SELECT * FROM S3Object";
 const COUNT: &str = "SELECT COUNT(*) FROM S3Object";
 const COMPRESSED: &str = "a compressed object has the rows of what it holds";
-const TRUNCATED: &str = "an object that ends within its compression is an error, not an answer";
+const PADDED: &str = "zeros may follow what is compressed, ours";
+const TRUNCATED: &str =
+    "an object that ends within its compression is an error, not an answer, ours";
 const RANGES: &str = "a record belongs to the scan range that its first byte is in";
 
 /// The service's own example.
@@ -23,6 +25,8 @@ pub(super) const CASES: &[Case] = &[
     stored(Storage::Gzip, COMPRESSED, "SELECT A FROM S3Object LIMIT 1", CsvUse, Rows("C\n")),
     stored(Storage::Gzip, COMPRESSED, COUNT, Csv, Rows("6\n")),
     stored(Storage::GzipMembers, COMPRESSED, COUNT, Csv, Rows("12\n")),
+    stored(Storage::GzipPadded, PADDED, COUNT, Csv, Rows("12\n")),
+    stored(Storage::GzipPadded, PADDED, "SELECT _2 FROM S3Object LIMIT 1", Csv, Rows("B\n")),
     stored(Storage::GzipTruncated, TRUNCATED, ALL, Csv, Error(TruncatedInput)),
     stored(Storage::GzipTruncated, TRUNCATED, COUNT, Csv, Error(TruncatedInput)),
     stored(Storage::GzipWithoutTrailer, TRUNCATED, COUNT, Csv, Error(TruncatedInput)),

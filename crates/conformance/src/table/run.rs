@@ -1,4 +1,4 @@
-//! Puts the table to a store.
+//! Asks a store the cases of the table.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use sluicegate_s3select::SelectRequest;
 use super::{Case, Expected};
 use crate::answer::{NoAnswer, RawAnswer};
 
-/// The table, and the objects that its questions are about.
+/// The cases of the table and the objects that they are about.
 #[derive(Debug, Clone)]
 pub struct Run {
     cases: Vec<(Case, usize)>,
@@ -15,7 +15,7 @@ pub struct Run {
     prefix: String,
 }
 
-/// A case, and what a store answered.
+/// A case and a store's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
     /// The case.
@@ -24,35 +24,35 @@ pub struct Outcome {
     pub answer: Answer,
 }
 
-/// What a store answered.
+/// A store's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
     /// All the bytes of the rows.
     Rows(Vec<u8>),
     /// An error, before the answer or in it.
     Error {
-        /// The store's code; `BadAnswer` for an answer that makes no sense.
+        /// The store's code; `BadAnswer` for an answer that cannot be used.
         code: String,
         /// The store's explanation.
         message: String,
     },
 }
 
-/// How an answer is related to the one expected.
+/// How an answer compares with the expected one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is the one expected.
+    /// It is the expected one.
     Agrees,
     /// An error, as expected, with another code.
     OtherCode,
-    /// An error where there should be rows.
+    /// An error instead of rows.
     Refused,
-    /// Other rows, or rows where there should be an error.
+    /// Other rows, or rows instead of an error.
     Wrong,
 }
 
 impl Verdict {
-    /// For people.
+    /// The verdict in words.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -65,7 +65,7 @@ impl Verdict {
 }
 
 impl Outcome {
-    /// How the answer is related to the one expected.
+    /// How the answer compares with the expected one.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         match (&self.answer, self.case.expected) {
@@ -85,7 +85,7 @@ impl Outcome {
 }
 
 impl Run {
-    /// Prepares to ask about objects whose keys begin with `prefix`.
+    /// Prepares the cases for objects whose keys begin with `prefix`.
     #[must_use]
     pub fn new(prefix: impl Into<String>) -> Self {
         let mut known: HashMap<Vec<u8>, usize> = HashMap::new();
@@ -101,13 +101,13 @@ impl Run {
         Self { cases, objects, prefix: prefix.into() }
     }
 
-    /// How many questions there are.
+    /// The number of cases.
     #[must_use]
     pub fn questions(&self) -> usize {
         self.cases.len()
     }
 
-    /// The objects that must be in the bucket: key and content.
+    /// The objects that the bucket must contain: key and content.
     pub fn objects(&self) -> impl Iterator<Item = (String, &[u8])> {
         self.objects.iter().enumerate().map(|(place, bytes)| (self.key(place), bytes.as_slice()))
     }
@@ -116,11 +116,11 @@ impl Run {
         format!("{}{place}", self.prefix)
     }
 
-    /// Asks everything, in order; `ask` puts a request to the object of a key.
+    /// Asks all cases in order; `ask` sends a request for the object of a key.
     ///
     /// # Errors
-    /// What `ask` returns as its error, which keeps a store from answering at all: it cannot be
-    /// reached, refuses access, or has not the objects.
+    /// The error of `ask`, which stands for a store that cannot answer at all: it cannot be reached,
+    /// refuses access, or lacks the objects.
     pub async fn ask<E>(
         &self,
         mut ask: impl AsyncFnMut(&str, &SelectRequest) -> Result<Result<RawAnswer, NoAnswer>, E>,

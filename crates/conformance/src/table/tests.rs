@@ -15,6 +15,21 @@ fn cases_are_many_and_distinct() {
 }
 
 #[test]
+fn rules_are_marked_as_the_module_says() {
+    for Case { rule, .. } in Case::all() {
+        let marks = ["documented", "ours", "extension", "deviation"];
+        let marked: Vec<_> = marks.iter().filter(|mark| rule.contains(**mark)).collect();
+        let in_place = match marked[..] {
+            [] => true,
+            [mark] if *mark == "documented" => rule.starts_with("documented: "),
+            [mark] => rule.ends_with(&format!(", {mark}")),
+            _ => false,
+        };
+        assert!(in_place, "{rule}");
+    }
+}
+
+#[test]
 fn no_case_expects_what_never_happens() {
     for case in Case::all() {
         if let Expected::Error(code) = case.expected {

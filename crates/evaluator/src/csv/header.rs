@@ -12,11 +12,19 @@ pub(super) const MAX_COLUMNS: usize = 10_000;
 #[derive(Debug, Default)]
 pub(crate) struct CsvSchema {
     header: Option<Vec<String>>,
+    /// Whether the header is missing because the object has no record at all. Then every name
+    /// stands for a column without a row.
+    empty: bool,
 }
 
 impl CsvSchema {
     pub(super) fn new(header: Option<Vec<String>>) -> Self {
-        Self { header }
+        Self { header, empty: false }
+    }
+
+    /// The schema of an object that should have a header and has not even that.
+    pub(super) fn of_nothing() -> Self {
+        Self { header: None, empty: true }
     }
 
     fn position(&self, path: &[PathStep]) -> Result<(usize, String), SelectError> {
@@ -52,6 +60,7 @@ impl CsvSchema {
                 "Columns are counted from _1.",
             )),
             Some(number) => Ok((number - 1, format!("_{number}"))),
+            None if self.empty => Ok((0, name.text.clone())),
             None if self.header.is_some() => Err(SelectError::new(
                 SelectErrorCode::MissingHeaders,
                 format!("The header has no column {}.", name.text),

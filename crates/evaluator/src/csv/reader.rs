@@ -92,7 +92,9 @@ impl CsvReader {
         if has_header || range.start == 0 {
             let mut reader = open_at(0)?;
             if has_header {
-                let names = reader.read_header()?;
+                let Some(names) = reader.read_header()? else {
+                    return Ok((reader, CsvSchema::of_nothing()));
+                };
                 start = start.max(reader.next_offset());
                 header = (options.header == FileHeaderInfo::Use).then_some(names);
             }
@@ -132,13 +134,13 @@ impl CsvReader {
         self.block_offset + self.next as u64
     }
 
-    /// Reads the first record as names and goes behind it.
-    fn read_header(&mut self) -> Result<Vec<String>, SelectError> {
+    /// Reads the first record as names and goes behind it; `None` if there is no record.
+    fn read_header(&mut self) -> Result<Option<Vec<String>>, SelectError> {
         let range = std::mem::replace(&mut self.range, ByteRange::ALL);
         while self.collect(1)? && self.records.len() == 0 {}
         self.range = range;
         if self.records.len() == 0 {
-            return Ok(Vec::new());
+            return Ok(None);
         }
         let mut names = Vec::new();
         let mut text = Ok(());
@@ -149,7 +151,7 @@ impl CsvReader {
         });
         text.map_err(|(code, what)| SelectError::new(code, format!("The header has {what}.")))?;
         self.records = Records::default();
-        Ok(names)
+        Ok(Some(names))
     }
 
     /// Collects the next records, at most `max_rows`; says whether there may be more. There are

@@ -1,6 +1,6 @@
 //! Rows as delimited text.
 
-use super::Item;
+use super::{Item, nested_in_csv};
 use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 use sluicegate_s3select::request::{CsvOutput, QuoteFields};
 use sluicegate_s3select::value::Value;
@@ -51,7 +51,7 @@ impl CsvWriter {
     }
 
     #[inline]
-    pub(super) fn put(&mut self, item: Item<'_>, out: &mut Vec<u8>) {
+    pub(super) fn put(&mut self, item: Item<'_>, out: &mut Vec<u8>) -> Result<(), SelectError> {
         if self.fields > 0 {
             out.extend_from_slice(&self.field_delimiter);
         }
@@ -60,9 +60,7 @@ impl CsvWriter {
             Item::Text(text) => self.put_text(text, out),
             Item::Value(Value::String(text)) => self.put_text(text.as_bytes(), out),
             Item::Value(value @ (Value::List(_) | Value::Struct(_))) => {
-                let mut text = Vec::new();
-                value.write(&mut text);
-                self.put_text(&text, out);
+                return Err(nested_in_csv(value));
             }
             // A number's own characters may be the delimiters; then it needs quotes as well.
             Item::Value(value) => self.put_plain(out, |out| value.write(out)),
@@ -70,6 +68,7 @@ impl CsvWriter {
                 out.extend_from_slice(itoa::Buffer::new().format(int).as_bytes());
             }),
         }
+        Ok(())
     }
 
     /// See [`super::RowWriter::put_row`].

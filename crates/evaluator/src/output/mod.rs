@@ -84,7 +84,7 @@ impl RowWriter {
             return Err(invalid_text());
         }
         match &mut self.format {
-            Format::Csv(writer) => writer.put(item, &mut self.bytes),
+            Format::Csv(writer) => writer.put(item, &mut self.bytes)?,
             Format::Json(writer) => writer.put(&key.0, item, &mut self.bytes),
         }
         Ok(())
@@ -129,6 +129,15 @@ impl RowWriter {
         self.bytes.clear();
         self.row_start = 0;
     }
+}
+
+/// CSV has no nested values.
+#[cold]
+fn nested_in_csv(value: &Value) -> SelectError {
+    SelectError::new(
+        SelectErrorCode::InvalidDataType,
+        format!("A {} can only be returned as JSON: ask for JSON output.", value.type_name()),
+    )
 }
 
 /// Text that is compared or returned is not UTF-8.
@@ -185,6 +194,18 @@ mod tests {
             quote_escape: '\\',
         };
         check_csv(options, &[text("it's a \\"), Value::Int(1)], "'it\\'s a \\\\'|'1'\r\n");
+    }
+
+    #[test]
+    fn csv_has_no_nested_values() {
+        let mut writer = RowWriter::new(&OutputSerialization::Csv(CsvOutput::default())).unwrap();
+        for value in [Value::List(vec![]), Value::Struct(vec![])] {
+            writer.begin_row();
+            let error = writer.put(&Key::new("x"), Item::Value(&value)).unwrap_err();
+            assert_eq!(error.code, SelectErrorCode::InvalidDataType);
+            writer.abandon_row();
+        }
+        assert_eq!(writer.bytes(), b"");
     }
 
     #[test]

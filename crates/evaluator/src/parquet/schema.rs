@@ -114,6 +114,7 @@ impl Schema for ParquetFile {
                 format!("Column {} has no parts.", field.name()),
             ));
         }
+        check_path(field.data_type(), path)?;
         let name = field.name().clone();
         let column = NamedColumn { root, path: path.to_vec() };
         let index = self.columns.iter().position(|known| *known == column).unwrap_or_else(|| {
@@ -122,6 +123,29 @@ impl Schema for ParquetFile {
         });
         Ok(Column { index, kind, name })
     }
+}
+
+/// Refuses a path that could mean several fields.
+fn check_path(mut data_type: &DataType, path: &[PathStep]) -> Result<(), SelectError> {
+    for step in path {
+        data_type = match (step, data_type) {
+            (PathStep::Field(name), DataType::Struct(fields)) => {
+                let mut named = fields.iter().filter(|field| name.matches(field.name()));
+                let Some(field) = named.next() else { return Ok(()) };
+                if named.next().is_some() {
+                    return Err(SelectError::new(
+                        SelectErrorCode::AmbiguousFieldName,
+                        format!("Several fields of a group are called {}.", name.text),
+                    ));
+                }
+                field.data_type()
+            }
+            (PathStep::Index(_), DataType::List(item) | DataType::Map(item, _)) => item.data_type(),
+            // MISSING in every row.
+            _ => return Ok(()),
+        };
+    }
+    Ok(())
 }
 
 fn is_nested(field: &Field) -> bool {

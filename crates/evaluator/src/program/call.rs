@@ -21,11 +21,15 @@ pub(super) fn name(function: Function) -> &'static str {
         Function::ToString => "TO_STRING",
         Function::ToTimestamp => "TO_TIMESTAMP",
         Function::UtcNow => "UTCNOW",
+        Function::List => "[…]",
     }
 }
 
 /// Calls a function. An argument without a value makes the result NULL, or MISSING.
 pub(super) fn call(function: Function, args: &[Value]) -> Result<Value, SelectError> {
+    if function == Function::List {
+        return Ok(Value::List(args.to_vec()));
+    }
     if let Some(absent) = args.iter().find(|arg| matches!(arg, Value::Missing)) {
         return Ok(absent.clone());
     }
@@ -50,12 +54,7 @@ pub(super) fn call(function: Function, args: &[Value]) -> Result<Value, SelectEr
             owned(text::trim(string(0)?.as_bytes(), side, set).to_vec())
         }
         Function::DateAdd(part) => {
-            let quantity = match args.first() {
-                Some(Value::Int(quantity)) => Some(*quantity),
-                Some(Value::Decimal(quantity)) => quantity.to_i64(),
-                _ => None,
-            };
-            let quantity = quantity.ok_or_else(|| wrong(function, "a quantity that is no int"))?;
+            let quantity = whole(function, args.first().unwrap_or(&Value::Null))?;
             let sum = timestamp(1)?.add(part, quantity);
             Value::Timestamp(
                 sum.ok_or_else(|| wrong(function, "a result beyond the years 1 to 9999"))?,
@@ -83,6 +82,19 @@ pub(super) fn call(function: Function, args: &[Value]) -> Result<Value, SelectEr
         }
         // The others are nodes of their own.
         _ => return Err(wrong(function, "an unexpected place")),
+    })
+}
+
+/// The argument of a function that takes whole numbers.
+pub(super) fn whole(function: Function, value: &Value) -> Result<i64, SelectError> {
+    value.as_whole().ok_or_else(|| match value {
+        Value::Int(_) | Value::Decimal(_) | Value::Float(_) => {
+            wrong(function, "a number that is not whole or does not fit 64 bits")
+        }
+        other => SelectError::new(
+            SelectErrorCode::IncorrectSqlFunctionArgumentType,
+            format!("{} needs a number, not a {}.", name(function), other.type_name()),
+        ),
     })
 }
 

@@ -140,6 +140,5 @@ pub(super) fn null_if_text(
 
 /// NULLIF of two values.
 pub(super) fn null_if(left: Value, right: &Value) -> Value {
-    let equal = value::compare(&left, right) == Some(std::cmp::Ordering::Equal);
-    if equal || (left.is_null() && right.is_null()) { Value::Null } else { left }
+    if value::is_same(&left, right) { Value::Null } else { left }
 }

@@ -371,7 +371,7 @@ fn constant(literal: &Literal) -> Result<Value, SelectError> {
             })?)
         }
         Literal::Timestamp(text) => {
-            Value::Timestamp(Timestamp::parse(text.as_bytes()).ok_or_else(|| {
+            Value::Timestamp(Timestamp::parse_literal(text.as_bytes()).ok_or_else(|| {
                 SelectError::new(
                     SelectErrorCode::LexerInvalidIONLiteral,
                     "A literal in backticks is no timestamp.",

@@ -1,11 +1,12 @@
 //! LIKE, SUBSTRING and CHAR_LENGTH over whole batches.
 
+use super::call::whole;
 use super::cast::push_text;
 use super::operand;
 use crate::output::invalid_text;
 use crate::selection::{Frame, Rows};
 use crate::vector::{Data, Heap, Span, Tag, Truth, Vector, tag_of};
-use sluicegate_s3select::dialect::ast::BinaryOp;
+use sluicegate_s3select::dialect::ast::{BinaryOp, Function};
 use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 use sluicegate_s3select::value::{LikePattern, Value, text};
 
@@ -203,27 +204,13 @@ fn substring_values(
             return Ok(());
         }
         let Value::String(string) = &arg else { return Err(needs_text("SUBSTRING", &arg)) };
-        let start = position(&start)?;
-        let length = length.as_ref().map(position).transpose()?;
+        let start = whole(Function::Substring, &start)?;
+        let length = length.map(|length| whole(Function::Substring, &length)).transpose()?;
         texts[row] = push_text(&mut heap, text::substring(string.as_bytes(), start, length)?)?;
         Ok(())
     })?;
     out.set_heap(Heap::Owned(heap));
     Ok(())
-}
-
-fn position(value: &Value) -> Result<i64, SelectError> {
-    let whole = match value {
-        Value::Int(int) => Some(*int),
-        Value::Decimal(decimal) => decimal.to_i64(),
-        _ => None,
-    };
-    whole.ok_or_else(|| {
-        SelectError::new(
-            SelectErrorCode::IncorrectSqlFunctionArgumentType,
-            format!("SUBSTRING needs an int as position, not a {}.", value.type_name()),
-        )
-    })
 }
 
 /// `true` for the operators that [`super::compare`] knows.

@@ -130,9 +130,11 @@ fn call(function: Function, args: &[Expr], row: &Row) -> Result<Value> {
     }
     let args = args.iter().map(|arg| eval(arg, row)).collect::<Result<Vec<_>>>()?;
     if function == Function::NullIf {
-        let equal = oracle::compare(&args[0], &args[1]) == Some(Ordering::Equal);
+        let is_text = |value: &Value| matches!(value, Value::String(_));
+        let same = is_text(&args[0]) == is_text(&args[1])
+            && oracle::compare(&args[0], &args[1]) == Some(Ordering::Equal);
         let both_null = args[0].is_null() && args[1].is_null();
-        return Ok(if equal || both_null { Value::Null } else { args[0].clone() });
+        return Ok(if same || both_null { Value::Null } else { args[0].clone() });
     }
     if args.contains(&Value::Missing) {
         return Ok(Value::Missing);

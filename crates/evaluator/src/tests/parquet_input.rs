@@ -105,7 +105,7 @@ fn types_keep_their_values() {
     check(&object, "SELECT i FROM S3Object s WHERE s.d < CAST('1970-01-01' AS TIMESTAMP)", "7\n");
     check(&object, "SELECT s.\"list\"[0], s.\"group\".a FROM S3Object s LIMIT 1", "1,x\n");
     check(&object, "SELECT COUNT(*) FROM S3Object", "2\n");
-    let mut json = parquet("SELECT s.list, s.\"group\", i FROM S3Object s");
+    let mut json = parquet("SELECT s.\"list\", s.\"group\", i FROM S3Object s");
     json.output = OutputSerialization::Json { record_delimiter: "\n".to_owned() };
     let (answer, _) = run(&json, object).unwrap();
     assert_eq!(

@@ -44,8 +44,8 @@ pub struct From {
 
 /// A name with its case rule: quoted names match exactly, unquoted ones in any case.
 ///
-/// An unquoted name is a word ([`super::keyword::is_word`]), and not a reserved one where a path
-/// begins. What is not is printed in quotes all the same, and so is read as a quoted name.
+/// An unquoted name is a word ([`super::keyword::is_word`]) that is not reserved. Any other text is
+/// printed in quotes even if `quoted` is false, and is then read back as a quoted name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Name {
     /// The name, without quotes.
@@ -185,7 +185,7 @@ pub enum Literal {
     /// `'text'`
     String(String),
     /// An Ion timestamp in backticks, e.g. `` `2010-01-01T` ``, as written without the backticks;
-    /// it is one that [`crate::value::Timestamp::parse`] reads.
+    /// [`crate::value::Timestamp::parse_literal`] reads it.
     Timestamp(String),
 }
 
@@ -283,6 +283,8 @@ pub enum Function {
     ToTimestamp,
     /// `UTCNOW()`
     UtcNow,
+    /// `[a, b, …]`, possibly empty
+    List,
 }
 
 /// Which end TRIM trims.

@@ -3,11 +3,12 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-/// The words that the service reserves, in lower case, one a line. A column of such a name needs
-/// double quotes, except after a dot.
-const LIST: &str = include_str!("reserved-words.txt");
+/// The words that the service reserves, in lower case, one a line. A column or field of such a name
+/// needs double quotes.
+pub(super) const RESERVED_WORDS: &str = include_str!("reserved-words.txt");
 
-static RESERVED: LazyLock<HashSet<&'static str>> = LazyLock::new(|| LIST.lines().collect());
+static RESERVED: LazyLock<HashSet<&'static str>> =
+    LazyLock::new(|| RESERVED_WORDS.lines().collect());
 
 /// The length of the longest reserved word.
 const LONGEST: usize = 17;
@@ -40,7 +41,7 @@ mod tests {
     #[test]
     fn the_list_is_complete() {
         assert_eq!(RESERVED.len(), 242);
-        assert_eq!(LIST.lines().map(str::len).max(), Some(LONGEST));
+        assert_eq!(RESERVED_WORDS.lines().map(str::len).max(), Some(LONGEST));
         assert!(is_reserved("Timestamp") && is_reserved("zone") && !is_reserved("s3object"));
     }
 

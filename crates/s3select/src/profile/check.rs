@@ -98,7 +98,7 @@ impl EndpointProfile {
         Ok(())
     }
 
-    /// One node, without its operands.
+    /// Checks one node, without its operands.
     fn allows_node(&self, expr: &Expr) -> Result<(), Refusal> {
         let syntax = &self.syntax;
         let need = |allowed: bool, what: &str| {
@@ -154,6 +154,8 @@ impl EndpointProfile {
                     | Function::ToString
                     | Function::ToTimestamp
                     | Function::UtcNow => (syntax.dates, "a function of dates"),
+                    // Not among the values of SQL either.
+                    Function::List => (syntax.json_paths, "a list in brackets"),
                 };
                 need(allowed, what)
             }

@@ -1,11 +1,11 @@
-//! What a statement is made of, as far as stores differ in it.
+//! The constructs of a statement that stores support to different degrees.
 
 use std::collections::BTreeSet;
 
 use crate::dialect::ast::{BinaryOp, Expr, IsTest, Literal, PathStep, Projection, Query, UnaryOp};
 
-/// The constructs of a statement, by name. A store that refuses a statement because of what it
-/// says refuses every other one with the same constructs and perhaps more.
+/// The constructs of a statement, by name. A store that refuses a statement because of its constructs
+/// also refuses every other statement that contains the same constructs.
 pub fn constructs(query: &Query) -> BTreeSet<&'static str> {
     let mut found = BTreeSet::new();
     if !query.from.path.is_empty() {
@@ -37,7 +37,7 @@ pub fn constructs(query: &Query) -> BTreeSet<&'static str> {
     found
 }
 
-/// What one node is, without its operands.
+/// The construct of one node, without its operands.
 fn construct(expr: &Expr) -> Option<&'static str> {
     use crate::dialect::ast::{Aggregate as A, Function as F, Type as T};
     Some(match expr {
@@ -105,6 +105,7 @@ fn construct(expr: &Expr) -> Option<&'static str> {
             F::ToString => "TO_STRING",
             F::ToTimestamp => "TO_TIMESTAMP",
             F::UtcNow => "UTCNOW",
+            F::List => "lists in brackets",
         },
         Expr::Aggregate { function, arg } => match (function, arg) {
             (A::Count, None) => "COUNT(*)",

@@ -8,17 +8,17 @@ use super::{DataFormat, TypeClass};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Exactness {
-    /// Not at all: not to be sent.
+    /// Not at all: it must not be sent.
     No,
-    /// Good for a filter whose rows are filtered again here: it may keep rows that it should
-    /// drop, and drops none that it should keep. Nothing that is not filtered again may rest on
-    /// it, so for a function of many rows this is as good as [`Exactness::No`].
+    /// Sufficient for a filter whose rows are filtered again here: it may keep rows that it should
+    /// drop, but drops none that it should keep. It is not sufficient for anything else; for an
+    /// aggregate it is no better than [`Exactness::No`].
     Superset,
-    /// As SQL says, and as this crate's own evaluator does it.
+    /// As SQL defines it, and as our own evaluator computes it.
     Exact,
 }
 
-/// What can be done with values.
+/// An operation on values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Operation {
@@ -75,17 +75,17 @@ impl Operation {
     ];
 }
 
-/// How exact some operations are on values of some classes. Of several rules that cover a case,
-/// the first holds.
+/// How exact some operations are on values of some classes. If several rules cover a case, the first
+/// one applies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExactnessRule {
-    /// The formats of objects it is about; empty is all.
+    /// The formats of objects that it covers; empty for all.
     #[serde(default)]
     pub formats: Vec<DataFormat>,
-    /// The operations; empty is all.
+    /// The operations; empty for all.
     #[serde(default)]
     pub operations: Vec<Operation>,
-    /// The classes; empty is all.
+    /// The classes; empty for all.
     #[serde(default)]
     pub classes: Vec<TypeClass>,
     /// How exact they are.
@@ -103,7 +103,7 @@ impl ExactnessRule {
         }
     }
 
-    /// The same for objects of some formats.
+    /// The same rule for objects of some formats only.
     #[must_use]
     pub fn only(mut self, formats: &[DataFormat]) -> Self {
         self.formats = formats.to_vec();
@@ -122,5 +122,33 @@ impl ExactnessRule {
         is_in(&self.formats, &format)
             && is_in(&self.operations, &operation)
             && is_in(&self.classes, &class)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_list_covers_everything() {
+        let all = ExactnessRule::new(&[], &[], Exactness::Exact);
+        let some = ExactnessRule::new(&[Operation::Sum], &[TypeClass::Int], Exactness::Exact);
+        let csv = some.clone().only(&[DataFormat::Csv]);
+        for operation in Operation::ALL {
+            for class in TypeClass::ALL {
+                let is_sum = operation == Operation::Sum && class == TypeClass::Int;
+                for format in [DataFormat::Csv, DataFormat::Parquet] {
+                    assert!(all.covers(format, operation, class));
+                    assert_eq!(some.covers(format, operation, class), is_sum);
+                    let in_csv = is_sum && format == DataFormat::Csv;
+                    assert_eq!(csv.covers(format, operation, class), in_csv);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn more_exact_is_greater() {
+        assert!(Exactness::No < Exactness::Superset && Exactness::Superset < Exactness::Exact);
     }
 }

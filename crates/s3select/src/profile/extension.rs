@@ -1,4 +1,4 @@
-//! What a store offers beyond S3 Select, by its own word.
+//! Extensions to S3 Select that a store announces.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 
 /// Something that a store does beyond S3 Select as AWS documents it.
 ///
-/// A store says so in the head of each answer ([`Extension::HEADER`]). A profile that counts on
+/// A store announces it in the head of each answer ([`Extension::HEADER`]). A profile that relies on
 /// extensions ([`EndpointProfile::relies_on`](super::EndpointProfile::relies_on)) holds for an
 /// answer only if its head names them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Extension {
-    /// `CAST(x AS DECIMAL(p, s))` heeds `p` and `s`.
+    /// `CAST(x AS DECIMAL(p, s))` takes `p` and `s` into account.
     DecimalPrecision,
     /// `MIN` and `MAX` of strings, floats, timestamps and booleans.
     MinMaxAny,
@@ -41,7 +41,7 @@ impl Extension {
         }
     }
 
-    /// The extensions of a header's value; names that are not known are passed over.
+    /// The extensions in a header's value; unknown names are ignored.
     pub fn parse_header(value: &str) -> BTreeSet<Self> {
         let named = |name: &str| Self::ALL.into_iter().find(|known| known.as_str() == name.trim());
         value.split(',').filter_map(named).collect()

@@ -1,8 +1,8 @@
 //! The profiles that come with the crate.
 //!
-//! `sluice` is this project's own server. `minio` holds what was measured on its last version;
-//! `ceph` what its source says; `aws` what its documentation and years of reports by query
-//! engines say, none of it measured. Where a profile does not know, it says no.
+//! `sluice` is this project's own server. `minio` was measured on its last version; `ceph` follows
+//! its source; `aws` follows its documentation and reports by other query engines, none of it
+//! measured. What is not known to work is not allowed.
 
 use super::{
     DataFormat, EmptyField, EndpointProfile, Exactness, ExactnessRule, Extension, FailedCast,
@@ -13,11 +13,11 @@ use super::{
 const EXPRESSION_BYTES: usize = 256 * 1024;
 /// Room for a full statement with every character escaped.
 const REQUEST_BYTES: usize = 2 << 20;
-/// DEL: a character of XML and of ASCII with which no line of text begins.
+/// DEL: a character that XML allows and that no line of text begins with.
 const DEL: &str = "\u{7f}";
 
 impl EndpointProfile {
-    /// A store that nothing is known about: nothing is sent to it, everything is read with GET.
+    /// A store of unknown kind: no statement is sent to it, and everything is read with GET.
     pub fn unknown() -> Self {
         Self { name: "unknown".to_owned(), internal_error_is_final: true, ..Self::get_only() }
     }
@@ -52,7 +52,7 @@ impl EndpointProfile {
             null_operands_fail: false,
             internal_error_is_final: false,
             answers_name_version: true,
-            // The version of the object, which `Snapshot` names, is asked for where it is not named.
+            // Not `Snapshot`: if an answer does not name the object's version, it is asked for.
             relies_on: [Extension::DecimalPrecision, Extension::MinMaxAny, Extension::ExactSum]
                 .into(),
             exactness: vec![ExactnessRule::new(&[], &[], Exactness::Exact)],
@@ -63,8 +63,8 @@ impl EndpointProfile {
     ///
     /// The grammar is the documented one. Filters are trusted not to lose rows and are checked
     /// again here; decimals are left out because engines have seen them compared wrongly, floats
-    /// because equality on them is nobody's guarantee, timestamps because no engine has relied
-    /// on them. What an empty CSV field is to `IS NULL` is not documented. MIN and MAX are
+    /// because their equality is not guaranteed, timestamps because no engine is known to have
+    /// relied on them. What an empty CSV field is to `IS NULL` is not documented. MIN and MAX are
     /// documented for whole numbers and decimals only. A CAST that fails ends the statement.
     pub fn aws() -> Self {
         use Operation::{
@@ -137,7 +137,7 @@ impl EndpointProfile {
     ///   float equality has a tolerance of 1e-6; integers wrap around silently.
     /// * LIKE goes wrong with a wildcard inside the pattern and beyond ASCII.
     /// * A function of an aggregate is silently 0; the sum of no rows is 0.
-    /// * Half a gzip object is a whole one to it. ScanRange is a raw slice of bytes. Quoted
+    /// * It takes a truncated gzip object for a complete one. ScanRange is a raw slice of bytes. Quoted
     ///   line breaks are cut apart at its block boundaries. Progress events are malformed.
     /// * Parquet: decimals are raw bytes, dates `2020T`, and it is slower than a GET.
     /// * Nearly all errors of data are `InternalError`.
@@ -185,11 +185,11 @@ impl EndpointProfile {
         }
     }
 
-    /// Ceph's RADOS gateway, as its source says.
+    /// Ceph's RADOS gateway, according to its source.
     ///
     /// * A request body of more than 4096 bytes is cut off; the XML entities `&amp;` and
     ///   `&quot;` are not understood; compression, JSON lines and comments are not either.
-    /// * Both kinds of quotes make text literals, without a way to say the quote itself, so a
+    /// * Both kinds of quotes make text literals, without a way to write the quote itself, so a
     ///   quoted column is a constant. NOT takes all that follows it, so only parenthesised
     ///   statements are safe. CASE needs ELSE; there is no NOT IN and no NOT LIKE.
     /// * Literals of more than 32 bits become floats.
@@ -293,7 +293,7 @@ impl Syntax {
         }
     }
 
-    /// What all stores share.
+    /// What all stores support.
     pub fn least() -> Self {
         Self {
             case: false,
@@ -323,6 +323,56 @@ impl Syntax {
             nested_aggregates: false,
             aliases: false,
             doubled_quotes: false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::Operation;
+
+    #[test]
+    fn no_profile_allows_more_syntax_than_ours() {
+        let flags = |syntax: &Syntax| {
+            let serde_json::Value::Object(fields) = serde_json::to_value(syntax).unwrap() else {
+                panic!("a syntax is an object");
+            };
+            fields.into_iter().filter_map(|(name, flag)| Some((name, flag.as_bool()?)))
+        };
+        assert!(flags(&Syntax::full()).all(|(_, allowed)| allowed));
+        assert!(flags(&Syntax::least()).all(|(_, allowed)| !allowed));
+        assert!(flags(&Syntax::full()).count() > 20);
+        for profile in EndpointProfile::all() {
+            let full = Syntax::full();
+            assert!(profile.syntax.casts.is_subset(&full.casts), "{}", profile.name);
+            assert!(profile.syntax.like <= full.like, "{}", profile.name);
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_is_not_sent() {
+        let unknown = EndpointProfile::unknown();
+        assert!(!unknown.has_select() && unknown.exactness.is_empty());
+        assert!(EndpointProfile::all().iter().all(|profile| profile.name != unknown.name));
+        for profile in EndpointProfile::all() {
+            for operation in Operation::ALL {
+                for class in TypeClass::ALL {
+                    if !profile.formats.contains(&DataFormat::Parquet) {
+                        let exactness = profile.exactness(DataFormat::Parquet, operation, class);
+                        assert_eq!(exactness, Exactness::No, "{}", profile.name);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn only_our_server_is_relied_upon_for_extensions() {
+        for profile in EndpointProfile::all() {
+            assert_eq!(!profile.relies_on.is_empty(), profile.name == "sluice");
+            let limit = profile.max_expression_bytes.max(1);
+            assert!(profile.max_request_bytes <= REQUEST_BYTES && limit <= EXPRESSION_BYTES);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What each kind of store may be sent, and how far its answers can be trusted.
+//! What each kind of store supports, and how far its answers can be trusted.
 //!
 //! Stores that speak S3 Select differ in what they parse and, worse, in what the same statement
 //! means. A profile is plain data about one kind of store. The planner asks it before it pushes
@@ -20,7 +20,7 @@ pub use self::exactness::{Exactness, ExactnessRule, Operation};
 pub use self::extension::Extension;
 use crate::dialect::ast::Type;
 
-/// What one kind of store may be sent, and what its answers are worth.
+/// What one kind of store supports, and how far its answers can be trusted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EndpointProfile {
     /// `sluice`, `aws`, `minio`, `ceph`, `get-only`, or a name of one's own.

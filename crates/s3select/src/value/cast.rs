@@ -1,15 +1,15 @@
 //! CAST, from values and straight from bytes.
 //!
-//! The `parse_…` functions are the store's inner loop: they read a field of an object as it lies
-//! there, without validating or copying it, and say only whether it is a number. The `…_from_bytes`
-//! functions say why not.
+//! The `parse_…` functions are the evaluator's inner loop: they read a field from the bytes of an
+//! object without validating or copying it, and return `None` if it does not convert. The
+//! `…_from_bytes` functions return the error.
 
 use super::decimal::split_sign;
 use super::{Decimal, Timestamp, Value};
 use crate::dialect::ast::Type;
 use crate::error::{Result, SelectError, SelectErrorCode as Code};
 
-/// Converts a value. NULL and MISSING stay what they are.
+/// Converts a value. NULL and MISSING are kept.
 ///
 /// | to | from |
 /// |---|---|
@@ -77,7 +77,7 @@ pub fn cast(value: &Value, to: Type) -> Result<Value> {
     })
 }
 
-/// Converts text as it lies in an object.
+/// Converts text straight from an object's bytes.
 ///
 /// # Errors
 ///
@@ -264,7 +264,8 @@ fn shaped(decimal: Decimal, shape: Option<(u8, i8)>) -> Option<Decimal> {
     }
 }
 
-fn float_to_int(float: f64) -> Option<i64> {
+/// The float cut toward zero, if that fits 64 bits.
+pub(super) fn float_to_int(float: f64) -> Option<i64> {
     // Both bounds are exact; the upper one, 2^63, is the first float that does not fit.
     (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0)
         .contains(&float)

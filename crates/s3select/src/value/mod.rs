@@ -1,9 +1,8 @@
-//! Values and what the operators do with them.
+//! Values and the semantics of operators.
 //!
-//! The numbers form a tower: `int` (64 bits, checked) and `decimal` (38 digits, rounded only beyond
-//! them) combine to `decimal`; whatever meets a `float` becomes one. Text meets a number only in a comparison, and
-//! there the number is compared by its text, because that is how the service treats CSV fields
-//! without a CAST.
+//! `int` (64 bits, checked) and `decimal` (38 digits, rounded only beyond them) combine to `decimal`; an
+//! operation with a `float` gives a `float`. Text and numbers only meet in comparisons, where the
+//! number is compared by its text, because that is how the service treats CSV fields without a CAST.
 
 pub mod arithmetic;
 pub mod cast;
@@ -59,6 +58,20 @@ impl Value {
         matches!(self, Self::Missing | Self::Null)
     }
 
+    /// The number as an `int`, if it is a number without a fraction that fits 64 bits.
+    #[must_use]
+    pub fn as_whole(&self) -> Option<i64> {
+        match self {
+            Self::Int(int) => Some(*int),
+            Self::Decimal(decimal) => {
+                let int = decimal.to_i64()?;
+                (Decimal::from(int).compare(*decimal).is_eq()).then_some(int)
+            }
+            Self::Float(float) if float.fract() == 0.0 => cast::float_to_int(*float),
+            _ => None,
+        }
+    }
+
     /// The name of its type, for messages.
     #[must_use]
     pub fn type_name(&self) -> &'static str {
@@ -104,6 +117,30 @@ pub fn compare(left: &Value, right: &Value) -> Option<Ordering> {
         }
         _ => return None,
     })
+}
+
+/// Whether two values are the same, as NULLIF sees it: two values without one, two that are equal
+/// and of comparable types, lists of the same elements, structs of the same fields in any order.
+/// Unlike for `=`, text is never the same as a number.
+#[must_use]
+pub fn is_same(left: &Value, right: &Value) -> bool {
+    use Value::{Decimal as Dec, Float, Int, List, String, Struct};
+    match (left, right) {
+        (List(a), List(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_same(a, b)),
+        (Struct(a), Struct(b)) => {
+            let mut pairs = by_name(a).into_iter().zip(by_name(b));
+            a.len() == b.len() && pairs.all(|(a, b)| a.0 == b.0 && is_same(&a.1, &b.1))
+        }
+        (String(_), Int(_) | Float(_) | Dec(_)) | (Int(_) | Float(_) | Dec(_), String(_)) => false,
+        _ => (left.is_null() && right.is_null()) || compare(left, right) == Some(Ordering::Equal),
+    }
+}
+
+/// The fields in the order of their names, those of one name in their own order.
+fn by_name(fields: &[(String, Value)]) -> Vec<&(String, Value)> {
+    let mut sorted: Vec<_> = fields.iter().collect();
+    sorted.sort_by(|a, b| a.0.cmp(&b.0));
+    sorted
 }
 
 /// Compares two floats: NaN equals NaN and is greater than every number, -0.0 equals 0.0.
@@ -157,6 +194,56 @@ mod tests {
         check(s("41"), Value::Int(5), Some(Less));
         check(s("05"), Value::Int(5), Some(Less));
         check(s("1.50"), dec("1.50"), Some(Equal));
+    }
+
+    #[test]
+    fn the_same_is_narrower_than_equal_for_text_and_wider_for_nested_values() {
+        let object = |fields: &[(&str, Value)]| {
+            Value::Struct(fields.iter().map(|(n, v)| ((*n).to_owned(), v.clone())).collect())
+        };
+        let list = |values: &[Value]| Value::List(values.to_vec());
+        for (left, right, same) in [
+            (Value::Int(1), s("1"), false),
+            (Value::Int(1), dec("1.00"), true),
+            (Value::Float(1.0), Value::Int(1), true),
+            (s("a"), s("a"), true),
+            (Value::Null, Value::Missing, true),
+            (Value::Null, Value::Int(1), false),
+            (Value::Bool(true), s("true"), false),
+            (list(&[]), list(&[]), true),
+            (list(&[Value::Int(1)]), list(&[dec("1.0")]), true),
+            (list(&[Value::Null]), list(&[Value::Null]), true),
+            (list(&[Value::Int(1)]), list(&[Value::Int(1), Value::Int(1)]), false),
+            (list(&[Value::Int(1)]), Value::Int(1), false),
+            (
+                object(&[("a", Value::Int(1)), ("b", list(&[]))]),
+                object(&[("b", list(&[])), ("a", Value::Int(1))]),
+                true,
+            ),
+            (object(&[("a", Value::Int(1))]), object(&[("A", Value::Int(1))]), false),
+            (object(&[("a", Value::Int(1))]), object(&[]), false),
+        ] {
+            assert_eq!(is_same(&left, &right), same, "{left:?} {right:?}");
+            assert_eq!(is_same(&right, &left), same, "{right:?} {left:?}");
+        }
+    }
+
+    #[test]
+    fn whole_numbers_have_no_fraction() {
+        for (value, whole) in [
+            (Value::Int(-5), Some(-5)),
+            (dec("2.00"), Some(2)),
+            (dec("2.01"), None),
+            (dec("9223372036854775808"), None),
+            (Value::Float(3.0), Some(3)),
+            (Value::Float(3.5), None),
+            (Value::Float(f64::NAN), None),
+            (Value::Float(1e300), None),
+            (s("1"), None),
+            (Value::Null, None),
+        ] {
+            assert_eq!(value.as_whole(), whole, "{value:?}");
+        }
     }
 
     #[test]

@@ -9,7 +9,8 @@ use crate::dialect::ast::DatePart;
 const SECONDS_PER_DAY: i64 = 86_400;
 const UNKNOWN_OFFSET: i16 = i16::MIN;
 
-/// A point in time between the years 1 and 9999, to the nanosecond.
+/// A point in time between the years 1 and 9999, to the nanosecond: digits of a text behind the
+/// ninth are cut off.
 ///
 /// It remembers how precisely it was given and in which offset from UTC, and prints that way.
 /// `==` compares the representation; use [`Timestamp::compare`] for the point in time.
@@ -82,7 +83,14 @@ impl Timestamp {
         if let Ok(date) = <&[u8; 10]>::try_from(text) {
             return Self::parse_date(date);
         }
-        Self::parse_long(text)
+        Self::parse_long(text, false)
+    }
+
+    /// Reads what can stand in backticks in a statement: what [`Timestamp::parse`] reads, and a
+    /// time without an offset, whose offset is then unknown.
+    #[must_use]
+    pub fn parse_literal(text: &[u8]) -> Option<Self> {
+        Self::parse(text).or_else(|| Self::parse_long(text, true))
     }
 
     /// Reads a date `YYYY-MM-DD`.
@@ -94,7 +102,7 @@ impl Timestamp {
         Some(Self { seconds, nanos: 0, offset: UNKNOWN_OFFSET, precision: Precision::Day })
     }
 
-    fn parse_long(text: &[u8]) -> Option<Self> {
+    fn parse_long(text: &[u8], without_offset: bool) -> Option<Self> {
         let coarse = |month, precision| {
             let civil = Civil { year: digits(text.get(..4)?)?, month, day: 1 };
             Self::from_seconds(civil.to_days()? * SECONDS_PER_DAY, 0, None, precision)
@@ -134,6 +142,7 @@ impl Timestamp {
         let offset = match rest {
             b"Z" => Some(0),
             b"-00:00" => None,
+            b"" if without_offset => None,
             [sign @ (b'+' | b'-'), clock @ ..] => match parse_clock(clock)? {
                 (minutes, []) if *sign == b'-' => Some(-minutes),
                 (minutes, []) => Some(minutes),
@@ -369,21 +378,19 @@ fn parse_clock(text: &[u8]) -> Option<(i16, &[u8])> {
     Some(((hour * 60 + minute) as i16, rest))
 }
 
-/// Digits behind the seconds as nanoseconds; what is finer must be zero.
+/// Digits behind the seconds as nanoseconds; what is finer is cut off.
 fn parse_fraction(text: &[u8]) -> Option<u32> {
     if text.is_empty() {
         return None;
     }
-    let (kept, beyond) = text.split_at(text.len().min(9));
-    if beyond.iter().any(|b| *b != b'0') {
-        return None;
-    }
+    let kept = &text[..text.len().min(9)];
     Some(digits(kept)? * 10_u32.pow(9 - kept.len() as u32))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use chrono::Datelike;
     use proptest::prelude::*;
 
     fn t(text: &str) -> Timestamp {
@@ -410,6 +417,37 @@ mod tests {
     }
 
     #[test]
+    fn digits_behind_the_ninth_are_cut_off() {
+        for (text, kept) in [
+            ("2010-02-03T04:05:06.1234567891Z", "2010-02-03T04:05:06.123456789Z"),
+            ("2010-02-03T04:05:06.9999999999999+01:00", "2010-02-03T04:05:06.999999999+01:00"),
+            ("2010-02-03T04:05:06.000000000001Z", "2010-02-03T04:05:06.000000000Z"),
+        ] {
+            assert_eq!(t(text).to_string(), kept);
+        }
+        let long = format!("2010-02-03T04:05:06.{}Z", "7".repeat(1000));
+        assert_eq!(t(&long).to_string(), "2010-02-03T04:05:06.777777777Z");
+    }
+
+    #[test]
+    fn only_a_literal_may_lack_its_offset() {
+        for (text, printed) in [
+            ("2010-02-03T04:05", "2010-02-03T04:05-00:00"),
+            ("2010-02-03T04:05:06.7", "2010-02-03T04:05:06.7-00:00"),
+            ("2010-02-03T04:05Z", "2010-02-03T04:05Z"),
+            ("2010T", "2010T"),
+        ] {
+            let literal = Timestamp::parse_literal(text.as_bytes()).unwrap();
+            assert_eq!(literal.to_string(), printed);
+            assert_eq!(Timestamp::parse(text.as_bytes()).is_some(), !printed.ends_with("-00:00"));
+        }
+        for text in ["2010-02-03T04", "2010-02-03T", "2010-02-03Tx", "2010-02-03T04:05+08:00Z"] {
+            let date = text == "2010-02-03T";
+            assert_eq!(Timestamp::parse_literal(text.as_bytes()).is_some(), date, "{text}");
+        }
+    }
+
+    #[test]
     fn everything_else_is_refused() {
         for text in [
             "",
@@ -424,7 +462,6 @@ mod tests {
             "2010-02-03T04:60Z",
             "2010-02-03T04:05:60Z",
             "2010-02-03T04:05:06.Z",
-            "2010-02-03T04:05:06.1234567891Z",
             "2010-02-03T04:05+24:00",
             "2010-02-03T04:05Zx",
             "0000-01-01",
@@ -485,6 +522,7 @@ mod tests {
         check_diff(Month, "2011T", "2010T", -12);
         check_diff(Month, "2010-01-31T", "2010-02-28T", 0);
         check_diff(Day, "2010-01-01T23:00Z", "2010-01-02T01:00Z", 0);
+        check_diff(Year, "2010T", "2010-05T", 0);
         check_diff(Day, "2010-01-03T", "2010-01-01T", -2);
         check_diff(Second, "0001T", "9999T", 315_506_361_600);
     }
@@ -510,6 +548,62 @@ mod tests {
             let time = Timestamp::from_days(days).unwrap();
             if let Some(later) = time.add(DatePart::Day, more) {
                 prop_assert_eq!(time.difference(later, DatePart::Day), Some(more));
+            }
+        }
+
+        #[test]
+        fn parts_are_added_and_counted_as_chrono_does(
+            seconds in -62_000_000_000i64..253_000_000_000,
+            span in -400_000_000i64..400_000_000,
+            millis in (0u32..1000, 0u32..1000),
+            offsets in (-1439i32..=1439, -1439i32..=1439),
+            quantity in -5_000i64..5_000,
+        ) {
+            let [(time, ours), (later, theirs)] = [
+                (seconds, millis.0, offsets.0),
+                (seconds + span, millis.1, offsets.1),
+            ].map(|(seconds, millis, offset)| {
+                let zone = chrono::FixedOffset::east_opt(offset * 60).unwrap();
+                let utc = chrono::DateTime::from_timestamp(seconds, millis * 1_000_000).unwrap();
+                let time = utc.with_timezone(&zone);
+                (t(&time.format("%Y-%m-%dT%H:%M:%S%.3f%:z").to_string()), time)
+            });
+            let plus = |duration: Option<chrono::TimeDelta>| {
+                duration.and_then(|duration| ours.checked_add_signed(duration))
+            };
+            let months = |n: i64| {
+                let months = chrono::Months::new(n.unsigned_abs() as u32);
+                if n < 0 { ours.checked_sub_months(months) } else { ours.checked_add_months(months) }
+            };
+            let whole_months = |from: chrono::NaiveDate, to: chrono::NaiveDate| {
+                let (early, late) = if from <= to { (from, to) } else { (to, from) };
+                let index = |date: chrono::NaiveDate| i64::from(date.year()) * 12 + i64::from(date.month0());
+                let all = index(late) - index(early);
+                let count = all - i64::from(late.day() < early.day());
+                if from <= to { count } else { -count }
+            };
+            let between = theirs - ours;
+            let count = whole_months(ours.date_naive(), theirs.date_naive());
+            for (part, sum, difference) in [
+                (DatePart::Year, months(quantity * 12), count / 12),
+                (DatePart::Month, months(quantity), count),
+                (DatePart::Day, plus(chrono::TimeDelta::try_days(quantity)), between.num_days()),
+                (DatePart::Hour, plus(chrono::TimeDelta::try_hours(quantity)), between.num_hours()),
+                (DatePart::Minute, plus(chrono::TimeDelta::try_minutes(quantity)), between.num_minutes()),
+                (DatePart::Second, plus(chrono::TimeDelta::try_seconds(quantity)), between.num_seconds()),
+            ] {
+                let in_range = |sum: &chrono::DateTime<chrono::FixedOffset>| (1..=9999).contains(&sum.year());
+                let expected = sum.filter(in_range).map(|sum| {
+                    (sum.timestamp_nanos_opt().map(i128::from), sum.naive_local().to_string(), sum.offset().local_minus_utc() / 60)
+                });
+                let found = time.add(part, quantity).map(|sum| {
+                    let Fields { date: Civil { year, month, day }, hour, minute, second, nanos } = sum.fields();
+                    let local = chrono::NaiveDate::from_ymd_opt(year as i32, month, day).unwrap()
+                        .and_hms_nano_opt(hour, minute, second, nanos).unwrap();
+                    (i64::try_from(sum.nanos()).ok().map(i128::from), local.to_string(), i32::from(sum.offset().unwrap()))
+                });
+                prop_assert_eq!(found, expected, "{:?} {} to {}", part, quantity, ours);
+                prop_assert_eq!(time.difference(later, part), Some(difference), "{:?} from {} to {}", part, ours, theirs);
             }
         }
 

@@ -1,6 +1,6 @@
 //! Operators, by precedence climbing.
 
-use super::super::ast::{BinaryOp, Expr, IsTest, Literal, Name, PathStep, UnaryOp};
+use super::super::ast::{BinaryOp, Expr, Function, IsTest, Literal, Name, PathStep, UnaryOp};
 use super::super::keyword::is_reserved;
 use super::super::lexer::{Kind, Symbol};
 use super::{MAX_DEPTH, Parser};
@@ -141,7 +141,9 @@ impl Parser<'_> {
         let expr = Box::new(left.expr);
         let expr = match infix {
             Infix::Binary(op) => {
-                let right = self.boxed(level + 1, &mut height)?;
+                // `=` groups from the right, everything else from the left.
+                let min = if level == EQUALITY { level } else { level + 1 };
+                let right = self.boxed(min, &mut height)?;
                 Expr::Binary { left: expr, op: *op, right }
             }
             Infix::In => {
@@ -276,7 +278,7 @@ impl Parser<'_> {
             Kind::Number(digits) => self.number(digits)?,
             Kind::String(text) => Literal::String(text.clone().into_owned()),
             Kind::Ion(text) => {
-                if Timestamp::parse(text.as_bytes()).is_none() {
+                if Timestamp::parse_literal(text.as_bytes()).is_none() {
                     let what = "only timestamps can stand in backticks";
                     return Err(self.error(Code::LexerInvalidIONLiteral, what));
                 }
@@ -296,16 +298,38 @@ impl Parser<'_> {
             }
             Kind::QuotedName(_) => return self.path(),
             Kind::Symbol(Symbol::LeftParen) => return self.parenthesised(),
-            Kind::Symbol(Symbol::LeftBracket) => {
-                return Err(self.error(Code::ParseUnsupportedSyntax, "lists are not supported"));
-            }
-            Kind::End | Kind::Symbol(Symbol::Comma | Symbol::RightParen | Symbol::Semicolon) => {
+            Kind::Symbol(Symbol::LeftBracket) => return self.list(),
+            Kind::End
+            | Kind::Symbol(
+                Symbol::Comma | Symbol::RightParen | Symbol::RightBracket | Symbol::Semicolon,
+            ) => {
                 return Err(self.error(Code::ParseExpectedExpression, "a value was expected"));
             }
             Kind::Symbol(_) => return Err(self.unexpected()),
         };
         self.advance();
         Ok(Tree::leaf(Expr::Literal(literal)))
+    }
+
+    /// `[a, b, …]`
+    fn list(&mut self) -> Result<Tree> {
+        self.advance();
+        self.count_operator()?;
+        let (mut args, mut height) = (Vec::new(), 0);
+        if !self.take_symbol(Symbol::RightBracket) {
+            loop {
+                let element = self.argument()?;
+                height = height.max(element.height);
+                args.push(element.expr);
+                if !self.take_symbol(Symbol::Comma) {
+                    break;
+                }
+            }
+            if !self.take_symbol(Symbol::RightBracket) {
+                return Err(self.error(Code::ParseExpectedTokenType, "] was expected"));
+            }
+        }
+        self.grown(Expr::Call { function: Function::List, args }, height)
     }
 
     fn parenthesised(&mut self) -> Result<Tree> {

@@ -1,6 +1,7 @@
 //! `name.name[0]`, and for FROM `[*].name.*`
 
 use super::super::ast::{Name, PathStep};
+use super::super::keyword::is_reserved;
 use super::super::lexer::{Kind, Symbol};
 use super::{MAX_DEPTH, Parser};
 use crate::error::{Result, SelectErrorCode as Code};
@@ -58,7 +59,7 @@ impl Parser<'_> {
         let invalid = Code::ParseInvalidPathComponent;
         if self.take_symbol(Symbol::Dot) {
             let step = match self.peek() {
-                // After a dot every word can only be a name.
+                Kind::Word(word) if is_reserved(word) => return Err(self.unexpected()),
                 Kind::Word(word) => {
                     PathStep::Field(Name { text: (*word).to_owned(), quoted: false })
                 }

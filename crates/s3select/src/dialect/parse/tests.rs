@@ -60,6 +60,13 @@ fn precedence() {
         ("NOT a = b AND c", "(NOT (a = b)) AND c"),
         ("NOT NOT a", "NOT (NOT a)"),
         ("a = b < c", "a = (b < c)"),
+        ("a = b = c = d", "a = (b = (c = d))"),
+        ("a = b != c", "a = (b != c)"),
+        ("a != b = c", "a != (b = c)"),
+        ("(a = b) = c", "(a = b) = c"),
+        ("a < b < c", "(a < b) < c"),
+        ("a = b AND c = d = e", "(a = b) AND (c = (d = e))"),
+        ("NOT a = b = c", "NOT (a = (b = c))"),
         ("a + 1 < b AND c LIKE 'x%'", "((a + 1) < b) AND (c LIKE 'x%')"),
         ("a BETWEEN 1 AND 2 AND b", "(a BETWEEN 1 AND 2) AND b"),
         ("a NOT BETWEEN 1 + 1 AND 2", "a NOT BETWEEN (1 + 1) AND 2"),
@@ -128,6 +135,8 @@ fn functions_in_all_their_forms() {
             "CASE WHEN a THEN 1 WHEN b THEN 2 ELSE 3 END",
         ),
         ("SUM(a) / COUNT(*)", "SUM(a) / COUNT(*)"),
+        ("[]", "[]"),
+        ("[1,[a],'b'] = c", "[1, [a], 'b'] = c"),
     ] {
         reads_expr(text, canonical);
     }
@@ -137,10 +146,36 @@ fn functions_in_all_their_forms() {
 fn names() {
     reads_expr("\"Date\"", "\"Date\"");
     reads_expr("\"a\"\"b\".c[0]", "\"a\"\"b\".c[0]");
-    // After a dot nothing but a name can stand, so even a reserved word is one.
-    reads_expr("s.date", "s.date");
+    reads_expr("s.\"date\"", "s.\"date\"");
     reads_expr("s['a b']", "s.\"a b\"");
     reads_expr("date_add", "date_add");
+}
+
+#[test]
+fn a_reserved_word_is_a_name_only_in_quotes() {
+    for word in crate::dialect::keyword::RESERVED_WORDS.lines() {
+        let statement = |name: &str| {
+            [
+                format!("SELECT {name} FROM S3Object"),
+                format!("SELECT s.{name} FROM S3Object s"),
+                format!("SELECT s.a.{name} FROM S3Object s"),
+                format!("SELECT 1 AS {name} FROM S3Object"),
+                format!("SELECT 1 FROM S3Object AS {name}"),
+                format!("SELECT 1 FROM S3Object[*].{name} s"),
+            ]
+        };
+        for (i, text) in statement(word).into_iter().enumerate() {
+            // These are values by themselves.
+            let value = i == 0 && ["true", "false", "null", "missing"].contains(&word);
+            assert_eq!(parse(&text).is_ok(), value, "{text}");
+        }
+        for name in [format!("\"{word}\""), format!("\"{}\"", word.to_uppercase())] {
+            for text in statement(&name) {
+                let query = parse(&text).unwrap();
+                assert_eq!(parse(&query.to_string()).unwrap(), query, "{text}");
+            }
+        }
+    }
 }
 
 /// Every code that the grammar can give.
@@ -215,7 +250,11 @@ fn what_is_wrong_in_expressions_has_its_code() {
         ("|| b", ParseUnknownOperator),
         ("a ? b", ParseUnsupportedToken),
         ("{}", ParseUnsupportedToken),
-        ("[1, 2]", ParseUnsupportedSyntax),
+        ("[1, 2", ParseExpectedTokenType),
+        ("[1 2]", ParseExpectedTokenType),
+        ("[,]", ParseExpectedExpression),
+        ("a.date", ParseUnExpectedKeyword),
+        ("a.b.Count[0]", ParseUnExpectedKeyword),
         ("(a, b)", ParseUnsupportedSyntax),
         ("(a", ParseExpectedTokenType),
         ("a = ", ParseUnExpectedKeyword),
@@ -299,7 +338,9 @@ fn statements_have_a_length() {
 
 #[test]
 fn hostile_nesting_is_refused() {
-    let wraps: [(&str, &str); 9] = [
+    let wraps: [(&str, &str); 11] = [
+        ("[", "]"),
+        ("a = ", ""),
         ("(", ")"),
         ("-", ""),
         ("NOT ", ""),

@@ -183,6 +183,11 @@ fn write_call(f: &mut Formatter<'_>, function: Function, args: &[Expr]) -> fmt::
         Function::ToString => "TO_STRING",
         Function::ToTimestamp => "TO_TIMESTAMP",
         Function::UtcNow => "UTCNOW",
+        Function::List => {
+            f.write_char('[')?;
+            write_list(f, args)?;
+            return f.write_char(']');
+        }
         Function::Trim(side) => return write_trim(f, side, args),
         Function::DateAdd(part) => {
             write!(f, "DATE_ADD({part}, ")?;
@@ -223,23 +228,16 @@ fn write_path(f: &mut Formatter<'_>, steps: &[PathStep]) -> fmt::Result {
     let Some((PathStep::Field(first), rest)) = steps.split_first() else {
         return write_steps(f, steps);
     };
-    if first.quoted || !is_word(&first.text) || is_reserved(&first.text) {
-        write_quoted(f, &first.text, '"')?;
-    } else {
-        f.write_str(&first.text)?;
-    }
+    write_name(f, first)?;
     write_steps(f, rest)
 }
 
 fn write_steps(f: &mut Formatter<'_>, steps: &[PathStep]) -> fmt::Result {
     for step in steps {
         match step {
-            PathStep::Field(Name { text, quoted: false }) if is_word(text) => {
-                write!(f, ".{text}")?;
-            }
             PathStep::Field(name) => {
                 f.write_char('.')?;
-                write_quoted(f, &name.text, '"')?;
+                write_name(f, name)?;
             }
             PathStep::Index(index) => write!(f, "[{index}]")?,
             PathStep::AnyIndex => f.write_str("[*]")?,
@@ -249,12 +247,13 @@ fn write_steps(f: &mut Formatter<'_>, steps: &[PathStep]) -> fmt::Result {
     Ok(())
 }
 
-fn write_alias(f: &mut Formatter<'_>, alias: &str) -> fmt::Result {
-    if is_word(alias) && !is_reserved(alias) {
-        f.write_str(alias)
-    } else {
-        write_quoted(f, alias, '"')
-    }
+fn write_name(f: &mut Formatter<'_>, name: &Name) -> fmt::Result {
+    if name.quoted { write_quoted(f, &name.text, '"') } else { write_alias(f, &name.text) }
+}
+
+/// Writes a name whose case does not matter: without quotes, if it can stand without them.
+fn write_alias(f: &mut Formatter<'_>, name: &str) -> fmt::Result {
+    if is_word(name) && !is_reserved(name) { f.write_str(name) } else { write_quoted(f, name, '"') }
 }
 
 fn write_quoted(f: &mut Formatter<'_>, text: &str, quote: char) -> fmt::Result {

@@ -35,6 +35,8 @@ fn literal() -> impl Strategy<Value = Literal> {
             let day = crate::value::Timestamp::from_days(days).map(|day| day.to_string());
             Literal::Timestamp(day.unwrap_or_default())
         }),
+        "20[0-9]{2}-0[1-9]-1[0-9]T1[0-9]:[0-5][0-9](:[0-5][0-9](\\.[0-9]{1,12})?)?(Z|[+]07:30)?"
+            .prop_map(Literal::Timestamp),
     ]
 }
 
@@ -73,6 +75,7 @@ fn call(inner: BoxedStrategy<Expr>) -> impl Strategy<Value = Expr> {
         (prop::sample::select(vec![CharLength, Lower, Upper, ToTimestamp]), Just(1..=1)),
         (prop::sample::select(vec![NullIf, ToString]), Just(2..=2)),
         (Just(Coalesce), Just(1..=3)),
+        (Just(List), Just(0..=3)),
         (Just(Substring), Just(2..=3)),
         (Just(UtcNow), Just(0..=0)),
         (side.prop_map(Trim), Just(1..=2)),
@@ -159,6 +162,15 @@ proptest! {
         }
     }
 
+    /// A chain of operators without parentheses is read as the table of precedence says.
+    #[test]
+    fn chains_group_by_their_operators(ops in vec(binary_op(), 1..12)) {
+        let text = ops.iter().enumerate().fold("a0".to_owned(), |text, (i, op)| format!("{text} {op} a{}", i + 1));
+        let read = parse(&format!("SELECT {text} FROM S3Object")).unwrap();
+        let Projection::Items(items) = &read.projection else { unreachable!() };
+        prop_assert_eq!(items[0].expr.to_string(), grouped(&ops, 0).to_string(), "{}", text);
+    }
+
     #[test]
     fn no_text_panics(text in "\\PC{0,60}") {
         let _ = parse(&text);
@@ -174,6 +186,26 @@ proptest! {
         let _ = parse(&format!("SELECT {} FROM S3Object", tokens.join(" ")));
         let _ = parse(&tokens.join(" "));
     }
+}
+
+/// `a0 ops[0] a1 ops[1] …`, split at the operator that binds least: of several at the first if they
+/// group from the right, else at the last.
+fn grouped(ops: &[BinaryOp], first: usize) -> Expr {
+    let level = |op: &BinaryOp| match op {
+        BinaryOp::Or => 0,
+        BinaryOp::And => 1,
+        BinaryOp::Eq | BinaryOp::NotEq => 2,
+        BinaryOp::Lt | BinaryOp::LtEq | BinaryOp::Gt | BinaryOp::GtEq => 3,
+        BinaryOp::Add | BinaryOp::Subtract => 4,
+        BinaryOp::Multiply | BinaryOp::Divide | BinaryOp::Modulo => 5,
+    };
+    let Some(least) = ops.iter().map(level).min() else {
+        let text = format!("a{first}");
+        return Expr::Path(vec![PathStep::Field(Name { text, quoted: false })]);
+    };
+    let mut places = ops.iter().enumerate().filter(|(_, op)| level(op) == least).map(|(at, _)| at);
+    let at = if least == 2 { places.next() } else { places.next_back() }.unwrap();
+    grouped(&ops[..at], first).binary(ops[at], grouped(&ops[at + 1..], first + at + 1))
 }
 
 #[test]
