@@ -1,4 +1,4 @@
-//! Creating and removing buckets, for what writes samples or workloads.
+//! Creates and removes buckets, for code that writes samples or workloads.
 
 use aws_sdk_s3::error::ProvideErrorMetadata;
 use aws_sdk_s3::types::{BucketLocationConstraint, CreateBucketConfiguration};
@@ -6,14 +6,14 @@ use aws_sdk_s3::types::{BucketLocationConstraint, CreateBucketConfiguration};
 use super::Client;
 use super::error::{Error, Subject};
 
-/// The region that a bucket is in if no other is asked for.
+/// The region of a bucket that is created without a location.
 const DEFAULT_REGION: &str = "us-east-1";
 
 impl Client {
     /// Creates the bucket unless it exists. Returns whether it was created.
     ///
-    /// A store that does not say whether the bucket exists, as to a client that may only write
-    /// objects, is left to complain when something is written.
+    /// If the store does not say whether the bucket exists, for example because the client may only
+    /// write objects, this assumes that it does: a later write fails if not.
     ///
     /// # Errors
     /// If the store cannot be reached or refuses to create the bucket.
@@ -34,7 +34,7 @@ impl Client {
         }
         match Box::pin(request.send()).await {
             Ok(_) => Ok(true),
-            // Another client was faster.
+            // Another client created it in the meantime.
             Err(error) if error.code() == Some("BucketAlreadyOwnedByYou") => Ok(false),
             Err(error) => Err(self.sort_request_error(error, &bucket(name))),
         }

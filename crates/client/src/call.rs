@@ -1,4 +1,4 @@
-//! One question to a store.
+//! One Select request, with what its answer must look like.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,34 +8,34 @@ use arrow::datatypes::SchemaRef;
 use super::metrics::SelectMetrics;
 use sluicegate_s3select::request::SelectRequest;
 
-/// One `SelectObjectContent` call and what is expected of its answer.
+/// One `SelectObjectContent` call, and the shape of its answer.
 #[derive(Debug, Clone)]
 pub struct SelectCall {
     /// The bucket.
     pub bucket: String,
     /// The key of the object in it.
     pub key: String,
-    /// What is asked.
+    /// The request.
     pub request: SelectRequest,
-    /// The version of the object that the answer must be about, with or without the quotes of
-    /// the header. Without it an answer that breaks off after rows were handed on can only be
-    /// resumed if the store names the version itself.
+    /// The version of the object that the answer must come from, with or without the quotes of the
+    /// header. Without it, an answer that breaks off after some rows were returned can only be
+    /// resumed if the store itself names the version.
     pub e_tag: Option<String>,
-    /// The columns of the answer, in the order of the SELECT list (CSV) or by name (JSON). A
-    /// schema without columns counts rows: the statement then asks for one constant, and the
-    /// batches have a row count and nothing else.
+    /// The columns of the answer, in the order of the SELECT list (CSV) or by name (JSON). With a
+    /// schema without columns, rows are only counted: the statement selects one constant, and the
+    /// batches have a row count and no columns.
     pub schema: SchemaRef,
     /// The most rows in a batch; at least 1.
     pub batch_size: usize,
-    /// What to do when the answer breaks off.
+    /// How an answer that breaks off is retried.
     pub retry: RetryPolicy,
-    /// Where to count; may be shared by many calls.
+    /// The counters to add to; several calls may share them.
     pub metrics: Arc<SelectMetrics>,
 }
 
 impl SelectCall {
-    /// A call with batches of 8192 rows, the default retries and its own counters, about
-    /// whatever version of the object is there.
+    /// A call with batches of 8192 rows, the default retry policy and its own counters, for the
+    /// current version of the object.
     pub fn new(
         bucket: impl Into<String>,
         key: impl Into<String>,
@@ -55,19 +55,18 @@ impl SelectCall {
     }
 }
 
-/// How often and how fast an answer that broke off is asked for again. This is apart from the
-/// attempts for a request whose answer never began
-/// ([`ConnectOptions::request_attempts`](super::ConnectOptions::request_attempts)): nothing but
-/// this client repeats a stream.
+/// How often and how soon an answer that broke off is requested again. Requests whose answer never
+/// began are counted separately
+/// ([`ConnectOptions::request_attempts`](super::ConnectOptions::request_attempts)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// How many answers may be begun, the first included; at least 1.
+    /// The most answers that are begun, including the first; at least 1.
     pub stream_attempts: u32,
-    /// The pause before the second, doubled before each further one.
+    /// The pause before the second answer; it doubles before each further one.
     pub initial_backoff: Duration,
     /// The longest pause.
     pub max_backoff: Duration,
-    /// Seeds the jitter, which makes a pause between half and all of its length.
+    /// The seed of the jitter, which shortens a pause to between half of its length and all of it.
     pub seed: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Record payloads to Arrow batches, however the store cuts them.
+//! Decodes the payloads of Records events to Arrow batches, wherever the store cuts them.
 
 use std::sync::Arc;
 
@@ -13,20 +13,20 @@ use sluicegate_s3select::request::{CsvOutput, OutputSerialization};
 
 /// The longest record accepted. The service's own limit is 1 MiB.
 const MAX_RECORD_BYTES: usize = 16 << 20;
-/// A batch of more than these many bytes of text is handed on before it has all its rows.
+/// A batch is returned early once its text exceeds this many bytes.
 const BATCH_BYTES: usize = 8 << 20;
 
 /// Turns the payloads of `Records` events, in order, into batches of the declared schema.
-/// Payloads may end in the midst of a record and of a character.
+/// A payload may end in the middle of a record or of a character.
 pub(super) struct RowDecoder {
     format: Format,
-    /// The schema promised; the decoder's own differs if this one has no columns.
+    /// The declared schema; the decoder's own schema differs if this one has no columns.
     schema: SchemaRef,
     batch_size: usize,
     terminator: u8,
-    /// Bytes taken since the last batch.
+    /// Bytes decoded since the last batch.
     batch_bytes: usize,
-    /// Bytes taken since a record was last complete.
+    /// Bytes decoded since the last complete record.
     record_bytes: usize,
 }
 
@@ -36,7 +36,7 @@ enum Format {
 }
 
 impl RowDecoder {
-    /// `coerce` says whether a number or a truth value in a JSON answer may be read as text.
+    /// `coerce` says whether numbers and booleans in a JSON answer may be read as text.
     pub(super) fn new(
         output: &OutputSerialization,
         schema: SchemaRef,
@@ -67,15 +67,15 @@ impl RowDecoder {
         Ok(Self { format, schema, batch_size, terminator, batch_bytes: 0, record_bytes: 0 })
     }
 
-    /// Takes bytes from the payload until a batch is full or the payload is used up.
+    /// Decodes bytes of the payload until a batch is full or the payload is used up.
     pub(super) fn decode(
         &mut self,
         payload: &mut Bytes,
     ) -> Result<Option<RecordBatch>, ArrowError> {
         while !payload.is_empty() {
             let rows = self.rows();
-            // A batch can be cut only between two records. When it is big enough, records are
-            // taken one by one to see where that is.
+            // A batch can only be cut between two records. Once it is large enough, records are
+            // decoded one by one to find that place.
             let cutting = self.batch_bytes >= BATCH_BYTES;
             let slice = if cutting {
                 let end = memchr::memchr(self.terminator, payload).map(|at| at + 1);
@@ -105,7 +105,7 @@ impl RowDecoder {
         Ok(None)
     }
 
-    /// The rows left when the answer is complete.
+    /// The remaining rows, once the answer is complete.
     pub(super) fn finish(&mut self) -> Result<Option<RecordBatch>, ArrowError> {
         match &mut self.format {
             Format::Csv(decoder) => {
@@ -121,7 +121,7 @@ impl RowDecoder {
         self.flush()
     }
 
-    /// Complete records that are not handed on.
+    /// The number of complete records that have not been returned yet.
     fn rows(&self) -> usize {
         match &self.format {
             Format::Csv(decoder) => self.batch_size - decoder.capacity(),
@@ -160,7 +160,7 @@ fn csv_decoder(
     schema: SchemaRef,
     batch_size: usize,
 ) -> Result<(Format, u8), ArrowError> {
-    // The decoder works on bytes and takes them for ASCII.
+    // The decoder compares single bytes, so these must be ASCII.
     let one_byte = |what, text: &str| match text.as_bytes() {
         [byte] if byte.is_ascii() => Ok(*byte),
         _ => Err(unusable(what, text)),
@@ -180,7 +180,9 @@ fn csv_decoder(
 }
 
 fn unusable(what: &str, text: &str) -> ArrowError {
-    ArrowError::InvalidArgumentError(format!("the {what} {text:?} is none that can be read back"))
+    ArrowError::InvalidArgumentError(format!(
+        "an answer with the {what} {text:?} cannot be decoded"
+    ))
 }
 
 #[cfg(test)]

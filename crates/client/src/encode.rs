@@ -1,4 +1,4 @@
-//! A [`SelectRequest`] in the SDK's types.
+//! Converts a [`SelectRequest`] to the SDK's types.
 
 use aws_sdk_s3::types;
 
@@ -9,7 +9,7 @@ use sluicegate_s3select::request::{
     QuoteFields, ScanRange, SelectRequest,
 };
 
-/// The parts of a request that need translation.
+/// The parts of a request that need a conversion.
 #[derive(Debug, Clone)]
 pub(super) struct Encoded {
     pub(super) input: types::InputSerialization,
@@ -17,7 +17,8 @@ pub(super) struct Encoded {
     pub(super) scan_range: Option<types::ScanRange>,
 }
 
-/// Translates a request for a store of the given profile. `columns` is the width of the answer.
+/// Converts a request for a store of the given profile. `columns` is the number of columns of the
+/// answer.
 pub(super) fn encode(
     request: &SelectRequest,
     columns: usize,
@@ -55,7 +56,7 @@ pub(super) fn encode(
 }
 
 fn encode_csv_input(csv: &CsvInput, profile: &EndpointProfile) -> Result<types::CsvInput, Error> {
-    // An element left out means the service's default and not "none".
+    // Leaving the element out means the service's default, not "none".
     let comments = csv.comments.map_or_else(|| profile.no_comments.clone(), String::from);
     let character = |c: Option<char>| c.map_or_else(String::new, String::from);
     let (quote, escape) = (character(csv.quote), character(csv.quote_escape));
@@ -82,7 +83,7 @@ fn encode_csv_output(
     columns: usize,
     profile: &EndpointProfile,
 ) -> Result<types::CsvOutput, Error> {
-    // A row of one empty field is a blank line unless it is quoted, and a blank line is no row.
+    // An unquoted row of one empty field is a blank line, which readers skip.
     let lone = columns <= 1 && !profile.quotes_lone_empty_field;
     let quote_fields = if lone { QuoteFields::Always } else { csv.quote_fields };
     let (quote, escape) = (csv.quote.to_string(), csv.quote_escape.to_string());
@@ -115,15 +116,15 @@ fn encode_scan_range(range: ScanRange) -> Result<types::ScanRange, Error> {
     .build())
 }
 
-/// XML 1.0 has no way to say most control characters, not even escaped, and stores answer
-/// `MalformedXML` to them.
+/// XML 1.0 cannot represent most control characters, not even escaped; stores answer
+/// `MalformedXML`.
 fn check_xml(text: &str) -> Result<(), Error> {
     let illegal = |c: char| matches!(c, '\0'..='\x08' | '\x0b' | '\x0c' | '\x0e'..='\x1f' | '\u{fffe}' | '\u{ffff}');
     match text.chars().find(|c| illegal(*c)) {
         None => Ok(()),
         Some(c) => Err(refused(
             "MalformedXML",
-            &format!("the character {} cannot be said in XML", c.escape_unicode()),
+            &format!("the character {} cannot be represented in XML", c.escape_unicode()),
         )),
     }
 }

@@ -1,16 +1,16 @@
-//! What can go wrong between a client and a store, sorted by what a caller can do about it.
+//! Errors of the client, by what a caller can do about them.
 
 use sluicegate_conformance::NoAnswer;
 use sluicegate_s3select::profile::{EndpointProfile, Refusal};
 
-/// The code of an answer whose head does not name the extensions that the profile relies on.
+/// Our code for an answer whose head does not name the extensions that the profile relies on.
 pub(super) const EXTENSIONS_MISSING: &str = "ExtensionsMissing";
 
-/// Why a store did not give what was asked of it. No variant carries a credential.
+/// Why a request failed. No variant contains a credential.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The object is not there.
+    /// The object does not exist.
     #[error("there is no object `{key}` in bucket `{bucket}`")]
     NotFound {
         /// The bucket.
@@ -18,13 +18,13 @@ pub enum Error {
         /// The key.
         key: String,
     },
-    /// The bucket is not there.
+    /// The bucket does not exist.
     #[error("there is no bucket `{bucket}`")]
     NoSuchBucket {
         /// The bucket.
         bucket: String,
     },
-    /// The store knows the credentials and refuses, or does not know them.
+    /// The store does not know the credentials, or they do not permit the request.
     #[error("the store refuses access to `{key}` in bucket `{bucket}` ({code})")]
     AccessDenied {
         /// The bucket.
@@ -34,37 +34,37 @@ pub enum Error {
         /// The store's error code.
         code: String,
     },
-    /// No place of the chain had credentials.
+    /// No credentials in the environment, the profile files or the machine's role.
     #[error("no credentials were found")]
     NoCredentials,
     /// The endpoint does not answer.
     #[error("the store at {endpoint} cannot be reached: {reason}")]
     Unreachable {
-        /// The endpoint, or AWS's region.
+        /// The endpoint's URL, or AWS's region.
         endpoint: String,
-        /// What the connection said.
+        /// Why the connection failed.
         reason: String,
     },
-    /// The endpoint given is no URL that can be used.
+    /// The given endpoint is not a usable URL.
     #[error("the endpoint is not a URL of the form http://host:port or https://host:port")]
     InvalidEndpoint,
-    /// The bucket lives in another region than the request was signed for.
+    /// The bucket is in another region than the one that the request was signed for.
     #[error("bucket `{bucket}` is in {}", expected.as_deref().map_or("another region".to_owned(), |r| format!("region {r}")))]
     WrongRegion {
         /// The bucket.
         bucket: String,
-        /// Its region, if the store says.
+        /// Its region, if the store names it.
         expected: Option<String>,
     },
-    /// The store will not run this statement, or no statement at all: read the object instead.
+    /// The store does not run this statement, or any statement: read the object instead.
     #[error("the store refuses the request: {code}: {message}")]
     Refused {
-        /// The store's error code, or ours if the statement was not even sent.
+        /// The store's error code, or one of ours if the statement was not sent.
         code: String,
         /// The store's explanation.
         message: String,
     },
-    /// The object was replaced since the caller learned its version.
+    /// The object was replaced after the caller had learned its version.
     #[error("`{key}` in bucket `{bucket}` changed while it was being read")]
     ObjectChanged {
         /// The bucket.
@@ -72,24 +72,24 @@ pub enum Error {
         /// The key.
         key: String,
     },
-    /// The answer is complete and makes no sense as rows of the declared columns.
-    #[error("the answer about `{key}` in bucket `{bucket}` cannot be used: {message}")]
+    /// The answer cannot be decoded to rows of the declared columns.
+    #[error("the answer for `{key}` in bucket `{bucket}` cannot be used: {message}")]
     BadAnswer {
         /// The bucket.
         bucket: String,
         /// The key.
         key: String,
-        /// What is wrong, with the row if it is one row.
+        /// What is wrong, and in which row.
         message: String,
     },
-    /// A failure that may pass, and did not in the attempts allowed.
+    /// A temporary failure that persisted for all attempts.
     #[error("`{key}` in bucket `{bucket}` could not be read in {attempts} attempts: {reason}")]
     Transient {
         /// The bucket.
         bucket: String,
         /// The key.
         key: String,
-        /// How many answers were begun or asked for.
+        /// How many requests were sent.
         attempts: u32,
         /// The last failure.
         reason: String,
@@ -97,18 +97,20 @@ pub enum Error {
 }
 
 impl Error {
-    /// What the user may do about it, in one sentence.
+    /// What the user can do about it, in one sentence.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::NotFound { .. } => "Check the key; keys are case-sensitive.",
             Self::NoSuchBucket { .. } => "Check the bucket's name and the endpoint.",
             Self::AccessDenied { .. } => {
-                "Check the access key and that it may GetObject on this bucket."
+                "Check the access key, and that it is allowed s3:GetObject on this bucket."
             }
             Self::NoCredentials => {
                 "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or name an AWS profile."
             }
-            Self::Unreachable { .. } => "Check the endpoint, the network and that the store runs.",
+            Self::Unreachable { .. } => {
+                "Check the endpoint and the network, and that the store is running."
+            }
             Self::InvalidEndpoint => "Give a scheme, a host and a port, and no user name.",
             Self::WrongRegion { .. } => "Give the bucket's region.",
             Self::Refused { .. } => "Read the object instead of asking the store to filter it.",
@@ -118,14 +120,14 @@ impl Error {
         }
     }
 
-    /// Whether the store thereby refuses every statement of this client, whatever it says.
+    /// Whether the store refuses every statement of this client, not only this one.
     pub fn is_final_refusal(&self) -> bool {
         const CODES: [&str; 4] =
             ["NotImplemented", "MethodNotAllowed", "AccessDenied", EXTENSIONS_MISSING];
         matches!(self, Self::Refused { code, .. } if CODES.contains(&code.as_str()))
     }
 
-    /// Whether reading the whole object with GET may work where this did not.
+    /// Whether reading the whole object with GET may work instead.
     pub fn is_refusal(&self) -> bool {
         matches!(self, Self::Refused { .. })
     }
@@ -137,11 +139,11 @@ impl From<Refusal> for Error {
     }
 }
 
-/// What the error says about one question to a store.
+/// The error as the answer to one question to a store.
 ///
 /// # Errors
-/// The error itself, if it keeps the store from answering any question: it cannot be reached,
-/// refuses access, or has not the object.
+/// The error itself, if no question can be answered: the store cannot be reached, refuses access,
+/// or does not have the object.
 impl TryFrom<Error> for NoAnswer {
     type Error = Error;
 
@@ -155,7 +157,7 @@ impl TryFrom<Error> for NoAnswer {
                 Ok(Self::Failed { code: "BadAnswer".to_owned(), message })
             }
             Error::Transient { reason, .. } => {
-                // Codes that are worth another attempt stand before the explanation.
+                // The reason of a temporary failure begins with its code.
                 let (code, message) = reason.split_once(": ").unwrap_or((&reason, ""));
                 Ok(Self::Failed { code: code.to_owned(), message: message.to_owned() })
             }
@@ -164,7 +166,7 @@ impl TryFrom<Error> for NoAnswer {
     }
 }
 
-/// The object that a request was about; what error messages are made with.
+/// The object of a request, for error messages.
 #[derive(Debug, Clone)]
 pub(super) struct Subject {
     pub(super) bucket: String,
@@ -194,7 +196,7 @@ impl Subject {
     }
 }
 
-/// An error as a store says it: in an XML document before the answer, or in a frame of it.
+/// An error as the store sends it: as an XML document instead of an answer, or as a frame in it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct StoreError {
     /// The HTTP status; `None` for a frame.
@@ -208,8 +210,8 @@ pub(super) struct StoreError {
 }
 
 impl StoreError {
-    /// Sorts the error. The codes are those of the service's general and Select tables; what is
-    /// not known there is a refusal, because a GET then shows what is really wrong.
+    /// Classifies the error by its code. The codes are those of the service's general and Select
+    /// tables; an unknown code is a refusal, because a GET then shows what is really wrong.
     pub(super) fn sort(self, subject: &Subject, profile: &EndpointProfile, attempts: u32) -> Error {
         let Subject { bucket, key } = subject.clone();
         match (self.code.as_str(), self.status) {
@@ -265,7 +267,7 @@ impl StoreError {
         }
     }
 
-    /// The region that the store expects, from its header or from the sentence
+    /// The region that the store expects, from its header or from the message
     /// "…the region 'a' is wrong; expecting 'b'".
     fn region(&self) -> Option<String> {
         let quoted = || {
@@ -277,7 +279,7 @@ impl StoreError {
     }
 }
 
-/// Whether the same request may succeed a moment later.
+/// Whether the same request may succeed if it is sent again.
 fn is_transient(code: &str, status: Option<u16>) -> bool {
     let passing = matches!(
         code,

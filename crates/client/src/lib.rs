@@ -1,14 +1,14 @@
-//! The client's side of S3 Select: a statement goes out, Arrow batches of declared columns come
-//! back, and nothing that a store or a network does makes a row appear twice or not at all.
+//! The client's side of S3 Select: it sends a statement and returns Arrow batches of declared
+//! columns. Whatever a store or a network does, no row is lost or returned twice.
 //!
-//! * An answer is complete only with its End event; one that stops earlier is a failure, however
-//!   politely the connection was closed.
-//! * The errors that a store sends in the midst of an answer are decoded to code and message.
-//! * An answer that breaks off is asked for again and its first part, byte by byte what was
-//!   received before, is passed over; the object must still be the same ([`SelectCall::e_tag`]).
-//! * What a store refuses is [`Error::Refused`]; a caller then reads the object instead, and the
-//!   client does not send the like again ([`Client::refusals`]).
-//! * What a profile takes for granted beyond S3 Select must be named in the head of each answer
+//! * An answer is complete only with its End event. An answer that stops earlier is a failure, even
+//!   if the connection was closed in an orderly way.
+//! * An error that a store sends partway through an answer is decoded to its code and message.
+//! * An answer that breaks off is requested again. The bytes that were already received are compared
+//!   and skipped; the object must still be the same version ([`SelectCall::e_tag`]).
+//! * A request that a store refuses is [`Error::Refused`]; a caller then reads the object instead,
+//!   and the client no longer sends similar statements ([`Client::refusals`]).
+//! * Extensions to S3 Select that a profile relies on must be named in the head of each answer
 //!   ([`EndpointProfile::relies_on`]).
 //!
 //! ```no_run
@@ -77,10 +77,11 @@ use self::wire::HeadTap;
 use sluicegate_s3select::profile::EndpointProfile;
 use sluicegate_s3select::request::SelectRequest;
 
-/// The pause before a request is repeated whose answer did not begin; jittered and doubled.
+/// The pause before a request whose answer did not begin is sent again; jittered, and doubled each
+/// time.
 const REQUEST_BACKOFF: Duration = Duration::from_millis(200);
 
-/// A store, as a client knows it. Cheap to clone; clones share their connections.
+/// A connection to one store. Cheap to clone; clones share their connections.
 #[derive(Clone)]
 pub struct Client {
     shared: Arc<Shared>,
@@ -98,18 +99,18 @@ struct Shared {
     refusals: Refusals,
 }
 
-/// What a store says about an object without sending it.
+/// The metadata of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ObjectHead {
     /// The object's length in bytes.
     pub size: u64,
-    /// Its version, as the header says it.
+    /// Its version, as in the ETag header.
     pub e_tag: Option<String>,
 }
 
 impl Client {
-    /// Prepares to talk to a store. This reads the environment and the AWS profile files, and
-    /// sends nothing: an endpoint that is not there shows at the first request.
+    /// Prepares a client. This reads the environment and the AWS profile files and sends nothing: an
+    /// endpoint that does not exist is only noticed at the first request.
     pub async fn connect(
         options: &ConnectOptions,
         profile: EndpointProfile,
@@ -148,7 +149,7 @@ impl Client {
         let endpoint = options.endpoint.clone().or_else(|| configured_endpoint(&config));
         check_endpoint(endpoint.as_deref())?;
         let path_style = options.path_style.unwrap_or(endpoint.is_some());
-        // A store is silent while it scans; our own limit on silence allows for that.
+        // A store sends nothing while it scans; our own read timeout allows for that.
         let mut s3 = aws_sdk_s3::config::Builder::from(&config)
             .force_path_style(path_style)
             .stalled_stream_protection(StalledStreamProtectionConfig::disabled());
@@ -170,17 +171,16 @@ impl Client {
         Ok(Self { shared: Arc::new(shared) })
     }
 
-    /// Asks a store to run a statement over an object. The rows come in the order in which the
-    /// store finds them.
+    /// Asks the store to run a statement over an object. The rows come in the store's order.
     ///
-    /// Returns when the answer has begun, so that a refusal is seen before any row.
+    /// Returns once the answer has begun, so that a refusal is known before the first row.
     pub async fn select(&self, call: SelectCall) -> Result<SelectStream, Error> {
         stream::select(self.clone(), call).await
     }
 
     /// Asks for an object's length and version.
     ///
-    /// A store answers [`Error::NotFound`] for a missing bucket, too.
+    /// A missing bucket is [`Error::NotFound`] as well: a store does not tell the two apart here.
     pub async fn head(&self, bucket: &str, key: &str) -> Result<ObjectHead, Error> {
         self.head_counted(bucket, key, &Arc::default()).await
     }
@@ -207,18 +207,17 @@ impl Client {
         &self.shared.profile
     }
 
-    /// Why a request need not be sent: this store refused one like it before.
+    /// The earlier refusal of a similar request, if there was one: this request need not be sent.
     pub fn known_refusal(&self, request: &SelectRequest) -> Option<KnownRefusal> {
         self.shared.refusals.of(request)
     }
 
-    /// All that this store refused and that is not sent any more, in the order in which it was
-    /// found out.
+    /// Everything that this store refused and that is therefore no longer sent, oldest first.
     pub fn refusals(&self) -> Vec<KnownRefusal> {
         self.shared.refusals.all()
     }
 
-    /// The endpoint's URL; `None` is AWS itself.
+    /// The endpoint's URL; `None` for AWS itself.
     pub fn endpoint(&self) -> Option<&str> {
         self.shared.endpoint.as_deref()
     }
@@ -228,18 +227,18 @@ impl Client {
         &self.shared.region
     }
 
-    /// Whether the bucket is a part of the path.
+    /// Whether the bucket is part of the URL's path instead of its host name.
     pub fn path_style(&self) -> bool {
         self.shared.path_style
     }
 
-    /// Whether nothing is signed.
+    /// Whether requests are sent unsigned.
     pub fn is_anonymous(&self) -> bool {
         self.shared.config.credentials_provider().is_none()
     }
 
-    /// The credentials that requests are signed with at this moment, for other clients of the
-    /// same store; `None` if nothing is signed. Ask again when they expire.
+    /// The credentials that requests are currently signed with, for other clients of the same store;
+    /// `None` if requests are not signed. Call it again when they have expired.
     pub async fn credentials(&self) -> Result<Option<Credentials>, Error> {
         let Some(provider) = self.shared.config.credentials_provider() else {
             return Ok(None);
@@ -255,7 +254,7 @@ impl Client {
         &self.shared.sdk
     }
 
-    /// What a message calls the store.
+    /// The store's name in messages.
     fn place(&self) -> String {
         match &self.shared.endpoint {
             Some(endpoint) => endpoint.clone(),
@@ -274,14 +273,14 @@ impl fmt::Debug for Client {
     }
 }
 
-/// The HTTP client of all requests.
+/// The HTTP client for all requests.
 fn https() -> SharedHttpClient {
     let tls = tls::Provider::Rustls(tls::rustls_provider::CryptoMode::Ring);
     aws_smithy_http_client::Builder::new().tls_provider(tls).build_https()
 }
 
-/// The region of the environment or of the profile files. The machine's metadata service, which
-/// the SDK would ask as well, takes seconds to be absent.
+/// The region from the environment or the profile files. The SDK would also ask the machine's
+/// metadata service, which takes seconds to time out where there is none.
 async fn default_region(options: &ConnectOptions) -> Region {
     let mut file = ProfileFileRegionProvider::builder();
     if let Some(name) = &options.aws_profile {
@@ -292,7 +291,8 @@ async fn default_region(options: &ConnectOptions) -> Region {
     chain.region().await.unwrap_or(Region::from_static("us-east-1"))
 }
 
-/// The endpoint of the environment or of the profile files, S3's own before the general one.
+/// The endpoint from the environment or the profile files; one for S3 takes precedence over a
+/// general one.
 fn configured_endpoint(config: &SdkConfig) -> Option<String> {
     let key = ServiceConfigKey::builder()
         .service_id("S3")
@@ -307,7 +307,7 @@ fn check_endpoint(endpoint: Option<&str>) -> Result<(), Error> {
     let Some(endpoint) = endpoint else { return Ok(()) };
     let rest = endpoint.strip_prefix("http://").or_else(|| endpoint.strip_prefix("https://"));
     match rest {
-        // A user name would end up in messages and is not S3's way to authenticate.
+        // S3 does not authenticate by a user name in the URL, and it would show up in messages.
         Some(rest) if !rest.is_empty() && !rest.starts_with('/') && !rest.contains(['@', ' ']) => {
             Ok(())
         }

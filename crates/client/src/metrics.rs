@@ -1,8 +1,8 @@
-//! Counted work of Select calls.
+//! Counters of requests and bytes of Select calls.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Counters that any number of calls add to, from any thread.
+/// Counters that any number of calls can add to, from any thread.
 #[derive(Debug, Default)]
 pub struct SelectMetrics {
     calls: AtomicU64,
@@ -15,14 +15,14 @@ pub struct SelectMetrics {
     bytes_returned: ReportedCounter,
 }
 
-/// What the counters said at one moment.
+/// The counters at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SelectCounts {
-    /// `SelectObjectContent` requests sent, repeated ones included.
+    /// `SelectObjectContent` requests sent, including retries.
     pub requests: u64,
-    /// Of these, the ones that repeated another, whoever repeated it and why.
+    /// How many of these were retries, by the SDK or by this client, for any reason.
     pub retries: u64,
-    /// `HeadObject` requests sent to see whether an object had changed.
+    /// `HeadObject` requests sent to find out whether an object had changed.
     pub head_requests: u64,
     /// Bytes of SQL sent, before XML escaping, once per request.
     pub sql_bytes: u64,
@@ -36,25 +36,25 @@ pub struct SelectCounts {
     pub bytes_returned: Reported,
 }
 
-/// A sum of figures that stores report about themselves. Stores leave them out, send -1, or break
-/// off before they get there, so the sum is a lower bound unless nothing is missing.
+/// A sum of figures that stores report in Stats events. A store may leave a figure out, send -1 or
+/// break off before it reports, so the sum is a lower bound unless no figure is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Reported {
     /// The sum of the figures reported, in bytes.
     pub bytes: u64,
-    /// How many answers began and did not report the figure.
+    /// How many answers began but did not report the figure.
     pub missing: u64,
 }
 
 impl Reported {
-    /// The sum, if every answer reported.
+    /// The sum, if every answer reported the figure.
     pub fn known(self) -> Option<u64> {
         (self.missing == 0).then_some(self.bytes)
     }
 }
 
 impl SelectMetrics {
-    /// What the counters say now.
+    /// The current values.
     pub fn counts(&self) -> SelectCounts {
         let requests = self.requests.load(Ordering::Relaxed);
         SelectCounts {
@@ -86,14 +86,14 @@ impl SelectMetrics {
         self.bytes_received.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
-    /// An answer began: it owes its figures.
+    /// An answer began; its figures are missing until it reports them.
     pub(super) fn answer_began(&self) {
         for counter in [&self.bytes_scanned, &self.bytes_processed, &self.bytes_returned] {
             counter.missing.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    /// The answer reported. To be called once per answer at most.
+    /// The answer reported its figures. Must be called at most once per answer.
     pub(super) fn answer_reported(
         &self,
         scanned: Option<i64>,
@@ -114,7 +114,7 @@ struct ReportedCounter {
 
 impl ReportedCounter {
     fn report(&self, figure: Option<i64>) {
-        // A negative figure is a store's way of saying that it does not know.
+        // Some stores send a negative figure if they do not know it.
         if let Some(bytes) = figure.and_then(|figure| u64::try_from(figure).ok()) {
             self.bytes.fetch_add(bytes, Ordering::Relaxed);
             self.missing.fetch_sub(1, Ordering::Relaxed);

@@ -3,31 +3,31 @@
 use std::fmt;
 use std::time::{Duration, SystemTime};
 
-/// How to reach a store. The default leaves everything to the usual AWS chain: environment
-/// variables, then the profile files, then the machine's own role.
+/// How to reach a store. By default everything comes from the usual AWS chain: environment
+/// variables, then the profile files, then the machine's role.
 #[derive(Clone)]
 pub struct ConnectOptions {
-    /// `http://host:port` or `https://…`; `None` takes it from the environment or the AWS
-    /// profile, else AWS itself is meant.
+    /// `http://host:port` or `https://…`; `None` takes it from the environment or the AWS profile,
+    /// and otherwise means AWS itself.
     pub endpoint: Option<String>,
-    /// The region to sign for; `None` takes it from the environment or the AWS profile, else
-    /// `us-east-1`.
+    /// The region to sign for; `None` takes it from the environment or the AWS profile, and otherwise
+    /// means `us-east-1`.
     pub region: Option<String>,
-    /// The section of the AWS profile files to read; `None` is `AWS_PROFILE`, else `default`.
+    /// The section of the AWS profile files to read; `None` means `AWS_PROFILE`, or `default`.
     pub aws_profile: Option<String>,
-    /// Whether the bucket is a part of the path (`http://host/bucket/key`) and not of the host
-    /// name; `None` is yes if there is an endpoint.
+    /// Whether the bucket is part of the path (`http://host/bucket/key`) instead of the host name;
+    /// `None` means yes if an endpoint is given.
     pub path_style: Option<bool>,
-    /// Sign nothing. A store that follows AWS refuses Select to such a client.
+    /// Whether to send requests unsigned. Like AWS, most stores then refuse Select.
     pub anonymous: bool,
     /// Credentials to use instead of those of the chain.
     pub credentials: Option<Credentials>,
-    /// The time allowed for a connection to be made.
+    /// The connect timeout.
     pub connect_timeout: Duration,
-    /// The longest silence accepted: until the head of an answer, and between its parts. A store
-    /// sends a continuation event about every second while it has nothing else to say.
+    /// The read timeout: the longest wait for the head of an answer, and between its parts. While it
+    /// has no rows to send, a store sends a continuation event about every second.
     pub read_timeout: Duration,
-    /// How often a request is tried that failed before its answer began; at least 1.
+    /// The most attempts for a request that fails before its answer begins; at least 1.
     pub request_attempts: u32,
 }
 
@@ -66,21 +66,21 @@ impl fmt::Debug for ConnectOptions {
     }
 }
 
-/// A key pair, perhaps temporary. Its `Debug` shows nothing of it.
+/// An access key, possibly temporary. `Debug` does not show it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Credentials {
-    /// The public part.
+    /// The access key ID.
     pub access_key_id: String,
-    /// The secret part.
+    /// The secret access key.
     pub secret_access_key: String,
-    /// What makes temporary credentials valid.
+    /// The session token of temporary credentials.
     pub session_token: Option<String>,
-    /// When they stop being valid; `None` is never, as far as is known.
+    /// When they expire; `None` if they do not, as far as is known.
     pub expires: Option<SystemTime>,
 }
 
 impl Credentials {
-    /// A key pair that does not expire.
+    /// An access key that does not expire.
     pub fn new(access_key_id: impl Into<String>, secret_access_key: impl Into<String>) -> Self {
         Self {
             access_key_id: access_key_id.into(),

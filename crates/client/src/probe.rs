@@ -1,4 +1,4 @@
-//! Puts the questions of a probe to a store.
+//! Asks a store the questions of a probe.
 
 use std::sync::Arc;
 
@@ -11,41 +11,41 @@ use sluicegate_s3select::request::{
     Compression, CsvInput, InputFormat, InputSerialization, JsonType, ScanRange, SelectRequest,
 };
 
-/// How much of an object that is not ours is looked at, in bytes, where the store lets us say so.
+/// How many bytes of an object that is not ours are scanned, if the store supports scan ranges.
 const GLANCE: u64 = 64 << 10;
 
-/// What questions are put to.
+/// The objects that a probe asks about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProbeTarget {
-    /// Our own samples, which lie at `prefix` + [`Sample::file_name`].
+    /// Our own samples, stored at `prefix` + [`Sample::file_name`].
     ///
     /// [`Sample::file_name`]: sluicegate_conformance::probe::Sample::file_name
     Samples {
         /// The bucket.
         bucket: String,
-        /// What their keys begin with.
+        /// The prefix of their keys.
         prefix: String,
     },
-    /// An object whose contents are not known, and must not be changed. Only what needs no
-    /// sample of our own is asked, so nothing is learned about fields and their values.
+    /// An object of unknown content, which must not be changed. Only questions that need no sample
+    /// of ours are asked, so nothing is learned about fields and their values.
     Object {
         /// The bucket.
         bucket: String,
-        /// The key; its extension says what the object is.
+        /// The key; its extension tells the format.
         key: String,
     },
 }
 
 impl Client {
-    /// Finds out what the store can do, question by question; `asked` is called before each, with
-    /// its number, from 1.
+    /// Finds out what the store can do, question by question; `asked` is called before each question
+    /// with its number, counted from 1.
     ///
-    /// The client should be one of [`EndpointProfile::unknown`], which takes nothing for granted.
+    /// The client should use [`EndpointProfile::unknown`], which assumes nothing.
     ///
     /// # Errors
     ///
-    /// If the store cannot be reached, refuses access, or the bucket or the object is not there.
-    /// Whatever else it answers is a finding.
+    /// If the store cannot be reached, refuses access, or the bucket or the object does not exist.
+    /// Any other answer is a finding.
     ///
     /// [`EndpointProfile::unknown`]: sluicegate_s3select::profile::EndpointProfile::unknown
     pub async fn probe(
@@ -89,18 +89,18 @@ struct Probe<'a> {
     client: &'a Client,
     metrics: &'a Arc<SelectMetrics>,
     facts: Facts,
-    /// Why no statement is answered at all.
+    /// Why the store answers no statement at all.
     hopeless: Option<NoAnswer>,
 }
 
-/// How an object is looked at.
+/// How an object is read.
 struct View {
     input: InputSerialization,
     scan_range: Option<ScanRange>,
 }
 
 impl Probe<'_> {
-    /// Asks; what the store refuses is an answer, too.
+    /// Asks a question; a refusal is an answer, too.
     async fn ask(
         &mut self,
         bucket: &str,
@@ -137,7 +137,7 @@ impl Probe<'_> {
         Ok(answer)
     }
 
-    /// Finds out whether the first bytes of an object can be looked at alone.
+    /// Finds out whether the store can scan only the first bytes of an object.
     async fn view(&mut self, bucket: &str, key: &str) -> Result<View, Error> {
         self.client.head_counted(bucket, key, self.metrics).await?;
         let input = input_of(key);
@@ -154,7 +154,7 @@ impl Probe<'_> {
     }
 }
 
-/// What an object is, by its name; CSV if the name says nothing.
+/// The format of an object by its extension; CSV if that is unknown.
 fn input_of(key: &str) -> InputSerialization {
     let name = key.to_ascii_lowercase();
     let (name, compression) = match name.strip_suffix(".gz") {

@@ -1,4 +1,4 @@
-//! One answer as it came, for those who study a store and not an object.
+//! One answer as it was received, for those who study a store rather than an object.
 
 use std::sync::Arc;
 
@@ -16,15 +16,15 @@ use super::metrics::SelectMetrics;
 use super::sdk_error::{Failure, sort_stream_error};
 use super::wire::{AnswerHead, SelectTap};
 
-/// The longest answer that is kept whole.
+/// The longest answer that is kept in memory.
 const MAX_BYTES: usize = 8 << 20;
 
 /// The events of one answer.
 pub(super) type Events = EventReceiver<Event, SelectObjectContentEventStreamError>;
 
 impl Client {
-    /// Sends a request as it is, whatever the profile says, and returns the answer as it came.
-    /// A stream that breaks off is not asked for again.
+    /// Sends a request unchanged, whatever the profile allows, and returns the answer as it was
+    /// received. An answer that breaks off is not requested again.
     ///
     /// # Errors
     ///
@@ -37,7 +37,7 @@ impl Client {
         metrics: &Arc<SelectMetrics>,
     ) -> Result<RawAnswer, Error> {
         let subject = Subject { bucket: bucket.to_owned(), key: key.to_owned() };
-        // Two columns: the quotes of the answer stay as the request says.
+        // With two columns the quoting of the answer stays as requested.
         let encoded = encode(request, 2, self.profile())?;
         metrics.call();
         let (mut events, head) = Box::pin(self.begin(&subject, request, &encoded, metrics)).await?;
@@ -46,7 +46,7 @@ impl Client {
         let silence = self.shared.read_timeout;
         loop {
             let event = match timeout(silence, events.recv()).await {
-                Err(_) => return Err(subject.transient(1, format!("silence for {silence:?}"))),
+                Err(_) => return Err(subject.transient(1, format!("no data for {silence:?}"))),
                 Ok(Ok(Some(event))) => event,
                 Ok(Ok(None)) => {
                     return Err(subject.transient(1, "the answer stopped without its End event"));
@@ -113,10 +113,10 @@ impl Client {
         let sent = operation.send().await.map_err(|error| {
             let error = self.sort_request_error(error, subject);
             match error {
-                // Select needs a signature even where GET does not.
+                // Select needs a signature even for objects that anyone may read.
                 Error::AccessDenied { code, .. } if self.is_anonymous() => Error::Refused {
                     code,
-                    message: "Select is not open to anonymous requests".to_owned(),
+                    message: "Select does not accept anonymous requests".to_owned(),
                 },
                 error => error,
             }

@@ -1,4 +1,4 @@
-//! What a store refused, so that it is not asked for the same again.
+//! Remembers what a store refused, so that it is not sent again.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -9,10 +9,10 @@ use sluicegate_s3select::dialect;
 use sluicegate_s3select::profile::{DataFormat, constructs};
 use sluicegate_s3select::request::{Compression, OutputSerialization, SelectRequest};
 
-/// The most refusals kept; there are fewer kinds of statements that a planner makes.
+/// The most refusals kept; a planner makes fewer kinds of statements.
 const MOST: usize = 64;
 
-/// Something that a store refused, and that is not sent to it any more.
+/// Something that a store refused, and that is no longer sent to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownRefusal {
     /// What was refused.
@@ -26,20 +26,20 @@ pub struct KnownRefusal {
 /// How much a refusal says about other requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RefusalScope {
-    /// The store answers no statement of this client.
+    /// The store answers no statement of this client at all.
     Everything,
-    /// The store does not take requests of this kind, nor those that ask for more.
+    /// The store does not take requests of this kind, nor those that use more features.
     Kind(RequestKind),
 }
 
-/// What requests have in common that a store treats alike.
+/// The features of a request. A store treats requests with the same features alike.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestKind {
     /// The objects' format.
     pub format: DataFormat,
     /// The objects' compression.
     pub compression: Compression,
-    /// Whether there is a ScanRange.
+    /// Whether it has a ScanRange.
     pub scan_range: bool,
     /// Whether the answer is JSON.
     pub json_output: bool,
@@ -48,7 +48,7 @@ pub struct RequestKind {
 }
 
 impl RequestKind {
-    /// The kind of a request; `None` if its statement is not one of the dialect.
+    /// The kind of a request; `None` if its statement cannot be parsed.
     fn of(request: &SelectRequest) -> Option<Self> {
         Some(Self {
             format: DataFormat::from(&request.input),
@@ -59,7 +59,7 @@ impl RequestKind {
         })
     }
 
-    /// Whether another kind asks for the same and perhaps more.
+    /// Whether another kind uses the same features, and possibly more.
     fn is_part_of(&self, other: &Self) -> bool {
         self.format == other.format
             && self.compression == other.compression
@@ -70,10 +70,9 @@ impl RequestKind {
 }
 
 impl RefusalScope {
-    /// What an error says about other requests: errors of an object or of the moment say
-    /// nothing.
+    /// What an error says about other requests: nothing, if it is about the object or temporary.
     fn of(error: &Error, request: &SelectRequest) -> Option<Self> {
-        // The service's own codes for the language, then those of MinIO and Ceph.
+        // The service's codes for unsupported language features, then those of MinIO and Ceph.
         const LANGUAGE: [&str; 13] = [
             "UnsupportedSyntax",
             "UnsupportedFunction",
@@ -122,25 +121,29 @@ impl fmt::Display for KnownRefusal {
     }
 }
 
-/// The refusals of one store, for as long as its client lives.
+/// The refusals of one store, kept for the lifetime of its client.
 #[derive(Debug, Default)]
 pub(super) struct Refusals {
     known: Mutex<Vec<KnownRefusal>>,
 }
 
 impl Refusals {
-    /// Keeps an error of the store in mind if it says something about other requests.
+    /// Remembers an error of the store if it says something about other requests.
     pub(super) fn remember(&self, error: &Error, request: &SelectRequest) {
         let Error::Refused { code, message } = error else { return };
         let Some(scope) = RefusalScope::of(error, request) else { return };
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() < MOST && !known.iter().any(|refusal| refusal.scope == scope) {
-            tracing::info!(?scope, code, "the store refuses; it is not asked again");
+            tracing::info!(
+                ?scope,
+                code,
+                "the store refuses; similar statements are not sent again"
+            );
             known.push(KnownRefusal { scope, code: code.clone(), message: message.clone() });
         }
     }
 
-    /// Why a request need not be sent.
+    /// The earlier refusal that covers a request.
     pub(super) fn of(&self, request: &SelectRequest) -> Option<KnownRefusal> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if known.is_empty() {
@@ -163,7 +166,7 @@ impl Refusals {
 impl From<KnownRefusal> for Error {
     fn from(refusal: KnownRefusal) -> Self {
         let KnownRefusal { code, message, .. } = refusal;
-        Self::Refused { code, message: format!("{message} (said before, and not asked again)") }
+        Self::Refused { code, message: format!("{message} (refused before, not sent again)") }
     }
 }
 

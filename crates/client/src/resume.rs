@@ -1,14 +1,14 @@
-//! Where an answer stands, so that another one can take over from it.
+//! The position in an answer, so that a repeated answer can continue from there.
 
 use crate::error::{Error, Subject};
 use bytes::{Buf, Bytes};
 
-/// The bytes of records received so far, and those of a repeated answer that are passed over
-/// because they were received before. Counting bytes rather than rows lets the decoder stay in
-/// the midst of a record; the checksum shows a store that does not repeat itself.
+/// Counts the bytes of records received so far and skips the same bytes of a repeated answer.
+/// Because bytes are counted and not rows, the decoder can continue within a record; a checksum
+/// detects a store that answers differently the second time.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Progress {
-    /// How many bytes of records went to the decoder, over all answers.
+    /// How many bytes of records were passed to the decoder, over all answers.
     received: u64,
     digest: crc32fast::Hasher,
     repeating: Option<Repeated>,
@@ -21,12 +21,12 @@ struct Repeated {
 }
 
 impl Progress {
-    /// A new answer begins, which must repeat what was received.
+    /// Begins a repeated answer, which must start with what was received.
     pub(super) fn repeat(&mut self) {
         self.repeating = (self.received > 0).then(Repeated::default);
     }
 
-    /// Takes a payload and returns the part of it that is new.
+    /// Returns the part of a payload that is new.
     pub(super) fn take(&mut self, mut payload: Bytes, subject: &Subject) -> Result<Bytes, Error> {
         if let Some(repeated) = &mut self.repeating {
             let left = self.received - repeated.passed_over;
@@ -46,7 +46,7 @@ impl Progress {
         Ok(payload)
     }
 
-    /// The answer is complete: so must the repetition be.
+    /// Ends the answer; a repeated one must then have been at least as long as the first.
     pub(super) fn end(&self, subject: &Subject) -> Result<(), Error> {
         match self.repeating {
             None => Ok(()),
@@ -56,7 +56,7 @@ impl Progress {
 }
 
 fn differs(subject: &Subject) -> Error {
-    subject.bad_answer("the store answered differently when it was asked again")
+    subject.bad_answer("the store answered differently when the request was repeated")
 }
 
 #[cfg(test)]
@@ -67,8 +67,8 @@ mod tests {
         Subject { bucket: "b".to_owned(), key: "k".to_owned() }
     }
 
-    /// Takes answers, each a list of payloads and each but the last broken off; returns what is
-    /// new in all of them.
+    /// Feeds it answers, each a list of payloads and each but the last broken off; returns the new
+    /// parts of all of them.
     fn take(answers: &[&[&str]]) -> Result<String, Error> {
         let mut progress = Progress::default();
         let mut text = String::new();

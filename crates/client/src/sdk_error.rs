@@ -1,4 +1,4 @@
-//! The SDK's errors in our terms.
+//! Converts the SDK's errors to ours.
 
 use std::error::Error as StdError;
 
@@ -13,7 +13,7 @@ use super::error::{Error, StoreError, Subject};
 use sluicegate_s3select::profile::EndpointProfile;
 
 impl Client {
-    /// An error of a request whose answer did not begin.
+    /// Converts an error of a request whose answer did not begin.
     pub(super) fn sort_request_error<E>(
         &self,
         error: SdkError<E, HttpResponse>,
@@ -54,7 +54,7 @@ impl Client {
 /// What to do about an answer that broke off.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// Ask again; the reason is for the message, should that not help.
+    /// Send the request again; the reason is for the message if that does not help.
     Again(String),
     /// Give up.
     Final(Error),
@@ -70,8 +70,8 @@ impl From<Error> for Failure {
     }
 }
 
-/// An error in the midst of an answer. The SDK does not know S3's error frames
-/// (`:message-type: error`): they come as messages that it could not unmarshall.
+/// Converts an error partway through an answer. The SDK does not know S3's error frames
+/// (`:message-type: error`) and reports them as messages that it could not unmarshall.
 pub(super) fn sort_stream_error(
     error: &SdkError<SelectObjectContentEventStreamError, RawMessage>,
     subject: &Subject,
@@ -87,7 +87,7 @@ pub(super) fn sort_stream_error(
                 }
             }
             RawMessage::Decoded(_) => return Failure::Final(subject.bad_answer(chain(error))),
-            // A wrong checksum, a frame that makes no sense, half a frame at the end.
+            // A wrong checksum, a malformed frame, or an incomplete frame at the end.
             _ => return Failure::Again(format!("a damaged answer: {}", chain(error))),
         },
         SdkError::ServiceError(service) => StoreError {
@@ -105,7 +105,7 @@ fn header<'a>(message: &'a Message, name: &str) -> &'a str {
     header.and_then(|header| header.value().as_string().ok()).map_or("", |text| text.as_str())
 }
 
-/// The messages of an error and of its causes, without those that say nothing.
+/// The messages of an error and its causes, without those that carry no information.
 fn chain(error: &(dyn StdError + 'static)) -> String {
     let mut texts: Vec<String> = Vec::new();
     let mut next = Some(error);
@@ -117,7 +117,7 @@ fn chain(error: &(dyn StdError + 'static)) -> String {
         );
         let repeated = texts.last().is_some_and(|last| last.ends_with(&text));
         next = error.source();
-        // The innermost one is all there is, if it comes to that.
+        // The innermost message is kept in any case.
         if !repeated && (!empty || (next.is_none() && texts.is_empty())) {
             texts.push(text);
         }

@@ -1,4 +1,4 @@
-//! One call's rows as a stream, through as many answers as it takes.
+//! The rows of one call as a stream, over as many answers as that takes.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -28,11 +28,11 @@ use super::sdk_error::{Failure, sort_stream_error};
 use sluicegate_s3select::profile::Extension;
 use sluicegate_s3select::request::InputFormat;
 
-/// How long to wait for the end of the HTTP message after the End event. Reading up to it lets
-/// the connection be used again; nothing is wrong if it does not come.
+/// How long to wait for the end of the HTTP message after the End event. A connection can only be
+/// reused if its message was read to the end; it is no error if that does not arrive.
 const HANG_UP: Duration = Duration::from_millis(250);
 
-/// The rows of one call. Ends after the first error. Dropping it ends the request.
+/// The rows of one call. The stream ends after the first error. Dropping it cancels the request.
 pub struct SelectStream {
     schema: SchemaRef,
     metrics: Arc<SelectMetrics>,
@@ -40,12 +40,12 @@ pub struct SelectStream {
 }
 
 impl SelectStream {
-    /// The declared schema, which every batch has.
+    /// The declared schema, which is the schema of every batch.
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
     }
 
-    /// The counters of the call, which may be shared with others.
+    /// The counters of the call, possibly shared with other calls.
     pub fn metrics(&self) -> &Arc<SelectMetrics> {
         &self.metrics
     }
@@ -100,7 +100,7 @@ pub(super) async fn select(client: Client, call: SelectCall) -> Result<SelectStr
 }
 
 fn row_decoder(call: &SelectCall) -> Result<RowDecoder, Error> {
-    // What comes from JSON is read as strictly as the object itself would be.
+    // JSON is decoded as strictly as the object itself would be.
     let coerce = !matches!(call.request.input.format, InputFormat::Json(_));
     let schema = Arc::clone(&call.schema);
     RowDecoder::new(&call.request.output, schema, call.batch_size, coerce).map_err(|error| {
@@ -114,20 +114,20 @@ struct Scan {
     encoded: Encoded,
     subject: Subject,
     answer: Option<Events>,
-    /// Whether this answer sent its Stats.
+    /// Whether this answer has sent its Stats event.
     reported: bool,
-    /// The version that all answers must be about, as soon as it is known.
+    /// The version that all answers must come from, once it is known.
     version: Option<String>,
     /// Whether this answer's head named that version.
     attested: bool,
-    /// Whether the heads of all answers did, from which rows were taken.
+    /// Whether the heads of all answers that rows were taken from did.
     all_attested: bool,
     rows: RowDecoder,
-    /// Bytes of records that the decoder has not seen.
+    /// Bytes of records that are not yet decoded.
     payload: Bytes,
     progress: Progress,
     rows_out: u64,
-    /// Answers asked for.
+    /// How many answers were requested.
     attempts: u32,
     complete: bool,
 }
@@ -160,19 +160,19 @@ impl Scan {
             }
             Err(error) => {
                 let before = self.rows_out;
-                Err(self.subject.bad_answer(format!("{error} (after {before} good rows)")))
+                Err(self.subject.bad_answer(format!("{error} (after {before} valid rows)")))
             }
         }
     }
 
-    /// Takes one event.
+    /// Receives one event.
     async fn receive(&mut self) -> Result<(), Failure> {
         let silence = self.client.shared.read_timeout;
         let Some(answer) = &mut self.answer else {
             return Err(Failure::Again("there is no answer".to_owned()));
         };
         let event = match timeout(silence, answer.recv()).await {
-            Err(_) => return Err(Failure::Again(format!("silence for {silence:?}"))),
+            Err(_) => return Err(Failure::Again(format!("no data for {silence:?}"))),
             Ok(Err(error)) => {
                 return Err(sort_stream_error(&error, &self.subject, self.client.profile()));
             }
@@ -206,13 +206,13 @@ impl Scan {
                 }
                 self.complete = true;
             }
-            // Cont, Progress and what may come later carry no rows.
+            // Cont, Progress and unknown events carry no rows.
             _ => {}
         }
         Ok(())
     }
 
-    /// Asks again, with pauses, until an answer begins.
+    /// Repeats the request, with pauses, until an answer begins.
     async fn restart(&mut self, failure: Failure) -> Result<(), Error> {
         let mut failure = failure;
         loop {
@@ -231,7 +231,7 @@ impl Scan {
             }
             if self.rows_out > 0 && self.version.is_none() {
                 let reason = format!(
-                    "{reason}; rows were handed on already and the object's version is not known"
+                    "{reason}; it cannot be resumed, because the object's version is not known"
                 );
                 return Err(self.subject.transient(self.attempts, reason));
             }
@@ -247,7 +247,7 @@ impl Scan {
 
     async fn reopen(&mut self) -> Result<(), Error> {
         if self.rows_out == 0 {
-            // Nobody has seen a row: begin afresh, with whatever version is there now.
+            // No row was returned yet: start over with the current version of the object.
             self.rows = row_decoder(&self.call)?;
             self.payload = Bytes::new();
             self.progress = Progress::default();
@@ -273,8 +273,8 @@ impl Scan {
         self.attest(head.e_tag)
     }
 
-    /// Whatever the profile takes for granted beyond S3 Select, this answer must offer: a profile
-    /// may be forced upon a store, or a request be answered by another one than the last.
+    /// Checks that the answer offers every extension that the profile relies on: the profile may have
+    /// been set by hand, and requests may be answered by different servers.
     fn check_extensions(&self, offered: &BTreeSet<Extension>) -> Result<(), Error> {
         let profile = self.client.profile();
         let missing: BTreeSet<_> = profile.relies_on.difference(offered).copied().collect();
@@ -291,7 +291,7 @@ impl Scan {
         })
     }
 
-    /// A refusal of this request may be one of all like it.
+    /// Remembers a refusal that holds for similar requests as well.
     fn remember(&self, error: &Error) {
         self.client.shared.refusals.remember(error, &self.call.request);
     }
@@ -312,7 +312,7 @@ impl Scan {
         }
     }
 
-    /// Asks the store which version is there now.
+    /// Asks the store for the current version of the object.
     async fn verify_version(&mut self) -> Result<(), Error> {
         let (Some(wanted), Subject { bucket, key }) = (&self.version, &self.subject) else {
             return Ok(());

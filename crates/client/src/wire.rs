@@ -1,5 +1,5 @@
-//! What the SDK does not show: attempts, answer heads, and the bytes of answers. An interceptor
-//! counts them, and bounds what a store can make the client hold.
+//! What the SDK does not show: attempts, heads of answers and the bytes of answers. An interceptor
+//! counts them, and limits how much memory a store can make the client use.
 
 use std::collections::BTreeSet;
 use std::pin::Pin;
@@ -18,13 +18,13 @@ use http_body::{Body, Frame};
 use super::metrics::SelectMetrics;
 use sluicegate_s3select::profile::Extension;
 
-/// The longest frame accepted. A store sends frames of some 128 KiB; AWS's own clients accept
+/// The longest frame accepted. Stores send frames of about 128 KiB; AWS's own clients accept up to
 /// 24 MiB.
 const MAX_FRAME_BYTES: u32 = 24 << 20;
 /// The longest error document accepted.
 const MAX_DOCUMENT_BYTES: u64 = 1 << 20;
 
-/// Watches one `SelectObjectContent` operation, all attempts of it.
+/// Observes all attempts of one `SelectObjectContent` operation.
 #[derive(Debug, Clone)]
 pub(super) struct SelectTap {
     pub(super) metrics: Arc<SelectMetrics>,
@@ -32,12 +32,12 @@ pub(super) struct SelectTap {
     pub(super) head: Arc<Mutex<AnswerHead>>,
 }
 
-/// What the head of an answer says beyond HTTP.
+/// The headers of an answer that matter here.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct AnswerHead {
-    /// The version of the object that the answer is about.
+    /// The version of the object that the answer comes from.
     pub(super) e_tag: Option<String>,
-    /// What the store offers beyond S3 Select.
+    /// The extensions to S3 Select that the store offers.
     pub(super) extensions: BTreeSet<Extension>,
 }
 
@@ -164,10 +164,10 @@ impl Limit {
 /// Everything else about frames is checked by the SDK's decoder.
 #[derive(Debug, Default)]
 struct Framing {
-    /// The first bytes of a frame, as far as they have come: its length.
+    /// The bytes of the current frame's length field received so far.
     length: [u8; 4],
     have: usize,
-    /// How much of the current frame is still to come, once its length is known.
+    /// The remaining bytes of the current frame, once its length is known.
     left: usize,
 }
 
@@ -188,7 +188,7 @@ impl Framing {
                 if length > MAX_FRAME_BYTES {
                     return Err(format!("a frame of {length} bytes"));
                 }
-                // A frame shorter than its own length field is left to the decoder to refuse.
+                // The decoder refuses a frame that is shorter than its own length field.
                 self.left = (length as usize).saturating_sub(self.length.len());
                 self.have = 0;
             }

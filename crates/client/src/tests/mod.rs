@@ -299,10 +299,10 @@ async fn rows_of_an_unknown_version_are_not_resumed() {
     let text = csv(&five());
     let replies = vec![Reply::ended(&records(&text.as_bytes()[..40]))];
     let reason = "`key` in bucket `bucket` could not be read in 1 attempts: the answer stopped \
-                  without its End event; rows were handed on already and the object's version is \
+                  without its End event; it cannot be resumed, because the object's version is \
                   not known";
     check_error(replies, reason).await;
-    // While nobody has seen a row there is nothing to resume.
+    // As long as no row was returned, there is nothing to resume.
     let replies = vec![
         Reply::ended(&records(&text.as_bytes()[..12])).e_tag("v1"),
         stream(&complete(&text)).e_tag("v2"),
@@ -316,8 +316,8 @@ async fn a_store_that_does_not_repeat_itself_is_an_error() {
     other.swap(0, 1);
     let part = Reply::ended(&records(&csv(&five()).as_bytes()[..40])).e_tag("v1");
     let replies = vec![part, stream(&complete(&csv(&other))).e_tag("v1")];
-    let differs = "the answer about `key` in bucket `bucket` cannot be used: \
-                   the store answered differently when it was asked again";
+    let differs = "the answer for `key` in bucket `bucket` cannot be used: \
+                   the store answered differently when the request was repeated";
     check_error(replies, differs).await;
 }
 
@@ -327,7 +327,7 @@ async fn values_that_do_not_fit_their_columns_are_named() {
     let error = run(&store, call()).await.unwrap_err();
     assert!(matches!(error, Error::BadAnswer { .. }), "{error:?}");
     let message = error.to_string();
-    assert!(message.contains("'x'") && message.contains("(after 2 good rows)"), "{message}");
+    assert!(message.contains("'x'") && message.contains("(after 2 valid rows)"), "{message}");
 }
 
 #[tokio::test]
@@ -353,7 +353,7 @@ async fn silence_is_a_failure() {
     let mut call = call();
     call.retry.stream_attempts = 1;
     let error = run_with(&options, EndpointProfile::sluice(), call).await.unwrap_err();
-    assert!(error.to_string().ends_with("silence for 50ms"), "{error}");
+    assert!(error.to_string().ends_with("no data for 50ms"), "{error}");
 }
 
 #[tokio::test]
