@@ -349,11 +349,11 @@ async fn a_store_that_is_not_there_is_named() {
 async fn silence_is_a_failure() {
     let silent = Reply::silent(&records(csv(&five()).as_bytes()));
     let store = Store::start(vec![silent], &[]).await;
-    let options = ConnectOptions { read_timeout: Duration::from_millis(50), ..options(&store) };
+    let options = ConnectOptions { read_timeout: Duration::from_secs(2), ..options(&store) };
     let mut call = call();
     call.retry.stream_attempts = 1;
     let error = run_with(&options, EndpointProfile::sluice(), call).await.unwrap_err();
-    assert!(error.to_string().ends_with("no data for 50ms"), "{error}");
+    assert!(error.to_string().ends_with("no data for 2s"), "{error}");
 }
 
 #[tokio::test]
