@@ -9,7 +9,7 @@ use sluicegate_s3select::dialect::ast::Aggregate;
 use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 use sluicegate_s3select::value::{self, Decimal, DecimalSum, Value, arithmetic};
 
-/// What an aggregate function has seen. NULL and MISSING do not count.
+/// The state of an aggregate function. NULL and MISSING do not count.
 #[derive(Debug, Clone)]
 pub(super) struct State {
     function: Aggregate,
@@ -18,7 +18,7 @@ pub(super) struct State {
     extreme: Option<Value>,
 }
 
-/// A sum, by the kinds of its numbers: it is only rounded on the way if there are floats among them.
+/// A sum, by the types of its numbers. Only floats are rounded before the end.
 #[derive(Debug, Clone, Default)]
 struct Sum {
     ints: i128,
@@ -38,7 +38,7 @@ impl Sum {
         self.floats = Some(self.floats.unwrap_or(0.0) + float);
     }
 
-    /// The sum of all that are no floats.
+    /// The sum of all numbers but floats.
     fn exact(&self) -> Result<DecimalSum, SelectError> {
         let mut sum = self.decimals.clone().unwrap_or_default();
         sum.add(Decimal::new(self.ints, 0).ok_or_else(arithmetic::overflow)?);
@@ -72,12 +72,12 @@ impl State {
         self.count += rows as i64;
     }
 
-    /// Takes a zero, in a sum.
+    /// Adds a zero to a sum.
     pub(super) fn add_zero(&mut self) {
         self.sum.add_int(0);
     }
 
-    /// Takes the values of `rows`.
+    /// Adds the values of `rows`.
     pub(super) fn update(
         &mut self,
         vector: &Vector,
@@ -149,7 +149,7 @@ impl State {
         wanted: Ordering,
     ) -> Result<(), SelectError> {
         rows.try_for_each(|row| {
-            // Text is only copied if it is the new extreme.
+            // Text is copied only if it is the new minimum or maximum.
             if let (Data::Text(spans, heap), Some(Value::String(best))) =
                 (&vector.data, &self.extreme)
                 && !spans[row].is_absent()
@@ -175,8 +175,8 @@ impl State {
         })
     }
 
-    /// Whether parts of the rows can be taken by states of their own, and those be merged, with the
-    /// same result: not where the order of additions matters, or of comparisons that may fail.
+    /// Whether states over parts of the rows can be merged with the same result as one state over
+    /// all of them: not if the order of additions matters, or of comparisons that may fail.
     pub(super) fn is_mergeable(function: Aggregate, kind: Kind) -> bool {
         match function {
             Aggregate::Count => true,
@@ -185,7 +185,7 @@ impl State {
         }
     }
 
-    /// Takes what another state has seen of the rows behind.
+    /// Merges the state over the rows that follow.
     pub(super) fn merge(&mut self, other: Self) {
         self.count += other.count;
         self.sum.ints += other.sum.ints;
@@ -202,7 +202,7 @@ impl State {
         }
     }
 
-    /// The result. Over no value at all, a count is 0 and everything else NULL.
+    /// The result. Without any value, a count is 0 and everything else is NULL.
     pub(super) fn finish(&self) -> Result<Value, SelectError> {
         match self.function {
             Aggregate::Count => Ok(Value::Int(self.count)),

@@ -1,4 +1,4 @@
-//! What a format gives the evaluator: batches of rows, columns on demand.
+//! What a format provides: batches of rows, and their columns on demand.
 
 use super::output::RowWriter;
 use super::selection::Rows;
@@ -13,11 +13,11 @@ pub(crate) struct Column {
     pub(crate) index: usize,
     /// The representation that it has there.
     pub(crate) kind: Kind,
-    /// Its name for people, and for JSON answers.
+    /// Its name in messages and JSON answers.
     pub(crate) name: String,
 }
 
-/// The columns that an object has; what a statement's paths mean.
+/// The columns of an object, by the paths of a statement.
 pub(crate) trait Schema {
     /// Finds a column by its path, without the row's alias. An empty path is the row itself.
     fn resolve(&mut self, path: &[PathStep]) -> Result<Column, SelectError>;
@@ -25,8 +25,8 @@ pub(crate) trait Schema {
 
 /// Reads an object in batches of rows.
 pub(crate) trait BatchReader: Send {
-    /// Goes to the next batch; says whether there is one. A batch may be without rows, so that
-    /// whoever asked for it need not wait while bytes are passed over that hold none.
+    /// Advances to the next batch; says whether there is one. A batch may be empty, so that the
+    /// caller regains control while a long stretch of bytes without rows is skipped.
     fn next_batch(&mut self) -> Result<bool, SelectError>;
 
     /// How many rows the batch has; row numbers count from 0 in it.
@@ -35,7 +35,7 @@ pub(crate) trait BatchReader: Send {
     /// The bytes that [`super::vector::Heap::Block`] stands for.
     fn block(&self) -> &[u8];
 
-    /// Whether all text of the batch is known to be UTF-8; else it is checked where it is used.
+    /// Whether all text of the batch is known to be UTF-8; otherwise it is checked when used.
     fn is_utf8(&self) -> bool;
 
     /// Reads a column for the given rows of the batch into `out`, in the representation that
@@ -50,18 +50,18 @@ pub(crate) trait BatchReader: Send {
     /// Writes all fields of a row: `SELECT *`. The writer has begun the row and ends it.
     fn write_row(&self, row: usize, out: &mut RowWriter) -> Result<(), SelectError>;
 
-    /// Where a row is in the object, for people: `record 17 (byte 2034)`.
+    /// Where a row is in the object, for messages: `record 17 (byte 2034)`.
     fn locate(&self, row: usize) -> String;
 
-    /// The rows of the batch behind `row` are not wanted, nor is any further batch; what was not
-    /// needed for the rows up to it need not be counted.
+    /// Says that neither the rows after `row` nor further batches are wanted, so that bytes not
+    /// needed for the rows up to it are not counted.
     fn stop_behind(&mut self, row: usize);
 
     /// Bytes read so far: of the object, and after decompression.
     fn bytes_read(&self) -> (u64, u64);
 
-    /// Records up to the end of the batch, counted as [`Self::locate`] does. Only readers of parts
-    /// of an object are asked.
+    /// Records up to the end of the batch, counted as in [`Self::locate`]; called only for parts of
+    /// an object.
     fn records_read(&self) -> u64 {
         0
     }

@@ -17,7 +17,7 @@ use sluicegate_s3select::value::Value;
 /// How many bytes are read between two reports of progress.
 const PROGRESS_BYTES: u64 = 1 << 20;
 
-/// A statement over an object that was opened, its first batch read.
+/// A statement over an open object whose first batch was read.
 pub(super) struct Execution {
     statement: Arc<Statement>,
     reader: Box<dyn BatchReader>,
@@ -42,7 +42,7 @@ impl Execution {
         Ok(Self { statement, reader, writer, has_batch, machine, states, emitted: 0 })
     }
 
-    /// Runs to the end, or until nobody listens.
+    /// Runs to the end, or until the client is gone.
     pub(super) fn run(mut self, sink: &mut dyn Sink) -> Result<Stats, SelectError> {
         let mut outbox = Outbox::new(sink);
         if self.scan(&mut outbox)?.is_continue() {
@@ -52,7 +52,7 @@ impl Execution {
         Ok(outbox.stats(scanned, processed))
     }
 
-    /// Runs over all rows, without answering aggregates; breaks if nobody listens.
+    /// Runs over all rows, without answering aggregates; breaks if the client is gone.
     fn scan(&mut self, outbox: &mut Outbox<'_>) -> Result<ControlFlow<()>, SelectError> {
         let mut reported = 0;
         while self.has_batch {
@@ -86,8 +86,8 @@ impl Execution {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Runs over the rows of a part of the object, on top of what `states` hold of the rows before.
-    /// `None` if nobody listens.
+    /// Runs over the rows of a part of the object, starting from the aggregate `states` of the rows
+    /// before it. `None` if the client is gone.
     pub(super) fn run_part(
         mut self,
         states: Option<Vec<State>>,
@@ -104,7 +104,7 @@ impl Execution {
         Ok(Some(Part { states: self.states, records, processed }))
     }
 
-    /// Answers from states that were gathered elsewhere.
+    /// Answers aggregates from the given states.
     pub(super) fn answer(
         mut self,
         states: Vec<State>,
@@ -120,7 +120,7 @@ impl Execution {
         &self.statement
     }
 
-    /// Sends the aggregates, and what is still gathered.
+    /// Sends the aggregates and all buffered rows.
     fn finish(&mut self, outbox: &mut Outbox<'_>) -> Result<ControlFlow<()>, SelectError> {
         if let Answer::Aggregates { outer, items, .. } = &self.statement.answer
             && self.statement.limit > 0
@@ -139,7 +139,7 @@ impl Execution {
         Ok(outbox.flush())
     }
 
-    /// Evaluates the statement for some rows. If that fails, none of them was written.
+    /// Evaluates the statement for some rows. If evaluation fails, none of them was written.
     fn batch(
         &mut self,
         selection: &Selection,
@@ -157,7 +157,7 @@ impl Execution {
             let (program, states) = (&statement.program, &mut self.states);
             let mut alone = single.clone();
             if chosen.rows().len() == 1 {
-                // In the order of the statement, which says what error comes first.
+                // In the order of the statement, so that its first error is the one reported.
                 alone = (0..calls.len()).collect();
             } else {
                 for family in families {
@@ -193,7 +193,7 @@ impl Execution {
         Ok(if is_last { Outcome::Enough } else { Outcome::More })
     }
 
-    /// Evaluates and writes rows, without gathering more than a few of them.
+    /// Evaluates and writes rows, buffering only a few of them.
     fn write(
         &mut self,
         chosen: &Selection,
@@ -242,9 +242,8 @@ impl Execution {
         Ok(flow)
     }
 
-    /// Evaluates a batch in which something fails again, one row after the other, as the
-    /// statement says it: the rows before the bad one are answered, and if they are as many as
-    /// were asked for, nothing failed.
+    /// Evaluates a batch again that has failed, row by row: the rows before the bad one are part of
+    /// the answer, and if they reach the limit, there is no error at all.
     fn row_by_row(
         &mut self,
         all: &Selection,
@@ -264,7 +263,7 @@ impl Execution {
     }
 }
 
-/// What came of a part of an object.
+/// The result of a part of an object.
 pub(super) struct Part {
     pub(super) states: Vec<State>,
     /// Records up to its end.
@@ -273,21 +272,21 @@ pub(super) struct Part {
     pub(super) processed: u64,
 }
 
-/// What follows a batch.
+/// What follows after a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Outcome {
     More,
-    /// No further row is wanted.
+    /// The limit is reached.
     Enough,
-    /// Nobody listens any more.
+    /// The client is gone.
     Gone,
 }
 
 /// Where a batch failed.
 enum Failure {
-    /// In an expression; which row is at fault is not known.
+    /// In an expression; the row is not known.
     Evaluating(SelectError),
-    /// In a row of the answer; those before it were written.
+    /// In a row of the answer; the rows before it were written.
     Writing(SelectError),
 }
 

@@ -1,9 +1,9 @@
 //! Aggregates over groups, one look-up per row.
 //!
 //! A group-by is sent as a family of aggregates, one per group:
-//! `SUM(CASE WHEN g = 'a' THEN x END), SUM(CASE WHEN g = 'b' THEN x END), …`. Taken one by one they
-//! compare every row with every group. Here the rows of a batch are parted by their key first, and
-//! each aggregate sees only its own.
+//! `SUM(CASE WHEN g = 'a' THEN x END), SUM(CASE WHEN g = 'b' THEN x END), …`. One by one, they
+//! compare every row with every group. Here the rows of a batch are first partitioned by their key,
+//! so that each aggregate sees only its own rows.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ use sluicegate_s3select::dialect::ast::Aggregate;
 use sluicegate_s3select::error::SelectError;
 use sluicegate_s3select::value::Value;
 
-/// Aggregates whose groups are told apart by the same expressions.
+/// Aggregates whose groups are distinguished by the same expressions.
 #[derive(Debug)]
 pub(super) struct Family {
     keys: Vec<NodeId>,
@@ -35,13 +35,13 @@ struct Grouped {
 /// One aggregate over one group.
 #[derive(Debug)]
 struct Member {
-    /// Its place among the calls.
+    /// Its position among the calls.
     call: usize,
     group: usize,
     zero_elsewhere: bool,
 }
 
-/// Finds the families among the calls; those that have none are left in `single`.
+/// Finds the families among the calls, and the calls that belong to none.
 pub(super) fn families(
     program: &Program,
     calls: &[(Aggregate, Option<NodeId>)],
@@ -81,7 +81,7 @@ pub(super) fn families(
             None => family.values.push(Grouped { value: grouped.value, members: vec![member] }),
         }
     }
-    // One aggregate alone is quicker as the comparison that it is.
+    // A single aggregate is faster as a plain CASE.
     families.retain(|family| {
         let keep = family.calls().nth(1).is_some();
         if !keep {
@@ -98,18 +98,18 @@ fn push_part(part: &[u8], key: &mut Vec<u8>) {
 }
 
 impl Family {
-    /// Whether one look-up per row does exactly what the comparisons would: with several keys,
-    /// the later ones may only be looked at if they cannot turn out not to be text.
+    /// Whether one look-up per row is equivalent to the comparisons. With several keys, all are
+    /// read for every row, which must not fail on invalid UTF-8 that no comparison would reach.
     pub(super) fn applies(&self, batch: &dyn BatchReader) -> bool {
         self.keys.len() == 1 || batch.is_utf8()
     }
 
-    /// The places of its aggregates among the calls.
+    /// The positions of its aggregates among the calls.
     pub(super) fn calls(&self) -> impl Iterator<Item = usize> {
         self.values.iter().flat_map(|grouped| grouped.members.iter().map(|member| member.call))
     }
 
-    /// Takes the rows of a batch.
+    /// Adds the rows of a batch to the states.
     pub(super) fn update(
         &self,
         program: &Program,
@@ -132,8 +132,8 @@ impl Family {
             }
         });
         for Grouped { value, members } in &self.values {
-            // Computed once for all the groups that want it, and only for them. It is used before
-            // the next one is computed, for other rows: the two may have subexpressions in common.
+            // Computed once for the rows of all groups that aggregate it, and used before the next
+            // one is computed: they may share subexpressions, whose values are replaced then.
             let mut wants = vec![false; self.groups.len()];
             for member in members {
                 wants[member.group] = true;
@@ -154,7 +154,7 @@ impl Family {
     }
 }
 
-/// Appends a row's part of its key; `false` if it has none.
+/// Appends the row's value of one key expression to its key; `false` if it is NULL or MISSING.
 #[inline]
 fn part(vector: &Vector, row: usize, block: &[u8], key: &mut Vec<u8>) -> bool {
     match &vector.data {

@@ -1,12 +1,12 @@
 //! One object on several cores.
 //!
 //! The object is cut into parts of equal size, which the readers align with records as they do for
-//! a scan range. Threads take the parts in turn; their answers are handed on in order, and
-//! aggregates are merged in order. What a thread has ready before its turn is bounded by the
-//! length of its queue.
+//! a scan range. Threads take the parts in turn. Their rows are sent, and their aggregates merged,
+//! in the order of the parts; the length of its queue bounds what a thread can produce ahead of its
+//! turn.
 //!
-//! The result is that of one core to the byte, errors included: the first bad part is evaluated
-//! again on top of the parts before it, which tells the error that one core would have met.
+//! The result is byte for byte that of one core, errors included: the first part that fails is
+//! evaluated again, starting from the parts before it, which gives the error of one core.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -25,19 +25,19 @@ use super::statement::Statement;
 use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 use sluicegate_s3select::request::OutputSerialization;
 
-/// Bytes of a part: enough to outweigh its beginning, few enough to share out evenly.
+/// Bytes of a part: large enough to amortise opening it, small enough to balance the load.
 const PART_BYTES: u64 = 8 << 20;
 
-/// Messages of a thread that may wait for their turn, of at most 128 KiB each.
+/// The most messages, of at most 128 KiB each, that a thread may have ready before its turn.
 const QUEUE: usize = 8;
 
-/// Opens the reader of a part, which counts on from so many records.
+/// Opens the reader of a part; the second argument is the number of records before it.
 pub(super) type OpenPart =
     Box<dyn Fn(ByteRange, u64) -> Result<Box<dyn BatchReader>, SelectError> + Send + Sync>;
 
 /// An object that can be evaluated in parts.
 pub(super) struct Divisible {
-    /// What is wanted of it.
+    /// The range that is evaluated.
     pub(super) range: ByteRange,
     pub(super) part_bytes: u64,
     pub(super) open: OpenPart,
@@ -46,7 +46,7 @@ pub(super) struct Divisible {
 
 enum Message {
     Rows(Bytes),
-    /// The part is evaluated; `None` if that was broken off.
+    /// The part is done; `None` if it was cancelled.
     Done(Result<Option<Part>, SelectError>),
 }
 
@@ -83,7 +83,7 @@ impl Divisible {
         let statement = Arc::clone(execution.statement());
         let stop = AtomicBool::new(false);
         std::thread::scope(|scope| {
-            // Dropping the receivers and setting `stop` ends the threads, whatever they are at.
+            // Dropping the receivers and setting `stop` ends the threads, whatever they are doing.
             let _stop = Stop(&stop);
             let mut queues = Vec::with_capacity(threads);
             for first in 0..threads as u64 {
@@ -93,14 +93,14 @@ impl Divisible {
                 let work = move || {
                     self.evaluate(statement, first, threads, &Worker { sender, stop });
                 };
-                // A thread that is not to be had leaves its queue closed, which is an error there.
+                // If spawning fails, the queue is closed, which `collect` reports as an error.
                 let _ = std::thread::Builder::new().spawn_scoped(scope, work);
             }
             self.collect(execution, &queues, sink)
         })
     }
 
-    /// A thread's work: every so many-th part.
+    /// A thread's work: every `threads`-th part from `first` on.
     fn evaluate(
         &self,
         statement: &Arc<Statement>,
@@ -112,8 +112,8 @@ impl Divisible {
             let Some(part) = self.part(index) else { return };
             let mut rows = worker;
             let done = self.evaluate_part(statement, part, 0, None, &mut rows);
-            let broken_off = matches!(done, Ok(None));
-            if worker.sender.send(Message::Done(done)).is_err() || broken_off {
+            let cancelled = matches!(done, Ok(None));
+            if worker.sender.send(Message::Done(done)).is_err() || cancelled {
                 return;
             }
         }
@@ -132,7 +132,7 @@ impl Divisible {
         Execution::new(Arc::clone(statement), reader, writer)?.run_part(states, sink)
     }
 
-    /// Puts the parts together.
+    /// Combines the parts.
     fn collect(
         &self,
         execution: Execution,
@@ -176,7 +176,7 @@ impl Divisible {
     }
 }
 
-/// The part together with those before it.
+/// Merges the part with those before it.
 fn merge(mut states: Vec<State>, records: u64, part: Part) -> Part {
     for (state, other) in states.iter_mut().zip(part.states) {
         state.merge(other);
@@ -184,13 +184,16 @@ fn merge(mut states: Vec<State>, records: u64, part: Part) -> Part {
     Part { states, records: records + part.records, processed: part.processed }
 }
 
-/// A thread broke off, though nobody told it to.
+/// A thread ended without being told to.
 #[cold]
 fn lost() -> SelectError {
-    SelectError::new(SelectErrorCode::InternalError, "A part of the object was not evaluated.")
+    SelectError::new(
+        SelectErrorCode::InternalError,
+        "A thread that evaluates part of the object stopped unexpectedly; try again.",
+    )
 }
 
-/// Where a thread puts its rows.
+/// The sink of a thread.
 struct Worker<'a> {
     sender: SyncSender<Message>,
     stop: &'a AtomicBool,
@@ -212,7 +215,7 @@ impl Sink for &Worker<'_> {
     }
 }
 
-/// For rows that were sent before.
+/// A sink for rows that were already sent.
 struct Unheard;
 
 impl Sink for Unheard {

@@ -15,15 +15,15 @@ impl ByteRange {
     /// All of an object, whatever its size.
     pub(crate) const ALL: Self = Self { start: 0, end: u64::MAX };
 
-    /// The range in an object that begins with a byte order mark: the first record is behind it,
-    /// and belongs to whatever range the object's first byte is in.
+    /// The same range of an object that begins with a byte order mark: the first record starts
+    /// after the mark, but belongs to the range that holds the object's first byte.
     pub(crate) fn with_mark(self) -> Self {
         let behind = BYTE_ORDER_MARK.len() as u64 + 1;
         if self.start == 0 { Self { end: self.end.max(behind), ..self } } else { self }
     }
 
-    /// What `range` means for an object of `len` bytes. A range that starts behind the object is
-    /// empty; one that ends before it starts is refused.
+    /// What `range` means for an object of `len` bytes. A range that starts past the end of the
+    /// object is empty; one that ends before it starts is an error.
     pub(crate) fn resolve(range: Option<ScanRange>, len: u64) -> Result<Self, SelectError> {
         match range {
             None => Ok(Self::ALL),

@@ -1,14 +1,14 @@
 //! Which rows of a batch an expression is evaluated for.
 
-/// A set of rows of one batch, in order. A selection remembers from which other it was taken, so
-/// that a value that was computed for a wider one need not be computed again.
+/// A set of rows of one batch, in order. A selection knows the one it was taken from, so that
+/// values computed for that need not be computed again.
 #[derive(Debug, Clone)]
 pub(crate) struct Selection {
     rows: Owned,
     pub(super) id: SelectionId,
 }
 
-/// Names a selection among those of one batch.
+/// Identifies a selection of the current batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SelectionId(u32);
 
@@ -23,7 +23,7 @@ enum Owned {
 pub(crate) enum Rows<'a> {
     /// Rows `0..n`.
     All(usize),
-    /// Just these, ascending.
+    /// These rows, ascending.
     List(&'a [u32]),
 }
 
@@ -82,7 +82,7 @@ impl Rows<'_> {
     }
 }
 
-/// The family tree of the selections of one batch.
+/// The tree of the selections of one batch.
 #[derive(Debug, Default)]
 pub(super) struct Lineage {
     /// The parent of each selection; the first is its own.
@@ -90,7 +90,7 @@ pub(super) struct Lineage {
 }
 
 impl Lineage {
-    /// Forgets all selections and makes the one of all rows of a new batch.
+    /// Forgets all selections and returns that of all rows of a new batch.
     pub(super) fn start(&mut self, rows: usize) -> Selection {
         self.parents.clear();
         self.parents.push(0);
@@ -103,7 +103,7 @@ impl Lineage {
         from: &Selection,
         mut keep: impl FnMut(usize) -> bool,
     ) -> Selection {
-        // Written without a branch on `keep`: it is unpredictable where it matters.
+        // No branch on `keep`, which is unpredictable where speed matters.
         let mut rows = vec![0_u32; from.rows().len()];
         let mut kept = 0;
         from.rows().for_each(|row| {
@@ -124,7 +124,7 @@ impl Lineage {
         Selection { rows: Owned::List(rows), id: SelectionId(id) }
     }
 
-    /// Whether `wide` holds all rows of `narrow`, as far as their descent tells.
+    /// Whether `narrow` was taken from `wide`, directly or not, or is the same.
     pub(super) fn covers(&self, wide: SelectionId, narrow: SelectionId) -> bool {
         let mut id = narrow.0;
         loop {

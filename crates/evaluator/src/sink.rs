@@ -8,14 +8,14 @@ use bytes::{Bytes, BytesMut};
 /// headers, then fits the 128 KiB that the Java SDK buffers.
 pub const MAX_RECORDS_BYTES: usize = 128 * 1024 - 256;
 
-/// Receives an answer while it is made. `ControlFlow::Break` means that nobody listens any more:
-/// the evaluation stops at once and reports success.
+/// Receives an answer as it is produced. `ControlFlow::Break` means that the client is gone: the
+/// evaluation stops at once and reports success.
 pub trait Sink {
     /// Serialised rows, in order, at most [`MAX_RECORDS_BYTES`]; a row may be spread over several
     /// calls.
     fn records(&mut self, bytes: Bytes) -> ControlFlow<()>;
 
-    /// What was counted so far; called about once per MiB of input.
+    /// The counts so far; called about once per MiB of input.
     fn progress(&mut self, stats: &Stats) -> ControlFlow<()>;
 }
 
@@ -31,7 +31,7 @@ pub struct Stats {
     pub bytes_returned: u64,
 }
 
-/// Gathers serialised rows into messages of bounded size.
+/// Collects serialised rows into messages of bounded size.
 pub(crate) struct Outbox<'a> {
     sink: &'a mut dyn Sink,
     buffer: BytesMut,
@@ -56,7 +56,7 @@ impl<'a> Outbox<'a> {
         ControlFlow::Continue(())
     }
 
-    /// Sends what is gathered.
+    /// Sends the buffered rows.
     pub(crate) fn flush(&mut self) -> ControlFlow<()> {
         if self.buffer.is_empty() {
             return ControlFlow::Continue(());
@@ -66,8 +66,8 @@ impl<'a> Outbox<'a> {
         self.sink.records(message)
     }
 
-    /// Reports what was counted; rows that wait are sent first, so that a slow trickle of them
-    /// is not held back.
+    /// Reports the counts. Buffered rows are sent first, so that a slow trickle of them is not
+    /// held back.
     pub(crate) fn progress(&mut self, scanned: u64, processed: u64) -> ControlFlow<()> {
         self.flush()?;
         let stats = self.stats(scanned, processed);

@@ -16,10 +16,10 @@ pub trait ObjectSource: Send + Sync {
         self.len() == 0
     }
 
-    /// Reads up to `buf.len()` bytes from `offset`; 0 only at or behind the end.
+    /// Reads up to `buf.len()` bytes from `offset`; 0 only at or past the end.
     ///
     /// # Errors
-    /// Those of the storage behind it.
+    /// Those of the underlying storage.
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize>;
 }
 
@@ -56,7 +56,7 @@ impl ObjectSource for [u8] {
     }
 }
 
-/// A sequential reader over a source from a given offset, which counts what it hands out.
+/// A sequential reader over a source from a given offset, which counts the bytes it returns.
 pub(crate) struct SourceReader {
     source: Arc<dyn ObjectSource>,
     offset: u64,

@@ -32,10 +32,10 @@ pub(super) enum Answer {
     /// One row over all rows.
     Aggregates {
         calls: Vec<(Aggregate, Option<NodeId>)>,
-        /// Those of the calls that are computed together, and the others.
+        /// The calls that are computed together by group, and the others.
         families: Vec<Family>,
         single: Vec<usize>,
-        /// What is computed from their results.
+        /// What is computed from the results of the calls.
         outer: Program,
         items: Vec<Item>,
     },
@@ -49,7 +49,7 @@ pub(super) struct Item {
 }
 
 impl Statement {
-    /// What its aggregates have seen before the first row.
+    /// The initial states of its aggregates.
     pub(super) fn states(&self) -> Vec<State> {
         match &self.answer {
             Answer::Aggregates { calls, .. } => {
@@ -59,7 +59,7 @@ impl Statement {
         }
     }
 
-    /// Whether parts of an object can be evaluated apart and the answers be put together.
+    /// Whether parts of an object can be evaluated independently and their answers combined.
     pub(super) fn is_divisible(&self) -> bool {
         let mergeable = match &self.answer {
             Answer::Aggregates { calls, .. } => calls.iter().all(|(function, arg)| {
@@ -67,7 +67,7 @@ impl Statement {
             }),
             Answer::Star | Answer::Items(_) => true,
         };
-        // A limit is nearly always reached soon.
+        // A limit is nearly always reached early.
         mergeable && self.limit == u64::MAX
     }
 
@@ -143,7 +143,7 @@ fn path_name(path: &[PathStep]) -> Option<String> {
     }
 }
 
-/// What stands beside an aggregate has no columns.
+/// The schema of what is computed beside aggregates, which has no columns.
 #[derive(Debug)]
 struct AggregateSchema;
 
@@ -151,7 +151,7 @@ impl Schema for AggregateSchema {
     fn resolve(&mut self, _: &[PathStep]) -> Result<Column, SelectError> {
         Err(SelectError::new(
             SelectErrorCode::UnsupportedSqlStructure,
-            "A column cannot stand beside an aggregate function: there is no GROUP BY.",
+            "A column cannot be selected beside an aggregate function, as there is no GROUP BY.",
         ))
     }
 }

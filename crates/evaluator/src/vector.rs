@@ -38,13 +38,13 @@ impl Span {
         self.len as usize
     }
 
-    /// The text; empty for a span outside of `heap`, which absent ones are.
+    /// The text; empty for a span outside `heap`, as absent ones are.
     #[inline(always)]
     pub(crate) fn of(self, heap: &[u8]) -> &[u8] {
         heap.get(self.start()..self.start() + self.len()).unwrap_or_default()
     }
 
-    /// What stands in its place if it is absent.
+    /// Whether it is present, and if not, NULL or MISSING.
     #[inline(always)]
     pub(crate) fn tag(self) -> Tag {
         match self.start {
@@ -168,7 +168,7 @@ pub(crate) enum Data {
     Dynamic(Vec<Value>),
 }
 
-/// What is known about an expression's values before it runs; the representation it gets.
+/// The representation of an expression's values, known before it runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Bool,
@@ -193,7 +193,7 @@ impl Default for Vector {
     }
 }
 
-/// Gives the vector the representation `$variant` with space for `$rows` rows, keeping its memory.
+/// Gives the vector the representation `$variant` with space for `$rows` rows, reusing its memory.
 macro_rules! reuse {
     ($name:ident, $variant:ident, $type:ty, $default:expr) => {
         #[doc = concat!("Space for `rows` values as `", stringify!($variant), "`, all present.")]
@@ -249,7 +249,7 @@ impl Vector {
         &mut spans[..rows]
     }
 
-    /// Gives texts their heap after they were written.
+    /// Sets the heap of texts after they were written.
     pub(crate) fn set_heap(&mut self, heap: Heap) {
         if let Data::Text(_, old) = &mut self.data {
             *old = heap;
@@ -304,7 +304,7 @@ impl Vector {
     }
 }
 
-/// Whether a value is one.
+/// Whether a value is present, and if not, NULL or MISSING.
 pub(crate) fn tag_of(value: &Value) -> Tag {
     match value {
         Value::Missing => Tag::Missing,

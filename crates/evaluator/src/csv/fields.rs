@@ -17,7 +17,7 @@ pub(super) struct Fields<'a> {
     /// Bytes of the field delimiter.
     pub(super) delimiter_bytes: u32,
     pub(super) block: &'a [u8],
-    /// What a field may be enclosed in.
+    /// The quote that may enclose a field.
     pub(super) quote: Option<u8>,
 }
 
@@ -32,7 +32,7 @@ pub(super) fn find_column(
     select: impl Fn(u64, u32) -> u32,
 ) {
     let column = column as u32;
-    // Plain loops: the code of a closure would not be compiled for the caller's instructions.
+    // Plain loops: closures would not be compiled for the caller's instruction set.
     match rows {
         Rows::All(n) => {
             for (row, span) in out.iter_mut().enumerate().take(n) {
@@ -52,7 +52,7 @@ pub(super) fn find_column(
 }
 
 /// The field without its quotes, if it has any. Where quotes do not come in pairs, the state
-/// machine overrules this.
+/// machine's result replaces this.
 #[inline(always)]
 fn trim(block: &[u8], quote: u8, field: FieldSpan) -> FieldSpan {
     if field.len() >= 2 && block.get(field.start()) == Some(&quote) {
@@ -74,7 +74,7 @@ fn find_field(
     let end_word = record_end.div_ceil(BITS);
     let mut at = record_start / BITS;
     let Some(word) = words.get(at as usize) else {
-        // Only an empty record at the very end of a block starts behind the last word.
+        // Only an empty record at the very end of a block starts after the last word.
         return if column == 0 { Span::new(record_start, 0) } else { Span::MISSING };
     };
     let mut bits = word.field & (u64::MAX << (record_start % BITS));

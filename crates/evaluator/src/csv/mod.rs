@@ -1,7 +1,7 @@
 //! CSV objects.
 //!
-//! A block is read, its delimiters are found 64 bytes at a time ([`structure`]), those inside of
-//! quotes are left out ([`quotes`]), its records are told apart ([`records`]), and only then, for
+//! A block is read, its delimiters are found 64 bytes at a time ([`structure`]), those inside
+//! quotes are cleared ([`quotes`]), its records are separated ([`records`]), and only then, for
 //! the rows and columns that an expression asks for, fields are found among the delimiters
 //! ([`fields`]). Records in which quotes are more than a field's first and last character are
 //! split by a state machine instead ([`quoting`]).

@@ -1,23 +1,23 @@
 //! Interprets quotes where they are escaped by doubling, 64 bytes at a time.
 //!
-//! Whether a byte is inside of quotes is the parity of the quotes before it, which a prefix sum
-//! over the bits of a word gives at once. Two things disturb that parity and are mended one by one,
-//! because they are rare: a quote that does not begin its field is a character like any other, and
+//! Whether a byte is inside quotes is the parity of the quotes before it, which a prefix sum
+//! over the bits of a word gives at once. Two things disturb that parity and, being rare, are
+//! corrected one by one: a quote that does not begin its field is a character like any other, and
 //! a record delimiter ends a quoted field that is still open, unless it may stand in one.
 //!
-//! The result agrees with the state machine of [`super::quoting`], which the records that are
-//! marked here are left to: those with something in a quoted field to be taken out.
+//! The result agrees with the state machine of [`super::quoting`], which splits the records marked
+//! here: those whose quoted fields hold something to be removed.
 
 use super::simd::WORD_BYTES;
 use super::structure::Word;
 use super::syntax::Syntax;
 
-/// Unmarks delimiters inside of quotes, and leaves of the quotes only those whose records need
+/// Clears delimiters inside quotes, and all quotes but those whose records need
 /// the state machine; says whether there are any. The first field begins at `start`, which is in
 /// the first word.
 pub(super) fn interpret(words: &mut [Word], block: &[u8], start: usize, syntax: &Syntax) -> bool {
     let mut any_unusual = 0;
-    // Whether the word before ends inside of quotes, in all bits, and whether it ends with a
+    // Whether the word before ends inside quotes, in all bits, and whether it ends with a
     // delimiter or a closing quote, in the lowest.
     let mut inside_before = 0_u64;
     let mut boundary_before = 1_u64 << start;
@@ -43,12 +43,12 @@ pub(super) fn interpret(words: &mut [Word], block: &[u8], start: usize, syntax: 
             } else {
                 unusual |= first;
             }
-            // From there on it is the other way round.
+            // From there on, inside and outside are swapped.
             inside ^= first.wrapping_neg();
         };
         word.field &= !inside;
         word.record &= !inside;
-        // What follows a closing quote is a delimiter, or the field is not just what is quoted.
+        // Unless a delimiter follows a closing quote, the field is more than its quoted text.
         let mut closing = quotes & !inside & !((word.field | word.record) >> 1);
         while closing != 0 {
             let behind = i * WORD_BYTES + closing.trailing_zeros() as usize + 1;
@@ -62,7 +62,7 @@ pub(super) fn interpret(words: &mut [Word], block: &[u8], start: usize, syntax: 
         inside_before = if inside >> 63 == 1 { u64::MAX } else { 0 };
         boundary_before = boundary >> 63;
     }
-    // A quote that is never closed is the concern of the block's last record.
+    // A quote that is never closed is handled with the block's last record.
     if inside_before != 0
         && let Some(word) = words.last_mut()
     {

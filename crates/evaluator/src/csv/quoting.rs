@@ -1,4 +1,4 @@
-//! Records with quotes to be taken out one by one.
+//! Records whose quotes are removed one by one.
 //!
 //! A quote opens a quoted field only as the field's first character. Inside, the escape character
 //! makes the next one literal; where quote and escape are the same character, that is doubling.
@@ -49,7 +49,7 @@ pub(super) fn record_end(
     }
 }
 
-/// Behind the quote that closes the one at `at`.
+/// The position after the quote that closes the one at `at`.
 fn closing_quote(block: &[u8], at: usize, syntax: &Syntax) -> Option<usize> {
     let mut at = at + syntax.quote_bytes();
     while let Some(n) = block.get(at..).and_then(|rest| syntax.next_special(rest)) {
@@ -75,8 +75,8 @@ fn closing_quote(block: &[u8], at: usize, syntax: &Syntax) -> Option<usize> {
 #[derive(Debug)]
 pub(super) struct Unclosed;
 
-/// Splits the record at `start..end` into fields. Quotes and escapes are taken out in place: a
-/// field's value is never longer than what it was written as.
+/// Splits the record at `start..end` into fields. Quotes and escapes are removed in place: a
+/// field's value is never longer than its text.
 pub(super) fn split(
     block: &mut [u8],
     start: usize,
@@ -100,14 +100,14 @@ pub(super) fn split(
     }
 }
 
-/// Takes the quotes out of the field at `at`; its value's place and where its delimiter, or the
-/// end of `record`, is.
+/// Removes the quotes of the field at `at`. Returns the range of its value, and the position of its
+/// delimiter or of the end of `record`.
 fn unquote(record: &mut [u8], at: usize, syntax: &Syntax) -> Option<(usize, usize, usize)> {
     let start = at + syntax.quote_bytes();
     let behind_quote = closing_quote(record, at, syntax)?;
     let close = behind_quote - syntax.quote_bytes();
     let (mut read, mut write) = (start, start);
-    // Most values have nothing in them to take out.
+    // Most values hold nothing to be removed.
     if syntax.next_special(&record[start..close]).is_none() {
         (read, write) = (close, close);
     }
@@ -128,7 +128,7 @@ fn unquote(record: &mut [u8], at: usize, syntax: &Syntax) -> Option<(usize, usiz
         read += 1;
         write += 1;
     }
-    // Text behind the closing quote belongs to the value.
+    // Text after the closing quote belongs to the value.
     let behind = find(&record[behind_quote..], &syntax.field_delimiter)
         .map_or(record.len(), |n| behind_quote + n);
     if behind > behind_quote {

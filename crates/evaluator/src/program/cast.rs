@@ -19,7 +19,7 @@ pub(super) fn kind(to: Type) -> Kind {
     }
 }
 
-/// CAST of text as it lies in its heap; with `null_if_empty`, CAST(NULLIF(text, '') AS …).
+/// CAST of text, in place; with `null_if_empty`, CAST(NULLIF(text, '') AS …).
 pub(super) fn cast_text(
     spans: &[Span],
     text_heap: &Heap,
@@ -176,13 +176,13 @@ fn store<T>(
     })
 }
 
-/// Appends text to a vector's own heap, which is bounded: its spans are 32 bits wide.
+/// Appends text to a vector's heap, whose size is limited because spans are 32 bits wide.
 pub(super) fn push_text(heap: &mut Vec<u8>, text: &[u8]) -> Result<Span, SelectError> {
     const MAX_HEAP_BYTES: usize = 1 << 30;
     if heap.len() + text.len() > MAX_HEAP_BYTES {
         return Err(SelectError::new(
             sluicegate_s3select::error::SelectErrorCode::OverMaxRecordSize,
-            "The texts made of one batch of records take more than 1 GiB.",
+            "The text that a function produces for one batch of records takes more than 1 GiB.",
         ));
     }
     let span = Span::new(heap.len() as u32, text.len() as u32);

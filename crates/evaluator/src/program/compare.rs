@@ -1,4 +1,4 @@
-//! `=`, `<` and their kin, over whole batches.
+//! Comparison operators over whole batches.
 
 use std::cell::Cell;
 use std::cmp::Ordering;
@@ -89,7 +89,7 @@ fn typed<T: Copy>(
     out: &mut [Truth],
     order: impl Fn(T, T) -> Ordering,
 ) {
-    // One loop per operator, so that none looks at `op` inside.
+    // One loop per operator, so that none of them checks `op` for each row.
     match op {
         BinaryOp::Eq => fill(rows, left, right, out, |a, b| order(a, b).is_eq()),
         BinaryOp::NotEq => fill(rows, left, right, out, |a, b| order(a, b).is_ne()),

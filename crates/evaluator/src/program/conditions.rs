@@ -1,4 +1,4 @@
-//! What a filter demands of single columns: for skipping parts of an object by their statistics.
+//! The conditions of a filter on single columns, for skipping parts of an object by statistics.
 
 use super::{Constant, NodeId, Op, Program};
 use sluicegate_s3select::dialect::ast::BinaryOp;
@@ -7,7 +7,7 @@ use sluicegate_s3select::value::Value;
 /// `column op value`, which must be TRUE for a row to be chosen.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Condition {
-    /// The column, as its reader knows it.
+    /// The column's index in its reader.
     pub(crate) column: usize,
     pub(crate) op: BinaryOp,
     pub(crate) value: Value,
@@ -43,7 +43,7 @@ impl Program {
     fn cannot_fail(&self, id: NodeId) -> bool {
         match self.op(id) {
             Op::Constant(Constant(value)) => value.is_null() || matches!(value, Value::Bool(_)),
-            // As an operand a column cannot fail; as a condition it could be no truth value.
+            // As an operand a column cannot fail; as a condition it may not be a truth value.
             Op::Column(_) => self.kind(id) == crate::vector::Kind::Bool,
             Op::Compare { left, right, .. } => {
                 [left, right].into_iter().all(|id| self.is_simple(*id))

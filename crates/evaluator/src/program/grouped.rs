@@ -8,7 +8,7 @@ use sluicegate_s3select::value::Value;
 /// A value that only the rows of one group have.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Grouped {
-    /// What tells the groups apart, and this group's key: texts or integers.
+    /// The expressions that distinguish groups, and their values in this one: texts or integers.
     pub(crate) key: Vec<(NodeId, Value)>,
     /// The value in the group's rows.
     pub(crate) value: NodeId,
@@ -28,7 +28,8 @@ impl Program {
         };
         let mut key = Vec::new();
         self.key_of(condition, &mut key)?;
-        // A second condition is only evaluated where the first holds, so it must not fail.
+        // A second condition is evaluated only where the first holds, so evaluating it for every
+        // row must not fail.
         let columns = key.iter().all(|(node, _)| matches!(self.op(*node), Op::Column(_)));
         (key.len() == 1 || columns).then_some(Grouped { key, value, zero_elsewhere })
     }

@@ -9,8 +9,8 @@ use sluicegate_s3select::dialect::ast::IsTest;
 use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 use sluicegate_s3select::value::Value;
 
-/// The most text that all nodes together may hold, in bytes. A batch has about a MiB, but a
-/// statement may have thousands of functions that each make new text of all of it.
+/// The most text that all nodes together may hold, in bytes. A batch has about one MiB, but a
+/// statement may call thousands of functions that each produce as much.
 const MAX_TEXT_BYTES: usize = 256 << 20;
 
 /// The values of a program's nodes for the current batch.
@@ -53,7 +53,7 @@ impl<'a> Values<'a> {
 }
 
 impl Machine {
-    /// Begins a batch; all its rows.
+    /// Begins a batch; returns the selection of all its rows.
     pub(crate) fn start(&mut self, rows: usize) -> Selection {
         for slot in &mut self.slots {
             if !matches!(slot.computed, Computed::Always) {
@@ -63,7 +63,7 @@ impl Machine {
         self.lineage.start(rows)
     }
 
-    /// Some rows of a selection of this batch.
+    /// A selection of some of the rows of another.
     pub(crate) fn pick(&mut self, from: &Selection, rows: Vec<u32>) -> Selection {
         self.lineage.list(from, rows)
     }
@@ -125,13 +125,13 @@ impl Machine {
         Ok((self.vector(left), self.vector(right)))
     }
 
-    /// Forgets a node.
+    /// Forgets the values of a node.
     pub(super) fn forget(&mut self, id: NodeId) {
         let slot = std::mem::take(&mut self.slots[id.index()]);
         self.text_bytes = self.text_bytes.saturating_sub(slot.vector.text_bytes());
     }
 
-    /// Computes a node for the given rows, unless that was done before.
+    /// Computes a node for the given rows, unless it already was.
     fn compute(
         &mut self,
         program: &Program,
@@ -161,7 +161,8 @@ impl Machine {
             out = Vector::default();
             result = Err(SelectError::new(
                 SelectErrorCode::MaxOperatorsExceeded,
-                "The functions of the statement make more than 256 MiB of text at a time.",
+                "The functions of the statement produce more than 256 MiB of text for a batch of \
+                 rows: use fewer of them.",
             ));
         }
         let computed = match result {
@@ -369,7 +370,7 @@ impl Machine {
         let (left, right) = (self.vector(left), self.vector(right));
         open.rows().try_for_each(|row| {
             let (left, right) = (truth(left, row, block)?, truth(right, row, block)?);
-            // The left side is not decisive here: it is the neutral value, or unknown.
+            // The left side is not decisive here: it is the neutral value or unknown.
             out[row] = match (left, right) {
                 (_, right) if right == decisive => decisive,
                 (Truth::Null | Truth::Missing, _) | (_, Truth::Null | Truth::Missing) => {
@@ -393,7 +394,7 @@ impl Machine {
         if let Data::Bool(truths) = &vector.data {
             return Ok(self.lineage.narrow(selection, |row| keep(truths[row])));
         }
-        // Anything but a truth value is an error, which must not wait for its row's turn.
+        // Anything but a truth value is an error, even in a row that is not read afterwards.
         selection.rows().try_for_each(|row| truth(vector, row, block).map(drop))?;
         Ok(self.lineage.narrow(selection, |row| truth(vector, row, block).is_ok_and(&keep)))
     }

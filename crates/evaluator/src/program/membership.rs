@@ -14,7 +14,7 @@ use sluicegate_s3select::value::Value;
 #[derive(Debug)]
 pub(crate) struct Set {
     members: Members,
-    /// Whether NULL or MISSING is among them: then nothing is known to be outside.
+    /// Whether NULL or MISSING is among them: then no value is known not to be in the set.
     has_null: bool,
 }
 

@@ -1,9 +1,9 @@
 //! A statement as a program over batches.
 //!
-//! An expression becomes a graph of [`Node`]s: equal subexpressions are one node, constant ones are
-//! computed once, and every node knows beforehand which representation its values will have, so
-//! that the common operators run as loops over plain arrays ([`machine`]). What has no such loop
-//! runs row by row on [`Value`]s, with the same result.
+//! An expression becomes a graph of [`Node`]s. Equal subexpressions are one node, constant ones are
+//! computed once, and the representation of every node's values is known in advance, so that common
+//! operators run as loops over plain arrays ([`machine`]). All others run row by row on [`Value`]s,
+//! with the same result.
 
 mod aggregates;
 mod arithmetic;
@@ -34,7 +34,7 @@ use super::vector::Kind;
 use sluicegate_s3select::dialect::ast::{BinaryOp, Function, IsTest, Type};
 use sluicegate_s3select::value::{LikePattern, Value};
 
-/// Names a node of its program.
+/// Identifies a node of its program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct NodeId(u32);
 
@@ -44,7 +44,7 @@ impl NodeId {
     }
 }
 
-/// Operators and their operands, in an order in which operands come first.
+/// Operators, each after its operands.
 #[derive(Debug, Default)]
 pub(crate) struct Program {
     nodes: Vec<Node>,
@@ -156,7 +156,7 @@ enum Op {
     },
 }
 
-/// A column, as its reader and as people call it.
+/// A column: its index in the reader, and its name for messages.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct ColumnRef {
     index: usize,

@@ -36,7 +36,7 @@ impl<T: Copy> Operand<'_, T> {
     }
 }
 
-/// What an operator yields if one of its operands has no value: MISSING before NULL.
+/// The tag of a result, given those of its operands: MISSING takes precedence over NULL.
 #[inline]
 pub(super) fn combine(left: Tag, right: Tag) -> Tag {
     match (left, right) {
@@ -64,7 +64,7 @@ pub(super) fn zip<T: Copy, E>(
             }
         });
     }
-    // The shapes are told apart outside of the loop.
+    // The shapes are distinguished outside the loop.
     match (left, right) {
         (Operand::Column(left, _), Operand::Constant(right)) => {
             rows.try_for_each(|row| present(row, left[row], *right))
