@@ -23,8 +23,6 @@ mod random;
 mod slt;
 mod stop;
 mod switch;
-mod switch_bigdata;
-mod switch_cli;
 mod tables;
 mod tpch;
 mod writes;

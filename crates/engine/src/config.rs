@@ -121,7 +121,7 @@ extensions_options! {
         /// Whether workers evaluate those predicates of WHERE that the switch cannot, and send the outcome
         pub switch_workers: bool, default = false
 
-        /// After so many packets of which fewer than 1 % were pruned, a worker sends past the program, all but one batch in 64; 0: never
+        /// After so many packets of which fewer than 1 % were pruned, a worker bypasses the program, except with one batch in 64; 0: never
         pub switch_patience: u64, default = 16_384
 
         /// Whether EXPLAIN ANALYZE also counts what a switch without limits would forward; keeps all keys in memory

@@ -65,6 +65,8 @@ fn describe(error: &DataFusionError) -> (String, Option<String>) {
     }
     let message = error.strip_backtrace();
     let hint = match error.find_root() {
+        // Parquet keeps only the text of what failed below it.
+        _ if message.contains("Request precondition failure") => Some("Run the query again."),
         DataFusionError::SchemaError(..) => {
             Some("Check the columns' names; quote a name that has capitals: \"Name\".")
         }

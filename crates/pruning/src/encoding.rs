@@ -24,46 +24,27 @@ pub const fn from_i64(value: i64) -> u64 {
     value as u64 ^ 1 << 63
 }
 
-/// The order-preserving code of a 32-bit float: -0 equals 0, and NaN is above all numbers.
+/// The order-preserving code of a 32-bit float: see [`from_f64`].
 #[must_use]
 pub const fn from_f32(value: f32) -> u32 {
-    let bits = canonical_f32(value).to_bits();
+    let bits = if value == 0.0 { 0 } else { value.to_bits() };
     if bits >> 31 == 1 { !bits } else { bits | 1 << 31 }
 }
 
-/// The order-preserving code of a 64-bit float: -0 equals 0, and NaN is above all numbers.
+/// The order-preserving code of a 64-bit float. The order is IEEE 754's total order, which sorts a
+/// NaN below or above all numbers by its sign bit, except that -0 equals 0.
 ///
 /// ```
 /// use sluicegate_pruning::encoding::from_f64;
 ///
-/// let ascending = [f64::NEG_INFINITY, -1.5, 0.0, 1e-300, 2.0, f64::INFINITY, f64::NAN];
+/// let ascending = [-f64::NAN, f64::NEG_INFINITY, -1.5, 0.0, 1e-300, f64::INFINITY, f64::NAN];
 /// assert!(ascending.windows(2).all(|pair| from_f64(pair[0]) < from_f64(pair[1])));
 /// assert_eq!(from_f64(-0.0), from_f64(0.0));
 /// ```
 #[must_use]
 pub const fn from_f64(value: f64) -> u64 {
-    let bits = canonical_f64(value).to_bits();
+    let bits = if value == 0.0 { 0 } else { value.to_bits() };
     if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }
-}
-
-const fn canonical_f32(value: f32) -> f32 {
-    if value.is_nan() {
-        f32::NAN
-    } else if value == 0.0 {
-        0.0
-    } else {
-        value
-    }
-}
-
-const fn canonical_f64(value: f64) -> f64 {
-    if value.is_nan() {
-        f64::NAN
-    } else if value == 0.0 {
-        0.0
-    } else {
-        value
-    }
 }
 
 /// The order-preserving code of a decimal's unscaled 128-bit integer, all of one scale. It conflates:
@@ -220,17 +201,39 @@ mod tests {
         }
     }
 
+    /// Any bits: NaNs of both signs and all payloads, and often one of the extremes.
+    fn any_f64() -> impl Strategy<Value = f64> {
+        let special = [f64::NAN, -f64::NAN, 0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY];
+        prop_oneof![any::<u64>().prop_map(f64::from_bits), prop::sample::select(special.to_vec())]
+    }
+
+    fn any_f32() -> impl Strategy<Value = f32> {
+        prop_oneof![any::<u32>().prop_map(f32::from_bits), any_f64().prop_map(|x| x as f32)]
+    }
+
     proptest! {
         #[test]
-        fn codes_keep_the_order(a: i64, b: i64, c: i32, d: i32, e: f64, f: f64, g: f32, h: f32) {
+        fn codes_keep_the_order(
+            a: i64,
+            b: i64,
+            c: i32,
+            d: i32,
+            e in any_f64(),
+            f in any_f64(),
+            g in any_f32(),
+            h in any_f32(),
+        ) {
             prop_assert_eq!(a.cmp(&b), from_i64(a).cmp(&from_i64(b)));
             prop_assert_eq!(c.cmp(&d), from_i32(c).cmp(&from_i32(d)));
+            // Both orders of floats, where they agree.
             if let Some(order) = e.partial_cmp(&f) {
                 prop_assert_eq!(order, from_f64(e).cmp(&from_f64(f)));
             }
             if let Some(order) = g.partial_cmp(&h) {
                 prop_assert_eq!(order, from_f32(g).cmp(&from_f32(h)));
             }
+            prop_assert!(e == f || e.total_cmp(&f) == from_f64(e).cmp(&from_f64(f)));
+            prop_assert!(g == h || g.total_cmp(&h) == from_f32(g).cmp(&from_f32(h)));
         }
 
         #[test]

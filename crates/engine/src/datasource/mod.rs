@@ -1,5 +1,6 @@
 //! How tables are read: through S3 Select, or with GET by DataFusion's own sources.
 
+pub(crate) mod again;
 pub mod format;
 pub mod get;
 pub mod named;

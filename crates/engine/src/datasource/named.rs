@@ -24,6 +24,7 @@ use object_store::ObjectStore;
 pub struct NamedSource {
     inner: Arc<dyn FileSource>,
     layout: TextLayout,
+    metrics: ExecutionPlanMetricsSet,
 }
 
 /// How the rows of a text lie in it.
@@ -48,8 +49,15 @@ impl NamedSource {
     #[must_use]
     pub fn wrap(config: &FileScanConfig, layout: TextLayout) -> FileScanConfig {
         let inner = Arc::clone(config.file_source());
-        let named: Arc<dyn FileSource> = Arc::new(Self { inner, layout });
+        let metrics = ExecutionPlanMetricsSet::new();
+        let named: Arc<dyn FileSource> = Arc::new(Self { inner, layout, metrics });
         FileScanConfigBuilder::from(config.clone()).with_source(named).build()
+    }
+
+    /// The same source with counters of its own.
+    #[must_use]
+    pub fn again(&self) -> Self {
+        Self { metrics: ExecutionPlanMetricsSet::new(), ..self.clone() }
     }
 
     /// How rows lie in the files.
@@ -94,7 +102,7 @@ impl FileSource for NamedSource {
     }
 
     fn metrics(&self) -> &ExecutionPlanMetricsSet {
-        self.inner.metrics()
+        &self.metrics
     }
 
     fn file_type(&self) -> &str {

@@ -120,6 +120,12 @@ impl S3SelectSource {
         Self { limit: Some(limit), ..self.clone() }
     }
 
+    /// The same scan with counters of its own.
+    #[must_use]
+    pub fn again(&self) -> Self {
+        Self { metrics: ExecutionPlanMetricsSet::new(), ..self.clone() }
+    }
+
     /// The filter that the store applies.
     #[must_use]
     pub fn store_filter(&self) -> Option<Expr> {

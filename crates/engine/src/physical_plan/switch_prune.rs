@@ -1,36 +1,25 @@
 //! Rows that a switch drops on their way to the final stage.
 
 use std::fmt;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
 
-use arrow::array::{BooleanArray, RecordBatch};
-use arrow::buffer::{BooleanBuffer, Buffer};
-use arrow::compute::filter_record_batch;
-use arrow::datatypes::SchemaRef;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, Statistics, internal_err};
-use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream, TaskContext};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr};
 use datafusion::physical_plan::execution_plan::{
     CardinalityEffect, ChildrenPropertiesMode, ReplaceChildrenOptions, apply_expression_roots,
 };
 use datafusion::physical_plan::filter_pushdown::{FilterDescription, FilterPushdownPhase};
-use datafusion::physical_plan::metrics::{
-    BaselineMetrics, Count, ExecutionPlanMetricsSet, MetricBuilder, MetricCategory, MetricsSet,
-    RatioMetrics,
-};
+use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricsSet};
 use datafusion::physical_plan::{
     ChildStats, DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties,
     SortOrderPushdownResult, StatisticsArgs,
 };
-use futures::{Stream, StreamExt};
-use sluicegate_pruning::Selection;
 
-use super::switch_run::{Runs, Side, SwitchState};
-use crate::switch::{Late, Patience, SwitchPlan, Words, encode};
+use super::switch_crossing::Crossing;
+use crate::switch::{Late, SwitchPlan};
 
 /// Sends the rows of all partitions (the workers) through one switch, which drops rows that the
 /// operator above (the master) does not need: `Q(prune(rows)) == Q(rows)`.
@@ -38,47 +27,61 @@ use crate::switch::{Late, Patience, SwitchPlan, Words, encode};
 /// Only what the query computes with crosses the switch, and the row's identifier; the other columns
 /// are fetched for the rows that it let pass ([`Late`]).
 ///
-/// Schema, partitioning and order are those of the input. Each execution starts with an empty
-/// switch.
+/// Schema, partitioning and order are those of the input. The node is plain data; what the switch
+/// remembers belongs to one execution of the [`SwitchExec`](super::switch::SwitchExec) above. Without
+/// one, only the rows of a single partition are pruned.
 #[derive(Debug, Clone)]
 pub struct SwitchPruneExec {
     input: Arc<dyn ExecutionPlan>,
     plan: Arc<SwitchPlan>,
     late: Arc<Late>,
     side: Side,
-    runs: Arc<Runs>,
     metrics: ExecutionPlanMetricsSet,
+}
+
+/// Which rows of a query a node sends through the switch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Side {
+    /// There is one side only.
+    Only,
+    /// The side whose keys enter the filter; its rows go on as they are.
+    Build,
+    /// The side that is pruned once all of the other side's keys are in the filter. Until then its
+    /// rows pass: no side waits for the other, so they cannot deadlock.
+    Probe,
 }
 
 impl SwitchPruneExec {
     /// Sends the rows of `input` through a switch.
     #[must_use]
-    pub fn new(input: Arc<dyn ExecutionPlan>, plan: Arc<SwitchPlan>) -> Self {
-        Self::on(Side::Only, input, plan, Arc::default())
+    pub fn new(input: Arc<dyn ExecutionPlan>, plan: SwitchPlan) -> Self {
+        Self::on(Side::Only, input, plan)
     }
 
-    /// Sends the rows of `build`, and then those of `probe`, through one switch, which keeps the
-    /// former's keys and drops rows of the latter without a match.
+    /// Sends the rows of the build side, and then those of the probing side, through one switch,
+    /// which keeps the former's keys and drops rows of the latter without a match.
     #[must_use]
-    pub fn join(
-        (build, build_plan): (Arc<dyn ExecutionPlan>, SwitchPlan),
-        (probe, probe_plan): (Arc<dyn ExecutionPlan>, SwitchPlan),
-    ) -> [Self; 2] {
-        let runs = Arc::<Runs>::default();
-        [
-            Self::on(Side::Build, build, Arc::new(build_plan), Arc::clone(&runs)),
-            Self::on(Side::Probe, probe, Arc::new(probe_plan), runs),
-        ]
+    pub fn join(inputs: [Arc<dyn ExecutionPlan>; 2], plans: [SwitchPlan; 2]) -> [Self; 2] {
+        let ([build, probe], [build_plan, probe_plan]) = (inputs, plans);
+        [Self::on(Side::Build, build, build_plan), Self::on(Side::Probe, probe, probe_plan)]
     }
 
-    fn on(
-        side: Side,
-        input: Arc<dyn ExecutionPlan>,
-        plan: Arc<SwitchPlan>,
-        runs: Arc<Runs>,
-    ) -> Self {
+    /// Sends the rows of `input` through a switch, as one side of a query.
+    #[must_use]
+    pub fn on(side: Side, input: Arc<dyn ExecutionPlan>, plan: SwitchPlan) -> Self {
         let late = Arc::new(Late::new(&plan.fields, &input.schema()));
-        Self { input, plan, late, side, runs, metrics: ExecutionPlanMetricsSet::new() }
+        Self { input, plan: Arc::new(plan), late, side, metrics: ExecutionPlanMetricsSet::new() }
+    }
+
+    /// The same over another input, with counters of its own.
+    fn over(&self, input: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
+        Arc::new(Self { input, metrics: ExecutionPlanMetricsSet::new(), ..self.clone() })
+    }
+
+    /// Which rows it sends.
+    #[must_use]
+    pub fn side(&self) -> Side {
+        self.side
     }
 
     /// What the switch does.
@@ -135,7 +138,7 @@ impl ExecutionPlan for SwitchPruneExec {
         _options: ReplaceChildrenOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         match (children.pop(), children.is_empty()) {
-            (Some(input), true) => Ok(Arc::new(Self { input, ..Self::clone(&self) })),
+            (Some(input), true) => Ok(self.over(input)),
             _ => internal_err!("SwitchPruneExec has one child"),
         }
     }
@@ -148,49 +151,16 @@ impl ExecutionPlan for SwitchPruneExec {
         self.replace_children(children, options)
     }
 
-    fn reset_state(self: Arc<Self>) -> Result<Arc<dyn ExecutionPlan>> {
-        // The sides of a join must go on sharing their runs; each execution has a run of its own.
-        let runs = if self.side == Side::Only { Arc::default() } else { Arc::clone(&self.runs) };
-        let (input, plan) = (Arc::clone(&self.input), Arc::clone(&self.plan));
-        Ok(Arc::new(Self::on(self.side, input, plan, runs)))
-    }
-
     fn execute(
         &self,
         partition: usize,
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
-        let state = self.runs.join(&context, (self.side, partition), &self.plan);
         let partitions = self.properties().output_partitioning().partition_count();
-        if self.side == Side::Build {
-            state.build(partitions);
-        }
-        let optimum = self.plan.optimum.filter(|_| self.side != Side::Build);
-        // A key that is missing in the filter would cost rows.
-        let patience = if self.side == Side::Build { 0 } else { self.plan.patience };
-        Ok(Box::pin(Crossing {
-            input: self.input.execute(partition, context)?,
-            plan: Arc::clone(&self.plan),
-            late: Arc::clone(&self.late),
-            patience: Patience::new(patience),
-            state,
-            from: (self.side, partition),
-            next_id: 0,
-            words: Words::default(),
-            selection: Selection::new(),
-            baseline: BaselineMetrics::new(&self.metrics, partition),
-            wire: WireMetrics::new(
-                &self.metrics,
-                partition,
-                Shown {
-                    optimum: optimum.is_some(),
-                    late: !self.late.is_empty(),
-                    past: patience > 0,
-                },
-            ),
-            partitions,
-            ended: false,
-        }))
+        let input = self.input.execute(partition, Arc::clone(&context))?;
+        let (plan, late) = (Arc::clone(&self.plan), Arc::clone(&self.late));
+        let from = (self.side, partition);
+        Ok(Box::pin(Crossing::new(input, plan, late, from, partitions, &context, &self.metrics)))
     }
 
     fn gather_filters_for_pushdown(
@@ -208,14 +178,12 @@ impl ExecutionPlan for SwitchPruneExec {
         &self,
         order: &[PhysicalSortExpr],
     ) -> Result<SortOrderPushdownResult<Arc<dyn ExecutionPlan>>> {
-        self.input
-            .try_pushdown_sort(order)?
-            .try_map(|input| Ok(Arc::new(Self { input, ..Self::clone(self) }) as _))
+        self.input.try_pushdown_sort(order)?.try_map(|input| Ok(self.over(input)))
     }
 
     fn with_preserve_order(&self, preserve_order: bool) -> Option<Arc<dyn ExecutionPlan>> {
         let input = self.input.with_preserve_order(preserve_order)?;
-        Some(Arc::new(Self { input, ..Self::clone(self) }))
+        Some(self.over(input))
     }
 
     fn metrics(&self) -> Option<MetricsSet> {
@@ -237,154 +205,5 @@ impl ExecutionPlan for SwitchPruneExec {
 
     fn cardinality_effect(&self) -> CardinalityEffect {
         CardinalityEffect::LowerEqual
-    }
-}
-
-/// What crosses the wire, one entry to a packet.
-#[derive(Debug)]
-struct WireMetrics {
-    packets: [Count; 2],
-    bytes: [Count; 2],
-    pruned: RatioMetrics,
-    /// What a switch without limits would have forwarded.
-    optimum: Option<Count>,
-    /// Bytes that are fetched afterwards, past the switch.
-    late: Option<Count>,
-    /// Packets that were sent past the program.
-    past: Option<Count>,
-}
-
-/// Which of the metrics that not every query has this one has.
-#[derive(Debug, Clone, Copy)]
-struct Shown {
-    optimum: bool,
-    late: bool,
-    past: bool,
-}
-
-impl WireMetrics {
-    fn new(set: &ExecutionPlanMetricsSet, partition: usize, shown: Shown) -> Self {
-        let count = |category, name: &'static str| {
-            MetricBuilder::new(set).with_category(category).counter(name, partition)
-        };
-        Self {
-            packets: ["packets_in", "packets_out"].map(|name| count(MetricCategory::Rows, name)),
-            bytes: ["wire_bytes_in", "wire_bytes_out"]
-                .map(|name| count(MetricCategory::Bytes, name)),
-            pruned: MetricBuilder::new(set).ratio_metrics("pruned", partition),
-            optimum: shown.optimum.then(|| count(MetricCategory::Rows, "packets_out_opt")),
-            late: shown.late.then(|| count(MetricCategory::Bytes, "late_bytes")),
-            past: shown.past.then(|| count(MetricCategory::Rows, "packets_past")),
-        }
-    }
-
-    fn add(&self, entries: usize, forwarded: usize, packet_bytes: usize) {
-        for (at, packets) in [entries, forwarded].into_iter().enumerate() {
-            self.packets[at].add(packets);
-            self.bytes[at].add(packets * packet_bytes);
-        }
-        self.pruned.add_total(entries);
-        self.pruned.add_part(entries - forwarded);
-    }
-}
-
-/// One worker's rows on their way.
-struct Crossing {
-    input: SendableRecordBatchStream,
-    plan: Arc<SwitchPlan>,
-    late: Arc<Late>,
-    patience: Patience,
-    state: Arc<SwitchState>,
-    from: (Side, usize),
-    next_id: u32,
-    words: Words,
-    selection: Selection,
-    baseline: BaselineMetrics,
-    wire: WireMetrics,
-    partitions: usize,
-    ended: bool,
-}
-
-impl Crossing {
-    fn end(&mut self) {
-        if std::mem::replace(&mut self.ended, true) {
-            return;
-        }
-        if self.from.0 == Side::Build {
-            self.state.built();
-        } else if let Some(optimum) = self.plan.optimum {
-            let forwarded = self.state.end(self.partitions, optimum);
-            if let (Some(forwarded), Some(count)) = (forwarded, &self.wire.optimum) {
-                count.add(forwarded);
-            }
-        }
-    }
-
-    fn cross(&mut self, batch: RecordBatch) -> Result<RecordBatch> {
-        let rows = batch.num_rows();
-        let batch = if self.patience.asks() {
-            self.ask(batch)?
-        } else {
-            if let Some(past) = &self.wire.past {
-                past.add(rows);
-            }
-            batch
-        };
-        self.next_id = self.next_id.wrapping_add(rows as u32);
-        self.wire.add(rows, batch.num_rows(), self.plan.packet_bytes());
-        if let Some(late) = &self.wire.late {
-            late.add(self.late.bytes(&batch));
-        }
-        Ok(batch)
-    }
-
-    /// The rows that the program forwards.
-    fn ask(&mut self, batch: RecordBatch) -> Result<RecordBatch> {
-        let rows = batch.num_rows();
-        encode(&self.plan.fields, &batch, &mut self.words)?;
-        let ready = self.state.cross(self.from, self.next_id, &self.words, &mut self.selection)?;
-        let mut keep = self.selection.words().to_vec();
-        keep.iter_mut().zip(self.words.unseen()).for_each(|(keep, unseen)| *keep |= unseen);
-        let keep = BooleanBuffer::new(Buffer::from_vec(keep), 0, rows);
-        let forwarded = keep.count_set_bits();
-        if ready {
-            self.patience.learn(rows, rows - forwarded);
-        }
-        if forwarded == rows {
-            return Ok(batch);
-        }
-        Ok(filter_record_batch(&batch, &BooleanArray::new(keep, None))?)
-    }
-}
-
-impl Stream for Crossing {
-    type Item = Result<RecordBatch>;
-
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        loop {
-            let next = match ready!(self.input.poll_next_unpin(cx)) {
-                None => {
-                    self.end();
-                    None
-                }
-                Some(Err(error)) => Some(Err(error)),
-                Some(Ok(batch)) if batch.num_rows() == 0 => continue,
-                Some(Ok(batch)) => {
-                    let timer = self.baseline.elapsed_compute().clone();
-                    let _timer = timer.timer();
-                    match self.cross(batch) {
-                        Ok(batch) if batch.num_rows() == 0 => continue,
-                        crossed => Some(crossed),
-                    }
-                }
-            };
-            return self.baseline.record_poll(Poll::Ready(next));
-        }
-    }
-}
-
-impl RecordBatchStream for Crossing {
-    fn schema(&self) -> SchemaRef {
-        self.input.schema()
     }
 }

@@ -1,4 +1,5 @@
-//! Addends of a sum, as whole numbers of a unit, rounded up: a sum above a threshold stays above it.
+//! Addends of a sum, as whole numbers of a unit. They are rounded up, so that a sum above a threshold
+//! stays above it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,11 +12,11 @@ use datafusion::physical_expr::PhysicalExpr;
 
 use super::words::Words;
 
-/// The unit is chosen so that the threshold is about so many of them.
+/// The unit is chosen so that the threshold is about this many units.
 const UNITS: i128 = 1 << 31;
-/// How much a sum of doubles may be off: it is computed in another order.
+/// The relative error allowed for a sum of doubles, which is added in another order.
 const REAL_ERROR: f64 = 1e-6;
-/// A lesser addend might wrap a sum of 64 bits around, so its group is looked at in pass 2.
+/// A lesser addend might overflow a sum of 64 bits, so its group is a candidate for pass 2.
 const LEAST: i128 = -(1 << 32);
 
 /// An addend.
@@ -29,9 +30,9 @@ pub struct Amount {
 enum Unit {
     /// One if there is a value.
     Present,
-    /// So many of an integer, or of a decimal's last digit.
+    /// This many, of an integer or of a decimal's last digit.
     Whole(i128),
-    /// A part of a float.
+    /// This fraction, of a float.
     Real(f64),
 }
 
@@ -49,10 +50,10 @@ impl Amount {
     }
 
     /// The addend `expr` of a sum that is compared with `threshold`, and the threshold that the
-    /// switch compares with; `None` if there is no such.
+    /// switch compares with; `None` if the two cannot be counted in units.
     ///
-    /// `reached`: the sum need not exceed it. Negative addends count as zero, which is too much and
-    /// never too little.
+    /// `reached`: the sum need only reach it, not exceed it. Negative addends count as zero, so the
+    /// switch may count too much, never too little.
     pub(crate) fn sum(
         expr: &Arc<dyn PhysicalExpr>,
         data_type: &DataType,

@@ -1,4 +1,4 @@
-//! Bits that workers compute of each row: NULLs, and predicates that the switch cannot.
+//! Bits that workers compute for each row: NULLs, and predicates that the switch cannot evaluate.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,13 +9,13 @@ use datafusion::physical_expr::PhysicalExpr;
 
 use super::words::Words;
 
-/// A word of bits, from the lowest.
+/// A word of bits, the lowest first.
 #[derive(Debug, Clone, Default)]
 pub struct Flags {
     bits: Vec<Flag>,
 }
 
-/// What a bit says of an expression.
+/// What a bit says about an expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Flag {
     /// It is NULL.

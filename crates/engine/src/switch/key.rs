@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, RecordBatch};
-use arrow::datatypes::{DataType, Schema};
+use arrow::datatypes::Schema;
 use datafusion::common::Result;
 use datafusion::physical_expr::PhysicalExpr;
 use sluicegate_pruning::encoding::{combine, nonzero_bits};
 
 use super::lanes::{Floats, Text, codes, exact_bits, has_key_code};
 use super::words::Words;
+use crate::choice::Why;
 
 /// What a NULL adds to a fingerprint.
 const NULL: u64 = 0x5D58_8B65_6C07_8965;
@@ -41,7 +42,7 @@ enum Null {
     Never,
     /// One more bit says so.
     Bit,
-    /// There is no room for a bit: the row passes unseen.
+    /// There is no room for a bit: the row bypasses the switch.
     Unseen,
 }
 
@@ -65,23 +66,23 @@ impl Key {
         Ok((bits <= 64).then(|| Self { columns: columns.to_vec(), form }))
     }
 
-    /// A fingerprint that tells all values apart, but for collisions. With `row`, one more word, an
-    /// independent hash, follows it.
+    /// A fingerprint, which tells all values apart except for collisions. With `row`, an independent
+    /// hash follows it in one more word.
     pub(crate) fn fingerprint(columns: &[Arc<dyn PhysicalExpr>], seed: u64, row: bool) -> Self {
         let form = Form::Fingerprint { seed, floats: Floats::Raw, row };
         Self { columns: columns.to_vec(), form }
     }
 
-    /// A code that is equal for values that compare as equal, for algorithms that do not mind
-    /// collisions: the same for all of `sides`, whose columns have the same types.
-    pub(crate) fn conflating(
-        sides: &[(&[Arc<dyn PhysicalExpr>], &Schema)],
+    /// A code that is equal for values that compare as equal, for algorithms that tolerate collisions.
+    /// It is the same for all of `sides`, whose columns have the same types.
+    pub(crate) fn conflating<const N: usize>(
+        sides: [(&[Arc<dyn PhysicalExpr>], &Schema); N],
         seed: u64,
-    ) -> Result<Vec<Self>> {
+    ) -> Result<[Self; N]> {
         let mut fields = Vec::new();
         for number in 0..sides.iter().map(|(columns, _)| columns.len()).min().unwrap_or(0) {
             let mut nullable = false;
-            for (columns, schema) in sides {
+            for (columns, schema) in &sides {
                 nullable |= columns[number].nullable(schema)?;
             }
             let (columns, schema) = sides[0];
@@ -95,27 +96,23 @@ impl Key {
                 let wide = width(&fields) > 32;
                 Form::Packed { fields, wide }
             }
-            _ => Form::Fingerprint { seed, floats: Floats::Ordered, row: false },
+            _ => Form::Fingerprint { seed, floats: Floats::Conflated, row: false },
         };
-        let key = |(columns, _): &(&[Arc<dyn PhysicalExpr>], &Schema)| Self {
-            columns: columns.to_vec(),
-            form: form.clone(),
-        };
-        Ok(sides.iter().map(key).collect())
+        Ok(sides.map(|(columns, _)| Self { columns: columns.to_vec(), form: form.clone() }))
     }
 
-    /// The type of the first column that has no code.
-    pub(crate) fn without_code(
+    /// Whether all columns have a code, or why not.
+    pub(crate) fn with_code(
         columns: &[Arc<dyn PhysicalExpr>],
         schema: &Schema,
-    ) -> Result<Option<DataType>> {
+    ) -> Result<Result<(), Why>> {
         for column in columns {
             let data_type = column.data_type(schema)?;
             if !has_key_code(&data_type) {
-                return Ok(Some(data_type));
+                return Ok(Err(format!("keys of type {data_type} have no code").into()));
             }
         }
-        Ok(None)
+        Ok(Ok(()))
     }
 
     /// Whether it takes two words.

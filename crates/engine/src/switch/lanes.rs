@@ -52,7 +52,7 @@ pub(crate) fn has_key_code(data_type: &DataType) -> bool {
 /// values; `None` if it has none.
 pub(crate) fn order_bits(data_type: &DataType) -> Option<(u32, bool)> {
     match data_type {
-        // Equal codes: -0 and 0, all NaNs, and text that is the same in the first bytes.
+        // Equal codes: -0 and 0, and text that is the same in the first bytes.
         DataType::Float32 => Some((32, false)),
         DataType::Float64 | DataType::Decimal128(..) => Some((64, false)),
         DataType::Dictionary(_, values) => order_bits(values),
@@ -74,13 +74,15 @@ pub(crate) fn is_text(data_type: &DataType) -> bool {
     )
 }
 
-/// Whether the codes of floats tell -0 from 0 and one NaN from another.
+/// Which floats have the same code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Floats {
-    /// Their bits.
+    /// Those of the same bits.
     Raw,
-    /// The order-preserving code.
+    /// Those of the same bits, and -0 and 0; codes keep the total order.
     Ordered,
+    /// All that any notion of equality takes for equal: -0 and 0, and all NaNs.
+    Conflated,
 }
 
 /// What stands for text.
@@ -114,8 +116,16 @@ pub(crate) fn codes(
         DataType::Float32 if floats == Floats::Raw => {
             each::<Float32Type>(array, out, |v| v.to_bits().into());
         }
+        DataType::Float32 if floats == Floats::Conflated => {
+            each::<Float32Type>(array, out, |v| {
+                from_f32(if v.is_nan() { f32::NAN } else { v }).into()
+            });
+        }
         DataType::Float32 => each::<Float32Type>(array, out, |v| from_f32(v).into()),
         DataType::Float64 if floats == Floats::Raw => each::<Float64Type>(array, out, f64::to_bits),
+        DataType::Float64 if floats == Floats::Conflated => {
+            each::<Float64Type>(array, out, |v| from_f64(if v.is_nan() { f64::NAN } else { v }));
+        }
         DataType::Float64 => each::<Float64Type>(array, out, from_f64),
         DataType::Date32 => each::<Date32Type>(array, out, |v| from_i32(v).into()),
         DataType::Date64 => each::<Date64Type>(array, out, from_i64),

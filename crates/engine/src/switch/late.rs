@@ -1,4 +1,4 @@
-//! Late materialization: what does not cross the switch and is fetched for the rows that did.
+//! Late materialization: columns that do not cross the switch, fetched for the rows that did.
 
 use std::fmt;
 
@@ -8,10 +8,10 @@ use datafusion::physical_expr::expressions::Column;
 
 use super::words::Field;
 
-/// The columns that no packet holds. The workers keep them; the master asks for them by the row's
+/// The columns that no packet holds. The workers keep them; the master fetches them by the row's
 /// identifier, which every packet carries (Cheetah, §7.1). Here it does so for every row that the
-/// switch let pass, before its own operator; a master that completes the query on what crossed and
-/// asks for the rows of the answer only would fetch less.
+/// switch forwarded, before its own operator. A master that first computed the answer from the packets
+/// and then fetched only its rows would fetch less.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Late {
     columns: Vec<usize>,
@@ -19,7 +19,8 @@ pub struct Late {
 }
 
 impl Late {
-    /// The columns of `schema` that cannot be read off `fields`: all but those with a one-to-one code.
+    /// The columns of `schema` that cannot be decoded from `fields`: all except those with a one-to-one
+    /// code.
     pub(crate) fn new(fields: &[Field], schema: &Schema) -> Self {
         let carried = |at: usize| {
             fields.iter().flat_map(|field| field.carried(schema)).any(|expr| {

@@ -11,6 +11,7 @@ use sluicegate_pruning::encoding::{Range, reverse, squeeze};
 
 use super::lanes::{Floats, Text, codes, is_text, order_bits};
 use super::words::Words;
+use crate::choice::Why;
 
 /// A value, as a word of the same order or of the reverse order.
 #[derive(Debug, Clone)]
@@ -19,11 +20,22 @@ pub struct Order {
     form: Form,
     reversed: bool,
     null: u32,
-    /// The word of rows that pass unseen.
+    /// The word of rows that bypass the switch.
     neutral: u32,
-    nan_passes: bool,
+    nan: Nan,
     null_passes: bool,
     exact: bool,
+}
+
+/// What becomes of NaNs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Nan {
+    /// They have a code like other values.
+    Coded,
+    /// They bypass the switch.
+    Pass,
+    /// After one, everything does.
+    Stop,
 }
 
 /// How 64 bits become 32.
@@ -33,23 +45,25 @@ enum Form {
     Whole,
     /// A range known from statistics.
     Within(Range),
-    /// As a short float.
+    /// A short float.
     Squeezed,
     /// The leading half.
     Prefix,
-    /// How far above zero, in 31 bits.
+    /// The distance above zero, in 31 bits.
     Above,
 }
 
 impl Order {
-    /// The order of a column's values; `None` if its type has no code.
+    /// The order of a column's values, or why it has none.
     pub(crate) fn new(
         column: &Arc<dyn PhysicalExpr>,
         schema: &Schema,
         statistics: Option<&ColumnStatistics>,
-    ) -> Result<Option<Self>> {
+    ) -> Result<Result<Self, Why>> {
         let data_type = column.data_type(schema)?;
-        let Some((bits, one_to_one)) = order_bits(&data_type) else { return Ok(None) };
+        let Some((bits, one_to_one)) = order_bits(&data_type) else {
+            return Ok(Err(format!("values of type {data_type} have no order code").into()));
+        };
         let range = statistics.and_then(|statistics| range(statistics, &data_type));
         let form = match (bits, range) {
             (..=32, _) => Form::Whole,
@@ -57,13 +71,13 @@ impl Order {
             (_, Some(range)) => Form::Within(range),
             _ => Form::Squeezed,
         };
-        Ok(Some(Self {
+        Ok(Ok(Self {
             column: Arc::clone(column),
             form,
             reversed: false,
             null: 0,
             neutral: 0,
-            nan_passes: false,
+            nan: Nan::Coded,
             null_passes: false,
             // A range from statistics may be wrong, so its codes may always conflate.
             exact: one_to_one && form == Form::Whole,
@@ -80,19 +94,24 @@ impl Order {
         Self { null, ..self }
     }
 
-    /// The word of rows that pass unseen.
+    /// The word of rows that bypass the switch.
     pub(crate) fn with_neutral(self, neutral: u32) -> Self {
         Self { neutral, ..self }
     }
 
-    /// NULLs pass unseen.
+    /// NULLs bypass the switch.
     pub(crate) fn let_null_pass(self) -> Self {
         Self { null_passes: true, ..self }
     }
 
-    /// NaNs pass unseen.
+    /// NaNs bypass the switch.
     pub(crate) fn let_nan_pass(self) -> Self {
-        Self { nan_passes: true, ..self }
+        Self { nan: Nan::Pass, ..self }
+    }
+
+    /// After a NaN, nothing is pruned any more.
+    pub(crate) fn stop_at_nan(self) -> Self {
+        Self { nan: Nan::Stop, ..self }
     }
 
     /// For cutoffs that double: zero becomes zero, where the type has one. Values below count as
@@ -178,20 +197,27 @@ impl Order {
         {
             out.pass_where(nulls.iter().map(|valid| !valid));
         }
-        if self.nan_passes {
-            match array.data_type() {
-                DataType::Float32 => {
-                    let values = array.as_primitive::<Float32Type>().values();
-                    out.pass_where(values.iter().map(|value| value.is_nan()));
-                }
-                DataType::Float64 => {
-                    let values = array.as_primitive::<Float64Type>().values();
-                    out.pass_where(values.iter().map(|value| value.is_nan()));
-                }
-                _ => {}
+        match array.data_type() {
+            _ if self.nan == Nan::Coded => {}
+            DataType::Float32 => {
+                let values = array.as_primitive::<Float32Type>().values();
+                self.heed(values.iter().map(|value| value.is_nan()), out);
             }
+            DataType::Float64 => {
+                let values = array.as_primitive::<Float64Type>().values();
+                self.heed(values.iter().map(|value| value.is_nan()), out);
+            }
+            _ => {}
         }
         Ok(())
+    }
+
+    fn heed(&self, mut is_nan: impl Iterator<Item = bool>, out: &mut Words) {
+        if self.nan == Nan::Pass {
+            out.pass_where(is_nan);
+        } else if is_nan.any(|nan| nan) {
+            out.stop();
+        }
     }
 }
 

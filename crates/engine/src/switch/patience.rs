@@ -1,29 +1,29 @@
-//! When workers stop asking a switch that prunes nothing.
+//! When workers bypass a switch that prunes nothing.
 
-/// While one packet in so many is pruned, the switch is worth asking.
+/// While one packet in so many is pruned, the switch is worthwhile.
 const WORTH: u64 = 100;
-/// Of a worker's batches that go past the program, so many follow each other.
+/// How many batches of a worker bypass the program before one crosses it again.
 const PASSED_BATCHES: u32 = 63;
 
-/// What one worker knows of the switch's use: it acknowledges what it prunes (Cheetah, §7.2).
+/// How much a worker has seen the switch prune: the switch acknowledges it (Cheetah, §7.2).
 ///
-/// After `packets` of which fewer than 1 % were pruned, the worker sends past the program, which is
-/// always right: pruning may forward too much. One batch in 64 still crosses; from the first that is
-/// pruned again by 1 % on, all do.
+/// After `packets` of which fewer than 1 % were pruned, the worker bypasses the program, which is
+/// always right: pruning may forward too much. One batch in 64 still crosses; once at least 1 % of
+/// such a batch is pruned, all do again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Patience {
-    /// How many packets a worker waits for one to be pruned; 0: for ever.
+    /// After how many packets the worker decides; 0: never.
     packets: u64,
-    /// Packets that decide next.
+    /// After how many packets it decides next.
     wanted: u64,
     sent: u64,
     pruned: u64,
-    /// Batches to send past the program.
+    /// How many of the next batches bypass the program.
     passing: u32,
 }
 
 impl Patience {
-    /// The patience of a worker that waits for so many packets, or, with 0, for ever.
+    /// The patience of a worker that decides after so many packets; 0: never.
     pub(crate) fn new(packets: u64) -> Self {
         Self { packets, wanted: packets, sent: 0, pruned: 0, passing: 0 }
     }
@@ -35,7 +35,7 @@ impl Patience {
         asks
     }
 
-    /// Takes notice of what became of a batch that crossed.
+    /// Counts a batch that crossed.
     pub(crate) fn learn(&mut self, sent: usize, pruned: usize) {
         self.sent += sent as u64;
         self.pruned += pruned as u64;
@@ -53,7 +53,8 @@ impl Patience {
 mod tests {
     use super::*;
 
-    /// Which of `batches` of ten packets cross, of which so many are pruned if they do.
+    /// Which batches of ten packets cross. `batches` says how many packets of each are pruned if it
+    /// crosses.
     fn crossing(packets: u64, batches: &[usize]) -> Vec<bool> {
         let mut patience = Patience::new(packets);
         let mut crosses = |pruned: &usize| {
@@ -74,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_does_not_is_asked_now_and_then() {
+    fn one_that_does_not_is_mostly_bypassed() {
         let crossed = crossing(100, &[0; 266]);
         assert_eq!(crossed[..10], [true; 10]);
         let again: Vec<usize> = (10..266).filter(|at| crossed[*at]).collect();
@@ -89,7 +90,7 @@ mod tests {
         assert!(!crossed[2] && crossed[65] && !crossed[66]);
         batches[65] = 5;
         let crossed = crossing(20, &batches);
-        // It prunes again, so all cross until it disappoints for another 20 packets.
+        // It prunes again, so all cross until it has pruned none of another 20 packets.
         assert!(crossed[65] && crossed[66] && crossed[67] && !crossed[68]);
     }
 }

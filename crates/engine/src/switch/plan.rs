@@ -4,10 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use datafusion::physical_expr::PhysicalExpr;
+use sluicegate_pruning::algorithm::catalog::Configured;
 use sluicegate_pruning::switch::{HEADER_BYTES, Placement};
+use sluicegate_pruning::theory::distinct::confusion;
 
-use super::algorithm::Algorithm;
-use super::optimum::Optimum;
 use super::words::Field;
 
 /// Bytes of a frame around the packet: Ethernet, IPv4, UDP, and the check sequence.
@@ -15,29 +15,31 @@ const FRAME_BYTES: usize = 14 + 20 + 8 + 4;
 /// The shortest frame of Ethernet.
 const SHORTEST_FRAME_BYTES: usize = 64;
 
-/// An algorithm, what its packets hold, and what it takes of the switch. Plain data.
+/// An algorithm, what its packets hold, and what it needs of the switch. Plain data.
 #[derive(Debug, Clone)]
 pub struct SwitchPlan {
+    /// Which of the programs that share the query's switch it is, from 0. The two sides of a join
+    /// are one program.
+    pub program: usize,
     /// The algorithm.
-    pub algorithm: Algorithm,
+    pub algorithm: Configured,
     /// What a packet holds.
     pub fields: Vec<Field>,
-    /// What it takes of the target.
+    /// What it needs of the target.
     pub resources: Resources,
-    /// The probability, at most, of a wrong answer; 0 for deterministic algorithms.
+    /// A bound on the probability of a wrong answer; 0 for deterministic algorithms.
     pub failure: f64,
-    /// After forwarding so many rows the switch lets everything pass, because fingerprints would
-    /// confuse more keys than δ allows.
+    /// After forwarding this many rows the switch lets everything pass, because fingerprints would
+    /// confuse more keys than δ allows. `None`: never.
     pub trusted_rows: Option<u64>,
-    /// How many packets a worker waits for one to be pruned before it sends past the program; 0:
-    /// for ever.
+    /// After how many packets a worker first checks whether pruning is worthwhile, and bypasses the
+    /// program if it is not; 0: never.
     pub patience: u64,
-    /// What a switch without limits would compute, if the packets are to be counted that it would
-    /// forward.
-    pub optimum: Option<Optimum>,
+    /// Whether to count how many packets a switch without limits would forward.
+    pub count_optimum: bool,
 }
 
-/// What a program takes of a target.
+/// What a program needs of a target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resources {
     /// The target.
@@ -68,6 +70,22 @@ impl Resources {
 }
 
 impl SwitchPlan {
+    /// The same for keys that are fingerprints of 64 bits. `keys` are expected, `most` may be
+    /// forwarded before everything passes, and only keys of the same of `rows` rows can be confused.
+    pub(crate) fn with_fingerprints(self, keys: u64, most: u64, rows: u64) -> Self {
+        let failure = confusion(most.min(keys), rows, 64);
+        Self { trusted_rows: Some(most), failure, ..self }
+    }
+
+    /// Words of a packet's key; 0 if it has none.
+    pub(crate) fn key_words(&self) -> usize {
+        let words = |field: &Field| match field {
+            Field::Key(key) => key.key_words(),
+            Field::Order(_) | Field::Flags(_) | Field::Amount(_) => 0,
+        };
+        self.fields.first().map_or(0, words)
+    }
+
     /// The expressions that workers compute.
     pub(crate) fn expressions(&self) -> Vec<Arc<dyn PhysicalExpr>> {
         let of = |field: &Field| match field {

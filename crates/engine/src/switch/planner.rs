@@ -2,17 +2,19 @@
 
 use std::sync::Arc;
 
+use datafusion::common::config::ConfigOptions;
 use sluicegate_pruning::ConfigError;
+use sluicegate_pruning::algorithm::catalog::Configured;
 use sluicegate_pruning::deployment::pack::{Query, pack};
 use sluicegate_pruning::switch::{Misfit, Program, Target, fit};
-use sluicegate_pruning::theory::{Accounting, Goal, Limits, Plan, plans};
+use sluicegate_pruning::theory::{Accounting, Configuration, Goal, Limits, plans};
 
-use super::algorithm::Algorithm;
-use super::optimum::Optimum;
-use super::plan::Resources;
+use super::plan::{Resources, SwitchPlan};
+use super::words::Field;
+use crate::choice::{Decision, Journal, Why};
 use crate::config::SluiceOptions;
 
-/// The switch of one query: what is placed on it so far, and what is not, and why.
+/// The switch of one query: what is placed on it so far.
 #[derive(Debug)]
 pub(crate) struct Planner {
     target: Arc<Target>,
@@ -22,20 +24,16 @@ pub(crate) struct Planner {
     count_optimum: bool,
     patience: u64,
     placed: Vec<Program>,
-    refusals: Vec<String>,
-}
-
-/// A program that was placed.
-#[derive(Debug)]
-pub(crate) struct Placed {
-    pub(crate) algorithm: Algorithm,
-    pub(crate) resources: Resources,
-    /// The planner's bound on the probability of a wrong answer.
-    pub(crate) failure: f64,
+    rereads: bool,
+    journal: Option<Journal>,
 }
 
 impl Planner {
-    pub(crate) fn new(target: &Arc<Target>, options: &SluiceOptions) -> Self {
+    pub(crate) fn new(
+        target: &Arc<Target>,
+        options: &SluiceOptions,
+        session: &ConfigOptions,
+    ) -> Self {
         Self {
             target: Arc::clone(target),
             delta: options.switch_delta.get(),
@@ -45,7 +43,8 @@ impl Planner {
             // What is held against the optimum is the whole program.
             patience: if options.switch_opt { 0 } else { options.switch_patience },
             placed: Vec::new(),
-            refusals: Vec::new(),
+            rereads: false,
+            journal: Journal::of(session).cloned(),
         }
     }
 
@@ -62,63 +61,81 @@ impl Planner {
         self.workers
     }
 
-    /// `optimum`, if it is to be counted.
-    pub(crate) fn counted(&self, optimum: Optimum) -> Option<Optimum> {
-        self.count_optimum.then_some(optimum)
-    }
-
-    /// How many packets a worker waits for one to be pruned; 0: for ever.
-    pub(crate) fn patience(&self) -> u64 {
-        self.patience
-    }
-
     /// Which of the hash polynomials the seed chooses.
     pub(crate) fn polynomial(&self) -> u8 {
         (self.seed % 16) as u8
     }
 
-    /// The most bits in a register array.
+    /// The greatest number of bits in a register array.
     pub(crate) fn array_bits(&self) -> u64 {
         Limits::of(&self.target, Accounting::Table2).array_bits
     }
 
     /// Notes that an operator could be pruned but is not.
-    pub(crate) fn refuse(&mut self, operator: &str, why: impl std::fmt::Display) {
-        self.refusals.push(format!("{operator}: {why}"));
+    pub(crate) fn refuse(&self, operator: &str, why: Why) {
+        if let Some(journal) = &self.journal {
+            journal.write(Decision::refused("switch", "prune", operator, why));
+        }
     }
 
-    pub(crate) fn refusals(&self) -> &[String] {
-        &self.refusals
+    /// Notes that a table is read twice.
+    pub(crate) fn reread(&mut self) {
+        self.rereads = true;
     }
 
-    /// Places the best configuration for `goal` that fits beside what is placed already.
-    /// `algorithm` makes an algorithm of a configuration, or says why that one will not do.
+    /// Whether a table is read twice.
+    pub(crate) fn rereads(&self) -> bool {
+        self.rereads
+    }
+
+    /// Whether no program was placed.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.placed.is_empty()
+    }
+
+    /// Places the best configuration for `goal` that fits beside what is placed already, for packets
+    /// that hold `fields`. `configure` makes an algorithm of a configuration, or says why that one
+    /// will not do.
     pub(crate) fn place(
         &mut self,
         goal: &Goal,
-        algorithm: impl Fn(&Plan) -> Result<Algorithm, String>,
-    ) -> Result<Placed, String> {
+        fields: Vec<Field>,
+        configure: impl Fn(Configuration) -> Result<Configured, Why>,
+    ) -> Result<SwitchPlan, Why> {
         let limits = Limits::of(&self.target, Accounting::Table2);
         let mut first = None;
-        for plan in plans(goal, &limits).map_err(|e| e.to_string())? {
-            let fitted = algorithm(&plan).and_then(|algorithm| {
+        for plan in plans(goal, &limits).map_err(|e| Why::new(e.to_string()))? {
+            let fitted = configure(plan.configuration).and_then(|algorithm| {
                 let resources = self.fit(&algorithm.program())?;
-                Ok(Placed { algorithm, resources, failure: plan.failure })
+                Ok((algorithm, resources))
             });
             match fitted {
-                Ok(placed) => return Ok(placed),
+                Ok((algorithm, resources)) => {
+                    return Ok(SwitchPlan {
+                        program: self.placed.len() - 1,
+                        // A filter is its own optimum.
+                        count_optimum: self.count_optimum
+                            && !matches!(algorithm, Configured::Filter(_)),
+                        algorithm,
+                        fields,
+                        resources,
+                        failure: plan.failure,
+                        trusted_rows: None,
+                        patience: self.patience,
+                    });
+                }
                 Err(why) => first = first.or(Some(why)),
             }
         }
-        Err(first.unwrap_or_else(|| "no configuration to choose from".to_owned()))
+        Err(first.unwrap_or_else(|| Why::from("there is no configuration to choose from")))
     }
 
     /// Places a program beside the others.
-    fn fit(&mut self, program: &Program) -> Result<Resources, String> {
+    fn fit(&mut self, program: &Program) -> Result<Resources, Why> {
         let first = |misfits: Vec<Misfit>| {
             misfits.first().map_or_else(|| "it does not fit".to_owned(), ToString::to_string)
         };
-        let alone = fit(program, &self.target).map_err(first)?;
+        let alone = fit(program, &self.target).map_err(|misfits| Why::new(first(misfits)))?;
         if !self.placed.is_empty() {
             // Each program has flows of its own; their numbers do not change what fits.
             let flows: Vec<[u16; 2]> =
@@ -126,10 +143,10 @@ impl Planner {
             let programs = self.placed.iter().chain([program]).zip(&flows);
             let queries: Vec<Query<'_>> =
                 programs.map(|(program, flows)| Query { program, flows }).collect();
-            let all = pack("query", &queries).map_err(|e| e.to_string())?;
+            let all = pack("query", &queries).map_err(|e| Why::new(e.to_string()))?;
             fit(&all, &self.target).map_err(|misfits| {
                 let others = self.placed.len();
-                format!("beside {others} other programs of the query: {}", first(misfits))
+                Why::new(format!("beside {others} other programs of the query: {}", first(misfits)))
             })?;
         }
         self.placed.push(program.clone());
@@ -137,18 +154,23 @@ impl Planner {
     }
 }
 
-/// A size of the planner as the models take it.
+/// A size of the planner, in the type of the models.
 pub(crate) fn narrow(size: u64) -> u32 {
     u32::try_from(size).unwrap_or(u32::MAX)
 }
 
-/// Why a configuration will not do, as text.
-pub(crate) fn reason(error: ConfigError) -> String {
-    error.to_string()
+/// Why a configuration will not do.
+pub(crate) fn reason(error: ConfigError) -> Why {
+    Why::new(error.to_string())
 }
 
-/// How many keys of one table fingerprints of 64 bits may tell apart with a failure probability of
-/// at most `delta`, if only keys of the same of `rows` rows can be confused.
+/// Why a configuration will not do that is of another algorithm than its goal's.
+pub(crate) fn odd<T>() -> Result<T, Why> {
+    Err("the configuration is of another algorithm".into())
+}
+
+/// How many keys fingerprints of 64 bits tell apart with a failure probability of at most `delta`, if
+/// only keys of the same of `rows` rows can be confused.
 pub(crate) fn trusted_keys(delta: f64, rows: u64) -> u64 {
     // D² / (2 · rows · 2^64) ≤ δ.
     (2.0 * delta * rows as f64 * 64_f64.exp2()).sqrt() as u64

@@ -8,7 +8,7 @@ use datafusion::common::DataFusionError;
 use datafusion::common::config::{ConfigField, Visit};
 use sluicegate_pruning::switch::Target;
 
-/// The switch that lies between the workers and the final stage of a query.
+/// The switch between the workers and the final stage of a query.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum SwitchTarget {
     /// None.
@@ -16,7 +16,7 @@ pub enum SwitchTarget {
     Off,
     /// One with these limits.
     On {
-        /// As it was named: a built-in target or a file.
+        /// Its name as given: a built-in target or a file.
         name: String,
         /// Its limits.
         target: Arc<Target>,

@@ -1,4 +1,4 @@
-//! A batch of rows as the packets that workers send: scratch memory, reused from batch to batch.
+//! A batch of rows as the packets that workers send. The memory is reused from batch to batch.
 
 use std::sync::Arc;
 
@@ -21,25 +21,27 @@ pub(crate) struct Words {
     pub(crate) codes: Vec<u64>,
     /// Codes of keys.
     pub(crate) key: Vec<u64>,
-    /// One bit for each row that passes whatever the switch says; empty if there is none.
+    /// One bit for each row, set if it bypasses the switch; empty if none does.
     unseen: Vec<u64>,
     rows: usize,
+    stopped: bool,
 }
 
 impl Words {
     pub(crate) fn start(&mut self, rows: usize, columns: usize) {
         self.rows = rows;
+        self.stopped = false;
         self.unseen.clear();
         self.columns.resize_with(columns, Vec::new);
     }
 
-    /// Lets a row pass whatever the switch says.
+    /// Lets a row bypass the switch.
     pub(crate) fn pass(&mut self, row: usize) {
         self.unseen.resize(self.rows.div_ceil(64), 0);
         self.unseen[row / 64] |= 1 << (row % 64);
     }
 
-    /// Lets those rows pass for which the iterator says so.
+    /// Lets the rows bypass the switch for which the iterator yields `true`.
     pub(crate) fn pass_where(&mut self, pass: impl Iterator<Item = bool>) {
         for (row, pass) in pass.enumerate() {
             if pass {
@@ -48,7 +50,17 @@ impl Words {
         }
     }
 
-    /// The rows that pass whatever the switch says, one bit each, or nothing if there is none.
+    /// Lets these and all further rows pass.
+    pub(crate) fn stop(&mut self) {
+        self.stopped = true;
+    }
+
+    /// Whether these and all further rows pass.
+    pub(crate) fn is_stop(&self) -> bool {
+        self.stopped
+    }
+
+    /// The rows that bypass the switch, one bit each; empty if none does.
     pub(crate) fn unseen(&self) -> &[u64] {
         &self.unseen
     }
@@ -75,7 +87,7 @@ impl Field {
         }
     }
 
-    /// The values that can be read off the packet: those with a one-to-one code.
+    /// The values that can be decoded from the packet: those with a one-to-one code.
     pub(crate) fn carried(&self, schema: &Schema) -> &[Arc<dyn PhysicalExpr>] {
         match self {
             Self::Key(key) if !key.is_fingerprint() => key.columns(),
@@ -108,7 +120,7 @@ impl Field {
 
 /// Writes the packets of a batch.
 ///
-/// Rows that the switch cannot judge become packets without effect on it, and pass.
+/// Rows that bypass the switch become packets that have no effect on it.
 pub(crate) fn encode(fields: &[Field], batch: &RecordBatch, out: &mut Words) -> Result<()> {
     out.start(batch.num_rows(), fields.iter().map(Field::words).sum());
     let mut at = 0;

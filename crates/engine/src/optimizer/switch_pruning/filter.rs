@@ -6,8 +6,8 @@
 //!                           X
 //! ```
 //!
-//! The filter above decides; the switch drops rows that no value of what it cannot compute would let
-//! through. Only the first filter above a scan is served, and none below another program: what
+//! The filter above decides; the switch drops rows that do not pass whatever the predicates are that it
+//! cannot compute. Only the first filter above a scan is served, and none below another program: what
 //! crosses the switch for DISTINCT must be filtered already.
 
 use std::sync::Arc;
@@ -20,37 +20,30 @@ use datafusion::physical_expr::expressions::{
 use datafusion::physical_expr::{PhysicalExpr, split_conjunction};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
-use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::repartition::RepartitionExec;
+use sluicegate_pruning::algorithm::catalog::Configured;
 use sluicegate_pruning::algorithm::filter::{Config, Formula, Leaf};
 use sluicegate_pruning::switch::Relation;
 use sluicegate_pruning::theory::Goal;
 
-use super::{Knowledge, Refusable};
-use crate::physical_plan::switch_prune::SwitchPruneExec;
+use super::{Knowledge, Served, Unserved, pruned};
+use crate::choice::Why;
 use crate::switch::planner::{Planner, reason};
-use crate::switch::{Algorithm, Field, Flags, Order, SwitchPlan};
+use crate::switch::{Field, Flags, Order, SwitchPlan};
 
 /// Serves `node` if it is a filter over what a scan sends.
 pub(super) fn rewrite(
     node: &Arc<dyn ExecutionPlan>,
     planner: &mut Planner,
-) -> Result<Option<Arc<dyn ExecutionPlan>>> {
-    let Some(filter) = node.downcast_ref::<FilterExec>() else { return Ok(None) };
+) -> Served<Arc<dyn ExecutionPlan>> {
+    let filter = node.downcast_ref::<FilterExec>().ok_or(Unserved::Other)?;
     if !is_scanned(filter.input()) {
-        return Ok(None);
+        return Err(Unserved::Other);
     }
-    let plan = match plan(filter, planner)? {
-        Ok(plan) => plan,
-        Err(why) => {
-            planner.refuse("WHERE", why);
-            return Ok(None);
-        }
-    };
-    let pruned = Arc::new(SwitchPruneExec::new(Arc::clone(filter.input()), Arc::new(plan)));
-    Ok(Some(replace_children_if_necessary(Arc::clone(node), vec![pruned])?))
+    let plan = plan(filter, planner)?;
+    Ok(pruned(node, Arc::clone(filter.input()), plan)?)
 }
 
 /// Whether rows come from a scan without being joined, aggregated or sorted.
@@ -63,7 +56,7 @@ pub(super) fn is_scanned(plan: &Arc<dyn ExecutionPlan>) -> bool {
     children.is_empty() || passes && children.into_iter().all(is_scanned)
 }
 
-fn plan(filter: &FilterExec, planner: &mut Planner) -> Result<Refusable<SwitchPlan>> {
+fn plan(filter: &FilterExec, planner: &mut Planner) -> Served<SwitchPlan> {
     let known = Knowledge::of(filter.input())?;
     let mut packet = Packet {
         input: filter.input(),
@@ -72,7 +65,7 @@ fn plan(filter: &FilterExec, planner: &mut Planner) -> Result<Refusable<SwitchPl
         values: Vec::new(),
         flags: Flags::default(),
     };
-    // A conjunct that would take too much is left to the filter above.
+    // A conjunct that would need too much is left to the filter above.
     let mut parts = Vec::new();
     let mut config = None;
     for conjunct in split_conjunction(filter.predicate()) {
@@ -88,25 +81,15 @@ fn plan(filter: &FilterExec, planner: &mut Planner) -> Result<Refusable<SwitchPl
     }
     let useful = |config: &Config| config.truth_table().contains(&false);
     let Some(config) = config.filter(useful) else {
-        return Ok(Err("the switch can compute none of the comparisons that decide".to_owned()));
+        return Err(Unserved::from("the switch can compute none of the comparisons that decide"));
     };
-    let algorithm = Algorithm::Filter(config);
     let predicates = packet.values.len().max(1) as u32;
-    let placed = planner.place(&Goal::Filter { predicates }, |_| Ok(algorithm.clone()));
-    Ok(placed.map(|placed| SwitchPlan {
-        algorithm: placed.algorithm,
-        // The filter is its own optimum.
-        optimum: None,
-        fields: packet.fields(),
-        resources: placed.resources,
-        failure: 0.0,
-        trusted_rows: None,
-        patience: planner.patience(),
-    }))
+    let goal = Goal::Filter { predicates };
+    Ok(planner.place(&goal, packet.fields(), |_| Ok(Configured::Filter(config.clone())))?)
 }
 
-/// Bits of a truth table's rows, and twice the leaves that nobody knows: its computation takes time
-/// exponential in them.
+/// The limit on the bits of a truth table's row plus twice the undecided leaves: building the table
+/// takes time exponential in them.
 const MOST_BITS: usize = 20;
 
 /// Counts comparisons, and leaves that the switch cannot decide.
@@ -136,11 +119,11 @@ struct Packet<'a> {
 }
 
 impl Packet<'_> {
-    fn config(&self, parts: &[Formula]) -> Refusable<Config> {
+    fn config(&self, parts: &[Formula]) -> Result<Config, Why> {
         let (mut bits, mut open) = (self.flags.columns().len(), 0);
         parts.iter().for_each(|part| count(part, &mut bits, &mut open));
         if bits + 2 * open > MOST_BITS {
-            return Err("too many comparisons".to_owned());
+            return Err("there are too many comparisons".into());
         }
         let flags = (!self.flags.is_empty()).then_some(self.values.len() as u8);
         let values = self.values.len() as u8 + u8::from(flags.is_some());
@@ -211,7 +194,7 @@ impl Packet<'_> {
         constant: &ScalarValue,
     ) -> Result<Option<Formula>> {
         let schema = self.input.schema();
-        // Anything else than a column is computed by the worker, whole.
+        // Anything other than a column is computed by the worker as a whole.
         let Some(statistics) = self.known.of_column(value) else { return Ok(None) };
         if constant.is_null()
             || is_nan(constant)
@@ -219,7 +202,7 @@ impl Packet<'_> {
         {
             return Ok(None);
         }
-        let Some(order) = Order::new(value, &schema, Some(statistics))? else { return Ok(None) };
+        let Ok(order) = Order::new(value, &schema, Some(statistics))? else { return Ok(None) };
         let order = order.let_nan_pass();
         let (exact, constant) = (order.is_exact(), order.word_of(constant)?);
         let same = |known: &Order| known.column() == value;
@@ -244,7 +227,7 @@ impl Packet<'_> {
         Ok(Some(Formula::Or(any)))
     }
 
-    /// A predicate that the worker evaluates, or else nobody before the filter.
+    /// A predicate that the worker evaluates, or else only the filter above.
     fn by_worker(&mut self, expr: &Arc<dyn PhysicalExpr>) -> Result<Formula> {
         let leaf = if self.workers {
             let null = expr.nullable(&self.input.schema())?.then(|| self.flags.null(expr));

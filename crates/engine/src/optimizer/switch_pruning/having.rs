@@ -13,7 +13,8 @@
 //!
 //! Pass 1 finds candidates: all groups that qualify and some that do not. Pass 2 reads the
 //! candidates' rows again, and the aggregate and the filter above compute exactly. So X must give the
-//! same rows twice, as scans, filters and projections do.
+//! same rows twice, as scans, filters and projections do: of the same version of each object, or the
+//! query fails.
 
 use std::sync::Arc;
 
@@ -32,41 +33,43 @@ use datafusion::physical_plan::execution_plan::{
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::joins::{HashJoinExec, PartitionMode};
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
+use sluicegate_pruning::algorithm::catalog::Configured;
 use sluicegate_pruning::algorithm::having::{extreme, sum};
 use sluicegate_pruning::switch::Relation;
 use sluicegate_pruning::theory::{Configuration, Goal};
 
 use super::aggregate::{above, lower_half};
 use super::filter::is_scanned;
-use super::{Knowledge, Refusable, rewrite_workers};
+use super::{Knowledge, Served, Unserved, rewrite_workers};
+use crate::choice::Why;
+use crate::datasource::again::again;
 use crate::physical_plan::switch_prune::SwitchPruneExec;
-use crate::switch::planner::{Planner, narrow, reason};
-use crate::switch::{Algorithm, Amount, Field, Key, Optimum, Order, SwitchPlan};
+use crate::switch::planner::{Planner, narrow, odd, reason};
+use crate::switch::{Amount, Field, Key, Order, SwitchPlan};
 
 /// Serves `node` if it is such a filter over an aggregate.
 pub(super) fn rewrite(
     node: &Arc<dyn ExecutionPlan>,
     planner: &mut Planner,
-) -> Result<Option<Arc<dyn ExecutionPlan>>> {
-    let Some(filter) = node.downcast_ref::<FilterExec>() else { return Ok(None) };
+) -> Served<Arc<dyn ExecutionPlan>> {
+    let filter = node.downcast_ref::<FilterExec>().ok_or(Unserved::Other)?;
     let upper = filter.input();
-    let Some(lower) = lower_half(upper) else { return Ok(None) };
-    let mut refused = None;
+    let lower = lower_half(upper).ok_or(Unserved::Other)?;
+    let mut first = Unserved::Other;
     for conjunct in split_conjunction(filter.predicate()) {
         let Some(condition) = Condition::of(conjunct, lower) else { continue };
-        match plan(&condition, lower, planner)? {
+        match plan(&condition, lower, planner) {
             Ok(plan) => {
                 let semi = two_passes(lower, plan, planner)?;
                 let upper = above(upper, semi)?;
-                return Ok(Some(replace_children_if_necessary(Arc::clone(node), vec![upper])?));
+                return Ok(replace_children_if_necessary(Arc::clone(node), vec![upper])?);
             }
-            Err(why) => refused = refused.or(Some(why)),
+            Err(Unserved::Failed(error)) => return Err(error.into()),
+            Err(why) if matches!(first, Unserved::Other) => first = why,
+            Err(_) => {}
         }
     }
-    if let Some(why) = refused {
-        planner.refuse("HAVING", why);
-    }
-    Ok(None)
+    Err(first)
 }
 
 /// `aggregate op constant`.
@@ -107,23 +110,21 @@ fn plan(
     condition: &Condition<'_>,
     lower: &AggregateExec,
     planner: &mut Planner,
-) -> Result<Refusable<SwitchPlan>> {
+) -> Served<SwitchPlan> {
     let input = lower.input();
     if !is_repeatable(input)? {
-        return Ok(Err("the second pass needs rows that can be read twice".to_owned()));
+        return Err("the second pass needs rows that can be read twice".into());
     }
     let schema = input.schema();
     let keys = lower.group_expr().input_exprs();
     for key in &keys {
         if key.data_type(&schema)?.is_floating() {
-            return Ok(Err("groups and joins do not agree on the equality of floats".to_owned()));
+            return Err("groups and joins do not agree on the equality of floats".into());
         }
     }
-    if let Some(data_type) = Key::without_code(&keys, &schema)? {
-        return Ok(Err(format!("keys of type {data_type} have no code")));
-    }
+    Key::with_code(&keys, &schema)??;
     let args = condition.aggregate.expressions();
-    let [arg] = args.as_slice() else { return Ok(Err("an aggregate of one value".to_owned())) };
+    let [arg] = args.as_slice() else { return Err("the aggregate has several arguments".into()) };
     if matches!(condition.aggregate.fun().name(), "max" | "min") {
         plan_extreme(condition, &keys, arg, input, planner)
     } else {
@@ -137,7 +138,7 @@ fn plan_sum(
     arg: &Arc<dyn PhysicalExpr>,
     input: &Arc<dyn ExecutionPlan>,
     planner: &mut Planner,
-) -> Result<Refusable<SwitchPlan>> {
+) -> Served<SwitchPlan> {
     let schema = input.schema();
     let reached = condition.op == Operator::GtEq;
     let addend = if condition.aggregate.fun().name() == "sum" {
@@ -146,34 +147,24 @@ fn plan_sum(
         Amount::count(arg, condition.constant, reached)
     };
     let Some((amount, threshold)) = addend else {
-        return Ok(Err(format!(
+        return Err(Why::new(format!(
             "{} cannot be counted in a register up to {}",
             condition.aggregate.name(),
             condition.constant
-        )));
+        ))
+        .into());
     };
     let known = Knowledge::of(input)?;
-    let mut found = Key::conflating(&[(keys, schema.as_ref())], planner.seed())?;
-    let Some(key) = found.pop() else { return Ok(Err("there is no key".to_owned())) };
+    let [key] = Key::conflating([(keys, schema.as_ref())], planner.seed())?;
+    let wide = key.is_wide();
     let goal = Goal::Having { keys: known.rows.min(1 << 20), counter_bits: 32 };
-    let placed = planner.place(&goal, |plan| {
-        let Configuration::Having { counters, rows, .. } = plan.configuration else {
-            return Err("no configuration of HAVING".to_owned());
-        };
+    let fields = vec![Field::Key(key), Field::Amount(amount)];
+    Ok(planner.place(&goal, fields, |configuration| {
+        let Configuration::Having { counters, rows, .. } = configuration else { return odd() };
         let (rows, counters) = (narrow(rows), narrow(counters));
-        let aggregate = sum::Aggregate::Sum;
-        let config = sum::Config::new(rows, counters, threshold, aggregate, key.is_wide());
-        Ok(Algorithm::HavingSum(config.map_err(reason)?))
-    });
-    Ok(placed.map(|placed| SwitchPlan {
-        algorithm: placed.algorithm,
-        optimum: planner.counted(Optimum::HavingSum { key: key.key_words(), threshold }),
-        fields: vec![Field::Key(key), Field::Amount(amount)],
-        resources: placed.resources,
-        failure: 0.0,
-        trusted_rows: None,
-        patience: planner.patience(),
-    }))
+        let config = sum::Config::new(rows, counters, threshold, sum::Aggregate::Sum, wide);
+        Ok(Configured::Having(config.map_err(reason)?))
+    })?)
 }
 
 fn plan_extreme(
@@ -182,18 +173,16 @@ fn plan_extreme(
     arg: &Arc<dyn PhysicalExpr>,
     input: &Arc<dyn ExecutionPlan>,
     planner: &mut Planner,
-) -> Result<Refusable<SwitchPlan>> {
+) -> Served<SwitchPlan> {
     let schema = input.schema();
     let known = Knowledge::of(input)?;
     let Some(key) = Key::exact(keys, &schema)?.filter(|key| !key.is_wide()) else {
-        return Ok(Err("HAVING MAX or MIN takes keys of 32 bits".to_owned()));
+        return Err("HAVING MAX or MIN takes keys of 32 bits".into());
     };
-    let order = Order::new(arg, &schema, known.of_column(arg))?;
-    let Some(order) =
-        order.filter(|_| arg.data_type(&schema).is_ok_and(|t| t == condition.constant.data_type()))
-    else {
-        return Ok(Err("the value and its bound differ in type".to_owned()));
-    };
+    if arg.data_type(&schema)? != condition.constant.data_type() {
+        return Err("the value and its bound differ in type".into());
+    }
+    let order = Order::new(arg, &schema, known.of_column(arg))??;
     let max = condition.aggregate.fun().name() == "max";
     let order = order.with_null(if max { 0 } else { u32::MAX }).let_nan_pass();
     let relation = match (condition.op, order.is_exact()) {
@@ -204,26 +193,12 @@ fn plan_extreme(
     };
     let threshold = order.word_of(condition.constant)?;
     let goal = Goal::Distinct { distinct: known.rows, key_bits: 32, delta: 0.0 };
-    let placed = planner.place(&goal, |plan| {
-        let Configuration::Distinct { rows, columns, .. } = plan.configuration else {
-            return Err("no configuration of HAVING".to_owned());
-        };
+    let fields = vec![Field::Key(key), Field::Order(order)];
+    Ok(planner.place(&goal, fields, |configuration| {
+        let Configuration::Distinct { rows, columns, .. } = configuration else { return odd() };
         let config = extreme::Config::new(relation, threshold, narrow(rows), narrow(columns));
-        Ok(Algorithm::HavingExtreme(config.map_err(reason)?))
-    });
-    Ok(placed.map(|placed| SwitchPlan {
-        algorithm: placed.algorithm,
-        optimum: planner.counted(Optimum::HavingExtreme {
-            key: key.key_words(),
-            relation,
-            threshold,
-        }),
-        fields: vec![Field::Key(key), Field::Order(order)],
-        resources: placed.resources,
-        failure: 0.0,
-        trusted_rows: None,
-        patience: planner.patience(),
-    }))
+        Ok(Configured::HavingExtreme(config.map_err(reason)?, relation, threshold))
+    })?)
 }
 
 /// The rows of the candidates' groups.
@@ -232,14 +207,15 @@ fn two_passes(
     plan: SwitchPlan,
     planner: &mut Planner,
 ) -> Result<Arc<dyn ExecutionPlan>> {
-    let first = reset_plan_states(Arc::clone(lower.input()))?;
-    let second = rewrite_workers(Arc::clone(lower.input()), planner)?;
+    planner.reread();
+    let first = reset_plan_states(again(Arc::clone(lower.input()))?)?;
+    let second = rewrite_workers(again(Arc::clone(lower.input()))?, planner)?;
     let candidates = AggregateExec::try_new(
         AggregateMode::Single,
         lower.group_expr().clone(),
         Vec::new(),
         Vec::new(),
-        Arc::new(SwitchPruneExec::new(first, Arc::new(plan))),
+        Arc::new(SwitchPruneExec::new(first, plan)),
         lower.input_schema(),
     )?;
     let keys = candidates.output_group_expr();

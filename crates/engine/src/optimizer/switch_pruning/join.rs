@@ -19,13 +19,15 @@ use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
 use datafusion::physical_plan::joins::HashJoinExec;
+use sluicegate_pruning::algorithm::catalog::Configured;
 use sluicegate_pruning::algorithm::join::{Kind, Passes, Shape, bloom, register_bloom};
 use sluicegate_pruning::theory::{Configuration, Goal, JoinFilter, bloom as theory};
 
-use super::{Knowledge, Refusable, rewrite_workers};
+use super::{Knowledge, Served, Unserved, rewrite_workers};
+use crate::choice::Why;
 use crate::physical_plan::switch_prune::SwitchPruneExec;
-use crate::switch::planner::{Placed, Planner, narrow, reason};
-use crate::switch::{Algorithm, Field, Key, Optimum, SwitchPlan};
+use crate::switch::planner::{Planner, narrow, odd, reason};
+use crate::switch::{Field, Key, SwitchPlan};
 
 /// The fraction of probing rows with a match, where nothing is known: it ranks configurations.
 const ASSUMED_MATCHING: f64 = 0.1;
@@ -34,25 +36,19 @@ const ASSUMED_MATCHING: f64 = 0.1;
 pub(super) fn rewrite(
     node: &Arc<dyn ExecutionPlan>,
     planner: &mut Planner,
-) -> Result<Option<Arc<dyn ExecutionPlan>>> {
-    let Some(join) = node.downcast_ref::<HashJoinExec>() else { return Ok(None) };
-    let [build, probe] = match plan(join, planner)? {
-        Ok(plans) => plans,
-        Err(why) => {
-            planner.refuse("JOIN", why);
-            return Ok(None);
-        }
-    };
+) -> Served<Arc<dyn ExecutionPlan>> {
+    let join = node.downcast_ref::<HashJoinExec>().ok_or(Unserved::Other)?;
+    let plans = plan(join, planner)?;
     let left = rewrite_workers(Arc::clone(join.left()), planner)?;
     let right = rewrite_workers(Arc::clone(join.right()), planner)?;
-    let sides = SwitchPruneExec::join((left, build), (right, probe));
+    let sides = SwitchPruneExec::join([left, right], plans);
     let sides = sides.map(|side| Arc::new(side) as Arc<dyn ExecutionPlan>);
-    Ok(Some(replace_children_if_necessary(Arc::clone(node), sides.to_vec())?))
+    Ok(replace_children_if_necessary(Arc::clone(node), sides.to_vec())?)
 }
 
-fn plan(join: &HashJoinExec, planner: &mut Planner) -> Result<Refusable<[SwitchPlan; 2]>> {
+fn plan(join: &HashJoinExec, planner: &mut Planner) -> Served<[SwitchPlan; 2]> {
     if join.null_aware {
-        return Ok(Err("NOT IN depends on NULLs of the probing side".to_owned()));
+        return Err("NOT IN depends on NULLs of the probing side".into());
     }
     let kind = match join.join_type() {
         JoinType::Inner => Kind::Inner,
@@ -60,56 +56,38 @@ fn plan(join: &HashJoinExec, planner: &mut Planner) -> Result<Refusable<[SwitchP
         JoinType::LeftSemi | JoinType::LeftMark => Kind::LeftSemi,
         JoinType::LeftAnti => Kind::LeftAnti,
         JoinType::RightSemi => Kind::RightSemi,
-        kept => return Ok(Err(format!("{kept} keeps rows of the probing side without a match"))),
+        kept => {
+            let why = format!("{kept} keeps rows of the probing side without a match");
+            return Err(Why::new(why).into());
+        }
     };
     let (left, right): (Vec<_>, Vec<_>) = join.on().iter().cloned().unzip();
     let (left_schema, right_schema) = (join.left().schema(), join.right().schema());
-    if let Some(data_type) = Key::without_code(&left, &left_schema)? {
-        return Ok(Err(format!("keys of type {data_type} have no code")));
-    }
+    Key::with_code(&left, &left_schema)??;
     let types = |columns: &[Arc<dyn PhysicalExpr>], schema| {
         columns.iter().map(|column| column.data_type(schema)).collect::<Result<Vec<_>>>()
     };
     if types(&left, &left_schema)? != types(&right, &right_schema)? {
-        return Ok(Err("the two sides' keys differ in type".to_owned()));
+        return Err("the two sides' keys differ in type".into());
     }
     let sides = [(left.as_slice(), left_schema.as_ref()), (&right, &right_schema)];
-    let keys = Key::conflating(&sides, planner.seed())?;
-    let Ok([build, probe]) = <[Key; 2]>::try_from(keys) else {
-        return Ok(Err("the join has no keys".to_owned()));
-    };
+    let [build, probe] = Key::conflating(sides, planner.seed())?;
     let shape = Shape::new(kind, Passes::SmallFirst, build.is_wide());
-    let placed = place(shape, Knowledge::of(join.left())?.rows, planner);
-    Ok(placed.map(|placed| {
-        [build, probe].map(|key| SwitchPlan {
-            algorithm: placed.algorithm.clone(),
-            optimum: planner.counted(Optimum::Join),
-            fields: vec![Field::Key(key)],
-            resources: placed.resources.clone(),
-            failure: 0.0,
-            trusted_rows: None,
-            patience: planner.patience(),
-        })
-    }))
-}
-
-fn place(shape: Shape, keys: u64, planner: &mut Planner) -> Refusable<Placed> {
+    let goal = Goal::Join { keys: Knowledge::of(join.left())?.rows, matching: ASSUMED_MATCHING };
     let array_bits = planner.array_bits();
     // The planner would cut such an array into several, which the models do not.
     let whole = |bits: u64| match bits <= array_bits {
         true => Ok(()),
-        false => Err(format!("an array of {bits} bits, where {array_bits} fit")),
+        false => Err(Why::new(format!("an array has {bits} bits, where {array_bits} fit"))),
     };
-    planner.place(&Goal::Join { keys, matching: ASSUMED_MATCHING }, |plan| {
-        let Configuration::Join { filter, bits, hashes } = plan.configuration else {
-            return Err("no configuration of JOIN".to_owned());
-        };
+    let build = planner.place(&goal, vec![Field::Key(build)], |configuration| {
+        let Configuration::Join { filter, bits, hashes } = configuration else { return odd() };
         match filter {
             JoinFilter::Bloom => {
                 let cells = narrow(bits / u64::from(hashes.max(1)));
                 whole(cells.into())?;
                 let config = bloom::Config::new(shape, cells, hashes).map_err(reason)?;
-                Ok(Algorithm::Bloom(config))
+                Ok(Configured::JoinBloom(config))
             }
             JoinFilter::RegisterBloom => {
                 // Two arrays, each of half words.
@@ -117,8 +95,10 @@ fn place(shape: Shape, keys: u64, planner: &mut Planner) -> Refusable<Placed> {
                 let words = narrow(bits / u64::from(theory::REGISTER_BITS));
                 let mask_bits = theory::masks(hashes).log2().ceil().clamp(4.0, 16.0) as u8;
                 let config = register_bloom::Config::new(shape, words, hashes, mask_bits);
-                Ok(Algorithm::RegisterBloom(config.map_err(reason)?))
+                Ok(Configured::JoinRegisterBloom(config.map_err(reason)?))
             }
         }
-    })
+    })?;
+    let probe = SwitchPlan { fields: vec![Field::Key(probe)], ..build.clone() };
+    Ok([build, probe])
 }

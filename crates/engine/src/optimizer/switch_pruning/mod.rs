@@ -1,11 +1,13 @@
-//! A switch between the workers and the final stage, where it spares the final stage rows.
+//! A switch between the workers and the final stage, where the final stage does not need all rows.
 //!
-//! One file for each query shape. A rewrite keeps DataFusion's own operators above the switch, because
-//! pruning may forward too much, the partial aggregates among them: reducing rows before they are sent
-//! is what the switch does for the workers.
+//! One file for each query shape. A rewrite keeps DataFusion's own operators, because pruning may
+//! forward too much. Partial aggregates move above the switch with the rest: the switch reduces rows
+//! in their place.
 
 mod aggregate;
+mod distinct;
 mod filter;
+mod group_by;
 mod having;
 mod join;
 mod skyline;
@@ -14,21 +16,24 @@ mod top_n;
 use std::sync::Arc;
 
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::{ColumnStatistics, Result};
+use datafusion::common::{ColumnStatistics, DataFusionError, Result};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::projection::ProjectionExec;
+use datafusion::physical_plan::recursive_query::RecursiveQueryExec;
 use datafusion::physical_plan::{ExecutionPlan, StatisticsArgs, StatisticsContext};
 
+use crate::choice::Why;
 use crate::config::SluiceOptions;
-use crate::physical_plan::switch_note::SwitchNoteExec;
+use crate::physical_plan::switch::SwitchExec;
+use crate::physical_plan::switch_prune::SwitchPruneExec;
+use crate::switch::SwitchPlan;
 use crate::switch::planner::Planner;
 
-/// Puts [`SwitchPruneExec`](crate::physical_plan::switch_prune::SwitchPruneExec) into plans, if the
-/// session has a switch.
+/// Puts [`SwitchPruneExec`] into plans, and [`SwitchExec`] above them, if the session has a switch.
 #[derive(Debug)]
 pub struct SwitchPruning;
 
@@ -38,14 +43,12 @@ impl PhysicalOptimizerRule for SwitchPruning {
         plan: Arc<dyn ExecutionPlan>,
         options: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let options = SluiceOptions::of(options);
-        let Some(target) = options.switch.target() else { return Ok(plan) };
-        let mut planner = Planner::new(target, &options);
+        let ours = SluiceOptions::of(options);
+        let Some(target) = ours.switch.target() else { return Ok(plan) };
+        let mut planner = Planner::new(target, &ours, options);
         let plan = rewrite(plan, &mut planner)?;
-        if planner.refusals().is_empty() {
-            return Ok(plan);
-        }
-        Ok(Arc::new(SwitchNoteExec::new(plan, planner.refusals().to_vec())))
+        let rereads = planner.rereads();
+        Ok(if planner.is_idle() { plan } else { Arc::new(SwitchExec::new(plan, rereads)) })
     }
 
     fn name(&self) -> &str {
@@ -57,22 +60,79 @@ impl PhysicalOptimizerRule for SwitchPruning {
     }
 }
 
+/// Something that serves a node, or why there is none.
+type Served<T> = Result<T, Unserved>;
+
+/// Why a shape does not serve a node.
+enum Unserved {
+    /// The node has another shape.
+    Other,
+    /// The switch cannot, and this is why.
+    Refused(Why),
+    /// Planning failed.
+    Failed(DataFusionError),
+}
+
+impl From<DataFusionError> for Unserved {
+    fn from(error: DataFusionError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl From<Why> for Unserved {
+    fn from(why: Why) -> Self {
+        Self::Refused(why)
+    }
+}
+
+impl From<&'static str> for Unserved {
+    fn from(why: &'static str) -> Self {
+        Self::Refused(why.into())
+    }
+}
+
+/// The plan that serves a node of some shape.
+type Shape = fn(&Arc<dyn ExecutionPlan>, &mut Planner) -> Served<Arc<dyn ExecutionPlan>>;
+
+/// All shapes, under the names that EXPLAIN gives them.
+const SHAPES: [(&str, Shape); 7] = [
+    ("HAVING", having::rewrite),
+    ("SKYLINE", skyline::rewrite),
+    ("DISTINCT", distinct::rewrite),
+    ("GROUP BY", group_by::rewrite),
+    ("ORDER BY LIMIT", top_n::rewrite),
+    ("JOIN", join::rewrite),
+    ("WHERE", filter::rewrite),
+];
+
 /// Serves a node and all below it.
 fn rewrite(node: Arc<dyn ExecutionPlan>, planner: &mut Planner) -> Result<Arc<dyn ExecutionPlan>> {
-    let shapes = [
-        having::rewrite,
-        skyline::rewrite,
-        aggregate::rewrite,
-        top_n::rewrite,
-        join::rewrite,
-        filter::rewrite,
-    ];
-    for shape in shapes {
-        if let Some(rewritten) = shape(&node, planner)? {
-            return Ok(rewritten);
+    for (name, shape) in SHAPES {
+        match shape(&node, planner) {
+            Ok(rewritten) => return Ok(rewritten),
+            Err(Unserved::Other) => {}
+            Err(Unserved::Refused(why)) => planner.refuse(name, why),
+            Err(Unserved::Failed(error)) => return Err(error),
         }
     }
+    if let Some(query) = node.downcast_ref::<RecursiveQueryExec>() {
+        // Each iteration executes the recursive term anew.
+        let fixed = rewrite(Arc::clone(query.static_term()), planner)?;
+        let repeated = rewrite(Arc::clone(query.recursive_term()), planner)?;
+        let repeated = Arc::new(SwitchExec::new(repeated, false));
+        return replace_children_if_necessary(node, vec![fixed, repeated]);
+    }
     rewrite_children(node, planner, rewrite)
+}
+
+/// A node whose only input is `below`, which crosses the switch on its way.
+fn pruned(
+    node: &Arc<dyn ExecutionPlan>,
+    below: Arc<dyn ExecutionPlan>,
+    plan: SwitchPlan,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    let below = Arc::new(SwitchPruneExec::new(below, plan));
+    replace_children_if_necessary(Arc::clone(node), vec![below])
 }
 
 /// Serves what lies below an operator whose input crosses the switch: filters and projections there
@@ -102,14 +162,12 @@ fn rewrite_children(
     replace_children_if_necessary(node, children)
 }
 
-/// Rows of a plan where nothing is known about them.
+/// Assumed rows of a plan if their number is unknown.
 const ASSUMED_ROWS: u64 = 10_000_000;
 
-/// Fewer rows are planned for as so many: estimates err, and small tables need small switches anyway.
+/// Plans are made for at least this many rows: estimates err, and small tables need small switches
+/// anyway.
 const LEAST_ROWS: u64 = 1 << 16;
-
-/// Something, or why the switch cannot serve it.
-type Refusable<T> = Result<T, String>;
 
 /// What is known of a plan's rows: how many, and each column.
 struct Knowledge {

@@ -10,7 +10,6 @@
 use std::sync::Arc;
 
 use arrow::datatypes::DataType;
-use datafusion::common::Result;
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::window::StandardWindowExpr;
 use datafusion::physical_expr::{PhysicalExpr, split_conjunction};
@@ -20,25 +19,25 @@ use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::windows::{WindowAggExec, WindowUDFExpr};
 use sluicegate_pruning::Ties;
+use sluicegate_pruning::algorithm::catalog::Configured;
 use sluicegate_pruning::algorithm::skyline::{Config, Score};
 use sluicegate_pruning::theory::{Configuration, Goal, Projection};
 
-use super::{Knowledge, Refusable, rewrite_workers};
-use crate::physical_plan::switch_prune::SwitchPruneExec;
+use super::{Knowledge, Served, Unserved, pruned, rewrite_workers};
 use crate::skyline::NAME;
-use crate::switch::planner::{Planner, reason};
-use crate::switch::{Algorithm, Field, Optimum, Order, SwitchPlan};
+use crate::switch::planner::{Planner, odd, reason};
+use crate::switch::{Field, Order, SwitchPlan};
 
 /// Serves `node` if it keeps a skyline.
 pub(super) fn rewrite(
     node: &Arc<dyn ExecutionPlan>,
     planner: &mut Planner,
-) -> Result<Option<Arc<dyn ExecutionPlan>>> {
-    let Some(filter) = node.downcast_ref::<FilterExec>() else { return Ok(None) };
+) -> Served<Arc<dyn ExecutionPlan>> {
+    let filter = node.downcast_ref::<FilterExec>().ok_or(Unserved::Other)?;
     let projection = filter.input().downcast_ref::<ProjectionExec>();
     let node_of_window = projection.map_or(filter.input(), ProjectionExec::input);
-    let Some(window) = node_of_window.downcast_ref::<WindowAggExec>() else { return Ok(None) };
-    let Some(dimensions) = dimensions(window) else { return Ok(None) };
+    let window = node_of_window.downcast_ref::<WindowAggExec>().ok_or(Unserved::Other)?;
+    let dimensions = dimensions(window).ok_or(Unserved::Other)?;
     // The window function's column comes after the input's.
     let last = window.input().schema().fields().len();
     let is_last = |expr: &Arc<dyn PhysicalExpr>| {
@@ -51,22 +50,15 @@ pub(super) fn rewrite(
         }),
     });
     if !kept {
-        return Ok(None);
+        return Err(Unserved::Other);
     }
-    let plan = match plan(&dimensions, window.input(), planner)? {
-        Ok(plan) => plan,
-        Err(why) => {
-            planner.refuse("SKYLINE", why);
-            return Ok(None);
-        }
-    };
+    let plan = plan(&dimensions, window.input(), planner)?;
     let below = rewrite_workers(Arc::clone(window.input()), planner)?;
-    let pruned = Arc::new(SwitchPruneExec::new(below, Arc::new(plan)));
-    let mut input = replace_children_if_necessary(Arc::clone(node_of_window), vec![pruned])?;
+    let mut input = pruned(node_of_window, below, plan)?;
     if projection.is_some() {
         input = replace_children_if_necessary(Arc::clone(filter.input()), vec![input])?;
     }
-    Ok(Some(replace_children_if_necessary(Arc::clone(node), vec![input])?))
+    Ok(replace_children_if_necessary(Arc::clone(node), vec![input])?)
 }
 
 /// The arguments of a skyline of all rows.
@@ -82,40 +74,31 @@ fn plan(
     dimensions: &[Arc<dyn PhysicalExpr>],
     input: &Arc<dyn ExecutionPlan>,
     planner: &mut Planner,
-) -> Result<Refusable<SwitchPlan>> {
+) -> Served<SwitchPlan> {
     let schema = input.schema();
     let known = Knowledge::of(input)?;
     let (mut orders, mut unsigned) = (Vec::new(), true);
     for dimension in dimensions {
         let data_type = dimension.data_type(&schema)?;
-        let Some(order) = Order::new(dimension, &schema, known.of_column(dimension))? else {
-            return Ok(Err(format!("values of type {data_type} have no order code")));
-        };
+        let order = Order::new(dimension, &schema, known.of_column(dimension))??;
         unsigned &= data_type.is_unsigned_integer() || data_type == DataType::Boolean;
         orders.push(order.let_null_pass().let_nan_pass());
     }
     let exact = orders.iter().all(Order::is_exact);
     let ties = if exact { Ties::Prune } else { Ties::Keep };
     let count = orders.len() as u32;
-    let placed = planner.place(&Goal::Skyline { dimensions: count, value_bits: 32 }, |plan| {
-        let Configuration::Skyline { points, projection, .. } = plan.configuration else {
-            return Err("no configuration of SKYLINE".to_owned());
+    let goal = Goal::Skyline { dimensions: count, value_bits: 32 };
+    let fields = orders.into_iter().map(Field::Order).collect();
+    Ok(planner.place(&goal, fields, |configuration| {
+        let Configuration::Skyline { points, projection, .. } = configuration else {
+            return odd();
         };
         let score = match projection {
             Projection::Sum => Score::Sum,
             Projection::ApproximateProduct if unsigned => Score::Product,
             // The codes of signed values lie far from zero: their product ranks like their sum.
-            Projection::ApproximateProduct => return Err("signed values are summed".to_owned()),
+            Projection::ApproximateProduct => return Err("signed values are summed".into()),
         };
-        Ok(Algorithm::Skyline(Config::new(count, points, score, ties).map_err(reason)?))
-    });
-    Ok(placed.map(|placed| SwitchPlan {
-        algorithm: placed.algorithm,
-        optimum: planner.counted(Optimum::Skyline),
-        fields: orders.into_iter().map(Field::Order).collect(),
-        resources: placed.resources,
-        failure: 0.0,
-        trusted_rows: None,
-        patience: planner.patience(),
-    }))
+        Ok(Configured::Skyline(Config::new(count, points, score, ties).map_err(reason)?))
+    })?)
 }

@@ -1,4 +1,4 @@
-//! A note in the plan: what the switch does not do, and why.
+//! The switch of a query, above all that crosses it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,45 +6,57 @@ use std::sync::Arc;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, Statistics, internal_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::{Distribution, PhysicalExpr};
 use datafusion::physical_plan::execution_plan::{
     CardinalityEffect, ChildrenPropertiesMode, ReplaceChildrenOptions,
 };
 use datafusion::physical_plan::{
-    ChildStats, DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, StatisticsArgs,
+    ChildStats, DisplayAs, DisplayFormatType, ExecutionPlan, InputDistributionRequirements,
+    PlanProperties, StatisticsArgs,
 };
 
-/// Stands at the top of a plan, hands everything on, and tells EXPLAIN which operators a switch
-/// could serve but does not, and why.
+use super::switch_run::Execution;
+
+/// Starts the switch: each execution of this node gives the
+/// [`SwitchPruneExec`](super::switch_prune::SwitchPruneExec)s below an empty one, which they share.
+///
+/// It requires a single partition, so that one execution of the plan is one call of `execute`.
 #[derive(Debug, Clone)]
-pub struct SwitchNoteExec {
+pub struct SwitchExec {
     input: Arc<dyn ExecutionPlan>,
-    notes: Vec<String>,
+    one_version: bool,
 }
 
-impl SwitchNoteExec {
-    /// A note on the plan `input`.
+impl SwitchExec {
+    /// A switch for all that crosses it in `input`. With `one_version`, an execution fails if an
+    /// object changes between two reads.
     #[must_use]
-    pub fn new(input: Arc<dyn ExecutionPlan>, notes: Vec<String>) -> Self {
-        Self { input, notes }
+    pub fn new(input: Arc<dyn ExecutionPlan>, one_version: bool) -> Self {
+        Self { input, one_version }
+    }
+
+    /// Whether an execution fails if an object changes between two reads.
+    #[must_use]
+    pub fn one_version(&self) -> bool {
+        self.one_version
     }
 }
 
-impl DisplayAs for SwitchNoteExec {
+impl DisplayAs for SwitchExec {
     fn fmt_as(&self, t: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
-        let notes = self.notes.join("; ");
         match t {
-            DisplayFormatType::Default | DisplayFormatType::Verbose => {
-                write!(f, "SwitchNoteExec: not pruned: {notes}")
+            DisplayFormatType::Default | DisplayFormatType::Verbose if self.one_version => {
+                f.write_str("SwitchExec: one version of each object")
             }
-            DisplayFormatType::TreeRender => writeln!(f, "not_pruned={notes}"),
+            DisplayFormatType::Default | DisplayFormatType::Verbose => f.write_str("SwitchExec"),
+            DisplayFormatType::TreeRender => Ok(()),
         }
     }
 }
 
-impl ExecutionPlan for SwitchNoteExec {
+impl ExecutionPlan for SwitchExec {
     fn name(&self) -> &str {
-        "SwitchNoteExec"
+        "SwitchExec"
     }
 
     fn properties(&self) -> &Arc<PlanProperties> {
@@ -53,6 +65,10 @@ impl ExecutionPlan for SwitchNoteExec {
 
     fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
         vec![&self.input]
+    }
+
+    fn input_distribution_requirements(&self) -> InputDistributionRequirements {
+        InputDistributionRequirements::new(vec![Distribution::SinglePartition])
     }
 
     fn maintains_input_order(&self) -> Vec<bool> {
@@ -76,8 +92,8 @@ impl ExecutionPlan for SwitchNoteExec {
         _options: ReplaceChildrenOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         match (children.pop(), children.is_empty()) {
-            (Some(input), true) => Ok(Arc::new(Self { input, notes: self.notes.clone() })),
-            _ => internal_err!("SwitchNoteExec has one child"),
+            (Some(input), true) => Ok(Arc::new(Self { input, ..*self })),
+            _ => internal_err!("SwitchExec has one child"),
         }
     }
 
@@ -94,7 +110,7 @@ impl ExecutionPlan for SwitchNoteExec {
         partition: usize,
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
-        self.input.execute(partition, context)
+        self.input.execute(partition, Arc::new(Execution::start(&context, self.one_version)))
     }
 
     fn child_stats_requests(&self, partition: Option<usize>) -> Vec<ChildStats> {

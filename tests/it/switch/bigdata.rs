@@ -6,8 +6,8 @@ use object_store::local::LocalFileSystem;
 use sluicegate_workloads::bigdata::{Generate, Table, query_at_scale};
 use sluicegate_workloads::{DataTable as _, Format, generate};
 
+use super::{engine, switch_lines};
 use crate::harness::rows;
-use crate::switch::{engine, switch_lines};
 
 /// Rankings: 3600 rows; visits: 6340.
 const SCALE: f64 = 0.0002;

@@ -1,0 +1,57 @@
+//! SELECT DISTINCT.
+//!
+//! ```text
+//! AggregateExec: mode=Final              AggregateExec: mode=Final
+//!   AggregateExec: mode=Partial    ─►      AggregateExec: mode=Partial
+//!     X                                      SwitchPruneExec: distinct
+//!                                              X
+//! ```
+//!
+//! Both halves are the master's, which has as many cores as there are partitions.
+
+use std::sync::Arc;
+
+use datafusion::physical_plan::ExecutionPlan;
+use sluicegate_pruning::algorithm::catalog::Configured;
+use sluicegate_pruning::algorithm::distinct::{Config, Policy, Width};
+use sluicegate_pruning::theory::{Configuration, Goal};
+
+use super::aggregate::{above, exact_or_fingerprint, lower_half};
+use super::{Knowledge, Served, Unserved, rewrite_workers};
+use crate::physical_plan::switch_prune::SwitchPruneExec;
+use crate::switch::planner::{Planner, narrow, odd, reason, trusted_keys};
+use crate::switch::{Field, SwitchPlan};
+
+/// Serves `node` if it is the upper half of an aggregate that has groups only.
+pub(super) fn rewrite(
+    node: &Arc<dyn ExecutionPlan>,
+    planner: &mut Planner,
+) -> Served<Arc<dyn ExecutionPlan>> {
+    let partial = lower_half(node).ok_or(Unserved::Other)?;
+    if !partial.aggr_expr().is_empty() {
+        return Err(Unserved::Other);
+    }
+    let (input, keys) = (partial.input(), partial.group_expr().input_exprs());
+    let key = exact_or_fingerprint(&keys, input, true, planner)?;
+    let distinct = Knowledge::of(input)?.rows;
+    let (wide, fingerprint) = (key.is_wide(), key.is_fingerprint());
+    let (width, key_bits) = if wide { (Width::Bits64, 64) } else { (Width::Bits32, 32) };
+    let goal = Goal::Distinct { distinct, key_bits, delta: 0.0 };
+    let plan = planner.place(&goal, vec![Field::Key(key)], |configuration| {
+        let Configuration::Distinct { rows, columns, .. } = configuration else { return odd() };
+        let config = Config::new(narrow(rows), narrow(columns), width, Policy::Lru);
+        let config = config.map_err(reason)?;
+        // Fingerprints may only be confused within a row if the row is independent of them.
+        Ok(Configured::Distinct(if fingerprint { config.with_row_value() } else { config }))
+    })?;
+    let plan = match &plan.algorithm {
+        Configured::Distinct(config) if fingerprint => {
+            let rows = u64::from(config.rows());
+            let most = trusted_keys(planner.delta(), rows);
+            SwitchPlan::with_fingerprints(plan, distinct, most, rows)
+        }
+        _ => plan,
+    };
+    let below = rewrite_workers(Arc::clone(input), planner)?;
+    Ok(above(node, Arc::new(SwitchPruneExec::new(below, plan)))?)
+}

@@ -1,0 +1,59 @@
+//! OPT beside a program: how many of the same packets a switch without limits would forward.
+
+use sluicegate_pruning::algorithm::catalog::Configured;
+use sluicegate_pruning::algorithm::join::{BUILD_A, PROBE_B};
+use sluicegate_pruning::experiment::trial::{Question, Run};
+use sluicegate_pruning::switch::Relation;
+
+/// The packets of one execution.
+#[derive(Debug)]
+pub(crate) struct Recording {
+    /// The keys of a join's build side.
+    built: Run,
+    sent: Run,
+    /// Rows that bypass the program, whatever it is.
+    unseen: usize,
+}
+
+impl Recording {
+    pub(crate) fn new() -> Self {
+        let run = |flow| Run { flow, columns: Vec::new() };
+        Self { built: run(BUILD_A), sent: run(PROBE_B), unseen: 0 }
+    }
+
+    /// Keeps packets, except those of rows that bypass the program.
+    pub(crate) fn add(&mut self, words: &[Vec<u32>], unseen: &[u64]) {
+        extend(&mut self.sent, words, unseen);
+        self.unseen += unseen.iter().map(|bits| bits.count_ones() as usize).sum::<usize>();
+    }
+
+    /// Keeps keys of the build side.
+    pub(crate) fn build(&mut self, words: &[Vec<u32>]) {
+        extend(&mut self.built, words, &[]);
+    }
+
+    /// How many packets would be forwarded, the build side's aside; `None` where no optimum is
+    /// known: skylines of other than two dimensions.
+    pub(crate) fn forwarded(self, algorithm: &Configured, key_words: usize) -> Option<usize> {
+        if self.sent.is_empty() {
+            return Some(self.unseen);
+        }
+        if matches!(algorithm, Configured::Skyline(_)) && self.sent.columns.len() != 2 {
+            return None;
+        }
+        // No filter is recorded: it is its own optimum.
+        let question = Question::of(algorithm, (Relation::Lt, 0));
+        let built = self.built.len();
+        let all = question.optimum(&[self.built, self.sent], key_words.min(2));
+        Some(all.saturating_sub(built) + self.unseen)
+    }
+}
+
+fn extend(run: &mut Run, words: &[Vec<u32>], unseen: &[u64]) {
+    run.columns.resize_with(words.len(), Vec::new);
+    let seen = |row: usize| unseen.get(row / 64).is_none_or(|bits| bits >> (row % 64) & 1 == 0);
+    for (column, words) in run.columns.iter_mut().zip(words) {
+        let kept = words.iter().enumerate().filter(|(row, _)| seen(*row));
+        column.extend(kept.map(|(_, word)| *word));
+    }
+}

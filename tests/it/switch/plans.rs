@@ -1,0 +1,71 @@
+//! Which operators a switch serves, and what is said of the others.
+
+use super::{counting, engine, not_pruned, switch_lines};
+use crate::harness::{rows, try_rows};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_shape_is_served() {
+    let engine = counting("tofino1", 100).await;
+    for (sql, program) in [
+        ("SELECT DISTINCT k FROM x", "distinct("),
+        ("SELECT DISTINCT s FROM x", "distinct("),
+        ("SELECT DISTINCT k FROM x LIMIT 3", "distinct("),
+        ("SELECT s, max(n) FROM x GROUP BY s", "group_by_max("),
+        ("SELECT k, min(i) FROM x GROUP BY k", "group_by_min("),
+        ("SELECT * FROM x ORDER BY i DESC LIMIT 3", "top_n_randomized("),
+        ("SELECT s FROM x GROUP BY s HAVING sum(n) > 10", "having_sum("),
+        ("SELECT s FROM x GROUP BY s HAVING count(*) >= 10", "having_sum("),
+        ("SELECT k, count(*) FROM x GROUP BY k HAVING max(i) > 1000", "having_extreme"),
+        ("SELECT id FROM x QUALIFY skyline(i, -n) OVER ()", "skyline("),
+        ("SELECT count(*) FROM x WHERE i < 10 AND s LIKE 'a%'", "filter("),
+        ("SELECT a.id, b.id FROM x a JOIN x b ON a.i = b.i", "build join_"),
+        ("SELECT id FROM x WHERE i IN (SELECT n FROM x WHERE k = 1)", "build join_"),
+        (
+            "SELECT a.id, b.id FROM (SELECT * FROM x WHERE k = 1) a LEFT JOIN x b ON a.i = b.i",
+            "build join_",
+        ),
+    ] {
+        let lines = switch_lines(&engine, sql).await;
+        let nodes = if program.starts_with("build") { 2 } else { 1 };
+        assert_eq!(lines.len(), nodes, "{sql}: {lines:?}");
+        assert!(lines[0].starts_with(&format!("SwitchPruneExec: {program}")), "{sql}: {lines:?}");
+        assert!(lines[0].contains("target=tofino1, stages="), "{sql}: {lines:?}");
+        rows(&engine, "SET sluice.switch = 'off'").await;
+        assert!(switch_lines(&engine, sql).await.is_empty());
+        rows(&engine, "SET sluice.switch = 'tofino1'").await;
+    }
+    rows(&engine, "SET sluice.switch_delta = 0").await;
+    let lines = switch_lines(&engine, "SELECT * FROM x ORDER BY i DESC LIMIT 3").await;
+    assert!(lines[0].contains("top_n_deterministic("), "{lines:?}");
+    let sql = "SELECT DISTINCT s FROM x";
+    assert!(switch_lines(&engine, sql).await.is_empty());
+    let said = not_pruned(&engine, sql).await;
+    assert!(said[0].starts_with("switch of DISTINCT\n"), "{said:?}");
+    assert!(said[0].contains("not possible: the key has no code of 64 bits"), "{said:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_does_not_fit_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let short = folder.path().join("short.toml");
+    std::fs::write(&short, "name = 'short'\nstages = 1").unwrap();
+    let engine = counting(short.to_str().unwrap(), 10).await;
+    let sql = "SELECT * FROM x ORDER BY i DESC LIMIT 3";
+    assert!(switch_lines(&engine, sql).await.is_empty());
+    let said = not_pruned(&engine, sql).await;
+    assert!(said[0].contains("switch of ORDER BY LIMIT"), "{said:?}");
+    assert!(said[0].contains("not possible: needs "), "{said:?}");
+    assert_eq!(rows(&engine, sql).await.len(), 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bad_settings_are_refused() {
+    let engine = engine("off").await;
+    for (setting, says) in [
+        ("SET sluice.switch = 'tofino3'", "'off', 'tofino1', 'tofino2', 'paper' or a target file"),
+        ("SET sluice.switch_delta = 1.5", "a probability of at least 0 and below 1"),
+    ] {
+        let error = try_rows(&engine, setting).await.unwrap_err().to_string();
+        assert!(error.contains(says), "{error}");
+    }
+}
