@@ -77,7 +77,7 @@ async fn nothing_is_sent_about_a_bucket_of_another_store() {
     let sql = "SELECT sum(v) FROM 's3://other/c.csv' WHERE k > 1";
     assert_eq!(rows(&engine, sql).await, [r#""20""#]);
     assert_eq!(statements(&engine, sql).await, Vec::<String>::new());
-    assert_eq!(engine.explain(sql).await.unwrap().scans.len(), 0);
+    assert_eq!(engine.explain(sql).await.unwrap().decisions.len(), 0);
     assert_eq!(store.server.counters().snapshot().requests.len(), 0);
     assert_eq!(engine.counted().requests(), 0);
     let error = engine.register_endpoint("cold", &["other"], further(&store)).await.unwrap_err();

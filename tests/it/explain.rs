@@ -1,5 +1,6 @@
 //! EXPLAIN shows what would be sent, EXPLAIN ANALYZE what was.
 
+use sluicegate_costmodel::{Dollars, PriceBook};
 use sluicegate_engine::config::Scan;
 use sluicegate_s3select::profile::EndpointProfile;
 
@@ -43,10 +44,13 @@ async fn explaining_sends_no_statement() {
     let engine = store.engine(Scan::Auto).await;
     let explained =
         engine.explain(&format!("SELECT sum(a) FROM 's3://{BUCKET}/t/a.csv'")).await.unwrap();
-    assert_eq!(explained.scans.len(), 1);
-    let sql = explained.scans[0].sql.as_deref().unwrap();
+    let [sum] = explained.decisions.as_slice() else { panic!("{explained}") };
+    assert_eq!(sum.operator, "aggregate");
+    let sql = sum.way("store").unwrap().statement.as_deref().unwrap();
     assert!(sql.starts_with("SELECT SUM("), "{sql}");
-    assert!(explained.to_string().contains("select"), "{explained}");
+    let sql = sum.way("select").unwrap().statement.as_deref().unwrap();
+    assert!(sql.starts_with("SELECT s._1 "), "{sql}");
+    assert!(sum.way("get").unwrap().outcome.is_ok(), "{explained}");
     assert!(explained.estimate().cost.0 > 0.0);
     assert_eq!(engine.counted().select, 0);
 }
@@ -59,8 +63,204 @@ async fn scans_without_select_are_predicted() {
     let engine = store.builder().profile(EndpointProfile::get_only()).build().await.unwrap();
     let sql = format!("SELECT sum(a) FROM 's3://{BUCKET}/t/a.csv' WHERE b = 'x'");
     let explained = engine.explain(&sql).await.unwrap();
-    assert_eq!(explained.scans.len(), 1);
-    assert_eq!(explained.scans[0].sql, None);
+    let [sum] = explained.decisions.as_slice() else { panic!("{explained}") };
+    assert_eq!(sum.strategy(), Some("get"));
+    for way in ["store", "select"] {
+        let why = sum.way(way).unwrap().outcome.as_ref().unwrap_err().to_string();
+        assert_eq!(why, "the store has no S3 Select (profile `get-only`)");
+    }
     assert_eq!(explained.estimate().work.requests.get.0, 1);
     assert!(explained.estimate().cost.0 > 0.0);
+}
+
+/// The query is answered all the same; EXPLAIN says what is not followed, and why.
+#[tokio::test(flavor = "multi_thread")]
+async fn forcing_what_cannot_be_had_says_why() {
+    let store = Store::start().await;
+    store.put("t/a.csv", "a,b\n1,x\n2,y\n");
+    let sum = format!("SELECT sum(a) FROM 's3://{BUCKET}/t/a.csv'");
+    let backwards = format!("{sum} WHERE reverse(b) = 'y'");
+
+    let engine =
+        store.builder().profile(EndpointProfile::get_only()).scan(Scan::Select).build().await;
+    let engine = engine.unwrap();
+    assert_eq!(rows(&engine, &sum).await, [r#""3""#]);
+    let warnings: Vec<_> = engine.explain(&sum).await.unwrap().warnings().collect();
+    let [warning] = warnings.as_slice() else { panic!("{warnings:?}") };
+    let expected = "sluice.scan = 'select' is not followed: \
+                    the store has no S3 Select (profile `get-only`)";
+    assert!(warning.ends_with(expected), "{warning}");
+
+    let engine = store.engine(Scan::Select).await;
+    assert_eq!(engine.explain(&sum).await.unwrap().warnings().count(), 0);
+    rows(&engine, "SET sluice.aggregate = 'store'").await;
+    assert_eq!(rows(&engine, &backwards).await, [r#""2""#]);
+    let explained = engine.explain(&backwards).await.unwrap();
+    let warnings: Vec<_> = explained.warnings().collect();
+    let [warning] = warnings.as_slice() else { panic!("{explained}") };
+    let expected = "sluice.aggregate = 'store' is not followed: a filter is evaluated here";
+    assert!(warning.ends_with(expected), "{warning}");
+    let said = explained.to_string();
+    assert!(said.contains("reverse(b@1) = y is evaluated here: no translation"), "{said}");
+
+    rows(&engine, "SET sluice.aggregate = 'here'").await;
+    let explained = engine.explain(&sum).await.unwrap();
+    assert_eq!(explained.decisions[0].strategy(), Some("select"));
+    assert_eq!(explained.warnings().count(), 0);
+    let why = explained.decisions[0].way("store").unwrap().outcome.as_ref().unwrap_err();
+    assert_eq!(why.to_string(), "sluice.aggregate = 'here'");
+    assert_eq!(rows(&engine, &sum).await, [r#""3""#]);
+}
+
+/// `EXPLAIN` in SQL shows what `sluice explain` shows, in both of its formats.
+#[tokio::test(flavor = "multi_thread")]
+async fn explain_in_sql_lists_the_alternatives_and_the_reasons() {
+    let store = Store::start().await;
+    store.put("t/a.csv", "a,b\n1,x\n2,y\n");
+    let engine = store.engine(Scan::Auto).await;
+    let sql = format!("SELECT b FROM 's3://{BUCKET}/t/a.csv' WHERE reverse(b) = 'y'");
+    for format in ["", "FORMAT INDENT "] {
+        let text = rows(&engine, &format!("EXPLAIN {format}{sql}")).await.join("\n");
+        let parts =
+            ["scan of s3://", "get ", "select ", "modelled for local-1gbit", "evaluated here"];
+        for part in parts {
+            assert!(text.contains(part), "no {part} in {text}");
+        }
+    }
+    rows(&engine, "SET sluice.scan = 'get'").await;
+    let text = rows(&engine, &format!("EXPLAIN {sql}")).await.join("\n");
+    assert!(text.contains("select not possible: "), "{text}");
+    // A query that reads no bucket has no choice.
+    let text = rows(&engine, "EXPLAIN SELECT 1").await.join("\n");
+    assert!(!text.contains("scan of"), "{text}");
+}
+
+/// Whatever wraps a query, its scans are predicted, nothing is read or written, and no name is
+/// defined.
+#[tokio::test(flavor = "multi_thread")]
+async fn explaining_has_no_side_effects() {
+    let store = Store::start().await;
+    store.put("t/a.csv", "a,b\n1,x\n2,y\n");
+    let engine = store.engine(Scan::Select).await;
+    let read = format!("SELECT a, b FROM 's3://{BUCKET}/t/a.csv' WHERE a > 1");
+    rows(&engine, "CREATE TABLE known (a BIGINT, b VARCHAR)").await;
+    rows(&engine, &format!("PREPARE ask AS {read}")).await;
+    rows(&engine, &format!("PREPARE put AS INSERT INTO known {read}")).await;
+    let price = engine.explain(&read).await.unwrap().estimate();
+    assert_eq!(price.work.requests.select.0, 1);
+    let before = engine.counted();
+    for statement in [
+        format!("CREATE TABLE made AS {read}"),
+        format!("INSERT INTO known {read}"),
+        format!("COPY ({read}) TO 's3://{BUCKET}/out/made.csv'"),
+        "EXECUTE ask".to_owned(),
+        "EXECUTE put".to_owned(),
+        format!("EXPLAIN ANALYZE {read}"),
+    ] {
+        assert!(!engine.is_definition(&statement).await.unwrap(), "{statement}");
+        let explained = engine.explain(&statement).await.unwrap().estimate();
+        assert_eq!(explained.work.requests, price.work.requests, "{statement}");
+        assert_eq!(explained.cost.0.to_bits(), price.cost.0.to_bits(), "{statement}");
+    }
+    for statement in [
+        "CREATE TABLE empty (a BIGINT)".to_owned(),
+        format!("CREATE VIEW seen AS {read}"),
+        "SET sluice.scan = 'get'".to_owned(),
+        format!("PREPARE later AS {read}"),
+        "DROP TABLE known".to_owned(),
+    ] {
+        assert!(engine.is_definition(&statement).await.unwrap(), "{statement}");
+        let explained = engine.explain(&statement).await.unwrap();
+        assert_eq!(explained.estimate().cost.0.to_bits(), 0, "{statement}");
+    }
+    let since = engine.counted().since(&before);
+    assert_eq!((since.select, since.put), (0, 0), "{since:?}");
+    assert!(engine.query("SELECT * FROM made").await.is_err());
+    assert!(engine.query("SELECT * FROM seen").await.is_err());
+    assert!(engine.query("EXECUTE later").await.is_err());
+    assert!(rows(&engine, "SELECT * FROM known").await.is_empty());
+    // SET did not take effect either.
+    let still = engine.explain(&read).await.unwrap();
+    assert_eq!(still.decisions[0].strategy(), Some("select"));
+}
+
+/// One large object is as many requests as it is split into, not one.
+#[tokio::test(flavor = "multi_thread")]
+async fn predicted_requests_are_those_that_are_sent() {
+    let store = Store::start().await;
+    store.put("t/large.csv", format!("a,b\n{}", "1,x\n2,y\n".repeat(20_000)));
+    for index in 0..3 {
+        store.put(&format!("t/small{index}.csv"), "a,b\n3,z\n");
+    }
+    let ddl = format!(
+        "CREATE EXTERNAL TABLE t (a BIGINT, b VARCHAR) STORED AS CSV LOCATION 's3://{BUCKET}/t/'
+         OPTIONS ('format.has_header' 'true', 'format.newlines_in_values' 'false')"
+    );
+    for threads in [1, 2, 5] {
+        let engine = store.builder().scan(Scan::Select).threads(threads).build().await.unwrap();
+        rows(&engine, &ddl).await;
+        rows(&engine, "SET sluice.range_bytes = 10000").await;
+        for sql in [
+            "SELECT b, count(*) FROM t GROUP BY b",
+            "SELECT sum(a) FROM t",
+            "SELECT a FROM t WHERE b = 'z'",
+            "SELECT a FROM t ORDER BY a LIMIT 3",
+            "SELECT count(*) FROM t WHERE reverse(b) = 'z'",
+        ] {
+            let predicted = engine.explain(sql).await.unwrap().estimate().work.requests;
+            let before = engine.counted();
+            rows(&engine, sql).await;
+            let sent = engine.counted().since(&before);
+            assert_eq!(predicted.select.0, sent.select, "{sql} in {threads} partitions");
+            assert!(threads == 1 || sent.select > 4, "{sql} is not split: {sent:?}");
+        }
+    }
+}
+
+/// Planning looks into a few objects of a table, however many there are.
+#[tokio::test(flavor = "multi_thread")]
+async fn planning_over_many_objects_asks_for_few() {
+    let store = Store::start().await;
+    for index in 0..200 {
+        store.put(&format!("t/{index:03}.csv"), "1,x\n2,y\n".repeat(10 + index));
+    }
+    let engine = store.engine(Scan::Auto).await;
+    let ddl = format!(
+        "CREATE EXTERNAL TABLE t (a BIGINT, b VARCHAR) STORED AS CSV LOCATION 's3://{BUCKET}/t/'
+         OPTIONS ('format.has_header' 'false')"
+    );
+    rows(&engine, &ddl).await;
+    let before = engine.counted();
+    let explained = engine.explain("SELECT a FROM t WHERE b = 'x'").await.unwrap();
+    let asked = engine.counted().since(&before);
+    assert!(asked.get <= 8 && asked.got_bytes <= 8 * 4096, "{asked:?}");
+    assert_eq!(explained.estimate().work.requests.total().0, 200);
+    // The estimate still follows the sizes.
+    rows(&engine, "SET datafusion.explain.show_statistics = true").await;
+    let plan = "EXPLAIN FORMAT INDENT SELECT a, b FROM t";
+    let text = rows(&engine, plan).await.join("\n");
+    let all: usize = (0..200).map(|index| 2 * (10 + index)).sum();
+    assert!(text.contains(&format!("Rows=Inexact({all})")), "{text}");
+    let again = engine.counted().since(&before);
+    assert!(again.get <= 8, "{again:?}");
+}
+
+/// Waiting has a price in SQL.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_hour_of_waiting_can_be_given_a_value() {
+    let store = Store::start().await;
+    store.put("t/a.csv", format!("a,b\n{}", "1,x\n".repeat(2_000_000)));
+    // Select is fast here, and dear.
+    let mut prices = PriceBook::paper().clone();
+    prices.select.as_mut().unwrap().scanned = Dollars(10.0);
+    let engine = store.builder().prices(prices).build().await.unwrap();
+    let sql = format!("SELECT a FROM 's3://{BUCKET}/t/a.csv' WHERE b = 'y'");
+    let mut picks = Vec::new();
+    for objective in ["dollars", "0 dollars per hour", "1000000 dollars per hour", "time"] {
+        rows(&engine, &format!("SET sluice.objective = '{objective}'")).await;
+        let explained = engine.explain(&sql).await.unwrap();
+        picks.push(explained.decisions[0].strategy().unwrap());
+    }
+    assert_eq!(picks, ["get", "get", "select", "select"]);
+    assert!(engine.query("SET sluice.objective = '0.7'").await.is_err());
 }

@@ -54,7 +54,8 @@ pub(crate) struct ConnectArgs {
     /// Price book, by name or as a TOML file [default: paper-2020-us-east-1]
     #[arg(long, value_name = "NAME|FILE", help_heading = "Prediction")]
     pub(crate) prices: Option<String>,
-    /// Machine and link that predictions assume, by name or as a TOML file [default: local-1gbit]
+    /// Machine and link that predictions assume, by name or as a TOML file [default: local-1gbit
+    /// for a store on this machine, else aws-in-region]
     #[arg(long, value_name = "NAME|FILE", help_heading = "Prediction")]
     pub(crate) hardware: Option<String>,
 }

@@ -7,7 +7,6 @@ use std::io::{self, Write};
 use std::time::Instant;
 
 use arrow::array::RecordBatch;
-use datafusion::logical_expr::LogicalPlan;
 use futures::TryStreamExt;
 use sluicegate_costmodel::Dollars;
 use sluicegate_engine::Engine;
@@ -107,12 +106,10 @@ impl Session<'_> {
     }
 }
 
-/// Whether a statement asks for rows: one that defines tables or sets options does not, and takes
-/// effect when it is planned.
+/// Whether a statement reads or writes rows, and can be explained and priced: one that only defines a
+/// name or sets an option does not, and takes effect when it is planned.
 pub(crate) async fn is_query(engine: &Engine, statement: &str) -> Result<bool> {
-    let state = engine.context().state();
-    let plan = Box::pin(state.create_logical_plan(statement)).await?;
-    Ok(!matches!(plan, LogicalPlan::Ddl(_) | LogicalPlan::Statement(_)))
+    Ok(!Box::pin(engine.is_definition(statement)).await?)
 }
 
 /// Which of several statements: its number and how it begins.

@@ -18,7 +18,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use object_store::{ObjectMeta, ObjectStore};
 
 use crate::datasource::named::{NamedSource, TextLayout};
-use crate::statistics::text_statistics;
+use crate::statistics::Sampler;
 
 /// Makes [`S3TextFormat`]s for a kind of text: `STORED AS CSV` and `*.csv`, for example.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ impl S3TextFormatFactory {
     }
 
     fn wrap(&self, inner: Arc<dyn FileFormat>) -> Arc<dyn FileFormat> {
-        Arc::new(S3TextFormat { inner, extension: self.extension })
+        Arc::new(S3TextFormat { inner, extension: self.extension, sampler: Sampler::default() })
     }
 }
 
@@ -72,13 +72,15 @@ impl GetExt for S3TextFormatFactory {
     }
 }
 
-/// DataFusion's CSV or JSON with statistics: bytes from the listing, rows estimated from a sample.
+/// DataFusion's CSV or JSON with statistics: bytes from the listing, rows estimated from samples of
+/// a few objects of the table.
 ///
 /// Joins, and with them everything that a join can push down, are planned by these.
 #[derive(Debug)]
 pub struct S3TextFormat {
     inner: Arc<dyn FileFormat>,
     extension: &'static str,
+    sampler: Sampler,
 }
 
 #[async_trait]
@@ -115,7 +117,7 @@ impl FileFormat for S3TextFormat {
         let header = self.inner.downcast_ref::<CsvFormat>().is_some_and(|csv| {
             csv.has_header().unwrap_or_else(|| state.config_options().catalog.has_header)
         });
-        text_statistics(store, &table_schema, object, compressed, header).await
+        self.sampler.statistics(store, &table_schema, object, compressed, header).await
     }
 
     async fn create_physical_plan(

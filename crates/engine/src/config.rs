@@ -9,52 +9,79 @@ use datafusion::common::extensions_options;
 
 use crate::switch::{Delta, SwitchTarget};
 
-/// How tables in the store are read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Scan {
+/// An option whose values are the strategies of an operator, or `auto`: the cost model's choice.
+macro_rules! strategies {
+    (
+        $(#[$about:meta])*
+        $name:ident, $option:literal: $($(#[$variant_about:meta])* $variant:ident = $word:literal,)+
+    ) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+        pub enum $name {
+            $($(#[$variant_about])* $variant,)+
+        }
+
+        impl FromStr for $name {
+            type Err = DataFusionError;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                match text.to_ascii_lowercase().as_str() {
+                    $($word => Ok(Self::$variant),)+
+                    other => Err(no_strategy($option, other, &[$($word),+])),
+                }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(match self {
+                    $(Self::$variant => $word,)+
+                })
+            }
+        }
+
+        impl ConfigField for $name {
+            fn visit<V: Visit>(&self, v: &mut V, key: &str, description: &'static str) {
+                v.some(key, self, description);
+            }
+
+            fn set(&mut self, _key: &str, value: &str) -> datafusion::common::Result<()> {
+                *self = value.parse()?;
+                Ok(())
+            }
+        }
+    };
+}
+
+strategies! {
+    /// How tables in the store are read.
+    Scan, "sluice.scan":
     /// Whichever of the other two the cost model predicts to be better.
     #[default]
-    Auto,
+    Auto = "auto",
     /// Whole objects are fetched and filtered here.
-    Get,
+    Get = "get",
     /// The store filters, projects and aggregates, wherever it can.
-    Select,
+    Select = "select",
 }
 
-impl FromStr for Scan {
-    type Err = DataFusionError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text.to_ascii_lowercase().as_str() {
-            "auto" => Ok(Self::Auto),
-            "get" => Ok(Self::Get),
-            "select" => Ok(Self::Select),
-            other => Err(DataFusionError::Configuration(format!(
-                "sluice.scan is '{other}', but must be 'auto', 'get' or 'select'"
-            ))),
-        }
-    }
+strategies! {
+    /// Where aggregates without GROUP BY are computed.
+    Aggregate, "sluice.aggregate":
+    /// Wherever the cost model predicts it to be better.
+    #[default]
+    Auto = "auto",
+    /// In the store, wherever it computes them exactly.
+    Store = "store",
+    /// Here.
+    Here = "here",
 }
 
-impl fmt::Display for Scan {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Auto => "auto",
-            Self::Get => "get",
-            Self::Select => "select",
-        })
-    }
-}
-
-impl ConfigField for Scan {
-    fn visit<V: Visit>(&self, v: &mut V, key: &str, description: &'static str) {
-        v.some(key, self, description);
-    }
-
-    fn set(&mut self, _key: &str, value: &str) -> datafusion::common::Result<()> {
-        *self = value.parse()?;
-        Ok(())
-    }
+fn no_strategy(option: &str, given: &str, words: &[&str]) -> DataFusionError {
+    let words: Vec<_> = words.iter().map(|word| format!("'{word}'")).collect();
+    let (last, others) = words.split_last().map_or(("", &[][..]), |(last, rest)| (last, rest));
+    let others = others.join(", ");
+    DataFusionError::Configuration(format!("{option} is '{given}', but must be {others} or {last}"))
 }
 
 /// What a choice among strategies minimises: the cost model's objective as an option.
@@ -103,8 +130,8 @@ extensions_options! {
         /// What 'auto' minimises: 'time', 'dollars', or the bill plus what an hour of waiting is worth, such as '12 dollars per hour'
         pub objective: Objective, default = Objective::default()
 
-        /// Whether aggregates without GROUP BY are computed in the store
-        pub aggregates: bool, default = true
+        /// Where aggregates without GROUP BY are computed: 'auto', 'store' or 'here'
+        pub aggregate: Aggregate, default = Aggregate::Auto
 
         /// An object is split among parallel Select requests of at least this many bytes each
         pub range_bytes: usize, default = 16 * 1024 * 1024
@@ -138,5 +165,36 @@ impl SluiceOptions {
     #[must_use]
     pub fn of(options: &ConfigOptions) -> Self {
         options.extensions.get::<Self>().cloned().unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_strategy_reads_as_it_is_written() {
+        for scan in [Scan::Auto, Scan::Get, Scan::Select] {
+            assert_eq!(scan.to_string().parse::<Scan>().unwrap(), scan);
+        }
+        for aggregate in [Aggregate::Auto, Aggregate::Store, Aggregate::Here] {
+            assert_eq!(aggregate.to_string().parse::<Aggregate>().unwrap(), aggregate);
+        }
+    }
+
+    #[test]
+    fn a_value_that_is_none_is_named_with_those_that_are() {
+        let mut options = ConfigOptions::new();
+        options.extensions.insert(SluiceOptions::default());
+        let mut error = |key: &str, value: &str| options.set(key, value).unwrap_err().to_string();
+        let said = error("sluice.scan", "sideways");
+        assert!(said.contains("'sideways', but must be 'auto', 'get' or 'select'"), "{said}");
+        let said = error("sluice.aggregate", "true");
+        assert!(said.contains("'true', but must be 'auto', 'store' or 'here'"), "{said}");
+        let said = error("sluice.objective", "fast");
+        assert!(said.contains("`fast` is not an objective"), "{said}");
+        options.set("sluice.objective", "12 dollars per hour").unwrap();
+        let kept = SluiceOptions::of(&options).objective.to_string();
+        assert_eq!(kept, "12 dollars per hour");
     }
 }

@@ -7,6 +7,7 @@ use sluicegate_costmodel::{HardwareProfile, PriceBook};
 use sluicegate_s3select::profile::EndpointProfile;
 use sluicegate_s3select::request::{InputFormat, SelectRequest};
 
+use crate::choice::Why;
 use crate::counters::Counters;
 use crate::datasource::format::TableFormat;
 use crate::datasource::statement::Statement;
@@ -64,13 +65,21 @@ impl Endpoint {
         request
     }
 
-    /// Whether a statement about files of a format may be sent: the profile allows it, and the
-    /// store did not refuse its like before.
-    #[must_use]
-    pub fn takes(&self, statement: &Statement, format: &TableFormat) -> bool {
+    /// Whether a statement about files of a format may be sent.
+    ///
+    /// # Errors
+    ///
+    /// What the profile does not allow, or what the store refused before.
+    pub fn takes(&self, statement: &Statement, format: &TableFormat) -> Result<(), Why> {
         let request = self.request(statement, format, None);
-        self.profile().allows(&statement.query).is_ok()
-            && self.profile().admits(&request).is_ok()
-            && self.client.known_refusal(&request).is_none()
+        let allowed = self.profile().allows(&statement.query);
+        let refused = allowed.and_then(|()| self.profile().admits(&request)).err();
+        if let Some(refusal) = refused {
+            return Err(Why::new(refusal.to_string()));
+        }
+        match self.client.known_refusal(&request) {
+            Some(refusal) => Err(Why::new(format!("the store refused it before: {refusal}"))),
+            None => Ok(()),
+        }
     }
 }

@@ -6,9 +6,9 @@ use sluicegate_client::{Client, ConnectOptions, Credentials};
 use sluicegate_costmodel::{HardwareProfile, PriceBook};
 use sluicegate_s3select::profile::EndpointProfile;
 
-use crate::Result;
 use crate::counters::Counters;
 use crate::endpoint::Endpoint;
+use crate::{Result, hardware};
 
 /// Makes an [`Endpoint`].
 ///
@@ -20,7 +20,7 @@ pub struct EndpointBuilder {
     connect: ConnectOptions,
     profile: Option<EndpointProfile>,
     prices: PriceBook,
-    hardware: HardwareProfile,
+    hardware: Option<HardwareProfile>,
 }
 
 impl Default for EndpointBuilder {
@@ -30,9 +30,7 @@ impl Default for EndpointBuilder {
             connect: ConnectOptions::default(),
             profile: None,
             prices: PriceBook::paper().clone(),
-            hardware: HardwareProfile::by_name("local-1gbit")
-                .unwrap_or_else(HardwareProfile::paper)
-                .clone(),
+            hardware: None,
         }
     }
 }
@@ -82,10 +80,11 @@ impl EndpointBuilder {
         self
     }
 
-    /// The machine and the link that predictions assume.
+    /// The machine and the link that predictions assume. The default is `local-1gbit` for a store on
+    /// this machine, else `aws-in-region`.
     #[must_use]
     pub fn hardware(mut self, hardware: HardwareProfile) -> Self {
-        self.hardware = hardware;
+        self.hardware = Some(hardware);
         self
     }
 
@@ -106,13 +105,14 @@ impl EndpointBuilder {
             }
         };
         let profile = Arc::new(client.profile().clone());
+        let hardware = self.hardware.unwrap_or_else(|| hardware::assumed(client.endpoint()));
         Ok(Endpoint {
             name: self.name.unwrap_or_else(|| profile.name.clone()),
             profile,
             client,
             counters: Arc::new(Counters::default()),
             prices: self.prices,
-            hardware: self.hardware,
+            hardware,
         })
     }
 }

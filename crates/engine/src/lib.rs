@@ -7,14 +7,12 @@
 //! ```no_run
 //! # #[tokio::main]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! use sluicegate_engine::Engine;
-//!
-//! use sluicegate_s3select::profile::EndpointProfile;
+//! use sluicegate_engine::{EndpointProfile, Engine};
 //!
 //! // What may be pushed down depends on the store; without a profile everything is read with GET.
 //! let builder = Engine::builder().endpoint("http://127.0.0.1:9000");
 //! let engine = builder.profile(EndpointProfile::sluice()).build().await?;
-//! let batches = engine.query("SELECT count(*) FROM 's3://bucket/file.csv'").await?.collect().await?;
+//! let batches = engine.collect("SELECT count(*) FROM 's3://bucket/file.csv'").await?;
 //! println!("{}", arrow::util::pretty::pretty_format_batches(&batches)?);
 //! println!("{} requests", engine.counted().requests());
 //! # Ok(())
@@ -28,10 +26,12 @@
 //! appear when they are complete), [`profile`] (plans as
 //! numbers), [`explain`].
 
+#[doc(hidden)]
 pub mod catalog;
 pub mod choice;
 pub mod config;
 pub mod counters;
+#[doc(hidden)]
 pub mod datasource;
 mod endpoint;
 mod endpoint_builder;
@@ -39,19 +39,28 @@ pub mod endpoints;
 mod error;
 pub mod explain;
 pub mod external_tables;
+mod hardware;
+#[doc(hidden)]
 pub mod metrics;
 pub mod notes;
 mod object_names;
+#[doc(hidden)]
 pub mod optimizer;
+#[doc(hidden)]
 pub mod physical_plan;
+#[doc(hidden)]
 pub mod profile;
 pub mod session;
+#[doc(hidden)]
 pub mod skyline;
 mod sql;
 pub mod staging;
+#[doc(hidden)]
 pub mod statistics;
 pub mod store;
+#[doc(hidden)]
 pub mod switch;
+#[doc(hidden)]
 pub mod url_tables;
 
 mod builder;
@@ -59,22 +68,29 @@ mod builder;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use arrow::array::RecordBatch;
 use datafusion::common::exec_datafusion_err;
 use datafusion::dataframe::DataFrame;
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::prelude::SessionContext;
-use futures::FutureExt;
+use futures::stream::BoxStream;
+use futures::{FutureExt, StreamExt, TryStreamExt};
 
 pub use self::builder::EngineBuilder;
 pub use self::counters::Counted;
 pub use self::endpoint::Endpoint;
 pub use self::endpoint_builder::EndpointBuilder;
 pub use self::endpoints::Endpoints;
-pub use self::error::{Error, Result};
+pub use self::error::{Error, ErrorKind, Result};
 pub use self::explain::{Estimate, Explanation};
 use self::notes::Notes;
 pub use self::session::with_pushdown;
 use self::staging::Uploads;
+// What callers need to set an engine up and to read its answers, so that they need not name the
+// crates below.
+pub use sluicegate_client::{ConnectOptions, Credentials};
+pub use sluicegate_costmodel::{HardwareProfile, Objective, PriceBook};
+pub use sluicegate_s3select::profile::EndpointProfile;
 
 /// SQL over S3 stores: one, and those that are registered for buckets of their own.
 #[derive(Clone)]
@@ -111,13 +127,46 @@ impl Engine {
         })??)
     }
 
-    /// What a statement would ask of the store, and the predicted numbers; nothing is run.
+    /// Runs a statement to its end and returns all of its rows.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Engine::query`], and whatever goes wrong while it runs.
+    pub async fn collect(&self, sql: &str) -> Result<Vec<RecordBatch>> {
+        Ok(self.query(sql).await?.collect().await?)
+    }
+
+    /// Runs a statement and returns its rows as they come. Dropping the stream ends the query.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Engine::query`]; what goes wrong while it runs is an item of the stream.
+    pub async fn stream(&self, sql: &str) -> Result<BoxStream<'static, Result<RecordBatch>>> {
+        let rows = self.query(sql).await?.execute_stream().await?;
+        Ok(rows.map_err(Error::from).boxed())
+    }
+
+    /// What a statement would ask of the store, and the predicted numbers. Nothing runs and nothing
+    /// is defined, not even by `CREATE TABLE … AS SELECT`, whose query is explained; so are those
+    /// of INSERT, COPY and EXECUTE.
     ///
     /// # Errors
     ///
     /// As for [`Engine::query`].
     pub async fn explain(&self, sql: &str) -> Result<Explanation> {
         explain::explain(self, sql).await
+    }
+
+    /// Whether a statement only defines a name or sets an option, as `CREATE EXTERNAL TABLE`,
+    /// `CREATE VIEW`, `PREPARE`, `DROP` and `SET` do: it costs next to nothing, and later
+    /// statements may need it to be explained at all.
+    ///
+    /// # Errors
+    ///
+    /// If the statement cannot be parsed, or names what there is not.
+    pub async fn is_definition(&self, sql: &str) -> Result<bool> {
+        let statement = Box::pin(sql::logical_plan(&self.context.state(), sql)).await?;
+        Ok(explain::is_definition(&statement))
     }
 
     /// What was asked of all endpoints so far.

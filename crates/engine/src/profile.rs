@@ -1,17 +1,21 @@
 //! From plans and statistics to the plain numbers that the cost model takes.
 
+use std::sync::Arc;
+
 use arrow::datatypes::{DataType, Schema};
+use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::stats::Precision;
 use datafusion::datasource::physical_plan::FileScanConfig;
-use sluicegate_costmodel::{Bytes, Choice, Format, Requests, Rows, ScanDemand, ScanStrategy};
+use datafusion::datasource::source::DataSourceExec;
+use datafusion::physical_plan::ExecutionPlan;
+use sluicegate_costmodel::{Bytes, Format, Requests, Rows, ScanDemand};
 use sluicegate_s3select::dialect::ast::{Expr, Projection, Query};
 
-use crate::config::SluiceOptions;
 use crate::datasource::predicate::ColumnStyle;
+use crate::datasource::s3_scan::as_select_scan;
 use crate::datasource::s3_select::S3SelectSource;
 use crate::datasource::statement::Statement;
-use crate::endpoint::Endpoint;
 use crate::physical_plan::s3_aggregate::S3AggregateExec;
 
 /// Bytes of a CSV record when nothing is known about it.
@@ -19,25 +23,57 @@ const DEFAULT_RECORD_BYTES: f64 = 100.0;
 /// Bytes of an aggregate in an answer: a number of some digits and its delimiter.
 const AGGREGATE_BYTES: f64 = 16.0;
 
-/// What a Select scan asks for.
-#[must_use]
+/// What a Select scan, the node `select`, asks for, and what the plan `get` asks for instead.
+///
+/// # Errors
+///
+/// If the scan cannot be split.
 pub fn scan_demand(
+    select: &Arc<dyn ExecutionPlan>,
+    get: &Arc<dyn ExecutionPlan>,
     config: &FileScanConfig,
     source: &S3SelectSource,
     options: &ConfigOptions,
-) -> ScanDemand {
+) -> Result<ScanDemand> {
     let table = Table::of(config, source);
     let filtered = !source.filters().is_empty();
     let default = f64::from(options.optimizer.default_filter_selectivity) / 100.0;
     let selectivity = if filtered { default } else { 1.0 };
     let limited = config.limit.map_or(1.0, |limit| (limit as f64 / table.rows.max(1.0)).min(1.0));
     let terms = source.statement(None).map_or(0, |statement| terms(&statement.query));
-    table.demand(
-        source.columns(),
-        selectivity.min(limited),
-        table.row_bytes(source.columns()),
-        terms,
-    )
+    let columns = source.columns();
+    let demand = table.demand(columns, selectivity.min(limited), table.row_bytes(columns), terms);
+    Ok(ScanDemand {
+        get_requests: opened(get, options)?,
+        select_requests: Some(opened(select, options)?),
+        ..demand
+    })
+}
+
+/// The files and parts of files that the scan at the bottom of a plan will open: DataFusion splits
+/// large files once it places exchanges, and each part is a request of its own.
+fn opened(plan: &Arc<dyn ExecutionPlan>, options: &ConfigOptions) -> Result<Requests> {
+    let mut scan = plan;
+    while let Some(child) = scan.children().into_iter().next() {
+        scan = child;
+    }
+    let config = |plan: &Arc<dyn ExecutionPlan>| {
+        if let Some((config, _)) = as_select_scan(plan.as_ref()) {
+            return Some(config.clone());
+        }
+        let source = plan.downcast_ref::<DataSourceExec>()?.data_source();
+        source.downcast_ref::<FileScanConfig>().cloned()
+    };
+    let Some(whole) = config(scan) else { return Ok(Requests::ZERO) };
+    // DataFusion leaves a scan alone that is known to be a single batch.
+    let tiny = matches!(whole.statistics().num_rows, Precision::Exact(rows)
+        if rows <= options.execution.batch_size.get());
+    let split = match options.optimizer.repartition_file_scans && !tiny {
+        true => scan.repartitioned(options.execution.target_partitions, options)?,
+        false => None,
+    };
+    let config = split.as_ref().and_then(config).unwrap_or(whole);
+    Ok(Requests(config.file_groups.iter().map(|group| group.len() as u64).sum()))
 }
 
 /// What an aggregate in the store asks for: a scan that returns one row per request.
@@ -45,7 +81,7 @@ pub fn scan_demand(
 /// # Errors
 ///
 /// Never, for a node that our rule made.
-pub fn aggregate_demand(exec: &S3AggregateExec) -> datafusion::common::Result<ScanDemand> {
+pub fn aggregate_demand(exec: &S3AggregateExec) -> Result<ScanDemand> {
     let source = exec.source()?;
     let table = Table::of(exec.config(), source);
     let statement: &Statement = exec.statement();
@@ -55,9 +91,16 @@ pub fn aggregate_demand(exec: &S3AggregateExec) -> datafusion::common::Result<Sc
     Ok(table.demand(columns, selectivity.min(1.0), bytes, terms(&statement.query)))
 }
 
-/// What a scan of objects asks for that can only be a GET.
-#[must_use]
-pub fn get_demand(config: &FileScanConfig) -> ScanDemand {
+/// What a scan asks for that can only be a GET.
+///
+/// # Errors
+///
+/// If the scan cannot be split.
+pub fn get_demand(
+    scan: &Arc<dyn ExecutionPlan>,
+    config: &FileScanConfig,
+    options: &ConfigOptions,
+) -> Result<ScanDemand> {
     let source = config.file_source();
     let style = match source.file_type() {
         "parquet" => ColumnStyle::Named,
@@ -71,18 +114,7 @@ pub fn get_demand(config: &FileScanConfig) -> ScanDemand {
         None => (0..schema.fields().len()).collect(),
     };
     let demand = table.demand(&columns, 1.0, table.row_bytes(&columns), 0);
-    ScanDemand { select_requests: None, ..demand }
-}
-
-/// The better way to scan, by the session's objective.
-#[must_use]
-pub fn choose(
-    demand: &ScanDemand,
-    endpoint: &Endpoint,
-    options: &ConfigOptions,
-) -> Choice<ScanStrategy> {
-    let objective = SluiceOptions::of(options).objective.into();
-    demand.choose(&endpoint.hardware, &endpoint.prices, objective)
+    Ok(ScanDemand { get_requests: opened(scan, options)?, select_requests: None, ..demand })
 }
 
 /// A table in numbers.

@@ -11,12 +11,14 @@ use datafusion::prelude::SessionConfig;
 use crate::catalog::S3TextFormatFactory;
 use crate::config::SluiceOptions;
 use crate::endpoints::Endpoints;
+use crate::explain::ExplainPlanner;
 use crate::external_tables::{ExternalTables, KINDS};
 use crate::optimizer;
 use crate::skyline::skyline;
 
 /// Adds everything of ours to a session that is being built: the endpoints, the options under
-/// `sluice`, the optimizer rules, the CSV and JSON formats with statistics.
+/// `sluice`, the optimizer rules, the CSV and JSON formats with statistics, the reasons in
+/// EXPLAIN.
 ///
 /// The buckets' object stores are the runtime's: give the builder a [`RuntimeEnv`] with an
 /// [`S3Stores`](crate::store::S3Stores) registry of the same endpoints. With another registry,
@@ -62,13 +64,18 @@ pub fn with_pushdown(
     let mut formats = S3TextFormatFactory::all();
     let theirs = builder.file_formats().take();
     formats.extend(theirs.unwrap_or_else(SessionStateDefaults::default_file_formats));
+    let planner = Arc::new(ExplainPlanner::new(builder.query_planner().take()));
     let functions = builder.window_functions();
     functions.get_or_insert_with(SessionStateDefaults::default_window_functions).push(skyline());
     let tables = Arc::new(ExternalTables::default());
     for kind in KINDS {
         builder = builder.with_table_factory(kind.to_owned(), Arc::clone(&tables) as _);
     }
-    Ok(builder.with_config(config).with_physical_optimizer_rules(rules).with_file_formats(formats))
+    Ok(builder
+        .with_config(config)
+        .with_query_planner(planner)
+        .with_physical_optimizer_rules(rules)
+        .with_file_formats(formats))
 }
 
 /// The configuration of our own sessions.

@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use sluicegate_client::{ConnectOptions, Credentials};
 use sluicegate_costmodel::{BytesPerSecond, HardwareProfile};
 use sluicegate_engine::Engine;
+use sluicegate_engine::choice::Decision;
 use sluicegate_engine::config::Scan;
 use sluicegate_s3select::profile::EndpointProfile;
 use sluicegate_server::Server;
@@ -176,9 +177,8 @@ async fn compare(server: &Server, engine: &Engine, query: &Query) -> Result<Comp
     set_scan(engine, Scan::Auto).await?;
     // Also reads the tables' statistics, so that neither run pays for that.
     let explanation = Box::pin(engine.explain(query.sql)).await.map_err(|e| at(e.into()))?;
-    let mut picks: Vec<String> = Vec::new();
-    for scan in &explanation.scans {
-        let pick = scan.choice.chosen.strategy.to_string();
+    let mut picks: Vec<&str> = Vec::new();
+    for pick in explanation.decisions.iter().filter_map(Decision::strategy) {
         if !picks.contains(&pick) {
             picks.push(pick);
         }

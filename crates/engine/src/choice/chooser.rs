@@ -13,7 +13,7 @@ use crate::endpoint::Endpoint;
 pub struct Way<T> {
     /// Its name, as `SET sluice.<operator>` calls it.
     pub strategy: &'static str,
-    /// What it takes, or why it cannot be had.
+    /// What it takes, or why it is not possible.
     pub offer: Result<Offer<T>, Why>,
 }
 
@@ -48,7 +48,7 @@ pub struct Question<T> {
 pub struct Forced {
     /// The setting, as it was written: `sluice.scan = 'select'`.
     pub setting: String,
-    /// The strategies that follow it; the first that can be had is taken.
+    /// The strategies that follow it; the first that is possible is taken.
     pub strategies: Vec<&'static str>,
 }
 
@@ -76,12 +76,12 @@ impl<'a> Chooser<'a> {
         Self { hardware, prices, objective }
     }
 
-    /// The way to go. A strategy that is forced and can be had is taken whatever it costs; one that
-    /// cannot be had is not followed, and the decision says so.
+    /// The way to go. A forced strategy is taken whatever it costs if it is possible; otherwise the
+    /// best possible way is taken and the decision says why.
     ///
     /// # Errors
     ///
-    /// If no way can be had: an operator must have one that always works.
+    /// If no way is possible: an operator must have one that always works.
     pub fn choose<T>(&self, question: Question<T>) -> Result<(T, Decision)> {
         let Question { operator, subject, ways, forced, notes } = question;
         let mut offers = Vec::new();

@@ -15,7 +15,7 @@ pub struct Decision {
     pub subject: String,
     /// The way that is taken, if one of ours is: its place among `ways`.
     pub chosen: Option<usize>,
-    /// The ways that can be had, best first, then those that cannot.
+    /// The possible ways, best first, then the impossible ones.
     pub ways: Vec<Verdict>,
     /// The setting that is not followed, with the reason, as a sentence; none if all are.
     pub unmet: Option<String>,
@@ -30,7 +30,7 @@ pub struct Verdict {
     pub strategy: &'static str,
     /// The statement that the store is sent, once per request; none if it is only read.
     pub statement: Option<String>,
-    /// Its predicted numbers, or why it cannot be had.
+    /// Its predicted numbers, or why it is not possible.
     pub outcome: Result<Alternative<&'static str>, Why>,
 }
 

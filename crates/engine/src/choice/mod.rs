@@ -1,9 +1,9 @@
-//! How an operator is run: the ways there are, what each is predicted to take, and why others
-//! cannot be had.
+//! How an operator is run: the possible ways, what each is predicted to take, and why others are
+//! not possible.
 //!
 //! An operator of ours asks one [`Question`]: its ways in order of preference, each an [`Offer`]
-//! (what it would ask for, and how it is built) or the reason ([`Why`]) that it cannot be had. The
-//! [`Chooser`] prices the offers, heeds what the session forces, and answers with the way to take
+//! (what it would ask for, and how it is built) or the reason ([`Why`]) that it is not possible. The
+//! [`Chooser`] prices the offers, follows what the session forces, and answers with the way to take
 //! and a [`Decision`]: plain data that EXPLAIN shows. The [`Journal`] of a plan collects the
 //! decisions.
 //!

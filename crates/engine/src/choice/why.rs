@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-/// Why a strategy cannot be had: a clause without a full stop, such as `the store has no S3
+/// Why a strategy is not possible: a clause without a full stop, such as `the store has no S3
 /// Select`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Why(Cow<'static, str>);

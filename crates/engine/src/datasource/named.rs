@@ -154,11 +154,23 @@ impl FileOpener for NamedOpener {
     }
 }
 
+/// A record that DataFusion's reader refuses, and where it is.
+#[derive(Debug)]
+pub struct BadRecord(String);
+
+impl fmt::Display for BadRecord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for BadRecord {}
+
 fn with_place(error: DataFusionError, place: &str) -> DataFusionError {
     match error.find_root() {
         DataFusionError::ArrowError(..) => {
             let message = one_based_line(&error.strip_backtrace());
-            DataFusionError::Execution(format!("{message}, in {place}"))
+            DataFusionError::External(Box::new(BadRecord(format!("{message}, in {place}"))))
         }
         _ => error,
     }

@@ -25,6 +25,7 @@ use super::format::TableFormat;
 use super::get::GetScan;
 use super::predicate::{Pushed, Translator};
 use super::statement::Statement;
+use crate::choice::Why;
 use crate::config::SluiceOptions;
 use crate::endpoint::Endpoint;
 use crate::endpoints::resolve;
@@ -62,19 +63,24 @@ pub struct Filter {
 }
 
 impl S3SelectSource {
-    /// Takes over a scan that DataFusion would run itself; `None` if the store cannot read such
-    /// files, or nothing may be sent to it.
+    /// Takes over a scan that DataFusion would run itself, or says why the store cannot run it.
     ///
     /// # Errors
     ///
-    /// If the scan's own projection does not fit its schema.
+    /// The reason: the store has no Select, cannot read such files, or may not be sent the
+    /// statement.
     pub fn replace(
         config: &FileScanConfig,
         endpoint: &Arc<Endpoint>,
         options: &ConfigOptions,
-    ) -> Result<Option<FileScanConfig>> {
-        let Some(format) = TableFormat::of(config) else { return Ok(None) };
-        let Some(get) = GetScan::of(config) else { return Ok(None) };
+    ) -> Result<FileScanConfig, Why> {
+        if !endpoint.profile().has_select() {
+            let name = &endpoint.profile().name;
+            return Err(Why::new(format!("the store has no S3 Select (profile `{name}`)")));
+        }
+        let format =
+            TableFormat::of(config).ok_or("S3 Select reads files of this kind differently")?;
+        let get = GetScan::of(config).ok_or("the scan computes more than columns")?;
         let original = config.file_source();
         let table_schema = original.table_schema().clone();
         let projection = match original.projection() {
@@ -94,11 +100,9 @@ impl S3SelectSource {
             batch_size: options.execution.batch_size.get(),
             metrics: ExecutionPlanMetricsSet::new(),
         };
-        if !source.may_be_sent(endpoint, config.limit) {
-            return Ok(None);
-        }
+        source.may_be_sent(endpoint, config.limit)?;
         let source: Arc<dyn FileSource> = Arc::new(source);
-        Ok(Some(FileScanConfigBuilder::from(config.clone()).with_source(source).build()))
+        Ok(FileScanConfigBuilder::from(config.clone()).with_source(source).build())
     }
 
     /// The statement for a whole file, as far as it is decided; `None` if a column cannot be sent.
@@ -211,17 +215,34 @@ impl S3SelectSource {
         &self.metrics
     }
 
-    fn translate(&self, endpoint: &Endpoint, filter: &Arc<dyn PhysicalExpr>) -> Option<Pushed> {
-        let translator = Translator::new(&self.profile, self.format.style, self.file_schema());
-        let there = translator.filter(filter)?;
+    /// A filter over the table's columns, as the store would apply it.
+    ///
+    /// # Errors
+    ///
+    /// Why the store cannot apply it.
+    pub fn translate(
+        &self,
+        endpoint: &Endpoint,
+        filter: &Arc<dyn PhysicalExpr>,
+    ) -> Result<Pushed, Why> {
+        let there = Translator::new(&self.profile, self.format.style, self.file_schema())
+            .filter(filter)
+            .ok_or_else(|| {
+                let name = &self.profile.name;
+                Why::new(format!("no translation is known to be right for profile `{name}`"))
+            })?;
         let mut with = self.clone();
         with.filters.push(Filter { here: Arc::clone(filter), there: there.clone() });
-        with.may_be_sent(endpoint, None).then_some(there)
+        with.may_be_sent(endpoint, None)?;
+        Ok(there)
     }
 
     /// Whether the store takes the scan's statement as it stands.
-    fn may_be_sent(&self, endpoint: &Endpoint, limit: Option<usize>) -> bool {
-        self.statement(limit).is_some_and(|it| endpoint.takes(&it, &self.format))
+    fn may_be_sent(&self, endpoint: &Endpoint, limit: Option<usize>) -> Result<(), Why> {
+        let statement = self
+            .statement(limit)
+            .ok_or("a column that is read cannot be sent as text and read back the same")?;
+        endpoint.takes(&statement, &self.format)
     }
 }
 
@@ -313,7 +334,7 @@ impl FileSource for S3SelectSource {
                 verdicts.push(verdict(known.there.exactness));
                 continue;
             }
-            let Some(there) = source.translate(&endpoint, &filter) else {
+            let Ok(there) = source.translate(&endpoint, &filter) else {
                 verdicts.push(PushedDown::No);
                 continue;
             };

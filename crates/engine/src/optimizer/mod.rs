@@ -3,14 +3,17 @@
 //! | rule | stands | because |
 //! |---|---|---|
 //! | [`SelectScan`] | before the first `FilterPushdown` | filters are then offered to our source |
-//! | [`AggregatePushdown`] | after it | filters are absorbed, and no exchange lies between the two halves of the aggregate yet |
-//! | [`ChooseScan`] | after that | the statement is complete, so its cost can be predicted; and before exchanges are placed for the scan that stays |
+//! | [`Choose`] | after it | filters are absorbed, so the cost of a statement can be predicted; no exchange lies between the two halves of an aggregate yet; and exchanges are placed for the plan that is chosen |
 //! | [`SwitchPruning`] | after that | what the store computes never crosses the switch; and the two halves of an aggregate are still neighbours, and exchanges are placed around the switch later |
 //! | [`SelectLimit`] | after `LimitPushdown` | limits have arrived at the scans |
 //! | [`StagedWrites`] | last | it only wraps what writes files, and nothing may be planned between the two |
+//!
+//! An operator with a choice is a file that offers its ways (`scan.rs`, `aggregate.rs`) and a line
+//! in `choose.rs`; no other rule replaces a plan by a cheaper one.
 
-mod aggregate_pushdown;
+mod aggregate;
 mod choose;
+mod scan;
 mod select_limit;
 mod select_scan;
 mod staged_writes;
@@ -22,8 +25,7 @@ use datafusion::common::{Result, internal_datafusion_err};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 
-pub use self::aggregate_pushdown::AggregatePushdown;
-pub use self::choose::{ChooseScan, ScanChoice, describe_choices};
+pub use self::choose::Choose;
 pub use self::select_limit::SelectLimit;
 pub use self::select_scan::SelectScan;
 pub use self::staged_writes::StagedWrites;
@@ -53,8 +55,7 @@ pub fn insert(mut rules: Vec<Rule>) -> Result<Vec<Rule>> {
     let at = position(&rules, "LimitPushdown")?;
     rules.insert(at + 1, Arc::new(SelectLimit));
     let at = position(&rules, "FilterPushdown")?;
-    let ours: [Rule; 3] =
-        [Arc::new(AggregatePushdown), Arc::new(ChooseScan), Arc::new(SwitchPruning)];
+    let ours: [Rule; 2] = [Arc::new(Choose), Arc::new(SwitchPruning)];
     rules.splice(at + 1..at + 1, ours);
     rules.insert(at, Arc::new(SelectScan));
     rules.push(Arc::new(StagedWrites));

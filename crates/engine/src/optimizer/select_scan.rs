@@ -1,4 +1,4 @@
-//! Scans of a bucket become Select scans.
+//! Scans of a bucket may become Select scans.
 
 use std::sync::Arc;
 
@@ -10,37 +10,54 @@ use datafusion::datasource::source::DataSourceExec;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
 
+use crate::choice::Why;
 use crate::config::{Scan, SluiceOptions};
 use crate::datasource::named::NamedSource;
 use crate::datasource::s3_scan::S3Scan;
 use crate::datasource::s3_select::S3SelectSource;
+use crate::endpoint::Endpoint;
 use crate::endpoints::Endpoints;
 
-/// Replaces DataFusion's CSV, JSON and Parquet sources over the buckets of the session's endpoints
-/// by [`S3SelectSource`]s; a bucket of any other store is left alone. Where `sluice.scan` is `get`, or the store has no Select, the sources stay
-/// and only learn to name the object in their errors.
+/// Has [`S3SelectSource`]s stand for DataFusion's CSV, JSON and Parquet sources over the buckets of
+/// the session's endpoints, so that filters are offered to them; whether they stay is for
+/// [`Choose`](super::Choose) to decide. Where the store cannot run the scan at all, DataFusion's
+/// source stays and only learns to name the object in its errors. A bucket of any other store is
+/// left alone.
 #[derive(Debug)]
 pub struct SelectScan;
 
 fn replace(
     node: &Arc<dyn ExecutionPlan>,
     options: &ConfigOptions,
-) -> Result<Option<Arc<dyn ExecutionPlan>>> {
-    let Some(scan) = node.downcast_ref::<DataSourceExec>() else { return Ok(None) };
-    let Some(config) = scan.data_source().downcast_ref::<FileScanConfig>() else {
-        return Ok(None);
-    };
-    let endpoints = Endpoints::of(options);
-    let serving = endpoints.and_then(|all| all.serving(&config.object_store_url));
-    let Some(endpoint) = serving else { return Ok(None) };
-    if SluiceOptions::of(options).scan != Scan::Get
-        && endpoint.profile().has_select()
-        && let Some(select) = S3SelectSource::replace(config, &endpoint, options)?
-    {
-        return Ok(Some(S3Scan::node(select)));
+) -> Option<Arc<dyn ExecutionPlan>> {
+    let (config, endpoint) = of_bucket(node, options)?;
+    match propose(config, &endpoint, options) {
+        Ok(select) => Some(S3Scan::node(select)),
+        Err(_) => Some(DataSourceExec::from_data_source(NamedSource::replace(config)?)),
     }
-    let named = NamedSource::replace(config);
-    Ok(named.map(|config| DataSourceExec::from_data_source(config) as _))
+}
+
+/// DataFusion's own scan of a bucket, and the endpoint that serves it.
+pub(super) fn of_bucket<'a>(
+    node: &'a Arc<dyn ExecutionPlan>,
+    options: &ConfigOptions,
+) -> Option<(&'a FileScanConfig, Arc<Endpoint>)> {
+    let scan = node.downcast_ref::<DataSourceExec>()?;
+    let config = scan.data_source().downcast_ref::<FileScanConfig>()?;
+    let endpoint = Endpoints::of(options)?.serving(&config.object_store_url)?;
+    Some((config, endpoint))
+}
+
+/// A scan as the store would run it, or why it cannot.
+pub(super) fn propose(
+    config: &FileScanConfig,
+    endpoint: &Arc<Endpoint>,
+    options: &ConfigOptions,
+) -> Result<FileScanConfig, Why> {
+    if SluiceOptions::of(options).scan == Scan::Get {
+        return Err(Why::from("it is not looked into, because sluice.scan = 'get'"));
+    }
+    S3SelectSource::replace(config, endpoint, options)
 }
 
 impl PhysicalOptimizerRule for SelectScan {
@@ -50,7 +67,7 @@ impl PhysicalOptimizerRule for SelectScan {
         options: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         plan.transform_up(|node| {
-            Ok(match replace(&node, options)? {
+            Ok(match replace(&node, options) {
                 Some(replaced) => Transformed::yes(replaced),
                 None => Transformed::no(node),
             })

@@ -1,73 +1,116 @@
-//! Aggregates without GROUP BY move into the store.
+//! An aggregate without GROUP BY: computed here, over either scan, or in the store.
 
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field, Schema};
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::datasource::physical_plan::FileSource;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::aggregate::AggregateFunctionExpr;
 use datafusion::physical_expr::projection::ProjectionExprs;
-use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
+use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::projection::ProjectionExec;
 use sluicegate_s3select::dialect::ast::{Aggregate, Expr, Function, Literal};
 use sluicegate_s3select::profile::{Exactness, Operation, TypeClass};
 
-use crate::config::SluiceOptions;
+use super::choose::{Asked, Plan};
+use super::scan;
+use crate::choice::{Forced, Offer, Question, Way, Why};
+use crate::config::{self, Scan, SluiceOptions};
 use crate::datasource::predicate::Translator;
 use crate::datasource::s3_scan::as_select_scan;
 use crate::datasource::statement::Statement;
-use crate::endpoints::resolve;
-use crate::physical_plan::s3_aggregate::{S3AggregateExec, StateColumn};
+use crate::endpoint::Endpoint;
+use crate::physical_plan::s3_aggregate::{S3AggregateExec, StateColumn, replace_scan};
+use crate::profile::aggregate_demand;
 
-/// Replaces a partial aggregation straight above a Select scan by an [`S3AggregateExec`], if the
-/// store computes every state exactly: COUNT, SUM, AVG, MIN and MAX, with or without FILTER.
-///
-/// MIN and MAX of doubles stay here, because the two sides do not agree on NaN and -0.0.
-#[derive(Debug)]
-pub struct AggregatePushdown;
+/// Computing the aggregates in the store.
+const STORE: &str = "store";
 
-impl PhysicalOptimizerRule for AggregatePushdown {
-    fn optimize(
-        &self,
-        plan: Arc<dyn ExecutionPlan>,
-        options: &ConfigOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        if !SluiceOptions::of(options).aggregates {
-            return Ok(plan);
-        }
-        plan.transform_up(|node| {
-            Ok(match push(&node, options)? {
-                Some(pushed) => Transformed::yes(pushed),
-                None => Transformed::no(node),
-            })
-        })
-        .data()
-    }
-
-    fn name(&self) -> &str {
-        "aggregate_pushdown"
-    }
-
-    fn schema_check(&self) -> bool {
-        true
-    }
-}
-
-fn push(
-    node: &Arc<dyn ExecutionPlan>,
+/// Where a partial aggregation is computed, if it has no groups and stands above a scan of a bucket,
+/// with nothing but projections and filters between. Its ways here are those of the scan, so the
+/// question subsumes that of the scan.
+pub(super) fn question(
+    node: &Plan,
+    _above: Option<&Plan>,
     options: &ConfigOptions,
-) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+) -> Result<Option<Asked>> {
     let Some(partial) = node.downcast_ref::<AggregateExec>() else { return Ok(None) };
     let plain = *partial.mode() == AggregateMode::Partial
         && partial.group_expr().is_true_no_grouping()
         && partial.limit_options().is_none();
     if !plain {
         return Ok(None);
+    }
+    let partial = Arc::new(partial.clone());
+    let mut above = node;
+    let mut below = partial.input();
+    while below.is::<ProjectionExec>() || below.is::<FilterExec>() {
+        let Some(child) = below.children().into_iter().next() else { return Ok(None) };
+        (above, below) = (below, child);
+    }
+    let Some(Asked { endpoint, question: of_scan }) = scan::question(below, Some(above), options)?
+    else {
+        return Ok(None);
+    };
+    let ours = SluiceOptions::of(options);
+    let store = match ours.aggregate {
+        config::Aggregate::Here => Err(Why::from("sluice.aggregate = 'here'")),
+        _ => in_store(&partial, below, &of_scan, &endpoint, options)?,
+    };
+    let mut ways = Vec::new();
+    for way in of_scan.ways {
+        let strategy = way.strategy;
+        let offer = match way.offer {
+            Ok(Offer { steps, statement, build }) => {
+                Ok(Offer { steps, statement, build: replace_scan(&partial, build)? })
+            }
+            Err(why) => Err(why),
+        };
+        ways.push(Way { strategy, offer });
+    }
+    // Of equals the first wins: the objects are only fetched if that is better.
+    ways.insert(1.min(ways.len()), Way { strategy: STORE, offer: store });
+    let forced = match ours.aggregate {
+        config::Aggregate::Store => Some(Forced {
+            setting: "sluice.aggregate = 'store'".to_owned(),
+            strategies: vec![STORE],
+        }),
+        config::Aggregate::Auto if ours.scan == Scan::Select => {
+            of_scan.forced.map(|forced| Forced { strategies: vec![STORE, scan::SELECT], ..forced })
+        }
+        _ => of_scan.forced,
+    };
+    let aggregates: Vec<_> = partial.aggr_expr().iter().map(|it| it.name()).collect();
+    let subject = format!("{} over {}", aggregates.join(", "), of_scan.subject);
+    let notes = of_scan.notes;
+    let question = Question { operator: "aggregate", subject, ways, forced, notes };
+    Ok(Some(Asked { endpoint, question }))
+}
+
+/// The aggregation in the store, or why the store cannot compute every partial state exactly:
+/// COUNT, SUM, AVG, MIN and MAX it can, with or without FILTER.
+///
+/// MIN and MAX of doubles stay here, because the two sides do not agree on NaN and -0.0.
+fn in_store(
+    partial: &Arc<AggregateExec>,
+    scan: &Plan,
+    of_scan: &Question<Plan>,
+    endpoint: &Endpoint,
+    options: &ConfigOptions,
+) -> Result<Result<Offer<Plan>, Why>> {
+    let Some((config, source)) = as_select_scan(scan.as_ref()) else {
+        let select = of_scan.ways.iter().find(|way| way.strategy == scan::SELECT);
+        let why = select.and_then(|way| way.offer.as_ref().err()).cloned();
+        return Ok(Err(why.unwrap_or_else(|| Why::from("the store cannot run the scan"))));
+    };
+    if let Some(Way { offer: Err(why), .. }) =
+        of_scan.ways.iter().find(|way| way.strategy == scan::SELECT)
+    {
+        return Ok(Err(why.clone()));
     }
     // From the aggregate's input down to the scan: projections, to be seen through.
     let mut projections = Vec::new();
@@ -76,11 +119,13 @@ fn push(
         projections.push(ProjectionExprs::new(projection.expr().iter().cloned()));
         below = projection.input();
     }
-    let Some((config, source)) = as_select_scan(below.as_ref()) else { return Ok(None) };
-    if config.limit.is_some()
-        || source.filters().iter().any(|f| f.there.exactness != Exactness::Exact)
-    {
-        return Ok(None);
+    let filtered_here = below.is::<FilterExec>()
+        || source.filters().iter().any(|f| f.there.exactness != Exactness::Exact);
+    if filtered_here {
+        return Ok(Err(Why::from("a filter is evaluated here")));
+    }
+    if config.limit.is_some() {
+        return Ok(Err(Why::from("a limit counts the rows before they are aggregated")));
     }
     projections.push(source.output().clone());
     let translator = Translator::new(source.profile(), source.format().style, source.file_schema());
@@ -96,23 +141,36 @@ fn push(
             Some(columns) => {
                 states.extend(columns.into_iter().map(|answer| StateColumn { answer }))
             }
-            None => return Ok(None),
+            None => {
+                let (name, profile) = (aggregate.name(), &source.profile().name);
+                let why =
+                    format!("{name} is not known to be exact in a store of profile `{profile}`");
+                return Ok(Err(Why::new(why)));
+            }
         }
     }
     if states.len() != partial.schema().fields().len() {
-        return Ok(None);
+        return Ok(Err(Why::from("the aggregates keep further state here")));
     }
     let schema = Arc::new(Schema::new(answer.fields));
     let style = source.format().style;
-    let endpoint = resolve(options, source.endpoint_name())?;
-    let statement = Statement::aggregate(style, answer.items, source.store_filter(), schema)
-        .filter(|statement| endpoint.takes(statement, source.format()));
-    let Some(statement) = statement else { return Ok(None) };
+    let Some(statement) = Statement::aggregate(style, answer.items, source.store_filter(), schema)
+    else {
+        return Ok(Err(Why::from("no format of answers holds both text and doubles")));
+    };
+    if let Err(why) = endpoint.takes(&statement, source.format()) {
+        return Ok(Err(why));
+    }
     let config = source
         .repartitioned(options.execution.target_partitions, 0, None, config)?
         .unwrap_or_else(|| config.clone());
-    let exec = S3AggregateExec::new(config, statement, states, Arc::new(partial.clone()));
-    Ok(Some(Arc::new(exec)))
+    let exec = S3AggregateExec::new(config, statement, states, Arc::clone(partial));
+    let demand = aggregate_demand(&exec)?;
+    let Some(select) = demand.select() else {
+        return Ok(Err(Why::from("the store cannot run the scan")));
+    };
+    let statement = Some(exec.statement().sql());
+    Ok(Ok(Offer { steps: select.steps, statement, build: Arc::new(exec) }))
 }
 
 /// The answer's columns so far; equal expressions are asked once.

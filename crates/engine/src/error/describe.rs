@@ -1,0 +1,195 @@
+//! What an error says to a user, by what lies at its bottom.
+
+use std::error::Error as StdError;
+use std::io;
+
+use arrow::error::ArrowError;
+use datafusion::common::DataFusionError;
+use sluicegate_client::Error as StoreError;
+
+use super::ErrorKind;
+use crate::datasource::named::BadRecord;
+
+/// An error as a user should read it.
+pub(super) struct Description {
+    pub(super) kind: ErrorKind,
+    pub(super) message: String,
+    pub(super) hint: Option<&'static str>,
+}
+
+pub(super) fn describe(error: &DataFusionError) -> Description {
+    if let Some(store) = find::<StoreError>(error) {
+        return of_client(store);
+    }
+    if let Some(store) = find::<object_store::Error>(error) {
+        return of_object_store(store);
+    }
+    if let Some(bad) = find::<BadRecord>(error) {
+        let message = one_line(&bad.to_string());
+        return Description { kind: ErrorKind::Data, message, hint: Some(BAD_VALUE) };
+    }
+    let message = one_line(&error.strip_backtrace());
+    // Parquet keeps only the text of what failed below it.
+    if message.contains("Request precondition failure") {
+        let hint = Some("Run the query again.");
+        return Description { kind: ErrorKind::Changed, message, hint };
+    }
+    let (kind, hint) = of_datafusion(error.find_root());
+    Description { kind, message, hint }
+}
+
+const BAD_VALUE: &str =
+    "Correct the object, or declare the column as VARCHAR and convert it with TRY_CAST.";
+
+fn of_datafusion(root: &DataFusionError) -> (ErrorKind, Option<&'static str>) {
+    match root {
+        DataFusionError::SQL(..) => (ErrorKind::Syntax, None),
+        DataFusionError::SchemaError(..) => (
+            ErrorKind::Plan,
+            Some("Check the columns' names; quote a name that has capitals: \"Name\"."),
+        ),
+        DataFusionError::Plan(text) if text.contains("not found") && text.contains("table") => (
+            ErrorKind::Plan,
+            Some(
+                "CREATE EXTERNAL TABLE it, or name the object itself: FROM 's3://bucket/file.csv'.",
+            ),
+        ),
+        DataFusionError::Plan(_) => (ErrorKind::Plan, None),
+        DataFusionError::Configuration(_) => (ErrorKind::Setting, None),
+        DataFusionError::NotImplemented(_) => (ErrorKind::Unsupported, None),
+        DataFusionError::ResourcesExhausted(_) => {
+            (ErrorKind::Resources, Some("Give the query more memory: --memory-limit."))
+        }
+        DataFusionError::IoError(error) if error.kind() == io::ErrorKind::StorageFull => {
+            (ErrorKind::Resources, Some("Free some space in the folder for temporary files."))
+        }
+        DataFusionError::ParquetError(_) => (
+            ErrorKind::Data,
+            Some("The object is not a valid Parquet file; check how it was written."),
+        ),
+        DataFusionError::ArrowError(error, _) => of_arrow(error),
+        DataFusionError::Internal(_) | DataFusionError::ExecutionJoin(_) => {
+            (ErrorKind::Internal, Some("This is a bug: please report it with the query."))
+        }
+        _ => (ErrorKind::Other, None),
+    }
+}
+
+fn of_arrow(error: &ArrowError) -> (ErrorKind, Option<&'static str>) {
+    match error {
+        ArrowError::DivideByZero => {
+            (ErrorKind::Data, Some("Make the divisor NULL where it is zero: NULLIF(x, 0)."))
+        }
+        ArrowError::ArithmeticOverflow(_) => {
+            (ErrorKind::Data, Some("CAST to a wider type, such as DECIMAL(38, 2) or DOUBLE."))
+        }
+        ArrowError::CastError(_)
+        | ArrowError::ParseError(_)
+        | ArrowError::CsvError(_)
+        | ArrowError::JsonError(_) => (ErrorKind::Data, Some(BAD_VALUE)),
+        ArrowError::ParquetError(_) | ArrowError::ComputeError(_) => (ErrorKind::Data, None),
+        ArrowError::NotYetImplemented(_) => (ErrorKind::Unsupported, None),
+        ArrowError::MemoryError(_) => {
+            (ErrorKind::Resources, Some("Give the query more memory: --memory-limit."))
+        }
+        _ => (ErrorKind::Other, None),
+    }
+}
+
+fn of_client(error: &StoreError) -> Description {
+    let kind = match error {
+        StoreError::NotFound { .. } | StoreError::NoSuchBucket { .. } => ErrorKind::NotFound,
+        StoreError::AccessDenied { .. } | StoreError::NoCredentials => ErrorKind::Access,
+        StoreError::InvalidEndpoint | StoreError::WrongRegion { .. } => ErrorKind::Setting,
+        StoreError::Unreachable { .. } | StoreError::Transient { .. } => ErrorKind::Unavailable,
+        StoreError::Refused { .. } => ErrorKind::Unsupported,
+        StoreError::ObjectChanged { .. } => ErrorKind::Changed,
+        StoreError::BadAnswer { .. } => ErrorKind::Data,
+        _ => ErrorKind::Other,
+    };
+    Description { kind, message: error.to_string(), hint: Some(error.hint()) }
+}
+
+fn of_object_store(error: &object_store::Error) -> Description {
+    use object_store::Error as E;
+    if let Some(store) = find::<StoreError>(error) {
+        return of_client(store);
+    }
+    let text = one_line(&error.to_string());
+    let says = |needle: &str| text.contains(needle);
+    let (kind, message, hint) = match error {
+        _ if says("NoSuchBucket") => (
+            ErrorKind::NotFound,
+            format!("there is no bucket `{}`", bucket(&text).unwrap_or_default()),
+            "Check the bucket's name and the endpoint.",
+        ),
+        E::NotFound { path, .. } => (
+            ErrorKind::NotFound,
+            format!("there is no object `{path}`"),
+            "Check the key; keys are case-sensitive.",
+        ),
+        E::Precondition { path, .. } | E::NotModified { path, .. } => (
+            ErrorKind::Changed,
+            format!("`{path}` changed while it was being read"),
+            "Run the query again.",
+        ),
+        E::PermissionDenied { path, .. } => (
+            ErrorKind::Access,
+            format!("the store refuses access to `{path}`"),
+            "Check the access key and that it may read this bucket.",
+        ),
+        E::Unauthenticated { .. } => (
+            ErrorKind::Access,
+            "the store does not accept the credentials".to_owned(),
+            "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or name an AWS profile.",
+        ),
+        _ if says("error sending request") || says("onnection refused") || says("dns error") => (
+            ErrorKind::Unavailable,
+            format!("the store cannot be reached: {}", innermost(error)),
+            "Check the endpoint, the network and that the store runs.",
+        ),
+        _ if says("PermanentRedirect") || says("301 Moved Permanently") => (
+            ErrorKind::Setting,
+            "the bucket is in another region".to_owned(),
+            "Give the bucket's region.",
+        ),
+        _ => return Description { kind: ErrorKind::Unavailable, message: text, hint: None },
+    };
+    Description { kind, message, hint: Some(hint) }
+}
+
+/// The first error of a type in a chain of causes.
+fn find<'a, T: StdError + 'static>(error: &'a (dyn StdError + 'static)) -> Option<&'a T> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(found) = error.downcast_ref::<T>() {
+            return Some(found);
+        }
+        // DataFusion shares errors among partitions; the sharing hides the chain.
+        if let Some(DataFusionError::Shared(shared)) = error.downcast_ref::<DataFusionError>() {
+            next = Some(shared.as_ref());
+            continue;
+        }
+        next = error.source();
+    }
+    None
+}
+
+/// The bucket in the URL of a failed request, where the bucket is a part of the path.
+fn bucket(message: &str) -> Option<String> {
+    let url = message.split_whitespace().find(|word| word.starts_with("http"))?;
+    let url = url::Url::parse(url).ok()?;
+    url.path_segments()?.next().map(ToOwned::to_owned)
+}
+
+fn innermost(error: &(dyn StdError + 'static)) -> String {
+    let mut error = error;
+    while let Some(source) = error.source() {
+        error = source;
+    }
+    one_line(&error.to_string())
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,169 @@
+//! Errors, as a user should read them: their kind, one sentence, and what to do.
+
+mod describe;
+
+use std::error::Error as StdError;
+use std::fmt;
+
+use datafusion::common::DataFusionError;
+use sluicegate_client::Error as StoreError;
+
+use self::describe::Description;
+
+/// Why a query failed, when it was planned or while it ran.
+#[derive(Debug)]
+pub struct Error {
+    kind: ErrorKind,
+    message: String,
+    hint: Option<String>,
+    source: DataFusionError,
+}
+
+/// What sort of failure it is, so that a caller can tell whom to ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The text is not SQL.
+    Syntax,
+    /// The statement names what there is not, or its types do not fit.
+    Plan,
+    /// An option, the endpoint or the region is wrong.
+    Setting,
+    /// The statement is right but not supported.
+    Unsupported,
+    /// A bucket or an object is missing.
+    NotFound,
+    /// The store refuses access.
+    Access,
+    /// The store cannot be reached, or keeps failing.
+    Unavailable,
+    /// An object was replaced while it was read; the query can be run again.
+    Changed,
+    /// A value or an object is not what the query needs: it does not parse, overflows, divides by
+    /// zero, is damaged.
+    Data,
+    /// Memory or disk space ran out.
+    Resources,
+    /// A bug.
+    Internal,
+    /// Anything else.
+    Other,
+}
+
+/// This crate's result.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl Error {
+    /// What sort of failure it is.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+
+    /// What to do about it, if that is known.
+    #[must_use]
+    pub fn hint(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+
+    /// DataFusion's own account of it.
+    #[must_use]
+    pub fn datafusion(&self) -> &DataFusionError {
+        &self.source
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        Some(&self.source)
+    }
+}
+
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Self {
+        DataFusionError::External(Box::new(error)).into()
+    }
+}
+
+impl From<DataFusionError> for Error {
+    fn from(source: DataFusionError) -> Self {
+        let Description { kind, message, hint } = describe::describe(&source);
+        Self { kind, message, hint: hint.map(ToOwned::to_owned), source }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow::error::ArrowError;
+    use datafusion::common::exec_datafusion_err;
+    use std::sync::Arc;
+
+    #[track_caller]
+    fn check(error: impl Into<DataFusionError>, kind: ErrorKind, hint: Option<&str>) {
+        let error = error.into();
+        // However an error is wrapped on its way through operators and partitions.
+        let shared = DataFusionError::Shared(Arc::new(DataFusionError::Context(
+            "while aggregating".to_owned(),
+            Box::new(DataFusionError::External(error.to_string().into())),
+        )));
+        assert_eq!(Error::from(shared).kind(), ErrorKind::Other);
+        let wrapped = DataFusionError::Shared(Arc::new(DataFusionError::Context(
+            "while aggregating".to_owned(),
+            Box::new(error),
+        )));
+        let error = Error::from(wrapped);
+        assert_eq!(error.kind(), kind, "{error}");
+        match hint {
+            Some(part) => assert!(error.hint().unwrap().contains(part), "{:?}", error.hint()),
+            None => assert_eq!(error.hint(), None, "{error}"),
+        }
+        assert!(!error.to_string().contains('\n'), "{error}");
+    }
+
+    fn arrow(error: ArrowError) -> DataFusionError {
+        DataFusionError::ArrowError(Box::new(error), None)
+    }
+
+    #[test]
+    fn errors_of_running_queries_have_kinds_and_hints() {
+        check(arrow(ArrowError::DivideByZero), ErrorKind::Data, Some("NULLIF"));
+        let overflow = ArrowError::ArithmeticOverflow("9 + 9".to_owned());
+        check(arrow(overflow), ErrorKind::Data, Some("wider type"));
+        let cast = ArrowError::CastError("Cannot cast string 'x' to value of Int64".to_owned());
+        check(arrow(cast), ErrorKind::Data, Some("TRY_CAST"));
+        let memory = DataFusionError::ResourcesExhausted("no room".to_owned());
+        check(memory, ErrorKind::Resources, Some("--memory-limit"));
+        check(DataFusionError::Internal("oh".to_owned()), ErrorKind::Internal, Some("a bug"));
+        check(exec_datafusion_err!("it\ndid not work"), ErrorKind::Other, None);
+        let disk = std::io::Error::from(std::io::ErrorKind::StorageFull);
+        check(DataFusionError::IoError(disk), ErrorKind::Resources, Some("space"));
+    }
+
+    #[test]
+    fn errors_of_planning_have_kinds_and_hints() {
+        check(DataFusionError::NotImplemented("that".to_owned()), ErrorKind::Unsupported, None);
+        check(DataFusionError::Configuration("no".to_owned()), ErrorKind::Setting, None);
+        let table = DataFusionError::Plan("table 'x' not found".to_owned());
+        check(table, ErrorKind::Plan, Some("CREATE EXTERNAL TABLE"));
+    }
+
+    #[test]
+    fn errors_of_the_store_keep_their_hints() {
+        let (bucket, key) = ("b".to_owned(), "k".to_owned());
+        let store = |error: StoreError| DataFusionError::External(Box::new(error));
+        let missing = StoreError::NotFound { bucket: bucket.clone(), key: key.clone() };
+        check(store(missing), ErrorKind::NotFound, Some("case-sensitive"));
+        let changed = StoreError::ObjectChanged { bucket, key };
+        check(store(changed), ErrorKind::Changed, Some("again"));
+        check(store(StoreError::NoCredentials), ErrorKind::Access, Some("AWS_ACCESS_KEY_ID"));
+        let missing = object_store::Error::NotFound { path: "k".to_owned(), source: "gone".into() };
+        check(DataFusionError::ObjectStore(Box::new(missing)), ErrorKind::NotFound, Some("key"));
+    }
+}

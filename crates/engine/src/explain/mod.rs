@@ -1,0 +1,92 @@
+//! What a query would do, before it does it.
+
+mod planner;
+mod statement;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use arrow::datatypes::Schema;
+use datafusion::physical_plan::empty::EmptyExec;
+use datafusion::physical_plan::{ExecutionPlan, displayable};
+use sluicegate_client::KnownRefusal;
+use sluicegate_costmodel::{Dollars, Work};
+
+pub(crate) use self::planner::ExplainPlanner;
+pub(crate) use self::statement::is_definition;
+use crate::choice::{Decision, Journal};
+use crate::{Engine, Result, sql};
+
+/// A plan, what it would send, and what that is predicted to take.
+#[derive(Debug, Clone)]
+pub struct Explanation {
+    /// The plan that would run; an empty one for a statement that reads nothing.
+    pub plan: Arc<dyn ExecutionPlan>,
+    /// What was decided about each operator that has a choice, with what else there was.
+    pub decisions: Vec<Decision>,
+    /// What the store refused before, so that it is not in the plan.
+    pub refusals: Vec<KnownRefusal>,
+}
+
+/// Predicted work of a query's scans.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Estimate {
+    /// Requests and bytes, modelled.
+    pub work: Work,
+    /// Dollars, modelled.
+    pub cost: Dollars,
+    /// Seconds if the scans ran one after the other, modelled.
+    pub time: Duration,
+}
+
+impl Explanation {
+    /// The predicted work of everything that was decided, each the way it would go.
+    #[must_use]
+    pub fn estimate(&self) -> Estimate {
+        let mut total = Estimate::default();
+        for way in self.decisions.iter().filter_map(Decision::prediction) {
+            total.work += way.work;
+            total.cost += way.cost.total();
+            total.time = total.time.saturating_add(way.time.total());
+        }
+        total
+    }
+
+    /// The settings that the plan does not follow, each with the reason, as sentences without a
+    /// full stop: `scan of s3://bucket/t.csv: sluice.scan = 'select' is not followed: the store has
+    /// no S3 Select`.
+    pub fn warnings(&self) -> impl Iterator<Item = String> {
+        self.decisions.iter().filter_map(|decision| {
+            let unmet = decision.unmet.as_ref()?;
+            Some(format!("{} of {}: {unmet}", decision.operator, decision.subject))
+        })
+    }
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", displayable(self.plan.as_ref()).indent(false))?;
+        for decision in &self.decisions {
+            write!(f, "{decision}")?;
+        }
+        for refusal in &self.refusals {
+            writeln!(f, "refused before, and not sent any more: {refusal}")?;
+        }
+        Ok(())
+    }
+}
+
+pub(crate) async fn explain(engine: &Engine, text: &str) -> Result<Explanation> {
+    let mut state = engine.context().state();
+    let statement = sql::logical_plan(&state, text).await?;
+    let journal = Journal::default();
+    journal.keep(state.config_mut().options_mut());
+    let plan: Arc<dyn ExecutionPlan> = match statement::work(engine.context(), statement).await? {
+        Some(query) => state.create_physical_plan(&query).await?,
+        None => Arc::new(EmptyExec::new(Arc::new(Schema::empty()))),
+    };
+    let endpoints = engine.endpoints().all();
+    let refusals = endpoints.iter().flat_map(|endpoint| endpoint.client.refusals()).collect();
+    Ok(Explanation { plan, decisions: journal.take(), refusals })
+}

@@ -1,0 +1,144 @@
+//! A scan of a bucket: fetch the objects, or let the store filter and project.
+
+use std::sync::Arc;
+
+use datafusion::common::Result;
+use datafusion::common::config::ConfigOptions;
+use datafusion::datasource::physical_plan::FileScanConfig;
+use datafusion::physical_expr::split_conjunction;
+use datafusion::physical_plan::filter::FilterExec;
+use sluicegate_s3select::profile::Exactness;
+
+use super::choose::{Asked, Plan};
+use super::select_scan::{of_bucket, propose};
+use crate::choice::{Forced, Journal, Offer, Question, Way, Why};
+use crate::config::{Scan, SluiceOptions};
+use crate::datasource::s3_scan::as_select_scan;
+use crate::datasource::s3_select::S3SelectSource;
+use crate::endpoint::Endpoint;
+use crate::endpoints::resolve;
+use crate::profile::{get_demand, scan_demand};
+
+/// Fetching the objects.
+pub(super) const GET: &str = "get";
+/// Letting the store filter and project.
+pub(super) const SELECT: &str = "select";
+
+/// How a node is read, if it is a scan of a bucket.
+pub(super) fn question(
+    node: &Plan,
+    above: Option<&Plan>,
+    options: &ConfigOptions,
+) -> Result<Option<Asked>> {
+    let (config, endpoint, ways, notes) =
+        if let Some((config, source)) = as_select_scan(node.as_ref()) {
+            let endpoint = resolve(options, source.endpoint_name())?;
+            let notes = match Journal::of(options) {
+                Some(_) => filters_here(source, &endpoint, above)?,
+                None => Vec::new(),
+            };
+            let ways = either(node, config, source, &endpoint, options)?;
+            (config, endpoint, ways, notes)
+        } else if let Some((config, endpoint)) = of_bucket(node, options) {
+            let ways = only_get(node, config, &endpoint, options)?;
+            (config, endpoint, ways, Vec::new())
+        } else {
+            return Ok(None);
+        };
+    let scan = SluiceOptions::of(options).scan;
+    let forced = match scan {
+        Scan::Auto => None,
+        Scan::Get => Some(GET),
+        Scan::Select => Some(SELECT),
+    };
+    let forced = forced.map(|strategy| Forced {
+        setting: format!("sluice.scan = '{scan}'"),
+        strategies: vec![strategy],
+    });
+    let question = Question { operator: "scan", subject: subject(config), ways, forced, notes };
+    Ok(Some(Asked { endpoint, question }))
+}
+
+/// The ways of a scan that the store can run.
+fn either(
+    node: &Plan,
+    config: &FileScanConfig,
+    source: &S3SelectSource,
+    endpoint: &Endpoint,
+    options: &ConfigOptions,
+) -> Result<Vec<Way<Plan>>> {
+    let fetched = source.get().plan(config, &source.exact_filters(), source.output(), options)?;
+    let demand = scan_demand(node, &fetched, config, source, options)?;
+    let get = Offer { steps: demand.get().steps, statement: None, build: fetched };
+    let prices = &endpoint.prices;
+    // Who forces Select does not ask what it costs.
+    let sold = prices.select.is_some() || SluiceOptions::of(options).scan == Scan::Select;
+    let select = match (sold, demand.select()) {
+        (true, Some(select)) => Ok(Offer {
+            steps: select.steps,
+            statement: source.statement(config.limit).map(|statement| statement.sql()),
+            build: Arc::clone(node),
+        }),
+        _ => Err(Why::new(format!("the price book `{}` has no price for S3 Select", prices.name))),
+    };
+    Ok(vec![Way { strategy: GET, offer: Ok(get) }, Way { strategy: SELECT, offer: select }])
+}
+
+/// The way of a scan that the store cannot run, and the reason, if somebody wants to know.
+fn only_get(
+    node: &Plan,
+    config: &FileScanConfig,
+    endpoint: &Arc<Endpoint>,
+    options: &ConfigOptions,
+) -> Result<Vec<Way<Plan>>> {
+    let demand = get_demand(node, config, options)?;
+    let get = Offer { steps: demand.get().steps, statement: None, build: Arc::clone(node) };
+    let mut ways = vec![Way { strategy: GET, offer: Ok(get) }];
+    if Journal::of(options).is_some() {
+        // The source may have learned to name its objects meanwhile, which is no way to send it.
+        let why = propose(config, endpoint, options).err();
+        let why = why.unwrap_or_else(|| Why::from("its files are read in a way of their own"));
+        ways.push(Way { strategy: SELECT, offer: Err(why) });
+    }
+    Ok(ways)
+}
+
+/// What EXPLAIN says about the filters that are evaluated here although the store may run the scan.
+fn filters_here(
+    source: &S3SelectSource,
+    endpoint: &Endpoint,
+    above: Option<&Plan>,
+) -> Result<Vec<String>> {
+    let Some(filter) = above.and_then(|node| node.downcast_ref::<FilterExec>()) else {
+        return Ok(Vec::new());
+    };
+    let mut notes = Vec::new();
+    for conjunct in split_conjunction(filter.predicate()) {
+        let over_table = source.output().unproject_expr(conjunct)?;
+        match source.translate(endpoint, &over_table) {
+            Ok(sent) if sent.exactness == Exactness::Exact => {}
+            Ok(_) => notes.push(format!(
+                "filter {conjunct} is sent in a weaker form, and evaluated here again"
+            )),
+            Err(why) => notes.push(format!("filter {conjunct} is evaluated here: {why}")),
+        }
+    }
+    Ok(notes)
+}
+
+/// `s3://bucket/a.csv`, or `s3://bucket/a.csv and 3 more`.
+pub(super) fn subject(config: &FileScanConfig) -> String {
+    let store = config.object_store_url.as_str().trim_end_matches('/');
+    let mut objects: Vec<_> = config
+        .file_groups
+        .iter()
+        .flat_map(|group| group.files())
+        .map(|file| file.object_meta.location.as_ref())
+        .collect();
+    objects.dedup();
+    match objects.as_slice() {
+        [] => format!("no object in {store}"),
+        [one] => format!("{store}/{one}"),
+        [first, more @ ..] => format!("{store}/{first} and {} more", more.len()),
+    }
+}
