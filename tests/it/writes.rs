@@ -1,11 +1,19 @@
 //! COPY and INSERT: objects appear when the statement has succeeded, and not before.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use aws_sdk_s3::config::{BehaviorVersion, Credentials, Region};
-use futures::StreamExt;
+use datafusion::execution::object_store::{DefaultObjectStoreRegistry, ObjectStoreRegistry};
+use futures::{StreamExt, TryStreamExt};
+use object_store::memory::InMemory;
+use object_store::path::Path;
+use object_store::{ObjectStore, ObjectStoreExt};
+use proptest::prelude::*;
 use sluicegate_engine::Engine;
 use sluicegate_engine::config::Scan;
+use sluicegate_engine::staging::{StagingStores, Uploads};
 
 use crate::harness::{BUCKET, Store, rows, try_rows};
 
@@ -178,5 +186,117 @@ async fn local_files_are_treated_alike() {
         assert!(try_rows(&engine, &sql).await.is_err());
         assert_eq!(std::fs::read(&file).unwrap(), b"as it was");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+}
+
+/// A writer of one object, as DataFusion's are.
+#[derive(Debug, Clone)]
+enum Write {
+    Whole(Vec<u8>),
+    /// Parts, and whether the writer gets to its end.
+    Parts(Vec<Vec<u8>>, bool),
+}
+
+#[derive(Debug, Clone, Copy)]
+enum End {
+    Commit,
+    Abort,
+    AbortAll,
+    Drop,
+}
+
+fn writes() -> impl Strategy<Value = BTreeMap<u8, Write>> {
+    let bytes = || prop::collection::vec(any::<u8>(), 0..8);
+    let write = prop_oneof![
+        bytes().prop_map(Write::Whole),
+        (prop::collection::vec(bytes(), 1..4), prop::bool::weighted(0.9))
+            .prop_map(|(parts, finished)| Write::Parts(parts, finished)),
+    ];
+    prop::collection::btree_map(0..6_u8, write, 0..6)
+}
+
+async fn objects(store: &dyn ObjectStore) -> BTreeMap<String, Vec<u8>> {
+    let mut objects = BTreeMap::new();
+    for object in store.list(None).try_collect::<Vec<_>>().await.unwrap() {
+        let bytes = store.get(&object.location).await.unwrap().bytes().await.unwrap();
+        objects.insert(object.location.to_string(), bytes.to_vec());
+    }
+    objects
+}
+
+async fn staged(writes: &BTreeMap<u8, Write>, end: End) {
+    let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+    for old in ["0", "1", "other"] {
+        store.put(&Path::from(old), "old".into()).await.unwrap();
+    }
+    let before = objects(store.as_ref()).await;
+    let url = "memory://x".parse().unwrap();
+    let registry = Arc::new(DefaultObjectStoreRegistry::new());
+    registry.register_store(&url, Arc::clone(&store));
+    let uploads = Arc::new(Uploads::new(None));
+    let open = uploads.open();
+    let stores = StagingStores::new(registry, Arc::clone(open.staging()));
+    let staging = stores.get_store(&url).unwrap();
+    let mut expected = before.clone();
+    let mut all_finished = true;
+    for (key, write) in writes {
+        let path = Path::from(key.to_string());
+        let bytes = match write {
+            Write::Whole(bytes) => {
+                staging.put(&path, bytes.clone().into()).await.unwrap();
+                bytes.clone()
+            }
+            Write::Parts(parts, finished) => {
+                let mut upload = staging.put_multipart(&path).await.unwrap();
+                for part in parts {
+                    upload.put_part(part.clone().into()).await.unwrap();
+                }
+                if *finished {
+                    upload.complete().await.unwrap();
+                } else {
+                    all_finished = false;
+                }
+                parts.concat()
+            }
+        };
+        expected.insert(key.to_string(), bytes);
+    }
+    assert_eq!(objects(store.as_ref()).await, before, "before the end");
+    let committed = match end {
+        End::Commit => open.commit().await.is_ok(),
+        End::Abort => {
+            open.abort().await;
+            false
+        }
+        End::AbortAll => {
+            uploads.abort_all().await;
+            assert!(staging.put(&Path::from("late"), "x".into()).await.is_err());
+            assert!(staging.put_multipart(&Path::from("late")).await.is_err());
+            open.commit().await.is_ok()
+        }
+        End::Drop => {
+            drop(open);
+            uploads.abort_all().await;
+            false
+        }
+    };
+    assert_eq!(committed, matches!(end, End::Commit) && all_finished);
+    let expected = if committed { expected } else { before };
+    assert_eq!(objects(store.as_ref()).await, expected, "{end:?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Whatever is written and however it ends: all of it is there, or nothing is.
+    #[test]
+    fn writes_appear_together_or_not_at_all(writes in writes(), end in prop_oneof![
+        2 => Just(End::Commit),
+        1 => Just(End::Abort),
+        1 => Just(End::AbortAll),
+        1 => Just(End::Drop),
+    ]) {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
+        runtime.block_on(staged(&writes, end));
     }
 }

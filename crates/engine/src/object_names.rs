@@ -34,7 +34,7 @@ pub(crate) fn nameable(page: Bytes) -> (Bytes, Vec<String>) {
 /// Whether a path names this key. A `/` at the end is that of a folder, or of its marker.
 fn is_nameable(key: &str) -> bool {
     let key = key.strip_suffix('/').unwrap_or(key);
-    Path::parse(key).is_ok_and(|path| path.as_ref() == key)
+    !key.is_empty() && Path::parse(key).is_ok_and(|path| path.as_ref() == key)
 }
 
 /// An element of a page, and the key or prefix in it as it is written there.

@@ -12,6 +12,7 @@
 
 mod store;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use object_store::path::Path;
@@ -147,11 +148,19 @@ struct Staged {
 #[derive(Debug)]
 struct Upload {
     location: Path,
+    /// Whether its writer has sent everything.
+    finished: AtomicBool,
     /// `None` once it is completed or aborted.
     inner: Mutex<Option<Box<dyn MultipartUpload>>>,
 }
 
 impl Upload {
+    /// Whether there is nothing left to send: the writer has sent everything, or aborted it.
+    fn is_finished(&self) -> bool {
+        let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        inner.is_none() || self.finished.load(Ordering::Relaxed)
+    }
+
     fn take(&self) -> Option<Box<dyn MultipartUpload>> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -193,7 +202,11 @@ impl Staging {
                 return Err(stopped());
             }
             let inner = store.put_multipart_opts(&location, options).await?;
-            let upload = Arc::new(Upload { location, inner: Mutex::new(Some(inner)) });
+            let upload = Arc::new(Upload {
+                location,
+                finished: AtomicBool::new(false),
+                inner: Mutex::new(Some(inner)),
+            });
             let mut staged = state.staged.lock().unwrap_or_else(PoisonError::into_inner);
             staged.uploads.push(Arc::clone(&upload));
             Ok(upload)
@@ -219,14 +232,16 @@ impl Staging {
         // The lock is held to the end, so that whoever aborts waits.
         let mut state = self.state.write().await;
         let Staged { uploads, objects } = state.close()?;
+        let unfinished = uploads.iter().find(|upload| !upload.is_finished());
+        let mut failed = unfinished.map(|upload| unfinished_error(&upload.location));
         let mut uploads = uploads.into_iter();
-        let mut failed = None;
-        for upload in uploads.by_ref() {
+        while failed.is_none()
+            && let Some(upload) = uploads.next()
+        {
             let Some(mut inner) = upload.take() else { continue };
             if let Err(error) = inner.complete().await {
                 abort(&upload.location, inner).await;
                 failed = Some(error);
-                break;
             }
         }
         if let Some(error) = failed {
@@ -258,6 +273,11 @@ async fn abort(location: &Path, mut upload: Box<dyn MultipartUpload>) {
     if let Err(error) = upload.abort().await {
         tracing::warn!("the upload of `{location}` could not be aborted: {error}");
     }
+}
+
+fn unfinished_error(location: &Path) -> object_store::Error {
+    let text = format!("the writer of `{location}` stopped before its end");
+    object_store::Error::Generic { store: "staging", source: text.into() }
 }
 
 fn stopped() -> object_store::Error {

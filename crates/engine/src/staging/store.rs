@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::ops::Range;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
 use async_trait::async_trait;
@@ -160,6 +161,7 @@ impl MultipartUpload for StagedUpload {
     }
 
     async fn complete(&mut self) -> object_store::Result<PutResult> {
+        self.upload.finished.store(true, Ordering::Relaxed);
         Ok(not_yet())
     }
 
