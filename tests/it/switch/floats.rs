@@ -23,7 +23,7 @@ async fn a_negative_nan_comes_first() {
     }
 }
 
-/// A row with a key of few values and two floats; `u` and `d` are left NULL.
+/// A row with a key of few values and two floats; all other columns are NULL.
 fn row() -> impl Strategy<Value = Row> {
     let maybe = || prop::option::weighted(0.9, float());
     (maybe(), maybe(), 0_i32..3).prop_map(|(f, g, k)| Row {

@@ -98,7 +98,7 @@ struct Inner {
     /// Partitions whose keys are not all in the filter yet; `None` before any was executed.
     building: Option<usize>,
     recording: Option<Recording>,
-    /// Partitions that came to their end, of those that are not the build side's.
+    /// Finished partitions, without those of the build side.
     ended: usize,
     /// Whether everything passes from now on.
     open: bool,
@@ -136,7 +136,7 @@ impl SwitchState {
         inner.building = inner.building.map(|left| left.saturating_sub(1));
     }
 
-    /// A partition came to its end. After the last one, how many packets a switch without limits
+    /// A partition is finished. After the last one, how many packets a switch without limits
     /// would have forwarded.
     pub(super) fn end(&self, partitions: usize, plan: &SwitchPlan) -> Option<usize> {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);

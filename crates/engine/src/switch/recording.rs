@@ -11,7 +11,7 @@ pub(crate) struct Recording {
     /// The keys of a join's build side.
     built: Run,
     sent: Run,
-    /// Rows that bypass the program, whatever it is.
+    /// Rows that bypass every program.
     unseen: usize,
 }
 

@@ -43,7 +43,7 @@ pub(super) fn rewrite(
     let known = Knowledge::of(input)?;
     let order = Order::new(value, &input.schema(), known.of_column(value))??;
     // A NULL decides nothing, but its group must arrive: the worst value does just that. After a
-    // NaN, DataFusion takes the next value whatever it is, even one that is not the best so far.
+    // NaN, DataFusion takes the next value even if it is not the best so far.
     let worst = if extreme == Extreme::Max { 0 } else { u32::MAX };
     let order = order.with_null(worst).with_neutral(worst).stop_at_nan();
     let ties = if order.is_exact() { Ties::Prune } else { Ties::Keep };
