@@ -244,6 +244,16 @@ fn a_query_that_costs_too_much_does_not_run() {
     let get = |limit| ["sql", "--profile", "get-only", "--max-cost", limit, "-c", query];
     bad(&mut served.command(&get("0")), "predicted to cost");
     assert!(good(&mut served.command(&get("1"))).contains("| 3 "));
+    // Nor does one that is part of another statement, and nothing is written.
+    let copy = format!("COPY ({query}) TO 's3://bucket/out.csv'");
+    for statement in [format!("CREATE TABLE t AS {query}"), copy] {
+        let args = ["sql", "--profile", "get-only", "--max-cost", "0", "-c", &statement];
+        bad(&mut served.command(&args), "predicted to cost");
+    }
+    let args = ["sql", "--profile", "get-only", "--max-cost", "0"];
+    let prepare = format!("PREPARE p AS {query}");
+    bad(served.command(&args).args(["-c", &prepare, "-c", "EXECUTE p"]), "predicted to cost");
+    assert!(!served.path().join("bucket/out.csv").exists());
     // What takes effect when it is planned costs nothing.
     good(&mut served.command(&["sql", "--max-cost", "0", "-c", "SET sluice.scan = 'get'"]));
 }
