@@ -36,6 +36,7 @@ impl Options {
             quote: choose(QUOTES, quoting & 15),
             quote_escape: choose(ESCAPES, quoting >> 4),
             comments: choose(COMMENTS, comments),
+            strict_lines: flags & 8 != 0,
         }
     }
 

@@ -6,7 +6,8 @@ use aws_sdk_s3::primitives::event_stream::EventReceiver;
 use aws_sdk_s3::types::error::SelectObjectContentEventStreamError;
 use aws_sdk_s3::types::{ExpressionType, RequestProgress, SelectObjectContentEventStream as Event};
 use sluicegate_conformance::RawAnswer;
-use sluicegate_s3select::SelectRequest;
+use sluicegate_s3select::profile::Extension;
+use sluicegate_s3select::request::{InputFormat, SelectRequest};
 use tokio::time::timeout;
 
 use super::Client;
@@ -83,6 +84,12 @@ impl Client {
         }
     }
 
+    /// Only a store that has the extension is asked for it.
+    fn asks_for_strict_lines(&self, request: &SelectRequest) -> bool {
+        let wanted = matches!(&request.input.format, InputFormat::Csv(csv) if csv.strict_lines);
+        wanted && self.profile().relies_on.contains(&Extension::StrictLines)
+    }
+
     /// Sends a request and waits for the head of its answer.
     pub(super) async fn begin(
         &self,
@@ -94,6 +101,7 @@ impl Client {
         let tap = SelectTap {
             metrics: Arc::clone(metrics),
             sql_bytes: request.expression.len(),
+            strict_lines: self.asks_for_strict_lines(request),
             head: Arc::default(),
         };
         let progress = request.progress.then(|| RequestProgress::builder().enabled(true).build());

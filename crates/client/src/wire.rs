@@ -9,7 +9,8 @@ use std::task::{Context, Poll};
 use aws_sdk_s3::config::{ConfigBag, Intercept, RuntimeComponents};
 use aws_smithy_runtime_api::box_error::BoxError;
 use aws_smithy_runtime_api::client::interceptors::context::{
-    BeforeDeserializationInterceptorContextMut, BeforeTransmitInterceptorContextRef,
+    BeforeDeserializationInterceptorContextMut, BeforeTransmitInterceptorContextMut,
+    BeforeTransmitInterceptorContextRef,
 };
 use aws_smithy_types::body::SdkBody;
 use bytes::Bytes;
@@ -29,6 +30,8 @@ const MAX_DOCUMENT_BYTES: u64 = 1 << 20;
 pub(super) struct SelectTap {
     pub(super) metrics: Arc<SelectMetrics>,
     pub(super) sql_bytes: usize,
+    /// Whether to ask for [`Extension::StrictLines`].
+    pub(super) strict_lines: bool,
     pub(super) head: Arc<Mutex<AnswerHead>>,
 }
 
@@ -50,6 +53,19 @@ impl SelectTap {
 impl Intercept for SelectTap {
     fn name(&self) -> &'static str {
         "SelectTap"
+    }
+
+    fn modify_before_signing(
+        &self,
+        context: &mut BeforeTransmitInterceptorContextMut<'_>,
+        _components: &RuntimeComponents,
+        _config: &mut ConfigBag,
+    ) -> Result<(), BoxError> {
+        if self.strict_lines {
+            let headers = context.request_mut().headers_mut();
+            headers.insert(Extension::STRICT_LINES_HEADER, "true");
+        }
+        Ok(())
     }
 
     fn read_before_transmit(

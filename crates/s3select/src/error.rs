@@ -99,8 +99,8 @@ codes! {
     Busy => Request,
     /// A quoted field holds a record delimiter without AllowQuotedRecordDelimiter.
     CSVEscapingRecordDelimiter => Data,
-    /// A CSV record is malformed.
-    CSVParsingError => Never("every way in which CSV can be malformed has a more precise code"),
+    /// A carriage return that no line feed follows, where the request asks for strict lines.
+    CSVParsingError => Data,
     /// A quoted field never ends.
     CSVUnescapedQuote => Data,
     /// A value does not convert to the type of a CAST.

@@ -53,6 +53,12 @@ pub struct CsvInput {
     pub comments: Option<char>,
     /// Whether a quoted field may hold a record delimiter.
     pub allow_quoted_record_delimiter: bool,
+    /// Whether a carriage return that no line feed follows fails the statement. Readers disagree
+    /// about it: some end a record there, others take it for a character of the field. Only with
+    /// the record delimiter `\n`; an extension of ours ([`Extension::StrictLines`]).
+    ///
+    /// [`Extension::StrictLines`]: crate::profile::Extension::StrictLines
+    pub strict_lines: bool,
 }
 
 impl Default for CsvInput {
@@ -65,6 +71,7 @@ impl Default for CsvInput {
             quote_escape: Some('"'),
             comments: Some('#'),
             allow_quoted_record_delimiter: false,
+            strict_lines: false,
         }
     }
 }

@@ -1,7 +1,9 @@
 //! What a table's files look like to the store.
 
+use std::collections::BTreeSet;
+
 use datafusion::datasource::file_format::file_compression_type::FileCompressionType;
-use datafusion::datasource::physical_plan::{CsvSource, FileScanConfig, ParquetSource};
+use datafusion::datasource::physical_plan::{CsvSource, FileScanConfig, FileSource, ParquetSource};
 use sluicegate_s3select::request::{
     Compression, CsvInput, FileHeaderInfo, InputFormat, InputSerialization, JsonType,
 };
@@ -93,29 +95,47 @@ impl TableFormat {
     }
 }
 
+/// The options of a CSV table as a request says them; `None` where DataFusion's reader and a store
+/// read some text differently:
+///
+/// * With `truncated_rows`, DataFusion fills short rows with NULL; a store has no such option.
+/// * By default a line ends for DataFusion with `\n`, `\r\n` or a lone `\r`. To a store a
+///   lone `\r` is a character, so lines are asked for as strict ones. With `\n` as the declared
+///   terminator, `\r` before it is a character to DataFusion and may be dropped by a store.
+/// * With an escape character, DataFusion still reads a doubled quote as a quote.
+/// * DataFusion ends a comment with `\n` whatever ends a record, and reads a comment at the end of
+///   a file without `\n` as a record of one empty field.
 fn csv_input(csv: &CsvSource) -> Option<CsvInput> {
-    let character = |byte: u8| byte.is_ascii().then(|| char::from(byte));
-    // Rows shorter than the table are errors to DataFusion, and missing values to a store.
-    if csv.truncate_rows() {
+    let character =
+        |byte: u8| (byte == b'\t' || matches!(byte, b' '..=b'~')).then(|| char::from(byte));
+    if csv.truncate_rows() || csv.escape().is_some_and(|escape| escape != csv.quote()) {
         return None;
     }
-    Some(CsvInput {
+    let record_delimiter = match csv.terminator() {
+        None => '\n',
+        Some(b'\n') => return None,
+        Some(b'\r') => '\r',
+        Some(terminator) => character(terminator)?,
+    };
+    let one_column = csv.table_schema().file_schema().fields().len() < 2;
+    let comments = match csv.comment() {
+        None => None,
+        Some(_) if csv.terminator().is_some() || one_column => return None,
+        Some(comment) => Some(character(comment)?),
+    };
+    let (field_delimiter, quote) = (character(csv.delimiter())?, character(csv.quote())?);
+    let mut special = vec![record_delimiter, field_delimiter, quote];
+    special.extend(comments);
+    let distinct = special.iter().collect::<BTreeSet<_>>().len() == special.len();
+    distinct.then(|| CsvInput {
         header: if csv.has_header() { FileHeaderInfo::Ignore } else { FileHeaderInfo::None },
-        field_delimiter: character(csv.delimiter())?.to_string(),
-        record_delimiter: match csv.terminator() {
-            Some(terminator) => character(terminator)?.to_string(),
-            None => "\n".to_owned(),
-        },
-        quote: Some(character(csv.quote())?),
-        quote_escape: match csv.escape() {
-            Some(escape) => Some(character(escape)?),
-            None => Some(character(csv.quote())?),
-        },
-        comments: match csv.comment() {
-            Some(comment) => Some(character(comment)?),
-            None => None,
-        },
+        field_delimiter: field_delimiter.to_string(),
+        record_delimiter: record_delimiter.to_string(),
+        quote: Some(quote),
+        quote_escape: Some(quote),
+        comments,
         allow_quoted_record_delimiter: csv.newlines_in_values(),
+        strict_lines: csv.terminator().is_none(),
     })
 }
 
@@ -128,5 +148,76 @@ fn compression(compression: FileCompressionType) -> Option<Compression> {
         Some(Compression::Bzip2)
     } else {
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow::datatypes::{DataType, Field, Schema};
+    use datafusion::common::config::CsvOptions;
+    use datafusion::datasource::object_store::ObjectStoreUrl;
+    use datafusion::datasource::physical_plan::FileScanConfigBuilder;
+
+    use super::*;
+
+    fn format(columns: usize, change: impl FnOnce(&mut CsvOptions)) -> Option<TableFormat> {
+        let fields = (0..columns).map(|n| Field::new(format!("c{n}"), DataType::Utf8, true));
+        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        let mut options = CsvOptions::default();
+        change(&mut options);
+        let source = Arc::new(CsvSource::new(schema).with_csv_options(options));
+        let url = ObjectStoreUrl::parse("s3://bucket").unwrap();
+        TableFormat::of(&FileScanConfigBuilder::new(url, source).build())
+    }
+
+    fn csv(change: impl FnOnce(&mut CsvOptions)) -> Option<CsvInput> {
+        match format(2, change)?.input.format {
+            InputFormat::Csv(csv) => Some(csv),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn lines_are_strict_unless_the_table_has_its_own_terminator() {
+        let lines = csv(|_| ()).unwrap();
+        assert_eq!((lines.record_delimiter.as_str(), lines.strict_lines), ("\n", true));
+        let own = csv(|options| options.terminator = Some(b';')).unwrap();
+        assert_eq!((own.record_delimiter.as_str(), own.strict_lines), (";", false));
+    }
+
+    #[test]
+    fn what_the_readers_read_differently_is_not_asked_for() {
+        let refused = |change: fn(&mut CsvOptions)| assert_eq!(csv(change), None);
+        refused(|options| options.terminator = Some(b'\n'));
+        refused(|options| options.escape = Some(b'\\'));
+        refused(|options| options.truncated_rows = Some(true));
+        refused(|options| options.delimiter = b'\n');
+        refused(|options| options.delimiter = 1);
+        refused(|options| options.delimiter = b'"');
+        refused(|options| options.quote = b'\r');
+        refused(|options| options.quote = 0xe9);
+        refused(|options| options.comment = Some(b','));
+        refused(|options| (options.comment, options.terminator) = (Some(b'#'), Some(b';')));
+        assert!(csv(|options| options.escape = Some(b'"')).is_some());
+        assert!(csv(|options| options.delimiter = b'\t').is_some());
+        let comment = |options: &mut CsvOptions| options.comment = Some(b'#');
+        assert_eq!(csv(comment).unwrap().comments, Some('#'));
+        assert_eq!(format(1, comment), None);
+    }
+
+    #[test]
+    fn only_the_first_part_has_the_header_and_only_a_whole_file_quoted_breaks() {
+        let format = format(2, |options| options.has_header = Some(true)).unwrap();
+        let at = |start, whole| match format.input_at(start, whole).format {
+            InputFormat::Csv(csv) => (csv.header, csv.allow_quoted_record_delimiter),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(at(0, true), (FileHeaderInfo::Ignore, true));
+        assert_eq!(at(0, false), (FileHeaderInfo::Ignore, false));
+        assert_eq!(at(9, false), (FileHeaderInfo::None, false));
+        assert!(format.is_splittable());
+        assert_eq!(format.name(), "csv");
     }
 }

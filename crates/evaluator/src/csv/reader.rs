@@ -40,6 +40,7 @@ pub(crate) struct CsvReader {
     next: usize,
     /// Whether nothing follows the block.
     complete: bool,
+    strict_lines: bool,
     range: ByteRange,
     max_rows: usize,
     /// Whether a record's start is still looked for: a range may begin inside of one.
@@ -75,6 +76,7 @@ impl CsvReader {
                 block_offset: offset,
                 next: 0,
                 complete: false,
+                strict_lines: options.strict_lines && options.record_delimiter == "\n",
                 range,
                 max_rows: 1,
                 seeking: false,
@@ -240,12 +242,32 @@ impl CsvReader {
         let read = self.input.fill(&mut self.block[kept..])?;
         self.complete = kept + read < self.block.len();
         self.block.truncate(kept + read);
+        if self.strict_lines {
+            self.check_lines(kept.saturating_sub(1))?;
+        }
         if first && self.block.starts_with(BYTE_ORDER_MARK) {
             self.next = BYTE_ORDER_MARK.len();
             self.range = self.range.with_mark();
         }
         self.structure.index(&self.block, self.next, &self.syntax);
         Ok(())
+    }
+
+    /// Refuses a carriage return that no line feed follows, quoted or not. One at the end of the
+    /// block is looked at again with the next block; one that ends the object ends its last line.
+    fn check_lines(&self, from: usize) -> Result<(), SelectError> {
+        let follows = |at: &usize| self.block.get(at + 1).is_some_and(|next| *next != b'\n');
+        match memchr::memchr_iter(b'\r', &self.block[from..]).map(|n| from + n).find(follows) {
+            None => Ok(()),
+            Some(at) => Err(SelectError::new(
+                SelectErrorCode::CSVParsingError,
+                format!(
+                    "A carriage return without a line feed, at byte {}; readers disagree about \
+                     what it means.",
+                    self.block_offset + at as u64
+                ),
+            )),
+        }
     }
 
     fn place(&self, row: usize, start: usize) -> String {

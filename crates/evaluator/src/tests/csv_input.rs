@@ -11,6 +11,34 @@ use sluicegate_s3select::request::{
 const ALL: &str = "SELECT * FROM S3Object";
 
 #[test]
+fn strict_lines_refuse_a_lone_carriage_return() {
+    let strict = with_csv(ALL, |csv| {
+        csv.strict_lines = true;
+        csv.allow_quoted_record_delimiter = true;
+    });
+    check(&strict, "a\r\nb\n\r\n\"c\r\nd\"\r\ne\r", "a\nb\n\"c\r\nd\"\ne\n");
+    let refused = |object: &str| {
+        let message = "A carriage return without a line feed";
+        check_error(&strict, object, Code::CSVParsingError, message);
+    };
+    refused("a\rb\n");
+    refused("a\r\r\n");
+    refused("\"a\rb\"\n");
+    // Blocks are 256 KiB; a carriage return may be the last byte of one.
+    for before in 256 * 1024 - 3..256 * 1024 + 3 {
+        let object = format!("{}\n{}", "a".repeat(before / 2), "b".repeat(before - before / 2 - 1));
+        refused(&format!("{object}\rc\n"));
+        let good = format!("{object}\r\nc\n");
+        check(&strict, &good, &good.replace('\r', ""));
+    }
+    let other = with_csv(ALL, |csv| {
+        csv.strict_lines = true;
+        csv.record_delimiter = ";".to_owned();
+    });
+    check(&other, "a\r;", "\"a\r\"\n");
+}
+
+#[test]
 fn lines() {
     check(&request(ALL), "a,b\nc,d", "a,b\nc,d\n");
     check(&request(ALL), "a,b\r\nc,d\r\n", "a,b\nc,d\n");

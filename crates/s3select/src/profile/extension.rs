@@ -21,15 +21,25 @@ pub enum Extension {
     ExactSum,
     /// An answer is computed from one version of the object, which its head names.
     Snapshot,
+    /// A request with the header [`Extension::STRICT_LINES_HEADER`] fails where a CSV object holds
+    /// a carriage return that no line feed follows.
+    StrictLines,
 }
 
 impl Extension {
     /// The header that lists extensions, separated by commas.
     pub const HEADER: &'static str = "x-sluice-extensions";
+    /// The header of a request that asks for [`Extension::StrictLines`]; its value is `true`.
+    pub const STRICT_LINES_HEADER: &'static str = "x-sluice-strict-lines";
 
     /// All extensions.
-    pub const ALL: [Self; 4] =
-        [Self::DecimalPrecision, Self::MinMaxAny, Self::ExactSum, Self::Snapshot];
+    pub const ALL: [Self; 5] = [
+        Self::DecimalPrecision,
+        Self::MinMaxAny,
+        Self::ExactSum,
+        Self::Snapshot,
+        Self::StrictLines,
+    ];
 
     /// The name on the wire.
     pub fn as_str(self) -> &'static str {
@@ -38,6 +48,7 @@ impl Extension {
             Self::MinMaxAny => "min-max-any",
             Self::ExactSum => "exact-sum",
             Self::Snapshot => "snapshot",
+            Self::StrictLines => "strict-lines",
         }
     }
 
@@ -68,7 +79,7 @@ mod tests {
     fn a_header_is_read_as_it_is_written() {
         let all: BTreeSet<_> = Extension::ALL.into();
         let value = Extension::header_value(&all);
-        assert_eq!(value, "decimal-precision, min-max-any, exact-sum, snapshot");
+        assert_eq!(value, "decimal-precision, min-max-any, exact-sum, snapshot, strict-lines");
         assert_eq!(Extension::parse_header(&value), all);
         let some = Extension::parse_header("exact-sum,teleportation");
         assert_eq!(some, BTreeSet::from([Extension::ExactSum]));

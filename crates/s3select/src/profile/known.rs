@@ -53,8 +53,13 @@ impl EndpointProfile {
             internal_error_is_final: false,
             answers_name_version: true,
             // Not `Snapshot`: if an answer does not name the object's version, it is asked for.
-            relies_on: [Extension::DecimalPrecision, Extension::MinMaxAny, Extension::ExactSum]
-                .into(),
+            relies_on: [
+                Extension::DecimalPrecision,
+                Extension::MinMaxAny,
+                Extension::ExactSum,
+                Extension::StrictLines,
+            ]
+            .into(),
             exactness: vec![ExactnessRule::new(&[], &[], Exactness::Exact)],
         }
     }

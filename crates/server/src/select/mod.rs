@@ -23,6 +23,7 @@ use s3s::route::S3Route;
 use s3s::{Body, S3Error, S3ErrorCode, S3Request, S3Response, S3Result, s3_error};
 use sluicegate_evaluator::Evaluation;
 use sluicegate_s3select::profile::Extension;
+use sluicegate_s3select::request::InputFormat;
 use sluicegate_s3select::{SelectError, SelectErrorCode};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -35,6 +36,8 @@ use answer::{Answer, Snapshot};
 const ETAG: HeaderName = HeaderName::from_static("x-sluice-etag");
 /// The extensions of S3 Select that the server supports: all of them.
 const EXTENSIONS: HeaderName = HeaderName::from_static(Extension::HEADER);
+/// Asks for [`Extension::StrictLines`].
+const STRICT_LINES: HeaderName = HeaderName::from_static(Extension::STRICT_LINES_HEADER);
 /// The longest body that is read: the longest expression fits, with every character escaped.
 const MAX_BODY: usize = 8 * 1024 * 1024;
 /// Statements that may wait for each one that runs.
@@ -70,6 +73,7 @@ impl SelectRoute {
         let (bucket, key) = object_of(&request.uri)?;
         let fault = self.api.begin(Operation::SelectObjectContent, &bucket, &key).await?;
         check_headers(&request.headers)?;
+        let strict_lines = request.headers.get(STRICT_LINES).is_some_and(|value| value == "true");
         let mut body = request.input;
         let body = body.store_all_limited(MAX_BODY).await.map_err(|error| {
             if error.to_string().contains("limit") {
@@ -79,7 +83,11 @@ impl SelectRoute {
                 body_error(error)
             }
         })?;
-        let request = Arc::new(request::parse(&body).map_err(select_error)?);
+        let mut parsed = request::parse(&body).map_err(select_error)?;
+        if let InputFormat::Csv(csv) = &mut parsed.input.format {
+            csv.strict_lines = strict_lines;
+        }
+        let request = Arc::new(parsed);
 
         let slot = self.slots.take().await?;
         let wanted = Arc::clone(&request);

@@ -109,6 +109,7 @@ fn csv_input(csv: dto::CSVInput) -> Result<CsvInput> {
         },
         comments: optional_char(csv.comments, defaults.comments)?,
         allow_quoted_record_delimiter: csv.allow_quoted_record_delimiter.unwrap_or(false),
+        strict_lines: defaults.strict_lines,
     })
 }
 
@@ -239,6 +240,7 @@ mod tests {
             quote_escape: Some('\\'),
             comments: None,
             allow_quoted_record_delimiter: true,
+            strict_lines: false,
         };
         assert_eq!(request.input.format, InputFormat::Csv(csv));
         assert_eq!(request.input.compression, Compression::Gzip);
