@@ -84,6 +84,10 @@ async fn aggregates_are_sent() {
         .await;
     check("SELECT min(born), max(born), min(name), max(name), count(name) FROM people", "MIN(")
         .await;
+    check("SELECT min(substr(name, 4)) IS NULL, sum(score) FROM people WHERE id = 1", "MIN(SUB")
+        .await;
+    check("SELECT min(substr(name, 4)), min(name), count(substr(name, 4)) FROM people", "MIN(SUB")
+        .await;
     check("SELECT sum(balance * 2 + 1) FROM people WHERE active IS NOT NULL", "SUM(").await;
     check("SELECT sum(balance) FILTER (WHERE active), count(*) FILTER (WHERE born > DATE '1986-01-01') FROM people", "CASE WHEN").await;
     check("SELECT sum(balance), count(*), max(id) FROM people WHERE id > 100", "SUM(").await;

@@ -246,6 +246,8 @@ fn output() -> impl Strategy<Value = String> {
         "sum(d) FILTER (WHERE b), count(*) FILTER (WHERE i > 0)",
         "sum(d * 2 - 1), sum(CASE WHEN b THEN d ELSE 0 END)",
         "max(f), min(f), count(f)",
+        "min(substr(s, 2)), min(substr(s, 2)) IS NULL, max(substr(s, 3)), sum(f), count(*)",
+        "min(CASE WHEN b THEN substr(s, 1, 0) ELSE s END) IS NULL",
         "s, count(*)",
     ];
     prop::sample::select(columns).prop_map(str::to_owned)

@@ -76,26 +76,22 @@ impl Statement {
     }
 
     /// Aggregates over all rows that pass a filter: one row, with these columns, which are called
-    /// `_1`, `_2`, …; `None` if no answer of a store can hold them all.
+    /// `_1`, `_2`, …. A column that is not nullable is a count.
     #[must_use]
-    pub fn aggregate(
-        style: ColumnStyle,
-        items: Vec<Expr>,
-        filter: Option<Expr>,
-        answer: SchemaRef,
-    ) -> Option<Self> {
-        // The least text may be the empty one, which CSV cannot tell from NULL; and where a field
-        // that is empty is NULL, there is none.
-        let fields = answer.fields();
-        let text = style != ColumnStyle::Positional
-            && fields.iter().any(|field| class(field.data_type()) == TypeClass::String);
-        // JSON has no NaN and no infinity.
-        if text && fields.iter().any(|field| class(field.data_type()) == TypeClass::Float) {
-            return None;
-        }
+    pub fn aggregate(items: Vec<Expr>, filter: Option<Expr>, answer: SchemaRef) -> Self {
+        let is = |class_of: TypeClass| {
+            answer.fields().iter().map(move |field| class(field.data_type()) == class_of)
+        };
+        // The least text may be the empty one, which CSV cannot tell from NULL.
+        let text = is(TypeClass::String).any(|text| text);
         let output = if text { json() } else { OutputSerialization::Csv(CsvOutput::default()) };
-        let items = items.into_iter().map(item).collect();
-        Some(Self { query: query(items, filter, None), output, answer, counts_rows: false })
+        // JSON has no NaN and no infinity, but their names can be read back from its strings.
+        let items = items
+            .into_iter()
+            .zip(is(TypeClass::Float))
+            .map(|(expr, float)| item(if text && float { expr.cast(Type::String) } else { expr }));
+        let query = query(items.collect(), filter, None);
+        Self { query, output, answer, counts_rows: false }
     }
 
     /// The statement's text.
@@ -181,9 +177,9 @@ fn is_trusted(translator: &Translator<'_>, data_type: &DataType) -> bool {
     }
 }
 
-/// Whether a value survives the way through text. A CSV field is text already, and a value from
-/// JSON is sent as JSON: both are read from the answer by the same reader that would read them
-/// from the object.
+/// Whether every value of a type can be sent as text and read back the same. A CSV field is text
+/// already, and a value from JSON is sent as JSON: the reader that would read them from the object
+/// also reads them from the answer.
 fn is_text_safe(style: ColumnStyle, data_type: &DataType) -> bool {
     match style {
         ColumnStyle::Positional => !data_type.is_nested(),
@@ -205,5 +201,89 @@ fn is_text_safe(style: ColumnStyle, data_type: &DataType) -> bool {
                 | DataType::LargeUtf8
                 | DataType::Utf8View
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow::datatypes::Field;
+    use sluicegate_s3select::dialect::ast::Aggregate;
+    use sluicegate_s3select::request::{Compression, InputFormat, InputSerialization, JsonType};
+
+    use super::*;
+
+    fn schema() -> Schema {
+        Schema::new(vec![
+            Field::new("n", DataType::Int64, true),
+            Field::new("f", DataType::Float64, true),
+            Field::new("s", DataType::Utf8View, true),
+            Field::new("t", DataType::Time64(arrow::datatypes::TimeUnit::Microsecond), true),
+        ])
+    }
+
+    fn scan(format: InputFormat, style: ColumnStyle, columns: &[usize]) -> Option<Statement> {
+        let input = InputSerialization { format, compression: Compression::None };
+        let format = TableFormat { input, style };
+        let profile = EndpointProfile::sluice();
+        Statement::scan(&profile, &format, &schema(), columns, None, Some(3))
+    }
+
+    #[track_caller]
+    fn check(statement: Option<Statement>, sql: &str, is_json: bool) {
+        let statement = statement.unwrap();
+        assert_eq!(statement.sql(), sql);
+        assert_eq!(matches!(statement.output, OutputSerialization::Json { .. }), is_json);
+    }
+
+    #[test]
+    fn the_answer_tells_null_from_the_empty_text_where_the_object_does() {
+        let csv = || InputFormat::Csv(Default::default());
+        let positional = ColumnStyle::Positional;
+        check(scan(csv(), positional, &[0, 2]), "SELECT s._1, s._3 FROM S3Object s LIMIT 3", false);
+        let named = ColumnStyle::Named;
+        let sql = "SELECT s.\"n\", s.\"f\" FROM S3Object s LIMIT 3";
+        check(scan(InputFormat::Parquet, named, &[0, 1]), sql, false);
+        let sql = "SELECT CAST(s.\"f\" AS STRING) AS f, s.\"s\" FROM S3Object s LIMIT 3";
+        check(scan(InputFormat::Parquet, named, &[1, 2]), sql, true);
+        let json = InputFormat::Json(JsonType::Lines);
+        check(
+            scan(json, ColumnStyle::Member, &[0]),
+            "SELECT s.\"n\" FROM S3Object s LIMIT 3",
+            true,
+        );
+    }
+
+    #[test]
+    fn a_lone_column_is_quoted_and_no_column_is_a_count() {
+        let csv = InputFormat::Csv(Default::default());
+        let lone = scan(csv.clone(), ColumnStyle::Positional, &[0]).unwrap();
+        let OutputSerialization::Csv(output) = lone.output else { panic!("{:?}", lone.output) };
+        assert_eq!(output.quote_fields, QuoteFields::Always);
+        let none = scan(csv, ColumnStyle::Positional, &[]).unwrap();
+        assert!(none.counts_rows);
+        assert_eq!(none.sql(), "SELECT COUNT(*) FROM S3Object s");
+    }
+
+    #[test]
+    fn a_type_that_text_does_not_carry_is_not_sent() {
+        assert!(scan(InputFormat::Parquet, ColumnStyle::Named, &[3]).is_none());
+    }
+
+    #[test]
+    fn aggregates_of_text_come_as_json_with_floats_as_text() {
+        let aggregate =
+            |function, n: usize| Expr::Aggregate { function, arg: Some(Box::new(Expr::column(n))) };
+        let field = |of| Field::new("_", of, true);
+        let of = |types: Vec<DataType>| {
+            let items = (1..).zip(&types).map(|(n, _)| aggregate(Aggregate::Min, n)).collect();
+            let answer = Schema::new(types.into_iter().map(field).collect::<Vec<_>>());
+            Some(Statement::aggregate(items, None, Arc::new(answer)))
+        };
+        let (int, float, text) = (DataType::Int64, DataType::Float64, DataType::Utf8);
+        let sql = "SELECT MIN(s._1), MIN(s._2) FROM S3Object s";
+        check(of(vec![int.clone(), float.clone()]), sql, false);
+        check(of(vec![int, text.clone()]), sql, true);
+        let sql = "SELECT CAST(MIN(s._1) AS STRING), MIN(s._2) FROM S3Object s";
+        check(of(vec![float, text]), sql, true);
     }
 }

@@ -153,11 +153,7 @@ fn in_store(
         return Ok(Err(Why::from("the aggregates keep further state here")));
     }
     let schema = Arc::new(Schema::new(answer.fields));
-    let style = source.format().style;
-    let Some(statement) = Statement::aggregate(style, answer.items, source.store_filter(), schema)
-    else {
-        return Ok(Err(Why::from("no format of answers holds both text and doubles")));
-    };
+    let statement = Statement::aggregate(answer.items, source.store_filter(), schema);
     if let Err(why) = endpoint.takes(&statement, source.format()) {
         return Ok(Err(why));
     }
@@ -289,7 +285,7 @@ fn aggregate(function: Aggregate, arg: Expr) -> Expr {
     Expr::Aggregate { function, arg: Some(Box::new(arg)) }
 }
 
-/// FILTER, as the dialect can say it: rows that do not count contribute NULL.
+/// FILTER as the dialect expresses it: rows that do not count contribute NULL.
 fn under(filter: Option<Expr>, value: Expr) -> Expr {
     match filter {
         Some(filter) => case(filter, value),
