@@ -26,6 +26,8 @@
 //! error there never becomes a wrong answer.
 
 mod date;
+#[cfg(test)]
+mod tests;
 mod value;
 
 use std::sync::Arc;
@@ -208,8 +210,8 @@ impl<'a> Translator<'a> {
         Some(self.guard(pushed, &[expr]))
     }
 
-    /// Stores that cannot say NULLIF get `column != '' AND …`: TRUE for the same rows, and no
-    /// good under a negation.
+    /// Stores that cannot say NULLIF get `column != '' AND …`: TRUE for the same rows, but it
+    /// must not be negated.
     fn guard(&self, pushed: Pushed, operands: &[&Arc<dyn PhysicalExpr>]) -> Pushed {
         if !self.needs_guards() {
             return pushed;

@@ -1,0 +1,117 @@
+//! Conditions in SQL, and what is sent for them.
+
+use arrow::datatypes::{DataType, Field};
+use datafusion::common::DFSchema;
+use datafusion::prelude::SessionContext;
+
+use super::*;
+
+fn schema() -> Schema {
+    Schema::new(vec![
+        Field::new("id", DataType::Int64, false),
+        Field::new("s", DataType::Utf8View, true),
+        Field::new("n", DataType::Int32, true),
+        Field::new("d", DataType::Decimal128(10, 2), true),
+        Field::new("t", DataType::Date32, true),
+        Field::new("u", DataType::Date32, true),
+        Field::new("f", DataType::Float64, true),
+        Field::new("b", DataType::Boolean, true),
+    ])
+}
+
+/// What is sent for a condition to a store of a profile, and what its verdict is worth.
+fn pushed(profile: &EndpointProfile, style: ColumnStyle, sql: &str) -> Option<(String, Exactness)> {
+    let context = SessionContext::new();
+    let schema = schema();
+    let names = DFSchema::try_from(schema.clone()).unwrap();
+    let expr = context.parse_sql_expr(sql, &names).unwrap();
+    let expr = context.create_physical_expr(expr, &names).unwrap();
+    let pushed = Translator::new(profile, style, &schema).filter(&expr)?;
+    Some((pushed.expr.to_string(), pushed.exactness))
+}
+
+#[track_caller]
+fn exact(sql: &str, expected: &str) {
+    let found = pushed(&EndpointProfile::sluice(), ColumnStyle::Positional, sql);
+    assert_eq!(found, Some((expected.to_owned(), Exactness::Exact)), "{sql}");
+}
+
+#[track_caller]
+fn superset(sql: &str, expected: &str) {
+    let found = pushed(&EndpointProfile::sluice(), ColumnStyle::Positional, sql);
+    assert_eq!(found, Some((expected.to_owned(), Exactness::Superset)), "{sql}");
+}
+
+#[track_caller]
+fn nothing(sql: &str) {
+    let found = pushed(&EndpointProfile::sluice(), ColumnStyle::Positional, sql);
+    assert_eq!(found, None, "{sql}");
+}
+
+#[test]
+fn comparisons_carry_the_declared_type() {
+    exact("id = 3", "CAST(s._1 AS INT) = 3");
+    exact("s = 'a'", "NULLIF(s._2, '') = 'a'");
+    exact("s < 'it''s'", "NULLIF(s._2, '') < 'it''s'");
+    exact("f > 1.5", "CAST(NULLIF(s._7, '') AS FLOAT) > 1.5e0");
+    exact("b", "CAST(NULLIF(s._8, '') AS BOOL)");
+}
+
+#[test]
+fn what_the_two_sides_order_differently_is_not_sent() {
+    nothing("f = 0.0");
+    nothing("f > CAST('NaN' AS DOUBLE)");
+    nothing("s ILIKE 'a%'");
+    nothing("s LIKE 'a\\%'");
+    nothing("upper(s) = 'A'");
+    nothing("s = 'a\u{1}'");
+}
+
+#[test]
+fn a_conjunction_may_be_sent_in_part_and_a_disjunction_only_whole() {
+    superset("id = 1 AND upper(s) = 'A'", "CAST(s._1 AS INT) = 1");
+    superset("upper(s) = 'A' AND id = 1", "CAST(s._1 AS INT) = 1");
+    nothing("id = 1 OR upper(s) = 'A'");
+    superset(
+        "id = 2 OR (id = 1 AND upper(s) = 'A')",
+        "(CAST(s._1 AS INT) = 2) OR (CAST(s._1 AS INT) = 1)",
+    );
+    // Of a superset nothing follows under a negation.
+    nothing("NOT (id = 1 AND upper(s) = 'A')");
+}
+
+#[test]
+fn dates_of_two_columns_are_a_superset_in_strict_order_only() {
+    assert_eq!(
+        pushed(&EndpointProfile::sluice(), ColumnStyle::Positional, "t < u").map(|it| it.1),
+        Some(Exactness::Superset)
+    );
+    nothing("t = u");
+    nothing("t <= u");
+}
+
+#[test]
+fn presence_needs_no_conversion() {
+    exact("n IS NULL", "NULLIF(s._3, '') IS NULL");
+    exact("n IS NOT NULL", "NULLIF(s._3, '') IS NOT NULL");
+}
+
+#[test]
+fn columns_are_addressed_as_the_format_does() {
+    let sluice = EndpointProfile::sluice();
+    let sent = |style| pushed(&sluice, style, "n = 1").unwrap().0;
+    assert_eq!(sent(ColumnStyle::Named), "CAST(s.\"n\" AS INT) = 1");
+    assert_eq!(sent(ColumnStyle::Member), "CAST(CAST(s.\"n\" AS STRING) AS INT) = 1");
+}
+
+#[test]
+fn a_foreign_store_filters_roughly_and_guards_empty_fields() {
+    let minio = EndpointProfile::minio();
+    let sent = |sql| pushed(&minio, ColumnStyle::Positional, sql);
+    let (sql, exactness) = sent("s = 'a'").unwrap();
+    assert_eq!((sql.as_str(), exactness), ("(s._2 != '') AND (s._2 = 'a')", Exactness::Superset));
+    // A guard must not be negated.
+    assert_eq!(sent("NOT (s = 'a')").map(|it| it.1), sent("s <> 'a'").map(|it| it.1));
+    assert_eq!(sent("s IS NULL"), None);
+    assert_eq!(pushed(&EndpointProfile::get_only(), ColumnStyle::Positional, "id = 1"), None);
+}
