@@ -116,14 +116,21 @@ impl Engine {
     ///
     /// If the statement cannot be parsed or planned, or a table cannot be listed.
     pub async fn query(&self, sql: &str) -> Result<DataFrame> {
-        // Readers of foreign formats panic on some hostile files; a query must not.
+        // Planning reads footers, and readers of foreign formats panic on some hostile files. All
+        // that is known of a panic is its message.
         let planned = async {
             let plan = sql::logical_plan(&self.context.state(), sql).await?;
             self.context.execute_logical_plan(plan).await
         };
         let planned = AssertUnwindSafe(Box::pin(planned)).catch_unwind().await;
-        Ok(planned.map_err(|_| {
-            exec_datafusion_err!("a Parquet object that the query names is corrupt")
+        Ok(planned.map_err(|panic| {
+            let text = panic.downcast_ref::<&str>().copied();
+            let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+            exec_datafusion_err!(
+                "planning the query panicked: {}; a corrupt Parquet object can cause this, \
+                 anything else is a bug to report",
+                text.unwrap_or("no message")
+            )
         })??)
     }
 
