@@ -57,7 +57,7 @@ async fn what_passes_is_repeated() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_refusal_in_the_midst_of_an_answer_is_finished_with_get() {
+async fn a_refusal_partway_through_an_answer_is_finished_with_get() {
     let code = "CastFailed".to_owned();
     check(Fault::ErrorFrame { records: 1, code }, 1, Ok(())).await;
     let code = "UnsupportedSyntax".to_owned();
@@ -98,5 +98,54 @@ async fn aggregates_survive_the_same() {
         assert_eq!(rows(&engine, &sql).await, right, "{fault:?}");
         assert!(store.faults.struck() > struck, "{fault:?}");
         store.faults.clear();
+    }
+}
+
+/// Answers that are well-formed and impossible are not taken for aggregates.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_impossible_answer_is_no_aggregate() {
+    let store = Store::start().await;
+    store.put("t/a.csv", "k,v\n1,a\n2,b\n3,\n");
+    let engine = store.engine(Scan::Select).await;
+    let table = format!("'s3://{BUCKET}/t/a.csv'");
+    for (sql, answers) in [
+        ("SELECT count(v), sum(k) FROM", vec!["", "3,6\n3,6\n", "-3,6\n", ",6\n", "x,6\n", "3\n"]),
+        ("SELECT avg(k) FROM", vec!["-3,6\n", "3,6\n4,6\n", "\n"]),
+        ("SELECT min(k) FROM", vec!["", "\"1\"\n\"2\"\n", "\"99999999999999999999\"\n"]),
+        ("SELECT max(v) FROM", vec!["", "{\"_1\":\"a\"}\n{\"_1\":\"b\"}\n", "{\"_1\":"]),
+        ("SELECT 1 FROM", vec!["", "3\n3\n", "-3\n", "\"\"\n"]),
+    ] {
+        let sql = format!("{sql} {table}");
+        let right = rows(&engine, &sql).await;
+        for answer in answers {
+            let fault = Fault::Records(Bytes::from(answer));
+            let (struck, before) = (store.faults.struck(), engine.counted());
+            store.faults.inject(Rule::new(Operation::SelectObjectContent, fault));
+            assert_eq!(rows(&engine, &sql).await, right, "{sql}: {answer:?}");
+            assert_eq!(store.faults.struck(), struck + 1, "{sql}: {answer:?}");
+            assert_eq!(engine.counted().since(&before).fallbacks, 1, "{sql}: {answer:?}");
+        }
+    }
+}
+
+/// A filter that the store applies only roughly: rows that it sent too many do not count as handed
+/// on when the answer breaks off.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rough_filter_is_finished_with_get() {
+    let store = Store::start().await;
+    store.put("t/a.csv", table());
+    let engine = store.engine(Scan::Select).await;
+    let sql = format!(
+        "SELECT k, v FROM 's3://{BUCKET}/t/a.csv'
+         WHERE (k > 5 AND upper(v) NOT LIKE '%7') OR k = 3"
+    );
+    let right = rows(&engine, &sql).await;
+    assert_eq!(right.len(), (6..ROWS).filter(|k| k % 10 != 7).count() + 1);
+    for records in 0..4 {
+        let fault = Fault::ErrorFrame { records, code: "CastFailed".to_owned() };
+        store.faults.inject(Rule::new(Operation::SelectObjectContent, fault));
+        let before = engine.counted();
+        assert!(rows(&engine, &sql).await == right, "frame {records}");
+        assert_eq!(engine.counted().since(&before).fallbacks, 1, "frame {records}");
     }
 }

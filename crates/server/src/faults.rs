@@ -44,6 +44,8 @@ pub enum Fault {
         /// S3's code, as `InternalError`.
         code: String,
     },
+    /// `SelectObjectContent`: a well-formed answer with other records.
+    Records(Bytes),
     /// `SelectObjectContent`: the answer ends cleanly, but without its `End` frame.
     MissingEnd,
     /// `SelectObjectContent`: one bit of the given `Records` frame's payload is flipped, so that

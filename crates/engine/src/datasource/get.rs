@@ -3,12 +3,18 @@
 use std::fmt;
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{Result, internal_datafusion_err};
-use datafusion::datasource::physical_plan::{FileScanConfig, FileScanConfigBuilder, FileSource};
+use datafusion::datasource::listing::PartitionedFile;
+use datafusion::datasource::physical_plan::parquet::CachedParquetFileReaderFactory;
+use datafusion::datasource::physical_plan::{
+    FileGroup, FileScanConfig, FileScanConfigBuilder, FileSource, ParquetSource,
+};
 use datafusion::datasource::source::{DataSource, DataSourceExec};
+use datafusion::execution::object_store::DefaultObjectStoreRegistry;
+use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::projection::{ProjectionExpr, ProjectionExprs};
 use datafusion::physical_expr::{PhysicalExpr, conjunction};
 use datafusion::physical_plan::ExecutionPlan;
@@ -16,14 +22,10 @@ use datafusion::physical_plan::expressions::Column;
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::metrics::Count;
 use datafusion::physical_plan::projection::ProjectionExec;
-use futures::stream::BoxStream;
-use object_store::path::Path;
-use object_store::{
-    CopyOptions, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
-    PutMultipartOptions, PutOptions, PutPayload, PutResult,
-};
+use object_store::ObjectStore;
 
 use super::named::NamedSource;
+use super::pinned::PinnedStore;
 
 /// The source that a Select scan replaced, and the columns it reads.
 #[derive(Clone)]
@@ -34,7 +36,7 @@ pub struct GetScan {
 }
 
 impl GetScan {
-    /// The scan as it is; `None` if it computes more than columns.
+    /// The scan as DataFusion planned it; `None` if it computes expressions.
     #[must_use]
     pub fn of(config: &FileScanConfig) -> Option<Self> {
         let source = config.file_source();
@@ -84,11 +86,28 @@ impl GetScan {
             plan = Arc::new(FilterExec::try_new(conjunction(filters), plan)?);
         }
         let project = ProjectionExec::try_new(projection, Arc::clone(&plan))?;
-        // Straight above the scan, columns that nobody needs are not even parsed.
+        // A projection next to the scan keeps columns that are not needed from being parsed.
         match plan.try_swapping_with_projection(&project)? {
             Some(swapped) => Ok(swapped),
             None => Ok(Arc::new(project)),
         }
+    }
+
+    /// DataFusion's own source.
+    #[must_use]
+    pub fn source(&self) -> &Arc<dyn FileSource> {
+        &self.source
+    }
+
+    /// The same scan over a store of a task. DataFusion's Parquet source holds a store of its own.
+    fn over(&self, store: Arc<dyn ObjectStore>, context: &TaskContext) -> Self {
+        let Some(parquet) = self.source.downcast_ref::<ParquetSource>() else {
+            return self.clone();
+        };
+        let footers = context.runtime_env().cache_manager.get_file_metadata_cache();
+        let reader = CachedParquetFileReaderFactory::new(store, footers);
+        let source = parquet.clone().with_parquet_file_reader_factory(Arc::new(reader));
+        Self { source: Arc::new(source), ..self.clone() }
     }
 
     /// From the table's columns to the scan's output.
@@ -116,88 +135,116 @@ impl fmt::Debug for GetScan {
     }
 }
 
-/// A store in which every read of an object sees the version that the listing saw, or fails.
+/// Reads files of a scan with GET, one at a time, as a part of the task that runs the scan: with
+/// its memory, its disk and its settings.
+#[derive(Debug, Clone)]
+pub struct FileGet {
+    /// How the replaced scan reads.
+    pub scan: GetScan,
+    /// The scan that the files belong to.
+    pub config: Arc<FileScanConfig>,
+    /// The task.
+    pub context: Arc<TaskContext>,
+}
+
+impl FileGet {
+    /// One file, or the range of it, in the version that the listing saw. Bytes that are read
+    /// count in `got`.
+    ///
+    /// # Errors
+    ///
+    /// If the task has no store for the scan's bucket.
+    pub fn open(&self, file: PartitionedFile, got: Count) -> Result<OpenFile> {
+        let url = &self.config.object_store_url;
+        let theirs = self.context.runtime_env();
+        let store = theirs.object_store(url)?;
+        let store: Arc<dyn ObjectStore> = Arc::new(PinnedStore::new(store, &file.object_meta, got));
+        let runtime = RuntimeEnvBuilder::from_runtime_env(&theirs)
+            .with_object_store_registry(Arc::new(DefaultObjectStoreRegistry::new()))
+            .build_arc()?;
+        runtime.register_object_store(url.as_ref(), Arc::clone(&store));
+        let context = TaskContext::default()
+            .with_session_config(self.context.session_config().clone())
+            .with_runtime(runtime);
+        let config = FileScanConfigBuilder::from(FileScanConfig::clone(&self.config))
+            .with_file_groups(vec![FileGroup::new(vec![file])])
+            .with_limit(None)
+            .build();
+        Ok(OpenFile { scan: self.scan.over(store, &context), config, context: Arc::new(context) })
+    }
+}
+
+/// One file of a scan, to be read with GET.
 #[derive(Debug)]
-pub struct PinnedStore {
-    inner: Arc<dyn ObjectStore>,
-    location: Path,
-    e_tag: Option<String>,
-    got: Count,
+pub struct OpenFile {
+    scan: GetScan,
+    config: FileScanConfig,
+    context: Arc<TaskContext>,
 }
 
-impl PinnedStore {
-    /// Pins one object of a store to the version in its listing, if it has one; counts the bytes
-    /// of answers in `got`.
-    #[must_use]
-    pub fn new(inner: Arc<dyn ObjectStore>, object: &ObjectMeta, got: Count) -> Self {
-        Self { inner, location: object.location.clone(), e_tag: object.e_tag.clone(), got }
+impl OpenFile {
+    /// The rows that pass the filters, projected; both over the table's columns.
+    ///
+    /// # Errors
+    ///
+    /// If an expression does not fit the scan.
+    pub fn plan(
+        &self,
+        filters: &[Arc<dyn PhysicalExpr>],
+        projection: &ProjectionExprs,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let options = self.context.session_config().options();
+        self.scan.plan(&self.config, filters, projection, options)
     }
 
-    fn pin(&self, location: &Path, mut options: GetOptions) -> GetOptions {
-        if *location == self.location && options.if_match.is_none() {
-            options.if_match.clone_from(&self.e_tag);
-        }
-        options
+    /// Runs the only partition of a plan about the file.
+    ///
+    /// # Errors
+    ///
+    /// If the plan cannot start.
+    pub fn run(&self, plan: &Arc<dyn ExecutionPlan>) -> Result<SendableRecordBatchStream> {
+        plan.execute(0, Arc::clone(&self.context))
     }
 }
 
-impl fmt::Display for PinnedStore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} pinned to one version of {}", self.inner, self.location)
-    }
-}
+#[cfg(test)]
+mod tests {
+    use arrow::datatypes::{DataType, Field, Schema};
+    use datafusion::datasource::object_store::ObjectStoreUrl;
+    use datafusion::datasource::physical_plan::CsvSource;
+    use datafusion::execution::memory_pool::GreedyMemoryPool;
+    use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricBuilder};
+    use datafusion::prelude::SessionConfig;
+    use object_store::memory::InMemory;
 
-#[async_trait]
-impl ObjectStore for PinnedStore {
-    async fn put_opts(
-        &self,
-        location: &Path,
-        payload: PutPayload,
-        opts: PutOptions,
-    ) -> object_store::Result<PutResult> {
-        self.inner.put_opts(location, payload, opts).await
-    }
+    use super::*;
 
-    async fn put_multipart_opts(
-        &self,
-        location: &Path,
-        opts: PutMultipartOptions,
-    ) -> object_store::Result<Box<dyn MultipartUpload>> {
-        self.inner.put_multipart_opts(location, opts).await
-    }
-
-    async fn get_opts(
-        &self,
-        location: &Path,
-        options: GetOptions,
-    ) -> object_store::Result<GetResult> {
-        let result = self.inner.get_opts(location, self.pin(location, options)).await?;
-        let bytes = result.range.end.saturating_sub(result.range.start);
-        self.got.add(usize::try_from(bytes).unwrap_or(usize::MAX));
-        Ok(result)
-    }
-
-    fn delete_stream(
-        &self,
-        locations: BoxStream<'static, object_store::Result<Path>>,
-    ) -> BoxStream<'static, object_store::Result<Path>> {
-        self.inner.delete_stream(locations)
-    }
-
-    fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, object_store::Result<ObjectMeta>> {
-        self.inner.list(prefix)
-    }
-
-    async fn list_with_delimiter(&self, prefix: Option<&Path>) -> object_store::Result<ListResult> {
-        self.inner.list_with_delimiter(prefix).await
-    }
-
-    async fn copy_opts(
-        &self,
-        from: &Path,
-        to: &Path,
-        options: CopyOptions,
-    ) -> object_store::Result<()> {
-        self.inner.copy_opts(from, to, options).await
+    /// A fallback is a part of its query: it shares memory, disk, caches and settings with it, and
+    /// only the store is its own.
+    #[test]
+    fn a_file_is_read_with_the_resources_of_its_task() {
+        let url = ObjectStoreUrl::parse("s3://bucket").unwrap();
+        let runtime = RuntimeEnvBuilder::new()
+            .with_memory_pool(Arc::new(GreedyMemoryPool::new(1234)))
+            .build_arc()
+            .unwrap();
+        runtime.register_object_store(url.as_ref(), Arc::new(InMemory::new()));
+        let context = TaskContext::default()
+            .with_session_config(SessionConfig::new().with_batch_size(77))
+            .with_runtime(Arc::clone(&runtime));
+        let schema = Arc::new(Schema::new(vec![Field::new("a", DataType::Utf8, true)]));
+        let source = Arc::new(CsvSource::new(schema));
+        let config = FileScanConfigBuilder::new(url.clone(), source).build();
+        let scan = GetScan::of(&config).unwrap();
+        let get = FileGet { scan, config: Arc::new(config), context: Arc::new(context) };
+        let got = ExecutionPlanMetricsSet::new();
+        let got = MetricBuilder::new(&got).counter("got", 0);
+        let open = get.open(PartitionedFile::new("a.csv", 3), got).unwrap();
+        let theirs = open.context.runtime_env();
+        assert!(Arc::ptr_eq(&theirs.memory_pool, &runtime.memory_pool));
+        assert!(Arc::ptr_eq(&theirs.disk_manager, &runtime.disk_manager));
+        assert_eq!(open.context.session_config().batch_size(), 77);
+        let store = theirs.object_store(&url).unwrap().to_string();
+        assert!(store.contains("pinned to one version of a.csv"), "{store}");
     }
 }

@@ -1,36 +1,29 @@
 //! One file, or a part of it, through S3 Select; and through GET where Select fails.
 
+use std::fmt::Display;
 use std::sync::Arc;
 
 use arrow::array::{AsArray, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{Int64Type, SchemaRef};
-use datafusion::common::config::ConfigOptions;
-use datafusion::common::{DataFusionError, Result, exec_datafusion_err, internal_datafusion_err};
+use datafusion::common::{DataFusionError, Result, exec_datafusion_err};
 use datafusion::datasource::listing::PartitionedFile;
-use datafusion::datasource::physical_plan::{
-    FileGroup, FileOpenFuture, FileOpener, FileScanConfig, FileScanConfigBuilder,
-};
-use datafusion::execution::runtime_env::RuntimeEnv;
-use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::PhysicalExpr;
+use datafusion::datasource::physical_plan::{FileOpenFuture, FileOpener, FileScanConfig};
+use datafusion::execution::TaskContext;
 use datafusion::physical_expr::projection::ProjectionExprs;
-use datafusion::physical_expr::utils::{conjunction_opt, reassign_expr_columns};
-use datafusion::physical_plan::ExecutionPlan;
-use datafusion::prelude::SessionConfig;
 use futures::stream::{BoxStream, StreamExt, TryStreamExt};
-use object_store::ObjectStore;
 use sluicegate_client::{Error, SelectCall, SelectStream};
-use sluicegate_s3select::profile::Exactness;
 
 use super::format::TableFormat;
-use super::get::{GetScan, PinnedStore};
+use super::get::FileGet;
 use super::s3_select::S3SelectSource;
+use super::snapshot::ScanSnapshot;
 use super::statement::Statement;
+use super::stored_types;
 use crate::endpoint::Endpoint;
 use crate::endpoints::bucket_of;
 use crate::metrics::{NodeMetrics, Tally};
 
-/// A way to send one statement to any file of a table.
+/// A way to send statements to the files of a table.
 #[derive(Debug, Clone)]
 pub struct FileSelect {
     /// The store.
@@ -39,8 +32,6 @@ pub struct FileSelect {
     pub bucket: String,
     /// What the files look like.
     pub format: TableFormat,
-    /// What is asked.
-    pub statement: Statement,
     /// The most rows in a batch.
     pub batch_size: usize,
 }
@@ -57,12 +48,17 @@ impl FileSelect {
         bucket.ok_or_else(|| exec_datafusion_err!("{} is not an S3 bucket", url.as_str()))
     }
 
-    /// Sends the statement about one file or the range of it.
+    /// Sends a statement about one file or the range of it.
     ///
     /// # Errors
     ///
     /// The store's answer, if it is not one of rows.
-    pub async fn send(&self, file: &PartitionedFile, tally: &Tally) -> Result<SelectStream, Error> {
+    pub async fn send(
+        &self,
+        statement: &Statement,
+        file: &PartitionedFile,
+        tally: &Tally,
+    ) -> Result<SelectStream, Error> {
         let range = file.range.as_ref().map(|_| file.range());
         let call = SelectCall {
             e_tag: file.object_meta.e_tag.clone(),
@@ -71,8 +67,8 @@ impl FileSelect {
             ..SelectCall::new(
                 self.bucket.clone(),
                 file.object_meta.location.to_string(),
-                self.endpoint.request(&self.statement, &self.format, range),
-                Arc::clone(&self.statement.answer),
+                self.endpoint.request(statement, &self.format, range),
+                Arc::clone(&statement.answer),
             )
         };
         self.endpoint.client.select(call).await
@@ -91,59 +87,6 @@ pub fn external(error: Error) -> DataFusionError {
     DataFusionError::External(Box::new(error))
 }
 
-/// Runs a plan about one file of a scan against a version of it that cannot change.
-#[derive(Debug, Clone)]
-pub struct FileGet {
-    /// How the replaced scan reads.
-    pub scan: GetScan,
-    /// The scan that the file belongs to.
-    pub config: Arc<FileScanConfig>,
-    /// The store.
-    pub store: Arc<dyn ObjectStore>,
-    /// The most rows in a batch.
-    pub batch_size: usize,
-}
-
-impl FileGet {
-    /// The rows of one file that pass the filters, projected; both over the table's columns.
-    ///
-    /// # Errors
-    ///
-    /// If an expression does not fit the scan.
-    pub fn plan(
-        &self,
-        file: PartitionedFile,
-        filters: &[Arc<dyn PhysicalExpr>],
-        projection: &ProjectionExprs,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let config = FileScanConfigBuilder::from(FileScanConfig::clone(&self.config))
-            .with_file_groups(vec![FileGroup::new(vec![file])])
-            .with_limit(None)
-            .build();
-        self.scan.plan(&config, filters, projection, &ConfigOptions::default())
-    }
-
-    /// Runs the only partition of a plan about `file`.
-    ///
-    /// # Errors
-    ///
-    /// If the plan cannot start.
-    pub fn run(
-        &self,
-        plan: &Arc<dyn ExecutionPlan>,
-        file: &PartitionedFile,
-        metrics: &NodeMetrics,
-    ) -> Result<SendableRecordBatchStream> {
-        let store =
-            PinnedStore::new(Arc::clone(&self.store), &file.object_meta, metrics.got().clone());
-        let runtime = Arc::new(RuntimeEnv::default());
-        runtime.register_object_store(self.config.object_store_url.as_ref(), Arc::new(store));
-        let session = SessionConfig::new().with_batch_size(self.batch_size);
-        let context = TaskContext::default().with_session_config(session).with_runtime(runtime);
-        plan.execute(0, Arc::new(context))
-    }
-}
-
 /// Opens files for [`S3SelectSource`].
 #[derive(Debug)]
 pub struct S3SelectOpener {
@@ -152,54 +95,46 @@ pub struct S3SelectOpener {
 
 #[derive(Debug)]
 struct Shared {
+    source: S3SelectSource,
     select: FileSelect,
     get: FileGet,
-    filters: Vec<Arc<dyn PhysicalExpr>>,
-    /// The filters of which the store sends too many rows, over the answer's columns.
-    recheck: Option<Arc<dyn PhysicalExpr>>,
     columns: ProjectionExprs,
+    /// The answer's columns.
     schema: SchemaRef,
     limit: Option<usize>,
     metrics: NodeMetrics,
 }
 
 impl S3SelectOpener {
-    /// For one partition of a scan.
+    /// For one partition of a scan, which runs as a part of the task of `context`.
     ///
     /// # Errors
     ///
-    /// If the scan's store is not a bucket, or a column cannot be sent.
+    /// If the scan's store is not a bucket.
     pub fn new(
         source: &S3SelectSource,
         endpoint: &Arc<Endpoint>,
-        store: Arc<dyn ObjectStore>,
         config: &Arc<FileScanConfig>,
+        context: Arc<TaskContext>,
         partition: usize,
     ) -> Result<Self> {
-        let statement = source
-            .statement(config.limit)
-            .ok_or_else(|| internal_datafusion_err!("a Select scan without a statement"))?;
-        let (batch_size, limit) = (source.batch_size(), config.limit);
         let schema = Arc::new(source.file_schema().project(source.columns())?);
         let columns = ProjectionExprs::from_indices(source.columns(), source.file_schema());
         let select = FileSelect {
             endpoint: Arc::clone(endpoint),
             bucket: FileSelect::bucket(config)?,
             format: source.format().clone(),
-            statement,
-            batch_size,
+            batch_size: source.batch_size(),
         };
-        let config = Arc::clone(config);
-        let get = FileGet { scan: source.get().clone(), config, store, batch_size };
+        let get = FileGet { scan: source.get().clone(), config: Arc::clone(config), context };
         let metrics = NodeMetrics::new(endpoint, source.metrics_set(), partition);
         let shared = Shared {
+            source: source.clone(),
             select,
             get,
-            filters: source.filters().iter().map(|filter| Arc::clone(&filter.here)).collect(),
-            recheck: recheck(source, &schema)?,
             columns,
             schema,
-            limit,
+            limit: config.limit,
             metrics,
         };
         Ok(Self { shared: Arc::new(shared) })
@@ -214,45 +149,62 @@ impl FileOpener for S3SelectOpener {
             if file.object_meta.size == 0 {
                 return Ok(futures::stream::empty().boxed());
             }
-            let tally = shared.metrics.tally();
-            match shared.select.send(&file, &tally).await {
-                Ok(stream) if shared.select.statement.counts_rows => {
-                    shared.counted(stream, file, tally).await
-                }
-                Ok(stream) => Ok(shared.rows(stream, file, tally)),
-                Err(error) if may_fall_back(&error) => shared.fall_back(file, 0, &error),
-                Err(error) => Err(external(error)),
-            }
+            let snapshot = shared.source.snapshot(&shared.select.endpoint, shared.limit)?;
+            Open { shared, snapshot, file }.rows().await
         }))
     }
 }
 
 type Rows = BoxStream<'static, Result<RecordBatch>>;
 
-impl Shared {
+/// A file that is being read.
+struct Open {
+    shared: Arc<Shared>,
+    snapshot: ScanSnapshot,
+    file: PartitionedFile,
+}
+
+impl Open {
+    async fn rows(self) -> Result<Rows> {
+        let Self { shared, snapshot, file } = &self;
+        let columns = shared.source.columns_of(&snapshot.filters);
+        let declared = shared.source.file_schema();
+        if let Err(why) = stored_types::check(&shared.get.scan, file, declared, &columns).await {
+            return self.fall_back(0, &why);
+        }
+        let tally = shared.metrics.tally();
+        match shared.select.send(&snapshot.statement, file, &tally).await {
+            Ok(stream) if snapshot.statement.counts_rows => self.counted(stream).await,
+            Ok(stream) => Ok(self.selected(stream, tally)),
+            Err(error) if may_fall_back(&error) => self.fall_back(0, &error),
+            Err(error) => Err(external(error)),
+        }
+    }
+
     /// The answer's rows; if it breaks off for good, the rest from the object itself.
-    fn rows(self: Arc<Self>, stream: SelectStream, file: PartitionedFile, tally: Tally) -> Rows {
+    fn selected(self, stream: SelectStream, tally: Tally) -> Rows {
         enum State {
             Select(Box<SelectStream>, Tally),
             Get(Rows),
             Done,
         }
         let start = (State::Select(Box::new(stream), tally), 0_usize);
+        let open = Arc::new(self);
         futures::stream::unfold(start, move |(state, handed_on)| {
-            let (shared, file) = (Arc::clone(&self), file.clone());
+            let open = Arc::clone(&open);
             async move {
                 let mut rest = match state {
                     State::Select(mut stream, tally) => match stream.next().await {
                         None => return None,
                         Some(Ok(batch)) => {
                             let state = State::Select(stream, tally);
-                            return Some(match shared.passing(&batch) {
+                            return Some(match open.snapshot.passing(&batch) {
                                 Ok(passing) => (Ok(batch), (state, handed_on + passing)),
                                 Err(error) => (Err(error), (State::Done, 0)),
                             });
                         }
                         Some(Err(error)) if may_fall_back(&error) => {
-                            match shared.fall_back(file, handed_on, &error) {
+                            match open.fall_back(handed_on, &error) {
                                 Ok(rest) => rest,
                                 Err(error) => return Some((Err(error), (State::Done, 0))),
                             }
@@ -269,34 +221,20 @@ impl Shared {
         .boxed()
     }
 
-    /// How many rows of an answer pass every filter.
-    fn passing(&self, batch: &RecordBatch) -> Result<usize> {
-        let Some(recheck) = &self.recheck else { return Ok(batch.num_rows()) };
-        let verdicts = recheck.evaluate(batch)?.into_array(batch.num_rows())?;
-        Ok(verdicts.as_boolean().true_count())
-    }
-
     /// Rows without columns, as many as the answer says.
-    async fn counted(
-        self: Arc<Self>,
-        stream: SelectStream,
-        file: PartitionedFile,
-        tally: Tally,
-    ) -> Result<Rows> {
-        let batches: Vec<RecordBatch> = match stream.try_collect().await {
-            Ok(batches) => batches,
-            Err(error) if may_fall_back(&error) => return self.fall_back(file, 0, &error),
+    async fn counted(&self, stream: SelectStream) -> Result<Rows> {
+        let rows = match stream.try_collect::<Vec<_>>().await {
+            Ok(batches) => one_count(&batches),
+            Err(error) if may_fall_back(&error) => return self.fall_back(0, &error),
             Err(error) => return Err(external(error)),
         };
-        drop(tally);
-        let mut rows = 0_usize;
-        for batch in &batches {
-            for count in batch.column(0).as_primitive::<Int64Type>().values() {
-                rows = rows.saturating_add(usize::try_from(*count).unwrap_or(0));
-            }
-        }
-        let mut left = self.limit.map_or(rows, |limit| rows.min(limit));
-        let (schema, most) = (Arc::clone(&self.schema), self.select.batch_size.max(1));
+        let rows = match rows {
+            Ok(rows) => rows,
+            Err(why) => return self.fall_back(0, &why),
+        };
+        let mut left = self.shared.limit.map_or(rows, |limit| rows.min(limit));
+        let schema = Arc::clone(&self.shared.schema);
+        let most = self.shared.select.batch_size.max(1);
         let batches = std::iter::from_fn(move || {
             let rows = left.min(most);
             left -= rows;
@@ -310,12 +248,14 @@ impl Shared {
     }
 
     /// The file's rows from GET that pass every filter, without the first `skip`: the store finds
-    /// rows in the order of the file, and so do we.
-    fn fall_back(&self, file: PartitionedFile, skip: usize, why: &Error) -> Result<Rows> {
-        tracing::info!(object = %file.object_meta.location, %why, "reading the object with GET instead");
-        self.metrics.fallback();
-        let plan = self.get.plan(file.clone(), &self.filters, &self.columns)?;
-        let rows = self.get.run(&plan, &file, &self.metrics)?;
+    /// rows in the order of the file, and so does DataFusion.
+    fn fall_back(&self, skip: usize, why: &dyn Display) -> Result<Rows> {
+        let Self { shared, snapshot, file } = self;
+        let object = &file.object_meta.location;
+        tracing::info!(%object, %why, "reading the object with GET instead");
+        shared.metrics.fallback();
+        let open = shared.get.open(file.clone(), shared.metrics.got().clone())?;
+        let rows = open.run(&open.plan(&snapshot.filters, &shared.columns)?)?;
         let mut skip = skip;
         let rest = rows.try_filter_map(move |batch| {
             let passed = skip.min(batch.num_rows());
@@ -327,12 +267,11 @@ impl Shared {
     }
 }
 
-fn recheck(source: &S3SelectSource, schema: &SchemaRef) -> Result<Option<Arc<dyn PhysicalExpr>>> {
-    let inexact = source
-        .filters()
-        .iter()
-        .filter(|filter| filter.there.exactness != Exactness::Exact)
-        .map(|filter| reassign_expr_columns(Arc::clone(&filter.here), schema))
-        .collect::<Result<Vec<_>>>()?;
-    Ok(conjunction_opt(inexact))
+/// The number that an answer of one count holds.
+fn one_count(batches: &[RecordBatch]) -> Result<usize, String> {
+    let counts = batches.iter().flat_map(|it| it.column(0).as_primitive::<Int64Type>().iter());
+    match counts.collect::<Vec<_>>().as_slice() {
+        [Some(count)] => usize::try_from(*count).map_err(|_| format!("a count of {count} rows")),
+        counts => Err(format!("{} rows in an answer of one count", counts.len())),
+    }
 }

@@ -83,6 +83,7 @@ impl DataSource for S3Scan {
             source: source.clone(),
             endpoint: resolve(args.context.session_config().options(), source.endpoint_name())?,
             config: Arc::clone(&self.config),
+            context: Arc::clone(&args.context),
         };
         FileScanConfigBuilder::from(FileScanConfig::clone(&self.config))
             .with_source(Arc::new(bound))
@@ -185,20 +186,21 @@ struct BoundSource {
     source: S3SelectSource,
     endpoint: Arc<Endpoint>,
     config: Arc<FileScanConfig>,
+    context: Arc<TaskContext>,
 }
 
 impl FileSource for BoundSource {
     fn create_file_opener(
         &self,
-        object_store: Arc<dyn ObjectStore>,
+        _object_store: Arc<dyn ObjectStore>,
         _base_config: &FileScanConfig,
         partition: usize,
     ) -> Result<Arc<dyn FileOpener>> {
         let opener = S3SelectOpener::new(
             &self.source,
             &self.endpoint,
-            object_store,
             &self.config,
+            Arc::clone(&self.context),
             partition,
         )?;
         let projection = self.source.split_projection().clone();

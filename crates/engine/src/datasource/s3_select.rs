@@ -1,19 +1,22 @@
 //! A scan that the store filters and projects.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
 use arrow::datatypes::SchemaRef;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::{Result, internal_err};
+use datafusion::common::{Result, internal_datafusion_err, internal_err};
 use datafusion::datasource::physical_plan::{
     FileGroupPartitioner, FileOpener, FileScanConfig, FileScanConfigBuilder, FileSource,
 };
 use datafusion::datasource::projection::SplitProjection;
 use datafusion::datasource::table_schema::TableSchema;
 use datafusion::physical_expr::projection::ProjectionExprs;
+use datafusion::physical_expr::utils::collect_columns;
 use datafusion::physical_expr::{LexOrdering, PhysicalExpr, conjunction};
+use datafusion::physical_expr_common::physical_expr::snapshot_physical_expr;
 use datafusion::physical_plan::filter_pushdown::{FilterPushdownPropagation, PushedDown};
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use datafusion::physical_plan::{DisplayFormatType, apply_expression_roots};
@@ -24,6 +27,7 @@ use sluicegate_s3select::profile::{EndpointProfile, Exactness};
 use super::format::TableFormat;
 use super::get::GetScan;
 use super::predicate::{Pushed, Translator};
+use super::snapshot::ScanSnapshot;
 use super::statement::Statement;
 use crate::choice::Why;
 use crate::config::SluiceOptions;
@@ -33,8 +37,8 @@ use crate::endpoints::resolve;
 /// Reads files through S3 Select: one statement per file or range, carrying the columns that the
 /// query needs and every filter that the store can apply.
 ///
-/// It stands where DataFusion's own CSV or Parquet source stood and keeps that source: to say
-/// what the files look like, and to read a file here when the store refuses or fails.
+/// It replaces DataFusion's own source and keeps it: to describe the files, and to read a file with
+/// GET when the store refuses or fails.
 #[derive(Clone)]
 pub struct S3SelectSource {
     /// The endpoint's name, under which the session knows it.
@@ -46,6 +50,8 @@ pub struct S3SelectSource {
     table_schema: TableSchema,
     projection: SplitProjection,
     filters: Vec<Filter>,
+    /// Filters that are not known before the query runs.
+    arriving: Vec<Arc<dyn PhysicalExpr>>,
     /// The most rows wanted of a file, once that is known.
     limit: Option<usize>,
     range_bytes: usize,
@@ -62,8 +68,16 @@ pub struct Filter {
     pub there: Pushed,
 }
 
+impl Filter {
+    /// The conjunction of some filters, as the store evaluates it.
+    fn there(filters: &[Self]) -> Option<Expr> {
+        filters.iter().map(|filter| filter.there.expr.clone()).reduce(Expr::and)
+    }
+}
+
 impl S3SelectSource {
-    /// Takes over a scan that DataFusion would run itself, or says why the store cannot run it.
+    /// A Select scan in place of one that DataFusion would run itself, or why the store cannot run
+    /// it.
     ///
     /// # Errors
     ///
@@ -95,12 +109,13 @@ impl S3SelectSource {
             table_schema,
             projection,
             filters: Vec::new(),
+            arriving: Vec::new(),
             limit: config.limit,
             range_bytes: SluiceOptions::of(options).range_bytes,
             batch_size: options.execution.batch_size.get(),
             metrics: ExecutionPlanMetricsSet::new(),
         };
-        source.may_be_sent(endpoint, config.limit)?;
+        source.may_be_sent(endpoint, &[], config.limit)?;
         let source: Arc<dyn FileSource> = Arc::new(source);
         Ok(FileScanConfigBuilder::from(config.clone()).with_source(source).build())
     }
@@ -108,14 +123,48 @@ impl S3SelectSource {
     /// The statement for a whole file, as far as it is decided; `None` if a column cannot be sent.
     #[must_use]
     pub fn statement(&self, limit: Option<usize>) -> Option<Statement> {
+        self.statement_with(&self.filters, limit)
+    }
+
+    fn statement_with(&self, filters: &[Filter], limit: Option<usize>) -> Option<Statement> {
         Statement::scan(
             &self.profile,
             &self.format,
             self.table_schema.file_schema(),
             &self.projection.file_indices,
-            self.store_filter(),
+            Filter::there(filters),
             limit,
         )
+    }
+
+    /// What is asked when a file is opened at this moment: the filters of the plan, and those of
+    /// the filters that arrive while the query runs that the store can apply as they stand now.
+    ///
+    /// # Errors
+    ///
+    /// If the scan has no statement: never, for a scan that [`Self::replace`] made.
+    pub fn snapshot(&self, endpoint: &Endpoint, limit: Option<usize>) -> Result<ScanSnapshot> {
+        let mut filters = self.filters.clone();
+        for arriving in &self.arriving {
+            let now = snapshot_physical_expr(Arc::clone(arriving))?;
+            if let Ok(there) = self.translate(endpoint, &now) {
+                filters.push(Filter { here: now, there });
+            }
+        }
+        let statement = self
+            .statement_with(&filters, limit)
+            .ok_or_else(|| internal_datafusion_err!("a Select scan without a statement"))?;
+        let answer = self.file_schema().project(self.columns())?;
+        ScanSnapshot::new(statement, &filters, &answer)
+    }
+
+    /// The same scan with a filter whose value other operators find out while the query runs. Its
+    /// rows are checked above the scan; to the scan it is what it says when a file is opened.
+    #[must_use]
+    pub fn with_arriving_filter(&self, filter: Arc<dyn PhysicalExpr>) -> Self {
+        let mut with = self.clone();
+        with.arriving.push(filter);
+        with
     }
 
     /// The same scan, of which at most so many rows of a file are wanted.
@@ -133,10 +182,10 @@ impl S3SelectSource {
     /// The filter that the store applies.
     #[must_use]
     pub fn store_filter(&self) -> Option<Expr> {
-        self.filters.iter().map(|filter| filter.there.expr.clone()).reduce(Expr::and)
+        Filter::there(&self.filters)
     }
 
-    /// The filters whose rows nobody checks again.
+    /// The filters that are not checked again above the scan.
     #[must_use]
     pub fn exact_filters(&self) -> Vec<Arc<dyn PhysicalExpr>> {
         self.filters
@@ -209,6 +258,13 @@ impl S3SelectSource {
         &self.projection.file_indices
     }
 
+    /// The indices of the file's columns that a statement with these filters reads.
+    #[must_use]
+    pub fn columns_of(&self, filters: &[Arc<dyn PhysicalExpr>]) -> BTreeSet<usize> {
+        let filtered = filters.iter().flat_map(collect_columns).map(|column| column.index());
+        self.columns().iter().copied().chain(filtered).collect()
+    }
+
     /// Where the scan counts.
     #[must_use]
     pub fn metrics_set(&self) -> &ExecutionPlanMetricsSet {
@@ -231,16 +287,21 @@ impl S3SelectSource {
                 let name = &self.profile.name;
                 Why::new(format!("no translation is known to be right for profile `{name}`"))
             })?;
-        let mut with = self.clone();
-        with.filters.push(Filter { here: Arc::clone(filter), there: there.clone() });
-        with.may_be_sent(endpoint, None)?;
+        let mut filters = self.filters.clone();
+        filters.push(Filter { here: Arc::clone(filter), there: there.clone() });
+        self.may_be_sent(endpoint, &filters, None)?;
         Ok(there)
     }
 
-    /// Whether the store takes the scan's statement as it stands.
-    fn may_be_sent(&self, endpoint: &Endpoint, limit: Option<usize>) -> Result<(), Why> {
+    /// Whether the store takes the scan's statement with these filters.
+    fn may_be_sent(
+        &self,
+        endpoint: &Endpoint,
+        filters: &[Filter],
+        limit: Option<usize>,
+    ) -> Result<(), Why> {
         let statement = self
-            .statement(limit)
+            .statement_with(filters, limit)
             .ok_or("a column that is read cannot be sent as text and read back the same")?;
         endpoint.takes(&statement, &self.format)
     }
@@ -361,7 +422,7 @@ impl FileSource for S3SelectSource {
         &self,
         f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
     ) -> Result<TreeNodeRecursion> {
-        let filters = self.filters.iter().map(|filter| &filter.here);
+        let filters = self.filters.iter().map(|filter| &filter.here).chain(&self.arriving);
         let columns = self.projection.source.iter().map(|projected| &projected.expr);
         apply_expression_roots(filters.chain(columns), f)
     }

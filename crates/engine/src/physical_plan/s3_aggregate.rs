@@ -1,13 +1,14 @@
 //! Aggregates that the store computes.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, RecordBatch};
-use arrow::compute::cast;
-use arrow::datatypes::SchemaRef;
+use arrow::array::{Array, AsArray, RecordBatch};
+use arrow::compute::{CastOptions, cast_with_options, concat_batches};
+use arrow::datatypes::{Int64Type, SchemaRef};
 use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::{Result, exec_datafusion_err, internal_err};
+use datafusion::common::{Result, internal_err};
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::FileScanConfig;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
@@ -25,10 +26,13 @@ use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties,
 };
 use futures::stream::{self, StreamExt, TryStreamExt};
+use sluicegate_client::Error;
 
-use crate::datasource::opener::{FileGet, FileSelect, external, may_fall_back};
+use crate::datasource::get::FileGet;
+use crate::datasource::opener::{FileSelect, external, may_fall_back};
 use crate::datasource::s3_select::S3SelectSource;
 use crate::datasource::statement::Statement;
+use crate::datasource::stored_types;
 use crate::endpoints::resolve;
 use crate::metrics::NodeMetrics;
 
@@ -42,9 +46,8 @@ pub struct StateColumn {
     pub answer: usize,
 }
 
-/// Sends one statement of aggregates per file or range and hands on the answers as DataFusion's
-/// partial aggregation states, one row each; the Final aggregate above merges them as it merges
-/// those of its own partial aggregation.
+/// Sends one statement of aggregates per file or range and returns each answer as a row of
+/// DataFusion's partial aggregation state, which the Final aggregate above merges like any other.
 ///
 /// A file whose statement fails is read and aggregated here, by the partial aggregation that this
 /// node replaced.
@@ -182,23 +185,19 @@ impl ExecutionPlan for S3AggregateExec {
         let source = self.source()?;
         let endpoint = resolve(context.session_config().options(), source.endpoint_name())?;
         let batch_size = context.session_config().batch_size();
-        let store = context.runtime_env().object_store(&self.config.object_store_url)?;
         let baseline = BaselineMetrics::new(&self.metrics, partition);
         let shared = Arc::new(Shared {
             select: FileSelect {
                 endpoint: Arc::clone(&endpoint),
                 bucket: FileSelect::bucket(&self.config)?,
                 format: source.format().clone(),
-                statement: self.statement.clone(),
                 batch_size,
             },
-            get: FileGet {
-                scan: source.get().clone(),
-                config: Arc::clone(&self.config),
-                store,
-                batch_size,
-            },
+            get: FileGet { scan: source.get().clone(), config: Arc::clone(&self.config), context },
+            statement: self.statement.clone(),
             filters: source.exact_filters(),
+            declared: Arc::clone(source.file_schema()),
+            columns: source.columns_of(&source.exact_filters()),
             projection: source.output().clone(),
             states: self.states.clone(),
             partial: Arc::clone(&self.partial),
@@ -224,7 +223,11 @@ impl ExecutionPlan for S3AggregateExec {
 struct Shared {
     select: FileSelect,
     get: FileGet,
+    statement: Statement,
     filters: Vec<Arc<dyn PhysicalExpr>>,
+    /// The files' columns, and which of them the statement reads.
+    declared: SchemaRef,
+    columns: BTreeSet<usize>,
     projection: ProjectionExprs,
     states: Vec<StateColumn>,
     partial: Arc<AggregateExec>,
@@ -233,42 +236,64 @@ struct Shared {
 }
 
 impl Shared {
-    /// The partial states of one file.
+    /// The partial states of one file: of the store, or computed here where that has none.
     async fn states_of(self: Arc<Self>, file: PartitionedFile) -> Result<Vec<RecordBatch>> {
         if file.object_meta.size == 0 {
             return Ok(Vec::new());
         }
-        let tally = self.metrics.tally();
-        let answer = async { self.select.send(&file, &tally).await?.try_collect::<Vec<_>>().await };
-        match answer.await {
-            Ok(batches) => batches.iter().map(|batch| self.state(batch)).collect(),
-            Err(error) if may_fall_back(&error) => {
-                let object = &file.object_meta.location;
-                tracing::info!(%object, why = %error, "aggregating the object here instead");
-                self.metrics.fallback();
-                self.aggregate_here(file).await
-            }
-            Err(error) => Err(external(error)),
-        }
+        let scan = &self.get.scan;
+        let types = stored_types::check(scan, &file, &self.declared, &self.columns).await;
+        let why = match types {
+            Err(mismatch) => mismatch.to_string(),
+            Ok(()) => match self.ask(&file).await {
+                Ok(batches) => match self.state(&batches) {
+                    Ok(state) => return Ok(vec![state]),
+                    Err(malformed) => malformed,
+                },
+                Err(error) if may_fall_back(&error) => error.to_string(),
+                Err(error) => return Err(external(error)),
+            },
+        };
+        tracing::info!(object = %file.object_meta.location, why, "aggregating the object here");
+        self.metrics.fallback();
+        self.aggregate_here(file).await
     }
 
-    /// A row of the answer as a row of partial states.
-    fn state(&self, answer: &RecordBatch) -> Result<RecordBatch> {
-        let columns = self.states.iter().zip(self.schema.fields()).map(|(state, field)| {
-            let column: ArrayRef = Arc::clone(answer.column(state.answer));
-            if column.null_count() > 0 && !field.is_nullable() {
-                return Err(exec_datafusion_err!("the store sent no value for {}", field.name()));
+    async fn ask(&self, file: &PartitionedFile) -> Result<Vec<RecordBatch>, Error> {
+        let tally = self.metrics.tally();
+        self.select.send(&self.statement, file, &tally).await?.try_collect().await
+    }
+
+    /// The row of an answer as a row of partial states, or what is wrong with the answer.
+    fn state(&self, batches: &[RecordBatch]) -> Result<RecordBatch, String> {
+        let rows: usize = batches.iter().map(RecordBatch::num_rows).sum();
+        if rows != 1 {
+            return Err(format!("an answer of {rows} rows, where aggregates are one"));
+        }
+        let answer = concat_batches(&self.statement.answer, batches).map_err(|e| e.to_string())?;
+        for (field, column) in answer.schema_ref().fields().iter().zip(answer.columns()) {
+            // Columns that are not nullable are counts.
+            if !field.is_nullable() && column.as_primitive::<Int64Type>().value(0) < 0 {
+                return Err(format!("a negative count in column {}", field.name()));
             }
-            Ok(cast(&column, field.data_type())?)
+        }
+        let exact = CastOptions { safe: false, ..CastOptions::default() };
+        let columns = self.states.iter().zip(self.schema.fields()).map(|(state, field)| {
+            let column = answer.column(state.answer);
+            if column.null_count() > 0 && !field.is_nullable() {
+                return Err(format!("no value for {}", field.name()));
+            }
+            cast_with_options(column, field.data_type(), &exact).map_err(|e| e.to_string())
         });
-        let columns = columns.collect::<Result<Vec<_>>>()?;
-        Ok(RecordBatch::try_new(Arc::clone(&self.schema), columns)?)
+        let columns = columns.collect::<Result<Vec<_>, _>>()?;
+        RecordBatch::try_new(Arc::clone(&self.schema), columns).map_err(|e| e.to_string())
     }
 
     async fn aggregate_here(&self, file: PartitionedFile) -> Result<Vec<RecordBatch>> {
-        let input = self.get.plan(file.clone(), &self.filters, &self.projection)?;
+        let open = self.get.open(file, self.metrics.got().clone())?;
+        let input = open.plan(&self.filters, &self.projection)?;
         let partial = replace_scan(&self.partial, input)?;
-        self.get.run(&partial, &file, &self.metrics)?.try_collect().await
+        open.run(&partial)?.try_collect().await
     }
 }
 

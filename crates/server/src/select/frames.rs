@@ -6,9 +6,9 @@ use std::task::{Context, Poll, ready};
 
 use bytes::{Bytes, BytesMut};
 use futures::{FutureExt as _, Stream, StreamExt as _};
-use s3s::dto::SelectObjectContentEventStream;
+use s3s::dto::{RecordsEvent, SelectObjectContentEvent, SelectObjectContentEventStream};
 use s3s::stream::{ByteStream, DynByteStream};
-use s3s::{S3Error, S3ErrorCode, StdError};
+use s3s::{S3Error, S3ErrorCode, S3Result, StdError};
 use tokio::time::{Sleep, sleep};
 
 use crate::faults::{FLUSH, Fault};
@@ -44,6 +44,8 @@ enum Verdict {
     HalfThenCut,
     WholeThenCut,
     Replace(Bytes),
+    Swap(Bytes),
+    Skip,
     End,
     Garble,
 }
@@ -60,6 +62,8 @@ impl Faulty {
             Fault::ErrorFrame { records, code } if is_nth(*records) || is("Stats") => {
                 Verdict::Replace(error_frame(code))
             }
+            Fault::Records(bytes) if is_nth(0) => Verdict::Swap(records_frame(bytes)),
+            Fault::Records(_) if is("Records") => Verdict::Skip,
             Fault::MissingEnd if is("End") => Verdict::End,
             _ => Verdict::Pass,
         }
@@ -90,7 +94,7 @@ impl Stream for Faulty {
             self.records += 1;
         }
         match verdict {
-            Verdict::Pass | Verdict::Garble => {}
+            Verdict::Pass | Verdict::Garble | Verdict::Swap(_) | Verdict::Skip => {}
             Verdict::Cut | Verdict::HalfThenCut | Verdict::WholeThenCut => {
                 self.state = State::Cutting(Box::pin(sleep(FLUSH)));
             }
@@ -98,9 +102,9 @@ impl Stream for Faulty {
         }
         Poll::Ready(match verdict {
             Verdict::Pass | Verdict::WholeThenCut => Some(Ok(frame)),
-            Verdict::Cut => return self.poll_next(cx),
+            Verdict::Cut | Verdict::Skip => return self.poll_next(cx),
             Verdict::HalfThenCut => Some(Ok(frame.slice(..frame.len() / 2))),
-            Verdict::Replace(other) => Some(Ok(other)),
+            Verdict::Replace(other) | Verdict::Swap(other) => Some(Ok(other)),
             Verdict::End => None,
             Verdict::Garble => {
                 let mut frame = BytesMut::from(frame);
@@ -140,8 +144,17 @@ fn event_type(frame: &[u8]) -> Option<&[u8]> {
 fn error_frame(code: &str) -> Bytes {
     let code = S3ErrorCode::from_bytes(code.as_bytes())
         .unwrap_or_else(|| S3ErrorCode::Custom(code.into()));
-    let error = S3Error::with_message(code, "injected");
-    let frames = futures::stream::iter([Err(error)]);
+    frame(Err(S3Error::with_message(code, "injected")))
+}
+
+/// A whole frame of records.
+fn records_frame(bytes: &Bytes) -> Bytes {
+    let records = RecordsEvent { payload: Some(bytes.clone()) };
+    frame(Ok(SelectObjectContentEvent::Records(records)))
+}
+
+fn frame(event: S3Result<SelectObjectContentEvent>) -> Bytes {
+    let frames = futures::stream::iter([event]);
     let mut frames = SelectObjectContentEventStream::new(frames).into_byte_stream();
     frames.next().now_or_never().flatten().and_then(Result::ok).unwrap_or_default()
 }
@@ -150,7 +163,7 @@ fn error_frame(code: &str) -> Bytes {
 mod tests {
     use super::*;
 
-    use s3s::dto::{EndEvent, RecordsEvent, SelectObjectContentEvent, StatsEvent};
+    use s3s::dto::{EndEvent, StatsEvent};
 
     fn frames() -> DynByteStream {
         let records = |text: &'static str| {

@@ -1,0 +1,169 @@
+//! Whether a Parquet object stores what its table declares.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+
+use arrow::datatypes::{DataType, Schema};
+use datafusion::datasource::listing::PartitionedFile;
+use datafusion::datasource::physical_plan::ParquetSource;
+use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
+use parquet::arrow::arrow_reader::ArrowReaderOptions;
+use parquet::arrow::parquet_to_arrow_schema;
+use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData};
+
+use super::get::GetScan;
+
+/// Why a Parquet object is read here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Mismatch {
+    /// Its footer cannot be read, or not as columns that we know.
+    Footer(String),
+    /// A column is stored as another type than the table declares, or not at all.
+    Column {
+        /// The column's name.
+        name: String,
+        /// The type that the table declares.
+        declared: DataType,
+        /// The type in the object; `None` if the object does not have the column exactly once.
+        stored: Option<DataType>,
+    },
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Footer(why) => write!(f, "its footer cannot be read: {why}"),
+            Self::Column { name, declared, stored: Some(stored) } => {
+                write!(f, "column {name} is declared as {declared} and stored as {stored}")
+            }
+            Self::Column { name, .. } => write!(f, "it does not have one column {name}"),
+        }
+    }
+}
+
+/// Compares the footer of a Parquet object with the declared types of some columns.
+///
+/// What a store makes of a column follows from the type in the object, and what DataFusion makes of
+/// it also from the type that the table declares. Statements are exact only where the two are the
+/// same. Footers come from the session's cache of Parquet metadata, which planning usually filled; a
+/// Select answer names the version that it is about, so a footer of another version does no harm.
+///
+/// # Errors
+///
+/// The first difference.
+pub async fn check(
+    scan: &GetScan,
+    file: &PartitionedFile,
+    declared: &Schema,
+    columns: &BTreeSet<usize>,
+) -> Result<(), Mismatch> {
+    let Some(source) = scan.source().downcast_ref::<ParquetSource>() else { return Ok(()) };
+    if columns.is_empty() {
+        return Ok(());
+    }
+    let footer = footer(source, file).await.map_err(Mismatch::Footer)?;
+    compare(&footer, declared, columns)
+}
+
+async fn footer(
+    source: &ParquetSource,
+    file: &PartitionedFile,
+) -> Result<Arc<ParquetMetaData>, String> {
+    let readers = source.parquet_file_reader_factory().ok_or("it has no reader")?;
+    let hint = source.table_parquet_options().global.metadata_size_hint;
+    let mut reader = readers
+        .create_reader(0, file.clone(), hint, &ExecutionPlanMetricsSet::new())
+        .map_err(|error| error.to_string())?;
+    let options = ArrowReaderOptions::new().with_page_index_policy(PageIndexPolicy::Skip);
+    reader.get_metadata(Some(&options)).await.map_err(|error| error.to_string())
+}
+
+fn compare(
+    footer: &ParquetMetaData,
+    declared: &Schema,
+    columns: &BTreeSet<usize>,
+) -> Result<(), Mismatch> {
+    let parquet = footer.file_metadata();
+    // As the types of Parquet say, which is all that a store sees; and as DataFusion reads it,
+    // with what the writer noted about Arrow's types.
+    let notes = [None, parquet.key_value_metadata()];
+    for notes in notes {
+        let stored = parquet_to_arrow_schema(parquet.schema_descr(), notes)
+            .map_err(|error| Mismatch::Footer(error.to_string()))?;
+        for index in columns {
+            let Some(field) = declared.fields().get(*index) else { continue };
+            let mut same_name = stored.fields().iter().filter(|it| it.name() == field.name());
+            let found = match (same_name.next(), same_name.next()) {
+                (Some(found), None) => Some(found.data_type()),
+                _ => None,
+            };
+            if !found.is_some_and(|found| is_same(field.data_type(), found)) {
+                return Err(Mismatch::Column {
+                    name: field.name().clone(),
+                    declared: field.data_type().clone(),
+                    stored: found.cloned(),
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether values of the two types are the same text.
+fn is_same(declared: &DataType, stored: &DataType) -> bool {
+    match stored {
+        DataType::Dictionary(_, values) => is_same(declared, values),
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => {
+            matches!(declared, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
+        }
+        stored => declared == stored,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow::datatypes::{Field, TimeUnit};
+    use parquet::arrow::ArrowSchemaConverter;
+    use parquet::file::metadata::FileMetaData;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(declared: DataType, stored: Vec<(&str, DataType)>, expected: bool) {
+        let fields = stored.iter().map(|(name, of)| Field::new(*name, of.clone(), true));
+        let stored = Schema::new(fields.collect::<Vec<_>>());
+        let descriptor = ArrowSchemaConverter::new().convert(&stored).unwrap();
+        let file = FileMetaData::new(2, 0, None, None, Arc::new(descriptor), None);
+        let declared = Schema::new(vec![Field::new("x", declared, true)]);
+        let compared = compare(&ParquetMetaData::new(file, vec![]), &declared, &[0].into());
+        assert_eq!(compared.is_ok(), expected, "{declared:?} {stored:?}: {compared:?}");
+    }
+
+    #[test]
+    fn only_the_declared_type_is_the_declared_type() {
+        use DataType::{Date32, Decimal128, Int32, Int64, UInt32, Utf8, Utf8View};
+        check(Int32, vec![("x", Int32)], true);
+        check(Int32, vec![("y", Utf8), ("x", Int32)], true);
+        check(Utf8View, vec![("x", Utf8)], true);
+        check(Decimal128(10, 2), vec![("x", Decimal128(10, 2))], true);
+        check(Decimal128(10, 2), vec![("x", Decimal128(10, 3))], false);
+        check(Decimal128(10, 2), vec![("x", Decimal128(12, 2))], false);
+        check(Int64, vec![("x", Int32)], false);
+        check(Int32, vec![("x", UInt32)], false);
+        check(Utf8, vec![("x", Date32)], false);
+        check(Utf8, vec![("x", DataType::Timestamp(TimeUnit::Microsecond, None))], false);
+        check(Utf8, vec![("x", DataType::Binary)], false);
+        check(Date32, vec![("x", Utf8)], false);
+        check(Int32, vec![("X", Int32)], false);
+        check(Int32, vec![], false);
+        check(Int32, vec![("x", Int32), ("x", Int32)], false);
+    }
+
+    #[test]
+    fn a_mismatch_names_the_column() {
+        let stored = Some(DataType::Int32);
+        let mismatch = Mismatch::Column { name: "x".to_owned(), declared: DataType::Utf8, stored };
+        assert_eq!(mismatch.to_string(), "column x is declared as Utf8 and stored as Int32");
+    }
+}

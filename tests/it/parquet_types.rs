@@ -1,0 +1,188 @@
+//! Parquet objects whose columns are not what their table declares: engine over Select =
+//! DataFusion over the same file.
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, Decimal128Array, Int64Array, RecordBatch, StringArray};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Field, Schema, TimeUnit};
+use parquet::arrow::ArrowWriter;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use sluicegate_engine::config::Scan;
+use tokio::runtime::Runtime;
+
+use crate::harness::{BUCKET, Store, rows, stock, stock_rows, try_rows};
+
+/// The types of columns in files, each with the SQL that declares it.
+fn types() -> Vec<(DataType, &'static str)> {
+    vec![
+        (DataType::Int8, "TINYINT"),
+        (DataType::Int16, "SMALLINT"),
+        (DataType::Int32, "INT"),
+        (DataType::Int64, "BIGINT"),
+        (DataType::UInt8, "TINYINT UNSIGNED"),
+        (DataType::UInt32, "INT UNSIGNED"),
+        (DataType::Float32, "REAL"),
+        (DataType::Float64, "DOUBLE"),
+        (DataType::Decimal128(10, 2), "DECIMAL(10,2)"),
+        (DataType::Decimal128(10, 3), "DECIMAL(10,3)"),
+        (DataType::Decimal128(12, 2), "DECIMAL(12,2)"),
+        (DataType::Utf8, "VARCHAR"),
+        (DataType::LargeUtf8, "VARCHAR"),
+        (DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8)), "VARCHAR"),
+        (DataType::Binary, "BYTEA"),
+        (DataType::Date32, "DATE"),
+        (DataType::Timestamp(TimeUnit::Microsecond, None), "TIMESTAMP"),
+        (DataType::Boolean, "BOOLEAN"),
+    ]
+}
+
+/// Values of a type, made of small numbers.
+fn array(of: &DataType, numbers: &[Option<i64>]) -> ArrayRef {
+    let ints = Int64Array::from(numbers.to_vec());
+    let texts = || StringArray::from_iter(numbers.iter().map(|n| n.map(|n| n.to_string())));
+    match of {
+        DataType::Decimal128(precision, scale) => {
+            let raw = numbers.iter().map(|n| n.map(|n| i128::from(n) * 1237));
+            let array = Decimal128Array::from_iter(raw);
+            Arc::new(array.with_precision_and_scale(*precision, *scale).unwrap())
+        }
+        DataType::Date32 => cast(&cast(&ints, &DataType::Int32).unwrap(), of).unwrap(),
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Binary | DataType::Dictionary(..) => {
+            cast(&texts(), of).unwrap()
+        }
+        of => cast(&ints, of).unwrap(),
+    }
+}
+
+fn file(columns: &[(String, DataType)], numbers: &[Option<i64>]) -> Vec<u8> {
+    let fields = columns.iter().map(|(name, of)| Field::new(name, of.clone(), true));
+    let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+    let arrays = columns.iter().map(|(_, of)| array(of, numbers)).collect();
+    let batch = RecordBatch::try_new(Arc::clone(&schema), arrays).unwrap();
+    let mut bytes = Vec::new();
+    let mut writer = ArrowWriter::try_new(&mut bytes, schema, None).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    bytes
+}
+
+const STATEMENTS: [&str; 7] = [
+    "SELECT a FROM x",
+    "SELECT a, b FROM x WHERE b IS NOT NULL",
+    "SELECT a FROM x WHERE CAST(b AS VARCHAR) = '3'",
+    "SELECT b FROM x WHERE a = b",
+    "SELECT count(a), min(a), max(b) FROM x",
+    "SELECT sum(a) FROM x",
+    "SELECT count(*) FROM x",
+];
+
+#[test]
+fn declared_types_are_not_taken_for_stored_ones() {
+    let runtime = Runtime::new().unwrap();
+    let store = runtime.block_on(Store::start());
+    let local = tempfile::tempdir().unwrap();
+    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(96);
+    let mut runner =
+        TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
+    let column = (prop::sample::select(types()), prop::sample::select(types()), 0..6_u8);
+    let inputs = (
+        column.clone(),
+        column,
+        prop::collection::vec(prop::option::weighted(0.8, 0_i64..12), 1..12),
+    );
+    let (number, compared, pushed) = (Cell::new(0), Cell::new(0), Cell::new(0));
+    let result = runner.run(&inputs, |(a, b, numbers)| {
+        number.set(number.get() + 1);
+        let mut stored = Vec::new();
+        let mut declared = Vec::new();
+        for (name, ((of, same), (_, other), kind)) in [("a", a), ("b", b)] {
+            // Half of the columns are as declared; a few are not there.
+            declared.push(format!("{name} {}", if kind < 3 { same } else { other }));
+            if kind != 5 {
+                stored.push((name.to_owned(), of));
+            }
+        }
+        stored.push(("c".to_owned(), DataType::Int32));
+        let bytes = file(&stored, &numbers);
+        store.put(&format!("{}/a.parquet", number.get()), &bytes);
+        let path = local.path().join(format!("{}.parquet", number.get()));
+        std::fs::write(&path, &bytes).unwrap();
+        let ddl = |location: &str| {
+            let columns = declared.join(", ");
+            format!("CREATE EXTERNAL TABLE x ({columns}) STORED AS PARQUET LOCATION '{location}'")
+        };
+        runtime.block_on(async {
+            let stock = stock();
+            stock_rows(&stock, &ddl(&path.display().to_string())).await.unwrap();
+            let engine = store.engine(Scan::Select).await;
+            rows(&engine, &ddl(&format!("s3://{BUCKET}/{}/", number.get()))).await;
+            for sql in STATEMENTS {
+                let Ok(expected) = stock_rows(&stock, sql).await else { continue };
+                let before = engine.counted();
+                let actual = try_rows(&engine, sql).await.map_err(|error| error.to_string());
+                let counted = engine.counted().since(&before);
+                compared.set(compared.get() + 1);
+                if counted.select > 0 && counted.fallbacks == 0 {
+                    pushed.set(pushed.get() + 1);
+                }
+                prop_assert_eq!(
+                    actual,
+                    Ok(expected),
+                    "{} of {:?} over {:?}",
+                    sql,
+                    declared,
+                    stored
+                );
+            }
+            Ok(())
+        })
+    });
+    result.unwrap();
+    let (compared, pushed) = (compared.get(), pushed.get());
+    assert!(pushed * 10 > compared, "only {pushed} of {compared} statements were answered there");
+}
+
+/// What a column of one type gives under another declaration, and whether Select answered.
+async fn check(stored: DataType, declared: &str, sql: &str, pushed: bool) {
+    let numbers = [Some(1), None, Some(3), Some(10)];
+    let bytes = file(&[("a".to_owned(), stored.clone())], &numbers);
+    let store = Store::start().await;
+    store.put("t/a.parquet", &bytes);
+    let local = tempfile::tempdir().unwrap();
+    std::fs::write(local.path().join("a.parquet"), &bytes).unwrap();
+    let ddl = |location: &str| {
+        format!("CREATE EXTERNAL TABLE x (a {declared}) STORED AS PARQUET LOCATION '{location}'")
+    };
+    let stock = stock();
+    stock_rows(&stock, &ddl(&format!("{}/", local.path().display()))).await.unwrap();
+    let expected = stock_rows(&stock, sql).await.unwrap();
+    let engine = store.engine(Scan::Select).await;
+    rows(&engine, &ddl(&format!("s3://{BUCKET}/t/"))).await;
+    for again in [false, true] {
+        let before = engine.counted();
+        assert_eq!(rows(&engine, sql).await, expected, "{sql} of {declared} over {stored}");
+        let counted = engine.counted().since(&before);
+        assert_eq!(counted.fallbacks == 0, pushed, "{sql} of {declared} over {stored}");
+        // Footers are kept.
+        assert!(!again || !pushed || counted.get == 0, "{counted:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_column_of_another_type_is_read_here() {
+    let decimal = DataType::Decimal128;
+    check(decimal(10, 2), "DECIMAL(10,2)", "SELECT a FROM x WHERE a > 1", true).await;
+    check(decimal(10, 3), "DECIMAL(10,2)", "SELECT a FROM x", false).await;
+    check(decimal(10, 3), "DECIMAL(10,2)", "SELECT sum(a) FROM x", false).await;
+    check(DataType::Date32, "VARCHAR", "SELECT a FROM x", false).await;
+    check(DataType::Date32, "VARCHAR", "SELECT max(a) FROM x", false).await;
+    let timestamp = DataType::Timestamp(TimeUnit::Microsecond, None);
+    check(timestamp, "VARCHAR", "SELECT a FROM x", false).await;
+    check(DataType::Int64, "INT", "SELECT sum(a), min(a) FROM x", false).await;
+    check(DataType::Utf8, "INT", "SELECT a FROM x WHERE a > 2", false).await;
+    // A statement that reads no column needs none of the declared type.
+    check(DataType::Int64, "INT", "SELECT count(*) FROM x", true).await;
+}
