@@ -174,15 +174,15 @@ async fn check(stored: DataType, declared: &str, sql: &str, pushed: bool) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_column_of_another_type_is_read_here() {
     let decimal = DataType::Decimal128;
-    check(decimal(10, 2), "DECIMAL(10,2)", "SELECT a FROM x WHERE a > 1", true).await;
-    check(decimal(10, 3), "DECIMAL(10,2)", "SELECT a FROM x", false).await;
-    check(decimal(10, 3), "DECIMAL(10,2)", "SELECT sum(a) FROM x", false).await;
-    check(DataType::Date32, "VARCHAR", "SELECT a FROM x", false).await;
-    check(DataType::Date32, "VARCHAR", "SELECT max(a) FROM x", false).await;
+    Box::pin(check(decimal(10, 2), "DECIMAL(10,2)", "SELECT a FROM x WHERE a > 1", true)).await;
+    Box::pin(check(decimal(10, 3), "DECIMAL(10,2)", "SELECT a FROM x", false)).await;
+    Box::pin(check(decimal(10, 3), "DECIMAL(10,2)", "SELECT sum(a) FROM x", false)).await;
+    Box::pin(check(DataType::Date32, "VARCHAR", "SELECT a FROM x", false)).await;
+    Box::pin(check(DataType::Date32, "VARCHAR", "SELECT max(a) FROM x", false)).await;
     let timestamp = DataType::Timestamp(TimeUnit::Microsecond, None);
-    check(timestamp, "VARCHAR", "SELECT a FROM x", false).await;
-    check(DataType::Int64, "INT", "SELECT sum(a), min(a) FROM x", false).await;
-    check(DataType::Utf8, "INT", "SELECT a FROM x WHERE a > 2", false).await;
+    Box::pin(check(timestamp, "VARCHAR", "SELECT a FROM x", false)).await;
+    Box::pin(check(DataType::Int64, "INT", "SELECT sum(a), min(a) FROM x", false)).await;
+    Box::pin(check(DataType::Utf8, "INT", "SELECT a FROM x WHERE a > 2", false)).await;
     // A statement that reads no column needs none of the declared type.
-    check(DataType::Int64, "INT", "SELECT count(*) FROM x", true).await;
+    Box::pin(check(DataType::Int64, "INT", "SELECT count(*) FROM x", true)).await;
 }

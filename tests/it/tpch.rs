@@ -181,7 +181,7 @@ fn ways() -> Vec<Way> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn all_22_queries_agree_with_datafusion_at_scale_0_1() {
-    check(0.1, &(1..=22).collect::<Vec<_>>(), ways()).await;
+    Box::pin(check(0.1, &(1..=22).collect::<Vec<_>>(), ways())).await;
 }
 
 /// Scale factor 1 against the published answers: minutes, and 2 GB of disk.

@@ -3,8 +3,8 @@
 use std::process;
 use std::time::Duration;
 
+use datafusion::common::runtime::SpawnedTask;
 use sluicegate_engine::Engine;
-use tokio::task::JoinHandle;
 
 use crate::failure::{Failure, Result};
 use crate::runtime::terminal::Terminal;
@@ -52,7 +52,7 @@ pub(crate) async fn abort_writes(engine: &Engine) {
 /// Ends the process at the second request to stop, and some time after the first: the thread that
 /// should end it may be busy, for example with writing to a pipe that nobody reads.
 pub(crate) fn watch(last_resort: LastResort) -> Watch {
-    Watch(tokio::spawn(async move {
+    Watch(SpawnedTask::spawn(async move {
         let code = asked_to_stop().await;
         let patience = async {
             match last_resort {
@@ -71,7 +71,7 @@ pub(crate) fn watch(last_resort: LastResort) -> Watch {
 /// Ends the process at SIGTERM, which a prompt that reads a line does not notice.
 pub(crate) fn watch_prompt(engine: Engine) -> Watch {
     let terminal = Terminal::remember();
-    Watch(tokio::spawn(async move {
+    Watch(SpawnedTask::spawn(async move {
         let code = terminated().await;
         abort_writes(&engine).await;
         terminal.restore();
@@ -90,13 +90,7 @@ pub(crate) enum LastResort {
 
 /// A watch that ends when it is dropped.
 #[derive(Debug)]
-pub(crate) struct Watch(JoinHandle<()>);
-
-impl Drop for Watch {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
-}
+pub(crate) struct Watch(#[expect(dead_code, reason = "held for its Drop")] SpawnedTask<()>);
 
 /// Waits for Ctrl-C or SIGTERM; returns the exit code that tells which.
 pub(crate) async fn asked_to_stop() -> u8 {

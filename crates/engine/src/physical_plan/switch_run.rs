@@ -217,7 +217,7 @@ mod tests {
         words.columns[0].extend(keys);
         let mut selection = Selection::new();
         state.cross((Side::Only, partition), 0, &words, &mut selection).unwrap();
-        selection.iter().map(|row| row as usize).collect()
+        selection.iter().collect()
     }
 
     #[test]

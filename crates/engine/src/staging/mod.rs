@@ -214,13 +214,15 @@ impl Staging {
         self.spawn(begun).await.map_err(|_| stopped())?
     }
 
+    /// Runs to its end even if whoever asked is dropped: an upload that has begun must be recorded,
+    /// or nobody would abort it.
     fn spawn<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,
     ) -> JoinHandle<T> {
         match &self.runtime {
             Some(runtime) => runtime.spawn(work),
-            None => tokio::spawn(work),
+            None => Handle::current().spawn(work),
         }
     }
 
