@@ -17,6 +17,7 @@ use datafusion::physical_expr::projection::ProjectionExprs;
 use datafusion::physical_expr::utils::collect_columns;
 use datafusion::physical_expr::{LexOrdering, PhysicalExpr, conjunction};
 use datafusion::physical_expr_common::physical_expr::snapshot_physical_expr;
+use datafusion::physical_plan::expressions::Literal;
 use datafusion::physical_plan::filter_pushdown::{FilterPushdownPropagation, PushedDown};
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use datafusion::physical_plan::{DisplayFormatType, apply_expression_roots};
@@ -147,6 +148,10 @@ impl S3SelectSource {
         let mut filters = self.filters.clone();
         for arriving in &self.arriving {
             let now = snapshot_physical_expr(Arc::clone(arriving))?;
+            // Nothing has arrived yet.
+            if now.downcast_ref::<Literal>().is_some_and(|it| *it.value() == true.into()) {
+                continue;
+            }
             if let Ok(there) = self.translate(endpoint, &now) {
                 filters.push(Filter { here: now, there });
             }

@@ -202,7 +202,7 @@ fn misfits_tell_why() {
         let (x, y) = (b.field("x", 32), b.field("y", 32));
         s.output(x, Source::MemLo, When::ALWAYS).output(y, Source::AluHi, When::ALWAYS)
     });
-    assert_eq!(reasons(&outputs), "table `t`: its stateful ALU puts out 2 words, the target's 1");
+    assert_eq!(reasons(&outputs), "table `t`: its stateful ALU outputs 2 words, the target's 1");
     assert!(fit(&outputs, &Target::tofino2()).is_ok());
     let inputs = with_alu(&|s, _| {
         s.compare_lo(Compare::mem(Half::Lo, Relation::Eq, FieldId::FID))

@@ -218,13 +218,27 @@ impl Store {
         };
         self.commit(bucket, key, written, &meta, conditions)?;
         // The object exists; removing the upload is best effort, a leftover only wastes space.
-        let _ = fs::remove_dir_all(&directory);
+        let _ = self.discard_upload(id, &directory);
         Ok(meta)
     }
 
     pub(crate) fn abort_upload(&self, id: &str, bucket: &str, key: &str) -> S3Result<()> {
         let (directory, _) = self.upload(id, bucket, key)?;
-        fs::remove_dir_all(directory).map_err(storage_error)
+        self.discard_upload(id, &directory).map_err(storage_error)
+    }
+
+    /// Removes an upload. It is renamed first, in one step: a part that arrives meanwhile finds no
+    /// upload, instead of keeping the folder from being removed and being left there.
+    fn discard_upload(&self, id: &str, directory: &Path) -> io::Result<()> {
+        let discarded = self.temporary().join(format!("discarded-{id}"));
+        fs::rename(directory, &discarded)?;
+        loop {
+            match fs::remove_dir_all(&discarded) {
+                // A part had opened the folder before it was renamed.
+                Err(e) if e.kind() == ErrorKind::DirectoryNotEmpty => {}
+                removed => return removed,
+            }
+        }
     }
 
     /// The uploads in progress in a bucket with their names, by key and time.

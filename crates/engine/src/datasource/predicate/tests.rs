@@ -111,7 +111,7 @@ fn a_foreign_store_filters_roughly_and_guards_empty_fields() {
     let (sql, exactness) = sent("s = 'a'").unwrap();
     assert_eq!((sql.as_str(), exactness), ("(s._2 != '') AND (s._2 = 'a')", Exactness::Superset));
     // A guard must not be negated.
-    assert_eq!(sent("NOT (s = 'a')").map(|it| it.1), sent("s <> 'a'").map(|it| it.1));
+    assert_eq!(sent("NOT (s = 'a')"), None);
     assert_eq!(sent("s IS NULL"), None);
     assert_eq!(pushed(&EndpointProfile::get_only(), ColumnStyle::Positional, "id = 1"), None);
 }
