@@ -82,7 +82,7 @@ impl Default for Phase {
 }
 
 impl Phase {
-    /// The work this phase amounts to. Its time is zero until [`predict`]ed, and the link carries
+    /// The work this phase amounts to. Its time is zero until it is predicted, and the link carries
     /// payload only: headers are not predicted.
     #[must_use]
     pub fn work(&self) -> Work {

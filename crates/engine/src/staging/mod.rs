@@ -3,7 +3,7 @@
 //! DataFusion's writers complete each file on their own, also after an error in another file or in
 //! their own input. Under [`StagedWriteExec`](crate::physical_plan::StagedWriteExec) they write
 //! through a [`Staging`] instead: parts are uploaded as they come, and whatever would make an
-//! object visible waits for [`Staging::commit`].
+//! object visible waits for the commit of its statement.
 //!
 //! What is guaranteed: until every row is computed and every byte is uploaded, nothing appears and
 //! nothing is replaced. Then the objects are completed one by one. S3 has no transaction over
