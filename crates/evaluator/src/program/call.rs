@@ -76,7 +76,7 @@ pub(super) fn call(function: Function, args: &[Value]) -> Result<Value, SelectEr
             Value::Timestamp(parsed.ok_or_else(|| {
                 SelectError::new(
                     SelectErrorCode::ValueParseFailure,
-                    "TO_TIMESTAMP got text that is no timestamp.",
+                    "The text given to TO_TIMESTAMP is not a timestamp.",
                 )
             })?)
         }

@@ -374,7 +374,7 @@ fn constant(literal: &Literal) -> Result<Value, SelectError> {
             Value::Timestamp(Timestamp::parse_literal(text.as_bytes()).ok_or_else(|| {
                 SelectError::new(
                     SelectErrorCode::LexerInvalidIONLiteral,
-                    "A literal in backticks is no timestamp.",
+                    "A literal in backticks is not a timestamp.",
                 )
             })?)
         }

@@ -22,7 +22,7 @@ impl Store {
     /// The directory of a bucket that exists.
     pub(crate) fn bucket(&self, name: &str) -> S3Result<PathBuf> {
         if !check_bucket_name(name) {
-            return Err(s3_error!(InvalidBucketName, "this is no bucket name"));
+            return Err(s3_error!(InvalidBucketName, "this is not a valid bucket name"));
         }
         let path = self.root.join(name);
         match fs::symlink_metadata(&path) {
@@ -37,7 +37,7 @@ impl Store {
 
     pub(crate) fn create_bucket(&self, name: &str) -> S3Result<()> {
         if !check_bucket_name(name) {
-            return Err(s3_error!(InvalidBucketName, "this is no bucket name"));
+            return Err(s3_error!(InvalidBucketName, "this is not a valid bucket name"));
         }
         match fs::create_dir(self.root.join(name)) {
             Ok(()) => Ok(()),
@@ -64,7 +64,7 @@ impl Store {
             Err(e) => return Err(storage_error(e)),
         }
         self.remove_uploads_of(name);
-        // What stays behind takes room and does no harm.
+        // Best effort: a leftover only wastes space.
         let _ = fs::remove_dir_all(self.own("meta").join(name));
         Ok(())
     }
