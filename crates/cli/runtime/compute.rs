@@ -8,6 +8,7 @@ use datafusion::execution::SendableRecordBatchStream;
 use datafusion::physical_plan::stream::RecordBatchReceiverStreamBuilder;
 use futures::StreamExt;
 use sluicegate_engine::Engine;
+use sluicegate_engine::query::QueryCounters;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinHandle;
 
@@ -52,8 +53,19 @@ impl Compute {
         engine: &Engine,
         statement: &str,
     ) -> Result<SendableRecordBatchStream> {
+        Ok(self.plan(engine, statement).await?.0)
+    }
+
+    /// The same, with the counters of what the statement requests.
+    pub(crate) async fn plan(
+        &self,
+        engine: &Engine,
+        statement: &str,
+    ) -> Result<(SendableRecordBatchStream, Arc<QueryCounters>)> {
         let (engine, statement) = (engine.clone(), statement.to_owned());
-        let query = self.run(async move { Ok(Box::pin(engine.query(&statement)).await?) }).await?;
+        let query = self.run(async move { Ok(Box::pin(engine.plan(&statement)).await?) }).await?;
+        let counters = Arc::clone(query.counters());
+        let query = query.into_frame();
         let schema = Arc::new(query.schema().as_arrow().clone());
         let mut answer = RecordBatchReceiverStreamBuilder::new(schema, BATCHES_AHEAD);
         let batches = answer.tx();
@@ -67,7 +79,7 @@ impl Compute {
             Ok(())
         };
         answer.spawn_on(work, self.runtime()?.handle());
-        Ok(answer.build())
+        Ok((answer.build(), counters))
     }
 
     /// Goes on with new threads. Work that was stopped keeps the old ones until it notices.

@@ -38,16 +38,16 @@ impl Session<'_> {
         if let Some(limit) = self.max_cost {
             self.refuse_above(limit, statement).await?;
         }
-        let before = self.engine.counted();
         let started = Instant::now();
-        let answer = Box::pin(self.compute.query(&self.engine, statement)).await;
+        let answer = Box::pin(self.compute.plan(&self.engine, statement)).await;
         self.tell_notes();
-        let rows = Box::pin(self.output.answer(answer?)).await;
+        let (answer, counters) = answer?;
+        let rows = Box::pin(self.output.answer(answer)).await;
         self.tell_notes();
         let rows = rows?;
         let wall = started.elapsed();
         if self.stats {
-            let counted = self.engine.counted().since(&before);
+            let counted = counters.read();
             let prices = &self.engine.endpoint().prices;
             let mut lines = stats::lines(&counted, wall, rows, prices);
             for refusal in self.engine.endpoint().client.refusals() {

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
-use datafusion::prelude::SessionContext;
 use sluicegate_client::ConnectOptions;
 use sluicegate_costmodel::{HardwareProfile, PriceBook};
 use sluicegate_s3select::profile::EndpointProfile;
@@ -106,7 +106,9 @@ impl EngineBuilder {
         let stores = S3Stores::new(endpoints.clone())
             .with_notes(Arc::clone(&notes))
             .with_write_runtime(self.write_runtime.clone());
-        let mut runtime = RuntimeEnvBuilder::new().with_object_store_registry(Arc::new(stores));
+        let stores = Arc::new(stores);
+        let mut runtime =
+            RuntimeEnvBuilder::new().with_object_store_registry(Arc::clone(&stores) as _);
         if let Some(bytes) = self.memory_limit {
             runtime = runtime.with_memory_limit(bytes, 1.0);
         }
@@ -121,8 +123,10 @@ impl EngineBuilder {
             options.scan = self.scan;
         }
         let state = session::builder(config, runtime.build_arc()?, &endpoints)?.build();
+        let catalogs = Arc::clone(state.catalog_list());
         // FROM 's3://bucket/file.csv' names a table by its URL.
-        let context = UrlTables::enable(SessionContext::new_with_state(state));
-        Ok(Engine { context, endpoint, endpoints, notes, uploads })
+        let builder = SessionStateBuilder::new_from_existing(state);
+        let context = UrlTables::enable(builder, &catalogs);
+        Ok(Engine { context, endpoint, endpoints, notes, uploads, stores, catalogs })
     }
 }

@@ -50,6 +50,7 @@ pub mod optimizer;
 pub mod physical_plan;
 #[doc(hidden)]
 pub mod profile;
+pub mod query;
 pub mod session;
 #[doc(hidden)]
 pub mod skyline;
@@ -69,9 +70,12 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
+use datafusion::catalog::CatalogProviderList;
 use datafusion::common::exec_datafusion_err;
 use datafusion::dataframe::DataFrame;
+use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::runtime_env::RuntimeEnv;
+use datafusion::logical_expr::{DdlStatement, LogicalPlan};
 use datafusion::prelude::SessionContext;
 use futures::stream::BoxStream;
 use futures::{FutureExt, StreamExt, TryStreamExt};
@@ -84,8 +88,12 @@ pub use self::endpoints::Endpoints;
 pub use self::error::{Error, ErrorKind, Result};
 pub use self::explain::{Estimate, Explanation};
 use self::notes::Notes;
+pub use self::query::Query;
+use self::query::QueryCounters;
 pub use self::session::with_pushdown;
 use self::staging::Uploads;
+use self::store::S3Stores;
+use self::url_tables::UrlTables;
 // What callers need to set an engine up and to read its answers, so that they need not name the
 // crates below.
 pub use sluicegate_client::{ConnectOptions, Credentials};
@@ -100,6 +108,9 @@ pub struct Engine {
     endpoints: Endpoints,
     notes: Arc<Notes>,
     uploads: Arc<Uploads>,
+    stores: Arc<S3Stores>,
+    /// The catalogs, without the tables that are named by their URL.
+    catalogs: Arc<dyn CatalogProviderList>,
 }
 
 impl Engine {
@@ -116,14 +127,21 @@ impl Engine {
     ///
     /// If the statement cannot be parsed or planned, or a table cannot be listed.
     pub async fn query(&self, sql: &str) -> Result<DataFrame> {
+        Ok(self.plan(sql).await?.into_frame())
+    }
+
+    /// The same, with counters of what this statement asks of the stores.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Engine::query`].
+    pub async fn plan(&self, sql: &str) -> Result<Query> {
+        let counters = Arc::<QueryCounters>::default();
         // Planning reads footers, and readers of foreign formats panic on some hostile files. All
         // that is known of a panic is its message.
-        let planned = async {
-            let plan = sql::logical_plan(&self.context.state(), sql).await?;
-            self.context.execute_logical_plan(plan).await
-        };
-        let planned = AssertUnwindSafe(Box::pin(planned)).catch_unwind().await;
-        Ok(planned.map_err(|panic| {
+        let planned = Box::pin(self.frame(sql, &counters));
+        let planned = AssertUnwindSafe(planned).catch_unwind().await;
+        let frame = planned.map_err(|panic| {
             let text = panic.downcast_ref::<&str>().copied();
             let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
             exec_datafusion_err!(
@@ -131,7 +149,41 @@ impl Engine {
                  anything else is a bug to report",
                 text.unwrap_or("no message")
             )
-        })??)
+        })??;
+        Ok(Query::new(frame, counters))
+    }
+
+    async fn frame(
+        &self,
+        sql: &str,
+        counters: &Arc<QueryCounters>,
+    ) -> datafusion::common::Result<DataFrame> {
+        let session = self.session_of(counters);
+        let plan = sql::logical_plan(&session.state(), sql).await?;
+        match plan {
+            // These change the engine's session. EXECUTE finds a query there, which is this one.
+            LogicalPlan::Statement(_)
+            | LogicalPlan::Ddl(DdlStatement::CreateFunction(_) | DdlStatement::DropFunction(_)) => {
+                let (_, plan) = self.context.execute_logical_plan(plan).await?.into_parts();
+                Ok(DataFrame::new(session.state(), plan))
+            }
+            _ => session.execute_logical_plan(plan).await,
+        }
+    }
+
+    /// The session as one query sees it: the same catalogs, settings, memory and caches, but the
+    /// requests through its object stores are that query's.
+    fn session_of(&self, counters: &Arc<QueryCounters>) -> SessionContext {
+        let runtime = RuntimeEnv {
+            object_store_registry: Arc::new(self.stores.counted_by(Arc::clone(counters))),
+            ..RuntimeEnv::clone(&self.context.runtime_env())
+        };
+        let mut builder = SessionStateBuilder::new_from_existing(self.context.state())
+            .with_session_id(self.context.session_id())
+            .with_runtime_env(Arc::new(runtime));
+        let config = builder.config().take().unwrap_or_default();
+        let builder = builder.with_config(config.with_extension(Arc::clone(counters)));
+        UrlTables::enable(builder, &self.catalogs)
     }
 
     /// Runs a statement to its end and returns all of its rows.

@@ -10,12 +10,14 @@ use datafusion::physical_plan::metrics::{
 use sluicegate_client::{SelectCounts, SelectMetrics};
 use sluicegate_costmodel::{Bytes, Dollars, RequestCounts, Requests, Work};
 
+use crate::counters::Counters;
 use crate::endpoint::Endpoint;
 
 /// What one partition of a node requested from the store, as EXPLAIN ANALYZE shows it.
 #[derive(Debug, Clone)]
 pub struct NodeMetrics {
     endpoint: Arc<Endpoint>,
+    counters: Arc<Counters>,
     requests: Count,
     retries: Count,
     heads: Count,
@@ -30,9 +32,15 @@ pub struct NodeMetrics {
 }
 
 impl NodeMetrics {
-    /// The counters of a partition, registered with the node's others.
+    /// The counters of a partition, registered with the node's others. What they count is added to
+    /// `counters`, those of the node's query.
     #[must_use]
-    pub fn new(endpoint: &Arc<Endpoint>, set: &ExecutionPlanMetricsSet, partition: usize) -> Self {
+    pub fn new(
+        endpoint: &Arc<Endpoint>,
+        counters: Arc<Counters>,
+        set: &ExecutionPlanMetricsSet,
+        partition: usize,
+    ) -> Self {
         let rows = |name: &'static str| {
             MetricBuilder::new(set).with_category(MetricCategory::Rows).counter(name, partition)
         };
@@ -46,6 +54,7 @@ impl NodeMetrics {
         });
         Self {
             endpoint: Arc::clone(endpoint),
+            counters,
             requests: rows("select_requests"),
             retries: rows("select_retries"),
             heads: rows("head_requests"),
@@ -69,7 +78,7 @@ impl NodeMetrics {
     /// Counts a file or range that is read with GET because the store could not answer.
     pub fn fallback(&self) {
         self.fallbacks.add(1);
-        self.endpoint.counters.fallback();
+        self.counters.fallback();
     }
 
     /// Bytes received through GET requests of this node.
@@ -99,7 +108,7 @@ impl NodeMetrics {
             ..Work::default()
         };
         self.cost.add(self.endpoint.prices.cost(&work).total());
-        self.endpoint.counters.select(counts);
+        self.counters.select(counts);
     }
 }
 

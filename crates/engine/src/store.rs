@@ -23,6 +23,7 @@ use crate::endpoint::Endpoint;
 use crate::endpoints::Endpoints;
 use crate::notes::{Notes, some_of};
 use crate::object_names::nameable;
+use crate::query::QueryCounters;
 
 /// The time a store has to accept a connection before it is considered unreachable.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -34,12 +35,21 @@ const RETRY_TIMEOUT: Duration = Duration::from_secs(20);
 /// store that is registered for a bucket takes precedence over them.
 #[derive(Debug)]
 pub struct S3Stores {
-    endpoints: Endpoints,
+    shared: Arc<Shared>,
     notes: Arc<Notes>,
     write_runtime: Option<Handle>,
+    /// The query that requests are counted for, if any.
+    query: Option<Arc<QueryCounters>>,
     /// By the endpoint's name and the bucket's.
     buckets: Mutex<BTreeMap<(String, String), Arc<dyn ObjectStore>>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    endpoints: Endpoints,
     others: DefaultObjectStoreRegistry,
+    /// One pool of connections for each endpoint, by its name.
+    http: Mutex<BTreeMap<String, Connections>>,
 }
 
 impl S3Stores {
@@ -47,12 +57,30 @@ impl S3Stores {
     /// credentials.
     #[must_use]
     pub fn new(endpoints: Endpoints) -> Self {
-        Self {
+        let shared = Shared {
             endpoints,
+            others: DefaultObjectStoreRegistry::new(),
+            http: Mutex::new(BTreeMap::new()),
+        };
+        Self {
+            shared: Arc::new(shared),
             notes: Arc::default(),
             write_runtime: None,
+            query: None,
             buckets: Mutex::new(BTreeMap::new()),
-            others: DefaultObjectStoreRegistry::new(),
+        }
+    }
+
+    /// The same stores, over the same connections, for one query: whoever sends a request through
+    /// them, and in whichever task, it counts as that query's.
+    #[must_use]
+    pub fn counted_by(&self, query: Arc<QueryCounters>) -> Self {
+        Self {
+            shared: Arc::clone(&self.shared),
+            notes: Arc::clone(&self.notes),
+            write_runtime: self.write_runtime.clone(),
+            query: Some(query),
+            buckets: Mutex::new(BTreeMap::new()),
         }
     }
 
@@ -77,23 +105,52 @@ impl S3Stores {
         if let Some(store) = buckets.get(&key) {
             return Ok(Arc::clone(store));
         }
-        let connector = CountingConnector {
-            bucket: name.to_owned(),
-            counters: Arc::clone(&endpoint.counters),
-            notes: Arc::clone(&self.notes),
-            write_runtime: self.write_runtime.clone(),
+        let counters = match &self.query {
+            Some(query) => query.at(endpoint),
+            None => Arc::clone(&endpoint.counters),
         };
-        let store = connect(endpoint, name, connector)
-            .map_err(|e| DataFusionError::ObjectStore(Box::new(e)))?;
+        let connected = self.http(endpoint).and_then(|http| {
+            let (bucket, notes) = (name.to_owned(), Arc::clone(&self.notes));
+            let service = CountingService { bucket, http, counters, notes };
+            connect(endpoint, name, CountingConnector { service })
+        });
+        let store = connected.map_err(|e| DataFusionError::ObjectStore(Box::new(e)))?;
         buckets.insert(key, Arc::clone(&store));
         Ok(store)
+    }
+
+    /// The connections to an endpoint, the same for all queries.
+    fn http(&self, endpoint: &Endpoint) -> object_store::Result<Connections> {
+        let mut http = self.shared.http.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = http.get(&endpoint.name) {
+            return Ok(known.clone());
+        }
+        let reads = ReqwestConnector::default().connect(&options())?;
+        let writes = match &self.write_runtime {
+            Some(runtime) => SpawnedReqwestConnector::new(runtime.clone()).connect(&options())?,
+            None => reads.clone(),
+        };
+        let connections = Connections { reads, writes };
+        http.insert(endpoint.name.clone(), connections.clone());
+        Ok(connections)
     }
 
     /// The endpoint and the bucket of a URL; `None` if neither is ours.
     fn ours(&self, url: &Url) -> Option<(Arc<Endpoint>, String)> {
         let bucket = url.host_str().filter(|_| url.scheme() == "s3")?;
-        Some((self.endpoints.bucket(bucket)?, bucket.to_owned()))
+        Some((self.shared.endpoints.bucket(bucket)?, bucket.to_owned()))
     }
+}
+
+/// The connections to an endpoint: those that read, and those that write and delete.
+#[derive(Debug, Clone)]
+struct Connections {
+    reads: HttpClient,
+    writes: HttpClient,
+}
+
+fn options() -> ClientOptions {
+    ClientOptions::new().with_connect_timeout(CONNECT_TIMEOUT).with_allow_http(true)
 }
 
 fn connect(
@@ -102,11 +159,10 @@ fn connect(
     connector: CountingConnector,
 ) -> object_store::Result<Arc<dyn ObjectStore>> {
     let client = &endpoint.client;
-    let options = ClientOptions::new().with_connect_timeout(CONNECT_TIMEOUT).with_allow_http(true);
     let mut builder = AmazonS3Builder::new()
         .with_bucket_name(bucket)
         .with_region(client.region())
-        .with_client_options(options)
+        .with_client_options(options())
         .with_virtual_hosted_style_request(!client.path_style())
         .with_retry(RetryConfig {
             backoff: BackoffConfig::default(),
@@ -133,15 +189,15 @@ impl ObjectStoreRegistry for S3Stores {
     ) -> Option<Arc<dyn ObjectStore>> {
         // From now on nothing about this bucket may be sent to our endpoints.
         if let Some(bucket) = url.host_str().filter(|_| url.scheme() == "s3") {
-            self.endpoints.cede(bucket);
+            self.shared.endpoints.cede(bucket);
         }
-        self.others.register_store(url, store)
+        self.shared.others.register_store(url, store)
     }
 
     fn get_store(&self, url: &Url) -> Result<Arc<dyn ObjectStore>> {
         match self.ours(url) {
             Some((endpoint, bucket)) => self.bucket(&endpoint, &bucket),
-            None => self.others.get_store(url),
+            None => self.shared.others.get_store(url),
         }
     }
 }
@@ -171,37 +227,22 @@ impl CredentialProvider for SharedCredentials {
     }
 }
 
-/// Makes HTTP clients that count.
+/// Hands out an HTTP client that counts.
 #[derive(Debug)]
 struct CountingConnector {
-    bucket: String,
-    counters: Arc<Counters>,
-    notes: Arc<Notes>,
-    write_runtime: Option<Handle>,
+    service: CountingService,
 }
 
 impl HttpConnector for CountingConnector {
-    fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
-        let reads = ReqwestConnector::default().connect(options)?;
-        let writes = match &self.write_runtime {
-            Some(runtime) => SpawnedReqwestConnector::new(runtime.clone()).connect(options)?,
-            None => reads.clone(),
-        };
-        Ok(HttpClient::new(CountingService {
-            bucket: self.bucket.clone(),
-            reads,
-            writes,
-            counters: Arc::clone(&self.counters),
-            notes: Arc::clone(&self.notes),
-        }))
+    fn connect(&self, _options: &ClientOptions) -> object_store::Result<HttpClient> {
+        Ok(HttpClient::new(self.service.clone()))
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct CountingService {
     bucket: String,
-    reads: HttpClient,
-    writes: HttpClient,
+    http: Connections,
     counters: Arc<Counters>,
     notes: Arc<Notes>,
 }
@@ -214,7 +255,7 @@ impl HttpService for CountingService {
         if kind == RequestKind::Put {
             self.counters.sent(u64::try_from(request.body().content_length()).unwrap_or(u64::MAX));
         }
-        let client = if kind == RequestKind::Put { &self.writes } else { &self.reads };
+        let client = if kind == RequestKind::Put { &self.http.writes } else { &self.http.reads };
         let response = client.execute(request).await?;
         if kind == RequestKind::List && response.status().is_success() {
             return self.nameable(response).await;

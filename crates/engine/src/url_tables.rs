@@ -4,12 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use datafusion::catalog::{DynamicFileCatalog, TableProvider, UrlTableFactory};
+use datafusion::catalog::{
+    CatalogProviderList, DynamicFileCatalog, TableProvider, UrlTableFactory,
+};
 use datafusion::common::{Result, internal_datafusion_err, plan_err};
 use datafusion::datasource::listing::{
     ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl,
 };
-use datafusion::execution::SessionState;
+use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::prelude::SessionContext;
 use datafusion_session::SessionStore;
 use futures::TryStreamExt;
@@ -33,14 +35,14 @@ pub struct UrlTables {
 }
 
 impl UrlTables {
-    /// A session like this one, in which a URL is a table.
+    /// Builds a session with the tables of `catalogs`, in which a URL is a table as well.
     #[must_use]
-    pub fn enable(context: SessionContext) -> SessionContext {
+    pub fn enable(
+        builder: SessionStateBuilder,
+        catalogs: &Arc<dyn CatalogProviderList>,
+    ) -> SessionContext {
         let tables = Arc::new(Self { session: SessionStore::new() });
-        let catalogs = Arc::clone(context.state().catalog_list());
-        let catalogs = DynamicFileCatalog::new(catalogs, Arc::clone(&tables) as _);
-        let id = context.session_id();
-        let builder = context.into_state_builder().with_session_id(id);
+        let catalogs = DynamicFileCatalog::new(Arc::clone(catalogs), Arc::clone(&tables) as _);
         let context = SessionContext::from(builder.with_catalog_list(Arc::new(catalogs)).build());
         tables.session.with_state(context.state_weak_ref());
         context

@@ -114,9 +114,9 @@ impl S3SelectOpener {
     pub fn new(
         source: &S3SelectSource,
         endpoint: &Arc<Endpoint>,
+        metrics: NodeMetrics,
         config: &Arc<FileScanConfig>,
         context: Arc<TaskContext>,
-        partition: usize,
     ) -> Result<Self> {
         let schema = Arc::new(source.file_schema().project(source.columns())?);
         let columns = ProjectionExprs::from_indices(source.columns(), source.file_schema());
@@ -127,7 +127,6 @@ impl S3SelectOpener {
             batch_size: source.batch_size(),
         };
         let get = FileGet { scan: source.get().clone(), config: Arc::clone(config), context };
-        let metrics = NodeMetrics::new(endpoint, source.metrics_set(), partition);
         let shared = Shared {
             source: source.clone(),
             select,

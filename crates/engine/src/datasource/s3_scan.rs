@@ -26,8 +26,11 @@ use object_store::ObjectStore;
 
 use super::opener::S3SelectOpener;
 use super::s3_select::S3SelectSource;
+use crate::counters::Counters;
 use crate::endpoint::Endpoint;
 use crate::endpoints::resolve;
+use crate::metrics::NodeMetrics;
+use crate::query::QueryCounters;
 
 /// The files of a scan with an [`S3SelectSource`].
 ///
@@ -79,9 +82,11 @@ impl DataSource for S3Scan {
     fn open_with_args(&self, args: OpenArgs) -> Result<SendableRecordBatchStream> {
         let (_, source) =
             self.parts().ok_or_else(|| internal_datafusion_err!("a scan without a statement"))?;
+        let endpoint = resolve(args.context.session_config().options(), source.endpoint_name())?;
         let bound = BoundSource {
             source: source.clone(),
-            endpoint: resolve(args.context.session_config().options(), source.endpoint_name())?,
+            counters: QueryCounters::of_task(&args.context, &endpoint),
+            endpoint,
             config: Arc::clone(&self.config),
             context: Arc::clone(&args.context),
         };
@@ -185,6 +190,7 @@ impl DataSource for S3Scan {
 struct BoundSource {
     source: S3SelectSource,
     endpoint: Arc<Endpoint>,
+    counters: Arc<Counters>,
     config: Arc<FileScanConfig>,
     context: Arc<TaskContext>,
 }
@@ -196,12 +202,18 @@ impl FileSource for BoundSource {
         _base_config: &FileScanConfig,
         partition: usize,
     ) -> Result<Arc<dyn FileOpener>> {
+        let metrics = NodeMetrics::new(
+            &self.endpoint,
+            Arc::clone(&self.counters),
+            self.source.metrics_set(),
+            partition,
+        );
         let opener = S3SelectOpener::new(
             &self.source,
             &self.endpoint,
+            metrics,
             &self.config,
             Arc::clone(&self.context),
-            partition,
         )?;
         let projection = self.source.split_projection().clone();
         ProjectionOpener::try_new(projection, Arc::new(opener), self.source.file_schema())

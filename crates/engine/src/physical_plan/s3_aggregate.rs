@@ -35,6 +35,7 @@ use crate::datasource::statement::Statement;
 use crate::datasource::stored_types;
 use crate::endpoints::resolve;
 use crate::metrics::NodeMetrics;
+use crate::query::QueryCounters;
 
 /// How many files of one partition are asked about at the same time.
 const FILES_IN_FLIGHT: usize = 4;
@@ -184,6 +185,7 @@ impl ExecutionPlan for S3AggregateExec {
         };
         let source = self.source()?;
         let endpoint = resolve(context.session_config().options(), source.endpoint_name())?;
+        let counters = QueryCounters::of_task(&context, &endpoint);
         let batch_size = context.session_config().batch_size();
         let baseline = BaselineMetrics::new(&self.metrics, partition);
         let shared = Arc::new(Shared {
@@ -202,7 +204,7 @@ impl ExecutionPlan for S3AggregateExec {
             states: self.states.clone(),
             partial: Arc::clone(&self.partial),
             schema: self.schema(),
-            metrics: NodeMetrics::new(&endpoint, &self.metrics, partition),
+            metrics: NodeMetrics::new(&endpoint, counters, &self.metrics, partition),
         });
         let files: Vec<PartitionedFile> = group.files().to_vec();
         let rows = stream::iter(files)
