@@ -6,6 +6,8 @@
 //!
 //! Keys that are only compared for equality may be [`fingerprint`]s of any bytes.
 
+use serde::Serialize;
+
 /// The order-preserving code of a signed 32-bit integer.
 ///
 /// ```
@@ -102,7 +104,7 @@ const fn magnitude(value: u64) -> u32 {
 
 /// Squeezes codes of 64 bits from a known range into 32 bits, as finely as they fit. Codes outside
 /// the range take its ends, so it stays non-strictly monotone if statistics were wrong.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Range {
     least: u64,
     shift: u32,
@@ -131,6 +133,10 @@ impl Range {
         self.shift == 0
     }
 }
+
+checked_when_read!(Range { least: u64, shift: u32 } => {
+    if shift <= 32 { Ok(Self { least, shift }) } else { Err("the codes of a range have 64 bits") }
+});
 
 /// A 64-bit fingerprint of bytes, the same on every machine. Different seeds give independent
 /// fingerprints. It is not cryptographic: whoever knows the seed can make keys collide.

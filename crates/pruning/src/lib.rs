@@ -42,6 +42,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#[macro_use]
+mod checked;
+
 pub mod algorithm;
 pub mod deployment;
 pub mod encoding;

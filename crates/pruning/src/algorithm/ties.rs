@@ -1,7 +1,9 @@
 //! What an algorithm does with an entry that equals a stored one.
 
+use serde::{Deserialize, Serialize};
+
 /// Whether equal codes may be pruned.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ties {
     /// An entry whose code equals the stored one is forwarded. Right for any order-preserving
     /// encoding, also one that conflates values.

@@ -40,11 +40,11 @@ impl Question {
             Configured::Distinct(_) => Self::Distinct,
             Configured::TopNDeterministic(config) => Self::TopN(config.n() as usize),
             Configured::TopNRandomized(_, n) => Self::TopN(*n as usize),
-            Configured::GroupBy(_, extreme) => Self::GroupBy(*extreme),
+            Configured::GroupBy(config) => Self::GroupBy(config.extreme()),
             Configured::JoinBloom(_) | Configured::JoinRegisterBloom(_) => Self::Join,
             Configured::Having(config) => Self::HavingSum(config.threshold() as u64),
-            Configured::HavingExtreme(_, relation, threshold) => {
-                Self::HavingExtreme(*relation, *threshold)
+            Configured::HavingExtreme(config) => {
+                Self::HavingExtreme(config.relation(), config.threshold())
             }
             Configured::Skyline(_) => Self::Skyline,
         }

@@ -54,7 +54,7 @@ pub(super) fn rewrite(
     let mut plan = planner.place(&goal, fields, |configuration| {
         let Configuration::GroupBy { rows, tables, .. } = configuration else { return odd() };
         let config = Config::new(narrow(rows), narrow(tables), extreme, ties, wide);
-        Ok(Configured::GroupBy(config.map_err(reason)?, extreme))
+        Ok(Configured::GroupBy(config.map_err(reason)?))
     })?;
     if value.data_type(&input.schema())?.is_floating() {
         // A worker that bypasses the program would not notice a NaN.

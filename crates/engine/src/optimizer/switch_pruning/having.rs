@@ -197,7 +197,7 @@ fn plan_extreme(
     Ok(planner.place(&goal, fields, |configuration| {
         let Configuration::Distinct { rows, columns, .. } = configuration else { return odd() };
         let config = extreme::Config::new(relation, threshold, narrow(rows), narrow(columns));
-        Ok(Configured::HavingExtreme(config.map_err(reason)?, relation, threshold))
+        Ok(Configured::HavingExtreme(config.map_err(reason)?))
     })?)
 }
 

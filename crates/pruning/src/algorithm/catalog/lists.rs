@@ -30,7 +30,7 @@ macro_rules! configured {
     ($($(#[$doc:meta])+ $variant:ident($config:ty $(, $asked:ty)*),)+) => {
         /// An algorithm with its parameters, and what the query asks that its program does not hold,
         /// as plain data.
-        #[derive(Debug, Clone, PartialEq, Eq)]
+        #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
         pub enum Configured {
             $($(#[$doc])+ $variant($config $(, $asked)*),)+
         }

@@ -23,13 +23,14 @@ mod parameters;
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 pub use entry::{Carries, Entry, Paper, Released, Sizes, Table2};
 pub use parameters::Parameters;
 
 use super::{distinct, filter, group_by, having, join, skyline, top_n};
-use crate::switch::{Program, Relation};
+use crate::switch::Program;
 use crate::{ConfigError, Pruner};
 
 algorithms! {
@@ -70,16 +71,16 @@ configured! {
     TopNDeterministic(top_n::deterministic::Config),
     /// TOP N with random rows: right with probability 1 − δ. The rows that the query returns.
     TopNRandomized(top_n::randomized::Config, u32),
-    /// GROUP BY, and which value of a group is the best.
-    GroupBy(group_by::Config, group_by::Extreme),
+    /// GROUP BY with MAX or MIN.
+    GroupBy(group_by::Config),
     /// JOIN with a Bloom filter.
     JoinBloom(join::bloom::Config),
     /// JOIN with a register Bloom filter.
     JoinRegisterBloom(join::register_bloom::Config),
     /// HAVING SUM or COUNT above a threshold.
     Having(having::sum::Config),
-    /// HAVING MAX or MIN, with the relation and the threshold.
-    HavingExtreme(having::extreme::Config, Relation, u32),
+    /// HAVING MAX or MIN.
+    HavingExtreme(having::extreme::Config),
     /// SKYLINE.
     Skyline(skyline::Config),
 }
@@ -184,9 +185,13 @@ impl FromStr for Algorithm {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+    use proptest::sample::{Index, select};
+
     use super::*;
     use crate::Ties;
     use crate::algorithm::group_by::Extreme;
+    use crate::switch::Relation;
 
     #[test]
     fn every_algorithm_has_a_name_and_the_papers_defaults() {
@@ -241,5 +246,80 @@ mod tests {
             Algorithm::Having.released(&default),
             Err(CatalogError::NotReleased(Algorithm::Having))
         ));
+    }
+
+    fn written(algorithm: Algorithm) -> String {
+        let configured = algorithm.configure(&Parameters::default()).unwrap();
+        serde_json::to_string(&configured).unwrap()
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        for &algorithm in Algorithm::ALL {
+            let configured = algorithm.configure(&Parameters::default()).unwrap();
+            let read: Configured = serde_json::from_str(&written(algorithm)).unwrap();
+            assert_eq!(read, configured, "{algorithm}");
+        }
+        let row_value = Configured::Distinct(distinct::Config::paper().with_row_value());
+        let json = serde_json::to_string(&row_value).unwrap();
+        assert_eq!(serde_json::from_str::<Configured>(&json).unwrap(), row_value);
+    }
+
+    #[test]
+    fn what_cannot_be_made_is_not_read() {
+        for (algorithm, valid, damaged) in [
+            (Algorithm::Filter, "\"values\":1", "\"values\":0"),
+            (Algorithm::Filter, "\"flags\":null", "\"flags\":0"),
+            (Algorithm::Filter, "[[0,", "[[1,"),
+            (Algorithm::Filter, "\"flag_bits\":[]", "\"flag_bits\":[3]"),
+            (Algorithm::Filter, "\"keep\":[", "\"keep\":[true,"),
+            (Algorithm::Distinct, "\"rows\":4096", "\"rows\":4095"),
+            (Algorithm::Distinct, "\"columns\":2", "\"columns\":65"),
+            (Algorithm::DistinctFifo, "\"columns\":2", "\"columns\":1"),
+            (Algorithm::DistinctFifo, "Bits32", "Bits64"),
+            (Algorithm::SkylineSum, "\"dimensions\":2", "\"dimensions\":5"),
+            (Algorithm::SkylineProduct, "\"points\":10", "\"points\":0"),
+            (Algorithm::TopNDeterministic, "\"n\":250", "\"n\":4294967295"),
+            (Algorithm::TopNDeterministic, "\"cutoffs\":4", "\"cutoffs\":32"),
+            (Algorithm::TopNRandomized, "\"rows\":4096", "\"rows\":0"),
+            (Algorithm::TopNRandomized, "\"seed\":0", "\"seed\":16"),
+            (Algorithm::GroupBy, "\"cells\":4096", "\"cells\":134217728"),
+            (Algorithm::GroupBy, "\"tables\":8", "\"tables\":17"),
+            (Algorithm::JoinBloom, "\"hashes\":3", "\"hashes\":17"),
+            (Algorithm::JoinRegisterBloom, "\"hashes\":3", "\"hashes\":9"),
+            (Algorithm::JoinRegisterBloom, "\"mask_bits\":16", "\"mask_bits\":3"),
+            (Algorithm::Having, "\"rows\":3", "\"rows\":0"),
+            (Algorithm::Having, "\"threshold\":1000000", "\"threshold\":4294967295"),
+            (Algorithm::HavingExtreme, "\"relation\":\"Gt\"", "\"relation\":\"Ne\""),
+            (Algorithm::HavingExtreme, "\"rows\":4096", "\"rows\":1"),
+        ] {
+            let json = written(algorithm);
+            assert!(json.contains(valid), "{valid} in {json}");
+            let read = serde_json::from_str::<Configured>(&json.replacen(valid, damaged, 1));
+            assert!(read.is_err(), "{algorithm} with {damaged}: {read:?}");
+        }
+        let twice = r#"{"Filter":{"values":1,"flags":null,"comparisons":[[0,"Lt",5],[0,"Lt",5]],
+            "flag_bits":[],"keep":[true,true,false,false]}}"#;
+        let error = serde_json::from_str::<Configured>(twice).unwrap_err();
+        assert!(error.to_string().contains("distinct"), "{error}");
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_read_is_a_program(
+            algorithm in select(Algorithm::ALL),
+            at: Index,
+            byte in select(b"0123456789-,[]{}\"truen".as_slice()),
+            insert: bool,
+        ) {
+            let mut json = written(algorithm).into_bytes();
+            let at = at.index(json.len());
+            if insert { json.insert(at, byte) } else { json[at] = byte }
+            if let Ok(configured) = serde_json::from_slice::<Configured>(&json) {
+                prop_assert_eq!(configured.program().validate(), Ok(()));
+                let again = serde_json::to_vec(&configured).unwrap();
+                prop_assert_eq!(serde_json::from_slice::<Configured>(&again).unwrap(), configured);
+            }
+        }
     }
 }

@@ -33,6 +33,8 @@ pub(crate) use entry::{FIFO, LRU};
 use std::fmt;
 use std::hint::black_box;
 
+use serde::{Deserialize, Serialize};
+
 use crate::algorithm::config::{in_range, index_bits, power_of_two};
 use crate::algorithm::pruner::columns;
 use crate::algorithm::row_hash::RowHash;
@@ -43,7 +45,7 @@ use crate::switch::{
 use crate::{ConfigError, Entries, Pruner, Selection};
 
 /// Which key is evicted from a full row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Policy {
     /// The least recently seen.
     Lru,
@@ -52,7 +54,7 @@ pub enum Policy {
 }
 
 /// How wide a key is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Width {
     /// One value of 32 bits.
     Bits32,
@@ -61,7 +63,7 @@ pub enum Width {
 }
 
 /// Parameters that a program can be built from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Config {
     rows: u32,
     columns: u32,
@@ -275,6 +277,8 @@ impl Config {
         }
     }
 }
+
+checked_when_read!(Config { rows: u32, columns: u32, width: Width, policy: Policy, row_value: bool } => Self::new(rows, columns, width, policy).map(|config| Self { row_value, ..config }));
 
 impl fmt::Display for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -23,6 +23,8 @@ pub(crate) use entry::FILTER;
 
 use std::fmt;
 
+use serde::Serialize;
+
 use crate::algorithm::config::in_range;
 use crate::switch::{
     Action, AluOperand, Builder, Cell, Compare, Entry, FieldId, Half, Index, Key, Op, Operand,
@@ -119,7 +121,7 @@ const fn weakened(relation: Relation) -> Option<Relation> {
 }
 
 /// A predicate compiled to comparisons and a truth table.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Config {
     values: u8,
     flags: Option<u8>,
@@ -146,12 +148,7 @@ impl Config {
             let mut bits = Vec::new();
             match *leaf {
                 Leaf::Compare { value, relation, constant, exact, null } => {
-                    in_range(
-                        "compared value",
-                        value.into(),
-                        0,
-                        u32::from(values).saturating_sub(1),
-                    )?;
+                    check_value("compared value", value, values)?;
                     let asked = if exact { Some(relation) } else { weakened(relation) };
                     open += u32::from(!exact);
                     let comparison = asked.map(|relation| (value, relation, constant));
@@ -162,36 +159,51 @@ impl Config {
                 Leaf::Opaque => open += 1,
             }
             for bit in bits {
-                in_range("flag bit", bit.into(), 0, 31)?;
                 if !flag_bits.contains(&bit) {
                     flag_bits.push(bit);
                 }
             }
         }
-        if let Some(flags) = flags {
-            in_range("flag word", flags.into(), 0, u32::from(values).saturating_sub(1))?;
-        } else if !flag_bits.is_empty() {
-            return Err(ConfigError::Conflict(
-                "the formula uses flag bits, but no value holds them",
-            ));
-        }
-        in_range(
-            "distinct comparisons and flag bits",
-            (comparisons.len() + flag_bits.len()) as u32,
-            0,
-            14,
-        )?;
         in_range("undecidable leaves", open, 0, 8)?;
+        if let Some(flags) = flags {
+            check_value("flag word", flags, values)?;
+        }
         let flags = flags.filter(|_| !flag_bits.is_empty());
         let mut config = Self { values, flags, comparisons, flag_bits, keep: Vec::new() };
-        config.keep = (0..1_u32 << config.bits())
-            .map(|row| config.may_hold(formula, &leaves, open, row))
-            .collect();
+        let rows = config.check()?;
+        config.keep = (0..rows).map(|row| config.may_hold(formula, &leaves, open, row)).collect();
         Ok(config)
     }
 
-    fn bits(&self) -> usize {
-        self.comparisons.len() + self.flag_bits.len()
+    /// Checks all but the truth table, and says how many rows that must have.
+    fn check(&self) -> Result<u32, ConfigError> {
+        for (value, _, _) in &self.comparisons {
+            check_value("compared value", *value, self.values)?;
+        }
+        for bit in &self.flag_bits {
+            in_range("flag bit", (*bit).into(), 0, 31)?;
+        }
+        if let Some(flags) = self.flags {
+            check_value("flag word", flags, self.values)?;
+        }
+        if self.flags.is_some() == self.flag_bits.is_empty() {
+            return Err(ConfigError::Conflict(
+                "the formula uses flag bits, but no value holds them, or the other way round",
+            ));
+        }
+        let bits = (self.comparisons.len() + self.flag_bits.len()) as u32;
+        in_range("distinct comparisons and flag bits", bits, 0, 14)?;
+        Ok(1 << bits)
+    }
+
+    /// A configuration that was read, if [`Config::new`] could have made it of some formula.
+    fn checked(self) -> Result<Self, ConfigError> {
+        let rows = self.check()?;
+        in_range("rows of the truth table", self.keep.len() as u32, rows, rows)?;
+        if has_duplicates(&self.comparisons) || has_duplicates(&self.flag_bits) {
+            return Err(ConfigError::Conflict("comparisons and flag bits must be distinct"));
+        }
+        Ok(self)
     }
 
     /// Whether some value of what the switch cannot know makes the formula TRUE.
@@ -295,6 +307,26 @@ impl Config {
     pub fn pruner(&self) -> Filter {
         Filter { config: self.clone() }
     }
+}
+
+checked_when_read!(Config {
+    values: u8,
+    flags: Option<u8>,
+    comparisons: Vec<(u8, Relation, u32)>,
+    flag_bits: Vec<u8>,
+    keep: Vec<bool>
+} => Self { values, flags, comparisons, flag_bits, keep }.checked());
+
+/// Checks that packets of `values` values have this one.
+fn check_value(what: &'static str, value: u8, values: u8) -> Result<(), ConfigError> {
+    let Some(last) = values.checked_sub(1) else {
+        return Err(ConfigError::Conflict("a packet without values has none to look at"));
+    };
+    in_range(what, value.into(), 0, last.into()).map(|_| ())
+}
+
+fn has_duplicates<T: PartialEq>(items: &[T]) -> bool {
+    items.iter().enumerate().any(|(number, item)| items[..number].contains(item))
 }
 
 impl fmt::Display for Config {

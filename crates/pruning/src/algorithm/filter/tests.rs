@@ -80,6 +80,7 @@ fn two_stages() {
 #[test]
 fn refused_parameters() {
     assert!(Config::new(&gt(2, 0), 2, None).is_err());
+    assert!(Config::new(&gt(0, 0), 0, None).is_err());
     assert!(Config::new(&Formula::Leaf(Leaf::Worker { bit: 0, null: None }), 2, None).is_err());
     assert!(Config::new(&Formula::And(vec![Formula::Leaf(Leaf::Opaque); 9]), 1, None).is_err());
 }

@@ -13,8 +13,7 @@ pub(crate) const GROUP_BY: Entry = Entry {
     configure: |given| {
         let (cells, tables) = (given.rows_or(4096), given.columns_or(8));
         let wide = given.wide_or(false)?;
-        let config = Config::new(cells, tables, given.extreme(), given.ties(), wide)?;
-        Ok(Configured::GroupBy(config, given.extreme()))
+        Ok(Configured::GroupBy(Config::new(cells, tables, given.extreme(), given.ties(), wide)?))
     },
     sizes: Sizes::Columns(8),
     paper: Paper {

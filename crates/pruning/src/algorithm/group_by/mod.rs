@@ -21,6 +21,8 @@ pub(crate) use entry::GROUP_BY;
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use crate::algorithm::config::{in_range, index_bits, power_of_two};
 use crate::algorithm::pruner::columns;
 use crate::algorithm::row_hash::{Hashes, Placed};
@@ -32,7 +34,7 @@ use crate::switch::{
 use crate::{ConfigError, Entries, Pruner, Selection};
 
 /// Which value of a group is the best.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Extreme {
     /// The greatest.
     Max,
@@ -67,7 +69,7 @@ impl Extreme {
 }
 
 /// Parameters that a program can be built from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Config {
     cells: u32,
     tables: u32,
@@ -214,6 +216,8 @@ impl Config {
         }
     }
 }
+
+checked_when_read!(Config { cells: u32, tables: u32, extreme: Extreme, ties: Ties, wide: bool } => Self::new(cells, tables, extreme, ties, wide));
 
 impl fmt::Display for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

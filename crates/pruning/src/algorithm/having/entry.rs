@@ -36,8 +36,7 @@ pub(crate) const EXTREME: Entry = Entry {
     configure: |given| {
         let (rows, columns) = (given.rows_or(4096), given.columns_or(2));
         let (relation, threshold) = (given.relation.unwrap_or(Relation::Gt), threshold(given));
-        let config = extreme::Config::new(relation, threshold, rows, columns)?;
-        Ok(Configured::HavingExtreme(config, relation, threshold))
+        Ok(Configured::HavingExtreme(extreme::Config::new(relation, threshold, rows, columns)?))
     },
     sizes: Sizes::Fixed,
     paper: Paper {

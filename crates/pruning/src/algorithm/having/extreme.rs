@@ -6,6 +6,8 @@
 
 use std::fmt;
 
+use serde::Serialize;
+
 use crate::algorithm::distinct::{self, Policy, Width};
 use crate::algorithm::filter::{self, Formula};
 use crate::algorithm::pruner::columns;
@@ -13,10 +15,12 @@ use crate::switch::{Program, Relation, WrongValues, chain};
 use crate::{ConfigError, Entries, Pruner, Selection};
 
 /// Parameters that a program can be built from.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Config {
     relation: Relation,
     threshold: u32,
+    /// Follows from the relation and the threshold.
+    #[serde(skip)]
     filter: filter::Config,
     distinct: distinct::Config,
 }
@@ -76,6 +80,8 @@ impl Config {
         }
     }
 }
+
+checked_when_read!(Config { relation: Relation, threshold: u32, distinct: distinct::Config } => Self::new(relation, threshold, distinct.rows(), distinct.columns()));
 
 impl fmt::Display for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

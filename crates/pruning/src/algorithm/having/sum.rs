@@ -13,6 +13,8 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use crate::algorithm::config::{in_range, index_bits, power_of_two};
 use crate::algorithm::row_hash::Hashes;
 use crate::switch::{
@@ -22,7 +24,7 @@ use crate::switch::{
 use crate::{ConfigError, Entries, Pruner, Selection};
 
 /// What is compared with the threshold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Aggregate {
     /// The sum of a value.
     Sum,
@@ -31,7 +33,7 @@ pub enum Aggregate {
 }
 
 /// Parameters that a program can be built from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Config {
     rows: u32,
     counters: u32,
@@ -155,6 +157,8 @@ impl Config {
         }
     }
 }
+
+checked_when_read!(Config { rows: u32, counters: u32, threshold: u32, aggregate: Aggregate, wide: bool } => Self::new(rows, counters, threshold, aggregate, wide));
 
 impl fmt::Display for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

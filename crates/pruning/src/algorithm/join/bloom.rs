@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde::Serialize;
+
 use super::{Join, Kind, Passes, SIDES, Shape, check_filter, filter_table, finish, start};
 use crate::algorithm::config::index_bits;
 use crate::algorithm::row_hash::Hashes;
@@ -11,7 +13,7 @@ use crate::switch::{
 use crate::{ConfigError, Selection};
 
 /// Parameters that a program can be built from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Config {
     shape: Shape,
     cells: u32,
@@ -95,6 +97,8 @@ impl Config {
         Join::new(self.shape, &Filter { cells: self.cells as usize, size, hashes, bits })
     }
 }
+
+checked_when_read!(Config { shape: Shape, cells: u32, hashes: u32 } => Self::new(shape, cells, hashes));
 
 impl fmt::Display for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

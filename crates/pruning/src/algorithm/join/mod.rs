@@ -17,6 +17,8 @@
 //! [`bloom`]: one bit array for each hash. [`register_bloom`]: one hash chooses a 64-bit word,
 //! another one of the masks with `hashes` bits set, so that a key costs one cell.
 
+use serde::{Deserialize, Serialize};
+
 use crate::algorithm::config::{in_range, power_of_two};
 use crate::algorithm::pruner::columns;
 use crate::switch::{
@@ -31,7 +33,7 @@ pub mod register_bloom;
 pub(crate) use entry::{BLOOM, REGISTER_BLOOM};
 
 /// Which rows the query keeps without a match, and what it makes of matches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Kind {
     /// Neither side's.
     Inner,
@@ -65,7 +67,7 @@ impl Kind {
 }
 
 /// How often the sides are streamed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Passes {
     /// Both sides twice.
     Two,
@@ -84,7 +86,7 @@ pub const PROBE_A: u16 = 2;
 pub const PROBE_B: u16 = 3;
 
 /// What both kinds of filter have in common.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shape {
     kind: Kind,
     passes: Passes,

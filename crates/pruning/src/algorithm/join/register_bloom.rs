@@ -7,6 +7,8 @@
 
 use std::fmt;
 
+use serde::Serialize;
+
 use super::{Join, Kind, Passes, SIDES, Shape, check_filter, filter_table, finish, start};
 use crate::algorithm::config::{in_range, index_bits};
 use crate::algorithm::row_hash::RowHash;
@@ -17,7 +19,7 @@ use crate::switch::{
 use crate::{ConfigError, Selection};
 
 /// Parameters that a program can be built from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Config {
     shape: Shape,
     words: u32,
@@ -145,6 +147,8 @@ impl Config {
         Join::new(self.shape, &filter)
     }
 }
+
+checked_when_read!(Config { shape: Shape, words: u32, hashes: u32, mask_bits: u8 } => Self::new(shape, words, hashes, mask_bits));
 
 impl fmt::Display for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -30,6 +30,8 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use crate::algorithm::config::in_range;
 use crate::switch::WrongValues;
 use crate::{ConfigError, Entries, Pruner, Selection, Ties};
@@ -42,7 +44,7 @@ pub(crate) use entry::{BASELINE, PRODUCT, SUM};
 pub use logarithm::{Logarithm, scale_for};
 
 /// What orders the stored points.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Score {
     /// The sum of the coordinates, saturating.
     Sum,
@@ -53,7 +55,7 @@ pub enum Score {
 }
 
 /// Parameters that a program can be built from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Config {
     dimensions: u32,
     points: u32,
@@ -115,6 +117,8 @@ impl Config {
         }
     }
 }
+
+checked_when_read!(Config { dimensions: u32, points: u32, score: Score, ties: Ties } => Self::new(dimensions, points, score, ties));
 
 impl fmt::Display for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

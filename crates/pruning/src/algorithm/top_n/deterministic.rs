@@ -10,6 +10,8 @@
 
 use std::fmt;
 
+use serde::Serialize;
+
 use crate::algorithm::config::in_range;
 use crate::algorithm::pruner::columns;
 use crate::switch::{
@@ -20,7 +22,7 @@ use crate::switch::{
 use crate::{ConfigError, Entries, Pruner, Selection};
 
 /// Parameters that a program can be built from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Config {
     n: u32,
     cutoffs: u32,
@@ -150,6 +152,8 @@ impl Config {
         TopN { config: *self, seen: 0, least: u32::MAX, reached: vec![0; self.cutoffs as usize] }
     }
 }
+
+checked_when_read!(Config { n: u32, cutoffs: u32 } => Self::new(n, cutoffs));
 
 impl fmt::Display for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

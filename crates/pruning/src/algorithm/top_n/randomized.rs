@@ -19,6 +19,8 @@
 
 use std::fmt;
 
+use serde::Serialize;
+
 use crate::algorithm::config::{in_range, index_bits, power_of_two};
 use crate::algorithm::pruner::columns;
 use crate::algorithm::row_hash::RowHash;
@@ -31,7 +33,7 @@ use crate::switch::{
 use crate::{ConfigError, Entries, Pruner, Selection};
 
 /// Parameters that a program can be built from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Config {
     rows: u32,
     columns: u32,
@@ -186,6 +188,8 @@ impl Config {
         }
     }
 }
+
+checked_when_read!(Config { rows: u32, columns: u32, ties: Ties, seed: u8 } => Self::new(rows, columns, ties, seed));
 
 impl fmt::Display for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
