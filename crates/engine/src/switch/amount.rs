@@ -6,10 +6,12 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, Decimal128Type, Float64Type, Int64Type, UInt64Type};
-use datafusion::common::{Result, ScalarValue};
+use arrow::datatypes::{DataType, Decimal128Type, Float64Type, Int64Type, Schema, UInt64Type};
+use datafusion::common::{Result, ScalarValue, plan_err};
 use datafusion::physical_expr::PhysicalExpr;
+use serde::{Deserialize, Serialize};
 
+use super::real_bits;
 use super::words::Words;
 
 /// The unit is chosen so that the threshold is about this many units.
@@ -26,14 +28,15 @@ pub struct Amount {
     unit: Unit,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Unit {
+/// What an addend is counted in.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(super) enum Unit {
     /// One if there is a value.
     Present,
     /// This many, of an integer or of a decimal's last digit.
     Whole(i128),
     /// This fraction, of a float.
-    Real(f64),
+    Real(#[serde(with = "real_bits")] f64),
 }
 
 impl Amount {
@@ -83,6 +86,33 @@ impl Amount {
         };
         let amount = Self { expr: Arc::clone(expr), unit };
         Some((amount, u32::try_from(threshold).ok()?))
+    }
+
+    /// The addend of such a unit, if the expression has one.
+    pub(super) fn of(unit: Unit, expr: Arc<dyn PhysicalExpr>, schema: &Schema) -> Result<Self> {
+        let data_type = expr.data_type(schema)?;
+        let has = match unit {
+            Unit::Present => true,
+            Unit::Whole(unit) => {
+                unit > 0
+                    && (data_type.is_integer() || matches!(data_type, DataType::Decimal128(..)))
+            }
+            // A threshold near zero has a unit of zero.
+            Unit::Real(unit) => {
+                unit >= 0.0
+                    && unit.is_finite()
+                    && matches!(data_type, DataType::Float32 | DataType::Float64)
+            }
+        };
+        if has {
+            Ok(Self { expr, unit })
+        } else {
+            plan_err!("values of type {data_type} cannot be added as {unit:?}")
+        }
+    }
+
+    pub(super) fn unit(&self) -> Unit {
+        self.unit
     }
 
     pub(crate) fn column(&self) -> &Arc<dyn PhysicalExpr> {

@@ -4,8 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use arrow::array::{Array, AsArray, RecordBatch};
-use datafusion::common::Result;
+use arrow::datatypes::{DataType, Schema};
+use datafusion::common::{Result, plan_err};
 use datafusion::physical_expr::PhysicalExpr;
+use serde::{Deserialize, Serialize};
 
 use super::words::Words;
 
@@ -16,27 +18,59 @@ pub struct Flags {
 }
 
 /// What a bit says about an expression.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Flag {
+#[derive(Debug, Clone)]
+struct Flag {
+    says: Says,
+    expr: Arc<dyn PhysicalExpr>,
+}
+
+/// What is said about an expression.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Says {
     /// It is NULL.
-    Null(Arc<dyn PhysicalExpr>),
+    Null,
     /// It is TRUE.
-    True(Arc<dyn PhysicalExpr>),
+    True,
 }
 
 impl Flags {
+    /// The bits that say this about the expressions, if they can.
+    pub(super) fn of(
+        says: &[Says],
+        exprs: Vec<Arc<dyn PhysicalExpr>>,
+        schema: &Schema,
+    ) -> Result<Self> {
+        if says.len() != exprs.len() || says.len() > 32 {
+            return plan_err!("a word cannot hold {} bits for {}", says.len(), exprs.len());
+        }
+        for (says, expr) in says.iter().zip(&exprs) {
+            let data_type = expr.data_type(schema)?;
+            if *says == Says::True && data_type != DataType::Boolean {
+                return plan_err!("a value of type {data_type} cannot be TRUE");
+            }
+        }
+        let bits = says.iter().zip(exprs).map(|(says, expr)| Flag { says: *says, expr });
+        Ok(Self { bits: bits.collect() })
+    }
+
+    /// What the bits say, the lowest first.
+    pub(super) fn says(&self) -> Vec<Says> {
+        self.bits.iter().map(|flag| flag.says).collect()
+    }
+
     /// The bit that says that an expression is NULL.
     pub(crate) fn null(&mut self, expr: &Arc<dyn PhysicalExpr>) -> u8 {
-        self.bit(Flag::Null(Arc::clone(expr)))
+        self.bit(Flag { says: Says::Null, expr: Arc::clone(expr) })
     }
 
     /// The bit that says that a predicate is TRUE.
     pub(crate) fn is_true(&mut self, expr: &Arc<dyn PhysicalExpr>) -> u8 {
-        self.bit(Flag::True(Arc::clone(expr)))
+        self.bit(Flag { says: Says::True, expr: Arc::clone(expr) })
     }
 
     fn bit(&mut self, flag: Flag) -> u8 {
-        let at = self.bits.iter().position(|known| *known == flag).unwrap_or(self.bits.len());
+        let is_known = |known: &Flag| known.says == flag.says && known.expr.eq(&flag.expr);
+        let at = self.bits.iter().position(is_known).unwrap_or(self.bits.len());
         if at == self.bits.len() {
             self.bits.push(flag);
         }
@@ -48,10 +82,7 @@ impl Flags {
     }
 
     pub(crate) fn columns(&self) -> Vec<Arc<dyn PhysicalExpr>> {
-        let of = |flag: &Flag| match flag {
-            Flag::Null(expr) | Flag::True(expr) => Arc::clone(expr),
-        };
-        self.bits.iter().map(of).collect()
+        self.bits.iter().map(|flag| Arc::clone(&flag.expr)).collect()
     }
 
     /// Writes the word of every row.
@@ -60,16 +91,15 @@ impl Flags {
         words.clear();
         words.resize(batch.num_rows(), 0);
         for (bit, flag) in self.bits.iter().enumerate() {
-            match flag {
-                Flag::Null(expr) => {
-                    let array = expr.evaluate(batch)?.into_array(batch.num_rows())?;
+            let array = flag.expr.evaluate(batch)?.into_array(batch.num_rows())?;
+            match flag.says {
+                Says::Null => {
                     if let Some(nulls) = array.logical_nulls().filter(|n| n.null_count() > 0) {
                         let pairs = words.iter_mut().zip(nulls.iter());
                         pairs.for_each(|(word, valid)| *word |= u32::from(!valid) << bit);
                     }
                 }
-                Flag::True(expr) => {
-                    let array = expr.evaluate(batch)?.into_array(batch.num_rows())?;
+                Says::True => {
                     let pairs = words.iter_mut().zip(array.as_boolean().iter());
                     pairs.for_each(|(word, value)| *word |= u32::from(value == Some(true)) << bit);
                 }
@@ -83,10 +113,11 @@ impl fmt::Display for Flags {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (number, flag) in self.bits.iter().enumerate() {
             let comma = if number == 0 { "" } else { ", " };
-            match flag {
-                Flag::Null(expr) => write!(f, "{comma}{expr} IS NULL")?,
-                Flag::True(expr) => write!(f, "{comma}{expr} IS TRUE")?,
-            }
+            let says = match flag.says {
+                Says::Null => "NULL",
+                Says::True => "TRUE",
+            };
+            write!(f, "{comma}{} IS {says}", flag.expr)?;
         }
         Ok(())
     }

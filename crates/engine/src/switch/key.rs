@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, RecordBatch};
 use arrow::datatypes::Schema;
-use datafusion::common::Result;
+use datafusion::common::{Result, plan_err};
 use datafusion::physical_expr::PhysicalExpr;
+use serde::{Deserialize, Serialize};
 use sluicegate_pruning::encoding::{combine, nonzero_bits};
 
 use super::lanes::{Floats, Text, codes, exact_bits, has_key_code};
@@ -22,21 +23,24 @@ pub struct Key {
     form: Form,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Form {
-    /// The columns' one-to-one codes side by side.
-    Packed { fields: Vec<Field>, wide: bool },
+/// How the columns become a key.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Form {
+    /// Their one-to-one codes side by side, 64 bits at most.
+    Packed(Vec<Field>),
     /// A fingerprint of 64 bits.
     Fingerprint { seed: u64, floats: Floats, row: bool },
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Field {
+/// A column's bits in a packed key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Field {
     bits: u32,
     null: Null,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What says that a value is NULL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 enum Null {
     /// There is none.
     Never,
@@ -61,9 +65,8 @@ impl Key {
         if let [Field { bits: 64, null: null @ Null::Bit }] = fields.as_mut_slice() {
             *null = Null::Unseen;
         }
-        let bits = width(&fields);
-        let form = Form::Packed { fields, wide: bits > 32 };
-        Ok((bits <= 64).then(|| Self { columns: columns.to_vec(), form }))
+        let fits = width(&fields) <= 64;
+        Ok(fits.then(|| Self { columns: columns.to_vec(), form: Form::Packed(fields) }))
     }
 
     /// A fingerprint, which tells all values apart except for collisions. With `row`, an independent
@@ -92,13 +95,48 @@ impl Key {
             fields.push(exact_bits(&data_type).filter(|_| whole).map(|bits| Field { bits, null }));
         }
         let form = match fields.into_iter().collect::<Option<Vec<Field>>>() {
-            Some(fields) if width(&fields) <= 64 => {
-                let wide = width(&fields) > 32;
-                Form::Packed { fields, wide }
-            }
+            Some(fields) if width(&fields) <= 64 => Form::Packed(fields),
             _ => Form::Fingerprint { seed, floats: Floats::Conflated, row: false },
         };
         Ok(sides.map(|(columns, _)| Self { columns: columns.to_vec(), form: form.clone() }))
+    }
+
+    /// A key of this form, if the columns have it.
+    pub(super) fn of(
+        form: Form,
+        columns: Vec<Arc<dyn PhysicalExpr>>,
+        schema: &Schema,
+    ) -> Result<Self> {
+        if columns.is_empty() {
+            return plan_err!("a key has no columns");
+        }
+        match &form {
+            Form::Packed(fields) => {
+                if fields.len() != columns.len() {
+                    return plan_err!("a key of {} columns has {}", fields.len(), columns.len());
+                }
+                for (field, column) in fields.iter().zip(&columns) {
+                    let data_type = column.data_type(schema)?;
+                    let tells_nulls = field.null != Null::Never || !column.nullable(schema)?;
+                    if exact_bits(&data_type) != Some(field.bits) || !tells_nulls {
+                        return plan_err!("{column} of type {data_type} is packed as {field:?}");
+                    }
+                }
+                if width(fields) > 64 {
+                    return plan_err!("a packed key has {} bits", width(fields));
+                }
+            }
+            Form::Fingerprint { .. } => {
+                if let Err(why) = Self::with_code(&columns, schema)? {
+                    return plan_err!("{why}");
+                }
+            }
+        }
+        Ok(Self { columns, form })
+    }
+
+    pub(super) fn form(&self) -> &Form {
+        &self.form
     }
 
     /// Whether all columns have a code, or why not.
@@ -118,7 +156,7 @@ impl Key {
     /// Whether it takes two words.
     pub(crate) fn is_wide(&self) -> bool {
         match &self.form {
-            Form::Packed { wide, .. } => *wide,
+            Form::Packed(fields) => width(fields) > 32,
             Form::Fingerprint { .. } => true,
         }
     }
@@ -138,10 +176,8 @@ impl Key {
     }
 
     pub(crate) fn words(&self) -> usize {
-        match self.form {
-            Form::Packed { wide, .. } => 1 + usize::from(wide),
-            Form::Fingerprint { row, .. } => 2 + usize::from(row),
-        }
+        let row = matches!(self.form, Form::Fingerprint { row: true, .. });
+        self.key_words() + usize::from(row)
     }
 
     /// Writes the key's words.
@@ -150,9 +186,9 @@ impl Key {
             |column: &Arc<dyn PhysicalExpr>| column.evaluate(batch)?.into_array(batch.num_rows());
         let arrays = self.columns.iter().map(evaluate).collect::<Result<Vec<ArrayRef>>>()?;
         match &self.form {
-            Form::Packed { fields, wide } => {
+            Form::Packed(fields) => {
                 pack(&arrays, fields, out)?;
-                if *wide {
+                if self.is_wide() {
                     split(out, at);
                 } else {
                     out.columns[at].clear();

@@ -10,6 +10,7 @@ use arrow::datatypes::{
     UInt32Type, UInt64Type,
 };
 use datafusion::common::{Result, internal_err};
+use serde::{Deserialize, Serialize};
 use sluicegate_pruning::encoding::{
     fingerprint, from_decimal, from_f32, from_f64, from_i32, from_i64,
 };
@@ -75,7 +76,7 @@ pub(crate) fn is_text(data_type: &DataType) -> bool {
 }
 
 /// Which floats have the same code.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Floats {
     /// Those of the same bits.
     Raw,

@@ -11,6 +11,7 @@
 //! | the configuration that fits the target | `planner` |
 //! | columns → words | `key` (equality), `order` (order), `lanes` (Arrow types) |
 //! | what is fetched for the rows that passed | `late` |
+//! | a program as bytes, and back | `parts`; each field checks its own |
 //! | when a switch that prunes nothing is bypassed | `patience` |
 //! | what a switch without limits would forward | `recording` |
 //! | rows through the switch | [`crate::physical_plan::switch_prune`] |
@@ -26,9 +27,11 @@ mod key;
 mod lanes;
 mod late;
 mod order;
+mod parts;
 mod patience;
 mod plan;
 pub(crate) mod planner;
+mod real_bits;
 mod recording;
 mod target;
 mod words;

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::datatypes::{DataType, Float32Type, Float64Type, Schema};
-use datafusion::common::{ColumnStatistics, Result, ScalarValue};
+use datafusion::common::{ColumnStatistics, Result, ScalarValue, plan_err};
 use datafusion::physical_expr::PhysicalExpr;
+use serde::{Deserialize, Serialize};
 use sluicegate_pruning::encoding::{Range, reverse, squeeze};
 
 use super::lanes::{Floats, Text, codes, is_text, order_bits};
@@ -17,18 +18,26 @@ use crate::choice::Why;
 #[derive(Debug, Clone)]
 pub struct Order {
     column: Arc<dyn PhysicalExpr>,
+    code: Code,
+    /// Whether equal codes of the column's type, before they become words, mean equal values.
+    one_to_one: bool,
+}
+
+/// How values become words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Code {
     form: Form,
     reversed: bool,
+    /// The word of NULLs.
     null: u32,
     /// The word of rows that bypass the switch.
     neutral: u32,
     nan: Nan,
     null_passes: bool,
-    exact: bool,
 }
 
 /// What becomes of NaNs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 enum Nan {
     /// They have a code like other values.
     Coded,
@@ -39,7 +48,7 @@ enum Nan {
 }
 
 /// How 64 bits become 32.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 enum Form {
     /// There are no more than 32.
     Whole,
@@ -71,47 +80,71 @@ impl Order {
             (_, Some(range)) => Form::Within(range),
             _ => Form::Squeezed,
         };
-        Ok(Ok(Self {
-            column: Arc::clone(column),
+        let code = Code {
             form,
             reversed: false,
             null: 0,
             neutral: 0,
             nan: Nan::Coded,
             null_passes: false,
-            // A range from statistics may be wrong, so its codes may always conflate.
-            exact: one_to_one && form == Form::Whole,
-        }))
+        };
+        Ok(Ok(Self { column: Arc::clone(column), code, one_to_one }))
+    }
+
+    /// The order of a column's values by this code, if the column has it.
+    pub(super) fn of(code: Code, column: Arc<dyn PhysicalExpr>, schema: &Schema) -> Result<Self> {
+        let data_type = column.data_type(schema)?;
+        let Some((bits, one_to_one)) = order_bits(&data_type) else {
+            return plan_err!("values of type {data_type} have no order code");
+        };
+        let is_text = is_text_or_dictionary(&data_type);
+        let fits = match code.form {
+            Form::Whole => bits <= 32,
+            Form::Within(_) | Form::Squeezed => bits > 32 && !is_text,
+            Form::Prefix => is_text,
+            Form::Above => !is_text,
+        };
+        if !fits {
+            return plan_err!(
+                "values of type {data_type} have no code of the form {:?}",
+                code.form
+            );
+        }
+        Ok(Self { column, code, one_to_one })
+    }
+
+    pub(super) fn code(&self) -> Code {
+        self.code
     }
 
     /// The reverse order.
     pub(crate) fn reversed(self, reversed: bool) -> Self {
-        Self { reversed, ..self }
+        Self { code: Code { reversed, ..self.code }, ..self }
     }
 
     /// The word of NULLs.
     pub(crate) fn with_null(self, null: u32) -> Self {
-        Self { null, ..self }
+        Self { code: Code { null, ..self.code }, ..self }
     }
 
     /// The word of rows that bypass the switch.
     pub(crate) fn with_neutral(self, neutral: u32) -> Self {
-        Self { neutral, ..self }
+        Self { code: Code { neutral, ..self.code }, ..self }
     }
 
     /// NULLs bypass the switch.
     pub(crate) fn let_null_pass(self) -> Self {
-        Self { null_passes: true, ..self }
+        Self { code: Code { null_passes: true, ..self.code }, ..self }
     }
 
     /// NaNs bypass the switch.
     pub(crate) fn let_nan_pass(self) -> Self {
-        Self { nan: Nan::Pass, ..self }
+        Self { code: Code { nan: Nan::Pass, ..self.code }, ..self }
     }
 
     /// After a NaN, nothing is pruned any more.
     pub(crate) fn stop_at_nan(self) -> Self {
-        Self { nan: Nan::Stop, ..self }
+        Self { code: Code { nan: Nan::Stop, ..self.code }, ..self }
     }
 
     /// For cutoffs that double: zero becomes zero, where the type has one. Values below count as
@@ -125,9 +158,9 @@ impl Order {
                 | DataType::UInt32
                 | DataType::UInt64
         );
-        let numeric = !matches!(self.form, Form::Prefix);
-        Ok(if signed && numeric && !self.reversed {
-            Self { form: Form::Above, exact: false, ..self }
+        let numeric = !matches!(self.code.form, Form::Prefix);
+        Ok(if signed && numeric && !self.code.reversed {
+            Self { code: Code { form: Form::Above, ..self.code }, ..self }
         } else {
             self
         })
@@ -135,7 +168,8 @@ impl Order {
 
     /// Whether equal words mean equal values.
     pub(crate) fn is_exact(&self) -> bool {
-        self.exact
+        // A range from statistics may be wrong, so its codes may always conflate.
+        self.one_to_one && self.code.form == Form::Whole
     }
 
     pub(crate) fn column(&self) -> &Arc<dyn PhysicalExpr> {
@@ -143,7 +177,7 @@ impl Order {
     }
 
     pub(crate) fn neutral(&self) -> u32 {
-        self.neutral
+        self.code.neutral
     }
 
     /// Writes the word of every row.
@@ -165,9 +199,9 @@ impl Order {
         codes(array, Floats::Ordered, Text::Prefix, &mut codes_of)?;
         let words = &mut out.columns[at];
         words.clear();
-        let turn = |word: u32| if self.reversed { reverse(word) } else { word };
+        let turn = |word: u32| if self.code.reversed { reverse(word) } else { word };
         let wide = order_bits(array.data_type()).is_none_or(|(bits, _)| bits > 32);
-        match self.form {
+        match self.code.form {
             Form::Whole => words.extend(codes_of.iter().map(|code| turn(*code as u32))),
             Form::Within(range) => {
                 words.extend(codes_of.iter().map(|code| turn(range.encode(*code))));
@@ -187,18 +221,18 @@ impl Order {
         if let Some(nulls) = array.nulls().filter(|nulls| nulls.null_count() > 0) {
             for (row, word) in words.iter_mut().enumerate() {
                 if nulls.is_null(row) {
-                    *word = self.null;
+                    *word = self.code.null;
                 }
             }
         }
         out.codes = codes_of;
         if let Some(nulls) =
-            array.nulls().filter(|nulls| self.null_passes && nulls.null_count() > 0)
+            array.nulls().filter(|nulls| self.code.null_passes && nulls.null_count() > 0)
         {
             out.pass_where(nulls.iter().map(|valid| !valid));
         }
         match array.data_type() {
-            _ if self.nan == Nan::Coded => {}
+            _ if self.code.nan == Nan::Coded => {}
             DataType::Float32 => {
                 let values = array.as_primitive::<Float32Type>().values();
                 self.heed(values.iter().map(|value| value.is_nan()), out);
@@ -213,7 +247,7 @@ impl Order {
     }
 
     fn heed(&self, mut is_nan: impl Iterator<Item = bool>, out: &mut Words) {
-        if self.nan == Nan::Pass {
+        if self.code.nan == Nan::Pass {
             out.pass_where(is_nan);
         } else if is_nan.any(|nan| nan) {
             out.stop();

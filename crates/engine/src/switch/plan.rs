@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use datafusion::physical_expr::PhysicalExpr;
+use serde::{Deserialize, Serialize};
 use sluicegate_pruning::algorithm::catalog::Configured;
 use sluicegate_pruning::switch::{HEADER_BYTES, Placement};
 use sluicegate_pruning::theory::distinct::confusion;
@@ -40,7 +41,7 @@ pub struct SwitchPlan {
 }
 
 /// What a program needs of a target.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resources {
     /// The target.
     pub target: String,
@@ -88,19 +89,17 @@ impl SwitchPlan {
 
     /// The expressions that workers compute.
     pub(crate) fn expressions(&self) -> Vec<Arc<dyn PhysicalExpr>> {
-        let of = |field: &Field| match field {
-            Field::Key(key) => key.columns().to_vec(),
-            Field::Order(order) => vec![Arc::clone(order.column())],
-            Field::Flags(flags) => flags.columns(),
-            Field::Amount(amount) => vec![Arc::clone(amount.column())],
-        };
-        self.fields.iter().flat_map(of).collect()
+        self.fields.iter().flat_map(Field::expressions).collect()
     }
 
     /// Bytes of a packet on the wire, one entry each.
     pub(crate) fn packet_bytes(&self) -> usize {
-        let values: usize = self.fields.iter().map(Field::words).sum();
-        (FRAME_BYTES + HEADER_BYTES + 4 * values).max(SHORTEST_FRAME_BYTES)
+        (FRAME_BYTES + HEADER_BYTES + 4 * self.words()).max(SHORTEST_FRAME_BYTES)
+    }
+
+    /// Words that a packet holds.
+    pub(crate) fn words(&self) -> usize {
+        self.fields.iter().map(Field::words).sum()
     }
 }
 

@@ -87,6 +87,16 @@ impl Field {
         }
     }
 
+    /// The expressions that it is computed from.
+    pub(crate) fn expressions(&self) -> Vec<Arc<dyn PhysicalExpr>> {
+        match self {
+            Self::Key(key) => key.columns().to_vec(),
+            Self::Order(order) => vec![Arc::clone(order.column())],
+            Self::Flags(flags) => flags.columns(),
+            Self::Amount(amount) => vec![Arc::clone(amount.column())],
+        }
+    }
+
     /// The values that can be decoded from the packet: those with a one-to-one code.
     pub(crate) fn carried(&self, schema: &Schema) -> &[Arc<dyn PhysicalExpr>] {
         match self {
