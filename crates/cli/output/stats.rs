@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sluicegate_costmodel::{Bytes, PriceBook, Rows};
+use sluicegate_costmodel::{Bytes, PriceBook, Requests, Rows};
 use sluicegate_engine::{Counted, Estimate};
 
 /// Counted work, measured time, and what both cost by a price book. Every number says what it is.
@@ -19,13 +19,13 @@ pub(crate) fn lines(counted: &Counted, wall: Duration, rows: u64, prices: &Price
     let kinds = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
     let link = counted.link_bytes() + counted.put_bytes;
     format!(
-        "counted:  {} requests{kinds}, {} retries, {} fallbacks\n\
+        "counted:  {}{kinds}, {}, {}\n\
          counted:  {} scanned by the store, {} returned by it; {} fetched; {} over the link\n\
          measured: {}, {}\n\
          cost:     {} at the prices {}\n",
-        counted.requests(),
-        counted.retries,
-        counted.fallbacks,
+        Requests(counted.requests()).in_words(),
+        count(counted.retries, "retry", "retries"),
+        count(counted.fallbacks, "fallback", "fallbacks"),
         Bytes(counted.scanned_bytes),
         Bytes(counted.returned_bytes),
         Bytes(counted.got_bytes),
@@ -40,9 +40,9 @@ pub(crate) fn lines(counted: &Counted, wall: Duration, rows: u64, prices: &Price
 /// What a query is predicted to ask for, and by which constants.
 pub(crate) fn prediction(estimate: &Estimate, hardware: &str, prices: &PriceBook) -> String {
     format!(
-        "estimate: {} requests, {} scanned by the store, {} over the link, {}, {} \
+        "estimate: {}, {} scanned by the store, {} over the link, {}, {} \
          (modelled: hardware {hardware}, prices {})\n",
-        estimate.work.requests.total(),
+        estimate.work.requests.total().in_words(),
         estimate.work.scanned,
         estimate.work.link,
         seconds(estimate.time),
@@ -54,6 +54,10 @@ pub(crate) fn prediction(estimate: &Estimate, hardware: &str, prices: &PriceBook
 /// `1 row`, `7 rows`.
 pub(crate) fn rows_words(rows: u64) -> String {
     format!("{} {}", Rows(rows), if rows == 1 { "row" } else { "rows" })
+}
+
+fn count(n: u64, one: &str, many: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { many })
 }
 
 /// A price book's name, region and date.

@@ -70,11 +70,11 @@ impl<S: fmt::Display> fmt::Display for Alternative<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{}: {:.3?}, {}, {} requests, {} over the link",
+            "{}: {:.3?}, {}, {}, {} over the link",
             self.strategy,
             self.time.total(),
             self.cost.total(),
-            self.work.requests.total(),
+            self.work.requests.total().in_words(),
             self.work.link,
         )?;
         if let Some(resource) = self.time.bound_by() {
@@ -177,7 +177,7 @@ mod tests {
         );
         assert_eq!(
             choice.chosen.to_string(),
-            "get: 323.623ms, $0.000192, 1 requests, 1.00 MiB over the link, bound by client \
+            "get: 323.623ms, $0.000192, 1 request, 1.00 MiB over the link, bound by client \
              (modelled for paper)"
         );
         assert!(choice.rejected.is_empty());

@@ -115,6 +115,14 @@ count! {
 /// cents that PushdownDB published.
 pub(crate) const BYTES_PER_BILLED_GB: f64 = 1_073_741_824.0;
 
+impl Requests {
+    /// The number with its noun: `1 request`, `2,000 requests`.
+    #[must_use]
+    pub fn in_words(self) -> String {
+        format!("{self} {}", if self.0 == 1 { "request" } else { "requests" })
+    }
+}
+
 impl Bytes {
     /// This many KiB (2^10 bytes).
     #[must_use]
@@ -366,6 +374,9 @@ mod tests {
         shows(Rows(999), "999");
         shows(Rows(59_986_052), "59,986,052");
         shows(Requests(1_000), "1,000");
+        shows(Requests(1).in_words(), "1 request");
+        shows(Requests(0).in_words(), "0 requests");
+        shows(Requests(2_000).in_words(), "2,000 requests");
     }
 
     #[test]

@@ -126,11 +126,11 @@ impl DisplayAs for S3AggregateExec {
         let sql = self.statement.sql();
         match t {
             DisplayFormatType::Default | DisplayFormatType::Verbose => {
-                let files: usize = self.config.file_groups.iter().map(|group| group.len()).sum();
+                let requests: usize = self.config.file_groups.iter().map(|group| group.len()).sum();
                 let source = self.source().map_err(|_| fmt::Error)?;
                 write!(
                     f,
-                    "S3AggregateExec: files={files}, format={}, endpoint={}, select={sql}",
+                    "S3AggregateExec: requests={requests}, format={}, endpoint={}, select={sql}",
                     source.format().name(),
                     source.endpoint_name()
                 )
@@ -299,7 +299,7 @@ impl Shared {
     }
 }
 
-/// The partial aggregation over another scan: what lies between the two is kept.
+/// The partial aggregation over another scan; the operators between the two are kept.
 ///
 /// # Errors
 ///
