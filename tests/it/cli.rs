@@ -132,6 +132,7 @@ fn usage_errors_exit_with_2() {
         &["generate", "tpch"],
         &["generate", "bigdata"],
         &["demo", "--link", "fast"],
+        &["sql", "-c", "SELECT 1", "--threads", "0"],
     ] {
         let Output { status, stderr, .. } = sluice(args).output().unwrap();
         assert_eq!(status.code(), Some(2), "{args:?}: {}", text(&stderr));
@@ -220,6 +221,35 @@ fn stats_say_what_was_counted() {
     let said = text(&stderr);
     assert_eq!(status.code(), Some(0), "{said}");
     assert!(said.contains("1 SELECT") && said.contains("paper-2020-us-east-1"), "{said}");
+}
+
+/// The answer is the same; stderr says which setting is not followed, and why.
+#[test]
+fn a_setting_that_is_not_followed_is_a_warning() {
+    let served = Served::start();
+    let ask = |profile: &str, statements: &[&str]| {
+        let mut command = served.command(&["sql", "--format", "csv", "--profile", profile]);
+        for statement in statements {
+            command.args(["-c", statement]);
+        }
+        let Output { status, stdout, stderr } = command.output().unwrap();
+        assert_eq!(status.code(), Some(0), "{}", text(&stderr));
+        (text(&stdout), text(&stderr))
+    };
+    let sum = "SELECT sum(id) AS s FROM 's3://bucket/fruit.csv'";
+    let force = "SET sluice.scan = 'select'";
+    let expected = "warning: aggregate of sum(s3://bucket/fruit.csv.id) over s3://bucket/fruit.csv: \
+                    sluice.scan = 'select' is not followed: the store has no S3 Select (profile \
+                    `get-only`)\n";
+    assert_eq!(ask("get-only", &[force, sum]), ("s\n6\n".to_owned(), expected.to_owned()));
+    // Also where a query stands inside another statement.
+    let (_, said) = ask("get-only", &[force, &format!("CREATE TABLE t AS {sum}")]);
+    assert_eq!(said, expected);
+    // EXPLAIN says it in its answer.
+    let (plan, said) = ask("get-only", &[force, &format!("EXPLAIN {sum}")]);
+    assert!(plan.contains("is not followed") && said.is_empty(), "{plan}{said}");
+    assert_eq!(ask("sluice", &[force, sum]).1, "");
+    assert_eq!(ask("get-only", &[sum]).1, "");
 }
 
 #[test]

@@ -112,6 +112,48 @@ async fn forcing_what_cannot_be_had_says_why() {
     assert_eq!(rows(&engine, &sum).await, [r#""3""#]);
 }
 
+/// An aggregate that no store computes says so, too.
+#[tokio::test(flavor = "multi_thread")]
+async fn aggregates_that_stay_here_say_why() {
+    let store = Store::start().await;
+    store.put("t/a.csv", "a,b\n1,x\n2,y\n");
+    let engine = store.engine(Scan::Auto).await;
+    let t = format!("'s3://{BUCKET}/t/a.csv'");
+    let groups = format!("SELECT b, sum(a) AS s FROM {t} GROUP BY b");
+    let join = format!("SELECT count(*) FROM {t} l JOIN {t} r ON l.a = r.a");
+    for (sql, why) in [
+        (&groups, "S3 Select has no GROUP BY"),
+        (&join, "its input is more than a scan of one table"),
+    ] {
+        rows(&engine, "SET sluice.aggregate = 'auto'").await;
+        let explained = engine.explain(sql).await.unwrap();
+        let mut of_aggregates = explained.decisions.iter().filter(|it| it.operator == "aggregate");
+        let [Some(here), None] = [of_aggregates.next(), of_aggregates.next()] else {
+            panic!("{explained}")
+        };
+        assert_eq!(here.way("store").unwrap().outcome.as_ref().unwrap_err().to_string(), why);
+        assert_eq!(explained.warnings().count(), 0, "{explained}");
+        rows(&engine, "SET sluice.aggregate = 'store'").await;
+        let query = engine.plan(sql).await.unwrap();
+        // However often it runs.
+        for _ in 0..2 {
+            query.collect().await.unwrap();
+            let warnings = query.warnings();
+            let [warning] = warnings.as_slice() else { panic!("{warnings:?}") };
+            let expected = format!(": sluice.aggregate = 'store' is not followed: {why}");
+            assert!(warning.ends_with(&expected), "{warning}");
+        }
+    }
+    // DISTINCT and tables of other kinds are planned as aggregates that nobody asks about.
+    for sql in
+        [format!("SELECT DISTINCT b FROM {t}"), "SELECT count(*) FROM (VALUES (1))".to_owned()]
+    {
+        let query = engine.plan(&sql).await.unwrap();
+        query.collect().await.unwrap();
+        assert!(query.warnings().is_empty(), "{:?}", query.warnings());
+    }
+}
+
 /// `EXPLAIN` in SQL shows what `sluice explain` shows, in both of its formats.
 #[tokio::test(flavor = "multi_thread")]
 async fn explain_in_sql_lists_the_alternatives_and_the_reasons() {

@@ -7,8 +7,7 @@ use std::time::Duration;
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::physical_plan::stream::RecordBatchReceiverStreamBuilder;
 use futures::StreamExt;
-use sluicegate_engine::Engine;
-use sluicegate_engine::query::QueryCounters;
+use sluicegate_engine::{Engine, Query};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinHandle;
 
@@ -56,21 +55,20 @@ impl Compute {
         Ok(self.plan(engine, statement).await?.0)
     }
 
-    /// The same, with the counters of what the statement requests.
+    /// The same, with the query itself, which counts its requests and collects its warnings.
     pub(crate) async fn plan(
         &self,
         engine: &Engine,
         statement: &str,
-    ) -> Result<(SendableRecordBatchStream, Arc<QueryCounters>)> {
+    ) -> Result<(SendableRecordBatchStream, Query)> {
         let (engine, statement) = (engine.clone(), statement.to_owned());
         let query = self.run(async move { Ok(Box::pin(engine.plan(&statement)).await?) }).await?;
-        let counters = Arc::clone(query.counters());
-        let query = query.into_frame();
-        let schema = Arc::new(query.schema().as_arrow().clone());
+        let frame = query.frame().clone();
+        let schema = Arc::new(frame.schema().as_arrow().clone());
         let mut answer = RecordBatchReceiverStreamBuilder::new(schema, BATCHES_AHEAD);
         let batches = answer.tx();
         let work = async move {
-            let mut stream = Box::pin(query.execute_stream()).await?;
+            let mut stream = Box::pin(frame.execute_stream()).await?;
             while let Some(batch) = stream.next().await {
                 if batches.send(batch).await.is_err() {
                     break;
@@ -79,7 +77,7 @@ impl Compute {
             Ok(())
         };
         answer.spawn_on(work, self.runtime()?.handle());
-        Ok((answer.build(), counters))
+        Ok((answer.build(), query))
     }
 
     /// Goes on with new threads. Work that was stopped keeps the old ones until it notices.

@@ -1,4 +1,4 @@
-//! Statements against one engine, one after the other.
+//! Statements on one engine, one after another.
 
 pub(crate) mod prompt;
 pub(crate) mod statements;
@@ -41,13 +41,16 @@ impl Session<'_> {
         let started = Instant::now();
         let answer = Box::pin(self.compute.plan(&self.engine, statement)).await;
         self.tell_notes();
-        let (answer, counters) = answer?;
+        let (answer, query) = answer?;
         let rows = Box::pin(self.output.answer(answer)).await;
         self.tell_notes();
+        for warning in query.warnings() {
+            say(&format!("warning: {warning}"));
+        }
         let rows = rows?;
         let wall = started.elapsed();
         if self.stats {
-            let counted = counters.read();
+            let counted = query.counted();
             let prices = &self.engine.endpoint().prices;
             let mut lines = stats::lines(&counted, wall, rows, prices);
             for refusal in self.engine.endpoint().client.refusals() {
@@ -78,7 +81,7 @@ impl Session<'_> {
         Ok(answer.try_collect().await?)
     }
 
-    /// What the user should know about a statement, whatever becomes of it.
+    /// Prints what the user should know about a statement, whether or not it succeeds.
     fn tell_notes(&self) {
         for note in self.engine.take_notes() {
             say(&format!("note: {note}"));

@@ -1,8 +1,8 @@
 //! From SQL text to record batches, with the work moved to where the data is.
 //!
-//! [`Engine`] is a DataFusion session whose tables lie in an S3 store. Where the store answers S3
-//! Select, scans send their filters, columns and aggregates there; where it does not, or where a
-//! GET is cheaper, the same query reads the objects. The answer is the same either way.
+//! [`Engine`] is a DataFusion session whose tables are in an S3 store. If the store supports S3
+//! Select, scans send it their filters, columns and aggregates; if it does not, or if a GET is
+//! cheaper, the same query reads the objects. The answer is the same either way.
 //!
 //! ```no_run
 //! # #[tokio::main]
@@ -19,12 +19,19 @@
 //! # }
 //! ```
 //!
-//! The modules, in the order in which a query meets them: [`session`] (what is added to
-//! DataFusion), [`catalog`], [`external_tables`], [`url_tables`] and [`statistics`] (tables), [`optimizer`] (our rules),
-//! [`datasource`] (scans), [`physical_plan`] (our operators), [`switch`] (rows that are dropped on
-//! their way), [`store`] and [`counters`] (what goes over the wire), [`staging`] (writes that
-//! appear when they are complete), [`profile`] (plans as
-//! numbers), [`explain`].
+//! Where to look:
+//!
+//! - [`Engine::plan`] returns a [`Query`], which counts its own requests and bytes and says which
+//!   settings it could not follow; [`Engine::query`], [`Engine::collect`] and [`Engine::stream`]
+//!   return only its rows.
+//! - [`Engine::explain`] lists, for every scan and aggregate, the possible ways to run it with their
+//!   predicted numbers, and why the others are not possible ([`choice`]).
+//! - [`Engine::register_endpoint`] adds a further store for buckets of its own.
+//! - [`with_pushdown`] adds the rules to a DataFusion session that you already have.
+//! - [`config`] has the options that SQL sets with `SET sluice.…`.
+//! - [`Error`] has a kind, a sentence and mostly a hint, also where a query fails while it runs.
+//!
+//! Modules that are not documented here are public for the project's own tests and may change.
 
 #[doc(hidden)]
 pub mod catalog;
@@ -81,6 +88,7 @@ use futures::stream::BoxStream;
 use futures::{FutureExt, StreamExt, TryStreamExt};
 
 pub use self::builder::EngineBuilder;
+use self::choice::Journal;
 pub use self::counters::Counted;
 pub use self::endpoint::Endpoint;
 pub use self::endpoint_builder::EndpointBuilder;
@@ -130,16 +138,18 @@ impl Engine {
         Ok(self.plan(sql).await?.into_frame())
     }
 
-    /// The same, with counters of what this statement asks of the stores.
+    /// Plans one statement, as [`Engine::query`] does, and keeps what belongs to it: the counters of
+    /// its requests and its warnings.
     ///
     /// # Errors
     ///
     /// As for [`Engine::query`].
     pub async fn plan(&self, sql: &str) -> Result<Query> {
         let counters = Arc::<QueryCounters>::default();
+        let journal = Journal::of_warnings();
         // Planning reads footers, and readers of foreign formats panic on some hostile files. All
         // that is known of a panic is its message.
-        let planned = Box::pin(self.frame(sql, &counters));
+        let planned = Box::pin(self.frame(sql, &counters, &journal));
         let planned = AssertUnwindSafe(planned).catch_unwind().await;
         let frame = planned.map_err(|panic| {
             let text = panic.downcast_ref::<&str>().copied();
@@ -150,15 +160,16 @@ impl Engine {
                 text.unwrap_or("no message")
             )
         })??;
-        Ok(Query::new(frame, counters))
+        Ok(Query::new(frame, counters, journal))
     }
 
     async fn frame(
         &self,
         sql: &str,
         counters: &Arc<QueryCounters>,
+        journal: &Journal,
     ) -> datafusion::common::Result<DataFrame> {
-        let session = self.session_of(counters);
+        let session = self.session_of(counters, journal);
         let plan = sql::logical_plan(&session.state(), sql).await?;
         match plan {
             // These change the engine's session. EXECUTE finds a query there, which is this one.
@@ -172,8 +183,8 @@ impl Engine {
     }
 
     /// The session as one query sees it: the same catalogs, settings, memory and caches, but the
-    /// requests through its object stores are that query's.
-    fn session_of(&self, counters: &Arc<QueryCounters>) -> SessionContext {
+    /// requests through its object stores are that query's, and so are the warnings of its plan.
+    fn session_of(&self, counters: &Arc<QueryCounters>, journal: &Journal) -> SessionContext {
         let runtime = RuntimeEnv {
             object_store_registry: Arc::new(self.stores.counted_by(Arc::clone(counters))),
             ..RuntimeEnv::clone(&self.context.runtime_env())
@@ -181,7 +192,8 @@ impl Engine {
         let mut builder = SessionStateBuilder::new_from_existing(self.context.state())
             .with_session_id(self.context.session_id())
             .with_runtime_env(Arc::new(runtime));
-        let config = builder.config().take().unwrap_or_default();
+        let mut config = builder.config().take().unwrap_or_default();
+        journal.keep(config.options_mut());
         let builder = builder.with_config(config.with_extension(Arc::clone(counters)));
         UrlTables::enable(builder, &self.catalogs)
     }
@@ -195,7 +207,7 @@ impl Engine {
         Ok(self.query(sql).await?.collect().await?)
     }
 
-    /// Runs a statement and returns its rows as they come. Dropping the stream ends the query.
+    /// Runs a statement and returns its rows as they arrive. Dropping the stream ends the query.
     ///
     /// # Errors
     ///
@@ -205,7 +217,7 @@ impl Engine {
         Ok(rows.map_err(Error::from).boxed())
     }
 
-    /// What a statement would ask of the store, and the predicted numbers. Nothing runs and nothing
+    /// What a statement would send to the stores, and the predicted numbers. Nothing runs and nothing
     /// is defined, not even by `CREATE TABLE … AS SELECT`, whose query is explained; so are those
     /// of INSERT, COPY and EXECUTE.
     ///
@@ -217,24 +229,25 @@ impl Engine {
     }
 
     /// Whether a statement only defines a name or sets an option, as `CREATE EXTERNAL TABLE`,
-    /// `CREATE VIEW`, `PREPARE`, `DROP` and `SET` do: it costs next to nothing, and later
-    /// statements may need it to be explained at all.
+    /// `CREATE VIEW`, `PREPARE`, `DROP` and `SET` do. Such a statement costs next to nothing, and
+    /// those after it may need it before they can be explained.
     ///
     /// # Errors
     ///
-    /// If the statement cannot be parsed, or names what there is not.
+    /// If the statement cannot be parsed, or names something that does not exist.
     pub async fn is_definition(&self, sql: &str) -> Result<bool> {
         let statement = Box::pin(sql::logical_plan(&self.context.state(), sql)).await?;
         Ok(explain::is_definition(&statement))
     }
 
-    /// What was asked of all endpoints so far.
+    /// What was asked of all endpoints so far, by all queries; [`Query::counted`] is for one query.
     #[must_use]
     pub fn counted(&self) -> Counted {
         self.endpoints.all().iter().map(|endpoint| endpoint.counters.read()).sum()
     }
 
-    /// What a user should know about the statements so far; each note is given once.
+    /// What a user should know about the statements so far, such as objects that a table does not
+    /// read. Each note is returned once.
     #[must_use]
     pub fn take_notes(&self) -> Vec<String> {
         self.notes.take()
@@ -252,7 +265,7 @@ impl Engine {
         &self.context
     }
 
-    /// The store that serves every bucket which no other store was registered for.
+    /// The store that serves every bucket that is not registered for another one.
     #[must_use]
     pub fn endpoint(&self) -> &Arc<Endpoint> {
         &self.endpoint

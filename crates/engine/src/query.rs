@@ -9,6 +9,7 @@ use datafusion::dataframe::DataFrame;
 use datafusion::execution::TaskContext;
 
 use crate::Result;
+use crate::choice::Journal;
 use crate::counters::{Counted, Counters};
 use crate::endpoint::Endpoint;
 
@@ -16,11 +17,12 @@ use crate::endpoint::Endpoint;
 pub struct Query {
     frame: DataFrame,
     counters: Arc<QueryCounters>,
+    journal: Journal,
 }
 
 impl Query {
-    pub(crate) fn new(frame: DataFrame, counters: Arc<QueryCounters>) -> Self {
-        Self { frame, counters }
+    pub(crate) fn new(frame: DataFrame, counters: Arc<QueryCounters>, journal: Journal) -> Self {
+        Self { frame, counters, journal }
     }
 
     /// Runs the query and keeps its answer in memory.
@@ -61,6 +63,16 @@ impl Query {
     #[must_use]
     pub fn counted_by_endpoint(&self) -> BTreeMap<String, Counted> {
         self.counters.by_endpoint()
+    }
+
+    /// The settings that the query does not follow, each with the operator and the reason: `scan of
+    /// s3://bucket/t.csv: sluice.scan = 'select' is not followed: the store has no S3 Select`.
+    ///
+    /// Operators are chosen when the query starts to run; before that there are no warnings. What
+    /// EXPLAIN shows is not repeated here.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        self.journal.warnings()
     }
 }
 

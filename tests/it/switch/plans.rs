@@ -59,6 +59,25 @@ async fn what_does_not_fit_is_said() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn groups_that_are_not_pruned_say_why() {
+    let engine = counting("tofino1", 100).await;
+    let expected = "switch of GROUP BY\n    prune not possible: only groups with a single MIN or \
+                    MAX can be pruned\n";
+    for sql in ["SELECT k, sum(n) FROM x GROUP BY k", "SELECT k, max(n), min(n) FROM x GROUP BY k"]
+    {
+        assert_eq!(not_pruned(&engine, sql).await, [expected], "{sql}");
+    }
+    // These are served, the last one as a whole.
+    for sql in [
+        "SELECT DISTINCT k FROM x",
+        "SELECT k, max(n) FROM x GROUP BY k",
+        "SELECT k, sum(n) FROM x GROUP BY k HAVING sum(n) > 10",
+    ] {
+        assert_eq!(not_pruned(&engine, sql).await, [""; 0], "{sql}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn bad_settings_are_refused() {
     let engine = engine("off").await;
     for (setting, says) in [

@@ -13,29 +13,29 @@ use crate::endpoint::Endpoint;
 pub struct Way<T> {
     /// Its name, as `SET sluice.<operator>` calls it.
     pub strategy: &'static str,
-    /// What it takes, or why it is not possible.
+    /// What it would do, or why it is not possible.
     pub offer: Result<Offer<T>, Why>,
 }
 
-/// What a way asks for, and what it makes.
+/// The work of a way, and how to run it.
 #[derive(Debug, Clone)]
 pub struct Offer<T> {
     /// What it would ask of each resource.
     pub steps: Steps,
     /// The statement that the store would be sent, once per request, if any.
     pub statement: Option<String>,
-    /// What is run: a plan where a rule asks, anything where an operator asks when it runs.
+    /// What is run: a plan if a rule asks, anything if an operator asks at run time.
     pub build: T,
 }
 
-/// What an operator wants to know: which way to go.
+/// An operator's question: which way to run.
 #[derive(Debug, Clone)]
 pub struct Question<T> {
     /// The operator, as `SET sluice.<operator>` calls it.
     pub operator: &'static str,
-    /// What it is about.
+    /// What the operator works on.
     pub subject: String,
-    /// Its ways. Of equals, the first wins.
+    /// Its ways. Among equally good ones, the first wins.
     pub ways: Vec<Way<T>>,
     /// What the session forces, if it does.
     pub forced: Option<Forced>,
@@ -46,7 +46,7 @@ pub struct Question<T> {
 /// A setting that forces a strategy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Forced {
-    /// The setting, as it was written: `sluice.scan = 'select'`.
+    /// The setting, as a user writes it: `sluice.scan = 'select'`.
     pub setting: String,
     /// The strategies that follow it; the first that is possible is taken.
     pub strategies: Vec<&'static str>,
@@ -61,6 +61,15 @@ pub struct Chooser<'a> {
     objective: Objective,
 }
 
+impl Forced {
+    /// Says that the setting is not followed: `sluice.scan = 'select' is not followed: the store has
+    /// no S3 Select`.
+    #[must_use]
+    pub fn unmet(&self, why: &Why) -> String {
+        format!("{} is not followed: {why}", self.setting)
+    }
+}
+
 impl<'a> Chooser<'a> {
     /// For operators over an endpoint. `options` are those of the session: from the planner, or,
     /// when a query runs, from its task context.
@@ -70,13 +79,13 @@ impl<'a> Chooser<'a> {
         Self { hardware: &endpoint.hardware, prices: &endpoint.prices, objective }
     }
 
-    /// By these constants.
+    /// With these constants.
     #[must_use]
     pub fn new(hardware: &'a HardwareProfile, prices: &'a PriceBook, objective: Objective) -> Self {
         Self { hardware, prices, objective }
     }
 
-    /// The way to go. A forced strategy is taken whatever it costs if it is possible; otherwise the
+    /// Chooses a way. A forced strategy is taken whatever it costs if it is possible; otherwise the
     /// best possible way is taken and the decision says why.
     ///
     /// # Errors
@@ -133,16 +142,14 @@ impl<'a> Chooser<'a> {
     }
 }
 
-/// `sluice.scan = 'select' is not followed: the store has no S3 Select`
 fn unmet(forced: &Forced, refused: &[Verdict]) -> String {
     let why = forced.strategies.iter().find_map(|wanted| {
         let verdict = refused.iter().find(|way| way.strategy == *wanted)?;
         verdict.outcome.as_ref().err()
     });
-    let setting = &forced.setting;
     match why {
-        Some(why) => format!("{setting} is not followed: {why}"),
-        None => format!("{setting} is not followed: there is no such way here"),
+        Some(why) => forced.unmet(why),
+        None => forced.unmet(&Why::from("there is no such way here")),
     }
 }
 
@@ -190,7 +197,7 @@ mod tests {
         assert_eq!(order, ["filtered", "baseline", "bloom"]);
         assert_eq!(decision.unmet, None);
         let text = decision.to_string();
-        assert!(text.starts_with("join of a.x = b.y\n  * filtered 1 requests"), "{text}");
+        assert!(text.starts_with("join of a.x = b.y\n  * filtered 1 request,"), "{text}");
         assert!(text.ends_with("    bloom    not possible: the key is text\n"), "{text}");
     }
 

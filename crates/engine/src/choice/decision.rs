@@ -6,24 +6,24 @@ use sluicegate_costmodel::Alternative;
 
 use super::Why;
 
-/// What was decided about one operator, and what else there was.
+/// What was decided about one operator, and its alternatives.
 #[derive(Debug, Clone)]
 pub struct Decision {
     /// The operator, as `SET sluice.<operator>` calls it: `scan`, `aggregate`.
     pub operator: &'static str,
-    /// What it is about: the objects of a scan, an expression.
+    /// What the operator works on: the objects of a scan, an expression.
     pub subject: String,
-    /// The way that is taken, if one of ours is: its place among `ways`.
+    /// The index in `ways` of the way that is taken; none if the operator is left to DataFusion.
     pub chosen: Option<usize>,
     /// The possible ways, best first, then the impossible ones.
     pub ways: Vec<Verdict>,
     /// The setting that is not followed, with the reason, as a sentence; none if all are.
     pub unmet: Option<String>,
-    /// What else there is to say, each a clause.
+    /// Further remarks, each a clause.
     pub notes: Vec<String>,
 }
 
-/// A way to run an operator, and what became of it.
+/// A way to run an operator, and the verdict on it.
 #[derive(Debug, Clone)]
 pub struct Verdict {
     /// Its name, as `SET sluice.<operator>` calls it.
@@ -35,7 +35,7 @@ pub struct Verdict {
 }
 
 impl Decision {
-    /// A note about an operator that could be run in one other way, but is not.
+    /// A decision about an operator that has one other way to run, which is not possible.
     #[must_use]
     pub fn refused(
         operator: &'static str,
@@ -65,6 +65,14 @@ impl Decision {
         self.ways.get(self.chosen?)?.outcome.as_ref().ok()
     }
 
+    /// The setting that is not followed, with the operator and the reason: `scan of
+    /// s3://bucket/t.csv: sluice.scan = 'select' is not followed: the store has no S3 Select`.
+    #[must_use]
+    pub fn warning(&self) -> Option<String> {
+        let unmet = self.unmet.as_ref()?;
+        Some(format!("{} of {}: {unmet}", self.operator, self.subject))
+    }
+
     /// The verdict on a strategy.
     #[must_use]
     pub fn way(&self, strategy: &str) -> Option<&Verdict> {
@@ -76,9 +84,9 @@ impl Decision {
 ///
 /// ```text
 /// scan of s3://bucket/t.csv
-///   * select 1 requests, 1.00 MiB scanned, 12.0 KiB over the link, 0.010 s, $0.0000024 (modelled for local-1gbit)
+///   * select 1 request, 1.00 MiB scanned, 12.0 KiB over the link, 0.010 s, $0.0000024 (modelled for local-1gbit)
 ///            SELECT s._1 FROM S3Object s
-///     get    1 requests, 0 B scanned, 1.00 MiB over the link, 0.020 s, $0.0000004 (modelled for local-1gbit)
+///     get    1 request, 0 B scanned, 1.00 MiB over the link, 0.020 s, $0.0000004 (modelled for local-1gbit)
 /// ```
 impl fmt::Display for Decision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -90,8 +98,8 @@ impl fmt::Display for Decision {
             match &way.outcome {
                 Ok(numbers) => writeln!(
                     f,
-                    "{} requests, {} scanned, {} over the link, {:.3} s, {} ({})",
-                    numbers.work.requests.total(),
+                    "{}, {} scanned, {} over the link, {:.3} s, {} ({})",
+                    numbers.work.requests.total().in_words(),
                     numbers.work.scanned,
                     numbers.work.link,
                     numbers.time.total().as_secs_f64(),

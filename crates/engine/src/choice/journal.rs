@@ -1,4 +1,4 @@
-//! The decisions of one plan, while it is made.
+//! What was decided while a plan was made.
 
 use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,15 +8,25 @@ use datafusion::common::{Result, config_err};
 
 use super::Decision;
 
-/// Where rules write down what they decide, if somebody wants to know.
+/// Where rules record what they decide.
 ///
-/// It travels in the session's options, which is all that a rule is given. An ordinary query has
-/// none, and nothing is written; EXPLAIN plans with one ([`Journal::keep`]) and reads it
-/// afterwards. Clones, and clones of the options, share the entries.
+/// It travels in the session's options, which is all that a rule is given: EXPLAIN plans with a
+/// journal of everything, an engine's query with one of warnings, any other query with none.
+/// Clones, and clones of the options, share the entries.
 #[derive(Debug, Clone, Default)]
-pub struct Journal(Arc<Mutex<Vec<Decision>>>);
+pub struct Journal {
+    entries: Arc<Mutex<Vec<Decision>>>,
+    warnings_only: bool,
+}
 
 impl Journal {
+    /// A journal that keeps only decisions that do not follow a setting, each once, however often
+    /// the query is planned.
+    #[must_use]
+    pub fn of_warnings() -> Self {
+        Self { warnings_only: true, ..Self::default() }
+    }
+
     /// Has the rules that see these options write here.
     pub fn keep(&self, options: &mut ConfigOptions) {
         options.extensions.insert(self.clone());
@@ -28,22 +38,42 @@ impl Journal {
         options.extensions.get::<Self>()
     }
 
-    /// Writes a decision down, if the plan that is being made has a journal.
+    /// Whether the plan that is being made is explained, so that all reasons are wanted.
+    #[must_use]
+    pub fn explains(options: &ConfigOptions) -> bool {
+        Self::of(options).is_some_and(|journal| !journal.warnings_only)
+    }
+
+    /// Records a decision, if the plan that is being made has a journal.
     pub fn note(options: &ConfigOptions, decision: impl FnOnce() -> Decision) {
         if let Some(journal) = Self::of(options) {
             journal.write(decision());
         }
     }
 
-    /// Writes a decision down.
+    /// Records a decision.
     pub fn write(&self, decision: Decision) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(decision);
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.warnings_only {
+            let warning = decision.warning();
+            if warning.is_none() || entries.iter().any(|entry| entry.warning() == warning) {
+                return;
+            }
+        }
+        entries.push(decision);
     }
 
-    /// Everything written so far, in order; the journal is empty afterwards.
+    /// Everything recorded so far, in order; the journal is empty afterwards.
     #[must_use]
     pub fn take(&self) -> Vec<Decision> {
-        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.entries.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The warnings of the decisions recorded so far, in order.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        entries.iter().filter_map(Decision::warning).collect()
     }
 }
 
@@ -79,7 +109,7 @@ mod tests {
     use crate::choice::Why;
 
     #[test]
-    fn rules_write_only_where_there_is_a_journal() {
+    fn rules_record_only_where_there_is_a_journal() {
         let decision = || Decision::refused("switch", "tofino1", "DISTINCT k", Why::from("full"));
         let mut options = ConfigOptions::new();
         Journal::note(&options, || unreachable!("nobody asked"));
@@ -92,5 +122,25 @@ mod tests {
         let expected = "switch of DISTINCT k\n    tofino1 not possible: full\n";
         assert_eq!(written[0].to_string(), expected);
         assert!(journal.take().is_empty());
+    }
+
+    #[test]
+    fn a_journal_of_warnings_keeps_each_once_and_nothing_else() {
+        let journal = Journal::of_warnings();
+        let mut options = ConfigOptions::new();
+        journal.keep(&mut options);
+        assert!(!Journal::explains(&options));
+        let followed = Decision::refused("aggregate", "store", "sum(a)", Why::from("full"));
+        let unmet = Some("sluice.aggregate = 'store' is not followed: full".to_owned());
+        let not_followed = Decision { unmet, ..followed.clone() };
+        for _ in 0..3 {
+            Journal::note(&options, || followed.clone());
+            Journal::note(&options, || not_followed.clone());
+        }
+        let expected = "aggregate of sum(a): sluice.aggregate = 'store' is not followed: full";
+        assert_eq!(journal.warnings(), [expected]);
+        assert_eq!(journal.take().len(), 1);
+        Journal::default().keep(&mut options);
+        assert!(Journal::explains(&options));
     }
 }

@@ -3,9 +3,8 @@
 //!
 //! An operator of ours asks one [`Question`]: its ways in order of preference, each an [`Offer`]
 //! (what it would ask for, and how it is built) or the reason ([`Why`]) that it is not possible. The
-//! [`Chooser`] prices the offers, follows what the session forces, and answers with the way to take
-//! and a [`Decision`]: plain data that EXPLAIN shows. The [`Journal`] of a plan collects the
-//! decisions.
+//! [`Chooser`] prices the offers, follows what the session forces, and returns the way to take and a
+//! [`Decision`]: plain data that EXPLAIN shows. The [`Journal`] of a plan collects the decisions.
 //!
 //! Rules ask when they plan ([`crate::optimizer::Choose`]). An operator whose numbers are known only
 //! when it runs asks then, with the same types: in `execute`, `Chooser::of(&endpoint,

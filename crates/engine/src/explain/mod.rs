@@ -18,14 +18,14 @@ pub(crate) use self::statement::is_definition;
 use crate::choice::{Decision, Journal};
 use crate::{Engine, Result, sql};
 
-/// A plan, what it would send, and what that is predicted to take.
+/// A plan, the statements that it would send, and its predicted work and cost.
 #[derive(Debug, Clone)]
 pub struct Explanation {
     /// The plan that would run; an empty one for a statement that reads nothing.
     pub plan: Arc<dyn ExecutionPlan>,
-    /// What was decided about each operator that has a choice, with what else there was.
+    /// The decision about each operator that has a choice, with its alternatives.
     pub decisions: Vec<Decision>,
-    /// What the store refused before, so that it is not in the plan.
+    /// What the store refused earlier in this session, and is therefore not sent.
     pub refusals: Vec<KnownRefusal>,
 }
 
@@ -41,7 +41,7 @@ pub struct Estimate {
 }
 
 impl Explanation {
-    /// The predicted work of everything that was decided, each the way it would go.
+    /// The total predicted work of the chosen ways.
     #[must_use]
     pub fn estimate(&self) -> Estimate {
         let mut total = Estimate::default();
@@ -57,10 +57,7 @@ impl Explanation {
     /// full stop: `scan of s3://bucket/t.csv: sluice.scan = 'select' is not followed: the store has
     /// no S3 Select`.
     pub fn warnings(&self) -> impl Iterator<Item = String> {
-        self.decisions.iter().filter_map(|decision| {
-            let unmet = decision.unmet.as_ref()?;
-            Some(format!("{} of {}: {unmet}", decision.operator, decision.subject))
-        })
+        self.decisions.iter().filter_map(Decision::warning)
     }
 }
 
@@ -71,7 +68,7 @@ impl fmt::Display for Explanation {
             write!(f, "{decision}")?;
         }
         for refusal in &self.refusals {
-            writeln!(f, "refused before, and not sent any more: {refusal}")?;
+            writeln!(f, "refused before, so no longer sent: {refusal}")?;
         }
         Ok(())
     }

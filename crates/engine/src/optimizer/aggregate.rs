@@ -1,4 +1,4 @@
-//! An aggregate without GROUP BY: computed here, over either scan, or in the store.
+//! An aggregate: computed here, over either scan, or in the store if it has no GROUP BY.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use sluicegate_s3select::profile::{Exactness, Operation, TypeClass};
 
 use super::choose::{Asked, Plan};
 use super::scan;
-use crate::choice::{Forced, Offer, Question, Way, Why};
+use crate::choice::{Decision, Forced, Journal, Offer, Question, Way, Why};
 use crate::config::{self, Scan, SluiceOptions};
 use crate::datasource::predicate::Translator;
 use crate::datasource::s3_scan::as_select_scan;
@@ -43,6 +43,7 @@ pub(super) fn question(
         && partial.group_expr().is_true_no_grouping()
         && partial.limit_options().is_none();
     if !plain {
+        note_unsupported(node, partial, options);
         return Ok(None);
     }
     let partial = Arc::new(partial.clone());
@@ -54,6 +55,7 @@ pub(super) fn question(
     }
     let Some(Asked { endpoint, question: of_scan }) = scan::question(below, Some(above), options)?
     else {
+        note_unsupported(node, &partial, options);
         return Ok(None);
     };
     let ours = SluiceOptions::of(options);
@@ -75,20 +77,49 @@ pub(super) fn question(
     // Of equals the first wins: the objects are only fetched if that is better.
     ways.insert(1.min(ways.len()), Way { strategy: STORE, offer: store });
     let forced = match ours.aggregate {
-        config::Aggregate::Store => Some(Forced {
-            setting: "sluice.aggregate = 'store'".to_owned(),
-            strategies: vec![STORE],
-        }),
+        config::Aggregate::Store => Some(force_store()),
         config::Aggregate::Auto if ours.scan == Scan::Select => {
             of_scan.forced.map(|forced| Forced { strategies: vec![STORE, scan::SELECT], ..forced })
         }
         _ => of_scan.forced,
     };
-    let aggregates: Vec<_> = partial.aggr_expr().iter().map(|it| it.name()).collect();
-    let subject = format!("{} over {}", aggregates.join(", "), of_scan.subject);
+    let subject = format!("{} over {}", names(&partial), of_scan.subject);
     let notes = of_scan.notes;
     let question = Question { operator: "aggregate", subject, ways, forced, notes };
     Ok(Some(Asked { endpoint, question }))
+}
+
+fn force_store() -> Forced {
+    Forced { setting: "sluice.aggregate = 'store'".to_owned(), strategies: vec![STORE] }
+}
+
+fn names(aggregate: &AggregateExec) -> String {
+    let names: Vec<_> = aggregate.aggr_expr().iter().map(|it| it.name()).collect();
+    names.join(", ")
+}
+
+/// Records why an aggregate over a bucket cannot be computed in the store, whatever the store.
+/// DISTINCT, which is planned as an aggregate without functions, is not worth a word.
+fn note_unsupported(node: &Plan, aggregate: &AggregateExec, options: &ConfigOptions) {
+    let grouped = !aggregate.group_expr().is_true_no_grouping();
+    let lower = matches!(*aggregate.mode(), AggregateMode::Partial | AggregateMode::Single);
+    if !lower || aggregate.aggr_expr().is_empty() || !scan::reads_bucket(node, options) {
+        return;
+    }
+    Journal::note(options, || {
+        let why = match grouped {
+            true => Why::from("S3 Select has no GROUP BY"),
+            false => Why::from("its input is more than a scan of one table"),
+        };
+        let mut subject = names(aggregate);
+        if grouped {
+            let keys = aggregate.group_expr().expr().iter().map(|(_, name)| name.as_str());
+            subject += &format!(" by {}", keys.collect::<Vec<_>>().join(", "));
+        }
+        let forced = SluiceOptions::of(options).aggregate == config::Aggregate::Store;
+        let unmet = forced.then(|| force_store().unmet(&why));
+        Decision { unmet, ..Decision::refused("aggregate", STORE, subject, why) }
+    });
 }
 
 /// The aggregation in the store, or why the store cannot compute every partial state exactly:
@@ -297,7 +328,7 @@ fn case(when: Expr, then: Expr) -> Expr {
     Expr::Case { operand: None, branches: vec![(when, then)], otherwise: None }
 }
 
-/// An instant, written as the day that it lies in.
+/// A timestamp, formatted as its day.
 fn as_date(instant: Expr) -> Expr {
     Expr::Call { function: Function::ToString, args: vec![instant, Expr::string("yyyy-MM-dd")] }
 }

@@ -33,9 +33,9 @@ pub(super) fn question(
     let (config, endpoint, ways, notes) =
         if let Some((config, source)) = as_select_scan(node.as_ref()) {
             let endpoint = resolve(options, source.endpoint_name())?;
-            let notes = match Journal::of(options) {
-                Some(_) => filters_here(source, &endpoint, above)?,
-                None => Vec::new(),
+            let notes = match Journal::explains(options) {
+                true => filters_here(source, &endpoint, above)?,
+                false => Vec::new(),
             };
             let ways = either(node, config, source, &endpoint, options)?;
             (config, endpoint, ways, notes)
@@ -57,6 +57,13 @@ pub(super) fn question(
     });
     let question = Question { operator: "scan", subject: subject(config), ways, forced, notes };
     Ok(Some(Asked { endpoint, question }))
+}
+
+/// Whether a plan reads a bucket of one of the session's endpoints.
+pub(super) fn reads_bucket(plan: &Plan, options: &ConfigOptions) -> bool {
+    as_select_scan(plan.as_ref()).is_some()
+        || of_bucket(plan, options).is_some()
+        || plan.children().into_iter().any(|child| reads_bucket(child, options))
 }
 
 /// The ways of a scan that the store can run.
@@ -84,7 +91,7 @@ fn either(
     Ok(vec![Way { strategy: GET, offer: Ok(get) }, Way { strategy: SELECT, offer: select }])
 }
 
-/// The way of a scan that the store cannot run, and the reason, if somebody wants to know.
+/// The way of a scan that the store cannot run, and the reason, if it will be shown.
 fn only_get(
     node: &Plan,
     config: &FileScanConfig,
@@ -94,8 +101,8 @@ fn only_get(
     let demand = get_demand(node, config, options)?;
     let get = Offer { steps: demand.get().steps, statement: None, build: Arc::clone(node) };
     let mut ways = vec![Way { strategy: GET, offer: Ok(get) }];
-    if Journal::of(options).is_some() {
-        // The source may have learned to name its objects meanwhile, which is no way to send it.
+    if Journal::explains(options) || SluiceOptions::of(options).scan == Scan::Select {
+        // If the store could run it but for the source that already replaced DataFusion's.
         let why = propose(config, endpoint, options).err();
         let why = why.unwrap_or_else(|| Why::from("its files are read in a way of their own"));
         ways.push(Way { strategy: SELECT, offer: Err(why) });

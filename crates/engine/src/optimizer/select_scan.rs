@@ -18,7 +18,7 @@ use crate::datasource::s3_select::S3SelectSource;
 use crate::endpoint::Endpoint;
 use crate::endpoints::Endpoints;
 
-/// Has [`S3SelectSource`]s stand for DataFusion's CSV, JSON and Parquet sources over the buckets of
+/// Substitutes [`S3SelectSource`]s for DataFusion's CSV, JSON and Parquet sources over the buckets of
 /// the session's endpoints, so that filters are offered to them; whether they stay is for
 /// [`Choose`](super::Choose) to decide. Where the store cannot run the scan at all, DataFusion's
 /// source stays and only learns to name the object in its errors. A bucket of any other store is
@@ -55,7 +55,7 @@ pub(super) fn propose(
     options: &ConfigOptions,
 ) -> Result<FileScanConfig, Why> {
     if SluiceOptions::of(options).scan == Scan::Get {
-        return Err(Why::from("it is not looked into, because sluice.scan = 'get'"));
+        return Err(Why::from("sluice.scan = 'get' rules out S3 Select"));
     }
     S3SelectSource::replace(config, endpoint, options)
 }

@@ -24,17 +24,23 @@ use crate::switch::{Field, Order};
 /// Rows of a group, where nothing is known: it ranks configurations.
 const ASSUMED_GROUP_ROWS: u64 = 16;
 
+const ONE_EXTREME: &str = "only groups with a single MIN or MAX can be pruned";
+
 /// Serves `node` if it is the upper half of such an aggregate.
 pub(super) fn rewrite(
     node: &Arc<dyn ExecutionPlan>,
     planner: &mut Planner,
 ) -> Served<Arc<dyn ExecutionPlan>> {
     let partial = lower_half(node).ok_or(Unserved::Other)?;
-    let [aggregate] = partial.aggr_expr() else { return Err(Unserved::Other) };
+    let [aggregate] = partial.aggr_expr() else {
+        // Without any it is a DISTINCT.
+        let distinct = partial.aggr_expr().is_empty();
+        return Err(if distinct { Unserved::Other } else { ONE_EXTREME.into() });
+    };
     let extreme = match aggregate.fun().name() {
         "max" => Extreme::Max,
         "min" => Extreme::Min,
-        _ => return Err(Unserved::Other),
+        _ => return Err(ONE_EXTREME.into()),
     };
     let values = aggregate.expressions();
     let [value] = values.as_slice() else { return Err(Unserved::Other) };

@@ -60,7 +60,7 @@ impl PhysicalOptimizerRule for SwitchPruning {
     }
 }
 
-/// Something that serves a node, or why there is none.
+/// A plan in which the switch serves a node, or why it does not.
 type Served<T> = Result<T, Unserved>;
 
 /// Why a shape does not serve a node.
