@@ -112,5 +112,34 @@ async fn wrong_settings() {
         try_rows(&engine, "SET sluice.scan = 'sideways'").await,
         &["sideways", "'auto', 'get' or 'select'"],
     );
-    says(try_rows(&engine, "SET sluice.nothing = 1").await, &["nothing"]);
+    says(
+        try_rows(&engine, "SET sluice.nothing = 1").await,
+        &["no option sluice.nothing", "sluice.scan", "sluice.switch_seed"],
+    );
+    says(
+        try_rows(&engine, "SET sluice.switch_seed = '-1'").await,
+        &["sluice.switch_seed is '-1'", "whole number"],
+    );
+    // What is set can be shown, under the name by which it is set.
+    rows(&engine, "SET sluice.scan = 'get'").await;
+    assert_eq!(rows(&engine, "SHOW sluice.scan").await, [r#""sluice.scan" | "get""#]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn urls_that_name_no_store() {
+    let store = Store::start().await;
+    let engine = store.engine(Scan::Select).await;
+    says(
+        try_rows(&engine, "FROM 'https://example.com/a.csv'").await,
+        &["no object store", "s3://"],
+    );
+    says(try_rows(&engine, "FROM 's3://'").await, &["no object store"]);
+    says(try_rows(&engine, "FROM 's3://b/a.csv'").await, &["`b` cannot be the name", "3 to 63"]);
+    says(try_rows(&engine, "FROM 's3://b/'").await, &["`b` cannot be the name"]);
+    // A bucket alone is all that lies in it.
+    store.put("a.csv", "n\n1\n");
+    assert_eq!(rows(&engine, &format!("FROM 's3://{BUCKET}'")).await, [r#""1""#]);
+    let ddl = format!("CREATE EXTERNAL TABLE whole STORED AS CSV LOCATION 's3://{BUCKET}'");
+    rows(&engine, &ddl).await;
+    assert_eq!(rows(&engine, "FROM whole").await, [r#""1""#]);
 }

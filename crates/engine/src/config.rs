@@ -1,11 +1,13 @@
 //! The options of a session, set in code or by `SET sluice.…`.
 
+use std::any::Any;
 use std::fmt;
 use std::str::FromStr;
 
-use datafusion::common::DataFusionError;
-use datafusion::common::config::{ConfigExtension, ConfigField, ConfigOptions, Visit};
-use datafusion::common::extensions_options;
+use datafusion::common::config::{
+    ConfigEntry, ConfigExtension, ConfigField, ConfigOptions, ExtensionOptions, Visit,
+};
+use datafusion::common::{DataFusionError, config_err, config_namespace};
 
 use crate::switch::{Delta, SwitchTarget};
 
@@ -121,7 +123,7 @@ impl ConfigField for Objective {
     }
 }
 
-extensions_options! {
+config_namespace! {
     /// Options under the prefix `sluice`.
     pub struct SluiceOptions {
         /// How tables in the store are read: 'auto', 'get' or 'select'
@@ -145,10 +147,10 @@ extensions_options! {
         /// Seed of the switch's random choices: hashes, fingerprints, rows
         pub switch_seed: u64, default = 1
 
-        /// Whether workers evaluate those predicates of WHERE that the switch cannot, and send the outcome
+        /// Whether workers evaluate the predicates of WHERE that the switch cannot evaluate, and send the results
         pub switch_workers: bool, default = false
 
-        /// After so many packets of which fewer than 1 % were pruned, a worker bypasses the program, except with one batch in 64; 0: never
+        /// Packets after which a worker bypasses the program if fewer than 1 % of them were pruned, except with one batch in 64; 0: it never does
         pub switch_patience: u64, default = 16_384
 
         /// Whether EXPLAIN ANALYZE also counts what a switch without limits would forward; keeps all keys in memory
@@ -158,6 +160,65 @@ extensions_options! {
 
 impl ConfigExtension for SluiceOptions {
     const PREFIX: &'static str = "sluice";
+}
+
+/// Not by DataFusion's macro for extensions, which lists the options without their prefix, so that
+/// `SHOW sluice.scan` does not find it.
+impl ExtensionOptions for SluiceOptions {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+
+    fn cloned(&self) -> Box<dyn ExtensionOptions> {
+        Box::new(self.clone())
+    }
+
+    fn set(&mut self, key: &str, value: &str) -> datafusion::common::Result<()> {
+        let entries = self.entries();
+        let name = format!("{}.{key}", Self::PREFIX);
+        let Some(entry) = entries.iter().find(|entry| entry.key == name) else {
+            let names: Vec<_> = entries.iter().map(|entry| entry.key.as_str()).collect();
+            return config_err!("there is no option {name}; there are {}", names.join(", "));
+        };
+        ConfigField::set(self, key, value).map_err(|error| match error {
+            // Ours say what is expected; those of plain numbers and booleans do not.
+            DataFusionError::Configuration(_) => error,
+            _ => {
+                let flag = matches!(entry.value.as_deref(), Some("true" | "false"));
+                let expected = if flag { "true or false" } else { "a whole number, at least 0" };
+                DataFusionError::Configuration(format!(
+                    "{name} is '{value}', but must be {expected}"
+                ))
+            }
+        })
+    }
+
+    fn entries(&self) -> Vec<ConfigEntry> {
+        let mut entries = Entries::default();
+        self.visit(&mut entries, Self::PREFIX, "");
+        entries.0
+    }
+}
+
+#[derive(Default)]
+struct Entries(Vec<ConfigEntry>);
+
+impl Visit for Entries {
+    fn some<V: fmt::Display>(&mut self, key: &str, value: V, description: &'static str) {
+        self.0.push(ConfigEntry {
+            key: key.to_owned(),
+            value: Some(value.to_string()),
+            description,
+        });
+    }
+
+    fn none(&mut self, key: &str, description: &'static str) {
+        self.0.push(ConfigEntry { key: key.to_owned(), value: None, description });
+    }
 }
 
 impl SluiceOptions {
@@ -193,6 +254,12 @@ mod tests {
         assert!(said.contains("'true', but must be 'auto', 'store' or 'here'"), "{said}");
         let said = error("sluice.objective", "fast");
         assert!(said.contains("`fast` is not an objective"), "{said}");
+        let said = error("sluice.switch_opt", "maybe");
+        assert!(said.contains("sluice.switch_opt is 'maybe', but must be true or false"), "{said}");
+        let said = error("sluice.range_bytes", "5MB");
+        assert!(said.contains("sluice.range_bytes is '5MB', but must be a whole number"), "{said}");
+        let said = error("sluice.scam", "get");
+        assert!(said.contains("no option sluice.scam; there are sluice.scan, "), "{said}");
         options.set("sluice.objective", "12 dollars per hour").unwrap();
         let kept = SluiceOptions::of(&options).objective.to_string();
         assert_eq!(kept, "12 dollars per hour");

@@ -1,5 +1,5 @@
-//! CREATE EXTERNAL TABLE: DataFusion's tables of files, with what it would pass over in silence
-//! said or put right.
+//! CREATE EXTERNAL TABLE: DataFusion's tables of files, with notes or corrections where DataFusion
+//! would silently ignore something.
 
 use std::sync::Arc;
 
@@ -15,6 +15,7 @@ use futures::TryStreamExt;
 use object_store::path::Path;
 
 use crate::notes::{Notes, some_of};
+use crate::url_tables::of_bucket;
 
 /// Makes tables of files.
 #[derive(Debug, Default)]
@@ -32,6 +33,12 @@ impl TableProviderFactory for ExternalTables {
         state: &dyn Session,
         command: &CreateExternalTable,
     ) -> Result<Arc<dyn TableProvider>> {
+        let buckets: Vec<_> = command.locations.iter().map(|url| of_bucket(url)).collect();
+        if buckets.iter().any(Option::is_some) {
+            let whole = buckets.into_iter().zip(command.locations.clone());
+            let locations = whole.map(|(bucket, url)| bucket.unwrap_or(url)).collect();
+            return self.create(state, &CreateExternalTable { locations, ..command.clone() }).await;
+        }
         let table = match with_columns_of_files(state, command).await? {
             Some(command) => self.inner.create(state, &command).await?,
             None => self.inner.create(state, command).await?,

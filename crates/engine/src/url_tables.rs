@@ -101,8 +101,11 @@ impl UrlTableFactory for UrlTables {
     }
 }
 
-/// A URL, with a glob in its path or without.
+/// A URL, with a glob in its path or without. `s3://bucket` is `s3://bucket/`.
 fn location(url: &str) -> Result<ListingTableUrl> {
+    if let Some(url) = of_bucket(url) {
+        return ListingTableUrl::parse(url);
+    }
     let is_glob = |segment: &str| segment.contains(['*', '?', '[']);
     let Some((scheme, path)) = url.split_once("://").filter(|(_, path)| is_glob(path)) else {
         return ListingTableUrl::parse(url);
@@ -111,6 +114,12 @@ fn location(url: &str) -> Result<ListingTableUrl> {
     let plain = segments.iter().take_while(|segment| !is_glob(segment)).count();
     let (prefix, glob) = segments.split_at(plain);
     ListingTableUrl::parse(format!("{scheme}://{}/", prefix.join("/")))?.with_glob(&glob.join("/"))
+}
+
+/// `s3://bucket/` for `s3://bucket`, which names no object; nothing for any other URL.
+pub(crate) fn of_bucket(url: &str) -> Option<String> {
+    let bucket = url.strip_prefix("s3://")?;
+    (!bucket.is_empty() && !bucket.contains(['/', '*', '?', '['])).then(|| format!("{url}/"))
 }
 
 /// What an object's name tells about its format.

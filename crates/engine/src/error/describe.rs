@@ -1,10 +1,11 @@
-//! What an error says to a user, by what lies at its bottom.
+//! What an error says to a user, by its root cause.
 
 use std::error::Error as StdError;
 use std::io;
 
 use arrow::error::ArrowError;
 use datafusion::common::DataFusionError;
+use datafusion::sql::sqlparser::parser::ParserError;
 use sluicegate_client::Error as StoreError;
 
 use super::ErrorKind;
@@ -28,18 +29,53 @@ pub(super) fn describe(error: &DataFusionError) -> Description {
         let message = one_line(&bad.to_string());
         return Description { kind: ErrorKind::Data, message, hint: Some(BAD_VALUE) };
     }
-    let message = one_line(&error.strip_backtrace());
+    let root = error.find_root();
+    if let DataFusionError::Internal(text) = root
+        && let Some(store) = without_store(text)
+    {
+        return Description {
+            kind: ErrorKind::Setting,
+            message: format!("no object store is known for `{store}`"),
+            hint: Some("Name an object as s3://bucket/key, or a file by its path."),
+        };
+    }
+    let message = message(error);
     // Parquet keeps only the text of what failed below it.
     if message.contains("Request precondition failure") {
         let hint = Some("Run the query again.");
         return Description { kind: ErrorKind::Changed, message, hint };
     }
-    let (kind, hint) = of_datafusion(error.find_root());
+    let (kind, hint) = of_datafusion(root);
     Description { kind, message, hint }
 }
 
+/// What a user should read. The classes that DataFusion names first (`Error during planning: `) say
+/// no more than [`ErrorKind`].
+fn message(error: &DataFusionError) -> String {
+    match error.find_root() {
+        DataFusionError::Plan(text)
+        | DataFusionError::Configuration(text)
+        | DataFusionError::Execution(text) => one_line(text),
+        DataFusionError::SchemaError(error, _) => one_line(&error.to_string()),
+        DataFusionError::SQL(error, _) => match error.as_ref() {
+            ParserError::ParserError(text) | ParserError::TokenizerError(text) => {
+                format!("syntax error: {}", one_line(text))
+            }
+            ParserError::RecursionLimitExceeded => "the statement is nested too deeply".to_owned(),
+        },
+        DataFusionError::ArrowError(error, _) => one_line(&error.to_string()),
+        _ => one_line(&error.strip_backtrace()),
+    }
+}
+
+/// The URL that DataFusion has no object store for, which it reports as a bug of its own.
+fn without_store(text: &str) -> Option<&str> {
+    let (_, rest) = text.split_once("No suitable object store found for ")?;
+    rest.split(". See ").next()
+}
+
 const BAD_VALUE: &str =
-    "Correct the object, or declare the column as VARCHAR and convert it with TRY_CAST.";
+    "Correct the value, or declare the column as VARCHAR and convert it with TRY_CAST.";
 
 fn of_datafusion(root: &DataFusionError) -> (ErrorKind, Option<&'static str>) {
     match root {
@@ -123,6 +159,11 @@ fn of_object_store(error: &object_store::Error) -> Description {
             format!("there is no bucket `{}`", bucket(&text).unwrap_or_default()),
             "Check the bucket's name and the endpoint.",
         ),
+        _ if says("InvalidBucketName") || says("400 Bad Request") && !has_bucket_name(&text) => (
+            ErrorKind::NotFound,
+            format!("`{}` cannot be the name of a bucket", bucket(&text).unwrap_or_default()),
+            "Names of buckets have 3 to 63 lowercase letters, digits, dots and hyphens.",
+        ),
         E::NotFound { path, .. } => (
             ErrorKind::NotFound,
             format!("there is no object `{path}`"),
@@ -146,7 +187,7 @@ fn of_object_store(error: &object_store::Error) -> Description {
         _ if says("error sending request") || says("onnection refused") || says("dns error") => (
             ErrorKind::Unavailable,
             format!("the store cannot be reached: {}", innermost(error)),
-            "Check the endpoint, the network and that the store runs.",
+            "Check the endpoint and the network, and that the store is running.",
         ),
         _ if says("PermanentRedirect") || says("301 Moved Permanently") => (
             ErrorKind::Setting,
@@ -180,6 +221,14 @@ fn bucket(message: &str) -> Option<String> {
     let url = message.split_whitespace().find(|word| word.starts_with("http"))?;
     let url = url::Url::parse(url).ok()?;
     url.path_segments()?.next().map(ToOwned::to_owned)
+}
+
+/// Whether the bucket of a failed request has a name that S3 allows; yes if that is not known.
+fn has_bucket_name(message: &str) -> bool {
+    bucket(message).is_none_or(|name| {
+        let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-._".contains(c);
+        (3..=63).contains(&name.len()) && name.chars().all(allowed)
+    })
 }
 
 fn innermost(error: &(dyn StdError + 'static)) -> String {

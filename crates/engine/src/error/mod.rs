@@ -19,13 +19,13 @@ pub struct Error {
     source: DataFusionError,
 }
 
-/// What sort of failure it is, so that a caller can tell whom to ask.
+/// The kind of failure, for callers that handle kinds differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
     /// The text is not SQL.
     Syntax,
-    /// The statement names what there is not, or its types do not fit.
+    /// The statement names something that does not exist, or its types do not match.
     Plan,
     /// An option, the endpoint or the region is wrong.
     Setting,
@@ -39,8 +39,8 @@ pub enum ErrorKind {
     Unavailable,
     /// An object was replaced while it was read; the query can be run again.
     Changed,
-    /// A value or an object is not what the query needs: it does not parse, overflows, divides by
-    /// zero, is damaged.
+    /// A value or an object is unusable: it does not parse, overflows, divides by zero, or is
+    /// damaged.
     Data,
     /// Memory or disk space ran out.
     Resources,
@@ -54,7 +54,7 @@ pub enum ErrorKind {
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
-    /// What sort of failure it is.
+    /// The kind of failure.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.kind
@@ -66,7 +66,7 @@ impl Error {
         self.hint.as_deref()
     }
 
-    /// DataFusion's own account of it.
+    /// The error as DataFusion reports it.
     #[must_use]
     pub fn datafusion(&self) -> &DataFusionError {
         &self.source
@@ -103,6 +103,7 @@ mod tests {
     use super::*;
     use arrow::error::ArrowError;
     use datafusion::common::exec_datafusion_err;
+    use datafusion::sql::sqlparser::parser::ParserError;
     use std::sync::Arc;
 
     #[track_caller]
@@ -152,6 +153,43 @@ mod tests {
         check(DataFusionError::Configuration("no".to_owned()), ErrorKind::Setting, None);
         let table = DataFusionError::Plan("table 'x' not found".to_owned());
         check(table, ErrorKind::Plan, Some("CREATE EXTERNAL TABLE"));
+    }
+
+    #[test]
+    fn messages_do_not_begin_with_the_class_of_the_error() {
+        let said = |error: DataFusionError| Error::from(error).to_string();
+        assert_eq!(said(DataFusionError::Plan("no such thing".to_owned())), "no such thing");
+        let setting = DataFusionError::Configuration("sluice.scan is 'x'".to_owned());
+        assert_eq!(said(setting), "sluice.scan is 'x'");
+        assert_eq!(said(arrow(ArrowError::DivideByZero)), "Divide by zero error");
+        let error = ParserError::ParserError("Expected: a statement".to_owned());
+        let syntax = DataFusionError::SQL(Box::new(error), None);
+        assert_eq!(said(syntax), "syntax error: Expected: a statement");
+    }
+
+    #[test]
+    fn a_url_without_a_store_is_no_bug() {
+        let text = "No suitable object store found for https://a.b/. See `RuntimeEnv`";
+        let error = Error::from(DataFusionError::Internal(text.to_owned()));
+        assert_eq!(error.kind(), ErrorKind::Setting);
+        assert_eq!(error.to_string(), "no object store is known for `https://a.b/`");
+    }
+
+    #[test]
+    fn the_name_of_a_bucket_is_found_at_fault() {
+        let failed = |body: &str| {
+            let text = format!(
+                "Error performing GET http://host/b/x.csv in 1ms - 400 Bad Request: {body}"
+            );
+            let error = object_store::Error::Generic { store: "S3", source: text.into() };
+            Error::from(DataFusionError::ObjectStore(Box::new(error)))
+        };
+        // A HEAD has no body that would say it.
+        for body in ["<Error><Code>InvalidBucketName</Code></Error>", ""] {
+            let error = failed(body);
+            assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
+            assert_eq!(error.to_string(), "`b` cannot be the name of a bucket");
+        }
     }
 
     #[test]
