@@ -6,6 +6,8 @@ use clap::ValueEnum;
 use clap::builder::PossibleValuesParser;
 use sluicegate_costmodel::Bytes;
 
+use super::quantity::threads;
+
 /// How to reach a store.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct StoreArgs {
@@ -18,7 +20,7 @@ pub(crate) struct StoreArgs {
     /// Section of the AWS profile files to take credentials from [default: AWS_PROFILE]
     #[arg(long, value_name = "NAME", help_heading = "Connection")]
     pub(crate) aws_profile: Option<String>,
-    /// Sign nothing. Otherwise credentials come from the environment (AWS_ACCESS_KEY_ID and
+    /// Send unsigned requests. Otherwise credentials come from the environment (AWS_ACCESS_KEY_ID and
     /// AWS_SECRET_ACCESS_KEY), the AWS profile files or the machine's role
     #[arg(long, help_heading = "Connection")]
     pub(crate) anonymous: bool,
@@ -29,9 +31,9 @@ pub(crate) struct StoreArgs {
 pub(crate) struct ConnectArgs {
     #[command(flatten)]
     pub(crate) store: StoreArgs,
-    /// What kind of store it is, which says what may be pushed down. auto: aws without an
-    /// endpoint; else what its Server header names; else what `sluice endpoint probe` found out;
-    /// else nothing is pushed down. probed: what it found out, whatever the header says
+    /// The kind of store, which determines what may be pushed down. auto: aws if there is no
+    /// endpoint; else what the Server header names; else what `sluice endpoint probe` found; else
+    /// nothing is pushed down. probed: what the probe found, whatever the header says
     #[arg(
         long,
         value_name = "KIND",
@@ -49,7 +51,7 @@ pub(crate) struct ConnectArgs {
     #[arg(long, value_name = "SIZE", help_heading = "Execution")]
     pub(crate) memory_limit: Option<Bytes>,
     /// Partitions that a query runs in [default: the number of cores]
-    #[arg(long, value_name = "N", help_heading = "Execution")]
+    #[arg(long, value_name = "N", help_heading = "Execution", value_parser = threads)]
     pub(crate) threads: Option<NonZeroUsize>,
     /// Price book, by name or as a TOML file [default: paper-2020-us-east-1]
     #[arg(long, value_name = "NAME|FILE", help_heading = "Prediction")]

@@ -4,7 +4,7 @@ use clap::Subcommand;
 
 use super::StoreArgs;
 use super::quantity::ObjectUrl;
-use crate::output::Format;
+use crate::output::listing::ListFormat;
 
 /// Find out what a store can do
 #[derive(Debug, Subcommand)]
@@ -16,8 +16,8 @@ pub(crate) enum EndpointCommand {
 const PROBE_EXAMPLES: &str = "\
 Examples:
   sluice endpoint probe --endpoint http://127.0.0.1:9000 --bucket scratch
-      Writes samples, sends some hundred small statements and removes the samples, and the bucket
-      if it did not exist before. The profile is remembered for sql, explain and generate.
+      Writes samples, sends about a hundred small statements, and removes the samples, and the
+      bucket if it did not exist before. The profile is remembered for sql and explain.
   sluice endpoint probe --object s3://data/2024.csv --format csv
       Writes nothing: reads the first bytes of an existing object. This shows which statements
       parse, not what they return, so nothing is remembered.
@@ -29,7 +29,7 @@ Server header, the day and the profile; no credentials.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = PROBE_EXAMPLES)]
 pub(crate) struct ProbeArgs {
-    /// A bucket for samples, which are removed again; made, and removed again, if it is not there
+    /// Bucket for samples, which are removed afterwards; created and removed if it does not exist
     #[arg(
         long,
         value_name = "NAME",
@@ -37,12 +37,12 @@ pub(crate) struct ProbeArgs {
         conflicts_with = "object"
     )]
     pub(crate) bucket: Option<String>,
-    /// An object to look at instead; nothing is written
+    /// An existing object to read instead; nothing is written
     #[arg(long, value_name = "s3://BUCKET/KEY")]
     pub(crate) object: Option<ObjectUrl>,
-    /// How the table is written
+    /// How the table is printed
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: Format,
+    pub(crate) format: ListFormat,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
 }
@@ -50,15 +50,15 @@ pub(crate) struct ProbeArgs {
 /// Ask a store hundreds of documented questions and list the answers that deviate
 #[derive(Debug, clap::Args)]
 pub(crate) struct ConformanceArgs {
-    /// A bucket for samples, which are removed again; made, and removed again, if it is not there
+    /// Bucket for samples, which are removed afterwards; created and removed if it does not exist
     #[arg(long, value_name = "NAME")]
     pub(crate) bucket: String,
-    /// Show the answers that agree, too
+    /// Also show the answers that agree
     #[arg(long)]
     pub(crate) all: bool,
-    /// How the table is written
+    /// How the table is printed
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: Format,
+    pub(crate) format: ListFormat,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
 }

@@ -7,7 +7,8 @@ use std::str::FromStr;
 use clap::{Subcommand, ValueEnum};
 use sluicegate_workloads::{DataTable, bigdata, tpch};
 
-use super::{ConnectArgs, Destination};
+use super::quantity::threads;
+use super::{Destination, StoreArgs};
 
 /// Generate a data set
 #[derive(Debug, Subcommand)]
@@ -19,7 +20,7 @@ pub(crate) enum GenerateCommand {
 const TPCH_EXAMPLES: &str = "\
 Examples:
   sluice generate tpch --scale 1 --to s3://bench/tpch --objects 8 --ddl tables.sql
-      1 GB of CSV into a bucket, which is created if need be; then
+      1 GB of CSV into a bucket, which is created if it is missing; then
       sluice sql -f tables.sql -c \"SELECT count(*) FROM lineitem\"
   sluice generate tpch --scale 0.1 --format parquet --tables lineitem,part --to ./data
       Two tables as Parquet into a folder.
@@ -40,7 +41,7 @@ Examples:
       180,000 pages and 317,000 visits into a folder; then
       sluice sql -f tables.sql -c \"SELECT DISTINCT userAgent FROM uservisits\"
   sluice generate bigdata --to s3://bench/bigdata --objects 8 --seed 7
-      The sample that Cheetah (SIGMOD 2020) was measured with, as other random rows.
+      As many rows as in Cheetah's measurements (SIGMOD 2020), from another seed.
 
 Scale 1 is 18 million rankings and 31.7 million visits. Memory stays bounded at any scale. Running
 the same command again writes the same bytes.";
@@ -49,7 +50,7 @@ the same command again writes the same bytes.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = BIGDATA_EXAMPLES)]
 pub(crate) struct BigdataArgs {
-    /// What the random rows start from
+    /// Seed of the random rows
     #[arg(long, default_value_t = bigdata::Seed::default().0, value_name = "N")]
     pub(crate) seed: u64,
     #[command(flatten)]
@@ -62,26 +63,29 @@ pub(crate) struct TableArgs<T>
 where
     T: DataTable + FromStr<Err: std::error::Error + Send + Sync>,
 {
-    /// Scale factor: of TPC-H, 1 is about 1 GB of CSV; of the Big Data benchmark, 7 GB
+    /// Scale factor: 1 is about 1 GB of CSV for TPC-H, and 7 GB for the Big Data benchmark
     #[arg(long, default_value_t = 1.0, value_name = "FACTOR")]
     pub(crate) scale: f64,
     /// How the objects are encoded
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: DataFormat,
-    /// Objects per table; tables of fixed size are always one
+    /// Objects per table; tables of fixed size are always one object
     #[arg(long, default_value = "1", value_name = "N")]
     pub(crate) objects: NonZeroUsize,
     /// Tables, separated by commas [default: all]
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     pub(crate) tables: Vec<T>,
-    /// Where to: s3://bucket/prefix or a folder
+    /// Destination: s3://bucket/prefix or a folder
     #[arg(long, value_name = "PLACE")]
     pub(crate) to: Destination,
     /// Write the CREATE EXTERNAL TABLE statements to a file instead of stdout
     #[arg(long, value_name = "FILE")]
     pub(crate) ddl: Option<PathBuf>,
+    /// Threads that generate rows [default: the number of cores]
+    #[arg(long, value_name = "N", value_parser = threads)]
+    pub(crate) threads: Option<NonZeroUsize>,
     #[command(flatten)]
-    pub(crate) connect: ConnectArgs,
+    pub(crate) store: StoreArgs,
 }
 
 /// How generated objects are encoded.

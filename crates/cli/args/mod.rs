@@ -85,17 +85,19 @@ Examples:
       A file without a table definition; its columns are inferred.
   sluice sql -f tables.sql -c \"SELECT * FROM lineitem LIMIT 5\" --format csv
       Tables defined in a file, then a query over them.
-  sluice sql --stats -c \"SELECT sum(x) FROM 's3://b/t/'\"
+  sluice sql --stats -c \"SELECT sum(x) FROM 's3://bucket/t/'\"
       The requests, bytes and cost of the statement, after the answer, on stderr.
-  sluice sql -c \"SELECT * FROM 's3://b/t.csv' WHERE x > 5\" --output big.parquet
-      The answer as a file; its extension says the format.
+  sluice sql -c \"SELECT * FROM 's3://bucket/t.csv' WHERE x > 5\" --output big.parquet
+      The answer as a file, in the format of its extension.
   sluice sql --max-cost 0.01 < report.sql
-      Statements from stdin; none runs that is predicted to cost more than a cent.
+      Statements from stdin; one that is predicted to cost more than a cent does not run.
 
 Tables:
   CREATE EXTERNAL TABLE t (a BIGINT, b DATE) STORED AS CSV
     LOCATION 's3://bucket/folder/' OPTIONS ('format.has_header' 'true');
   SET sluice.scan = 'get';    -- fetch objects; 'select' pushes down; 'auto' chooses
+  SHOW sluice.scan;           -- SHOW ALL lists every option
+  EXPLAIN SELECT …            -- the plan, the alternatives, and why others are not possible
   EXPLAIN ANALYZE SELECT …    -- the plan with what each node counted";
 
 /// Run SQL statements, or open a prompt
@@ -113,13 +115,13 @@ pub(crate) struct SqlArgs {
     /// Write the answer to a file, which appears when it is complete
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Rows that a table shows at most; 0 is all
+    /// Maximum number of rows in a table; 0 shows all
     #[arg(long, default_value_t = 1000, value_name = "N")]
     pub(crate) max_rows: usize,
     /// Print the requests, bytes and cost of each statement on stderr
     #[arg(long)]
     pub(crate) stats: bool,
-    /// Refuse statements whose predicted cost is higher, in dollars
+    /// Do not run statements whose predicted cost in dollars is higher
     #[arg(long, value_name = "USD", help_heading = "Prediction")]
     pub(crate) max_cost: Option<Price>,
     #[command(flatten)]
@@ -132,15 +134,16 @@ pub(crate) struct StatementArgs {
     /// Statements to run; may be repeated
     #[arg(long, short, value_name = "SQL")]
     pub(crate) command: Vec<String>,
-    /// A file of statements to run before those; `-` is stdin; may be repeated
+    /// A file of statements to run before those of -c; `-` is stdin; may be repeated
     #[arg(long, short, value_name = "FILE")]
     pub(crate) file: Vec<PathBuf>,
 }
 
 const EXPLAIN_EXAMPLES: &str = "\
 Examples:
-  sluice explain -c \"SELECT sum(x) FROM 's3://b/t.csv' WHERE y < 3\"
-      The plan, the SQL that would be sent to the store, and both ways to scan with their numbers.
+  sluice explain -c \"SELECT sum(x) FROM 's3://bucket/t.csv' WHERE y < 3\"
+      The plan, and every way to run its scans and aggregates, with the SQL that would be sent to
+      the store and predicted numbers, or the reason why it is not possible.
   sluice explain -f tables.sql -c \"SELECT …\" --hardware home-100mbit --prices s3-express-us-east-1
       The same over another link and at other prices.
 
@@ -166,8 +169,9 @@ Examples:
   sluice serve --dir data --anonymous --link 1gbit --latency 10ms
       Without credentials, and with the latency of another data centre.
 
-Folders in the folder are buckets, files in them are objects. Works with aws-cli, boto3 and any
-other S3 client. Ctrl-C lets requests finish and stops.";
+Folders in the folder are buckets, files in them are objects. Works with aws-cli, boto3 and any other
+S3 client. Ctrl-C stops the server after
+the requests that are running.";
 
 /// Serve a folder as an S3 store that answers S3 Select
 #[derive(Debug, clap::Args)]
@@ -183,10 +187,10 @@ pub(crate) struct ServeArgs {
     /// SLUICE_SECRET_KEY, else AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, else a new one
     #[arg(long)]
     pub(crate) anonymous: bool,
-    /// Answer no S3 Select, like most stores
+    /// Do not support S3 Select, like most stores
     #[arg(long)]
     pub(crate) no_select: bool,
-    /// Rate that all connections share, both directions: 1gbit, 50MB/s
+    /// Rate that all connections share, in both directions: 1gbit, 50MB/s
     #[arg(long, default_value = "unlimited", value_name = "RATE")]
     pub(crate) link: BytesPerSecond,
     /// Delay before each request is answered: 10ms

@@ -1,6 +1,7 @@
 //! Quantities as arguments.
 
 use std::net::{SocketAddr, ToSocketAddrs};
+use std::num::NonZeroUsize;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -46,6 +47,11 @@ impl FromStr for Price {
             _ => Err(format!("`{text}` is not a sum of dollars such as 0.05")),
         }
     }
+}
+
+/// A number of threads, one at least.
+pub(crate) fn threads(text: &str) -> Result<NonZeroUsize, String> {
+    text.trim().parse().map_err(|_| format!("`{text}` is not a number of threads, 1 or more"))
 }
 
 /// The URL of an object: `s3://bucket/key`.

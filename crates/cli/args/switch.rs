@@ -19,14 +19,14 @@ Examples:
   sluice switch run --algorithm distinct --input visits.parquet --column userAgent
       The same for a file of yours.
   sluice switch fit
-      What every algorithm takes of a Tofino, beside the paper's table 2.
+      The resources of a Tofino that each algorithm takes, beside the paper's table 2.
   sluice switch p4 --algorithm group-by --arch tna
-      The program, to compile it.
+      The program, ready to compile.
 
 A switch here is a bit-exact model of a programmable one (PISA, Tofino) after Cheetah (SIGMOD 2020).
 It drops rows that a query does not need, and never one that it needs.";
 
-/// Study the switch that prunes: run, place, print and check its programs
+/// Study the pruning switch: run, place, print and check its programs
 #[derive(Debug, clap::Args)]
 #[command(after_help = SWITCH_EXAMPLES)]
 pub(crate) struct SwitchArgs {
@@ -75,10 +75,10 @@ pub(crate) struct ParameterArgs {
     /// How a value must relate to the threshold
     #[arg(long, value_enum)]
     pub(crate) relation: Option<RelationArg>,
-    /// Which value of a group is wanted
+    /// Which value of a group is computed
     #[arg(long, value_enum)]
     pub(crate) extreme: Option<ExtremeArg>,
-    /// What becomes of an entry that equals a stored one; prune is right only for whole values
+    /// What happens to an entry that equals a stored one; prune is correct only for whole values
     #[arg(long, value_enum)]
     pub(crate) ties: Option<TiesArg>,
 }
@@ -159,7 +159,7 @@ impl ParameterArgs {
 /// Whose program.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Variant {
-    /// As the paper means it, and right
+    /// As the paper intends it, and correct
     #[default]
     Paper,
     /// As the authors released it, with its faults
@@ -183,7 +183,7 @@ pub(crate) struct InputArgs {
     /// The file's columns that packets carry, separated by commas: key before value
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     pub(crate) column: Vec<String>,
-    /// The same of the --probe file [default: those of --column]
+    /// The same for the --probe file [default: those of --column]
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     pub(crate) probe_column: Vec<String>,
 }
@@ -202,7 +202,8 @@ Examples:
   sluice switch run --algorithm top-n-deterministic --variant released --input generated:uniform
       What the authors' program would lose.
 
-Counted by the fast path, which is the program (--check); the released variants run as programs.
+Counted by the fast path, which is equivalent to the program (--check); released variants run as
+programs.
 The optimum is what a pruner without limits would forward, in one pass over the same stream. Rows
 with a NULL bypass the switch.";
 
@@ -217,10 +218,10 @@ pub(crate) struct RunArgs {
     pub(crate) input: InputArgs,
     #[command(flatten)]
     pub(crate) parameters: ParameterArgs,
-    /// Whose program
+    /// Which version of the program
     #[arg(long, value_enum, default_value_t, conflicts_with = "workload")]
     pub(crate) variant: Variant,
-    /// Compare fast path and program on so many first entries
+    /// Compare the fast path with the program on the first ENTRIES entries [default: 20000]
     #[arg(long, value_name = "ENTRIES", num_args = 0..=1, default_missing_value = "20000")]
     pub(crate) check: Option<usize>,
     /// Run all queries of a generated workload instead
@@ -229,10 +230,10 @@ pub(crate) struct RunArgs {
     /// The workload's scale factor; 1 is the paper's sample
     #[arg(long, default_value_t = 0.05, value_name = "FACTOR", requires = "workload")]
     pub(crate) scale: f64,
-    /// What the workload's random rows start from
+    /// Seed of the workload's random rows
     #[arg(long, default_value_t = 42, value_name = "N", requires = "workload")]
     pub(crate) seed: u64,
-    /// How the rows are written
+    /// How the rows are printed
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: ListFormat,
 }
@@ -247,15 +248,15 @@ pub(crate) enum Workload {
 const FIT_EXAMPLES: &str = "\
 Examples:
   sluice switch fit
-      All algorithms at the paper's defaults on a Tofino 1, the paper's table 2, what the open Tofino
-      compiler takes, and what fits together.
+      All algorithms with the paper's defaults on a Tofino 1, the paper's table 2, what the open
+      Tofino compiler reports, and which algorithms fit together.
   sluice switch fit --algorithm group-by -w 11
       One algorithm, stage by stage, or why it does not fit.
   sluice switch fit --target my.toml
       A switch of your own: a TOML file with `base = 'tofino1'` and the limits that differ, such as
       `stages = 10`.";
 
-/// Say what algorithms take of a switch, and whether they fit
+/// Show the resources that algorithms take, and whether they fit
 #[derive(Debug, clap::Args)]
 #[command(after_help = FIT_EXAMPLES)]
 pub(crate) struct FitArgs {
@@ -264,13 +265,13 @@ pub(crate) struct FitArgs {
     pub(crate) algorithm: Option<Algorithm>,
     #[command(flatten)]
     pub(crate) parameters: ParameterArgs,
-    /// Whose program
+    /// Which version of the program
     #[arg(long, value_enum, default_value_t, requires = "algorithm")]
     pub(crate) variant: Variant,
     /// tofino1, tofino2, paper, or a TOML file
     #[arg(long, default_value = "tofino1", value_name = "NAME|FILE")]
     pub(crate) target: String,
-    /// How the rows are written
+    /// How the rows are printed
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: ListFormat,
 }
@@ -280,7 +281,7 @@ Examples:
   sluice switch p4 --algorithm distinct --arch v1model > distinct.p4
       A complete program for BMv2 (simple_switch).
   sluice switch p4 --algorithm skyline-aph --arch tna --entries entries.py > skyline.p4
-      One for Tofino, and what its control plane installs.";
+      A program for Tofino, and the table entries that its control plane installs.";
 
 /// Print a program as P4_16, with its table entries
 #[derive(Debug, clap::Args)]
@@ -289,12 +290,12 @@ pub(crate) struct P4Args {
     /// The algorithm, by the name in `sluice switch fit`
     #[arg(long)]
     pub(crate) algorithm: Algorithm,
-    /// What the program is for
+    /// Architecture that the program is for
     #[arg(long, value_enum, default_value_t)]
     pub(crate) arch: ArchArg,
     #[command(flatten)]
     pub(crate) parameters: ParameterArgs,
-    /// Whose program
+    /// Which version of the program
     #[arg(long, value_enum, default_value_t)]
     pub(crate) variant: Variant,
     /// Write the table entries to a file; otherwise they follow the program as a comment
@@ -326,7 +327,7 @@ Examples:
   sluice switch plan --query top-n --n 1000 --entries 100000000 --delta 0.0001
       The best matrix for TOP 1000 that fits a Tofino 1, with its failure probability.
   sluice switch plan --query distinct --keys 500000000 --key-bits 512 --delta 0.0001
-      Fingerprints for wide keys: how long, and where they lie.
+      Fingerprints for wide keys: their length, and where they are stored.
   sluice switch plan --query join --keys 1000000 --matching 0.1 --target tofino2";
 
 /// Choose the best configuration that fits a switch
@@ -339,13 +340,13 @@ pub(crate) struct PlanArgs {
     /// Rows that TOP N returns
     #[arg(long, short = 'n', default_value_t = 250, value_name = "N")]
     pub(crate) n: u64,
-    /// Entries that come, or an estimate
+    /// Number of entries, or an estimate
     #[arg(long, default_value_t = 10_000_000, value_name = "N")]
     pub(crate) entries: u64,
     /// Distinct keys, or a bound on them
     #[arg(long, default_value_t = 10_000, value_name = "N")]
     pub(crate) keys: u64,
-    /// Bits of a key; wider ones than a register are sent as fingerprints
+    /// Bits of a key; keys wider than a register are sent as fingerprints
     #[arg(long, default_value_t = 32, value_name = "BITS")]
     pub(crate) key_bits: u32,
     /// Bits of a value
@@ -354,7 +355,7 @@ pub(crate) struct PlanArgs {
     /// Allowed probability of a wrong answer; 0 asks for a deterministic algorithm
     #[arg(long, default_value_t = 0.0001, value_name = "PROBABILITY")]
     pub(crate) delta: f64,
-    /// The fraction of a join's probing rows that has a match
+    /// The fraction of a join's probing rows that have a match
     #[arg(long, default_value_t = 0.1, value_name = "FRACTION")]
     pub(crate) matching: f64,
     /// Comparisons of a filter
@@ -366,7 +367,7 @@ pub(crate) struct PlanArgs {
     /// tofino1, tofino2, paper, or a TOML file
     #[arg(long, default_value = "tofino1", value_name = "NAME|FILE")]
     pub(crate) target: String,
-    /// How the rows are written
+    /// How the rows are printed
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: ListFormat,
 }
@@ -408,7 +409,7 @@ pub(crate) struct TraceArgs {
     pub(crate) algorithm: Algorithm,
     #[command(flatten)]
     pub(crate) parameters: ParameterArgs,
-    /// Whose program
+    /// Which version of the program
     #[arg(long, value_enum, default_value_t)]
     pub(crate) variant: Variant,
     #[arg(
@@ -419,7 +420,7 @@ pub(crate) struct TraceArgs {
         help = "The packets: [FLOW/]VALUE[:VALUE]…, separated by commas"
     )]
     pub(crate) packets: Vec<PacketArg>,
-    /// How the rows are written
+    /// How the rows are printed
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: ListFormat,
 }
@@ -446,16 +447,16 @@ impl std::str::FromStr for PacketArg {
 const THEORY_EXAMPLES: &str = "\
 Examples:
   sluice switch theory
-      Every theorem with its formula, the paper's examples, and what comes out.
+      Every theorem with its formula, the paper's examples, and the results.
   sluice switch theory top-n-width --format json";
 
 /// List the theorems: formula, example, the paper's number, and the exact one
 #[derive(Debug, clap::Args)]
 #[command(after_help = THEORY_EXAMPLES)]
 pub(crate) struct TheoryArgs {
-    /// Only theorems whose name begins so
+    /// Only theorems whose name starts with this
     pub(crate) name: Option<String>,
-    /// How the rows are written
+    /// How the rows are printed
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: ListFormat,
 }
@@ -463,7 +464,8 @@ pub(crate) struct TheoryArgs {
 const PROTOCOL_EXAMPLES: &str = "\
 Examples:
   sluice switch protocol --loss 0.1 --seed 7
-      One run of each query through links that lose, double and reorder, and a switch that reboots.
+      One run of each query through links that lose, duplicate and reorder packets, and a switch
+      that reboots.
   sluice switch protocol --runs 100000
       A hundred thousand runs of each query. A wrong answer would end the command with an error.
   sluice switch protocol --paper --runs 1000
@@ -471,7 +473,7 @@ Examples:
   sluice switch protocol --query distinct --seed 7 --paper
       One run, with all its counts.";
 
-/// Simulate the reliable delivery of packets through a switch that drops
+/// Simulate reliable delivery through a switch that drops packets
 #[derive(Debug, clap::Args)]
 #[command(after_help = PROTOCOL_EXAMPLES)]
 pub(crate) struct ProtocolArgs {
@@ -499,10 +501,10 @@ pub(crate) struct ProtocolArgs {
     /// Runs of each query
     #[arg(long, default_value = "1", value_name = "N")]
     pub(crate) runs: NonZeroU64,
-    /// The protocol as the paper describes it, with what it leaves broken
+    /// The protocol as the paper describes it, with its faults
     #[arg(long)]
     pub(crate) paper: bool,
-    /// How the rows are written
+    /// How the rows are printed
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: ListFormat,
 }

@@ -39,13 +39,13 @@ where
         request.tables.sort_unstable();
         request.tables.dedup();
     }
-    if let Some(threads) = args.connect.threads {
+    if let Some(threads) = args.threads {
         request.threads = threads;
     }
     let (store, root): (Arc<dyn ObjectStore>, String) = match &args.to {
         Destination::Bucket { bucket: name, prefix } => {
             request.prefix = prefix.clone();
-            let engine = args.connect.connect().await?;
+            let engine = Engine::builder().connect(args.store.options()).build().await?;
             if bucket::ensure(&engine, name).await? {
                 say(&format!("created the bucket {name}"));
             }

@@ -67,7 +67,7 @@ fn greeting(args: &ServeArgs, server: &Server, is_given: bool) -> String {
         text += &format!("behind a link of {}\n", link_words(args.link));
     }
     let (aws, sluice) = if args.anonymous {
-        text += "anybody may read and write\n";
+        text += "anyone may read and write\n";
         (" --no-sign-request", " --anonymous")
     } else {
         if is_given {

@@ -22,7 +22,7 @@ use crate::failure::{Failure, Result};
 /// How an answer is written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// For eyes: columns in a frame
+    /// Columns in a frame, for reading
     #[default]
     Table,
     /// Comma-separated with a header line; streams

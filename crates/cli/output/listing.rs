@@ -6,18 +6,29 @@ use clap::ValueEnum;
 use serde_json::Value;
 
 use crate::failure::Result;
+use crate::output::Format;
 use crate::output::grid::align;
 
 /// How rows are written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ListFormat {
-    /// For eyes: aligned columns
+    /// Aligned columns, for reading
     #[default]
     Table,
     /// Comma-separated with a header line
     Csv,
     /// One array of objects
     Json,
+}
+
+impl From<ListFormat> for Format {
+    fn from(format: ListFormat) -> Self {
+        match format {
+            ListFormat::Table => Self::Table,
+            ListFormat::Csv => Self::Csv,
+            ListFormat::Json => Self::Json,
+        }
+    }
 }
 
 /// Rows under a header.

@@ -21,7 +21,7 @@ use crate::runtime::interrupt::interruptible;
 const CELL: usize = 80;
 
 pub(crate) async fn run(args: ConformanceArgs) -> Result<()> {
-    let mut output = Output::new(Some(args.format), None, 0)?;
+    let mut output = Output::new(Some(args.format.into()), None, 0)?;
     let engine = connect(&args.store).await?;
     let mut samples = Samples::new(&engine, &args.bucket)?;
     let table = Run::new(samples.prefix());

@@ -1,4 +1,4 @@
-//! `sluice endpoint`: what a store is.
+//! `sluice endpoint`: what kind of store it is.
 
 mod conformance;
 mod probe;
@@ -17,7 +17,7 @@ pub(crate) async fn run(command: EndpointCommand) -> Result<()> {
     }
 }
 
-/// An engine for a store that is asked what it is: nothing is taken for granted.
+/// An engine for a store that is being examined: nothing is assumed about it.
 async fn connect(store: &StoreArgs) -> Result<Engine> {
     let engine = Engine::builder().connect(store.options()).profile(EndpointProfile::unknown());
     Ok(engine.build().await?)

@@ -22,7 +22,7 @@ use crate::output::stats;
 use crate::runtime::interrupt::interruptible;
 
 pub(crate) async fn run(args: ProbeArgs) -> Result<()> {
-    let mut output = Output::new(Some(args.format), None, 0)?;
+    let mut output = Output::new(Some(args.format.into()), None, 0)?;
     let engine = connect(&args.store).await?;
     let started = Instant::now();
     let report = Box::pin(ask(&engine, &args)).await?;
