@@ -57,7 +57,7 @@ impl Failure {
     pub(crate) fn file(path: &std::path::Path, error: io::Error) -> Self {
         let hint = match error.kind() {
             io::ErrorKind::NotFound => Some("Check the path."),
-            io::ErrorKind::PermissionDenied => Some("Check who may read and write there."),
+            io::ErrorKind::PermissionDenied => Some("Check its permissions."),
             _ => None,
         };
         let failure = Self::from(error).at(&format!("`{}`", path.display()));

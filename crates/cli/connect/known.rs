@@ -131,7 +131,7 @@ impl KnownEndpoints {
         file["endpoints"].as_array().into_iter().flatten().filter_map(Known::from_json).collect()
     }
 
-    /// Writes the whole file beside itself first, so that nobody reads half of it.
+    /// Writes a temporary file and renames it, so that no reader sees half of it.
     fn write(&self, all: &[Known]) -> io::Result<()> {
         let endpoints = all.iter().map(Known::to_json).collect::<serde_json::Result<Vec<_>>>()?;
         let file = json!({ "version": VERSION, "endpoints": endpoints });

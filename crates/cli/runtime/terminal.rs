@@ -19,7 +19,7 @@ mod unix {
     }
 
     impl Terminal {
-        /// Keeps the settings; of what is no terminal there are none.
+        /// Keeps the settings; what is not a terminal has none.
         pub(crate) fn remember() -> Self {
             Self { settings: tcgetattr(io::stdin()).ok() }
         }

@@ -58,7 +58,7 @@ pub fn top_k_returned(k: Rows, rows: Rows, order_fraction: f64, bytes_per_row: f
     Bytes::from_f64(2.0 * bytes_per_row * (order_fraction * k.as_f64() * rows.as_f64()).sqrt())
 }
 
-/// The keys that a Bloom filter of so many bits holds at this false-positive rate: `m·ln²2/|ln p|`.
+/// The number of keys that a Bloom filter of this many bits holds at this false-positive rate: `m·ln²2/|ln p|`.
 ///
 /// The rate is between 0 and 1, both excluded; any other makes no filter, and holds no keys.
 #[must_use]

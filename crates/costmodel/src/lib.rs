@@ -1,7 +1,7 @@
 //! Predicts the time and the dollars a plan will take, from plain numbers.
 //!
 //! Nothing here sees a plan, does I/O, reads a clock or fails (reading a price file excepted), so
-//! every result can be checked by hand on paper. The engine walks its plan and fills in the numbers:
+//! every result can be checked with pencil and paper. The engine walks its plan and fills in the numbers:
 //!
 //! * [`Work`] is what was done, or will be: requests by kind, bytes, time. It adds up, and a
 //!   [`PriceBook`] turns it into a [`Cost`], term by term.

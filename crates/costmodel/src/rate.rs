@@ -17,7 +17,7 @@ impl BytesPerSecond {
     /// No limit: any number of bytes takes no time.
     pub const UNLIMITED: Self = Self(f64::INFINITY);
 
-    /// A link of so many Gbit/s (10^9 bits), as network hardware is sold.
+    /// A link of this many Gbit/s (10^9 bits), as network hardware is sold.
     #[must_use]
     pub const fn gbit(per_second: f64) -> Self {
         Self(per_second * 125e6)
@@ -39,7 +39,7 @@ pub(crate) fn seconds(seconds: f64) -> Duration {
     }
 }
 
-/// The time that so many bytes take at this rate.
+/// The time that this number of bytes takes at this rate.
 impl Div<BytesPerSecond> for Bytes {
     type Output = Duration;
 
@@ -48,7 +48,7 @@ impl Div<BytesPerSecond> for Bytes {
     }
 }
 
-/// The rate at which so many bytes went by.
+/// The rate at which this number of bytes passed in this time.
 impl Div<Duration> for Bytes {
     type Output = BytesPerSecond;
 

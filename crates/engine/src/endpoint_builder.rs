@@ -88,11 +88,11 @@ impl EndpointBuilder {
         self
     }
 
-    /// Connects. Nothing is sent yet: a store that is not there shows at the first query.
+    /// Connects. Nothing is sent yet: the first query finds out whether the store can be reached.
     ///
     /// # Errors
     ///
-    /// If the URL is not one, or the profile files cannot be read.
+    /// If the URL is invalid, or the AWS profile files cannot be read.
     pub async fn build(self) -> Result<Endpoint> {
         let client = match self.profile {
             Some(profile) => Client::connect(&self.connect, profile).await?,

@@ -1,4 +1,4 @@
-//! Which machine and link predictions assume where nobody says so.
+//! The machine and link that predictions assume by default.
 
 use std::net::IpAddr;
 

@@ -6,8 +6,8 @@ use std::sync::{Mutex, PoisonError};
 /// How many notes are kept; the oldest go first.
 const KEPT: usize = 100;
 
-/// Sentences for the user, such as which objects a table does not read. The engine collects them;
-/// whoever runs statements shows them.
+/// Sentences for the user, such as which objects a table does not read. The engine collects them, and
+/// its caller shows them.
 #[derive(Debug, Default)]
 pub struct Notes {
     kept: Mutex<VecDeque<String>>,

@@ -17,7 +17,7 @@ const COMPRESSION_RATIO: f64 = 4.0;
 
 /// Estimates the rows of a table's objects, all inexact, within a budget: at most 8 objects are
 /// looked into, 4 KiB each, and the others are taken to have records of the same length. Objects
-/// that are compressed are not looked into.
+/// that are compressed are not sampled.
 #[derive(Debug)]
 pub struct Sampler {
     state: watch::Sender<Samples>,

@@ -27,7 +27,7 @@ pub struct NamedSource {
     metrics: ExecutionPlanMetricsSet,
 }
 
-/// How the rows of a text lie in it.
+/// How rows are separated in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TextLayout {
     /// Delimited records.
@@ -60,7 +60,7 @@ impl NamedSource {
         Self { metrics: ExecutionPlanMetricsSet::new(), ..self.clone() }
     }
 
-    /// How rows lie in the files.
+    /// How rows are separated in the files.
     #[must_use]
     pub fn layout(&self) -> TextLayout {
         self.layout

@@ -21,7 +21,8 @@ pub struct ScanSnapshot {
     pub statement: Statement,
     /// Every filter, as DataFusion evaluates it over the table's columns.
     pub filters: Vec<Arc<dyn PhysicalExpr>>,
-    /// The filters of which the store sends too many rows, over the answer's columns.
+    /// The filters that the store applies only roughly, so that it may return too many rows; over the
+    /// answer's columns.
     recheck: Option<Arc<dyn PhysicalExpr>>,
 }
 

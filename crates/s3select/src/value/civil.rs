@@ -40,7 +40,7 @@ impl Civil {
         Some(i64::from(era) * DAYS_PER_ERA + i64::from(day_of_era) - EPOCH_FROM_MARCH_OF_YEAR_0)
     }
 
-    /// The day `days` after 1970-01-01, which must lie in the years 1 to 9999.
+    /// The day `days` after 1970-01-01, which must be in the years 1 to 9999.
     #[must_use]
     pub fn from_days(days: i64) -> Self {
         let days = days.clamp(Self::MIN_DAYS, Self::MAX_DAYS) + EPOCH_FROM_MARCH_OF_YEAR_0;

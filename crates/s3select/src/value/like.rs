@@ -6,7 +6,7 @@ use super::shift_and::ShiftAnd;
 use super::text::starts_char;
 use crate::error::{Result, SelectError, SelectErrorCode as Code};
 
-/// A compiled LIKE pattern: `%` stands for any text, `_` for any character.
+/// A compiled LIKE pattern: `%` matches any text, `_` any character.
 ///
 /// Matching never backtracks over a `%`: the parts between them are found one after the other,
 /// each as early as possible, which is enough to find a match if there is one.

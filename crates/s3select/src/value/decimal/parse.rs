@@ -147,7 +147,7 @@ pub(in super::super) fn split_sign(text: &[u8]) -> (bool, &[u8]) {
     }
 }
 
-/// An exponent; those beyond any object's length are all the same.
+/// An exponent; all those beyond any object's length are equivalent.
 fn parse_exponent(text: &[u8]) -> Option<i64> {
     const LARGEST: i64 = 1 << 60;
     let (negative, digits) = split_sign(text);

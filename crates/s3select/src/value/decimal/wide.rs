@@ -1,4 +1,4 @@
-//! Whole numbers of 384 bits: what lies between two decimals and their rounded result.
+//! Whole numbers of 384 bits: the intermediate results of decimal arithmetic before rounding.
 //!
 //! In steps of 10^-38, decimals are below 10^76. A product of two is below 10^76 as well, and a sum
 //! of 2^64 of them below 2^317, so nothing here overflows.
