@@ -38,8 +38,16 @@ async fn a_store_without_select_is_asked_once() {
         assert_eq!((second.select, second.fallbacks), (0, 0), "{name}");
         assert!(statements(&engine, sum).await.is_empty(), "{name}");
         let explained = engine.explain(sum).await.unwrap().to_string();
-        let said = explained.contains("refused before, and not sent any more: all statements");
+        let said = explained.contains("refused before, so no longer sent: all statements");
         assert_eq!(said, first.select > 0, "{name}: {explained}");
+        let why = match (has_select, said) {
+            (false, _) => "select not possible: the store has no S3 Select",
+            (true, true) => {
+                "select not possible: the store refused it before: all statements (NotImpl"
+            }
+            (true, false) => "select not possible: ",
+        };
+        assert!(explained.contains(why), "{name}: {explained}");
         assert!(has_select || first.select == 0, "{name}");
     }
 }

@@ -45,6 +45,14 @@ impl NamedSource {
         config.file_source().is::<CsvSource>().then(|| Self::wrap(config, TextLayout::Csv))
     }
 
+    /// The scan that [`NamedSource::replace`] made this one of, if it did.
+    #[must_use]
+    pub fn replaced(config: &FileScanConfig) -> Option<FileScanConfig> {
+        let named = config.file_source().downcast_ref::<Self>()?;
+        let inner = (named.layout == TextLayout::Csv).then(|| Arc::clone(&named.inner))?;
+        Some(FileScanConfigBuilder::from(config.clone()).with_source(inner).build())
+    }
+
     /// The same scan with better errors. `layout` must be that of its source.
     #[must_use]
     pub fn wrap(config: &FileScanConfig, layout: TextLayout) -> FileScanConfig {

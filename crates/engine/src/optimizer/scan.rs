@@ -13,6 +13,7 @@ use super::choose::{Asked, Plan};
 use super::select_scan::{of_bucket, propose};
 use crate::choice::{Forced, Journal, Offer, Question, Way, Why};
 use crate::config::{Scan, SluiceOptions};
+use crate::datasource::named::NamedSource;
 use crate::datasource::s3_scan::as_select_scan;
 use crate::datasource::s3_select::S3SelectSource;
 use crate::endpoint::Endpoint;
@@ -102,8 +103,9 @@ fn only_get(
     let get = Offer { steps: demand.get().steps, statement: None, build: Arc::clone(node) };
     let mut ways = vec![Way { strategy: GET, offer: Ok(get) }];
     if Journal::explains(options) || SluiceOptions::of(options).scan == Scan::Select {
-        // If the store could run it but for the source that already replaced DataFusion's.
-        let why = propose(config, endpoint, options).err();
+        // The source that names objects in errors is not the reason.
+        let replaced = NamedSource::replaced(config);
+        let why = propose(replaced.as_ref().unwrap_or(config), endpoint, options).err();
         let why = why.unwrap_or_else(|| Why::from("its files are read in a way of their own"));
         ways.push(Way { strategy: SELECT, offer: Err(why) });
     }
