@@ -1,6 +1,7 @@
 //! Bad input gets one clear error that names the place.
 
 use sluicegate_client::ConnectOptions;
+use sluicegate_engine::ErrorKind;
 use sluicegate_engine::config::Scan;
 
 use crate::harness::{BUCKET, Store, rows, try_rows};
@@ -25,6 +26,12 @@ async fn missing_buckets_objects_and_tables() {
     let engine = store.engine(Scan::Select).await;
     says(try_rows(&engine, "SELECT * FROM 's3://nobody/a.csv'").await, &["nobody"]);
     says(try_rows(&engine, &format!("SELECT * FROM 's3://{BUCKET}/no.csv'")).await, &["no.csv"]);
+    for missing in ["no.csv", "no/", "no/*.csv"] {
+        let error = try_rows(&engine, &format!("FROM 's3://{BUCKET}/{missing}'")).await;
+        let error = error.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
+        assert!(error.hint().is_some(), "{error}");
+    }
     says(try_rows(&engine, "SELECT * FROM nothing").await, &["nothing", "not found"]);
     says(try_rows(&engine, "SELEC 1").await, &["SELEC"]);
 }

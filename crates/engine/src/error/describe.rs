@@ -77,6 +77,8 @@ fn without_store(text: &str) -> Option<&str> {
 const BAD_VALUE: &str =
     "Correct the value, or declare the column as VARCHAR and convert it with TRY_CAST.";
 
+const MISSING_KEY: &str = "Check the key; keys are case-sensitive.";
+
 fn of_datafusion(root: &DataFusionError) -> (ErrorKind, Option<&'static str>) {
     match root {
         DataFusionError::SQL(..) => (ErrorKind::Syntax, None),
@@ -90,6 +92,10 @@ fn of_datafusion(root: &DataFusionError) -> (ErrorKind, Option<&'static str>) {
                 "CREATE EXTERNAL TABLE it, or name the object itself: FROM 's3://bucket/file.csv'.",
             ),
         ),
+        // Of tables that are named by their URL.
+        DataFusionError::Plan(text) if text.starts_with("there is no object") => {
+            (ErrorKind::NotFound, Some(MISSING_KEY))
+        }
         DataFusionError::Plan(_) => (ErrorKind::Plan, None),
         DataFusionError::Configuration(_) => (ErrorKind::Setting, None),
         DataFusionError::NotImplemented(_) => (ErrorKind::Unsupported, None),
@@ -164,11 +170,9 @@ fn of_object_store(error: &object_store::Error) -> Description {
             format!("`{}` cannot be the name of a bucket", bucket(&text).unwrap_or_default()),
             "Names of buckets have 3 to 63 lowercase letters, digits, dots and hyphens.",
         ),
-        E::NotFound { path, .. } => (
-            ErrorKind::NotFound,
-            format!("there is no object `{path}`"),
-            "Check the key; keys are case-sensitive.",
-        ),
+        E::NotFound { path, .. } => {
+            (ErrorKind::NotFound, format!("there is no object `{path}`"), MISSING_KEY)
+        }
         E::Precondition { path, .. } | E::NotModified { path, .. } => (
             ErrorKind::Changed,
             format!("`{path}` changed while it was being read"),
