@@ -5,6 +5,7 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use async_trait::async_trait;
+use datafusion::physical_plan::collect;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use sluicegate_costmodel::PriceBook;
 use sluicegate_engine::config::Scan;
@@ -12,6 +13,8 @@ use sluicegate_engine::{Engine, EngineBuilder};
 use sluicegate_s3select::profile::EndpointProfile;
 use sluicegate_server::{Builder, Faults, Server};
 use tempfile::TempDir;
+
+use crate::codec::comes_back;
 
 /// The bucket of every test.
 pub(crate) const BUCKET: &str = "test";
@@ -108,8 +111,19 @@ pub(crate) async fn rows(engine: &Engine, sql: &str) -> Vec<String> {
 
 /// Runs a statement; its rows as sorted text.
 pub(crate) async fn try_rows(engine: &Engine, sql: &str) -> sluicegate_engine::Result<Vec<String>> {
-    let batches = engine.query(sql).await?.collect().await?;
-    Ok(text(&batches))
+    Ok(text(&batches(engine, sql).await?))
+}
+
+/// Runs a statement, after a look at whether its plan comes back from its bytes.
+pub(crate) async fn batches(
+    engine: &Engine,
+    sql: &str,
+) -> sluicegate_engine::Result<Vec<RecordBatch>> {
+    let frame = engine.query(sql).await?;
+    let context = Arc::new(frame.task_ctx());
+    let plan = frame.create_physical_plan().await?;
+    comes_back(&plan, &context, sql);
+    Ok(collect(plan, context).await?)
 }
 
 /// Runs a statement; its rows as text, in their order.
@@ -117,7 +131,7 @@ pub(crate) async fn try_ordered(
     engine: &Engine,
     sql: &str,
 ) -> sluicegate_engine::Result<Vec<Vec<String>>> {
-    Ok(values(&engine.query(sql).await?.collect().await?))
+    Ok(values(&batches(engine, sql).await?))
 }
 
 /// Runs a statement on the oracle; its rows as text, in their order.

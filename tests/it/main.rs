@@ -10,6 +10,7 @@
 mod answers;
 mod bad_input;
 mod cli;
+mod codec;
 mod counting;
 mod csv_options;
 mod edges;

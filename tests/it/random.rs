@@ -61,9 +61,9 @@ fn float() -> impl Strategy<Value = String> {
 }
 
 /// The columns' texts; `None` for NULL.
-type Row = Vec<Option<String>>;
+pub(crate) type Row = Vec<Option<String>>;
 
-fn table() -> impl Strategy<Value = Vec<Row>> {
+pub(crate) fn table() -> impl Strategy<Value = Vec<Row>> {
     fn shown<T: ToString>(value: Option<T>) -> Option<String> {
         value.map(|value| value.to_string())
     }
@@ -94,14 +94,14 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    fn extension(self) -> &'static str {
+    pub(crate) fn extension(self) -> &'static str {
         match self {
             Self::Csv | Self::CsvOfLines => "csv",
             Self::Json => "json",
         }
     }
 
-    fn ddl(self, location: &str) -> String {
+    pub(crate) fn ddl(self, location: &str) -> String {
         let (name, options) = match self {
             Self::Csv => {
                 ("CSV", "OPTIONS ('format.has_header' 'true', 'format.newlines_in_values' 'true')")
@@ -115,7 +115,7 @@ impl Format {
     }
 
     /// The object. `forms` says for each row in which of its ways JSON says the same.
-    fn write(self, rows: &[Row], forms: &[u8]) -> String {
+    pub(crate) fn write(self, rows: &[Row], forms: &[u8]) -> String {
         match self {
             Self::Csv => csv(rows),
             Self::CsvOfLines => csv(rows).replace("two\nlines", "two lines"),
@@ -179,7 +179,7 @@ fn json(row: &Row, form: u8) -> String {
 }
 
 /// Mostly plain, because a number that is no plain one makes the whole object be read here.
-fn forms() -> impl Strategy<Value = Vec<u8>> {
+pub(crate) fn forms() -> impl Strategy<Value = Vec<u8>> {
     let plain = any::<u8>().prop_map(|form| form & 0b1110_0111);
     prop_oneof![
         3 => prop::collection::vec(plain, 30),
@@ -221,7 +221,7 @@ fn atom() -> impl Strategy<Value = String> {
     ]
 }
 
-fn predicate() -> impl Strategy<Value = String> {
+pub(crate) fn predicate() -> impl Strategy<Value = String> {
     atom().prop_recursive(3, 8, 2, |inner| {
         prop_oneof![
             (inner.clone(), inner.clone()).prop_map(|(a, b)| format!("({a} AND {b})")),
@@ -231,7 +231,7 @@ fn predicate() -> impl Strategy<Value = String> {
     })
 }
 
-fn output() -> impl Strategy<Value = String> {
+pub(crate) fn output() -> impl Strategy<Value = String> {
     let columns = vec![
         "*",
         "s",
@@ -256,7 +256,7 @@ fn output() -> impl Strategy<Value = String> {
 /// The tail of a statement that orders its rows totally, so that they can be compared in order.
 const ORDER: &str = " ORDER BY n DESC NULLS LAST, s, t, d NULLS FIRST, i, b, f, id";
 
-fn statement(output: &str, predicate: &str) -> String {
+pub(crate) fn statement(output: &str, predicate: &str) -> String {
     let tail = match output {
         "s, count(*)" => " GROUP BY s",
         "*" => ORDER,

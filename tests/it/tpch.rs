@@ -11,7 +11,7 @@ use sluicegate_s3select::profile::EndpointProfile;
 use sluicegate_workloads::DataTable as _;
 use sluicegate_workloads::tpch::{Answer, Format, Generate, Table, answer, generate, query};
 
-use crate::harness::{BUCKET, Place, Store, rows, stock, stock_rows, values};
+use crate::harness::{BUCKET, Place, Store, rows, stock, stock_rows, try_ordered, values};
 
 pub(crate) fn data(format: &Format, objects: usize, scale: f64) -> Generate {
     Generate {
@@ -23,7 +23,7 @@ pub(crate) fn data(format: &Format, objects: usize, scale: f64) -> Generate {
     }
 }
 
-async fn register(engine: &Engine, bucket: &str, data: &Generate) {
+pub(crate) async fn register(engine: &Engine, bucket: &str, data: &Generate) {
     for table in Table::ALL {
         let location = format!("s3://{bucket}/{}/", data.folder(table));
         rows(engine, &table.create_external_table(&data.format, &location)).await;
@@ -79,12 +79,8 @@ fn compare(number: usize, actual: &[Vec<String>], expected: &[Vec<String>], way:
 }
 
 async fn answer_of(engine: &Engine, number: usize) -> Vec<Vec<String>> {
-    let frame = engine.query(query(number).unwrap()).await;
-    let batches = match frame {
-        Ok(frame) => frame.collect().await.map_err(|error| error.to_string()),
-        Err(error) => Err(error.to_string()),
-    };
-    values(&batches.unwrap_or_else(|error| panic!("query {number}: {error}")))
+    let rows = try_ordered(engine, query(number).unwrap()).await;
+    rows.unwrap_or_else(|error| panic!("query {number}: {error}"))
 }
 
 /// The answers of DataFusion over local files, which are the same in every format.

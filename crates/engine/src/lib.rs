@@ -36,6 +36,7 @@
 #[doc(hidden)]
 pub mod catalog;
 pub mod choice;
+pub mod codec;
 pub mod config;
 pub mod counters;
 #[doc(hidden)]

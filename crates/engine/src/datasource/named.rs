@@ -68,6 +68,12 @@ impl NamedSource {
         Self { metrics: ExecutionPlanMetricsSet::new(), ..self.clone() }
     }
 
+    /// The source that reads.
+    #[must_use]
+    pub fn inner(&self) -> &Arc<dyn FileSource> {
+        &self.inner
+    }
+
     /// How rows are separated in the files.
     #[must_use]
     pub fn layout(&self) -> TextLayout {

@@ -131,7 +131,11 @@ impl DataSource for S3Scan {
     }
 
     fn with_fetch(&self, limit: Option<usize>) -> Option<Arc<dyn DataSource>> {
-        self.like(&self.config.with_fetch(limit)?).ok()
+        let (config, source) = self.parts()?;
+        // EXPLAIN shows the statement as it is sent.
+        let source: Arc<dyn FileSource> = Arc::new(source.with_limit(limit));
+        let config = FileScanConfigBuilder::from(config.clone()).with_source(source);
+        Some(Arc::new(Self { config: Arc::new(config.with_limit(limit).build()) }))
     }
 
     fn fetch(&self) -> Option<usize> {

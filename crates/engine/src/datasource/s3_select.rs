@@ -35,6 +35,9 @@ use crate::config::SluiceOptions;
 use crate::endpoint::Endpoint;
 use crate::endpoints::resolve;
 
+/// Why a scan has no statement.
+const UNSENDABLE: &str = "a column that is read cannot be sent as text and read back the same";
+
 /// Reads files through S3 Select: one statement per file or range, carrying the columns that the
 /// query needs and every filter that the store can apply.
 ///
@@ -74,6 +77,29 @@ impl Filter {
     fn there(filters: &[Self]) -> Option<Expr> {
         filters.iter().map(|filter| filter.there.expr.clone()).reduce(Expr::and)
     }
+
+    /// Whether the store applies it exactly, so that nobody checks its rows again.
+    #[must_use]
+    pub fn is_exact(&self) -> bool {
+        self.there.exactness == Exactness::Exact
+    }
+}
+
+/// What a Select scan asks for, beside the files: what its plan decided.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    /// What the scan puts out, over the table's columns.
+    pub projection: ProjectionExprs,
+    /// The filters that the store applies, over the table's columns.
+    pub filters: Vec<Arc<dyn PhysicalExpr>>,
+    /// Filters that are not known before the query runs, over the table's columns.
+    pub arriving: Vec<Arc<dyn PhysicalExpr>>,
+    /// The most rows wanted of a file.
+    pub limit: Option<usize>,
+    /// The least bytes of a range that is asked for by a request of its own.
+    pub range_bytes: usize,
+    /// The most rows in a batch.
+    pub batch_size: usize,
 }
 
 impl S3SelectSource {
@@ -89,6 +115,42 @@ impl S3SelectSource {
         endpoint: &Arc<Endpoint>,
         options: &ConfigOptions,
     ) -> Result<FileScanConfig, Why> {
+        let range_bytes = SluiceOptions::of(options).range_bytes;
+        let source = Self::over(config, endpoint, range_bytes, options.execution.batch_size.get())?;
+        source.may_be_sent(endpoint, &[], config.limit)?;
+        let source: Arc<dyn FileSource> = Arc::new(source);
+        Ok(FileScanConfigBuilder::from(config.clone()).with_source(source).build())
+    }
+
+    /// The source that asks an endpoint for just that about the files of `config`, a scan with one
+    /// of DataFusion's sources. Whether the store refused such a statement before does not matter.
+    ///
+    /// # Errors
+    ///
+    /// The reason: the store cannot read such files, or does not take the filters or the statement.
+    pub fn asking(config: &FileScanConfig, endpoint: &Endpoint, asked: Asked) -> Result<Self, Why> {
+        let mut source = Self::over(config, endpoint, asked.range_bytes, asked.batch_size)?;
+        source.projection = SplitProjection::new(source.file_schema(), &asked.projection);
+        source.limit = asked.limit;
+        source.arriving = asked.arriving;
+        for here in asked.filters {
+            let there = source.there(&here)?;
+            source.filters.push(Filter { here, there });
+        }
+        let statement = source.statement(source.limit).ok_or(UNSENDABLE)?;
+        match source.profile.allows(&statement.query) {
+            Ok(()) => Ok(source),
+            Err(refusal) => Err(Why::new(refusal.to_string())),
+        }
+    }
+
+    /// A scan of the files of `config` without a filter, if the store has Select and reads them.
+    fn over(
+        config: &FileScanConfig,
+        endpoint: &Endpoint,
+        range_bytes: usize,
+        batch_size: usize,
+    ) -> Result<Self, Why> {
         if !endpoint.profile().has_select() {
             let name = &endpoint.profile().name;
             return Err(Why::new(format!("the store has no S3 Select (profile `{name}`)")));
@@ -102,7 +164,7 @@ impl S3SelectSource {
             Some(projection) => SplitProjection::new(table_schema.file_schema(), projection),
             None => SplitProjection::unprojected(&table_schema),
         };
-        let source = Self {
+        Ok(Self {
             endpoint: endpoint.name.as_str().into(),
             profile: Arc::clone(&endpoint.profile),
             format,
@@ -112,13 +174,23 @@ impl S3SelectSource {
             filters: Vec::new(),
             arriving: Vec::new(),
             limit: config.limit,
-            range_bytes: SluiceOptions::of(options).range_bytes,
-            batch_size: options.execution.batch_size.get(),
+            range_bytes,
+            batch_size,
             metrics: ExecutionPlanMetricsSet::new(),
-        };
-        source.may_be_sent(endpoint, &[], config.limit)?;
-        let source: Arc<dyn FileSource> = Arc::new(source);
-        Ok(FileScanConfigBuilder::from(config.clone()).with_source(source).build())
+        })
+    }
+
+    /// What the scan asks for.
+    #[must_use]
+    pub fn asked(&self) -> Asked {
+        Asked {
+            projection: self.projection.source.clone(),
+            filters: self.filters.iter().map(|filter| Arc::clone(&filter.here)).collect(),
+            arriving: self.arriving.clone(),
+            limit: self.limit,
+            range_bytes: self.range_bytes,
+            batch_size: self.batch_size,
+        }
     }
 
     /// The statement for a whole file, as far as it is decided; `None` if a column cannot be sent.
@@ -174,8 +246,8 @@ impl S3SelectSource {
 
     /// The same scan, of which at most so many rows of a file are wanted.
     #[must_use]
-    pub fn with_limit(&self, limit: usize) -> Self {
-        Self { limit: Some(limit), ..self.clone() }
+    pub fn with_limit(&self, limit: Option<usize>) -> Self {
+        Self { limit, ..self.clone() }
     }
 
     /// The same scan with counters of its own.
@@ -286,16 +358,20 @@ impl S3SelectSource {
         endpoint: &Endpoint,
         filter: &Arc<dyn PhysicalExpr>,
     ) -> Result<Pushed, Why> {
-        let there = Translator::new(&self.profile, self.format.style, self.file_schema())
-            .filter(filter)
-            .ok_or_else(|| {
-                let name = &self.profile.name;
-                Why::new(format!("no translation is known to be right for profile `{name}`"))
-            })?;
+        let there = self.there(filter)?;
         let mut filters = self.filters.clone();
         filters.push(Filter { here: Arc::clone(filter), there: there.clone() });
         self.may_be_sent(endpoint, &filters, None)?;
         Ok(there)
+    }
+
+    /// A filter over the table's columns in the store's language.
+    fn there(&self, filter: &Arc<dyn PhysicalExpr>) -> Result<Pushed, Why> {
+        let translator = Translator::new(&self.profile, self.format.style, self.file_schema());
+        translator.filter(filter).ok_or_else(|| {
+            let name = &self.profile.name;
+            Why::new(format!("no translation is known to be right for profile `{name}`"))
+        })
     }
 
     /// Whether the store takes the scan's statement with these filters.
@@ -305,9 +381,7 @@ impl S3SelectSource {
         filters: &[Filter],
         limit: Option<usize>,
     ) -> Result<(), Why> {
-        let statement = self
-            .statement_with(filters, limit)
-            .ok_or("a column that is read cannot be sent as text and read back the same")?;
+        let statement = self.statement_with(filters, limit).ok_or(UNSENDABLE)?;
         endpoint.takes(&statement, &self.format)
     }
 }

@@ -82,15 +82,25 @@ impl Statement {
         let is = |class_of: TypeClass| {
             answer.fields().iter().map(move |field| class(field.data_type()) == class_of)
         };
-        // The least text may be the empty one, which CSV cannot tell from NULL.
         let text = is(TypeClass::String).any(|text| text);
-        let output = if text { json() } else { OutputSerialization::Csv(CsvOutput::default()) };
         // JSON has no NaN and no infinity, but their names can be read back from its strings.
         let items = items
             .into_iter()
             .zip(is(TypeClass::Float))
-            .map(|(expr, float)| item(if text && float { expr.cast(Type::String) } else { expr }));
-        let query = query(items.collect(), filter, None);
+            .map(|(expr, float)| if text && float { expr.cast(Type::String) } else { expr });
+        Self::aggregate_as_sent(items.collect(), filter, answer)
+    }
+
+    /// The same of items that are sent as they are.
+    pub(crate) fn aggregate_as_sent(
+        items: Vec<Expr>,
+        filter: Option<Expr>,
+        answer: SchemaRef,
+    ) -> Self {
+        // The least text may be the empty one, which CSV cannot tell from NULL.
+        let text = answer.fields().iter().any(|it| class(it.data_type()) == TypeClass::String);
+        let output = if text { json() } else { OutputSerialization::Csv(CsvOutput::default()) };
+        let query = query(items.into_iter().map(item).collect(), filter, None);
         Self { query, output, answer, counts_rows: false }
     }
 

@@ -5,7 +5,6 @@
 //! | [`SelectScan`] | before the first `FilterPushdown` | filters are then offered to our source |
 //! | [`Choose`] | after it | filters are absorbed, so the cost of a statement can be predicted; no exchange lies between the two halves of an aggregate yet; and exchanges are placed for the plan that is chosen |
 //! | [`SwitchPruning`] | after that | what the store computes never crosses the switch; and the two halves of an aggregate are still neighbours, and exchanges are placed around the switch later |
-//! | [`SelectLimit`] | after `LimitPushdown` | limits have arrived at the scans |
 //! | [`StagedWrites`] | last | it only wraps what writes files, and nothing may be planned between the two |
 //!
 //! An operator with a choice is a file that offers its ways (`scan.rs`, `aggregate.rs`) and a line
@@ -14,7 +13,6 @@
 mod aggregate;
 mod choose;
 mod scan;
-mod select_limit;
 mod select_scan;
 mod staged_writes;
 mod switch_pruning;
@@ -26,7 +24,6 @@ use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 
 pub use self::choose::Choose;
-pub use self::select_limit::SelectLimit;
 pub use self::select_scan::SelectScan;
 pub use self::staged_writes::StagedWrites;
 pub use self::switch_pruning::SwitchPruning;
@@ -52,8 +49,6 @@ pub fn insert(mut rules: Vec<Rule>) -> Result<Vec<Rule>> {
         let found = rules.iter().position(|rule| rule.name() == name);
         found.ok_or_else(|| internal_datafusion_err!("no optimizer rule is named {name}"))
     };
-    let at = position(&rules, "LimitPushdown")?;
-    rules.insert(at + 1, Arc::new(SelectLimit));
     let at = position(&rules, "FilterPushdown")?;
     let ours: [Rule; 2] = [Arc::new(Choose), Arc::new(SwitchPruning)];
     rules.splice(at + 1..at + 1, ours);

@@ -102,6 +102,12 @@ impl S3AggregateExec {
         &self.statement
     }
 
+    /// For each column of the partial states, where it comes from.
+    #[must_use]
+    pub fn states(&self) -> &[StateColumn] {
+        &self.states
+    }
+
     /// The partial aggregation that this node replaced.
     #[must_use]
     pub fn partial(&self) -> &Arc<AggregateExec> {

@@ -93,7 +93,6 @@ fn only(exprs: Exprs) -> Result<Arc<dyn PhysicalExpr>> {
 
 impl SwitchPlan {
     /// Everything but the expressions as bytes, and the expressions in order.
-    #[cfg_attr(not(test), expect(dead_code, reason = "no codec of plans asks for it yet"))]
     pub(crate) fn to_parts(&self) -> Result<(Vec<u8>, Exprs)> {
         let settings = Settings {
             program: self.program,
@@ -115,7 +114,6 @@ impl SwitchPlan {
     /// # Errors
     ///
     /// If no plan has these parts: what is read is not trusted.
-    #[cfg_attr(not(test), expect(dead_code, reason = "no codec of plans asks for it yet"))]
     pub(crate) fn from_parts(settings: &[u8], exprs: Exprs, input: &Schema) -> Result<SwitchPlan> {
         let settings: Settings = serde_json::from_slice(settings)
             .map_err(|e| plan_datafusion_err!("a switch plan cannot be read: {e}"))?;

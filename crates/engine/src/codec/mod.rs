@@ -1,0 +1,226 @@
+//! Plans as bytes.
+//!
+//! DataFusion encodes its own operators ([`datafusion_proto`]); [`SluiceCodec`] adds ours, a module
+//! for each. What is encoded is what was planned: files in the version that was listed, statements,
+//! expressions, and the *names* of endpoints, which the decoding session must know. No connection
+//! and no credentials.
+//!
+//! Bytes may come from anywhere. What is not a plan is an error, and so is a plan that the session's
+//! endpoint would answer otherwise than the encoding session's did.
+
+mod expressions;
+mod files;
+mod s3_aggregate;
+mod select_scan;
+mod switch;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use datafusion::common::{Result, not_impl_err, plan_datafusion_err, plan_err};
+use datafusion::datasource::physical_plan::FileScanConfig;
+use datafusion::datasource::source::DataSourceExec;
+use datafusion::execution::TaskContext;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion_proto::bytes::{
+    physical_plan_from_bytes_with_proto_converter, physical_plan_to_bytes_with_proto_converter,
+};
+use datafusion_proto::physical_plan::{
+    DeduplicatingProtoConverter, PhysicalExtensionCodec, PhysicalPlanDecodeContext,
+    PhysicalProtoConverterExtension,
+};
+use prost::Message;
+
+use self::files::FilesMessage;
+use self::s3_aggregate::AggregateMessage;
+use self::select_scan::SelectMessage;
+use self::switch::{SwitchMessage, SwitchPruneMessage};
+use crate::datasource::named::NamedSource;
+use crate::datasource::s3_scan::{S3Scan, as_select_scan};
+use crate::physical_plan::StagedWriteExec;
+use crate::physical_plan::s3_aggregate::S3AggregateExec;
+use crate::physical_plan::switch::SwitchExec;
+use crate::physical_plan::switch_prune::SwitchPruneExec;
+
+/// The first bytes of an operator of ours, and the version of what follows.
+const HEADER: [u8; 7] = *b"sluice\x01";
+
+/// A plan as bytes, operators of DataFusion and of ours.
+///
+/// # Errors
+///
+/// If an operator has no encoding.
+pub fn encode(plan: &Arc<dyn ExecutionPlan>) -> Result<Vec<u8>> {
+    let converter = DeduplicatingProtoConverter {};
+    let plan = Arc::clone(plan);
+    physical_plan_to_bytes_with_proto_converter(plan, &SluiceCodec, &converter).map(Vec::from)
+}
+
+/// The plan that some bytes encode, for the session of a task.
+///
+/// # Errors
+///
+/// If the bytes are no plan, or the session does not know an endpoint or a function of it.
+pub fn decode(bytes: &[u8], context: &TaskContext) -> Result<Arc<dyn ExecutionPlan>> {
+    let converter = DeduplicatingProtoConverter {};
+    // DataFusion trusts the bytes of its own operators, and some that are damaged make it panic.
+    let decoded = catch_unwind(AssertUnwindSafe(|| {
+        physical_plan_from_bytes_with_proto_converter(bytes, context, &SluiceCodec, &converter)
+    }));
+    decoded.map_err(|_| plan_datafusion_err!("the bytes of the plan are damaged"))?
+}
+
+/// Encodes our operators, for whoever sends DataFusion's plans over a wire.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SluiceCodec;
+
+/// An operator of ours.
+#[derive(Clone, PartialEq, Message)]
+struct NodeMessage {
+    #[prost(oneof = "Node", tags = "1, 2, 3, 4, 5, 6")]
+    node: Option<Node>,
+}
+
+#[derive(Clone, PartialEq, prost::Oneof)]
+enum Node {
+    #[prost(message, tag = "1")]
+    Files(Box<FilesMessage>),
+    #[prost(message, tag = "2")]
+    Select(Box<SelectMessage>),
+    #[prost(message, tag = "3")]
+    Aggregate(Box<AggregateMessage>),
+    #[prost(message, tag = "4")]
+    StagedWrite(StagedWriteMessage),
+    #[prost(message, tag = "5")]
+    Switch(SwitchMessage),
+    #[prost(message, tag = "6")]
+    SwitchPrune(SwitchPruneMessage),
+}
+
+/// A [`StagedWriteExec`]: it has no settings.
+#[derive(Clone, PartialEq, Message)]
+struct StagedWriteMessage {}
+
+/// What encoding an operator takes: the codec, and DataFusion's converter of what is inside.
+#[derive(Clone, Copy)]
+struct Encoder<'a> {
+    codec: &'a SluiceCodec,
+    converter: &'a dyn PhysicalProtoConverterExtension,
+}
+
+/// What decoding an operator takes.
+struct Decoder<'a> {
+    context: PhysicalPlanDecodeContext<'a>,
+    converter: &'a dyn PhysicalProtoConverterExtension,
+}
+
+impl PhysicalExtensionCodec for SluiceCodec {
+    fn try_encode(
+        &self,
+        node: Arc<dyn ExecutionPlan>,
+        buf: &mut Vec<u8>,
+        converter: &dyn PhysicalProtoConverterExtension,
+    ) -> Result<()> {
+        let encoder = Encoder { codec: self, converter };
+        let node = if let Some(exec) = node.downcast_ref::<S3AggregateExec>() {
+            Node::Aggregate(Box::new(encoder.aggregate(exec)?))
+        } else if let Some((config, source)) = as_select_scan(node.as_ref()) {
+            Node::Select(Box::new(encoder.select(config, source)?))
+        } else if let Some(config) = named_scan(node.as_ref()) {
+            Node::Files(Box::new(encoder.files(config)?))
+        } else if node.is::<StagedWriteExec>() {
+            Node::StagedWrite(StagedWriteMessage {})
+        } else if let Some(exec) = node.downcast_ref::<SwitchExec>() {
+            Node::Switch(SwitchMessage::of(exec))
+        } else if let Some(exec) = node.downcast_ref::<SwitchPruneExec>() {
+            Node::SwitchPrune(encoder.switch_prune(exec)?)
+        } else {
+            return not_impl_err!("{} cannot be encoded", node.name());
+        };
+        buf.extend_from_slice(&HEADER);
+        buf.extend(NodeMessage { node: Some(node) }.encode_to_vec());
+        Ok(())
+    }
+
+    fn try_decode(
+        &self,
+        buf: &[u8],
+        inputs: &[Arc<dyn ExecutionPlan>],
+        context: &TaskContext,
+        converter: &dyn PhysicalProtoConverterExtension,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let message = read(buf)?;
+        let context = PhysicalPlanDecodeContext::new(context, self);
+        let decoder = Decoder { context, converter };
+        match (message.node, inputs) {
+            (Some(Node::Files(files)), []) => {
+                Ok(DataSourceExec::from_data_source(decoder.files(&files)?))
+            }
+            (Some(Node::Select(select)), []) => Ok(S3Scan::node(decoder.select(&select)?)),
+            (Some(Node::Aggregate(aggregate)), []) => Ok(Arc::new(decoder.aggregate(&aggregate)?)),
+            (Some(Node::StagedWrite(StagedWriteMessage {})), [input]) => {
+                Ok(Arc::new(StagedWriteExec::new(Arc::clone(input))))
+            }
+            (Some(Node::Switch(switch)), [input]) => Ok(Arc::new(switch.over(input)?)),
+            (Some(Node::SwitchPrune(prune)), [input]) => {
+                Ok(Arc::new(decoder.switch_prune(&prune, input)?))
+            }
+            (None, _) => plan_err!("an operator of no known kind in the bytes of a plan"),
+            (Some(_), inputs) => {
+                plan_err!("an operator with {} inputs in the bytes of a plan", inputs.len())
+            }
+        }
+    }
+}
+
+/// The message after the header.
+fn read(bytes: &[u8]) -> Result<NodeMessage> {
+    let (name, version) = HEADER.split_at(HEADER.len() - 1);
+    let Some(rest) = bytes.strip_prefix(name) else {
+        return plan_err!("the bytes are not those of an operator of Sluicegate");
+    };
+    let Some(body) = rest.strip_prefix(version) else {
+        let other = rest.first().copied().unwrap_or(0);
+        return plan_err!(
+            "the plan is encoded in version {other}, and only version {} is understood",
+            version[0]
+        );
+    };
+    NodeMessage::decode(body).map_err(damaged)
+}
+
+fn damaged(error: prost::DecodeError) -> datafusion::common::DataFusionError {
+    plan_datafusion_err!("the bytes of the plan are damaged: {error}")
+}
+
+/// A scan whose source names the object in its errors.
+fn named_scan(node: &dyn ExecutionPlan) -> Option<&FileScanConfig> {
+    let config = node.downcast_ref::<DataSourceExec>()?.data_source();
+    let config = config.downcast_ref::<FileScanConfig>()?;
+    config.file_source().is::<NamedSource>().then_some(config)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(bytes: &[u8]) -> String {
+        let context = TaskContext::default();
+        let converter = DeduplicatingProtoConverter {};
+        match SluiceCodec.try_decode(bytes, &[], &context, &converter) {
+            Ok(plan) => panic!("{bytes:?} is a plan: {plan:?}"),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn the_header_says_whose_bytes_these_are() {
+        assert!(refused(b"").contains("not those of an operator of Sluicegate"));
+        assert!(refused(b"sluide\x01").contains("not those of an operator of Sluicegate"));
+        assert!(refused(b"sluice\x07").contains("version 7, and only version 1"));
+        assert!(refused(b"sluice").contains("version 0, and only version 1"));
+        assert!(refused(b"sluice\x01").contains("no known kind"));
+        assert!(refused(b"sluice\x01\xff\xff").contains("damaged"));
+        assert!(refused(b"sluice\x01\x0a\x00").contains("without files"));
+    }
+}

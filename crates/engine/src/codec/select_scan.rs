@@ -1,0 +1,121 @@
+//! A scan through S3 Select: the scan that it replaced, and what it asks.
+
+use std::sync::Arc;
+
+use datafusion::common::{Result, plan_datafusion_err, plan_err};
+use datafusion::datasource::physical_plan::{FileScanConfig, FileScanConfigBuilder};
+use datafusion_proto::protobuf;
+use prost::Message;
+
+use super::files::FilesMessage;
+use super::{Decoder, Encoder};
+use crate::datasource::s3_select::{Asked, S3SelectSource};
+use crate::endpoints::resolve;
+
+/// An [`S3Scan`](crate::datasource::s3_scan::S3Scan).
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct SelectMessage {
+    /// The scan that reads the same files with GET.
+    #[prost(message, optional, tag = "1")]
+    files: Option<FilesMessage>,
+    /// The endpoint's name in the session.
+    #[prost(string, tag = "2")]
+    endpoint: String,
+    /// What the scan puts out, over the table's columns.
+    #[prost(message, optional, tag = "3")]
+    projection: Option<protobuf::ProjectionExprs>,
+    #[prost(message, repeated, tag = "4")]
+    filters: Vec<FilterMessage>,
+    #[prost(uint64, optional, tag = "5")]
+    limit: Option<u64>,
+    #[prost(uint64, tag = "6")]
+    range_bytes: u64,
+    #[prost(uint64, tag = "7")]
+    batch_size: u64,
+    /// Filters that are not known before the query runs, over the table's columns.
+    #[prost(message, repeated, tag = "8")]
+    arriving: Vec<protobuf::PhysicalExprNode>,
+}
+
+/// A filter that the store applies.
+#[derive(Clone, PartialEq, Message)]
+struct FilterMessage {
+    /// Over the table's columns.
+    #[prost(message, optional, tag = "1")]
+    here: Option<protobuf::PhysicalExprNode>,
+    /// The condition that is sent. It must be what the decoding session would send: whether rows
+    /// are checked again above the scan was decided by it.
+    #[prost(string, tag = "2")]
+    there: String,
+    /// Whether nobody checks the rows again.
+    #[prost(bool, tag = "3")]
+    exact: bool,
+}
+
+impl Encoder<'_> {
+    pub(super) fn select(
+        &self,
+        config: &FileScanConfig,
+        source: &S3SelectSource,
+    ) -> Result<SelectMessage> {
+        let get = Arc::clone(source.get().source());
+        let files = FileScanConfigBuilder::from(config.clone()).with_source(get).build();
+        let asked = source.asked();
+        let filters = source.filters().iter().map(|filter| {
+            Ok(FilterMessage {
+                here: Some(self.expr(&filter.here)?),
+                there: filter.there.expr.to_string(),
+                exact: filter.is_exact(),
+            })
+        });
+        Ok(SelectMessage {
+            files: Some(self.files(&files)?),
+            endpoint: source.endpoint_name().to_owned(),
+            projection: Some(self.projection(&asked.projection)?),
+            filters: filters.collect::<Result<_>>()?,
+            limit: asked.limit.map(|limit| limit as u64),
+            range_bytes: asked.range_bytes as u64,
+            batch_size: asked.batch_size as u64,
+            arriving: asked.arriving.iter().map(|it| self.expr(it)).collect::<Result<_>>()?,
+        })
+    }
+}
+
+impl Decoder<'_> {
+    pub(super) fn select(&self, message: &SelectMessage) -> Result<FileScanConfig> {
+        let (Some(files), Some(projection)) = (&message.files, &message.projection) else {
+            return plan_err!("a Select scan without files in the bytes of a plan");
+        };
+        let config = self.files(files)?;
+        let options = self.context.task_ctx().session_config().options();
+        let endpoint = resolve(options, &message.endpoint)?;
+        let table = Arc::clone(config.file_source().table_schema().table_schema());
+        let filters = message.filters.iter().map(|it| self.expr(it.here.as_ref(), &table));
+        let arriving = message.arriving.iter().map(|it| self.expr(Some(it), &table));
+        let size = |bytes: u64| {
+            usize::try_from(bytes).map_err(|_| plan_datafusion_err!("a size beyond this machine's"))
+        };
+        let asked = Asked {
+            projection: self.projection(projection, &table)?,
+            filters: filters.collect::<Result<_>>()?,
+            arriving: arriving.collect::<Result<_>>()?,
+            limit: message.limit.map(size).transpose()?,
+            range_bytes: size(message.range_bytes)?,
+            batch_size: size(message.batch_size)?,
+        };
+        let source = S3SelectSource::asking(&config, &endpoint, asked).map_err(|why| {
+            plan_datafusion_err!("the endpoint `{}` does not take the scan: {why}", endpoint.name)
+        })?;
+        for (filter, message) in source.filters().iter().zip(&message.filters) {
+            let there = filter.there.expr.to_string();
+            if there != message.there || filter.is_exact() != message.exact {
+                return plan_err!(
+                    "the endpoint `{}` would be sent `{there}`, and not `{}`: it is of another kind than where the plan was made",
+                    endpoint.name,
+                    message.there
+                );
+            }
+        }
+        Ok(FileScanConfigBuilder::from(config).with_source(Arc::new(source)).build())
+    }
+}

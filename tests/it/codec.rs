@@ -1,0 +1,346 @@
+//! Plans as bytes: what comes back is the same plan, with the same rows.
+
+use std::sync::Arc;
+
+use datafusion::datasource::physical_plan::FileScanConfigBuilder;
+use datafusion::execution::TaskContext;
+use datafusion::logical_expr::Operator;
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::expressions::{Column, DynamicFilterPhysicalExpr, binary, lit};
+use datafusion::physical_plan::{ExecutionPlan, collect, displayable};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use sluicegate_engine::Engine;
+use sluicegate_engine::codec::{decode, encode};
+use sluicegate_engine::config::Scan;
+use sluicegate_engine::datasource::s3_scan::{S3Scan, as_select_scan};
+use sluicegate_s3select::profile::EndpointProfile;
+use sluicegate_workloads::tpch::{Format, generate, query};
+use tokio::runtime::Runtime;
+
+use crate::harness::{BUCKET, Store, rows, text};
+use crate::{random, tpch};
+
+const SCANS: [Scan; 3] = [Scan::Auto, Scan::Get, Scan::Select];
+
+/// Operators of DataFusion that it cannot encode itself.
+const NOT_ENCODED: [&str; 4] =
+    ["LazyMemoryExec", "RecursiveQueryExec", "StreamingTableExec", "WorkTableExec"];
+
+async fn plan(engine: &Engine, sql: &str) -> Arc<dyn ExecutionPlan> {
+    engine.query(sql).await.unwrap().create_physical_plan().await.unwrap()
+}
+
+/// A plan as text. A filter that puts out all columns of its input says so or not: the bytes do not
+/// tell the two apart.
+fn shown(plan: &Arc<dyn ExecutionPlan>) -> String {
+    let text = displayable(plan.as_ref()).indent(true).to_string();
+    let lines = text.lines().map(|line| match line.split_once(", projection=[") {
+        Some((filter, columns)) if filter.trim_start().starts_with("FilterExec") => {
+            let mut numbered = columns.trim_end_matches(']').split(", ").zip(0..);
+            let all = numbered.all(|(column, at)| column.ends_with(&format!("@{at}")));
+            if all { filter } else { line }
+        }
+        _ => line,
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The plan that the bytes of a plan decode to, which must look the same. None if DataFusion has no
+/// bytes for an operator of its own.
+pub(crate) fn comes_back(
+    plan: &Arc<dyn ExecutionPlan>,
+    context: &TaskContext,
+    sql: &str,
+) -> Option<Arc<dyn ExecutionPlan>> {
+    let bytes = match encode(plan) {
+        Ok(bytes) => bytes,
+        Err(error) if NOT_ENCODED.iter().any(|name| error.to_string().contains(name)) => {
+            return None;
+        }
+        Err(error) => panic!("{sql}: {error}\n{}", shown(plan)),
+    };
+    let back =
+        decode(&bytes, context).unwrap_or_else(|error| panic!("{sql}: {error}\n{}", shown(plan)));
+    assert_eq!(shown(&back), shown(plan), "{sql}");
+    assert_eq!(back.schema(), plan.schema(), "{sql}");
+    Some(back)
+}
+
+/// The plan of a statement and what its bytes decode to: equal in text and in rows, or in error.
+async fn round_trip(engine: &Engine, sql: &str) {
+    let context = engine.context().task_ctx();
+    let plan = plan(engine, sql).await;
+    let back = comes_back(&plan, &context, sql).unwrap();
+    let (there, here) = (collect(back, Arc::clone(&context)).await, collect(plan, context).await);
+    match (there, here) {
+        (Ok(there), Ok(here)) => assert_eq!(text(&there), text(&here), "{sql}"),
+        (Err(there), Err(here)) => assert_eq!(there.to_string(), here.to_string(), "{sql}"),
+        (there, here) => panic!("{sql}: {there:?}, but {here:?}"),
+    }
+}
+
+async fn set(engine: &Engine, scan: Scan) {
+    rows(engine, &format!("SET sluice.scan = '{scan}'")).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_plans_of_tpch_come_back() {
+    let store = Store::start().await;
+    for (format, objects) in [(Format::csv(), 2), (Format::parquet(), 1)] {
+        let engine = store.engine(Scan::Auto).await;
+        let data = tpch::data(&format, objects, 0.002);
+        let folder = store.folder.path().join(BUCKET);
+        let bucket = object_store::local::LocalFileSystem::new_with_prefix(folder).unwrap();
+        generate(&data, &bucket, &|_| ()).await.unwrap();
+        tpch::register(&engine, BUCKET, &data).await;
+        for scan in SCANS {
+            set(&engine, scan).await;
+            for number in 1..=22 {
+                round_trip(&engine, query(number).unwrap()).await;
+            }
+        }
+    }
+}
+
+#[test]
+fn the_plans_of_random_statements_come_back() {
+    let runtime = Runtime::new().unwrap();
+    let store = runtime.block_on(Store::start());
+    let mut runner =
+        TestRunner::new(Config { cases: 16, failure_persistence: None, ..Config::default() });
+    let statements = prop::collection::vec((random::output(), random::predicate()), 1..4);
+    let formats = prop::sample::select(vec![random::Format::Csv, random::Format::Json]);
+    let number = std::cell::Cell::new(0);
+    let strategy = (random::table(), random::forms(), statements, formats);
+    let result = runner.run(&strategy, |(rows_of_table, forms, statements, format)| {
+        number.set(number.get() + 1);
+        let folder = format!("{}", number.get());
+        store.put(
+            &format!("{folder}/a.{}", format.extension()),
+            format.write(&rows_of_table, &forms),
+        );
+        runtime.block_on(async {
+            let engine = store.engine(Scan::Auto).await;
+            rows(&engine, &format.ddl(&format!("s3://{BUCKET}/{folder}/"))).await;
+            for (output, predicate) in statements {
+                let sql = random::statement(&output, &predicate);
+                for scan in SCANS {
+                    set(&engine, scan).await;
+                    round_trip(&engine, &sql).await;
+                }
+            }
+        });
+        Ok(())
+    });
+    result.unwrap();
+}
+
+/// Compression, line ends, layouts of JSON, partition columns, limits: what DataFusion's encoding of
+/// a scan leaves out.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_special_about_a_scan_comes_back() {
+    let store = Store::start().await;
+    let fruit = "name,price\napple,3\npear,4\nfig,9\n";
+    store.put("plain/a.csv", fruit);
+    store.put("semicolons/a.csv", "name,price;apple,3;pear,4;fig,9;");
+    store.put("array/a.json", r#"[{"name":"apple","price":3},{"name":"fig","price":9}]"#);
+    store.put("parts/kind=a/x.csv", fruit);
+    store.put("parts/kind=b/x.csv", fruit);
+    let gzipped = {
+        use std::io::Write as _;
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gzip.write_all(fruit.as_bytes()).unwrap();
+        gzip.finish().unwrap()
+    };
+    store.put("zipped/a.csv.gz", gzipped);
+    let engine = store.engine(Scan::Auto).await;
+    let table = |name: &str, columns: &str, stored: &str, options: &str| {
+        format!(
+            "CREATE EXTERNAL TABLE {name} (name VARCHAR, price BIGINT{columns}) STORED AS {stored} \
+             LOCATION 's3://{BUCKET}/{name}/' OPTIONS ({options})"
+        )
+    };
+    let header = "'format.has_header' 'true'";
+    rows(&engine, &table("plain", "", "CSV", header)).await;
+    rows(&engine, &table("semicolons", "", "CSV", &format!("{header}, 'format.terminator' ';'")))
+        .await;
+    let lines = "'format.newline_delimited' 'false'";
+    rows(&engine, &table("array", "", "JSON", lines)).await;
+    let zipped = format!("{header}, 'format.compression' 'gzip'");
+    rows(&engine, &table("zipped", "", "CSV", &zipped)).await;
+    let parts = table("parts", ", kind VARCHAR", "CSV PARTITIONED BY (kind)", header);
+    rows(&engine, &parts).await;
+    for scan in SCANS {
+        set(&engine, scan).await;
+        for table in ["plain", "semicolons", "array", "zipped", "parts"] {
+            for sql in [
+                format!("SELECT * FROM {table} WHERE price > 3 ORDER BY name"),
+                format!("SELECT price + 1, name FROM {table} ORDER BY price LIMIT 1"),
+                format!("SELECT count(*), sum(price), min(name) FROM {table} WHERE price < 9"),
+                format!("SELECT count(*) FROM (SELECT 1 FROM {table} LIMIT 2)"),
+            ] {
+                round_trip(&engine, &sql).await;
+            }
+        }
+        round_trip(&engine, "SELECT kind, count(*) FROM parts WHERE kind = 'b' GROUP BY kind")
+            .await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_switch_comes_back() {
+    let store = Store::start().await;
+    let engine = store.engine(Scan::Auto).await;
+    let data = tpch::data(&Format::csv(), 2, 0.002);
+    let folder = store.folder.path().join(BUCKET);
+    let bucket = object_store::local::LocalFileSystem::new_with_prefix(folder).unwrap();
+    generate(&data, &bucket, &|_| ()).await.unwrap();
+    tpch::register(&engine, BUCKET, &data).await;
+    rows(&engine, "SET sluice.switch = 'tofino2'").await;
+    set(&engine, Scan::Get).await;
+    let statements = [
+        ("distinct", "SELECT DISTINCT l_shipmode, l_quantity FROM lineitem"),
+        ("group_by", "SELECT l_suppkey, max(l_shipdate) FROM lineitem GROUP BY l_suppkey"),
+        (
+            "having",
+            "SELECT o_custkey FROM orders GROUP BY o_custkey HAVING sum(o_totalprice) > 2e6",
+        ),
+        ("having", "SELECT o_custkey FROM orders GROUP BY o_custkey HAVING count(*) > 20"),
+        ("join", "SELECT count(*) FROM orders JOIN lineitem ON o_orderkey = l_orderkey"),
+        ("top_n", "SELECT l_extendedprice FROM lineitem ORDER BY l_extendedprice DESC LIMIT 3"),
+        ("filter", "SELECT l_orderkey FROM lineitem WHERE l_partkey > 100 AND l_suppkey < 5"),
+        (
+            "skyline",
+            "SELECT s_suppkey FROM supplier QUALIFY skyline(s_acctbal, s_nationkey) OVER ()",
+        ),
+    ];
+    for (program, sql) in statements {
+        let plan = shown(&plan(&engine, sql).await);
+        assert!(plan.contains(program) && plan.contains("SwitchPruneExec"), "{sql}:\n{plan}");
+        round_trip(&engine, sql).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_write_comes_back_staged() {
+    let store = Store::start().await;
+    store.put("t/a.csv", "k,v\n1,10\n2,20\n");
+    let engine = store.engine(Scan::Select).await;
+    let context = engine.context().task_ctx();
+    let copy = "COPY (SELECT v FROM 's3://test/t/a.csv' WHERE k > 1) TO 's3://test/out.csv'";
+    let plan = plan(&engine, copy).await;
+    let back = comes_back(&plan, &context, copy).unwrap();
+    assert!(shown(&back).contains("StagedWriteExec"), "{}", shown(&back));
+    collect(back, context).await.unwrap();
+    assert_eq!(rows(&engine, "SELECT * FROM 's3://test/out.csv'").await, [r#""20""#]);
+}
+
+/// A filter that arrives while the query runs stays the scan's.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_arriving_filter_comes_back() {
+    let store = Store::start().await;
+    store.put("t/a.csv", "k,v\n1,10\n2,20\n3,30\n");
+    let engine = store.engine(Scan::Select).await;
+    let context = engine.context().task_ctx();
+    let sql = "SELECT * FROM 's3://test/t/a.csv'";
+    let plan = plan(&engine, sql).await;
+    let (config, source) = as_select_scan(plan.as_ref()).unwrap();
+    let k = Arc::new(Column::new("k", 0)) as Arc<dyn PhysicalExpr>;
+    let filter = DynamicFilterPhysicalExpr::new(vec![Arc::clone(&k)], lit(true));
+    filter.update(binary(k, Operator::Gt, lit(1_i64), source.file_schema()).unwrap()).unwrap();
+    let source = source.with_arriving_filter(Arc::new(filter));
+    let config = FileScanConfigBuilder::from(config.clone()).with_source(Arc::new(source)).build();
+    let plan: Arc<dyn ExecutionPlan> = S3Scan::node(config);
+    let back = comes_back(&plan, &context, sql).unwrap();
+    let rows = text(&collect(back, context).await.unwrap());
+    assert_eq!(rows, [r#""2" | "20""#, r#""3" | "30""#]);
+}
+
+/// The version of an object is a part of the plan.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_decoded_plan_reads_the_version_that_was_planned() {
+    let store = Store::start().await;
+    store.put("t/a.csv", "k,v\n1,10\n2,20\n");
+    let engine = store.engine(Scan::Select).await;
+    let context = engine.context().task_ctx();
+    for sql in
+        ["SELECT v FROM 's3://test/t/a.csv' WHERE k > 1", "SELECT sum(v) FROM 's3://test/t/a.csv'"]
+    {
+        let plan = plan(&engine, sql).await;
+        let back = decode(&encode(&plan).unwrap(), &context).unwrap();
+        store.put("t/a.csv", "k,v\n1,100\n2,200\n3,300\n");
+        let here = collect(plan, Arc::clone(&context)).await.unwrap_err().to_string();
+        let there = collect(back, Arc::clone(&context)).await.unwrap_err().to_string();
+        assert_eq!(there, here);
+        store.put("t/a.csv", "k,v\n1,10\n2,20\n");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plan_says_who_is_asked_and_not_how_to_get_in() {
+    let store = Store::start().await;
+    store.put("t/a.csv", "k,v\n1,1.50\n2,2.50\n");
+    let engine = store.engine(Scan::Select).await;
+    rows(
+        &engine,
+        "CREATE EXTERNAL TABLE t (k BIGINT, v DECIMAL(10,2)) STORED AS CSV \
+         LOCATION 's3://test/t/' OPTIONS ('format.has_header' 'true')",
+    )
+    .await;
+    let plan = plan(&engine, "SELECT k FROM t WHERE v > 2").await;
+    let bytes = encode(&plan).unwrap();
+    let holds = |text: &str| bytes.windows(text.len()).any(|bytes| bytes == text.as_bytes());
+    assert!(holds("sluice") && holds("t/a.csv"));
+    assert!(!holds(store.server.secret_key()) && !holds(store.server.access_key()));
+    assert!(!holds(store.server.endpoint().trim_start_matches("http://")));
+
+    let renamed = EndpointProfile { name: "renamed".to_owned(), ..EndpointProfile::sluice() };
+    let elsewhere = store.builder().profile(renamed).build().await.unwrap();
+    let error = decode(&bytes, &elsewhere.context().task_ctx()).unwrap_err().to_string();
+    assert!(error.contains("the session has no endpoint `sluice`"), "{error}");
+    // Another kind of store under the same name: what it would be sent differs.
+    let other = EndpointProfile { name: "sluice".to_owned(), ..EndpointProfile::get_only() };
+    let elsewhere = store.builder().profile(other).build().await.unwrap();
+    let error = decode(&bytes, &elsewhere.context().task_ctx()).unwrap_err().to_string();
+    assert!(error.contains("does not take") || error.contains("would be sent"), "{error}");
+}
+
+/// Bytes from anywhere: an error, or a plan that can be shown.
+#[test]
+fn hostile_bytes_are_an_error() {
+    let runtime = Runtime::new().unwrap();
+    let store = runtime.block_on(Store::start());
+    store.put("t/a.csv", "k,v\n1,10\n2,20\n");
+    let engine = runtime.block_on(store.engine(Scan::Select));
+    let statements =
+        ["SELECT v FROM 's3://test/t/a.csv' WHERE k > 1", "SELECT sum(v) FROM 's3://test/t/a.csv'"];
+    let plans = statements.map(|sql| runtime.block_on(plan(&engine, sql)));
+    let encoded = plans.map(|plan| encode(&plan).unwrap());
+    let context = engine.context().task_ctx();
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| ()));
+    let mut runner =
+        TestRunner::new(Config { cases: 2000, failure_persistence: None, ..Config::default() });
+    let changes = prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4);
+    let strategy = (0..encoded.len(), changes, prop::option::of(any::<prop::sample::Index>()));
+    let refused = std::cell::Cell::new(0);
+    let result = runner.run(&strategy, |(which, changes, cut)| {
+        let mut bytes = encoded[which].clone();
+        for (at, byte) in changes {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        if let Some(cut) = cut {
+            bytes.truncate(cut.index(bytes.len()));
+        }
+        match decode(&bytes, &context) {
+            Ok(plan) => drop(plan),
+            Err(_) => refused.set(refused.get() + 1),
+        }
+        Ok(())
+    });
+    std::panic::set_hook(hook);
+    result.unwrap();
+    assert!(refused.get() > 1000, "{} of 2000 were refused", refused.get());
+}
