@@ -153,7 +153,13 @@ impl S3SelectSource {
     ) -> Result<Self, Why> {
         if !endpoint.profile().has_select() {
             let name = &endpoint.profile().name;
-            return Err(Why::new(format!("the store has no S3 Select (profile `{name}`)")));
+            return Err(Why::new(if *name == EndpointProfile::unknown().name {
+                format!(
+                    "nothing is known of the store (profile `{name}`): probe it, or name its profile"
+                )
+            } else {
+                format!("the store has no S3 Select (profile `{name}`)")
+            }));
         }
         let format =
             TableFormat::of(config).ok_or("S3 Select reads files of this kind differently")?;
@@ -370,7 +376,9 @@ impl S3SelectSource {
         let translator = Translator::new(&self.profile, self.format.style, self.file_schema());
         translator.filter(filter).ok_or_else(|| {
             let name = &self.profile.name;
-            Why::new(format!("no translation is known to be right for profile `{name}`"))
+            Why::new(format!(
+                "S3 Select has no equivalent that profile `{name}` evaluates the same"
+            ))
         })
     }
 

@@ -50,7 +50,8 @@ impl FromStr for SwitchTarget {
         let target = match Target::named(&lower) {
             Some(target) => target,
             None => {
-                let toml = std::fs::read_to_string(text).map_err(|e| refused(e.to_string()))?;
+                let toml = std::fs::read_to_string(text)
+                    .map_err(|e| refused(format!("as a file it cannot be read: {e}")))?;
                 Target::from_toml(&toml).map_err(|e| refused(e.to_string()))?
             }
         };
