@@ -35,7 +35,7 @@ pub(super) fn prune(
 pub(super) struct Bounds {
     mins: ArrayRef,
     maxes: ArrayRef,
-    /// Floats leave NaN, the greatest of them, out of their statistics.
+    /// Floats leave NaN and -NaN, the greatest and the least of them, out of their statistics.
     is_float: bool,
     /// The column's place among those of Parquet's schema.
     pub(super) leaf: usize,
@@ -109,12 +109,13 @@ impl Bounds {
         let is_nan = matches!(condition.value, Value::Float(float) if float.is_nan());
         let ruled_out = match condition.op {
             BinaryOp::Eq => {
-                min.is_some_and(Ordering::is_gt) || (!is_nan && max.is_some_and(Ordering::is_lt))
+                !is_nan && (min.is_some_and(Ordering::is_gt) || max.is_some_and(Ordering::is_lt))
             }
+            _ if self.is_float => false,
             BinaryOp::Lt => min.is_some_and(Ordering::is_ge),
             BinaryOp::LtEq => min.is_some_and(Ordering::is_gt),
-            BinaryOp::Gt => !self.is_float && max.is_some_and(Ordering::is_le),
-            BinaryOp::GtEq => !self.is_float && max.is_some_and(Ordering::is_lt),
+            BinaryOp::Gt => max.is_some_and(Ordering::is_le),
+            BinaryOp::GtEq => max.is_some_and(Ordering::is_lt),
             _ => false,
         };
         !ruled_out

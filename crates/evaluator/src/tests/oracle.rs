@@ -178,8 +178,13 @@ pub(super) fn compare(left: &Value, right: &Value) -> Option<Ordering> {
         _ if !is_number(left) || !is_number(right) => None,
         (Value::Float(_), _) | (_, Value::Float(_)) => {
             let (a, b) = (to_float(left), to_float(right));
-            // NaN is the greatest, and equal to itself.
-            Some(a.partial_cmp(&b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan())))
+            // Zeros are equal; otherwise IEEE 754's total order, without the payloads of NaNs.
+            let plain = |x: f64| match x {
+                x if x.is_nan() => f64::NAN.copysign(x),
+                0.0 => 0.0,
+                x => x,
+            };
+            Some(plain(a).total_cmp(&plain(b)))
         }
         _ => Some(fraction(left).minus(&fraction(right)).0.cmp(&BigInt::ZERO)),
     }

@@ -152,12 +152,15 @@ fn errors() {
     check(&object, "SELECT COUNT(*) FROM S3Object", "1\n");
 }
 
-/// 100 groups of 100 rows; `a` ascends, `b` has a NaN in every group.
+/// 100 groups of 100 rows; `a` ascends, `b` has a NaN and a -NaN in every group.
 fn many_groups() -> Vec<u8> {
     let a: ArrayRef = Arc::new(Int64Array::from_iter_values(0..10_000));
-    let b: ArrayRef = Arc::new(Float64Array::from_iter_values(
-        (0..10_000).map(|i| if i % 100 == 50 { f64::NAN } else { f64::from(i) }),
-    ));
+    let b: ArrayRef =
+        Arc::new(Float64Array::from_iter_values((0..10_000).map(|i| match i % 100 {
+            50 => f64::NAN,
+            60 => -f64::NAN,
+            _ => f64::from(i),
+        })));
     let s: ArrayRef =
         Arc::new(StringArray::from_iter_values((0..10_000).map(|i| format!("{i:05}"))));
     write(vec![("a", a), ("b", b), ("s", s)], 100)
@@ -190,9 +193,11 @@ fn only_the_chunks_needed_are_read() {
         scanned("SELECT a FROM S3Object WHERE a < 1 AND b < 5", "0\n"),
         chunk(0, 0) + chunk(0, 1)
     );
-    // NaN is greater than every number, whatever the statistics say.
+    // NaN is greater than every number and -NaN less, whatever the statistics say.
     let all_of_b: u64 = (0..100).map(|group| chunk(group, 1)).sum();
     assert_eq!(scanned("SELECT COUNT(*) FROM S3Object WHERE b > 100000.0", "100\n"), all_of_b);
+    assert_eq!(scanned("SELECT COUNT(*) FROM S3Object WHERE b < -1.0", "100\n"), all_of_b);
+    assert_eq!(scanned("SELECT COUNT(*) FROM S3Object WHERE b = 1234.0", "1\n"), chunk(12, 1));
     // A filter that can fail must see every row.
     let (_, stats) =
         run(&parquet("SELECT a FROM S3Object WHERE a = 1 AND 10 / a = 10"), object.clone())

@@ -143,11 +143,13 @@ fn by_name(fields: &[(String, Value)]) -> Vec<&(String, Value)> {
     sorted
 }
 
-/// Compares two floats: NaN equals NaN and is greater than every number, -0.0 equals 0.0.
+/// Compares two floats: NaN is greater than every number and -NaN less, both equal themselves, and
+/// -0.0 equals 0.0.
 #[must_use]
 #[inline]
 pub fn compare_floats(a: f64, b: f64) -> Ordering {
-    a.partial_cmp(&b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
+    let end = |float: f64| if float.is_nan() { 1.0_f64.copysign(float) } else { 0.0 };
+    a.partial_cmp(&b).unwrap_or_else(|| end(a).total_cmp(&end(b)))
 }
 
 fn compare_with_number(text: &[u8], number: &Value) -> Ordering {
@@ -184,6 +186,10 @@ mod tests {
         check(Value::Int(1), Value::Float(1.5), Some(Less));
         check(Value::Float(f64::NAN), Value::Float(f64::INFINITY), Some(Greater));
         check(Value::Float(f64::NAN), Value::Float(f64::NAN), Some(Equal));
+        check(Value::Float(-f64::NAN), Value::Float(f64::NEG_INFINITY), Some(Less));
+        check(Value::Float(-f64::NAN), Value::Float(f64::NAN), Some(Less));
+        check(Value::Float(-f64::NAN), Value::Float(-f64::NAN), Some(Equal));
+        check(Value::Float(-f64::NAN), Value::Int(i64::MIN), Some(Less));
         check(Value::Float(-0.0), Value::Float(0.0), Some(Equal));
     }
 

@@ -68,8 +68,11 @@ pub fn write_int(int: i64, out: &mut Vec<u8>) {
 }
 
 /// Appends the shortest text that reads back as the same float: `0.1`, `1.0`, `1e30`, `NaN`,
-/// `inf`.
+/// `-NaN`, `inf`.
 pub fn write_float(float: f64, out: &mut Vec<u8>) {
+    if float.is_nan() && float.is_sign_negative() {
+        out.push(b'-');
+    }
     // Writing to memory does not fail.
     let _ = write!(out, "{float:?}");
 }
@@ -123,6 +126,7 @@ mod tests {
         check(Value::Float(1.0), "1.0", "1.0");
         check(Value::Float(1e30), "1e30", "1e30");
         check(Value::Float(f64::NAN), "NaN", "null");
+        check(Value::Float(-f64::NAN), "-NaN", "null");
         check(Value::Float(f64::NEG_INFINITY), "-inf", "null");
         check(Value::Decimal(Decimal::new(-1250, 2).unwrap()), "-12.50", "-12.50");
         check(Value::String("a\"b\\\n\u{1}é".into()), "a\"b\\\n\u{1}é", r#""a\"b\\\n\u0001é""#);
