@@ -13,9 +13,12 @@
 //! | text | `NULLIF(s._n, '')` | DataFusion reads an empty field as NULL |
 //! | integers | `CAST(NULLIF(s._n, '') AS INT)` | a value that does not parse is an error on both sides |
 //! | decimal(p, s) | `CAST(NULLIF(s._n, '') AS DECIMAL(p, s))` | both drop digits beyond scale `s` |
-//! | double | `CAST(… AS FLOAT)` | both round correctly; compared with a literal other than 0 only, because the two sides order -0.0 and 0.0 differently |
+//! | double | `CAST(… AS FLOAT)` | both round correctly and order -NaN first and NaN last; compared with a literal other than 0 only, because the two sides order -0.0 and 0.0 differently |
 //! | date | `CAST(… AS TIMESTAMP)` | a date is its first instant, so `d <= x` is sent as `d < x + 1 day`: exact even if the field carries a time of day |
 //! | boolean | `CAST(… AS BOOL)` | |
+//!
+//! Arithmetic on decimals that could need more than 38 digits is `CAST(a + b AS DECIMAL(38, s))`: the
+//! store would round where DataFusion does not, and the CAST makes that an error.
 //!
 //! A JSON value is first made text, `CAST(CAST(s."n" AS STRING) AS INT)`, and then the same holds:
 //! the text of a number is that in the object, or has the same digits. So 1.5, or TRUE, in a column

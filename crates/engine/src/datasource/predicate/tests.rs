@@ -16,6 +16,7 @@ fn schema() -> Schema {
         Field::new("u", DataType::Date32, true),
         Field::new("f", DataType::Float64, true),
         Field::new("b", DataType::Boolean, true),
+        Field::new("w", DataType::Decimal128(38, 10), true),
     ])
 }
 
@@ -55,6 +56,18 @@ fn comparisons_carry_the_declared_type() {
     exact("s < 'it''s'", "NULLIF(s._2, '') < 'it''s'");
     exact("f > 1.5", "CAST(NULLIF(s._7, '') AS FLOAT) > 1.5e0");
     exact("b", "CAST(NULLIF(s._8, '') AS BOOL)");
+}
+
+#[test]
+fn what_could_need_rounding_must_fit_its_type() {
+    let d = "CAST(NULLIF(s._4, '') AS DECIMAL(10, 2))";
+    let w = "CAST(NULLIF(s._9, '') AS DECIMAL(38, 10))";
+    exact("d * d > d + d", &format!("({d} * {d}) > ({d} + {d})"));
+    exact("w - w = w", &format!("CAST({w} - {w} AS DECIMAL(38, 10)) = {w}"));
+    exact(
+        "w * d = w * d",
+        &format!("CAST({w} * {d} AS DECIMAL(38, 12)) = CAST({w} * {d} AS DECIMAL(38, 12))"),
+    );
 }
 
 #[test]

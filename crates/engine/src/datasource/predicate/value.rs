@@ -154,32 +154,43 @@ impl Translator<'_> {
             _ => return None,
         };
         let (left, right) = (self.value(binary.left())?, self.value(binary.right())?);
+        let mut capped = None;
         let kind = match whole.data_type(self.schema).ok()? {
             DataType::Int64 if op != BinaryOp::Divide => Kind::Int,
             DataType::Float64 => Kind::Float,
-            DataType::Decimal128(_, scale) if op != BinaryOp::Divide => {
-                // DataFusion caps precision and scale; where it did, it rounds and the store does not.
-                let scale_of = |side: &Arc<dyn PhysicalExpr>| match side.data_type(self.schema) {
-                    Ok(DataType::Decimal128(_, scale)) => Some(scale),
+            DataType::Decimal128(precision, scale) if op != BinaryOp::Divide => {
+                let shape_of = |side: &Arc<dyn PhysicalExpr>| match side.data_type(self.schema) {
+                    Ok(DataType::Decimal128(precision, scale)) => Some((precision, scale)),
                     _ => None,
                 };
-                let (left, right) = (scale_of(binary.left())?, scale_of(binary.right())?);
-                let exact = if op == BinaryOp::Multiply {
-                    left.checked_add(right)?
-                } else {
-                    left.max(right)
-                };
+                let ((p1, s1), (p2, s2)) = (shape_of(binary.left())?, shape_of(binary.right())?);
+                // DataFusion caps precision and scale. Where it capped the scale, it rounds and the
+                // store does not.
+                let exact = if op == BinaryOp::Multiply { s1.checked_add(s2)? } else { s1.max(s2) };
                 if scale != exact {
                     return None;
                 }
+                let whole = |precision: u8, scale: i8| i16::from(precision) - i16::from(scale);
+                let digits = if op == BinaryOp::Multiply {
+                    i16::from(p1) + i16::from(p2)
+                } else {
+                    whole(p1, s1).max(whole(p2, s2)) + i16::from(scale) + 1
+                };
+                capped = (digits > i16::from(precision)).then_some((precision, scale));
                 Kind::Decimal
             }
             _ => return None,
         };
-        let same = |side: &Value| side.kind == kind;
+        let same = left.kind == kind && right.kind == kind;
         let trusted = self.trust(Operation::Arithmetic, kind.class()) == Exactness::Exact;
-        (same(&left) && same(&right) && trusted)
-            .then(|| Value { expr: left.expr.binary(op, right.expr), kind })
+        let expr = left.expr.binary(op, right.expr);
+        // A result with more digits than the precision is an error here, or has them all. The store
+        // rounds it, which the CAST turns into an error.
+        let expr = match capped {
+            Some(shape) => expr.cast(Type::Decimal(Some(shape))),
+            None => expr,
+        };
+        (same && trusted).then_some(Value { expr, kind })
     }
 
     /// Conversions that lose nothing.
