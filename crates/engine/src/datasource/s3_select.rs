@@ -374,12 +374,20 @@ impl S3SelectSource {
     /// A filter over the table's columns in the store's language.
     fn there(&self, filter: &Arc<dyn PhysicalExpr>) -> Result<Pushed, Why> {
         let translator = Translator::new(&self.profile, self.format.style, self.file_schema());
-        translator.filter(filter).ok_or_else(|| {
+        let there = translator.filter(filter).ok_or_else(|| {
             let name = &self.profile.name;
             Why::new(format!(
                 "S3 Select has no equivalent that profile `{name}` evaluates the same"
             ))
-        })
+        })?;
+        // The rows are checked again by the columns that the store sends.
+        let columns = self.file_schema().fields().len();
+        if there.exactness != Exactness::Exact
+            && collect_columns(filter).iter().any(|column| column.index() >= columns)
+        {
+            return Err("a part of it is about a partition, which the store does not know".into());
+        }
+        Ok(there)
     }
 
     /// Whether the store takes the scan's statement with these filters.
