@@ -13,7 +13,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::projection::ProjectionExec;
-use sluicegate_s3select::dialect::ast::{Aggregate, Expr, Function, Literal};
+use sluicegate_s3select::dialect::ast::{Aggregate, Expr, Literal};
 use sluicegate_s3select::profile::{Exactness, Operation, TypeClass};
 
 use super::choose::{Asked, Plan};
@@ -292,8 +292,8 @@ impl Answer<'_> {
             return None;
         }
         let value = self.translator.exact_value(arg)?;
+        // Of an instant the day in UTC counts, and it is read as a field with that text is.
         let expr = aggregate(function, under(filter, value));
-        let expr = if class == TypeClass::Date { as_date(expr) } else { expr };
         Some(self.column(expr, of.clone(), true))
     }
 
@@ -326,9 +326,4 @@ fn under(filter: Option<Expr>, value: Expr) -> Expr {
 
 fn case(when: Expr, then: Expr) -> Expr {
     Expr::Case { operand: None, branches: vec![(when, then)], otherwise: None }
-}
-
-/// A timestamp, formatted as its day.
-fn as_date(instant: Expr) -> Expr {
-    Expr::Call { function: Function::ToString, args: vec![instant, Expr::string("yyyy-MM-dd")] }
 }
