@@ -60,6 +60,9 @@ pub fn with_pushdown(
         config = config.with_option_extension(SluiceOptions::default());
     }
     config.options_mut().extensions.insert(endpoints.clone());
+    // What it does not need for the MINs and MAXes of columns it drops, although another MIN or MAX
+    // beside them, of an expression or with a FILTER, may need it.
+    config.options_mut().optimizer.enable_aggregate_dynamic_filter_pushdown = false;
     // Of two formats with the same name, the first is registered.
     let mut formats = S3TextFormatFactory::all();
     let theirs = builder.file_formats().take();
