@@ -1,6 +1,10 @@
 //! Small tables with awkward values: engine over Select, engine over GET and plain DataFusion
 //! agree.
 
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
+use parquet::arrow::ArrowWriter;
 use sluicegate_engine::config::Scan;
 
 use crate::harness::{BUCKET, Store, rows, statements, stock, stock_rows};
@@ -169,4 +173,100 @@ async fn parquet_keeps_nan_and_the_empty_text() {
     }
     assert!(engine.counted().select >= 5);
     assert_eq!(engine.counted().fallbacks, 0);
+}
+
+/// Four Parquet objects, in each of which a bound from the one before it would rule out all rows.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_least_value_rules_out_no_row_that_another_aggregate_needs() {
+    let store = Store::start().await;
+    for (name, k, v) in [("a", 0, "a"), ("b", 5, "z"), ("c", 0, "b"), ("d", 7, "c")] {
+        let k: ArrayRef = Arc::new(Int64Array::from(vec![k]));
+        let v: ArrayRef = Arc::new(StringArray::from(vec![v]));
+        let batch = RecordBatch::try_from_iter([("k", k), ("v", v)]).unwrap();
+        let mut object = Vec::new();
+        let mut writer = ArrowWriter::try_new(&mut object, batch.schema(), None).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+        store.put(&format!("four/{name}.parquet"), object);
+    }
+    for scan in [Scan::Get, Scan::Select, Scan::Auto] {
+        let engine = store.builder().scan(scan).threads(2).build().await.unwrap();
+        for (of, expected) in [
+            ("max(k + 1)", r#""0" | "8""#),
+            ("max(nullif(v, 'q'))", r#""0" | "z""#),
+            ("max(v) FILTER (WHERE k > 1)", r#""0" | "z""#),
+        ] {
+            let sql = format!("SELECT min(k), {of} FROM 's3://{BUCKET}/four/*.parquet'");
+            assert_eq!(rows(&engine, &sql).await, [expected], "{scan}: {sql}");
+        }
+    }
+}
+
+const NOT_A_NUMBER: &str = "1,7.0\n2,-NaN\n3,8.0\n4,NaN\n5,-nan\n6,-inf\n";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_nan_keeps_its_sign() {
+    let store = Store::start().await;
+    store.put("nan/a.csv", NOT_A_NUMBER);
+    let f: ArrayRef = Arc::new(Float64Array::from(vec![
+        7.0,
+        -f64::NAN,
+        8.0,
+        f64::NAN,
+        -f64::NAN,
+        -f64::INFINITY,
+    ]));
+    let k: ArrayRef = Arc::new(Int64Array::from_iter_values(1..7));
+    let batch = RecordBatch::try_from_iter([("k", k), ("f", f)]).unwrap();
+    let mut object = Vec::new();
+    let mut writer = ArrowWriter::try_new(&mut object, batch.schema(), None).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    store.put("nan/a.parquet", object);
+    for format in ["CSV", "PARQUET"] {
+        let options = if format == "CSV" { "OPTIONS ('format.has_header' 'false')" } else { "" };
+        let name = format.to_lowercase();
+        for scan in [Scan::Select, Scan::Auto] {
+            let engine = store.engine(scan).await;
+            let ddl = format!(
+                "CREATE EXTERNAL TABLE x (k BIGINT, f DOUBLE) STORED AS {format}
+                     LOCATION 's3://{BUCKET}/nan/a.{name}' {options}"
+            );
+            rows(&engine, &ddl).await;
+            for (condition, expected) in [
+                ("f < 5", vec!["2", "5", "6"]),
+                ("f >= 5", vec!["1", "3", "4"]),
+                ("NOT f < 5", vec!["1", "3", "4"]),
+                ("-f < 5", vec!["1", "3", "4"]),
+                ("f * 2 <= 14", vec!["1", "2", "5", "6"]),
+                ("f = 7", vec!["1"]),
+            ] {
+                let sql = format!("SELECT k FROM x WHERE {condition}");
+                let expected: Vec<_> = expected.iter().map(|k| format!("{k:?}")).collect();
+                assert_eq!(rows(&engine, &sql).await, expected, "{scan}, {format}: {sql}");
+                let sql = format!("SELECT count(*) FROM x WHERE {condition}");
+                let count = [format!("\"{}\"", expected.len())];
+                assert_eq!(rows(&engine, &sql).await, count, "{scan}, {format}: {sql}");
+            }
+            let sql = "SELECT count(*) FROM (SELECT k FROM x ORDER BY f LIMIT 2) WHERE k IN (2, 5)";
+            assert_eq!(rows(&engine, sql).await, ["\"2\""], "{scan}, {format}: {sql}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_day_of_a_date_with_a_time_is_that_of_utc() {
+    let store = Store::start().await;
+    store.put("days/a.csv", "1,2020-01-01T23:00:00-05:00\n2,2020-01-02T00:30:00+01:00\n3,\n");
+    for scan in [Scan::Get, Scan::Select] {
+        let engine = store.engine(scan).await;
+        let ddl = format!(
+            "CREATE EXTERNAL TABLE x (k BIGINT, t DATE) STORED AS CSV
+                 LOCATION 's3://{BUCKET}/days/a.csv' OPTIONS ('format.has_header' 'false')"
+        );
+        rows(&engine, &ddl).await;
+        let sql = "SELECT min(t), max(t) FROM x";
+        assert_eq!(rows(&engine, sql).await, [r#""2020-01-01" | "2020-01-02""#], "{scan}");
+        assert_eq!(engine.counted().fallbacks, 0, "{scan}");
+    }
 }

@@ -116,15 +116,18 @@ fn the_plans_of_random_statements_come_back() {
     let result = runner.run(&strategy, |(rows_of_table, forms, statements, format)| {
         number.set(number.get() + 1);
         let folder = format!("{}", number.get());
+        let partitioned = number.get() % 2 == 0;
+        let below = if partitioned { "p=2/" } else { "" };
         store.put(
-            &format!("{folder}/a.{}", format.extension()),
+            &format!("{folder}/{below}a.{}", format.extension()),
             format.write(&rows_of_table, &forms),
         );
         runtime.block_on(async {
             let engine = store.engine(Scan::Auto).await;
-            rows(&engine, &format.ddl(&format!("s3://{BUCKET}/{folder}/"))).await;
+            let location = format!("s3://{BUCKET}/{folder}/");
+            rows(&engine, &format.ddl(&location, partitioned)).await;
             for (output, predicate) in statements {
-                let sql = random::statement(&output, &predicate);
+                let sql = random::statement(&output, &predicate, partitioned);
                 for scan in SCANS {
                     set(&engine, scan).await;
                     round_trip(&engine, &sql).await;
