@@ -407,3 +407,31 @@ fn the_demo_keeps_what_it_is_told_to_keep() {
     assert!(shown.contains(&format!("sluice serve --dir {}", kept.display())), "{shown}");
     assert!(kept.join("tpch/sf0.001/csv/lineitem").is_dir());
 }
+
+/// It was replaced by a file, `/dev/stdout` too.
+#[cfg(unix)]
+#[test]
+fn a_pipe_is_written_to_and_a_link_is_followed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (pipe, link, file) =
+        (folder.path().join("pipe"), folder.path().join("link"), folder.path().join("file"));
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    fs::write(&file, "old").unwrap();
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    let write = |to: &Path| {
+        let to = to.to_str().unwrap();
+        good(&mut sluice(&["sql", "-c", "SELECT 1 AS a", "--format", "csv", "-o", to]))
+    };
+    let reader = std::thread::spawn({
+        let pipe = pipe.clone();
+        move || fs::read_to_string(pipe).unwrap()
+    });
+    write(&pipe);
+    // A reader of a pipe that nobody wrote to would wait forever.
+    assert!(!pipe.is_file());
+    assert_eq!(reader.join().unwrap(), "a\n1\n");
+    write(&link);
+    assert!(link.is_symlink());
+    assert_eq!(fs::read_to_string(&file).unwrap(), "a\n1\n");
+    assert_eq!(write("/dev/stdout".as_ref()), "a\n1\n");
+}

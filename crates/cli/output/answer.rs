@@ -1,6 +1,6 @@
 //! Answers as tables, CSV, JSON or Parquet.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -99,19 +99,58 @@ impl Output {
             return Err(Failure::new(format!("`{}` holds an answer already", path.display()))
                 .with_hint("With --output, let one statement have an answer."));
         }
-        let mut file = unfinished(&path)?;
-        let rows = match self.format {
-            Format::Parquet => write_parquet(stream, schema, file.as_file_mut()).await,
-            _ => write_text(stream, self.encoder(schema), file.as_file_mut()).await,
-        }?;
-        file.persist(&path).map_err(|error| Failure::file(&path, error.error))?;
+        let rows = match target(&path)? {
+            Target::File(path) => {
+                let mut file = unfinished(&path)?;
+                let rows = self.write(stream, schema, file.as_file_mut()).await?;
+                file.persist(&path).map_err(|error| Failure::file(&path, error.error))?;
+                rows
+            }
+            Target::Device(mut device) => self.write(stream, schema, &mut device).await?,
+        };
         self.written = true;
         Ok(rows)
+    }
+
+    async fn write(
+        &self,
+        stream: SendableRecordBatchStream,
+        schema: SchemaRef,
+        file: &mut File,
+    ) -> Result<u64> {
+        match self.format {
+            Format::Parquet => write_parquet(stream, schema, file).await,
+            _ => write_text(stream, self.encoder(schema), file).await,
+        }
     }
 
     fn encoder(&self, schema: SchemaRef) -> Encoder {
         Encoder { format: self.format, max_rows: self.max_rows, schema, rows: 0, kept: Vec::new() }
     }
+}
+
+/// What a path leads to.
+enum Target {
+    /// A file, or nothing yet, behind all symbolic links.
+    File(PathBuf),
+    /// A pipe, a terminal, a device: it is written to, and nothing could take its place.
+    Device(File),
+}
+
+fn target(path: &Path) -> Result<Target> {
+    let descriptor = ["/dev/fd", "/dev/stdout", "/dev/stderr", "/proc"];
+    let is_device = match fs::metadata(path) {
+        // A descriptor is written to, even if it is that of a file.
+        Ok(_) if descriptor.iter().any(|place| path.starts_with(place)) => true,
+        Ok(there) => !there.is_file() && !there.is_dir(),
+        Err(_) => false,
+    };
+    if !is_device {
+        let behind_links = fs::canonicalize(path);
+        return Ok(Target::File(behind_links.unwrap_or_else(|_| path.to_owned())));
+    }
+    let device = File::options().append(true).open(path);
+    device.map(Target::Device).map_err(|error| Failure::file(path, error))
 }
 
 /// A temporary file beside the one that it will replace, so that the latter is always complete.
@@ -130,7 +169,7 @@ fn unfinished(path: &Path) -> Result<NamedTempFile> {
     {
         use std::os::unix::fs::PermissionsExt;
         // As for any new file; the umask takes away what it should.
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
+        builder.permissions(fs::Permissions::from_mode(0o666));
     }
     builder.tempfile_in(folder).map_err(|error| Failure::file(path, error))
 }
