@@ -150,3 +150,23 @@ async fn urls_that_name_no_store() {
     rows(&engine, &ddl).await;
     assert_eq!(rows(&engine, "FROM whole").await, [r#""1""#]);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_empty_location() {
+    let store = Store::start().await;
+    let engine = store.engine(Scan::Get).await;
+    let ddl = "CREATE EXTERNAL TABLE t (a INT) STORED AS CSV LOCATION ''";
+    says(try_rows(&engine, ddl).await, &["LOCATION is empty"]);
+}
+
+/// They overflowed the stack, which no one can catch.
+#[tokio::test(flavor = "multi_thread")]
+async fn endless_chains_of_operators() {
+    let store = Store::start().await;
+    let engine = store.engine(Scan::Get).await;
+    for (operator, operand) in [("+", "1"), (" OR ", "1 = 2"), (" UNION ALL ", "SELECT 1")] {
+        let chain = vec![operand; 50_000].join(operator);
+        let sql = if operator.contains("UNION") { chain } else { format!("SELECT {chain}") };
+        says(try_rows(&engine, &sql).await, &["operators follow one another", "IN ("]);
+    }
+}

@@ -33,6 +33,9 @@ impl TableProviderFactory for ExternalTables {
         state: &dyn Session,
         command: &CreateExternalTable,
     ) -> Result<Arc<dyn TableProvider>> {
+        if command.locations.iter().any(String::is_empty) {
+            return plan_err!("LOCATION is empty");
+        }
         let buckets: Vec<_> = command.locations.iter().map(|url| of_bucket(url)).collect();
         if buckets.iter().any(Option::is_some) {
             let whole = buckets.into_iter().zip(command.locations.clone());

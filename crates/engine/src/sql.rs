@@ -2,13 +2,16 @@
 
 use std::ops::ControlFlow;
 
-use datafusion::common::Result;
+use datafusion::common::{Result, plan_err};
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::sql::parser::{CopyToSource, Statement};
 use datafusion::sql::sqlparser::ast::{
     Select, SelectFlavor, SelectItem, VisitMut, VisitorMut, WildcardAdditionalOptions,
 };
+use datafusion::sql::sqlparser::dialect::GenericDialect;
+use datafusion::sql::sqlparser::keywords::Keyword;
+use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 
 /// Plans a statement; nothing takes effect.
 ///
@@ -17,9 +20,163 @@ use datafusion::sql::sqlparser::ast::{
 /// If the text is not one statement, or names what does not exist.
 pub(crate) async fn logical_plan(state: &SessionState, sql: &str) -> Result<LogicalPlan> {
     let dialect = state.config_options().sql_parser.dialect;
+    if depth(sql) > MAX_DEPTH {
+        return plan_err!(
+            "too many operators follow one another: at most {MAX_DEPTH}, and {} of UNION and JOIN; \
+             write a list as IN (…), or the values as a table and join it",
+            MAX_DEPTH / PLAN_WEIGHT
+        );
+    }
     let mut statement = state.sql_to_statement(sql, &dialect)?;
     select_all(&mut statement);
     state.statement_to_plan(statement).await
+}
+
+/// Every operator in `1 + 1 + 1 …` nests the expression one level deeper, and so do UNION and JOIN
+/// with plans. The parser does not limit that, and whatever recurses over the outcome would overflow
+/// the stack, which ends the process.
+const MAX_DEPTH: usize = 4000;
+
+/// How deep chains of operators nest, about.
+fn depth(sql: &str) -> usize {
+    // An operator and an operand take two bytes.
+    if sql.len() / 2 <= MAX_DEPTH {
+        return 0;
+    }
+    // What cannot be split into words is for the parser to refuse.
+    let Ok(tokens) = Tokenizer::new(&GenericDialect {}, sql).tokenize() else { return 0 };
+    let mut outer: Vec<Chains> = Vec::new();
+    let mut chains = Chains::default();
+    let mut deepest = 0;
+    for token in tokens {
+        match Part::of(&token) {
+            Part::Open => {
+                outer.push(chains);
+                chains = chains.inside();
+            }
+            Part::Close => {
+                let inner = chains.all();
+                chains = outer.pop().unwrap_or_default();
+                chains.depths[OPERAND] = chains.depths[OPERAND].max(inner);
+            }
+            Part::Next => chains.next(),
+            Part::Operator(strength) => chains.operator(strength),
+            Part::Other => {}
+        }
+        deepest = deepest.max(chains.around + chains.all());
+    }
+    deepest
+}
+
+/// Between two parentheses, the expressions so far.
+#[derive(Debug, Clone, Copy, Default)]
+struct Chains {
+    /// The depth of what ends in the last operator of each strength and lies left of it, with the
+    /// operator itself; 0 if there is none. What is stronger is its right operand.
+    depths: [usize; OPERAND + 1],
+    /// The deepest expression that is complete, such as an item of a list.
+    complete: usize,
+    /// Operators outside the parentheses whose right operand this is.
+    around: usize,
+}
+
+impl Chains {
+    /// The depth of operators of this strength and stronger ones.
+    fn tree(&self, strength: usize) -> usize {
+        let pending = self.depths[strength..].iter().rev().filter(|depth| **depth > 0);
+        pending.fold(0, |right, depth| (right + 1).max(*depth))
+    }
+
+    fn all(&self) -> usize {
+        self.tree(UNION).max(self.complete)
+    }
+
+    fn inside(&self) -> Self {
+        let pending = self.depths[..OPERAND].iter().filter(|depth| **depth > 0).count();
+        Self { around: self.around + pending, ..Self::default() }
+    }
+
+    /// Operators are left-associative: what is at least as strong becomes the left operand.
+    fn operator(&mut self, strength: usize) {
+        let left = self.tree(strength);
+        self.depths[strength] = match strength {
+            UNION => left.max(std::mem::take(&mut self.complete)) + PLAN_WEIGHT,
+            _ => left + 1,
+        };
+        self.depths[strength + 1..].fill(0);
+    }
+
+    /// Another expression begins.
+    fn next(&mut self) {
+        self.complete = self.complete.max(self.tree(OR));
+        self.depths[OR..].fill(0);
+    }
+}
+
+const UNION: usize = 0;
+/// Planning takes more stack for an input of a plan than for an operand.
+const PLAN_WEIGHT: usize = 4;
+const OR: usize = 1;
+/// What is in parentheses binds most strongly.
+const OPERAND: usize = 8;
+
+/// What a token does to the nesting.
+enum Part {
+    Open,
+    Close,
+    /// Another expression begins.
+    Next,
+    /// The stronger it binds, the larger.
+    Operator(usize),
+    Other,
+}
+
+impl Part {
+    fn of(token: &Token) -> Self {
+        match token {
+            Token::LParen | Token::LBracket => Self::Open,
+            Token::RParen | Token::RBracket => Self::Close,
+            Token::Comma | Token::SemiColon => Self::Next,
+            Token::Eq
+            | Token::DoubleEq
+            | Token::Neq
+            | Token::Lt
+            | Token::Gt
+            | Token::LtEq
+            | Token::GtEq => Self::Operator(3),
+            Token::Plus | Token::Minus | Token::StringConcat => Self::Operator(5),
+            Token::Mul | Token::Div | Token::Mod => Self::Operator(6),
+            Token::DoubleColon => Self::Operator(7),
+            Token::Word(word) => match word.keyword {
+                Keyword::UNION | Keyword::INTERSECT | Keyword::EXCEPT | Keyword::JOIN => {
+                    Self::Operator(UNION)
+                }
+                Keyword::OR => Self::Operator(OR),
+                Keyword::AND => Self::Operator(2),
+                Keyword::IS | Keyword::LIKE | Keyword::ILIKE | Keyword::IN | Keyword::BETWEEN => {
+                    Self::Operator(3)
+                }
+                Keyword::SELECT
+                | Keyword::FROM
+                | Keyword::WHERE
+                | Keyword::GROUP
+                | Keyword::HAVING
+                | Keyword::ORDER
+                | Keyword::ON
+                | Keyword::WHEN
+                | Keyword::THEN
+                | Keyword::ELSE => Self::Next,
+                _ => Self::Other,
+            },
+            Token::Whitespace(_)
+            | Token::Number(..)
+            | Token::SingleQuotedString(_)
+            | Token::Period
+            | Token::EOF => Self::Other,
+            // Operators of PostgreSQL and others, and whatever looks like one.
+            _ => Self::Operator(4),
+        }
+    }
 }
 
 /// Makes `FROM t` mean `SELECT * FROM t`. DataFusion parses the former and plans it as a query
@@ -64,6 +221,62 @@ mod tests {
         let mut statement = DFParser::parse_sql(sql).unwrap().pop_front().unwrap();
         select_all(&mut statement);
         assert_eq!(statement.to_string(), expected);
+    }
+
+    #[track_caller]
+    fn check_depth(sql: &str, expected: usize) {
+        // Short texts are not looked into.
+        let padded = format!("{sql} -- {}", "x".repeat(2 * MAX_DEPTH));
+        assert_eq!(depth(&padded), expected, "{sql}");
+    }
+
+    #[test]
+    fn chains_of_operators_are_deep_and_lists_are_not() {
+        let chain = |operator: &str, operand: &str| vec![operand; 5001].join(operator);
+        for (operator, operand) in [
+            ("+", "1"),
+            (" - ", "a.b"),
+            ("*", "x"),
+            ("||", "'a, b'"),
+            ("::", "int"),
+            (" OR ", "a"),
+            (" and ", "f(a, 1 + 2)"),
+            ("=", "a"),
+            (" # ", "a"),
+        ] {
+            let depth = depth(&chain(operator, operand));
+            assert!((5000..5003).contains(&depth), "{operator}: {depth}");
+        }
+        for (operator, operand) in [(" UNION ALL ", "SELECT 1 + 2"), (" JOIN ", "t")] {
+            let depth = depth(&chain(operator, operand));
+            assert!((20_000..20_010).contains(&depth), "{operator}: {depth}");
+        }
+        assert!(depth(&chain(" OR ", "a = 1 AND b < 2 + 3")) < 5010);
+        // The left operand may be as deep as the chain that it begins.
+        let sum = chain("+", "1");
+        for deep in [
+            format!("{sum} = {}", chain(" OR ", "a")),
+            format!("({sum}) + {sum}"),
+            format!("f({sum}, 2) * {}", chain("*", "1")),
+            format!("SELECT {sum}, 2 UNION {}", chain(" UNION ", "SELECT 1")),
+            format!("{} OR ({sum})", chain(" OR ", "a")),
+        ] {
+            let depth = depth(&deep);
+            let either = deep.ends_with(')');
+            assert!(depth >= if either { 5001 } else { 10_000 }, "{}: {depth}", &deep[..20]);
+        }
+        for list in [
+            format!("a IN ({})", chain(", ", "1 + 2")),
+            format!("SELECT {}", chain(", ", "a + b")),
+            format!("CASE {} END", chain(" ", "WHEN a = 1 AND b = 2 THEN c + d")),
+            chain("; ", "SELECT 1 + 2"),
+            format!("'{}'", chain("+", "1")),
+        ] {
+            assert!(depth(&list) < 10, "{}", &list[..40]);
+        }
+        check_depth("SELECT 1", 0);
+        check_depth("SELECT a + b * c - d FROM t WHERE a = 1 AND b = 2 OR c = 3", 3);
+        check_depth("SELECT (a + (b + (c + d)))", 3);
     }
 
     #[test]
