@@ -172,7 +172,7 @@ async fn objects_that_cannot_be_named_do_not_break_others() {
     let store = Store::start().await;
     let sdk = crate::writes::sdk(&store);
     let mut put = 0;
-    for key in ["t/.", "t/..", "t//b.csv", "t/x/./c.csv", "//", "."] {
+    for key in ["t/.", "t/..", "t//b.csv", "t/x/./c.csv", "//", ".", "t/d.csv/", "other.csv/"] {
         let body = b"n\n100\n".to_vec().into();
         if sdk.put_object().bucket(BUCKET).key(key).body(body).send().await.is_ok() {
             put += 1;

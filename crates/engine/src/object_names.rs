@@ -1,7 +1,7 @@
 //! Pages of a listing without the objects that cannot be named.
 //!
 //! S3 allows keys that `object_store` cannot express as a path, such as `.`, `a//b` and `/a`, and
-//! its listing then fails as a whole. A page is looked through before it is parsed, and such
+//! its listing then fails as a whole; or that it takes for others, such as `a/` for `a`. A page is looked through before it is parsed, and such
 //! objects are taken out, so that one of them does not break queries about others.
 
 use std::borrow::Cow;
@@ -18,7 +18,7 @@ pub(crate) fn nameable(page: Bytes) -> (Bytes, Vec<String>) {
     while let Some(entry) = next_entry(text, rest) {
         rest = entry.end;
         let key = unescaped(entry.key);
-        if !is_nameable(&key) {
+        if !is_nameable(&key) || (key.ends_with('/') && entry.has_data) {
             kept.push_str(&text[done..entry.start]);
             done = entry.end;
             skipped.push(key.into_owned());
@@ -31,7 +31,8 @@ pub(crate) fn nameable(page: Bytes) -> (Bytes, Vec<String>) {
     (Bytes::from(kept), skipped)
 }
 
-/// Whether a path names this key. A `/` at the end is that of a folder, or of its marker.
+/// Whether a path names this key. A `/` at the end is that of a folder, or of its marker, which is
+/// empty; a path without it is another object's.
 fn is_nameable(key: &str) -> bool {
     let key = key.strip_suffix('/').unwrap_or(key);
     !key.is_empty() && Path::parse(key).is_ok_and(|path| path.as_ref() == key)
@@ -42,6 +43,8 @@ struct Entry<'a> {
     start: usize,
     end: usize,
     key: &'a str,
+    /// Whether it is an object that is not empty.
+    has_data: bool,
 }
 
 fn next_entry(text: &str, from: usize) -> Option<Entry<'_>> {
@@ -53,7 +56,8 @@ fn next_entry(text: &str, from: usize) -> Option<Entry<'_>> {
     let element = &text[start..end];
     let (_, value) = element.split_once(&format!("<{name}>"))?;
     let (key, _) = value.split_once(&format!("</{name}>"))?;
-    Some(Entry { start, end, key })
+    let has_data = name == "Key" && !element.contains("<Size>0</Size>");
+    Some(Entry { start, end, key, has_data })
 }
 
 /// Text with XML's references replaced.
@@ -105,7 +109,10 @@ mod tests {
     fn page(keys: &[&str], prefixes: &[&str]) -> String {
         let keys: String = keys
             .iter()
-            .map(|k| format!("<Contents><Key>{k}</Key><Size>1</Size></Contents>"))
+            .map(|k| {
+                let (key, size) = k.split_once('=').unwrap_or((k, "1"));
+                format!("<Contents><Key>{key}</Key><Size>{size}</Size></Contents>")
+            })
             .collect();
         let prefixes: String = prefixes
             .iter()
@@ -125,11 +132,12 @@ mod tests {
     fn only_unnameable_objects_are_taken_out() {
         check(&[], &[], (&[], &[]), &[]);
         check(
-            &["a", "b c/ü", "x/", "1&lt;2"],
+            &["a", "b c/ü", "x/=0", "1&lt;2"],
             &["d/"],
-            (&["a", "b c/ü", "x/", "1&lt;2"], &["d/"]),
+            (&["a", "b c/ü", "x/=0", "1&lt;2"], &["d/"]),
             &[],
         );
+        check(&["a", "x/=0", "y/=1", "y/z"], &["d/"], (&["a", "x/=0", "y/z"], &["d/"]), &["y/"]);
         check(&[".", "a", "x/../y"], &[], (&["a"], &[]), &[".", "x/../y"]);
         check(
             &["a//b", "/c", "d"],
