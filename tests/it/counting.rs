@@ -54,8 +54,8 @@ async fn queries_at_the_same_time_are_counted_apart() {
         let counted = task.await.unwrap();
         // Real bytes: those of the object, no more and no less.
         assert_eq!((counted.get, counted.got_bytes), (1, *size), "{counted:?}");
-        // CREATE EXTERNAL TABLE has listed it.
-        assert_eq!(counted.list, 0, "{counted:?}");
+        // The table may have changed since CREATE EXTERNAL TABLE listed it.
+        assert_eq!(counted.list, 1, "{counted:?}");
         each.push(counted);
     }
     let total = engine.counted().since(&before);

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use datafusion::physical_plan::collect;
 use datafusion::physical_plan::execution_plan::reset_plan_states;
-use sluicegate_engine::Engine;
+use datafusion::physical_plan::{ExecutionPlanProperties, collect};
 use sluicegate_engine::config::Scan;
+use sluicegate_engine::{Engine, Error, ErrorKind};
 use sluicegate_server::{Fault, Operation, Rule};
 
 use crate::harness::{BUCKET, Store, rows, text};
@@ -97,5 +97,33 @@ async fn a_plan_runs_again_and_beside_itself() {
         let (one, other) = tokio::join!(run(), run());
         assert!(one == first && other == first, "{sql}, twice at once with a fault");
         store.faults.clear();
+    }
+}
+
+/// Ranges are planned for the version that was listed. All of them are read from it, or the query
+/// fails.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_object_that_is_replaced_after_it_was_listed_is_noticed() {
+    let store = Store::start().await;
+    let csv = |rows: usize, v: u8| {
+        let rows: String = (0..rows).map(|k| format!("{k},{v}\n")).collect();
+        format!("k,v\n{rows}")
+    };
+    for scan in [Scan::Get, Scan::Select] {
+        store.put("r/a.csv", csv(5000, 1));
+        let engine = store.engine(scan).await;
+        rows(&engine, "SET datafusion.optimizer.repartition_file_min_size = 100").await;
+        let sql = format!("SELECT k, v FROM 's3://{BUCKET}/r/a.csv'");
+        let frame = engine.query(&sql).await.unwrap();
+        let task = Arc::new(frame.task_ctx());
+        let plan = frame.create_physical_plan().await.unwrap();
+        if scan == Scan::Get {
+            assert_eq!(plan.output_partitioning().partition_count(), 2, "the object has ranges");
+        }
+        store.put("r/a.csv", csv(9000, 2));
+        let error = Error::from(collect(plan, task).await.unwrap_err());
+        assert_eq!(error.kind(), ErrorKind::Changed, "{scan}: {error}");
+        // The next query is about the new version.
+        assert_eq!(rows(&engine, &sql).await.len(), 9000);
     }
 }

@@ -203,3 +203,26 @@ async fn objects_that_cannot_be_named_do_not_break_others() {
         assert!(notes.iter().any(|note| note.contains("left out")), "{notes:?}");
     }
 }
+
+/// A session may live for long, and others write to its buckets meanwhile.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_table_is_listed_by_every_query() {
+    let store = Store::start().await;
+    for scan in [Scan::Get, Scan::Select] {
+        store.put("t/a.csv", "n\n1\n");
+        let engine = store.engine(scan).await;
+        let ddl = format!(
+            "CREATE EXTERNAL TABLE t (n BIGINT) STORED AS CSV LOCATION 's3://{BUCKET}/t/'
+             OPTIONS ('format.has_header' 'true')"
+        );
+        rows(&engine, &ddl).await;
+        let sum = "SELECT sum(n), count(*) FROM t";
+        assert_eq!(rows(&engine, sum).await, [r#""1" | "1""#], "{scan}");
+        store.put("t/a.csv", "n\n1\n2\n");
+        assert_eq!(rows(&engine, sum).await, [r#""3" | "2""#], "{scan}");
+        store.put("t/b.csv", "n\n4\n");
+        assert_eq!(rows(&engine, sum).await, [r#""7" | "3""#], "{scan}");
+        std::fs::remove_file(store.folder.path().join(BUCKET).join("t/b.csv")).unwrap();
+        assert_eq!(rows(&engine, sum).await, [r#""3" | "2""#], "{scan}");
+    }
+}

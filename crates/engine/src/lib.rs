@@ -52,6 +52,7 @@ mod hardware;
 pub mod metrics;
 pub mod notes;
 mod object_names;
+mod one_version;
 #[doc(hidden)]
 pub mod optimizer;
 #[doc(hidden)]
@@ -82,6 +83,7 @@ use datafusion::catalog::CatalogProviderList;
 use datafusion::common::exec_datafusion_err;
 use datafusion::dataframe::DataFrame;
 use datafusion::execution::SessionStateBuilder;
+use datafusion::execution::cache::cache_manager::{CacheManager, CacheManagerConfig};
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::logical_expr::{DdlStatement, LogicalPlan};
 use datafusion::prelude::SessionContext;
@@ -170,7 +172,7 @@ impl Engine {
         counters: &Arc<QueryCounters>,
         journal: &Journal,
     ) -> datafusion::common::Result<DataFrame> {
-        let session = self.session_of(counters, journal);
+        let session = self.session_of(counters, journal)?;
         let plan = sql::logical_plan(&session.state(), sql).await?;
         match plan {
             // These change the engine's session. EXECUTE finds a query there, which is this one.
@@ -184,11 +186,18 @@ impl Engine {
     }
 
     /// The session as one query sees it: the same catalogs, settings, memory and caches, but the
-    /// requests through its object stores are that query's, and so are the warnings of its plan.
-    fn session_of(&self, counters: &Arc<QueryCounters>, journal: &Journal) -> SessionContext {
+    /// requests through its object stores are that query's, and so are the warnings of its plan,
+    /// and it lists what is there now.
+    fn session_of(
+        &self,
+        counters: &Arc<QueryCounters>,
+        journal: &Journal,
+    ) -> datafusion::common::Result<SessionContext> {
+        let shared = self.context.runtime_env();
         let runtime = RuntimeEnv {
             object_store_registry: Arc::new(self.stores.counted_by(Arc::clone(counters))),
-            ..RuntimeEnv::clone(&self.context.runtime_env())
+            cache_manager: listing_anew(&shared)?,
+            ..RuntimeEnv::clone(&shared)
         };
         let mut builder = SessionStateBuilder::new_from_existing(self.context.state())
             .with_session_id(self.context.session_id())
@@ -196,7 +205,7 @@ impl Engine {
         let mut config = builder.config().take().unwrap_or_default();
         journal.keep(config.options_mut());
         let builder = builder.with_config(config.with_extension(Arc::clone(counters)));
-        UrlTables::enable(builder, &self.catalogs)
+        Ok(UrlTables::enable(builder, &self.catalogs))
     }
 
     /// Runs a statement to its end and returns all of its rows.
@@ -305,6 +314,25 @@ impl Engine {
     pub fn runtime_env(&self) -> Arc<RuntimeEnv> {
         self.context.runtime_env()
     }
+}
+
+/// The caches of a session with an empty one for listings, unless the user says with
+/// `datafusion.runtime.list_files_cache_ttl` how old a listing may be: DataFusion would otherwise
+/// never list a table again, and so never see that its objects have changed.
+fn listing_anew(runtime: &RuntimeEnv) -> datafusion::common::Result<Arc<CacheManager>> {
+    let caches = &runtime.cache_manager;
+    if caches.get_list_files_cache_ttl().is_some() {
+        return Ok(Arc::clone(caches));
+    }
+    CacheManager::try_new(&CacheManagerConfig {
+        file_statistics_cache: caches.get_file_statistic_cache(),
+        file_statistics_cache_limit: caches.get_file_statistic_cache_limit(),
+        list_files_cache: None,
+        list_files_cache_limit: caches.get_list_files_cache_limit(),
+        list_files_cache_ttl: None,
+        file_metadata_cache: Some(caches.get_file_metadata_cache()),
+        metadata_cache_limit: caches.get_metadata_cache_limit(),
+    })
 }
 
 impl std::fmt::Debug for Engine {

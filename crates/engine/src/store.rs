@@ -23,6 +23,7 @@ use crate::endpoint::Endpoint;
 use crate::endpoints::Endpoints;
 use crate::notes::{Notes, some_of};
 use crate::object_names::nameable;
+use crate::one_version::OneVersionStore;
 use crate::query::QueryCounters;
 
 /// The time a store has to accept a connection before it is considered unreachable.
@@ -72,7 +73,7 @@ impl S3Stores {
     }
 
     /// The same stores, over the same connections, for one query: whoever sends a request through
-    /// them, and in whichever task, it counts as that query's.
+    /// them, and in whichever task, it counts as that query's, and sees one version of an object.
     #[must_use]
     pub fn counted_by(&self, query: Arc<QueryCounters>) -> Self {
         Self {
@@ -115,6 +116,10 @@ impl S3Stores {
             connect(endpoint, name, CountingConnector { service })
         });
         let store = connected.map_err(|e| DataFusionError::ObjectStore(Box::new(e)))?;
+        let store = match &self.query {
+            Some(_) => Arc::new(OneVersionStore::new(store)),
+            None => store,
+        };
         buckets.insert(key, Arc::clone(&store));
         Ok(store)
     }

@@ -1,0 +1,200 @@
+//! Objects that stay the same throughout a query.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use futures::stream::BoxStream;
+use futures::{StreamExt, TryStreamExt};
+use object_store::path::Path;
+use object_store::{
+    CopyOptions, Error, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta,
+    ObjectStore, PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
+};
+
+/// A store for one query, in which every object has one version: the one that the query saw first,
+/// in a listing or by reading. Reading another one fails. Without it, the ranges of an object that
+/// is replaced while it is read would be answered from different versions, and ranges that were
+/// planned for the old length would leave out the rest of the new one.
+#[derive(Debug)]
+pub(crate) struct OneVersionStore {
+    inner: Arc<dyn ObjectStore>,
+    seen: Arc<Seen>,
+}
+
+impl OneVersionStore {
+    /// The same store, of which nothing has been seen.
+    pub(crate) fn new(inner: Arc<dyn ObjectStore>) -> Self {
+        Self { inner, seen: Arc::default() }
+    }
+}
+
+/// The entity tags of the objects seen so far.
+#[derive(Debug, Default)]
+struct Seen(Mutex<HashMap<Path, String>>);
+
+impl Seen {
+    fn tag(&self, location: &Path) -> Option<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(location).cloned()
+    }
+
+    /// Notes what is seen for the first time; whether it is what was seen before.
+    fn note(&self, object: &ObjectMeta) -> bool {
+        let Some(tag) = &object.e_tag else { return true };
+        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = seen.entry(object.location.clone()).or_insert_with(|| tag.clone());
+        // Some stores quote in headers but not in listings.
+        first.trim_matches('"') == tag.trim_matches('"')
+    }
+
+    fn forget(&self, location: &Path) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(location);
+    }
+}
+
+impl fmt::Display for OneVersionStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.inner, f)
+    }
+}
+
+#[async_trait]
+impl ObjectStore for OneVersionStore {
+    async fn put_opts(
+        &self,
+        location: &Path,
+        payload: PutPayload,
+        opts: PutOptions,
+    ) -> Result<PutResult> {
+        self.seen.forget(location);
+        self.inner.put_opts(location, payload, opts).await
+    }
+
+    async fn put_multipart_opts(
+        &self,
+        location: &Path,
+        opts: PutMultipartOptions,
+    ) -> Result<Box<dyn MultipartUpload>> {
+        self.seen.forget(location);
+        self.inner.put_multipart_opts(location, opts).await
+    }
+
+    async fn get_opts(&self, location: &Path, mut options: GetOptions) -> Result<GetResult> {
+        // What a HEAD says is compared when the object is read.
+        let free = options.head || options.version.is_some() || options.if_match.is_some();
+        if !free {
+            options.if_match = self.seen.tag(location);
+        }
+        let first_read = !free && options.if_match.is_none();
+        let result = self.inner.get_opts(location, options).await?;
+        if !self.seen.note(&result.meta) && first_read {
+            let source = "another version was read at the same time".into();
+            return Err(Error::Precondition { path: location.to_string(), source });
+        }
+        Ok(result)
+    }
+
+    fn delete_stream(
+        &self,
+        locations: BoxStream<'static, Result<Path>>,
+    ) -> BoxStream<'static, Result<Path>> {
+        let seen = Arc::clone(&self.seen);
+        self.inner.delete_stream(locations.inspect_ok(move |path| seen.forget(path)).boxed())
+    }
+
+    fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
+        let seen = Arc::clone(&self.seen);
+        self.inner
+            .list(prefix)
+            .inspect_ok(move |object| {
+                seen.note(object);
+            })
+            .boxed()
+    }
+
+    fn list_with_offset(
+        &self,
+        prefix: Option<&Path>,
+        offset: &Path,
+    ) -> BoxStream<'static, Result<ObjectMeta>> {
+        let seen = Arc::clone(&self.seen);
+        let listed = self.inner.list_with_offset(prefix, offset);
+        listed
+            .inspect_ok(move |object| {
+                seen.note(object);
+            })
+            .boxed()
+    }
+
+    async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
+        let listed = self.inner.list_with_delimiter(prefix).await?;
+        listed.objects.iter().for_each(|object| {
+            self.seen.note(object);
+        });
+        Ok(listed)
+    }
+
+    async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
+        self.seen.forget(to);
+        self.inner.copy_opts(from, to, options).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use object_store::memory::InMemory;
+    use object_store::{GetRange, ObjectStoreExt};
+
+    use super::*;
+
+    async fn put(store: &dyn ObjectStore, bytes: &'static str) {
+        store.put(&Path::from("a"), bytes.into()).await.unwrap();
+    }
+
+    async fn get(store: &dyn ObjectStore, from: u64) -> Result<String> {
+        let options = GetOptions { range: Some(GetRange::Offset(from)), ..GetOptions::default() };
+        let bytes = store.get_opts(&Path::from("a"), options).await?.bytes().await?;
+        Ok(String::from_utf8(bytes.to_vec()).unwrap())
+    }
+
+    #[track_caller]
+    fn changed(result: Result<String>) {
+        assert!(matches!(result, Err(Error::Precondition { .. })), "{result:?}");
+    }
+
+    #[tokio::test]
+    async fn the_version_that_was_listed_or_read_first_is_the_one_that_is_read() {
+        let inner: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+        put(inner.as_ref(), "old").await;
+        let (listed, read, headed) = (
+            OneVersionStore::new(Arc::clone(&inner)),
+            OneVersionStore::new(Arc::clone(&inner)),
+            OneVersionStore::new(Arc::clone(&inner)),
+        );
+        listed.list(None).try_collect::<Vec<_>>().await.unwrap();
+        assert_eq!(get(&read, 1).await.unwrap(), "ld");
+        headed.head(&Path::from("a")).await.unwrap();
+        for store in [&listed, &read, &headed] {
+            assert_eq!(get(store, 0).await.unwrap(), "old");
+        }
+        put(inner.as_ref(), "newer").await;
+        for store in [&listed, &read, &headed] {
+            changed(get(store, 0).await);
+            // A second look does not make the new version the right one.
+            store.list(None).try_collect::<Vec<_>>().await.unwrap();
+            store.head(&Path::from("a")).await.unwrap();
+            changed(get(store, 3).await);
+        }
+        assert_eq!(get(&OneVersionStore::new(inner), 3).await.unwrap(), "er");
+    }
+
+    #[tokio::test]
+    async fn what_the_query_writes_itself_it_can_read() {
+        let store = OneVersionStore::new(Arc::new(InMemory::new()));
+        put(&store, "one").await;
+        assert_eq!(get(&store, 0).await.unwrap(), "one");
+        put(&store, "two").await;
+        assert_eq!(get(&store, 0).await.unwrap(), "two");
+    }
+}
