@@ -101,7 +101,10 @@ async fn forcing_what_cannot_be_had_says_why() {
     let expected = "sluice.aggregate = 'store' is not followed: a filter is evaluated here";
     assert!(warning.ends_with(expected), "{warning}");
     let said = explained.to_string();
-    assert!(said.contains("reverse(b@1) = y is evaluated here: no translation"), "{said}");
+    assert!(
+        said.contains("reverse(b@1) = y is evaluated here: S3 Select has no equivalent"),
+        "{said}"
+    );
 
     rows(&engine, "SET sluice.aggregate = 'here'").await;
     let explained = engine.explain(&sum).await.unwrap();
