@@ -260,6 +260,27 @@ async fn an_arriving_filter_comes_back() {
     assert_eq!(rows, [r#""2" | "20""#, r#""3" | "30""#]);
 }
 
+/// The keys of a join arrive in a plan that was decoded as they do in the original.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_keys_of_a_join_arrive_after_decoding() {
+    let store = Store::start().await;
+    store.put("b.csv", "k,w\n7,1\n8,2\n");
+    let p: String = (0..5_000).map(|k| format!("{k},value-{k}\n")).collect();
+    store.put("p.csv", format!("k,v\n{p}"));
+    let engine = store.engine(Scan::Select).await;
+    rows(&engine, "SET sluice.join = 'bloom'").await;
+    let context = engine.context().task_ctx();
+    let sql = "SELECT p.v FROM 's3://test/b.csv' b JOIN 's3://test/p.csv' p ON b.k = p.k";
+    let plan = plan(&engine, sql).await;
+    let back = comes_back(&plan, &context, sql).unwrap();
+    for plan in [back, plan] {
+        let before = engine.counted();
+        let rows = text(&collect(plan, Arc::clone(&context)).await.unwrap());
+        assert_eq!(rows, [r#""value-7""#, r#""value-8""#]);
+        assert!(engine.counted().since(&before).returned_bytes < 100);
+    }
+}
+
 /// The version of an object is a part of the plan.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_decoded_plan_reads_the_version_that_was_planned() {

@@ -19,6 +19,7 @@ mod endpoints;
 mod explain;
 mod faults;
 mod harness;
+mod join;
 mod json;
 mod minio;
 mod negotiation;

@@ -65,7 +65,7 @@ fn order(number: usize) -> &'static [usize] {
 }
 
 /// Compares two answers of a query: the same rows, and in the same order as far as the query says.
-fn compare(number: usize, actual: &[Vec<String>], expected: &[Vec<String>], way: &str) {
+pub(crate) fn compare(number: usize, actual: &[Vec<String>], expected: &[Vec<String>], way: &str) {
     let keys = |rows: &[Vec<String>]| -> Vec<Vec<String>> {
         rows.iter().map(|row| order(number).iter().map(|at| row[*at].clone()).collect()).collect()
     };
@@ -78,13 +78,17 @@ fn compare(number: usize, actual: &[Vec<String>], expected: &[Vec<String>], way:
     assert_eq!(sorted(actual), sorted(expected), "query {number}, {way}");
 }
 
-async fn answer_of(engine: &Engine, number: usize) -> Vec<Vec<String>> {
+pub(crate) async fn answer_of(engine: &Engine, number: usize) -> Vec<Vec<String>> {
     let rows = try_ordered(engine, query(number).unwrap()).await;
     rows.unwrap_or_else(|error| panic!("query {number}: {error}"))
 }
 
 /// The answers of DataFusion over local files, which are the same in every format.
-async fn oracle(scale: f64, numbers: &[usize], formats: &[Format]) -> Vec<Vec<Vec<String>>> {
+pub(crate) async fn oracle(
+    scale: f64,
+    numbers: &[usize],
+    formats: &[Format],
+) -> Vec<Vec<Vec<String>>> {
     let folder = tempfile::tempdir().unwrap();
     let local = Arc::new(LocalFileSystem::new_with_prefix(folder.path()).unwrap());
     let mut expected: Option<Vec<Vec<Vec<String>>>> = None;

@@ -96,6 +96,7 @@ Tables:
   CREATE EXTERNAL TABLE t (a BIGINT, b DATE) STORED AS CSV
     LOCATION 's3://bucket/folder/' OPTIONS ('format.has_header' 'true');
   SET sluice.scan = 'get';    -- fetch objects; 'select' pushes down; 'auto' chooses
+  SET sluice.join = 'bloom';  -- send the keys of joins; 'filtered', 'baseline', 'auto'
   SHOW sluice.scan;           -- SHOW ALL lists every option
   EXPLAIN SELECT …            -- the plan, the alternatives, and why others are not possible
   EXPLAIN ANALYZE SELECT …    -- the plan with what each node counted";

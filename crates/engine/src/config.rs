@@ -79,6 +79,20 @@ strategies! {
     Here = "here",
 }
 
+strategies! {
+    /// What becomes of the keys of a join's build side.
+    Join, "sluice.join":
+    /// They are sent to the store wherever the cost model predicts it to be better.
+    #[default]
+    Auto = "auto",
+    /// The tables are fetched whole.
+    Baseline = "baseline",
+    /// The store filters and projects each table by itself.
+    Filtered = "filtered",
+    /// The store also filters the probe side by the keys, wherever it can.
+    Bloom = "bloom",
+}
+
 fn no_strategy(option: &str, given: &str, words: &[&str]) -> DataFusionError {
     let words: Vec<_> = words.iter().map(|word| format!("'{word}'")).collect();
     let (last, others) = words.split_last().map_or(("", &[][..]), |(last, rest)| (last, rest));
@@ -134,6 +148,9 @@ config_namespace! {
 
         /// Where aggregates without GROUP BY are computed: 'auto', 'store' or 'here'
         pub aggregate: Aggregate, default = Aggregate::Auto
+
+        /// Whether keys of a join's build side go to the store: 'auto', 'baseline' (the tables are fetched), 'filtered' (without keys) or 'bloom' (with them)
+        pub join: Join, default = Join::Auto
 
         /// An object is split among parallel Select requests of at least this many bytes each
         pub range_bytes: usize, default = 16 * 1024 * 1024
@@ -237,6 +254,9 @@ mod tests {
     fn a_strategy_reads_as_it_is_written() {
         for scan in [Scan::Auto, Scan::Get, Scan::Select] {
             assert_eq!(scan.to_string().parse::<Scan>().unwrap(), scan);
+        }
+        for join in [Join::Auto, Join::Baseline, Join::Filtered, Join::Bloom] {
+            assert_eq!(join.to_string().parse::<Join>().unwrap(), join);
         }
         for aggregate in [Aggregate::Auto, Aggregate::Store, Aggregate::Here] {
             assert_eq!(aggregate.to_string().parse::<Aggregate>().unwrap(), aggregate);

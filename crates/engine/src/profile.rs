@@ -37,8 +37,7 @@ pub fn scan_demand(
 ) -> Result<ScanDemand> {
     let table = Table::of(config, source);
     let filtered = !source.filters().is_empty();
-    let default = f64::from(options.optimizer.default_filter_selectivity) / 100.0;
-    let selectivity = if filtered { default } else { 1.0 };
+    let selectivity = if filtered { default_selectivity(options) } else { 1.0 };
     let limited = config.limit.map_or(1.0, |limit| (limit as f64 / table.rows.max(1.0)).min(1.0));
     let terms = source.statement(None).map_or(0, |statement| terms(&statement.query));
     let columns = source.columns();
@@ -89,6 +88,37 @@ pub fn aggregate_demand(exec: &S3AggregateExec) -> Result<ScanDemand> {
     let selectivity = table.files / table.rows.max(1.0);
     let columns = source.columns();
     Ok(table.demand(columns, selectivity.min(1.0), bytes, terms(&statement.query)))
+}
+
+/// What a Select scan asks for when its files are opened.
+#[must_use]
+pub fn open_demand(
+    config: &FileScanConfig,
+    source: &S3SelectSource,
+    options: &ConfigOptions,
+) -> ScanDemand {
+    let selectivity = if source.filters().is_empty() { 1.0 } else { default_selectivity(options) };
+    let table = Table::of(config, source);
+    let terms = source.statement(None).map_or(0, |statement| terms(&statement.query));
+    let columns = source.columns();
+    table.demand(columns, selectivity, table.row_bytes(columns), terms)
+}
+
+/// What a scan asks for of whose rows only a share has the keys of a join, which the store finds out
+/// by so many terms.
+#[must_use]
+pub fn keys_demand(demand: ScanDemand, share: f64, terms: u32) -> ScanDemand {
+    let selectivity = demand.selectivity * share;
+    ScanDemand { selectivity, terms: demand.terms.saturating_add(terms), ..demand }
+}
+
+/// The terms of some conditions.
+pub(crate) fn conditions<'a>(conditions: impl Iterator<Item = &'a Expr>) -> u32 {
+    conditions.map(weight).sum()
+}
+
+fn default_selectivity(options: &ConfigOptions) -> f64 {
+    f64::from(options.optimizer.default_filter_selectivity) / 100.0
 }
 
 /// What a scan asks for that can only be a GET.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use datafusion::common::Result;
+use datafusion::common::config::ConfigOptions;
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::SessionStateDefaults;
 use datafusion::execution::runtime_env::RuntimeEnv;
@@ -63,6 +64,7 @@ pub fn with_pushdown(
     // What it does not need for the MINs and MAXes of columns it drops, although another MIN or MAX
     // beside them, of an expression or with a FILTER, may need it.
     config.options_mut().optimizer.enable_aggregate_dynamic_filter_pushdown = false;
+    hand_on_more_keys(config.options_mut());
     // Of two formats with the same name, the first is registered.
     let mut formats = S3TextFormatFactory::all();
     let theirs = builder.file_formats().take();
@@ -79,6 +81,24 @@ pub fn with_pushdown(
         .with_query_planner(planner)
         .with_physical_optimizer_rules(rules)
         .with_file_formats(formats))
+}
+
+/// The most bytes of a build side's keys that are handed on to the other side, and the most rows. A
+/// statement of 256 KiB holds a Bloom filter of some 300 000 keys, and one of 1 % of 27 000.
+const KEYS: (usize, usize) = (16 << 20, 100_000);
+
+/// Has joins hand on more keys than DataFusion's defaults, unless the user has settings of their own.
+fn hand_on_more_keys(options: &mut ConfigOptions) {
+    let defaults = ConfigOptions::new().optimizer;
+    let ours = &mut options.optimizer;
+    if ours.hash_join_inlist_pushdown_max_size == defaults.hash_join_inlist_pushdown_max_size {
+        ours.hash_join_inlist_pushdown_max_size = KEYS.0;
+    }
+    if ours.hash_join_inlist_pushdown_max_distinct_values
+        == defaults.hash_join_inlist_pushdown_max_distinct_values
+    {
+        ours.hash_join_inlist_pushdown_max_distinct_values = KEYS.1;
+    }
 }
 
 /// The configuration of our own sessions.

@@ -9,6 +9,7 @@ use prost::Message;
 
 use super::files::FilesMessage;
 use super::{Decoder, Encoder};
+use crate::datasource::arriving::{Arriving, ArrivingKeys};
 use crate::datasource::s3_select::{Asked, S3SelectSource};
 use crate::endpoints::resolve;
 
@@ -34,7 +35,21 @@ pub(super) struct SelectMessage {
     batch_size: u64,
     /// Filters that are not known before the query runs, over the table's columns.
     #[prost(message, repeated, tag = "8")]
-    arriving: Vec<protobuf::PhysicalExprNode>,
+    arriving: Vec<ArrivingMessage>,
+}
+
+/// A filter that is not known before the query runs.
+#[derive(Clone, PartialEq, Message)]
+struct ArrivingMessage {
+    /// Over the table's columns.
+    #[prost(message, optional, tag = "1")]
+    filter: Option<protobuf::PhysicalExprNode>,
+    /// Whether it is the keys of a join.
+    #[prost(bool, tag = "2")]
+    keys: bool,
+    /// How many of them there may be.
+    #[prost(double, optional, tag = "3")]
+    domain: Option<f64>,
 }
 
 /// A filter that the store applies.
@@ -68,6 +83,13 @@ impl Encoder<'_> {
                 exact: filter.is_exact(),
             })
         });
+        let arriving = asked.arriving.iter().map(|arriving| {
+            Ok(ArrivingMessage {
+                filter: Some(self.expr(&arriving.filter)?),
+                keys: arriving.keys.is_some(),
+                domain: arriving.keys.and_then(|keys| keys.domain),
+            })
+        });
         Ok(SelectMessage {
             files: Some(self.files(&files)?),
             endpoint: source.endpoint_name().to_owned(),
@@ -76,7 +98,7 @@ impl Encoder<'_> {
             limit: asked.limit.map(|limit| limit as u64),
             range_bytes: asked.range_bytes as u64,
             batch_size: asked.batch_size as u64,
-            arriving: asked.arriving.iter().map(|it| self.expr(it)).collect::<Result<_>>()?,
+            arriving: arriving.collect::<Result<_>>()?,
         })
     }
 }
@@ -91,7 +113,11 @@ impl Decoder<'_> {
         let endpoint = resolve(options, &message.endpoint)?;
         let table = Arc::clone(config.file_source().table_schema().table_schema());
         let filters = message.filters.iter().map(|it| self.expr(it.here.as_ref(), &table));
-        let arriving = message.arriving.iter().map(|it| self.expr(Some(it), &table));
+        let arriving = message.arriving.iter().map(|it| {
+            let filter = self.expr(it.filter.as_ref(), &table)?;
+            let keys = it.keys.then_some(ArrivingKeys { domain: it.domain });
+            Ok(Arriving { filter, keys })
+        });
         let size = |bytes: u64| {
             usize::try_from(bytes).map_err(|_| plan_datafusion_err!("a size beyond this machine's"))
         };

@@ -1,8 +1,10 @@
 //! How tables are read: through S3 Select, or with GET by DataFusion's own sources.
 
 pub(crate) mod again;
+pub mod arriving;
 pub mod format;
 pub mod get;
+pub mod keys;
 pub mod named;
 pub mod opener;
 pub mod pinned;

@@ -15,7 +15,8 @@ use sluicegate_client::{Error, SelectCall, SelectStream};
 
 use super::format::TableFormat;
 use super::get::FileGet;
-use super::s3_select::S3SelectSource;
+use super::keys::{Decided, KeysAtOpen};
+use super::s3_select::{Filter, S3SelectSource};
 use super::snapshot::ScanSnapshot;
 use super::statement::Statement;
 use super::stored_types;
@@ -103,6 +104,23 @@ struct Shared {
     schema: SchemaRef,
     limit: Option<usize>,
     metrics: NodeMetrics,
+    /// What is known about the keys of joins above, if any are to arrive.
+    keys: Option<KeysAtOpen>,
+}
+
+impl Shared {
+    /// What a file that is opened now asks about the keys of the joins above; none if no row can
+    /// have one.
+    async fn keys(&self) -> Result<Option<Vec<Filter>>> {
+        let Some(keys) = &self.keys else { return Ok(Some(Vec::new())) };
+        let options = self.get.context.session_config().options();
+        let (source, endpoint) = (&self.source, &self.select.endpoint);
+        let decided = keys.decided(source, endpoint, &self.get.config, options).await?;
+        Ok(match decided.as_ref() {
+            Decided::NoRow => None,
+            Decided::Ask(sent) => Some(sent.filters.clone()),
+        })
+    }
 }
 
 impl S3SelectOpener {
@@ -127,8 +145,14 @@ impl S3SelectOpener {
             batch_size: source.batch_size(),
         };
         let get = FileGet { scan: source.get().clone(), config: Arc::clone(config), context };
+        let keys = source
+            .arriving()
+            .iter()
+            .any(|arriving| arriving.keys.is_some())
+            .then(|| KeysAtOpen::new(metrics.keys(source.metrics_set())));
         let shared = Shared {
             source: source.clone(),
+            keys,
             select,
             get,
             columns,
@@ -148,7 +172,10 @@ impl FileOpener for S3SelectOpener {
             if file.object_meta.size == 0 {
                 return Ok(futures::stream::empty().boxed());
             }
-            let snapshot = shared.source.snapshot(&shared.select.endpoint, shared.limit)?;
+            let Some(keys) = shared.keys().await? else {
+                return Ok(futures::stream::empty().boxed());
+            };
+            let snapshot = shared.source.snapshot(&shared.select.endpoint, shared.limit, &keys)?;
             Open { shared, snapshot, file }.rows().await
         }))
     }

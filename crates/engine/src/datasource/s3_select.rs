@@ -1,6 +1,6 @@
 //! A scan that the store filters and projects.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::sync::Arc;
 
@@ -25,8 +25,10 @@ use object_store::ObjectStore;
 use sluicegate_s3select::dialect::ast::Expr;
 use sluicegate_s3select::profile::{EndpointProfile, Exactness};
 
+use super::arriving::{Arriving, ArrivingKeys, arrives};
 use super::format::TableFormat;
 use super::get::GetScan;
+use super::keys::Keys;
 use super::predicate::{Pushed, Translator};
 use super::snapshot::ScanSnapshot;
 use super::statement::Statement;
@@ -55,7 +57,7 @@ pub struct S3SelectSource {
     projection: SplitProjection,
     filters: Vec<Filter>,
     /// Filters that are not known before the query runs.
-    arriving: Vec<Arc<dyn PhysicalExpr>>,
+    arriving: Vec<Arriving>,
     /// The most rows wanted of a file, once that is known.
     limit: Option<usize>,
     range_bytes: usize,
@@ -93,7 +95,7 @@ pub struct Asked {
     /// The filters that the store applies, over the table's columns.
     pub filters: Vec<Arc<dyn PhysicalExpr>>,
     /// Filters that are not known before the query runs, over the table's columns.
-    pub arriving: Vec<Arc<dyn PhysicalExpr>>,
+    pub arriving: Vec<Arriving>,
     /// The most rows wanted of a file.
     pub limit: Option<usize>,
     /// The least bytes of a range that is asked for by a request of its own.
@@ -218,14 +220,21 @@ impl S3SelectSource {
 
     /// What is asked when a file is opened at this moment: the filters of the plan, and those of
     /// the filters that arrive while the query runs that the store can apply as they stand now.
+    /// Those that are keys of a join are given: [`decide`](super::keys::decide) makes them.
     ///
     /// # Errors
     ///
     /// If the scan has no statement: never, for a scan that [`Self::replace`] made.
-    pub fn snapshot(&self, endpoint: &Endpoint, limit: Option<usize>) -> Result<ScanSnapshot> {
+    pub fn snapshot(
+        &self,
+        endpoint: &Endpoint,
+        limit: Option<usize>,
+        keys: &[Filter],
+    ) -> Result<ScanSnapshot> {
         let mut filters = self.filters.clone();
-        for arriving in &self.arriving {
-            let now = snapshot_physical_expr(Arc::clone(arriving))?;
+        filters.extend_from_slice(keys);
+        for arriving in self.arriving.iter().filter(|arriving| arriving.keys.is_none()) {
+            let now = snapshot_physical_expr(Arc::clone(&arriving.filter))?;
             // Nothing has arrived yet.
             if now.downcast_ref::<Literal>().is_some_and(|it| *it.value() == true.into()) {
                 continue;
@@ -246,8 +255,73 @@ impl S3SelectSource {
     #[must_use]
     pub fn with_arriving_filter(&self, filter: Arc<dyn PhysicalExpr>) -> Self {
         let mut with = self.clone();
-        with.arriving.push(filter);
+        with.arriving.push(Arriving::new(filter));
         with
+    }
+
+    /// The same scan, told which of its arriving filters are keys of a join: those with these
+    /// identities, each with the number of keys there may be at most. None if there is nothing to
+    /// tell. Keys that are not wanted are taken away.
+    #[must_use]
+    pub fn with_keys_of_joins(
+        &self,
+        domains: &HashMap<u64, Option<f64>>,
+        wanted: bool,
+    ) -> Option<Self> {
+        if self.arriving.is_empty() {
+            return None;
+        }
+        let mut with = self.clone();
+        for arriving in &mut with.arriving {
+            let domain = arriving.ids().iter().find_map(|id| domains.get(id).copied());
+            arriving.keys = domain.map(|domain| ArrivingKeys { domain });
+        }
+        with.arriving.retain(|arriving| wanted || arriving.keys.is_none());
+        Some(with)
+    }
+
+    /// The filters that are not known before the query runs.
+    #[must_use]
+    pub fn arriving(&self) -> &[Arriving] {
+        &self.arriving
+    }
+
+    /// What the joins above say by now about the columns that are read.
+    ///
+    /// # Errors
+    ///
+    /// If a filter cannot be read.
+    pub fn keys(&self) -> Result<Keys> {
+        let mut keys = Keys::Any;
+        for arriving in self.arriving.iter().filter(|arriving| arriving.keys.is_some()) {
+            let now = snapshot_physical_expr(Arc::clone(&arriving.filter))?;
+            keys = keys.both(Keys::of(&now, self.table_schema.table_schema()));
+        }
+        Ok(keys.about(|column| self.columns().contains(&column)))
+    }
+
+    /// How many keys there are without a filter on the build side of the joins above, if that can
+    /// be estimated.
+    #[must_use]
+    pub fn domain(&self) -> Option<f64> {
+        self.arriving.iter().find_map(|arriving| arriving.keys?.domain)
+    }
+
+    /// The names of the columns by which keys of joins select rows.
+    fn keyed_columns(&self) -> Vec<String> {
+        let keys = self.arriving.iter().filter(|arriving| arriving.keys.is_some());
+        let mut names: Vec<_> = keys
+            .flat_map(|arriving| collect_columns(&arriving.filter))
+            .map(|column| column.name().to_owned())
+            .collect();
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    /// Whether an arriving filter is about columns that are read, so that rows can be counted by it.
+    fn reads(&self, filter: &Arc<dyn PhysicalExpr>) -> bool {
+        collect_columns(filter).iter().all(|column| self.columns().contains(&column.index()))
     }
 
     /// The same scan, of which at most so many rows of a file are wanted.
@@ -373,8 +447,7 @@ impl S3SelectSource {
 
     /// A filter over the table's columns in the store's language.
     fn there(&self, filter: &Arc<dyn PhysicalExpr>) -> Result<Pushed, Why> {
-        let translator = Translator::new(&self.profile, self.format.style, self.file_schema());
-        let there = translator.filter(filter).ok_or_else(|| {
+        let there = self.translator().filter(filter).ok_or_else(|| {
             let name = &self.profile.name;
             Why::new(format!(
                 "S3 Select has no equivalent that profile `{name}` evaluates the same"
@@ -388,6 +461,22 @@ impl S3SelectSource {
             return Err("a part of it is about a partition, which the store does not know".into());
         }
         Ok(there)
+    }
+
+    /// Translates conditions over the table's columns.
+    #[must_use]
+    pub fn translator(&self) -> Translator<'_> {
+        Translator::new(&self.profile, self.format.style, self.file_schema())
+    }
+
+    /// Whether the store takes the scan's statement with these filters as well.
+    ///
+    /// # Errors
+    ///
+    /// Why not.
+    pub fn takes_with(&self, endpoint: &Endpoint, filters: &[Filter]) -> Result<(), Why> {
+        let all: Vec<_> = self.filters.iter().chain(filters).cloned().collect();
+        self.may_be_sent(endpoint, &all, None)
     }
 
     /// Whether the store takes the scan's statement with these filters.
@@ -439,11 +528,15 @@ impl FileSource for S3SelectSource {
 
     fn fmt_extra(&self, t: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
         let sql = self.statement(self.limit).map(|statement| statement.sql()).unwrap_or_default();
+        let join = match self.keyed_columns().as_slice() {
+            [] => String::new(),
+            columns => format!(", join=bloom on {}", columns.join(" and ")),
+        };
         match t {
             DisplayFormatType::Default | DisplayFormatType::Verbose => {
                 write!(
                     f,
-                    ", format={}, endpoint={}, select={sql}",
+                    ", format={}, endpoint={}{join}, select={sql}",
                     self.format.name(),
                     self.endpoint
                 )
@@ -486,6 +579,16 @@ impl FileSource for S3SelectSource {
         let mut source = self.clone();
         let mut verdicts = Vec::with_capacity(filters.len());
         for filter in filters {
+            if arrives(&filter) {
+                // A limit counts rows that pass the filters of the plan, and only those.
+                let new = Arriving::new(filter);
+                let known = source.arriving.iter().any(|known| known.ids() == new.ids());
+                if self.limit.is_none() && !known && self.reads(&new.filter) {
+                    source.arriving.push(new);
+                }
+                verdicts.push(PushedDown::No);
+                continue;
+            }
             if let Some(known) = source.filters.iter().find(|known| *known.here == *filter) {
                 verdicts.push(verdict(known.there.exactness));
                 continue;
@@ -517,9 +620,10 @@ impl FileSource for S3SelectSource {
         &self,
         f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
     ) -> Result<TreeNodeRecursion> {
-        let filters = self.filters.iter().map(|filter| &filter.here).chain(&self.arriving);
+        let filters = self.filters.iter().map(|filter| &filter.here);
+        let arriving = self.arriving.iter().map(|arriving| &arriving.filter);
         let columns = self.projection.source.iter().map(|projected| &projected.expr);
-        apply_expression_roots(filters.chain(columns), f)
+        apply_expression_roots(filters.chain(arriving).chain(columns), f)
     }
 }
 

@@ -107,11 +107,11 @@ mod tests {
         let k: Arc<dyn PhysicalExpr> = Arc::new(Column::new("k", 0));
         let arriving = Arc::new(DynamicFilterPhysicalExpr::new(vec![Arc::clone(&k)], lit(true)));
         let source = source.with_arriving_filter(Arc::clone(&arriving) as _);
-        let before = source.snapshot(engine.endpoint(), None).unwrap();
+        let before = source.snapshot(engine.endpoint(), None, &[]).unwrap();
         arriving.update(below(&k, 4)).unwrap();
-        let after = source.snapshot(engine.endpoint(), None).unwrap();
+        let after = source.snapshot(engine.endpoint(), None, &[]).unwrap();
         arriving.update(below(&k, 3)).unwrap();
-        let last = source.snapshot(engine.endpoint(), None).unwrap();
+        let last = source.snapshot(engine.endpoint(), None, &[]).unwrap();
 
         let asked = |snapshot: &ScanSnapshot| {
             let sql = snapshot.statement.sql();

@@ -9,7 +9,8 @@ use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
 
-use super::{aggregate, scan};
+use super::key_paths::KeyPaths;
+use super::{aggregate, join, scan};
 use crate::choice::{Chooser, Journal, Question};
 use crate::endpoint::Endpoint;
 
@@ -36,7 +37,8 @@ pub struct Choose;
 
 impl PhysicalOptimizerRule for Choose {
     fn optimize(&self, plan: Plan, options: &ConfigOptions) -> Result<Plan> {
-        choose(plan, None, options)
+        let paths = KeyPaths::of(&plan, options)?;
+        choose(plan, None, &paths, options)
     }
 
     fn name(&self) -> &str {
@@ -48,18 +50,28 @@ impl PhysicalOptimizerRule for Choose {
     }
 }
 
-fn choose(node: Plan, above: Option<&Plan>, options: &ConfigOptions) -> Result<Plan> {
+fn choose(
+    node: Plan,
+    above: Option<&Plan>,
+    paths: &KeyPaths,
+    options: &ConfigOptions,
+) -> Result<Plan> {
+    // A join decides about the scans that its keys reach, each by itself.
+    let mut asked = join::question(&node, above, paths, options)?;
     for ask in OPERATORS {
-        if let Some(Asked { endpoint, question }) = ask(&node, above, options)? {
-            let (plan, decision) = Chooser::of(&endpoint, options).choose(question)?;
-            Journal::note(options, || decision);
-            return Ok(plan);
+        if asked.is_none() {
+            asked = ask(&node, above, options)?;
         }
+    }
+    if let Some(Asked { endpoint, question }) = asked {
+        let (plan, decision) = Chooser::of(&endpoint, options).choose(question)?;
+        Journal::note(options, || decision);
+        return Ok(plan);
     }
     let children: Vec<Plan> = node.children().into_iter().cloned().collect();
     let children = children
         .into_iter()
-        .map(|child| choose(child, Some(&node), options))
+        .map(|child| choose(child, Some(&node), paths, options))
         .collect::<Result<Vec<_>>>()?;
     replace_children_if_necessary(node, children)
 }

@@ -5,13 +5,17 @@
 //! | [`SelectScan`] | before the first `FilterPushdown` | filters are then offered to our source |
 //! | [`Choose`] | after it | filters are absorbed, so the cost of a statement can be predicted; no exchange lies between the two halves of an aggregate yet; and exchanges are placed for the plan that is chosen |
 //! | [`SwitchPruning`] | after that | what the store computes never crosses the switch; and the two halves of an aggregate are still neighbours, and exchanges are placed around the switch later |
+//! | [`JoinKeys`] | after the last `FilterPushdown` | joins have handed their filters to the scans |
 //! | [`StagedWrites`] | last | it only wraps what writes files, and nothing may be planned between the two |
 //!
 //! An operator with a choice is a file that offers its ways (`scan.rs`, `aggregate.rs`) and a line
-//! in `choose.rs`; no other rule replaces a plan by a cheaper one.
+//! in `choose.rs` (`join.rs`, which asks about scans, comes before them); no other rule replaces a plan by a cheaper one.
 
 mod aggregate;
 mod choose;
+mod join;
+mod join_keys;
+mod key_paths;
 mod scan;
 mod select_scan;
 mod staged_writes;
@@ -24,6 +28,7 @@ use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 
 pub use self::choose::Choose;
+pub use self::join_keys::JoinKeys;
 pub use self::select_scan::SelectScan;
 pub use self::staged_writes::StagedWrites;
 pub use self::switch_pruning::SwitchPruning;
@@ -53,6 +58,8 @@ pub fn insert(mut rules: Vec<Rule>) -> Result<Vec<Rule>> {
     let ours: [Rule; 2] = [Arc::new(Choose), Arc::new(SwitchPruning)];
     rules.splice(at + 1..at + 1, ours);
     rules.insert(at, Arc::new(SelectScan));
+    let at = position(&rules, "FilterPushdown(Post)")?;
+    rules.insert(at + 1, Arc::new(JoinKeys));
     rules.push(Arc::new(StagedWrites));
     Ok(rules)
 }

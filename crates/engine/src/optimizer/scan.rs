@@ -75,7 +75,7 @@ fn either(
     endpoint: &Endpoint,
     options: &ConfigOptions,
 ) -> Result<Vec<Way<Plan>>> {
-    let fetched = source.get().plan(config, &source.exact_filters(), source.output(), options)?;
+    let fetched = fetched(config, source, options)?;
     let demand = scan_demand(node, &fetched, config, source, options)?;
     let get = Offer { steps: demand.get().steps, statement: None, build: fetched };
     let prices = &endpoint.prices;
@@ -92,8 +92,17 @@ fn either(
     Ok(vec![Way { strategy: GET, offer: Ok(get) }, Way { strategy: SELECT, offer: select }])
 }
 
+/// The same scan with GET.
+pub(super) fn fetched(
+    config: &FileScanConfig,
+    source: &S3SelectSource,
+    options: &ConfigOptions,
+) -> Result<Plan> {
+    source.get().plan(config, &source.exact_filters(), source.output(), options)
+}
+
 /// The way of a scan that the store cannot run, and the reason, if it will be shown.
-fn only_get(
+pub(super) fn only_get(
     node: &Plan,
     config: &FileScanConfig,
     endpoint: &Arc<Endpoint>,
@@ -103,17 +112,25 @@ fn only_get(
     let get = Offer { steps: demand.get().steps, statement: None, build: Arc::clone(node) };
     let mut ways = vec![Way { strategy: GET, offer: Ok(get) }];
     if Journal::explains(options) || SluiceOptions::of(options).scan == Scan::Select {
-        // The source that names objects in errors is not the reason.
-        let replaced = NamedSource::replaced(config);
-        let why = propose(replaced.as_ref().unwrap_or(config), endpoint, options).err();
-        let why = why.unwrap_or_else(|| Why::from("its files are read in a way of their own"));
-        ways.push(Way { strategy: SELECT, offer: Err(why) });
+        ways.push(Way { strategy: SELECT, offer: Err(why_not(config, endpoint, options)) });
     }
     Ok(ways)
 }
 
+/// Why the store cannot run a scan.
+pub(super) fn why_not(
+    config: &FileScanConfig,
+    endpoint: &Arc<Endpoint>,
+    options: &ConfigOptions,
+) -> Why {
+    // The source that names objects in errors is not the reason.
+    let replaced = NamedSource::replaced(config);
+    let why = propose(replaced.as_ref().unwrap_or(config), endpoint, options).err();
+    why.unwrap_or_else(|| Why::from("its files are read in a way of their own"))
+}
+
 /// What EXPLAIN says about the filters that are evaluated here although the store may run the scan.
-fn filters_here(
+pub(super) fn filters_here(
     source: &S3SelectSource,
     endpoint: &Endpoint,
     above: Option<&Plan>,

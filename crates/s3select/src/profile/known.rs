@@ -71,9 +71,12 @@ impl EndpointProfile {
     /// because their equality is not guaranteed, timestamps because no engine is known to have
     /// relied on them. What an empty CSV field is to `IS NULL` is not documented. MIN and MAX are
     /// documented for whole numbers and decimals only. A CAST that fails ends the statement.
+    /// PushdownDB (ICDE 2020) sent its Bloom filters there: remainders of whole numbers, and the
+    /// character of a text at that place.
     pub fn aws() -> Self {
         use Operation::{
-            Avg, CountRows, Equal, In, IsNull, Like, MinMax, NotEqual, Order, Project, Sum,
+            Arithmetic, Avg, CountRows, Equal, Function, In, IsNull, Like, MinMax, NotEqual, Order,
+            Project, Sum,
         };
         use TypeClass::{Bool, Date, Decimal, Int, String, Timestamp};
         let text = [DataFormat::Csv, DataFormat::JsonLines];
@@ -125,6 +128,8 @@ impl EndpointProfile {
                 ExactnessRule::new(&[Equal, NotEqual, IsNull], &[Bool], Exactness::Superset),
                 ExactnessRule::new(&[IsNull], &[], Exactness::Superset).only(&text),
                 ExactnessRule::new(&[Like], &[String], Exactness::Superset),
+                ExactnessRule::new(&[Arithmetic], &[Int], Exactness::Superset),
+                ExactnessRule::new(&[Function], &[String], Exactness::Superset),
                 ExactnessRule::new(&[CountRows], &[], Exactness::Exact),
                 ExactnessRule::new(&[Sum, MinMax], &[Int], Exactness::Exact),
                 ExactnessRule::new(&[Avg], &[], Exactness::No),

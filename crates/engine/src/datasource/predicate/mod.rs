@@ -252,6 +252,22 @@ impl<'a> Translator<'a> {
         self.value(expr).map(|value| value.expr)
     }
 
+    /// A column of whole numbers as the store may hash it: multiply, add, take remainders, and look
+    /// a character up in a text.
+    #[must_use]
+    pub fn hashable(&self, expr: &Arc<dyn PhysicalExpr>) -> Option<Expr> {
+        let value = self.value(expr)?;
+        let needed = [
+            (Operation::Arithmetic, TypeClass::Int),
+            (Operation::Function, TypeClass::String),
+            (Operation::Equal, TypeClass::String),
+        ];
+        let trusted = needed.iter().all(|(op, class)| self.trust(*op, *class) != Exactness::No);
+        let syntax = &self.profile.syntax;
+        let sayable = syntax.arithmetic && syntax.substring && !self.needs_guards();
+        (value.kind == Kind::Int && trusted && sayable).then_some(value.expr)
+    }
+
     /// `x IS [NOT] NULL`
     fn null_test(&self, expr: &Arc<dyn PhysicalExpr>, negated: bool) -> Option<Pushed> {
         if self.needs_guards() {

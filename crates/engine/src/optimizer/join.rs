@@ -1,0 +1,138 @@
+//! A join over tables of a bucket: how its tables are read, and whether its keys go to the store.
+
+use datafusion::common::Result;
+use datafusion::common::config::ConfigOptions;
+
+use super::choose::{Asked, Plan};
+use super::key_paths::{Joined, KeyPaths};
+use super::scan::{fetched, filters_here, only_get, subject, why_not};
+use super::select_scan::of_bucket;
+use crate::choice::{Forced, Journal, Offer, Question, Way, Why};
+use crate::config::{Join, Scan, SluiceOptions};
+use crate::datasource::s3_scan::as_select_scan;
+use crate::endpoints::resolve;
+use crate::profile::{keys_demand, scan_demand};
+
+/// The tables are fetched.
+const BASELINE: &str = "baseline";
+/// The store filters and projects each table by itself.
+const FILTERED: &str = "filtered";
+/// It filters the probe side by the keys of the build side, too, unless these turn out not to be
+/// worth it.
+const BLOOM: &str = "bloom";
+
+/// How a table under a join is read, if its keys are to reach it or the session forces a strategy.
+/// Who asks has the paths of keys in the plan that the node is in.
+pub(super) fn question(
+    node: &Plan,
+    above: Option<&Plan>,
+    paths: &KeyPaths,
+    options: &ConfigOptions,
+) -> Result<Option<Asked>> {
+    let Some(joined) = paths.joined(node) else { return Ok(None) };
+    let Some((config, source)) = as_select_scan(node.as_ref()) else {
+        return only_baseline(node, joined, options);
+    };
+    let chosen = SluiceOptions::of(options);
+    if chosen.join == Join::Auto && joined.keys.is_empty() {
+        return Ok(None);
+    }
+    let endpoint = resolve(options, source.endpoint_name())?;
+    let fetched = fetched(config, source, options)?;
+    let demand = scan_demand(node, &fetched, config, source, options)?;
+    let forced = forced(&chosen, joined);
+    let prices = &endpoint.prices;
+    let sold = prices.select.is_some() || forced.is_some();
+    let unsold =
+        || Why::new(format!("the price book `{}` has no price for S3 Select", prices.name));
+    let statement = || source.statement(config.limit).map(|statement| statement.sql());
+    let filtered = match (sold, demand.select()) {
+        (true, Some(select)) => {
+            Ok(Offer { steps: select.steps, statement: statement(), build: Plan::clone(node) })
+        }
+        _ => Err(unsold()),
+    };
+    let bloom = if joined.keys.is_empty() {
+        Err(Why::from("no keys of a join arrive at this table"))
+    } else {
+        // What is sent is known with the keys; this is the paper's filter of one percent.
+        let share = paths.share(joined).unwrap_or(DEFAULT_SHARE);
+        let keys = keys_demand(demand, share + (1.0 - share) * WRONG_YES, TERMS);
+        match (sold, keys.select()) {
+            (true, Some(select)) => Ok(Offer {
+                steps: select.steps,
+                statement: statement().map(|sql| format!("{sql} (and the keys of {})", on(joined))),
+                build: Plan::clone(node),
+            }),
+            _ => Err(unsold()),
+        }
+    };
+    let get = Offer { steps: demand.get().steps, statement: None, build: fetched };
+    let ways = vec![
+        Way { strategy: BASELINE, offer: Ok(get) },
+        Way { strategy: FILTERED, offer: filtered },
+        Way { strategy: BLOOM, offer: bloom },
+    ];
+    let subject = match joined.keys.as_slice() {
+        [] => subject(config),
+        _ => format!("{} on {}", subject(config), on(joined)),
+    };
+    let notes = match Journal::explains(options) {
+        true => filters_here(source, &endpoint, above)?,
+        false => Vec::new(),
+    };
+    let question = Question { operator: "join", subject, ways, forced, notes };
+    Ok(Some(Asked { endpoint, question }))
+}
+
+/// The same of a table that the store cannot read; nothing, where that is not asked for.
+fn only_baseline(node: &Plan, joined: &Joined, options: &ConfigOptions) -> Result<Option<Asked>> {
+    let forced = forced(&SluiceOptions::of(options), joined);
+    let (Some(forced), Some((config, endpoint))) = (forced, of_bucket(node, options)) else {
+        return Ok(None);
+    };
+    let mut ways = only_get(node, config, &endpoint, options)?;
+    ways.truncate(1);
+    for way in &mut ways {
+        way.strategy = BASELINE;
+    }
+    for strategy in forced.strategies.iter().filter(|strategy| **strategy != BASELINE) {
+        ways.push(Way { strategy, offer: Err(why_not(config, &endpoint, options)) });
+    }
+    let subject = subject(config);
+    let forced = Some(forced);
+    let question = Question { operator: "join", subject, ways, forced, notes: Vec::new() };
+    Ok(Some(Asked { endpoint, question }))
+}
+
+/// Of rows with a key that is wanted, if nothing is known about the build side.
+const DEFAULT_SHARE: f64 = 0.2;
+/// What the paper asks for.
+const WRONG_YES: f64 = 0.01;
+/// What the store evaluates per row for such a filter: seven slices, each with two products and
+/// sums, three remainders and a comparison.
+const TERMS: u32 = 7 * 7;
+
+fn forced(options: &SluiceOptions, joined: &Joined) -> Option<Forced> {
+    let strategies = match (options.join, options.scan) {
+        (Join::Auto, Scan::Select) if !joined.keys.is_empty() => {
+            let setting = "sluice.scan = 'select'".to_owned();
+            return Some(Forced { setting, strategies: vec![BLOOM, FILTERED] });
+        }
+        (Join::Auto, _) => return None,
+        (Join::Baseline, _) => vec![BASELINE],
+        (Join::Filtered, _) => vec![FILTERED],
+        // The build side of a join with keys is what the paper's filtered join makes of it.
+        (Join::Bloom, _) if joined.keys.is_empty() => vec![FILTERED],
+        (Join::Bloom, _) => vec![BLOOM],
+    };
+    Some(Forced { setting: format!("sluice.join = '{}'", options.join), strategies })
+}
+
+/// The columns by which a table is joined.
+fn on(joined: &Joined) -> String {
+    let mut names: Vec<_> = joined.keys.iter().flat_map(|key| &key.columns).cloned().collect();
+    names.sort();
+    names.dedup();
+    names.join(", ")
+}

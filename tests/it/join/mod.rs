@@ -1,0 +1,8 @@
+//! Keys of a join's build side, sent to the store: the answers stay those of DataFusion, and what
+//! is sent is what was meant.
+
+mod answers;
+mod bloom_sql;
+mod faults;
+mod sent;
+mod tpch;

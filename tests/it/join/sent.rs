@@ -1,0 +1,145 @@
+//! What is sent for a join, and what EXPLAIN says about it.
+
+use sluicegate_engine::Engine;
+use sluicegate_engine::config::Scan;
+use sluicegate_s3select::profile::EndpointProfile;
+
+use crate::harness::{BUCKET, Store, rows};
+
+/// `b` has the keys 0, 10, …, some of them wanted; `p` has each of 0, 1, … once.
+async fn tables(keys: i64, rows_of_p: i64) -> Store {
+    let store = Store::start().await;
+    let b: String = (0..keys).map(|n| format!("{},{}\n", n * 10, n % 2)).collect();
+    let p: String = (0..rows_of_p).map(|k| format!("{k},value-{k}\n")).collect();
+    store.put("b/b.csv", format!("k,w\n{b}"));
+    store.put("p/p.csv", format!("k,v\n{p}"));
+    store
+}
+
+async fn engine(store: &Store, profile: EndpointProfile, scan: Scan) -> Engine {
+    let engine = store.builder().scan(scan).profile(profile).build().await.unwrap();
+    for (table, columns) in [("b", "k BIGINT, w INT"), ("p", "k BIGINT, v VARCHAR")] {
+        let ddl = format!(
+            "CREATE EXTERNAL TABLE {table} ({columns}) STORED AS CSV \
+             LOCATION 's3://{BUCKET}/{table}/' OPTIONS ('format.has_header' 'true')"
+        );
+        rows(&engine, &ddl).await;
+    }
+    engine
+}
+
+const SQL: &str = "SELECT count(p.v) FROM b JOIN p ON b.k = p.k WHERE b.w = 1";
+
+/// What EXPLAIN ANALYZE says about the keys of the only scan that gets some.
+async fn keys(engine: &Engine, sql: &str) -> String {
+    let text = rows(engine, &format!("EXPLAIN ANALYZE {sql}")).await.join("\n");
+    let (_, rest) = text.split_once("keys=").unwrap_or_else(|| panic!("no keys in {text}"));
+    // Up to the next metric.
+    let end = rest.find(", output_rows=").or_else(|| rest.find(", cost=")).unwrap_or(rest.len());
+    rest[..end].trim_end_matches("]\"").to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn few_keys_are_a_list_and_many_a_bloom_filter() {
+    let store = tables(100, 5_000).await;
+    let sluice = engine(&store, EndpointProfile::sluice(), Scan::Select).await;
+    rows(&sluice, "SET sluice.join = 'bloom'").await;
+    let said = keys(&sluice, SQL).await;
+    assert!(said.starts_with("list on k (50 keys)"), "{said}");
+    let before = sluice.counted();
+    assert_eq!(rows(&sluice, SQL).await, ["\"50\""]);
+    let counted = sluice.counted().since(&before);
+    // 50 rows of both tables.
+    assert!(counted.returned_bytes < 2_000, "{counted:?}");
+
+    let store = tables(4_000, 40_000).await;
+    let sluice = engine(&store, EndpointProfile::sluice(), Scan::Select).await;
+    rows(&sluice, "SET sluice.join = 'bloom'").await;
+    let said = keys(&sluice, SQL).await;
+    assert!(said.starts_with("bloom on k (2000 keys, 19173 bits, p = 0.01)"), "{said}");
+    let before = sluice.counted();
+    assert_eq!(rows(&sluice, SQL).await, ["\"2000\""]);
+    let bloom = sluice.counted().since(&before).returned_bytes;
+    rows(&sluice, "SET sluice.join = 'filtered'").await;
+    let before = sluice.counted();
+    assert_eq!(rows(&sluice, SQL).await, ["\"2000\""]);
+    let filtered = sluice.counted().since(&before).returned_bytes;
+    assert!(8 * bloom < filtered, "{bloom} and {filtered}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_filter_that_does_not_fit_is_made_coarser_and_then_left_out() {
+    let store = tables(4_000, 40_000).await;
+    let with_room =
+        |bytes| EndpointProfile { max_expression_bytes: bytes, ..EndpointProfile::sluice() };
+    let small = engine(&store, with_room(8 * 1024), Scan::Select).await;
+    rows(&small, "SET sluice.join = 'bloom'").await;
+    let said = keys(&small, SQL).await;
+    assert!(said.starts_with("bloom on k (2000 keys, "), "{said}");
+    assert!(said.contains("0.01 does not fit"), "{said}");
+    assert_eq!(rows(&small, SQL).await, ["\"2000\""]);
+    let tiny = engine(&store, with_room(600), Scan::Select).await;
+    rows(&tiny, "SET sluice.join = 'bloom'").await;
+    let said = keys(&tiny, SQL).await;
+    assert!(said.starts_with("bounds on k"), "{said}");
+    assert_eq!(rows(&tiny, SQL).await, ["\"2000\""]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn baseline_fetches_and_filtered_sends_no_keys() {
+    let store = tables(100, 5_000).await;
+    let engine = engine(&store, EndpointProfile::sluice(), Scan::Auto).await;
+    let mut seen = Vec::new();
+    for strategy in ["baseline", "filtered", "bloom"] {
+        rows(&engine, &format!("SET sluice.join = '{strategy}'")).await;
+        let plan = rows(&engine, &format!("EXPLAIN {SQL}")).await.join("\n");
+        let before = engine.counted();
+        assert_eq!(rows(&engine, SQL).await, ["\"50\""]);
+        let counted = engine.counted().since(&before);
+        seen.push((plan.contains("join=bloom on k"), counted.select, counted.get > 0));
+        assert!(plan.contains(&format!("* {strategy}")), "{plan}");
+        assert!(!plan.contains("is not followed"), "{plan}");
+    }
+    assert_eq!(seen, [(false, 0, true), (false, 2, false), (true, 2, false)]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_strategy_that_is_impossible_says_why() {
+    let store = tables(100, 500).await;
+    let get_only = engine(&store, EndpointProfile::get_only(), Scan::Auto).await;
+    rows(&get_only, "SET sluice.join = 'bloom'").await;
+    let plan = rows(&get_only, &format!("EXPLAIN {SQL}")).await.join("\n");
+    let why = "sluice.join = 'bloom' is not followed: the store has no S3 Select";
+    assert!(plan.contains(why), "{plan}");
+    // The rows of p are kept whatever the keys are.
+    let sluice = engine(&store, EndpointProfile::sluice(), Scan::Auto).await;
+    rows(&sluice, "SET sluice.join = 'bloom'").await;
+    let outer = "SELECT count(*) FROM b FULL JOIN p ON b.k = p.k";
+    let plan = rows(&sluice, &format!("EXPLAIN {outer}")).await.join("\n");
+    assert!(plan.contains("no keys of a join arrive at this table"), "{plan}");
+    assert!(!plan.contains("join=bloom"), "{plan}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn left_to_itself_it_sends_keys_that_pay() {
+    let store = tables(100, 40_000).await;
+    let sluice = engine(&store, EndpointProfile::sluice(), Scan::Select).await;
+    let said = keys(&sluice, SQL).await;
+    assert!(said.starts_with("list on k (50 keys)"), "{said}");
+    // All keys are wanted: nothing to gain.
+    let store = tables(4_000, 40_000).await;
+    let sluice = engine(&store, EndpointProfile::sluice(), Scan::Select).await;
+    let all = "SELECT count(p.v) FROM b JOIN p ON b.k = p.k";
+    assert_eq!(rows(&sluice, all).await, ["\"4000\""]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_build_side_without_rows_asks_nothing() {
+    let store = tables(100, 500).await;
+    let sluice = engine(&store, EndpointProfile::sluice(), Scan::Select).await;
+    rows(&sluice, "SET sluice.join = 'bloom'").await;
+    rows(&sluice, "SET datafusion.optimizer.hash_join_single_partition_threshold = 0").await;
+    rows(&sluice, "SET datafusion.optimizer.hash_join_single_partition_threshold_rows = 0").await;
+    let none = "SELECT count(p.v) FROM b JOIN p ON b.k = p.k WHERE b.w = 7";
+    assert_eq!(rows(&sluice, none).await, ["\"0\""]);
+}
