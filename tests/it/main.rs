@@ -30,5 +30,6 @@ mod slt;
 mod stop;
 mod switch;
 mod tables;
+mod top_k;
 mod tpch;
 mod writes;

@@ -9,7 +9,7 @@ use crate::harness::{Place, Store, stock, stock_ordered, stock_rows, try_ordered
 
 const NAMES: [&str; 9] = ["id", "s", "i", "n", "d", "t", "b", "f", "w"];
 
-const COLUMNS: &str = "id BIGINT NOT NULL, s VARCHAR, i INT, n BIGINT, d DECIMAL(12,3), t DATE, b BOOLEAN, f DOUBLE, w DECIMAL(38,10)";
+pub(crate) const COLUMNS: &str = "id BIGINT NOT NULL, s VARCHAR, i INT, n BIGINT, d DECIMAL(12,3), t DATE, b BOOLEAN, f DOUBLE, w DECIMAL(38,10)";
 
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![
@@ -84,6 +84,11 @@ fn wide_decimal() -> impl Strategy<Value = String> {
 pub(crate) type Row = Vec<Option<String>>;
 
 pub(crate) fn table() -> impl Strategy<Value = Vec<Row>> {
+    prop::collection::vec(row(), 0..30)
+}
+
+/// A row of `COLUMNS`.
+pub(crate) fn row() -> impl Strategy<Value = Row> {
     fn shown<T: ToString>(value: Option<T>) -> Option<String> {
         value.map(|value| value.to_string())
     }
@@ -98,10 +103,9 @@ pub(crate) fn table() -> impl Strategy<Value = Vec<Row>> {
         maybe(float()),
         maybe(wide_decimal()),
     );
-    let row = row.prop_map(|(id, s, i, n, d, t, b, f, w)| {
+    row.prop_map(|(id, s, i, n, d, t, b, f, w)| {
         vec![Some(id.to_string()), s, shown(i), shown(n), d, t, shown(b), f, w]
-    });
-    prop::collection::vec(row, 0..30)
+    })
 }
 
 /// How a table is stored.
@@ -297,7 +301,7 @@ pub(crate) fn statement(output: &str, predicate: &str, partitioned: bool) -> Str
 }
 
 /// What an error says of its cause, without the places that only one of the two sides names.
-fn cause(error: &str) -> &str {
+pub(crate) fn cause(error: &str) -> &str {
     let line = error.lines().last().unwrap_or_default();
     line.rsplit_once(": ").map_or(line, |(_, cause)| cause)
 }

@@ -97,6 +97,7 @@ Tables:
     LOCATION 's3://bucket/folder/' OPTIONS ('format.has_header' 'true');
   SET sluice.scan = 'get';    -- fetch objects; 'select' pushes down; 'auto' chooses
   SET sluice.join = 'bloom';  -- send the keys of joins; 'filtered', 'baseline', 'auto'
+  SET sluice.top_k = 'sampling';  -- ORDER BY … LIMIT asks a sample first; 'server' does not
   SHOW sluice.scan;           -- SHOW ALL lists every option
   EXPLAIN SELECT …            -- the plan, the alternatives, and why others are not possible
   EXPLAIN ANALYZE SELECT …    -- the plan with what each node counted";

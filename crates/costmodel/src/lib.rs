@@ -9,7 +9,8 @@
 //!   which overlap. A [`HardwareProfile`] turns them into a [`Prediction`] of time, and they add up
 //!   to the [`Work`] they predict. The [`Resource`]s that they keep busy are an open set.
 //! * [`choose`] compares strategies by an [`Objective`] and keeps what it rejected, for EXPLAIN.
-//!   [`ScanDemand`] describes a scan and offers its two strategies, GET and S3 Select.
+//!   [`ScanDemand`] describes a scan and offers its two strategies, GET and S3 Select;
+//!   [`TopKDemand`] its best rows, for which a sample may pay.
 //! * [`break_even`] answers "when does it pay at all" without any of the above.
 //!
 //! Units are in the types ([`Bytes`], [`Rows`], [`Requests`], [`Dollars`], [`BytesPerSecond`],
@@ -56,6 +57,7 @@ mod rate;
 mod resource;
 mod scan;
 mod steps;
+mod top_k;
 mod work;
 
 pub use choice::{Alternative, Candidate, Choice, choose};
@@ -71,4 +73,5 @@ pub use rate::BytesPerSecond;
 pub use resource::{Resource, Use};
 pub use scan::{ScanDemand, ScanStrategy};
 pub use steps::{Prediction, Steps, predict};
+pub use top_k::TopKDemand;
 pub use work::{RequestCounts, Work};

@@ -93,6 +93,18 @@ strategies! {
     Bloom = "bloom",
 }
 
+strategies! {
+    /// How the best rows of a table are found: ORDER BY with LIMIT.
+    TopK, "sluice.top_k":
+    /// Whichever of the other two the cost model predicts to be better.
+    #[default]
+    Auto = "auto",
+    /// All rows are sorted here.
+    Server = "server",
+    /// A sample tells which rows need not be sent.
+    Sampling = "sampling",
+}
+
 fn no_strategy(option: &str, given: &str, words: &[&str]) -> DataFusionError {
     let words: Vec<_> = words.iter().map(|word| format!("'{word}'")).collect();
     let (last, others) = words.split_last().map_or(("", &[][..]), |(last, rest)| (last, rest));
@@ -151,6 +163,9 @@ config_namespace! {
 
         /// Whether keys of a join's build side go to the store: 'auto', 'baseline' (the tables are fetched), 'filtered' (without keys) or 'bloom' (with them)
         pub join: Join, default = Join::Auto
+
+        /// How ORDER BY with LIMIT finds its rows: 'auto', 'server' (all rows are sorted here) or 'sampling' (a sample tells which rows need not be sent)
+        pub top_k: TopK, default = TopK::Auto
 
         /// An object is split among parallel Select requests of at least this many bytes each
         pub range_bytes: usize, default = 16 * 1024 * 1024
@@ -260,6 +275,9 @@ mod tests {
         }
         for aggregate in [Aggregate::Auto, Aggregate::Store, Aggregate::Here] {
             assert_eq!(aggregate.to_string().parse::<Aggregate>().unwrap(), aggregate);
+        }
+        for top_k in [TopK::Auto, TopK::Server, TopK::Sampling] {
+            assert_eq!(top_k.to_string().parse::<TopK>().unwrap(), top_k);
         }
     }
 

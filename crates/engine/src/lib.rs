@@ -24,7 +24,7 @@
 //! - [`Engine::plan`] returns a [`Query`], which counts its own requests and bytes and says which
 //!   settings it could not follow; [`Engine::query`], [`Engine::collect`] and [`Engine::stream`]
 //!   return only its rows.
-//! - [`Engine::explain`] lists, for every scan and aggregate, the possible ways to run it with their
+//! - [`Engine::explain`] lists, for every scan, aggregate and ORDER BY … LIMIT, the possible ways to run it with their
 //!   predicted numbers, and why the others are not possible ([`choice`]).
 //! - [`Engine::register_endpoint`] adds a further store for buckets of its own.
 //! - [`with_pushdown`] adds the rules to a DataFusion session that you already have.
@@ -60,6 +60,8 @@ pub mod physical_plan;
 #[doc(hidden)]
 pub mod profile;
 pub mod query;
+#[doc(hidden)]
+pub mod sampling;
 pub mod session;
 #[doc(hidden)]
 pub mod skyline;

@@ -9,7 +9,7 @@ use datafusion::common::stats::Precision;
 use datafusion::datasource::physical_plan::FileScanConfig;
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::physical_plan::ExecutionPlan;
-use sluicegate_costmodel::{Bytes, Format, Requests, Rows, ScanDemand};
+use sluicegate_costmodel::{Bytes, Format, Requests, Rows, ScanDemand, TopKDemand};
 use sluicegate_s3select::dialect::ast::{Expr, Projection, Query};
 
 use crate::datasource::predicate::ColumnStyle;
@@ -115,6 +115,32 @@ pub fn keys_demand(demand: ScanDemand, share: f64, terms: u32) -> ScanDemand {
 /// The terms of some conditions.
 pub(crate) fn conditions<'a>(conditions: impl Iterator<Item = &'a Expr>) -> u32 {
     conditions.map(weight).sum()
+}
+
+/// What the best `k` rows of the Select scan `select` ask for, if a sample of some columns is taken
+/// first. With `filtered`, rows are filtered again before they are sorted.
+///
+/// # Errors
+///
+/// If the scan cannot be split.
+pub fn top_k_demand(
+    select: &Arc<dyn ExecutionPlan>,
+    (config, source): (&FileScanConfig, &S3SelectSource),
+    (k, filtered): (usize, bool),
+    sampled: &[usize],
+    options: &ConfigOptions,
+) -> Result<TopKDemand> {
+    let scan = scan_demand(select, select, config, source, options)?;
+    let table = Table::of(config, source);
+    let share = table.row_bytes(sampled) / table.row_bytes(source.columns());
+    // Of the rows that are sent only some reach the sort, so that more must be sent for each.
+    let passing = if filtered { default_selectivity(options).max(0.01) } else { 1.0 };
+    Ok(TopKDemand {
+        scan,
+        k: Rows::from_f64(k as f64 / passing),
+        share: if share.is_finite() { share.clamp(0.001, 1.0) } else { 1.0 },
+        sample_requests: Requests::ZERO,
+    })
 }
 
 fn default_selectivity(options: &ConfigOptions) -> f64 {

@@ -13,6 +13,7 @@ mod files;
 mod s3_aggregate;
 mod select_scan;
 mod switch;
+mod top_k_sample;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -35,12 +36,14 @@ use self::files::FilesMessage;
 use self::s3_aggregate::AggregateMessage;
 use self::select_scan::SelectMessage;
 use self::switch::{SwitchMessage, SwitchPruneMessage};
+use self::top_k_sample::TopKSampleMessage;
 use crate::datasource::named::NamedSource;
 use crate::datasource::s3_scan::{S3Scan, as_select_scan};
 use crate::physical_plan::StagedWriteExec;
 use crate::physical_plan::s3_aggregate::S3AggregateExec;
 use crate::physical_plan::switch::SwitchExec;
 use crate::physical_plan::switch_prune::SwitchPruneExec;
+use crate::physical_plan::top_k_sample::TopKSampleExec;
 
 /// The first bytes of an operator of ours, and the version of what follows.
 const HEADER: [u8; 7] = *b"sluice\x01";
@@ -77,7 +80,7 @@ pub struct SluiceCodec;
 /// An operator of ours.
 #[derive(Clone, PartialEq, Message)]
 struct NodeMessage {
-    #[prost(oneof = "Node", tags = "1, 2, 3, 4, 5, 6")]
+    #[prost(oneof = "Node", tags = "1, 2, 3, 4, 5, 6, 7")]
     node: Option<Node>,
 }
 
@@ -95,6 +98,8 @@ enum Node {
     Switch(SwitchMessage),
     #[prost(message, tag = "6")]
     SwitchPrune(SwitchPruneMessage),
+    #[prost(message, tag = "7")]
+    TopKSample(TopKSampleMessage),
 }
 
 /// A [`StagedWriteExec`]: it has no settings.
@@ -134,6 +139,8 @@ impl PhysicalExtensionCodec for SluiceCodec {
             Node::Switch(SwitchMessage::of(exec))
         } else if let Some(exec) = node.downcast_ref::<SwitchPruneExec>() {
             Node::SwitchPrune(encoder.switch_prune(exec)?)
+        } else if let Some(exec) = node.downcast_ref::<TopKSampleExec>() {
+            Node::TopKSample(encoder.top_k_sample(exec)?)
         } else {
             return not_impl_err!("{} cannot be encoded", node.name());
         };
@@ -164,6 +171,9 @@ impl PhysicalExtensionCodec for SluiceCodec {
             (Some(Node::Switch(switch)), [input]) => Ok(Arc::new(switch.over(input)?)),
             (Some(Node::SwitchPrune(prune)), [input]) => {
                 Ok(Arc::new(decoder.switch_prune(&prune, input)?))
+            }
+            (Some(Node::TopKSample(sample)), [input]) => {
+                Ok(Arc::new(decoder.top_k_sample(&sample, input)?))
             }
             (None, _) => plan_err!("an operator of no known kind in the bytes of a plan"),
             (Some(_), inputs) => {

@@ -336,6 +336,20 @@ impl S3SelectSource {
         Self { metrics: ExecutionPlanMetricsSet::new(), ..self.clone() }
     }
 
+    /// A scan of these columns of the same rows, for a sample: without the filters that arrive
+    /// while the query runs, and with counters of its own.
+    #[must_use]
+    pub fn sampled(&self, projection: &ProjectionExprs, metrics: ExecutionPlanMetricsSet) -> Self {
+        let projection = SplitProjection::new(self.file_schema(), projection);
+        Self { projection, arriving: Vec::new(), limit: None, metrics, ..self.clone() }
+    }
+
+    /// Whether files may be read in parts, each by a request of its own.
+    #[must_use]
+    pub fn takes_ranges(&self) -> bool {
+        self.format.is_splittable() && self.profile.scan_ranges
+    }
+
     /// The filter that the store applies.
     #[must_use]
     pub fn store_filter(&self) -> Option<Expr> {
@@ -556,7 +570,7 @@ impl FileSource for S3SelectSource {
         output_ordering: Option<LexOrdering>,
         config: &FileScanConfig,
     ) -> Result<Option<FileScanConfig>> {
-        if !self.format.is_splittable() || !self.profile.scan_ranges {
+        if !self.takes_ranges() {
             return Ok(None);
         }
         // Our own least size: a request costs more than a read.

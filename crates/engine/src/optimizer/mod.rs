@@ -8,8 +8,9 @@
 //! | [`JoinKeys`] | after the last `FilterPushdown` | joins have handed their filters to the scans |
 //! | [`StagedWrites`] | last | it only wraps what writes files, and nothing may be planned between the two |
 //!
-//! An operator with a choice is a file that offers its ways (`scan.rs`, `aggregate.rs`) and a line
-//! in `choose.rs` (`join.rs`, which asks about scans, comes before them); no other rule replaces a plan by a cheaper one.
+//! An operator with a choice is a file that offers its ways (`scan.rs`, `aggregate.rs`, `top_k.rs`) and
+//! a line in `choose.rs` (`join.rs`, which asks about scans, comes before them); no other rule replaces
+//! a plan by a cheaper one.
 
 mod aggregate;
 mod choose;
@@ -20,6 +21,7 @@ mod scan;
 mod select_scan;
 mod staged_writes;
 mod switch_pruning;
+mod top_k;
 
 use std::sync::Arc;
 

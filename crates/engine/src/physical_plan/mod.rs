@@ -7,5 +7,7 @@ mod switch_crossing;
 pub mod switch_prune;
 mod switch_run;
 mod switch_snapshot;
+mod top_k_run;
+pub mod top_k_sample;
 
 pub use self::staged_write::StagedWriteExec;

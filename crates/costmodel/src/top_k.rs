@@ -1,0 +1,135 @@
+//! ORDER BY … LIMIT over a scan: a sample first, then only the rows that may be in the answer.
+
+use crate::break_even::top_k_sample;
+use crate::{Phase, Requests, Rows, ScanDemand, Steps};
+
+/// The best rows of a scan, in numbers.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TopKDemand {
+    /// The scan without a sample.
+    pub scan: ScanDemand,
+    /// How many rows are wanted: those of the answer, and those that OFFSET skips.
+    pub k: Rows,
+    /// The part of the bytes of a returned row that a sampled row has: above 0, at most 1.
+    pub share: f64,
+    /// Requests of the sample.
+    pub sample_requests: Requests,
+}
+
+impl TopKDemand {
+    /// The rows that the store returns without a sample.
+    #[must_use]
+    pub fn passing(&self) -> Rows {
+        self.scan.rows * self.scan.selectivity.clamp(0.0, 1.0)
+    }
+
+    /// How many of them to sample: PushdownDB's S*, see [`top_k_sample`].
+    #[must_use]
+    pub fn sample(&self) -> Rows {
+        top_k_sample(self.k, self.passing(), self.share)
+    }
+
+    /// A sample, and then the rows that it leaves. None without Select, and where the sample would
+    /// be all there is.
+    #[must_use]
+    pub fn sampling(&self) -> Option<Steps> {
+        let (passing, sample) = (self.passing(), self.sample());
+        if sample >= passing {
+            return None;
+        }
+        let fraction = sample / passing;
+        let sampled = Phase {
+            name: "sample",
+            format: self.scan.format,
+            selects: self.sample_requests,
+            scanned: self.scan.needed * fraction,
+            scanned_rows: self.scan.rows * fraction,
+            terms: self.scan.terms,
+            returned: self.scan.returned() * (fraction * self.share),
+            ..Phase::default()
+        };
+        let left = (self.k / sample).min(1.0);
+        let filtered = ScanDemand {
+            selectivity: self.scan.selectivity * left,
+            terms: self.scan.terms.saturating_add(1),
+            ..self.scan
+        };
+        let filtered = filtered.select()?.steps;
+        Some(Steps::InTurn(vec![sampled.into(), filtered]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Bytes, Format, HardwareProfile, predict};
+
+    /// PushdownDB's Figure 9: at scale factor 10, α = 0.1.
+    #[test]
+    fn the_papers_sample_sizes() {
+        let lineitem = Rows(60_000_000);
+        for (k, expected) in [
+            (1, 24_495),
+            (10, 77_460),
+            (100, 244_949),
+            (1_000, 774_597),
+            (10_000, 2_449_490),
+            (100_000, 7_745_967),
+        ] {
+            assert_eq!(top_k_sample(Rows(k), lineitem, 0.1), Rows(expected), "k = {k}");
+        }
+        // At scale factor 1, Figure 8's best hundred.
+        assert_eq!(top_k_sample(Rows(100), Rows(6_000_000), 0.1), Rows(77_460));
+    }
+
+    fn lineitem(k: u64) -> TopKDemand {
+        let scan = ScanDemand {
+            objects: 96,
+            format: Format::Csv,
+            needed: Bytes(7_775_727_688),
+            rows: Rows(60_000_000),
+            terms: 0,
+            selectivity: 1.0,
+            bytes_per_returned_row: 130.0,
+            get_requests: Requests(960),
+            select_requests: Some(Requests(96)),
+        };
+        TopKDemand { scan, k: Rows(k), share: 0.1, sample_requests: Requests(96) }
+    }
+
+    /// The paper's claim: sampling is always the faster one.
+    #[test]
+    fn sampling_is_faster_for_every_k_of_the_paper() {
+        let hardware = HardwareProfile::paper();
+        for k in [1, 10, 100, 1_000, 10_000, 100_000] {
+            let demand = lineitem(k);
+            let sampling = predict(&demand.sampling().unwrap(), hardware).total();
+            let get = predict(&demand.scan.get().steps, hardware).total();
+            let select = predict(&demand.scan.select().unwrap().steps, hardware).total();
+            assert!(sampling < get && sampling < select, "k = {k}: {sampling:?}, {get:?}");
+        }
+    }
+
+    #[test]
+    fn the_answer_is_what_the_sample_leaves() {
+        let steps = lineitem(100).sampling().unwrap();
+        let [sample, filtered] = steps.phases()[..] else { panic!("{steps:?}") };
+        // 244 949 rows of 13 bytes, and as many bytes again: the minimum of their sum.
+        assert_eq!((sample.name, sample.returned.0 / 1000), ("sample", 3184));
+        assert_eq!(filtered.returned.0 / 1000, 3184);
+        assert_eq!(filtered.scanned, Bytes(7_775_727_688));
+        assert_eq!(steps.work().requests.select, Requests(192));
+    }
+
+    #[test]
+    fn a_sample_of_everything_is_none() {
+        assert_eq!(lineitem(60_000_000).sampling(), None);
+        assert_eq!(lineitem(6_000_000).sampling(), None);
+        let mut none = lineitem(1);
+        none.scan.rows = Rows(0);
+        assert_eq!(none.sampling(), None);
+        none = lineitem(1);
+        none.scan.select_requests = None;
+        assert_eq!(none.sampling(), None);
+    }
+}

@@ -1,0 +1,242 @@
+//! ORDER BY … LIMIT: over all rows of either scan, or over those that a sample leaves.
+
+use std::sync::Arc;
+
+use datafusion::common::Result;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::datasource::physical_plan::FileSource;
+use datafusion::physical_expr::projection::ProjectionExprs;
+use datafusion::physical_expr::{LexOrdering, PhysicalExpr, PhysicalSortExpr};
+use datafusion::physical_expr_common::physical_expr::is_volatile;
+use datafusion::physical_plan::ExecutionPlanProperties;
+use datafusion::physical_plan::filter::FilterExec;
+use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
+use datafusion::physical_plan::projection::ProjectionExec;
+use datafusion::physical_plan::sorts::sort::SortExec;
+use sluicegate_costmodel::{Requests, TopKDemand};
+
+use super::choose::{Asked, Plan};
+use super::scan;
+use crate::choice::{Decision, Forced, Journal, Offer, Question, Way, Why};
+use crate::config::{Scan, SluiceOptions, TopK};
+use crate::datasource::s3_scan::as_select_scan;
+use crate::datasource::s3_select::S3SelectSource;
+use crate::endpoint::Endpoint;
+use crate::physical_plan::top_k_sample::TopKSampleExec;
+use crate::profile::top_k_demand;
+use crate::sampling::Sampling;
+use crate::sampling::bound::example;
+
+/// Asking a sample which rows need not be sent.
+const SAMPLING: &str = "sampling";
+
+/// How the rows of a sort with a limit are read, if it stands above a scan of a bucket with nothing
+/// but projections and filters between. The ways without a sample are those of the scan, so the
+/// question subsumes that of the scan.
+pub(super) fn question(
+    node: &Plan,
+    _above: Option<&Plan>,
+    options: &ConfigOptions,
+) -> Result<Option<Asked>> {
+    let Some(sort) = node.downcast_ref::<SortExec>() else { return Ok(None) };
+    let Some(k) = sort.fetch() else { return Ok(None) };
+    let ours = SluiceOptions::of(options);
+    let mut above = node;
+    let mut below = sort.input();
+    while below.is::<ProjectionExec>() || below.is::<FilterExec>() {
+        let Some(child) = below.children().into_iter().next() else { return Ok(None) };
+        (above, below) = (below, child);
+    }
+    let Some(Asked { endpoint, question: of_scan }) = scan::question(below, Some(above), options)?
+    else {
+        note_unsupported(node, sort, k, options);
+        return Ok(None);
+    };
+    let sampling = match ours.top_k {
+        TopK::Server => Err(Why::from("sluice.top_k = 'server'")),
+        _ => sampled(sort, k, below, &of_scan, &endpoint, options)?,
+    };
+    // Who asks for Select wants the better of its two ways.
+    let only_select = ours.top_k == TopK::Auto && ours.scan == Scan::Select && sampling.is_ok();
+    let mut ways = Vec::new();
+    for Way { strategy, offer } in of_scan.ways {
+        let offer = match offer {
+            Ok(_) if only_select && strategy == scan::GET => {
+                Err(Why::from("sluice.scan = 'select'"))
+            }
+            Ok(Offer { steps, statement, build }) => {
+                Ok(Offer { steps, statement, build: over(node, &build)? })
+            }
+            Err(why) => Err(why),
+        };
+        ways.push(Way { strategy, offer });
+    }
+    let offer = match sampling {
+        Ok(Offer { steps, statement, build }) => {
+            Ok(Offer { steps, statement, build: over(node, &build)? })
+        }
+        Err(why) => Err(why),
+    };
+    ways.push(Way { strategy: SAMPLING, offer });
+    let forced = match ours.top_k {
+        TopK::Sampling => Some(force_sampling()),
+        _ if only_select => None,
+        _ => of_scan.forced,
+    };
+    let subject = format!("{} over {}", words(sort, k), of_scan.subject);
+    let notes = of_scan.notes;
+    let question = Question { operator: "top_k", subject, ways, forced, notes };
+    Ok(Some(Asked { endpoint, question }))
+}
+
+fn force_sampling() -> Forced {
+    Forced { setting: "sluice.top_k = 'sampling'".to_owned(), strategies: vec![SAMPLING] }
+}
+
+/// `ORDER BY price@5 DESC LIMIT 10`
+fn words(sort: &SortExec, k: usize) -> String {
+    format!("ORDER BY {} LIMIT {k}", sort.expr())
+}
+
+/// Records why no sample is taken of what is read from a bucket and computed here before it is
+/// sorted.
+fn note_unsupported(node: &Plan, sort: &SortExec, k: usize, options: &ConfigOptions) {
+    if !scan::reads_bucket(node, options) {
+        return;
+    }
+    Journal::note(options, || {
+        let why = Why::from("its input is more than a scan of one table");
+        let forced = SluiceOptions::of(options).top_k == TopK::Sampling;
+        let unmet = forced.then(|| force_sampling().unmet(&why));
+        Decision { unmet, ..Decision::refused("top_k", SAMPLING, words(sort, k), why) }
+    });
+}
+
+/// The scan with a sample before it, or why a sample cannot tell which rows need not be sent.
+fn sampled(
+    sort: &SortExec,
+    k: usize,
+    scan: &Plan,
+    of_scan: &Question<Plan>,
+    endpoint: &Endpoint,
+    options: &ConfigOptions,
+) -> Result<Result<Offer<Plan>, Why>> {
+    let select = of_scan.ways.iter().find(|way| way.strategy == scan::SELECT);
+    if let Some(Way { offer: Err(why), .. }) = select {
+        return Ok(Err(why.clone()));
+    }
+    let Some((config, source)) = as_select_scan(scan.as_ref()) else {
+        return Ok(Err(Why::from("the store cannot run the scan")));
+    };
+    if config.limit.is_some() {
+        return Ok(Err(Why::from("a limit counts the rows before they are sorted")));
+    }
+    if sort.input().equivalence_properties().ordering_satisfy(sort.expr().iter().cloned())? {
+        return Ok(Err(Why::from("the rows are read in this order")));
+    }
+    let Over { keys, filters } = Over::table(sort, source)?;
+    if keys.iter().map(|key| &key.expr).chain(&filters).any(is_volatile) {
+        return Ok(Err(Why::from("the order or a filter depends on chance")));
+    }
+    if let Err(why) = compares(&keys, source, endpoint)? {
+        return Ok(Err(why));
+    }
+    let sampling = Sampling { keys, k, filters, rows: 0, of: 0, seed: Sampling::SEED };
+    let (filtered, columns) = (!sampling.filters.is_empty(), sampling.columns());
+    let demand = top_k_demand(scan, (config, source), (k, filtered), &columns, options)?;
+    let (rows, of) = (demand.sample(), demand.passing());
+    let count = |rows: u64| usize::try_from(rows).unwrap_or(usize::MAX);
+    let sampling = Sampling { rows: count(rows.0), of: count(of.0), ..sampling };
+    let bounds = TopKSampleExec::new(Arc::clone(scan), sampling);
+    let Some(sample) = bounds.sample(ExecutionPlanMetricsSet::new()) else {
+        return Ok(Err(Why::from("the store cannot run the scan")));
+    };
+    let Some(statement) = sample.statement() else {
+        return Ok(Err(Why::from("a column of the order cannot be sent")));
+    };
+    if let Err(why) = endpoint.takes(&statement, source.format()) {
+        return Ok(Err(why));
+    }
+    let sample_requests = Requests(sample.requests() as u64);
+    let demand = TopKDemand { sample_requests, ..demand };
+    let Some(steps) = demand.sampling() else {
+        return Ok(Err(Why::new(format!("a sample for {k} rows would be all {of} rows"))));
+    };
+    let statement = Some(statement.sql());
+    Ok(Ok(Offer { steps, statement, build: Arc::new(bounds) }))
+}
+
+/// Whether the store can tell which rows come no later than a given one.
+fn compares(
+    keys: &LexOrdering,
+    source: &S3SelectSource,
+    endpoint: &Endpoint,
+) -> Result<Result<(), Why>> {
+    let table = source.table_schema().table_schema();
+    let Some(first) = keys.iter().next() else {
+        return Ok(Err(Why::from("there is no order")));
+    };
+    let Some(bound) = example(first, table)? else {
+        let data_type = first.expr.data_type(table)?;
+        let why = format!("a store does not compare {}, of type {data_type}", first.expr);
+        return Ok(Err(Why::new(why)));
+    };
+    Ok(match source.translate(endpoint, &bound) {
+        Ok(_) => Ok(()),
+        Err(why) => Err(Why::new(format!("{bound} cannot be sent: {why}"))),
+    })
+}
+
+/// What lies between a sort and its scan, over the table's columns.
+struct Over {
+    keys: LexOrdering,
+    filters: Vec<Arc<dyn PhysicalExpr>>,
+}
+
+impl Over {
+    fn table(sort: &SortExec, source: &S3SelectSource) -> Result<Self> {
+        let mut keys: Vec<PhysicalSortExpr> = sort.expr().iter().cloned().collect();
+        let mut filters: Vec<Arc<dyn PhysicalExpr>> = Vec::new();
+        let mut down = |projection: &ProjectionExprs, passed: Option<&Arc<dyn PhysicalExpr>>| {
+            for expr in keys.iter_mut().map(|key| &mut key.expr).chain(&mut filters) {
+                *expr = projection.unproject_expr(expr)?;
+            }
+            filters.extend(passed.cloned());
+            Result::<()>::Ok(())
+        };
+        let mut below = sort.input();
+        loop {
+            if let Some(projection) = below.downcast_ref::<ProjectionExec>() {
+                let exprs = ProjectionExprs::new(projection.expr().iter().cloned());
+                down(&exprs, None)?;
+                below = projection.input();
+            } else if let Some(filter) = below.downcast_ref::<FilterExec>() {
+                let schema = filter.input().schema();
+                let all: Vec<usize> = (0..schema.fields().len()).collect();
+                let kept = filter.projection().as_deref().unwrap_or(&all);
+                down(&ProjectionExprs::from_indices(kept, &schema), Some(filter.predicate()))?;
+                below = filter.input();
+            } else {
+                break;
+            }
+        }
+        down(source.output(), None)?;
+        // Two columns may turn out to be one; the first says all that there is to say.
+        match LexOrdering::new(keys) {
+            Some(keys) => Ok(Self { keys, filters }),
+            None => datafusion::common::internal_err!("a sort without an order"),
+        }
+    }
+}
+
+/// The sort over another scan: what lies between the two is kept.
+fn over(sort: &Plan, scan: &Plan) -> Result<Plan> {
+    let replaced = |node: Plan| {
+        Ok(match node.children().is_empty() {
+            true => Transformed::yes(Arc::clone(scan)),
+            false => Transformed::no(node),
+        })
+    };
+    Arc::clone(sort).transform_up(replaced).data()
+}

@@ -1,0 +1,189 @@
+//! A scan for ORDER BY … LIMIT that asks a sample first.
+
+use std::fmt;
+use std::sync::Arc;
+
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{Result, Statistics, internal_err};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_plan::execution_plan::{
+    CardinalityEffect, ChildrenPropertiesMode, ReplaceChildrenOptions, apply_expression_roots,
+};
+use datafusion::physical_plan::filter_pushdown::{FilterDescription, FilterPushdownPhase};
+use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricValue, MetricsSet};
+use datafusion::physical_plan::{
+    ChildStats, DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties,
+    PlanProperties, StatisticsArgs,
+};
+
+use super::top_k_run::TopKRun;
+use crate::datasource::s3_scan::as_select_scan;
+use crate::sampling::Sampling;
+use crate::sampling::plan::Sample;
+
+/// Puts out the rows of a Select scan that may be among the best K of an order, and none of the
+/// others.
+///
+/// The first partition that runs asks for a sample. Its K-th best row is a bound, which every
+/// statement of the scan carries from then on. K rows within the bound are proof enough: no other
+/// row can be better than all of them. If the scan has fewer, the partition that ends last reads the
+/// rows beyond the bound, too. So the operators above get what they would have chosen from all
+/// rows, whatever the sample was.
+#[derive(Debug, Clone)]
+pub struct TopKSampleExec {
+    input: Arc<dyn ExecutionPlan>,
+    sampling: Arc<Sampling>,
+    properties: Arc<PlanProperties>,
+    /// What is known once it runs.
+    run: Arc<TopKRun>,
+}
+
+impl TopKSampleExec {
+    /// Bounds the rows of `scan`, a Select scan.
+    #[must_use]
+    pub fn new(scan: Arc<dyn ExecutionPlan>, sampling: Sampling) -> Self {
+        Self::over(scan, Arc::new(sampling))
+    }
+
+    fn over(input: Arc<dyn ExecutionPlan>, sampling: Arc<Sampling>) -> Self {
+        // What is read beyond the bound comes last, out of order.
+        let mut rows = input.equivalence_properties().clone();
+        rows.clear_orderings();
+        let properties = PlanProperties::clone(input.properties()).with_eq_properties(rows);
+        Self { input, sampling, properties: Arc::new(properties), run: Arc::default() }
+    }
+
+    /// What is sampled.
+    #[must_use]
+    pub fn sampling(&self) -> &Sampling {
+        &self.sampling
+    }
+
+    /// The sample of the scan; `None` if the input is no Select scan.
+    #[must_use]
+    pub fn sample(&self, metrics: ExecutionPlanMetricsSet) -> Option<Sample> {
+        let (config, source) = as_select_scan(self.input.as_ref())?;
+        Some(Sample::of(config, source, &self.sampling, metrics))
+    }
+}
+
+impl DisplayAs for TopKSampleExec {
+    fn fmt_as(&self, t: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
+        let sample = self.sample(ExecutionPlanMetricsSet::new());
+        let sql = sample.as_ref().and_then(Sample::statement).map(|statement| statement.sql());
+        let (parts, sql) = (sample.map_or(0, |it| it.requests()), sql.unwrap_or_default());
+        match t {
+            DisplayFormatType::Default | DisplayFormatType::Verbose => {
+                write!(f, "TopKSampleExec: {}, parts={parts}, select={sql}", self.sampling)
+            }
+            DisplayFormatType::TreeRender => writeln!(f, "select={sql}"),
+        }
+    }
+}
+
+impl ExecutionPlan for TopKSampleExec {
+    fn name(&self) -> &str {
+        "TopKSampleExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.input]
+    }
+
+    fn maintains_input_order(&self) -> Vec<bool> {
+        vec![false]
+    }
+
+    fn benefits_from_input_partitioning(&self) -> Vec<bool> {
+        // A scan splits its files itself, and nothing may lie between.
+        vec![false]
+    }
+
+    fn apply_expressions(
+        &self,
+        f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        let keys = self.sampling.keys.iter().map(|key| &key.expr);
+        apply_expression_roots(keys.chain(&self.sampling.filters), f)
+    }
+
+    fn replace_children(
+        self: Arc<Self>,
+        mut children: Vec<Arc<dyn ExecutionPlan>>,
+        _options: ReplaceChildrenOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        match (children.pop(), children.is_empty()) {
+            (Some(input), true) => Ok(Arc::new(Self::over(input, Arc::clone(&self.sampling)))),
+            _ => internal_err!("TopKSampleExec has one child"),
+        }
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
+        self.replace_children(children, options)
+    }
+
+    fn reset_state(self: Arc<Self>) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(Arc::new(Self::over(Arc::clone(&self.input), Arc::clone(&self.sampling))))
+    }
+
+    fn execute(
+        &self,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        if !self.run.starts(partition) {
+            // It runs twice, and which partitions of the two belong together is unknown.
+            return self.input.execute(partition, context);
+        }
+        Ok(self.run.rows(&self.input, &self.sampling, partition, context))
+    }
+
+    fn gather_filters_for_pushdown(
+        &self,
+        _phase: FilterPushdownPhase,
+        parents: Vec<Arc<dyn PhysicalExpr>>,
+        _config: &ConfigOptions,
+    ) -> Result<FilterDescription> {
+        // The sort above says which rows it has no use for any more: then it has K better ones, which
+        // were counted here.
+        FilterDescription::from_children(parents, &self.children())
+    }
+
+    fn metrics(&self) -> Option<MetricsSet> {
+        let mut metrics = self.run.metrics().clone_inner();
+        for metric in self.run.sample_metrics().clone_inner().iter() {
+            // Of the sample's scan what it asked of the store, not what it put out.
+            if matches!(metric.value(), MetricValue::Count { .. } | MetricValue::Custom { .. }) {
+                metrics.push(Arc::clone(metric));
+            }
+        }
+        Some(metrics)
+    }
+
+    fn child_stats_requests(&self, partition: Option<usize>) -> Vec<ChildStats> {
+        vec![ChildStats::At(partition)]
+    }
+
+    fn statistics_from_inputs(
+        &self,
+        input: &[Arc<Statistics>],
+        _args: &StatisticsArgs,
+    ) -> Result<Arc<Statistics>> {
+        // At most: how many rows a bound leaves, only the sample can tell.
+        Ok(Arc::new(Statistics::clone(&input[0]).to_inexact()))
+    }
+
+    fn cardinality_effect(&self) -> CardinalityEffect {
+        CardinalityEffect::LowerEqual
+    }
+}

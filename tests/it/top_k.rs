@@ -1,0 +1,464 @@
+//! ORDER BY … LIMIT with a sample: the answer is that of DataFusion, whatever the sample is.
+
+use std::cell::Cell;
+
+use bytes::Bytes;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use sluicegate_engine::Engine;
+use sluicegate_engine::config::Scan;
+use sluicegate_s3select::profile::EndpointProfile;
+use sluicegate_server::{Fault, Operation, Rule};
+use tokio::runtime::Runtime;
+
+use crate::harness::{
+    BUCKET, Store, rows, statements, stock, stock_ordered, stock_rows, try_ordered,
+};
+use crate::random::{COLUMNS, Format, Row, cause, predicate, row};
+
+/// Sorts by anything, over CSV, JSON and Parquet.
+const KEYS: [&str; 13] = [
+    "s",
+    "i",
+    "n",
+    "d",
+    "t",
+    "b",
+    "f",
+    "id",
+    "n + id",
+    "d * 2",
+    "substr(s, 1, 1)",
+    "upper(s)",
+    "-d",
+];
+
+/// Columns that make an order a total one.
+const ALL: &str = "id, s, i, n, d, t, b, f";
+
+fn key() -> impl Strategy<Value = (String, String)> {
+    let expr = prop::sample::select(KEYS.to_vec());
+    let direction = prop::sample::select(vec!["", " ASC", " DESC"]);
+    let nulls = prop::sample::select(vec!["", " NULLS FIRST", " NULLS LAST"]);
+    (expr, direction, nulls)
+        .prop_map(|(expr, direction, nulls)| (expr.to_owned(), format!("{expr}{direction}{nulls}")))
+}
+
+/// The keys of the best rows, which are the same however ties are broken, or whole rows in a total
+/// order.
+fn best() -> impl Strategy<Value = String> {
+    let filter = prop_oneof![
+        3 => Just(String::new()),
+        2 => predicate().prop_map(|filter| format!(" WHERE {filter}")),
+    ];
+    let keys = prop::collection::vec(key(), 1..4);
+    (keys, filter, 1_usize..7, 0_usize..3, any::<bool>()).prop_map(
+        |(keys, filter, limit, offset, whole)| {
+            let (exprs, order): (Vec<_>, Vec<_>) = keys.into_iter().unzip();
+            let named = exprs.iter().enumerate().map(|(n, expr)| format!("{expr} AS k{n}"));
+            let output = match whole {
+                true => ALL.to_owned(),
+                false => named.collect::<Vec<_>>().join(", "),
+            };
+            let order = order.join(", ");
+            let total = if whole { format!(", {ALL}") } else { String::new() };
+            let offset = if offset > 0 { format!(" OFFSET {offset}") } else { String::new() };
+            format!("SELECT {output} FROM x{filter} ORDER BY {order}{total} LIMIT {limit}{offset}")
+        },
+    )
+}
+
+/// Tables with few distinct rows, equal ones, or none alike.
+fn table() -> impl Strategy<Value = Vec<Row>> {
+    let pool = prop::collection::vec(row(), 1..60);
+    let picks = prop::collection::vec(any::<prop::sample::Index>(), 0..250);
+    (pool, picks)
+        .prop_map(|(pool, picks)| picks.iter().map(|pick| pick.get(&pool).clone()).collect())
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Stored {
+    Text(Format),
+    Parquet,
+}
+
+/// How a table lies in the store and how it is read.
+fn place() -> impl Strategy<Value = (usize, usize, usize, u64)> {
+    let range_bytes = prop::sample::select(vec![100_usize, 1000, 1 << 20]);
+    (1_usize..5, 1_usize..4, range_bytes, any::<u64>())
+}
+
+/// Returns how many statements were asked and how many of them took a sample.
+fn check(stored: Stored, profile: &EndpointProfile) -> (u32, u32) {
+    let runtime = Runtime::new().unwrap();
+    let store = runtime.block_on(Store::start());
+    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(32);
+    let mut runner =
+        TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
+    let (number, asked, sampled) = (Cell::new(0), Cell::new(0_u32), Cell::new(0_u32));
+    let statements = prop::collection::vec(best(), 1..5);
+    let input = (table(), place(), statements);
+    let result = runner.run(&input, |(rows, (objects, threads, range_bytes, _), statements)| {
+        number.set(number.get() + 1);
+        let local = tempfile::tempdir().unwrap();
+        runtime.block_on(async {
+            let stock = stock();
+            let engine = store.builder().profile(profile.clone()).scan(Scan::Select);
+            let engine = engine.threads(threads).build().await.unwrap();
+            let (extension, format) = match stored {
+                Stored::Text(format) => (format.extension(), format),
+                Stored::Parquet => ("parquet", Format::Json),
+            };
+            let ddl = |location: &str| match stored {
+                Stored::Text(format) => format.ddl(location),
+                Stored::Parquet => format!(
+                    "CREATE EXTERNAL TABLE x ({COLUMNS}) STORED AS PARQUET LOCATION '{location}'"
+                ),
+            };
+            let folder = format!("{}", number.get());
+            let share = rows.len().div_ceil(objects).max(1);
+            let parts: Vec<&[Row]> = match rows.is_empty() {
+                true => vec![&[]],
+                false => rows.chunks(share).collect(),
+            };
+            for (index, part) in parts.into_iter().enumerate() {
+                let path = local.path().join(format!("{index}.{extension}"));
+                let text = format.write(part, &[]);
+                match stored {
+                    Stored::Text(_) => std::fs::write(&path, &text).unwrap(),
+                    Stored::Parquet => parquet(&text, &path).await,
+                }
+                store.put(&format!("{folder}/{index}.{extension}"), std::fs::read(&path).unwrap());
+            }
+            let location = format!("s3://{BUCKET}/{folder}/");
+            try_ordered(&engine, &ddl(&location)).await.unwrap();
+            stock_rows(&stock, &ddl(&format!("{}/", local.path().display()))).await.unwrap();
+            for set in [
+                "SET sluice.top_k = 'sampling'".to_owned(),
+                format!("SET sluice.range_bytes = {range_bytes}"),
+            ] {
+                try_ordered(&engine, &set).await.unwrap();
+            }
+            for sql in statements {
+                let expected = stock_ordered(&stock, &sql).await;
+                let explained = engine.explain(&sql).await.unwrap();
+                let strategy = explained.decisions.first().and_then(|it| it.strategy());
+                let actual = try_ordered(&engine, &sql).await.map_err(|e| e.to_string());
+                asked.set(asked.get() + 1);
+                sampled.set(sampled.get() + u32::from(strategy == Some("sampling")));
+                let same = match (&actual, &expected) {
+                    (Ok(actual), Ok(expected)) => actual == expected,
+                    (Err(actual), Err(expected)) => cause(actual) == cause(expected),
+                    _ => false,
+                };
+                prop_assert!(
+                    same,
+                    "{sql}: {actual:?}, but DataFusion {expected:?}\n{explained}\n{}",
+                    format.write(&rows, &[])
+                );
+            }
+            Ok(())
+        })
+    });
+    result.unwrap();
+    (asked.get(), sampled.get())
+}
+
+/// Writes rows of JSON as Parquet.
+async fn parquet(json: &str, path: &std::path::Path) {
+    let source = path.with_extension("source.json");
+    std::fs::write(&source, json).unwrap();
+    let stock = stock();
+    let ddl = format!(
+        "CREATE EXTERNAL TABLE source {COLUMNS} STORED AS JSON LOCATION '{}'",
+        source.display()
+    );
+    stock_rows(&stock, &ddl).await.unwrap();
+    let copy = format!("COPY (SELECT * FROM source) TO '{}' STORED AS PARQUET", path.display());
+    stock_rows(&stock, &copy).await.unwrap();
+    std::fs::remove_file(source).unwrap();
+}
+
+fn check_mostly_sampled(stored: Stored) {
+    let (asked, sampled) = check(stored, &EndpointProfile::sluice());
+    // Most statements must take a sample, or this compares DataFusion with itself.
+    assert!(2 * sampled > asked, "of {asked} statements only {sampled} took a sample");
+}
+
+#[test]
+fn the_best_rows_of_csv_are_those_of_datafusion() {
+    check_mostly_sampled(Stored::Text(Format::CsvOfLines));
+}
+
+#[test]
+fn the_best_rows_of_csv_with_line_breaks_are_those_of_datafusion() {
+    check_mostly_sampled(Stored::Text(Format::Csv));
+}
+
+#[test]
+fn the_best_rows_of_json_are_those_of_datafusion() {
+    check_mostly_sampled(Stored::Text(Format::Json));
+}
+
+#[test]
+fn the_best_rows_of_parquet_are_those_of_datafusion() {
+    check_mostly_sampled(Stored::Parquet);
+}
+
+#[test]
+fn the_best_rows_in_any_store_are_those_of_datafusion() {
+    for profile in [EndpointProfile::aws(), EndpointProfile::minio(), EndpointProfile::get_only()] {
+        check(Stored::Text(Format::CsvOfLines), &profile);
+    }
+}
+
+/// A table of `n` rows whose keys are 0 .. n in a scattered order, `pad` bytes each.
+fn scattered(n: u64, pad: usize) -> String {
+    let pad = "x".repeat(pad);
+    let row = |index: u64| format!("{},{pad}\n", index * 7919 % n);
+    format!("k,v\n{}", (0..n).map(row).collect::<String>())
+}
+
+async fn sampling(store: &Store, ddl: &str) -> Engine {
+    let engine = store.engine(Scan::Auto).await;
+    rows(&engine, ddl).await;
+    rows(&engine, "SET sluice.top_k = 'sampling'").await;
+    engine
+}
+
+fn csv(columns: &str) -> String {
+    format!(
+        "CREATE EXTERNAL TABLE t {columns} STORED AS CSV LOCATION 's3://{BUCKET}/t/'
+         OPTIONS ('format.has_header' 'true')"
+    )
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sample_is_small_and_what_it_leaves_too() {
+    let store = Store::start().await;
+    store.put("t/a.csv", scattered(10_007, 100));
+    let engine = sampling(&store, &csv("(k BIGINT NOT NULL, v VARCHAR)")).await;
+    let sql = "SELECT k, v FROM t ORDER BY k DESC LIMIT 10";
+    let explained = engine.explain(sql).await.unwrap();
+    let [decision] = explained.decisions.as_slice() else { panic!("{explained}") };
+    assert_eq!((decision.operator, decision.strategy()), ("top_k", Some("sampling")));
+    let sent = statements(&engine, sql).await;
+    assert_eq!(sent, ["SELECT s._1 FROM S3Object s", "SELECT s._1, s._2 FROM S3Object s"]);
+
+    let before = engine.counted();
+    let answer = try_ordered(&engine, sql).await.unwrap();
+    let keys: Vec<_> = answer.iter().map(|row| row[0].clone()).collect();
+    let best: Vec<_> = (0..10).map(|n| (10_006 - n).to_string()).collect();
+    assert_eq!(keys, best);
+    let sampled = engine.counted().since(&before);
+    rows(&engine, "SET sluice.top_k = 'server'").await;
+    rows(&engine, "SET sluice.scan = 'select'").await;
+    let before = engine.counted();
+    assert_eq!(try_ordered(&engine, sql).await.unwrap(), answer);
+    let all = engine.counted().since(&before);
+    assert_eq!((sampled.fallbacks, sampled.get), (0, 0), "{sampled:?}");
+    assert!(10 * sampled.returned_bytes < all.returned_bytes, "{sampled:?}, {all:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn analyze_shows_the_sample_the_bound_and_repairs() {
+    let store = Store::start().await;
+    store.put("t/a.csv", scattered(1009, 20));
+    let engine = sampling(&store, &csv("(k BIGINT, v VARCHAR)")).await;
+    let plan = |sql: &'static str| {
+        let engine = &engine;
+        async move { rows(engine, &format!("EXPLAIN ANALYZE {sql}")).await.join("\n") }
+    };
+    let text = plan("SELECT k FROM t ORDER BY k NULLS LAST LIMIT 3").await;
+    for part in
+        ["TopKSampleExec: k=3, by=[k@0 ASC NULLS LAST]", "sample_rows=", "threshold=k@0 <= "]
+    {
+        assert!(text.contains(part), "no {part} in {text}");
+    }
+    assert!(!text.contains("repairs="), "{text}");
+    // No row passes, so there is no K-th best one.
+    let text = plan("SELECT k FROM t WHERE k < -5 ORDER BY k LIMIT 3").await;
+    assert!(text.contains("threshold=none"), "{text}");
+}
+
+/// A record with line breaks in quotes, in a table that does not declare them, looks like several
+/// records to whoever starts reading in its middle. What it seems to say of the answer is wrong.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sample_of_records_that_are_none_is_repaired() {
+    let store = Store::start().await;
+    let row = |k: u64| format!("{k},\"\n{}\"\n", "0,y\n".repeat(5000).trim_end());
+    store.put("t/a.csv", format!("k,v\n{}", (100..112).map(row).collect::<String>()));
+    let engine = sampling(&store, &csv("(k BIGINT, v VARCHAR)")).await;
+    let sql = "SELECT k FROM t ORDER BY k NULLS LAST LIMIT 3";
+    let text = rows(&engine, &format!("EXPLAIN ANALYZE {sql}")).await.join("\n");
+    assert!(text.contains("threshold=k@0 <= 0") && text.contains("repairs=1"), "{text}");
+    let keys = try_ordered(&engine, sql).await.unwrap().concat();
+    assert_eq!(keys, ["100", "101", "102"]);
+}
+
+/// The statistics are guessed from few records, which these objects make wrong in both directions.
+#[tokio::test(flavor = "multi_thread")]
+async fn wrong_statistics_cost_no_row() {
+    for (first, other) in [(2000, 0), (0, 2000)] {
+        let store = Store::start().await;
+        let text = |from: u64, pad: usize| {
+            let pad = "x".repeat(pad);
+            let row = |k: u64| format!("{},{pad}\n", k * 61 % 401);
+            format!("k,v\n{}", (from..from + 200).map(row).collect::<String>())
+        };
+        let halves = text(0, first) + text(200, other).split_once('\n').unwrap().1;
+        store.put("t/a.csv", halves);
+        let engine = sampling(&store, &csv("(k BIGINT, v VARCHAR)")).await;
+        for k in [1, 7, 100, 399, 400, 1000] {
+            let sql = format!("SELECT k FROM t ORDER BY k DESC LIMIT {k}");
+            let sampled = try_ordered(&engine, &sql).await.unwrap();
+            rows(&engine, "SET sluice.top_k = 'server'").await;
+            assert_eq!(sampled, try_ordered(&engine, &sql).await.unwrap(), "{sql}");
+            rows(&engine, "SET sluice.top_k = 'sampling'").await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sample_that_fails_costs_no_row() {
+    let store = Store::start().await;
+    store.put("t/a.csv", scattered(5003, 20));
+    store.put("t/b.csv", scattered(5003, 20));
+    let engine = sampling(&store, &csv("(k BIGINT, v VARCHAR)")).await;
+    let sql = "SELECT k, v FROM t ORDER BY k LIMIT 9";
+    let right = try_ordered(&engine, sql).await.unwrap();
+    let code = || "CastFailed".to_owned();
+    for fault in [
+        Fault::SlowDown,
+        Fault::Cut,
+        Fault::CutBeforeRecords(0),
+        Fault::CutInRecords(0),
+        Fault::MissingEnd,
+        Fault::WrongCrc(0),
+        Fault::ErrorFrame { records: 0, code: code() },
+        Fault::Records(Bytes::from("\"no number\"\n")),
+        Fault::Records(Bytes::new()),
+    ] {
+        for times in [1, 2, 3] {
+            let rule = Rule::new(Operation::SelectObjectContent, fault.clone()).times(times);
+            store.faults.inject(rule);
+            let answer = try_ordered(&engine, sql).await;
+            assert!(store.faults.struck() > 0, "{fault:?} did not strike");
+            assert_eq!(answer.unwrap(), right, "{fault:?}, {times} times");
+            store.faults.clear();
+        }
+    }
+}
+
+/// Only the sample fails, for good: the query goes on without.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sample_that_is_given_up_costs_no_row() {
+    let store = Store::start().await;
+    store.put("t/a.csv", scattered(1009, 20));
+    let engine = sampling(&store, &csv("(k BIGINT, v VARCHAR)")).await;
+    let sql = "SELECT k FROM t ORDER BY k LIMIT 1";
+    let sample = engine.explain(sql).await.unwrap();
+    let parts = sample.estimate().work.requests.select.0 - 1;
+    let right = try_ordered(&engine, sql).await.unwrap();
+    store
+        .faults
+        .inject(Rule::new(Operation::SelectObjectContent, Fault::MissingEnd).times(100 * parts));
+    let failed = try_ordered(&engine, sql).await;
+    assert!(failed.is_err(), "every statement fails: {failed:?}");
+    store.faults.clear();
+    assert_eq!(try_ordered(&engine, sql).await.unwrap(), right);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn forcing_a_sample_that_cannot_help_says_why() {
+    let store = Store::start().await;
+    store.put("t/y=1/a.csv", scattered(1009, 20));
+    let ddl = format!(
+        "CREATE EXTERNAL TABLE t (k BIGINT, v VARCHAR, y INT) STORED AS CSV PARTITIONED BY (y)
+         LOCATION 's3://{BUCKET}/t/' OPTIONS ('format.has_header' 'true')"
+    );
+    let engine = sampling(&store, &ddl).await;
+    let why = |engine: Engine, sql: &'static str| async move {
+        let explained = engine.explain(sql).await.unwrap();
+        let warnings: Vec<_> = explained.warnings().collect();
+        let [warning] = warnings.as_slice() else { panic!("{sql}: {explained}") };
+        warning.split_once("'sampling' is not followed: ").map(|(_, why)| why.to_owned()).unwrap()
+    };
+    for (sql, expected) in [
+        ("SELECT k FROM t ORDER BY random() LIMIT 3", "depends on chance"),
+        ("SELECT k FROM t WHERE random() < 2 ORDER BY k LIMIT 3", "depends on chance"),
+        ("SELECT k FROM t ORDER BY reverse(v) LIMIT 3", "no translation is known to be right"),
+        ("SELECT k FROM t ORDER BY y, k LIMIT 3", "no translation is known to be right"),
+        ("SELECT k FROM t ORDER BY k LIMIT 1200", "would be all 1,009 rows"),
+        ("SELECT a.k FROM t a JOIN t b ON a.k = b.k ORDER BY 1 LIMIT 3", "more than a scan of one"),
+    ] {
+        let said = why(engine.clone(), sql).await;
+        assert!(said.contains(expected), "{sql}: {said}");
+        assert!(!rows(&engine, sql).await.is_empty(), "{sql}");
+    }
+    let none = store.builder().profile(EndpointProfile::get_only()).build().await.unwrap();
+    rows(&none, &ddl).await;
+    rows(&none, "SET sluice.top_k = 'sampling'").await;
+    let said = why(none, "SELECT k FROM t ORDER BY k LIMIT 3").await;
+    assert_eq!(said, "the store has no S3 Select (profile `get-only`)");
+
+    // A forced `server` sorts all rows, and says of the sample that it was not wanted.
+    rows(&engine, "SET sluice.top_k = 'server'").await;
+    let explained = engine.explain("SELECT k FROM t ORDER BY k LIMIT 3").await.unwrap();
+    let [decision] = explained.decisions.as_slice() else { panic!("{explained}") };
+    let refused = decision.way("sampling").unwrap().outcome.as_ref().unwrap_err();
+    assert_eq!(refused.to_string(), "sluice.top_k = 'server'");
+    assert_eq!(explained.warnings().count(), 0);
+    assert!(engine.query("SET sluice.top_k = 'random'").await.is_err());
+}
+
+/// A plan is run as often as it is asked for.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plan_that_runs_twice_gives_the_same_rows_twice() {
+    let store = Store::start().await;
+    for name in ["a", "b", "c"] {
+        store.put(&format!("t/{name}.csv"), scattered(1009, 20));
+    }
+    let engine = sampling(&store, &csv("(k BIGINT, v VARCHAR)")).await;
+    let sql = "SELECT k, v FROM t ORDER BY k DESC LIMIT 8";
+    let right = try_ordered(&engine, sql).await.unwrap();
+    let plan = engine.query(sql).await.unwrap().create_physical_plan().await.unwrap();
+    let again =
+        datafusion::physical_plan::execution_plan::reset_plan_states(std::sync::Arc::clone(&plan))
+            .unwrap();
+    for plan in [&plan, &again] {
+        let batches = datafusion::physical_plan::collect(
+            std::sync::Arc::clone(plan),
+            engine.context().task_ctx(),
+        );
+        assert_eq!(crate::harness::values(&batches.await.unwrap()), right);
+    }
+    let sql = format!("WITH best AS ({sql}) SELECT count(*) FROM best a JOIN best b ON a.k = b.k");
+    rows(&engine, "SET sluice.top_k = 'server'").await;
+    let expected = rows(&engine, &sql).await;
+    rows(&engine, "SET sluice.top_k = 'sampling'").await;
+    assert_eq!(rows(&engine, &sql).await, expected);
+}
+
+/// The cost model decides: a sample of a large table pays, one of a small table does not.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sample_is_taken_where_it_pays() {
+    let store = Store::start().await;
+    store.put("t/a.csv", scattered(100_003, 150));
+    store.put("small/a.csv", scattered(101, 20));
+    let engine = store.engine(Scan::Select).await;
+    rows(&engine, &csv("(k BIGINT, v VARCHAR)")).await;
+    let strategy = |sql: String| {
+        let engine = &engine;
+        async move { engine.explain(&sql).await.unwrap().decisions[0].strategy() }
+    };
+    let large = "SELECT k, v FROM t ORDER BY k DESC LIMIT 5".to_owned();
+    assert_eq!(strategy(large.clone()).await, Some("sampling"));
+    let small = format!("SELECT k, v FROM 's3://{BUCKET}/small/' ORDER BY k DESC LIMIT 5");
+    assert_eq!(strategy(small).await, Some("select"));
+    let best = try_ordered(&engine, &large).await.unwrap();
+    assert_eq!(
+        best.iter().map(|row| row[0].as_str()).collect::<Vec<_>>(),
+        ["100002", "100001", "100000", "99999", "99998"]
+    );
+}
