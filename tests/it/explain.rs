@@ -122,28 +122,27 @@ async fn aggregates_that_stay_here_say_why() {
     store.put("t/a.csv", "a,b\n1,x\n2,y\n");
     let engine = store.engine(Scan::Auto).await;
     let t = format!("'s3://{BUCKET}/t/a.csv'");
-    let groups = format!("SELECT b, sum(a) AS s FROM {t} GROUP BY b");
     let join = format!("SELECT count(*) FROM {t} l JOIN {t} r ON l.a = r.a");
-    for (sql, why) in [
-        (&groups, "S3 Select has no GROUP BY"),
-        (&join, "its input is more than a scan of one table"),
-    ] {
+    let grouped = format!("SELECT r.b, count(*) FROM {t} l JOIN {t} r ON l.a = r.a GROUP BY r.b");
+    let why = "its input is more than a scan of one table";
+    for (sql, operator, strategy) in [(&grouped, "group_by", "s3"), (&join, "aggregate", "store")] {
         rows(&engine, "SET sluice.aggregate = 'auto'").await;
+        rows(&engine, "SET sluice.group_by = 'auto'").await;
         let explained = engine.explain(sql).await.unwrap();
-        let mut of_aggregates = explained.decisions.iter().filter(|it| it.operator == "aggregate");
+        let mut of_aggregates = explained.decisions.iter().filter(|it| it.operator == operator);
         let [Some(here), None] = [of_aggregates.next(), of_aggregates.next()] else {
             panic!("{explained}")
         };
-        assert_eq!(here.way("store").unwrap().outcome.as_ref().unwrap_err().to_string(), why);
+        assert_eq!(here.way(strategy).unwrap().outcome.as_ref().unwrap_err().to_string(), why);
         assert_eq!(explained.warnings().count(), 0, "{explained}");
-        rows(&engine, "SET sluice.aggregate = 'store'").await;
+        rows(&engine, &format!("SET sluice.{operator} = '{strategy}'")).await;
         let query = engine.plan(sql).await.unwrap();
         // However often it runs.
         for _ in 0..2 {
             query.collect().await.unwrap();
             let warnings = query.warnings();
             let [warning] = warnings.as_slice() else { panic!("{warnings:?}") };
-            let expected = format!(": sluice.aggregate = 'store' is not followed: {why}");
+            let expected = format!(": sluice.{operator} = '{strategy}' is not followed: {why}");
             assert!(warning.ends_with(&expected), "{warning}");
         }
     }

@@ -18,6 +18,7 @@ mod endpoint;
 mod endpoints;
 mod explain;
 mod faults;
+mod group_by;
 mod harness;
 mod join;
 mod json;

@@ -105,6 +105,22 @@ strategies! {
     Sampling = "sampling",
 }
 
+strategies! {
+    /// Where aggregates with GROUP BY, and DISTINCT, are computed.
+    GroupBy, "sluice.group_by":
+    /// Wherever the cost model predicts it to be better.
+    #[default]
+    Auto = "auto",
+    /// Here, over whole objects.
+    Server = "server",
+    /// Here, over the rows and columns that the store sends.
+    Filtered = "filtered",
+    /// In the store, wherever it computes them exactly.
+    S3 = "s3",
+    /// The largest groups in the store, the others here.
+    Hybrid = "hybrid",
+}
+
 fn no_strategy(option: &str, given: &str, words: &[&str]) -> DataFusionError {
     let words: Vec<_> = words.iter().map(|word| format!("'{word}'")).collect();
     let (last, others) = words.split_last().map_or(("", &[][..]), |(last, rest)| (last, rest));
@@ -166,6 +182,12 @@ config_namespace! {
 
         /// How ORDER BY with LIMIT finds its rows: 'auto', 'server' (all rows are sorted here) or 'sampling' (a sample tells which rows need not be sent)
         pub top_k: TopK, default = TopK::Auto
+
+        /// Where aggregates with GROUP BY are computed: 'auto', 'server', 'filtered', 's3' or 'hybrid'
+        pub group_by: GroupBy, default = GroupBy::Auto
+
+        /// How many rows of an object, or of a range of it, are looked at to find groups for the store to aggregate
+        pub group_by_sample: usize, default = 4096
 
         /// An object is split among parallel Select requests of at least this many bytes each
         pub range_bytes: usize, default = 16 * 1024 * 1024
@@ -278,6 +300,11 @@ mod tests {
         }
         for top_k in [TopK::Auto, TopK::Server, TopK::Sampling] {
             assert_eq!(top_k.to_string().parse::<TopK>().unwrap(), top_k);
+        }
+        for group_by in
+            [GroupBy::Auto, GroupBy::Server, GroupBy::Filtered, GroupBy::S3, GroupBy::Hybrid]
+        {
+            assert_eq!(group_by.to_string().parse::<GroupBy>().unwrap(), group_by);
         }
     }
 

@@ -6,10 +6,11 @@ use arrow::datatypes::{DataType, Schema};
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::stats::Precision;
+use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::FileScanConfig;
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::physical_plan::ExecutionPlan;
-use sluicegate_costmodel::{Bytes, Format, Requests, Rows, ScanDemand, TopKDemand};
+use sluicegate_costmodel::{Bytes, Format, Phase, Requests, Rows, ScanDemand, Steps, TopKDemand};
 use sluicegate_s3select::dialect::ast::{Expr, Projection, Query};
 
 use crate::datasource::predicate::ColumnStyle;
@@ -17,6 +18,7 @@ use crate::datasource::s3_scan::as_select_scan;
 use crate::datasource::s3_select::S3SelectSource;
 use crate::datasource::statement::Statement;
 use crate::physical_plan::s3_aggregate::S3AggregateExec;
+use crate::physical_plan::s3_group_by::S3GroupByExec;
 
 /// Bytes of a CSV record when nothing is known about it.
 const DEFAULT_RECORD_BYTES: f64 = 100.0;
@@ -141,6 +143,147 @@ pub fn top_k_demand(
         share: if share.is_finite() { share.clamp(0.001, 1.0) } else { 1.0 },
         sample_requests: Requests::ZERO,
     })
+}
+
+/// How many groups are assumed where nothing is known.
+const ASSUMED_GROUPS: u64 = 16;
+/// How many of them the largest are, and the share of the rows that is in none of these.
+const ASSUMED_LARGEST: (u64, f64) = (6, 0.5);
+
+/// What a group-by in the store asks for.
+#[derive(Debug, Clone, Copy)]
+pub struct GroupByDemand {
+    /// The scan that returns all rows to be grouped here.
+    scan: ScanDemand,
+    /// Bytes of all files.
+    bytes: f64,
+    /// Bytes of a sampled row.
+    key_bytes: f64,
+    /// What the store evaluates per row for each group.
+    terms: u32,
+    /// The columns of an answer for each group.
+    width: usize,
+    /// Rows of a file that are sampled.
+    sample_rows: usize,
+}
+
+impl GroupByDemand {
+    /// The numbers of a node.
+    ///
+    /// # Errors
+    ///
+    /// Never, for a node that our rule made.
+    pub fn of(exec: &S3GroupByExec, options: &ConfigOptions) -> Result<Self> {
+        let source = exec.source()?;
+        let table = Table::of(exec.config(), source);
+        let asked = exec.demand()?;
+        let selectivity =
+            if source.filters().is_empty() { 1.0 } else { default_selectivity(options) };
+        let columns = source.columns();
+        let filter = source.statement(None).map_or(0, |statement| terms(&statement.query));
+        let scan = table.demand(columns, selectivity, table.row_bytes(columns), filter);
+        let key_bytes = table.row_bytes(&asked.sampled);
+        let (terms, width) = (terms(&asked.group).saturating_sub(filter), asked.width);
+        let sample_rows = exec.sample_rows();
+        Ok(Self { scan, bytes: table.bytes, key_bytes, terms, width, sample_rows })
+    }
+
+    /// The same for one of the files.
+    #[must_use]
+    pub fn of_file(&self, file: &PartitionedFile) -> Self {
+        let share = file.effective_size() as f64 / self.bytes.max(1.0);
+        let scan = ScanDemand {
+            objects: 1,
+            needed: Bytes::from_f64(self.scan.needed.0 as f64 * share),
+            rows: Rows::from_f64(self.scan.rows.as_f64() * share),
+            get_requests: Requests(1),
+            select_requests: Some(Requests(1)),
+            ..self.scan
+        };
+        Self { scan, bytes: file.effective_size() as f64, ..*self }
+    }
+
+    /// Looking for the groups of each file, and then for the states of all.
+    #[must_use]
+    pub fn all(&self) -> Steps {
+        let mut steps = vec![self.sample()];
+        if self.width > 0 {
+            steps.push(self.pushed(ASSUMED_GROUPS));
+        } else {
+            steps.push(self.rest(0.0));
+        }
+        Steps::InTurn(steps)
+    }
+
+    /// Looking for the largest groups of each file, and then for their states and all other rows.
+    #[must_use]
+    pub fn largest(&self) -> Steps {
+        let (groups, left) = ASSUMED_LARGEST;
+        Steps::InTurn(vec![self.sample(), self.together(groups, left)])
+    }
+
+    /// All rows, to be grouped here.
+    #[must_use]
+    pub fn here(&self) -> Steps {
+        self.rest(1.0)
+    }
+
+    /// The states of some groups, and at the same time the share of the rows that is in none.
+    #[must_use]
+    pub fn together(&self, groups: u64, left: f64) -> Steps {
+        Steps::Together(vec![self.pushed(groups), self.rest(left)])
+    }
+
+    fn sample(&self) -> Steps {
+        let rows = (self.scan.rows.as_f64() / self.scan.objects.max(1) as f64).max(1.0);
+        // So many rows must be read to find enough that pass the filter.
+        let read = (self.sample_rows as f64 / self.scan.selectivity.max(1e-6)).min(rows);
+        let share = read / rows;
+        phase(
+            "sample",
+            &ScanDemand {
+                needed: Bytes::from_f64(self.scan.needed.0 as f64 * share),
+                rows: Rows::from_f64(self.scan.rows.as_f64() * share),
+                bytes_per_returned_row: self.key_bytes,
+                ..self.scan
+            },
+        )
+    }
+
+    /// The states of some groups.
+    #[must_use]
+    pub fn pushed(&self, groups: u64) -> Steps {
+        let terms = u64::from(self.terms) * groups;
+        let columns = groups as f64 * self.width as f64 + 1.0;
+        phase(
+            "groups",
+            &ScanDemand {
+                terms: self.scan.terms + u32::try_from(terms).unwrap_or(u32::MAX / 2),
+                selectivity: (self.scan.objects as f64 / self.scan.rows.as_f64().max(1.0)).min(1.0),
+                bytes_per_returned_row: columns * AGGREGATE_BYTES,
+                ..self.scan
+            },
+        )
+    }
+
+    fn rest(&self, share: f64) -> Steps {
+        phase(
+            "rest",
+            &ScanDemand {
+                selectivity: self.scan.selectivity * share,
+                terms: self.scan.terms + 1,
+                ..self.scan
+            },
+        )
+    }
+}
+
+fn phase(name: &'static str, demand: &ScanDemand) -> Steps {
+    match demand.select().map(|select| select.steps) {
+        Some(Steps::Phase(phase)) => Phase { name, ..phase }.into(),
+        Some(steps) => steps,
+        None => Phase { name, ..Phase::default() }.into(),
+    }
 }
 
 fn default_selectivity(options: &ConfigOptions) -> f64 {

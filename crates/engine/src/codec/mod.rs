@@ -11,6 +11,7 @@
 mod expressions;
 mod files;
 mod s3_aggregate;
+mod s3_group_by;
 mod select_scan;
 mod switch;
 mod top_k_sample;
@@ -34,6 +35,7 @@ use prost::Message;
 
 use self::files::FilesMessage;
 use self::s3_aggregate::AggregateMessage;
+use self::s3_group_by::GroupByMessage;
 use self::select_scan::SelectMessage;
 use self::switch::{SwitchMessage, SwitchPruneMessage};
 use self::top_k_sample::TopKSampleMessage;
@@ -41,6 +43,7 @@ use crate::datasource::named::NamedSource;
 use crate::datasource::s3_scan::{S3Scan, as_select_scan};
 use crate::physical_plan::StagedWriteExec;
 use crate::physical_plan::s3_aggregate::S3AggregateExec;
+use crate::physical_plan::s3_group_by::S3GroupByExec;
 use crate::physical_plan::switch::SwitchExec;
 use crate::physical_plan::switch_prune::SwitchPruneExec;
 use crate::physical_plan::top_k_sample::TopKSampleExec;
@@ -80,7 +83,7 @@ pub struct SluiceCodec;
 /// An operator of ours.
 #[derive(Clone, PartialEq, Message)]
 struct NodeMessage {
-    #[prost(oneof = "Node", tags = "1, 2, 3, 4, 5, 6, 7")]
+    #[prost(oneof = "Node", tags = "1, 2, 3, 4, 5, 6, 7, 8")]
     node: Option<Node>,
 }
 
@@ -100,6 +103,8 @@ enum Node {
     SwitchPrune(SwitchPruneMessage),
     #[prost(message, tag = "7")]
     TopKSample(TopKSampleMessage),
+    #[prost(message, tag = "8")]
+    GroupBy(Box<GroupByMessage>),
 }
 
 /// A [`StagedWriteExec`]: it has no settings.
@@ -129,6 +134,8 @@ impl PhysicalExtensionCodec for SluiceCodec {
         let encoder = Encoder { codec: self, converter };
         let node = if let Some(exec) = node.downcast_ref::<S3AggregateExec>() {
             Node::Aggregate(Box::new(encoder.aggregate(exec)?))
+        } else if let Some(exec) = node.downcast_ref::<S3GroupByExec>() {
+            Node::GroupBy(Box::new(encoder.group_by(exec)?))
         } else if let Some((config, source)) = as_select_scan(node.as_ref()) {
             Node::Select(Box::new(encoder.select(config, source)?))
         } else if let Some(config) = named_scan(node.as_ref()) {
@@ -165,6 +172,7 @@ impl PhysicalExtensionCodec for SluiceCodec {
             }
             (Some(Node::Select(select)), []) => Ok(S3Scan::node(decoder.select(&select)?)),
             (Some(Node::Aggregate(aggregate)), []) => Ok(Arc::new(decoder.aggregate(&aggregate)?)),
+            (Some(Node::GroupBy(group_by)), []) => Ok(Arc::new(decoder.group_by(&group_by)?)),
             (Some(Node::StagedWrite(StagedWriteMessage {})), [input]) => {
                 Ok(Arc::new(StagedWriteExec::new(Arc::clone(input))))
             }

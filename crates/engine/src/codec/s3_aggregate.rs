@@ -109,7 +109,7 @@ fn statement(source: &S3SelectSource, sql: &str, answer: Schema) -> Result<State
 
 /// A partial aggregation over projections over one scan. In anything else hostile bytes could nest
 /// without end, each level decoded anew.
-fn check_chain(partial: &PhysicalPlanNode) -> Result<()> {
+pub(super) fn check_chain(partial: &PhysicalPlanNode) -> Result<()> {
     let mut node = match &partial.physical_plan_type {
         Some(PhysicalPlanType::Aggregate(aggregate)) => aggregate.input.as_deref(),
         _ => None,

@@ -7,6 +7,7 @@ pub mod get;
 pub mod keys;
 pub mod named;
 pub mod opener;
+pub mod partial_state;
 pub mod pinned;
 pub mod predicate;
 pub mod s3_scan;

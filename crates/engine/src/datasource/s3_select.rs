@@ -330,6 +330,38 @@ impl S3SelectSource {
         Self { limit, ..self.clone() }
     }
 
+    /// Fewer rows of the same scan: those that pass a filter over the table's columns as well.
+    ///
+    /// # Errors
+    ///
+    /// Why the store cannot tell these rows apart.
+    pub fn with_exact_filter(
+        &self,
+        endpoint: &Endpoint,
+        filter: Arc<dyn PhysicalExpr>,
+    ) -> Result<Self, Why> {
+        let there = self.translate(endpoint, &filter)?;
+        if there.exactness != Exactness::Exact {
+            return Err("the store can apply the filter only roughly".into());
+        }
+        let mut fewer = self.clone();
+        fewer.filters.push(Filter { here: filter, there });
+        Ok(fewer)
+    }
+
+    /// The same rows, of which other values are computed, over the table's columns.
+    #[must_use]
+    pub fn computing(&self, output: &ProjectionExprs) -> Self {
+        let projection = SplitProjection::new(self.table_schema.file_schema(), output);
+        Self { projection, ..self.clone() }
+    }
+
+    /// What translates expressions over the table's columns for the store.
+    #[must_use]
+    pub fn translator(&self) -> Translator<'_> {
+        Translator::new(&self.profile, self.format.style, self.file_schema())
+    }
+
     /// The same scan with counters of its own.
     #[must_use]
     pub fn again(&self) -> Self {
@@ -475,12 +507,6 @@ impl S3SelectSource {
             return Err("a part of it is about a partition, which the store does not know".into());
         }
         Ok(there)
-    }
-
-    /// Translates conditions over the table's columns.
-    #[must_use]
-    pub fn translator(&self) -> Translator<'_> {
-        Translator::new(&self.profile, self.format.style, self.file_schema())
     }
 
     /// Whether the store takes the scan's statement with these filters as well.

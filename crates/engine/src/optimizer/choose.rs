@@ -10,7 +10,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
 
 use super::key_paths::KeyPaths;
-use super::{aggregate, join, scan, top_k};
+use super::{aggregate, group_by, join, scan, top_k};
 use crate::choice::{Chooser, Journal, Question};
 use crate::endpoint::Endpoint;
 
@@ -29,7 +29,8 @@ type Ask = fn(&Plan, Option<&Plan>, &ConfigOptions) -> Result<Option<Asked>>;
 
 /// Every operator that has a choice. The first whose question it is decides about a node and all
 /// below it that its ways rebuild: an aggregate decides about its scan.
-const OPERATORS: [Ask; 3] = [aggregate::question, top_k::question, scan::question];
+const OPERATORS: [Ask; 4] =
+    [aggregate::question, group_by::question, top_k::question, scan::question];
 
 /// Asks every operator of ours which ways it has, and takes the best of each.
 #[derive(Debug)]

@@ -8,12 +8,13 @@
 //! | [`JoinKeys`] | after the last `FilterPushdown` | joins have handed their filters to the scans |
 //! | [`StagedWrites`] | last | it only wraps what writes files, and nothing may be planned between the two |
 //!
-//! An operator with a choice is a file that offers its ways (`scan.rs`, `aggregate.rs`, `top_k.rs`) and
-//! a line in `choose.rs` (`join.rs`, which asks about scans, comes before them); no other rule replaces
+//! An operator with a choice is a file that offers its ways (`scan.rs`, `aggregate.rs`,
+//! `group_by.rs`, `top_k.rs`) and a line in `choose.rs` (`join.rs`, which asks about scans, comes before them); no other rule replaces
 //! a plan by a cheaper one.
 
 mod aggregate;
 mod choose;
+mod group_by;
 mod join;
 mod join_keys;
 mod key_paths;

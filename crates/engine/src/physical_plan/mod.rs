@@ -1,6 +1,7 @@
 //! Our own operators, one per file.
 
 pub mod s3_aggregate;
+pub mod s3_group_by;
 mod staged_write;
 pub mod switch;
 mod switch_crossing;

@@ -1,0 +1,150 @@
+//! An aggregate with GROUP BY, or DISTINCT: computed here, over either scan, or in the store.
+
+use std::sync::Arc;
+
+use datafusion::common::Result;
+use datafusion::common::config::ConfigOptions;
+use datafusion::datasource::physical_plan::FileSource;
+use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
+
+use super::aggregate::{names, possible, question_below};
+use super::choose::{Asked, Plan};
+use super::scan;
+use crate::choice::{Decision, Forced, Journal, Offer, Question, Way, Why};
+use crate::config::{GroupBy, Scan, SluiceOptions};
+use crate::datasource::partial_state::OverScan;
+use crate::endpoint::Endpoint;
+use crate::physical_plan::s3_aggregate::replace_scan;
+use crate::physical_plan::s3_group_by::{Pushed, S3GroupByExec};
+use crate::profile::GroupByDemand;
+
+/// Grouping here what is fetched.
+const SERVER: &str = "server";
+/// Grouping here what the store sends.
+const FILTERED: &str = "filtered";
+/// Grouping in the store.
+const S3: &str = "s3";
+/// Grouping the largest groups in the store, and the others here.
+const HYBRID: &str = "hybrid";
+
+/// Where a partial aggregation by groups is computed, if it stands above a scan of a bucket, with
+/// nothing but projections and filters between. Its ways here are those of the scan, so the question
+/// subsumes that of the scan.
+pub(super) fn question(
+    node: &Plan,
+    _above: Option<&Plan>,
+    options: &ConfigOptions,
+) -> Result<Option<Asked>> {
+    let Some(partial) = node.downcast_ref::<AggregateExec>() else { return Ok(None) };
+    if *partial.mode() != AggregateMode::Partial || partial.group_expr().is_true_no_grouping() {
+        return Ok(None);
+    }
+    let partial = Arc::new(partial.clone());
+    let Some(Asked { endpoint, question: of_scan }) = question_below(node, options)? else {
+        note_unsupported(node, &partial, options);
+        return Ok(None);
+    };
+    let ours = SluiceOptions::of(options);
+    let s3 = in_store(&partial, Pushed::All, &of_scan, &endpoint, options)?;
+    let hybrid = in_store(&partial, Pushed::Largest, &of_scan, &endpoint, options)?;
+    // The cost model may still choose how much more the store does.
+    let only_select =
+        ours.group_by == GroupBy::Auto && ours.scan == Scan::Select && possible(&of_scan).is_ok();
+    let forced = match (ours.group_by, ours.scan) {
+        (GroupBy::Auto, _) if only_select => None,
+        (GroupBy::Auto, Scan::Auto) => None,
+        (GroupBy::Auto, Scan::Get) => of_scan.forced.map(|forced| with(forced, SERVER)),
+        (GroupBy::Auto, Scan::Select) => of_scan.forced.map(|forced| with(forced, FILTERED)),
+        (GroupBy::Server, _) => Some(force(ours.group_by, SERVER)),
+        (GroupBy::Filtered, _) => Some(force(ours.group_by, FILTERED)),
+        (GroupBy::S3, _) => Some(force(ours.group_by, S3)),
+        (GroupBy::Hybrid, _) => Some(force(ours.group_by, HYBRID)),
+    };
+    let mut ways = vec![Way { strategy: S3, offer: s3 }, Way { strategy: HYBRID, offer: hybrid }];
+    for way in of_scan.ways {
+        let strategy = if way.strategy == scan::GET { SERVER } else { FILTERED };
+        let offer = match way.offer {
+            Ok(_) if strategy == SERVER && only_select => Err("sluice.scan = 'select'".into()),
+            Ok(Offer { steps, statement, build }) => {
+                Ok(Offer { steps, statement, build: replace_scan(&partial, build)? })
+            }
+            Err(why) => Err(why),
+        };
+        // Of equals the first wins: what is simpler.
+        let place = if strategy == SERVER { ways.len() } else { 0 };
+        ways.insert(place, Way { strategy, offer });
+    }
+    let subject = format!("{} over {}", subject(&partial), of_scan.subject);
+    let notes = of_scan.notes;
+    let question = Question { operator: "group_by", subject, ways, forced, notes };
+    Ok(Some(Asked { endpoint, question }))
+}
+
+/// `sum(t.x) by t.g`, or `t.g` alone.
+fn subject(partial: &AggregateExec) -> String {
+    let keys = partial.group_expr().expr().iter().map(|(_, name)| name.as_str());
+    let keys = keys.collect::<Vec<_>>().join(", ");
+    match partial.aggr_expr().is_empty() {
+        true => keys,
+        false => format!("{} by {keys}", names(partial)),
+    }
+}
+
+/// Records why groups of what is read from a bucket cannot be aggregated in the store, whatever the
+/// store. DISTINCT, which is planned as an aggregate without functions, is not worth a word.
+fn note_unsupported(node: &Plan, partial: &AggregateExec, options: &ConfigOptions) {
+    if partial.aggr_expr().is_empty() || !scan::reads_bucket(node, options) {
+        return;
+    }
+    Journal::note(options, || {
+        let why = Why::from("its input is more than a scan of one table");
+        let forced = match SluiceOptions::of(options).group_by {
+            GroupBy::S3 => Some(force(GroupBy::S3, S3)),
+            GroupBy::Hybrid => Some(force(GroupBy::Hybrid, HYBRID)),
+            GroupBy::Auto | GroupBy::Server | GroupBy::Filtered => None,
+        };
+        let unmet = forced.map(|forced| forced.unmet(&why));
+        Decision { unmet, ..Decision::refused("group_by", S3, subject(partial), why) }
+    });
+}
+
+fn with(forced: Forced, strategy: &'static str) -> Forced {
+    Forced { strategies: vec![strategy], ..forced }
+}
+
+fn force(group_by: GroupBy, strategy: &'static str) -> Forced {
+    Forced { setting: format!("sluice.group_by = '{group_by}'"), strategies: vec![strategy] }
+}
+
+/// The aggregation in the store, or why it is not possible.
+fn in_store(
+    partial: &Arc<AggregateExec>,
+    pushed: Pushed,
+    of_scan: &Question<Plan>,
+    endpoint: &Endpoint,
+    options: &ConfigOptions,
+) -> Result<Result<Offer<Plan>, Why>> {
+    let over = match possible(of_scan).and_then(|()| OverScan::of(partial)) {
+        Ok(over) => over,
+        Err(why) => return Ok(Err(why)),
+    };
+    let config = over
+        .source
+        .repartitioned(options.execution.target_partitions, 0, None, over.config)?
+        .unwrap_or_else(|| over.config.clone());
+    let sample_rows = SluiceOptions::of(options).group_by_sample;
+    let exec = match S3GroupByExec::of(config, Arc::clone(partial), pushed, sample_rows)? {
+        Ok(exec) => exec,
+        Err(why) => return Ok(Err(why)),
+    };
+    if let Err(why) = exec.may_be_sent(endpoint) {
+        return Ok(Err(why));
+    }
+    let demand = GroupByDemand::of(&exec, options)?;
+    let steps = match pushed {
+        Pushed::All => demand.all(),
+        Pushed::Largest => demand.largest(),
+    };
+    let statement = Some(exec.sql()?);
+    Ok(Ok(Offer { steps, statement, build: Arc::new(exec) }))
+}

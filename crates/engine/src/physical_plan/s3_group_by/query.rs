@@ -1,0 +1,334 @@
+//! What a group-by asks of the store: which groups there are, and the states of some of them.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, Int64Array, RecordBatch};
+use arrow::compute::{CastOptions, cast_with_options, concat, concat_batches};
+use arrow::datatypes::{Field, Int64Type, Schema, SchemaRef};
+use datafusion::common::{Result, ScalarValue};
+use datafusion::physical_expr::projection::{ProjectionExpr, ProjectionExprs};
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::aggregates::AggregateExec;
+use sluicegate_s3select::dialect::ast::{Expr, Name, PathStep};
+use sluicegate_s3select::profile::{Exactness, Operation, TypeClass};
+
+use super::groups::{Group, Key, is_group, outside};
+use crate::choice::Why;
+use crate::datasource::partial_state::{OverScan, PartialStates, StateExpr};
+use crate::datasource::s3_select::S3SelectSource;
+use crate::datasource::statement::Statement;
+use crate::endpoint::Endpoint;
+
+/// The most columns of an answer: one for each state of each group.
+const MOST_COLUMNS: usize = 500;
+
+/// A group-by as the store sees it.
+#[derive(Debug, Clone)]
+pub(super) struct GroupQuery {
+    /// What rows are grouped by.
+    pub(super) keys: Vec<Key>,
+    /// What is computed of each group: how many rows it has, and its states.
+    columns: Vec<StateExpr>,
+    /// For each state of the partial aggregation's schema, groups aside, its place among the
+    /// columns.
+    states: Vec<usize>,
+    /// The partial aggregation's schema.
+    schema: SchemaRef,
+}
+
+/// The states of some groups, with the proof whether there are others.
+#[derive(Debug)]
+pub(super) struct GroupStates {
+    /// A row of the partial aggregation's schema for each group that has rows.
+    pub(super) states: RecordBatch,
+    /// How many rows these groups have.
+    pub(super) inside: u64,
+    /// How many rows there are.
+    pub(super) rows: u64,
+}
+
+impl GroupQuery {
+    /// The group-by of a partial aggregation, or why the store cannot tell its groups apart or
+    /// compute their states.
+    ///
+    /// # Errors
+    ///
+    /// If an expression does not fit its input.
+    pub(super) fn of(partial: &AggregateExec) -> Result<Result<Self, Why>> {
+        let over = match OverScan::of(partial) {
+            Ok(over) => over,
+            Err(why) => return Ok(Err(why)),
+        };
+        if partial.limit_options().is_some() {
+            return Ok(Err("a limit stops the aggregation early".into()));
+        }
+        if partial.group_expr().has_grouping_set() {
+            return Ok(Err("there are several grouping sets".into()));
+        }
+        let mut keys = Vec::new();
+        for (expr, name) in partial.group_expr().expr() {
+            let expr = over.down(Arc::clone(expr))?;
+            let nullable = expr.nullable(over.source.file_schema()).unwrap_or(true);
+            keys.push(Key { expr, name: name.clone(), nullable });
+        }
+        let states = match PartialStates::of(partial, &over)? {
+            Ok(states) => states,
+            Err(why) => return Ok(Err(why)),
+        };
+        let PartialStates { columns: asked, states } = states;
+        // Without aggregates the groups are the answer, and nobody counts their rows.
+        let mut columns = if asked.is_empty() { Vec::new() } else { vec![StateExpr::rows()] };
+        let mut places = Vec::new();
+        for column in asked {
+            places.push(columns.iter().position(|known| *known == column).unwrap_or_else(|| {
+                columns.push(column);
+                columns.len() - 1
+            }));
+        }
+        let states = states.into_iter().map(|state| places[state]).collect();
+        let query = Self { keys, columns, states, schema: partial.schema() };
+        Ok(query.check(over.source).map(|()| query))
+    }
+
+    /// Whether the store tells every group from every other, or why not.
+    fn check(&self, source: &S3SelectSource) -> Result<(), Why> {
+        let profile = &source.profile().name;
+        let translator = source.translator();
+        for key in &self.keys {
+            let apart = || -> Option<()> {
+                let data_type = key.expr.data_type(source.file_schema()).ok()?;
+                let mut some = vec![ScalarValue::new_default(&data_type).ok()?];
+                if key.nullable {
+                    some.push(ScalarValue::try_from(&data_type).ok()?);
+                }
+                let alone = std::slice::from_ref(key);
+                for value in some {
+                    let group = Group { values: vec![value], seen: 0 };
+                    let others =
+                        outside(alone, std::slice::from_ref(&group), source.file_schema()).ok()?;
+                    for condition in [is_group(alone, &group.values).ok()?, others] {
+                        let pushed = translator.condition(&condition)?;
+                        (pushed.exactness == Exactness::Exact).then_some(())?;
+                    }
+                }
+                Some(())
+            };
+            if apart().is_none() {
+                let name = &key.name;
+                return Err(Why::new(format!(
+                    "the values of {name} are not known to be told apart by a store of profile `{profile}`"
+                )));
+            }
+        }
+        let trusted = |operation| translator.trust(operation, TypeClass::Int) == Exactness::Exact;
+        match trusted(Operation::CountRows) && trusted(Operation::Count) {
+            true => Ok(()),
+            false => Err(Why::new(format!(
+                "the rows of a group are not known to be counted exactly by a store of profile `{profile}`"
+            ))),
+        }
+    }
+
+    /// Whether the endpoint takes statements of this kind.
+    ///
+    /// # Errors
+    ///
+    /// Why not.
+    pub(super) fn may_be_sent(
+        &self,
+        source: &S3SelectSource,
+        endpoint: &Endpoint,
+    ) -> Result<(), Why> {
+        let keys = self.keys_of(source);
+        let sample = keys.statement(None).ok_or("the groups cannot be sent as text")?;
+        endpoint.takes(&sample, source.format())?;
+        let values = self.keys.iter().map(|key| {
+            let data_type = key.expr.data_type(source.file_schema())?;
+            ScalarValue::new_default(&data_type)
+        });
+        let values: Vec<_> = values.collect::<Result<_>>().map_err(|e| Why::new(e.to_string()))?;
+        let some = Group { values, seen: 0 };
+        match self.condition(source, &some) {
+            Some(condition) => {
+                endpoint.takes(&self.statement(source, &[condition]), source.format())
+            }
+            None => Err("the groups cannot be told apart".into()),
+        }
+    }
+
+    /// Whether there are no aggregates: DISTINCT.
+    #[must_use]
+    pub(super) fn is_distinct(&self) -> bool {
+        self.columns.is_empty()
+    }
+
+    /// How many columns an answer has for each group.
+    #[must_use]
+    pub(super) fn width(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// A scan of the keys alone.
+    #[must_use]
+    pub(super) fn keys_of(&self, source: &S3SelectSource) -> S3SelectSource {
+        let keys = self.keys.iter();
+        let keys = keys.map(|key| ProjectionExpr::new(Arc::clone(&key.expr), key.name.clone()));
+        source.computing(&ProjectionExprs::new(keys))
+    }
+
+    /// TRUE of a group's rows, as the store says it; `None` if it cannot.
+    #[must_use]
+    pub(super) fn condition(&self, source: &S3SelectSource, group: &Group) -> Option<Expr> {
+        let here = is_group(&self.keys, &group.values).ok()?;
+        let there = source.translator().condition(&here)?;
+        (there.exactness == Exactness::Exact).then_some(there.expr)
+    }
+
+    /// The states of some groups, and how many rows there are.
+    #[must_use]
+    pub(super) fn statement(&self, source: &S3SelectSource, groups: &[Expr]) -> Statement {
+        let of_groups = groups.iter().flat_map(|group| self.of_group(group));
+        let items = of_groups.chain([Expr::count_star()]).collect::<Vec<_>>();
+        let rows = StateExpr::rows();
+        let columns = groups.iter().flat_map(|_| &self.columns).chain([&rows]);
+        let fields = columns.enumerate().map(|(number, column)| column.field(number));
+        let answer = Arc::new(Schema::new(fields.collect::<Vec<Field>>()));
+        Statement::aggregate(items, source.store_filter(), answer)
+    }
+
+    fn of_group<'a>(&'a self, group: &'a Expr) -> impl Iterator<Item = Expr> + 'a {
+        self.columns.iter().map(move |column| column.over(Some(group)))
+    }
+
+    /// The statement for a group that is not known yet, for people to read.
+    #[must_use]
+    pub(super) fn example(&self, source: &S3SelectSource) -> Statement {
+        let name = Name { text: "in_group".to_owned(), quoted: false };
+        self.statement(source, &[Expr::Path(vec![PathStep::Field(name)])])
+    }
+
+    /// Shares groups out among statements that the endpoint takes, as few as possible.
+    ///
+    /// # Errors
+    ///
+    /// Why some group cannot be asked about.
+    pub(super) fn statements(
+        &self,
+        source: &S3SelectSource,
+        endpoint: &Endpoint,
+        groups: &[Group],
+    ) -> Result<Vec<(Range<usize>, Statement)>, Why> {
+        let mut conditions = Vec::with_capacity(groups.len());
+        for group in groups {
+            let condition = self.condition(source, group);
+            conditions.push(condition.ok_or("a group cannot be told from others")?);
+        }
+        let limit = source.profile().max_expression_bytes;
+        let fixed = self.statement(source, &[]).sql().len();
+        let mut shares: Vec<Range<usize>> = Vec::new();
+        let (mut start, mut bytes, mut columns) = (0, fixed, 0);
+        for (index, condition) in conditions.iter().enumerate() {
+            let more: usize = self.of_group(condition).map(|it| it.to_string().len() + 2).sum();
+            let full = bytes + more > limit || columns + self.columns.len() > MOST_COLUMNS;
+            if full && index > start {
+                shares.push(start..index);
+                (start, bytes, columns) = (index, fixed, 0);
+            }
+            bytes += more;
+            columns += self.columns.len();
+        }
+        shares.push(start..conditions.len());
+        let statements = shares.into_iter().map(|share| {
+            let statement = self.statement(source, &conditions[share.clone()]);
+            endpoint.takes(&statement, source.format())?;
+            Ok((share, statement))
+        });
+        statements.collect()
+    }
+
+    /// What an answer about some groups says, or what is wrong with it.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong.
+    pub(super) fn read(
+        &self,
+        groups: &[Group],
+        statement: &Statement,
+        batches: &[RecordBatch],
+    ) -> Result<GroupStates, String> {
+        let rows: usize = batches.iter().map(RecordBatch::num_rows).sum();
+        if rows != 1 {
+            return Err(format!("an answer of {rows} rows, where aggregates are one"));
+        }
+        let answer = concat_batches(&statement.answer, batches).map_err(|e| e.to_string())?;
+        for (field, column) in answer.schema_ref().fields().iter().zip(answer.columns()) {
+            // Columns that are not nullable are counts.
+            if !field.is_nullable()
+                && (column.is_null(0) || column.as_primitive::<Int64Type>().value(0) < 0)
+            {
+                return Err(format!("an impossible count in column {}", field.name()));
+            }
+        }
+        let count = |column: &ArrayRef| column.as_primitive::<Int64Type>().value(0).unsigned_abs();
+        let all = answer.columns().last().map_or(0, count);
+        let (mut present, mut inside) = (Vec::new(), 0_u64);
+        for (number, group) in groups.iter().enumerate() {
+            let first = number * self.columns.len();
+            let rows = count(answer.column(first));
+            inside = inside.saturating_add(rows);
+            if rows > 0 {
+                present.push((group, first));
+            }
+        }
+        if inside > all {
+            return Err(format!("groups of {inside} rows among {all}"));
+        }
+        let states = self.rows_of(&answer, &present).map_err(|e| e.to_string())?;
+        Ok(GroupStates { states, inside, rows: all })
+    }
+
+    fn rows_of(&self, answer: &RecordBatch, present: &[(&Group, usize)]) -> Result<RecordBatch> {
+        if present.is_empty() {
+            return Ok(RecordBatch::new_empty(Arc::clone(&self.schema)));
+        }
+        let groups: Vec<&Group> = present.iter().map(|(group, _)| *group).collect();
+        let mut columns = self.key_columns(&groups)?;
+        let exact = CastOptions { safe: false, ..CastOptions::default() };
+        let fields = self.schema.fields().iter().skip(self.keys.len());
+        for (state, field) in self.states.iter().zip(fields) {
+            let values: Vec<&dyn Array> =
+                present.iter().map(|(_, first)| answer.column(first + state).as_ref()).collect();
+            let mut values = concat(&values)?;
+            if field.is_nullable() && !self.columns[*state].is_nullable() {
+                // DataFusion divides by a count of 0 if it is not NULL, as its own states of AVG are.
+                let counts = values.as_primitive::<Int64Type>().iter();
+                let counts = counts.map(|count| count.filter(|count| *count != 0));
+                values = Arc::new(counts.collect::<Int64Array>());
+            }
+            columns.push(cast_with_options(&values, field.data_type(), &exact)?);
+        }
+        Ok(RecordBatch::try_new(Arc::clone(&self.schema), columns)?)
+    }
+
+    /// Groups without states.
+    ///
+    /// # Errors
+    ///
+    /// If a value is not of its key's type.
+    pub(super) fn rows_without_states(&self, groups: &[Group]) -> Result<RecordBatch> {
+        if groups.is_empty() {
+            return Ok(RecordBatch::new_empty(Arc::clone(&self.schema)));
+        }
+        let columns = self.key_columns(&groups.iter().collect::<Vec<_>>())?;
+        Ok(RecordBatch::try_new(Arc::clone(&self.schema), columns)?)
+    }
+
+    fn key_columns(&self, groups: &[&Group]) -> Result<Vec<ArrayRef>> {
+        let column = |key: usize| {
+            ScalarValue::iter_to_array(groups.iter().map(|group| group.values[key].clone()))
+        };
+        (0..self.keys.len()).map(column).collect()
+    }
+}
