@@ -3,7 +3,7 @@
 //! DataFusion's joins tell their probe side what they found on the build side, in a filter that
 //! arrives while the query runs. It has bounds, and as long as the build side is small enough the
 //! keys themselves (our sessions raise what is small enough). [`Keys::of`] reads them off the filter,
-//! [`ask`] makes of them the cheapest condition that the store takes. Either may only be weaker
+//! `ask` makes of them the cheapest condition that the store takes. Either may only be weaker
 //! than the filter: the join sees the rows again.
 
 mod ask;
