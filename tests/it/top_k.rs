@@ -441,6 +441,23 @@ async fn a_plan_that_runs_twice_gives_the_same_rows_twice() {
 }
 
 /// The cost model decides: a sample of a large table pays, one of a small table does not.
+/// DataFusion's own filter of a top-K whose sort keys share a column, below a projection that moves
+/// columns, names a column that it is not about.
+#[tokio::test(flavor = "multi_thread")]
+async fn sort_keys_that_share_a_column_are_sorted_right() {
+    let store = Store::start().await;
+    let csv: String = (0..400).map(|row| format!("{},{}\n", row % 7, 5 * (row % 3))).collect();
+    store.put("t/a.csv", format!("id,n\n{csv}"));
+    store.put("t/b.csv", format!("id,n\n{csv}"));
+    for scan in [Scan::Get, Scan::Select] {
+        let engine = store.engine(scan).await;
+        let sql = format!(
+            "SELECT n AS k0, n + id AS k1 FROM 's3://{BUCKET}/t/' ORDER BY n, n + id LIMIT 2 OFFSET 2"
+        );
+        assert_eq!(rows(&engine, &sql).await, [r#""0" | "0""#; 2], "{scan}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_sample_is_taken_where_it_pays() {
     let store = Store::start().await;

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_expr::expressions::{DynamicFilterPhysicalExpr, DynamicFilterTracking};
+use datafusion::physical_expr::expressions::{
+    Column, DynamicFilterPhysicalExpr, DynamicFilterTracking,
+};
 use tokio::time::{Instant, timeout_at};
 
 /// A filter that is not known before the query runs.
@@ -35,6 +37,17 @@ impl Arriving {
     #[must_use]
     pub fn ids(&self) -> Vec<u64> {
         self.parts().iter().filter_map(|part| part.expression_id()).collect()
+    }
+
+    /// Whether what arrives is about the columns that it seems to be about. DataFusion moves a filter
+    /// below a projection operand by operand, the inner ones first: of `k` and `k + id`, which share
+    /// `k`, the second is then left with an `id` of the projection.
+    #[must_use]
+    pub fn is_about_its_columns(&self) -> bool {
+        self.parts().iter().all(|part| {
+            let operands = part.children();
+            operands.len() < 2 || operands.iter().all(|operand| operand.is::<Column>())
+        })
     }
 
     fn parts(&self) -> Vec<Arc<dyn PhysicalExpr>> {

@@ -623,7 +623,8 @@ impl FileSource for S3SelectSource {
                 // A limit counts rows that pass the filters of the plan, and only those.
                 let new = Arriving::new(filter);
                 let known = source.arriving.iter().any(|known| known.ids() == new.ids());
-                if self.limit.is_none() && !known && self.reads(&new.filter) {
+                let sound = new.is_about_its_columns() && self.reads(&new.filter);
+                if self.limit.is_none() && !known && sound {
                     source.arriving.push(new);
                 }
                 verdicts.push(PushedDown::No);
