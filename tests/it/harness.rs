@@ -97,13 +97,15 @@ impl Place for Store {
 }
 
 /// DataFusion as it comes, over local files: the oracle. Only what makes it give wrong
-/// answers is off: filters of MIN and MAX, and those of a top-K, which skip parts of a Parquet object
-/// by bounds that leave NaN out.
+/// answers is off: filters of MIN and MAX, those of a top-K, and skipping parts of a Parquet object by
+/// bounds, which leave NaN out.
 pub(crate) fn stock() -> SessionContext {
     let mut config = SessionConfig::new().with_target_partitions(2);
     let optimizer = &mut config.options_mut().optimizer;
     optimizer.enable_aggregate_dynamic_filter_pushdown = false;
     optimizer.enable_topk_dynamic_filter_pushdown = false;
+    config.options_mut().execution.parquet.pruning = false;
+    config.options_mut().execution.parquet.enable_page_index = false;
     SessionContext::new_with_config(config)
 }
 
