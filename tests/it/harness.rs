@@ -106,6 +106,7 @@ pub(crate) fn stock() -> SessionContext {
     optimizer.enable_topk_dynamic_filter_pushdown = false;
     config.options_mut().execution.parquet.pruning = false;
     config.options_mut().execution.parquet.enable_page_index = false;
+    config.options_mut().execution.collect_statistics = false;
     SessionContext::new_with_config(config)
 }
 
