@@ -4,9 +4,9 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, Decimal128Array, Int64Array, RecordBatch, StringArray};
+use arrow::array::{ArrayRef, Decimal128Array, Float64Array, Int64Array, RecordBatch, StringArray};
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, Field, Schema, TimeUnit};
+use arrow::datatypes::{DataType, TimeUnit};
 use parquet::arrow::ArrowWriter;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -58,12 +58,16 @@ fn array(of: &DataType, numbers: &[Option<i64>]) -> ArrayRef {
 }
 
 fn file(columns: &[(String, DataType)], numbers: &[Option<i64>]) -> Vec<u8> {
-    let fields = columns.iter().map(|(name, of)| Field::new(name, of.clone(), true));
-    let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
-    let arrays = columns.iter().map(|(_, of)| array(of, numbers)).collect();
-    let batch = RecordBatch::try_new(Arc::clone(&schema), arrays).unwrap();
+    let arrays = columns.iter().map(|(name, of)| (name.clone(), array(of, numbers)));
+    written(&arrays.collect::<Vec<_>>())
+}
+
+/// A Parquet file of columns.
+fn written(columns: &[(String, ArrayRef)]) -> Vec<u8> {
+    let nullable = columns.iter().map(|(name, array)| (name, Arc::clone(array), true));
+    let batch = RecordBatch::try_from_iter_with_nullable(nullable).unwrap();
     let mut bytes = Vec::new();
-    let mut writer = ArrowWriter::try_new(&mut bytes, schema, None).unwrap();
+    let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), None).unwrap();
     writer.write(&batch).unwrap();
     writer.close().unwrap();
     bytes
@@ -185,4 +189,24 @@ async fn a_column_of_another_type_is_read_here() {
     Box::pin(check(DataType::Utf8, "INT", "SELECT a FROM x WHERE a > 2", false)).await;
     // A statement that reads no column needs none of the declared type.
     Box::pin(check(DataType::Int64, "INT", "SELECT count(*) FROM x", true)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_footer_does_not_answer_for_floats() {
+    let floats = Float64Array::from(vec![0.0, 1.0, f64::NAN]);
+    let column = |name: &str, of: DataType| (name.to_owned(), cast(&floats, &of).unwrap());
+    let columns = [column("a", DataType::Float32), column("b", DataType::Float64)];
+    let bytes = written(&columns);
+    let store = Store::start().await;
+    store.put("f/a.parquet", &bytes);
+    for scan in [Scan::Get, Scan::Select, Scan::Auto] {
+        let engine = store.engine(scan).await;
+        let ddl = format!("CREATE EXTERNAL TABLE x STORED AS PARQUET LOCATION 's3://{BUCKET}/f/'");
+        rows(&engine, &ddl).await;
+        for location in ["x".to_owned(), format!("'s3://{BUCKET}/f/'")] {
+            let sql = format!("SELECT min(a), max(a), min(b), max(b), count(*) FROM {location}");
+            let expected = [r#""0.0" | "NaN" | "0.0" | "NaN" | "3""#];
+            assert_eq!(rows(&engine, &sql).await, expected, "{scan:?} of {location}");
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! Formats of tables in a store: DataFusion's, with statistics.
+//! Formats of tables in a store: DataFusion's, with statistics that can be relied on.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,34 +6,37 @@ use std::sync::Arc;
 use arrow::datatypes::SchemaRef;
 use async_trait::async_trait;
 use datafusion::catalog::Session;
-use datafusion::common::{GetExt, Result, Statistics};
+use datafusion::common::stats::Precision;
+use datafusion::common::{GetExt, Result, ScalarValue, Statistics};
 use datafusion::datasource::file_format::csv::{CsvFormat, CsvFormatFactory};
 use datafusion::datasource::file_format::file_compression_type::FileCompressionType;
 use datafusion::datasource::file_format::json::{JsonFormat, JsonFormatFactory};
-use datafusion::datasource::file_format::{FileFormat, FileFormatFactory};
+use datafusion::datasource::file_format::parquet::ParquetFormatFactory;
+use datafusion::datasource::file_format::{FileFormat, FileFormatFactory, FileMeta};
 use datafusion::datasource::physical_plan::{FileScanConfig, FileSinkConfig, FileSource};
 use datafusion::datasource::table_schema::TableSchema;
-use datafusion::physical_expr::LexRequirement;
+use datafusion::physical_expr::{LexOrdering, LexRequirement};
 use datafusion::physical_plan::ExecutionPlan;
 use object_store::{ObjectMeta, ObjectStore};
 
 use crate::datasource::named::{NamedSource, TextLayout};
 use crate::statistics::Sampler;
 
-/// Makes [`S3TextFormat`]s for a kind of text: `STORED AS CSV` and `*.csv`, for example.
+/// Makes [`S3Format`]s of a kind: `STORED AS CSV` and `*.csv`, for example.
 #[derive(Debug)]
-pub struct S3TextFormatFactory {
+pub struct S3FormatFactory {
     inner: Arc<dyn FileFormatFactory>,
     extension: &'static str,
 }
 
-impl S3TextFormatFactory {
-    /// CSV, JSON, and the other names of JSON with an object per line. Their formats take their
-    /// options from the statement and the session.
+impl S3FormatFactory {
+    /// CSV, JSON, the other names of JSON with an object per line, and Parquet. Their formats take
+    /// their options from the statement and the session.
     #[must_use]
     pub fn all() -> Vec<Arc<dyn FileFormatFactory>> {
         let csv: Arc<dyn FileFormatFactory> = Arc::new(CsvFormatFactory::new());
         let json: Arc<dyn FileFormatFactory> = Arc::new(JsonFormatFactory::new());
+        let parquet: Arc<dyn FileFormatFactory> = Arc::new(ParquetFormatFactory::new());
         let named = |extension, inner: &Arc<dyn FileFormatFactory>| {
             let factory: Arc<dyn FileFormatFactory> =
                 Arc::new(Self { inner: Arc::clone(inner), extension });
@@ -44,15 +47,16 @@ impl S3TextFormatFactory {
             named("json", &json),
             named("ndjson", &json),
             named("jsonl", &json),
+            named("parquet", &parquet),
         ]
     }
 
     fn wrap(&self, inner: Arc<dyn FileFormat>) -> Arc<dyn FileFormat> {
-        Arc::new(S3TextFormat { inner, extension: self.extension, sampler: Sampler::default() })
+        Arc::new(S3Format { inner, extension: self.extension, sampler: Sampler::default() })
     }
 }
 
-impl FileFormatFactory for S3TextFormatFactory {
+impl FileFormatFactory for S3FormatFactory {
     fn create(
         &self,
         state: &dyn Session,
@@ -66,25 +70,28 @@ impl FileFormatFactory for S3TextFormatFactory {
     }
 }
 
-impl GetExt for S3TextFormatFactory {
+impl GetExt for S3FormatFactory {
     fn get_ext(&self) -> String {
         self.extension.to_owned()
     }
 }
 
-/// DataFusion's CSV or JSON with statistics: bytes from the listing, rows estimated from samples of
-/// a few objects of the table.
+/// DataFusion's CSV, JSON or Parquet with statistics of ours. Joins, and with them everything that a
+/// join can push down, are planned by these.
 ///
-/// Joins, and with them everything that a join can push down, are planned by these.
+/// Of text: bytes from the listing, rows estimated from samples of a few objects of the table. Of
+/// Parquet: those of the footer, without the promise that the least and the greatest of
+/// floating-point numbers are exact. The footer leaves NaN out and says -0.0 for 0.0, and DataFusion
+/// answers MIN and MAX from what is exact.
 #[derive(Debug)]
-pub struct S3TextFormat {
+pub struct S3Format {
     inner: Arc<dyn FileFormat>,
     extension: &'static str,
     sampler: Sampler,
 }
 
 #[async_trait]
-impl FileFormat for S3TextFormat {
+impl FileFormat for S3Format {
     fn get_ext(&self) -> String {
         self.extension.to_owned()
     }
@@ -113,11 +120,42 @@ impl FileFormat for S3TextFormat {
         table_schema: SchemaRef,
         object: &ObjectMeta,
     ) -> Result<Statistics> {
+        if !self.is_text() {
+            let statistics = self.inner.infer_stats(state, store, table_schema, object).await?;
+            return Ok(doubt_floats(statistics));
+        }
         let compressed = self.inner.compression_type().is_some_and(|c| c.is_compressed());
         let header = self.inner.downcast_ref::<CsvFormat>().is_some_and(|csv| {
             csv.has_header().unwrap_or_else(|| state.config_options().catalog.has_header)
         });
         self.sampler.statistics(store, &table_schema, object, compressed, header).await
+    }
+
+    async fn infer_ordering(
+        &self,
+        state: &dyn Session,
+        store: &Arc<dyn ObjectStore>,
+        table_schema: SchemaRef,
+        object: &ObjectMeta,
+    ) -> Result<Option<LexOrdering>> {
+        self.inner.infer_ordering(state, store, table_schema, object).await
+    }
+
+    async fn infer_stats_and_ordering(
+        &self,
+        state: &dyn Session,
+        store: &Arc<dyn ObjectStore>,
+        table_schema: SchemaRef,
+        object: &ObjectMeta,
+    ) -> Result<FileMeta> {
+        if self.is_text() {
+            return Ok(FileMeta::new(self.infer_stats(state, store, table_schema, object).await?));
+        }
+        // One look at the footer.
+        let mut meta =
+            self.inner.infer_stats_and_ordering(state, store, table_schema, object).await?;
+        meta.statistics = doubt_floats(meta.statistics);
+        Ok(meta)
     }
 
     async fn create_physical_plan(
@@ -148,4 +186,25 @@ impl FileFormat for S3TextFormat {
     fn file_source(&self, table_schema: TableSchema) -> Arc<dyn FileSource> {
         self.inner.file_source(table_schema)
     }
+}
+
+impl S3Format {
+    /// Whether it is CSV or JSON.
+    fn is_text(&self) -> bool {
+        self.inner.is::<CsvFormat>() || self.inner.is::<JsonFormat>()
+    }
+}
+
+/// Statistics that do not promise the least and the greatest of floating-point numbers.
+fn doubt_floats(mut statistics: Statistics) -> Statistics {
+    let doubt = |bound: &mut Precision<ScalarValue>| {
+        if bound.get_value().is_some_and(|value| value.data_type().is_floating()) {
+            *bound = std::mem::take(bound).to_inexact();
+        }
+    };
+    for column in &mut statistics.column_statistics {
+        doubt(&mut column.min_value);
+        doubt(&mut column.max_value);
+    }
+    statistics
 }

@@ -9,7 +9,7 @@ use datafusion::execution::SessionStateDefaults;
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::prelude::SessionConfig;
 
-use crate::catalog::S3TextFormatFactory;
+use crate::catalog::S3FormatFactory;
 use crate::config::SluiceOptions;
 use crate::endpoints::Endpoints;
 use crate::explain::ExplainPlanner;
@@ -66,7 +66,7 @@ pub fn with_pushdown(
     config.options_mut().optimizer.enable_aggregate_dynamic_filter_pushdown = false;
     hand_on_more_keys(config.options_mut());
     // Of two formats with the same name, the first is registered.
-    let mut formats = S3TextFormatFactory::all();
+    let mut formats = S3FormatFactory::all();
     let theirs = builder.file_formats().take();
     formats.extend(theirs.unwrap_or_else(SessionStateDefaults::default_file_formats));
     let planner = Arc::new(ExplainPlanner::new(builder.query_planner().take()));
