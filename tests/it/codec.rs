@@ -31,17 +31,20 @@ async fn plan(engine: &Engine, sql: &str) -> Arc<dyn ExecutionPlan> {
     engine.query(sql).await.unwrap().create_physical_plan().await.unwrap()
 }
 
-/// A plan as text. A filter that puts out all columns of its input says so or not: the bytes do not
-/// tell the two apart.
+/// A plan as text, without what DataFusion's bytes leave out: whether a filter that puts out all
+/// columns of its input says so, and in which order a scan of Parquet had better read row groups.
 fn shown(plan: &Arc<dyn ExecutionPlan>) -> String {
     let text = displayable(plan.as_ref()).indent(true).to_string();
-    let lines = text.lines().map(|line| match line.split_once(", projection=[") {
-        Some((filter, columns)) if filter.trim_start().starts_with("FilterExec") => {
-            let mut numbered = columns.trim_end_matches(']').split(", ").zip(0..);
-            let all = numbered.all(|(column, at)| column.ends_with(&format!("@{at}")));
-            if all { filter } else { line }
+    let lines = text.lines().map(|line| {
+        let line = line.split(", sort_order_for_reorder=").next().unwrap_or(line);
+        let (filter, rest) = line.split_once(", projection=[").unwrap_or((line, ""));
+        let Some((columns, rest)) = rest.split_once(']') else { return line.to_owned() };
+        let mut numbered = columns.split(", ").zip(0..);
+        let all = numbered.all(|(column, at)| column.ends_with(&format!("@{at}")));
+        match all && filter.trim_start().starts_with("FilterExec") {
+            true => format!("{filter}{rest}"),
+            false => line.to_owned(),
         }
-        _ => line,
     });
     lines.collect::<Vec<_>>().join("\n")
 }

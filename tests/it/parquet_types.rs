@@ -193,20 +193,36 @@ async fn a_column_of_another_type_is_read_here() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_footer_does_not_answer_for_floats() {
-    let floats = Float64Array::from(vec![0.0, 1.0, f64::NAN]);
+    let floats = Float64Array::from(vec![0.0, 1.0, f64::NAN, -f64::NAN]);
     let column = |name: &str, of: DataType| (name.to_owned(), cast(&floats, &of).unwrap());
     let columns = [column("a", DataType::Float32), column("b", DataType::Float64)];
     let bytes = written(&columns);
     let store = Store::start().await;
     store.put("f/a.parquet", &bytes);
-    for scan in [Scan::Get, Scan::Select, Scan::Auto] {
+    store.put("f/b.parquet", written(&[column("a", DataType::Float32)]));
+    for (scan, pushdown) in [Scan::Get, Scan::Select, Scan::Auto]
+        .into_iter()
+        .flat_map(|scan| [(scan, false), (scan, true)])
+    {
         let engine = store.engine(scan).await;
         let ddl = format!("CREATE EXTERNAL TABLE x STORED AS PARQUET LOCATION 's3://{BUCKET}/f/'");
         rows(&engine, &ddl).await;
+        let set = format!("SET datafusion.execution.parquet.pushdown_filters = {pushdown}");
+        rows(&engine, &set).await;
         for location in ["x".to_owned(), format!("'s3://{BUCKET}/f/'")] {
-            let sql = format!("SELECT min(a), max(a), min(b), max(b), count(*) FROM {location}");
-            let expected = [r#""0.0" | "NaN" | "0.0" | "NaN" | "3""#];
-            assert_eq!(rows(&engine, &sql).await, expected, "{scan:?} of {location}");
+            for (sql, expected) in [
+                ("min(b), max(b), count(*) FROM t WHERE b IS NOT NULL", r#""NaN" | "NaN" | "4""#),
+                ("min(b), max(b) FROM t", r#""NaN" | "NaN""#),
+                ("min(abs(b)), count(*) FROM t WHERE b < 0", r#""NaN" | "1""#),
+                ("max(a), count(*) FROM t WHERE a > 1", r#""NaN" | "2""#),
+                ("a FROM t ORDER BY a DESC LIMIT 1", r#""NaN""#),
+                ("count(a) FROM t WHERE a >= 1 AND b <> 1", r#""1""#),
+                ("count(*) FROM t x JOIN t y ON x.a = y.b WHERE y.b > 1", r#""2""#),
+            ] {
+                let sql = format!("SELECT {}", sql.replace("FROM t", &format!("FROM {location}")));
+                let sql = sql.replace("JOIN t", &format!("JOIN {location}"));
+                assert_eq!(rows(&engine, &sql).await, [expected], "{sql}: {scan:?}, {pushdown}");
+            }
         }
     }
 }

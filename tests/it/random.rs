@@ -116,6 +116,8 @@ pub(crate) enum Format {
     /// Without them.
     CsvOfLines,
     Json,
+    /// Of a few rows in each row group.
+    Parquet,
 }
 
 impl Format {
@@ -123,6 +125,7 @@ impl Format {
         match self {
             Self::Csv | Self::CsvOfLines => "csv",
             Self::Json => "json",
+            Self::Parquet => "parquet",
         }
     }
 
@@ -133,6 +136,7 @@ impl Format {
             }
             Self::CsvOfLines => ("CSV", "OPTIONS ('format.has_header' 'true')"),
             Self::Json => ("JSON", ""),
+            Self::Parquet => ("PARQUET", ""),
         };
         let (column, by) = if partitioned { (", p INT", "PARTITIONED BY (p)") } else { ("", "") };
         format!(
@@ -141,17 +145,43 @@ impl Format {
         )
     }
 
-    /// The object. `forms` says for each row in which of its ways JSON says the same.
+    /// The object.
+    pub(crate) async fn object(self, rows: &[Row], forms: &[u8]) -> Vec<u8> {
+        let text = self.write(rows, forms);
+        match self {
+            Self::Parquet => parquet(&text).await,
+            Self::Csv | Self::CsvOfLines | Self::Json => text.into_bytes(),
+        }
+    }
+
+    /// The rows as text. `forms` says for each row in which of its ways JSON says the same.
     pub(crate) fn write(self, rows: &[Row], forms: &[u8]) -> String {
         match self {
             Self::Csv => csv(rows),
             Self::CsvOfLines => csv(rows).replace("two\nlines", "two lines"),
-            Self::Json => {
+            Self::Json | Self::Parquet => {
                 let forms = forms.iter().chain(std::iter::repeat(&0));
                 rows.iter().zip(forms).map(|(row, form)| json(row, *form)).collect()
             }
         }
     }
+}
+
+/// Rows of JSON as Parquet.
+async fn parquet(json: &str) -> Vec<u8> {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, target) = (folder.path().join("rows.json"), folder.path().join("rows.parquet"));
+    std::fs::write(&source, json).unwrap();
+    let stock = stock();
+    let ddl = Format::Json.ddl(&source.display().to_string(), false);
+    stock_rows(&stock, &ddl).await.unwrap();
+    let copy = format!(
+        "COPY (SELECT * FROM x) TO '{}' STORED AS PARQUET
+         OPTIONS ('format.max_row_group_size' '5')",
+        target.display()
+    );
+    stock_rows(&stock, &copy).await.unwrap();
+    std::fs::read(target).unwrap()
 }
 
 fn csv(rows: &[Row]) -> String {
@@ -306,9 +336,20 @@ pub(crate) fn cause(error: &str) -> &str {
     line.rsplit_once(": ").map_or(line, |(_, cause)| cause)
 }
 
+/// Whether an error is DataFusion's own: of `length(s) = 1` in the predicate of a Parquet scan it makes
+/// a 1 in a sort key `length(s)`, and then finds the order wrong.
+pub(crate) fn is_of_the_oracle(error: &str) -> bool {
+    error.contains("SanityCheckPlan")
+}
+
 /// Random statements over random tables in a place, against DataFusion over a local copy.
 /// Returns how many statements were asked, and how many of them reached the store as such.
-pub(crate) fn check(runtime: &Runtime, place: &dyn Place, format: Format) -> (u32, u32) {
+pub(crate) fn check(
+    runtime: &Runtime,
+    place: &dyn Place,
+    format: Format,
+    scan: Scan,
+) -> (u32, u32) {
     let local = tempfile::tempdir().unwrap();
     let cases = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(64);
     let mut runner =
@@ -323,13 +364,14 @@ pub(crate) fn check(runtime: &Runtime, place: &dyn Place, format: Format) -> (u3
         let folder = format!("{format:?}-{}", number.get());
         let below = if partitioned { "p=2/" } else { "" };
         let key = format!("{folder}/{below}a.{}", format.extension());
-        let object = format.write(&rows, &forms);
+        let text = format.write(&rows, &forms);
+        let object = runtime.block_on(format.object(&rows, &forms));
         let file = local.path().join(&key);
         std::fs::create_dir_all(file.parent().unwrap()).unwrap();
         std::fs::write(&file, &object).unwrap();
         runtime.block_on(async {
-            place.put_object(&key, object.clone().into_bytes()).await;
-            let engine = place.builder().scan(Scan::Select).build().await.unwrap();
+            place.put_object(&key, object).await;
+            let engine = place.builder().scan(scan).build().await.unwrap();
             let stock = stock();
             let location = format!("s3://{}/{folder}/", place.bucket());
             let ours = format.ddl(&location, partitioned);
@@ -344,26 +386,21 @@ pub(crate) fn check(runtime: &Runtime, place: &dyn Place, format: Format) -> (u3
                 asked.set(asked.get() + 1);
                 pushed.set(pushed.get() + u32::from(engine.counted().select > before));
                 match (actual, expected) {
+                    (_, Err(expected)) if is_of_the_oracle(&expected) => {}
                     (Ok(mut actual), Ok(mut expected)) => {
                         if !sql.ends_with(ORDER) {
                             actual.sort();
                             expected.sort();
                         }
-                        prop_assert_eq!(actual, expected, "{} over\n{}", sql, object)
+                        prop_assert_eq!(actual, expected, "{} over\n{}", sql, text)
                     }
                     (Err(actual), Err(expected)) => {
-                        prop_assert_eq!(
-                            cause(&actual),
-                            cause(&expected),
-                            "{} over\n{}",
-                            sql,
-                            object
-                        )
+                        prop_assert_eq!(cause(&actual), cause(&expected), "{} over\n{}", sql, text)
                     }
                     (actual, expected) => {
                         prop_assert!(
                             false,
-                            "{sql}: {actual:?}, but DataFusion {expected:?}\n{object}"
+                            "{sql}: {actual:?}, but DataFusion {expected:?}\n{text}"
                         );
                     }
                 }
@@ -378,7 +415,7 @@ pub(crate) fn check(runtime: &Runtime, place: &dyn Place, format: Format) -> (u3
 fn check_ours(format: Format) {
     let runtime = Runtime::new().unwrap();
     let store = runtime.block_on(Store::start());
-    let (asked, pushed) = check(&runtime, &store, format);
+    let (asked, pushed) = check(&runtime, &store, format, Scan::Select);
     // Most statements must reach the store, or this compares DataFusion with itself.
     assert!(2 * pushed > asked, "of {asked} statements only {pushed} were sent to the store");
 }
@@ -391,4 +428,17 @@ fn select_over_csv_agrees_with_datafusion() {
 #[test]
 fn select_over_json_agrees_with_datafusion() {
     check_ours(Format::Json);
+}
+
+#[test]
+fn select_over_parquet_agrees_with_datafusion() {
+    check_ours(Format::Parquet);
+}
+
+#[test]
+fn no_row_of_parquet_is_skipped_by_mistake() {
+    let runtime = Runtime::new().unwrap();
+    let store = runtime.block_on(Store::start());
+    let (asked, pushed) = check(&runtime, &store, Format::Parquet, Scan::Get);
+    assert!(asked > 0 && pushed == 0, "{pushed} of {asked} statements were sent to the store");
 }

@@ -24,6 +24,7 @@ use datafusion::physical_plan::metrics::Count;
 use datafusion::physical_plan::projection::ProjectionExec;
 use object_store::ObjectStore;
 
+use super::float_bounds::distrust;
 use super::named::NamedSource;
 use super::pinned::PinnedStore;
 
@@ -79,7 +80,7 @@ impl GetScan {
         // Parquet skips row groups and pages by the filter, and leaves the rest to FilterExec.
         let pushed = scan.try_pushdown_filters(filters.clone(), options)?;
         let mut plan: Arc<dyn ExecutionPlan> = match pushed.updated_node {
-            Some(scan) => Arc::new(DataSourceExec::new(scan)),
+            Some(scan) => distrust(Arc::new(DataSourceExec::new(scan))).data,
             None => DataSourceExec::from_data_source(scan),
         };
         if !filters.is_empty() {

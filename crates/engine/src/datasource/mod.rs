@@ -2,6 +2,7 @@
 
 pub(crate) mod again;
 pub mod arriving;
+pub mod float_bounds;
 pub mod format;
 pub mod get;
 pub mod keys;

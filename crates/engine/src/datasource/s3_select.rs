@@ -13,11 +13,12 @@ use datafusion::datasource::physical_plan::{
 };
 use datafusion::datasource::projection::SplitProjection;
 use datafusion::datasource::table_schema::TableSchema;
+use datafusion::logical_expr::Operator;
 use datafusion::physical_expr::projection::ProjectionExprs;
 use datafusion::physical_expr::utils::collect_columns;
-use datafusion::physical_expr::{LexOrdering, PhysicalExpr, conjunction};
+use datafusion::physical_expr::{LexOrdering, PhysicalExpr, conjunction, split_conjunction};
 use datafusion::physical_expr_common::physical_expr::snapshot_physical_expr;
-use datafusion::physical_plan::expressions::Literal;
+use datafusion::physical_plan::expressions::{BinaryExpr, Column, Literal};
 use datafusion::physical_plan::filter_pushdown::{FilterPushdownPropagation, PushedDown};
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use datafusion::physical_plan::{DisplayFormatType, apply_expression_roots};
@@ -36,6 +37,18 @@ use crate::choice::Why;
 use crate::config::SluiceOptions;
 use crate::endpoint::Endpoint;
 use crate::endpoints::resolve;
+
+/// Whether DataFusion may take the two sides of a filter, if it is an equality, for equivalent: if
+/// one of them is a column. Of `length(s) = 1` it would make every 1 of a sort key `length(s)`, at
+/// one place and not at another, as `FilterExec` knows.
+fn is_safe_equivalence(filter: &Arc<dyn PhysicalExpr>) -> bool {
+    split_conjunction(filter).into_iter().all(|part| match part.downcast_ref::<BinaryExpr>() {
+        Some(it) if *it.op() == Operator::Eq => {
+            it.left().is::<Column>() || it.right().is::<Column>()
+        }
+        _ => true,
+    })
+}
 
 /// Why a scan has no statement.
 const UNSENDABLE: &str = "a column that is read cannot be sent as text and read back the same";
@@ -551,7 +564,7 @@ impl FileSource for S3SelectSource {
 
     fn filter(&self) -> Option<Arc<dyn PhysicalExpr>> {
         let exact = self.exact_filters();
-        (!exact.is_empty()).then(|| conjunction(exact))
+        (!exact.is_empty()).then(|| conjunction(exact.into_iter().filter(is_safe_equivalence)))
     }
 
     fn projection(&self) -> Option<&ProjectionExprs> {

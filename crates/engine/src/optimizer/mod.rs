@@ -6,6 +6,7 @@
 //! | [`Choose`] | after it | filters are absorbed, so the cost of a statement can be predicted; no exchange lies between the two halves of an aggregate yet; and exchanges are placed for the plan that is chosen |
 //! | [`SwitchPruning`] | after that | what the store computes never crosses the switch; and the two halves of an aggregate are still neighbours, and exchanges are placed around the switch later |
 //! | [`JoinKeys`] | after the last `FilterPushdown` | joins have handed their filters to the scans |
+//! | [`FloatBounds`] | after it | every condition that a scan of Parquet may skip rows by is there |
 //! | [`StagedWrites`] | last | it only wraps what writes files, and nothing may be planned between the two |
 //!
 //! An operator with a choice is a file that offers its ways (`scan.rs`, `aggregate.rs`,
@@ -14,6 +15,7 @@
 
 mod aggregate;
 mod choose;
+mod float_bounds;
 mod group_by;
 mod join;
 mod join_keys;
@@ -31,6 +33,7 @@ use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 
 pub use self::choose::Choose;
+pub use self::float_bounds::FloatBounds;
 pub use self::join_keys::JoinKeys;
 pub use self::select_scan::SelectScan;
 pub use self::staged_writes::StagedWrites;
@@ -62,7 +65,8 @@ pub fn insert(mut rules: Vec<Rule>) -> Result<Vec<Rule>> {
     rules.splice(at + 1..at + 1, ours);
     rules.insert(at, Arc::new(SelectScan));
     let at = position(&rules, "FilterPushdown(Post)")?;
-    rules.insert(at + 1, Arc::new(JoinKeys));
+    let ours: [Rule; 2] = [Arc::new(JoinKeys), Arc::new(FloatBounds)];
+    rules.splice(at + 1..at + 1, ours);
     rules.push(Arc::new(StagedWrites));
     Ok(rules)
 }

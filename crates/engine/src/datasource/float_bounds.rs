@@ -1,0 +1,57 @@
+//! Parquet's bounds of floating-point columns, which leave NaN out.
+
+use std::sync::Arc;
+
+use datafusion::common::tree_node::Transformed;
+use datafusion::datasource::physical_plan::{
+    FileScanConfig, FileScanConfigBuilder, FileSource, ParquetSource,
+};
+use datafusion::datasource::source::DataSourceExec;
+use datafusion::physical_expr::utils::collect_columns;
+use datafusion::physical_expr::{PhysicalExpr, conjunction, split_conjunction};
+use datafusion::physical_plan::ExecutionPlan;
+
+/// A scan that skips no row group, page or file of Parquet by a condition on a floating-point
+/// column; any other node as it is.
+///
+/// The least and the greatest value that Parquet keeps of a column say nothing about NaN, which in
+/// SQL comes after all numbers (and -NaN before them): DataFusion would skip a row group of 1.0 and
+/// NaN for `f > 2`. The rows are filtered by the whole condition all the same, by the reader or by
+/// an operator above it.
+#[must_use]
+pub fn distrust(node: Arc<dyn ExecutionPlan>) -> Transformed<Arc<dyn ExecutionPlan>> {
+    let scan = node.downcast_ref::<DataSourceExec>().map(DataSourceExec::data_source);
+    let Some(config) = scan.and_then(|scan| scan.downcast_ref::<FileScanConfig>()) else {
+        return Transformed::no(node);
+    };
+    let Some(source) = config.file_source().downcast_ref::<ParquetSource>().and_then(distrusting)
+    else {
+        return Transformed::no(node);
+    };
+    let config = FileScanConfigBuilder::from(config.clone()).with_source(Arc::new(source)).build();
+    Transformed::yes(DataSourceExec::from_data_source(config))
+}
+
+/// None if its predicate is on other columns.
+fn distrusting(source: &ParquetSource) -> Option<ParquetSource> {
+    let predicate = source.filter()?;
+    let table = source.table_schema().table_schema();
+    let on_floats = |part: &Arc<dyn PhysicalExpr>| {
+        collect_columns(part).iter().any(|column| {
+            table.fields().get(column.index()).is_some_and(|it| it.data_type().is_floating())
+        })
+    };
+    if !on_floats(&predicate) {
+        return None;
+    }
+    let options = source.table_parquet_options();
+    if options.global.pushdown_filters {
+        // The predicate is the filter, too.
+        let mut options = options.clone();
+        options.global.pruning = false;
+        let source = source.clone().with_table_parquet_options(options);
+        return Some(source.with_enable_page_index(false));
+    }
+    let others = split_conjunction(&predicate).into_iter().filter(|part| !on_floats(part)).cloned();
+    Some(source.with_predicate(conjunction(others)))
+}
