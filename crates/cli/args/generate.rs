@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Subcommand, ValueEnum};
-use sluicegate_workloads::{DataTable, bigdata, tpch};
+use sluicegate_workloads::{DataTable, bigdata, pushdowndb, tpch};
 
 use super::quantity::threads;
 use super::{Destination, StoreArgs};
@@ -15,6 +15,7 @@ use super::{Destination, StoreArgs};
 pub(crate) enum GenerateCommand {
     Tpch(Box<TpchArgs>),
     Bigdata(Box<BigdataArgs>),
+    Pushdowndb(Box<PushdowndbArgs>),
 }
 
 const TPCH_EXAMPLES: &str = "\
@@ -57,13 +58,36 @@ pub(crate) struct BigdataArgs {
     pub(crate) tables: TableArgs<bigdata::Table>,
 }
 
+const PUSHDOWNDB_EXAMPLES: &str = "\
+Examples:
+  sluice generate pushdowndb --scale 0.1 --to ./data --ddl tables.sql
+      640,000 rows into a folder; then
+      sluice sql -f tables.sql -c \"SELECT g5, sum(f0) FROM skewed GROUP BY g5\"
+  sluice generate pushdowndb --scale 10 --to s3://bench/pushdowndb --objects 100
+      As many rows and objects as in the paper (ICDE 2020).
+
+Scale 1 is 6.4 million rows. Memory stays bounded at any scale. Running the same command again writes
+the same bytes.";
+
+/// The table of PushdownDB's group-bys (ten columns of groups, ever more skewed), at any scale
+#[derive(Debug, clap::Args)]
+#[command(after_help = PUSHDOWNDB_EXAMPLES)]
+pub(crate) struct PushdowndbArgs {
+    /// Seed of the random rows
+    #[arg(long, default_value_t = pushdowndb::Seed::default().0, value_name = "N")]
+    pub(crate) seed: u64,
+    #[command(flatten)]
+    pub(crate) tables: TableArgs<pushdowndb::Table>,
+}
+
 /// Which tables of a data set to generate, how, and where to.
 #[derive(Debug, clap::Args)]
 pub(crate) struct TableArgs<T>
 where
     T: DataTable + FromStr<Err: std::error::Error + Send + Sync>,
 {
-    /// Scale factor: 1 is about 1 GB of CSV for TPC-H, and 7 GB for the Big Data benchmark
+    /// Scale factor: 1 is about 1 GB of CSV for TPC-H and PushdownDB's table, and 7 GB for the Big Data
+    /// benchmark
     #[arg(long, default_value_t = 1.0, value_name = "FACTOR")]
     pub(crate) scale: f64,
     /// How the objects are encoded

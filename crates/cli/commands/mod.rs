@@ -50,6 +50,11 @@ pub(crate) async fn run(
             let (seed, title) = (Seed(args.seed), "the Big Data benchmark");
             interruptible(compute.run(Box::pin(generate::run(args.tables, title, seed)))).await
         }
+        Command::Generate(GenerateCommand::Pushdowndb(args)) => {
+            let _watch = watch(LastResort::Soon);
+            let (seed, title) = (Seed(args.seed), "PushdownDB's table");
+            interruptible(compute.run(Box::pin(generate::run(args.tables, title, seed)))).await
+        }
         Command::Switch(args) => switch::run(*args),
         Command::Completions(args) => completions::run(&args),
     }

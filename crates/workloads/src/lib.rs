@@ -2,6 +2,7 @@
 //!
 //! * [`tpch`]: the eight tables of TPC-H, the 22 queries and the published answers.
 //! * [`bigdata`]: the two tables of the Big Data benchmark and Cheetah's seven queries over them.
+//! * [`pushdowndb`]: the ten items of PushdownDB's Figure 10, and the skewed table of one of them.
 //!
 //! [`generate()`] streams a data set into any [`object_store::ObjectStore`], at any scale.
 //!
@@ -26,6 +27,9 @@
 pub mod bigdata;
 mod error;
 mod generate;
+mod numbered;
+pub mod pushdowndb;
+mod random;
 mod table;
 pub mod tpch;
 mod upload;

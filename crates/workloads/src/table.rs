@@ -13,7 +13,8 @@ use crate::generate::Format;
 use crate::upload::PartWriter;
 
 /// A table of a data set: what [`generate`](crate::generate()) writes. Those of this crate are
-/// [`tpch::Table`](crate::tpch::Table) and [`bigdata::Table`](crate::bigdata::Table).
+/// [`tpch::Table`](crate::tpch::Table), [`bigdata::Table`](crate::bigdata::Table) and
+/// [`pushdowndb::Table`](crate::pushdowndb::Table).
 pub trait DataTable: Copy + Ord + Debug + Display + Send + Sync + 'static {
     /// The data set's name, and that of its folder.
     const DATA_SET: &'static str;
@@ -44,7 +45,18 @@ pub trait DataTable: Copy + Ord + Debug + Display + Send + Sync + 'static {
     /// # Errors
     ///
     /// Those of the writer.
-    fn write_csv(share: Share<Self>, header: bool, out: &mut PartWriter) -> io::Result<()>;
+    fn write_csv(share: Share<Self>, header: bool, out: &mut PartWriter) -> io::Result<()> {
+        let mut header = header;
+        for batch in Self::batches(share) {
+            let batch = batch.map_err(io::Error::other)?;
+            let mut writer = arrow::csv::WriterBuilder::new().with_header(header).build(&mut *out);
+            writer.write(&batch).map_err(io::Error::other)?;
+            drop(writer);
+            out.count(batch.num_rows() as u64);
+            header = false;
+        }
+        Ok(())
+    }
 
     /// The columns as SQL declares them: `n_nationkey BIGINT NOT NULL, n_name VARCHAR NOT NULL, …`.
     fn columns_sql(self) -> String {

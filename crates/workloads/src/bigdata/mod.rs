@@ -20,7 +20,6 @@
 //! number of objects. Names are in lower case: SQL folds `pageURL` to `pageurl`.
 
 mod query;
-mod random;
 mod rankings;
 mod table;
 mod uservisits;

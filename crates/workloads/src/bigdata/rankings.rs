@@ -6,7 +6,7 @@ use arrow::array::{Int32Builder, RecordBatch, StringViewBuilder};
 use arrow::datatypes::SchemaRef;
 use arrow::error::ArrowError;
 
-use super::random::{Random, scatter};
+use crate::random::{Random, scatter};
 
 /// What separates the random numbers of this table from those of the other.
 const STREAM: u64 = 1;

@@ -1,23 +1,18 @@
 //! The two tables and their columns.
 
 use std::fmt;
-use std::io;
-use std::ops::Range;
 use std::str::FromStr;
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
-use arrow::error::ArrowError;
-use arrow::record_batch::{RecordBatch, RecordBatchReader};
+use arrow::record_batch::RecordBatchReader;
 
 use super::{rankings, uservisits};
+use crate::numbered::NumberedRows;
 use crate::table::{DataTable, Share};
-use crate::upload::PartWriter;
 
 pub(super) const REVENUE_PRECISION: u8 = 9;
 pub(super) const REVENUE_SCALE: i8 = 6;
-/// Rows of a batch.
-const BATCH_ROWS: u64 = 8192;
 
 /// A table of the Big Data benchmark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -95,65 +90,13 @@ impl DataTable for Table {
     }
 
     fn batches(share: Share<Self>) -> Box<dyn RecordBatchReader + Send> {
-        Box::new(Batches::new(share))
-    }
-
-    fn write_csv(share: Share<Self>, header: bool, out: &mut PartWriter) -> io::Result<()> {
-        let mut header = header;
-        for batch in Batches::new(share) {
-            let batch = batch.map_err(io::Error::other)?;
-            let mut writer = arrow::csv::WriterBuilder::new().with_header(header).build(&mut *out);
-            writer.write(&batch).map_err(io::Error::other)?;
-            drop(writer);
-            out.count(batch.num_rows() as u64);
-            header = false;
-        }
-        Ok(())
-    }
-}
-
-/// The rows of a share, batch by batch.
-struct Batches {
-    share: Share<Table>,
-    schema: SchemaRef,
-    left: Range<u64>,
-}
-
-impl Batches {
-    fn new(share: Share<Table>) -> Self {
-        let rows = u128::from(share.table.rows(share.scale));
-        // At most the number of rows.
-        let bound = |index: u32| (rows * u128::from(index) / u128::from(share.count.max(1))) as u64;
-        let left = bound(share.index)..bound(share.index + 1);
-        Self { share, schema: share.table.schema(), left }
-    }
-}
-
-impl Iterator for Batches {
-    type Item = Result<RecordBatch, ArrowError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.left.is_empty() {
-            return None;
-        }
-        let end = self.left.end.min(self.left.start + BATCH_ROWS);
-        let numbers = self.left.start..end;
-        self.left.start = end;
-        let (schema, Seed(seed)) = (self.schema.clone(), self.share.seed);
-        let rows = |table: Table| table.rows(self.share.scale);
-        let pages = rows(Table::Rankings);
-        Some(match self.share.table {
-            Table::Rankings => rankings::batch(schema, seed, pages, numbers),
-            Table::Uservisits => {
-                uservisits::batch(schema, seed, (rows(Table::Uservisits), pages), numbers)
-            }
-        })
-    }
-}
-
-impl RecordBatchReader for Batches {
-    fn schema(&self) -> SchemaRef {
-        self.schema.clone()
+        let Share { table, scale, seed: Seed(seed), .. } = share;
+        let pages = Self::Rankings.rows(scale);
+        let visits = Self::Uservisits.rows(scale);
+        Box::new(NumberedRows::of(share, move |schema, numbers| match table {
+            Self::Rankings => rankings::batch(schema, seed, pages, numbers),
+            Self::Uservisits => uservisits::batch(schema, seed, (visits, pages), numbers),
+        }))
     }
 }
 

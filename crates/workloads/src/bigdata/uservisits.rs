@@ -9,10 +9,10 @@ use arrow::array::{
 use arrow::datatypes::SchemaRef;
 use arrow::error::ArrowError;
 
-use super::random::{Random, scatter};
 use super::rankings::url;
 use super::table::{REVENUE_PRECISION, REVENUE_SCALE};
 use super::vocabulary::VOCABULARY;
+use crate::random::{Random, scatter};
 
 const STREAM: u64 = 2;
 const VISITOR_STREAM: u64 = 3;

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::random::{Random, Zipf};
+use crate::random::{Random, Zipf};
 
 /// Browsers with their share of a user agent's text; `{}` is the platform, `{v}` the version.
 const BROWSERS: [&str; 5] = [
@@ -90,9 +90,9 @@ pub(super) static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| {
     let agents = user_agents();
     let words: Vec<String> = (0..WORDS).map(word).collect();
     Vocabulary {
-        agents: (agents.clone(), Zipf::new(agents.len())),
-        locales: Zipf::new(LOCALES.len()),
-        words: (words.clone(), Zipf::new(words.len())),
+        agents: (agents.clone(), Zipf::new(agents.len(), 1.0)),
+        locales: Zipf::new(LOCALES.len(), 1.0),
+        words: (words.clone(), Zipf::new(words.len(), 1.0)),
     }
 });
 
@@ -124,7 +124,7 @@ fn user_agents() -> Vec<String> {
     agents.sort_by_cached_key(|agent| {
         let bytes = agent.bytes().enumerate();
         bytes.fold(0, |hash, (at, byte)| {
-            super::random::scatter(hash ^ (u64::from(byte) << (at % 8)))
+            crate::random::scatter(hash ^ (u64::from(byte) << (at % 8)))
         })
     });
     agents

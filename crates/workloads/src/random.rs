@@ -1,7 +1,7 @@
 //! Random numbers that are a function of their position.
 
 /// A bijection of 64 bits that scatters well (the finalizer of SplitMix64).
-pub(super) const fn scatter(value: u64) -> u64 {
+pub(crate) const fn scatter(value: u64) -> u64 {
     let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     value ^ (value >> 31)
@@ -9,51 +9,51 @@ pub(super) const fn scatter(value: u64) -> u64 {
 
 /// The random numbers of one row.
 #[derive(Debug, Clone)]
-pub(super) struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
     /// Those of row `number` in the stream that `seed` and `stream` name.
-    pub(super) const fn new(seed: u64, stream: u64, number: u64) -> Self {
+    pub(crate) const fn new(seed: u64, stream: u64, number: u64) -> Self {
         Self(scatter(scatter(seed ^ stream.rotate_left(32)).wrapping_add(number)))
     }
 
-    pub(super) const fn next(&mut self) -> u64 {
+    pub(crate) const fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         scatter(self.0)
     }
 
     /// Uniform in the open interval from 0 to 1.
-    pub(super) fn unit(&mut self) -> f64 {
+    pub(crate) fn unit(&mut self) -> f64 {
         ((self.next() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
     }
 
     /// Uniform in `0..end`, which must not be 0.
-    pub(super) fn below(&mut self, end: u64) -> u64 {
+    pub(crate) fn below(&mut self, end: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(end)) >> 64) as u64
     }
 
     /// A position in `0..end` with a power law: the first `x` of all positions get the fraction
     /// `(x / end)^(1 / power)`.
-    pub(super) fn power_law(&mut self, end: u64, power: i32) -> u64 {
+    pub(crate) fn power_law(&mut self, end: u64, power: i32) -> u64 {
         ((end as f64 * self.unit().powi(power)) as u64).min(end - 1)
     }
 
     /// Exponential with mean 1.
-    pub(super) fn exponential(&mut self) -> f64 {
+    pub(crate) fn exponential(&mut self) -> f64 {
         -self.unit().ln()
     }
 }
 
-/// Zipf's law: the `k`-th of a list is drawn with a weight of `1 / k`.
+/// Zipf's law: the `k`-th of a list is drawn with a weight of `1 / k^theta`.
 #[derive(Debug)]
-pub(super) struct Zipf(Vec<f64>);
+pub(crate) struct Zipf(Vec<f64>);
 
 impl Zipf {
-    pub(super) fn new(len: usize) -> Self {
+    pub(crate) fn new(len: usize, theta: f64) -> Self {
         let mut total = 0.0;
         let mut sums: Vec<f64> = (1..=len)
             .map(|k| {
-                total += 1.0 / k as f64;
+                total += 1.0 / (k as f64).powf(theta);
                 total
             })
             .collect();
@@ -61,7 +61,7 @@ impl Zipf {
         Self(sums)
     }
 
-    pub(super) fn draw(&self, random: &mut Random) -> usize {
+    pub(crate) fn draw(&self, random: &mut Random) -> usize {
         let unit = random.unit();
         self.0.partition_point(|sum| *sum < unit).min(self.0.len() - 1)
     }
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn zipf_draws_the_first_most() {
-        let zipf = Zipf::new(100);
+        let zipf = Zipf::new(100, 1.0);
         let mut counts = [0_u32; 100];
         for number in 0..100_000 {
             counts[zipf.draw(&mut Random::new(1, 2, number))] += 1;

@@ -1,0 +1,9 @@
+select
+    *
+from
+    lineitem
+order by
+    l_extendedprice,
+    l_orderkey,
+    l_linenumber
+limit 1
