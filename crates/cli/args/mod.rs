@@ -24,7 +24,7 @@ use crate::output::Format;
 const EXAMPLES: &str = "\
 Examples:
   sluice demo
-      See it work: a store, TPC-H, and the same queries with and without pushdown.
+      See it work: a store, tables, and the same queries with and without pushdown.
   sluice sql -c \"SELECT count(*) FROM 's3://bucket/file.csv'\"
       Query a store; endpoint and credentials come from the AWS environment and profiles.
   sluice sql --endpoint http://127.0.0.1:9000
@@ -64,11 +64,11 @@ Examples:
   sluice demo --keep
       Keep the data, and print the commands that serve and query it.";
 
-/// Show what pushdown saves: TPC-H in a store of its own, queried with pushdown off and on
+/// Show what pushdown saves: the ten items of PushdownDB's Figure 10, with pushdown off and on
 #[derive(Debug, clap::Args)]
 #[command(after_help = DEMO_EXAMPLES)]
 pub(crate) struct DemoArgs {
-    /// TPC-H scale factor: 1 is about 1 GB of CSV
+    /// Scale factor of TPC-H and of the skewed table: 1 is about 1 GB of CSV of each
     #[arg(long, default_value_t = 0.1, value_name = "FACTOR")]
     pub(crate) scale: f64,
     /// Rate of the link between store and client: 1gbit, 100mbit, 50MB/s, unlimited

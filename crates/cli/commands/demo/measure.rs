@@ -20,6 +20,8 @@ pub(super) struct Run {
     pub(super) answer: Vec<Row>,
     /// Requests sent, counted.
     pub(super) requests: u64,
+    /// Statements among them.
+    pub(super) statements: u64,
     /// Bytes over the link, both directions, counted at the store's sockets.
     pub(super) link: Bytes,
     /// Wall clock, measured.
@@ -32,8 +34,8 @@ pub(super) struct Run {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Comparison {
     pub(super) name: &'static str,
-    /// What `auto` picks.
-    pub(super) auto: String,
+    /// What was chosen for each of its operators.
+    pub(super) strategy: String,
     /// Whether the answers are equal.
     pub(super) equal: bool,
     pub(super) off: Run,
@@ -52,6 +54,7 @@ pub(super) async fn measure(server: &Server, engine: &Engine, sql: &str) -> Resu
     Ok(Run {
         answer: sorted_rows(&batches)?,
         requests: counted.requests(),
+        statements: counted.select,
         link: Bytes(link.bytes_in + link.bytes_out),
         time,
         cost: engine.endpoint().prices.cost(&counted.work(time)).total(),

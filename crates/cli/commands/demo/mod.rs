@@ -1,4 +1,4 @@
-//! `sluice demo`: a store, TPC-H, and the same queries with pushdown off and on.
+//! `sluice demo`: a store, tables, and the items of PushdownDB's Figure 10 with pushdown off and on.
 
 mod measure;
 mod report;
@@ -15,7 +15,8 @@ use sluicegate_engine::choice::Decision;
 use sluicegate_engine::config::Scan;
 use sluicegate_s3select::profile::EndpointProfile;
 use sluicegate_server::Server;
-use sluicegate_workloads::tpch::{self, Generate, Table};
+use sluicegate_workloads::pushdowndb::{self, ITEMS, Item, TPCH_TABLES};
+use sluicegate_workloads::{DataTable, Generate, tpch};
 
 use self::measure::{Comparison, measure};
 use crate::args::DemoArgs;
@@ -28,35 +29,10 @@ use crate::runtime::interrupt::interruptible;
 use crate::runtime::scratch::Scratch;
 
 const BUCKET: &str = "tpch";
-/// Objects of each large table as CSV, as data usually comes.
-const CSV_OBJECTS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(3);
-/// The selective filter: one week's lines of large quantity, about 1 row in 5000.
-const FILTER: &str = "\
-SELECT l_orderkey, l_linenumber, l_quantity, l_extendedprice, l_shipdate
-FROM lineitem
-WHERE l_shipdate BETWEEN DATE '1995-09-01' AND DATE '1995-09-07' AND l_quantity > 47";
-
-/// A query of the demo.
-#[derive(Debug, Clone, Copy)]
-struct Query {
-    name: &'static str,
-    sql: &'static str,
-    /// Whether it runs over Parquet, not CSV.
-    parquet: bool,
-}
-
-fn queries() -> Result<Vec<Query>> {
-    let tpch = |number| {
-        tpch::query(number).ok_or_else(|| Failure::new(format!("TPC-H has no query {number}")))
-    };
-    Ok(vec![
-        Query { name: "selective filter, CSV", sql: FILTER, parquet: false },
-        Query { name: "TPC-H Q1, CSV", sql: tpch(1)?, parquet: false },
-        Query { name: "TPC-H Q6, CSV", sql: tpch(6)?, parquet: false },
-        Query { name: "TPC-H Q14, CSV", sql: tpch(14)?, parquet: false },
-        Query { name: "TPC-H Q6, Parquet", sql: tpch(6)?, parquet: true },
-    ])
-}
+/// Objects of each table, as data usually comes.
+const OBJECTS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(3);
+/// The item whose plan is shown.
+const EXPLAINED: &str = "Q6";
 
 pub(crate) async fn run(args: DemoArgs, compute: &Compute, scratch: &mut Scratch) -> Result<()> {
     let folder = scratch.make("sluice-demo-")?;
@@ -69,47 +45,43 @@ pub(crate) async fn run(args: DemoArgs, compute: &Compute, scratch: &mut Scratch
 }
 
 async fn demonstrate(args: DemoArgs, folder: PathBuf) -> Result<()> {
-    let queries = queries()?;
     fs::create_dir(folder.join(BUCKET)).map_err(|error| Failure::file(&folder, error))?;
     // What the demo writes can be made again, so it need not survive a power failure.
     let server = Server::builder(&folder).sync_writes(false).start().await?;
-    let hardware = hardware(args.link)?;
-    let csv = connect(&server, &hardware).await?;
-    let parquet = connect(&server, &hardware).await?;
-
-    let as_csv = Generate {
+    let engine = connect(&server, &hardware(args.link)?).await?;
+    let tables = tpch::Generate {
         scale: args.scale,
-        objects_per_table: CSV_OBJECTS,
+        tables: TPCH_TABLES.to_vec(),
+        objects_per_table: OBJECTS,
         prefix: Default::default(),
         ..Generate::default()
     };
-    let as_parquet = Generate {
-        format: tpch::Format::parquet(),
-        objects_per_table: NonZeroUsize::MIN,
-        tables: vec![Table::Lineitem, Table::Part],
-        ..as_csv.clone()
+    let skewed = pushdowndb::Generate {
+        scale: args.scale,
+        objects_per_table: OBJECTS,
+        prefix: Default::default(),
+        ..Generate::default()
     };
-    load(&csv, &as_csv).await?;
-    load(&parquet, &as_parquet).await?;
+    load(&engine, &tables, "TPC-H").await?;
+    load(&engine, &skewed, "a skewed table").await?;
     server.set_link_rate(whole_rate(args.link));
 
     let mut compared = Vec::new();
-    for query in &queries {
-        say(&format!("running {}", query.name));
-        let engine = if query.parquet { &parquet } else { &csv };
-        compared.push(compare(&server, engine, query).await?);
+    for item in ITEMS {
+        say(&format!("running {}", item.name));
+        compared.push(compare(&server, &engine, item).await?);
     }
-    let explained = queries.iter().find(|query| query.name.contains("Q6")).unwrap_or(&queries[0]);
-    set_scan(&csv, Scan::Auto).await?;
-    let explanation = Box::pin(csv.explain(explained.sql)).await?;
+    let explained = ITEMS.iter().find(|item| item.name == EXPLAINED).unwrap_or(&ITEMS[0]);
+    let explanation = Box::pin(engine.explain(explained.sql)).await?;
 
     let mut out = io::stdout();
     let heading = format!(
-        "TPC-H at scale {} in an S3 store of its own, behind a link of {}.",
+        "PushdownDB's Figure 10: TPC-H and a skewed table at scale {}, as CSV in an S3 store of its own,\n\
+         behind a link of {}.",
         args.scale,
         link_words(args.link)
     );
-    write!(out, "{heading}\n\n{}", report::table(&compared, &csv.endpoint().prices))?;
+    write!(out, "{heading}\n\n{}", report::table(&compared, &engine.endpoint().prices))?;
     write!(out, "\nEXPLAIN of {}:\n\n{explanation}\n", explained.name)?;
     let wrong: Vec<_> = compared.iter().filter(|it| !it.equal).map(|it| it.name).collect();
     if !wrong.is_empty() {
@@ -119,10 +91,10 @@ async fn demonstrate(args: DemoArgs, folder: PathBuf) -> Result<()> {
         ))
         .with_hint("This is a bug: please report it with the output above."));
     }
-    drop((csv, parquet));
+    drop(engine);
     server.shutdown().await;
     let kept = args.keep.then_some(folder.as_path());
-    write!(out, "{}", report::next_steps(kept, &as_csv))?;
+    write!(out, "{}", report::next_steps(kept, &tables))?;
     Ok(out.flush()?)
 }
 
@@ -154,10 +126,9 @@ async fn connect(server: &Server, hardware: &HardwareProfile) -> Result<Engine> 
 }
 
 /// Generates tables through the store's front door, and defines them.
-async fn load(engine: &Engine, request: &Generate) -> Result<()> {
+async fn load<T: DataTable>(engine: &Engine, request: &Generate<T>, title: &str) -> Result<()> {
     let store = bucket_store(engine, BUCKET)?;
-    let format = request.format.name();
-    let message = format!("loading TPC-H at scale {} as {format}", request.scale);
+    let message = format!("loading {title} at scale {}", request.scale);
     progress::generate(request, store.as_ref(), &message).await?;
     for table in &request.tables {
         let sql = create(request, &format!("s3://{BUCKET}"), *table);
@@ -172,24 +143,24 @@ async fn set_scan(engine: &Engine, scan: Scan) -> Result<()> {
     Ok(())
 }
 
-async fn compare(server: &Server, engine: &Engine, query: &Query) -> Result<Comparison> {
-    let at = |failure: Failure| failure.at(query.name);
-    set_scan(engine, Scan::Auto).await?;
+/// An item with everything fetched, and with everything left to the cost model.
+async fn compare(server: &Server, engine: &Engine, item: Item) -> Result<Comparison> {
+    let at = |failure: Failure| failure.at(item.name);
     // Also reads the tables' statistics, so that neither run pays for that.
-    let explanation = Box::pin(engine.explain(query.sql)).await.map_err(|e| at(e.into()))?;
-    let mut picks: Vec<&str> = Vec::new();
-    for pick in explanation.decisions.iter().filter_map(Decision::strategy) {
-        if !picks.contains(&pick) {
-            picks.push(pick);
+    let explanation = Box::pin(engine.explain(item.sql)).await.map_err(|e| at(e.into()))?;
+    let mut strategies: Vec<&str> = Vec::new();
+    for strategy in explanation.decisions.iter().filter_map(Decision::strategy) {
+        if !strategies.contains(&strategy) {
+            strategies.push(strategy);
         }
     }
     set_scan(engine, Scan::Get).await?;
-    let off = measure(server, engine, query.sql).await.map_err(at)?;
-    set_scan(engine, Scan::Select).await?;
-    let on = measure(server, engine, query.sql).await.map_err(at)?;
+    let off = measure(server, engine, item.sql).await.map_err(at)?;
+    set_scan(engine, Scan::Auto).await?;
+    let on = measure(server, engine, item.sql).await.map_err(at)?;
     Ok(Comparison {
-        name: query.name,
-        auto: picks.join(", "),
+        name: item.name,
+        strategy: strategies.join(", "),
         equal: off.answer == on.answer,
         off,
         on,

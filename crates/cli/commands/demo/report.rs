@@ -10,33 +10,56 @@ use crate::commands::generate::ddl;
 use crate::output::grid::align;
 use crate::output::stats::{book, seconds};
 
-const HEADER: [&str; 7] =
-    ["query", "strategy (auto)", "requests", "bytes over the link", "time", "dollars", "answers"];
+const HEADER: [&str; 9] = [
+    "item",
+    "strategy",
+    "requests",
+    "statements",
+    "bytes over the link",
+    "time",
+    "ratio",
+    "dollars",
+    "rows",
+];
 
-/// Every query with pushdown off and on, and what the numbers rest on.
+/// Every item with pushdown off and on, and what the numbers rest on.
 pub(super) fn table(compared: &[Comparison], prices: &PriceBook) -> String {
     let rows: Vec<_> = compared.iter().map(row).collect();
     format!(
         "{}\n\
-         Pushdown off → on: off (get) fetches the objects and does all the work here; on (select)\n\
-         sends filters, columns and aggregates to the store. In brackets: what sluice.scan = 'auto'\n\
-         picks, for speed, from the cost model's prediction.\n\
-         Requests and bytes are counted, the bytes at the store's sockets, both directions. Times\n\
-         are measured, one run each. Dollars are counted requests and bytes and measured seconds at\n\
-         the prices {}.\n",
-        align(&HEADER, &[2, 3, 4, 5], &rows),
+         Geometric mean of the ratios: {:.1}.\n\
+         Pushdown off → on: off fetches the objects and does all the work here (sluice.scan = 'get'); on\n\
+         does what the cost model predicts to be fastest, operator by operator ('auto'): see the strategies,\n\
+         of which get, baseline and server fetch. `sluice sql --help` says how to force one.\n\
+         Requests, statements and bytes are counted, the bytes at the store's sockets, both directions.\n\
+         Times are measured, one run each; their ratio is off : on. Dollars are counted requests and\n\
+         bytes and measured seconds at the prices {}.\n",
+        align(&HEADER, &[2, 3, 4, 5, 6, 7], &rows),
+        mean(compared),
         book(prices),
     )
+}
+
+/// How many times as long an item takes with pushdown off.
+fn ratio(compared: &Comparison) -> f64 {
+    compared.off.time.as_secs_f64() / compared.on.time.as_secs_f64().max(1e-9)
+}
+
+fn mean(compared: &[Comparison]) -> f64 {
+    let logarithms: f64 = compared.iter().map(|it| ratio(it).ln()).sum();
+    (logarithms / compared.len().max(1) as f64).exp()
 }
 
 fn row(compared: &Comparison) -> Vec<String> {
     let (off, on) = (&compared.off, &compared.on);
     vec![
         compared.name.to_owned(),
-        format!("get → select ({})", compared.auto),
+        compared.strategy.clone(),
         format!("{} → {}", off.requests, on.requests),
+        format!("{} → {}", off.statements, on.statements),
         format!("{} → {}", off.link, on.link),
         format!("{} → {}", seconds(off.time), seconds(on.time)),
+        format!("{:.1}", ratio(compared)),
         format!("{} → {}", off.cost, on.cost),
         if compared.equal { "equal" } else { "DIFFERENT" }.to_owned(),
     ]
@@ -77,17 +100,25 @@ mod tests {
         let off = Run {
             answer: Vec::new(),
             requests: 8,
+            statements: 0,
             link: Bytes(1 << 20),
-            time: Duration::from_millis(620),
+            time: Duration::from_millis(640),
             cost: Dollars(0.0132),
         };
-        let on =
-            Run { requests: 4, link: Bytes(2048), time: Duration::from_millis(80), ..off.clone() };
-        let compared = Comparison { name: "Q6", auto: "select".to_owned(), equal: true, off, on };
-        let text = table(&[compared], PriceBook::paper());
-        let row = "Q6     get → select (select)     8 → 4  1.00 MiB → 2.00 KiB  0.620 s → 0.080 s  \
+        let on = Run {
+            requests: 5,
+            statements: 4,
+            link: Bytes(2048),
+            time: Duration::from_millis(40),
+            ..off.clone()
+        };
+        let fast = Comparison { name: "Q6", strategy: "store".to_owned(), equal: true, off, on };
+        let same = Comparison { name: "Q1", on: fast.off.clone(), ..fast.clone() };
+        let text = table(&[fast, same], PriceBook::paper());
+        let row = "Q6    store        8 → 5       0 → 4  1.00 MiB → 2.00 KiB  0.640 s → 0.040 s   16.0  \
                    $0.0132 → $0.0132  equal";
         assert!(text.lines().any(|line| line == row), "{text}");
+        assert!(text.contains("Geometric mean of the ratios: 4.0.\n"), "{text}");
         assert!(text.contains("paper-2020-us-east-1 (us-east-1, 2020-01)"));
     }
 }
