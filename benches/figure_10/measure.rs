@@ -1,0 +1,117 @@
+//! One item, run one way, several times.
+
+use std::time::Instant;
+
+use arrow::array::{Array, RecordBatch};
+use arrow::util::display::{ArrayFormatter, FormatOptions};
+use sluicegate_engine::choice::Decision;
+use sluicegate_engine::{Counted, Engine};
+use sluicegate_server::Server;
+
+use crate::strategies::{Way, statements};
+
+/// A row as text; None is NULL.
+type Row = Vec<Option<String>>;
+
+/// What the runs of an item gave and took.
+#[derive(Debug, Clone)]
+pub(crate) struct Measured {
+    pub(crate) way: Way,
+    /// What was chosen for each of its operators.
+    pub(crate) chosen: Vec<&'static str>,
+    /// Settings that were not followed, with the reason.
+    pub(crate) unmet: Vec<String>,
+    /// The rows of the answer, sorted; of the first run.
+    pub(crate) rows: Vec<Row>,
+    /// Whether all runs gave those rows.
+    pub(crate) steady: bool,
+    /// What was asked of the store, planning included; of the last run.
+    pub(crate) counted: Counted,
+    /// Bytes over the link, both directions; of the last run.
+    pub(crate) link: u64,
+    /// Seconds of each run, planning included.
+    pub(crate) seconds: Vec<f64>,
+}
+
+/// Makes a session follow a way, and looks at what that means for a statement. Also reads what
+/// planning keeps of the tables, so that no run pays for that.
+pub(crate) async fn prepare(engine: &Engine, way: Way, sql: &str) -> Measured {
+    follow(engine, way).await;
+    let explanation = Box::pin(engine.explain(sql)).await.unwrap();
+    let mut chosen = Vec::new();
+    for strategy in explanation.decisions.iter().filter_map(Decision::strategy) {
+        if !chosen.contains(&strategy) {
+            chosen.push(strategy);
+        }
+    }
+    let unmet = explanation.decisions.iter().filter_map(|it| it.unmet.clone()).collect();
+    Measured {
+        way,
+        chosen,
+        unmet,
+        rows: Vec::new(),
+        steady: true,
+        counted: Counted::default(),
+        link: 0,
+        seconds: Vec::new(),
+    }
+}
+
+/// Runs a statement once more.
+pub(crate) async fn run(server: &Server, engine: &Engine, sql: &str, measured: &mut Measured) {
+    follow(engine, measured.way).await;
+    let before = server.counters().snapshot();
+    let started = Instant::now();
+    let query = Box::pin(engine.plan(sql)).await.unwrap();
+    let batches = Box::pin(query.collect()).await.unwrap();
+    measured.seconds.push(started.elapsed().as_secs_f64());
+    let link = server.counters().snapshot().since(&before);
+    measured.link = link.bytes_in + link.bytes_out;
+    measured.counted = query.counted();
+    let rows = sorted_rows(&batches);
+    if measured.seconds.len() == 1 {
+        measured.rows = rows;
+    } else {
+        measured.steady &= rows == measured.rows;
+    }
+}
+
+async fn follow(engine: &Engine, way: Way) {
+    for set in statements(way) {
+        Box::pin(engine.collect(&set)).await.unwrap();
+    }
+}
+
+fn sorted_rows(batches: &[RecordBatch]) -> Vec<Row> {
+    let options = FormatOptions::default();
+    let mut rows = Vec::new();
+    for batch in batches {
+        let columns: Vec<_> = batch
+            .columns()
+            .iter()
+            .map(|array| (array, ArrayFormatter::try_new(array.as_ref(), &options).unwrap()))
+            .collect();
+        rows.extend((0..batch.num_rows()).map(|row| {
+            let cells = columns
+                .iter()
+                .map(|(array, text)| array.is_valid(row).then(|| text.value(row).to_string()));
+            cells.collect::<Row>()
+        }));
+    }
+    rows.sort();
+    rows
+}
+
+impl Measured {
+    /// The median of the runs.
+    pub(crate) fn median(&self) -> f64 {
+        let mut seconds = self.seconds.clone();
+        seconds.sort_by(f64::total_cmp);
+        seconds.get(seconds.len() / 2).copied().unwrap_or(f64::NAN)
+    }
+
+    /// Whether the setting did what it says.
+    pub(crate) fn followed(&self) -> bool {
+        self.unmet.is_empty()
+    }
+}

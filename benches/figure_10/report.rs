@@ -1,0 +1,225 @@
+//! What was measured, as a table, as CSV and as JSON.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use sluicegate_costmodel::PriceBook;
+use sluicegate_workloads::pushdowndb::Item;
+
+use crate::Settings;
+use crate::measure::Measured;
+use crate::strategies::{AUTO, OFF};
+
+/// An item, run with pushdown off and in all other ways.
+pub(crate) struct Compared {
+    pub(crate) item: Item,
+    /// The first is with pushdown off.
+    pub(crate) ways: Vec<Measured>,
+}
+
+impl Compared {
+    fn off(&self) -> f64 {
+        self.ways.first().map_or(f64::NAN, Measured::median)
+    }
+
+    /// How many times as long it takes with pushdown off.
+    fn ratio(&self, way: &Measured) -> f64 {
+        self.off() / way.median()
+    }
+
+    fn agrees(&self, way: &Measured) -> bool {
+        way.steady && self.ways.first().is_some_and(|off| off.steady && off.rows == way.rows)
+    }
+
+    /// Whether every way gave the rows of the first.
+    pub(crate) fn agree(&self) -> bool {
+        self.ways.iter().all(|way| self.agrees(way))
+    }
+
+    /// The fastest of the strategies that were forced and followed.
+    fn best(&self) -> Option<&Measured> {
+        let forced =
+            |it: &&Measured| it.way.name != OFF.name && it.way.name != AUTO.name && it.followed();
+        self.ways.iter().filter(forced).min_by(|a, b| a.median().total_cmp(&b.median()))
+    }
+
+    fn auto(&self) -> Option<&Measured> {
+        self.ways.iter().find(|it| it.way.name == AUTO.name)
+    }
+}
+
+fn dollars(way: &Measured) -> f64 {
+    let time = Duration::from_secs_f64(way.median());
+    PriceBook::paper().cost(&way.counted.work(time)).total().0
+}
+
+fn geometric_mean(ratios: impl Iterator<Item = f64>) -> f64 {
+    let (sum, count) = ratios.fold((0.0, 0.0), |(sum, n), ratio| (sum + ratio.ln(), n + 1.0));
+    (sum / count).exp()
+}
+
+/// Where and on what this was measured.
+fn circumstances(settings: &Settings) -> Vec<(&'static str, String)> {
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    let link = match settings.gbit {
+        0.0 => "unlimited".to_owned(),
+        gbit => format!("{gbit} Gbit/s, shared by both directions, shaped at the server's sockets"),
+    };
+    // Of the root package: the code that processes rows is optimised in either.
+    let build = if cfg!(debug_assertions) { "dev" } else { "release" };
+    vec![
+        ("scale", settings.scale.to_string()),
+        ("format", format!("CSV, {} objects for each table", settings.objects)),
+        ("link", link),
+        ("rounds", settings.rounds.to_string()),
+        ("cores", format!("{cores}, shared by the store and the client")),
+        ("load", load_average()),
+        ("build", build.to_owned()),
+        ("prices", PriceBook::paper().name.clone()),
+    ]
+}
+
+/// What else ran on the machine, if it says so.
+fn load_average() -> String {
+    std::fs::read_to_string("/proc/loadavg").map_or_else(
+        |_| "unknown".to_owned(),
+        |text| text.split_whitespace().take(3).collect::<Vec<_>>().join(" "),
+    )
+}
+
+const HEADER: [&str; 13] = [
+    "item",
+    "way",
+    "chosen",
+    "requests",
+    "statements",
+    "link_bytes",
+    "scanned_bytes",
+    "returned_bytes",
+    "fallbacks",
+    "seconds",
+    "ratio",
+    "dollars",
+    "rows",
+];
+
+fn cells(compared: &Compared, way: &Measured) -> [String; 13] {
+    let counted = &way.counted;
+    [
+        compared.item.name.to_owned(),
+        way.way.name.to_owned(),
+        if way.followed() { way.chosen.join("+") } else { "not followed".to_owned() },
+        counted.requests().to_string(),
+        counted.select.to_string(),
+        way.link.to_string(),
+        counted.scanned_bytes.to_string(),
+        counted.returned_bytes.to_string(),
+        counted.fallbacks.to_string(),
+        format!("{:.4}", way.median()),
+        format!("{:.2}", compared.ratio(way)),
+        format!("{:.7}", dollars(way)),
+        if compared.agrees(way) { "equal" } else { "DIFFERENT" }.to_owned(),
+    ]
+}
+
+/// For a reader.
+pub(crate) fn table(settings: &Settings, all: &[Compared]) -> String {
+    let mut text = String::from("PushdownDB's Figure 10, pushdown off against each strategy.\n");
+    for (name, value) in circumstances(settings) {
+        text += &format!("{name}: {value}\n");
+    }
+    text += "\n";
+    let mut rows = vec![HEADER.map(ToOwned::to_owned)];
+    rows.extend(all.iter().flat_map(|it| it.ways.iter().map(|way| cells(it, way))));
+    let width = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..HEADER.len()).map(width).collect();
+    for row in &rows {
+        let columns = row.iter().zip(&widths).enumerate().map(|(at, (cell, width))| match at {
+            3..12 => format!("{cell:>width$}"),
+            _ => format!("{cell:<width$}"),
+        });
+        text += columns.collect::<Vec<_>>().join("  ").trim_end();
+        text += "\n";
+    }
+    text += "\n";
+    for compared in all {
+        let name = compared.item.name;
+        if let Some(best) = compared.best() {
+            let ratio = compared.ratio(best);
+            text += &format!("{name:<9} best forced: {:<9} {ratio:>6.2} x", best.way.name);
+        }
+        if let Some(auto) = compared.auto() {
+            text += &format!("   auto: {:>6.2} x", compared.ratio(auto));
+        }
+        text += "\n";
+        for unmet in compared.ways.iter().flat_map(|way| &way.unmet) {
+            text += &format!("{:<9} {unmet}\n", "");
+        }
+    }
+    let best = || all.iter().filter_map(|it| it.best().map(|way| it.ratio(way)));
+    let auto = || all.iter().filter_map(|it| it.auto().map(|way| it.ratio(way)));
+    text += &format!(
+        "\nGeometric mean of {} items: best forced {:.2} x, auto {:.2} x; least {:.2} x and {:.2} x.\n",
+        all.len(),
+        geometric_mean(best()),
+        geometric_mean(auto()),
+        best().fold(f64::INFINITY, f64::min),
+        auto().fold(f64::INFINITY, f64::min),
+    );
+    text += "Counted: requests, statements, bytes (link: at the server's sockets, both directions; scanned\n\
+             and returned: as the store says), fallbacks. Measured: seconds (median, planning included) and\n\
+             their ratio to pushdown off. Modelled: dollars, which price counted work and measured seconds.\n";
+    text
+}
+
+/// A line for each way.
+pub(crate) fn csv(all: &[Compared]) -> String {
+    let mut text = HEADER.join(",") + "\n";
+    for compared in all {
+        for way in &compared.ways {
+            text += &cells(compared, way).join(",");
+            text += "\n";
+        }
+    }
+    text
+}
+
+/// All of it.
+pub(crate) fn json(settings: &Settings, all: &[Compared]) -> Value {
+    let circumstances: serde_json::Map<String, Value> = circumstances(settings)
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), Value::from(value)))
+        .collect();
+    let ways = all.iter().flat_map(|compared| {
+        compared.ways.iter().map(move |way| {
+            let counted = &way.counted;
+            json!({
+                "item": compared.item.name,
+                "way": way.way.name,
+                "chosen": way.chosen,
+                "not_followed": way.unmet,
+                "counted": {
+                    "requests": counted.requests(),
+                    "statements": counted.select,
+                    "link_bytes": way.link,
+                    "scanned_bytes": counted.scanned_bytes,
+                    "returned_bytes": counted.returned_bytes,
+                    "got_bytes": counted.got_bytes,
+                    "fallbacks": counted.fallbacks,
+                },
+                "measured": { "seconds": way.seconds, "median": way.median() },
+                "ratio": compared.ratio(way),
+                "modelled": { "dollars": dollars(way) },
+                "rows": way.rows.len(),
+                "rows_equal": compared.agrees(way),
+            })
+        })
+    });
+    let best = all.iter().filter_map(|it| it.best().map(|way| it.ratio(way)));
+    let auto = all.iter().filter_map(|it| it.auto().map(|way| it.ratio(way)));
+    json!({
+        "circumstances": circumstances,
+        "ways": ways.collect::<Vec<_>>(),
+        "geometric_mean": { "best_forced": geometric_mean(best), "auto": geometric_mean(auto) },
+    })
+}

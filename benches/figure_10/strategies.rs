@@ -1,0 +1,56 @@
+//! The strategies of each item, as settings.
+
+use sluicegate_workloads::pushdowndb::Operator;
+
+/// A way to run an item: options of the session, without their prefix `sluice.`. Those that are not
+/// named are 'auto'.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Way {
+    pub(crate) name: &'static str,
+    pub(crate) settings: &'static [(&'static str, &'static str)],
+}
+
+/// The options that a way may set.
+pub(crate) const OPTIONS: [&str; 5] = ["scan", "aggregate", "group_by", "join", "top_k"];
+
+/// Everything is fetched, and computed here.
+pub(crate) const OFF: Way = Way {
+    name: "off",
+    settings: &[("scan", "get"), ("group_by", "server"), ("join", "baseline"), ("top_k", "server")],
+};
+
+/// Everything is left to the cost model.
+pub(crate) const AUTO: Way = Way { name: "auto", settings: &[] };
+
+/// The strategies that an item can be forced to follow.
+pub(crate) fn forced(operator: Operator) -> &'static [Way] {
+    match operator {
+        Operator::Filter => &[Way { name: "select", settings: &[("scan", "select")] }],
+        Operator::Aggregate => &[
+            Way { name: "select", settings: &[("scan", "select"), ("aggregate", "here")] },
+            Way { name: "store", settings: &[("aggregate", "store")] },
+        ],
+        Operator::GroupBy => &[
+            Way { name: "filtered", settings: &[("group_by", "filtered")] },
+            Way { name: "s3", settings: &[("group_by", "s3")] },
+            Way { name: "hybrid", settings: &[("group_by", "hybrid")] },
+        ],
+        Operator::TopK => &[
+            Way { name: "select", settings: &[("scan", "select"), ("top_k", "server")] },
+            Way { name: "sampling", settings: &[("top_k", "sampling")] },
+        ],
+        Operator::Join => &[
+            Way { name: "filtered", settings: &[("join", "filtered")] },
+            Way { name: "bloom", settings: &[("join", "bloom")] },
+        ],
+    }
+}
+
+/// The statements that make a session follow a way.
+pub(crate) fn statements(way: Way) -> Vec<String> {
+    let value = |option: &str| {
+        let set = way.settings.iter().find(|(name, _)| *name == option);
+        set.map_or("auto", |(_, value)| value)
+    };
+    OPTIONS.iter().map(|option| format!("SET sluice.{option} = '{}'", value(option))).collect()
+}
