@@ -15,6 +15,9 @@ use sluicegate_s3select::request::{CsvOutput, OutputSerialization};
 const MAX_RECORD_BYTES: usize = 16 << 20;
 /// A batch is returned early once its text exceeds this many bytes.
 const BATCH_BYTES: usize = 8 << 20;
+/// The most values in a batch: the decoder makes room for all of them before it has read one, also
+/// for an answer of a single row with a thousand aggregates.
+const BATCH_VALUES: usize = 1 << 18;
 
 /// Turns the payloads of `Records` events, in order, into batches of the declared schema.
 /// A payload may end in the middle of a record or of a character.
@@ -43,7 +46,7 @@ impl RowDecoder {
         batch_size: usize,
         coerce: bool,
     ) -> Result<Self, ArrowError> {
-        let batch_size = batch_size.max(1);
+        let batch_size = batch_size.min(BATCH_VALUES / schema.fields().len().max(1)).max(1);
         let read_schema = if schema.fields().is_empty() {
             let constant = Field::new("_1", DataType::Utf8, true);
             Arc::new(Schema::new(vec![constant]))
@@ -309,6 +312,17 @@ mod tests {
         let batches = decode(&csv_output(), schema(), 8192, text.as_bytes(), &[]).unwrap();
         assert_eq!(batches.iter().map(RecordBatch::num_rows).sum::<usize>(), 30);
         assert!(batches.len() >= 3, "{}", batches.len());
+    }
+
+    #[test]
+    fn wide_records_make_short_batches() {
+        let fields = (0..1000).map(|at| Field::new(format!("_{at}"), DataType::Int64, true));
+        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        let record = format!("{}7\n", "7,".repeat(999));
+        let text = record.repeat(600);
+        let batches = decode(&csv_output(), schema, 8192, text.as_bytes(), &[]).unwrap();
+        let rows: Vec<usize> = batches.iter().map(RecordBatch::num_rows).collect();
+        assert_eq!(rows, [262, 262, 76]);
     }
 
     #[test]
