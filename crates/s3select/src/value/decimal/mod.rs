@@ -247,12 +247,16 @@ impl Decimal {
 
     /// The number with `scale` places, cut toward zero, if it then has at most `precision` digits.
     #[must_use]
+    #[inline]
     pub fn rescale(self, precision: u8, scale: i8) -> Option<Self> {
         let scale = u8::try_from(scale).ok().filter(|s| u32::from(*s) <= MAX_DIGITS)?;
-        let unscaled = if scale >= self.scale {
-            self.unscaled.checked_mul(POWERS[usize::from(scale - self.scale)])?
-        } else {
-            self.unscaled / POWERS[usize::from(self.scale - scale)]
+        let unscaled = match scale.cmp(&self.scale) {
+            // A column's numbers mostly have the places that it declares.
+            Ordering::Equal => self.unscaled,
+            Ordering::Greater => {
+                self.unscaled.checked_mul(POWERS[usize::from(scale - self.scale)])?
+            }
+            Ordering::Less => self.unscaled / POWERS[usize::from(self.scale - scale)],
         };
         let limit = *POWERS.get(usize::from(precision))?;
         (unscaled.unsigned_abs() < limit.unsigned_abs()).then_some(Self { unscaled, scale })
