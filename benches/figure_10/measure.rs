@@ -31,6 +31,8 @@ pub(crate) struct Measured {
     pub(crate) link: u64,
     /// Seconds of each run, planning included.
     pub(crate) seconds: Vec<f64>,
+    /// Seconds of each run that the cores worked for the store and the client, where the system says.
+    pub(crate) cpu: Vec<f64>,
 }
 
 /// Makes a session follow a way, and looks at what that means for a statement. Also reads what
@@ -54,6 +56,7 @@ pub(crate) async fn prepare(engine: &Engine, way: Way, sql: &str) -> Measured {
         counted: Counted::default(),
         link: 0,
         seconds: Vec::new(),
+        cpu: Vec::new(),
     }
 }
 
@@ -61,10 +64,12 @@ pub(crate) async fn prepare(engine: &Engine, way: Way, sql: &str) -> Measured {
 pub(crate) async fn run(server: &Server, engine: &Engine, sql: &str, measured: &mut Measured) {
     follow(engine, measured.way).await;
     let before = server.counters().snapshot();
+    let worked = cpu_seconds();
     let started = Instant::now();
     let query = Box::pin(engine.plan(sql)).await.unwrap();
     let batches = Box::pin(query.collect()).await.unwrap();
     measured.seconds.push(started.elapsed().as_secs_f64());
+    measured.cpu.extend(cpu_seconds().zip(worked).map(|(now, then)| now - then));
     let link = server.counters().snapshot().since(&before);
     measured.link = link.bytes_in + link.bytes_out;
     measured.counted = query.counted();
@@ -74,6 +79,15 @@ pub(crate) async fn run(server: &Server, engine: &Engine, sql: &str, measured: &
     } else {
         measured.steady &= rows == measured.rows;
     }
+}
+
+/// What all threads of this process have worked so far, in steps of a hundredth of a second.
+fn cpu_seconds() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/self/stat").ok()?;
+    // The name before the last bracket may hold blanks. Then follow the state and 10 other fields.
+    let fields = text.rsplit_once(')')?.1.split_whitespace().skip(11).take(2);
+    let ticks = fields.map(str::parse).collect::<Result<Vec<u64>, _>>().ok()?;
+    Some(ticks.iter().sum::<u64>() as f64 / 100.0)
 }
 
 async fn follow(engine: &Engine, way: Way) {
@@ -103,15 +117,24 @@ fn sorted_rows(batches: &[RecordBatch]) -> Vec<Row> {
 }
 
 impl Measured {
-    /// The median of the runs.
+    /// The median of the runs' seconds.
     pub(crate) fn median(&self) -> f64 {
-        let mut seconds = self.seconds.clone();
-        seconds.sort_by(f64::total_cmp);
-        seconds.get(seconds.len() / 2).copied().unwrap_or(f64::NAN)
+        median(&self.seconds)
+    }
+
+    /// The median of what the cores worked.
+    pub(crate) fn median_cpu(&self) -> f64 {
+        median(&self.cpu)
     }
 
     /// Whether the setting did what it says.
     pub(crate) fn followed(&self) -> bool {
         self.unmet.is_empty()
     }
+}
+
+fn median(seconds: &[f64]) -> f64 {
+    let mut seconds = seconds.to_vec();
+    seconds.sort_by(f64::total_cmp);
+    seconds.get(seconds.len() / 2).copied().unwrap_or(f64::NAN)
 }

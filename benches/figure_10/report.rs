@@ -87,7 +87,7 @@ fn load_average() -> String {
     )
 }
 
-const HEADER: [&str; 13] = [
+const HEADER: [&str; 14] = [
     "item",
     "way",
     "chosen",
@@ -98,12 +98,13 @@ const HEADER: [&str; 13] = [
     "returned_bytes",
     "fallbacks",
     "seconds",
+    "cpu_seconds",
     "ratio",
     "dollars",
     "rows",
 ];
 
-fn cells(compared: &Compared, way: &Measured) -> [String; 13] {
+fn cells(compared: &Compared, way: &Measured) -> [String; 14] {
     let counted = &way.counted;
     [
         compared.item.name.to_owned(),
@@ -116,6 +117,7 @@ fn cells(compared: &Compared, way: &Measured) -> [String; 13] {
         counted.returned_bytes.to_string(),
         counted.fallbacks.to_string(),
         format!("{:.4}", way.median()),
+        format!("{:.2}", way.median_cpu()),
         format!("{:.2}", compared.ratio(way)),
         format!("{:.7}", dollars(way)),
         if compared.agrees(way) { "equal" } else { "DIFFERENT" }.to_owned(),
@@ -135,7 +137,7 @@ pub(crate) fn table(settings: &Settings, all: &[Compared]) -> String {
     let widths: Vec<usize> = (0..HEADER.len()).map(width).collect();
     for row in &rows {
         let columns = row.iter().zip(&widths).enumerate().map(|(at, (cell, width))| match at {
-            3..12 => format!("{cell:>width$}"),
+            3..13 => format!("{cell:>width$}"),
             _ => format!("{cell:<width$}"),
         });
         text += columns.collect::<Vec<_>>().join("  ").trim_end();
@@ -167,8 +169,8 @@ pub(crate) fn table(settings: &Settings, all: &[Compared]) -> String {
         auto().fold(f64::INFINITY, f64::min),
     );
     text += "Counted: requests, statements, bytes (link: at the server's sockets, both directions; scanned\n\
-             and returned: as the store says), fallbacks. Measured: seconds (median, planning included) and\n\
-             their ratio to pushdown off. Modelled: dollars, which price counted work and measured seconds.\n";
+             and returned: as the store says), fallbacks. Measured: seconds (median, planning included),\n\
+             their ratio to pushdown off, and CPU seconds of store and client together. Modelled: dollars, which price counted work and measured seconds.\n";
     text
 }
 
@@ -207,7 +209,7 @@ pub(crate) fn json(settings: &Settings, all: &[Compared]) -> Value {
                     "got_bytes": counted.got_bytes,
                     "fallbacks": counted.fallbacks,
                 },
-                "measured": { "seconds": way.seconds, "median": way.median() },
+                "measured": { "seconds": way.seconds, "median": way.median(), "cpu_seconds": way.cpu },
                 "ratio": compared.ratio(way),
                 "modelled": { "dollars": dollars(way) },
                 "rows": way.rows.len(),
