@@ -36,14 +36,16 @@ async fn plan(engine: &Engine, sql: &str) -> Arc<dyn ExecutionPlan> {
 fn shown(plan: &Arc<dyn ExecutionPlan>) -> String {
     let text = displayable(plan.as_ref()).indent(true).to_string();
     let lines = text.lines().map(|line| {
-        let line = line.split(", sort_order_for_reorder=").next().unwrap_or(line);
-        let (filter, rest) = line.split_once(", projection=[").unwrap_or((line, ""));
-        let Some((columns, rest)) = rest.split_once(']') else { return line.to_owned() };
+        let (line, order) = line.split_once(", sort_order_for_reorder=[").unwrap_or((line, ""));
+        let after = order.split_once(']').map_or("", |(_, after)| after);
+        let line = format!("{line}{}", after.replace(", reverse_row_groups=true", ""));
+        let (filter, rest) = line.split_once(", projection=[").unwrap_or((&line, ""));
+        let Some((columns, rest)) = rest.split_once(']') else { return line };
         let mut numbered = columns.split(", ").zip(0..);
         let all = numbered.all(|(column, at)| column.ends_with(&format!("@{at}")));
         match all && filter.trim_start().starts_with("FilterExec") {
             true => format!("{filter}{rest}"),
-            false => line.to_owned(),
+            false => line.clone(),
         }
     });
     lines.collect::<Vec<_>>().join("\n")

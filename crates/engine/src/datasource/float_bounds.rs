@@ -11,6 +11,8 @@ use datafusion::physical_expr::utils::collect_columns;
 use datafusion::physical_expr::{PhysicalExpr, conjunction, split_conjunction};
 use datafusion::physical_plan::ExecutionPlan;
 
+use super::arriving::arrives;
+
 /// A scan that skips no row group, page or file of Parquet by a condition on a floating-point
 /// column; any other node as it is.
 ///
@@ -45,13 +47,14 @@ fn distrusting(source: &ParquetSource) -> Option<ParquetSource> {
         return None;
     }
     let options = source.table_parquet_options();
+    let parts = split_conjunction(&predicate).into_iter().cloned();
     if options.global.pushdown_filters {
-        // The predicate is the filter, too.
+        // The predicate is the filter, too, except for what arrives at run time: that is a hint, which
+        // DataFusion skips row groups by whatever the options are.
         let mut options = options.clone();
         options.global.pruning = false;
-        let source = source.clone().with_table_parquet_options(options);
-        return Some(source.with_enable_page_index(false));
+        let source = source.with_predicate(conjunction(parts.filter(|part| !arrives(part))));
+        return Some(source.with_table_parquet_options(options).with_enable_page_index(false));
     }
-    let others = split_conjunction(&predicate).into_iter().filter(|part| !on_floats(part)).cloned();
-    Some(source.with_predicate(conjunction(others)))
+    Some(source.with_predicate(conjunction(parts.filter(|part| !on_floats(part)))))
 }
