@@ -4,5 +4,6 @@
 mod answers;
 mod bloom_sql;
 mod faults;
+mod namesakes;
 mod sent;
 mod tpch;

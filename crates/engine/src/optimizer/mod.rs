@@ -7,6 +7,7 @@
 //! | [`SwitchPruning`] | after that | what the store computes never crosses the switch; and the two halves of an aggregate are still neighbours, and exchanges are placed around the switch later |
 //! | [`JoinKeys`] | after the last `FilterPushdown` | joins have handed their filters to the scans |
 //! | [`FloatBounds`] | after it | every condition that a scan of Parquet may skip rows by is there |
+//! | [`ClearNames`] | around each `FilterPushdown` | it finds columns by their names, of which there may be two |
 //! | [`StagedWrites`] | last | it only wraps what writes files, and nothing may be planned between the two |
 //!
 //! An operator with a choice is a file that offers its ways (`scan.rs`, `aggregate.rs`,
@@ -15,6 +16,7 @@
 
 mod aggregate;
 mod choose;
+mod clear_names;
 mod float_bounds;
 mod group_by;
 mod join;
@@ -33,6 +35,7 @@ use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 
 pub use self::choose::Choose;
+pub use self::clear_names::ClearNames;
 pub use self::float_bounds::FloatBounds;
 pub use self::join_keys::JoinKeys;
 pub use self::select_scan::SelectScan;
@@ -61,12 +64,16 @@ pub fn insert(mut rules: Vec<Rule>) -> Result<Vec<Rule>> {
         found.ok_or_else(|| internal_datafusion_err!("no optimizer rule is named {name}"))
     };
     let at = position(&rules, "FilterPushdown")?;
-    let ours: [Rule; 2] = [Arc::new(Choose), Arc::new(SwitchPruning)];
-    rules.splice(at + 1..at + 1, ours);
-    rules.insert(at, Arc::new(SelectScan));
+    let after: [Rule; 3] =
+        [Arc::new(ClearNames::Remove), Arc::new(Choose), Arc::new(SwitchPruning)];
+    rules.splice(at + 1..at + 1, after);
+    let before: [Rule; 2] = [Arc::new(SelectScan), Arc::new(ClearNames::Add)];
+    rules.splice(at..at, before);
     let at = position(&rules, "FilterPushdown(Post)")?;
-    let ours: [Rule; 2] = [Arc::new(JoinKeys), Arc::new(FloatBounds)];
-    rules.splice(at + 1..at + 1, ours);
+    let after: [Rule; 3] =
+        [Arc::new(ClearNames::Remove), Arc::new(JoinKeys), Arc::new(FloatBounds)];
+    rules.splice(at + 1..at + 1, after);
+    rules.insert(at, Arc::new(ClearNames::Add));
     rules.push(Arc::new(StagedWrites));
     Ok(rules)
 }
