@@ -1,7 +1,6 @@
 //! Metrics of Select scans and of aggregates in the store.
 
 use std::any::Any;
-use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -70,17 +69,6 @@ impl NodeMetrics {
         }
     }
 
-    /// What this partition asks about the keys of joins, registered with the node's metrics.
-    #[must_use]
-    pub fn keys(&self, set: &ExecutionPlanMetricsSet) -> Arc<Said> {
-        let said = Arc::new(Said::default());
-        MetricBuilder::new(set).build(MetricValue::Custom {
-            name: "keys".into(),
-            value: Arc::clone(&said) as Arc<dyn CustomMetricValue>,
-        });
-        said
-    }
-
     /// Starts counting a call. Its counts are added when the tally is dropped, however it ended.
     #[must_use]
     pub fn tally(&self) -> Tally {
@@ -135,53 +123,6 @@ pub struct Tally {
 impl Drop for Tally {
     fn drop(&mut self) {
         self.node.add(&self.call.counts());
-    }
-}
-
-/// What was decided while a node ran, as a metric: the partitions' texts, each once.
-#[derive(Debug, Default)]
-pub struct Said {
-    texts: Mutex<BTreeSet<String>>,
-}
-
-impl Said {
-    /// Adds a text.
-    pub fn say(&self, text: &str) {
-        self.texts.lock().unwrap_or_else(PoisonError::into_inner).insert(text.to_owned());
-    }
-
-    /// The texts so far.
-    #[must_use]
-    pub fn texts(&self) -> BTreeSet<String> {
-        self.texts.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-}
-
-impl fmt::Display for Said {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.texts().into_iter().collect::<Vec<_>>().join("; "))
-    }
-}
-
-impl CustomMetricValue for Said {
-    fn new_empty(&self) -> Arc<dyn CustomMetricValue> {
-        Arc::new(Self::default())
-    }
-
-    fn aggregate(&self, other: Arc<dyn CustomMetricValue + 'static>) {
-        if let Some(other) = other.as_any().downcast_ref::<Self>() {
-            for text in other.texts() {
-                self.say(&text);
-            }
-        }
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn is_eq(&self, other: &Arc<dyn CustomMetricValue>) -> bool {
-        other.as_any().downcast_ref::<Self>().is_some_and(|other| other.texts() == self.texts())
     }
 }
 

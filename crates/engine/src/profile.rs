@@ -114,6 +114,32 @@ pub fn keys_demand(demand: ScanDemand, share: f64, terms: u32) -> ScanDemand {
     ScanDemand { selectivity, terms: demand.terms.saturating_add(terms), ..demand }
 }
 
+/// The same by so many statements, after so many looks at a few records, each of so many bytes.
+#[must_use]
+pub fn by_part_steps(demand: &ScanDemand, statements: u64, (looks, bytes): (u64, u64)) -> Steps {
+    let asked = ScanDemand { select_requests: Some(Requests(statements)), ..*demand };
+    if looks == 0 {
+        return phase("keys", &asked);
+    }
+    let rows = (looks * bytes) as f64 / (demand.needed.0.max(1) as f64) * demand.rows.as_f64();
+    let look = ScanDemand {
+        select_requests: Some(Requests(looks)),
+        needed: Bytes(looks * bytes),
+        rows: Rows::from_f64(rows),
+        terms: 0,
+        selectivity: 1.0,
+        ..*demand
+    };
+    Steps::InTurn(vec![phase("look", &look), phase("keys", &asked)])
+}
+
+/// The average bytes of a record of a scan's files.
+#[must_use]
+pub fn record_bytes(config: &FileScanConfig, source: &S3SelectSource) -> f64 {
+    let table = Table::of(config, source);
+    table.bytes / table.rows.max(1.0)
+}
+
 /// The terms of some conditions.
 pub(crate) fn conditions<'a>(conditions: impl Iterator<Item = &'a Expr>) -> u32 {
     conditions.map(weight).sum()

@@ -83,9 +83,11 @@ pub fn with_pushdown(
         .with_file_formats(formats))
 }
 
-/// The most bytes of a build side's keys that are handed on to the other side, and the most rows. A
-/// statement of 256 KiB holds a Bloom filter of some 300 000 keys, and one of 1 % of 27 000.
-const KEYS: (usize, usize) = (16 << 20, 100_000);
+/// The most bytes of a build side's keys that are handed on to the other side, and the most distinct
+/// keys. A statement of 256 KiB holds a Bloom filter of 1 % of 27 000 keys, and statements about parts
+/// of a table hold as many each. DataFusion makes a literal of each, some 300 bytes that no memory pool
+/// counts.
+const KEYS: (usize, usize) = (16 << 20, 300_000);
 
 /// Has joins hand on more keys than DataFusion's defaults, unless the user has settings of their own.
 fn hand_on_more_keys(options: &mut ConfigOptions) {

@@ -3,6 +3,7 @@
 
 mod answers;
 mod bloom_sql;
+mod by_part;
 mod faults;
 mod namesakes;
 mod sent;

@@ -31,7 +31,7 @@ async fn engine(store: &Store, profile: EndpointProfile, scan: Scan) -> Engine {
 const SQL: &str = "SELECT count(p.v) FROM b JOIN p ON b.k = p.k WHERE b.w = 1";
 
 /// What EXPLAIN ANALYZE says about the keys of the only scan that gets some.
-async fn keys(engine: &Engine, sql: &str) -> String {
+pub(super) async fn keys(engine: &Engine, sql: &str) -> String {
     let text = rows(engine, &format!("EXPLAIN ANALYZE {sql}")).await.join("\n");
     let (_, rest) = text.split_once("keys=").unwrap_or_else(|| panic!("no keys in {text}"));
     // Up to the next metric.

@@ -15,7 +15,7 @@ use sluicegate_client::{Error, SelectCall, SelectStream};
 
 use super::format::TableFormat;
 use super::get::FileGet;
-use super::keys::{Decided, KeysAtOpen};
+use super::keys::{Asking, Decided, KeysAtOpen, Looking};
 use super::s3_select::{Filter, S3SelectSource};
 use super::snapshot::ScanSnapshot;
 use super::statement::Statement;
@@ -23,6 +23,7 @@ use super::stored_types;
 use crate::endpoint::Endpoint;
 use crate::endpoints::bucket_of;
 use crate::metrics::{NodeMetrics, Tally};
+use crate::profile::record_bytes;
 
 /// A way to send statements to the files of a table.
 #[derive(Debug, Clone)]
@@ -105,26 +106,38 @@ struct Shared {
     limit: Option<usize>,
     metrics: NodeMetrics,
     /// What is known about the keys of joins above, if any are to arrive.
-    keys: Option<KeysAtOpen>,
+    keys: Option<Arc<KeysAtOpen>>,
 }
 
+/// How many parts of a file are asked for ahead of the one that is read.
+const AHEAD: usize = 1;
+
 impl Shared {
-    /// What a file that is opened now asks about the keys of the joins above; none if no row can
-    /// have one.
-    async fn keys(&self) -> Result<Option<Vec<Filter>>> {
-        let Some(keys) = &self.keys else { return Ok(Some(Vec::new())) };
+    /// What a file that is opened now is asked about the keys of the joins above, perhaps in parts;
+    /// nothing if no row can have one.
+    async fn keys(&self, file: PartitionedFile) -> Result<Vec<(PartitionedFile, Vec<Filter>)>> {
+        let Some(keys) = &self.keys else { return Ok(vec![(file, Vec::new())]) };
         let options = self.get.context.session_config().options();
-        let (source, endpoint) = (&self.source, &self.select.endpoint);
+        let (source, endpoint) = (&self.source, self.select.endpoint.as_ref());
         let decided = keys.decided(source, endpoint, &self.get.config, options).await?;
-        Ok(match decided.as_ref() {
-            Decided::NoRow => None,
-            Decided::Ask(sent) => Some(sent.filters.clone()),
-        })
+        let asked = match decided.as_ref() {
+            Decided::NoRow => Vec::new(),
+            Decided::Ask(sent) => vec![(file, sent.filters.clone())],
+            Decided::ByPart(by_part) => {
+                let record = record_bytes(&self.get.config, source);
+                let looking = Looking::new(source, &self.select, &self.metrics, record);
+                let asking = Asking::of(source, endpoint);
+                let asked = by_part.ask(asking, looking, &file, keys.said()).await?;
+                asked.into_iter().map(|(part, sent)| (part, sent.filters)).collect()
+            }
+        };
+        Ok(asked)
     }
 }
 
 impl S3SelectOpener {
-    /// For one partition of a scan, which runs as a part of the task of `context`.
+    /// For one partition of a scan, which runs as a part of the task of `context`; `keys` are those
+    /// of joins above, if any are to arrive.
     ///
     /// # Errors
     ///
@@ -135,6 +148,7 @@ impl S3SelectOpener {
         metrics: NodeMetrics,
         config: &Arc<FileScanConfig>,
         context: Arc<TaskContext>,
+        keys: Option<Arc<KeysAtOpen>>,
     ) -> Result<Self> {
         let schema = Arc::new(source.file_schema().project(source.columns())?);
         let columns = ProjectionExprs::from_indices(source.columns(), source.file_schema());
@@ -145,11 +159,6 @@ impl S3SelectOpener {
             batch_size: source.batch_size(),
         };
         let get = FileGet { scan: source.get().clone(), config: Arc::clone(config), context };
-        let keys = source
-            .arriving()
-            .iter()
-            .any(|arriving| arriving.keys.is_some())
-            .then(|| KeysAtOpen::new(metrics.keys(source.metrics_set())));
         let shared = Shared {
             source: source.clone(),
             keys,
@@ -172,11 +181,20 @@ impl FileOpener for S3SelectOpener {
             if file.object_meta.size == 0 {
                 return Ok(futures::stream::empty().boxed());
             }
-            let Some(keys) = shared.keys().await? else {
-                return Ok(futures::stream::empty().boxed());
-            };
-            let snapshot = shared.source.snapshot(&shared.select.endpoint, shared.limit, &keys)?;
-            Open { shared, snapshot, file }.rows().await
+            let mut parts = Vec::new();
+            for (file, keys) in shared.keys(file).await? {
+                let endpoint = &shared.select.endpoint;
+                let snapshot = shared.source.snapshot(endpoint, shared.limit, &keys)?;
+                parts.push(Open { shared: Arc::clone(&shared), snapshot, file });
+            }
+            if parts.len() > 1 {
+                let parts = futures::stream::iter(parts).map(Open::rows).buffered(1 + AHEAD);
+                return Ok(parts.try_flatten().boxed());
+            }
+            match parts.pop() {
+                Some(part) => part.rows().await,
+                None => Ok(futures::stream::empty().boxed()),
+            }
         }))
     }
 }

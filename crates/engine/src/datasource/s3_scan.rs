@@ -24,6 +24,7 @@ use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use datafusion::physical_plan::{DisplayFormatType, Partitioning, SortOrderPushdownResult};
 use object_store::ObjectStore;
 
+use super::keys::KeysAtOpen;
 use super::opener::S3SelectOpener;
 use super::s3_select::S3SelectSource;
 use crate::counters::Counters;
@@ -83,8 +84,14 @@ impl DataSource for S3Scan {
         let (_, source) =
             self.parts().ok_or_else(|| internal_datafusion_err!("a scan without a statement"))?;
         let endpoint = resolve(args.context.session_config().options(), source.endpoint_name())?;
+        let OpenArgs { partition, context, sibling_state } = args;
+        let siblings = sibling_state.as_ref().and_then(|state| state.downcast_ref::<Siblings>());
+        let keys = siblings.map_or_else(|| KeysAtOpen::of(source), |all| all.keys.clone());
+        let files = siblings.map(|all| Arc::clone(&all.files));
+        let args = OpenArgs::new(partition, context).with_shared_state(files);
         let bound = BoundSource {
             source: source.clone(),
+            keys,
             counters: QueryCounters::of_task(&args.context, &endpoint),
             endpoint,
             config: Arc::clone(&self.config),
@@ -185,14 +192,24 @@ impl DataSource for S3Scan {
     }
 
     fn create_sibling_state(&self, config: &ConfigOptions) -> Option<Arc<dyn Any + Send + Sync>> {
-        self.config.create_sibling_state(config)
+        let files = self.config.create_sibling_state(config)?;
+        let keys = self.parts().and_then(|(_, source)| KeysAtOpen::of(source));
+        Some(Arc::new(Siblings { files, keys }))
     }
+}
+
+/// What the partitions of a scan share while it runs once.
+struct Siblings {
+    /// The files that none of them has opened yet.
+    files: Arc<dyn Any + Send + Sync>,
+    keys: Option<Arc<KeysAtOpen>>,
 }
 
 /// A Select source while it runs: with the endpoint that its name stands for. Never in a plan.
 #[derive(Clone)]
 struct BoundSource {
     source: S3SelectSource,
+    keys: Option<Arc<KeysAtOpen>>,
     endpoint: Arc<Endpoint>,
     counters: Arc<Counters>,
     config: Arc<FileScanConfig>,
@@ -218,6 +235,7 @@ impl FileSource for BoundSource {
             metrics,
             &self.config,
             Arc::clone(&self.context),
+            self.keys.clone(),
         )?;
         let projection = self.source.split_projection().clone();
         ProjectionOpener::try_new(projection, Arc::new(opener), self.source.file_schema())

@@ -252,8 +252,10 @@ impl S3SelectSource {
             if now.downcast_ref::<Literal>().is_some_and(|it| *it.value() == true.into()) {
                 continue;
             }
-            if let Ok(there) = self.translate(endpoint, &now) {
-                filters.push(Filter { here: now, there });
+            let Ok(there) = self.there(&now) else { continue };
+            filters.push(Filter { here: now, there });
+            if self.may_be_sent(endpoint, &filters, limit).is_err() {
+                filters.pop();
             }
         }
         let statement = self
@@ -393,6 +395,12 @@ impl S3SelectSource {
     #[must_use]
     pub fn takes_ranges(&self) -> bool {
         self.format.is_splittable() && self.profile.scan_ranges
+    }
+
+    /// The least bytes of a range that is asked for by a request of its own.
+    #[must_use]
+    pub fn range_bytes(&self) -> usize {
+        self.range_bytes
     }
 
     /// The filter that the store applies.

@@ -58,18 +58,24 @@ pub async fn check(
     declared: &Schema,
     columns: &BTreeSet<usize>,
 ) -> Result<(), Mismatch> {
-    let Some(source) = scan.source().downcast_ref::<ParquetSource>() else { return Ok(()) };
-    if columns.is_empty() {
+    if columns.is_empty() || !scan.source().is::<ParquetSource>() {
         return Ok(());
     }
-    let footer = footer(source, file).await.map_err(Mismatch::Footer)?;
+    let footer = footer(scan, file).await.map_err(Mismatch::Footer)?;
     compare(&footer, declared, columns)
 }
 
-async fn footer(
-    source: &ParquetSource,
+/// The footer of a Parquet object.
+///
+/// # Errors
+///
+/// If it cannot be read, or the scan is not one of Parquet objects.
+pub async fn footer(
+    scan: &GetScan,
     file: &PartitionedFile,
 ) -> Result<Arc<ParquetMetaData>, String> {
+    let source = scan.source().downcast_ref::<ParquetSource>();
+    let source = source.ok_or("it is no Parquet object")?;
     let readers = source.parquet_file_reader_factory().ok_or("it has no reader")?;
     let hint = source.table_parquet_options().global.metadata_size_hint;
     let mut reader = readers

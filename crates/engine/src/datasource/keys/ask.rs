@@ -1,47 +1,83 @@
 //! The cheapest condition about keys that a store takes.
 
-use std::collections::{BTreeMap, HashSet};
-use std::fmt;
-use std::sync::Arc;
+use std::collections::BTreeMap;
 
-use arrow::datatypes::Schema;
-use datafusion::common::{Result, ScalarValue};
-use datafusion::logical_expr::Operator;
-use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_plan::expressions::{BinaryExpr, Column, InListExpr, IsNullExpr, lit};
-use sluicegate_s3select::dialect::ast::Expr;
-use sluicegate_s3select::profile::Exactness;
+use datafusion::common::Result;
 
-use super::bloom::{Bloom, Shape, fit, overhead};
-use super::extract::ColumnKeys;
+use super::asked_column::AskedColumn;
+use super::bloom::{Shape, capacity, fit, overhead};
+use super::ordered::{OrderedKeys, Span};
+use super::sent::{Likely, Sent};
 use crate::choice::Why;
-use crate::datasource::predicate::{Pushed, Translator};
-use crate::datasource::s3_select::Filter;
+use crate::datasource::predicate::Translator;
+use crate::datasource::s3_select::S3SelectSource;
+use crate::endpoint::Endpoint;
 
 /// A statement that keys are added to.
+#[derive(Debug, Clone, Copy)]
 pub struct Asking<'a> {
-    /// Translates conditions for the store.
-    pub translator: Translator<'a>,
-    /// The file's columns.
-    pub schema: &'a Schema,
+    /// The scan whose statement it is.
+    pub source: &'a S3SelectSource,
+    /// The store.
+    pub endpoint: &'a Endpoint,
     /// Bytes that are left for conditions.
-    pub room: usize,
-    /// Whether the store takes its statement with these filters as well.
-    pub takes: &'a dyn Fn(&[Filter]) -> Result<(), Why>,
+    room: usize,
 }
 
-impl fmt::Debug for Asking<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Asking").field("room", &self.room).finish_non_exhaustive()
+/// Bytes of a statement that surround a condition.
+const AROUND: usize = " WHERE () AND ()".len();
+
+impl<'a> Asking<'a> {
+    /// The statement of a scan, without keys so far.
+    #[must_use]
+    pub fn of(source: &'a S3SelectSource, endpoint: &'a Endpoint) -> Self {
+        let bare = source.statement(None).map_or(0, |statement| statement.sql().len());
+        let room = source.profile().max_expression_bytes.saturating_sub(bare + AROUND);
+        Self { source, endpoint, room }
+    }
+
+    /// What translates conditions for the store.
+    pub(super) fn translator(&self) -> Translator<'a> {
+        self.source.translator()
+    }
+
+    /// How many keys of a column have room in a condition of some form, about, if the rows' keys
+    /// are assumed to be in a span; 0 if the store does not take such a condition.
+    #[must_use]
+    pub fn capacity(&self, index: usize, keys: &OrderedKeys, form: Form) -> usize {
+        let column = AskedColumn::new(self, index, keys, None, self.room);
+        let room = self.room.saturating_sub(column.around_span());
+        match (form, column.hashed_key()) {
+            (Form::Bounds, _) => 0,
+            (Form::Bloom(p), Some(key)) => capacity(p, room, overhead(&key)),
+            _ => column.listed(room),
+        }
+    }
+
+    /// What statements with so many keys of a column each say about all of them together, if the
+    /// rows' keys are assumed to be in spans.
+    #[must_use]
+    pub fn expected(
+        &self,
+        index: usize,
+        keys: &OrderedKeys,
+        form: Form,
+        each: usize,
+    ) -> Option<Likely> {
+        let column = AskedColumn::new(self, index, keys, None, self.room);
+        let room = self.room.saturating_sub(column.around_span());
+        let all = keys.values.as_ref()?.len();
+        match (form, column.hashed_key()) {
+            (Form::Bounds, _) => None,
+            (Form::Bloom(wanted), Some(key)) => {
+                let sent = fit(each, wanted, room, overhead(&key))?;
+                let bits = Shape::new(all, sent).total();
+                Some(Likely::Hashed { keys: all, bits, wanted, sent })
+            }
+            _ => (each <= column.listed(room)).then_some(Likely::OneOf(all)),
+        }
     }
 }
-
-/// The most keys that are sent as a list if a Bloom filter can be sent as well: to compare a value
-/// with so many is about as much work as to hash it, and there are no wrong yeses.
-const LISTED: usize = 1_000;
-
-/// The seed of the hash functions: the same keys always make the same statement.
-const SEED: u64 = 0x51_1c_e6_a7_e5;
 
 /// How to ask about keys.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -55,95 +91,30 @@ pub enum Form {
     Bloom(f64),
 }
 
-/// What is asked about the keys of one column.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Likely {
-    /// A value between two others.
-    Between,
-    /// One of so many.
-    OneOf(usize),
-    /// One in a Bloom filter.
-    Hashed {
-        /// How many are in it.
-        keys: usize,
-        /// Its bits.
-        bits: u64,
-        /// The probability of a wrong yes that was asked for.
-        wanted: f64,
-        /// The one that fits.
-        sent: f64,
-    },
-}
+/// Keys of some columns, by their index in the file's schema.
+pub type KeysByColumn = BTreeMap<usize, OrderedKeys>;
 
-/// What is asked about keys.
-#[derive(Debug, Clone, Default)]
-pub struct Sent {
-    /// The conditions.
-    pub filters: Vec<Filter>,
-    /// What they are, by column.
-    pub columns: Vec<(String, Likely)>,
-    /// Why nothing is asked about some columns.
-    pub refused: Vec<(String, Why)>,
-}
+/// Where the values of some columns are assumed to be, by their index in the file's schema.
+pub type Spans = BTreeMap<usize, Span>;
 
-/// `bloom on k (27200 keys, 260715 bits, p = 0.01)`
-impl fmt::Display for Sent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut parts = Vec::new();
-        for (column, likely) in &self.columns {
-            parts.push(match likely {
-                Likely::Between => format!("bounds on {column}"),
-                Likely::OneOf(keys) => format!("list on {column} ({keys} keys)"),
-                Likely::Hashed { keys, bits, wanted, sent } if wanted == sent => {
-                    format!("bloom on {column} ({keys} keys, {bits} bits, p = {sent})")
-                }
-                Likely::Hashed { keys, bits, wanted, sent } => format!(
-                    "bloom on {column} ({keys} keys, {bits} bits, p = {sent:.4}, {wanted} does not fit)"
-                ),
-            });
-        }
-        for (column, why) in &self.refused {
-            parts.push(format!("nothing on {column}: {why}"));
-        }
-        f.write_str(&parts.join("; "))
-    }
-}
-
-impl Sent {
-    /// The share of the rows that pass, if the keys are `keys` of `domain` that the column has.
-    #[must_use]
-    pub fn share(&self, domain: Option<f64>) -> f64 {
-        /// Of rows whose keys lie between those that are wanted, if nothing else is known.
-        const BETWEEN: f64 = 0.9;
-        /// Of rows whose key is wanted, if nobody knows how many there are.
-        const UNKNOWN: f64 = 0.2;
-        let of = |keys: usize| match domain {
-            Some(domain) => (keys as f64 / domain.max(1.0)).min(1.0),
-            None => UNKNOWN,
-        };
-        let shares = self.columns.iter().map(|(_, likely)| match likely {
-            Likely::Between => BETWEEN,
-            Likely::OneOf(keys) => of(*keys),
-            Likely::Hashed { keys, sent, .. } => of(*keys) + (1.0 - of(*keys)) * sent,
-        });
-        shares.fold(1.0, f64::min)
-    }
-}
-
-/// Conditions about the keys of some columns, by their index in the file's schema.
+/// Conditions about the keys of some columns. Where a column's values are assumed to be in a span,
+/// rows that have other ones pass, unless no key is there.
 ///
 /// # Errors
 ///
 /// If a condition cannot be evaluated here.
-pub fn ask(asking: &Asking<'_>, keys: &BTreeMap<usize, ColumnKeys>, form: Form) -> Result<Sent> {
+pub fn ask(asking: &Asking<'_>, keys: &KeysByColumn, form: Form, spans: &Spans) -> Result<Sent> {
     let mut sent = Sent::default();
     let mut room = asking.room;
+    let mut columns: Vec<_> = keys
+        .iter()
+        .map(|(index, keys)| (index, AskedColumn::new(asking, *index, keys, spans.get(index), 0)))
+        .collect();
     // Few keys select most and need the least room.
-    let mut columns: Vec<_> = keys.iter().collect();
-    columns.sort_by_key(|(_, keys)| keys.values.as_ref().map_or(usize::MAX, HashSet::len));
-    for (index, keys) in columns {
-        let column = AskedColumn::new(asking, *index, keys, room);
-        let name = asking.schema.field(*index).name().clone();
+    columns.sort_by_key(|(_, column)| column.split.map_or(usize::MAX, |split| split.within.len()));
+    for (index, mut column) in columns {
+        column.room = room;
+        let name = asking.source.file_schema().field(*index).name().clone();
         let mut refused = None;
         let mut accepted = None;
         for form in column.forms(form) {
@@ -151,7 +122,7 @@ pub fn ask(asking: &Asking<'_>, keys: &BTreeMap<usize, ColumnKeys>, form: Form) 
                 Ok((filter, likely)) => {
                     let mut all = sent.filters.clone();
                     all.push(filter);
-                    match (asking.takes)(&all) {
+                    match asking.source.takes_with(asking.endpoint, &all) {
                         Ok(()) => {
                             accepted = all.pop().map(|filter| (filter, likely));
                             break;
@@ -175,168 +146,4 @@ pub fn ask(asking: &Asking<'_>, keys: &BTreeMap<usize, ColumnKeys>, form: Form) 
         }
     }
     Ok(sent)
-}
-
-/// A column while its condition is made.
-struct AskedColumn<'a> {
-    asking: &'a Asking<'a>,
-    column: Arc<dyn PhysicalExpr>,
-    keys: &'a ColumnKeys,
-    room: usize,
-}
-
-impl<'a> AskedColumn<'a> {
-    fn new(asking: &'a Asking<'a>, index: usize, keys: &'a ColumnKeys, room: usize) -> Self {
-        let column = Arc::new(Column::new(asking.schema.field(index).name(), index));
-        Self { asking, column, keys, room }
-    }
-
-    /// The forms to try, the best first.
-    fn forms(&self, wanted: Form) -> Vec<Form> {
-        let few = self.keys.values.as_ref().is_some_and(|values| values.len() <= LISTED);
-        match wanted {
-            Form::Bounds => vec![Form::Bounds],
-            Form::List => vec![Form::List, Form::Bounds],
-            Form::Bloom(p) if few => vec![Form::List, Form::Bloom(p), Form::Bounds],
-            Form::Bloom(p) => vec![Form::Bloom(p), Form::List, Form::Bounds],
-        }
-    }
-
-    fn filter(&self, form: Form) -> Result<Result<(Filter, Likely), Why>> {
-        Ok(match form {
-            Form::Bounds => self.bounds()?,
-            Form::List => self.list()?,
-            Form::Bloom(p) => self.bloom(p)?,
-        })
-    }
-
-    /// The same, with NULL if that is a key.
-    fn or_null(&self, condition: Arc<dyn PhysicalExpr>) -> Arc<dyn PhysicalExpr> {
-        if !self.keys.null {
-            return condition;
-        }
-        let null = Arc::new(IsNullExpr::new(Arc::clone(&self.column)));
-        Arc::new(BinaryExpr::new(null, Operator::Or, condition))
-    }
-
-    fn translated(
-        &self,
-        condition: Arc<dyn PhysicalExpr>,
-        likely: Likely,
-    ) -> Result<(Filter, Likely), Why> {
-        let here = self.or_null(condition);
-        match self.asking.translator.filter(&here) {
-            Some(there) => Ok((Filter { here, there }, likely)),
-            None => Err(Why::new("the store may not be sent a comparison with its values")),
-        }
-    }
-
-    fn bounds(&self) -> Result<Result<(Filter, Likely), Why>> {
-        let bound = |op: Operator, value: &Option<ScalarValue>| {
-            let value = value.clone()?;
-            let column = Arc::clone(&self.column);
-            Some(Arc::new(BinaryExpr::new(column, op, lit(value))) as Arc<dyn PhysicalExpr>)
-        };
-        let low = bound(Operator::GtEq, &self.keys.low);
-        let high = bound(Operator::LtEq, &self.keys.high);
-        let both = low.into_iter().chain(high).reduce(|low, high| {
-            Arc::new(BinaryExpr::new(low, Operator::And, high)) as Arc<dyn PhysicalExpr>
-        });
-        Ok(match both {
-            Some(both) => self.translated(both, Likely::Between),
-            None => Err(Why::new("its keys are not known")),
-        })
-    }
-
-    /// The keys in order, so that the same ones make the same statement.
-    fn sorted(&self) -> Result<Vec<&ScalarValue>, Why> {
-        let values = self.keys.values.as_ref();
-        let values = values.ok_or("the build side has too many keys to hand them on")?;
-        let mut values: Vec<_> = values.iter().collect();
-        values.sort_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
-        Ok(values)
-    }
-
-    /// `column IN (…)`, as it is evaluated here.
-    fn membership(&self, values: &[&ScalarValue]) -> Result<Arc<dyn PhysicalExpr>> {
-        let column = Arc::clone(&self.column);
-        // Only NULL is a key.
-        if values.is_empty() {
-            return Ok(lit(false));
-        }
-        let array = ScalarValue::iter_to_array(values.iter().map(|value| (*value).clone()))?;
-        let list = InListExpr::try_new_from_array(column, array, false, self.asking.schema)?;
-        Ok(Arc::new(list))
-    }
-
-    fn list(&self) -> Result<Result<(Filter, Likely), Why>> {
-        let values = match self.sorted() {
-            Ok(values) => values,
-            Err(why) => return Ok(Err(why)),
-        };
-        // `1, ` is the shortest there is.
-        if values.len().saturating_mul(3) > self.room {
-            return Ok(Err(Why::new(format!("a list of {} keys does not fit", values.len()))));
-        }
-        if values.is_empty() {
-            let here: Arc<dyn PhysicalExpr> = Arc::new(IsNullExpr::new(Arc::clone(&self.column)));
-            return Ok(match self.asking.translator.filter(&here) {
-                Some(there) => Ok((Filter { here, there }, Likely::OneOf(0))),
-                None => Err(Why::new("the store may not be asked for NULL")),
-            });
-        }
-        let likely = Likely::OneOf(values.len());
-        Ok(self.translated(self.membership(&values)?, likely))
-    }
-
-    fn bloom(&self, wanted: f64) -> Result<Result<(Filter, Likely), Why>> {
-        let values = match self.sorted() {
-            Ok(values) => values,
-            Err(why) => return Ok(Err(why)),
-        };
-        let Some(key) = self.asking.translator.hashable(&self.column) else {
-            return Ok(Err(Why::new("a Bloom filter needs whole numbers and their arithmetic")));
-        };
-        let Some(ints) = values.iter().map(|value| as_int(value)).collect::<Option<Vec<_>>>()
-        else {
-            return Ok(Err(Why::new("a Bloom filter needs whole numbers")));
-        };
-        let Some(p) = fit(ints.len(), wanted, self.room, overhead(&key)) else {
-            return Ok(Err(Why::new(format!(
-                "a Bloom filter of {} keys fits only if it lets everything through (p = 1)",
-                ints.len()
-            ))));
-        };
-        let shape = Shape::new(ints.len(), p);
-        let here = self.or_null(self.membership(&values)?);
-        let condition = Bloom::new(&ints, shape, SEED).condition(&key);
-        let Some(condition) = condition.and_then(|condition| self.or_null_there(condition)) else {
-            return Ok(Err(Why::new("the store may not be asked for NULL")));
-        };
-        let there = Pushed { expr: condition, exactness: Exactness::Superset };
-        let likely = Likely::Hashed { keys: ints.len(), bits: shape.total(), wanted, sent: p };
-        Ok(Ok((Filter { here, there }, likely)))
-    }
-
-    fn or_null_there(&self, condition: Expr) -> Option<Expr> {
-        if !self.keys.null {
-            return Some(condition);
-        }
-        let null: Arc<dyn PhysicalExpr> = Arc::new(IsNullExpr::new(Arc::clone(&self.column)));
-        Some(self.asking.translator.filter(&null)?.expr.or(condition))
-    }
-}
-
-/// A whole number of at most 64 bits.
-fn as_int(value: &ScalarValue) -> Option<i64> {
-    match *value {
-        ScalarValue::Int8(x) => x.map(i64::from),
-        ScalarValue::Int16(x) => x.map(i64::from),
-        ScalarValue::Int32(x) => x.map(i64::from),
-        ScalarValue::Int64(x) => x,
-        ScalarValue::UInt8(x) => x.map(i64::from),
-        ScalarValue::UInt16(x) => x.map(i64::from),
-        ScalarValue::UInt32(x) => x.map(i64::from),
-        _ => None,
-    }
 }

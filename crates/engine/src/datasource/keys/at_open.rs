@@ -1,34 +1,46 @@
 //! Keys when files are opened: waited for once, decided about once.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
 use datafusion::datasource::physical_plan::FileScanConfig;
+use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 use super::decide::{Decided, decide};
+use super::said::KeysSaid;
 use crate::config::{Join, SluiceOptions};
 use crate::datasource::arriving::PATIENCE;
 use crate::datasource::s3_select::S3SelectSource;
 use crate::endpoint::Endpoint;
-use crate::metrics::Said;
 
-/// The keys of one partition of a scan, while it runs.
+/// The keys of a scan while it runs: of all its partitions, or of one.
 #[derive(Debug)]
 pub struct KeysAtOpen {
     /// The moment beyond which no file waits.
     until: OnceLock<Instant>,
     decided: Mutex<Option<Arc<Decided>>>,
-    said: Arc<Said>,
+    said: Arc<KeysSaid>,
 }
 
 impl KeysAtOpen {
-    /// Where EXPLAIN ANALYZE reads what was decided.
+    /// Of a scan that is about to run; none if no keys of joins are to arrive at it. EXPLAIN ANALYZE
+    /// shows what is decided.
     #[must_use]
-    pub fn new(said: Arc<Said>) -> Self {
-        Self { until: OnceLock::new(), decided: Mutex::new(None), said }
+    pub fn of(source: &S3SelectSource) -> Option<Arc<Self>> {
+        if source.arriving().iter().all(|arriving| arriving.keys.is_none()) {
+            return None;
+        }
+        let said = KeysSaid::registered(source.metrics_set());
+        Some(Arc::new(Self { until: OnceLock::new(), decided: Mutex::new(None), said }))
+    }
+
+    /// Where to say what parts of files ask.
+    #[must_use]
+    pub fn said(&self) -> &KeysSaid {
+        &self.said
     }
 
     /// What a file that is opened now asks about keys.
@@ -43,8 +55,8 @@ impl KeysAtOpen {
         config: &FileScanConfig,
         options: &ConfigOptions,
     ) -> Result<Arc<Decided>> {
-        let known = || self.decided.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(decided) = known().as_ref() {
+        let mut known = self.decided.lock().await;
+        if let Some(decided) = known.as_ref() {
             return Ok(Arc::clone(decided));
         }
         let until =
@@ -61,9 +73,10 @@ impl KeysAtOpen {
                 self.said.say(if all_final { "nothing" } else { "nothing in time" });
             }
             Decided::Ask(sent) => self.said.say(&sent.to_string()),
+            Decided::ByPart(by_part) => self.said.say(&by_part.about(source)),
         }
         if all_final {
-            *known() = Some(Arc::clone(&decided));
+            *known = Some(Arc::clone(&decided));
         }
         Ok(decided)
     }

@@ -66,6 +66,16 @@ pub fn fit(keys: usize, wanted: f64, room: usize, overhead: usize) -> Option<f64
     None
 }
 
+/// The most keys of which a filter with a probability of `p` fits into `room` bytes, of which each
+/// slice takes `overhead` beside its bits.
+#[must_use]
+pub fn capacity(p: f64, room: usize, overhead: usize) -> usize {
+    const MANY: usize = 1 << 20;
+    let of_many = Shape::new(MANY, p);
+    let bits = room.saturating_sub(of_many.slices as usize * (overhead + 1));
+    (bits as f64 * MANY as f64 / of_many.total() as f64) as usize
+}
+
 /// A hash function: `((a·x + b) mod n) mod m`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hash {
@@ -224,6 +234,16 @@ mod tests {
         // TPC-H's query 3 at scale factor 10: customers only roughly, orders not at all.
         assert_eq!(format!("{:.2}", fit(300_000, 0.01, 260_798, 0).unwrap()), "0.68");
         assert_eq!(fit(1_460_000, 0.01, 260_798, 0), None);
+    }
+
+    #[test]
+    fn as_many_keys_fit_as_fit() {
+        for (p, room) in [(0.01, 256 * 1024), (0.1, 8 * 1024), (0.001, 60_000), (0.5, 700)] {
+            let most = capacity(p, room, 150);
+            assert_eq!(fit(most, p, room, 150), Some(p), "{most} keys");
+            assert_ne!(fit(most + most / 50 + 20, p, room, 150), Some(p), "{most} keys");
+        }
+        assert_eq!(capacity(0.01, 1_000, 150), 0);
     }
 
     #[test]

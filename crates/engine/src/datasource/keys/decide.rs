@@ -1,16 +1,21 @@
 //! Which keys a scan sends, once they are known.
 
+use std::sync::Arc;
+
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
 use datafusion::datasource::physical_plan::FileScanConfig;
 
-use super::ask::{Asking, Form, Sent, ask};
+use super::ask::{Asking, Form, KeysByColumn, Spans, ask};
+use super::by_part::{ByPart, Expected};
 use super::extract::Keys;
+use super::look::look_bytes;
+use super::sent::Sent;
 use crate::choice::{Chooser, Offer, Question, Way};
 use crate::config::{Join, SluiceOptions};
-use crate::datasource::s3_select::{Filter, S3SelectSource};
+use crate::datasource::s3_select::S3SelectSource;
 use crate::endpoint::Endpoint;
-use crate::profile::{conditions, keys_demand, open_demand};
+use crate::profile::{by_part_steps, conditions, keys_demand, open_demand, record_bytes};
 
 /// The probability of a wrong yes that PushdownDB asks for, and that is asked for where a Bloom
 /// filter is forced.
@@ -19,16 +24,18 @@ const PAPER_P: f64 = 0.01;
 /// The probabilities among which the cost decides.
 const CHOICE_OF_P: [f64; 4] = [0.001, 0.01, 0.1, 0.5];
 
-/// Bytes of a statement that surround a condition.
-const AROUND: usize = " WHERE () AND ()".len();
+/// What the store evaluates per row to find out on which side of a span a key is.
+const SIDES: u32 = 4;
 
 /// What keys mean to a scan.
 #[derive(Debug, Clone)]
 pub enum Decided {
     /// No row has one: there is nothing to ask.
     NoRow,
-    /// What is asked about them, which may be nothing.
+    /// What every part of a file is asked about them, which may be nothing.
     Ask(Sent),
+    /// Each part of a file is asked about those that it may have.
+    ByPart(Arc<ByPart>),
 }
 
 /// What a scan asks about the keys that have arrived by now: all that is possible if the session
@@ -43,47 +50,65 @@ pub fn decide(
     config: &FileScanConfig,
     options: &ConfigOptions,
 ) -> Result<Decided> {
-    let keys = match source.keys()? {
+    let keys: KeysByColumn = match source.keys()? {
         Keys::Any => return Ok(Decided::Ask(Sent::default())),
         Keys::None => return Ok(Decided::NoRow),
-        Keys::Of(keys) => keys,
+        Keys::Of(keys) => keys.into_iter().map(|(column, keys)| (column, keys.into())).collect(),
     };
-    let bare = source.statement(None).map_or(0, |statement| statement.sql().len());
-    let profile = source.profile();
-    let takes = |filters: &[Filter]| source.takes_with(endpoint, filters);
-    let asking = Asking {
-        translator: source.translator(),
-        schema: source.file_schema(),
-        room: profile.max_expression_bytes.saturating_sub(bare + AROUND),
-        takes: &takes,
-    };
+    let keys = Arc::new(keys);
+    let asking = Asking::of(source, endpoint);
+    let by_part = |form, sent: &Sent| ByPart::of(&asking, &keys, form, sent, config);
     if SluiceOptions::of(options).join == Join::Bloom {
-        return Ok(Decided::Ask(ask(&asking, &keys, Form::Bloom(PAPER_P))?));
+        let form = Form::Bloom(PAPER_P);
+        let sent = ask(&asking, &keys, form, &Spans::new())?;
+        return Ok(match by_part(form, &sent) {
+            Some((by_part, _)) => Decided::ByPart(Arc::new(by_part)),
+            None => Decided::Ask(sent),
+        });
     }
     let forms = [Form::Bounds, Form::List].into_iter().chain(CHOICE_OF_P.map(Form::Bloom));
-    let mut ways = vec![Sent::default()];
+    let mut whole = vec![Sent::default()];
+    let mut parts = Vec::new();
     for form in forms {
-        let sent = ask(&asking, &keys, form)?;
-        if !sent.filters.is_empty() && ways.iter().all(|known| known.columns != sent.columns) {
-            ways.push(sent);
+        // What was asked for before may be coarser than this already, for lack of room.
+        let known = whole.last().filter(|sent| match form {
+            Form::Bloom(p) => sent.least_p().is_some_and(|sent| p <= sent),
+            Form::Bounds | Form::List => false,
+        });
+        if let Some(known) = known {
+            parts.extend(by_part(form, known));
+            continue;
+        }
+        let sent = ask(&asking, &keys, form, &Spans::new())?;
+        parts.extend(by_part(form, &sent));
+        if !sent.filters.is_empty() && whole.iter().all(|known| known.columns != sent.columns) {
+            whole.push(sent);
         }
     }
     let demand = open_demand(config, source, options);
-    let ways = ways.into_iter().map(|sent| {
+    let whole = whole.into_iter().map(|sent| {
         let conditions = sent.filters.iter().map(|filter| &filter.there.expr);
         let share = sent.share(source.domain());
         let demand = keys_demand(demand, share, self::conditions(conditions));
         let steps = demand.select().unwrap_or_else(|| demand.get()).steps;
         let strategy = if sent.filters.is_empty() { "filtered" } else { "bloom" };
-        Way { strategy, offer: Ok(Offer { steps, statement: None, build: sent }) }
+        Way { strategy, offer: Ok(Offer { steps, statement: None, build: Decided::Ask(sent) }) }
+    });
+    let look = look_bytes(record_bytes(config, source));
+    let parts = parts.into_iter().map(|(by_part, Expected { sent, statements, looks })| {
+        let terms = sent.columns.iter().map(|(_, likely)| likely.terms() + SIDES).sum();
+        let demand = keys_demand(demand, sent.share(source.domain()), terms);
+        let steps = by_part_steps(&demand, statements as u64, (looks as u64, look));
+        let build = Decided::ByPart(Arc::new(by_part));
+        Way { strategy: "bloom", offer: Ok(Offer { steps, statement: None, build }) }
     });
     let question = Question {
         operator: "join",
         subject: String::new(),
-        ways: ways.collect(),
+        ways: whole.chain(parts).collect(),
         forced: None,
         notes: Vec::new(),
     };
-    let (sent, _) = Chooser::of(endpoint, options).choose(question)?;
-    Ok(Decided::Ask(sent))
+    let (decided, _) = Chooser::of(endpoint, options).choose(question)?;
+    Ok(decided)
 }

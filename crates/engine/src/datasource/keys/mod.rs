@@ -4,16 +4,28 @@
 //! arrives while the query runs. It has bounds, and as long as the build side is small enough the
 //! keys themselves (our sessions raise what is small enough). [`Keys::of`] reads them off the filter,
 //! `ask` makes of them the cheapest condition that the store takes. Either may only be weaker
-//! than the filter: the join sees the rows again.
+//! than the filter: the join sees the rows again. Keys that are too many for one statement may still
+//! be few enough for each part of a file: `by_part`.
 
 mod ask;
+mod asked_column;
 mod at_open;
 pub mod bloom;
+mod by_part;
 mod decide;
 mod extract;
+mod look;
 mod lossless;
+mod ordered;
+mod said;
+mod sent;
 
-pub use self::ask::{Asking, Form, Likely, Sent, ask};
+pub use self::ask::{Asking, Form, KeysByColumn, Spans, ask};
 pub use self::at_open::KeysAtOpen;
+pub use self::by_part::{ByPart, Expected};
 pub use self::decide::{Decided, decide};
 pub use self::extract::{ColumnKeys, Keys};
+pub use self::look::{Looking, look_bytes};
+pub use self::ordered::{OrderedKeys, Span, Split};
+pub use self::said::KeysSaid;
+pub use self::sent::{Likely, Sent};

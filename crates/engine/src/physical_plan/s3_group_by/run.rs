@@ -27,6 +27,7 @@ use super::query::{GroupQuery, GroupStates};
 use super::{Pushed, S3GroupByExec};
 use crate::choice::{Chooser, Offer, Question, Way};
 use crate::config::{GroupBy, SluiceOptions};
+use crate::datasource::keys::KeysAtOpen;
 use crate::datasource::opener::{FileSelect, S3SelectOpener, external, may_fall_back};
 use crate::datasource::s3_select::S3SelectSource;
 use crate::datasource::stored_types;
@@ -463,6 +464,7 @@ impl Run {
             self.metrics.clone(),
             &Arc::new(config),
             Arc::clone(&self.context),
+            KeysAtOpen::of(source),
         )?;
         let projection = source.split_projection().clone();
         let opener = ProjectionOpener::try_new(projection, Arc::new(opener), source.file_schema())?;

@@ -1,0 +1,274 @@
+//! The conditions that a column's keys can be asked for by.
+
+use std::sync::Arc;
+
+use datafusion::common::{Result, ScalarValue};
+use datafusion::logical_expr::Operator;
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_plan::expressions::{BinaryExpr, Column, InListExpr, IsNullExpr, lit};
+use sluicegate_s3select::dialect::ast::Expr;
+use sluicegate_s3select::profile::Exactness;
+
+use super::ask::{Asking, Form};
+use super::bloom::{Bloom, Shape, fit, overhead};
+use super::ordered::{OrderedKeys, Span, Split};
+use super::sent::Likely;
+use crate::choice::Why;
+use crate::datasource::predicate::Pushed;
+use crate::datasource::s3_select::Filter;
+
+/// The most keys that are sent as a list if a Bloom filter can be sent as well: to compare a value
+/// with so many is about as much work as to hash it, and there are no wrong yeses.
+const LISTED: usize = 1_000;
+
+/// The seed of the hash functions: the same keys always make the same statement.
+const SEED: u64 = 0x51_1c_e6_a7_e5;
+
+/// A column while its condition is made.
+#[derive(Debug)]
+pub(super) struct AskedColumn<'a> {
+    asking: &'a Asking<'a>,
+    column: Arc<dyn PhysicalExpr>,
+    keys: &'a OrderedKeys,
+    /// The span that the rows' keys are assumed to be in, if there is one that parts the keys.
+    span: Option<&'a Span>,
+    /// The keys, as far as they are known: in the span, if there is one.
+    pub(super) split: Option<Split<'a>>,
+    /// Bytes that are left for the condition.
+    pub(super) room: usize,
+}
+
+impl<'a> AskedColumn<'a> {
+    pub(super) fn new(
+        asking: &'a Asking<'a>,
+        index: usize,
+        keys: &'a OrderedKeys,
+        span: Option<&'a Span>,
+        room: usize,
+    ) -> Self {
+        let name = asking.source.file_schema().field(index).name();
+        let column = Arc::new(Column::new(name, index));
+        let in_span = span.and_then(|span| keys.split(span));
+        let all = || Some(Split { below: &[], within: keys.values.as_deref()?, above: &[] });
+        let span = span.filter(|_| in_span.is_some());
+        Self { asking, column, keys, span, split: in_span.or_else(all), room }
+    }
+
+    /// The forms to try, the best first.
+    pub(super) fn forms(&self, wanted: Form) -> Vec<Form> {
+        let few = self.split.is_some_and(|split| split.within.len() <= LISTED);
+        match wanted {
+            Form::Bounds => vec![Form::Bounds],
+            Form::List => vec![Form::List, Form::Bounds],
+            Form::Bloom(p) if few => vec![Form::List, Form::Bloom(p), Form::Bounds],
+            Form::Bloom(p) => vec![Form::Bloom(p), Form::List, Form::Bounds],
+        }
+    }
+
+    pub(super) fn filter(&self, form: Form) -> Result<Result<(Filter, Likely), Why>> {
+        Ok(match form {
+            Form::Bounds => self.bounds()?,
+            Form::List => self.list()?,
+            Form::Bloom(p) => self.bloom(p)?,
+        })
+    }
+
+    /// The same, with NULL if that is a key.
+    fn or_null(&self, condition: Arc<dyn PhysicalExpr>) -> Arc<dyn PhysicalExpr> {
+        if !self.keys.null {
+            return condition;
+        }
+        let null = Arc::new(IsNullExpr::new(Arc::clone(&self.column)));
+        Arc::new(BinaryExpr::new(null, Operator::Or, condition))
+    }
+
+    fn translated(
+        &self,
+        condition: Arc<dyn PhysicalExpr>,
+        likely: Likely,
+    ) -> Result<(Filter, Likely), Why> {
+        let here = self.or_null(condition);
+        match self.asking.translator().filter(&here) {
+            Some(there) => Ok((Filter { here, there }, likely)),
+            None => Err(Why::new("the store may not be sent a comparison with its values")),
+        }
+    }
+
+    fn compared(&self, op: Operator, value: &ScalarValue) -> Arc<dyn PhysicalExpr> {
+        Arc::new(BinaryExpr::new(Arc::clone(&self.column), op, lit(value.clone())))
+    }
+
+    fn bounds(&self) -> Result<Result<(Filter, Likely), Why>> {
+        let low = self.keys.low.as_ref().map(|low| self.compared(Operator::GtEq, low));
+        let high = self.keys.high.as_ref().map(|high| self.compared(Operator::LtEq, high));
+        Ok(match low.into_iter().chain(high).reduce(and) {
+            Some(both) => self.translated(both, Likely::Between),
+            None => Err(Why::new("its keys are not known")),
+        })
+    }
+
+    /// The column as the store hashes it, if its keys can be hashed.
+    pub(super) fn hashed_key(&self) -> Option<Expr> {
+        let values = self.keys.values.as_deref()?;
+        let key = self.asking.translator().hashable(&self.column)?;
+        values.iter().all(|value| as_int(value).is_some()).then_some(key)
+    }
+
+    /// The keys that the rows may have if they are in the span.
+    fn within(&self) -> Result<&'a [ScalarValue], Why> {
+        let split = self.split.ok_or("the build side has too many keys to hand them on")?;
+        Ok(split.within)
+    }
+
+    /// Values outside of the span, as far as keys are there.
+    fn outside(&self) -> Option<Arc<dyn PhysicalExpr>> {
+        let (span, split) = self.span.zip(self.split)?;
+        let below = split.below.first().map(|least| {
+            let below = self.compared(Operator::Lt, &span.low);
+            and(self.compared(Operator::GtEq, least), below)
+        });
+        let above = split.above.last().map(|greatest| {
+            let above = self.compared(Operator::Gt, &span.high);
+            and(above, self.compared(Operator::LtEq, greatest))
+        });
+        below.into_iter().chain(above).reduce(or)
+    }
+
+    /// The bytes of conditions about a span, about.
+    pub(super) fn around_span(&self) -> usize {
+        let values = self.keys.values.as_deref().unwrap_or_default();
+        let (Some(low), Some(high)) = (values.first(), values.last()) else { return 0 };
+        let bounds = and(self.compared(Operator::GtEq, low), self.compared(Operator::LtEq, high));
+        let one = self.asking.translator().filter(&bounds);
+        // Within it, below it and above it.
+        3 * (one.map_or(0, |bounds| bounds.expr.to_string().len()) + " OR ()".len())
+    }
+
+    /// `column IN (…)`, as it is evaluated here.
+    fn membership(&self, values: &[ScalarValue]) -> Result<Arc<dyn PhysicalExpr>> {
+        let column = Arc::clone(&self.column);
+        // Only NULL is a key, or none is in the span.
+        if values.is_empty() {
+            return Ok(lit(false));
+        }
+        let array = ScalarValue::iter_to_array(values.iter().cloned())?;
+        let schema = self.asking.source.file_schema();
+        let list = InListExpr::try_new_from_array(column, array, false, schema)?;
+        Ok(Arc::new(list))
+    }
+
+    /// One of some values, or outside of the span, as it is evaluated here.
+    fn here(&self, values: &[ScalarValue]) -> Result<Arc<dyn PhysicalExpr>> {
+        Ok(match self.outside() {
+            Some(outside) if values.is_empty() => outside,
+            Some(outside) => or(self.membership(values)?, outside),
+            None => self.membership(values)?,
+        })
+    }
+
+    /// How many keys a list of so many bytes has, judged by some of them.
+    pub(super) fn listed(&self, room: usize) -> usize {
+        const JUDGED: usize = 64;
+        let values = self.keys.values.as_deref().unwrap_or_default();
+        let every = (values.len() / JUDGED).max(1);
+        let some: Vec<_> = values.iter().step_by(every).cloned().collect();
+        let list = self.membership(&some).ok().and_then(|it| self.asking.translator().filter(&it));
+        let bytes = list.map_or(0, |list| list.expr.to_string().len());
+        (room * some.len()).checked_div(bytes).unwrap_or_default()
+    }
+
+    fn list(&self) -> Result<Result<(Filter, Likely), Why>> {
+        let values = match self.within() {
+            Ok(values) => values,
+            Err(why) => return Ok(Err(why)),
+        };
+        // `1, ` is the shortest there is.
+        if values.len().saturating_mul(3) > self.room {
+            return Ok(Err(Why::new(format!("a list of {} keys does not fit", values.len()))));
+        }
+        if values.is_empty() && self.outside().is_none() {
+            let here: Arc<dyn PhysicalExpr> = Arc::new(IsNullExpr::new(Arc::clone(&self.column)));
+            return Ok(match self.asking.translator().filter(&here) {
+                Some(there) => Ok((Filter { here, there }, Likely::OneOf(0))),
+                None => Err(Why::new("the store may not be asked for NULL")),
+            });
+        }
+        let likely = Likely::OneOf(values.len());
+        Ok(self.translated(self.here(values)?, likely))
+    }
+
+    fn bloom(&self, wanted: f64) -> Result<Result<(Filter, Likely), Why>> {
+        let values = match self.within() {
+            Ok(values) => values,
+            Err(why) => return Ok(Err(why)),
+        };
+        let Some(key) = self.asking.translator().hashable(&self.column) else {
+            return Ok(Err(Why::new("a Bloom filter needs whole numbers and their arithmetic")));
+        };
+        let Some(ints) = values.iter().map(as_int).collect::<Option<Vec<_>>>() else {
+            return Ok(Err(Why::new("a Bloom filter needs whole numbers")));
+        };
+        let around = self.span.map_or(0, |_| self.around_span());
+        let room = self.room.saturating_sub(around);
+        let Some(p) = fit(ints.len(), wanted, room, overhead(&key)) else {
+            return Ok(Err(Why::new(format!(
+                "a Bloom filter of {} keys fits only if it lets everything through (p = 1)",
+                ints.len()
+            ))));
+        };
+        let shape = Shape::new(ints.len(), p);
+        let here = self.or_null(self.here(values)?);
+        let condition = Bloom::new(&ints, shape, SEED).condition(&key);
+        let condition = condition.and_then(|condition| self.or_outside_there(condition));
+        let Some(condition) = condition.and_then(|condition| self.or_null_there(condition)) else {
+            return Ok(Err(Why::new("the store may not be asked for NULL or for bounds")));
+        };
+        let there = Pushed { expr: condition, exactness: Exactness::Superset };
+        let likely = Likely::Hashed { keys: ints.len(), bits: shape.total(), wanted, sent: p };
+        Ok(Ok((Filter { here, there }, likely)))
+    }
+
+    /// A condition that keys in the span meet, or a value outside of it.
+    fn or_outside_there(&self, condition: Expr) -> Option<Expr> {
+        let (Some(span), Some(outside)) = (self.span, self.outside()) else {
+            return Some(condition);
+        };
+        let translator = self.asking.translator();
+        let within = and(
+            self.compared(Operator::GtEq, &span.low),
+            self.compared(Operator::LtEq, &span.high),
+        );
+        let within = translator.filter(&within)?.expr;
+        Some(within.and(condition).or(translator.filter(&outside)?.expr))
+    }
+
+    fn or_null_there(&self, condition: Expr) -> Option<Expr> {
+        if !self.keys.null {
+            return Some(condition);
+        }
+        let null: Arc<dyn PhysicalExpr> = Arc::new(IsNullExpr::new(Arc::clone(&self.column)));
+        Some(self.asking.translator().filter(&null)?.expr.or(condition))
+    }
+}
+
+fn and(left: Arc<dyn PhysicalExpr>, right: Arc<dyn PhysicalExpr>) -> Arc<dyn PhysicalExpr> {
+    Arc::new(BinaryExpr::new(left, Operator::And, right))
+}
+
+fn or(left: Arc<dyn PhysicalExpr>, right: Arc<dyn PhysicalExpr>) -> Arc<dyn PhysicalExpr> {
+    Arc::new(BinaryExpr::new(left, Operator::Or, right))
+}
+
+/// A whole number of at most 64 bits.
+fn as_int(value: &ScalarValue) -> Option<i64> {
+    match *value {
+        ScalarValue::Int8(x) => x.map(i64::from),
+        ScalarValue::Int16(x) => x.map(i64::from),
+        ScalarValue::Int32(x) => x.map(i64::from),
+        ScalarValue::Int64(x) => x,
+        ScalarValue::UInt8(x) => x.map(i64::from),
+        ScalarValue::UInt16(x) => x.map(i64::from),
+        ScalarValue::UInt32(x) => x.map(i64::from),
+        _ => None,
+    }
+}

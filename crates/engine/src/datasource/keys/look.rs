@@ -1,0 +1,160 @@
+//! A look at a part of a file before it is asked: where the values of some columns are.
+
+use std::collections::BTreeMap;
+
+use arrow::array::RecordBatch;
+use datafusion::common::Result;
+use datafusion::datasource::listing::PartitionedFile;
+use futures::TryStreamExt;
+use futures::stream::{self, StreamExt};
+use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
+use sluicegate_s3select::request::InputFormat;
+
+use super::ask::Spans;
+use super::ordered::Span;
+use crate::datasource::opener::FileSelect;
+use crate::datasource::s3_select::S3SelectSource;
+use crate::datasource::statement::Statement;
+use crate::datasource::stored_types::footer;
+use crate::metrics::NodeMetrics;
+
+/// The records that a look should see, if they are as long as those of the table on average.
+const RECORDS: f64 = 32.0;
+/// The least and the most bytes of a look.
+const BYTES: (u64, u64) = (64, 64 * 1024);
+/// How many looks are taken at once.
+const AT_ONCE: usize = 8;
+
+/// Looks at parts of the files of a scan. What is seen is a guess: a few records stand for those
+/// around them. A look that fails has seen nothing.
+#[derive(Debug, Clone, Copy)]
+pub struct Looking<'a> {
+    source: &'a S3SelectSource,
+    select: &'a FileSelect,
+    metrics: &'a NodeMetrics,
+    /// Bytes of a look.
+    bytes: u64,
+}
+
+impl<'a> Looking<'a> {
+    /// For a scan whose records have so many bytes on average. Requests count in `metrics`.
+    #[must_use]
+    pub fn new(
+        source: &'a S3SelectSource,
+        select: &'a FileSelect,
+        metrics: &'a NodeMetrics,
+        record_bytes: f64,
+    ) -> Self {
+        Self { source, select, metrics, bytes: look_bytes(record_bytes) }
+    }
+
+    /// Whether anything can be seen, and if so, whether a look is a request.
+    #[must_use]
+    pub fn possible(source: &S3SelectSource) -> Option<bool> {
+        if source.format().input.format == InputFormat::Parquet {
+            return Some(false);
+        }
+        source.takes_ranges().then_some(true)
+    }
+
+    /// Whether a part may be asked for in smaller parts. A CSV file that was not split by the plan
+    /// may have line breaks in quotes although its table does not say so.
+    #[must_use]
+    pub fn splits(&self, part: &PartitionedFile) -> bool {
+        let csv = matches!(self.source.format().input.format, InputFormat::Csv(_));
+        self.source.takes_ranges() && (part.range.is_some() || !csv)
+    }
+
+    /// What the first and the last records of a part have; of a Parquet file, what its footer says.
+    pub async fn ends(&self, columns: &[usize], part: &PartitionedFile) -> (Spans, Spans) {
+        if !self.source.takes_ranges() {
+            let seen = self.footer(columns, part).await;
+            return (seen.clone(), seen);
+        }
+        let (start, end) = part.range();
+        // Most of a short part would be read twice.
+        if end.saturating_sub(start) < 4 * self.bytes {
+            return Default::default();
+        }
+        let seen = self.at(columns, part, vec![start, end - self.bytes]).await;
+        let mut seen = seen.into_iter();
+        (seen.next().unwrap_or_default(), seen.next().unwrap_or_default())
+    }
+
+    /// What the first records after some places in a file have.
+    pub async fn at(
+        &self,
+        columns: &[usize],
+        file: &PartitionedFile,
+        places: Vec<u64>,
+    ) -> Vec<Spans> {
+        let looks = places.into_iter().map(|start| self.records(columns, file, start));
+        stream::iter(looks).buffered(AT_ONCE).collect().await
+    }
+
+    async fn records(&self, columns: &[usize], file: &PartitionedFile, start: u64) -> Spans {
+        let end = (start + self.bytes).min(file.object_meta.size);
+        let asked = file.clone().with_range(start as i64, end as i64);
+        match self.ask(columns, &asked).await {
+            Ok(batches) => spans(columns, &batches).unwrap_or_default(),
+            Err(why) => {
+                let object = &file.object_meta.location;
+                tracing::debug!(%object, start, %why, "cannot look at records");
+                Spans::new()
+            }
+        }
+    }
+
+    async fn ask(
+        &self,
+        columns: &[usize],
+        part: &PartitionedFile,
+    ) -> Result<Vec<RecordBatch>, String> {
+        let (profile, format) = (self.source.profile(), self.source.format());
+        let schema = self.source.file_schema();
+        let statement = Statement::scan(profile, format, schema, columns, None, None)
+            .ok_or("its column cannot be sent as text")?;
+        let endpoint = &self.select.endpoint;
+        endpoint.takes(&statement, format).map_err(|why| why.to_string())?;
+        let tally = self.metrics.tally();
+        let answer = self.select.send(&statement, part, &tally).await;
+        let answer = answer.map_err(|error| error.to_string())?;
+        answer.try_collect().await.map_err(|error| error.to_string())
+    }
+
+    async fn footer(&self, columns: &[usize], file: &PartitionedFile) -> Spans {
+        let Ok(footer) = footer(self.source.get(), file).await else { return Spans::new() };
+        let declared = self.source.file_schema();
+        let seen = columns.iter().filter_map(|column| {
+            let name = declared.field(*column).name();
+            let parquet = footer.file_metadata().schema_descr();
+            let bounds = StatisticsConverter::try_new(name, declared, parquet).ok()?;
+            let least = bounds.row_group_mins(footer.row_groups()).ok()?;
+            let greatest = bounds.row_group_maxes(footer.row_groups()).ok()?;
+            let (least, greatest) = (Span::of(&least).ok()??, Span::of(&greatest).ok()??);
+            Some((*column, least.around(greatest)))
+        });
+        seen.collect()
+    }
+}
+
+/// The bytes of a look at records of a table.
+#[must_use]
+pub fn look_bytes(record_bytes: f64) -> u64 {
+    ((RECORDS * record_bytes) as u64).clamp(BYTES.0, BYTES.1)
+}
+
+fn spans(columns: &[usize], batches: &[RecordBatch]) -> Result<Spans> {
+    let mut seen: Spans = BTreeMap::new();
+    for batch in batches {
+        for (column, values) in columns.iter().zip(batch.columns()) {
+            let Some(span) = Span::of(values)? else { continue };
+            let span = match seen.remove(column) {
+                Some(known) => known.around(span),
+                None => span,
+            };
+            seen.insert(*column, span);
+        }
+    }
+    Ok(seen)
+}

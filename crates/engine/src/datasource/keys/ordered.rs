@@ -1,0 +1,148 @@
+//! The keys of a column in order, and where among them those of some rows lie.
+
+use arrow::array::{Array, ArrayRef};
+use datafusion::common::{Result, ScalarValue};
+
+use super::extract::ColumnKeys;
+
+/// The keys of a column, each once, in order.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct OrderedKeys {
+    /// Whether NULL is one.
+    pub null: bool,
+    /// No other key is less.
+    pub low: Option<ScalarValue>,
+    /// No other key is greater.
+    pub high: Option<ScalarValue>,
+    /// All of them, without NULL, if they are known.
+    pub values: Option<Vec<ScalarValue>>,
+}
+
+impl From<ColumnKeys> for OrderedKeys {
+    fn from(keys: ColumnKeys) -> Self {
+        let values = keys.values.map(|values| {
+            let mut values: Vec<_> = values.into_iter().collect();
+            values.sort_unstable_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
+            values
+        });
+        Self { null: keys.null, low: keys.low, high: keys.high, values }
+    }
+}
+
+/// Two values between which the keys of some rows are assumed to be. Nothing may depend on it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Span {
+    /// The least.
+    pub low: ScalarValue,
+    /// The greatest.
+    pub high: ScalarValue,
+}
+
+impl Span {
+    /// From the least to the greatest of some values; none if all are NULL.
+    ///
+    /// # Errors
+    ///
+    /// If the values are of a type that has no scalars.
+    pub fn of(values: &ArrayRef) -> Result<Option<Self>> {
+        let mut span: Option<Self> = None;
+        for row in (0..values.len()).filter(|row| values.is_valid(*row)) {
+            let value = ScalarValue::try_from_array(values, row)?;
+            let alone = Self { low: value.clone(), high: value };
+            span = Some(match span {
+                Some(span) => span.around(alone),
+                None => alone,
+            });
+        }
+        Ok(span)
+    }
+
+    /// The least span that has both in it.
+    #[must_use]
+    pub fn around(self, other: Self) -> Self {
+        Self {
+            low: if other.low < self.low { other.low } else { self.low },
+            high: if other.high > self.high { other.high } else { self.high },
+        }
+    }
+}
+
+/// Some keys in order, as seen from a span.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Split<'a> {
+    /// The keys below it.
+    pub below: &'a [ScalarValue],
+    /// The keys in it.
+    pub within: &'a [ScalarValue],
+    /// The keys above it.
+    pub above: &'a [ScalarValue],
+}
+
+impl OrderedKeys {
+    /// Where a span parts the keys; none if they are not known or of another type.
+    #[must_use]
+    pub fn split(&self, span: &Span) -> Option<Split<'_>> {
+        let values = self.values.as_deref()?;
+        let of = values.first()?.data_type();
+        if span.low.data_type() != of || span.high.data_type() != of || span.low > span.high {
+            return None;
+        }
+        let (below, rest) = values.split_at(values.partition_point(|key| *key < span.low));
+        let (within, above) = rest.split_at(rest.partition_point(|key| *key <= span.high));
+        Some(Split { below, within, above })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+    use std::sync::Arc;
+
+    use arrow::array::{Int64Array, StringArray};
+
+    use super::*;
+
+    fn ints(values: &[i64]) -> Vec<ScalarValue> {
+        values.iter().map(|value| ScalarValue::from(*value)).collect()
+    }
+
+    fn span(low: i64, high: i64) -> Span {
+        Span { low: low.into(), high: high.into() }
+    }
+
+    #[test]
+    fn a_span_parts_keys_in_three() {
+        let values: HashSet<_> = ints(&[9, -2, 4, 7]).into_iter().collect();
+        let keys = OrderedKeys::from(ColumnKeys { values: Some(values), ..Default::default() });
+        let parted = |low, high| {
+            let Split { below, within, above } = keys.split(&span(low, high)).unwrap();
+            (below.to_vec(), within.to_vec(), above.to_vec())
+        };
+        assert_eq!(parted(4, 8), (ints(&[-2]), ints(&[4, 7]), ints(&[9])));
+        assert_eq!(parted(-9, 90), (vec![], ints(&[-2, 4, 7, 9]), vec![]));
+        assert_eq!(parted(5, 6), (ints(&[-2, 4]), vec![], ints(&[7, 9])));
+        assert_eq!(parted(10, 10), (ints(&[-2, 4, 7, 9]), vec![], vec![]));
+    }
+
+    #[test]
+    fn a_span_of_another_type_says_nothing() {
+        let keys = OrderedKeys { values: Some(ints(&[1, 2])), ..Default::default() };
+        let other = Span { low: ScalarValue::from(1_i32), high: ScalarValue::from(2_i32) };
+        assert_eq!(keys.split(&other), None);
+        assert_eq!(keys.split(&span(2, 1)), None);
+        assert_eq!(OrderedKeys::default().split(&span(1, 2)), None);
+    }
+
+    #[test]
+    fn a_span_is_that_of_the_values_that_are_there() {
+        let of = |values: Vec<Option<i64>>| {
+            Span::of(&(Arc::new(Int64Array::from(values)) as ArrayRef)).unwrap()
+        };
+        assert_eq!(of(vec![None, Some(3), Some(-1), None]), Some(span(-1, 3)));
+        assert_eq!(of(vec![None]), None);
+        assert_eq!(span(1, 3).around(span(-4, 2)), span(-4, 3));
+        let texts: ArrayRef = Arc::new(StringArray::from(vec!["b", "a"]));
+        let texts = Span::of(&texts).unwrap().unwrap();
+        assert_eq!((texts.low, texts.high), ("a".into(), "b".into()));
+    }
+}

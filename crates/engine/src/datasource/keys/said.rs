@@ -1,0 +1,181 @@
+//! What scans say about the keys of joins, in EXPLAIN ANALYZE.
+
+use std::any::Any;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use datafusion::physical_plan::metrics::{
+    CustomMetricValue, ExecutionPlanMetricsSet, MetricBuilder, MetricValue,
+};
+
+use super::sent::{Likely, Sent};
+
+/// What was decided about keys while a node ran, and what its parts of files were asked.
+#[derive(Debug, Default)]
+pub struct KeysSaid {
+    said: Mutex<Inner>,
+}
+
+#[derive(Debug, Default, Clone, PartialEq)]
+struct Inner {
+    /// What partitions decided, each text once.
+    texts: BTreeSet<String>,
+    parts: Parts,
+}
+
+/// Parts of files that were asked by themselves.
+#[derive(Debug, Default, Clone, Copy, PartialEq)]
+struct Parts {
+    all: usize,
+    /// Those with keys of their own.
+    own: usize,
+    keys: usize,
+    bits: u64,
+    /// The least and the greatest probability of a wrong yes.
+    p: Option<(f64, f64)>,
+}
+
+impl Parts {
+    fn and(self, other: Self) -> Self {
+        let p = [self.p, other.p].into_iter().flatten();
+        Self {
+            all: self.all + other.all,
+            own: self.own + other.own,
+            keys: self.keys + other.keys,
+            bits: self.bits + other.bits,
+            p: p.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))),
+        }
+    }
+}
+
+/// `7 of 8 parts with keys of their own (131000 keys, 1255600 bits, p = 0.01)`
+impl fmt::Display for Parts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {} parts with keys of their own", self.own, self.all)?;
+        match self.p {
+            _ if self.own == 0 => Ok(()),
+            None => write!(f, " ({} keys)", self.keys),
+            Some((least, most)) if least == most => {
+                write!(f, " ({} keys, {} bits, p = {least})", self.keys, self.bits)
+            }
+            Some((least, most)) => {
+                write!(f, " ({} keys, {} bits, p = {least:.4} to {most:.4})", self.keys, self.bits)
+            }
+        }
+    }
+}
+
+impl KeysSaid {
+    /// One that is shown with the node's other metrics.
+    #[must_use]
+    pub fn registered(set: &ExecutionPlanMetricsSet) -> Arc<Self> {
+        let said = Arc::new(Self::default());
+        MetricBuilder::new(set).build(MetricValue::Custom {
+            name: "keys".into(),
+            value: Arc::clone(&said) as Arc<dyn CustomMetricValue>,
+        });
+        said
+    }
+
+    /// Adds a text.
+    pub fn say(&self, text: &str) {
+        self.inner().texts.insert(text.to_owned());
+    }
+
+    /// Counts a part of a file, and what it is asked, if that is something of its own.
+    pub fn part(&self, own: Option<&Sent>) {
+        let mut part = Parts { all: 1, own: usize::from(own.is_some()), ..Parts::default() };
+        for (_, likely) in own.map(|sent| sent.columns.as_slice()).unwrap_or_default() {
+            let hashed = match likely {
+                Likely::Between => Parts::default(),
+                Likely::OneOf(keys) => Parts { keys: *keys, ..Parts::default() },
+                Likely::Hashed { keys, bits, sent, .. } => {
+                    Parts { keys: *keys, bits: *bits, p: Some((*sent, *sent)), ..Parts::default() }
+                }
+            };
+            part = part.and(hashed);
+        }
+        let mut inner = self.inner();
+        inner.parts = inner.parts.and(part);
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Display for KeysSaid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Inner { texts, parts } = self.inner().clone();
+        let parts = (parts.all > 0).then(|| parts.to_string());
+        f.write_str(&texts.into_iter().chain(parts).collect::<Vec<_>>().join("; "))
+    }
+}
+
+impl CustomMetricValue for KeysSaid {
+    fn new_empty(&self) -> Arc<dyn CustomMetricValue> {
+        Arc::new(Self::default())
+    }
+
+    fn aggregate(&self, other: Arc<dyn CustomMetricValue + 'static>) {
+        if let Some(other) = other.as_any().downcast_ref::<Self>() {
+            let other = other.inner().clone();
+            let mut inner = self.inner();
+            inner.texts.extend(other.texts);
+            inner.parts = inner.parts.and(other.parts);
+        }
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn is_eq(&self, other: &Arc<dyn CustomMetricValue>) -> bool {
+        let Some(other) = other.as_any().downcast_ref::<Self>() else { return false };
+        // It may be this one.
+        let other = other.inner().clone();
+        other == *self.inner()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hashed(keys: usize, sent: f64) -> Sent {
+        let likely = Likely::Hashed { keys, bits: 10 * keys as u64, wanted: 0.01, sent };
+        Sent { columns: vec![("k".to_owned(), likely)], ..Sent::default() }
+    }
+
+    #[test]
+    fn partitions_are_added_up() {
+        let [one, two, all] = [(); 3].map(|()| Arc::new(KeysSaid::default()));
+        for said in [&one, &two] {
+            said.say("by part on k (90 keys)");
+        }
+        one.part(Some(&hashed(30, 0.01)));
+        one.part(Some(&hashed(40, 0.01)));
+        all.aggregate(one as Arc<dyn CustomMetricValue>);
+        let text = "by part on k (90 keys); 2 of 2 parts with keys of their own \
+                    (70 keys, 700 bits, p = 0.01)";
+        assert_eq!(all.to_string(), text);
+        two.part(None);
+        two.part(Some(&hashed(20, 0.02)));
+        all.aggregate(two as Arc<dyn CustomMetricValue>);
+        let text = "by part on k (90 keys); 3 of 4 parts with keys of their own \
+                    (90 keys, 900 bits, p = 0.0100 to 0.0200)";
+        assert_eq!(all.to_string(), text);
+    }
+
+    #[test]
+    fn parts_without_keys_of_their_own_are_counted() {
+        let said = KeysSaid::default();
+        assert_eq!(said.to_string(), "");
+        said.part(None);
+        assert_eq!(said.to_string(), "0 of 1 parts with keys of their own");
+        let list = vec![("k".to_owned(), Likely::OneOf(3))];
+        said.part(Some(&Sent { columns: list, ..Sent::default() }));
+        assert_eq!(said.to_string(), "1 of 2 parts with keys of their own (3 keys)");
+    }
+}
