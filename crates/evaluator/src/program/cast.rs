@@ -5,7 +5,7 @@ use crate::selection::{Frame, Rows};
 use crate::vector::{Data, Heap, Kind, Span, Tag, Tags, Truth, Vector, tag_of};
 use sluicegate_s3select::dialect::ast::Type;
 use sluicegate_s3select::error::SelectError;
-use sluicegate_s3select::value::{self, Value, cast as scalar};
+use sluicegate_s3select::value::{self, Decimal, Value, cast as scalar};
 
 /// The representation of a CAST.
 pub(super) fn kind(to: Type) -> Kind {
@@ -113,6 +113,9 @@ pub(super) fn cast(
     if let Data::Text(spans, heap) = &arg.data {
         return cast_text(spans, heap, false, to, frame, out);
     }
+    if let (Data::Decimal(decimals), Type::Decimal(shape)) = (&arg.data, to) {
+        return cast_decimal(decimals, &arg.tags, shape, frame, out);
+    }
     let value = |row| value::cast(&arg.value(row, block).ok_or_else(invalid_text)?, to);
     match to {
         Type::Int => store(rows, out.ints(batch_rows), value, |value| match value {
@@ -156,6 +159,38 @@ pub(super) fn cast(
             Ok(())
         }
     }
+}
+
+/// CAST of decimals to a shape, or none, without a detour through values.
+fn cast_decimal(
+    decimals: &[Decimal],
+    tags: &Tags,
+    shape: Option<(u8, i8)>,
+    Frame { rows, batch_rows, .. }: Frame<'_>,
+    out: &mut Vector,
+) -> Result<(), SelectError> {
+    let (out, out_tags) = out.decimals(batch_rows);
+    rows.try_for_each(|row| {
+        let tag = tags.get(row);
+        if tag != Tag::Present {
+            out_tags.set(row, tag, batch_rows);
+            return Ok(());
+        }
+        let decimal = decimals[row];
+        let shaped = match shape {
+            Some((precision, scale)) => decimal.rescale(precision, scale),
+            None => Some(decimal),
+        };
+        out[row] = match shaped {
+            Some(shaped) => shaped,
+            // Says what does not fit.
+            None => match value::cast(&Value::Decimal(decimal), Type::Decimal(shape))? {
+                Value::Decimal(decimal) => decimal,
+                _ => return Err(invalid_text()),
+            },
+        };
+        Ok(())
+    })
 }
 
 fn store<T>(
