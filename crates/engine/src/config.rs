@@ -180,6 +180,9 @@ config_namespace! {
         /// Whether keys of a join's build side go to the store: 'auto', 'baseline' (the tables are fetched), 'filtered' (without keys) or 'bloom' (with them)
         pub join: Join, default = Join::Auto
 
+        /// Whether each key of a join goes to a table by itself, and also to tables that are joined there by the same key
+        pub transfer: bool, default = true
+
         /// How ORDER BY with LIMIT finds its rows: 'auto', 'server' (all rows are sorted here) or 'sampling' (a sample tells which rows need not be sent)
         pub top_k: TopK, default = TopK::Auto
 

@@ -13,13 +13,13 @@ use crate::harness::{BUCKET, Store, rows, stock, stock_rows, try_rows};
 const COLUMNS: &str = "(k BIGINT, i INT, s VARCHAR, d DATE, m DECIMAL(12,2), v BIGINT)";
 
 /// A row's fields as text, `None` for NULL.
-type Row = [Option<String>; 6];
+pub(super) type Row = [Option<String>; 6];
 
 fn maybe<T: std::fmt::Debug>(value: impl Strategy<Value = T>) -> impl Strategy<Value = Option<T>> {
     prop::option::weighted(0.85, value)
 }
 
-fn row() -> impl Strategy<Value = Row> {
+pub(super) fn row() -> impl Strategy<Value = Row> {
     let key = prop_oneof![
         8 => -3..12_i64,
         1 => any::<i64>(),
@@ -72,13 +72,13 @@ fn table() -> impl Strategy<Value = Vec<Row>> {
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Format {
+pub(super) enum Format {
     Csv,
     Json,
 }
 
 impl Format {
-    fn write(self, rows: &[Row]) -> String {
+    pub(super) fn write(self, rows: &[Row]) -> String {
         let mut text = String::new();
         match self {
             Self::Csv => {
@@ -107,7 +107,7 @@ impl Format {
         text
     }
 
-    fn ddl(self, name: &str, location: &str) -> String {
+    pub(super) fn ddl(self, name: &str, location: &str) -> String {
         let (format, options) = match self {
             Self::Csv => ("CSV", "OPTIONS ('format.has_header' 'true')"),
             Self::Json => ("JSON", ""),
@@ -117,7 +117,7 @@ impl Format {
         )
     }
 
-    fn extension(self) -> &'static str {
+    pub(super) fn extension(self) -> &'static str {
         match self {
             Self::Csv => "csv",
             Self::Json => "json",

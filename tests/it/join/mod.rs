@@ -8,3 +8,4 @@ mod faults;
 mod namesakes;
 mod sent;
 mod tpch;
+mod transfer;

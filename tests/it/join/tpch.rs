@@ -47,3 +47,42 @@ async fn all_22_queries_agree_under_every_strategy() {
         assert!(2 * returned[3] < returned[1], "{returned:?}");
     }
 }
+
+/// Keys that go further make no query return more.
+#[tokio::test(flavor = "multi_thread")]
+async fn transfers_make_no_answer_longer() {
+    let store = Store::start().await;
+    let bucket = LocalFileSystem::new_with_prefix(store.folder.path().join(BUCKET)).unwrap();
+    let tables = data(&Format::csv(), 1, SCALE);
+    generate(&tables, &bucket, &|_| ()).await.unwrap();
+    let engine = store.builder().scan(Scan::Select).build().await.unwrap();
+    register(&engine, BUCKET, &tables).await;
+    rows(&engine, "SET sluice.join = 'bloom'").await;
+    let mut shorter = Vec::new();
+    for number in 1..=22 {
+        let returned = async |transfer: bool| {
+            rows(&engine, &format!("SET sluice.transfer = {transfer}")).await;
+            let before = engine.counted();
+            let answer = answer_of(&engine, number).await;
+            (answer, engine.counted().since(&before).returned_bytes)
+        };
+        // Keys that come late, on a busy machine, are not sent.
+        let mut tries = 0;
+        let (with, without) = loop {
+            let (expected, without) = returned(false).await;
+            let (answer, with) = returned(true).await;
+            compare(number, &answer, &expected, "with transfers");
+            tries += 1;
+            if with <= without || tries == 5 {
+                break (with, without);
+            }
+        };
+        eprintln!("query {number}: {without} bytes without transfers, {with} with");
+        assert!(with <= without, "query {number}: {without} bytes without transfers, {with} with");
+        if 10 * with < 9 * without {
+            shorter.push(number);
+        }
+    }
+    // Query 5 joins suppliers to lineitem and to customers, each by a key.
+    assert!(shorter.contains(&5), "transfers make the answers of {shorter:?} shorter");
+}

@@ -6,7 +6,7 @@ use std::time::Duration;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::{
-    Column, DynamicFilterPhysicalExpr, DynamicFilterTracking,
+    Column, DynamicFilterPhysicalExpr, DynamicFilterTracking, Literal,
 };
 use tokio::time::{Instant, timeout_at};
 
@@ -41,12 +41,12 @@ impl Arriving {
 
     /// Whether what arrives is about the columns that it seems to be about. DataFusion moves a filter
     /// below a projection operand by operand, the inner ones first: of `k` and `k + id`, which share
-    /// `k`, the second is then left with an `id` of the projection.
+    /// `k`, the second is then left with an `id` of the projection. Nothing is said about a constant.
     #[must_use]
     pub fn is_about_its_columns(&self) -> bool {
         self.parts().iter().all(|part| {
             let operands = part.children();
-            operands.len() < 2 || operands.iter().all(|operand| operand.is::<Column>())
+            operands.len() < 2 || operands.iter().all(|it| it.is::<Column>() || it.is::<Literal>())
         })
     }
 

@@ -15,6 +15,7 @@ use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, Tr
 use datafusion::common::{Result, Statistics, internal_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::utils::collect_columns;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::execution_plan::{
     CardinalityEffect, ChildrenPropertiesMode, ReplaceChildrenOptions,
@@ -27,6 +28,13 @@ use datafusion::physical_plan::{
 };
 
 use super::choose::Plan;
+
+/// Whether the columns of a filter are the only ones of their names in a schema.
+pub(super) fn is_clear(filter: &Arc<dyn PhysicalExpr>, schema: &Schema) -> bool {
+    collect_columns(filter).iter().all(|column| {
+        schema.fields().get(column.index()).is_some_and(|field| is_alone(field, schema))
+    })
+}
 
 fn is_alone(field: &Field, schema: &Schema) -> bool {
     schema.fields().iter().filter(|other| other.name() == field.name()).count() == 1

@@ -1,22 +1,30 @@
 //! Which scans the keys of which joins reach.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use datafusion::common::Result;
+use arrow::datatypes::DataType;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::stats::Precision;
+use datafusion::common::{Result, ScalarValue};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::utils::collect_columns;
-use datafusion::physical_plan::expressions::IsNotNullExpr;
+use datafusion::physical_plan::expressions::{Column, IsNotNullExpr, lit};
 use datafusion::physical_plan::filter_pushdown::{FilterPushdownPhase, PushedDown};
 use datafusion::physical_plan::joins::HashJoinExec;
 use datafusion::physical_plan::{ExecutionPlan, StatisticsArgs, StatisticsContext};
 
 use super::choose::Plan;
+use super::clear_names::is_clear;
+use super::equal_keys::on_the_build_side;
+use crate::config::SluiceOptions;
 
 /// Which scans of a plan lie below joins, and which of these joins' keys reach them on the probe
 /// side. Where DataFusion takes a filter on a key, it takes the keys: its own answers decide.
+///
+/// Each key is followed by itself, so that those of one join may reach different scans. What
+/// reaches the probe side of a join further down also reaches its build side, by the key that is
+/// equal there (`sluice.transfer`).
 #[derive(Debug, Default)]
 pub(super) struct KeyPaths {
     /// By the address of the scan's node, which the plan keeps in place.
@@ -36,13 +44,19 @@ pub(super) struct Joined {
 pub(super) struct Reaching {
     /// The scan's columns that it is made of.
     pub(super) columns: Vec<String>,
+    /// Itself, over the scan's columns.
+    expr: Arc<dyn PhysicalExpr>,
     join: usize,
+    /// Which of the join's keys it is.
+    key: usize,
 }
 
 #[derive(Debug, Default)]
 struct Join {
     /// The expressions under which its keys arrive.
-    filters: Vec<u64>,
+    filters: Vec<Arc<dyn PhysicalExpr>>,
+    /// The types of its keys.
+    types: Vec<DataType>,
     /// Rows on its build side, if that can be estimated.
     build: Option<f64>,
     /// Rows of the table that the build side's keys come from.
@@ -54,6 +68,8 @@ struct Join {
 struct Probe {
     condition: Arc<dyn PhysicalExpr>,
     join: usize,
+    /// Which of the join's keys it is about.
+    key: usize,
     /// Whether it follows the keys of the build side to their origin.
     to_origin: bool,
 }
@@ -83,8 +99,41 @@ impl KeyPaths {
     /// For each expression under which keys arrive, how many there are on the build side before it
     /// is filtered, if that can be estimated.
     pub(super) fn domains(&self) -> HashMap<u64, Option<f64>> {
-        let each = self.joins.iter();
-        each.flat_map(|join| join.filters.iter().map(|filter| (*filter, join.origin))).collect()
+        let each = self.joins.iter().flat_map(|join| {
+            let ids = join.filters.iter().filter_map(|filter| filter.expression_id());
+            ids.map(|id| (id, join.origin))
+        });
+        each.collect()
+    }
+
+    /// The filters of all joins whose keys reach a scan, over the scan's columns. Keys that do not
+    /// reach it are NULL in them, so that they only say something about those that do.
+    ///
+    /// # Errors
+    ///
+    /// If a filter is not about the keys of its join.
+    pub(super) fn filters(&self, scan: &Plan) -> Result<Vec<Arc<dyn PhysicalExpr>>> {
+        let keys = self.joined(scan).map(|joined| joined.keys.as_slice()).unwrap_or_default();
+        let numbers: BTreeSet<_> = keys.iter().map(|key| key.join).collect();
+        let mut filters = Vec::new();
+        for number in numbers {
+            let Some(join) = self.joins.get(number) else { continue };
+            let operands = join.types.iter().enumerate().map(|(at, of)| {
+                let reaching = keys.iter().find(|key| key.join == number && key.key == at);
+                match reaching.filter(|key| key.expr.is::<Column>()) {
+                    Some(key) => Ok(Arc::clone(&key.expr)),
+                    None => Ok(lit(ScalarValue::try_from(of)?)),
+                }
+            });
+            let operands = operands.collect::<Result<Vec<_>>>()?;
+            if !operands.iter().any(|operand| operand.is::<Column>()) {
+                continue;
+            }
+            for filter in &join.filters {
+                filters.push(Arc::clone(filter).with_new_children(operands.clone())?);
+            }
+        }
+        Ok(filters)
     }
 
     fn walk(
@@ -94,6 +143,8 @@ impl KeyPaths {
         joined: bool,
         options: &ConfigOptions,
     ) -> Result<()> {
+        let mut probes = probes;
+        probes.retain(|probe| is_clear(&probe.condition, &node.schema()));
         let children = node.children();
         if children.is_empty() {
             if joined {
@@ -107,24 +158,36 @@ impl KeyPaths {
             && let [build, probe] = below.as_mut_slice()
         {
             joined = true;
+            if SluiceOptions::of(options).transfer {
+                let reaching = probes.iter().filter(|probe| !probe.to_origin);
+                for reaching in reaching {
+                    let is_there = |it: &Probe| (it.join, it.key) == (reaching.join, reaching.key);
+                    if let Some(condition) = on_the_build_side(join, &reaching.condition)?
+                        && !build.iter().any(is_there)
+                    {
+                        build.push(Probe { condition, ..reaching.clone() });
+                    }
+                }
+            }
             let number = self.joins.len();
+            let right = join.right().schema();
+            let types = join.on().iter().map(|(_, key)| key.data_type(&right));
             self.joins.push(Join {
-                filters: join
-                    .dynamic_expressions_produced()
-                    .iter()
-                    .filter_map(|it| it.expression_id())
-                    .collect(),
+                filters: join.dynamic_expressions_produced(),
+                types: types.collect::<Result<_>>()?,
                 build: rows(join.left())?,
                 origin: None,
             });
-            let condition = |key: &Arc<dyn PhysicalExpr>, to_origin| Probe {
-                condition: Arc::new(IsNotNullExpr::new(Arc::clone(key))),
+            let condition = |key: usize, expr: &Arc<dyn PhysicalExpr>, to_origin| Probe {
+                condition: Arc::new(IsNotNullExpr::new(Arc::clone(expr))),
                 join: number,
+                key,
                 to_origin,
             };
-            build.extend(join.on().iter().map(|(key, _)| condition(key, true)));
+            let keys = || join.on().iter().enumerate();
+            build.extend(keys().map(|(at, (key, _))| condition(at, key, true)));
             if join.join_type().on_lr_is_preserved().1 {
-                probe.extend(join.on().iter().map(|(_, key)| condition(key, false)));
+                probe.extend(keys().map(|(at, (_, key))| condition(at, key, false)));
             }
         }
         for (child, probes) in children.into_iter().zip(below) {
@@ -169,7 +232,9 @@ impl KeyPaths {
                 let mut columns: Vec<_> =
                     columns.iter().map(|column| column.name().to_owned()).collect();
                 columns.sort();
-                joined.keys.push(Reaching { columns, join: probe.join });
+                let test = probe.condition.downcast_ref::<IsNotNullExpr>();
+                let expr = Arc::clone(test.map_or(&probe.condition, IsNotNullExpr::arg));
+                joined.keys.push(Reaching { columns, expr, join: probe.join, key: probe.key });
             }
         }
         self.scans.insert(address(scan), joined);

@@ -17,6 +17,7 @@
 mod aggregate;
 mod choose;
 mod clear_names;
+mod equal_keys;
 mod float_bounds;
 mod group_by;
 mod join;
