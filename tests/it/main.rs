@@ -18,6 +18,7 @@ mod endpoint;
 mod endpoints;
 mod explain;
 mod faults;
+mod figure_10;
 mod group_by;
 mod harness;
 mod join;

@@ -26,6 +26,7 @@ use tokio::runtime::Runtime;
 
 use crate::cli::{sluice, text};
 use crate::endpoint::Table;
+use crate::figure_10::check_items;
 use crate::harness::{Place, rows};
 use crate::tpch::{Way, check_place};
 use crate::{random, slt};
@@ -139,6 +140,17 @@ async fn all_22_queries_of_tpch_agree_with_datafusion() {
     ];
     let fallbacks = check_place(&peer, 0.01, &ways).await;
     assert_eq!(fallbacks, [0; 5], "statements that the store refused");
+    peer.stop().await;
+}
+
+/// With what the peer takes of them; what it does not take is read here.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_items_of_figure_10_agree_with_datafusion() {
+    let Some(peer) = Peer::start("figure10").await else { return };
+    for (item, statements, fallbacks) in Box::pin(check_items(&peer, 0.01)).await {
+        eprintln!("{item}: {statements} statements");
+        assert!(statements > 0 && fallbacks == 0, "{item}: {statements}, {fallbacks}");
+    }
     peer.stop().await;
 }
 
