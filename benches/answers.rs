@@ -104,6 +104,7 @@ fn request(columns: &[usize]) -> SelectRequest {
         output: OutputSerialization::Csv(CsvOutput::default()),
         scan_range: None,
         progress: false,
+        partial_groups: false,
     }
 }
 

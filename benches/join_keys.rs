@@ -147,6 +147,7 @@ fn evaluate(criterion: &mut Criterion) {
             output: OutputSerialization::Csv(CsvOutput::default()),
             scan_range: None,
             progress: false,
+            partial_groups: false,
         };
         group.bench_function(name, |bencher| {
             bencher.iter(|| {

@@ -93,7 +93,9 @@ fn csv_options() -> Result<Vec<Vec<u8>>, Box<dyn Error>> {
     let filter = "SELECT * FROM S3Object s WHERE s._1 LIKE '%a' OR CAST(s._2 AS INT) > 1";
     let sums =
         "SELECT SUM(CASE WHEN s._1 = 'a' THEN CAST(s._2 AS INT) END), COUNT(*) FROM S3Object s";
+    let groups = "SELECT s._1, COUNT(*), MIN(s._2) FROM S3Object s GROUP BY s._1";
     let mut seeds = Vec::new();
+    seeds.push(seed([0; OPTIONS], groups, b"a,1\nb,2\na,3\n,4\n"));
     // Quoted record delimiters; |, two-character delimiters; other quotes and escapes; cuts.
     seeds.push(seed([4, 0, 0, 0, 0, 0, 3, 5], filter, b"\"a\n\"\"b\",1\nc,2\n"));
     seeds.push(seed([0, 0x21, 0, 1, 0, 2, 2, 9], filter, b"a|1|\nb|2|\n\"x|y\"|3|\n"));

@@ -148,6 +148,7 @@ mod tests {
             output: OutputSerialization::Csv(CsvOutput::default()),
             scan_range: None,
             progress: false,
+            partial_groups: false,
         }
     }
 

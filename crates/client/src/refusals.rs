@@ -55,7 +55,7 @@ impl RequestKind {
             compression: request.input.compression,
             scan_range: request.scan_range.is_some(),
             json_output: matches!(request.output, OutputSerialization::Json { .. }),
-            constructs: constructs(&dialect::parse(&request.expression).ok()?),
+            constructs: constructs(&dialect::parse_with_groups(&request.expression).ok()?),
         })
     }
 
@@ -187,6 +187,7 @@ mod tests {
             output: OutputSerialization::Csv(CsvOutput::default()),
             scan_range: None,
             progress: false,
+            partial_groups: false,
         }
     }
 

@@ -32,6 +32,8 @@ pub(super) struct SelectTap {
     pub(super) sql_bytes: usize,
     /// Whether to ask for [`Extension::StrictLines`].
     pub(super) strict_lines: bool,
+    /// Whether to ask for [`Extension::PartialGroups`].
+    pub(super) partial_groups: bool,
     pub(super) head: Arc<Mutex<AnswerHead>>,
 }
 
@@ -61,9 +63,12 @@ impl Intercept for SelectTap {
         _components: &RuntimeComponents,
         _config: &mut ConfigBag,
     ) -> Result<(), BoxError> {
+        let headers = context.request_mut().headers_mut();
         if self.strict_lines {
-            let headers = context.request_mut().headers_mut();
             headers.insert(Extension::STRICT_LINES_HEADER, "true");
+        }
+        if self.partial_groups {
+            headers.insert(Extension::PARTIAL_GROUPS_HEADER, "true");
         }
         Ok(())
     }

@@ -101,6 +101,7 @@ fn run(expression: &str, object: &bytes::Bytes) -> Stats {
         output: OutputSerialization::Csv(CsvOutput::default()),
         scan_range: None,
         progress: false,
+        partial_groups: true,
     };
     let evaluation = Evaluation::prepare(&request, Arc::new(object.clone())).unwrap();
     evaluation.run(&mut Discard).unwrap()
@@ -111,6 +112,9 @@ fn statements() -> Vec<(&'static str, String)> {
         "SUBSTRING('BITS', ((69 * CAST(s._1 AS INT) + 92) % 100003) % 100000 + 1, 1) = '1'";
     let bits: String = (0..100_000).map(|i| if i * 7919 % 11 < 5 { '1' } else { '0' }).collect();
     let case = |mode: usize| format!("SUM(CASE WHEN s._2 = '{mode}' THEN CAST(s._5 AS INT) END)");
+    let grouped = |key: &str, value: &str| {
+        format!("SELECT {key}, COUNT(*), SUM({value}) FROM S3Object s GROUP BY {key}")
+    };
     let groups = |n: usize| (0..n).map(case).collect::<Vec<_>>().join(", ");
     vec![
         ("count", "SELECT COUNT(*) FROM S3Object s".to_owned()),
@@ -139,6 +143,18 @@ fn statements() -> Vec<(&'static str, String)> {
         ),
         ("case_1", format!("SELECT {} FROM S3Object s", groups(1))),
         ("case_32", format!("SELECT {} FROM S3Object s", groups(32))),
+        ("group_by_7", grouped("s._4", "CAST(s._5 AS INT)")),
+        ("group_by_10000", grouped("s._3", "CAST(s._5 AS INT)")),
+        // More groups than are kept: they come in parts.
+        ("group_by_200000", grouped("s._2", "CAST(s._5 AS INT)")),
+        (
+            "q1",
+            "SELECT s._9, s._10, SUM(CAST(s._5 AS DECIMAL(15, 2))), SUM(CAST(s._6 AS DECIMAL(15, 2))), \
+             SUM(CAST(s._6 AS DECIMAL(15, 2)) * (1 - CAST(s._7 AS DECIMAL(15, 2)))), COUNT(*) \
+             FROM S3Object s WHERE CAST(s._11 AS TIMESTAMP) <= CAST('1998-09-02' AS TIMESTAMP) \
+             GROUP BY s._9, s._10"
+                .to_owned(),
+        ),
         ("star", "SELECT * FROM S3Object s".to_owned()),
     ]
 }

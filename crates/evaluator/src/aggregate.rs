@@ -99,20 +99,17 @@ impl State {
         match &vector.data {
             Data::Int(ints) => rows.for_each(|row| {
                 if vector.tags.get(row) == Tag::Present {
-                    self.count += 1;
-                    self.sum.add_int(ints[row]);
+                    self.sum_int(ints[row]);
                 }
             }),
             Data::Float(floats) => rows.for_each(|row| {
                 if vector.tags.get(row) == Tag::Present {
-                    self.count += 1;
-                    self.sum.add_float(floats[row]);
+                    self.sum_float(floats[row]);
                 }
             }),
             Data::Decimal(decimals) => rows.for_each(|row| {
                 if vector.tags.get(row) == Tag::Present {
-                    self.count += 1;
-                    self.sum.decimals.get_or_insert_default().add(decimals[row]);
+                    self.sum_decimal(decimals[row]);
                 }
             }),
             _ => {
@@ -148,31 +145,98 @@ impl State {
         block: &[u8],
         wanted: Ordering,
     ) -> Result<(), SelectError> {
-        rows.try_for_each(|row| {
-            // Text is copied only if it is the new minimum or maximum.
-            if let (Data::Text(spans, heap), Some(Value::String(best))) =
-                (&vector.data, &self.extreme)
-                && !spans[row].is_absent()
-                && spans[row].of(heap.bytes(block)).cmp(best.as_bytes()) != wanted
-            {
-                return Ok(());
+        rows.try_for_each(|row| self.find_one(vector, row, block, wanted).map(drop))
+    }
+
+    /// Takes the value of a row if it is the new minimum or maximum. Returns how many bytes of text
+    /// were copied.
+    fn find_one(
+        &mut self,
+        vector: &Vector,
+        row: usize,
+        block: &[u8],
+        wanted: Ordering,
+    ) -> Result<usize, SelectError> {
+        // Text is copied only if it is the new minimum or maximum.
+        if let (Data::Text(spans, heap), Some(Value::String(best))) = (&vector.data, &self.extreme)
+            && !spans[row].is_absent()
+            && spans[row].of(heap.bytes(block)).cmp(best.as_bytes()) != wanted
+        {
+            return Ok(0);
+        }
+        let value = vector.value(row, block).ok_or_else(invalid_text)?;
+        if value.is_null() {
+            return Ok(0);
+        }
+        if let Some(best) = &self.extreme {
+            match value::compare(&value, best) {
+                Some(ordering) if ordering == wanted => {}
+                Some(_) => return Ok(0),
+                None => return Err(incomparable(&value, best)),
             }
-            let value = vector.value(row, block).ok_or_else(invalid_text)?;
-            if value.is_null() {
-                return Ok(());
+        } else if value::compare(&value, &value).is_none() {
+            return Err(incomparable(&value, &value));
+        }
+        let bytes = if let Value::String(text) = &value { text.len() } else { 0 };
+        self.extreme = Some(value);
+        Ok(bytes)
+    }
+
+    /// Adds the value of each row to one of the states, all of this function: `rows` are rows with
+    /// the numbers of their states. Returns how many bytes of text were copied; an error comes with
+    /// its row.
+    pub(super) fn update_each(
+        function: Aggregate,
+        states: &mut [Self],
+        vector: &Vector,
+        rows: &[(u32, u32)],
+        block: &[u8],
+    ) -> Result<usize, (usize, SelectError)> {
+        let mut bytes = 0;
+        let pairs = rows.iter().map(|(row, state)| (*row as usize, *state as usize));
+        let present = pairs.clone().filter(|(row, _)| vector.tag(*row) == Tag::Present);
+        match (function, &vector.data) {
+            (Aggregate::Count, _) => present.for_each(|(_, state)| states[state].count += 1),
+            (Aggregate::Sum | Aggregate::Avg, Data::Int(ints)) => {
+                present.for_each(|(row, state)| states[state].sum_int(ints[row]));
             }
-            if let Some(best) = &self.extreme {
-                match value::compare(&value, best) {
-                    Some(ordering) if ordering == wanted => {}
-                    Some(_) => return Ok(()),
-                    None => return Err(incomparable(&value, best)),
+            (Aggregate::Sum | Aggregate::Avg, Data::Float(floats)) => {
+                present.for_each(|(row, state)| states[state].sum_float(floats[row]));
+            }
+            (Aggregate::Sum | Aggregate::Avg, Data::Decimal(decimals)) => {
+                present.for_each(|(row, state)| states[state].sum_decimal(decimals[row]));
+            }
+            (Aggregate::Sum | Aggregate::Avg, _) => {
+                for (row, state) in pairs {
+                    let value = vector.value(row, block).ok_or_else(|| (row, invalid_text()))?;
+                    states[state].add_value(&value).map_err(|error| (row, error))?;
                 }
-            } else if value::compare(&value, &value).is_none() {
-                return Err(incomparable(&value, &value));
             }
-            self.extreme = Some(value);
-            Ok(())
-        })
+            (Aggregate::Min | Aggregate::Max, _) => {
+                let wanted =
+                    if function == Aggregate::Min { Ordering::Less } else { Ordering::Greater };
+                for (row, state) in pairs {
+                    let found = states[state].find_one(vector, row, block, wanted);
+                    bytes += found.map_err(|error| (row, error))?;
+                }
+            }
+        }
+        Ok(bytes)
+    }
+
+    fn sum_int(&mut self, int: i64) {
+        self.count += 1;
+        self.sum.add_int(int);
+    }
+
+    fn sum_float(&mut self, float: f64) {
+        self.count += 1;
+        self.sum.add_float(float);
+    }
+
+    fn sum_decimal(&mut self, decimal: Decimal) {
+        self.count += 1;
+        self.sum.decimals.get_or_insert_default().add(decimal);
     }
 
     /// Whether states over parts of the rows can be merged with the same result as one state over

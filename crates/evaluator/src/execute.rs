@@ -5,17 +5,21 @@ use std::sync::Arc;
 
 use super::aggregate::State;
 use super::batch::BatchReader;
+use super::group_by::Groups;
 use super::output::{self, Key, RowWriter};
-use super::program::{Machine, Values};
+use super::program::{Machine, Program, Values};
 use super::selection::Selection;
 use super::sink::{MAX_RECORDS_BYTES, Outbox, Sink, Stats};
-use super::statement::{AggregateRow, Answer, Item, Statement};
+use super::statement::{AggregateRows, Answer, Item, Statement};
 use super::vector::{Data, Tag, Vector};
-use sluicegate_s3select::error::SelectError;
+use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 use sluicegate_s3select::value::Value;
 
 /// How many bytes are read between two reports of progress.
 const PROGRESS_BYTES: u64 = 1 << 20;
+
+/// How many groups are answered at a time.
+const ANSWERED_GROUPS: usize = 1024;
 
 /// A statement over an open object whose first batch was read.
 pub(super) struct Execution {
@@ -25,6 +29,10 @@ pub(super) struct Execution {
     has_batch: bool,
     machine: Machine,
     states: Vec<State>,
+    groups: Option<Box<Groups>>,
+    /// Whether groups are not answered where there is no room for more: those before this part of the
+    /// object are not known.
+    holds_back: bool,
     /// Rows of the answer so far.
     emitted: u64,
 }
@@ -36,10 +44,28 @@ impl Execution {
         mut reader: Box<dyn BatchReader>,
         writer: RowWriter,
     ) -> Result<Self, SelectError> {
-        let states = statement.states();
+        let (states, groups) = (statement.states(), statement.groups());
         let has_batch = statement.limit > 0 && reader.next_batch()?;
         let machine = Machine::default();
-        Ok(Self { statement, reader, writer, has_batch, machine, states, emitted: 0 })
+        let (emitted, holds_back) = (0, false);
+        Ok(Self {
+            statement,
+            reader,
+            writer,
+            has_batch,
+            machine,
+            states,
+            groups,
+            holds_back,
+            emitted,
+        })
+    }
+
+    /// Keeps at most so many groups.
+    pub(super) fn limit_groups(&mut self, most: usize) {
+        if let Some(groups) = &mut self.groups {
+            groups.limit(most);
+        }
     }
 
     /// Runs to the end, or until the client is gone.
@@ -86,31 +112,38 @@ impl Execution {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Runs over the rows of a part of the object, starting from the aggregate `states` of the rows
-    /// before it. `None` if the client is gone.
+    /// Runs over the rows of a part of the object, starting from what is known of the rows before it.
+    /// `None` if the client is gone. If nothing is known of them, it fails when groups must be
+    /// answered.
     pub(super) fn run_part(
         mut self,
-        states: Option<Vec<State>>,
+        sofar: Sofar,
         sink: &mut dyn Sink,
     ) -> Result<Option<Part>, SelectError> {
-        if let Some(states) = states {
-            self.states = states;
+        match sofar {
+            Sofar::Unknown => self.holds_back = true,
+            Sofar::Known { states, groups } => (self.states, self.groups) = (states, groups),
         }
         let mut outbox = Outbox::new(sink);
         if self.scan(&mut outbox)?.is_break() || outbox.flush().is_break() {
             return Ok(None);
         }
         let (records, (_, processed)) = (self.reader.records_read(), self.reader.bytes_read());
-        Ok(Some(Part { states: self.states, records, processed }))
+        let answered = match &self.groups {
+            Some(_) => outbox.stats(0, 0).bytes_returned,
+            None => 0,
+        };
+        Ok(Some(Part { states: self.states, groups: self.groups, records, processed, answered }))
     }
 
-    /// Answers aggregates from the given states.
+    /// Answers aggregates, or groups, from the given states.
     pub(super) fn answer(
         mut self,
         states: Vec<State>,
+        groups: Option<Box<Groups>>,
         sink: &mut dyn Sink,
     ) -> Result<u64, SelectError> {
-        self.states = states;
+        (self.states, self.groups) = (states, groups);
         let mut outbox = Outbox::new(sink);
         let _: ControlFlow<()> = self.finish(&mut outbox)?;
         Ok(outbox.stats(0, 0).bytes_returned)
@@ -125,8 +158,9 @@ impl Execution {
         if let Answer::Aggregates { outer, items, .. } = &self.statement.answer
             && self.statement.limit > 0
         {
-            let results = self.states.iter().map(State::finish).collect::<Result<_, _>>()?;
-            let row = AggregateRow(results);
+            let results = self.states.iter().map(State::finish).collect::<Result<Vec<_>, _>>()?;
+            let columns = results.into_iter().map(|result| vec![result]).collect();
+            let row = AggregateRows { columns, rows: 1 };
             let mut machine = Machine::default();
             let all = machine.start(1);
             let nodes = items.iter().map(|item| item.node);
@@ -135,6 +169,12 @@ impl Execution {
             if outbox.append(self.writer.bytes()).is_break() {
                 return Ok(ControlFlow::Break(()));
             }
+        }
+        if let (Answer::Groups { outer, items, .. }, Some(groups)) =
+            (&self.statement.answer, &mut self.groups)
+            && answer_groups(groups, outer, items, &mut self.writer, outbox)?.is_break()
+        {
+            return Ok(ControlFlow::Break(()));
         }
         Ok(outbox.flush())
     }
@@ -178,6 +218,9 @@ impl Execution {
             }
             return Ok(Outcome::More);
         }
+        if matches!(statement.answer, Answer::Groups { .. }) {
+            return self.group(&chosen, outbox);
+        }
         let left = statement.limit - self.emitted;
         let is_last = chosen.rows().len() as u64 >= left;
         if is_last {
@@ -193,6 +236,43 @@ impl Execution {
         Ok(if is_last { Outcome::Enough } else { Outcome::More })
     }
 
+    /// Adds rows to their groups, and answers all groups whenever there is no room for another. No
+    /// state has changed if an expression cannot be evaluated.
+    fn group(&mut self, chosen: &Selection, outbox: &mut Outbox<'_>) -> Result<Outcome, Failure> {
+        let Self { statement, reader, machine, writer, groups, holds_back, .. } = self;
+        let (Answer::Groups { keys, calls, outer, items }, Some(groups)) =
+            (&statement.answer, groups)
+        else {
+            return Ok(Outcome::More);
+        };
+        let args = calls.iter().filter_map(|(_, arg)| *arg);
+        let nodes = keys.iter().copied().chain(args);
+        let values = machine.eval_all(&statement.program, nodes, chosen, &**reader)?;
+        let keys: Vec<&Vector> = keys.iter().map(|key| values.of(*key)).collect();
+        let (reader, block) = (&**reader, reader.block());
+        let at = |row: usize, error: &SelectError| Failure::Writing(located(error, reader, row));
+        let mut flow = ControlFlow::Continue(());
+        chosen.rows().try_for_each(|row| {
+            if flow.is_break() {
+                return Ok(());
+            }
+            if groups.place(row, &keys, calls, block).map_err(|error| at(row, &error))? {
+                return Ok(());
+            }
+            if *holds_back {
+                return Err(Failure::Writing(no_room()));
+            }
+            groups.update(values, calls, block).map_err(|(row, error)| at(row, &error))?;
+            flow = answer_groups(groups, outer, items, writer, outbox).map_err(Failure::Writing)?;
+            groups.place(row, &keys, calls, block).map_err(|error| at(row, &error)).map(drop)
+        })?;
+        groups.update(values, calls, block).map_err(|(row, error)| at(row, &error))?;
+        if flow.is_continue() && groups.is_full_of_text() {
+            flow = answer_groups(groups, outer, items, writer, outbox).map_err(Failure::Writing)?;
+        }
+        Ok(if flow.is_break() { Outcome::Gone } else { Outcome::More })
+    }
+
     /// Evaluates and writes rows, buffering only a few of them.
     fn write(
         &mut self,
@@ -202,7 +282,7 @@ impl Execution {
         let Self { statement, reader, machine, writer, .. } = self;
         let items = match &statement.answer {
             Answer::Items(items) => &items[..],
-            Answer::Star | Answer::Aggregates { .. } => &[],
+            Answer::Star | Answer::Aggregates { .. } | Answer::Groups { .. } => &[],
         };
         let nodes = items.iter().map(|item| item.node);
         let values = machine.eval_all(&statement.program, nodes, chosen, &**reader)?;
@@ -266,10 +346,29 @@ impl Execution {
 /// The result of a part of an object.
 pub(super) struct Part {
     pub(super) states: Vec<State>,
+    pub(super) groups: Option<Box<Groups>>,
     /// Records up to its end.
     pub(super) records: u64,
     /// Bytes from its start to where its last record ends.
     pub(super) processed: u64,
+    /// Bytes of groups that were answered.
+    pub(super) answered: u64,
+}
+
+impl Part {
+    /// Whether its groups fit beside those before them.
+    pub(super) fn fits(&self, groups: Option<&Groups>) -> bool {
+        match (&self.groups, groups) {
+            (Some(more), Some(groups)) => groups.fits(more),
+            _ => true,
+        }
+    }
+}
+
+/// What is known of the rows before a part of an object.
+pub(super) enum Sofar {
+    Unknown,
+    Known { states: Vec<State>, groups: Option<Box<Groups>> },
 }
 
 /// What follows after a batch.
@@ -296,8 +395,44 @@ impl From<SelectError> for Failure {
     }
 }
 
+/// Only said to ourselves: the part is evaluated again once its groups can be answered.
+#[cold]
+fn no_room() -> SelectError {
+    SelectError::new(SelectErrorCode::InternalError, "There is no room for more groups.")
+}
+
 fn located(error: &SelectError, reader: &dyn BatchReader, row: usize) -> SelectError {
     SelectError::new(error.code, format!("{} ({})", error.message, reader.locate(row)))
+}
+
+/// Sends the results of all groups, and forgets them.
+fn answer_groups(
+    groups: &mut Groups,
+    outer: &Program,
+    items: &[Item],
+    writer: &mut RowWriter,
+    outbox: &mut Outbox<'_>,
+) -> Result<ControlFlow<()>, SelectError> {
+    let mut machine = Machine::default();
+    let nodes = || items.iter().map(|item| item.node);
+    for first in (0..groups.len()).step_by(ANSWERED_GROUPS) {
+        let last = groups.len().min(first + ANSWERED_GROUPS);
+        let rows = AggregateRows { columns: groups.results(first..last)?, rows: last - first };
+        let all = machine.start(rows.rows);
+        let values = machine.eval_all(outer, nodes(), &all, &rows)?;
+        for row in 0..rows.rows {
+            write_items(writer, values, items, row, &[])?;
+            if writer.bytes().len() >= MAX_RECORDS_BYTES || row + 1 == rows.rows {
+                let flow = outbox.append(writer.bytes());
+                writer.clear();
+                if flow.is_break() {
+                    return Ok(flow);
+                }
+            }
+        }
+    }
+    groups.clear();
+    Ok(ControlFlow::Continue(()))
 }
 
 fn write_items(

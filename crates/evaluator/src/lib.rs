@@ -12,6 +12,7 @@ mod aggregate;
 mod batch;
 mod csv;
 mod execute;
+mod group_by;
 mod grouping;
 mod input;
 mod json;
@@ -98,7 +99,10 @@ impl Evaluation {
         now: Timestamp,
         max_rows: usize,
     ) -> Result<Self, SelectError> {
-        let query = dialect::parse(&request.expression)?;
+        let query = match request.partial_groups {
+            true => dialect::parse_with_groups(&request.expression)?,
+            false => dialect::parse(&request.expression)?,
+        };
         dialect::check(&query, &request.input)?;
         let writer = RowWriter::new(&request.output)?;
         check_scan_range(request)?;
@@ -169,6 +173,18 @@ impl Evaluation {
     /// What the object's rows bring up, and what reading the object fails with.
     pub fn run(self, sink: &mut dyn Sink) -> Result<Stats, SelectError> {
         self.execution.run(sink)
+    }
+
+    /// Keeps at most so many groups of GROUP BY, at least 1. When there are more, the groups so far
+    /// are answered and forgotten, so that a group may come in several rows. Unless told it is
+    /// 65 536, or fewer if there are many aggregates.
+    #[must_use]
+    pub fn with_max_groups(mut self, groups: usize) -> Self {
+        self.execution.limit_groups(groups);
+        if let Some(divisible) = &mut self.divisible {
+            divisible.max_groups = Some(groups);
+        }
+        self
     }
 
     /// Whether [`Evaluation::run_on`] can use several threads: the object is large, uncompressed,

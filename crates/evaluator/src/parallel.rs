@@ -17,7 +17,8 @@ use bytes::Bytes;
 
 use super::aggregate::State;
 use super::batch::BatchReader;
-use super::execute::{Execution, Part};
+use super::execute::{Execution, Part, Sofar};
+use super::group_by::Groups;
 use super::output::RowWriter;
 use super::scan_range::ByteRange;
 use super::sink::{Sink, Stats};
@@ -42,6 +43,8 @@ pub(super) struct Divisible {
     pub(super) part_bytes: u64,
     pub(super) open: OpenPart,
     pub(super) output: OutputSerialization,
+    /// The most groups that are kept, if that was said.
+    pub(super) max_groups: Option<usize>,
 }
 
 enum Message {
@@ -58,7 +61,7 @@ impl Divisible {
         open: OpenPart,
     ) -> Self {
         let range = ByteRange { end: range.end.min(object_bytes), ..range };
-        Self { range, part_bytes: PART_BYTES, open, output }
+        Self { range, part_bytes: PART_BYTES, open, output, max_groups: None }
     }
 
     fn part(&self, index: u64) -> Option<ByteRange> {
@@ -111,7 +114,7 @@ impl Divisible {
         for index in (first..).step_by(threads) {
             let Some(part) = self.part(index) else { return };
             let mut rows = worker;
-            let done = self.evaluate_part(statement, part, 0, None, &mut rows);
+            let done = self.evaluate_part(statement, part, 0, Sofar::Unknown, &mut rows);
             let cancelled = matches!(done, Ok(None));
             if worker.sender.send(Message::Done(done)).is_err() || cancelled {
                 return;
@@ -124,12 +127,16 @@ impl Divisible {
         statement: &Arc<Statement>,
         part: ByteRange,
         records_before: u64,
-        states: Option<Vec<State>>,
+        sofar: Sofar,
         sink: &mut dyn Sink,
     ) -> Result<Option<Part>, SelectError> {
         let reader = (self.open)(part, records_before)?;
         let writer = RowWriter::new(&self.output)?;
-        Execution::new(Arc::clone(statement), reader, writer)?.run_part(states, sink)
+        let mut execution = Execution::new(Arc::clone(statement), reader, writer)?;
+        if let Some(groups) = self.max_groups {
+            execution.limit_groups(groups);
+        }
+        execution.run_part(sofar, sink)
     }
 
     /// Combines the parts.
@@ -140,7 +147,10 @@ impl Divisible {
         sink: &mut dyn Sink,
     ) -> Result<Stats, SelectError> {
         let statement = Arc::clone(execution.statement());
-        let mut states = statement.states();
+        let (mut states, mut groups) = (statement.states(), statement.groups());
+        if let (Some(groups), Some(most)) = (&mut groups, self.max_groups) {
+            groups.limit(most);
+        }
         let mut records = 0;
         let mut stats = Stats::default();
         for (index, queue) in (0..).zip(queues.iter().cycle()) {
@@ -158,12 +168,26 @@ impl Divisible {
                 }
             };
             let part = match done {
-                Ok(part) => merge(states, records, part.ok_or_else(lost)?),
-                Err(_) => self
-                    .evaluate_part(&statement, range, records, Some(states), &mut Unheard)?
-                    .ok_or_else(lost)?,
+                Ok(None) => return Err(lost()),
+                Ok(Some(part)) if part.fits(groups.as_deref()) => {
+                    merge(states, groups, records, part)
+                }
+                // It failed, or its groups do not fit beside those before them, some of which are
+                // then answered in between.
+                Ok(Some(_)) | Err(_) => {
+                    let sofar = Sofar::Known { states, groups };
+                    let mut unheard = Unheard;
+                    // Of groups nothing was answered yet.
+                    let sink: &mut dyn Sink =
+                        if statement.has_groups() { &mut *sink } else { &mut unheard };
+                    match self.evaluate_part(&statement, range, records, sofar, sink)? {
+                        Some(part) => part,
+                        None => return Ok(stats),
+                    }
+                }
             };
-            (states, records) = (part.states, part.records);
+            stats.bytes_returned += part.answered;
+            (states, groups, records) = (part.states, part.groups, part.records);
             let processed = range.start - self.range.start + part.processed;
             stats.bytes_processed = stats.bytes_processed.max(processed);
             stats.bytes_scanned = stats.bytes_processed;
@@ -171,17 +195,25 @@ impl Divisible {
                 return Ok(stats);
             }
         }
-        stats.bytes_returned += execution.answer(states, sink)?;
+        stats.bytes_returned += execution.answer(states, groups, sink)?;
         Ok(stats)
     }
 }
 
 /// Merges the part with those before it.
-fn merge(mut states: Vec<State>, records: u64, part: Part) -> Part {
+fn merge(
+    mut states: Vec<State>,
+    mut groups: Option<Box<Groups>>,
+    records: u64,
+    part: Part,
+) -> Part {
     for (state, other) in states.iter_mut().zip(part.states) {
         state.merge(other);
     }
-    Part { states, records: records + part.records, processed: part.processed }
+    if let (Some(groups), Some(more)) = (&mut groups, part.groups) {
+        groups.merge(&more);
+    }
+    Part { states, groups, records: records + part.records, processed: part.processed, answered: 0 }
 }
 
 /// A thread ended without being told to.

@@ -2,11 +2,12 @@
 
 use super::aggregate::State;
 use super::batch::{BatchReader, Column, Schema};
+use super::group_by::{Call, Groups};
 use super::grouping::{self, Family};
 use super::output::{Key, RowWriter};
 use super::program::{Compiler, NodeId, Program, aggregates_of};
 use super::selection::Rows;
-use super::vector::Vector;
+use super::vector::{Kind, Vector};
 use sluicegate_s3select::dialect::ast::{
     Aggregate, Expr, PathStep, Projection, ProjectionItem, Query,
 };
@@ -31,11 +32,20 @@ pub(super) enum Answer {
     Items(Vec<Item>),
     /// One row over all rows.
     Aggregates {
-        calls: Vec<(Aggregate, Option<NodeId>)>,
+        calls: Vec<Call>,
         /// The calls that are computed together by group, and the others.
         families: Vec<Family>,
         single: Vec<usize>,
         /// What is computed from the results of the calls.
+        outer: Program,
+        items: Vec<Item>,
+    },
+    /// A row over the rows of each group, or several rows, each over some of them.
+    Groups {
+        /// What a group's rows share.
+        keys: Vec<NodeId>,
+        calls: Vec<Call>,
+        /// What is computed from the results of the calls and the keys, which are its columns.
         outer: Program,
         items: Vec<Item>,
     },
@@ -55,7 +65,20 @@ impl Statement {
             Answer::Aggregates { calls, .. } => {
                 calls.iter().map(|(function, _)| State::new(*function)).collect()
             }
-            Answer::Star | Answer::Items(_) => Vec::new(),
+            Answer::Star | Answer::Items(_) | Answer::Groups { .. } => Vec::new(),
+        }
+    }
+
+    /// Whether it has GROUP BY.
+    pub(super) fn has_groups(&self) -> bool {
+        matches!(self.answer, Answer::Groups { .. })
+    }
+
+    /// Its groups before the first row, if it has GROUP BY.
+    pub(super) fn groups(&self) -> Option<Box<Groups>> {
+        match &self.answer {
+            Answer::Groups { calls, .. } => Some(Box::new(Groups::new(calls.len()))),
+            Answer::Star | Answer::Items(_) | Answer::Aggregates { .. } => None,
         }
     }
 
@@ -66,6 +89,14 @@ impl Statement {
                 arg.is_none_or(|arg| State::is_mergeable(*function, self.program.kind(arg)))
             }),
             Answer::Star | Answer::Items(_) => true,
+            // Texts are counted batch by batch, and where batches end differs from part to part.
+            Answer::Groups { calls, .. } => calls.iter().all(|(function, arg)| {
+                arg.is_none_or(|arg| {
+                    let kind = self.program.kind(arg);
+                    let found = matches!(function, Aggregate::Min | Aggregate::Max);
+                    State::is_mergeable(*function, kind) && !(found && kind == Kind::Text)
+                })
+            }),
         };
         // A limit is nearly always reached early.
         mergeable && self.limit == u64::MAX
@@ -86,7 +117,18 @@ impl Statement {
                 for item in items {
                     aggregates_of(&item.expr, &mut aggregates);
                 }
-                if aggregates.is_empty() {
+                if !query.group_by.is_empty() {
+                    let keys = query.group_by.iter().map(|key| compiler.compile(key));
+                    let keys = keys.collect::<Result<Vec<_>, _>>()?;
+                    let calls = aggregates.iter().map(|call| aggregate(call, &mut compiler));
+                    let calls = calls.collect::<Result<Vec<_>, _>>()?;
+                    aggregates.extend(query.group_by.iter().cloned());
+                    let mut no_columns = AggregateSchema;
+                    let outer = Compiler::new(&mut no_columns, &query.from, now);
+                    let mut outer = outer.over(&aggregates);
+                    let items = compile_items(items, &mut outer)?;
+                    Answer::Groups { keys, calls, outer: outer.finish(), items }
+                } else if aggregates.is_empty() {
                     Answer::Items(compile_items(items, &mut compiler)?)
                 } else {
                     let calls = aggregates.iter().map(|call| aggregate(call, &mut compiler));
@@ -105,10 +147,7 @@ impl Statement {
     }
 }
 
-fn aggregate(
-    call: &Expr,
-    compiler: &mut Compiler<'_>,
-) -> Result<(Aggregate, Option<NodeId>), SelectError> {
+fn aggregate(call: &Expr, compiler: &mut Compiler<'_>) -> Result<Call, SelectError> {
     let Expr::Aggregate { function, arg } = call else {
         return Err(SelectError::new(SelectErrorCode::InternalError, "Not an aggregate."));
     };
@@ -151,22 +190,26 @@ impl Schema for AggregateSchema {
     fn resolve(&mut self, _: &[PathStep]) -> Result<Column, SelectError> {
         Err(SelectError::new(
             SelectErrorCode::UnsupportedSqlStructure,
-            "A column cannot be selected beside an aggregate function, as there is no GROUP BY.",
+            "A column can be selected beside an aggregate function only if it is in GROUP BY.",
         ))
     }
 }
 
-/// The results of the aggregates, as a row.
+/// The results of aggregates, as rows.
 #[derive(Debug)]
-pub(super) struct AggregateRow(pub(super) Vec<Value>);
+pub(super) struct AggregateRows {
+    /// A column for each aggregate, and for each key of GROUP BY.
+    pub(super) columns: Vec<Vec<Value>>,
+    pub(super) rows: usize,
+}
 
-impl BatchReader for AggregateRow {
+impl BatchReader for AggregateRows {
     fn next_batch(&mut self) -> Result<bool, SelectError> {
         Ok(false)
     }
 
     fn rows(&self) -> usize {
-        1
+        self.rows
     }
 
     fn block(&self) -> &[u8] {
@@ -178,7 +221,9 @@ impl BatchReader for AggregateRow {
     }
 
     fn read_column(&self, column: usize, _: Rows<'_>, out: &mut Vector) -> Result<(), SelectError> {
-        out.values(1).0[0] = self.0.get(column).cloned().unwrap_or(Value::Null);
+        if let Some(column) = self.columns.get(column) {
+            out.values(self.rows).0.clone_from_slice(column);
+        }
         Ok(())
     }
 

@@ -14,6 +14,11 @@ pub struct SelectRequest {
     pub scan_range: Option<ScanRange>,
     /// Whether `Progress` events are wanted.
     pub progress: bool,
+    /// Whether the statement may have a GROUP BY, whose groups may come in several rows; an extension
+    /// of ours ([`Extension::PartialGroups`]).
+    ///
+    /// [`Extension::PartialGroups`]: crate::profile::Extension::PartialGroups
+    pub partial_groups: bool,
 }
 
 /// How the object's bytes are to be read.

@@ -73,6 +73,7 @@ pub struct Builder {
     faults: Arc<Faults>,
     select: bool,
     select_slots: usize,
+    max_groups: Option<usize>,
     sync: bool,
 }
 
@@ -151,6 +152,14 @@ impl Builder {
         self
     }
 
+    /// Keeps at most so many groups of a statement with GROUP BY in memory: with more, some come in
+    /// several rows. Unless said otherwise it is 65 536, or fewer if there are many aggregates.
+    #[must_use]
+    pub fn max_groups(mut self, groups: usize) -> Self {
+        self.max_groups = Some(groups);
+        self
+    }
+
     /// Whether an object's bytes are forced to disk before they become visible, so that even a
     /// power failure leaves no incomplete object. On by default; off is for data that can be
     /// generated again.
@@ -188,7 +197,7 @@ impl Builder {
         }
         let anonymous = credentials.is_none();
         if self.select {
-            service.set_route(SelectRoute::new(api, anonymous, self.select_slots));
+            service.set_route(SelectRoute::new(api, anonymous, self.select_slots, self.max_groups));
         }
         let front = Front::new(service.build(), self.latency, anonymous, self.select);
         let (stop, stopped) = watch::channel(false);
@@ -212,6 +221,7 @@ impl Server {
             faults: Arc::default(),
             select: true,
             select_slots: SELECT_SLOTS,
+            max_groups: None,
             sync: true,
         }
     }

@@ -33,6 +33,7 @@ fn passing(lines: &[String], filter: Expr) -> Vec<String> {
         projection: Projection::Items(vec![ProjectionItem { expr: Expr::column(2), alias: None }]),
         from: From { path: Vec::new(), alias: Some("s".to_owned()) },
         filter: Some(filter),
+        group_by: Vec::new(),
         limit: None,
     };
     let request = SelectRequest {
@@ -44,6 +45,7 @@ fn passing(lines: &[String], filter: Expr) -> Vec<String> {
         output: OutputSerialization::Csv(CsvOutput::default()),
         scan_range: None,
         progress: false,
+        partial_groups: false,
     };
     // With a number of its own per line, so that they can be told apart.
     let object: String =

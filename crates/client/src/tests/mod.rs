@@ -41,6 +41,7 @@ fn request() -> SelectRequest {
         output: OutputSerialization::Csv(CsvOutput::default()),
         scan_range: None,
         progress: false,
+        partial_groups: false,
     }
 }
 

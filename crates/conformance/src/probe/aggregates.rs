@@ -1,6 +1,6 @@
 //! Functions of many rows.
 
-use super::question::{Question, Right, Topic};
+use super::question::{Question, Right, Shape, Topic};
 use super::samples::Sample;
 
 const T: Topic = Topic::Aggregates;
@@ -127,6 +127,17 @@ pub(super) const TABLE: &[Question] = &[
             l.beyond.also(way.is_some());
         },
     ),
+    Question::statement(
+        T,
+        "GROUP BY",
+        Sample::Table,
+        "SELECT s._1 = '2', COUNT(*), SUM(CAST(s._1 AS INT)), MIN(s._2) FROM S3Object s GROUP BY s._1 = '2'",
+        "false,2,4,abc / true,1,2,aXaYb",
+        |l, way| {
+            l.profile.syntax.group_by = way.is_some();
+        },
+    )
+    .shaped(Shape { groups: true, ..Shape::PLAIN }),
     Question::statement(
         T,
         "a function of an aggregate",

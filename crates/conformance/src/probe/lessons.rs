@@ -96,6 +96,9 @@ impl Lessons {
 
     /// The profile of a store that answered all that it was asked.
     ///
+    /// GROUP BY is sent only to a store with this crate's semantics: what another means by it is not
+    /// known.
+    ///
     /// `all_right` is whether every answer was right, and `extensions` what the store says that
     /// it offers.
     pub(super) fn conclude(
@@ -113,6 +116,7 @@ impl Lessons {
             self.profile.max_exact_int = None;
             return self.profile;
         }
+        self.profile.syntax.group_by = false;
         if self.like_full.given() && self.profile.syntax.like == LikePatterns::Affix {
             self.profile.syntax.like = LikePatterns::Full;
         }

@@ -95,6 +95,8 @@ pub struct Shape {
     pub range: Option<(u64, u64)>,
     /// Whether Progress events are wished for.
     pub progress: bool,
+    /// Whether the statement may have a GROUP BY.
+    pub groups: bool,
 }
 
 impl Shape {
@@ -106,6 +108,7 @@ impl Shape {
         quote_all: false,
         range: None,
         progress: false,
+        groups: false,
     };
 }
 
@@ -214,6 +217,7 @@ impl Question {
             },
             scan_range: shape.range.map(|(start, last)| ScanRange::Bounded { start, last }),
             progress: shape.progress,
+            partial_groups: shape.groups,
         }
     }
 
@@ -240,6 +244,7 @@ impl Question {
             }),
             scan_range,
             progress: false,
+            partial_groups: false,
         })
     }
 

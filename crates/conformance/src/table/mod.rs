@@ -195,6 +195,7 @@ impl Case {
             output,
             scan_range: self.scan_range,
             progress: false,
+            partial_groups: false,
         }
     }
 }

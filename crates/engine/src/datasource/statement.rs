@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow::datatypes::{DataType, Schema, SchemaRef};
+use arrow::datatypes::{DataType, FieldRef, Schema, SchemaRef};
 use sluicegate_s3select::dialect::ast::{Expr, From, Projection, ProjectionItem, Query, Type};
 use sluicegate_s3select::request::{
     CsvOutput, OutputSerialization, QuoteFields, ScanRange, SelectRequest,
@@ -52,10 +52,8 @@ impl Statement {
             });
         }
         let answer = Arc::new(schema.project(columns).ok()?);
-        let sendable = |data_type: &DataType| {
-            is_text_safe(format.style, data_type) && is_trusted(&translator, data_type)
-        };
-        if !answer.fields().iter().all(|field| sendable(field.data_type())) {
+        let sendable = |field: &FieldRef| is_sendable(format.style, &translator, field.data_type());
+        if !answer.fields().iter().all(sendable) {
             return None;
         }
         let output = output(format.style, &answer);
@@ -104,6 +102,35 @@ impl Statement {
         Self { query, output, answer, counts_rows: false }
     }
 
+    /// The groups of the rows that pass a filter, with their keys and then their aggregates, which
+    /// are called `_1`, `_2`, …; without keys, one group of all rows. A group may come in several
+    /// rows.
+    #[must_use]
+    pub fn groups(
+        keys: Vec<GroupKey>,
+        aggregates: Vec<Expr>,
+        filter: Option<Expr>,
+        answer: SchemaRef,
+        as_json: bool,
+    ) -> Self {
+        let first = keys.len();
+        let of_key = |(number, key): (usize, &GroupKey)| ProjectionItem {
+            expr: key.sent.clone(),
+            // Columns otherwise keep their names.
+            alias: as_json.then(|| format!("_{}", number + 1)),
+        };
+        let mut items: Vec<_> = keys.iter().enumerate().map(of_key).collect();
+        for (aggregate, field) in aggregates.into_iter().zip(answer.fields().iter().skip(first)) {
+            // JSON has no NaN and no infinity, but their names can be read back from its strings.
+            let as_text = as_json && class(field.data_type()) == TypeClass::Float;
+            items.push(item(if as_text { aggregate.cast(Type::String) } else { aggregate }));
+        }
+        let output = if as_json { json() } else { csv(items.len()) };
+        let mut query = query(items, filter, None);
+        query.group_by = keys.into_iter().map(|key| key.key).collect();
+        Self { query, output, answer, counts_rows: false }
+    }
+
     /// The statement's text.
     #[must_use]
     pub fn sql(&self) -> String {
@@ -121,8 +148,18 @@ impl Statement {
             scan_range: range
                 .map(|(start, end)| ScanRange::Bounded { start, last: end.saturating_sub(1) }),
             progress: false,
+            partial_groups: !self.query.group_by.is_empty(),
         }
     }
+}
+
+/// A key of GROUP BY.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GroupKey {
+    /// What is grouped by.
+    pub key: Expr,
+    /// What is sent of it.
+    pub sent: Expr,
 }
 
 fn item(expr: Expr) -> ProjectionItem {
@@ -134,6 +171,7 @@ fn query(items: Vec<ProjectionItem>, filter: Option<Expr>, limit: Option<u64>) -
         projection: Projection::Items(items),
         from: From { path: Vec::new(), alias: Some("s".to_owned()) },
         filter,
+        group_by: Vec::new(),
         limit,
     }
 }
@@ -152,15 +190,17 @@ fn output(style: ColumnStyle, answer: &Schema) -> OutputSerialization {
     if style == ColumnStyle::Member || (style == ColumnStyle::Named && has_text) {
         return json();
     }
-    // A single empty field would be a blank line, which readers skip.
-    let single = answer.fields().len() == 1;
-    OutputSerialization::Csv(CsvOutput {
-        quote_fields: if single { QuoteFields::Always } else { QuoteFields::AsNeeded },
-        ..CsvOutput::default()
-    })
+    csv(answer.fields().len())
 }
 
-fn class(data_type: &DataType) -> TypeClass {
+fn csv(columns: usize) -> OutputSerialization {
+    // A single empty field would be a blank line, which readers skip.
+    let quote_fields = if columns == 1 { QuoteFields::Always } else { QuoteFields::AsNeeded };
+    OutputSerialization::Csv(CsvOutput { quote_fields, ..CsvOutput::default() })
+}
+
+/// What stores take values of a type for.
+pub(crate) fn class(data_type: &DataType) -> TypeClass {
     match data_type {
         DataType::Boolean => TypeClass::Bool,
         DataType::Float16 | DataType::Float32 | DataType::Float64 => TypeClass::Float,
@@ -170,6 +210,15 @@ fn class(data_type: &DataType) -> TypeClass {
         other if other.is_integer() => TypeClass::Int,
         _ => TypeClass::String,
     }
+}
+
+/// Whether every value of a type can be sent and read back the same.
+pub(crate) fn is_sendable(
+    style: ColumnStyle,
+    translator: &Translator<'_>,
+    data_type: &DataType,
+) -> bool {
+    is_text_safe(style, data_type) && is_trusted(translator, data_type)
 }
 
 /// Whether the store sends values of a type back as they are, those inside others included.

@@ -25,8 +25,9 @@ pub(crate) struct Compiler<'a> {
     schema: &'a mut dyn Schema,
     from: &'a From,
     now: Timestamp,
-    /// The aggregate functions whose results are this program's columns, in their order.
-    aggregates: &'a [Expr],
+    /// The aggregate functions, and the keys of GROUP BY, whose results are this program's columns, in
+    /// their order.
+    given: &'a [Expr],
 }
 
 impl<'a> Compiler<'a> {
@@ -39,13 +40,13 @@ impl<'a> Compiler<'a> {
             schema,
             from,
             now,
-            aggregates: &[],
+            given: &[],
         }
     }
 
-    /// The same for expressions over the results of aggregate functions.
-    pub(crate) fn over(self, aggregates: &'a [Expr]) -> Self {
-        Self { aggregates, ..self }
+    /// The same for expressions over the results of aggregate functions, and of keys of GROUP BY.
+    pub(crate) fn over(self, given: &'a [Expr]) -> Self {
+        Self { given, ..self }
     }
 
     /// What was compiled so far.
@@ -60,6 +61,10 @@ impl<'a> Compiler<'a> {
 
     /// Compiles a scalar expression.
     pub(crate) fn compile(&mut self, expr: &Expr) -> Result<NodeId, SelectError> {
+        if let Some(index) = self.given.iter().position(|given| given == expr) {
+            let name = "a result".into();
+            return Ok(self.add(Op::Column(ColumnRef { index, name }), Kind::Dynamic));
+        }
         Ok(match expr {
             Expr::Literal(literal) => {
                 let value = constant(literal)?;
@@ -124,10 +129,6 @@ impl<'a> Compiler<'a> {
             }
             Expr::Call { function, args } => self.call(*function, args)?,
             Expr::Aggregate { .. } => {
-                if let Some(index) = self.aggregates.iter().position(|call| call == expr) {
-                    let name = "an aggregate".into();
-                    return Ok(self.add(Op::Column(ColumnRef { index, name }), Kind::Dynamic));
-                }
                 return Err(SelectError::new(
                     SelectErrorCode::UnsupportedSqlStructure,
                     "An aggregate function can only stand in the SELECT list, and not inside of \

@@ -341,11 +341,40 @@ impl Generator {
         Expr::Aggregate { function, arg: Some(Box::new(arg)) }
     }
 
+    /// What GROUP BY names: most often a column that many rows share.
+    fn keys(&mut self) -> Vec<Expr> {
+        let key = |this: &mut Self| match this.below(3) {
+            0 => {
+                let kind = this.kind();
+                let depth = this.below(3) as u32;
+                this.expr(kind, depth)
+            }
+            _ => Expr::column(1 + this.below(2) as usize),
+        };
+        (0..1 + self.below(3)).map(|_| key(self)).collect()
+    }
+
+    /// An aggregate whose states over parts of the rows say what that over all of them does.
+    fn aggregate_of_group(&mut self) -> Expr {
+        loop {
+            let aggregate = self.aggregate();
+            if !matches!(aggregate, Expr::Aggregate { function: Aggregate::Avg, .. }) {
+                return aggregate;
+            }
+        }
+    }
+
     /// A statement over columns 1 to 4.
     pub(super) fn query(&mut self) -> Query {
         let is_aggregate = self.below(2) == 0;
+        let group_by = if self.below(3) == 0 { self.keys() } else { Vec::new() };
         let items = (0..1 + self.below(6)).map(|_| {
-            let expr = if is_aggregate {
+            let expr = if !group_by.is_empty() {
+                match self.below(2) {
+                    0 => self.pick(&group_by),
+                    _ => self.aggregate_of_group(),
+                }
+            } else if is_aggregate {
                 self.aggregate()
             } else {
                 let kind = self.kind();
@@ -355,9 +384,9 @@ impl Generator {
         });
         let projection = Projection::Items(items.collect());
         let filter = (self.below(3) > 0).then(|| self.expr(Kind::Bool, 3));
-        let limit = (self.below(4) == 0).then(|| self.below(6));
+        let limit = (group_by.is_empty() && self.below(4) == 0).then(|| self.below(6));
         let from = From { path: Vec::new(), alias: Some("s".to_owned()) };
-        Query { projection, from, filter, limit }
+        Query { projection, from, filter, group_by, limit }
     }
 
     /// Rows of one to four fields.

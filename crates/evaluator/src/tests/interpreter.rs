@@ -6,7 +6,8 @@ use std::cmp::Ordering;
 use super::oracle;
 use crate::output::{Item, Key, RowWriter};
 use sluicegate_s3select::dialect::ast::{
-    Aggregate, BinaryOp, Expr, Function, IsTest, Literal, PathStep, Projection, Query, UnaryOp,
+    Aggregate, BinaryOp, Expr, Function, IsTest, Literal, PathStep, Projection, ProjectionItem,
+    Query, UnaryOp,
 };
 use sluicegate_s3select::error::SelectErrorCode as Code;
 use sluicegate_s3select::request::{CsvOutput, OutputSerialization};
@@ -228,8 +229,11 @@ fn least(values: &[&Value], wanted: Ordering) -> Value {
     (*best).clone()
 }
 
-/// The answer, as CSV.
-pub(super) fn interpret(query: &Query, rows: &[Row]) -> Result<Vec<u8>> {
+/// The answer, as CSV; of GROUP BY with so many groups at most at a time.
+pub(super) fn interpret(query: &Query, rows: &[Row], most: usize) -> Result<Vec<u8>> {
+    if !query.group_by.is_empty() {
+        return groups(query, rows, most);
+    }
     let mut writer = RowWriter::new(&OutputSerialization::Csv(CsvOutput::default())).unwrap();
     let Projection::Items(items) = &query.projection else { unreachable!() };
     let mut write = |values: &[Value]| {
@@ -267,4 +271,80 @@ pub(super) fn interpret(query: &Query, rows: &[Row]) -> Result<Vec<u8>> {
         write(&results.collect::<Result<Vec<_>>>()?);
     }
     Ok(writer.bytes().to_vec())
+}
+
+/// The keys of a group, and the values of each item's aggregate.
+type Group = (Vec<Value>, Vec<Vec<Value>>);
+
+fn groups(query: &Query, rows: &[Row], most: usize) -> Result<Vec<u8>> {
+    let Projection::Items(items) = &query.projection else { unreachable!() };
+    let mut groups: Vec<Group> = Vec::new();
+    let mut answer = Vec::new();
+    for row in rows {
+        let keep = query.filter.as_ref().map_or(Ok(Some(true)), |f| eval(f, row).map(truth))?;
+        if keep != Some(true) {
+            continue;
+        }
+        let keys = query.group_by.iter().map(|key| eval(key, row)).collect::<Result<Vec<_>>>()?;
+        let values = items.iter().map(|item| match &item.expr {
+            key if query.group_by.contains(key) => Ok(Value::Null),
+            Expr::Aggregate { arg, .. } => {
+                arg.as_ref().map_or(Ok(Value::Int(1)), |arg| eval(arg, row))
+            }
+            _ => unreachable!(),
+        });
+        let values = values.collect::<Result<Vec<_>>>()?;
+        let same = |(known, _): &Group| known.iter().zip(&keys).all(|(a, b)| is_same(a, b));
+        let group = match groups.iter().position(same) {
+            Some(group) => group,
+            None => {
+                if groups.len() == most {
+                    write_groups(query, items, &groups, &mut answer)?;
+                    groups.clear();
+                }
+                groups.push((keys, vec![Vec::new(); items.len()]));
+                groups.len() - 1
+            }
+        };
+        groups[group].1.iter_mut().zip(values).for_each(|(seen, value)| seen.push(value));
+    }
+    write_groups(query, items, &groups, &mut answer)?;
+    Ok(answer)
+}
+
+fn is_same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Float(a), Value::Float(b)) => a.to_bits() == b.to_bits(),
+        _ => a == b,
+    }
+}
+
+fn write_groups(
+    query: &Query,
+    items: &[ProjectionItem],
+    groups: &[Group],
+    answer: &mut Vec<u8>,
+) -> Result<()> {
+    // First what may fail, of all groups.
+    let results = groups.iter().map(|(keys, seen)| {
+        let results = items.iter().zip(seen).map(|(item, seen)| {
+            match query.group_by.iter().position(|key| *key == item.expr) {
+                Some(key) => Ok(keys[key].clone()),
+                None => match &item.expr {
+                    Expr::Aggregate { function, .. } => aggregate(*function, seen),
+                    _ => unreachable!(),
+                },
+            }
+        });
+        results.collect::<Result<Vec<_>>>()
+    });
+    let results = results.collect::<Result<Vec<_>>>()?;
+    let mut writer = RowWriter::new(&OutputSerialization::Csv(CsvOutput::default())).unwrap();
+    for values in results {
+        writer.begin_row();
+        values.iter().for_each(|value| writer.put(&Key::default(), Item::Value(value)).unwrap());
+        writer.end_row().unwrap();
+    }
+    answer.extend_from_slice(writer.bytes());
+    Ok(())
 }

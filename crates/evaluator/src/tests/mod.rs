@@ -6,6 +6,7 @@ mod csv_input;
 mod expressions;
 mod generator;
 mod grouping;
+mod groups;
 mod interpreter;
 mod oracle;
 mod parallel;
@@ -62,6 +63,7 @@ pub(super) fn request(expression: &str) -> SelectRequest {
         output: OutputSerialization::Csv(CsvOutput::default()),
         scan_range: None,
         progress: false,
+        partial_groups: false,
     }
 }
 

@@ -21,14 +21,14 @@ fn answers(request: &SelectRequest, object: &str, threads: usize, part_bytes: u6
         let object = Arc::new(object.as_bytes().to_vec());
         let evaluated = Evaluation::prepare_at(request, object, Timestamp::EPOCH);
         let stats = evaluated.and_then(|evaluation| {
-            evaluation.with_part_bytes(part_bytes).run_on(threads, &mut answer)
+            evaluation.with_part_bytes(part_bytes).with_max_groups(7).run_on(threads, &mut answer)
         });
         let stats = stats.map_err(|error| (error.code, error.message.into_owned()));
         (String::from_utf8(answer.bytes).unwrap(), stats)
     })
 }
 
-const STATEMENTS: [&str; 8] = [
+const STATEMENTS: [&str; 10] = [
     "SELECT * FROM S3Object s",
     "SELECT s._2, UPPER(s._1) FROM S3Object s WHERE s._2 > 'a'",
     "SELECT CAST(s._1 AS INT) FROM S3Object s",
@@ -37,6 +37,8 @@ const STATEMENTS: [&str; 8] = [
     "SELECT SUM(CASE WHEN s._2 = 'a' THEN 1 END), SUM(CASE WHEN s._2 = 'b' THEN 1 END) FROM S3Object s",
     "SELECT SUM(CAST(s._1 AS FLOAT)) FROM S3Object s",
     "SELECT s._1 FROM S3Object s LIMIT 3",
+    "SELECT s._2, COUNT(*), SUM(CAST(s._1 AS INT)) FROM S3Object s GROUP BY s._2",
+    "SELECT s._1, MIN(CAST(s._1 AS INT)), COUNT(s._2) FROM S3Object s GROUP BY s._1",
 ];
 
 proptest! {
@@ -71,6 +73,7 @@ proptest! {
             csv.record_delimiter = delimiter.to_owned();
             csv.header = header;
         });
+        request.partial_groups = true;
         request.scan_range = start.map(|start| ScanRange::From { start });
         if json_output {
             request.output = OutputSerialization::Json { record_delimiter: "\n".to_owned() };
@@ -95,6 +98,7 @@ proptest! {
     ) {
         let mut request = request(statement);
         request.input.format = InputFormat::Json(JsonType::Lines);
+        request.partial_groups = true;
         request.scan_range = start.map(|start| ScanRange::From { start });
         let [one, several] = answers(&request, &lines.join("\n"), threads, part_bytes);
         prop_assert_eq!(one, several);
@@ -111,6 +115,12 @@ fn only_what_can_be_cut_is() {
     assert!(divisible(&request("SELECT MAX(_1) FROM S3Object")));
     assert!(!divisible(&request("SELECT _1 FROM S3Object LIMIT 1")));
     assert!(!divisible(&request("SELECT SUM(CAST(_1 AS FLOAT)) FROM S3Object")));
+    let grouped = |item: &str| SelectRequest {
+        partial_groups: true,
+        ..request(&format!("SELECT _1, {item} FROM S3Object GROUP BY _1"))
+    };
+    assert!(divisible(&grouped("SUM(CAST(_2 AS INT))")));
+    assert!(!divisible(&grouped("SUM(CAST(_2 AS FLOAT))")) && !divisible(&grouped("MIN(_2)")));
     let quoted =
         |csv: &mut sluicegate_s3select::request::CsvInput| csv.allow_quoted_record_delimiter = true;
     assert!(!divisible(&with_csv("SELECT _1 FROM S3Object", quoted)));

@@ -1,7 +1,8 @@
 //! Statements as data. The client builds them, the printer writes them, the parser reads them,
 //! the evaluator runs them.
 
-/// A statement: `SELECT projection FROM S3Object… [alias] [WHERE filter] [LIMIT limit]`.
+/// A statement: `SELECT projection FROM S3Object… [alias] [WHERE filter] [GROUP BY groups]
+/// [LIMIT limit]`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Query {
     /// What is asked for.
@@ -10,6 +11,10 @@ pub struct Query {
     pub from: From,
     /// The rows wanted: those for which this is TRUE.
     pub filter: Option<Expr>,
+    /// What the rows of a group share, an extension of ours
+    /// ([`Extension::PartialGroups`](crate::profile::Extension::PartialGroups)); empty without
+    /// GROUP BY.
+    pub group_by: Vec<Expr>,
     /// The most rows wanted.
     pub limit: Option<u64>,
 }

@@ -23,4 +23,4 @@ mod walk;
 
 pub use build::ROW;
 pub use check::check;
-pub use parse::{MAX_DEPTH, MAX_LENGTH, MAX_OPERATORS, parse};
+pub use parse::{MAX_DEPTH, MAX_LENGTH, MAX_OPERATORS, parse, parse_with_groups};

@@ -37,6 +37,10 @@ impl EndpointProfile {
             }
             self.allows_expr(filter)?;
         }
+        if !query.group_by.is_empty() && !self.syntax.group_by {
+            return Err(self.refuse("GROUP BY"));
+        }
+        query.group_by.iter().try_for_each(|group| self.allows_expr(group))?;
         self.allows_text(&query.to_string())
     }
 
@@ -57,6 +61,7 @@ impl EndpointProfile {
             ),
             (request.scan_range.is_some() && !self.scan_ranges, "a ScanRange"),
             (request.progress && !self.progress, "a wish for Progress events"),
+            (request.partial_groups && !self.syntax.group_by, "GROUP BY"),
             (
                 matches!(request.output, OutputSerialization::Json { .. }) && !self.json_output,
                 "a wish for JSON",
@@ -331,6 +336,23 @@ mod tests {
     }
 
     #[test]
+    fn groups_are_for_our_server_only() {
+        for sql in [
+            "SELECT s._1, COUNT(*) FROM S3Object s GROUP BY s._1",
+            "SELECT s._1 FROM S3Object s WHERE s._2 = 'a' GROUP BY s._1",
+        ] {
+            let query = crate::dialect::parse_with_groups(sql).unwrap();
+            for profile in EndpointProfile::all() {
+                let said = profile.allows(&query).map_err(|refusal| refusal.what);
+                let own = profile.name == "sluice";
+                assert_eq!(said.is_ok(), own, "{}", profile.name);
+                let statement = profile.has_select() && !own;
+                assert_eq!(said == Err("GROUP BY".to_owned()), statement, "{}", profile.name);
+            }
+        }
+    }
+
+    #[test]
     fn a_chain_of_thousands_is_walked() {
         let chain = vec!["s._1 = 'a'"; 5_000].join(" OR ");
         check_filter(&chain, THREE);
@@ -347,6 +369,7 @@ mod tests {
             output: OutputSerialization::Csv(CsvOutput::default()),
             scan_range: None,
             progress: false,
+            partial_groups: false,
         };
         #[track_caller]
         fn check(request: &SelectRequest, expected: &[&str]) {
@@ -367,6 +390,9 @@ mod tests {
         let mut request = plain();
         request.progress = true;
         check(&request, TWO);
+        let mut request = plain();
+        request.partial_groups = true;
+        check(&request, OWN);
         let mut request = plain();
         request.output = OutputSerialization::Json { record_delimiter: "\n".to_owned() };
         check(&request, THREE);

@@ -18,6 +18,10 @@ pub fn constructs(query: &Query) -> BTreeSet<&'static str> {
     if !pending.is_empty() {
         found.insert("WHERE");
     }
+    if !query.group_by.is_empty() {
+        found.insert("GROUP BY");
+        pending.extend(&query.group_by);
+    }
     match &query.projection {
         Projection::Star => {
             found.insert("*");
@@ -135,5 +139,8 @@ mod tests {
             of("SELECT CASE WHEN s.\"a\" = 1 THEN 1.5 END AS b FROM S3Object s LIMIT 1"),
             ["=", "AS", "CASE", "LIMIT", "numbers with a point", "quoted names"]
         );
+        let grouped = "SELECT COUNT(*) FROM S3Object s GROUP BY NOT (s._1 = 1)";
+        let grouped = constructs(&crate::dialect::parse_with_groups(grouped).unwrap());
+        assert_eq!(grouped.into_iter().collect::<Vec<_>>(), ["=", "COUNT(*)", "GROUP BY", "NOT"]);
     }
 }

@@ -24,6 +24,10 @@ pub enum Extension {
     /// A request with the header [`Extension::STRICT_LINES_HEADER`] fails where a CSV object holds
     /// a carriage return that no line feed follows.
     StrictLines,
+    /// A request with the header [`Extension::PARTIAL_GROUPS_HEADER`] may have a GROUP BY. A group
+    /// may come in several rows, each about some of its rows: who asks adds up their counts and
+    /// sums and takes the least and greatest of them.
+    PartialGroups,
 }
 
 impl Extension {
@@ -32,13 +36,17 @@ impl Extension {
     /// The header of a request that asks for [`Extension::StrictLines`]; its value is `true`.
     pub const STRICT_LINES_HEADER: &'static str = "x-sluice-strict-lines";
 
+    /// The header of a request that asks for [`Extension::PartialGroups`]; its value is `true`.
+    pub const PARTIAL_GROUPS_HEADER: &'static str = "x-sluice-partial-groups";
+
     /// All extensions.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::DecimalPrecision,
         Self::MinMaxAny,
         Self::ExactSum,
         Self::Snapshot,
         Self::StrictLines,
+        Self::PartialGroups,
     ];
 
     /// The name on the wire.
@@ -49,6 +57,7 @@ impl Extension {
             Self::ExactSum => "exact-sum",
             Self::Snapshot => "snapshot",
             Self::StrictLines => "strict-lines",
+            Self::PartialGroups => "partial-groups",
         }
     }
 
@@ -79,7 +88,10 @@ mod tests {
     fn a_header_is_read_as_it_is_written() {
         let all: BTreeSet<_> = Extension::ALL.into();
         let value = Extension::header_value(&all);
-        assert_eq!(value, "decimal-precision, min-max-any, exact-sum, snapshot, strict-lines");
+        assert_eq!(
+            value,
+            "decimal-precision, min-max-any, exact-sum, snapshot, strict-lines, partial-groups"
+        );
         assert_eq!(Extension::parse_header(&value), all);
         let some = Extension::parse_header("exact-sum,teleportation");
         assert_eq!(some, BTreeSet::from([Extension::ExactSum]));

@@ -58,6 +58,7 @@ impl EndpointProfile {
                 Extension::MinMaxAny,
                 Extension::ExactSum,
                 Extension::StrictLines,
+                Extension::PartialGroups,
             ]
             .into(),
             exactness: vec![ExactnessRule::new(&[], &[], Exactness::Exact)],
@@ -101,6 +102,7 @@ impl EndpointProfile {
                 dates: false,
                 ion_timestamps: false,
                 missing: false,
+                group_by: false,
                 casts: [Bool, Int, String, Decimal].into(),
                 ..Syntax::full()
             },
@@ -300,6 +302,7 @@ impl Syntax {
             nested_aggregates: true,
             aliases: true,
             doubled_quotes: true,
+            group_by: true,
         }
     }
 
@@ -333,6 +336,7 @@ impl Syntax {
             nested_aggregates: false,
             aliases: false,
             doubled_quotes: false,
+            group_by: false,
         }
     }
 }

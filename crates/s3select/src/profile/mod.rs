@@ -199,6 +199,9 @@ pub struct Syntax {
     pub aliases: bool,
     /// A quote inside a text, said as `''`.
     pub doubled_quotes: bool,
+    /// `GROUP BY`, as [`Extension::PartialGroups`] has it.
+    #[serde(default)]
+    pub group_by: bool,
 }
 
 /// The patterns of LIKE that a store matches rightly.

@@ -38,6 +38,8 @@ const ETAG: HeaderName = HeaderName::from_static("x-sluice-etag");
 const EXTENSIONS: HeaderName = HeaderName::from_static(Extension::HEADER);
 /// Asks for [`Extension::StrictLines`].
 const STRICT_LINES: HeaderName = HeaderName::from_static(Extension::STRICT_LINES_HEADER);
+/// Asks for [`Extension::PartialGroups`].
+const PARTIAL_GROUPS: HeaderName = HeaderName::from_static(Extension::PARTIAL_GROUPS_HEADER);
 /// The longest body that is read: the longest expression fits, with every character escaped.
 const MAX_BODY: usize = 8 * 1024 * 1024;
 /// Statements that may wait for each one that runs.
@@ -50,15 +52,17 @@ pub(crate) struct SelectRoute {
     api: Api,
     anonymous: bool,
     slots: Slots,
+    /// The most groups that a statement keeps in memory, if there is such a limit.
+    max_groups: Option<usize>,
     /// The machine's cores that no statement uses.
     cores: Arc<Semaphore>,
 }
 
 impl SelectRoute {
-    pub(crate) fn new(api: Api, anonymous: bool, slots: usize) -> Self {
+    pub(crate) fn new(api: Api, anonymous: bool, slots: usize, max_groups: Option<usize>) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         let cores = Arc::new(Semaphore::new(cores));
-        Self { api, anonymous, slots: Slots::new(slots), cores }
+        Self { api, anonymous, slots: Slots::new(slots), max_groups, cores }
     }
 
     /// The cores that a statement gets: all that are free, if it can use several.
@@ -73,7 +77,8 @@ impl SelectRoute {
         let (bucket, key) = object_of(&request.uri)?;
         let fault = self.api.begin(Operation::SelectObjectContent, &bucket, &key).await?;
         check_headers(&request.headers)?;
-        let strict_lines = request.headers.get(STRICT_LINES).is_some_and(|value| value == "true");
+        let asks_for = |name| request.headers.get(name).is_some_and(|value| value == "true");
+        let (strict_lines, partial_groups) = (asks_for(STRICT_LINES), asks_for(PARTIAL_GROUPS));
         let mut body = request.input;
         let body = body.store_all_limited(MAX_BODY).await.map_err(|error| {
             if error.to_string().contains("limit") {
@@ -87,6 +92,7 @@ impl SelectRoute {
         if let InputFormat::Csv(csv) = &mut parsed.input.format {
             csv.strict_lines = strict_lines;
         }
+        parsed.partial_groups = partial_groups;
         let request = Arc::new(parsed);
 
         let slot = self.slots.take().await?;
@@ -108,6 +114,10 @@ impl SelectRoute {
         if let Ok(offered) = HeaderValue::from_str(&offered) {
             headers.insert(EXTENSIONS, offered);
         }
+        let evaluation = match self.max_groups {
+            Some(groups) => evaluation.with_max_groups(groups),
+            None => evaluation,
+        };
         let cores = self.take_cores(&evaluation);
         let answer = Answer::start(evaluation, snapshot, request.progress, slot, cores);
         let frames = SelectObjectContentEventStream::new(answer).into_byte_stream();

@@ -50,6 +50,8 @@ fn convert(request: dto::SelectObjectContentRequest) -> Result<SelectRequest> {
         output: output(request.output_serialization)?,
         scan_range: request.scan_range.map(scan_range).transpose()?,
         progress: request.request_progress.and_then(|p| p.enabled).unwrap_or(false),
+        // Headers ask for extensions.
+        partial_groups: false,
     })
 }
 
@@ -210,6 +212,7 @@ mod tests {
                 output: OutputSerialization::Csv(CsvOutput::default()),
                 scan_range: None,
                 progress: false,
+                partial_groups: false,
             }
         );
     }

@@ -119,6 +119,34 @@ async fn the_answer_names_the_version_and_either_root_is_taken() {
     }
 }
 
+/// GROUP BY is refused as AWS refuses it, unless a header asks for what our server has instead.
+#[tokio::test]
+async fn groups_are_for_those_who_ask_for_them() {
+    let object = "id,name\n1,ann\n2,bob\n3,ann\n";
+    let sql = "SELECT s.name, COUNT(*) FROM S3Object s GROUP BY s.name";
+    for (most, parts) in [(2, "ann,2\nbob,1\n"), (1, "ann,1\nbob,1\nann,1\n")] {
+        let fixture = Fixture::with(|builder| builder.max_groups(most)).await;
+        fixture.put("n.csv", object).await;
+        let refused = run(select(&fixture, "n.csv", sql)).await;
+        assert_eq!(refused, Err("400 ParseUnsupportedSyntax".to_owned()));
+        let asking = |value: &'static str| {
+            select(&fixture, "n.csv", sql).customize().mutate_request(move |request| {
+                request.headers_mut().insert("x-sluice-partial-groups", value);
+            })
+        };
+        assert_eq!(code(&asking("no").send().await.unwrap_err()), "400 ParseUnsupportedSyntax");
+        let mut events = asking("true").send().await.unwrap().payload;
+        let mut rows = String::new();
+        while let Some(event) = events.recv().await.unwrap() {
+            if let SelectObjectContentEventStream::Records(records) = event {
+                let payload = records.payload.unwrap_or_default().into_inner();
+                rows.push_str(&String::from_utf8(payload).unwrap());
+            }
+        }
+        assert_eq!(rows, parts);
+    }
+}
+
 #[tokio::test]
 async fn a_large_answer_arrives_whole() {
     let fixture = Fixture::new().await;

@@ -1,12 +1,15 @@
 //! Where aggregates can stand.
 
 use super::error;
-use crate::dialect::ast::{Expr, Projection, Query};
+use crate::dialect::ast::{Aggregate, Expr, Projection, Query};
 use crate::error::{Result, SelectErrorCode as Code};
 
 pub(super) fn check(query: &Query) -> Result<()> {
     if query.filter.as_ref().is_some_and(has_aggregate) {
         return Err(error(Code::UnsupportedSqlOperation, "WHERE takes no aggregates"));
+    }
+    if !query.group_by.is_empty() {
+        return check_groups(query);
     }
     let Projection::Items(items) = &query.projection else { return Ok(()) };
     let mut aggregate = false;
@@ -19,6 +22,40 @@ pub(super) fn check(query: &Query) -> Result<()> {
         return Err(error(Code::UnsupportedSqlStructure, message));
     }
     Ok(())
+}
+
+/// With GROUP BY, every value is one of a group.
+fn check_groups(query: &Query) -> Result<()> {
+    if query.group_by.iter().any(has_aggregate) {
+        return Err(error(Code::UnsupportedSqlOperation, "GROUP BY takes no aggregates"));
+    }
+    if query.limit.is_some() {
+        let message = "a group may come in several rows, so LIMIT cannot count groups";
+        return Err(error(Code::UnsupportedSqlStructure, message));
+    }
+    let Projection::Items(items) = &query.projection else {
+        return Err(error(Code::UnsupportedSqlStructure, "GROUP BY does not go with *"));
+    };
+    items.iter().try_for_each(|item| check_of_group(&item.expr, &query.group_by))
+}
+
+fn check_of_group(expr: &Expr, groups: &[Expr]) -> Result<()> {
+    if groups.contains(expr) {
+        return Ok(());
+    }
+    match expr {
+        Expr::Aggregate { function: Aggregate::Avg, .. } => {
+            let message = "a group may come in several rows, whose averages do not make one: ask for SUM and COUNT";
+            Err(error(Code::UnsupportedSqlOperation, message))
+        }
+        Expr::Aggregate { .. } => survey(expr, &mut false, &mut false),
+        Expr::Path(_) => {
+            let message =
+                "a column must be in GROUP BY, just as it is written there, or in an aggregate";
+            Err(error(Code::UnsupportedSqlStructure, message))
+        }
+        _ => expr.children().into_iter().try_for_each(|child| check_of_group(child, groups)),
+    }
 }
 
 fn survey(expr: &Expr, aggregate: &mut bool, column: &mut bool) -> Result<()> {

@@ -18,8 +18,8 @@ use crate::request::InputSerialization;
 ///
 /// | code | for |
 /// |---|---|
-/// | `UnsupportedSqlOperation` | an aggregate in WHERE or inside another |
-/// | `UnsupportedSqlStructure` | an aggregate beside a column that is in none |
+/// | `UnsupportedSqlOperation` | an aggregate in WHERE, in GROUP BY or inside another; AVG of a group |
+/// | `UnsupportedSqlStructure` | an aggregate beside a column that is in none; a column that is neither in GROUP BY nor in an aggregate; `*` or LIMIT with GROUP BY |
 /// | `InvalidTableAlias` | a CSV column qualified with a name that is not the row's |
 /// | `InvalidColumnIndex` | `_0`; a name, where a CSV object has no header to use |
 /// | `InvalidKeyPath` | a path into something that has no nesting |
@@ -39,6 +39,10 @@ pub fn check(query: &Query, input: &InputSerialization) -> Result<()> {
             visit(&item.expr, &mut |expr| columns::check(expr, scope))?;
             types::type_of(&item.expr, scope)?;
         }
+    }
+    for group in &query.group_by {
+        visit(group, &mut |expr| columns::check(expr, scope))?;
+        types::type_of(group, scope)?;
     }
     if let Some(filter) = &query.filter {
         visit(filter, &mut |expr| columns::check(expr, scope))?;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::dialect::parse;
+use crate::dialect::parse_with_groups;
 use crate::request::{Compression, CsvInput, FileHeaderInfo, InputFormat, JsonType};
 
 fn csv(header: FileHeaderInfo) -> InputFormat {
@@ -8,7 +8,7 @@ fn csv(header: FileHeaderInfo) -> InputFormat {
 
 #[track_caller]
 fn verdict(text: &str, format: InputFormat) -> String {
-    let query = parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+    let query = parse_with_groups(text).unwrap_or_else(|error| panic!("{text}: {error}"));
     let input = InputSerialization { format, compression: Compression::None };
     check(&query, &input).map_or_else(|error| error.code.to_string(), |()| "ok".to_owned())
 }
@@ -32,6 +32,29 @@ fn aggregates() {
     check_all("SELECT MAX(_1) = _2 FROM S3Object", [STRUCTURE; 3]);
     check_all("SELECT MAX(COUNT(*)) FROM S3Object", [OPERATION; 3]);
     check_all("SELECT _1 FROM S3Object WHERE COUNT(*) > 1", [OPERATION; 3]);
+}
+
+#[test]
+fn groups() {
+    const OPERATION: &str = "UnsupportedSqlOperation";
+    const STRUCTURE: &str = "UnsupportedSqlStructure";
+    let check = |items: &str, rest: &str, expected| {
+        check_all(&format!("SELECT {items} FROM S3Object s GROUP BY {rest}"), expected);
+    };
+    check("s._1, COUNT(*), MIN(s._2)", "s._1", ["ok"; 3]);
+    check("CAST(UPPER(s._1) AS STRING), 1, SUM(CAST(s._2 AS INT)) + 1", "UPPER(s._1)", ["ok"; 3]);
+    check("COUNT(*)", "s._1, s._2", ["ok"; 3]);
+    check("s._1", "s._1, s._2", ["ok"; 3]);
+    check("s._2, COUNT(*)", "s._1", [STRUCTURE; 3]);
+    check("s._1", "UPPER(s._1)", [STRUCTURE; 3]);
+    check("_1", "s._1", [STRUCTURE; 3]);
+    check("*", "s._1", [STRUCTURE; 3]);
+    check("s._1", "s._1 LIMIT 1", [STRUCTURE; 3]);
+    check("AVG(CAST(s._2 AS INT))", "s._1", [OPERATION; 3]);
+    check("MAX(COUNT(*))", "s._1", [OPERATION; 3]);
+    check("COUNT(*)", "COUNT(*)", [OPERATION; 3]);
+    check("COUNT(*)", "s._0", ["InvalidColumnIndex", "ok", "InvalidColumnIndex"]);
+    check("COUNT(*)", "-s._1", ["InvalidDataType", "ok", "ok"]);
 }
 
 #[test]

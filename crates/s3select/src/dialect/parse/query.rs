@@ -1,4 +1,4 @@
-//! `SELECT list FROM source [WHERE filter] [LIMIT number] [;]`
+//! `SELECT list FROM source [WHERE filter] [GROUP BY list] [LIMIT number] [;]`
 
 use super::super::ast::{Expr, From, PathStep, Projection, ProjectionItem, Query};
 use super::super::lexer::{Kind, Symbol};
@@ -45,9 +45,10 @@ impl Parser<'_> {
         let from = self.source()?;
         let projection = self.projection(items, &from)?;
         let filter = if self.take_keyword("WHERE") { Some(self.expression()?) } else { None };
+        let group_by = if self.groups { self.group_by()? } else { Vec::new() };
         let limit = if self.take_keyword("LIMIT") { Some(self.limit()?) } else { None };
         self.end()?;
-        Ok(Query { projection, from, filter, limit })
+        Ok(Query { projection, from, filter, group_by, limit })
     }
 
     /// The SELECT list; `None` for `*`.
@@ -150,6 +151,21 @@ impl Parser<'_> {
             return Err(self.error(Code::ParseMalformedJoin, "JOIN is not supported"));
         }
         Ok(From { path, alias })
+    }
+
+    /// The expressions after GROUP BY, if it stands here.
+    fn group_by(&mut self) -> Result<Vec<Expr>> {
+        let mut groups = Vec::new();
+        if !self.take_keyword("GROUP") {
+            return Ok(groups);
+        }
+        self.expect_keyword("BY")?;
+        loop {
+            groups.push(self.expression()?);
+            if !self.take_symbol(Symbol::Comma) {
+                return Ok(groups);
+            }
+        }
     }
 
     fn limit(&mut self) -> Result<u64> {

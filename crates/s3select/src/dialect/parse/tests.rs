@@ -29,6 +29,36 @@ fn refused_expr(text: &str, code: Code) {
     refused(&format!("SELECT {text} FROM S3Object"), code);
 }
 
+/// GROUP BY is read where it is asked for, and nowhere else.
+#[test]
+fn groups() {
+    let reads = |text: &str| parse_with_groups(text).map(|query| query.to_string());
+    for (text, canonical) in [
+        (
+            "select s.a, count(*) from s3object s where b = 1 group by s.a , upper(c);",
+            "SELECT s.a, COUNT(*) FROM S3Object s WHERE b = 1 GROUP BY s.a, UPPER(c)",
+        ),
+        ("SELECT a FROM S3Object GROUP BY a LIMIT 5", "SELECT a FROM S3Object GROUP BY a LIMIT 5"),
+        ("SELECT a FROM S3Object LIMIT 5", "SELECT a FROM S3Object LIMIT 5"),
+    ] {
+        assert_eq!(reads(text).unwrap(), canonical);
+        let code = parse(text).map(|query| query.to_string()).map_err(|error| error.code);
+        let grouped = canonical.contains("GROUP");
+        assert_eq!(code.err(), grouped.then_some(Code::ParseUnsupportedSyntax), "{text}");
+    }
+    for (text, code) in [
+        ("SELECT a FROM S3Object GROUP a", Code::ParseExpectedKeyword),
+        ("SELECT a FROM S3Object GROUP BY", Code::ParseExpectedExpression),
+        ("SELECT a FROM S3Object GROUP BY a,", Code::ParseExpectedExpression),
+        ("SELECT a FROM S3Object GROUP BY a HAVING b", Code::ParseUnsupportedSyntax),
+        ("SELECT a FROM S3Object GROUP BY a WHERE b", Code::ParseUnExpectedKeyword),
+        ("SELECT a FROM S3Object GROUP BY a GROUP BY a", Code::ParseUnsupportedSyntax),
+        ("SELECT a FROM S3Object LIMIT 1 GROUP BY a", Code::ParseUnsupportedSyntax),
+    ] {
+        assert_eq!(reads(text).unwrap_err().code, code, "{text}");
+    }
+}
+
 #[test]
 fn whole_statements() {
     for (text, canonical) in [

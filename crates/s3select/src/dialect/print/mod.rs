@@ -34,6 +34,10 @@ impl Display for Query {
         if let Some(filter) = &self.filter {
             write!(f, " WHERE {filter}")?;
         }
+        if !self.group_by.is_empty() {
+            f.write_str(" GROUP BY ")?;
+            write_list(f, &self.group_by)?;
+        }
         if let Some(limit) = self.limit {
             write!(f, " LIMIT {limit}")?;
         }

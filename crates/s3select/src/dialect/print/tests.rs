@@ -1,6 +1,6 @@
 use super::*;
 use crate::dialect::ast::ProjectionItem;
-use crate::dialect::parse;
+use crate::dialect::{parse, parse_with_groups};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -147,8 +147,16 @@ fn query() -> impl Strategy<Value = Query> {
     ];
     let from = (path, alias()).prop_map(|(path, alias)| From { path, alias });
     let limit = prop::option::of(any::<u64>());
-    (projection, from, prop::option::of(expr()), limit)
-        .prop_map(|(projection, from, filter, limit)| Query { projection, from, filter, limit })
+    let groups = prop_oneof![3 => Just(Vec::new()), 1 => vec(expr(), 1..3)];
+    (projection, from, prop::option::of(expr()), groups, limit).prop_map(
+        |(projection, from, filter, group_by, limit)| Query {
+            projection,
+            from,
+            filter,
+            group_by,
+            limit,
+        },
+    )
 }
 
 proptest! {
@@ -156,7 +164,8 @@ proptest! {
     fn parse_undoes_print(query in query()) {
         let text = query.to_string();
         prop_assert!(!text.contains(';') || query.to_string() == text);
-        match parse(&text) {
+        prop_assert!(query.group_by.is_empty() || parse(&text).is_err(), "{}", text);
+        match parse_with_groups(&text) {
             Ok(read) => prop_assert_eq!(read, query, "{}", text),
             Err(error) => prop_assert!(false, "{}: {}", text, error),
         }
@@ -181,9 +190,10 @@ proptest! {
     fn no_heap_of_tokens_panics(tokens in vec(prop::sample::select(vec![
         "SELECT", "FROM", "S3Object", "WHERE", "LIMIT", "AS", "CASE", "WHEN", "THEN", "END", "CAST",
         "(", ")", "[", "]", "*", ".", ",", "'a'", "1", "a", "-", "NOT", "IN", "LIKE", "IS", "NULL",
-        "AND", "SUM", "TRIM", "SUBSTRING", "DATE_ADD", "day", ";", "\"q\"", "=",
+        "AND", "SUM", "TRIM", "SUBSTRING", "DATE_ADD", "day", ";", "\"q\"", "=", "GROUP", "BY",
     ]), 0..25)) {
         let _ = parse(&format!("SELECT {} FROM S3Object", tokens.join(" ")));
+        let _ = parse_with_groups(&format!("SELECT a FROM S3Object GROUP {}", tokens.join(" ")));
         let _ = parse(&tokens.join(" "));
     }
 }

@@ -1,0 +1,407 @@
+//! GROUP BY: the states of the aggregates of each group, in bounded memory.
+//!
+//! A group is told by its key: the bytes of the values of its expressions, so that values of
+//! different representations, such as 0.0 and -0.0, or NULL and MISSING, are in different groups. The
+//! row's key is written to memory that is used again, and looked up in a table of open addresses:
+//! a row of a known group allocates nothing.
+//!
+//! When a row of a new group finds the table full, the groups so far are answered and forgotten. So a
+//! group may come in several rows, each about some of its rows, which who asked puts together.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+
+use super::aggregate::State;
+use super::output::invalid_text;
+use super::program::{NodeId, Values};
+use super::vector::{Data, Tag, Truth, Vector};
+use sluicegate_s3select::dialect::ast::Aggregate;
+use sluicegate_s3select::error::{SelectError, SelectErrorCode};
+use sluicegate_s3select::value::timestamp::Precision;
+use sluicegate_s3select::value::{Decimal, Timestamp, Value};
+
+/// The most groups that are kept, unless told.
+pub(super) const MAX_GROUPS: usize = 1 << 16;
+/// The most memory that the states of groups take, in bytes; the texts among their least and greatest
+/// values take as much at most, and their keys twice as much.
+const MAX_BYTES: usize = 32 << 20;
+
+/// An aggregate function of the rows of each group, and what it is of.
+pub(super) type Call = (Aggregate, Option<NodeId>);
+
+/// The groups of the rows so far.
+#[derive(Debug)]
+pub(super) struct Groups {
+    /// The numbers of groups, where their hashes say; a power of two of them, half of them free.
+    table: Vec<u32>,
+    hasher: RandomState,
+    /// In the order of their first rows.
+    groups: Vec<Group>,
+    /// The keys of the groups, one after the other.
+    keys: Vec<u8>,
+    /// The values of the keys, group by group.
+    values: Vec<Value>,
+    /// For each call the states of all groups.
+    states: Vec<Vec<State>>,
+    /// Bytes of texts that states have taken.
+    text_bytes: usize,
+    most: usize,
+    /// The key of a row.
+    key: Vec<u8>,
+    /// Rows of the batch that are not yet in the states, and the numbers of their groups.
+    placed: Vec<(u32, u32)>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Group {
+    hash: u64,
+    /// Where its key ends; it begins where that of the group before ends.
+    end: usize,
+}
+
+const FREE: u32 = u32::MAX;
+
+/// A row's group: known, or where in the table it belongs.
+enum Place {
+    Known(u32),
+    Free(usize),
+}
+
+impl Groups {
+    /// No groups yet, for so many calls.
+    pub(super) fn new(calls: usize) -> Self {
+        let bytes = size_of::<Group>() + calls * size_of::<State>();
+        Self {
+            table: vec![FREE; 64],
+            hasher: RandomState::new(),
+            groups: Vec::new(),
+            keys: Vec::new(),
+            values: Vec::new(),
+            states: vec![Vec::new(); calls],
+            text_bytes: 0,
+            most: MAX_GROUPS.min(MAX_BYTES / bytes).max(1),
+            key: Vec::new(),
+            placed: Vec::new(),
+        }
+    }
+
+    /// With so many groups at most, at least 1.
+    pub(super) fn limit(&mut self, most: usize) {
+        self.most = self.most.min(most.max(1));
+    }
+
+    /// How many groups there are.
+    pub(super) fn len(&self) -> usize {
+        self.groups.len()
+    }
+
+    /// Finds the group of a row by the values of its keys, or makes it; `false` if it is a new one
+    /// and there is no room.
+    pub(super) fn place(
+        &mut self,
+        row: usize,
+        keys: &[&Vector],
+        calls: &[Call],
+        block: &[u8],
+    ) -> Result<bool, SelectError> {
+        self.key.clear();
+        for vector in keys {
+            write_key(vector, row, block, &mut self.key)?;
+        }
+        let key = std::mem::take(&mut self.key);
+        let placed = self.place_key(row, &key, keys, calls, block);
+        self.key = key;
+        placed
+    }
+
+    fn place_key(
+        &mut self,
+        row: usize,
+        key: &[u8],
+        keys: &[&Vector],
+        calls: &[Call],
+        block: &[u8],
+    ) -> Result<bool, SelectError> {
+        let hash = self.hash(key);
+        let group = match self.find(hash, key) {
+            Place::Known(group) => group,
+            Place::Free(slot) => {
+                let bytes = self.keys.len() + key.len();
+                let full = self.groups.len() >= self.most || bytes > MAX_BYTES;
+                // Even a key of any length has room where it is alone.
+                if full && !self.groups.is_empty() {
+                    return Ok(false);
+                }
+                for vector in keys {
+                    self.values.push(vector.value(row, block).ok_or_else(invalid_text)?);
+                }
+                for (states, (function, _)) in self.states.iter_mut().zip(calls) {
+                    states.push(State::new(*function));
+                }
+                self.insert(slot, hash, key)
+            }
+        };
+        self.placed.push((row as u32, group));
+        Ok(true)
+    }
+
+    fn hash(&self, key: &[u8]) -> u64 {
+        let mut hasher = self.hasher.build_hasher();
+        hasher.write(key);
+        hasher.finish()
+    }
+
+    /// The key of a group.
+    fn key(&self, group: usize) -> &[u8] {
+        let start = group.checked_sub(1).map_or(0, |before| self.groups[before].end);
+        &self.keys[start..self.groups[group].end]
+    }
+
+    fn find(&self, hash: u64, key: &[u8]) -> Place {
+        let mask = self.table.len() - 1;
+        let mut slot = hash as usize & mask;
+        loop {
+            let number = self.table[slot];
+            if number == FREE {
+                return Place::Free(slot);
+            }
+            let group = number as usize;
+            if self.groups[group].hash == hash && self.key(group) == key {
+                return Place::Known(number);
+            }
+            slot = (slot + 1) & mask;
+        }
+    }
+
+    fn insert(&mut self, slot: usize, hash: u64, key: &[u8]) -> u32 {
+        let number = self.groups.len() as u32;
+        self.keys.extend_from_slice(key);
+        self.groups.push(Group { hash, end: self.keys.len() });
+        self.table[slot] = number;
+        if self.groups.len() * 2 > self.table.len() {
+            let mask = self.table.len() * 2 - 1;
+            self.table.clear();
+            self.table.resize(mask + 1, FREE);
+            for (number, group) in (0..).zip(&self.groups) {
+                let mut slot = group.hash as usize & mask;
+                while self.table[slot] != FREE {
+                    slot = (slot + 1) & mask;
+                }
+                self.table[slot] = number;
+            }
+        }
+        number
+    }
+
+    /// Adds the rows that were placed to the states of their groups. An error comes with its row.
+    pub(super) fn update(
+        &mut self,
+        values: Values<'_>,
+        calls: &[Call],
+        block: &[u8],
+    ) -> Result<(), (usize, SelectError)> {
+        for (states, (function, arg)) in self.states.iter_mut().zip(calls) {
+            match arg {
+                None => {
+                    self.placed.iter().for_each(|(_, group)| states[*group as usize].count_rows(1));
+                }
+                Some(arg) => {
+                    let vector = values.of(*arg);
+                    self.text_bytes +=
+                        State::update_each(*function, states, vector, &self.placed, block)?;
+                }
+            }
+        }
+        self.placed.clear();
+        Ok(())
+    }
+
+    /// Whether there is room for all groups of another, whose rows follow.
+    pub(super) fn fits(&self, more: &Self) -> bool {
+        let (mut groups, mut bytes) = (self.groups.len(), self.keys.len());
+        for key in (0..more.groups.len()).map(|group| more.key(group)) {
+            if matches!(self.find(self.hash(key), key), Place::Free(_)) {
+                groups += 1;
+                bytes += key.len();
+            }
+        }
+        groups <= self.most && bytes <= MAX_BYTES
+    }
+
+    /// Merges the groups of the rows that follow, for all of which there is room.
+    pub(super) fn merge(&mut self, more: &Self) {
+        let keys = more.values.len() / more.groups.len().max(1);
+        for group in 0..more.groups.len() {
+            let key = more.key(group);
+            let hash = self.hash(key);
+            let place = self.find(hash, key);
+            for (states, others) in self.states.iter_mut().zip(&more.states) {
+                match place {
+                    Place::Known(known) => states[known as usize].merge(others[group].clone()),
+                    Place::Free(_) => states.push(others[group].clone()),
+                }
+            }
+            if let Place::Free(slot) = place {
+                self.values.extend_from_slice(&more.values[group * keys..][..keys]);
+                self.insert(slot, hash, key);
+            }
+        }
+    }
+
+    /// Whether the states hold so much text that they must be answered now.
+    pub(super) fn is_full_of_text(&self) -> bool {
+        self.text_bytes > MAX_BYTES
+    }
+
+    /// The results of all calls, and the values of all keys, of some groups: a column each.
+    pub(super) fn results(
+        &self,
+        groups: std::ops::Range<usize>,
+    ) -> Result<Vec<Vec<Value>>, SelectError> {
+        let results = self.states.iter().map(|states| {
+            states[groups.clone()].iter().map(State::finish).collect::<Result<Vec<_>, _>>()
+        });
+        let mut columns = results.collect::<Result<Vec<_>, _>>()?;
+        let keys = self.values.len() / self.groups.len().max(1);
+        columns.extend((0..keys).map(|key| {
+            groups.clone().map(|group| self.values[group * keys + key].clone()).collect()
+        }));
+        Ok(columns)
+    }
+
+    /// Forgets all groups.
+    pub(super) fn clear(&mut self) {
+        self.table.fill(FREE);
+        self.groups.clear();
+        self.keys.clear();
+        self.values.clear();
+        self.states.iter_mut().for_each(Vec::clear);
+        self.text_bytes = 0;
+        self.placed.clear();
+    }
+}
+
+/// Appends the row's value of a key expression to its key: bytes that differ where values do, and
+/// that no other value's bytes begin with.
+#[inline]
+fn write_key(
+    vector: &Vector,
+    row: usize,
+    block: &[u8],
+    key: &mut Vec<u8>,
+) -> Result<(), SelectError> {
+    let tag = vector.tag(row);
+    if tag != Tag::Present {
+        key.push(if tag == Tag::Null { b'n' } else { b'm' });
+        return Ok(());
+    }
+    match &vector.data {
+        Data::Text(spans, heap) => write_text(spans[row].of(heap.bytes(block)), key),
+        Data::Int(ints) => write_bytes(b'i', &ints[row].to_le_bytes(), key),
+        Data::Float(floats) => write_bytes(b'f', &floats[row].to_bits().to_le_bytes(), key),
+        Data::Decimal(decimals) => write_decimal(decimals[row], key),
+        Data::Timestamp(times) => write_time(times[row], key),
+        Data::Constant(value) => return write_value(value, key),
+        Data::Dynamic(values) => return write_value(&values[row], key),
+        Data::Bool(truths) => key.push(if truths[row] == Truth::True { b'1' } else { b'0' }),
+    }
+    Ok(())
+}
+
+fn write_value(value: &Value, key: &mut Vec<u8>) -> Result<(), SelectError> {
+    match value {
+        Value::Null => key.push(b'n'),
+        Value::Missing => key.push(b'm'),
+        Value::Bool(truth) => key.push(if *truth { b'1' } else { b'0' }),
+        Value::Int(int) => write_bytes(b'i', &int.to_le_bytes(), key),
+        Value::Float(float) => write_bytes(b'f', &float.to_bits().to_le_bytes(), key),
+        Value::Decimal(decimal) => write_decimal(*decimal, key),
+        Value::Timestamp(time) => write_time(*time, key),
+        Value::String(text) => write_text(text.as_bytes(), key),
+        Value::List(_) | Value::Struct(_) => {
+            let message = format!("GROUP BY takes no {}.", value.type_name());
+            return Err(SelectError::new(SelectErrorCode::InvalidDataType, message));
+        }
+    }
+    Ok(())
+}
+
+#[inline]
+fn write_bytes(tag: u8, bytes: &[u8], key: &mut Vec<u8>) {
+    key.push(tag);
+    key.extend_from_slice(bytes);
+}
+
+#[inline]
+fn write_text(text: &[u8], key: &mut Vec<u8>) {
+    write_bytes(b's', &(text.len() as u32).to_le_bytes(), key);
+    key.extend_from_slice(text);
+}
+
+fn write_decimal(decimal: Decimal, key: &mut Vec<u8>) {
+    write_bytes(b'd', &decimal.unscaled().to_le_bytes(), key);
+    key.extend_from_slice(&decimal.scale().to_le_bytes());
+}
+
+fn write_time(time: Timestamp, key: &mut Vec<u8>) {
+    write_bytes(b't', &time.nanos().to_le_bytes(), key);
+    key.extend_from_slice(&time.offset().unwrap_or(i16::MIN).to_le_bytes());
+    key.push(match time.precision() {
+        Precision::Year => 10,
+        Precision::Month => 11,
+        Precision::Day => 12,
+        Precision::Minute => 13,
+        Precision::Second => 14,
+        Precision::Fraction(digits) => digits,
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(value: &Value) -> Vec<u8> {
+        let mut key = Vec::new();
+        write_value(value, &mut key).unwrap();
+        key
+    }
+
+    #[test]
+    fn keys_differ_where_values_do() {
+        let time = |text: &str| Value::Timestamp(Timestamp::parse(text.as_bytes()).unwrap());
+        let decimal = |unscaled, scale| Value::Decimal(Decimal::new(unscaled, scale).unwrap());
+        let values = [
+            Value::Null,
+            Value::Missing,
+            Value::Bool(false),
+            Value::Bool(true),
+            Value::Int(0),
+            Value::Int(110),
+            Value::Float(0.0),
+            Value::Float(-0.0),
+            Value::Float(f64::NAN),
+            Value::Float(-f64::NAN),
+            decimal(10, 1),
+            decimal(100, 2),
+            decimal(100, 1),
+            Value::String(String::new()),
+            Value::String("n".to_owned()),
+            Value::String("0".to_owned()),
+            time("2020T"),
+            time("2020-01T"),
+            time("2020-01-01"),
+            time("2020-01-01T00:00Z"),
+            time("2020-01-01T01:00+01:00"),
+            time("2020-01-01T00:00:00Z"),
+            time("2020-01-01T00:00:00.0Z"),
+            time("2020-01-01T00:00:00.00Z"),
+        ];
+        for (at, a) in values.iter().enumerate() {
+            for (other, b) in values.iter().enumerate() {
+                assert_eq!(key(a) == key(b), at == other, "{a:?} {b:?}");
+                assert!(at == other || !key(a).starts_with(&key(b)), "{a:?} {b:?}");
+            }
+        }
+        let list = Value::List(vec![]);
+        assert!(write_value(&list, &mut Vec::new()).is_err());
+    }
+}
