@@ -33,6 +33,7 @@ fn lacking() -> Vec<(&'static str, EndpointProfile)> {
         ("aws", EndpointProfile::aws()),
         ("minio", EndpointProfile::minio()),
         ("no Select", EndpointProfile::get_only()),
+        ("no GROUP BY", without(|it| it.syntax.group_by = false)),
         ("no CASE", without(|it| it.syntax.case = false)),
         ("no SUBSTRING", without(|it| it.syntax.substring = false)),
         ("no NOT IN", without(|it| it.syntax.not_in = false)),

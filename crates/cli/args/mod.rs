@@ -96,8 +96,9 @@ Tables:
   CREATE EXTERNAL TABLE t (a BIGINT, b DATE) STORED AS CSV
     LOCATION 's3://bucket/folder/' OPTIONS ('format.has_header' 'true');
   SET sluice.scan = 'get';    -- fetch objects; 'select' pushes down; 'auto' chooses
-  SET sluice.group_by = 's3'; -- group in the store, or 'hybrid': its largest groups there;
-                              -- 'filtered' and 'server' group here; 'auto' chooses
+  SET sluice.group_by = 's3'; -- group in the store: by its GROUP BY, or else as 'case' does;
+                              -- 'hybrid': only the largest groups; 'filtered' and 'server'
+                              -- group here; 'auto' chooses
   SET sluice.join = 'bloom';  -- send the keys of joins; 'filtered', 'baseline', 'auto'
   SET sluice.top_k = 'sampling';  -- ORDER BY … LIMIT asks a sample first; 'server' does not
   SHOW sluice.scan;           -- SHOW ALL lists every option

@@ -115,7 +115,10 @@ strategies! {
     Server = "server",
     /// Here, over the rows and columns that the store sends.
     Filtered = "filtered",
-    /// In the store, wherever it computes them exactly.
+    /// In the store, wherever it computes them exactly, by a CASE for each group and aggregate.
+    Case = "case",
+    /// In the store, wherever it computes them exactly: by a GROUP BY of its own if it has one, else
+    /// as with `case`.
     S3 = "s3",
     /// The largest groups in the store, the others here.
     Hybrid = "hybrid",
@@ -186,7 +189,7 @@ config_namespace! {
         /// How ORDER BY with LIMIT finds its rows: 'auto', 'server' (all rows are sorted here) or 'sampling' (a sample tells which rows need not be sent)
         pub top_k: TopK, default = TopK::Auto
 
-        /// Where aggregates with GROUP BY are computed: 'auto', 'server', 'filtered', 's3' or 'hybrid'
+        /// Where aggregates with GROUP BY are computed: 'auto', 'server', 'filtered', 'case', 's3' or 'hybrid'
         pub group_by: GroupBy, default = GroupBy::Auto
 
         /// How many rows of an object, or of a range of it, are looked at to find groups for the store to aggregate
@@ -304,9 +307,14 @@ mod tests {
         for top_k in [TopK::Auto, TopK::Server, TopK::Sampling] {
             assert_eq!(top_k.to_string().parse::<TopK>().unwrap(), top_k);
         }
-        for group_by in
-            [GroupBy::Auto, GroupBy::Server, GroupBy::Filtered, GroupBy::S3, GroupBy::Hybrid]
-        {
+        for group_by in [
+            GroupBy::Auto,
+            GroupBy::Server,
+            GroupBy::Filtered,
+            GroupBy::Case,
+            GroupBy::S3,
+            GroupBy::Hybrid,
+        ] {
             assert_eq!(group_by.to_string().parse::<GroupBy>().unwrap(), group_by);
         }
     }

@@ -229,6 +229,22 @@ impl GroupByDemand {
         Self { scan, bytes: file.effective_size() as f64, ..*self }
     }
 
+    /// The states of all groups of each file, by a GROUP BY of the store's own.
+    #[must_use]
+    pub fn clause(&self) -> Steps {
+        let (files, rows) = (self.scan.objects as f64, self.scan.rows.as_f64().max(1.0));
+        let groups = (ASSUMED_GROUPS as f64 * files / rows).min(self.scan.selectivity);
+        phase(
+            "groups",
+            &ScanDemand {
+                terms: self.scan.terms.saturating_add(self.terms),
+                selectivity: groups,
+                bytes_per_returned_row: self.width as f64 * AGGREGATE_BYTES,
+                ..self.scan
+            },
+        )
+    }
+
     /// Looking for the groups of each file, and then for the states of all.
     #[must_use]
     pub fn all(&self) -> Steps {
@@ -438,7 +454,9 @@ fn terms(query: &Query) -> u32 {
         Projection::Items(items) => items.as_slice(),
     };
     let items: u32 = items.iter().map(|item| weight(&item.expr)).sum();
-    items + query.filter.as_ref().map_or(0, weight)
+    // A key is looked up as a value is compared.
+    let keys: u32 = query.group_by.iter().map(|key| 1 + weight(key)).sum();
+    items + keys + query.filter.as_ref().map_or(0, weight)
 }
 
 fn weight(expr: &Expr) -> u32 {

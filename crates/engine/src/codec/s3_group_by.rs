@@ -28,6 +28,9 @@ pub(super) struct GroupByMessage {
     /// How many rows of a file are looked at to find its groups.
     #[prost(uint64, tag = "4")]
     sample_rows: u64,
+    /// Whether the store is sent a GROUP BY of its own.
+    #[prost(bool, tag = "5")]
+    clause: bool,
 }
 
 impl Encoder<'_> {
@@ -38,6 +41,7 @@ impl Encoder<'_> {
             partial: Some(self.converter.execution_plan_to_proto(&partial, self.codec)?),
             largest: exec.pushed() == Pushed::Largest,
             sample_rows: exec.sample_rows() as u64,
+            clause: exec.pushed() == Pushed::Clause,
         })
     }
 }
@@ -56,7 +60,12 @@ impl Decoder<'_> {
         if *partial.mode() != AggregateMode::Partial || partial.group_expr().is_true_no_grouping() {
             return plan_err!("a group-by in the store that replaced another aggregation");
         }
-        let pushed = if message.largest { Pushed::Largest } else { Pushed::All };
+        let pushed = match (message.clause, message.largest) {
+            (false, false) => Pushed::All,
+            (false, true) => Pushed::Largest,
+            (true, false) => Pushed::Clause,
+            (true, true) => return plan_err!("a group-by in the store in two ways"),
+        };
         let sample_rows = usize::try_from(message.sample_rows)
             .map_err(|_| plan_datafusion_err!("a size beyond this machine's"))?;
         let exec = S3GroupByExec::of(config, Arc::new(partial.clone()), pushed, sample_rows)?;

@@ -126,6 +126,12 @@ impl StateExpr {
         self.nullable
     }
 
+    /// Whether the state is a text.
+    #[must_use]
+    pub fn is_text(&self) -> bool {
+        matches!(self.data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
+    }
+
     /// The column of an answer with this state: what is not nullable is a count.
     #[must_use]
     pub fn field(&self, number: usize) -> Field {

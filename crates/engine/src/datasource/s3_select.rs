@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::sync::Arc;
 
-use arrow::datatypes::SchemaRef;
+use arrow::datatypes::{Schema, SchemaRef};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, internal_datafusion_err, internal_err};
@@ -454,6 +454,15 @@ impl S3SelectSource {
     #[must_use]
     pub fn file_schema(&self) -> &SchemaRef {
         self.table_schema.file_schema()
+    }
+
+    /// The table's columns, partition columns last; as an expression over partitions sees them, all
+    /// may be NULL.
+    #[must_use]
+    pub fn table(&self) -> Schema {
+        let fields = self.table_schema.table_schema().fields().iter();
+        let nullable = fields.map(|field| field.as_ref().clone().with_nullable(true));
+        Schema::new(nullable.collect::<Vec<_>>())
     }
 
     /// How the file's columns that are sent become what the scan puts out.

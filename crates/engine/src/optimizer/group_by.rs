@@ -22,8 +22,10 @@ use crate::profile::GroupByDemand;
 const SERVER: &str = "server";
 /// Grouping here what the store sends.
 const FILTERED: &str = "filtered";
-/// Grouping in the store.
+/// Grouping in the store, by its own GROUP BY.
 const S3: &str = "s3";
+/// Grouping in the store, by a CASE for each group and aggregate.
+const CASE: &str = "case";
 /// Grouping the largest groups in the store, and the others here.
 const HYBRID: &str = "hybrid";
 
@@ -45,7 +47,8 @@ pub(super) fn question(
         return Ok(None);
     };
     let ours = SluiceOptions::of(options);
-    let s3 = in_store(&partial, Pushed::All, &of_scan, &endpoint, options)?;
+    let s3 = in_store(&partial, Pushed::Clause, &of_scan, &endpoint, options)?;
+    let case = in_store(&partial, Pushed::All, &of_scan, &endpoint, options)?;
     let hybrid = in_store(&partial, Pushed::Largest, &of_scan, &endpoint, options)?;
     // The cost model may still choose how much more the store does.
     let only_select =
@@ -55,12 +58,13 @@ pub(super) fn question(
         (GroupBy::Auto, Scan::Auto) => None,
         (GroupBy::Auto, Scan::Get) => of_scan.forced.map(|forced| with(forced, SERVER)),
         (GroupBy::Auto, Scan::Select) => of_scan.forced.map(|forced| with(forced, FILTERED)),
-        (GroupBy::Server, _) => Some(force(ours.group_by, SERVER)),
-        (GroupBy::Filtered, _) => Some(force(ours.group_by, FILTERED)),
-        (GroupBy::S3, _) => Some(force(ours.group_by, S3)),
-        (GroupBy::Hybrid, _) => Some(force(ours.group_by, HYBRID)),
+        (group_by, _) => force(group_by),
     };
-    let mut ways = vec![Way { strategy: S3, offer: s3 }, Way { strategy: HYBRID, offer: hybrid }];
+    let mut ways = vec![
+        Way { strategy: S3, offer: s3 },
+        Way { strategy: CASE, offer: case },
+        Way { strategy: HYBRID, offer: hybrid },
+    ];
     for way in of_scan.ways {
         let strategy = if way.strategy == scan::GET { SERVER } else { FILTERED };
         let offer = match way.offer {
@@ -99,8 +103,7 @@ fn note_unsupported(node: &Plan, partial: &AggregateExec, options: &ConfigOption
     Journal::note(options, || {
         let why = Why::from("its input is more than a scan of one table");
         let forced = match SluiceOptions::of(options).group_by {
-            GroupBy::S3 => Some(force(GroupBy::S3, S3)),
-            GroupBy::Hybrid => Some(force(GroupBy::Hybrid, HYBRID)),
+            in_store @ (GroupBy::S3 | GroupBy::Case | GroupBy::Hybrid) => force(in_store),
             GroupBy::Auto | GroupBy::Server | GroupBy::Filtered => None,
         };
         let unmet = forced.map(|forced| forced.unmet(&why));
@@ -112,8 +115,16 @@ fn with(forced: Forced, strategy: &'static str) -> Forced {
     Forced { strategies: vec![strategy], ..forced }
 }
 
-fn force(group_by: GroupBy, strategy: &'static str) -> Forced {
-    Forced { setting: format!("sluice.group_by = '{group_by}'"), strategies: vec![strategy] }
+fn force(group_by: GroupBy) -> Option<Forced> {
+    let strategies = match group_by {
+        GroupBy::Auto => return None,
+        GroupBy::Server => vec![SERVER],
+        GroupBy::Filtered => vec![FILTERED],
+        GroupBy::Case => vec![CASE],
+        GroupBy::S3 => vec![S3, CASE],
+        GroupBy::Hybrid => vec![HYBRID],
+    };
+    Some(Forced { setting: format!("sluice.group_by = '{group_by}'"), strategies })
 }
 
 /// The aggregation in the store, or why it is not possible.
@@ -142,6 +153,7 @@ fn in_store(
     }
     let demand = GroupByDemand::of(&exec, options)?;
     let steps = match pushed {
+        Pushed::Clause => demand.clause(),
         Pushed::All => demand.all(),
         Pushed::Largest => demand.largest(),
     };

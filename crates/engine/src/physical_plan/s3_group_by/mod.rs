@@ -1,8 +1,11 @@
 //! Aggregates by group that the store computes, all of them or those of the largest groups.
 
+mod clause;
 mod groups;
+mod here;
 mod query;
 mod run;
+mod run_clause;
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,7 +13,6 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, internal_err};
-use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::FileScanConfig;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
@@ -24,10 +26,14 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties,
 };
-use futures::stream::{self, StreamExt, TryStreamExt};
+use futures::future::{BoxFuture, FutureExt};
+use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 
+use self::clause::ClauseQuery;
+use self::here::Rows;
 use self::query::GroupQuery;
 use self::run::Run;
+use self::run_clause::RunClause;
 use crate::choice::Why;
 use crate::datasource::s3_select::S3SelectSource;
 use crate::endpoint::Endpoint;
@@ -35,9 +41,14 @@ use crate::endpoint::Endpoint;
 /// How many files of one partition are asked about at the same time.
 const FILES_IN_FLIGHT: usize = 4;
 
-/// Which groups the store aggregates. The rows of all others are fetched and aggregated here.
+/// The most bytes of states of a file that are held back until it is known that they are all.
+const MOST_BYTES: usize = 32 << 20;
+
+/// Which groups the store aggregates, and how. The rows of all others are fetched and aggregated here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pushed {
+    /// All, with a GROUP BY of the store's own, an extension.
+    Clause,
     /// All, as far as they can be found.
     All,
     /// The largest.
@@ -51,15 +62,24 @@ pub enum Pushed {
 /// A statement also counts all rows. What its groups lack of that number is fetched by the condition
 /// that a row is in none of them, and aggregated here by the partial aggregation that this node
 /// replaced, which also does so with all rows of a file whose statement fails.
+///
+/// A store with a GROUP BY of its own finds the groups itself: one statement tells all states.
 #[derive(Debug, Clone)]
 pub struct S3GroupByExec {
     config: Arc<FileScanConfig>,
     partial: Arc<AggregateExec>,
     pushed: Pushed,
     sample_rows: usize,
-    query: Arc<GroupQuery>,
+    query: Query,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
+}
+
+/// What the store is asked.
+#[derive(Debug, Clone)]
+enum Query {
+    Clause(Arc<ClauseQuery>),
+    Cases(Arc<GroupQuery>),
 }
 
 impl S3GroupByExec {
@@ -76,11 +96,18 @@ impl S3GroupByExec {
         pushed: Pushed,
         sample_rows: usize,
     ) -> Result<Result<Self, Why>> {
-        let query = match GroupQuery::of(&partial)? {
+        let query = match pushed {
+            Pushed::Clause => ClauseQuery::of(&partial)?.map(|it| Query::Clause(Arc::new(it))),
+            Pushed::All | Pushed::Largest => {
+                GroupQuery::of(&partial)?.map(|it| Query::Cases(Arc::new(it)))
+            }
+        };
+        let query = match query {
             Ok(query) => query,
             Err(why) => return Ok(Err(why)),
         };
-        if query.is_distinct() && pushed == Pushed::Largest {
+        if matches!(&query, Query::Cases(cases) if cases.is_distinct()) && pushed == Pushed::Largest
+        {
             return Ok(Err("there are no aggregates, which all groups could share".into()));
         }
         let properties = PlanProperties::new(
@@ -95,7 +122,7 @@ impl S3GroupByExec {
             partial,
             pushed,
             sample_rows: sample_rows.max(1),
-            query: Arc::new(query),
+            query,
             properties: Arc::new(properties),
             metrics: ExecutionPlanMetricsSet::new(),
         }))
@@ -132,23 +159,29 @@ impl S3GroupByExec {
     /// Why not.
     pub fn may_be_sent(&self, endpoint: &Endpoint) -> Result<(), Why> {
         let source = self.source().map_err(|error| Why::new(error.to_string()))?;
-        self.query.may_be_sent(source, endpoint)
+        match &self.query {
+            Query::Clause(clause) => endpoint.takes(clause.statement(), source.format()),
+            Query::Cases(cases) => cases.may_be_sent(source, endpoint),
+        }
     }
 
-    /// What is asked of the store, for people to read: the sample, and the states of a group.
+    /// What is asked of the store, for people to read: the statement, or the sample, and the states
+    /// of a group.
     ///
     /// # Errors
     ///
     /// Never, for a node that our rule made.
     pub fn sql(&self) -> Result<String> {
         let source = self.source()?;
-        let sample = self.query.keys_of(source).statement(Some(self.sample_rows));
+        let cases = match &self.query {
+            Query::Clause(clause) => return Ok(clause.statement().sql()),
+            Query::Cases(cases) => cases,
+        };
+        let sample = cases.keys_of(source).statement(Some(self.sample_rows));
         let sample = sample.map(|statement| statement.sql()).unwrap_or_default();
-        Ok(match self.query.is_distinct() {
+        Ok(match cases.is_distinct() {
             true => sample,
-            false => {
-                format!("{sample}; for each group {}", self.query.example(source).sql())
-            }
+            false => format!("{sample}; for each group {}", cases.example(source).sql()),
         })
     }
 
@@ -156,11 +189,17 @@ impl S3GroupByExec {
     /// columns that the sample has and a group's states are.
     pub(crate) fn demand(&self) -> Result<Asked> {
         let source = self.source()?;
-        let sample = self.query.keys_of(source);
-        Ok(Asked {
-            sampled: sample.columns().to_vec(),
-            group: self.query.example(source).query,
-            width: self.query.width(),
+        Ok(match &self.query {
+            Query::Clause(clause) => Asked {
+                sampled: source.columns().to_vec(),
+                group: clause.statement().query.clone(),
+                width: clause.statement().answer.fields().len(),
+            },
+            Query::Cases(cases) => Asked {
+                sampled: cases.keys_of(source).columns().to_vec(),
+                group: cases.example(source).query,
+                width: cases.width(),
+            },
         })
     }
 
@@ -195,6 +234,7 @@ impl DisplayAs for S3GroupByExec {
                 let files: usize = self.config.file_groups.iter().map(|group| group.len()).sum();
                 let source = self.source().map_err(|_| fmt::Error)?;
                 let pushed = match self.pushed {
+                    Pushed::Clause => "GROUP BY",
                     Pushed::All => "all",
                     Pushed::Largest => "largest",
                 };
@@ -254,10 +294,18 @@ impl ExecutionPlan for S3GroupByExec {
             return internal_err!("there is no partition {partition}");
         };
         let baseline = BaselineMetrics::new(&self.metrics, partition);
-        let run = Arc::new(Run::new(self, context, partition)?);
-        let files: Vec<PartitionedFile> = group.files().to_vec();
-        let rows = stream::iter(files)
-            .map(move |file| Arc::clone(&run).file(file))
+        let files = stream::iter(group.files().to_vec());
+        let answers: BoxStream<'static, BoxFuture<'static, Result<Rows>>> = match &self.query {
+            Query::Clause(clause) => {
+                let run = Arc::new(RunClause::new(self, clause, context, partition)?);
+                files.map(move |file| Arc::clone(&run).file(file).boxed()).boxed()
+            }
+            Query::Cases(cases) => {
+                let run = Arc::new(Run::new(self, cases, context, partition)?);
+                files.map(move |file| Arc::clone(&run).file(file).boxed()).boxed()
+            }
+        };
+        let rows = answers
             .buffered(FILES_IN_FLIGHT)
             .try_flatten()
             .inspect_ok(move |batch: &RecordBatch| baseline.record_output(batch.num_rows()));

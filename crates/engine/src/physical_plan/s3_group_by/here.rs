@@ -1,0 +1,193 @@
+//! The rows of one file, fetched and aggregated here: what a store does not group, or not rightly.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+use datafusion::common::{Result, internal_datafusion_err};
+use datafusion::datasource::listing::PartitionedFile;
+use datafusion::datasource::physical_plan::{FileScanConfig, FileScanConfigBuilder};
+use datafusion::datasource::projection::ProjectionOpener;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::aggregates::AggregateExec;
+use datafusion::physical_plan::metrics::{Count, ExecutionPlanMetricsSet, MetricBuilder};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
+use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
+
+use super::S3GroupByExec;
+use crate::datasource::keys::KeysAtOpen;
+use crate::datasource::opener::{FileSelect, S3SelectOpener};
+use crate::datasource::s3_select::S3SelectSource;
+use crate::endpoints::resolve;
+use crate::metrics::NodeMetrics;
+use crate::physical_plan::s3_aggregate::replace_scan;
+use crate::query::QueryCounters;
+
+/// Rows, or states.
+pub(super) type Rows = BoxStream<'static, Result<RecordBatch>>;
+
+/// What EXPLAIN ANALYZE shows besides requests.
+#[derive(Debug)]
+pub(super) struct GroupMetrics {
+    /// Groups of files that the store aggregated.
+    pub(super) pushed: Count,
+    /// Groups of files that were aggregated here.
+    pub(super) left: Count,
+    /// Rows of the latter.
+    pub(super) rows_left: Count,
+    /// Files of which the first sample or an answer did not tell all.
+    pub(super) repairs: Count,
+}
+
+impl GroupMetrics {
+    fn new(set: &ExecutionPlanMetricsSet, partition: usize) -> Self {
+        let count = |name: &'static str| MetricBuilder::new(set).counter(name, partition);
+        Self {
+            pushed: count("groups_pushed"),
+            left: count("groups_left"),
+            rows_left: count("rows_left"),
+            repairs: count("repairs"),
+        }
+    }
+}
+
+/// What one partition of a group-by reads with, and counts.
+#[derive(Debug)]
+pub(super) struct Here {
+    /// The scan of all rows.
+    pub(super) source: S3SelectSource,
+    /// The partial aggregation.
+    pub(super) partial: Arc<AggregateExec>,
+    /// How statements are sent.
+    pub(super) select: FileSelect,
+    /// The task.
+    pub(super) context: Arc<TaskContext>,
+    /// Requests.
+    pub(super) metrics: NodeMetrics,
+    /// Groups.
+    pub(super) groups: GroupMetrics,
+    config: Arc<FileScanConfig>,
+}
+
+impl Here {
+    pub(super) fn new(
+        exec: &S3GroupByExec,
+        context: Arc<TaskContext>,
+        partition: usize,
+    ) -> Result<Self> {
+        let source = exec.source()?;
+        let endpoint = resolve(context.session_config().options(), source.endpoint_name())?;
+        let counters = QueryCounters::of_task(&context, &endpoint);
+        let batch_size = context.session_config().batch_size();
+        Ok(Self {
+            source: source.clone(),
+            partial: Arc::clone(&exec.partial),
+            select: FileSelect {
+                endpoint: Arc::clone(&endpoint),
+                bucket: FileSelect::bucket(&exec.config)?,
+                format: source.format().clone(),
+                batch_size,
+            },
+            context,
+            metrics: NodeMetrics::new(&endpoint, counters, &exec.metrics, partition),
+            groups: GroupMetrics::new(&exec.metrics, partition),
+            config: Arc::clone(&exec.config),
+        })
+    }
+
+    /// The rows of a scan of one file, at most so many if the store answers.
+    pub(super) fn rows(
+        &self,
+        source: &S3SelectSource,
+        file: &PartitionedFile,
+        limit: Option<usize>,
+    ) -> Result<Rows> {
+        let config = FileScanConfigBuilder::from(FileScanConfig::clone(&self.config))
+            .with_source(Arc::new(source.clone()))
+            .with_limit(limit)
+            .build();
+        let opener = S3SelectOpener::new(
+            source,
+            &self.select.endpoint,
+            self.metrics.clone(),
+            &Arc::new(config),
+            Arc::clone(&self.context),
+            KeysAtOpen::of(source),
+        )?;
+        let projection = source.split_projection().clone();
+        let opener = ProjectionOpener::try_new(projection, Arc::new(opener), source.file_schema())?;
+        Ok(stream::once(opener.open(file.clone())?).try_flatten().boxed())
+    }
+
+    /// The partial states of a scan's rows, aggregated here. `on_rows` is told how many rows come.
+    pub(super) fn states(
+        &self,
+        source: &S3SelectSource,
+        file: &PartitionedFile,
+        on_rows: impl Fn(usize) + Send + 'static,
+    ) -> Result<Rows> {
+        let count = self.groups.rows_left.clone();
+        let rows = self.rows(source, file, None)?.inspect_ok(move |batch| {
+            count.add(batch.num_rows());
+            on_rows(batch.num_rows());
+        });
+        let input = Arc::new(Input {
+            schema: self.config.projected_schema()?,
+            rows: Mutex::new(Some(rows.boxed())),
+        });
+        let schema = Arc::clone(&input.schema);
+        let leaf: Arc<dyn ExecutionPlan> =
+            Arc::new(StreamingTableExec::try_new(schema, vec![input], None, [], false, None)?);
+        let partial = replace_scan(&self.partial, leaf)?;
+        let groups = self.groups.left.clone();
+        let states = partial.execute(0, Arc::clone(&self.context))?;
+        Ok(states.inspect_ok(move |batch| groups.add(batch.num_rows())).boxed())
+    }
+
+    /// All rows of a file, aggregated here.
+    pub(super) fn all(&self, file: &PartitionedFile) -> Result<Rows> {
+        self.states(&self.source, file, |_| ())
+    }
+
+    /// All rows of a file, aggregated here, because the store does not compute the states.
+    pub(super) fn refused(&self, file: &PartitionedFile, why: &str) -> Result<Rows> {
+        self.report(file, why);
+        self.all(file)
+    }
+
+    /// Says that the store did not tell all about a file.
+    pub(super) fn report(&self, file: &PartitionedFile, why: &str) {
+        self.groups.repairs.add(1);
+        tracing::info!(object = %file.object_meta.location, why, "grouping the object's rows here");
+    }
+}
+
+/// Rows that are read once.
+struct Input {
+    schema: SchemaRef,
+    rows: Mutex<Option<Rows>>,
+}
+
+impl fmt::Debug for Input {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Input").finish_non_exhaustive()
+    }
+}
+
+impl PartitionStream for Input {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn execute(&self, _context: Arc<TaskContext>) -> SendableRecordBatchStream {
+        let rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let rows = rows.unwrap_or_else(|| {
+            let again = || internal_datafusion_err!("the rows of a file are read twice");
+            stream::once(async move { Err(again()) }).boxed()
+        });
+        Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&self.schema), rows))
+    }
+}
