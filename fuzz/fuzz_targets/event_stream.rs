@@ -171,6 +171,7 @@ fuzz_target!(|input: &[u8]| {
         },
         scan_range: None,
         progress: false,
+        partial_groups: false,
     };
     let mut call = SelectCall::new("bucket", "key", request, Arc::new(schema));
     call.batch_size = 3;

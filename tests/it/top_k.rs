@@ -73,7 +73,15 @@ fn table() -> impl Strategy<Value = Vec<Row>> {
     let pool = prop::collection::vec(row(), 1..60);
     let picks = prop::collection::vec(any::<prop::sample::Index>(), 0..250);
     (pool, picks)
-        .prop_map(|(pool, picks)| picks.iter().map(|pick| pick.get(&pool).clone()).collect())
+        .prop_map(|(pool, picks)| picks.iter().map(|pick| without_zeros(pick.get(&pool))).collect())
+}
+
+/// The row with 0.0 for -0.0: DataFusion's own top-K loses rows where a sort key has both, since it
+/// sorts -0.0 first but takes the two for equal when it drops rows.
+fn without_zeros(row: &Row) -> Row {
+    row.iter()
+        .map(|value| value.clone().map(|text| if text == "-0.0" { "0".into() } else { text }))
+        .collect()
 }
 
 /// How a table lies in the store and how it is read.

@@ -561,7 +561,7 @@ mod tests {
         ) {
             let [(time, ours), (later, theirs)] = [
                 (seconds, millis.0, offsets.0),
-                (seconds + span, millis.1, offsets.1),
+                (seconds.saturating_add(span).clamp(-62_000_000_000, 253_000_000_000), millis.1, offsets.1),
             ].map(|(seconds, millis, offset)| {
                 let zone = chrono::FixedOffset::east_opt(offset * 60).unwrap();
                 let utc = chrono::DateTime::from_timestamp(seconds, millis * 1_000_000).unwrap();
