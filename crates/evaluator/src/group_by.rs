@@ -21,8 +21,8 @@ use sluicegate_s3select::value::{Decimal, Timestamp, Value};
 
 /// The most groups that are kept, unless told.
 pub(super) const MAX_GROUPS: usize = 1 << 16;
-/// The most memory that the states of groups take, in bytes; the texts among their least and greatest
-/// values take as much at most, and their keys twice as much.
+/// The most memory that the states of groups and the values of their keys take, in bytes; the texts
+/// among the least and greatest values take as much at most, and those of the keys twice as much.
 const MAX_BYTES: usize = 32 << 20;
 
 /// An aggregate function of the rows of each group, and what it is of.
@@ -67,9 +67,9 @@ enum Place {
 }
 
 impl Groups {
-    /// No groups yet, for so many calls.
-    pub(super) fn new(calls: usize) -> Self {
-        let bytes = size_of::<Group>() + calls * size_of::<State>();
+    /// No groups yet, for so many keys and calls.
+    pub(super) fn new(keys: usize, calls: usize) -> Self {
+        let bytes = size_of::<Group>() + keys * size_of::<Value>() + calls * size_of::<State>();
         Self {
             table: vec![FREE; 64],
             hasher: RandomState::new(),
@@ -363,6 +363,18 @@ mod tests {
         let mut key = Vec::new();
         write_value(value, &mut key).unwrap();
         key
+    }
+
+    #[test]
+    fn values_of_keys_are_bounded_as_states_are() {
+        let bytes = |keys, calls| {
+            let groups = Groups::new(keys, calls);
+            groups.most * (keys * size_of::<Value>() + calls * size_of::<State>())
+        };
+        for (keys, calls) in [(1, 1), (12_000, 1), (1, 12_000), (12_000, 12_000)] {
+            assert!(bytes(keys, calls) <= MAX_BYTES, "{keys} keys, {calls} calls");
+        }
+        assert_eq!(Groups::new(2, 4).most, MAX_GROUPS);
     }
 
     #[test]

@@ -77,7 +77,9 @@ impl Statement {
     /// Its groups before the first row, if it has GROUP BY.
     pub(super) fn groups(&self) -> Option<Box<Groups>> {
         match &self.answer {
-            Answer::Groups { calls, .. } => Some(Box::new(Groups::new(calls.len()))),
+            Answer::Groups { keys, calls, .. } => {
+                Some(Box::new(Groups::new(keys.len(), calls.len())))
+            }
             Answer::Star | Answer::Items(_) | Answer::Aggregates { .. } => None,
         }
     }
