@@ -15,6 +15,7 @@ fn text() -> impl Strategy<Value = String> {
     prop_oneof![
         4 => "[a-c]{0,3}",
         2 => "[a-zÀ-ž0-9 ,;'%_-]{0,8}",
+        1 => "\u{feff}[ab]{0,2}",
         1 => Just("\"quoted\"".to_owned()),
         1 => Just("two\nlines".to_owned()),
         1 => Just("comma, inside".to_owned()),

@@ -179,7 +179,11 @@ fn csv_decoder(
     if escape != quote {
         builder = builder.with_escape(escape);
     }
-    Ok((Format::Csv(Box::new(builder.build_decoder())), terminator))
+    let mut decoder = builder.build_decoder();
+    // It skips a byte-order mark at the start, where an answer has a value that begins so. The start
+    // is an empty line.
+    decoder.decode(&[terminator])?;
+    Ok((Format::Csv(Box::new(decoder)), terminator))
 }
 
 fn unusable(what: &str, text: &str) -> ArrowError {
@@ -291,6 +295,18 @@ mod tests {
         ) {
             let output = if json { json_output() } else { csv_output() };
             let _ = decode(&output, schema(), 3, &text, &[7, 50]);
+        }
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_a_part_of_the_first_value() {
+        let schema = Arc::new(Schema::new(vec![Field::new("s", DataType::Utf8, true)]));
+        let text = "\u{feff}x\n\u{feff}x\n";
+        for cut in 0..text.len() {
+            let batches = decode(&csv_output(), Arc::clone(&schema), 9, text.as_bytes(), &[cut]);
+            let batches = batches.unwrap();
+            let values = batches[0].column(0).as_string::<i32>();
+            assert_eq!(values.iter().collect::<Vec<_>>(), [Some("\u{feff}x"); 2], "{cut}");
         }
     }
 
