@@ -71,8 +71,10 @@ pub(crate) fn watch(last_resort: LastResort) -> Watch {
 /// Ends the process at SIGTERM, which a prompt that reads a line does not notice.
 pub(crate) fn watch_prompt(engine: Engine) -> Watch {
     let terminal = Terminal::remember();
+    // It listens before the prompt is shown.
+    let terminated = terminated();
     Watch(SpawnedTask::spawn(async move {
-        let code = terminated().await;
+        let code = terminated.await;
         abort_writes(&engine).await;
         terminal.restore();
         process::exit(i32::from(code));
@@ -108,21 +110,24 @@ pub(crate) async fn control_c() {
     }
 }
 
-/// Waits for SIGTERM; returns its exit code.
+/// Listens for SIGTERM from now on, and waits for it; returns its exit code.
 #[cfg(unix)]
-pub(crate) async fn terminated() -> u8 {
+pub(crate) fn terminated() -> impl Future<Output = u8> {
     use tokio::signal::unix::{SignalKind, signal};
 
-    if let Ok(mut signals) = signal(SignalKind::terminate())
-        && signals.recv().await.is_some()
-    {
-        return TERMINATED;
+    let signals = signal(SignalKind::terminate());
+    async move {
+        if let Ok(mut signals) = signals
+            && signals.recv().await.is_some()
+        {
+            return TERMINATED;
+        }
+        std::future::pending().await
     }
-    std::future::pending().await
 }
 
 /// There is no such signal here.
 #[cfg(not(unix))]
-pub(crate) async fn terminated() -> u8 {
-    std::future::pending().await
+pub(crate) fn terminated() -> impl Future<Output = u8> {
+    std::future::pending()
 }
