@@ -33,6 +33,7 @@ pub(crate) fn forced(operator: Operator) -> &'static [Way] {
         Operator::GroupBy => &[
             Way { name: "filtered", settings: &[("group_by", "filtered")] },
             Way { name: "s3", settings: &[("group_by", "s3")] },
+            Way { name: "case", settings: &[("group_by", "case")] },
             Way { name: "hybrid", settings: &[("group_by", "hybrid")] },
         ],
         Operator::TopK => &[

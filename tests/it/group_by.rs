@@ -409,16 +409,11 @@ async fn forcing_what_cannot_be_had_says_why() {
     let backwards = "SELECT reverse(g), sum(x) FROM t GROUP BY reverse(g)";
     for (profile, strategy, sql, why) in [
         (EndpointProfile::get_only(), "s3", plain, "the store has no S3 Select"),
-        (
-            EndpointProfile::minio(),
-            "s3",
-            plain,
-            "is not known to be exact in a store of profile `minio`",
-        ),
+        (EndpointProfile::minio(), "s3", plain, "the store has no GROUP BY (profile `minio`)"),
         (EndpointProfile::aws(), "hybrid", plain, "in a store of profile `aws`"),
         (sluice(), "s3", backwards, "are not known to be told apart"),
         (sluice(), "case", backwards, "are not known to be told apart"),
-        (EndpointProfile::aws(), "s3", "SELECT DISTINCT g FROM t", "may not be sent GROUP BY"),
+        (EndpointProfile::aws(), "s3", "SELECT DISTINCT g FROM t", "the store has no GROUP BY"),
         (sluice(), "hybrid", "SELECT DISTINCT g FROM t", "there are no aggregates"),
         (
             sluice(),

@@ -99,11 +99,15 @@ Tables:
   SET sluice.group_by = 's3'; -- group in the store: by its GROUP BY, or else as 'case' does;
                               -- 'hybrid': only the largest groups; 'filtered' and 'server'
                               -- group here; 'auto' chooses
-  SET sluice.join = 'bloom';  -- send the keys of joins; 'filtered', 'baseline', 'auto'
+  SET sluice.join = 'bloom';  -- send the keys of joins as a list, a Bloom filter or bounds;
+                              -- 'filtered', 'baseline'; 'auto' decides when they arrive
+  SET sluice.transfer = false;    -- keys go to the other side of their join only, no further
   SET sluice.top_k = 'sampling';  -- ORDER BY … LIMIT asks a sample first; 'server' does not
-  SHOW sluice.scan;           -- SHOW ALL lists every option
+  SET sluice.group_by_sample = 4096;  -- rows of a file that tell its groups, or how many there are
+  SET sluice.range_bytes = 16777216;  -- the least bytes of a range with a request of its own
+  SHOW sluice.scan;           -- SHOW ALL VERBOSE lists every option, with what it does
   EXPLAIN SELECT …            -- the plan, the alternatives, and why others are not possible
-  EXPLAIN ANALYZE SELECT …    -- the plan with what each node counted";
+  EXPLAIN ANALYZE SELECT …    -- the plan with what each node counted and sent; VERBOSE: whole";
 
 /// Run SQL statements, or open a prompt
 ///

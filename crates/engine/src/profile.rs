@@ -13,6 +13,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use sluicegate_costmodel::{Bytes, Format, Phase, Requests, Rows, ScanDemand, Steps, TopKDemand};
 use sluicegate_s3select::dialect::ast::{Expr, Projection, Query};
 
+use crate::config::{GroupBy, SluiceOptions};
 use crate::datasource::predicate::ColumnStyle;
 use crate::datasource::s3_scan::as_select_scan;
 use crate::datasource::s3_select::S3SelectSource;
@@ -133,6 +134,18 @@ pub fn by_part_steps(demand: &ScanDemand, statements: u64, (looks, bytes): (u64,
     Steps::InTurn(vec![phase("look", &look), phase("keys", &asked)])
 }
 
+/// The rows of a scan's files, known or estimated.
+#[must_use]
+pub fn table_rows(config: &FileScanConfig) -> f64 {
+    match config.statistics().num_rows {
+        Precision::Exact(rows) | Precision::Inexact(rows) => rows as f64,
+        Precision::Absent => {
+            let files = config.file_groups.iter().flat_map(|group| group.files());
+            files.map(|file| file.effective_size() as f64).sum::<f64>() / DEFAULT_RECORD_BYTES
+        }
+    }
+}
+
 /// The average bytes of a record of a scan's files.
 #[must_use]
 pub fn record_bytes(config: &FileScanConfig, source: &S3SelectSource) -> f64 {
@@ -191,7 +204,12 @@ pub struct GroupByDemand {
     width: usize,
     /// Rows of a file that are sampled.
     sample_rows: usize,
+    /// The samples that tell how many groups there are, where all are asked about in one statement.
+    looks: u64,
 }
+
+/// How many times the rows of a sample a file must have to be worth one.
+const WORTH_A_SAMPLE: f64 = 8.0;
 
 impl GroupByDemand {
     /// The numbers of a node.
@@ -211,7 +229,20 @@ impl GroupByDemand {
         let key_bytes = table.row_bytes(&asked.sampled);
         let (terms, width) = (terms(&asked.group).saturating_sub(filter), asked.width);
         let sample_rows = exec.sample_rows();
-        Ok(Self { scan, bytes: table.bytes, key_bytes, terms, width, sample_rows })
+        let all = Self { scan, bytes: table.bytes, key_bytes, terms, width, sample_rows, looks: 0 };
+        let groups = exec.config().file_groups.iter();
+        // One of the files of a partition stands for all.
+        let looks = groups.filter(|group| {
+            group.files().iter().any(|file| all.of_file(file).is_worth_a_sample(options))
+        });
+        Ok(Self { looks: looks.count() as u64, ..all })
+    }
+
+    /// Whether a sample of a file is worth its request, to find out how many groups there are.
+    #[must_use]
+    pub fn is_worth_a_sample(&self, options: &ConfigOptions) -> bool {
+        SluiceOptions::of(options).group_by == GroupBy::Auto
+            && self.rows() >= WORTH_A_SAMPLE * self.sample_rows as f64
     }
 
     /// The same for one of the files.
@@ -229,17 +260,50 @@ impl GroupByDemand {
         Self { scan, bytes: file.effective_size() as f64, ..*self }
     }
 
-    /// The states of all groups of each file, by a GROUP BY of the store's own.
+    /// The rows that are to be grouped.
     #[must_use]
-    pub fn clause(&self) -> Steps {
+    pub fn rows(&self) -> f64 {
+        self.scan.rows.as_f64() * self.scan.selectivity
+    }
+
+    /// Bytes of the states of so many groups.
+    #[must_use]
+    pub fn clause_bytes(&self, groups: f64) -> f64 {
+        groups * self.width as f64 * AGGREGATE_BYTES
+    }
+
+    /// The states of all groups of each file, by a GROUP BY of the store's own, if nothing is known
+    /// of how many there are.
+    #[must_use]
+    pub fn clause_of_some(&self) -> Steps {
+        let groups = self.clause(ASSUMED_GROUPS as f64);
+        if self.looks == 0 {
+            return groups;
+        }
+        let rows = (self.looks * self.sample_rows as u64) as f64;
+        let share = rows / self.scan.rows.as_f64().max(1.0);
+        let look = ScanDemand {
+            select_requests: Some(Requests(self.looks)),
+            needed: Bytes::from_f64(self.scan.needed.0 as f64 * share),
+            rows: Rows::from_f64(rows),
+            terms: 0,
+            selectivity: 1.0,
+            bytes_per_returned_row: self.key_bytes,
+            ..self.scan
+        };
+        Steps::InTurn(vec![phase("sample", &look), groups])
+    }
+
+    /// The same of so many groups in each file.
+    #[must_use]
+    pub fn clause(&self, groups: f64) -> Steps {
         let (files, rows) = (self.scan.objects as f64, self.scan.rows.as_f64().max(1.0));
-        let groups = (ASSUMED_GROUPS as f64 * files / rows).min(self.scan.selectivity);
         phase(
             "groups",
             &ScanDemand {
                 terms: self.scan.terms.saturating_add(self.terms),
-                selectivity: groups,
-                bytes_per_returned_row: self.width as f64 * AGGREGATE_BYTES,
+                selectivity: (groups * files / rows).min(self.scan.selectivity),
+                bytes_per_returned_row: self.clause_bytes(1.0),
                 ..self.scan
             },
         )
@@ -380,10 +444,7 @@ impl<'a> Table<'a> {
             requests += 1;
             bytes += file.effective_size() as f64;
         }
-        let rows = match config.statistics().num_rows {
-            Precision::Exact(rows) | Precision::Inexact(rows) => rows as f64,
-            Precision::Absent => bytes / DEFAULT_RECORD_BYTES,
-        };
+        let rows = table_rows(config);
         Self { schema, style, files: requests as f64, requests, bytes, rows }
     }
 

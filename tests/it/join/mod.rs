@@ -4,7 +4,9 @@
 mod answers;
 mod bloom_sql;
 mod by_part;
+mod compared;
 mod faults;
+mod grouped;
 mod namesakes;
 mod sent;
 mod tpch;

@@ -116,8 +116,15 @@ async fn a_strategy_that_is_impossible_says_why() {
     rows(&sluice, "SET sluice.join = 'bloom'").await;
     let outer = "SELECT count(*) FROM b FULL JOIN p ON b.k = p.k";
     let plan = rows(&sluice, &format!("EXPLAIN {outer}")).await.join("\n");
-    assert!(plan.contains("no keys of a join arrive at this table"), "{plan}");
+    let why = "sluice.join = 'bloom' is not followed: its join also keeps rows without a partner";
+    assert!(plan.contains(why), "{plan}");
+    assert!(plan.contains("not possible: it is on the build side of its join"), "{plan}");
     assert!(!plan.contains("join=bloom"), "{plan}");
+    let unequal = "SELECT count(*) FROM b JOIN p ON b.k < p.k";
+    let plan = rows(&sluice, &format!("EXPLAIN {unequal}")).await.join("\n");
+    assert!(plan.contains("its joins have no keys that must be equal"), "{plan}");
+    let alone = rows(&sluice, "EXPLAIN SELECT count(*) FROM b").await.join("\n");
+    assert!(!alone.contains("is not followed"), "{alone}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -142,4 +149,21 @@ async fn a_build_side_without_rows_asks_nothing() {
     rows(&sluice, "SET datafusion.optimizer.hash_join_single_partition_threshold_rows = 0").await;
     let none = "SELECT count(p.v) FROM b JOIN p ON b.k = p.k WHERE b.w = 7";
     assert_eq!(rows(&sluice, none).await, ["\"0\""]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn all_keys_of_a_large_table_are_not_asked_about_unless_that_is_forced() {
+    let sql = "SELECT count(p.v) FROM b JOIN p ON b.k = p.k";
+    // 1.2 MB are taken for 12 000 rows of 100 bytes, and 30 bytes for a list of what is looked for.
+    for (keys_of_b, asked) in [(140_000, false), (5, true)] {
+        let store = tables(keys_of_b, 300_000).await;
+        let sluice = engine(&store, EndpointProfile::sluice(), Scan::Select).await;
+        for (strategy, asked) in [("auto", asked), ("bloom", true)] {
+            rows(&sluice, &format!("SET sluice.join = '{strategy}'")).await;
+            let plan = rows(&sluice, &format!("EXPLAIN {sql}")).await.join("\n");
+            assert_eq!(plan.contains("join=bloom on k"), asked, "{strategy}: {plan}");
+            let joined = keys_of_b.min(30_000);
+            assert_eq!(rows(&sluice, sql).await, [format!("\"{joined}\"")], "{strategy}");
+        }
+    }
 }

@@ -1,11 +1,14 @@
 //! One query, run and counted.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use arrow::array::{Array, RecordBatch};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
+use datafusion::physical_plan::collect;
 use sluicegate_costmodel::{Bytes, Dollars};
 use sluicegate_engine::Engine;
+use sluicegate_engine::datasource::keys::asked_about_keys;
 use sluicegate_server::Server;
 
 use crate::failure::Result;
@@ -28,6 +31,8 @@ pub(super) struct Run {
     pub(super) time: Duration,
     /// What it would cost: counted work and measured time, at the session's prices.
     pub(super) cost: Dollars,
+    /// Whether the store was asked about the keys of a join, which is decided when they arrive.
+    pub(super) asked_about_keys: bool,
 }
 
 /// A query with pushdown off and on.
@@ -47,7 +52,9 @@ pub(super) async fn measure(server: &Server, engine: &Engine, sql: &str) -> Resu
     let (counted, link) = (engine.counted(), server.counters().snapshot());
     let started = Instant::now();
     let query = Box::pin(engine.query(sql)).await?;
-    let batches = Box::pin(query.collect()).await?;
+    let task = Arc::new(query.task_ctx());
+    let plan = Box::pin(query.create_physical_plan()).await?;
+    let batches = Box::pin(collect(Arc::clone(&plan), task)).await?;
     let time = started.elapsed();
     let link = server.counters().snapshot().since(&link);
     let counted = engine.counted().since(&counted);
@@ -58,6 +65,7 @@ pub(super) async fn measure(server: &Server, engine: &Engine, sql: &str) -> Resu
         link: Bytes(link.bytes_in + link.bytes_out),
         time,
         cost: engine.endpoint().prices.cost(&counted.work(time)).total(),
+        asked_about_keys: asked_about_keys(&plan),
     })
 }
 
@@ -83,8 +91,6 @@ fn sorted_rows(batches: &[RecordBatch]) -> Result<Vec<Row>> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use arrow::array::{ArrayRef, StringArray};
 
     use super::*;

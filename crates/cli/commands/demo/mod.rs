@@ -21,7 +21,7 @@ use sluicegate_workloads::{DataTable, Generate, tpch};
 use self::measure::{Comparison, measure};
 use crate::args::DemoArgs;
 use crate::args::quantity::{link_words, whole_rate};
-use crate::commands::generate::{bucket_store, create};
+use crate::commands::generate::{bucket_store, create, ddl};
 use crate::failure::{Failure, Result};
 use crate::output::progress::{self, say};
 use crate::runtime::compute::Compute;
@@ -94,6 +94,8 @@ async fn demonstrate(args: DemoArgs, folder: PathBuf) -> Result<()> {
     drop(engine);
     server.shutdown().await;
     let kept = args.keep.then_some(folder.as_path());
+    let root = format!("s3://{BUCKET}");
+    let tables = ddl(&tables, &root) + &ddl(&skewed, &root);
     write!(out, "{}", report::next_steps(kept, &tables))?;
     Ok(out.flush()?)
 }
@@ -143,21 +145,36 @@ async fn set_scan(engine: &Engine, scan: Scan) -> Result<()> {
     Ok(())
 }
 
+/// The strategies of a join that differ by whether keys are sent.
+const BLOOM: &str = "bloom";
+const FILTERED: &str = "filtered";
+
+fn may_be_bloom(decision: &Decision) -> bool {
+    decision.way(BLOOM).is_some_and(|way| way.outcome.is_ok())
+}
+
 /// An item with everything fetched, and with everything left to the cost model.
 async fn compare(server: &Server, engine: &Engine, item: Item) -> Result<Comparison> {
     let at = |failure: Failure| failure.at(item.name);
     // Also reads the tables' statistics, so that neither run pays for that.
     let explanation = Box::pin(engine.explain(item.sql)).await.map_err(|e| at(e.into()))?;
-    let mut strategies: Vec<&str> = Vec::new();
-    for strategy in explanation.decisions.iter().filter_map(Decision::strategy) {
-        if !strategies.contains(&strategy) {
-            strategies.push(strategy);
-        }
-    }
     set_scan(engine, Scan::Get).await?;
     let off = measure(server, engine, item.sql).await.map_err(at)?;
     set_scan(engine, Scan::Auto).await?;
     let on = measure(server, engine, item.sql).await.map_err(at)?;
+    let mut strategies: Vec<&str> = Vec::new();
+    for decision in &explanation.decisions {
+        let Some(planned) = decision.strategy() else { continue };
+        // Planned is what is predicted; with the keys it is decided again.
+        let followed = match planned {
+            BLOOM if !on.asked_about_keys => FILTERED,
+            FILTERED if on.asked_about_keys && may_be_bloom(decision) => BLOOM,
+            planned => planned,
+        };
+        if !strategies.contains(&followed) {
+            strategies.push(followed);
+        }
+    }
     Ok(Comparison {
         name: item.name,
         strategy: strategies.join(", "),

@@ -3,10 +3,8 @@
 use std::path::Path;
 
 use sluicegate_costmodel::PriceBook;
-use sluicegate_workloads::tpch::Generate;
 
 use super::measure::Comparison;
-use crate::commands::generate::ddl;
 use crate::output::grid::align;
 use crate::output::stats::{book, seconds};
 
@@ -65,8 +63,8 @@ fn row(compared: &Comparison) -> Vec<String> {
     ]
 }
 
-/// What to try next; with the data, if it was kept.
-pub(super) fn next_steps(kept: Option<&Path>, generated: &Generate) -> String {
+/// What to try next; with the data and the statements that define its tables, if it was kept.
+pub(super) fn next_steps(kept: Option<&Path>, tables: &str) -> String {
     let Some(folder) = kept else {
         return "Next:\n  \
             sluice demo --keep       the same, and the data stays for queries of your own\n  \
@@ -75,13 +73,11 @@ pub(super) fn next_steps(kept: Option<&Path>, generated: &Generate) -> String {
             .to_owned();
     };
     let folder = folder.display();
-    let lineitem = ddl(generated, "s3://tpch");
-    let lineitem = lineitem.lines().find(|line| line.contains(" lineitem ")).unwrap_or_default();
     format!(
         "The data stays in {folder}. Serve it:\n  \
            sluice serve --dir {folder} --anonymous\n\
          and, at another prompt, query it:\n  \
-           sluice sql --endpoint http://127.0.0.1:9000 --anonymous --profile sluice\n\n{lineitem}\n\
+           sluice sql --endpoint http://127.0.0.1:9000 --anonymous --profile sluice\n\n{tables}\
            SELECT count(*) FROM lineitem;\n"
     )
 }
@@ -104,6 +100,7 @@ mod tests {
             link: Bytes(1 << 20),
             time: Duration::from_millis(640),
             cost: Dollars(0.0132),
+            asked_about_keys: false,
         };
         let on = Run {
             requests: 5,

@@ -15,7 +15,7 @@ use sluicegate_client::{Error, SelectCall, SelectStream};
 
 use super::format::TableFormat;
 use super::get::FileGet;
-use super::keys::{Asking, Decided, KeysAtOpen, Looking};
+use super::keys::{KeysAtOpen, Opening};
 use super::s3_select::{Filter, S3SelectSource};
 use super::snapshot::ScanSnapshot;
 use super::statement::Statement;
@@ -23,7 +23,6 @@ use super::stored_types;
 use crate::endpoint::Endpoint;
 use crate::endpoints::bucket_of;
 use crate::metrics::{NodeMetrics, Tally};
-use crate::profile::record_bytes;
 
 /// A way to send statements to the files of a table.
 #[derive(Debug, Clone)]
@@ -61,6 +60,7 @@ impl FileSelect {
         file: &PartitionedFile,
         tally: &Tally,
     ) -> Result<SelectStream, Error> {
+        tally.sends(statement);
         let range = file.range.as_ref().map(|_| file.range());
         let call = SelectCall {
             e_tag: file.object_meta.e_tag.clone(),
@@ -110,28 +110,21 @@ struct Shared {
 }
 
 /// How many parts of a file are asked for ahead of the one that is read.
-const AHEAD: usize = 1;
+pub const AHEAD: usize = 1;
 
 impl Shared {
     /// What a file that is opened now is asked about the keys of the joins above, perhaps in parts;
     /// nothing if no row can have one.
     async fn keys(&self, file: PartitionedFile) -> Result<Vec<(PartitionedFile, Vec<Filter>)>> {
         let Some(keys) = &self.keys else { return Ok(vec![(file, Vec::new())]) };
-        let options = self.get.context.session_config().options();
-        let (source, endpoint) = (&self.source, self.select.endpoint.as_ref());
-        let decided = keys.decided(source, endpoint, &self.get.config, options).await?;
-        let asked = match decided.as_ref() {
-            Decided::NoRow => Vec::new(),
-            Decided::Ask(sent) => vec![(file, sent.filters.clone())],
-            Decided::ByPart(by_part) => {
-                let record = record_bytes(&self.get.config, source);
-                let looking = Looking::new(source, &self.select, &self.metrics, record);
-                let asking = Asking::of(source, endpoint);
-                let asked = by_part.ask(asking, looking, &file, keys.said()).await?;
-                asked.into_iter().map(|(part, sent)| (part, sent.filters)).collect()
-            }
+        let opening = Opening {
+            source: &self.source,
+            select: &self.select,
+            config: &self.get.config,
+            metrics: &self.metrics,
+            options: self.get.context.session_config().options(),
         };
-        Ok(asked)
+        keys.parts(opening, &file).await
     }
 }
 

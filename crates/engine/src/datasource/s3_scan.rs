@@ -86,7 +86,8 @@ impl DataSource for S3Scan {
         let endpoint = resolve(args.context.session_config().options(), source.endpoint_name())?;
         let OpenArgs { partition, context, sibling_state } = args;
         let siblings = sibling_state.as_ref().and_then(|state| state.downcast_ref::<Siblings>());
-        let keys = siblings.map_or_else(|| KeysAtOpen::of(source), |all| all.keys.clone());
+        let keys = siblings
+            .map_or_else(|| KeysAtOpen::of(source, source.metrics_set()), |all| all.keys.clone());
         let files = siblings.map(|all| Arc::clone(&all.files));
         let args = OpenArgs::new(partition, context).with_shared_state(files);
         let bound = BoundSource {
@@ -193,7 +194,8 @@ impl DataSource for S3Scan {
 
     fn create_sibling_state(&self, config: &ConfigOptions) -> Option<Arc<dyn Any + Send + Sync>> {
         let files = self.config.create_sibling_state(config)?;
-        let keys = self.parts().and_then(|(_, source)| KeysAtOpen::of(source));
+        let scan = self.parts();
+        let keys = scan.and_then(|(_, source)| KeysAtOpen::of(source, source.metrics_set()));
         Some(Arc::new(Siblings { files, keys }))
     }
 }

@@ -1,16 +1,23 @@
 //! Metrics of Select scans and of aggregates in the store.
 
-use std::any::Any;
-use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+mod cost;
+mod statements;
+mod text;
+
+use std::sync::Arc;
 
 use datafusion::physical_plan::metrics::{
     Count, CustomMetricValue, ExecutionPlanMetricsSet, MetricBuilder, MetricCategory, MetricValue,
 };
 use sluicegate_client::{SelectCounts, SelectMetrics};
-use sluicegate_costmodel::{Bytes, Dollars, RequestCounts, Requests, Work};
+use sluicegate_costmodel::{Bytes, RequestCounts, Requests, Work};
 
+pub use self::cost::CostMetric;
+pub use self::text::TextMetric;
+
+use self::statements::StatementsMetric;
 use crate::counters::Counters;
+use crate::datasource::statement::Statement;
 use crate::endpoint::Endpoint;
 
 /// What one partition of a node requested from the store, as EXPLAIN ANALYZE shows it.
@@ -29,6 +36,7 @@ pub struct NodeMetrics {
     received: Count,
     got: Count,
     cost: Arc<CostMetric>,
+    statements: Arc<StatementsMetric>,
 }
 
 impl NodeMetrics {
@@ -52,6 +60,11 @@ impl NodeMetrics {
             name: "cost".into(),
             value: Arc::clone(&cost) as Arc<dyn CustomMetricValue>,
         });
+        let statements = Arc::new(StatementsMetric::first());
+        MetricBuilder::new(set).with_partition(partition).build(MetricValue::Custom {
+            name: "sent".into(),
+            value: Arc::clone(&statements) as Arc<dyn CustomMetricValue>,
+        });
         Self {
             endpoint: Arc::clone(endpoint),
             counters,
@@ -66,6 +79,7 @@ impl NodeMetrics {
             received: bytes("bytes_received"),
             got: bytes("bytes_got"),
             cost,
+            statements,
         }
     }
 
@@ -120,92 +134,15 @@ pub struct Tally {
     pub call: Arc<SelectMetrics>,
 }
 
+impl Tally {
+    /// Remembers a statement of the call, for EXPLAIN ANALYZE.
+    pub fn sends(&self, statement: &Statement) {
+        self.node.statements.add(statement);
+    }
+}
+
 impl Drop for Tally {
     fn drop(&mut self) {
         self.node.add(&self.call.counts());
-    }
-}
-
-/// Dollars as a metric: counted work at the prices of the endpoint's price book.
-#[derive(Debug, Default)]
-pub struct CostMetric {
-    dollars: Mutex<f64>,
-}
-
-impl CostMetric {
-    fn add(&self, dollars: Dollars) {
-        *self.dollars.lock().unwrap_or_else(PoisonError::into_inner) += dollars.0;
-    }
-
-    /// The sum so far.
-    #[must_use]
-    pub fn dollars(&self) -> Dollars {
-        Dollars(*self.dollars.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-impl fmt::Display for CostMetric {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.dollars())
-    }
-}
-
-impl CustomMetricValue for CostMetric {
-    fn new_empty(&self) -> Arc<dyn CustomMetricValue> {
-        Arc::new(Self::default())
-    }
-
-    fn aggregate(&self, other: Arc<dyn CustomMetricValue + 'static>) {
-        if let Some(other) = other.as_any().downcast_ref::<Self>() {
-            self.add(other.dollars());
-        }
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn is_eq(&self, other: &Arc<dyn CustomMetricValue>) -> bool {
-        other.as_any().downcast_ref::<Self>().is_some_and(|other| other.dollars() == self.dollars())
-    }
-}
-
-/// A text as a metric, such as a condition that is known only once a query runs.
-#[derive(Debug, Default)]
-pub struct TextMetric {
-    text: Mutex<String>,
-}
-
-impl TextMetric {
-    /// What EXPLAIN ANALYZE shows from now on.
-    pub fn say(&self, text: impl Into<String>) {
-        *self.text.lock().unwrap_or_else(PoisonError::into_inner) = text.into();
-    }
-}
-
-impl fmt::Display for TextMetric {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-impl CustomMetricValue for TextMetric {
-    fn new_empty(&self) -> Arc<dyn CustomMetricValue> {
-        Arc::new(Self::default())
-    }
-
-    fn aggregate(&self, other: Arc<dyn CustomMetricValue + 'static>) {
-        if let Some(other) = other.as_any().downcast_ref::<Self>() {
-            self.say(other.to_string());
-        }
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn is_eq(&self, other: &Arc<dyn CustomMetricValue>) -> bool {
-        let other = other.as_any().downcast_ref::<Self>();
-        other.is_some_and(|other| other.to_string() == self.to_string())
     }
 }

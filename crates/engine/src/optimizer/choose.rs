@@ -39,6 +39,7 @@ pub struct Choose;
 impl PhysicalOptimizerRule for Choose {
     fn optimize(&self, plan: Plan, options: &ConfigOptions) -> Result<Plan> {
         let paths = KeyPaths::of(&plan, options)?;
+        join::note_unfollowed(&plan, &paths, options);
         choose(plan, None, &paths, options)
     }
 

@@ -5,17 +5,16 @@
 //! another filter. A [`ClearNames::Add`] before DataFusion's rule puts a node above each such one,
 //! that only lets filters on other columns pass, and [`ClearNames::Remove`] after it takes them away.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
-use arrow::datatypes::{Field, Schema};
+use arrow::datatypes::Schema;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Result, Statistics, internal_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_expr::utils::collect_columns;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::execution_plan::{
     CardinalityEffect, ChildrenPropertiesMode, ReplaceChildrenOptions,
@@ -29,15 +28,17 @@ use datafusion::physical_plan::{
 
 use super::choose::Plan;
 
-/// Whether the columns of a filter are the only ones of their names in a schema.
-pub(super) fn is_clear(filter: &Arc<dyn PhysicalExpr>, schema: &Schema) -> bool {
-    collect_columns(filter).iter().all(|column| {
-        schema.fields().get(column.index()).is_some_and(|field| is_alone(field, schema))
-    })
-}
-
-fn is_alone(field: &Field, schema: &Schema) -> bool {
-    schema.fields().iter().filter(|other| other.name() == field.name()).count() == 1
+/// The columns that are the only ones of their names.
+pub(super) fn clear_columns(schema: &Schema) -> HashSet<usize> {
+    let mut last: HashMap<&str, usize> = HashMap::new();
+    let mut clear: HashSet<usize> = (0..schema.fields().len()).collect();
+    for (index, field) in schema.fields().iter().enumerate() {
+        if let Some(namesake) = last.insert(field.name(), index) {
+            clear.remove(&namesake);
+            clear.remove(&index);
+        }
+    }
+    clear
 }
 
 /// The two rules.
@@ -52,8 +53,9 @@ pub enum ClearNames {
 impl PhysicalOptimizerRule for ClearNames {
     fn optimize(&self, plan: Plan, _options: &ConfigOptions) -> Result<Plan> {
         plan.transform_up(|node| {
+            let schema = node.schema();
             Ok(match self {
-                Self::Add if has_namesakes(&node.schema()) => {
+                Self::Add if clear_columns(&schema).len() < schema.fields().len() => {
                     Transformed::yes(Arc::new(ClearNamesExec { input: node }) as Plan)
                 }
                 Self::Add => Transformed::no(node),
@@ -76,11 +78,6 @@ impl PhysicalOptimizerRule for ClearNames {
     fn schema_check(&self) -> bool {
         true
     }
-}
-
-fn has_namesakes(schema: &Schema) -> bool {
-    let mut names = HashSet::new();
-    !schema.fields().iter().all(|field| names.insert(field.name()))
 }
 
 /// Lets filters pass whose columns have no namesakes. Only in a plan while filters are moved.
@@ -145,11 +142,9 @@ impl ExecutionPlan for ClearNamesExec {
         parent_filters: Vec<Arc<dyn PhysicalExpr>>,
         _config: &ConfigOptions,
     ) -> Result<FilterDescription> {
-        let schema = self.schema();
-        let clear = (0..schema.fields().len()).filter(|at| is_alone(schema.field(*at), &schema));
         let child = ChildFilterDescription::from_child_with_allowed_indices(
             &parent_filters,
-            clear.collect(),
+            clear_columns(&self.schema()),
             &self.input,
         )?;
         Ok(FilterDescription::new().with_child(child))

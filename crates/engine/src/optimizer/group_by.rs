@@ -135,10 +135,18 @@ fn in_store(
     endpoint: &Endpoint,
     options: &ConfigOptions,
 ) -> Result<Result<Offer<Plan>, Why>> {
-    let over = match possible(of_scan).and_then(|()| OverScan::of(partial)) {
-        Ok(over) => over,
-        Err(why) => return Ok(Err(why)),
+    let has_groups = || match (pushed, endpoint.profile().syntax.group_by) {
+        (Pushed::Clause, false) => {
+            let name = &endpoint.profile().name;
+            Err(Why::new(format!("the store has no GROUP BY (profile `{name}`)")))
+        }
+        _ => Ok(()),
     };
+    let over =
+        match possible(of_scan).and_then(|()| has_groups()).and_then(|()| OverScan::of(partial)) {
+            Ok(over) => over,
+            Err(why) => return Ok(Err(why)),
+        };
     let config = over
         .source
         .repartitioned(options.execution.target_partitions, 0, None, over.config)?
@@ -153,7 +161,7 @@ fn in_store(
     }
     let demand = GroupByDemand::of(&exec, options)?;
     let steps = match pushed {
-        Pushed::Clause => demand.clause(),
+        Pushed::Clause => demand.clause_of_some(),
         Pushed::All => demand.all(),
         Pushed::Largest => demand.largest(),
     };

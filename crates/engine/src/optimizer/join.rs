@@ -2,12 +2,14 @@
 
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::TreeNode;
+use datafusion::physical_plan::joins::{CrossJoinExec, NestedLoopJoinExec};
 
 use super::choose::{Asked, Plan};
 use super::key_paths::{Joined, KeyPaths};
 use super::scan::{fetched, filters_here, only_get, subject, why_not};
 use super::select_scan::of_bucket;
-use crate::choice::{Forced, Journal, Offer, Question, Way, Why};
+use crate::choice::{Decision, Forced, Journal, Offer, Question, Way, Why};
 use crate::config::{Join, Scan, SluiceOptions};
 use crate::datasource::s3_scan::as_select_scan;
 use crate::endpoints::resolve;
@@ -53,7 +55,7 @@ pub(super) fn question(
         _ => Err(unsold()),
     };
     let bloom = if joined.keys.is_empty() {
-        Err(Why::from("no keys of a join arrive at this table"))
+        Err(joined.side.without_keys())
     } else {
         // What is sent is known with the keys; this is the paper's filter of one percent.
         let share = paths.share(joined).unwrap_or(DEFAULT_SHARE);
@@ -67,6 +69,7 @@ pub(super) fn question(
             _ => Err(unsold()),
         }
     };
+    let bloom_is_possible = bloom.is_ok();
     let get = Offer { steps: demand.get().steps, statement: None, build: fetched };
     let ways = vec![
         Way { strategy: BASELINE, offer: Ok(get) },
@@ -77,12 +80,35 @@ pub(super) fn question(
         [] => subject(config),
         _ => format!("{} on {}", subject(config), on(joined)),
     };
-    let notes = match Journal::explains(options) {
+    let mut notes = match Journal::explains(options) {
         true => filters_here(source, &endpoint, above)?,
         false => Vec::new(),
     };
+    if chosen.join == Join::Auto && bloom_is_possible {
+        notes.push("what is sent of the keys is decided when they arrive".to_owned());
+    }
     let question = Question { operator: "join", subject, ways, forced, notes };
     Ok(Some(Asked { endpoint, question }))
+}
+
+/// Records why keys that a session wants to be sent can be sent nowhere in a plan with joins.
+pub(super) fn note_unfollowed(plan: &Plan, paths: &KeyPaths, options: &ConfigOptions) {
+    if SluiceOptions::of(options).join != Join::Bloom {
+        return;
+    }
+    let without_keys = || {
+        let has_one =
+            plan.exists(|node| Ok(node.is::<NestedLoopJoinExec>() || node.is::<CrossJoinExec>()));
+        let why = Why::from("its joins have no keys that must be equal");
+        has_one.is_ok_and(|it| it && !paths.reach_any()).then_some(why)
+    };
+    let Some(why) = paths.why_none().or_else(without_keys) else { return };
+    Journal::note(options, || {
+        let setting = format!("sluice.join = '{}'", Join::Bloom);
+        let unmet = Forced { setting, strategies: vec![BLOOM] }.unmet(&why);
+        let refused = Decision::refused("join", BLOOM, "all tables", why);
+        Decision { unmet: Some(unmet), ..refused }
+    });
 }
 
 /// The same of a table that the store cannot read; nothing, where that is not asked for.

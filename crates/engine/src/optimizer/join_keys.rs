@@ -14,10 +14,11 @@ use super::key_paths::KeyPaths;
 use crate::config::{Join, SluiceOptions};
 use crate::datasource::s3_scan::{S3Scan, as_select_scan};
 use crate::datasource::s3_select::S3SelectSource;
+use crate::physical_plan::s3_group_by::S3GroupByExec;
 
-/// Tells Select scans which of their arriving filters are keys of a join, which they may wait for,
-/// and how many keys there would be without a filter on the build side. If no keys are to be sent,
-/// takes those filters away, and the joins no longer make them.
+/// Tells Select scans, and group-bys in the store, which of their arriving filters are keys of a join,
+/// which they may wait for, and how many keys there would be without a filter on the build side. If
+/// those are not to be sent, takes the filters away, and the joins no longer make them.
 ///
 /// Hands filters also to scans that their keys reach in ways that DataFusion does not take.
 ///
@@ -33,32 +34,36 @@ impl PhysicalOptimizerRule for JoinKeys {
         options: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let paths = KeyPaths::of(&plan, options)?;
-        let domains = paths.domains();
-        if domains.is_empty() {
+        let SluiceOptions { join, transfer, .. } = SluiceOptions::of(options);
+        let keys = paths.keys(join);
+        if keys.is_empty() {
             return Ok(plan);
         }
-        let SluiceOptions { join, transfer, .. } = SluiceOptions::of(options);
         let wanted = !matches!(join, Join::Baseline | Join::Filtered);
         plan.transform_up(|node| {
-            let Some((config, _)) = as_select_scan(node.as_ref()) else {
-                return Ok(Transformed::no(node));
+            let reaching = || match wanted && transfer {
+                true => paths.filters(&node),
+                false => Ok(Vec::new()),
             };
-            let mut config = config.clone();
-            if wanted && transfer {
-                let filters = paths.filters(&node)?;
-                let handed = config.try_pushdown_filters(filters, options)?.updated_node;
+            let told = |source: &S3SelectSource| {
+                let told = source.with_keys_of_joins(&keys);
+                told.map(|source| Arc::new(source) as Arc<dyn FileSource>)
+            };
+            if let Some((config, _)) = as_select_scan(node.as_ref()) {
+                let handed = config.try_pushdown_filters(reaching()?, options)?.updated_node;
                 let handed = handed.as_ref().and_then(|it| it.downcast_ref::<FileScanConfig>());
-                config = handed.cloned().unwrap_or(config);
+                let config = handed.unwrap_or(config);
+                let source = config.file_source().downcast_ref::<S3SelectSource>();
+                let Some(source) = source.and_then(told) else { return Ok(Transformed::no(node)) };
+                let config = FileScanConfigBuilder::from(config.clone()).with_source(source);
+                return Ok(Transformed::yes(S3Scan::node(config.build()) as _));
             }
-            let Some(source) = config.file_source().downcast_ref::<S3SelectSource>() else {
-                return Ok(Transformed::no(node));
-            };
-            let Some(source) = source.with_keys_of_joins(&domains, wanted) else {
-                return Ok(Transformed::no(node));
-            };
-            let source: Arc<dyn FileSource> = Arc::new(source);
-            let config = FileScanConfigBuilder::from(config).with_source(source).build();
-            Ok(Transformed::yes(S3Scan::node(config) as Arc<dyn ExecutionPlan>))
+            if let Some(exec) = node.downcast_ref::<S3GroupByExec>() {
+                let exec = exec.with_filters(reaching()?, options)?;
+                let Some(source) = told(exec.source()?) else { return Ok(Transformed::no(node)) };
+                return Ok(Transformed::yes(Arc::new(exec.with_source(source)) as _));
+            }
+            Ok(Transformed::no(node))
         })
         .data()
     }

@@ -7,17 +7,26 @@ use arrow::datatypes::DataType;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::stats::Precision;
 use datafusion::common::{Result, ScalarValue};
+use datafusion::datasource::physical_plan::FileScanConfig;
+use datafusion::datasource::source::DataSourceExec;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::utils::collect_columns;
+use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::expressions::{Column, IsNotNullExpr, lit};
 use datafusion::physical_plan::filter_pushdown::{FilterPushdownPhase, PushedDown};
 use datafusion::physical_plan::joins::HashJoinExec;
+use datafusion::physical_plan::projection::ProjectionExec;
+use datafusion::physical_plan::repartition::RepartitionExec;
 use datafusion::physical_plan::{ExecutionPlan, StatisticsArgs, StatisticsContext};
 
 use super::choose::Plan;
-use super::clear_names::is_clear;
+use super::clear_names::clear_columns;
 use super::equal_keys::on_the_build_side;
-use crate::config::SluiceOptions;
+use crate::choice::Why;
+use crate::config::{Join as Strategy, SluiceOptions};
+use crate::datasource::arriving::ArrivingKeys;
+use crate::datasource::s3_scan::as_select_scan;
+use crate::profile::table_rows;
 
 /// Which scans of a plan lie below joins, and which of these joins' keys reach them on the probe
 /// side. Where DataFusion takes a filter on a key, it takes the keys: its own answers decide.
@@ -33,10 +42,34 @@ pub(super) struct KeyPaths {
 }
 
 /// A scan below a join.
-#[derive(Debug, Default, Clone)]
+#[derive(Debug, Clone)]
 pub(super) struct Joined {
     /// The keys that reach it.
     pub(super) keys: Vec<Reaching>,
+    /// Why others do not.
+    pub(super) side: Side,
+}
+
+/// Where a scan stands below the nearest join above it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    /// On the side whose keys go to the other.
+    Build,
+    /// On the other side, whose rows the join keeps without a partner.
+    Kept,
+    /// On the other side.
+    Probe,
+}
+
+impl Side {
+    /// Why no keys arrive there.
+    pub(super) fn without_keys(self) -> Why {
+        Why::from(match self {
+            Self::Build => "it is on the build side of its join, whose keys go to the other side",
+            Self::Kept => "its join also keeps rows without a partner",
+            Self::Probe => "the keys of its join are not columns of its files",
+        })
+    }
 }
 
 /// A key that reaches a scan.
@@ -61,6 +94,24 @@ struct Join {
     build: Option<f64>,
     /// Rows of the table that the build side's keys come from.
     origin: Option<f64>,
+    /// The rows of the build side, if that is a whole table.
+    whole: Option<f64>,
+}
+
+impl Join {
+    /// Whether the keys of its build side are as a rule all that the probe side has: those of a whole
+    /// table that is too large for a list of what is looked for.
+    fn tells_nothing(&self) -> bool {
+        /// The most rows of such a list.
+        const LIST: f64 = 10_000.0;
+        self.whole.is_some_and(|rows| rows > LIST)
+    }
+
+    /// How many keys the probe side has at most, if that can be estimated. A whole table tells about
+    /// itself only.
+    fn domain(&self) -> Option<f64> {
+        self.origin.filter(|_| self.whole.is_none())
+    }
 }
 
 /// What becomes of a condition on its way down.
@@ -78,8 +129,21 @@ impl KeyPaths {
     /// The paths in a plan.
     pub(super) fn of(plan: &Plan, options: &ConfigOptions) -> Result<Self> {
         let mut paths = Self::default();
-        paths.walk(plan, Vec::new(), false, options)?;
+        paths.walk(plan, Vec::new(), None, options)?;
         Ok(paths)
+    }
+
+    /// Whether keys reach any scan.
+    pub(super) fn reach_any(&self) -> bool {
+        self.scans.values().any(|joined| !joined.keys.is_empty())
+    }
+
+    /// Why no scan of the plan gets keys, although it has joins; none if some do, or if it has none
+    /// over scans.
+    pub(super) fn why_none(&self) -> Option<Why> {
+        let stands = |side: &Side| self.scans.values().any(|joined| joined.side == *side);
+        let side = [Side::Kept, Side::Probe, Side::Build].into_iter().find(stands);
+        side.filter(|_| !self.reach_any()).map(Side::without_keys)
     }
 
     /// What a scan of the plan is to the joins above it; none if there are none.
@@ -91,17 +155,27 @@ impl KeyPaths {
     pub(super) fn share(&self, joined: &Joined) -> Option<f64> {
         let shares = joined.keys.iter().filter_map(|key| {
             let join = self.joins.get(key.join)?;
-            Some((join.build? / join.origin?.max(1.0)).clamp(0.0, 1.0))
+            if join.tells_nothing() {
+                return Some(1.0);
+            }
+            let share = join.build? / join.domain()?.max(1.0);
+            // What a filter that the store applies leaves is not estimated.
+            (share < 1.0).then_some(share)
         });
         shares.reduce(f64::min)
     }
 
-    /// For each expression under which keys arrive, how many there are on the build side before it
-    /// is filtered, if that can be estimated.
-    pub(super) fn domains(&self) -> HashMap<u64, Option<f64>> {
+    /// For each expression under which keys arrive, what is known about them, if they are wanted.
+    pub(super) fn keys(&self, strategy: Strategy) -> HashMap<u64, Option<ArrivingKeys>> {
+        let wanted = |join: &Join| match strategy {
+            Strategy::Baseline | Strategy::Filtered => false,
+            Strategy::Auto => !join.tells_nothing(),
+            Strategy::Bloom => true,
+        };
         let each = self.joins.iter().flat_map(|join| {
+            let keys = wanted(join).then_some(ArrivingKeys { domain: join.domain() });
             let ids = join.filters.iter().filter_map(|filter| filter.expression_id());
-            ids.map(|id| (id, join.origin))
+            ids.map(move |id| (id, keys))
         });
         each.collect()
     }
@@ -140,24 +214,30 @@ impl KeyPaths {
         &mut self,
         node: &Plan,
         probes: Vec<Probe>,
-        joined: bool,
+        side: Option<Side>,
         options: &ConfigOptions,
     ) -> Result<()> {
         let mut probes = probes;
-        probes.retain(|probe| is_clear(&probe.condition, &node.schema()));
+        if !probes.is_empty() {
+            let clear = clear_columns(&node.schema());
+            probes.retain(|probe| {
+                collect_columns(&probe.condition).iter().all(|it| clear.contains(&it.index()))
+            });
+        }
         let children = node.children();
         if children.is_empty() {
-            if joined {
-                self.arrive(node, &probes)?;
+            if let Some(side) = side {
+                self.arrive(node, &probes, side)?;
             }
             return Ok(());
         }
         let mut below = self.hand_down(node, &probes, options)?;
-        let mut joined = joined;
+        let mut sides = vec![side; below.len()];
         if let Some(join) = node.downcast_ref::<HashJoinExec>()
             && let [build, probe] = below.as_mut_slice()
         {
-            joined = true;
+            let kept = !join.join_type().on_lr_is_preserved().1;
+            sides = vec![Some(Side::Build), Some(if kept { Side::Kept } else { Side::Probe })];
             if SluiceOptions::of(options).transfer {
                 let reaching = probes.iter().filter(|probe| !probe.to_origin);
                 for reaching in reaching {
@@ -177,6 +257,11 @@ impl KeyPaths {
                 types: types.collect::<Result<_>>()?,
                 build: rows(join.left())?,
                 origin: None,
+                whole: match build.iter().all(|probe| probe.to_origin) {
+                    true => whole_table(join.left()),
+                    // Other keys select rows of it.
+                    false => None,
+                },
             });
             let condition = |key: usize, expr: &Arc<dyn PhysicalExpr>, to_origin| Probe {
                 condition: Arc::new(IsNotNullExpr::new(Arc::clone(expr))),
@@ -186,12 +271,12 @@ impl KeyPaths {
             };
             let keys = || join.on().iter().enumerate();
             build.extend(keys().map(|(at, (key, _))| condition(at, key, true)));
-            if join.join_type().on_lr_is_preserved().1 {
+            if !kept {
                 probe.extend(keys().map(|(at, (_, key))| condition(at, key, false)));
             }
         }
-        for (child, probes) in children.into_iter().zip(below) {
-            self.walk(child, probes, joined, options)?;
+        for ((child, probes), side) in children.into_iter().zip(below).zip(sides) {
+            self.walk(child, probes, side, options)?;
         }
         Ok(())
     }
@@ -218,8 +303,8 @@ impl KeyPaths {
     }
 
     /// A scan, and what reached it.
-    fn arrive(&mut self, scan: &Plan, probes: &[Probe]) -> Result<()> {
-        let mut joined = Joined::default();
+    fn arrive(&mut self, scan: &Plan, probes: &[Probe], side: Side) -> Result<()> {
+        let mut joined = Joined { keys: Vec::new(), side };
         for probe in probes {
             if probe.to_origin {
                 let rows = rows(scan)?;
@@ -227,7 +312,7 @@ impl KeyPaths {
                     // Of several key columns, each has at most as many values as the whole.
                     join.origin = join.origin.into_iter().chain(rows).reduce(f64::max);
                 }
-            } else {
+            } else if is_of_files(scan, &probe.condition)? {
                 let columns = collect_columns(&probe.condition);
                 let mut columns: Vec<_> =
                     columns.iter().map(|column| column.name().to_owned()).collect();
@@ -242,8 +327,44 @@ impl KeyPaths {
     }
 }
 
+/// Whether a condition is about columns that the store knows, if it can be asked: not about
+/// partitions, nor about what is computed of columns.
+fn is_of_files(scan: &Plan, condition: &Arc<dyn PhysicalExpr>) -> Result<bool> {
+    let Some((_, source)) = as_select_scan(scan.as_ref()) else { return Ok(true) };
+    let columns = source.file_schema().fields().len();
+    let mut known = true;
+    for column in collect_columns(condition) {
+        let column: Arc<dyn PhysicalExpr> = Arc::new(column);
+        let below = source.output().unproject_expr(&column)?;
+        known &= below.downcast_ref::<Column>().is_some_and(|it| it.index() < columns);
+    }
+    Ok(known)
+}
+
 fn address(node: &Plan) -> *const () {
     Arc::as_ptr(node).cast()
+}
+
+/// The rows of a table all of which a plan puts out; none if it does not.
+fn whole_table(plan: &Plan) -> Option<f64> {
+    if let Some((config, source)) = as_select_scan(plan.as_ref()) {
+        return source.filters().is_empty().then(|| all_rows(config)).flatten();
+    }
+    if let Some(scan) = plan.downcast_ref::<DataSourceExec>() {
+        let config = scan.data_source().downcast_ref::<FileScanConfig>()?;
+        return config.file_source().filter().is_none().then(|| all_rows(config)).flatten();
+    }
+    let passes = plan.is::<ProjectionExec>()
+        || plan.is::<RepartitionExec>()
+        || plan.is::<CoalescePartitionsExec>();
+    match plan.children().as_slice() {
+        [input] if passes && plan.fetch().is_none() => whole_table(input),
+        _ => None,
+    }
+}
+
+fn all_rows(config: &FileScanConfig) -> Option<f64> {
+    config.limit.is_none().then(|| table_rows(config))
 }
 
 /// The rows that a node puts out, if that is known or estimated.

@@ -20,7 +20,9 @@ use datafusion::physical_plan::execution_plan::{
     Boundedness, EmissionType, ReplaceChildrenOptions, SchedulingType,
     replace_children_if_necessary,
 };
-use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet};
+use datafusion::physical_plan::metrics::{
+    BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet, RecordOutput,
+};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties,
@@ -218,7 +220,7 @@ impl ExecutionPlan for S3AggregateExec {
             .buffered(FILES_IN_FLIGHT)
             .map_ok(|batches| stream::iter(batches.into_iter().map(Ok)))
             .try_flatten()
-            .inspect_ok(move |batch: &RecordBatch| baseline.record_output(batch.num_rows()));
+            .map_ok(move |batch: RecordBatch| batch.record_output(&baseline));
         let stream = RecordBatchStreamAdapter::new(self.schema(), rows);
         Ok(Box::pin(cooperative(stream)))
     }

@@ -119,6 +119,8 @@ impl TopKRun {
         match self.ask(scan, sampling, context).await {
             Ok(Some((bounded, bound))) => {
                 threshold.say(bound);
+                // None so far is worth saying, too.
+                self.counter("repairs");
                 bounded
             }
             Ok(None) => {

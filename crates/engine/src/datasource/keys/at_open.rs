@@ -5,16 +5,23 @@ use std::time::Duration;
 
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
+use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::FileScanConfig;
+use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
+use super::ask::Asking;
 use super::decide::{Decided, decide};
+use super::look::Looking;
 use super::said::KeysSaid;
 use crate::config::{Join, SluiceOptions};
 use crate::datasource::arriving::PATIENCE;
-use crate::datasource::s3_select::S3SelectSource;
+use crate::datasource::opener::FileSelect;
+use crate::datasource::s3_select::{Filter, S3SelectSource};
 use crate::endpoint::Endpoint;
+use crate::metrics::NodeMetrics;
+use crate::profile::record_bytes;
 
 /// The keys of a scan while it runs: of all its partitions, or of one.
 #[derive(Debug)]
@@ -25,30 +32,62 @@ pub struct KeysAtOpen {
     said: Arc<KeysSaid>,
 }
 
+/// A scan that opens a file.
+#[derive(Debug, Clone, Copy)]
+pub struct Opening<'a> {
+    /// Its source.
+    pub source: &'a S3SelectSource,
+    /// How it sends statements.
+    pub select: &'a FileSelect,
+    /// Its files.
+    pub config: &'a FileScanConfig,
+    /// Where it counts requests.
+    pub metrics: &'a NodeMetrics,
+    /// The session's options.
+    pub options: &'a ConfigOptions,
+}
+
 impl KeysAtOpen {
-    /// Of a scan that is about to run; none if no keys of joins are to arrive at it. EXPLAIN ANALYZE
-    /// shows what is decided.
+    /// Of a scan that is about to run; none if no keys of joins are to arrive at it. Among
+    /// `metrics`, EXPLAIN ANALYZE shows what is decided.
     #[must_use]
-    pub fn of(source: &S3SelectSource) -> Option<Arc<Self>> {
+    pub fn of(source: &S3SelectSource, metrics: &ExecutionPlanMetricsSet) -> Option<Arc<Self>> {
         if source.arriving().iter().all(|arriving| arriving.keys.is_none()) {
             return None;
         }
-        let said = KeysSaid::registered(source.metrics_set());
+        let said = KeysSaid::registered(metrics);
         Some(Arc::new(Self { until: OnceLock::new(), decided: Mutex::new(None), said }))
     }
 
-    /// Where to say what parts of files ask.
-    #[must_use]
-    pub fn said(&self) -> &KeysSaid {
-        &self.said
-    }
-
-    /// What a file that is opened now asks about keys.
+    /// What a file that is opened now is asked about keys, perhaps in parts, which together are it;
+    /// nothing if no row can have one.
     ///
     /// # Errors
     ///
     /// If a condition cannot be evaluated here.
-    pub async fn decided(
+    pub async fn parts(
+        &self,
+        opening: Opening<'_>,
+        file: &PartitionedFile,
+    ) -> Result<Vec<(PartitionedFile, Vec<Filter>)>> {
+        let Opening { source, select, config, metrics, options } = opening;
+        let endpoint = select.endpoint.as_ref();
+        let decided = self.decided(source, endpoint, config, options).await?;
+        Ok(match decided.as_ref() {
+            Decided::NoRow => Vec::new(),
+            Decided::Nothing(_) => vec![(file.clone(), Vec::new())],
+            Decided::Ask(sent) => vec![(file.clone(), sent.filters.clone())],
+            Decided::ByPart(by_part) => {
+                let record = record_bytes(config, source);
+                let looking = Looking::new(source, select, metrics, record);
+                let asking = Asking::of(source, endpoint);
+                let asked = by_part.ask(asking, looking, file, &self.said).await?;
+                asked.into_iter().map(|(part, sent)| (part, sent.filters)).collect()
+            }
+        })
+    }
+
+    async fn decided(
         &self,
         source: &S3SelectSource,
         endpoint: &Endpoint,
@@ -67,14 +106,14 @@ impl KeysAtOpen {
             all_final &= arriving.is_final();
         }
         let decided = Arc::new(decide(source, endpoint, config, options)?);
-        match decided.as_ref() {
-            Decided::NoRow => self.said.say("no row has a key"),
-            Decided::Ask(sent) if sent.columns.is_empty() && sent.refused.is_empty() => {
-                self.said.say(if all_final { "nothing" } else { "nothing in time" });
-            }
-            Decided::Ask(sent) => self.said.say(&sent.to_string()),
-            Decided::ByPart(by_part) => self.said.say(&by_part.about(source)),
-        }
+        let (said, used) = match decided.as_ref() {
+            Decided::NoRow => ("no row has a key".to_owned(), true),
+            Decided::Nothing(_) if !all_final => ("nothing in time".to_owned(), false),
+            Decided::Nothing(why) => (format!("nothing: {why}"), false),
+            Decided::Ask(sent) => (sent.to_string(), !sent.columns.is_empty()),
+            Decided::ByPart(by_part) => (by_part.about(source), false),
+        };
+        self.said.say(&said, used);
         if all_final {
             *known = Some(Arc::clone(&decided));
         }

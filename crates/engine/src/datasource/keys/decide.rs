@@ -32,7 +32,9 @@ const SIDES: u32 = 4;
 pub enum Decided {
     /// No row has one: there is nothing to ask.
     NoRow,
-    /// What every part of a file is asked about them, which may be nothing.
+    /// Nothing is asked about them, for a reason.
+    Nothing(&'static str),
+    /// What every part of a file is asked about them.
     Ask(Sent),
     /// Each part of a file is asked about those that it may have.
     ByPart(Arc<ByPart>),
@@ -51,7 +53,7 @@ pub fn decide(
     options: &ConfigOptions,
 ) -> Result<Decided> {
     let keys: KeysByColumn = match source.keys()? {
-        Keys::Any => return Ok(Decided::Ask(Sent::default())),
+        Keys::Any => return Ok(Decided::Nothing("the join does not say which keys it has")),
         Keys::None => return Ok(Decided::NoRow),
         Keys::Of(keys) => keys.into_iter().map(|(column, keys)| (column, keys.into())).collect(),
     };
@@ -91,8 +93,11 @@ pub fn decide(
         let share = sent.share(source.domain());
         let demand = keys_demand(demand, share, self::conditions(conditions));
         let steps = demand.select().unwrap_or_else(|| demand.get()).steps;
-        let strategy = if sent.filters.is_empty() { "filtered" } else { "bloom" };
-        Way { strategy, offer: Ok(Offer { steps, statement: None, build: Decided::Ask(sent) }) }
+        let (strategy, build) = match sent.filters.is_empty() {
+            true => ("filtered", Decided::Nothing("it is not predicted to pay")),
+            false => ("bloom", Decided::Ask(sent)),
+        };
+        Way { strategy, offer: Ok(Offer { steps, statement: None, build }) }
     });
     let look = look_bytes(record_bytes(config, source));
     let parts = parts.into_iter().map(|(by_part, Expected { sent, statements, looks })| {

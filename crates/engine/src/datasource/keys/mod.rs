@@ -21,11 +21,11 @@ mod said;
 mod sent;
 
 pub use self::ask::{Asking, Form, KeysByColumn, Spans, ask};
-pub use self::at_open::KeysAtOpen;
+pub use self::at_open::{KeysAtOpen, Opening};
 pub use self::by_part::{ByPart, Expected};
 pub use self::decide::{Decided, decide};
 pub use self::extract::{ColumnKeys, Keys};
 pub use self::look::{Looking, look_bytes};
 pub use self::ordered::{OrderedKeys, Span, Split};
-pub use self::said::KeysSaid;
+pub use self::said::{KeysSaid, asked_about_keys};
 pub use self::sent::{Likely, Sent};

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::metrics::{
-    CustomMetricValue, ExecutionPlanMetricsSet, MetricBuilder, MetricValue,
+    CustomMetricValue, ExecutionPlanMetricsSet, Metric, MetricBuilder, MetricValue,
 };
 
 use super::sent::{Likely, Sent};
@@ -21,7 +22,22 @@ pub struct KeysSaid {
 struct Inner {
     /// What partitions decided, each text once.
     texts: BTreeSet<String>,
+    /// Whether any row stayed in the store for its key, as far as is known.
+    used: bool,
     parts: Parts,
+}
+
+/// Whether a plan that has run asked the store about keys of a join.
+#[must_use]
+pub fn asked_about_keys(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    let used = |metric: &Arc<Metric>| match metric.value() {
+        MetricValue::Custom { value, .. } => {
+            value.as_any().downcast_ref::<KeysSaid>().is_some_and(KeysSaid::used)
+        }
+        _ => false,
+    };
+    plan.metrics().is_some_and(|metrics| metrics.iter().any(used))
+        || plan.children().into_iter().any(asked_about_keys)
 }
 
 /// Parts of files that were asked by themselves.
@@ -34,6 +50,8 @@ struct Parts {
     bits: u64,
     /// The least and the greatest probability of a wrong yes.
     p: Option<(f64, f64)>,
+    /// The one that was asked for, where another fits.
+    wanted: Option<f64>,
 }
 
 impl Parts {
@@ -45,6 +63,7 @@ impl Parts {
             keys: self.keys + other.keys,
             bits: self.bits + other.bits,
             p: p.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))),
+            wanted: self.wanted.or(other.wanted),
         }
     }
 }
@@ -53,16 +72,23 @@ impl Parts {
 impl fmt::Display for Parts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} of {} parts with keys of their own", self.own, self.all)?;
+        if self.own == 0 {
+            return Ok(());
+        }
+        write!(f, " ({} keys", self.keys)?;
         match self.p {
-            _ if self.own == 0 => Ok(()),
-            None => write!(f, " ({} keys)", self.keys),
+            None => {}
             Some((least, most)) if least == most => {
-                write!(f, " ({} keys, {} bits, p = {least})", self.keys, self.bits)
+                write!(f, ", {} bits, p = {least}", self.bits)?;
             }
             Some((least, most)) => {
-                write!(f, " ({} keys, {} bits, p = {least:.4} to {most:.4})", self.keys, self.bits)
+                write!(f, ", {} bits, p = {least:.4} to {most:.4}", self.bits)?;
             }
         }
+        if let Some(wanted) = self.wanted {
+            write!(f, ", {wanted} does not fit")?;
+        }
+        f.write_str(")")
     }
 }
 
@@ -78,9 +104,17 @@ impl KeysSaid {
         said
     }
 
-    /// Adds a text.
-    pub fn say(&self, text: &str) {
-        self.inner().texts.insert(text.to_owned());
+    /// Adds a text, about keys that are asked about, or about why none are.
+    pub fn say(&self, text: &str, used: bool) {
+        let mut inner = self.inner();
+        inner.texts.insert(text.to_owned());
+        inner.used |= used;
+    }
+
+    /// Whether the store was asked about any keys.
+    #[must_use]
+    pub fn used(&self) -> bool {
+        self.inner().used
     }
 
     /// Counts a part of a file, and what it is asked, if that is something of its own.
@@ -90,14 +124,19 @@ impl KeysSaid {
             let hashed = match likely {
                 Likely::Between => Parts::default(),
                 Likely::OneOf(keys) => Parts { keys: *keys, ..Parts::default() },
-                Likely::Hashed { keys, bits, sent, .. } => {
-                    Parts { keys: *keys, bits: *bits, p: Some((*sent, *sent)), ..Parts::default() }
-                }
+                Likely::Hashed { keys, bits, sent, wanted } => Parts {
+                    keys: *keys,
+                    bits: *bits,
+                    p: Some((*sent, *sent)),
+                    wanted: (wanted != sent).then_some(*wanted),
+                    ..Parts::default()
+                },
             };
             part = part.and(hashed);
         }
         let mut inner = self.inner();
         inner.parts = inner.parts.and(part);
+        inner.used |= own.is_some();
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
@@ -107,7 +146,7 @@ impl KeysSaid {
 
 impl fmt::Display for KeysSaid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { texts, parts } = self.inner().clone();
+        let Inner { texts, parts, .. } = self.inner().clone();
         let parts = (parts.all > 0).then(|| parts.to_string());
         f.write_str(&texts.into_iter().chain(parts).collect::<Vec<_>>().join("; "))
     }
@@ -123,6 +162,7 @@ impl CustomMetricValue for KeysSaid {
             let other = other.inner().clone();
             let mut inner = self.inner();
             inner.texts.extend(other.texts);
+            inner.used |= other.used;
             inner.parts = inner.parts.and(other.parts);
         }
     }
@@ -152,7 +192,7 @@ mod tests {
     fn partitions_are_added_up() {
         let [one, two, all] = [(); 3].map(|()| Arc::new(KeysSaid::default()));
         for said in [&one, &two] {
-            said.say("by part on k (90 keys)");
+            said.say("by part on k (90 keys)", false);
         }
         one.part(Some(&hashed(30, 0.01)));
         one.part(Some(&hashed(40, 0.01)));
@@ -164,7 +204,7 @@ mod tests {
         two.part(Some(&hashed(20, 0.02)));
         all.aggregate(two as Arc<dyn CustomMetricValue>);
         let text = "by part on k (90 keys); 3 of 4 parts with keys of their own \
-                    (90 keys, 900 bits, p = 0.0100 to 0.0200)";
+                    (90 keys, 900 bits, p = 0.0100 to 0.0200, 0.01 does not fit)";
         assert_eq!(all.to_string(), text);
     }
 
@@ -173,9 +213,11 @@ mod tests {
         let said = KeysSaid::default();
         assert_eq!(said.to_string(), "");
         said.part(None);
+        assert!(!said.used());
         assert_eq!(said.to_string(), "0 of 1 parts with keys of their own");
         let list = vec![("k".to_owned(), Likely::OneOf(3))];
         said.part(Some(&Sent { columns: list, ..Sent::default() }));
         assert_eq!(said.to_string(), "1 of 2 parts with keys of their own (3 keys)");
+        assert!(said.used());
     }
 }

@@ -9,8 +9,10 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, AsArray, Int64Array, RecordBatch, new_null_array};
 use arrow::compute::{CastOptions, cast_with_options};
 use arrow::datatypes::{DataType, Field, Int64Type, Schema, SchemaRef};
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Result, ScalarValue};
 use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::projection::{ProjectionExpr, ProjectionExprs};
 use datafusion::physical_expr::utils::collect_columns;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::AggregateExec;
@@ -21,12 +23,15 @@ use sluicegate_s3select::profile::{Exactness, Operation, TypeClass};
 use crate::choice::Why;
 use crate::datasource::partial_state::{OverScan, PartialStates, StateExpr};
 use crate::datasource::predicate::ColumnStyle;
+use crate::datasource::s3_select::{Filter, S3SelectSource};
 use crate::datasource::statement::{GroupKey, Statement, class, is_sendable};
 
 /// A group-by as one statement.
 #[derive(Debug, Clone)]
 pub(super) struct ClauseQuery {
     statement: Statement,
+    /// What rows are grouped by, over the table's columns.
+    keys: Vec<ProjectionExpr>,
     /// The columns of the answer that are states, not keys.
     states: std::ops::Range<usize>,
     /// Where the columns of the partial states come from.
@@ -104,7 +109,9 @@ impl ClauseQuery {
         }
         let json = text || style == ColumnStyle::Member;
         let (mut sent, mut fields, mut sources) = (Vec::new(), Vec::new(), Vec::new());
+        let mut table_keys = Vec::new();
         for (expr, name, wanted) in &keys {
+            table_keys.push(ProjectionExpr::new(Arc::clone(expr), (*name).clone()));
             let Some(wanted) = wanted else {
                 sources.push(Source::Partition(Arc::clone(expr)));
                 continue;
@@ -131,6 +138,7 @@ impl ClauseQuery {
         let statement = Statement::groups(sent, items, source.store_filter(), answer, json);
         Ok(Ok(Self {
             statement,
+            keys: table_keys,
             states: first..first + columns.len(),
             sources,
             table: Arc::new(table),
@@ -142,6 +150,48 @@ impl ClauseQuery {
     /// What is asked of each file.
     pub(super) fn statement(&self) -> &Statement {
         &self.statement
+    }
+
+    /// The same about the rows that pass some filters.
+    pub(super) fn asking(&self, filters: &[Filter]) -> Statement {
+        let mut statement = self.statement.clone();
+        statement.query.filter = Filter::there(filters);
+        statement
+    }
+
+    /// A scan of the keys alone, if the store knows any.
+    pub(super) fn keys_of(&self, source: &S3SelectSource) -> Option<S3SelectSource> {
+        let known = self.sources.iter().any(|source| matches!(source, Source::Answer(_)));
+        let keys = ProjectionExprs::new(self.keys.iter().cloned());
+        known.then(|| source.computing(&keys))
+    }
+
+    /// A filter over the partial aggregation's columns, over the table's: if it is about keys that
+    /// are columns there.
+    ///
+    /// # Errors
+    ///
+    /// If it has operands that cannot be replaced.
+    pub(super) fn over_table(
+        &self,
+        filter: Arc<dyn PhysicalExpr>,
+    ) -> Result<Option<Arc<dyn PhysicalExpr>>> {
+        let of_table = |index: usize| {
+            let key = self.keys.get(index)?;
+            key.expr.is::<Column>().then(|| Arc::clone(&key.expr))
+        };
+        if !collect_columns(&filter).iter().all(|column| of_table(column.index()).is_some()) {
+            return Ok(None);
+        }
+        let filter = filter.transform_down(|part| {
+            let key = part.downcast_ref::<Column>().and_then(|column| of_table(column.index()));
+            // A key is not looked into: it has another column's index.
+            Ok(match key {
+                Some(key) => Transformed::new(key, true, TreeNodeRecursion::Jump),
+                None => Transformed::no(part),
+            })
+        });
+        Ok(Some(filter?.data))
     }
 
     /// The states that rows of an answer are, or what is wrong with them. `partition` holds the
@@ -273,6 +323,7 @@ mod tests {
         let answer = Arc::new(answer);
         let query = ClauseQuery {
             statement: Statement::groups(Vec::new(), Vec::new(), None, Arc::clone(&answer), false),
+            keys: Vec::new(),
             states: 1..2,
             sources: vec![Source::Answer(0), Source::Answer(1)],
             table: Arc::new(Schema::empty()),

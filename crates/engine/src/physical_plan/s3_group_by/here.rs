@@ -16,11 +16,14 @@ use datafusion::physical_plan::metrics::{Count, ExecutionPlanMetricsSet, MetricB
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
 use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
+use sluicegate_costmodel::Steps;
 
 use super::S3GroupByExec;
-use crate::datasource::keys::KeysAtOpen;
+use crate::choice::{Chooser, Offer, Question, Way};
+use crate::config::{GroupBy, SluiceOptions};
+use crate::datasource::keys::{KeysAtOpen, Opening};
 use crate::datasource::opener::{FileSelect, S3SelectOpener};
-use crate::datasource::s3_select::S3SelectSource;
+use crate::datasource::s3_select::{Filter, S3SelectSource};
 use crate::endpoints::resolve;
 use crate::metrics::NodeMetrics;
 use crate::physical_plan::s3_aggregate::replace_scan;
@@ -32,6 +35,8 @@ pub(super) type Rows = BoxStream<'static, Result<RecordBatch>>;
 /// What EXPLAIN ANALYZE shows besides requests.
 #[derive(Debug)]
 pub(super) struct GroupMetrics {
+    /// Rows that were looked at to find groups, or how many there are.
+    pub(super) sampled: Count,
     /// Groups of files that the store aggregated.
     pub(super) pushed: Count,
     /// Groups of files that were aggregated here.
@@ -46,6 +51,7 @@ impl GroupMetrics {
     fn new(set: &ExecutionPlanMetricsSet, partition: usize) -> Self {
         let count = |name: &'static str| MetricBuilder::new(set).counter(name, partition);
         Self {
+            sampled: count("sample_rows"),
             pushed: count("groups_pushed"),
             left: count("groups_left"),
             rows_left: count("rows_left"),
@@ -70,6 +76,8 @@ pub(super) struct Here {
     /// Groups.
     pub(super) groups: GroupMetrics,
     config: Arc<FileScanConfig>,
+    /// What is known of the keys of joins above, if any are to arrive.
+    keys: Option<Arc<KeysAtOpen>>,
 }
 
 impl Here {
@@ -95,6 +103,7 @@ impl Here {
             metrics: NodeMetrics::new(&endpoint, counters, &exec.metrics, partition),
             groups: GroupMetrics::new(&exec.metrics, partition),
             config: Arc::clone(&exec.config),
+            keys: exec.keys.get_or_init(|| KeysAtOpen::of(source, &exec.metrics)).clone(),
         })
     }
 
@@ -115,11 +124,16 @@ impl Here {
             self.metrics.clone(),
             &Arc::new(config),
             Arc::clone(&self.context),
-            KeysAtOpen::of(source),
+            self.keys_of(source),
         )?;
         let projection = source.split_projection().clone();
         let opener = ProjectionOpener::try_new(projection, Arc::new(opener), source.file_schema())?;
         Ok(stream::once(opener.open(file.clone())?).try_flatten().boxed())
+    }
+
+    /// What is known of keys that arrive at a scan: the same as of this node's own, if any do.
+    fn keys_of(&self, source: &S3SelectSource) -> Option<Arc<KeysAtOpen>> {
+        self.keys.clone().filter(|_| !source.arriving().is_empty())
     }
 
     /// The partial states of a scan's rows, aggregated here. `on_rows` is told how many rows come.
@@ -145,6 +159,47 @@ impl Here {
         let groups = self.groups.left.clone();
         let states = partial.execute(0, Arc::clone(&self.context))?;
         Ok(states.inspect_ok(move |batch| groups.add(batch.num_rows())).boxed())
+    }
+
+    /// What a file is asked about the keys of joins above, perhaps in parts, which together are it;
+    /// nothing if no row can have one.
+    pub(super) async fn parts(
+        &self,
+        file: &PartitionedFile,
+    ) -> Result<Vec<(PartitionedFile, Vec<Filter>)>> {
+        let Some(keys) = &self.keys else { return Ok(vec![(file.clone(), Vec::new())]) };
+        let opening = Opening {
+            source: &self.source,
+            select: &self.select,
+            config: &self.config,
+            metrics: &self.metrics,
+            options: self.context.session_config().options(),
+        };
+        keys.parts(opening, file).await
+    }
+
+    /// The best of some ways, of which the first asks about no group: not where a session forces
+    /// that some are asked about.
+    pub(super) fn choose<T>(&self, file: &PartitionedFile, mut ways: Vec<(Steps, T)>) -> Result<T> {
+        let options = self.context.session_config().options();
+        if matches!(
+            SluiceOptions::of(options).group_by,
+            GroupBy::S3 | GroupBy::Case | GroupBy::Hybrid
+        ) {
+            ways.remove(0);
+        }
+        let ways = ways.into_iter().map(|(steps, build)| Way {
+            strategy: "group_by",
+            offer: Ok(Offer { steps, statement: None, build }),
+        });
+        let question = Question {
+            operator: "group_by",
+            subject: file.object_meta.location.to_string(),
+            ways: ways.collect(),
+            forced: None,
+            notes: Vec::new(),
+        };
+        Ok(Chooser::of(&self.select.endpoint, options).choose(question)?.0)
     }
 
     /// All rows of a file, aggregated here.

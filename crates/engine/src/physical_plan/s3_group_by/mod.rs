@@ -1,6 +1,7 @@
 //! Aggregates by group that the store computes, all of them or those of the largest groups.
 
 mod clause;
+mod distinct;
 mod groups;
 mod here;
 mod query;
@@ -8,12 +9,13 @@ mod run;
 mod run_clause;
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arrow::array::RecordBatch;
+use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, internal_err};
-use datafusion::datasource::physical_plan::FileScanConfig;
+use datafusion::datasource::physical_plan::{FileScanConfig, FileScanConfigBuilder, FileSource};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
 use datafusion::physical_plan::aggregates::AggregateExec;
@@ -21,7 +23,12 @@ use datafusion::physical_plan::coop::cooperative;
 use datafusion::physical_plan::execution_plan::{
     Boundedness, EmissionType, ReplaceChildrenOptions, SchedulingType,
 };
-use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet};
+use datafusion::physical_plan::filter_pushdown::{
+    ChildPushdownResult, FilterPushdownPhase, FilterPushdownPropagation,
+};
+use datafusion::physical_plan::metrics::{
+    BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet, RecordOutput,
+};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties,
@@ -35,6 +42,8 @@ use self::query::GroupQuery;
 use self::run::Run;
 use self::run_clause::RunClause;
 use crate::choice::Why;
+use crate::datasource::arriving::arrives;
+use crate::datasource::keys::KeysAtOpen;
 use crate::datasource::s3_select::S3SelectSource;
 use crate::endpoint::Endpoint;
 
@@ -63,7 +72,8 @@ pub enum Pushed {
 /// that a row is in none of them, and aggregated here by the partial aggregation that this node
 /// replaced, which also does so with all rows of a file whose statement fails.
 ///
-/// A store with a GROUP BY of its own finds the groups itself: one statement tells all states.
+/// A store with a GROUP BY of its own finds the groups itself: one statement tells all states. It is
+/// also asked about the keys of joins above: of groups that have none, nothing is wanted.
 #[derive(Debug, Clone)]
 pub struct S3GroupByExec {
     config: Arc<FileScanConfig>,
@@ -73,6 +83,8 @@ pub struct S3GroupByExec {
     query: Query,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
+    /// What all partitions know of the keys of joins above, while the node runs.
+    keys: Arc<OnceLock<Option<Arc<KeysAtOpen>>>>,
 }
 
 /// What the store is asked.
@@ -125,7 +137,40 @@ impl S3GroupByExec {
             query,
             properties: Arc::new(properties),
             metrics: ExecutionPlanMetricsSet::new(),
+            keys: Arc::default(),
         }))
+    }
+
+    /// The same aggregation with filters over this node's columns that are not known before the
+    /// query runs: those that the store can apply, which are about the groups.
+    ///
+    /// # Errors
+    ///
+    /// If a filter does not fit.
+    pub fn with_filters(
+        &self,
+        filters: Vec<Arc<dyn PhysicalExpr>>,
+        options: &ConfigOptions,
+    ) -> Result<Self> {
+        let Query::Clause(clause) = &self.query else { return Ok(self.clone()) };
+        let mut below = Vec::new();
+        for filter in filters.into_iter().filter(arrives) {
+            below.extend(clause.over_table(filter)?);
+        }
+        let pushed = self.source()?.try_pushdown_filters(below, options)?;
+        Ok(match pushed.updated_node {
+            Some(source) => self.with_source(source),
+            None => self.clone(),
+        })
+    }
+
+    /// The same aggregation of the rows of a source, like this one's but for the filters that are not
+    /// known before the query runs.
+    #[must_use]
+    pub fn with_source(&self, source: Arc<dyn FileSource>) -> Self {
+        let config = FileScanConfig::clone(&self.config);
+        let config = FileScanConfigBuilder::from(config).with_source(source).build();
+        Self { config: Arc::new(config), keys: Arc::default(), ..self.clone() }
     }
 
     /// The scan whose rows are aggregated.
@@ -240,9 +285,10 @@ impl DisplayAs for S3GroupByExec {
                 };
                 write!(
                     f,
-                    "S3GroupByExec: pushed={pushed}, files={files}, format={}, endpoint={}, select={sql}",
+                    "S3GroupByExec: pushed={pushed}, files={files}, format={}, endpoint={}{}, select={sql}",
                     source.format().name(),
-                    source.endpoint_name()
+                    source.endpoint_name(),
+                    source.shown_keys(),
                 )
             }
             DisplayFormatType::TreeRender => writeln!(f, "select={sql}"),
@@ -265,9 +311,25 @@ impl ExecutionPlan for S3GroupByExec {
 
     fn apply_expressions(
         &self,
-        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+        f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
     ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
+        FileSource::apply_expressions(self.source()?, f)
+    }
+
+    fn handle_child_pushdown_result(
+        &self,
+        _phase: FilterPushdownPhase,
+        pushed: ChildPushdownResult,
+        config: &ConfigOptions,
+    ) -> Result<FilterPushdownPropagation<Arc<dyn ExecutionPlan>>> {
+        let filters = pushed.parent_filters.iter().map(|it| Arc::clone(&it.filter)).collect();
+        let with: Arc<dyn ExecutionPlan> = Arc::new(self.with_filters(filters, config)?);
+        // Whoever made them applies them again.
+        Ok(FilterPushdownPropagation::all_unsupported(pushed).with_updated_node(with))
+    }
+
+    fn reset_state(self: Arc<Self>) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(Arc::new(Self { keys: Arc::default(), ..(*self).clone() }))
     }
 
     fn replace_children(
@@ -308,7 +370,7 @@ impl ExecutionPlan for S3GroupByExec {
         let rows = answers
             .buffered(FILES_IN_FLIGHT)
             .try_flatten()
-            .inspect_ok(move |batch: &RecordBatch| baseline.record_output(batch.num_rows()));
+            .map_ok(move |batch: RecordBatch| batch.record_output(&baseline));
         let stream = RecordBatchStreamAdapter::new(self.schema(), rows);
         Ok(Box::pin(cooperative(stream)))
     }

@@ -12,14 +12,11 @@ use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::ExecutionPlan;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use sluicegate_client::Error;
-use sluicegate_costmodel::Steps;
 
 use super::groups::{Group, Groups, inside, outside};
 use super::here::{Here, Rows};
 use super::query::{GroupQuery, GroupStates};
 use super::{MOST_BYTES, Pushed, S3GroupByExec};
-use crate::choice::{Chooser, Offer, Question, Way};
-use crate::config::{GroupBy, SluiceOptions};
 use crate::datasource::opener::{external, may_fall_back};
 use crate::datasource::s3_select::S3SelectSource;
 use crate::datasource::stored_types;
@@ -251,7 +248,7 @@ impl Run {
     fn worth_asking(&self, file: &PartitionedFile, groups: usize) -> Result<bool> {
         let demand = self.demand.of_file(file);
         let ways = vec![(demand.here(), false), (demand.pushed(groups as u64), true)];
-        self.choose(file, ways)
+        self.here.choose(file, ways)
     }
 
     /// How many of the groups of a sample are worth asking about, the largest first.
@@ -264,31 +261,7 @@ impl Run {
             let left = 1.0 - inside as f64 / rows.max(1) as f64;
             ways.push((demand.together(index as u64 + 1, left), index + 1));
         }
-        self.choose(file, ways)
-    }
-
-    /// The best of some ways, of which the first asks about no group: not where a session forces
-    /// that some are asked about.
-    fn choose<T>(&self, file: &PartitionedFile, mut ways: Vec<(Steps, T)>) -> Result<T> {
-        let options = self.here.context.session_config().options();
-        if matches!(
-            SluiceOptions::of(options).group_by,
-            GroupBy::S3 | GroupBy::Case | GroupBy::Hybrid
-        ) {
-            ways.remove(0);
-        }
-        let ways = ways.into_iter().map(|(steps, build)| Way {
-            strategy: "group_by",
-            offer: Ok(Offer { steps, statement: None, build }),
-        });
-        let question = Question {
-            operator: "group_by",
-            subject: file.object_meta.location.to_string(),
-            ways: ways.collect(),
-            forced: None,
-            notes: Vec::new(),
-        };
-        Ok(Chooser::of(self.endpoint(), options).choose(question)?.0)
+        self.here.choose(file, ways)
     }
 
     /// The groups that the store can be asked about, the largest first.
@@ -310,6 +283,7 @@ impl Run {
                 break;
             }
         }
+        self.here.groups.sampled.add(groups.rows() as usize);
         Ok(groups)
     }
 

@@ -9,17 +9,25 @@ use datafusion::datasource::listing::PartitionedFile;
 use datafusion::execution::TaskContext;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use sluicegate_client::Error;
+use tokio::sync::OnceCell;
 
 use super::clause::ClauseQuery;
+use super::distinct::Seen;
 use super::here::{Here, Rows};
 use super::{MOST_BYTES, S3GroupByExec};
-use crate::datasource::opener::{external, may_fall_back};
+use crate::datasource::opener::{AHEAD, external, may_fall_back};
+use crate::datasource::s3_select::Filter;
 use crate::datasource::stored_types;
+use crate::profile::GroupByDemand;
 
 /// A partition of a group-by while it runs.
 pub(super) struct RunClause {
     query: Arc<ClauseQuery>,
+    sample_rows: usize,
+    demand: GroupByDemand,
     here: Here,
+    /// What the first rows of a file of the partition had, which stands for all its files.
+    seen: OnceCell<Option<Seen>>,
 }
 
 /// Why the states of a file are not to be had from the store.
@@ -32,7 +40,14 @@ impl RunClause {
         context: Arc<TaskContext>,
         partition: usize,
     ) -> Result<Self> {
-        Ok(Self { query: Arc::clone(query), here: Here::new(exec, context, partition)? })
+        let demand = GroupByDemand::of(exec, context.session_config().options())?;
+        Ok(Self {
+            query: Arc::clone(query),
+            sample_rows: exec.sample_rows,
+            demand,
+            here: Here::new(exec, context, partition)?,
+            seen: OnceCell::new(),
+        })
     }
 
     /// The partial states of one file.
@@ -47,16 +62,71 @@ impl RunClause {
             // Whoever reads the rows finds this out again, and says so.
             return self.here.all(&file);
         }
-        match self.ask(&file).await {
-            Ok(Ok(states)) => {
+        let mut parts = self.here.parts(&file).await?;
+        if parts.len() > 1 {
+            let ask = move |(part, keys)| Arc::clone(&self).part(part, keys);
+            let parts = stream::iter(parts).map(ask).buffered(1 + AHEAD);
+            return Ok(parts.try_flatten().boxed());
+        }
+        match parts.pop() {
+            Some((part, keys)) => self.part(part, keys).await,
+            None => Ok(stream::empty().boxed()),
+        }
+    }
+
+    /// The same of a part of a file that is asked about some keys of joins.
+    async fn part(self: Arc<Self>, part: PartitionedFile, keys: Vec<Filter>) -> Result<Rows> {
+        // Rows with the keys of a join are few, whatever their groups are.
+        if keys.is_empty() && !self.is_worth_asking(&part).await? {
+            return self.here.all(&part);
+        }
+        match self.ask(&part, &keys).await? {
+            Ok(states) => {
                 let groups = states.iter().map(RecordBatch::num_rows).sum();
                 self.here.groups.pushed.add(groups);
                 Ok(stream::iter(states.into_iter().map(Ok)).boxed())
             }
-            Ok(Err(why)) => self.here.refused(&file, &why),
-            Err(error) if may_fall_back(&error) => self.here.refused(&file, &error.to_string()),
-            Err(error) => Err(external(error)),
+            Err(why) => self.here.refused(&part, &why),
         }
+    }
+
+    /// Whether there are fewer groups than rows by so much that the store's work pays: always, where
+    /// the session says so.
+    async fn is_worth_asking(&self, file: &PartitionedFile) -> Result<bool> {
+        let options = self.here.context.session_config().options();
+        let demand = self.demand.of_file(file);
+        if !demand.is_worth_a_sample(options) {
+            return Ok(true);
+        }
+        let seen = self.seen.get_or_init(|| async {
+            let looked = self.look(file).await;
+            looked
+                .inspect_err(|why| tracing::debug!(%why, "no sample of the groups"))
+                .ok()
+                .flatten()
+        });
+        let Some(seen) = seen.await else { return Ok(true) };
+        let groups = seen.groups_among(demand.rows());
+        let ways = vec![(demand.here(), false), (demand.clause(groups), true)];
+        Ok(demand.clause_bytes(groups) <= MOST_BYTES as f64 && self.here.choose(file, ways)?)
+    }
+
+    /// What the first rows of a file are grouped by, whatever the filters are: how many rows would
+    /// have to be read to find enough that pass is not known.
+    async fn look(&self, file: &PartitionedFile) -> Result<Option<Seen>> {
+        let Some(keys) = self.query.keys_of(&self.here.source) else { return Ok(None) };
+        let mut rows = self.here.rows(&keys.unfiltered(), file, Some(self.sample_rows))?;
+        let (mut seen, mut wanted) = (Vec::new(), self.sample_rows);
+        while wanted > 0
+            && let Some(batch) = rows.try_next().await?
+        {
+            // Where the store does not answer, the file is read without a limit.
+            let batch = batch.slice(0, wanted.min(batch.num_rows()));
+            wanted -= batch.num_rows();
+            self.here.groups.sampled.add(batch.num_rows());
+            seen.push(batch);
+        }
+        Seen::of(&seen)
     }
 
     /// The states of all groups, once they are complete: an answer may break off. Where there are
@@ -64,15 +134,30 @@ impl RunClause {
     async fn ask(
         &self,
         file: &PartitionedFile,
-    ) -> Result<Result<Vec<RecordBatch>, Refusal>, Error> {
+        keys: &[Filter],
+    ) -> Result<Result<Vec<RecordBatch>, Refusal>> {
         let select = &self.here.select;
-        if let Err(why) = select.endpoint.takes(self.query.statement(), &select.format) {
+        let filters = self.here.source.filters_now(&select.endpoint, None, keys)?;
+        let statement = self.query.asking(&filters);
+        if let Err(why) = select.endpoint.takes(&statement, &select.format) {
             return Ok(Err(why.to_string()));
         }
         let tally = self.here.metrics.tally();
-        let mut answer = select.send(self.query.statement(), file, &tally).await?;
+        let refused = |error: Error| match may_fall_back(&error) {
+            true => Ok(Err(error.to_string())),
+            false => Err(external(error)),
+        };
+        let mut answer = match select.send(&statement, file, &tally).await {
+            Ok(answer) => answer,
+            Err(error) => return refused(error),
+        };
         let (mut states, mut bytes) = (Vec::new(), 0);
-        while let Some(batch) = answer.try_next().await? {
+        loop {
+            let batch = match answer.try_next().await {
+                Ok(Some(batch)) => batch,
+                Ok(None) => return Ok(Ok(states)),
+                Err(error) => return refused(error),
+            };
             bytes += batch.get_array_memory_size();
             if bytes > MOST_BYTES {
                 return Ok(Err("there are too many groups".to_owned()));
@@ -82,6 +167,5 @@ impl RunClause {
                 Err(malformed) => return Ok(Err(malformed)),
             }
         }
-        Ok(Ok(states))
     }
 }

@@ -1,0 +1,179 @@
+//! A Select scan as a source of DataFusion's.
+
+use std::fmt;
+use std::sync::Arc;
+
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{Result, internal_err};
+use datafusion::datasource::physical_plan::{
+    FileGroupPartitioner, FileOpener, FileScanConfig, FileScanConfigBuilder, FileSource,
+};
+use datafusion::datasource::projection::SplitProjection;
+use datafusion::datasource::table_schema::TableSchema;
+use datafusion::logical_expr::Operator;
+use datafusion::physical_expr::projection::ProjectionExprs;
+use datafusion::physical_expr::{LexOrdering, PhysicalExpr, conjunction, split_conjunction};
+use datafusion::physical_plan::expressions::{BinaryExpr, Column};
+use datafusion::physical_plan::filter_pushdown::{FilterPushdownPropagation, PushedDown};
+use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
+use datafusion::physical_plan::{DisplayFormatType, apply_expression_roots};
+use object_store::ObjectStore;
+use sluicegate_s3select::profile::Exactness;
+
+use super::{Filter, S3SelectSource};
+use crate::datasource::arriving::{Arriving, arrives};
+use crate::endpoints::resolve;
+
+/// Whether DataFusion may take the two sides of a filter, if it is an equality, for equivalent: if
+/// one of them is a column. Of `length(s) = 1` it would make every 1 of a sort key `length(s)`, at
+/// one place and not at another, as `FilterExec` knows.
+fn is_safe_equivalence(filter: &Arc<dyn PhysicalExpr>) -> bool {
+    split_conjunction(filter).into_iter().all(|part| match part.downcast_ref::<BinaryExpr>() {
+        Some(it) if *it.op() == Operator::Eq => {
+            it.left().is::<Column>() || it.right().is::<Column>()
+        }
+        _ => true,
+    })
+}
+
+impl FileSource for S3SelectSource {
+    fn create_file_opener(
+        &self,
+        _object_store: Arc<dyn ObjectStore>,
+        _base_config: &FileScanConfig,
+        _partition: usize,
+    ) -> Result<Arc<dyn FileOpener>> {
+        internal_err!("a Select scan finds its endpoint in the session; open it as an S3Scan")
+    }
+
+    fn table_schema(&self) -> &TableSchema {
+        &self.table_schema
+    }
+
+    fn with_batch_size(&self, batch_size: usize) -> Arc<dyn FileSource> {
+        Arc::new(self.in_batches(batch_size))
+    }
+
+    fn filter(&self) -> Option<Arc<dyn PhysicalExpr>> {
+        let exact = self.exact_filters();
+        (!exact.is_empty()).then(|| conjunction(exact.into_iter().filter(is_safe_equivalence)))
+    }
+
+    fn projection(&self) -> Option<&ProjectionExprs> {
+        Some(&self.projection.source)
+    }
+
+    fn metrics(&self) -> &ExecutionPlanMetricsSet {
+        &self.metrics
+    }
+
+    fn file_type(&self) -> &str {
+        "s3_select"
+    }
+
+    fn fmt_extra(&self, t: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
+        let sql = self.statement(self.limit).map(|statement| statement.sql()).unwrap_or_default();
+        match t {
+            DisplayFormatType::Default | DisplayFormatType::Verbose => {
+                write!(
+                    f,
+                    ", format={}, endpoint={}{}, select={sql}",
+                    self.format.name(),
+                    self.endpoint,
+                    self.shown_keys(),
+                )
+            }
+            DisplayFormatType::TreeRender => writeln!(f, "select={sql}"),
+        }
+    }
+
+    fn supports_repartitioning(&self) -> bool {
+        self.format.is_splittable()
+    }
+
+    fn repartitioned(
+        &self,
+        target_partitions: usize,
+        _repartition_file_min_size: usize,
+        output_ordering: Option<LexOrdering>,
+        config: &FileScanConfig,
+    ) -> Result<Option<FileScanConfig>> {
+        if !self.takes_ranges() {
+            return Ok(None);
+        }
+        // Our own least size: a request costs more than a read.
+        let groups = FileGroupPartitioner::new()
+            .with_target_partitions(target_partitions)
+            .with_repartition_file_min_size(self.range_bytes)
+            .with_preserve_order_within_groups(output_ordering.is_some())
+            .repartition_file_groups(&config.file_groups);
+        Ok(groups.map(|groups| {
+            FileScanConfigBuilder::from(config.clone()).with_file_groups(groups).build()
+        }))
+    }
+
+    fn try_pushdown_filters(
+        &self,
+        filters: Vec<Arc<dyn PhysicalExpr>>,
+        config: &ConfigOptions,
+    ) -> Result<FilterPushdownPropagation<Arc<dyn FileSource>>> {
+        let endpoint = resolve(config, &self.endpoint)?;
+        let mut source = self.clone();
+        let mut verdicts = Vec::with_capacity(filters.len());
+        for filter in filters {
+            if arrives(&filter) {
+                // A limit counts rows that pass the filters of the plan, and only those.
+                let new = Arriving::new(filter);
+                let known = source.arriving.iter().any(|known| known.ids() == new.ids());
+                let sound = new.is_about_its_columns() && self.reads(&new.filter);
+                if self.limit.is_none() && !known && sound {
+                    source.arriving.push(new);
+                }
+                verdicts.push(PushedDown::No);
+                continue;
+            }
+            if let Some(known) = source.filters.iter().find(|known| *known.here == *filter) {
+                verdicts.push(verdict(known.there.exactness));
+                continue;
+            }
+            let Ok(there) = source.translate(&endpoint, &filter) else {
+                verdicts.push(PushedDown::No);
+                continue;
+            };
+            verdicts.push(verdict(there.exactness));
+            source.filters.push(Filter { here: filter, there });
+        }
+        let propagation = FilterPushdownPropagation::with_parent_pushdown_result(verdicts);
+        Ok(propagation.with_updated_node(Arc::new(source) as Arc<dyn FileSource>))
+    }
+
+    fn try_pushdown_projection(
+        &self,
+        projection: &ProjectionExprs,
+    ) -> Result<Option<Arc<dyn FileSource>>> {
+        let merged = self.projection.source.try_merge(projection)?;
+        let projection = SplitProjection::new(self.table_schema.file_schema(), &merged);
+        let projected = Self { projection, ..self.clone() };
+        // Without a column left, rows are counted there, which not every store does exactly.
+        let statement = projected.statement(None);
+        Ok(statement.map(|_| Arc::new(projected) as Arc<dyn FileSource>))
+    }
+
+    fn apply_expressions(
+        &self,
+        f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        let filters = self.filters.iter().map(|filter| &filter.here);
+        let arriving = self.arriving.iter().map(|arriving| &arriving.filter);
+        let columns = self.projection.source.iter().map(|projected| &projected.expr);
+        apply_expression_roots(filters.chain(arriving).chain(columns), f)
+    }
+}
+
+fn verdict(exactness: Exactness) -> PushedDown {
+    match exactness {
+        Exactness::Exact => PushedDown::Yes,
+        Exactness::Superset | Exactness::No => PushedDown::No,
+    }
+}

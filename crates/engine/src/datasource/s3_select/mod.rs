@@ -1,0 +1,306 @@
+//! A scan that the store filters and projects.
+
+mod file_source;
+mod filters;
+
+use std::fmt;
+use std::sync::Arc;
+
+use arrow::datatypes::{Schema, SchemaRef};
+use datafusion::common::Result;
+use datafusion::common::config::ConfigOptions;
+use datafusion::datasource::physical_plan::{FileScanConfig, FileScanConfigBuilder, FileSource};
+use datafusion::datasource::projection::SplitProjection;
+use datafusion::datasource::table_schema::TableSchema;
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::projection::ProjectionExprs;
+use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
+use sluicegate_s3select::profile::EndpointProfile;
+
+use crate::choice::Why;
+use crate::config::SluiceOptions;
+use crate::datasource::arriving::Arriving;
+use crate::datasource::format::TableFormat;
+use crate::datasource::get::GetScan;
+use crate::datasource::predicate::Translator;
+use crate::datasource::statement::Statement;
+use crate::endpoint::Endpoint;
+
+pub use self::filters::Filter;
+
+/// Why a scan has no statement.
+const UNSENDABLE: &str = "a column that is read cannot be sent as text and read back the same";
+
+/// Reads files through S3 Select: one statement per file or range, carrying the columns that the
+/// query needs and every filter that the store can apply.
+///
+/// It replaces DataFusion's own source and keeps it: to describe the files, and to read a file with
+/// GET when the store refuses or fails.
+#[derive(Clone)]
+pub struct S3SelectSource {
+    /// The endpoint's name, under which the session knows it.
+    endpoint: Arc<str>,
+    /// What that endpoint may be sent.
+    profile: Arc<EndpointProfile>,
+    format: TableFormat,
+    get: GetScan,
+    table_schema: TableSchema,
+    projection: SplitProjection,
+    filters: Vec<Filter>,
+    /// Filters that are not known before the query runs.
+    arriving: Vec<Arriving>,
+    /// The most rows wanted of a file, once that is known.
+    limit: Option<usize>,
+    range_bytes: usize,
+    batch_size: usize,
+    metrics: ExecutionPlanMetricsSet,
+}
+
+/// What a Select scan asks for, beside the files: what its plan decided.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    /// What the scan puts out, over the table's columns.
+    pub projection: ProjectionExprs,
+    /// The filters that the store applies, over the table's columns.
+    pub filters: Vec<Arc<dyn PhysicalExpr>>,
+    /// Filters that are not known before the query runs, over the table's columns.
+    pub arriving: Vec<Arriving>,
+    /// The most rows wanted of a file.
+    pub limit: Option<usize>,
+    /// The least bytes of a range that is asked for by a request of its own.
+    pub range_bytes: usize,
+    /// The most rows in a batch.
+    pub batch_size: usize,
+}
+
+impl S3SelectSource {
+    /// A Select scan in place of one that DataFusion would run itself, or why the store cannot run
+    /// it.
+    ///
+    /// # Errors
+    ///
+    /// The reason: the store has no Select, cannot read such files, or may not be sent the
+    /// statement.
+    pub fn replace(
+        config: &FileScanConfig,
+        endpoint: &Arc<Endpoint>,
+        options: &ConfigOptions,
+    ) -> Result<FileScanConfig, Why> {
+        let range_bytes = SluiceOptions::of(options).range_bytes;
+        let source = Self::over(config, endpoint, range_bytes, options.execution.batch_size.get())?;
+        source.may_be_sent(endpoint, &[], config.limit)?;
+        let source: Arc<dyn FileSource> = Arc::new(source);
+        Ok(FileScanConfigBuilder::from(config.clone()).with_source(source).build())
+    }
+
+    /// The source that asks an endpoint for just that about the files of `config`, a scan with one
+    /// of DataFusion's sources. Whether the store refused such a statement before does not matter.
+    ///
+    /// # Errors
+    ///
+    /// The reason: the store cannot read such files, or does not take the filters or the statement.
+    pub fn asking(config: &FileScanConfig, endpoint: &Endpoint, asked: Asked) -> Result<Self, Why> {
+        let mut source = Self::over(config, endpoint, asked.range_bytes, asked.batch_size)?;
+        source.projection = SplitProjection::new(source.file_schema(), &asked.projection);
+        source.limit = asked.limit;
+        source.arriving = asked.arriving;
+        for here in asked.filters {
+            let there = source.there(&here)?;
+            source.filters.push(Filter { here, there });
+        }
+        let statement = source.statement(source.limit).ok_or(UNSENDABLE)?;
+        match source.profile.allows(&statement.query) {
+            Ok(()) => Ok(source),
+            Err(refusal) => Err(Why::new(refusal.to_string())),
+        }
+    }
+
+    /// A scan of the files of `config` without a filter, if the store has Select and reads them.
+    fn over(
+        config: &FileScanConfig,
+        endpoint: &Endpoint,
+        range_bytes: usize,
+        batch_size: usize,
+    ) -> Result<Self, Why> {
+        if !endpoint.profile().has_select() {
+            let name = &endpoint.profile().name;
+            return Err(Why::new(if *name == EndpointProfile::unknown().name {
+                format!(
+                    "nothing is known of the store (profile `{name}`): probe it, or name its profile"
+                )
+            } else {
+                format!("the store has no S3 Select (profile `{name}`)")
+            }));
+        }
+        let format =
+            TableFormat::of(config).ok_or("S3 Select reads files of this kind differently")?;
+        let get = GetScan::of(config).ok_or("the scan computes more than columns")?;
+        let original = config.file_source();
+        let table_schema = original.table_schema().clone();
+        let projection = match original.projection() {
+            Some(projection) => SplitProjection::new(table_schema.file_schema(), projection),
+            None => SplitProjection::unprojected(&table_schema),
+        };
+        Ok(Self {
+            endpoint: endpoint.name.as_str().into(),
+            profile: Arc::clone(&endpoint.profile),
+            format,
+            get,
+            table_schema,
+            projection,
+            filters: Vec::new(),
+            arriving: Vec::new(),
+            limit: config.limit,
+            range_bytes,
+            batch_size,
+            metrics: ExecutionPlanMetricsSet::new(),
+        })
+    }
+
+    /// What the scan asks for.
+    #[must_use]
+    pub fn asked(&self) -> Asked {
+        Asked {
+            projection: self.projection.source.clone(),
+            filters: self.filters.iter().map(|filter| Arc::clone(&filter.here)).collect(),
+            arriving: self.arriving.clone(),
+            limit: self.limit,
+            range_bytes: self.range_bytes,
+            batch_size: self.batch_size,
+        }
+    }
+
+    /// The statement for a whole file, as far as it is decided; `None` if a column cannot be sent.
+    #[must_use]
+    pub fn statement(&self, limit: Option<usize>) -> Option<Statement> {
+        self.statement_with(&self.filters, limit)
+    }
+
+    /// The same scan, of which at most so many rows of a file are wanted.
+    #[must_use]
+    pub fn with_limit(&self, limit: Option<usize>) -> Self {
+        Self { limit, ..self.clone() }
+    }
+
+    /// The same rows, of which other values are computed, over the table's columns.
+    #[must_use]
+    pub fn computing(&self, output: &ProjectionExprs) -> Self {
+        let projection = SplitProjection::new(self.table_schema.file_schema(), output);
+        Self { projection, ..self.clone() }
+    }
+
+    /// What translates expressions over the table's columns for the store.
+    #[must_use]
+    pub fn translator(&self) -> Translator<'_> {
+        Translator::new(&self.profile, self.format.style, self.file_schema())
+    }
+
+    /// The same scan with counters of its own.
+    #[must_use]
+    pub fn again(&self) -> Self {
+        Self { metrics: ExecutionPlanMetricsSet::new(), ..self.clone() }
+    }
+
+    /// A scan of these columns of the same rows, for a sample: without the filters that arrive
+    /// while the query runs, and with counters of its own.
+    #[must_use]
+    pub fn sampled(&self, projection: &ProjectionExprs, metrics: ExecutionPlanMetricsSet) -> Self {
+        let projection = SplitProjection::new(self.file_schema(), projection);
+        Self { projection, arriving: Vec::new(), limit: None, metrics, ..self.clone() }
+    }
+
+    /// Whether files may be read in parts, each by a request of its own.
+    #[must_use]
+    pub fn takes_ranges(&self) -> bool {
+        self.format.is_splittable() && self.profile.scan_ranges
+    }
+
+    /// The least bytes of a range that is asked for by a request of its own.
+    #[must_use]
+    pub fn range_bytes(&self) -> usize {
+        self.range_bytes
+    }
+
+    /// What the files look like.
+    #[must_use]
+    pub fn format(&self) -> &TableFormat {
+        &self.format
+    }
+
+    /// The name of the endpoint, to be looked up in the session's
+    /// [`Endpoints`](crate::endpoints::Endpoints).
+    #[must_use]
+    pub fn endpoint_name(&self) -> &str {
+        &self.endpoint
+    }
+
+    /// What the endpoint may be sent.
+    #[must_use]
+    pub fn profile(&self) -> &EndpointProfile {
+        &self.profile
+    }
+
+    /// The same rows, fetched and filtered here.
+    #[must_use]
+    pub fn get(&self) -> &GetScan {
+        &self.get
+    }
+
+    /// The file's columns, without partition columns.
+    #[must_use]
+    pub fn file_schema(&self) -> &SchemaRef {
+        self.table_schema.file_schema()
+    }
+
+    /// The table's columns, partition columns last; as an expression over partitions sees them, all
+    /// may be NULL.
+    #[must_use]
+    pub fn table(&self) -> Schema {
+        let fields = self.table_schema.table_schema().fields().iter();
+        let nullable = fields.map(|field| field.as_ref().clone().with_nullable(true));
+        Schema::new(nullable.collect::<Vec<_>>())
+    }
+
+    /// How the file's columns that are sent become what the scan puts out.
+    pub(crate) fn split_projection(&self) -> &SplitProjection {
+        &self.projection
+    }
+
+    /// The most rows in a batch.
+    pub(crate) fn batch_size(&self) -> usize {
+        self.batch_size
+    }
+
+    pub(crate) fn in_batches(&self, batch_size: usize) -> Self {
+        Self { batch_size, ..self.clone() }
+    }
+
+    /// What the scan puts out, over the table's columns.
+    #[must_use]
+    pub fn output(&self) -> &ProjectionExprs {
+        &self.projection.source
+    }
+
+    /// The indices of the file's columns that are sent.
+    #[must_use]
+    pub fn columns(&self) -> &[usize] {
+        &self.projection.file_indices
+    }
+
+    /// Where the scan counts.
+    #[must_use]
+    pub fn metrics_set(&self) -> &ExecutionPlanMetricsSet {
+        &self.metrics
+    }
+}
+
+impl fmt::Debug for S3SelectSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("S3SelectSource")
+            .field("endpoint", &self.endpoint)
+            .field("format", &self.format)
+            .field("filters", &self.filters)
+            .field("columns", &self.projection.file_indices)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,136 @@
+//! Statements in EXPLAIN ANALYZE.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use datafusion::physical_plan::metrics::CustomMetricValue;
+use sluicegate_s3select::dialect::ast::Projection;
+
+use crate::datasource::statement::Statement;
+
+/// The most statements that are shown of a node.
+const MOST: usize = 4;
+/// The most characters that are shown of one, where it is shortened.
+const LENGTH: usize = 240;
+
+/// One statement of each kind that a node sent: of those that return the same columns, the first.
+/// All partitions together show them shortened; each partition by itself, as
+/// `EXPLAIN ANALYZE VERBOSE` has it, shows them whole.
+#[derive(Debug)]
+pub(super) struct StatementsMetric {
+    sent: Mutex<Vec<Sent>>,
+    whole: bool,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct Sent {
+    columns: Projection,
+    text: String,
+}
+
+impl StatementsMetric {
+    /// Of a partition that has sent none.
+    #[must_use]
+    pub(super) fn first() -> Self {
+        Self { sent: Mutex::default(), whole: true }
+    }
+
+    /// A statement that is sent.
+    pub(super) fn add(&self, statement: &Statement) {
+        let mut sent = self.sent();
+        let columns = &statement.query.projection;
+        if sent.len() < MOST && sent.iter().all(|known| known.columns != *columns) {
+            sent.push(Sent { columns: columns.clone(), text: statement.sql() });
+        }
+    }
+
+    fn sent(&self) -> MutexGuard<'_, Vec<Sent>> {
+        self.sent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Display for StatementsMetric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, Sent { text, .. }) in self.sent().iter().enumerate() {
+            if number > 0 {
+                f.write_str("; ")?;
+            }
+            match text.char_indices().nth(LENGTH) {
+                Some((end, _)) if !self.whole => {
+                    let more = text[end..].chars().count();
+                    write!(f, "{}… ({more} more characters)", &text[..end])?;
+                }
+                _ => f.write_str(text)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl CustomMetricValue for StatementsMetric {
+    fn new_empty(&self) -> Arc<dyn CustomMetricValue> {
+        Arc::new(Self { sent: Mutex::default(), whole: false })
+    }
+
+    fn aggregate(&self, other: Arc<dyn CustomMetricValue + 'static>) {
+        let Some(other) = other.as_any().downcast_ref::<Self>() else { return };
+        let others = other.sent().clone();
+        let mut sent = self.sent();
+        for other in others {
+            if sent.len() < MOST && sent.iter().all(|known| known.columns != other.columns) {
+                sent.push(other);
+            }
+        }
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn is_eq(&self, other: &Arc<dyn CustomMetricValue>) -> bool {
+        let Some(other) = other.as_any().downcast_ref::<Self>() else { return false };
+        // It may be this one.
+        let others = other.sent().clone();
+        others == *self.sent()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow::datatypes::{DataType, Field, Schema};
+    use sluicegate_s3select::dialect::ast::{Expr, Literal};
+
+    use super::*;
+
+    fn statement(aggregate: i64, condition: &str) -> Statement {
+        let column = Expr::Literal(Literal::Int(aggregate));
+        let filter = Expr::Literal(Literal::String(condition.to_owned()));
+        let answer = Schema::new(vec![Field::new("_1", DataType::Int64, true)]);
+        Statement::aggregate(vec![column], Some(filter), Arc::new(answer))
+    }
+
+    #[test]
+    fn one_statement_of_each_kind_is_shown() {
+        let [one, two] = [(); 2].map(|()| Arc::new(StatementsMetric::first()));
+        one.add(&statement(1, "a"));
+        one.add(&statement(1, "b"));
+        two.add(&statement(1, "c"));
+        two.add(&statement(2, &"ü".repeat(1000)));
+        let all = one.new_empty();
+        all.aggregate(one as _);
+        let whole = two.to_string();
+        assert!(whole.ends_with('\'') && whole.chars().count() > 1000, "{whole}");
+        all.aggregate(two as _);
+        let text = all.to_string();
+        let (first, second) = text.split_once("; ").unwrap();
+        assert_eq!(first, statement(1, "a").sql());
+        let shortened = second.split_once("… (").unwrap();
+        assert!(shortened.0.starts_with("SELECT 2") && shortened.0.chars().count() == 240);
+        assert!(shortened.1.ends_with(" more characters)"), "{text}");
+        for number in 0..9 {
+            all.as_any().downcast_ref::<StatementsMetric>().unwrap().add(&statement(number, "d"));
+        }
+        assert_eq!(all.to_string().matches("SELECT").count(), MOST);
+    }
+}
