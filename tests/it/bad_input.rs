@@ -117,7 +117,7 @@ async fn wrong_settings() {
     let engine = store.engine(Scan::Select).await;
     says(
         try_rows(&engine, "SET sluice.scan = 'sideways'").await,
-        &["sideways", "'auto', 'get' or 'select'"],
+        &["sideways", "'auto', 'get', 'select' or 'index'"],
     );
     says(
         try_rows(&engine, "SET sluice.nothing = 1").await,

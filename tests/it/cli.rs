@@ -115,6 +115,7 @@ fn help_teaches() {
         assert!(good(&mut sluice(command)).contains("Examples:"), "{command:?}");
     }
     assert!(good(&mut sluice(&["serve", "--help"])).contains("Examples:"));
+    assert!(good(&mut sluice(&["index", "create", "--help"])).contains("Examples:"));
     for data_set in ["tpch", "bigdata", "pushdowndb"] {
         let help = good(&mut sluice(&["generate", data_set, "--help"]));
         assert!(help.contains("Examples:"), "{data_set}");

@@ -12,7 +12,7 @@ use crate::harness::{BUCKET, Store, rows, stock, stock_rows, try_rows};
 
 /// The options of a table, each as its byte.
 #[derive(Debug, Clone)]
-struct Options {
+pub(crate) struct Options {
     header: bool,
     delimiter: u8,
     quote: u8,
@@ -23,7 +23,7 @@ struct Options {
 }
 
 impl Options {
-    fn any() -> impl Strategy<Value = Self> {
+    pub(crate) fn any() -> impl Strategy<Value = Self> {
         let byte = |bytes: &'static [u8]| prop::sample::select(bytes);
         let maybe = |weight, bytes| prop::option::weighted(weight, byte(bytes));
         (
@@ -51,7 +51,7 @@ impl Options {
             )
     }
 
-    fn ddl(&self, columns: usize, location: &str) -> String {
+    pub(crate) fn ddl(&self, columns: usize, location: &str) -> String {
         let names: Vec<String> = (1..=columns).map(|n| format!("c{n} VARCHAR")).collect();
         let mut options = format!(
             "'format.has_header' '{}', 'format.newlines_in_values' '{}', \
@@ -74,7 +74,7 @@ impl Options {
 
 /// Pieces of text, to which the options give their bytes.
 #[derive(Debug, Clone, Copy)]
-enum Piece {
+pub(crate) enum Piece {
     Text(&'static str),
     Delimiter,
     Quote,
@@ -108,9 +108,9 @@ impl Piece {
 }
 
 /// How a field is written: as it is, in quotes, or in quotes with its quotes escaped.
-type Field = (u8, Vec<Piece>);
+pub(crate) type Field = (u8, Vec<Piece>);
 
-fn record(columns: usize) -> impl Strategy<Value = (Vec<Field>, &'static str)> {
+pub(crate) fn record(columns: usize) -> impl Strategy<Value = (Vec<Field>, &'static str)> {
     let style = prop_oneof![6 => Just(0_u8), 2 => Just(1_u8), 1 => Just(2_u8)];
     let piece = prop_oneof![
         6 => prop::sample::select(vec!["a", "b", "ab", "", "é", "1"])
@@ -121,7 +121,11 @@ fn record(columns: usize) -> impl Strategy<Value = (Vec<Field>, &'static str)> {
     (prop::collection::vec((style, piece), columns), end)
 }
 
-fn object(options: &Options, records: &[(Vec<Field>, &'static str)], crlf: bool) -> Vec<u8> {
+pub(crate) fn object(
+    options: &Options,
+    records: &[(Vec<Field>, &'static str)],
+    crlf: bool,
+) -> Vec<u8> {
     let mut object = Vec::new();
     for (fields, end) in records {
         for (i, (style, pieces)) in fields.iter().enumerate() {

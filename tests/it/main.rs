@@ -21,6 +21,7 @@ mod faults;
 mod figure_10;
 mod group_by;
 mod harness;
+mod index;
 mod join;
 mod json;
 mod minio;

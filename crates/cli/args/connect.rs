@@ -65,11 +65,13 @@ pub(crate) struct ConnectArgs {
 /// How tables are read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ScanArg {
-    /// Whichever of the other two is predicted to be better
+    /// Whichever of the others is predicted to be better
     #[default]
     Auto,
     /// Objects are fetched and filtered here
     Get,
     /// The store filters, projects and aggregates wherever it can
     Select,
+    /// An index leads to the records wherever there is one (`sluice index create`)
+    Index,
 }

@@ -4,6 +4,7 @@ mod connect;
 mod destination;
 mod endpoint;
 mod generate;
+mod index;
 pub(crate) mod quantity;
 pub(crate) mod source;
 pub(crate) mod switch;
@@ -18,6 +19,9 @@ pub(crate) use self::connect::{ConnectArgs, ScanArg, StoreArgs};
 pub(crate) use self::destination::Destination;
 pub(crate) use self::endpoint::{ConformanceArgs, EndpointCommand, ProbeArgs};
 pub(crate) use self::generate::{DataFormat, GenerateCommand, TableArgs};
+pub(crate) use self::index::{
+    CreateArgs, DropArgs, IndexCommand, IndexStore, ListArgs, VerifyArgs,
+};
 use self::quantity::{Address, Latency, Price};
 use crate::output::Format;
 
@@ -48,6 +52,8 @@ pub(crate) enum Command {
     Explain(Box<ExplainArgs>),
     #[command(subcommand)]
     Endpoint(EndpointCommand),
+    #[command(subcommand)]
+    Index(IndexCommand),
     Serve(ServeArgs),
     #[command(subcommand)]
     Generate(GenerateCommand),
@@ -95,7 +101,8 @@ Examples:
 Tables:
   CREATE EXTERNAL TABLE t (a BIGINT, b DATE) STORED AS CSV
     LOCATION 's3://bucket/folder/' OPTIONS ('format.has_header' 'true');
-  SET sluice.scan = 'get';    -- fetch objects; 'select' pushes down; 'auto' chooses
+  SET sluice.scan = 'get';    -- fetch objects; 'select' pushes down; 'index' looks into indexes
+                              -- (`sluice index create`); 'auto' chooses
   SET sluice.group_by = 's3'; -- group in the store: by its GROUP BY, or else as 'case' does;
                               -- 'hybrid': only the largest groups; 'filtered' and 'server'
                               -- group here; 'auto' chooses

@@ -5,6 +5,7 @@ mod demo;
 mod endpoint;
 mod explain;
 pub(crate) mod generate;
+mod index;
 mod serve;
 mod sql;
 pub(crate) mod switch;
@@ -36,6 +37,10 @@ pub(crate) async fn run(
         Command::Endpoint(command) => {
             let _watch = watch(LastResort::WhenAskedTwice);
             Box::pin(endpoint::run(command)).await
+        }
+        Command::Index(command) => {
+            let _watch = watch(LastResort::Soon);
+            Box::pin(index::run(command, compute)).await
         }
         Command::Serve(args) => {
             let _watch = watch(LastResort::WhenAskedTwice);

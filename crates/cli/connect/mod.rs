@@ -77,6 +77,7 @@ impl From<ScanArg> for Scan {
             ScanArg::Auto => Self::Auto,
             ScanArg::Get => Self::Get,
             ScanArg::Select => Self::Select,
+            ScanArg::Index => Self::Index,
         }
     }
 }

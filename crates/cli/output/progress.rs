@@ -49,6 +49,40 @@ impl Steps {
     }
 }
 
+/// A bar for work of so many bytes; a line on stderr if that is no terminal.
+#[derive(Debug)]
+pub(crate) struct Amount {
+    bar: ProgressBar,
+}
+
+impl Amount {
+    /// Nothing is done yet.
+    pub(crate) fn new(bytes: u64, message: &str) -> Self {
+        let bar = if io::stderr().is_terminal() {
+            ProgressBar::with_draw_target(Some(bytes), ProgressDrawTarget::stderr())
+        } else {
+            say(message);
+            ProgressBar::hidden()
+        };
+        let template = "{msg} [{bar:30}] {bytes} of {total_bytes}, {elapsed} (eta {eta})";
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style.progress_chars("=> "));
+        }
+        bar.set_message(message.to_owned());
+        Self { bar }
+    }
+
+    /// So many more bytes are done.
+    pub(crate) fn advance(&self, bytes: u64) {
+        self.bar.inc(bytes);
+    }
+
+    /// Removes the bar.
+    pub(crate) fn done(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
 /// Generates tables, with a bar if stderr is a terminal.
 pub(crate) async fn generate<T: DataTable>(
     request: &Generate<T>,

@@ -20,6 +20,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use object_store::{ObjectMeta, ObjectStore};
 
 use crate::datasource::named::{NamedSource, TextLayout};
+use crate::index::found::attach;
 use crate::statistics::Sampler;
 
 /// Makes [`S3Format`]s of a kind: `STORED AS CSV` and `*.csv`, for example.
@@ -170,7 +171,8 @@ impl FileFormat for S3Format {
             Some(_) => NamedSource::wrap(&conf, TextLayout::JsonArray),
             None => conf,
         };
-        self.inner.create_physical_plan(state, conf).await
+        let scan = self.inner.create_physical_plan(state, conf).await?;
+        Ok(attach(state, scan).await)
     }
 
     async fn create_writer_physical_plan(

@@ -58,13 +58,15 @@ macro_rules! strategies {
 strategies! {
     /// How tables in the store are read.
     Scan, "sluice.scan":
-    /// Whichever of the other two the cost model predicts to be better.
+    /// Whichever of the others the cost model predicts to be better.
     #[default]
     Auto = "auto",
     /// Whole objects are fetched and filtered here.
     Get = "get",
     /// The store filters, projects and aggregates, wherever it can.
     Select = "select",
+    /// An index leads to the records that are fetched and filtered here, wherever there is one.
+    Index = "index",
 }
 
 strategies! {
@@ -171,8 +173,11 @@ impl ConfigField for Objective {
 config_namespace! {
     /// Options under the prefix `sluice`.
     pub struct SluiceOptions {
-        /// How tables in the store are read: 'auto', 'get' or 'select'
+        /// How tables in the store are read: 'auto', 'get', 'select' or 'index'
         pub scan: Scan, default = Scan::Auto
+
+        /// Where index objects are: empty for the folder .sluice-index of the data's bucket, or a URL such as 's3://bucket/folder/'
+        pub index_location: String, default = String::new()
 
         /// What 'auto' minimises: 'time', 'dollars', or the bill plus what an hour of waiting is worth, such as '12 dollars per hour'
         pub objective: Objective, default = Objective::default()
@@ -295,7 +300,7 @@ mod tests {
 
     #[test]
     fn a_strategy_reads_as_it_is_written() {
-        for scan in [Scan::Auto, Scan::Get, Scan::Select] {
+        for scan in [Scan::Auto, Scan::Get, Scan::Select, Scan::Index] {
             assert_eq!(scan.to_string().parse::<Scan>().unwrap(), scan);
         }
         for join in [Join::Auto, Join::Baseline, Join::Filtered, Join::Bloom] {
@@ -325,7 +330,10 @@ mod tests {
         options.extensions.insert(SluiceOptions::default());
         let mut error = |key: &str, value: &str| options.set(key, value).unwrap_err().to_string();
         let said = error("sluice.scan", "sideways");
-        assert!(said.contains("'sideways', but must be 'auto', 'get' or 'select'"), "{said}");
+        assert!(
+            said.contains("'sideways', but must be 'auto', 'get', 'select' or 'index'"),
+            "{said}"
+        );
         let said = error("sluice.aggregate", "true");
         assert!(said.contains("'true', but must be 'auto', 'store' or 'here'"), "{said}");
         let said = error("sluice.objective", "fast");

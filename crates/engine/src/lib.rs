@@ -48,6 +48,7 @@ mod error;
 pub mod explain;
 pub mod external_tables;
 mod hardware;
+pub mod index;
 #[doc(hidden)]
 pub mod metrics;
 pub mod notes;

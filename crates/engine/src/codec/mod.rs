@@ -10,6 +10,7 @@
 
 mod expressions;
 mod files;
+mod index_scan;
 mod s3_aggregate;
 mod s3_group_by;
 mod select_scan;
@@ -34,13 +35,14 @@ use datafusion_proto::physical_plan::{
 use prost::Message;
 
 use self::files::FilesMessage;
+use self::index_scan::IndexMessage;
 use self::s3_aggregate::AggregateMessage;
 use self::s3_group_by::GroupByMessage;
 use self::select_scan::SelectMessage;
 use self::switch::{SwitchMessage, SwitchPruneMessage};
 use self::top_k_sample::TopKSampleMessage;
 use crate::datasource::named::NamedSource;
-use crate::datasource::s3_scan::{S3Scan, as_select_scan};
+use crate::datasource::s3_scan::{S3Scan, as_index_scan, as_select_scan};
 use crate::physical_plan::StagedWriteExec;
 use crate::physical_plan::s3_aggregate::S3AggregateExec;
 use crate::physical_plan::s3_group_by::S3GroupByExec;
@@ -83,7 +85,7 @@ pub struct SluiceCodec;
 /// An operator of ours.
 #[derive(Clone, PartialEq, Message)]
 struct NodeMessage {
-    #[prost(oneof = "Node", tags = "1, 2, 3, 4, 5, 6, 7, 8")]
+    #[prost(oneof = "Node", tags = "1, 2, 3, 4, 5, 6, 7, 8, 9")]
     node: Option<Node>,
 }
 
@@ -105,6 +107,8 @@ enum Node {
     TopKSample(TopKSampleMessage),
     #[prost(message, tag = "8")]
     GroupBy(Box<GroupByMessage>),
+    #[prost(message, tag = "9")]
+    Index(Box<IndexMessage>),
 }
 
 /// A [`StagedWriteExec`]: it has no settings.
@@ -138,6 +142,8 @@ impl PhysicalExtensionCodec for SluiceCodec {
             Node::GroupBy(Box::new(encoder.group_by(exec)?))
         } else if let Some((config, source)) = as_select_scan(node.as_ref()) {
             Node::Select(Box::new(encoder.select(config, source)?))
+        } else if let Some((config, source)) = as_index_scan(node.as_ref()) {
+            Node::Index(Box::new(encoder.index(config, source)?))
         } else if let Some(config) = named_scan(node.as_ref()) {
             Node::Files(Box::new(encoder.files(config)?))
         } else if node.is::<StagedWriteExec>() {
@@ -171,6 +177,7 @@ impl PhysicalExtensionCodec for SluiceCodec {
                 Ok(DataSourceExec::from_data_source(decoder.files(&files)?))
             }
             (Some(Node::Select(select)), []) => Ok(S3Scan::node(decoder.select(&select)?)),
+            (Some(Node::Index(index)), []) => Ok(S3Scan::node(decoder.index(&index)?)),
             (Some(Node::Aggregate(aggregate)), []) => Ok(Arc::new(decoder.aggregate(&aggregate)?)),
             (Some(Node::GroupBy(group_by)), []) => Ok(Arc::new(decoder.group_by(&group_by)?)),
             (Some(Node::StagedWrite(StagedWriteMessage {})), [input]) => {

@@ -25,8 +25,11 @@ use datafusion::physical_plan::projection::ProjectionExec;
 use object_store::ObjectStore;
 
 use super::float_bounds::distrust;
+use super::indexed::{Asked, IndexedSource};
 use super::named::NamedSource;
 use super::pinned::PinnedStore;
+use super::s3_scan::S3Scan;
+use crate::choice::Why;
 
 /// The source that a Select scan replaced, and the columns it reads.
 #[derive(Clone)]
@@ -64,25 +67,61 @@ impl GetScan {
         projection: &ProjectionExprs,
         options: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let filters =
-            filters.iter().map(|filter| self.rebase(filter)).collect::<Result<Vec<_>>>()?;
-        let projection = projection
-            .iter()
-            .map(|item| Ok(ProjectionExpr::new(self.rebase(&item.expr)?, item.alias.clone())))
-            .collect::<Result<Vec<_>>>()?;
+        let filters = self.rebased(filters)?;
         // A limit counts the rows that pass the filter.
         let limit = if filters.is_empty() { config.limit } else { None };
+        let scan = self.scan(config, limit);
+        // Parquet skips row groups and pages by the filter, and leaves the rest to FilterExec.
+        let pushed = scan.try_pushdown_filters(filters.clone(), options)?;
+        let plan: Arc<dyn ExecutionPlan> = match pushed.updated_node {
+            Some(scan) => distrust(Arc::new(DataSourceExec::new(scan))).data,
+            None => DataSourceExec::from_data_source(scan),
+        };
+        self.filtered(plan, filters, projection)
+    }
+
+    /// The same plan, which reads only what an index leads to; or why not.
+    ///
+    /// # Errors
+    ///
+    /// If an expression names a column that the scan did not read.
+    pub fn indexed_plan(
+        &self,
+        config: &FileScanConfig,
+        asked: Asked,
+        filters: &[Arc<dyn PhysicalExpr>],
+        projection: &ProjectionExprs,
+    ) -> Result<Result<Arc<dyn ExecutionPlan>, Why>> {
+        let scan = match IndexedSource::replace(&self.scan(config, None), asked) {
+            Ok(scan) => S3Scan::node(scan),
+            Err(why) => return Ok(Err(why)),
+        };
+        self.filtered(scan, self.rebased(filters)?, projection).map(Ok)
+    }
+
+    fn scan(&self, config: &FileScanConfig, limit: Option<usize>) -> FileScanConfig {
         let scan = FileScanConfigBuilder::from(config.clone())
             .with_source(Arc::clone(&self.source))
             .with_limit(limit)
             .build();
-        let scan = NamedSource::replace(&scan).unwrap_or(scan);
-        // Parquet skips row groups and pages by the filter, and leaves the rest to FilterExec.
-        let pushed = scan.try_pushdown_filters(filters.clone(), options)?;
-        let mut plan: Arc<dyn ExecutionPlan> = match pushed.updated_node {
-            Some(scan) => distrust(Arc::new(DataSourceExec::new(scan))).data,
-            None => DataSourceExec::from_data_source(scan),
-        };
+        NamedSource::replace(&scan).unwrap_or(scan)
+    }
+
+    fn rebased(&self, filters: &[Arc<dyn PhysicalExpr>]) -> Result<Vec<Arc<dyn PhysicalExpr>>> {
+        filters.iter().map(|filter| self.rebase(filter)).collect()
+    }
+
+    /// A filter, over the output of the scan, and a projection, over the table's columns.
+    fn filtered(
+        &self,
+        mut plan: Arc<dyn ExecutionPlan>,
+        filters: Vec<Arc<dyn PhysicalExpr>>,
+        projection: &ProjectionExprs,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let projection = projection
+            .iter()
+            .map(|item| Ok(ProjectionExpr::new(self.rebase(&item.expr)?, item.alias.clone())))
+            .collect::<Result<Vec<_>>>()?;
         if !filters.is_empty() {
             plan = Arc::new(FilterExec::try_new(conjunction(filters), plan)?);
         }

@@ -180,7 +180,7 @@ impl fmt::Display for BadRecord {
 
 impl std::error::Error for BadRecord {}
 
-fn with_place(error: DataFusionError, place: &str) -> DataFusionError {
+pub(crate) fn with_place(error: DataFusionError, place: &str) -> DataFusionError {
     match error.find_root() {
         DataFusionError::ArrowError(..) => {
             let message = one_based_line(&error.strip_backtrace());

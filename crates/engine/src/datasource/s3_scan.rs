@@ -24,6 +24,7 @@ use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use datafusion::physical_plan::{DisplayFormatType, Partitioning, SortOrderPushdownResult};
 use object_store::ObjectStore;
 
+use super::indexed::IndexedSource;
 use super::keys::KeysAtOpen;
 use super::opener::S3SelectOpener;
 use super::s3_select::S3SelectSource;
@@ -33,7 +34,7 @@ use crate::endpoints::resolve;
 use crate::metrics::NodeMetrics;
 use crate::query::QueryCounters;
 
-/// The files of a scan with an [`S3SelectSource`].
+/// The files of a scan with an [`S3SelectSource`], or with an [`IndexedSource`].
 ///
 /// A [`FileSource`] is opened without the task's context, in which the endpoint is found; a
 /// [`DataSource`] is opened with it. In all else this is the [`FileScanConfig`] inside.
@@ -43,13 +44,13 @@ pub struct S3Scan {
 }
 
 impl S3Scan {
-    /// A node that scans the files of `config`, whose source is an [`S3SelectSource`].
+    /// A node that scans the files of `config`, whose source is one of these.
     #[must_use]
     pub fn node(config: FileScanConfig) -> Arc<DataSourceExec> {
         DataSourceExec::from_data_source(Self { config: Arc::new(config) })
     }
 
-    /// The scan and its source.
+    /// The scan and its source, if that is an [`S3SelectSource`].
     #[must_use]
     pub fn parts(&self) -> Option<(&FileScanConfig, &S3SelectSource)> {
         let source = self.config.file_source().downcast_ref::<S3SelectSource>()?;
@@ -81,6 +82,16 @@ impl DataSource for S3Scan {
     }
 
     fn open_with_args(&self, args: OpenArgs) -> Result<SendableRecordBatchStream> {
+        if let Some(indexed) = self.config.file_source().downcast_ref::<IndexedSource>() {
+            let OpenArgs { partition, context, sibling_state } = args;
+            let siblings = sibling_state.as_ref().and_then(|it| it.downcast_ref::<Siblings>());
+            let files = siblings.map(|all| Arc::clone(&all.files));
+            let bound = indexed.bound(&self.config.object_store_url, &context)?;
+            return FileScanConfigBuilder::from(FileScanConfig::clone(&self.config))
+                .with_source(Arc::new(bound))
+                .build()
+                .open_with_args(OpenArgs::new(partition, context).with_shared_state(files));
+        }
         let (_, source) =
             self.parts().ok_or_else(|| internal_datafusion_err!("a scan without a statement"))?;
         let endpoint = resolve(args.context.session_config().options(), source.endpoint_name())?;
@@ -273,6 +284,16 @@ impl FileSource for BoundSource {
     ) -> Result<TreeNodeRecursion> {
         FileSource::apply_expressions(&self.source, f)
     }
+}
+
+/// The index scan of a plan node, if it is one.
+#[must_use]
+pub fn as_index_scan(
+    node: &dyn datafusion::physical_plan::ExecutionPlan,
+) -> Option<(&FileScanConfig, &IndexedSource)> {
+    let node = (node as &dyn Any).downcast_ref::<DataSourceExec>()?;
+    let config = &node.data_source().downcast_ref::<S3Scan>()?.config;
+    Some((config, config.file_source().downcast_ref::<IndexedSource>()?))
 }
 
 /// The Select scan of a plan node, if it is one.

@@ -58,6 +58,7 @@ pub(super) fn question(
         (GroupBy::Auto, Scan::Auto) => None,
         (GroupBy::Auto, Scan::Get) => of_scan.forced.map(|forced| with(forced, SERVER)),
         (GroupBy::Auto, Scan::Select) => of_scan.forced.map(|forced| with(forced, FILTERED)),
+        (GroupBy::Auto, Scan::Index) => of_scan.forced,
         (group_by, _) => force(group_by),
     };
     let mut ways = vec![
@@ -66,7 +67,11 @@ pub(super) fn question(
         Way { strategy: HYBRID, offer: hybrid },
     ];
     for way in of_scan.ways {
-        let strategy = if way.strategy == scan::GET { SERVER } else { FILTERED };
+        let strategy = match way.strategy {
+            scan::GET => SERVER,
+            scan::SELECT => FILTERED,
+            other => other,
+        };
         let offer = match way.offer {
             Ok(_) if strategy == SERVER && only_select => Err("sluice.scan = 'select'".into()),
             Ok(Offer { steps, statement, build }) => {

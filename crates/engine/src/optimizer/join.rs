@@ -6,6 +6,7 @@ use datafusion::common::tree_node::TreeNode;
 use datafusion::physical_plan::joins::{CrossJoinExec, NestedLoopJoinExec};
 
 use super::choose::{Asked, Plan};
+use super::index::{INDEX, instead_of_select};
 use super::key_paths::{Joined, KeyPaths};
 use super::scan::{fetched, filters_here, only_get, subject, why_not};
 use super::select_scan::of_bucket;
@@ -71,11 +72,12 @@ pub(super) fn question(
     };
     let bloom_is_possible = bloom.is_ok();
     let get = Offer { steps: demand.get().steps, statement: None, build: fetched };
-    let ways = vec![
+    let mut ways = vec![
         Way { strategy: BASELINE, offer: Ok(get) },
         Way { strategy: FILTERED, offer: filtered },
         Way { strategy: BLOOM, offer: bloom },
     ];
+    ways.extend(instead_of_select(config, source, above, &endpoint, options)?);
     let subject = match joined.keys.as_slice() {
         [] => subject(config),
         _ => format!("{} on {}", subject(config), on(joined)),
@@ -113,7 +115,10 @@ pub(super) fn note_unfollowed(plan: &Plan, paths: &KeyPaths, options: &ConfigOpt
 
 /// The same of a table that the store cannot read; nothing, where that is not asked for.
 fn only_baseline(node: &Plan, joined: &Joined, options: &ConfigOptions) -> Result<Option<Asked>> {
-    let forced = forced(&SluiceOptions::of(options), joined);
+    let chosen = SluiceOptions::of(options);
+    // The scan knows why there is no index.
+    let by_index = chosen.join == Join::Auto && chosen.scan == Scan::Index;
+    let forced = forced(&chosen, joined).filter(|_| !by_index);
     let (Some(forced), Some((config, endpoint))) = (forced, of_bucket(node, options)) else {
         return Ok(None);
     };
@@ -144,6 +149,10 @@ fn forced(options: &SluiceOptions, joined: &Joined) -> Option<Forced> {
         (Join::Auto, Scan::Select) if !joined.keys.is_empty() => {
             let setting = "sluice.scan = 'select'".to_owned();
             return Some(Forced { setting, strategies: vec![BLOOM, FILTERED] });
+        }
+        (Join::Auto, Scan::Index) => {
+            let setting = "sluice.scan = 'index'".to_owned();
+            return Some(Forced { setting, strategies: vec![INDEX] });
         }
         (Join::Auto, _) => return None,
         (Join::Baseline, _) => vec![BASELINE],

@@ -11,7 +11,8 @@
 //! | [`StagedWrites`] | last | it only wraps what writes files, and nothing may be planned between the two |
 //!
 //! An operator with a choice is a file that offers its ways (`scan.rs`, `aggregate.rs`,
-//! `group_by.rs`, `top_k.rs`) and a line in `choose.rs` (`join.rs`, which asks about scans, comes before them); no other rule replaces
+//! `group_by.rs`, `top_k.rs`) and a line in `choose.rs` (`join.rs`, which asks about scans, comes before them;
+//! `index.rs` is a way of scans); no other rule replaces
 //! a plan by a cheaper one.
 
 mod aggregate;
@@ -20,6 +21,7 @@ mod clear_names;
 mod equal_keys;
 mod float_bounds;
 mod group_by;
+mod index;
 mod join;
 mod join_keys;
 mod key_paths;

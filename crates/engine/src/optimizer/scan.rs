@@ -1,4 +1,5 @@
-//! A scan of a bucket: fetch the objects, or let the store filter and project.
+//! A scan of a bucket: fetch the objects, let the store filter and project, or let an index lead to
+//! the records.
 
 use std::sync::Arc;
 
@@ -10,6 +11,7 @@ use datafusion::physical_plan::filter::FilterExec;
 use sluicegate_s3select::profile::Exactness;
 
 use super::choose::{Asked, Plan};
+use super::index::{INDEX, instead_of_get, instead_of_select};
 use super::select_scan::{of_bucket, propose};
 use crate::choice::{Forced, Journal, Offer, Question, Way, Why};
 use crate::config::{Scan, SluiceOptions};
@@ -38,10 +40,12 @@ pub(super) fn question(
                 true => filters_here(source, &endpoint, above)?,
                 false => Vec::new(),
             };
-            let ways = either(node, config, source, &endpoint, options)?;
+            let mut ways = either(node, config, source, &endpoint, options)?;
+            ways.extend(instead_of_select(config, source, above, &endpoint, options)?);
             (config, endpoint, ways, notes)
         } else if let Some((config, endpoint)) = of_bucket(node, options) {
-            let ways = only_get(node, config, &endpoint, options)?;
+            let mut ways = only_get(node, config, &endpoint, options)?;
+            ways.extend(instead_of_get(config, above, &endpoint, options)?);
             (config, endpoint, ways, Vec::new())
         } else {
             return Ok(None);
@@ -51,6 +55,7 @@ pub(super) fn question(
         Scan::Auto => None,
         Scan::Get => Some(GET),
         Scan::Select => Some(SELECT),
+        Scan::Index => Some(INDEX),
     };
     let forced = forced.map(|strategy| Forced {
         setting: format!("sluice.scan = '{scan}'"),

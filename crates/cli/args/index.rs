@@ -1,0 +1,116 @@
+//! The arguments of `sluice index`.
+
+use std::path::PathBuf;
+
+use clap::Subcommand;
+
+use super::StoreArgs;
+use crate::output::listing::ListFormat;
+
+const INDEX_EXAMPLES: &str = "\
+Examples:
+  sluice index create s3://data/lineitem/ l_orderkey
+  sluice sql --scan index -c \"SELECT * FROM 's3://data/lineitem/' WHERE l_orderkey = 4711\"
+
+An index object lies beside each data object: that of the column price of s3://data/t/a.csv is
+s3://data/.sluice-index/t/a.csv/_price.….idx. It holds, sorted by value, where each record is.
+Queries find it by themselves (SET sluice.scan = 'auto') where it is predicted to be worth it:
+for =, IN, <, <=, >, >= and BETWEEN with constants. An index whose data object has been replaced is
+not used.";
+
+/// Create and look after indexes, which lead queries to the records that they want
+#[derive(Debug, Subcommand)]
+#[command(after_help = INDEX_EXAMPLES)]
+pub(crate) enum IndexCommand {
+    Create(Box<CreateArgs>),
+    List(Box<ListArgs>),
+    Verify(Box<VerifyArgs>),
+    Drop(Box<DropArgs>),
+}
+
+/// A table with indexes.
+#[derive(Debug, clap::Args)]
+pub(crate) struct IndexedTable {
+    /// The table: the URL of an object, a folder or a pattern, or a name that a file of -f defines
+    #[arg(value_name = "TABLE|URL")]
+    pub(crate) table: String,
+}
+
+/// How to reach the table and its indexes.
+#[derive(Debug, clap::Args)]
+pub(crate) struct IndexStore {
+    /// A file of statements that define the table; may be repeated
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) file: Vec<PathBuf>,
+    /// Where index objects are [default: the folder .sluice-index of the table's bucket]. Queries
+    /// must be told: SET sluice.index_location = 's3://…'
+    #[arg(long, value_name = "s3://BUCKET/FOLDER/")]
+    pub(crate) location: Option<String>,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+const CREATE_EXAMPLES: &str = "\
+Examples:
+  sluice index create s3://data/lineitem/ l_orderkey
+      An index object beside each object of the folder.
+  sluice index create -f tables.sql lineitem l_shipdate
+      The same for a table that a file defines, with its types and options.
+  sluice index create s3://data/lineitem/ l_orderkey --location s3://indexes/
+      Index objects in a bucket of their own.
+
+Each object is read once; memory is bounded, and entries are sorted in temporary files. Objects
+that have a fresh index are left out, so a run that was stopped can be repeated. Columns of integers,
+decimals, dates, timestamps and text can be indexed, of CSV objects that are not compressed. Types
+and options must be those of the queries, as an index is of the values that they read.";
+
+/// Create the indexes of a column, or those that are missing or stale
+#[derive(Debug, clap::Args)]
+#[command(after_help = CREATE_EXAMPLES)]
+pub(crate) struct CreateArgs {
+    #[command(flatten)]
+    pub(crate) table: IndexedTable,
+    /// The column
+    pub(crate) column: String,
+    #[command(flatten)]
+    pub(crate) store: IndexStore,
+}
+
+/// List the indexes of a table, and whether they can be used
+#[derive(Debug, clap::Args)]
+pub(crate) struct ListArgs {
+    #[command(flatten)]
+    pub(crate) table: IndexedTable,
+    /// How the table is printed
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: ListFormat,
+    #[command(flatten)]
+    pub(crate) store: IndexStore,
+}
+
+/// Read the indexes of a table from end to end, and say which are damaged or stale
+///
+/// It fails if one is.
+#[derive(Debug, clap::Args)]
+pub(crate) struct VerifyArgs {
+    #[command(flatten)]
+    pub(crate) table: IndexedTable,
+    /// Only those of this column
+    pub(crate) column: Option<String>,
+    /// How the table is printed
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: ListFormat,
+    #[command(flatten)]
+    pub(crate) store: IndexStore,
+}
+
+/// Remove the indexes of a column
+#[derive(Debug, clap::Args)]
+pub(crate) struct DropArgs {
+    #[command(flatten)]
+    pub(crate) table: IndexedTable,
+    /// The column
+    pub(crate) column: String,
+    #[command(flatten)]
+    pub(crate) store: IndexStore,
+}

@@ -1,0 +1,84 @@
+//! How far apart two ranges of an object may be to be read by one request.
+
+use crate::{Bytes, HardwareProfile, Objective, PriceBook};
+
+/// Further apart than this, nothing is read together.
+const MOST: u64 = 64 * 1024 * 1024;
+
+/// The bytes between two ranges at which reading them is as dear as a second request, if `in_flight`
+/// requests are sent at once.
+///
+/// A request takes its share of the latency, or of a second in which so many are admitted; it has its
+/// price. A byte takes the link and the parser, the slower of the two; it has the price of transfer.
+///
+/// ```
+/// use sluicegate_costmodel::{Bytes, HardwareProfile, Objective, PriceBook, gap};
+///
+/// let hardware = HardwareProfile::by_name("local-1gbit").unwrap();
+/// // A sixteenth of a millisecond at 120 MB/s.
+/// assert_eq!(gap(hardware, PriceBook::paper(), Objective::Time, 16), Bytes(7500));
+/// ```
+#[must_use]
+pub fn gap(
+    hardware: &HardwareProfile,
+    prices: &PriceBook,
+    objective: Objective,
+    in_flight: u32,
+) -> Bytes {
+    let in_flight = in_flight.clamp(1, hardware.requests.slots.get());
+    let waiting = hardware.link.latency.as_secs_f64() / f64::from(in_flight);
+    let request_seconds = waiting.max(1.0 / hardware.requests.per_second);
+    let parsed = hardware.client.csv_bytes_per_second.0 * f64::from(hardware.client.cores.get());
+    let byte_seconds = (1.0 / hardware.link.bytes_per_second.0).max(1.0 / parsed);
+    let rent = prices.compute.per_second().0;
+    let request_dollars = prices.requests.get.0 / 1000.0 + rent * request_seconds;
+    let transfer = (prices.transfer.out + prices.transfer.retrieved).0;
+    let byte_dollars = transfer * Bytes(1).as_gib() + rent * byte_seconds;
+    let (request, byte) = match objective {
+        Objective::Time => (request_seconds, byte_seconds),
+        Objective::Dollars => (request_dollars, byte_dollars),
+        Objective::Weighted { dollars_per_hour } => {
+            let second = dollars_per_hour.0 / 3600.0;
+            (request_dollars + second * request_seconds, byte_dollars + second * byte_seconds)
+        }
+    };
+    let bytes = request / byte;
+    if bytes.is_nan() { Bytes::ZERO } else { Bytes::from_f64(bytes.min(MOST as f64)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::{BytesPerSecond, Dollars};
+
+    #[test]
+    fn a_gap_is_what_a_request_costs() {
+        let mut hardware = HardwareProfile::by_name("local-1gbit").unwrap().clone();
+        let prices = PriceBook::by_name("free").unwrap();
+        // 1 ms over 16 requests, at 120 MB/s.
+        assert_eq!(gap(&hardware, prices, Objective::Time, 16), Bytes(7500));
+        hardware.link.latency = Duration::from_millis(5);
+        assert_eq!(gap(&hardware, prices, Objective::Time, 16), Bytes(37_500));
+        hardware.link.bytes_per_second = BytesPerSecond(12e6);
+        assert_eq!(gap(&hardware, prices, Objective::Time, 16), Bytes(3750));
+        // One at a time.
+        assert_eq!(gap(&hardware, prices, Objective::Time, 1), Bytes(60_000));
+    }
+
+    #[test]
+    fn where_transfer_is_sold_bytes_weigh_more() {
+        let hardware = HardwareProfile::by_name("local-1gbit").unwrap();
+        let mut prices = PriceBook::paper().clone();
+        let free = gap(hardware, &prices, Objective::Dollars, 16);
+        prices.transfer.out = Dollars(0.09);
+        let sold = gap(hardware, &prices, Objective::Dollars, 16);
+        assert!(sold < free, "{sold} {free}");
+        prices.requests.get = Dollars(0.0);
+        assert!(gap(hardware, &prices, Objective::Dollars, 16) < sold);
+        let hurry = Objective::Weighted { dollars_per_hour: Dollars(1e9) };
+        let time = gap(hardware, &prices, Objective::Time, 16);
+        assert_eq!(gap(hardware, &prices, hurry, 16), time);
+    }
+}

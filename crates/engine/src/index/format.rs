@@ -1,0 +1,137 @@
+//! The options of a table that decide where its records begin and what they hold.
+
+use std::sync::Arc;
+
+use arrow::csv::ReaderBuilder;
+use arrow::csv::reader::Decoder;
+use arrow::datatypes::SchemaRef;
+use datafusion::common::config::CsvOptions;
+use datafusion::datasource::file_format::file_compression_type::FileCompressionType;
+use datafusion::datasource::physical_plan::{CsvSource, FileScanConfig, FileSource};
+use prost::Message;
+
+use super::layout::{FormatMessage, VERSION};
+use super::name::Tag;
+use crate::choice::Why;
+use crate::datasource::named::NamedSource;
+
+/// How a CSV table reads its objects.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CsvText {
+    /// The fields of a record.
+    pub columns: usize,
+    /// Whether the first record is none.
+    pub header: bool,
+    /// What separates fields.
+    pub delimiter: u8,
+    /// What encloses fields.
+    pub quote: u8,
+    /// What escapes a quote, beside a second one.
+    pub escape: Option<u8>,
+    /// What begins a comment.
+    pub comment: Option<u8>,
+    /// What ends a record; any usual line end if there is none.
+    pub terminator: Option<u8>,
+    /// Whether records may have fewer fields.
+    pub truncated_rows: bool,
+}
+
+impl CsvText {
+    /// The format of a scan.
+    ///
+    /// # Errors
+    ///
+    /// Why its objects cannot be indexed.
+    pub fn of(config: &FileScanConfig) -> Result<Self, Why> {
+        if config.file_compression_type != FileCompressionType::UNCOMPRESSED {
+            return Err("its objects are compressed, so that no part can be read by itself".into());
+        }
+        let csv =
+            csv_source(config.file_source()).ok_or("only objects of CSV can be indexed so far")?;
+        Ok(Self {
+            columns: csv.table_schema().file_schema().fields().len(),
+            header: csv.has_header(),
+            delimiter: csv.delimiter(),
+            quote: csv.quote(),
+            escape: csv.escape(),
+            comment: csv.comment(),
+            terminator: csv.terminator(),
+            truncated_rows: csv.truncate_rows(),
+        })
+    }
+
+    /// DataFusion's reader of such text, of one column.
+    #[must_use]
+    pub fn decoder(&self, schema: &SchemaRef, column: usize, batch_size: usize) -> Decoder {
+        let mut builder = ReaderBuilder::new(Arc::clone(schema))
+            .with_delimiter(self.delimiter)
+            .with_quote(self.quote)
+            .with_header(self.header)
+            .with_truncated_rows(self.truncated_rows)
+            .with_batch_size(batch_size)
+            .with_projection(vec![column]);
+        if let Some(escape) = self.escape {
+            builder = builder.with_escape(escape);
+        }
+        if let Some(comment) = self.comment {
+            builder = builder.with_comment(comment);
+        }
+        if let Some(terminator) = self.terminator {
+            builder = builder.with_terminator(terminator);
+        }
+        builder.build_decoder()
+    }
+
+    /// The same source for records without the header.
+    #[must_use]
+    pub fn headless(csv: &CsvSource) -> CsvSource {
+        csv.clone().with_csv_options(CsvOptions {
+            has_header: Some(false),
+            delimiter: csv.delimiter(),
+            quote: csv.quote(),
+            escape: csv.escape(),
+            comment: csv.comment(),
+            terminator: csv.terminator(),
+            newlines_in_values: Some(csv.newlines_in_values()),
+            truncated_rows: Some(csv.truncate_rows()),
+            ..CsvOptions::default()
+        })
+    }
+
+    /// A record of no fields, which every reader of such text skips.
+    #[must_use]
+    pub fn blank_record(&self) -> [u8; 1] {
+        [self.terminator.unwrap_or(b'\n')]
+    }
+
+    /// The same as an index object says it.
+    #[must_use]
+    pub fn message(&self) -> FormatMessage {
+        FormatMessage {
+            columns: self.columns as u64,
+            header: self.header,
+            delimiter: u32::from(self.delimiter),
+            quote: u32::from(self.quote),
+            escape: self.escape.map(u32::from),
+            comment: self.comment.map(u32::from),
+            terminator: self.terminator.map(u32::from),
+            truncated_rows: self.truncated_rows,
+        }
+    }
+
+    /// What the name of an index object says about the format, and about the type of the column.
+    #[must_use]
+    pub fn tag(&self, type_name: &str) -> Tag {
+        let mut bytes = self.message().encode_to_vec();
+        bytes.extend(VERSION.to_le_bytes());
+        bytes.extend(type_name.bytes());
+        Tag::of(&bytes)
+    }
+}
+
+/// DataFusion's source of CSV, perhaps inside of one that names objects in its errors.
+#[must_use]
+pub fn csv_source(source: &Arc<dyn FileSource>) -> Option<&CsvSource> {
+    let source = source.downcast_ref::<NamedSource>().map_or(source, NamedSource::inner);
+    source.downcast_ref::<CsvSource>()
+}

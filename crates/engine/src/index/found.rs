@@ -1,0 +1,286 @@
+//! Which indexes a table has: one listing when a query over it is planned.
+
+use std::sync::Arc;
+
+use datafusion::catalog::Session;
+use datafusion::common::Result;
+use datafusion::datasource::listing::PartitionedFile;
+use datafusion::datasource::physical_plan::{FileGroup, FileScanConfig, FileScanConfigBuilder};
+use datafusion::datasource::source::DataSourceExec;
+use datafusion::physical_plan::ExecutionPlan;
+use futures::{StreamExt, TryStreamExt};
+use object_store::path::Path;
+use object_store::{ObjectMeta, ObjectStore};
+use sluicegate_costmodel::{Bytes, Objective, Phase, Requests, Steps, predict};
+
+use super::format::CsvText;
+use super::key;
+use super::layout::TopMessage;
+use super::lookup::{IndexObject, OpenIndex};
+use super::name::{Name, Place, Tag};
+use crate::config::{Scan, SluiceOptions};
+use crate::endpoint::Endpoint;
+use crate::endpoints::Endpoints;
+
+/// Under `auto`, indexes are looked for where reading the table is predicted to take as many times
+/// as long as looking.
+const WORTH: f64 = 100.0;
+/// How many columns' indexes are opened to learn how their values are spread.
+const SAMPLED_COLUMNS: usize = 8;
+
+/// The indexes of a file, as far as a listing tells. It goes with the file through the plan.
+#[derive(Debug, Clone, Default)]
+pub struct FileIndexes {
+    /// By the place of their column among the table's. Names say that they are fresh.
+    fresh: Vec<FileIndex>,
+    /// Columns that have an index of another version of the file, or of another format.
+    stale: Vec<usize>,
+}
+
+/// An index of a file.
+#[derive(Debug, Clone)]
+pub struct FileIndex {
+    /// The place of the column among the table's.
+    pub column: usize,
+    /// The index object.
+    pub object: IndexObject,
+    /// The top of an index of the same column, of this file or another of the table.
+    pub sample: Option<Arc<TopMessage>>,
+}
+
+impl FileIndexes {
+    /// The only index of a file that matters.
+    #[must_use]
+    pub fn only(index: FileIndex) -> Self {
+        Self { fresh: vec![index], stale: Vec::new() }
+    }
+
+    /// The fresh indexes.
+    #[must_use]
+    pub fn fresh(&self) -> &[FileIndex] {
+        &self.fresh
+    }
+
+    /// The fresh index of a column.
+    #[must_use]
+    pub fn of(&self, column: usize) -> Option<&FileIndex> {
+        self.fresh.iter().find(|index| index.column == column)
+    }
+
+    /// Whether a column has only an index that is not fresh.
+    #[must_use]
+    pub fn is_stale(&self, column: usize) -> bool {
+        self.of(column).is_none() && self.stale.contains(&column)
+    }
+}
+
+/// The same scan, whose files know their indexes, if that is worth a listing. Whatever goes wrong,
+/// the scan is as good as before.
+pub async fn attach(state: &dyn Session, plan: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
+    match attached(state, &plan).await {
+        Ok(Some(config)) => DataSourceExec::from_data_source(config),
+        Ok(None) => plan,
+        Err(error) => {
+            tracing::info!(%error, "the indexes of the table cannot be listed");
+            plan
+        }
+    }
+}
+
+async fn attached(
+    state: &dyn Session,
+    plan: &Arc<dyn ExecutionPlan>,
+) -> Result<Option<FileScanConfig>> {
+    let config = plan
+        .downcast_ref::<DataSourceExec>()
+        .and_then(|scan| scan.data_source().downcast_ref::<FileScanConfig>());
+    let Some(config) = config else { return Ok(None) };
+    let options = state.config_options();
+    let ours = SluiceOptions::of(options);
+    let endpoint = Endpoints::of(options).and_then(|all| all.serving(&config.object_store_url));
+    let (Some(endpoint), Ok(text)) = (endpoint, CsvText::of(config)) else { return Ok(None) };
+    let wanted = match ours.scan {
+        Scan::Index => true,
+        Scan::Auto => is_worth_a_look(config, &endpoint, ours.objective.into()),
+        Scan::Get | Scan::Select => false,
+    };
+    let files: Vec<&ObjectMeta> = files(config).map(|file| &file.object_meta).collect();
+    let Some(folder) = common_folder(&files) else { return Ok(None) };
+    if !wanted {
+        return Ok(None);
+    }
+    let place = Place::of(&config.object_store_url, &ours.index_location)?;
+    let store = state.runtime_env().object_store(&place.store)?;
+    let listed: Vec<ObjectMeta> = store.list(Some(&place.folder(&folder))).try_collect().await?;
+    if listed.is_empty() {
+        return Ok(None);
+    }
+    let mut found = Found::new(config, &text, &place, listed);
+    found.sample(&store).await;
+    Ok(Some(found.into_config(config)))
+}
+
+fn files(config: &FileScanConfig) -> impl Iterator<Item = &PartitionedFile> {
+    config.file_groups.iter().flat_map(FileGroup::iter)
+}
+
+/// The innermost folder that all objects are below; the object itself if there is only one.
+pub(super) fn common_folder(files: &[&ObjectMeta]) -> Option<Path> {
+    let (first, others) = files.split_first()?;
+    if others.iter().all(|other| other.location == first.location) {
+        return Some(first.location.clone());
+    }
+    let mut common: Vec<_> = first.location.parts().collect();
+    common.pop();
+    for other in others {
+        let same = common.iter().zip(other.location.parts()).take_while(|(a, b)| **a == *b);
+        let same = same.count();
+        common.truncate(same);
+    }
+    Some(common.into_iter().collect())
+}
+
+/// Whether reading the table is predicted to cost so much that a listing does not matter.
+fn is_worth_a_look(config: &FileScanConfig, endpoint: &Endpoint, objective: Objective) -> bool {
+    let (mut objects, mut bytes) = (0, 0);
+    for file in files(config) {
+        objects += 1;
+        bytes += file.object_meta.size;
+    }
+    let get = Phase { gets: Requests(objects), got: Bytes(bytes), ..Phase::default() };
+    let list = Phase { lists: Requests(1), ..Phase::default() };
+    let cost = |phase: Phase| {
+        let steps = Steps::from(phase);
+        // What every query takes to start is no matter here.
+        let predicted = predict(&steps, &endpoint.hardware);
+        let time = predicted.total().saturating_sub(predicted.startup);
+        let mut work = steps.work();
+        work.wall = time;
+        (time.as_secs_f64(), endpoint.prices.cost(&work).total().0)
+    };
+    let (seconds, dollars) = cost(get);
+    let looking = endpoint.hardware.link.latency.as_secs_f64();
+    let (_, list_dollars) = cost(list);
+    match objective {
+        Objective::Time => seconds >= WORTH * looking,
+        Objective::Dollars | Objective::Weighted { .. } => {
+            seconds >= WORTH * looking && dollars >= WORTH * list_dollars
+        }
+    }
+}
+
+/// The indexes of the files of a scan, in the order of the files.
+struct Found {
+    files: Vec<FileIndexes>,
+}
+
+impl Found {
+    fn new(
+        config: &FileScanConfig,
+        text: &CsvText,
+        place: &Place,
+        listed: Vec<ObjectMeta>,
+    ) -> Self {
+        let mut of_data = std::collections::HashMap::<Path, Vec<(Name, ObjectMeta)>>::new();
+        for object in listed {
+            if let (Some(data), Some(name)) =
+                (place.data(&object.location), Name::parse(&object.location))
+            {
+                of_data.entry(data).or_default().push((name, object));
+            }
+        }
+        let schema = config.file_source().table_schema().file_schema();
+        let columns: Vec<(usize, &str, Tag)> = schema
+            .fields()
+            .iter()
+            .enumerate()
+            .filter_map(|(column, field)| {
+                let format = text.tag(&key::type_name(field.data_type())?);
+                Some((column, field.name().as_str(), format))
+            })
+            .collect();
+        let of_file = |file: &PartitionedFile| {
+            let mut indexes = FileIndexes::default();
+            let version = Tag::of_version(&file.object_meta);
+            for (name, object) in of_data.get(&file.object_meta.location).into_iter().flatten() {
+                for (column, _, format) in
+                    columns.iter().filter(|(_, column, _)| name.is_about(column))
+                {
+                    let fresh = version.is_some_and(|version| name.is_of_version(version))
+                        && name.is_of_format(*format);
+                    if fresh {
+                        let (column, object) = (*column, object.into());
+                        indexes.fresh.push(FileIndex { column, object, sample: None });
+                    } else {
+                        indexes.stale.push(*column);
+                    }
+                }
+            }
+            indexes
+        };
+        Self { files: files(config).map(of_file).collect() }
+    }
+
+    /// Opens the largest index of each column.
+    async fn sample(&mut self, store: &Arc<dyn ObjectStore>) {
+        let mut largest: Vec<FileIndex> = Vec::new();
+        for index in self.files.iter().flat_map(|file| &file.fresh) {
+            match largest.iter_mut().find(|known| known.column == index.column) {
+                Some(known) if known.object.size < index.object.size => *known = index.clone(),
+                Some(_) => {}
+                None => largest.push(index.clone()),
+            }
+        }
+        largest.truncate(SAMPLED_COLUMNS);
+        let opened = futures::stream::iter(largest).map(|index| async move {
+            let open = OpenIndex::open(Arc::clone(store), index.object).await;
+            // Why it cannot be opened will be said when it is needed.
+            Some((index.column, Arc::new(open.ok()?.top)))
+        });
+        let opened: Vec<_> = opened.buffered(SAMPLED_COLUMNS).collect().await;
+        for index in self.files.iter_mut().flat_map(|file| &mut file.fresh) {
+            let of_column = opened.iter().flatten().find(|(column, _)| *column == index.column);
+            index.sample = of_column.map(|(_, top)| Arc::clone(top));
+        }
+    }
+
+    fn into_config(self, config: &FileScanConfig) -> FileScanConfig {
+        let mut indexes = self.files.into_iter();
+        let groups = config.file_groups.iter().map(|group| {
+            let mut files = group.clone();
+            for number in 0..files.len() {
+                files[number].extensions.insert(indexes.next().unwrap_or_default());
+            }
+            files
+        });
+        let groups = groups.collect();
+        FileScanConfigBuilder::from(config.clone()).with_file_groups(groups).build()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_listing_covers_all_objects_of_a_table() {
+        let object = |path: &str| ObjectMeta {
+            location: path.into(),
+            last_modified: chrono::DateTime::UNIX_EPOCH,
+            size: 1,
+            e_tag: None,
+            version: None,
+        };
+        let check = |paths: &[&str], expected: Option<&str>| {
+            let objects: Vec<_> = paths.iter().map(|path| object(path)).collect();
+            let folder = common_folder(&objects.iter().collect::<Vec<_>>());
+            assert_eq!(folder, expected.map(Path::from));
+        };
+        check(&[], None);
+        check(&["t/a.csv"], Some("t/a.csv"));
+        check(&["t/a.csv", "t/a.csv"], Some("t/a.csv"));
+        check(&["t/a.csv", "t/b.csv"], Some("t"));
+        check(&["t/p=1/a.csv", "t/p=2/a.csv"], Some("t"));
+        check(&["t/x/a.csv", "u/x/a.csv"], Some(""));
+    }
+}

@@ -1,0 +1,419 @@
+//! An index object, byte by byte.
+//!
+//! ```text
+//! "SLUICEIX"                              8 bytes
+//! blocks                                  entries sorted by key, then by first byte
+//! top                                     a TopMessage: what it is about, and where the blocks are
+//! length of the top, its CRC-32           4 bytes each, the least significant first
+//! "SLUICEIX"                              8 bytes
+//! ```
+//!
+//! An entry is the length of the key, the key, the record's first byte and the record's length. All
+//! numbers in entries are in LEB128: seven bits a byte, the lowest first.
+
+use std::ops::Range;
+
+use datafusion::common::{Result, exec_datafusion_err, exec_err};
+use prost::Message;
+
+use super::span::Spans;
+
+/// The version of the layout. It is part of each index object's name, too.
+pub const VERSION: u32 = 1;
+/// How an index object begins and ends.
+pub const MAGIC: [u8; 8] = *b"SLUICEIX";
+/// What follows the top.
+pub const TRAILER: usize = 16;
+/// The bytes of a block, but for its last entry.
+const BLOCK_BYTES: usize = 32 * 1024;
+/// How much of a block's first key the top keeps.
+const KEY_PREFIX: usize = 64;
+
+/// The top of an index object.
+#[derive(Clone, PartialEq, Message)]
+pub struct TopMessage {
+    /// [`VERSION`].
+    #[prost(uint32, tag = "1")]
+    pub version: u32,
+    /// The key of the data object.
+    #[prost(string, tag = "2")]
+    pub data: String,
+    /// Its entity tag, without quotes.
+    #[prost(string, tag = "3")]
+    pub e_tag: String,
+    /// Its bytes.
+    #[prost(uint64, tag = "4")]
+    pub size: u64,
+    /// The column's name.
+    #[prost(string, tag = "5")]
+    pub column: String,
+    /// Its place among the table's columns, from 0.
+    #[prost(uint64, tag = "6")]
+    pub position: u64,
+    /// Its type, as [`type_name`](super::key::type_name) says it.
+    #[prost(string, tag = "7")]
+    pub column_type: String,
+    /// How the data object is read.
+    #[prost(message, optional, tag = "8")]
+    pub format: Option<FormatMessage>,
+    /// Records of the data object.
+    #[prost(uint64, tag = "9")]
+    pub records: u64,
+    /// Those with a value.
+    #[prost(uint64, tag = "10")]
+    pub entries: u64,
+    /// The blocks, in order.
+    #[prost(message, repeated, tag = "11")]
+    pub blocks: Vec<BlockMessage>,
+}
+
+/// The options of a CSV table.
+#[derive(Clone, PartialEq, Message)]
+pub struct FormatMessage {
+    /// Fields of a record.
+    #[prost(uint64, tag = "1")]
+    pub columns: u64,
+    /// Whether the first record is a header.
+    #[prost(bool, tag = "2")]
+    pub header: bool,
+    /// What separates fields.
+    #[prost(uint32, tag = "3")]
+    pub delimiter: u32,
+    /// What encloses them.
+    #[prost(uint32, tag = "4")]
+    pub quote: u32,
+    /// What escapes a quote.
+    #[prost(uint32, optional, tag = "5")]
+    pub escape: Option<u32>,
+    /// What begins a comment.
+    #[prost(uint32, optional, tag = "6")]
+    pub comment: Option<u32>,
+    /// What ends a record.
+    #[prost(uint32, optional, tag = "7")]
+    pub terminator: Option<u32>,
+    /// Whether records may have fewer fields.
+    #[prost(bool, tag = "8")]
+    pub truncated_rows: bool,
+}
+
+/// A block, as the top knows it.
+#[derive(Clone, PartialEq, Message)]
+pub struct BlockMessage {
+    /// The first bytes of its first key.
+    #[prost(bytes = "vec", tag = "1")]
+    pub first_key: Vec<u8>,
+    /// Its bytes. The first block follows the first bytes of the object, each other the one before.
+    #[prost(uint32, tag = "2")]
+    pub bytes: u32,
+    /// CRC-32 of these.
+    #[prost(fixed32, tag = "3")]
+    pub checksum: u32,
+    /// Its entries.
+    #[prost(uint32, tag = "4")]
+    pub entries: u32,
+    /// Its different keys.
+    #[prost(uint32, tag = "5")]
+    pub keys: u32,
+}
+
+impl TopMessage {
+    /// The top with what follows it.
+    #[must_use]
+    pub fn to_tail(&self) -> Vec<u8> {
+        let mut tail = self.encode_to_vec();
+        let (length, checksum) = (tail.len() as u32, crc32fast::hash(&tail));
+        tail.extend(length.to_le_bytes());
+        tail.extend(checksum.to_le_bytes());
+        tail.extend(MAGIC);
+        tail
+    }
+
+    /// The bytes of an object's tail that hold its top, from the last bytes of the object.
+    ///
+    /// # Errors
+    ///
+    /// If the object is not an index object.
+    pub fn tail_bytes(last: &[u8]) -> Result<usize> {
+        let trailer = trailer(last)?;
+        Ok(trailer.0 + TRAILER)
+    }
+
+    /// The top of an object of `size` bytes, from its tail.
+    ///
+    /// # Errors
+    ///
+    /// If it is damaged, or of another version.
+    pub fn of_tail(tail: &[u8], size: u64) -> Result<Self> {
+        let (length, checksum) = trailer(tail)?;
+        let end = tail.len() - TRAILER;
+        let Some(bytes) = end.checked_sub(length).and_then(|start| tail.get(start..end)) else {
+            return exec_err!("it is cut short");
+        };
+        if crc32fast::hash(bytes) != checksum {
+            return exec_err!("its top is damaged");
+        }
+        let top = Self::decode(bytes).map_err(|_| exec_datafusion_err!("its top is damaged"))?;
+        if top.version != VERSION {
+            return exec_err!(
+                "it is of version {}, and only version {VERSION} is understood",
+                top.version
+            );
+        }
+        let blocks: u64 = top.blocks.iter().map(|block| u64::from(block.bytes)).sum();
+        if MAGIC.len() as u64 + blocks + (length + TRAILER) as u64 != size {
+            return exec_err!("it is cut short");
+        }
+        Ok(top)
+    }
+
+    /// Where each block is.
+    #[must_use]
+    pub fn places(&self) -> Vec<Range<u64>> {
+        let mut start = MAGIC.len() as u64;
+        let place = |block: &BlockMessage| {
+            let place = start..start + u64::from(block.bytes);
+            start = place.end;
+            place
+        };
+        self.blocks.iter().map(place).collect()
+    }
+
+    /// The blocks that may have keys of some spans: their places in the list.
+    #[must_use]
+    pub fn blocks_with(&self, spans: &Spans) -> Vec<usize> {
+        let mut found = Vec::new();
+        for span in spans.spans() {
+            // The keys of a block are at most the next block's first. Of that, the top may know
+            // only the beginning.
+            let ends_before = |block: &BlockMessage| {
+                block.first_key < span.low && !span.low.starts_with(&block.first_key)
+            };
+            let from = self.blocks.partition_point(ends_before).saturating_sub(1);
+            let blocks = self.blocks.iter().enumerate().skip(from);
+            let within = blocks.take_while(|(_, block)| {
+                span.high.as_ref().is_none_or(|high| block.first_key < *high)
+            });
+            found.extend(within.map(|(number, _)| number));
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+}
+
+/// The length of the top, and its checksum.
+fn trailer(tail: &[u8]) -> Result<(usize, u32)> {
+    let Some(trailer) = tail.last_chunk::<TRAILER>() else {
+        return exec_err!("it is cut short");
+    };
+    let (numbers, magic) = trailer.split_at(8);
+    if magic != MAGIC {
+        return exec_err!("it is cut short, or no index at all");
+    }
+    let number = |at: usize| {
+        let bytes = [numbers[at], numbers[at + 1], numbers[at + 2], numbers[at + 3]];
+        u32::from_le_bytes(bytes)
+    };
+    Ok((number(0) as usize, number(4)))
+}
+
+/// Where a record with a value is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// Its first byte.
+    pub first: u64,
+    /// Its bytes.
+    pub bytes: u64,
+}
+
+/// Makes blocks of entries that come in order.
+#[derive(Debug, Default)]
+pub struct Blocks {
+    block: Vec<u8>,
+    now: BlockMessage,
+    last_key: Vec<u8>,
+    done: Vec<BlockMessage>,
+}
+
+impl Blocks {
+    /// Adds an entry; the bytes of a block, when one is full.
+    pub fn push(&mut self, key: &[u8], place: Place) -> Option<Vec<u8>> {
+        let full = if self.block.len() >= BLOCK_BYTES { self.end() } else { None };
+        if self.block.is_empty() {
+            self.now.first_key = key[..key.len().min(KEY_PREFIX)].to_vec();
+        }
+        if self.block.is_empty() || self.last_key != key {
+            self.now.keys += 1;
+            self.last_key.clear();
+            self.last_key.extend_from_slice(key);
+        }
+        self.now.entries += 1;
+        write_number(key.len() as u64, &mut self.block);
+        self.block.extend_from_slice(key);
+        write_number(place.first, &mut self.block);
+        write_number(place.bytes, &mut self.block);
+        full
+    }
+
+    /// The bytes of the last block, if it has entries.
+    pub fn end(&mut self) -> Option<Vec<u8>> {
+        if self.block.is_empty() {
+            return None;
+        }
+        let block = std::mem::take(&mut self.block);
+        self.now.bytes = block.len() as u32;
+        self.now.checksum = crc32fast::hash(&block);
+        self.done.push(std::mem::take(&mut self.now));
+        Some(block)
+    }
+
+    /// All blocks, as the top lists them.
+    #[must_use]
+    pub fn done(self) -> Vec<BlockMessage> {
+        self.done
+    }
+}
+
+/// The entries of a block, in order.
+///
+/// # Errors
+///
+/// If the block is not as the top says.
+pub fn entries(
+    mut block: &[u8],
+    known: &BlockMessage,
+    mut entry: impl FnMut(&[u8], Place),
+) -> Result<()> {
+    if block.len() as u64 != u64::from(known.bytes) || crc32fast::hash(block) != known.checksum {
+        return exec_err!("a block of it is damaged");
+    }
+    let damaged = || exec_datafusion_err!("a block of it is damaged");
+    for _ in 0..known.entries {
+        let length = read_number(&mut block).ok_or_else(damaged)?;
+        let length = usize::try_from(length).map_err(|_| damaged())?;
+        let (key, rest) = block.split_at_checked(length).ok_or_else(damaged)?;
+        block = rest;
+        let first = read_number(&mut block).ok_or_else(damaged)?;
+        let bytes = read_number(&mut block).ok_or_else(damaged)?;
+        entry(key, Place { first, bytes });
+    }
+    if !block.is_empty() {
+        return Err(damaged());
+    }
+    Ok(())
+}
+
+/// Appends a number in LEB128.
+pub fn write_number(mut number: u64, out: &mut Vec<u8>) {
+    while number >= 0x80 {
+        out.push((number & 0x7f) as u8 | 0x80);
+        number >>= 7;
+    }
+    out.push(number as u8);
+}
+
+/// Takes a number in LEB128.
+pub fn read_number(bytes: &mut &[u8]) -> Option<u64> {
+    let mut number = 0_u64;
+    for shift in (0..64).step_by(7) {
+        let (byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        number |= u64::from(byte & 0x7f).checked_shl(shift)?;
+        if byte & 0x80 == 0 {
+            return Some(number);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::span::Span;
+    use proptest::prelude::*;
+
+    /// An index object of some keys, which are sorted, of records that follow each other.
+    fn object(keys: &[Vec<u8>]) -> (Vec<u8>, TopMessage) {
+        let mut object = MAGIC.to_vec();
+        let mut blocks = Blocks::default();
+        for (number, key) in keys.iter().enumerate() {
+            let place = Place { first: 10 * number as u64, bytes: 10 };
+            object.extend(blocks.push(key, place).unwrap_or_default());
+        }
+        object.extend(blocks.end().unwrap_or_default());
+        let entries = keys.len() as u64;
+        let top = TopMessage {
+            version: VERSION,
+            entries,
+            records: entries,
+            blocks: blocks.done(),
+            ..TopMessage::default()
+        };
+        object.extend(top.to_tail());
+        (object, top)
+    }
+
+    proptest! {
+        #[test]
+        fn numbers_come_back(number: u64) {
+            let mut bytes = Vec::new();
+            write_number(number, &mut bytes);
+            let mut rest = bytes.as_slice();
+            prop_assert_eq!(read_number(&mut rest), Some(number));
+            prop_assert!(rest.is_empty());
+        }
+
+        /// The blocks that the top names for some spans have every entry with a key in them.
+        #[test]
+        fn no_block_with_a_wanted_key_is_left_out(
+            mut keys in prop::collection::vec(prop::collection::vec(0_u8..3, 0..90), 1..400),
+            repeats in 1_usize..400,
+            low in prop::collection::vec(0_u8..3, 0..90),
+            high in prop::option::of(prop::collection::vec(0_u8..3, 0..90)),
+        ) {
+            keys = keys.iter().flat_map(|key| std::iter::repeat_n(key.clone(), repeats)).collect();
+            keys.sort();
+            let (object, top) = object(&keys);
+            prop_assert_eq!(&TopMessage::of_tail(&object, object.len() as u64).unwrap(), &top);
+            let span = Span { low, high };
+            let expected = keys.iter().filter(|key| span.contains(key)).count();
+            let spans = Spans::from(span);
+            let mut found = 0;
+            let places = top.places();
+            for number in top.blocks_with(&spans) {
+                let place = &places[number];
+                let block = &object[place.start as usize..place.end as usize];
+                entries(block, &top.blocks[number], |key, _| {
+                    found += usize::from(spans.contains(key));
+                })
+                .unwrap();
+            }
+            prop_assert_eq!(found, expected);
+        }
+    }
+
+    #[test]
+    fn damage_is_noticed_wherever_it_is() {
+        let keys: Vec<Vec<u8>> = (0..5000_u32).map(|n| n.to_be_bytes().to_vec()).collect();
+        let (object, top) = object(&keys);
+        assert!(top.blocks.len() > 1);
+        let read = |object: &[u8]| {
+            let top = TopMessage::of_tail(object, object.len() as u64)?;
+            for (place, block) in top.places().into_iter().zip(&top.blocks) {
+                entries(&object[place.start as usize..place.end as usize], block, |_, _| ())?;
+            }
+            Ok::<_, datafusion::common::DataFusionError>(())
+        };
+        read(&object).unwrap();
+        for at in (MAGIC.len()..object.len()).step_by(97) {
+            let mut damaged = object.clone();
+            damaged[at] ^= 0x10;
+            assert!(read(&damaged).is_err(), "byte {at}");
+            assert!(read(&object[..at]).is_err(), "cut at {at}");
+            let mut shorter = object.clone();
+            shorter.remove(at);
+            assert!(read(&shorter).is_err(), "without byte {at}");
+        }
+        assert!(read(b"").is_err());
+    }
+}

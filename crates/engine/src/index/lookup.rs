@@ -1,0 +1,300 @@
+//! Reading the part of an index object that a filter is about.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use datafusion::common::{DataFusionError, Result, exec_err};
+use futures::{StreamExt, TryStreamExt};
+use object_store::path::Path;
+use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore};
+
+use super::layout::{self, MAGIC, Place, TRAILER, TopMessage};
+use super::name::e_tag;
+use super::span::Spans;
+
+/// What is read of an index object's end at least, so that mostly one request is enough.
+const TAIL_BYTES: u64 = 16 * 1024;
+/// What the top takes of an index object, roughly: some 30 bytes for a block of 32 KiB.
+const TOP_SHARE: u64 = 512;
+/// The most bytes of an index or of a data object that one request asks for.
+pub const PIECE_BYTES: u64 = 4 * 1024 * 1024;
+/// Requests about an object that are under way at once: the paper's.
+pub const REQUESTS: usize = 16;
+
+/// An index object, as its listing says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexObject {
+    /// Its path.
+    pub path: Path,
+    /// Its bytes.
+    pub size: u64,
+    /// Its own entity tag.
+    pub e_tag: Option<String>,
+}
+
+impl From<&ObjectMeta> for IndexObject {
+    fn from(object: &ObjectMeta) -> Self {
+        Self { path: object.location.clone(), size: object.size, e_tag: object.e_tag.clone() }
+    }
+}
+
+/// What an index must be about.
+#[derive(Debug, Clone, Copy)]
+pub struct About<'a> {
+    /// The data object, in the version that is read.
+    pub data: &'a ObjectMeta,
+    /// The column's name.
+    pub column: &'a str,
+    /// Its place among the table's columns.
+    pub position: usize,
+    /// Its type, as index objects call it.
+    pub type_name: &'a str,
+    /// How the data object is read.
+    pub format: &'a layout::FormatMessage,
+}
+
+/// An index object that is open.
+pub struct OpenIndex {
+    store: Arc<dyn ObjectStore>,
+    object: IndexObject,
+    /// Its top.
+    pub top: TopMessage,
+    /// Bytes that were read.
+    pub bytes: u64,
+    /// Requests that were sent.
+    pub requests: u64,
+}
+
+impl fmt::Debug for OpenIndex {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OpenIndex").field("object", &self.object).finish_non_exhaustive()
+    }
+}
+
+impl OpenIndex {
+    /// Reads the top of an index object, in one request or two.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read, or is damaged.
+    pub async fn open(store: Arc<dyn ObjectStore>, object: IndexObject) -> Result<Self> {
+        if object.size < (MAGIC.len() + TRAILER) as u64 {
+            return exec_err!("it is cut short");
+        }
+        let mut open = Self { store, object, top: TopMessage::default(), bytes: 0, requests: 0 };
+        let size = open.object.size;
+        let guess = (size / TOP_SHARE).max(TAIL_BYTES).min(size);
+        let mut tail = open.read(size - guess..size).await?;
+        let needed = TopMessage::tail_bytes(&tail)? as u64;
+        if needed > size {
+            return exec_err!("it is cut short");
+        }
+        if needed > guess {
+            tail = open.read(size - needed..size).await?;
+        }
+        open.top = TopMessage::of_tail(&tail, size)?;
+        Ok(open)
+    }
+
+    /// Whether it is about that.
+    ///
+    /// # Errors
+    ///
+    /// What it is about instead.
+    pub fn check(&self, about: About<'_>) -> Result<()> {
+        let top = &self.top;
+        if top.data != about.data.location.as_ref() {
+            return exec_err!("it is about {}", top.data);
+        }
+        if Some(top.e_tag.as_str()) != e_tag(about.data) || top.size != about.data.size {
+            return exec_err!("the object has been replaced since");
+        }
+        if top.column != about.column || top.position != about.position as u64 {
+            return exec_err!("it is about column {}, number {}", top.column, top.position + 1);
+        }
+        if top.column_type != about.type_name {
+            return exec_err!("it is about values of type {}", top.column_type);
+        }
+        if top.format.as_ref() != Some(about.format) {
+            return exec_err!("it is about objects that are read with other options");
+        }
+        Ok(())
+    }
+
+    /// Where the records with a key in some spans are, in the order of the data object.
+    ///
+    /// # Errors
+    ///
+    /// If a block cannot be read, or is damaged.
+    pub async fn find(&mut self, spans: &Spans) -> Result<Vec<Place>> {
+        let numbers = self.top.blocks_with(spans);
+        let places = self.top.places();
+        let mut found = Vec::new();
+        let runs = runs(&numbers, &places);
+        let mut blocks = futures::stream::iter(runs)
+            .map(|run| {
+                let whole = places[run.start].start..places[run.end - 1].end;
+                let read = self.get(whole);
+                async move { Ok::<_, DataFusionError>((run, read.await?)) }
+            })
+            .buffered(REQUESTS);
+        let (mut requests, mut received) = (0, 0);
+        while let Some((run, bytes)) = blocks.try_next().await? {
+            requests += 1;
+            received += bytes.len() as u64;
+            let start = places[run.start].start;
+            for number in run {
+                let place = &places[number];
+                let block = (place.start - start) as usize..(place.end - start) as usize;
+                let Some(block) = bytes.get(block) else { return exec_err!("it is cut short") };
+                layout::entries(block, &self.top.blocks[number], |key, place| {
+                    if spans.contains(key) {
+                        found.push(place);
+                    }
+                })?;
+            }
+        }
+        drop(blocks);
+        self.requests += requests;
+        self.bytes += received;
+        found.sort_unstable();
+        let in_object = |place: &Place| {
+            place.first.checked_add(place.bytes).is_some_and(|end| end <= self.top.size)
+        };
+        if !found.iter().all(in_object) {
+            return exec_err!("a block of it is damaged");
+        }
+        Ok(found)
+    }
+
+    async fn read(&mut self, range: Range<u64>) -> Result<Bytes> {
+        self.requests += 1;
+        self.bytes += range.end - range.start;
+        self.get(range).await
+    }
+
+    async fn get(&self, range: Range<u64>) -> Result<Bytes> {
+        let e_tag = self.object.e_tag.as_ref();
+        Ok(get(&self.store, &self.object.path, e_tag, range).await?)
+    }
+
+    /// Reads every block, and looks whether all is in order.
+    ///
+    /// # Errors
+    ///
+    /// What is not.
+    pub async fn verify(&mut self) -> Result<()> {
+        let magic = self.read(0..MAGIC.len() as u64).await?;
+        if *magic != MAGIC {
+            return exec_err!("it is no index");
+        }
+        let places = self.top.places();
+        let mut last: Option<(Vec<u8>, Place)> = None;
+        let (mut entries, mut sorted, mut inside) = (0, true, true);
+        for run in runs(&(0..places.len()).collect::<Vec<_>>(), &places) {
+            let start = places[run.start].start;
+            let bytes = self.read(start..places[run.end - 1].end).await?;
+            for number in run {
+                let place = &places[number];
+                let block = (place.start - start) as usize..(place.end - start) as usize;
+                let Some(block) = bytes.get(block) else { return exec_err!("it is cut short") };
+                layout::entries(block, &self.top.blocks[number], |key, place| {
+                    let before = last.as_ref().map(|(key, place)| (key.as_slice(), *place));
+                    sorted &= before < Some((key, place));
+                    inside &= place
+                        .first
+                        .checked_add(place.bytes)
+                        .is_some_and(|end| end <= self.top.size);
+                    entries += 1;
+                    last = Some((key.to_vec(), place));
+                })?;
+            }
+        }
+        if !sorted {
+            return exec_err!("its entries are not in order");
+        }
+        if !inside {
+            return exec_err!("it has records beyond the end of the object");
+        }
+        if entries != self.top.entries {
+            return exec_err!("it has {entries} entries and not {}", self.top.entries);
+        }
+        Ok(())
+    }
+}
+
+/// Blocks that follow each other, up to what one request asks for: ranges of their numbers.
+fn runs(numbers: &[usize], places: &[Range<u64>]) -> Vec<Range<usize>> {
+    let mut runs: Vec<Range<usize>> = Vec::new();
+    for number in numbers {
+        match runs.last_mut() {
+            Some(run)
+                if run.end == *number
+                    && places[*number].end - places[run.start].start <= PIECE_BYTES =>
+            {
+                run.end += 1;
+            }
+            _ => runs.push(*number..*number + 1),
+        }
+    }
+    runs
+}
+
+/// A range of an object in one version.
+///
+/// # Errors
+///
+/// If it cannot be read, or is shorter.
+pub async fn get(
+    store: &Arc<dyn ObjectStore>,
+    path: &Path,
+    e_tag: Option<&String>,
+    range: Range<u64>,
+) -> object_store::Result<Bytes> {
+    let length = range.end - range.start;
+    let options = GetOptions {
+        range: Some(GetRange::Bounded(range)),
+        if_match: e_tag.cloned(),
+        ..GetOptions::default()
+    };
+    let bytes = store.get_opts(path, options).await?.bytes().await?;
+    if bytes.len() as u64 != length {
+        let source = format!("{path}: {} bytes came instead of {length}", bytes.len()).into();
+        return Err(object_store::Error::Generic { store: "S3", source });
+    }
+    Ok(bytes)
+}
+
+/// The ranges of an object that hold some of its records, which are in order: gaps of up to `gap`
+/// bytes between them belong to a range.
+#[must_use]
+pub fn coalesced(records: &[Place], gap: u64) -> Vec<Range<u64>> {
+    let mut ranges: Vec<Range<u64>> = Vec::new();
+    for record in records {
+        let end = record.first + record.bytes;
+        match ranges.last_mut() {
+            Some(last) if record.first <= last.end.saturating_add(gap) => {
+                last.end = last.end.max(end);
+            }
+            _ => ranges.push(record.first..end),
+        }
+    }
+    ranges
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn near_records_are_read_together() {
+        let record = |first, bytes| Place { first, bytes };
+        let records = [record(10, 5), record(15, 5), record(25, 5), record(50, 1)];
+        assert_eq!(coalesced(&records, 0), [10..20, 25..30, 50..51]);
+        assert_eq!(coalesced(&records, 5), [10..30, 50..51]);
+        assert_eq!(coalesced(&records, u64::MAX).first(), Some(&(10..51)));
+        assert!(coalesced(&[], 3).is_empty());
+    }
+}

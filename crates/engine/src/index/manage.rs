@@ -1,0 +1,365 @@
+//! Creating, listing, verifying and dropping the indexes of a table.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use datafusion::common::runtime::SpawnedTask;
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::common::{DataFusionError, Result, exec_datafusion_err, exec_err, plan_err};
+use datafusion::datasource::physical_plan::{FileScanConfig, FileScanConfigBuilder, FileSource};
+use datafusion::datasource::source::DataSourceExec;
+use datafusion::execution::object_store::{ObjectStoreRegistry, ObjectStoreUrl};
+use datafusion::physical_plan::ExecutionPlan;
+use futures::{StreamExt, TryStreamExt};
+use object_store::path::Path;
+use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
+
+use super::create::{Column, Created, create};
+use super::format::CsvText;
+use super::found::common_folder;
+use super::key;
+use super::lookup::{About, OpenIndex};
+use super::name::{Name, Place, Tag};
+use super::sort::RUN_BYTES;
+use crate::Engine;
+use crate::config::SluiceOptions;
+use crate::datasource::named::with_place;
+use crate::datasource::s3_scan::{as_index_scan, as_select_scan};
+use crate::staging::StagingStores;
+
+/// A table whose objects can have indexes, as it is now.
+#[derive(Debug, Clone)]
+pub struct Indexes {
+    engine: Engine,
+    scan: FileScanConfig,
+    text: CsvText,
+    place: Place,
+    /// By path.
+    objects: BTreeMap<Path, ObjectMeta>,
+}
+
+/// An index object.
+#[derive(Debug, Clone)]
+pub struct Index {
+    /// The data object.
+    pub data: Path,
+    /// The index object.
+    pub object: ObjectMeta,
+    /// What its name says.
+    pub name: Name,
+    /// Whether it can be used.
+    pub state: State,
+}
+
+/// Whether an index can be used, by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// It is about the object as it is now.
+    Fresh,
+    /// The object has been replaced since.
+    Stale,
+    /// The table has no such column, or reads its objects with other options.
+    OtherFormat,
+    /// There is no such object any more.
+    Orphan,
+}
+
+impl State {
+    /// In a word or two.
+    #[must_use]
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Self::Fresh => "fresh",
+            Self::Stale => "stale",
+            Self::OtherFormat => "other format",
+            Self::Orphan => "orphan",
+        }
+    }
+}
+
+/// Is told of bytes of data objects as they are read.
+pub type Advance = Arc<dyn Fn(u64) + Send + Sync>;
+
+impl Indexes {
+    /// Those of a table, which is given by its name or by its URL.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such table, or its objects cannot be indexed.
+    pub async fn of(engine: &Engine, table: &str) -> crate::Result<Self> {
+        let from = match table.contains("://") {
+            true => format!("'{}'", table.replace('\'', "''")),
+            false => table.to_owned(),
+        };
+        let plan = engine.query(&format!("SELECT * FROM {from}")).await?;
+        Ok(Self::of_plan(engine, table, &plan.create_physical_plan().await?)?)
+    }
+
+    fn of_plan(engine: &Engine, table: &str, plan: &Arc<dyn ExecutionPlan>) -> Result<Self> {
+        let (mut scans, mut leaves) = (Vec::new(), 0);
+        plan.apply(|node| {
+            leaves += usize::from(node.children().is_empty());
+            scans.extend(scan(node));
+            Ok(TreeNodeRecursion::Continue)
+        })?;
+        let (Some(scan), true, 1) = (scans.pop(), scans.is_empty(), leaves) else {
+            return plan_err!("{table} is not a table of objects in a bucket");
+        };
+        let text = match CsvText::of(&scan) {
+            Ok(text) => text,
+            Err(why) => return plan_err!("{table} cannot be indexed: {why}"),
+        };
+        let location = SluiceOptions::of(engine.context.state().config_options()).index_location;
+        let place = Place::of(&scan.object_store_url, &location)?;
+        let files = scan.file_groups.iter().flat_map(|group| group.iter());
+        let objects = files
+            .filter(|file| file.object_meta.size > 0)
+            .map(|file| (file.object_meta.location.clone(), file.object_meta.clone()));
+        let objects = objects.collect();
+        Ok(Self { engine: engine.clone(), place, text, objects, scan })
+    }
+
+    /// The column of a name, as an index sees it.
+    ///
+    /// # Errors
+    ///
+    /// If the table has no such column, or the column's values have no order that an index knows.
+    pub fn column(&self, name: &str) -> crate::Result<Column> {
+        let schema = Arc::clone(self.scan.file_source().table_schema().file_schema());
+        let names: Vec<_> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+        let Some(position) = names.iter().position(|known| *known == name) else {
+            let none: Result<Column> =
+                plan_err!("the objects have no column {name}; they have {}", names.join(", "));
+            return Ok(none?);
+        };
+        let data_type = schema.field(position).data_type();
+        let Some(type_name) = key::type_name(data_type) else {
+            let none: Result<Column> = plan_err!(
+                "column {name} is of type {data_type}; an index can be about integers, decimals \
+                 of up to 38 digits, dates, timestamps and text"
+            );
+            return Ok(none?);
+        };
+        Ok(Column { schema, position, type_name, text: self.text.clone() })
+    }
+
+    fn store(&self, url: &ObjectStoreUrl) -> Result<Arc<dyn ObjectStore>> {
+        self.engine.runtime_env().object_store(url)
+    }
+
+    /// The index objects of the table's objects, of those that are there no more, too.
+    ///
+    /// # Errors
+    ///
+    /// If the store cannot list them.
+    pub async fn list(&self) -> crate::Result<Vec<Index>> {
+        Ok(self.listed().await?)
+    }
+
+    async fn listed(&self) -> Result<Vec<Index>> {
+        let Some(folder) = common_folder(&self.objects.values().collect::<Vec<_>>()) else {
+            return Ok(Vec::new());
+        };
+        let store = self.store(&self.place.store)?;
+        let there = store.list(Some(&self.place.folder(&folder))).try_collect::<Vec<_>>().await?;
+        let mut found = Vec::new();
+        for object in there {
+            let path = &object.location;
+            let (Some(data), Some(name)) = (self.place.data(path), Name::parse(path)) else {
+                continue;
+            };
+            let state = self.objects.get(&data).map_or(State::Orphan, |it| self.state(&name, it));
+            found.push(Index { data, name, state, object });
+        }
+        if found.iter().any(|index| index.state == State::Orphan) {
+            // Other tables may have objects beside these.
+            let data = self.store(&self.scan.object_store_url)?;
+            let there: BTreeSet<Path> =
+                data.list(Some(&folder)).map_ok(|object| object.location).try_collect().await?;
+            let is_gone = |index: &Index| !there.contains(&index.data);
+            found.retain(|index| index.state != State::Orphan || is_gone(index));
+        }
+        found.sort_by(|a, b| (&a.data, a.name.column()).cmp(&(&b.data, b.name.column())));
+        Ok(found)
+    }
+
+    fn state(&self, name: &Name, data: &ObjectMeta) -> State {
+        if !Tag::of_version(data).is_some_and(|version| name.is_of_version(version)) {
+            return State::Stale;
+        }
+        match self.column_of(name) {
+            Some(_) => State::Fresh,
+            None => State::OtherFormat,
+        }
+    }
+
+    /// The column that an index object of the table's format is about.
+    fn column_of(&self, name: &Name) -> Option<Column> {
+        let schema = self.scan.file_source().table_schema().file_schema();
+        let column = schema.fields().iter().find(|field| name.is_about(field.name()))?;
+        let column = self.column(column.name()).ok()?;
+        name.is_of_format(self.text.tag(&column.type_name)).then_some(column)
+    }
+
+    /// The objects that have no fresh index of a column.
+    ///
+    /// # Errors
+    ///
+    /// If the store cannot list them.
+    pub async fn missing(&self, column: &Column) -> crate::Result<Vec<ObjectMeta>> {
+        let fresh: BTreeSet<Path> = self
+            .listed()
+            .await?
+            .into_iter()
+            .filter(|index| index.state == State::Fresh && index.name.is_about(column.name()))
+            .map(|index| index.data)
+            .collect();
+        let objects = self.objects.values();
+        Ok(objects.filter(|object| !fresh.contains(&object.location)).cloned().collect())
+    }
+
+    /// Indexes some objects, several at once, each in one pass over it and with at most some 100 MB
+    /// of memory. Each index appears when it is complete; those of a former version of its object
+    /// are then removed.
+    ///
+    /// # Errors
+    ///
+    /// If an object cannot be read as the table's, or a store fails. Indexes that are complete stay.
+    pub async fn create(
+        &self,
+        column: &Column,
+        objects: Vec<ObjectMeta>,
+        advance: &Advance,
+    ) -> crate::Result<Vec<(Path, Created)>> {
+        let at_once = self.engine.context.copied_config().target_partitions().max(1);
+        let former = self.listed().await?;
+        let work = futures::stream::iter(objects).map(|object| {
+            let former: Vec<Path> = former
+                .iter()
+                .filter(|index| {
+                    let same = index.data == object.location && index.name.is_about(column.name());
+                    same && index.state == State::Stale
+                })
+                .map(|index| index.object.location.clone())
+                .collect();
+            let (this, column, advance) = (self.clone(), column.clone(), Arc::clone(advance));
+            let created = SpawnedTask::spawn(async move {
+                let created = this.create_one(&column, &object, &advance).await;
+                let place = || format!("{}, which is not indexed", this.url(&object.location));
+                let created = created.map_err(|error| with_place(error, &place()))?;
+                let store = this.store(&this.place.store)?;
+                for path in former {
+                    store.delete(&path).await?;
+                }
+                Ok::<_, DataFusionError>((object.location, created))
+            });
+            async { created.join_unwind().await.map_err(|_| stopped()).and_then(|done| done) }
+        });
+        // A task starts when it is made.
+        Ok(work.buffer_unordered(at_once).try_collect().await?)
+    }
+
+    async fn create_one(
+        &self,
+        column: &Column,
+        object: &ObjectMeta,
+        advance: &Advance,
+    ) -> Result<Created> {
+        let Some(version) = Tag::of_version(object) else {
+            return exec_err!(
+                "the store gives it no entity tag, so that nobody could tell if it changes"
+            );
+        };
+        let from = self.store(&self.scan.object_store_url)?;
+        let open = self.engine.uploads.open();
+        let registry = Arc::clone(&self.engine.runtime_env().object_store_registry);
+        let stores = StagingStores::new(registry, Arc::clone(open.staging()));
+        let to = stores.get_store(self.place.store.as_ref())?;
+        let name = Name::new(column.name(), version, self.text.tag(&column.type_name));
+        let path = name.within(&self.place.folder(&object.location));
+        let created = create(column, object, &from, &to, &path, RUN_BYTES, advance.as_ref()).await;
+        match created {
+            Ok(created) => {
+                open.commit().await?;
+                Ok(created)
+            }
+            Err(error) => {
+                open.abort().await;
+                Err(error)
+            }
+        }
+    }
+
+    /// Reads an index object from its first byte to its last, and looks whether it is as it should
+    /// be and about what its name says.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it.
+    pub async fn verify(&self, index: &Index) -> crate::Result<u64> {
+        Ok(self.verified(index).await?)
+    }
+
+    async fn verified(&self, index: &Index) -> Result<u64> {
+        let store = self.store(&self.place.store)?;
+        let mut open = OpenIndex::open(store, (&index.object).into()).await?;
+        open.verify().await?;
+        if let (Some(column), Some(data)) =
+            (self.column_of(&index.name), self.objects.get(&index.data))
+        {
+            open.check(About {
+                data,
+                column: column.name(),
+                position: column.position,
+                type_name: &column.type_name,
+                format: &self.text.message(),
+            })?;
+        }
+        Ok(open.top.entries)
+    }
+
+    /// Removes index objects.
+    ///
+    /// # Errors
+    ///
+    /// If the store does not.
+    pub async fn drop(&self, indexes: &[Index]) -> crate::Result<()> {
+        let store = self.store(&self.place.store).map_err(crate::Error::from)?;
+        for index in indexes {
+            let deleted = store.delete(&index.object.location).await;
+            deleted.map_err(DataFusionError::from)?;
+        }
+        Ok(())
+    }
+
+    /// A data object, as a user would write it.
+    #[must_use]
+    pub fn url(&self, data: &Path) -> String {
+        format!("{}/{data}", self.scan.object_store_url.as_str().trim_end_matches('/'))
+    }
+
+    /// An index object, as a user would write it.
+    #[must_use]
+    pub fn index_url(&self, index: &Path) -> String {
+        self.place.url(index)
+    }
+}
+
+fn stopped() -> DataFusionError {
+    exec_datafusion_err!("indexing was stopped")
+}
+
+/// The scan of a leaf with DataFusion's source, if the leaf is a scan of files.
+fn scan(node: &Arc<dyn ExecutionPlan>) -> Option<FileScanConfig> {
+    let with = |config: &FileScanConfig, source: &Arc<dyn FileSource>| {
+        FileScanConfigBuilder::from(config.clone()).with_source(Arc::clone(source)).build()
+    };
+    if let Some((config, source)) = as_select_scan(node.as_ref()) {
+        return Some(with(config, source.get().source()));
+    }
+    if let Some((config, source)) = as_index_scan(node.as_ref()) {
+        return Some(with(config, source.inner()));
+    }
+    let data_source = node.downcast_ref::<DataSourceExec>()?.data_source();
+    data_source.downcast_ref::<FileScanConfig>().cloned()
+}

@@ -1,0 +1,221 @@
+//! Where index objects are, and what their names say.
+//!
+//! The index of the column `price` of `s3://bucket/t/a.csv` is
+//! `s3://bucket/.sluice-index/t/a.csv/_price.0123456789abcdef.fedcba9876543210.idx`: below a folder
+//! that mirrors the bucket, a name with the column, what stands for the version of the data object
+//! (its entity tag and size), and what stands for the format (the options of the table, the type of
+//! the column, the version of the layout). So a listing of the folder tells which indexes are fresh.
+//! The underscore hides the name from readers of folders, ours and others.
+//!
+//! With a location of its own, `s3://indexes/here/`, it is
+//! `s3://indexes/here/bucket/t/a.csv/_price.….idx`.
+
+use std::fmt;
+
+use datafusion::common::{Result, config_err};
+use datafusion::execution::object_store::ObjectStoreUrl;
+use object_store::ObjectMeta;
+use object_store::path::{Path, PathPart};
+use url::Url;
+
+use crate::endpoints::bucket_of;
+
+/// The folder of the indexes of a bucket, in that bucket.
+const FOLDER: &str = ".sluice-index";
+/// How the names of index objects end.
+const SUFFIX: &str = ".idx";
+
+/// What stands for something in a name: 64 bits of it. Whoever opens the object compares the thing
+/// itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tag(u64);
+
+impl Tag {
+    /// FNV-1a: the same on every machine and in every version of this program.
+    #[must_use]
+    pub fn of(bytes: &[u8]) -> Self {
+        let fold = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        Self(bytes.iter().fold(0xcbf2_9ce4_8422_2325, fold))
+    }
+
+    /// What stands for a version of a data object, if its store has entity tags.
+    #[must_use]
+    pub fn of_version(object: &ObjectMeta) -> Option<Self> {
+        Some(Self::of(format!("{} {}", e_tag(object)?, object.size).as_bytes()))
+    }
+}
+
+/// The entity tag of an object. Some stores quote it in headers but not in listings.
+#[must_use]
+pub fn e_tag(object: &ObjectMeta) -> Option<&str> {
+    object.e_tag.as_deref().map(|tag| tag.trim_matches('"'))
+}
+
+impl fmt::Display for Tag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
+
+/// Where the indexes of a bucket are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The bucket that they are in.
+    pub store: ObjectStoreUrl,
+    root: Path,
+}
+
+impl Place {
+    /// The place of the indexes of the objects of `data`, a bucket, for a session in which
+    /// `sluice.index_location` is `location`: empty, or a URL.
+    ///
+    /// # Errors
+    ///
+    /// If the location is no URL of a bucket or of a folder in one.
+    pub fn of(data: &ObjectStoreUrl, location: &str) -> Result<Self> {
+        if location.is_empty() {
+            return Ok(Self { store: data.clone(), root: Path::from(FOLDER) });
+        }
+        let url = Url::parse(location).ok().filter(|url| url.scheme() == "s3");
+        let bucket = url.as_ref().and_then(Url::host_str);
+        let (Some(url), Some(bucket)) = (&url, bucket) else {
+            return config_err!(
+                "sluice.index_location is '{location}', but must be empty or like s3://bucket/folder/"
+            );
+        };
+        let mut root = Path::from_url_path(url.path())
+            .map_err(|error| datafusion::common::config_datafusion_err!("{error}"))?;
+        if let Some(bucket) = bucket_of(data) {
+            root = root.join(bucket);
+        }
+        Ok(Self { store: ObjectStoreUrl::parse(format!("s3://{bucket}"))?, root })
+    }
+
+    /// The folder of the indexes of a data object, or of those of the objects in a folder.
+    #[must_use]
+    pub fn folder(&self, data: &Path) -> Path {
+        self.root.parts().chain(data.parts()).collect()
+    }
+
+    /// The data object that an index object is about, if its name is one of ours.
+    #[must_use]
+    pub fn data(&self, index: &Path) -> Option<Path> {
+        let mut parts: Vec<PathPart<'_>> = index.prefix_match(&self.root)?.collect();
+        parts.pop()?;
+        Some(parts.into_iter().collect())
+    }
+
+    /// As a user would write it.
+    #[must_use]
+    pub fn url(&self, path: &Path) -> String {
+        format!("{}/{path}", self.store.as_str().trim_end_matches('/'))
+    }
+}
+
+/// What the name of an index object says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Name {
+    /// The column, as a part of a path.
+    column: String,
+    version: String,
+    format: String,
+}
+
+impl Name {
+    /// The name of the index of a column of some version of an object.
+    #[must_use]
+    pub fn new(column: &str, version: Tag, format: Tag) -> Self {
+        Self {
+            column: PathPart::from(column).as_ref().to_owned(),
+            version: version.to_string(),
+            format: format.to_string(),
+        }
+    }
+
+    /// What the name of an object says, if it is that of an index object.
+    #[must_use]
+    pub fn parse(path: &Path) -> Option<Self> {
+        let name = path.filename()?.strip_prefix('_')?.strip_suffix(SUFFIX)?;
+        let mut parts = name.rsplitn(3, '.').map(ToOwned::to_owned);
+        let (format, version, column) = (parts.next()?, parts.next()?, parts.next()?);
+        Some(Self { column, version, format })
+    }
+
+    /// The object of this name in the folder of a data object.
+    #[must_use]
+    pub fn within(&self, folder: &Path) -> Path {
+        let name = format!("_{}.{}.{}{SUFFIX}", self.column, self.version, self.format);
+        // The column is encoded already.
+        let whole = if folder.as_ref().is_empty() { name } else { format!("{folder}/{name}") };
+        Path::parse(&whole).unwrap_or_else(|_| Path::from(whole))
+    }
+
+    /// The column, with characters that paths cannot hold as `%` and two digits.
+    #[must_use]
+    pub fn column(&self) -> &str {
+        &self.column
+    }
+
+    /// Whether it is about this column.
+    #[must_use]
+    pub fn is_about(&self, column: &str) -> bool {
+        self.column == PathPart::from(column).as_ref()
+    }
+
+    /// Whether it is about this version of the data object.
+    #[must_use]
+    pub fn is_of_version(&self, version: Tag) -> bool {
+        self.version == version.to_string()
+    }
+
+    /// Whether it is about objects that are read so.
+    #[must_use]
+    pub fn is_of_format(&self, format: Tag) -> bool {
+        self.format == format.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(location: &str) -> Result<Place> {
+        Place::of(&ObjectStoreUrl::parse("s3://bucket").unwrap(), location)
+    }
+
+    #[test]
+    fn a_name_says_column_version_and_format() {
+        let (version, format) = (Tag::of(b"v"), Tag::of(b"f"));
+        for column in ["price", "a.b", "a/b c", "%", "é"] {
+            let place = place("").unwrap();
+            let data = Path::from("t/a.csv");
+            let path = Name::new(column, version, format).within(&place.folder(&data));
+            assert!(path.as_ref().starts_with(".sluice-index/t/a.csv/_"), "{path}");
+            let name = Name::parse(&path).unwrap();
+            assert!(name.is_about(column) && !name.is_about("x"), "{path}");
+            assert!(name.is_of_version(version) && !name.is_of_version(format));
+            assert!(name.is_of_format(format) && !name.is_of_format(version));
+            assert_eq!(place.data(&path), Some(data));
+        }
+        assert_eq!(Name::parse(&Path::from("a/b.idx")), None);
+        assert_eq!(Name::parse(&Path::from("a/_b.idx")), None);
+    }
+
+    #[test]
+    fn indexes_may_be_elsewhere() {
+        let elsewhere = place("s3://other/some/folder/").unwrap();
+        assert_eq!(elsewhere.store.as_str(), "s3://other/");
+        let folder = elsewhere.folder(&Path::from("t/a.csv"));
+        assert_eq!(folder.as_ref(), "some/folder/bucket/t/a.csv");
+        assert_eq!(place("s3://other").unwrap().folder(&Path::from("a")).as_ref(), "bucket/a");
+        let error = place("folder").unwrap_err().to_string();
+        assert!(error.contains("s3://bucket/folder/"), "{error}");
+    }
+
+    /// Names must stay the same: an index that is not found is not used.
+    #[test]
+    fn tags_are_stable() {
+        assert_eq!(Tag::of(b"").to_string(), "cbf29ce484222325");
+        assert_eq!(Tag::of(b"foobar").to_string(), "85944171f73967e8");
+    }
+}

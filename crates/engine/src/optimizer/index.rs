@@ -1,0 +1,234 @@
+//! A scan of a bucket that an index leads to its records.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use datafusion::common::Result;
+use datafusion::common::config::ConfigOptions;
+use datafusion::datasource::listing::PartitionedFile;
+use datafusion::datasource::physical_plan::{FileGroup, FileScanConfig, FileScanConfigBuilder};
+use datafusion::physical_expr::{PhysicalExpr, conjunction, split_conjunction};
+use datafusion::physical_plan::filter::FilterExec;
+use sluicegate_costmodel::{Bytes, Phase, Requests, Steps, gap};
+
+use super::choose::Plan;
+use crate::choice::{Offer, Way, Why};
+use crate::config::{Scan, SluiceOptions};
+use crate::datasource::indexed::{Asked, IndexedSource};
+use crate::datasource::s3_scan::S3Scan;
+use crate::datasource::s3_select::S3SelectSource;
+use crate::endpoint::Endpoint;
+use crate::index::estimate::{ranges, selected};
+use crate::index::format::CsvText;
+use crate::index::found::FileIndexes;
+use crate::index::lookup::REQUESTS;
+use crate::index::name::Place;
+use crate::index::span::Spans;
+
+/// Letting an index lead to the records.
+pub(super) const INDEX: &str = "index";
+
+/// Bytes of the end of an index object that are read first, roughly.
+const TOP_BYTES: f64 = 16.0 * 1024.0;
+
+/// The way through an index of a scan that the store could also run, if an index exists or is asked
+/// for.
+pub(super) fn instead_of_select(
+    config: &FileScanConfig,
+    source: &S3SelectSource,
+    above: Option<&Plan>,
+    endpoint: &Endpoint,
+    options: &ConfigOptions,
+) -> Result<Option<Way<Plan>>> {
+    let mut filters: Vec<_> =
+        source.filters().iter().map(|filter| Arc::clone(&filter.here)).collect();
+    filters.extend(of_node_above(above, |filter| source.output().unproject_expr(filter)));
+    let get = source.get();
+    let text =
+        FileScanConfigBuilder::from(config.clone()).with_source(Arc::clone(get.source())).build();
+    way(&text, &filters, endpoint, options, |asked| {
+        get.indexed_plan(config, asked, &source.exact_filters(), source.output())
+    })
+}
+
+/// The same of a scan with DataFusion's source.
+pub(super) fn instead_of_get(
+    config: &FileScanConfig,
+    above: Option<&Plan>,
+    endpoint: &Endpoint,
+    options: &ConfigOptions,
+) -> Result<Option<Way<Plan>>> {
+    let output = config.file_source().projection().cloned();
+    let filters = of_node_above(above, |filter| match &output {
+        Some(output) => output.unproject_expr(filter),
+        None => Ok(Arc::clone(filter)),
+    });
+    way(config, &filters, endpoint, options, |asked| {
+        let unlimited = FileScanConfigBuilder::from(config.clone()).with_limit(None).build();
+        Ok(IndexedSource::replace(&unlimited, asked).map(|scan| S3Scan::node(scan) as Plan))
+    })
+}
+
+/// The conjuncts of a filter above a scan, over the table's columns.
+fn of_node_above(
+    above: Option<&Plan>,
+    over_table: impl Fn(&Arc<dyn PhysicalExpr>) -> Result<Arc<dyn PhysicalExpr>>,
+) -> Vec<Arc<dyn PhysicalExpr>> {
+    let filter = above.and_then(|node| node.downcast_ref::<FilterExec>());
+    let conjuncts = filter.map(|filter| split_conjunction(filter.predicate()));
+    conjuncts.into_iter().flatten().filter_map(|conjunct| over_table(conjunct).ok()).collect()
+}
+
+/// The way through an index of a scan with DataFusion's source: an offer, or why there is none if
+/// somebody would want to know.
+fn way(
+    config: &FileScanConfig,
+    filters: &[Arc<dyn PhysicalExpr>],
+    endpoint: &Endpoint,
+    options: &ConfigOptions,
+    build: impl FnOnce(Asked) -> Result<Result<Plan, Why>>,
+) -> Result<Option<Way<Plan>>> {
+    let offer = match best(config, filters, endpoint, options)? {
+        Ok(best) => build(best.asked)?.map(|build| Offer {
+            steps: best.steps,
+            statement: Some(best.statement),
+            build,
+        }),
+        Err(Missing::Unasked) => return Ok(None),
+        Err(Missing::Because(why)) => Err(why),
+    };
+    Ok(Some(Way { strategy: INDEX, offer }))
+}
+
+/// The best index for a filter.
+struct Best {
+    asked: Asked,
+    steps: Steps,
+    statement: String,
+    /// What it is predicted to read: a request counts as many bytes as a gap.
+    weight: f64,
+}
+
+/// Why there is none.
+enum Missing {
+    /// The table has no index, and nobody asks for one.
+    Unasked,
+    Because(Why),
+}
+
+fn best(
+    config: &FileScanConfig,
+    filters: &[Arc<dyn PhysicalExpr>],
+    endpoint: &Endpoint,
+    options: &ConfigOptions,
+) -> Result<Result<Best, Missing>> {
+    let ours = SluiceOptions::of(options);
+    let because = |why: Why| Ok(Err(Missing::Because(why)));
+    let forced = ours.scan == Scan::Index;
+    let fresh: BTreeSet<usize> = known(config)
+        .flat_map(|(_, indexes)| indexes.map(FileIndexes::fresh).unwrap_or_default())
+        .map(|index| index.column)
+        .collect();
+    let schema = config.file_source().table_schema().file_schema();
+    let name = |column: usize| schema.field(column).name().as_str();
+    let stale: Vec<&str> = (0..schema.fields().len())
+        .filter(|column| known(config).any(|(_, it)| it.is_some_and(|it| it.is_stale(*column))))
+        .filter(|column| !fresh.contains(column))
+        .map(name)
+        .collect();
+    if fresh.is_empty() {
+        return match (CsvText::of(config), stale.is_empty()) {
+            (Err(why), _) if forced => because(why),
+            (_, false) => because(Why::new(format!(
+                "the objects have been replaced, or are read otherwise, since the index of {} was \
+                 created; `sluice index create` makes a new one",
+                stale.join(" and ")
+            ))),
+            (Ok(_), true) if forced => {
+                because(Why::from("the table has no index; `sluice index create` makes one"))
+            }
+            _ => Ok(Err(Missing::Unasked)),
+        };
+    }
+    let gap = gap(&endpoint.hardware, &endpoint.prices, ours.objective.into(), REQUESTS as u32).0;
+    let place = Place::of(&config.object_store_url, &ours.index_location)?;
+    let mut best: Option<Best> = None;
+    for column in fresh.iter().copied() {
+        let of_type = schema.field(column).data_type();
+        let about = |filter: &&Arc<dyn PhysicalExpr>| Spans::of(filter, column, of_type).is_some();
+        let filters: Vec<_> = filters.iter().filter(about).cloned().collect();
+        if filters.is_empty() {
+            continue;
+        }
+        let filter = conjunction(filters);
+        let Some(spans) = Spans::of(&filter, column, of_type) else { continue };
+        let asked = Asked { column, filter, gap, store: place.store.clone() };
+        let priced = priced(config, asked, &spans, name(column));
+        if best.as_ref().is_none_or(|best| priced.weight < best.weight) {
+            best = Some(priced);
+        }
+    }
+    Ok(best.ok_or_else(|| {
+        let names: Vec<_> = fresh.into_iter().map(name).collect();
+        Missing::Because(Why::new(format!(
+            "the filter compares no column that has an index ({}) with constants",
+            names.join(", ")
+        )))
+    }))
+}
+
+fn known(
+    config: &FileScanConfig,
+) -> impl Iterator<Item = (&PartitionedFile, Option<&FileIndexes>)> {
+    let files = config.file_groups.iter().flat_map(FileGroup::iter);
+    files.map(|file| (file, file.extension::<FileIndexes>()))
+}
+
+/// What a scan through the index of a column would ask for.
+fn priced(config: &FileScanConfig, asked: Asked, spans: &Spans, column: &str) -> Best {
+    let (mut indexed, mut files) = (0_u64, 0_u64);
+    let mut lookup = (0.0, 0.0);
+    let mut records = (0.0, 0.0);
+    for (file, indexes) in known(config) {
+        let size = file.object_meta.size;
+        if size == 0 {
+            continue;
+        }
+        files += 1;
+        let index = indexes.and_then(|indexes| indexes.of(asked.column));
+        // A file whose index has no top to be seen is expected to be read whole.
+        let top = index.and_then(|index| index.sample.as_deref());
+        let Some((index, top)) = index.zip(top).filter(|(_, top)| top.size > 0) else {
+            records = (records.0 + 1.0, records.1 + size as f64);
+            continue;
+        };
+        indexed += 1;
+        let share = size as f64 / top.size as f64;
+        let found = selected(top, spans);
+        let record = top.size as f64 / top.records.max(1) as f64;
+        let ranges = ranges(size, found.records * share, record, asked.gap);
+        lookup.0 += 1.0 + f64::from(u8::from(found.index_bytes > 0));
+        let blocks = found.index_bytes as f64 * if found.records < 1.0 { 1.0 } else { share };
+        lookup.1 += TOP_BYTES.min(index.object.size as f64) + blocks;
+        let gap = asked.gap as f64;
+        if ranges.bytes + ranges.requests * gap > size as f64 + gap {
+            records = (records.0 + 1.0, records.1 + size as f64);
+        } else {
+            records = (records.0 + ranges.requests, records.1 + ranges.bytes);
+        }
+    }
+    let phase = |name, rounds, (requests, bytes): (f64, f64)| {
+        let (gets, got) = (Requests(requests.ceil() as u64), Bytes::from_f64(bytes));
+        Steps::from(Phase { name, rounds, gets, got, ..Phase::default() })
+    };
+    let steps = Steps::InTurn(vec![phase("index", 2, lookup), phase("records", 1, records)]);
+    let weight = lookup.1 + records.1 + (lookup.0 + records.0) * asked.gap as f64;
+    let some = if indexed < files {
+        format!("; {} of {files} objects have no index of it", files - indexed)
+    } else {
+        String::new()
+    };
+    let statement =
+        format!("{column} by {} (gaps of up to {}{some})", asked.filter, Bytes(asked.gap));
+    Best { asked, steps, statement, weight }
+}
