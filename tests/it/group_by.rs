@@ -395,6 +395,29 @@ async fn groups_are_shared_out_among_statements() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn left_to_itself_it_groups_here_what_is_hardly_fewer() {
+    let (store, stock) = both(&[skewed(0, 200_000)]).await;
+    let engine = store.builder().scan(Scan::Select).build().await.unwrap();
+    rows(&engine, &ddl(&format!("s3://{BUCKET}/t/"))).await;
+    sample(&engine, 500).await;
+    for (sql, in_store) in [
+        ("SELECT g, sum(x) FROM t GROUP BY g", true),
+        ("SELECT k, sum(x) FROM t GROUP BY k", false),
+        ("SELECT k + 1, h, sum(x) FROM t GROUP BY k + 1, h", false),
+    ] {
+        let text = rows(&engine, &format!("EXPLAIN ANALYZE {sql}")).await.join("\n");
+        assert!(text.contains("S3GroupByExec") && text.contains("sample_rows=500"), "{text}");
+        let [pushed, left, ..] = analyzed(&engine, sql).await;
+        assert_eq!((pushed > 0, left > 0), (in_store, !in_store), "{sql}: {text}");
+        assert_eq!(rows(&engine, sql).await, stock_rows(&stock, sql).await.unwrap(), "{sql}");
+    }
+    // What is forced is not questioned.
+    force(&engine, "s3").await;
+    let [pushed, left, ..] = analyzed(&engine, "SELECT k, sum(x) FROM t GROUP BY k").await;
+    assert!(pushed > 0 && left == 0, "{pushed} groups in the store, {left} here");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn forcing_what_cannot_be_had_says_why() {
     let (store, _) = both(&[skewed(0, 50)]).await;
     let unmet = async |profile: EndpointProfile, strategy: &str, sql: &str| {

@@ -246,14 +246,15 @@ impl Run {
 
     /// Whether so many groups are worth asking about, now that their number is known.
     fn worth_asking(&self, file: &PartitionedFile, groups: usize) -> Result<bool> {
-        let demand = self.demand.of_file(file);
+        // Of all files: they share the link and the store's cores.
+        let demand = &self.demand;
         let ways = vec![(demand.here(), false), (demand.pushed(groups as u64), true)];
         self.here.choose(file, ways)
     }
 
     /// How many of the groups of a sample are worth asking about, the largest first.
     fn worthwhile(&self, file: &PartitionedFile, groups: &[Group], rows: u64) -> Result<usize> {
-        let demand = self.demand.of_file(file);
+        let demand = &self.demand;
         let mut ways = vec![(demand.here(), 0)];
         let mut inside = 0;
         for (index, group) in groups.iter().take(MOST_GROUPS).enumerate() {

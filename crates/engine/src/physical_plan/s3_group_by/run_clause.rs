@@ -94,8 +94,8 @@ impl RunClause {
     /// the session says so.
     async fn is_worth_asking(&self, file: &PartitionedFile) -> Result<bool> {
         let options = self.here.context.session_config().options();
-        let demand = self.demand.of_file(file);
-        if !demand.is_worth_a_sample(options) {
+        let of_file = self.demand.of_file(file);
+        if !of_file.is_worth_a_sample(options) {
             return Ok(true);
         }
         let seen = self.seen.get_or_init(|| async {
@@ -106,9 +106,10 @@ impl RunClause {
                 .flatten()
         });
         let Some(seen) = seen.await else { return Ok(true) };
-        let groups = seen.groups_among(demand.rows());
-        let ways = vec![(demand.here(), false), (demand.clause(groups), true)];
-        Ok(demand.clause_bytes(groups) <= MOST_BYTES as f64 && self.here.choose(file, ways)?)
+        let groups = seen.groups_among(of_file.rows());
+        // Of all files: they share the link and the store's cores.
+        let ways = vec![(self.demand.here(), false), (self.demand.clause(groups), true)];
+        Ok(of_file.clause_bytes(groups) <= MOST_BYTES as f64 && self.here.choose(file, ways)?)
     }
 
     /// What the first rows of a file are grouped by, whatever the filters are: how many rows would
