@@ -195,6 +195,8 @@ fn text(value: &Value) -> String {
     match value {
         Value::Bool(truth) => truth.to_string(),
         Value::Int(int) => int.to_string(),
+        // Rust does not write the sign of NaN, which the answer's reader has to sort by.
+        Value::Float(float) if float.is_nan() && float.is_sign_negative() => "-NaN".to_owned(),
         Value::Float(float) => format!("{float:?}"),
         Value::String(text) => text.clone(),
         Value::Decimal(decimal) => {
