@@ -86,9 +86,32 @@ impl Demands {
 
     /// How long all of them take, if `overlap` (0 to 1) of the others' time hides behind the
     /// longest one's.
+    ///
+    /// The link and its connections carry the same bytes at the same time, so the shorter of these two
+    /// times is always hidden.
     pub(crate) fn combined(&self, overlap: f64) -> f64 {
         let longest = self.longest().1;
-        let rest = self.iter().map(|(_, seconds)| seconds).sum::<f64>() - longest;
+        let of = |resource| {
+            self.iter().find(|(known, _)| *known == resource).map_or(0.0, |(_, seconds)| seconds)
+        };
+        let hidden = of(Resource::LINK).min(of(Resource::REQUEST_SLOTS));
+        let rest = self.iter().map(|(_, seconds)| seconds).sum::<f64>() - longest - hidden;
         longest + (1.0 - overlap) * rest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_transfer_is_not_counted_for_the_link_and_again_for_its_connections() {
+        let mut demands = Demands::default();
+        demands.add(Resource::LINK, 4.0);
+        demands.add(Resource::REQUEST_SLOTS, 3.0);
+        demands.add(Resource::CLIENT, 2.0);
+        assert_eq!([1.0, 0.5, 0.0].map(|overlap| demands.combined(overlap)), [4.0, 5.0, 6.0]);
+        demands.add(Resource::CLIENT, 4.0);
+        assert_eq!([1.0, 0.5, 0.0].map(|overlap| demands.combined(overlap)), [6.0, 8.0, 10.0]);
     }
 }
