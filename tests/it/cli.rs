@@ -109,9 +109,13 @@ impl Drop for Served {
 
 #[test]
 fn help_teaches() {
-    for command in
-        [&["--help"][..], &["demo", "--help"], &["sql", "--help"], &["explain", "--help"]]
-    {
+    for command in [
+        &["--help"][..],
+        &["demo", "--help"],
+        &["sql", "--help"],
+        &["explain", "--help"],
+        &["calibrate", "--help"],
+    ] {
         assert!(good(&mut sluice(command)).contains("Examples:"), "{command:?}");
     }
     assert!(good(&mut sluice(&["serve", "--help"])).contains("Examples:"));

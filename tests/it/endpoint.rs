@@ -38,7 +38,7 @@ fn probe(served: &Served, cache: &Path, more: &[&str]) -> Command {
 }
 
 /// Everything in the served folder that is not the server's own.
-fn objects(served: &Served) -> Vec<String> {
+pub(crate) fn objects(served: &Served) -> Vec<String> {
     let mut found = Vec::new();
     let mut folders = vec![served.path().to_owned()];
     while let Some(folder) = folders.pop() {

@@ -9,6 +9,7 @@
 
 mod answers;
 mod bad_input;
+mod calibrate;
 mod cli;
 mod codec;
 mod counting;

@@ -56,8 +56,9 @@ pub(crate) struct ConnectArgs {
     /// Price book, by name or as a TOML file [default: paper-2020-us-east-1]
     #[arg(long, value_name = "NAME|FILE", help_heading = "Prediction")]
     pub(crate) prices: Option<String>,
-    /// Machine and link that predictions assume, by name or as a TOML file [default: local-1gbit
-    /// for a store on this machine, else aws-in-region]
+    /// Machine, link and store that predictions assume, by name or as a TOML file. auto: what
+    /// `sluice calibrate` measured last for this store; else local-1gbit for a store on this machine,
+    /// aws-in-region for AWS, remote-1gbit for any other [default: auto]
     #[arg(long, value_name = "NAME|FILE", help_heading = "Prediction")]
     pub(crate) hardware: Option<String>,
 }

@@ -1,5 +1,6 @@
 //! The command line's arguments. `connect` and the commands interpret them.
 
+mod calibrate;
 mod connect;
 mod destination;
 mod endpoint;
@@ -15,6 +16,7 @@ use clap::{Parser, Subcommand};
 use clap_complete::Shell;
 use sluicegate_costmodel::BytesPerSecond;
 
+pub(crate) use self::calibrate::CalibrateArgs;
 pub(crate) use self::connect::{ConnectArgs, ScanArg, StoreArgs};
 pub(crate) use self::destination::Destination;
 pub(crate) use self::endpoint::{ConformanceArgs, EndpointCommand, ProbeArgs};
@@ -54,6 +56,7 @@ pub(crate) enum Command {
     Endpoint(EndpointCommand),
     #[command(subcommand)]
     Index(IndexCommand),
+    Calibrate(Box<CalibrateArgs>),
     Serve(ServeArgs),
     #[command(subcommand)]
     Generate(GenerateCommand),
@@ -262,6 +265,9 @@ mod tests {
         refused(&["sluice", "sql", "--threads", "0"], "--threads");
         refused(&["sluice", "endpoint", "probe"], "--bucket");
         refused(&["sluice", "endpoint", "probe", "--object", "data.csv"], "s3://bucket/key");
+        refused(&["sluice", "calibrate"], "--bucket");
+        refused(&["sluice", "calibrate", "--bucket", "b", "--size", "1KiB"], "64KiB");
+        refused(&["sluice", "calibrate", "--bucket", "b", "--rounds", "0"], "--rounds");
         refused(&["sluice", "sql", "--nonsense"], "--nonsense");
     }
 

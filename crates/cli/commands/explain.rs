@@ -36,7 +36,8 @@ async fn explain(engine: &Engine, statement: &str) -> Result<()> {
     let explanation = Box::pin(engine.explain(statement)).await?;
     let endpoint = engine.endpoint();
     let estimate = explanation.estimate();
-    let prediction = stats::prediction(&estimate, &endpoint.hardware.name, &endpoint.prices);
+    let prediction =
+        stats::prediction(&estimate, &endpoint.hardware.introduction(), &endpoint.prices);
     write!(io::stdout(), "{explanation}{prediction}")?;
     Ok(())
 }

@@ -1,11 +1,13 @@
 //! The commands, one file each.
 
+mod calibrate;
 mod completions;
 mod demo;
 mod endpoint;
 mod explain;
 pub(crate) mod generate;
 mod index;
+mod samples;
 mod serve;
 mod sql;
 pub(crate) mod switch;
@@ -41,6 +43,10 @@ pub(crate) async fn run(
         Command::Index(command) => {
             let _watch = watch(LastResort::Soon);
             Box::pin(index::run(command, compute)).await
+        }
+        Command::Calibrate(args) => {
+            let _watch = watch(LastResort::WhenAskedTwice);
+            Box::pin(calibrate::run(*args, compute)).await
         }
         Command::Serve(args) => {
             let _watch = watch(LastResort::WhenAskedTwice);

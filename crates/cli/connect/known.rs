@@ -36,12 +36,10 @@ pub(crate) struct Known {
 impl Known {
     /// An endpoint that was probed just now.
     pub(crate) fn now(endpoint: &str, server: Option<&str>, profile: EndpointProfile) -> Self {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let probed = Timestamp::from_nanos(i128::from(now.as_secs()) * 1_000_000_000, 0);
         Self {
             endpoint: trimmed(endpoint).to_owned(),
             server: server.map(str::to_owned),
-            probed: probed.map(|time| time.to_string()).unwrap_or_default(),
+            probed: now(),
             profile,
         }
     }
@@ -74,8 +72,27 @@ impl Known {
     }
 }
 
+/// This moment to the second, in UTC.
+pub(crate) fn now() -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let now = Timestamp::from_nanos(i128::from(now.as_secs()) * 1_000_000_000, 0);
+    now.map(|time| time.to_string()).unwrap_or_default()
+}
+
 fn trimmed(endpoint: &str) -> &str {
     endpoint.trim_end_matches('/')
+}
+
+/// Where what was found out is kept; `None` if there is no such folder.
+pub(crate) fn cache_folder() -> Option<PathBuf> {
+    let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let folder = match set("XDG_CACHE_HOME").filter(|path| path.is_absolute()) {
+        Some(folder) => folder,
+        None if cfg!(target_os = "macos") => set("HOME")?.join("Library").join("Caches"),
+        None if cfg!(windows) => set("LOCALAPPDATA")?,
+        None => set("HOME")?.join(".cache"),
+    };
+    Some(folder.join("sluice"))
 }
 
 /// The file.
@@ -87,14 +104,7 @@ pub(crate) struct KnownEndpoints {
 impl KnownEndpoints {
     /// The file in the user's cache folder; `None` if there is no such folder.
     pub(crate) fn in_cache() -> Option<Self> {
-        let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        let folder = match set("XDG_CACHE_HOME").filter(|path| path.is_absolute()) {
-            Some(folder) => folder,
-            None if cfg!(target_os = "macos") => set("HOME")?.join("Library").join("Caches"),
-            None if cfg!(windows) => set("LOCALAPPDATA")?,
-            None => set("HOME")?.join(".cache"),
-        };
-        Some(Self { path: folder.join("sluice").join("endpoints.json") })
+        Some(Self { path: cache_folder()?.join("endpoints.json") })
     }
 
     /// Where it is.

@@ -1,13 +1,14 @@
 //! From the connection's arguments to an engine.
 
 pub(crate) mod bucket;
+pub(crate) mod calibrated;
 pub(crate) mod detect;
 pub(crate) mod known;
 
 use std::fs;
 use std::path::Path;
 
-use sluicegate_client::ConnectOptions;
+use sluicegate_client::{Client, ConnectOptions};
 use sluicegate_costmodel::{DataError, HardwareProfile, PriceBook};
 use sluicegate_engine::Engine;
 use sluicegate_engine::config::Scan;
@@ -15,6 +16,7 @@ use sluicegate_s3select::profile::EndpointProfile;
 
 use tokio::runtime::Handle;
 
+use self::calibrated::{CalibratedProfiles, place};
 use crate::args::{ConnectArgs, ScanArg, StoreArgs};
 use crate::failure::{Failure, Result};
 
@@ -43,23 +45,17 @@ impl ConnectArgs {
                 None => detect::profile(&options).await?,
             },
         };
+        let hardware = hardware(self.hardware.as_deref(), &options).await?;
         let mut engine = Engine::builder()
             .connect(options)
             .profile(profile)
             .scan(self.scan.into())
             .write_runtime(Handle::current());
         if let Some(name) = &self.prices {
-            let names = || PriceBook::all().iter().map(|book| book.name.as_str()).collect();
-            let known = PriceBook::by_name(name);
-            engine =
-                engine.prices(named_or_read("price book", name, known, PriceBook::parse, names)?);
+            engine = engine.prices(prices(name)?);
         }
-        if let Some(name) = &self.hardware {
-            let names = || HardwareProfile::all().iter().map(|it| it.name.as_str()).collect();
-            let known = HardwareProfile::by_name(name);
-            let found =
-                named_or_read("hardware profile", name, known, HardwareProfile::parse, names)?;
-            engine = engine.hardware(found);
+        if let Some(hardware) = hardware {
+            engine = engine.hardware(hardware);
         }
         if let Some(limit) = self.memory_limit {
             engine = engine.memory_limit(usize::try_from(limit.0).unwrap_or(usize::MAX));
@@ -82,16 +78,46 @@ impl From<ScanArg> for Scan {
     }
 }
 
+/// The price book of a name or in a file.
+pub(crate) fn prices(name: &str) -> Result<PriceBook> {
+    let names = || PriceBook::all().iter().map(|book| book.name.clone()).collect();
+    let known = PriceBook::by_name(name).cloned();
+    named_or_read("price book", name, known, PriceBook::parse, names)
+}
+
+/// The hardware profile of a name or in a file; for `auto` the one that was measured for the store
+/// that these options reach, if there is one. Else the engine assumes one.
+async fn hardware(
+    asked: Option<&str>,
+    options: &ConnectOptions,
+) -> Result<Option<HardwareProfile>> {
+    let calibrated = CalibratedProfiles::in_cache();
+    let Some(name) = asked.filter(|name| *name != "auto") else {
+        let Some(calibrated) = calibrated else { return Ok(None) };
+        let client = Client::connect(options, EndpointProfile::unknown()).await;
+        let client = client.map_err(sluicegate_engine::Error::from)?;
+        return Ok(calibrated.of_store(&place(&client)));
+    };
+    let names = || {
+        let come_with_us = HardwareProfile::all().iter().map(|it| it.name.clone());
+        let measured = calibrated.iter().flat_map(CalibratedProfiles::names);
+        come_with_us.chain(measured).collect()
+    };
+    let known = HardwareProfile::by_name(name).cloned();
+    let known = known.or_else(|| calibrated.as_ref()?.by_name(name));
+    named_or_read("hardware profile", name, known, HardwareProfile::parse, names).map(Some)
+}
+
 /// Something that comes with the program, or the contents of a file.
-fn named_or_read<T: Clone>(
+fn named_or_read<T>(
     what: &str,
     name: &str,
-    known: Option<&T>,
+    known: Option<T>,
     parse: fn(&str) -> Result<T, DataError>,
-    names: impl Fn() -> Vec<&'static str>,
+    names: impl Fn() -> Vec<String>,
 ) -> Result<T> {
     if let Some(known) = known {
-        return Ok(known.clone());
+        return Ok(known);
     }
     let path = Path::new(name);
     if !path.is_file() {
@@ -108,7 +134,7 @@ mod tests {
 
     #[test]
     fn an_unknown_price_book_names_the_known_ones() {
-        let names = || vec!["free"];
+        let names = || vec!["free".to_owned()];
         let error = named_or_read("price book", "x", None, PriceBook::parse, names).unwrap_err();
         let Failure::Failed { message, hint } = error else { panic!("{error:?}") };
         assert_eq!(message, "there is no price book and no file `x`");

@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
+use crate::calibration::Calibration;
 use crate::data::{self, DataError};
 use crate::phase::Format;
-use crate::{BytesPerSecond, Provenance};
+use crate::{BytesPerSecond, Provenance, Terms};
 
 /// The way between store and client.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
@@ -57,11 +58,40 @@ pub struct SelectRates {
     /// column.
     #[serde(rename = "term_seconds", deserialize_with = "data::duration")]
     pub per_term: Duration,
+    /// The same for a branch of CASE; if left out, as for a term.
+    #[serde(default, rename = "case_seconds", deserialize_with = "data::some_duration")]
+    pub per_case: Option<Duration>,
+    /// The same for a look into a slice of a Bloom filter; if left out, as for the seven terms of
+    /// which its hash function and its comparison consist.
+    #[serde(default, rename = "probe_seconds", deserialize_with = "data::some_duration")]
+    pub per_probe: Option<Duration>,
     /// Requests that are scanned at these rates at once; more take turns.
     pub cores: NonZeroU32,
     /// All requests together.
     #[serde(deserialize_with = "data::rate")]
     pub total_bytes_per_second: BytesPerSecond,
+}
+
+/// The terms of a look into a slice of a Bloom filter: two products and sums, three remainders and a
+/// comparison.
+const TERMS_OF_A_PROBE: f64 = 7.0;
+
+impl SelectRates {
+    /// What is assumed of a store of which nothing is known: PushdownDB's measurements of AWS.
+    #[must_use]
+    pub fn assumed() -> Self {
+        HardwareProfile::paper().select
+    }
+
+    /// One request's extra seconds per row.
+    pub(crate) fn per_row(&self, terms: Terms) -> f64 {
+        let term = self.per_term.as_secs_f64();
+        let case = self.per_case.map_or(term, |time| time.as_secs_f64());
+        let probe = self.per_probe.map_or(term * TERMS_OF_A_PROBE, |time| time.as_secs_f64());
+        f64::from(terms.comparisons) * term
+            + f64::from(terms.cases) * case
+            + f64::from(terms.probes) * probe
+    }
 }
 
 /// How fast the client turns bytes into batches.
@@ -112,19 +142,25 @@ pub struct HardwareProfile {
     pub link: Link,
     /// How many requests there can be.
     pub requests: RequestLimits,
-    /// How fast the store answers S3 Select.
+    /// How fast the store answers S3 Select. Left out for a store without it; then
+    /// [`SelectRates::assumed`] stands here, which nobody asks for.
+    #[serde(default = "SelectRates::assumed")]
     pub select: SelectRates,
     /// How fast the client parses.
     pub client: ClientRates,
     /// What further resources can do, by [`crate::Resource`] name, in units per second.
     #[serde(default, deserialize_with = "data::capacities")]
     pub capacities: BTreeMap<String, f64>,
+    /// How the constants were measured; none if they were not.
+    #[serde(default)]
+    pub calibration: Option<Box<Calibration>>,
 }
 
-static PROFILES: LazyLock<[HardwareProfile; 5]> = LazyLock::new(|| {
+static PROFILES: LazyLock<[HardwareProfile; 6]> = LazyLock::new(|| {
     [
         include_str!("../hardware/paper.toml"),
         include_str!("../hardware/aws-in-region.toml"),
+        include_str!("../hardware/remote-1gbit.toml"),
         include_str!("../hardware/local-1gbit.toml"),
         include_str!("../hardware/local.toml"),
         include_str!("../hardware/home-100mbit.toml"),
@@ -158,6 +194,19 @@ impl HardwareProfile {
     /// The first key that is missing, unknown, of the wrong type or out of range, with its line.
     pub fn parse(toml: &str) -> Result<Self, DataError> {
         data::parse(toml)
+    }
+
+    /// What EXPLAIN says about the profile: its name, when its constants were established, and
+    /// whether they were measured here, on a quiet machine.
+    #[must_use]
+    pub fn introduction(&self) -> String {
+        match &self.calibration {
+            None => format!("{} ({}, not calibrated)", self.name, self.date),
+            Some(it) if it.noise.is_empty() => {
+                format!("{} (calibrated {})", self.name, self.date)
+            }
+            Some(_) => format!("{} (calibrated {}, on a noisy machine)", self.name, self.date),
+        }
     }
 
     /// What a number computed from this profile rests on.

@@ -11,6 +11,7 @@
 //! * [`choose`] compares strategies by an [`Objective`] and keeps what it rejected, for EXPLAIN.
 //!   [`ScanDemand`] describes a scan and offers its two strategies, GET and S3 Select;
 //!   [`TopKDemand`] its best rows, for which a sample may pay.
+//! * [`calibration`] finds the constants of a hardware profile from experiments.
 //! * [`break_even`] answers "when does it pay at all" without any of the above.
 //!
 //! Units are in the types ([`Bytes`], [`Rows`], [`Requests`], [`Dollars`], [`BytesPerSecond`],
@@ -27,7 +28,7 @@
 //!     format: Format::Csv,
 //!     needed: Bytes(7_775_727_688),
 //!     rows: Rows(59_986_052),
-//!     terms: 2, // two comparisons per row
+//!     terms: 2.into(), // two comparisons per row
 //!     selectivity: 1e-5,
 //!     bytes_per_returned_row: 130.0,
 //!     get_requests: 960.into(),
@@ -44,11 +45,13 @@
 //! ```
 
 pub mod break_even;
+pub mod calibration;
 mod choice;
 mod cost;
 mod data;
 mod gap;
 mod hardware;
+mod hardware_text;
 mod objective;
 mod phase;
 mod prices;
@@ -58,6 +61,7 @@ mod rate;
 mod resource;
 mod scan;
 mod steps;
+mod terms;
 mod top_k;
 mod work;
 
@@ -66,6 +70,7 @@ pub use cost::Cost;
 pub use data::DataError;
 pub use gap::gap;
 pub use hardware::{ClientRates, HardwareProfile, Link, RequestLimits, SelectRates};
+pub use hardware_text::Constant;
 pub use objective::{Objective, ParseObjectiveError};
 pub use phase::{Format, Phase, PhaseTime};
 pub use prices::{ComputePrice, PriceBook, RequestPrices, SelectPrices, TransferPrices};
@@ -75,5 +80,6 @@ pub use rate::BytesPerSecond;
 pub use resource::{Resource, Use};
 pub use scan::{ScanDemand, ScanStrategy};
 pub use steps::{Prediction, Steps, predict};
+pub use terms::Terms;
 pub use top_k::TopKDemand;
 pub use work::{RequestCounts, Work};

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::rate::seconds;
 use crate::resource::Demands;
 use crate::steps::Times;
-use crate::{Bytes, HardwareProfile, RequestCounts, Requests, Resource, Rows, Use, Work};
+use crate::{Bytes, HardwareProfile, RequestCounts, Requests, Resource, Rows, Terms, Use, Work};
 
 /// How objects are stored. Rates differ by it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -53,8 +53,8 @@ pub struct Phase {
     pub scanned: Bytes,
     /// Rows they scan.
     pub scanned_rows: Rows,
-    /// Terms they evaluate per row: comparisons and arithmetic operations on columns.
-    pub terms: u32,
+    /// What they evaluate per row.
+    pub terms: Terms,
     /// Payload of their answers, which is text: JSON for JSON, CSV for the rest.
     pub returned: Bytes,
     /// What else it keeps busy.
@@ -74,7 +74,7 @@ impl Default for Phase {
             selects: Requests::ZERO,
             scanned: Bytes::ZERO,
             scanned_rows: Rows::ZERO,
-            terms: 0,
+            terms: Terms::NONE,
             returned: Bytes::ZERO,
             uses: Vec::new(),
         }
@@ -112,7 +112,8 @@ impl Phase {
     /// T = rounds·latency + max D + α·(sum D − max D)
     /// ```
     ///
-    /// α = 0 is a perfect pipeline, α = 1 one resource after the other.
+    /// α = 0 is a perfect pipeline, α = 1 one resource after the other. The link and its connections
+    /// count as one resource in the sum, the one of them that takes longer.
     #[must_use]
     pub fn predict(&self, hardware: &HardwareProfile) -> PhaseTime {
         self.times(hardware).0
@@ -165,9 +166,7 @@ impl Phase {
             + self.got.as_f64() / (connection.0 * lanes(self.gets));
 
         let one_by_one = self.scanned.as_f64() / hardware.select_rate(self.format).0
-            + self.scanned_rows.as_f64()
-                * f64::from(self.terms)
-                * hardware.select.per_term.as_secs_f64();
+            + self.scanned_rows.as_f64() * hardware.select.per_row(self.terms);
         let together = self.scanned.as_f64() / hardware.select.total_bytes_per_second.0;
         let scanning = lanes(self.selects).min(f64::from(hardware.select.cores.get()));
         let store_scan = (one_by_one / scanning).max(together);
@@ -259,7 +258,7 @@ pub(crate) mod tests {
             selects: Requests(96),
             scanned: LINEITEM,
             scanned_rows: Rows(59_986_052),
-            terms: 2,
+            terms: 2.into(),
             returned: Bytes(600 * 130),
             ..Phase::default()
         };
@@ -329,7 +328,7 @@ pub(crate) mod tests {
             selects: Requests(max),
             scanned: Bytes(max),
             scanned_rows: Rows(max),
-            terms: u32::MAX,
+            terms: Terms::from(1).times(u64::MAX),
             returned: Bytes(max),
             ..Phase::default()
         };
@@ -349,7 +348,7 @@ pub(crate) mod tests {
                 selects: Requests(selects),
                 scanned: Bytes(scanned),
                 scanned_rows: Rows(rows),
-                terms,
+                terms: terms.into(),
                 returned: Bytes(returned),
                 ..Phase::default()
             },
@@ -380,7 +379,7 @@ pub(crate) mod tests {
 
         #[test]
         fn better_hardware_is_never_slower(
-            phase in phases(), hardware in profiles(), factor in 1.0..100.0f64, which in 0..8,
+            phase in phases(), hardware in profiles(), factor in 1.0..100.0f64, which in 0..14,
         ) {
             let mut better = hardware.clone();
             let more = |n: NonZeroU32| n.saturating_mul(NonZeroU32::new(factor as u32).unwrap());
@@ -393,6 +392,15 @@ pub(crate) mod tests {
                 5 => better.select.latency = better.select.latency.div_f64(factor),
                 6 => better.select.csv_bytes_per_second =
                         better.select.csv_bytes_per_second * factor,
+                7 => better.link.connection_bytes_per_second =
+                        better.link.connection_bytes_per_second * factor,
+                8 => better.select.cores = more(better.select.cores),
+                9 => better.select.total_bytes_per_second =
+                        better.select.total_bytes_per_second * factor,
+                10 => better.select.per_term = better.select.per_term.div_f64(factor),
+                11 => better.select.per_probe = Some(better.select.per_term * 6),
+                12 => better.client.csv_bytes_per_second =
+                        better.client.csv_bytes_per_second * factor,
                 _ => better.client.overlap += (1.0 - better.client.overlap) / factor,
             }
             prop_assert!(phase.predict(&better).total <= phase.predict(&hardware).total
@@ -401,7 +409,7 @@ pub(crate) mod tests {
 
         #[test]
         fn more_work_is_never_faster(
-            phase in phases(), hardware in profiles(), factor in 1.0..100.0f64, which in 0..6,
+            phase in phases(), hardware in profiles(), factor in 1.0..100.0f64, which in 0..8,
         ) {
             let mut more = phase.clone();
             match which {
@@ -409,7 +417,9 @@ pub(crate) mod tests {
                 1 => more.scanned = more.scanned * factor,
                 2 => more.scanned_rows = more.scanned_rows * factor,
                 3 => more.returned = more.returned * factor,
-                4 => more.terms += 1,
+                4 => more.terms = more.terms + Terms::from(1),
+                5 => more.terms.cases += 1,
+                6 => more.terms.probes += 1,
                 _ => more.rounds += 1,
             }
             prop_assert!(more.predict(&hardware).total + Duration::from_nanos(10)

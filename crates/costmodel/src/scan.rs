@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::choice::{Candidate, Choice, choose};
-use crate::{Bytes, Format, HardwareProfile, Objective, Phase, PriceBook, Requests, Rows};
+use crate::{Bytes, Format, HardwareProfile, Objective, Phase, PriceBook, Requests, Rows, Terms};
 
 /// How a scan gets its rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -37,9 +37,8 @@ pub struct ScanDemand {
     pub needed: Bytes,
     /// Rows in the objects.
     pub rows: Rows,
-    /// Terms that the store would evaluate per row: comparisons and arithmetic operations on
-    /// columns.
-    pub terms: u32,
+    /// What the store would evaluate per row.
+    pub terms: Terms,
     /// The fraction of rows that the store would return, 0 to 1.
     pub selectivity: f64,
     /// Bytes of one returned row, as CSV, with the columns that are asked for.
@@ -118,7 +117,7 @@ mod tests {
             format: Format::Csv,
             needed: Bytes(7_775_727_688),
             rows: Rows(59_986_052),
-            terms: 2,
+            terms: 2.into(),
             selectivity,
             bytes_per_returned_row: 130.0,
             get_requests: Requests(960),

@@ -1,7 +1,7 @@
 //! ORDER BY … LIMIT over a scan: a sample first, then only the rows that may be in the answer.
 
 use crate::break_even::top_k_sample;
-use crate::{Phase, Requests, Rows, ScanDemand, Steps};
+use crate::{Phase, Requests, Rows, ScanDemand, Steps, Terms};
 
 /// The best rows of a scan, in numbers.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -51,7 +51,7 @@ impl TopKDemand {
         let left = (self.k / sample).min(1.0);
         let filtered = ScanDemand {
             selectivity: self.scan.selectivity * left,
-            terms: self.scan.terms.saturating_add(1),
+            terms: self.scan.terms + Terms::from(1),
             ..self.scan
         };
         let filtered = filtered.select()?.steps;
@@ -88,7 +88,7 @@ mod tests {
             format: Format::Csv,
             needed: Bytes(7_775_727_688),
             rows: Rows(60_000_000),
-            terms: 0,
+            terms: Terms::NONE,
             selectivity: 1.0,
             bytes_per_returned_row: 130.0,
             get_requests: Requests(960),

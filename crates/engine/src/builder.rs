@@ -100,7 +100,7 @@ impl EngineBuilder {
     ///
     /// If the endpoint is not a URL, or the AWS profile files cannot be read.
     pub async fn build(self) -> Result<Engine> {
-        let endpoint = Arc::new(self.store.build().await?);
+        let endpoint = Arc::new(Box::pin(self.store.build()).await?);
         let endpoints = Endpoints::new(Arc::clone(&endpoint));
         let notes = Arc::new(Notes::default());
         let stores = S3Stores::new(endpoints.clone())

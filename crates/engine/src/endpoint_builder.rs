@@ -81,7 +81,7 @@ impl EndpointBuilder {
     }
 
     /// The machine and the link that predictions assume. The default is `local-1gbit` for a store on
-    /// this machine, else `aws-in-region`.
+    /// this machine, `aws-in-region` for AWS, and `remote-1gbit` for any other.
     #[must_use]
     pub fn hardware(mut self, hardware: HardwareProfile) -> Self {
         self.hardware = Some(hardware);

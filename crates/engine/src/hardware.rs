@@ -4,23 +4,41 @@ use std::net::IpAddr;
 
 use sluicegate_costmodel::HardwareProfile;
 
-/// The profile for a store at this URL: `local-1gbit` on this machine, `aws-in-region` beside AWS
-/// (no URL) and beside any store elsewhere. EXPLAIN names it with every prediction.
+/// The profile for a store at this URL, named after what is known of it: `local-1gbit` on this machine,
+/// `aws-in-region` for AWS, `remote-1gbit` for any other store. EXPLAIN names it with every prediction;
+/// `sluice calibrate` measures a better one.
 pub(crate) fn assumed(endpoint: Option<&str>) -> HardwareProfile {
-    let name = if endpoint.is_some_and(is_loopback) { "local-1gbit" } else { "aws-in-region" };
+    let name = match endpoint.map(host) {
+        None | Some(Host::Aws) => "aws-in-region",
+        Some(Host::Here) => "local-1gbit",
+        Some(Host::Elsewhere) => "remote-1gbit",
+    };
     HardwareProfile::by_name(name).unwrap_or_else(HardwareProfile::paper).clone()
 }
 
-fn is_loopback(endpoint: &str) -> bool {
-    let Ok(url) = url::Url::parse(endpoint) else { return false };
-    match url.host() {
+/// Where a store is.
+enum Host {
+    Here,
+    Aws,
+    Elsewhere,
+}
+
+fn host(endpoint: &str) -> Host {
+    let Ok(url) = url::Url::parse(endpoint) else { return Host::Elsewhere };
+    let here = match url.host() {
         Some(url::Host::Ipv4(ip)) => IpAddr::from(ip).is_loopback(),
         Some(url::Host::Ipv6(ip)) => {
             ip.is_loopback() || ip.to_ipv4_mapped().is_some_and(|ip| ip.is_loopback())
         }
+        Some(url::Host::Domain(name)) if is_aws(name) => return Host::Aws,
         Some(url::Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
         None => false,
-    }
+    };
+    if here { Host::Here } else { Host::Elsewhere }
+}
+
+fn is_aws(name: &str) -> bool {
+    name.ends_with(".amazonaws.com") || name.ends_with(".amazonaws.com.cn")
 }
 
 #[cfg(test)]
@@ -39,15 +57,20 @@ mod tests {
         ] {
             assert_eq!(assumed(Some(near)).name, "local-1gbit", "{near}");
         }
+        for aws in
+            ["https://s3.eu-central-1.amazonaws.com", "https://s3.cn-north-1.amazonaws.com.cn"]
+        {
+            assert_eq!(assumed(Some(aws)).name, "aws-in-region", "{aws}");
+        }
         for far in [
-            "https://s3.eu-central-1.amazonaws.com",
+            "https://amazonaws.com.example.com",
             "http://10.0.0.7:9000",
             "http://minio:9000",
             "http://localhost.example.com",
             "http://127.0.0.1.example.com",
             "not a url",
         ] {
-            assert_eq!(assumed(Some(far)).name, "aws-in-region", "{far}");
+            assert_eq!(assumed(Some(far)).name, "remote-1gbit", "{far}");
         }
         assert_eq!(assumed(None).name, "aws-in-region");
     }

@@ -10,8 +10,10 @@ use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::FileScanConfig;
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::physical_plan::ExecutionPlan;
-use sluicegate_costmodel::{Bytes, Format, Phase, Requests, Rows, ScanDemand, Steps, TopKDemand};
-use sluicegate_s3select::dialect::ast::{Expr, Projection, Query};
+use sluicegate_costmodel::{
+    Bytes, Format, Phase, Requests, Rows, ScanDemand, Steps, Terms, TopKDemand,
+};
+use sluicegate_s3select::dialect::ast::{BinaryOp, Expr, Function, Projection, Query};
 
 use crate::config::{GroupBy, SluiceOptions};
 use crate::datasource::predicate::ColumnStyle;
@@ -42,7 +44,7 @@ pub fn scan_demand(
     let filtered = !source.filters().is_empty();
     let selectivity = if filtered { default_selectivity(options) } else { 1.0 };
     let limited = config.limit.map_or(1.0, |limit| (limit as f64 / table.rows.max(1.0)).min(1.0));
-    let terms = source.statement(None).map_or(0, |statement| terms(&statement.query));
+    let terms = source.statement(None).map_or(Terms::NONE, |statement| terms(&statement.query));
     let columns = source.columns();
     let demand = table.demand(columns, selectivity.min(limited), table.row_bytes(columns), terms);
     Ok(ScanDemand {
@@ -102,7 +104,7 @@ pub fn open_demand(
 ) -> ScanDemand {
     let selectivity = if source.filters().is_empty() { 1.0 } else { default_selectivity(options) };
     let table = Table::of(config, source);
-    let terms = source.statement(None).map_or(0, |statement| terms(&statement.query));
+    let terms = source.statement(None).map_or(Terms::NONE, |statement| terms(&statement.query));
     let columns = source.columns();
     table.demand(columns, selectivity, table.row_bytes(columns), terms)
 }
@@ -110,9 +112,9 @@ pub fn open_demand(
 /// What a scan asks for of whose rows only a share has the keys of a join, which the store finds out
 /// by so many terms.
 #[must_use]
-pub fn keys_demand(demand: ScanDemand, share: f64, terms: u32) -> ScanDemand {
+pub fn keys_demand(demand: ScanDemand, share: f64, terms: Terms) -> ScanDemand {
     let selectivity = demand.selectivity * share;
-    ScanDemand { selectivity, terms: demand.terms.saturating_add(terms), ..demand }
+    ScanDemand { selectivity, terms: demand.terms + terms, ..demand }
 }
 
 /// The same by so many statements, after so many looks at a few records, each of so many bytes.
@@ -127,7 +129,7 @@ pub fn by_part_steps(demand: &ScanDemand, statements: u64, (looks, bytes): (u64,
         select_requests: Some(Requests(looks)),
         needed: Bytes(looks * bytes),
         rows: Rows::from_f64(rows),
-        terms: 0,
+        terms: Terms::NONE,
         selectivity: 1.0,
         ..*demand
     };
@@ -154,7 +156,7 @@ pub fn record_bytes(config: &FileScanConfig, source: &S3SelectSource) -> f64 {
 }
 
 /// The terms of some conditions.
-pub(crate) fn conditions<'a>(conditions: impl Iterator<Item = &'a Expr>) -> u32 {
+pub(crate) fn conditions<'a>(conditions: impl Iterator<Item = &'a Expr>) -> Terms {
     conditions.map(weight).sum()
 }
 
@@ -199,7 +201,7 @@ pub struct GroupByDemand {
     /// Bytes of a sampled row.
     key_bytes: f64,
     /// What the store evaluates per row for each group.
-    terms: u32,
+    terms: Terms,
     /// The columns of an answer for each group.
     width: usize,
     /// Rows of a file that are sampled.
@@ -224,10 +226,11 @@ impl GroupByDemand {
         let selectivity =
             if source.filters().is_empty() { 1.0 } else { default_selectivity(options) };
         let columns = source.columns();
-        let filter = source.statement(None).map_or(0, |statement| terms(&statement.query));
+        let filter =
+            source.statement(None).map_or(Terms::NONE, |statement| terms(&statement.query));
         let scan = table.demand(columns, selectivity, table.row_bytes(columns), filter);
         let key_bytes = table.row_bytes(&asked.sampled);
-        let (terms, width) = (terms(&asked.group).saturating_sub(filter), asked.width);
+        let (terms, width) = (terms(&asked.group) - filter, asked.width);
         let sample_rows = exec.sample_rows();
         let all = Self { scan, bytes: table.bytes, key_bytes, terms, width, sample_rows, looks: 0 };
         let groups = exec.config().file_groups.iter();
@@ -286,7 +289,7 @@ impl GroupByDemand {
             select_requests: Some(Requests(self.looks)),
             needed: Bytes::from_f64(self.scan.needed.0 as f64 * share),
             rows: Rows::from_f64(rows),
-            terms: 0,
+            terms: Terms::NONE,
             selectivity: 1.0,
             bytes_per_returned_row: self.key_bytes,
             ..self.scan
@@ -301,7 +304,7 @@ impl GroupByDemand {
         phase(
             "groups",
             &ScanDemand {
-                terms: self.scan.terms.saturating_add(self.terms),
+                terms: self.scan.terms + self.terms,
                 selectivity: (groups * files / rows).min(self.scan.selectivity),
                 bytes_per_returned_row: self.clause_bytes(1.0),
                 ..self.scan
@@ -359,12 +362,11 @@ impl GroupByDemand {
     /// The states of some groups.
     #[must_use]
     pub fn pushed(&self, groups: u64) -> Steps {
-        let terms = u64::from(self.terms) * groups;
         let columns = groups as f64 * self.width as f64 + 1.0;
         phase(
             "groups",
             &ScanDemand {
-                terms: self.scan.terms + u32::try_from(terms).unwrap_or(u32::MAX / 2),
+                terms: self.scan.terms + self.terms.times(groups),
                 selectivity: (self.scan.objects as f64 / self.scan.rows.as_f64().max(1.0)).min(1.0),
                 bytes_per_returned_row: columns * AGGREGATE_BYTES,
                 ..self.scan
@@ -377,7 +379,7 @@ impl GroupByDemand {
             "rest",
             &ScanDemand {
                 selectivity: self.scan.selectivity * share,
-                terms: self.scan.terms + 1,
+                terms: self.scan.terms + Terms::from(1),
                 ..self.scan
             },
         )
@@ -418,7 +420,7 @@ pub fn get_demand(
         Some(projection) => projection.column_indices(),
         None => (0..schema.fields().len()).collect(),
     };
-    let demand = table.demand(&columns, 1.0, table.row_bytes(&columns), 0);
+    let demand = table.demand(&columns, 1.0, table.row_bytes(&columns), Terms::NONE);
     Ok(ScanDemand { get_requests: opened(scan, options)?, select_requests: None, ..demand })
 }
 
@@ -453,7 +455,7 @@ impl<'a> Table<'a> {
         columns: &[usize],
         selectivity: f64,
         row_bytes: f64,
-        terms: u32,
+        terms: Terms,
     ) -> ScanDemand {
         let (format, needed) = match self.style {
             ColumnStyle::Positional => (Format::Csv, self.bytes),
@@ -508,33 +510,46 @@ impl<'a> Table<'a> {
     }
 }
 
-/// Comparisons, conversions and arithmetic of a statement: what the store evaluates per row.
-fn terms(query: &Query) -> u32 {
+/// What a statement has the store evaluate per row: comparisons, conversions, arithmetic, CASE and
+/// Bloom filters.
+#[must_use]
+pub fn terms(query: &Query) -> Terms {
     let items = match &query.projection {
         Projection::Star => &[],
         Projection::Items(items) => items.as_slice(),
     };
-    let items: u32 = items.iter().map(|item| weight(&item.expr)).sum();
+    let items: Terms = items.iter().map(|item| weight(&item.expr)).sum();
     // A key is looked up as a value is compared.
-    let keys: u32 = query.group_by.iter().map(|key| 1 + weight(key)).sum();
-    items + keys + query.filter.as_ref().map_or(0, weight)
+    let keys: Terms = query.group_by.iter().map(|key| Terms::from(1) + weight(key)).sum();
+    items + keys + query.filter.as_ref().map_or(Terms::NONE, weight)
 }
 
-fn weight(expr: &Expr) -> u32 {
+fn weight(expr: &Expr) -> Terms {
+    let all = |exprs: &[&Expr]| -> Terms { exprs.iter().map(|expr| weight(expr)).sum() };
     match expr {
-        Expr::Literal(_) | Expr::Path(_) => 0,
-        Expr::Unary { expr, .. } | Expr::Is { expr, .. } => 1 + weight(expr),
-        Expr::Binary { left, right, .. } => 1 + weight(left) + weight(right),
-        Expr::Between { expr, low, high, .. } => 2 + weight(expr) + weight(low) + weight(high),
-        Expr::Like { expr, .. } | Expr::In { expr, .. } => 2 + weight(expr),
+        Expr::Literal(_) | Expr::Path(_) => Terms::NONE,
+        Expr::Unary { expr, .. } | Expr::Is { expr, .. } => Terms::from(1) + weight(expr),
+        Expr::Binary { op: BinaryOp::Eq, left, .. } if is_slice(left) => {
+            Terms { probes: 1, ..Terms::NONE }
+        }
+        Expr::Binary { left, right, .. } => Terms::from(1) + all(&[left, right]),
+        Expr::Between { expr, low, high, .. } => Terms::from(2) + all(&[expr, low, high]),
+        Expr::Like { expr, .. } | Expr::In { expr, .. } => Terms::from(2) + weight(expr),
         Expr::Case { operand, branches, otherwise } => {
-            let arms: u32 =
-                branches.iter().map(|(when, then)| 1 + weight(when) + weight(then)).sum();
-            arms + operand.as_deref().map_or(0, weight) + otherwise.as_deref().map_or(0, weight)
+            let branch = Terms { cases: 1, ..Terms::NONE };
+            let arms: Terms = branches.iter().map(|(when, then)| branch + all(&[when, then])).sum();
+            let rest = [operand.as_deref(), otherwise.as_deref()];
+            arms + rest.into_iter().flatten().map(weight).sum()
         }
         // A conversion comes with its comparison.
         Expr::Cast { expr, .. } => weight(expr),
         Expr::Call { args, .. } => args.iter().map(weight).sum(),
-        Expr::Aggregate { arg, .. } => 1 + arg.as_deref().map_or(0, weight),
+        Expr::Aggregate { arg, .. } => Terms::from(1) + arg.as_deref().map_or(Terms::NONE, weight),
     }
+}
+
+/// Whether this is a character of a text that the statement holds, as a look into a Bloom filter is.
+fn is_slice(expr: &Expr) -> bool {
+    matches!(expr, Expr::Call { function: Function::Substring, args }
+        if matches!(args.first(), Some(Expr::Literal(_))))
 }

@@ -9,9 +9,9 @@ use sluicegate_conformance::NoAnswer;
 use sluicegate_conformance::table::{Answer, Expected, Outcome, Run, Verdict};
 use sluicegate_engine::{Engine, Error};
 
-use super::connect;
-use super::samples::Samples;
+use super::{HINT, connect};
 use crate::args::ConformanceArgs;
+use crate::commands::samples::Samples;
 use crate::failure::Result;
 use crate::output::Output;
 use crate::output::progress::Steps;
@@ -23,7 +23,7 @@ const CELL: usize = 80;
 pub(crate) async fn run(args: ConformanceArgs) -> Result<()> {
     let mut output = Output::new(Some(args.format.into()), None, 0)?;
     let engine = connect(&args.store).await?;
-    let mut samples = Samples::new(&engine, &args.bucket)?;
+    let mut samples = Samples::new(&engine, &args.bucket, "probe", HINT)?;
     let table = Run::new(samples.prefix());
     let prefix = samples.prefix().len();
     let asked = interruptible(Box::pin(async {

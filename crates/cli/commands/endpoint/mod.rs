@@ -2,7 +2,6 @@
 
 mod conformance;
 mod probe;
-mod samples;
 
 use sluicegate_engine::Engine;
 use sluicegate_s3select::profile::EndpointProfile;
@@ -16,6 +15,10 @@ pub(crate) async fn run(command: EndpointCommand) -> Result<()> {
         EndpointCommand::Probe(args) => Box::pin(probe::run(*args)).await,
     }
 }
+
+/// What to do if samples cannot be written.
+const HINT: &str = "Name a bucket in which the access key may write and delete; `sluice endpoint \
+                    probe` can also look at an object without writing: --object s3://bucket/key.";
 
 /// An engine for a store that is being examined: nothing is assumed about it.
 async fn connect(store: &StoreArgs) -> Result<Engine> {

@@ -10,9 +10,9 @@ use sluicegate_conformance::probe::{Finding, Question, Report, Sample, Verdict};
 use sluicegate_engine::{Engine, Error};
 use sluicegate_s3select::profile::EndpointProfile;
 
-use super::connect;
-use super::samples::Samples;
+use super::{HINT, connect};
 use crate::args::ProbeArgs;
+use crate::commands::samples::Samples;
 use crate::connect::detect::Server;
 use crate::connect::known::{Known, KnownEndpoints};
 use crate::failure::{Failure, Result};
@@ -50,7 +50,7 @@ async fn ask(engine: &Engine, args: &ProbeArgs) -> Result<Report> {
     let Some(bucket) = &args.bucket else {
         return Err(Failure::Usage("name a --bucket or an --object".to_owned()));
     };
-    let mut samples = Samples::new(engine, bucket)?;
+    let mut samples = Samples::new(engine, bucket, "probe", HINT)?;
     let target =
         ProbeTarget::Samples { bucket: bucket.clone(), prefix: samples.prefix().to_owned() };
     let asked = interruptible(Box::pin(async {

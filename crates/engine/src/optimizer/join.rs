@@ -4,6 +4,7 @@ use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::TreeNode;
 use datafusion::physical_plan::joins::{CrossJoinExec, NestedLoopJoinExec};
+use sluicegate_costmodel::Terms;
 
 use super::choose::{Asked, Plan};
 use super::index::{INDEX, instead_of_select};
@@ -140,9 +141,8 @@ fn only_baseline(node: &Plan, joined: &Joined, options: &ConfigOptions) -> Resul
 const DEFAULT_SHARE: f64 = 0.2;
 /// What the paper asks for.
 const WRONG_YES: f64 = 0.01;
-/// What the store evaluates per row for such a filter: seven slices, each with two products and
-/// sums, three remainders and a comparison.
-const TERMS: u32 = 7 * 7;
+/// What the store evaluates per row for such a filter: seven slices.
+const TERMS: Terms = Terms { probes: 7, ..Terms::NONE };
 
 fn forced(options: &SluiceOptions, joined: &Joined) -> Option<Forced> {
     let strategies = match (options.join, options.scan) {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
 use datafusion::datasource::physical_plan::FileScanConfig;
+use sluicegate_costmodel::Terms;
 
 use super::ask::{Asking, Form, KeysByColumn, Spans, ask};
 use super::by_part::{ByPart, Expected};
@@ -101,7 +102,8 @@ pub fn decide(
     });
     let look = look_bytes(record_bytes(config, source));
     let parts = parts.into_iter().map(|(by_part, Expected { sent, statements, looks })| {
-        let terms = sent.columns.iter().map(|(_, likely)| likely.terms() + SIDES).sum();
+        let terms =
+            sent.columns.iter().map(|(_, likely)| likely.terms() + Terms::from(SIDES)).sum();
         let demand = keys_demand(demand, sent.share(source.domain()), terms);
         let steps = by_part_steps(&demand, statements as u64, (looks as u64, look));
         let build = Decided::ByPart(Arc::new(by_part));

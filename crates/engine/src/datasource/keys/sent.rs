@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use sluicegate_costmodel::Terms;
+
 use super::bloom::Shape;
 use crate::choice::Why;
 use crate::datasource::s3_select::Filter;
@@ -29,11 +31,12 @@ pub enum Likely {
 impl Likely {
     /// What the store evaluates per row for it.
     #[must_use]
-    pub fn terms(&self) -> u32 {
+    pub fn terms(&self) -> Terms {
         match self {
-            Self::Between | Self::OneOf(_) => 2,
-            // Two products and sums, three remainders and a comparison for each slice.
-            Self::Hashed { sent, .. } => 7 * Shape::new(1, *sent).slices,
+            Self::Between | Self::OneOf(_) => 2.into(),
+            Self::Hashed { sent, .. } => {
+                Terms { probes: Shape::new(1, *sent).slices, ..Terms::NONE }
+            }
         }
     }
 }

@@ -15,13 +15,12 @@ use crate::commands::generate::bucket_store;
 use crate::connect::bucket;
 use crate::failure::{Failure, Result};
 
-const HINT: &str = "Name a bucket in which the access key may write and delete; `sluice endpoint \
-                    probe` can also look at an object without writing: --object s3://bucket/key.";
-
 /// Samples in a bucket that may be ours, too.
 pub(super) struct Samples<'a> {
     engine: &'a Engine,
     bucket: &'a str,
+    /// What to do if they cannot be written.
+    hint: &'static str,
     prefix: String,
     store: Arc<dyn ObjectStore>,
     /// Whether the bucket was made for them.
@@ -30,12 +29,17 @@ pub(super) struct Samples<'a> {
 }
 
 impl<'a> Samples<'a> {
-    /// A place for samples that nothing else has; nothing is written yet.
-    pub(super) fn new(engine: &'a Engine, bucket: &'a str) -> Result<Self> {
+    /// A place for the samples of a command that nothing else has; nothing is written yet.
+    pub(super) fn new(
+        engine: &'a Engine,
+        bucket: &'a str,
+        command: &str,
+        hint: &'static str,
+    ) -> Result<Self> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let prefix = format!("sluice-probe-{:x}-{:x}/", now.as_nanos(), process::id());
+        let prefix = format!("sluice-{command}-{:x}-{:x}/", now.as_nanos(), process::id());
         let store = bucket_store(engine, bucket)?;
-        Ok(Self { engine, bucket, prefix, store, made: false, written: Vec::new() })
+        Ok(Self { engine, bucket, hint, prefix, store, made: false, written: Vec::new() })
     }
 
     /// What the keys of the samples begin with.
@@ -82,7 +86,7 @@ impl<'a> Samples<'a> {
                     .at(&format!("cannot write to the bucket `{}`", self.bucket));
                 match &failure {
                     Failure::Failed { hint: Some(_), .. } if !refused => failure,
-                    _ => failure.with_hint(HINT),
+                    _ => failure.with_hint(self.hint),
                 }
             })?;
         }

@@ -1,0 +1,312 @@
+//! Does what is timed, and times it.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use arrow::datatypes::{DataType, Field, Schema};
+use datafusion::common::TableReference;
+use datafusion::execution::object_store::ObjectStoreUrl;
+use datafusion::prelude::{
+    CsvReadOptions, JsonReadOptions, ParquetReadOptions, SessionConfig, SessionContext,
+};
+use futures::{StreamExt, TryStreamExt, stream};
+use object_store::memory::InMemory;
+use object_store::path::Path;
+use object_store::{ObjectStore, ObjectStoreExt};
+use sluicegate_client::SelectMetrics;
+use sluicegate_conformance::NoAnswer;
+use sluicegate_costmodel::calibration::{Asked, Experiment, Scanned};
+use sluicegate_costmodel::{Bytes, Format, Phase, Requests, Rows};
+use sluicegate_engine::{Engine, Error};
+use sluicegate_s3select::profile::Extension;
+use sluicegate_s3select::request::{
+    Compression, CsvInput, CsvOutput, InputFormat, InputSerialization, JsonType,
+    OutputSerialization, SelectRequest,
+};
+
+use super::data::{COLUMNS, Data};
+use super::plan::{Statement, Trial};
+use crate::commands::generate::bucket_store;
+use crate::failure::Result;
+use crate::output::progress::Steps;
+
+/// The address of objects in memory.
+const MEMORY: &str = "memory://samples";
+
+/// Times everything in so many rounds, after one that does not count: it opens connections and fills
+/// caches. What the store refuses is left out.
+pub(super) async fn measure(
+    engine: Engine,
+    (bucket, prefix): (String, String),
+    data: Arc<Data>,
+    trials: Vec<Trial>,
+    rounds: u32,
+) -> Result<Vec<Experiment>> {
+    let bench = Bench::new(engine, &bucket, prefix, data).await?;
+    let steps = Steps::new(trials.len() * (rounds as usize + 1), "measuring");
+    let mut found: Vec<Option<Experiment>> = trials.iter().map(|_| None).collect();
+    let mut refused = BTreeSet::new();
+    let mut no_select = false;
+    for round in 0..=rounds as usize {
+        for (number, trial) in trials.iter().enumerate() {
+            steps.at(round * trials.len() + number + 1);
+            if refused.contains(&number) || (trial.is_statement() && no_select) {
+                continue;
+            }
+            match Box::pin(bench.run(trial)).await? {
+                Outcome::Timed(..) if round == 0 => {}
+                Outcome::Timed(asked, time) => {
+                    let new = || Experiment { asked, seconds: Vec::new() };
+                    found[number].get_or_insert_with(new).seconds.push(time.as_secs_f64());
+                }
+                Outcome::Refused { every_statement } => {
+                    refused.insert(number);
+                    no_select |= every_statement;
+                }
+                Outcome::Failed => {}
+            }
+        }
+    }
+    steps.done();
+    Ok(found.into_iter().flatten().collect())
+}
+
+impl Trial {
+    fn is_statement(&self) -> bool {
+        matches!(self, Self::Select(_) | Self::Selects { .. } | Self::Query { scan: "select", .. })
+    }
+}
+
+enum Outcome {
+    Timed(Asked, Duration),
+    /// The store does not do that, or nothing of the kind.
+    Refused {
+        every_statement: bool,
+    },
+    /// Not this time.
+    Failed,
+}
+
+struct Bench {
+    engine: Engine,
+    store: Arc<dyn ObjectStore>,
+    bucket: String,
+    prefix: String,
+    data: Arc<Data>,
+    /// Objects in memory, for one core.
+    memory: SessionContext,
+}
+
+const REFUSED: Outcome = Outcome::Refused { every_statement: false };
+
+impl Bench {
+    async fn new(engine: Engine, bucket: &str, prefix: String, data: Arc<Data>) -> Result<Self> {
+        let store = bucket_store(&engine, bucket)?;
+        let tables = [("csv", "csv/"), ("part", "csv/0.csv"), ("one", "one/"), ("small", "small/")];
+        for (table, place) in tables {
+            let sql = format!(
+                "CREATE EXTERNAL TABLE {table} ({COLUMNS}) STORED AS CSV \
+                 LOCATION 's3://{bucket}/{prefix}{place}' OPTIONS ('format.has_header' 'false')"
+            );
+            Box::pin(engine.collect(&sql)).await?;
+        }
+        let memory = Box::pin(in_memory(&data)).await?;
+        let bucket = bucket.to_owned();
+        Ok(Self { engine, store, bucket, prefix, data, memory })
+    }
+
+    async fn run(&self, trial: &Trial) -> Result<Outcome> {
+        match trial {
+            Trial::Get { name, bytes } => {
+                let path = self.path(name);
+                let started = Instant::now();
+                let got = self.store.get_range(&path, 0..*bytes).await.map_err(store_error)?;
+                let time = started.elapsed();
+                Ok(Outcome::Timed(Asked::Get(Bytes(got.len() as u64)), time))
+            }
+            Trial::Gets { requests, lanes, each } => {
+                let part = |number: u64| {
+                    let parts = &self.data.parts;
+                    let object = &parts[number as usize % parts.len()];
+                    let span = object.size().0.saturating_sub(*each).max(1);
+                    let start = number.wrapping_mul(0x9e37_79b9) % span;
+                    (self.path(&object.name), start..start + each)
+                };
+                let started = Instant::now();
+                let all = stream::iter((0..*requests).map(part)).map(|(path, range)| async move {
+                    self.store.get_range(&path, range).await.map(|bytes| bytes.len() as u64)
+                });
+                let all = all.buffer_unordered(*lanes as usize);
+                let sum = all.try_fold(0, |sum, bytes| async move { Ok(sum + bytes) });
+                let bytes = Bytes(sum.await.map_err(store_error)?);
+                let time = started.elapsed();
+                let (requests, lanes) = (Requests(*requests), *lanes);
+                Ok(Outcome::Timed(Asked::Gets { requests, lanes, bytes }, time))
+            }
+            Trial::Select(statement) => self.statement(statement, 1).await,
+            Trial::Selects { lanes, statement } => self.statement(statement, *lanes).await,
+            Trial::Parse { name, sql } => {
+                let Some(object) = self.data.object(name) else { return Ok(REFUSED) };
+                let asked = Asked::Parse { format: object.format, bytes: object.size() };
+                let started = Instant::now();
+                Box::pin(Box::pin(self.memory.sql(sql)).await?.collect()).await?;
+                Ok(Outcome::Timed(asked, started.elapsed()))
+            }
+            Trial::Small { objects, sql } => {
+                self.set_scan("get").await?;
+                let started = Instant::now();
+                Box::pin(Box::pin(self.engine.plan(sql)).await?.collect()).await?;
+                Ok(Outcome::Timed(Asked::Small { objects: *objects }, started.elapsed()))
+            }
+            Trial::Query { scan, sql } => self.query(scan, sql).await,
+        }
+    }
+
+    fn path(&self, name: &str) -> Path {
+        Path::from(format!("{}{name}", self.prefix))
+    }
+
+    /// A statement, so often at once.
+    async fn statement(&self, statement: &Statement, lanes: u32) -> Result<Outcome> {
+        let Some(object) = self.data.object(&statement.name) else { return Ok(REFUSED) };
+        let (rows, format) = (object.rows, object.format);
+        let stored = object.size();
+        let key = format!("{}{}", self.prefix, statement.name);
+        let request = self.request(format, &statement.sql);
+        let metrics = Arc::<SelectMetrics>::default();
+        let client = &self.engine.endpoint().client;
+        let started = Instant::now();
+        let answers = (0..lanes).map(|_| client.ask(&self.bucket, &key, &request, &metrics));
+        let answered = futures::future::try_join_all(answers).await;
+        let time = started.elapsed();
+        self.engine.endpoint().counters.select(&metrics.counts());
+        if let Err(error) = answered {
+            return match NoAnswer::try_from(error).map_err(Error::from)? {
+                NoAnswer::Refused { code, every_statement, .. } => {
+                    tracing::debug!(code, statement.sql, "not measured");
+                    Ok(Outcome::Refused { every_statement })
+                }
+                NoAnswer::Failed { code, message } => {
+                    tracing::debug!(code, message, statement.sql, "failed");
+                    Ok(Outcome::Failed)
+                }
+            };
+        }
+        let scanned = metrics.counts().bytes_scanned.known();
+        let bytes = scanned.map_or(stored, |bytes| Bytes(bytes / u64::from(lanes)));
+        let each = Scanned { format, bytes, rows, terms: statement.terms };
+        let asked = match lanes {
+            1 => Asked::Select(each),
+            lanes => Asked::Selects { lanes, each },
+        };
+        Ok(Outcome::Timed(asked, time))
+    }
+
+    /// The request as a scan sends it.
+    fn request(&self, format: Format, sql: &str) -> SelectRequest {
+        let profile = self.engine.endpoint().profile();
+        let (format, output) = match format {
+            Format::Csv => (
+                InputFormat::Csv(CsvInput {
+                    comments: None,
+                    allow_quoted_record_delimiter: profile.quoted_record_delimiters,
+                    strict_lines: profile.relies_on.contains(&Extension::StrictLines),
+                    ..CsvInput::default()
+                }),
+                OutputSerialization::Csv(CsvOutput::default()),
+            ),
+            Format::Json => {
+                let json = OutputSerialization::Json { record_delimiter: "\n".to_owned() };
+                (InputFormat::Json(JsonType::Lines), json)
+            }
+            Format::Parquet => {
+                (InputFormat::Parquet, OutputSerialization::Csv(CsvOutput::default()))
+            }
+        };
+        SelectRequest {
+            expression: sql.to_owned(),
+            input: InputSerialization { format, compression: Compression::None },
+            output,
+            scan_range: None,
+            progress: false,
+            partial_groups: false,
+        }
+    }
+
+    /// A query, whose counted requests and bytes are what the model predicts its time from.
+    async fn query(&self, scan: &str, sql: &str) -> Result<Outcome> {
+        self.set_scan(scan).await?;
+        let started = Instant::now();
+        let query = Box::pin(self.engine.plan(sql)).await?;
+        Box::pin(query.collect()).await?;
+        let time = started.elapsed();
+        let counted = query.counted();
+        if (scan == "select") != (counted.select > 0) || counted.fallbacks > 0 {
+            return Ok(REFUSED);
+        }
+        let part = &self.data.parts[0];
+        let rows = part.rows.as_f64() / part.size().as_f64() * counted.scanned_bytes as f64;
+        let phase = Phase {
+            gets: Requests(counted.get),
+            got: Bytes(counted.got_bytes),
+            selects: Requests(counted.select),
+            scanned: Bytes(counted.scanned_bytes),
+            scanned_rows: Rows::from_f64(rows),
+            terms: u32::from(sql.contains("WHERE")).into(),
+            returned: Bytes(counted.returned_bytes),
+            ..Phase::default()
+        };
+        Ok(Outcome::Timed(Asked::Query(phase), time))
+    }
+
+    /// How tables are read from now on. Aggregates are computed here, so that rows are sent.
+    async fn set_scan(&self, scan: &str) -> Result<()> {
+        for set in [format!("SET sluice.scan = '{scan}'"), "SET sluice.aggregate = 'here'".into()] {
+            Box::pin(self.engine.collect(&set)).await?;
+        }
+        Ok(())
+    }
+}
+
+/// The samples of every format in memory, as tables of their names.
+async fn in_memory(data: &Data) -> Result<SessionContext> {
+    let config = SessionConfig::new().with_target_partitions(1).with_collect_statistics(false);
+    let context = SessionContext::new_with_config(config);
+    let store = Arc::new(InMemory::new());
+    let url = ObjectStoreUrl::parse(MEMORY)?;
+    context.register_object_store(url.as_ref(), Arc::clone(&store) as _);
+    let fields = [
+        ("id", DataType::Int64),
+        ("k", DataType::Int64),
+        ("g", DataType::Utf8View),
+        ("x", DataType::Decimal128(15, 2)),
+        ("d", DataType::Date32),
+        ("t", DataType::Utf8View),
+    ];
+    let schema = Schema::new(fields.map(|(name, of)| Field::new(name, of, true)).to_vec());
+    for object in data.parts.iter().take(1).chain(&data.scanned) {
+        let path = Path::from(object.name.as_str());
+        store.put(&path, object.contents.clone().into()).await.map_err(store_error)?;
+        let (table, url) =
+            (TableReference::bare(object.name.as_str()), format!("{MEMORY}/{}", object.name));
+        match object.format {
+            Format::Csv => {
+                let options = CsvReadOptions::new().has_header(false).schema(&schema);
+                context.register_csv(table, &url, options).await?;
+            }
+            Format::Json => {
+                let options = JsonReadOptions::default().schema(&schema);
+                context.register_json(table, &url, options).await?;
+            }
+            Format::Parquet => {
+                context.register_parquet(table, &url, ParquetReadOptions::default()).await?;
+            }
+        }
+    }
+    Ok(context)
+}
+
+fn store_error(error: object_store::Error) -> datafusion::common::DataFusionError {
+    datafusion::common::DataFusionError::ObjectStore(Box::new(error))
+}

@@ -1,0 +1,214 @@
+//! `sluice calibrate`: measures this machine and a store.
+
+mod data;
+mod measure;
+mod plan;
+mod report;
+
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread::available_parallelism;
+use std::time::Duration;
+
+use sluicegate_costmodel::calibration::{
+    Calibration, Experiment, NOISY_LOAD, NOISY_SCATTER, fit, scatter,
+};
+use sluicegate_costmodel::{HardwareProfile, PriceBook, Work};
+use sluicegate_engine::Engine;
+use sluicegate_s3select::profile::EndpointProfile;
+
+use self::data::Data;
+use crate::args::CalibrateArgs;
+use crate::commands::samples::Samples;
+use crate::connect::calibrated::{CalibratedProfiles, place, write_whole};
+use crate::connect::{detect, known, prices};
+use crate::failure::{Failure, Result};
+use crate::output::progress::say;
+use crate::output::stats;
+use crate::runtime::compute::Compute;
+use crate::runtime::interrupt::interruptible;
+
+const HINT: &str = "Name a bucket in which the access key may write and delete, with --bucket.";
+
+pub(crate) async fn run(args: CalibrateArgs, compute: &Compute) -> Result<()> {
+    let prices = match &args.prices {
+        Some(name) => prices(name)?,
+        None => PriceBook::paper().clone(),
+    };
+    let engine = connect(&args, &prices, EndpointProfile::unknown()).await?;
+    let place = place(&engine.endpoint().client);
+    let name = args.name.clone().unwrap_or_else(|| name_of(&place));
+    if HardwareProfile::by_name(&name).is_some() || name == "auto" || name.is_empty() {
+        let text = format!("`{name}` cannot be the name of a profile of your own: choose another");
+        return Err(Failure::Usage(text));
+    }
+    let data = Arc::new(Data::generate(args.size, args.seed)?);
+    let trials = plan::trials(&data)?;
+    let work = plan::work(&data, &trials, u64::from(args.rounds) + 1);
+    announce(&args, &place, &work, &prices)?;
+    if args.dry_run {
+        return Ok(());
+    }
+
+    let profile = interruptible(Box::pin(detect::profile(&args.store.options()))).await?;
+    // With connections of its own, which live on the threads that queries run on.
+    let measuring = connect(&args, &prices, profile).await?;
+    let load = load_per_core();
+    let mut samples = Samples::new(&engine, &args.bucket, "calibrate", HINT)?;
+    let target = (args.bucket.clone(), samples.prefix().to_owned());
+    let measured = interruptible(Box::pin(async {
+        let objects = data.objects().map(|it| (it.name.clone(), it.contents.clone()));
+        samples.write(objects).await?;
+        let work =
+            measure::measure(measuring.clone(), target, Arc::clone(&data), trials, args.rounds);
+        compute.run(Box::pin(work)).await
+    }))
+    .await;
+    // Nothing is left behind, however that ended.
+    let removed = samples.remove().await;
+    let experiments = measured?;
+    removed?;
+
+    let mut base = measuring.endpoint().hardware.clone();
+    base.client.cores = cores();
+    let fit = fit(&experiments, &base);
+    let noise = noise(load, &experiments);
+    let profile = HardwareProfile {
+        name,
+        date: known::now(),
+        source: format!("measured by sluice {}", env!("CARGO_PKG_VERSION")),
+        calibration: Some(Box::new(Calibration {
+            endpoint: place,
+            rounds: args.rounds,
+            load,
+            noise,
+            assumed: fit.assumed,
+            intervals: fit.intervals,
+        })),
+        ..fit.hardware
+    };
+    let counted = [engine.counted(), measuring.counted()].into_iter().sum();
+    report::print(&profile, &experiments, &counted, &prices, args.format)?;
+    keep(&args, &profile)
+}
+
+async fn connect(
+    args: &CalibrateArgs,
+    prices: &PriceBook,
+    profile: EndpointProfile,
+) -> Result<Engine> {
+    let engine = Engine::builder().connect(args.store.options()).prices(prices.clone());
+    Ok(engine.profile(profile).build().await?)
+}
+
+/// Says what will be asked, and what the store will bill for it.
+fn announce(args: &CalibrateArgs, place: &str, work: &Work, prices: &PriceBook) -> Result<()> {
+    let cost = prices.cost(&Work { wall: Duration::ZERO, ..*work });
+    say(&format!(
+        "calibrating with {place}: at most {} in {} rounds, {} written, {} fetched, {} scanned by the \
+         store if it has Select\n\
+         predicted bill of the store: at most {} at the prices {}",
+        work.requests.total().in_words(),
+        args.rounds + 1,
+        work.sent,
+        work.got,
+        work.scanned,
+        cost.store(),
+        stats::book(prices),
+    ));
+    match &args.max_cost {
+        Some(limit) if cost.store() > limit.0 => {
+            let text = format!("that may be more than {}", limit.0);
+            Err(Failure::new(text).with_hint(
+                "Raise --max-cost, or ask for less: smaller samples (--size), fewer --rounds.",
+            ))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Why the measurement is to be taken with care.
+fn noise(load: Option<f64>, experiments: &[Experiment]) -> Vec<String> {
+    let mut noise = Vec::new();
+    if let Some(load) = load.filter(|load| *load > NOISY_LOAD) {
+        noise.push(format!("the machine had other work: a load of {load:.2} for each core"));
+    }
+    let scatter = scatter(experiments);
+    if scatter > NOISY_SCATTER {
+        noise.push(format!("the same took {:.0} % more or less each time", scatter * 100.0));
+    }
+    noise
+}
+
+/// Remembers the profile, and writes it where the user wants it.
+fn keep(args: &CalibrateArgs, profile: &HardwareProfile) -> Result<()> {
+    if let Some(path) = &args.output {
+        write_whole(path, &profile.to_string()).map_err(|error| Failure::file(path, error))?;
+        say(&format!("wrote {}: --hardware {} uses it", path.display(), path.display()));
+    }
+    let kept: Option<Result<PathBuf>> =
+        CalibratedProfiles::in_cache().map(|folder| folder.remember(profile));
+    match kept {
+        Some(Ok(path)) => {
+            say(&format!(
+                "remembered in {}: sql and explain use it for this store, and --hardware {} for any",
+                path.display(),
+                profile.name
+            ));
+            Ok(())
+        }
+        // What was measured is not lost.
+        Some(Err(failure)) if args.output.is_none() => Err(failure),
+        Some(Err(_)) => Ok(()),
+        None if args.output.is_none() => Err(Failure::new("there is no cache folder")
+            .with_hint("Set XDG_CACHE_HOME, or write the profile to a file with --output.")),
+        None => Ok(()),
+    }
+}
+
+/// A profile's name by its store: `127.0.0.1-9000`, `aws-us-east-1`.
+fn name_of(place: &str) -> String {
+    let place = place.replace("AWS, region ", "aws-");
+    let host = place.split_once("://").map_or(place.as_str(), |(_, host)| host);
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' };
+    host.chars().map(plain).collect()
+}
+
+fn cores() -> NonZeroU32 {
+    let cores = available_parallelism().map_or(1, |cores| cores.get());
+    u32::try_from(cores).ok().and_then(NonZeroU32::new).unwrap_or(NonZeroU32::MIN)
+}
+
+/// How many processes wanted to run in the last minute, for each core, if the machine says so.
+fn load_per_core() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/loadavg").ok()?;
+    let load: f64 = text.split_whitespace().next()?.parse().ok()?;
+    Some(load / f64::from(cores().get()))
+}
+
+#[cfg(test)]
+mod tests {
+    use sluicegate_costmodel::Bytes;
+    use sluicegate_costmodel::calibration::Asked;
+
+    use super::*;
+
+    #[test]
+    fn a_profile_is_named_after_its_store() {
+        assert_eq!(name_of("http://127.0.0.1:9000"), "127.0.0.1-9000");
+        assert_eq!(name_of("https://s3.example.org/base"), "s3.example.org-base");
+        assert_eq!(name_of("AWS, region us-east-1"), "aws-us-east-1");
+    }
+
+    #[test]
+    fn a_busy_machine_and_scattered_times_are_noise() {
+        let took =
+            |seconds: &[f64]| Experiment { asked: Asked::Get(Bytes(1)), seconds: seconds.to_vec() };
+        let (quiet, loud) = ([took(&[1.0, 1.01, 0.99])], [took(&[1.0, 2.0, 0.5])]);
+        assert!(noise(None, &quiet).is_empty());
+        assert!(noise(Some(0.1), &quiet).is_empty());
+        assert_eq!(noise(Some(1.5), &quiet).len(), 1);
+        assert_eq!(noise(Some(1.5), &loud).len(), 2);
+    }
+}

@@ -1,0 +1,264 @@
+//! What is measured, and what that asks of the store.
+
+use sluicegate_costmodel::{Bytes, Format, RequestCounts, Requests, Terms, Work};
+use sluicegate_engine::profile::terms;
+use sluicegate_s3select::dialect::parse;
+
+use super::data::{Data, Object, PARTS, SMALL_PARTS};
+use crate::failure::{Failure, Result};
+
+/// The most requests under way at once.
+const LANES: u32 = 32;
+/// Statements that are scanned at once.
+const STATEMENTS: u32 = 8;
+/// Bytes of a GET that asks for no more than an answer.
+const TINY: u64 = 1024;
+/// Bytes that statistics are taken from, of each object that they are taken from, at most.
+const SAMPLED: u64 = 512 << 10;
+
+/// Something that is timed.
+#[derive(Debug, Clone)]
+pub(super) enum Trial {
+    /// The first bytes of an object.
+    Get { name: String, bytes: u64 },
+    /// Many of them at once.
+    Gets { requests: u64, lanes: u32, each: u64 },
+    /// A statement.
+    Select(Statement),
+    /// The same so often at once.
+    Selects { lanes: u32, statement: Statement },
+    /// An object in memory, parsed by one core: the table in memory, and its query.
+    Parse { name: String, sql: String },
+    /// A query over small objects.
+    Small { objects: u64, sql: String },
+    /// A query whose table is read as this says.
+    Query { scan: &'static str, sql: String },
+}
+
+/// A statement about an object.
+#[derive(Debug, Clone)]
+pub(super) struct Statement {
+    /// The object.
+    pub(super) name: String,
+    /// The statement.
+    pub(super) sql: String,
+    /// What the store evaluates for each row.
+    pub(super) terms: Terms,
+}
+
+impl Statement {
+    fn new(object: &Object, sql: String) -> Result<Self> {
+        // The planner counts the terms of its own statements in the same way.
+        let query = parse(&sql).map_err(|error| Failure::new(format!("{sql}: {error}")))?;
+        Ok(Self { name: object.name.clone(), terms: terms(&query), sql })
+    }
+}
+
+/// Everything that is timed in a round, in order.
+pub(super) fn trials(data: &Data) -> Result<Vec<Trial>> {
+    let mut trials = Vec::new();
+    let part = &data.parts[0];
+    let size = part.size().0;
+    for bytes in [TINY, size / 32, size / 8, size / 2, size] {
+        trials.push(Trial::Get { name: part.name.clone(), bytes });
+    }
+    for (requests, lanes, each) in
+        [(16, 16, size / 32), (16, 16, size / 8), (64, LANES, TINY), (256, LANES, TINY)]
+    {
+        trials.push(Trial::Gets { requests, lanes, each });
+    }
+    for object in data.scanned.iter().chain([part]) {
+        trials.push(Trial::Select(Statement::new(object, absent(object.format))?));
+    }
+    let conditions = [one_comparison(), many_comparisons(), slices(1), slices(4)];
+    for condition in conditions {
+        let sql = format!("SELECT COUNT(*) FROM S3Object s WHERE {condition}");
+        trials.push(Trial::Select(Statement::new(part, sql)?));
+    }
+    for groups in [4, 16] {
+        trials.push(Trial::Select(Statement::new(part, sums_of_groups(groups))?));
+    }
+    let statement = Statement::new(part, absent(Format::Csv))?;
+    for lanes in [2, STATEMENTS] {
+        trials.push(Trial::Selects { lanes, statement: statement.clone() });
+    }
+    for object in [part].into_iter().chain(&data.scanned) {
+        let columns = match object.format {
+            Format::Csv | Format::Json => "max(k), max(x), max(d), max(g)",
+            Format::Parquet => "max(id), max(k), max(x), max(d), max(g), max(t)",
+        };
+        let sql = format!("SELECT {columns} FROM \"{}\"", object.name);
+        trials.push(Trial::Parse { name: object.name.clone(), sql });
+    }
+    for (objects, table) in [(1, "one"), (SMALL_PARTS, "small")] {
+        trials.push(Trial::Small { objects, sql: format!("SELECT max(k) FROM {table}") });
+    }
+    let some = "SELECT max(k), max(x), max(d), max(g) FROM csv";
+    trials.push(Trial::Query { scan: "get", sql: some.to_owned() });
+    trials.push(Trial::Query { scan: "get", sql: some.replace(" csv", " part") });
+    let filtered = format!("{some} WHERE d < DATE '1995-01-01'");
+    trials.push(Trial::Query { scan: "select", sql: some.to_owned() });
+    trials.push(Trial::Query { scan: "select", sql: filtered });
+    Ok(trials)
+}
+
+/// A column of a format, by its place from 1 and by its name.
+fn column(format: Format, place: usize, name: &str) -> String {
+    match format {
+        Format::Csv => format!("s._{place}"),
+        Format::Json | Format::Parquet => format!("s.{name}"),
+    }
+}
+
+/// A number of a format.
+fn number(format: Format, place: usize, name: &str) -> String {
+    let column = column(format, place, name);
+    if format == Format::Csv { format!("CAST({column} AS INT)") } else { column }
+}
+
+/// No row has such a key or text, but neither is beyond those that rows have, so all are looked at.
+fn absent(format: Format) -> String {
+    let (key, text) = (number(format, 2, "k"), column(format, 6, "t"));
+    format!("SELECT COUNT(*) FROM S3Object s WHERE {key} = 501 OR {text} = 'none'")
+}
+
+fn one_comparison() -> String {
+    "CAST(s._2 AS INT) = 501".to_owned()
+}
+
+/// None of them holds, so each is evaluated for every row.
+fn many_comparisons() -> String {
+    [
+        "CAST(s._1 AS INT) < -1",
+        "CAST(s._2 AS INT) = 501",
+        "CAST(s._2 AS INT) < -1",
+        "s._3 = 'zz'",
+        "CAST(s._4 AS DECIMAL(15, 2)) < -1.00",
+        "CAST(s._4 AS DECIMAL(15, 2)) > 200000.00",
+        "CAST(s._5 AS TIMESTAMP) < CAST('1980-01-01' AS TIMESTAMP)",
+        "s._6 = 'none'",
+    ]
+    .join(" OR ")
+}
+
+/// Looks into slices of a Bloom filter without keys, as the planner writes them.
+fn slices(count: u64) -> String {
+    const BITS: usize = 4093;
+    const PRIME: u64 = (1 << 31) - 1;
+    let slice = |number: u64| {
+        let (a, b) = (1_234_567_891 - number, 987_654_321 + number);
+        format!(
+            "SUBSTRING('{}', (({a} * (CAST(s._2 AS INT) % {PRIME}) + {}) % {PRIME}) % {BITS} + 1, 1) \
+             = '1'",
+            "0".repeat(BITS),
+            b + a * PRIME,
+        )
+    };
+    (0..count).map(slice).collect::<Vec<_>>().join(" OR ")
+}
+
+/// The sum of each of so many groups, as for a store without GROUP BY.
+fn sums_of_groups(count: u8) -> String {
+    let sum = |letter: u8| {
+        let letter = char::from(b'a' + letter);
+        format!("SUM(CASE WHEN s._3 = '{letter}' THEN CAST(s._2 AS INT) END)")
+    };
+    format!("SELECT {} FROM S3Object s", (0..count).map(sum).collect::<Vec<_>>().join(", "))
+}
+
+/// What is asked of the store at most if everything is timed in so many rounds: retries apart.
+pub(super) fn work(data: &Data, trials: &[Trial], rounds: u64) -> Work {
+    let mut work: Work = trials.iter().map(|trial| of_trial(data, trial)).sum();
+    work = times(&work, rounds);
+    let objects = data.objects().count() as u64;
+    // Whether the bucket is there and can be reached; the samples, each put and deleted; a bucket
+    // that is made and removed.
+    work.requests.head += Requests(2);
+    work.requests.put += Requests(2 * objects + 2);
+    work.sent = data.objects().map(Object::size).sum();
+    // Statistics of the tables, once.
+    let looked_into = PARTS + 1 + SMALL_PARTS / 2 + 1;
+    work.requests.get += Requests(looked_into);
+    work.requests.list += Requests(4);
+    work.got += data.objects().map(|it| it.size().min(Bytes(SAMPLED))).sum::<Bytes>();
+    work
+}
+
+fn of_trial(data: &Data, trial: &Trial) -> Work {
+    let size = |name: &str| data.object(name).map_or(Bytes::ZERO, Object::size);
+    let get = |requests: u64, bytes: Bytes| Work {
+        requests: RequestCounts { get: Requests(requests), ..RequestCounts::default() },
+        got: bytes,
+        link: bytes,
+        ..Work::default()
+    };
+    let select = |requests: u64, scanned: Bytes| Work {
+        requests: RequestCounts { select: Requests(requests), ..RequestCounts::default() },
+        scanned,
+        processed: scanned,
+        ..Work::default()
+    };
+    let listed = |work: Work| {
+        let list = Requests(1);
+        Work { requests: RequestCounts { list, ..work.requests }, ..work }
+    };
+    let all: Bytes = data.parts.iter().map(Object::size).sum();
+    match trial {
+        Trial::Get { bytes, .. } => get(1, Bytes(*bytes)),
+        Trial::Gets { requests, each, .. } => get(*requests, Bytes(requests * each)),
+        Trial::Select(statement) => select(1, size(&statement.name)),
+        Trial::Selects { lanes, statement } => {
+            let lanes = u64::from(*lanes);
+            select(lanes, size(&statement.name) * lanes)
+        }
+        Trial::Parse { .. } => Work::default(),
+        Trial::Small { objects, .. } => listed(get(*objects, Bytes(TINY * objects))),
+        // Large objects may be read in parts.
+        Trial::Query { scan: "get", .. } => listed(get(4 * PARTS, all)),
+        Trial::Query { .. } => listed(Work { returned: all, link: all, ..select(4 * PARTS, all) }),
+    }
+}
+
+fn times(work: &Work, rounds: u64) -> Work {
+    (0..rounds).map(|_| *work).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_statement_is_one_that_a_store_can_read() {
+        let data = Data::generate(Bytes::kib(64), 1).unwrap();
+        let statements: Vec<Statement> = trials(&data)
+            .unwrap()
+            .into_iter()
+            .filter_map(|trial| match trial {
+                Trial::Select(statement) => Some(statement),
+                _ => None,
+            })
+            .collect();
+        let of = |part: &str| -> Vec<Terms> {
+            let those = statements.iter().filter(|it| it.sql.contains(part));
+            those.map(|it| it.terms).collect()
+        };
+        let terms = |comparisons, cases, probes| Terms { comparisons, cases, probes };
+        // COUNT is a term, and so is OR.
+        assert_eq!(of("SUBSTRING"), [terms(1, 0, 1), terms(4, 0, 4)]);
+        assert_eq!(of("CASE"), [terms(8, 4, 0), terms(32, 16, 0)]);
+        assert!(of("s.t = 'none'").iter().all(|it| *it == terms(4, 0, 0)));
+        assert_eq!(of("s.t = 'none'").len(), 4);
+        assert_eq!(of("1980-01-01"), [terms(16, 0, 0)]);
+    }
+
+    #[test]
+    fn the_work_grows_with_the_rounds_and_the_samples_only_once() {
+        let data = Data::generate(Bytes::kib(64), 1).unwrap();
+        let trials = trials(&data).unwrap();
+        let (one, two) = (work(&data, &trials, 1), work(&data, &trials, 2));
+        assert_eq!(one.sent, two.sent);
+        assert_eq!(one.requests.put, two.requests.put);
+        assert_eq!(two.requests.select.0, 2 * one.requests.select.0);
+        assert!(two.got > one.got && two.got < one.got * 2_u64);
+    }
+}

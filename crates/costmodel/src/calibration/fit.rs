@@ -1,0 +1,581 @@
+//! From experiments to constants.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use super::regression::{Equations, Estimate};
+use super::{Asked, Experiment, Scanned};
+use crate::hardware::SelectRates;
+use crate::{BytesPerSecond, Format, HardwareProfile, Phase, predict};
+
+/// GETs of fewer bytes each are asked for the rate of requests, not of bytes.
+const SMALL: f64 = 16_384.0;
+
+/// A store is taken to scan fewer statements side by side than it was sent if they took so many times
+/// as long as one of them.
+const SLOWED: f64 = 1.25;
+
+/// What experiments tell.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fit {
+    /// The constants: those that the experiments tell, and those of the base for the rest. Whatever
+    /// else the base says, such as its name, is as it was.
+    pub hardware: HardwareProfile,
+    /// The constants that the experiments tell, by their key in a profile's file, with the interval
+    /// that holds the true value with a probability of 95 %.
+    pub intervals: BTreeMap<String, [f64; 2]>,
+    /// The keys of the others.
+    pub assumed: Vec<String>,
+}
+
+/// Finds the constants with which the model predicts these times best. What no experiment tells is
+/// taken from `base`, whose cores and number of connections are believed.
+#[must_use]
+pub fn fit(experiments: &[Experiment], base: &HardwareProfile) -> Fit {
+    let hardware = base.clone();
+    let fit = Fit { hardware, intervals: BTreeMap::new(), assumed: Vec::new() };
+    let mut fitting = Fitting { experiments, fit };
+    fitting.connection();
+    fitting.link();
+    fitting.requests();
+    fitting.statements();
+    fitting.parsing();
+    fitting.planning();
+    fitting.overlap();
+    fitting.fit
+}
+
+struct Fitting<'a> {
+    experiments: &'a [Experiment],
+    fit: Fit,
+}
+
+impl Fitting<'_> {
+    /// What was asked, and the seconds that it took each time, without outliers.
+    fn times(&self) -> impl Iterator<Item = (&Asked, f64)> {
+        let all = self.experiments.iter();
+        all.flat_map(|it| it.usual().map(|seconds| (&it.asked, seconds)))
+    }
+
+    /// What was asked, and the median of the seconds.
+    fn medians(&self) -> impl Iterator<Item = (&Asked, f64)> {
+        self.experiments.iter().map(|experiment| (&experiment.asked, experiment.median()))
+    }
+
+    /// One GET: latency + bytes / rate of a connection.
+    fn connection(&mut self) {
+        let mut equations = Equations::new(2);
+        for (asked, seconds) in self.times() {
+            if let Asked::Get(bytes) = asked {
+                equations.push(&[1.0, bytes.as_f64()], seconds, seconds);
+            }
+        }
+        let found = equations.solve();
+        self.duration("link.latency_seconds", found[0], |it| &mut it.link.latency);
+        self.rate("link.connection_bytes_per_second", found[1], |it| {
+            &mut it.link.connection_bytes_per_second
+        });
+    }
+
+    /// Many large GETs: what they have in common + bytes / rate of the link.
+    fn link(&mut self) {
+        let mut equations = Equations::new(2);
+        for (asked, seconds) in self.times() {
+            if let Asked::Gets { requests, bytes, .. } = asked
+                && bytes.as_f64() >= SMALL * requests.as_f64()
+            {
+                equations.push(&[1.0, bytes.as_f64()], seconds, seconds);
+            }
+        }
+        let found = equations.solve()[1];
+        // Where more bytes take no more time, the link is at least as fast as they came.
+        let fastest = self.medians().filter_map(|(asked, seconds)| match asked {
+            Asked::Gets { bytes, .. } => Some(seconds / bytes.as_f64()),
+            _ => None,
+        });
+        let fastest = fastest.filter(|each| *each > 0.0).min_by(f64::total_cmp);
+        let found = match (found, fastest) {
+            (Some(Estimate { low: 0.0, .. }), Some(each)) => {
+                Some(Estimate { value: each, low: 0.0, high: each })
+            }
+            (found, _) => found,
+        };
+        self.rate("link.bytes_per_second", found, |it| &mut it.link.bytes_per_second);
+        let link = &mut self.fit.hardware.link;
+        let rates = (link.bytes_per_second.0, link.connection_bytes_per_second.0);
+        link.bytes_per_second = BytesPerSecond(rates.0.max(rates.1));
+    }
+
+    /// Many small GETs: the latency of each wave + bytes / rate of the link + requests / their rate.
+    fn requests(&mut self) {
+        let link = self.fit.hardware.link;
+        let mut equations = Equations::new(1);
+        for (asked, seconds) in self.times() {
+            if let Asked::Gets { requests, lanes, bytes } = asked
+                && bytes.as_f64() < SMALL * requests.as_f64()
+            {
+                let waves = (requests.as_f64() / f64::from(*lanes)).max(1.0);
+                let known =
+                    link.latency.as_secs_f64() * waves + bytes.as_f64() / link.bytes_per_second.0;
+                equations.push(&[requests.as_f64()], seconds - known, seconds);
+            }
+        }
+        let found = equations.solve()[0];
+        self.inverse("requests.per_second", found, |it| &mut it.requests.per_second);
+    }
+
+    /// One statement: latency + bytes / rate of its format + rows · terms · time of each.
+    fn statements(&mut self) {
+        let mut equations = Equations::new(7);
+        for (asked, seconds) in self.times() {
+            let Asked::Select(scanned) = asked else { continue };
+            let Scanned { format, bytes, rows, terms } = *scanned;
+            let of = |this: Format| if this == format { bytes.as_f64() } else { 0.0 };
+            let each = |terms: u32| rows.as_f64() * f64::from(terms);
+            let amounts = [
+                1.0,
+                of(Format::Csv),
+                of(Format::Json),
+                of(Format::Parquet),
+                each(terms.comparisons),
+                each(terms.cases),
+                each(terms.probes),
+            ];
+            equations.push(&amounts, seconds, seconds);
+        }
+        let found = equations.solve();
+        if found[0].is_none() {
+            self.fit.hardware.select = SelectRates::assumed();
+            self.fit.assumed.push("select".to_owned());
+            return;
+        }
+        let [latency, csv, json, parquet, term, case, probe] =
+            [0, 1, 2, 3, 4, 5, 6].map(|at| found[at]);
+        self.duration("select.latency_seconds", latency, |it| &mut it.select.latency);
+        self.rate("select.csv_bytes_per_second", csv, |it| &mut it.select.csv_bytes_per_second);
+        self.rate("select.json_bytes_per_second", json, |it| &mut it.select.json_bytes_per_second);
+        self.rate("select.parquet_bytes_per_second", parquet, |it| {
+            &mut it.select.parquet_bytes_per_second
+        });
+        self.duration("select.term_seconds", term, |it| &mut it.select.per_term);
+        self.some_duration("select.case_seconds", case, |it| &mut it.select.per_case);
+        self.some_duration("select.probe_seconds", probe, |it| &mut it.select.per_probe);
+        self.side_by_side();
+    }
+
+    /// The same statement many times at once: how many are scanned side by side.
+    fn side_by_side(&mut self) {
+        let most = self.medians().filter_map(|(asked, seconds)| match asked {
+            Asked::Selects { lanes, each } => Some((*lanes, *each, seconds)),
+            _ => None,
+        });
+        let Some((lanes, each, seconds)) = most.max_by_key(|(lanes, ..)| *lanes) else {
+            self.fit.assumed.push("select.cores".to_owned());
+            self.fit.assumed.push("select.total_bytes_per_second".to_owned());
+            return;
+        };
+        let latency = self.fit.hardware.select.latency.as_secs_f64();
+        let alone = self.medians().find(|(asked, _)| **asked == Asked::Select(each));
+        let alone =
+            alone.map_or_else(|| self.scan_seconds(&each), |(_, seconds)| seconds - latency);
+        let slower = (seconds - latency) / alone;
+        let select = &mut self.fit.hardware.select;
+        if slower > SLOWED && slower.is_finite() {
+            let cores = (f64::from(lanes) / slower).round().max(1.0) as u32;
+            select.cores = NonZeroU32::new(cores).unwrap_or(NonZeroU32::MIN);
+            let total = each.bytes.as_f64() / alone * f64::from(cores);
+            select.total_bytes_per_second =
+                BytesPerSecond(total.max(select.csv_bytes_per_second.0 * f64::from(cores)));
+        } else {
+            // At least so many, and nothing tells how many more.
+            select.cores = select.cores.max(NonZeroU32::new(lanes).unwrap_or(NonZeroU32::MIN));
+            self.fit.assumed.push("select.cores".to_owned());
+            self.fit.assumed.push("select.total_bytes_per_second".to_owned());
+        }
+    }
+
+    fn scan_seconds(&self, scanned: &Scanned) -> f64 {
+        let select = &self.fit.hardware.select;
+        scanned.bytes.as_f64() / self.fit.hardware.select_rate(scanned.format).0
+            + scanned.rows.as_f64() * select.per_row(scanned.terms)
+    }
+
+    /// Bytes in memory: bytes / rate.
+    fn parsing(&mut self) {
+        let rate_of = |format: Format| {
+            let mut equations = Equations::new(1);
+            for (asked, seconds) in self.times() {
+                if let Asked::Parse { format: of, bytes } = asked
+                    && *of == format
+                {
+                    equations.push(&[bytes.as_f64()], seconds, seconds);
+                }
+            }
+            equations.solve()[0]
+        };
+        let [csv, json, parquet] = [Format::Csv, Format::Json, Format::Parquet].map(rate_of);
+        self.rate("client.csv_bytes_per_second", csv, |it| &mut it.client.csv_bytes_per_second);
+        self.rate("client.json_bytes_per_second", json, |it| &mut it.client.json_bytes_per_second);
+        self.rate("client.parquet_bytes_per_second", parquet, |it| {
+            &mut it.client.parquet_bytes_per_second
+        });
+    }
+
+    /// Queries over small objects: planning + a latency for each wave of objects. How many objects
+    /// make a wave is at least the number of cores, each of which opens its own.
+    fn planning(&mut self) {
+        let latency = self.fit.hardware.link.latency.as_secs_f64();
+        let mut equations = Equations::new(2);
+        for (asked, seconds) in self.times() {
+            match asked {
+                Asked::Small { objects: 0 | 1 } => {
+                    equations.push(&[1.0, 0.0], seconds - latency, seconds);
+                }
+                Asked::Small { objects } => {
+                    equations.push(&[1.0, latency * *objects as f64], seconds, seconds);
+                }
+                _ => {}
+            }
+        }
+        let found = equations.solve();
+        self.duration("client.startup_seconds", found[0], |it| &mut it.client.startup);
+        let base = self.fit.hardware.requests.slots;
+        let cores = self.fit.hardware.client.cores;
+        match found[1].filter(|it| it.value > 0.0) {
+            Some(Estimate { value, low, high }) => {
+                let slots = (1.0 / value).round().clamp(1.0, f64::from(base.get())) as u32;
+                let slots = NonZeroU32::new(slots).unwrap_or(NonZeroU32::MIN).max(cores);
+                self.fit.hardware.requests.slots = slots;
+                self.interval("requests.slots", [1.0 / high, 1.0 / low]);
+            }
+            None => self.fit.assumed.push("requests.slots".to_owned()),
+        }
+    }
+
+    /// Whole queries: what their slowest resource does not explain, as a part of what the others
+    /// would need.
+    fn overlap(&mut self) {
+        let with = |overlap: f64| {
+            let mut hardware = self.fit.hardware.clone();
+            hardware.client.overlap = overlap;
+            hardware
+        };
+        let (perfect, none) = (with(1.0), with(0.0));
+        let seconds_on = |phase: &Phase, hardware: &HardwareProfile| {
+            predict(&phase.clone().into(), hardware).total().as_secs_f64()
+        };
+        let mut equations = Equations::new(1);
+        for (asked, seconds) in self.times() {
+            if let Asked::Query(phase) = asked {
+                let least = seconds_on(phase, &perfect);
+                let most = seconds_on(phase, &none);
+                equations.push(&[most - least], seconds - least, seconds);
+            }
+        }
+        match equations.solve()[0] {
+            Some(Estimate { value, low, high }) => {
+                let overlap = |alpha: f64| 1.0 - alpha.clamp(0.0, 1.0);
+                self.fit.hardware.client.overlap = rounded(overlap(value));
+                self.interval("client.overlap", [overlap(high), overlap(low)]);
+            }
+            None => self.fit.assumed.push("client.overlap".to_owned()),
+        }
+    }
+
+    fn interval(&mut self, key: &str, interval: [f64; 2]) {
+        self.fit.intervals.insert(key.to_owned(), interval.map(rounded));
+    }
+
+    fn duration(
+        &mut self,
+        key: &str,
+        found: Option<Estimate>,
+        place: impl FnOnce(&mut HardwareProfile) -> &mut Duration,
+    ) {
+        match found {
+            Some(Estimate { value, low, high }) => {
+                *place(&mut self.fit.hardware) = crate::rate::seconds(rounded(value));
+                self.interval(key, [low, high]);
+            }
+            None => self.fit.assumed.push(key.to_owned()),
+        }
+    }
+
+    fn some_duration(
+        &mut self,
+        key: &str,
+        found: Option<Estimate>,
+        place: impl FnOnce(&mut HardwareProfile) -> &mut Option<Duration>,
+    ) {
+        self.duration(key, found, |hardware| place(hardware).insert(Duration::ZERO));
+    }
+
+    /// From seconds for each of something to the number of it in a second.
+    fn inverse(
+        &mut self,
+        key: &str,
+        found: Option<Estimate>,
+        place: impl FnOnce(&mut HardwareProfile) -> &mut f64,
+    ) {
+        // No time at all is too short to be measured here.
+        match found.filter(|it| it.value > 0.0) {
+            Some(Estimate { value, low, high }) => {
+                *place(&mut self.fit.hardware) = rounded(1.0 / value);
+                self.interval(key, [1.0 / high, 1.0 / low]);
+            }
+            None => self.fit.assumed.push(key.to_owned()),
+        }
+    }
+
+    fn rate(
+        &mut self,
+        key: &str,
+        found: Option<Estimate>,
+        place: impl FnOnce(&mut HardwareProfile) -> &mut BytesPerSecond,
+    ) {
+        self.inverse(key, found, |hardware| &mut place(hardware).0);
+    }
+}
+
+/// Four significant digits: more than any of these is known to.
+fn rounded(value: f64) -> f64 {
+    if value == 0.0 || !value.is_finite() {
+        return value;
+    }
+    format!("{value:.3e}").parse().unwrap_or(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Bytes, Requests, Rows, Terms};
+    use proptest::prelude::*;
+
+    /// What `sluice calibrate` asks, about: 8 MiB of 80 000 rows.
+    fn suite() -> Vec<Asked> {
+        let size = Bytes::mib(8);
+        let mut all: Vec<Asked> = [1 << 10, 1 << 18, 1 << 20, 4 << 20, 8 << 20]
+            .map(|bytes| Asked::Get(Bytes(bytes)))
+            .to_vec();
+        for (requests, bytes) in [(16, 4 << 20), (16, 16 << 20), (64, 64 << 10), (256, 256 << 10)] {
+            let lanes = if requests == 16 { 16 } else { 32 };
+            let requests = Requests(requests);
+            all.push(Asked::Gets { requests, lanes, bytes: Bytes(bytes) });
+        }
+        let mut select = |format, bytes: Bytes, comparisons, cases, probes| {
+            let rows = Rows::from_f64(bytes.as_f64() / 100.0);
+            let terms = Terms { comparisons, cases, probes };
+            let scanned = Scanned { format, bytes, rows, terms };
+            all.push(Asked::Select(scanned));
+            scanned
+        };
+        for format in [Format::Csv, Format::Json, Format::Parquet] {
+            select(format, Bytes::mib(1), 1, 0, 0);
+            select(format, size, 1, 0, 0);
+        }
+        select(Format::Csv, size, 8, 0, 0);
+        select(Format::Csv, size, 33, 16, 0);
+        select(Format::Csv, size, 9, 4, 0);
+        select(Format::Csv, size, 1, 0, 4);
+        let each = select(Format::Csv, size, 1, 0, 1);
+        all.extend([2, 8].map(|lanes| Asked::Selects { lanes, each }));
+        for format in [Format::Csv, Format::Json, Format::Parquet] {
+            all.extend([1, 8].map(|mib| Asked::Parse { format, bytes: Bytes::mib(mib) }));
+        }
+        all.extend([1, 16].map(|objects| Asked::Small { objects }));
+        for gets in [1_u64, 4] {
+            let got = size * gets;
+            let phase = Phase { gets: Requests(gets), got, ..Phase::default() };
+            all.push(Asked::Query(phase));
+        }
+        let phase = Phase {
+            selects: Requests(4),
+            scanned: size * 4_u64,
+            scanned_rows: Rows(4 * 80_000),
+            terms: 1.into(),
+            returned: size * 1_u64,
+            ..Phase::default()
+        };
+        all.push(Asked::Query(phase));
+        all
+    }
+
+    /// The seconds that this takes, by the model with constants that are known.
+    fn seconds(asked: &Asked, truth: &HardwareProfile) -> f64 {
+        let on =
+            |phase: Phase, hardware: &HardwareProfile| phase.predict(hardware).total.as_secs_f64();
+        // Only what the experiment asks for.
+        let mut bare = truth.clone();
+        bare.link.bytes_per_second = BytesPerSecond::UNLIMITED;
+        bare.requests.per_second = f64::INFINITY;
+        bare.client.csv_bytes_per_second = BytesPerSecond::UNLIMITED;
+        let statements = |count: u32, each: &Scanned| Phase {
+            format: each.format,
+            selects: Requests(u64::from(count)),
+            scanned: each.bytes * u64::from(count),
+            scanned_rows: each.rows * u64::from(count),
+            terms: each.terms,
+            ..Phase::default()
+        };
+        match asked {
+            Asked::Get(bytes) => {
+                on(Phase { gets: Requests(1), got: *bytes, ..Phase::default() }, &bare)
+            }
+            Asked::Gets { requests, lanes, bytes } => {
+                let latency = truth.link.latency.as_secs_f64();
+                let waves = (requests.as_f64() / f64::from(*lanes)).max(1.0);
+                latency * waves
+                    + requests.as_f64() / truth.requests.per_second
+                    + bytes.as_f64() / truth.link.bytes_per_second.0
+            }
+            Asked::Select(each) => on(statements(1, each), &bare),
+            Asked::Selects { lanes, each } => on(statements(*lanes, each), &bare),
+            Asked::Parse { format, bytes } => bytes.as_f64() / truth.parse_rate(*format).0,
+            Asked::Small { objects } => {
+                let phase = Phase { gets: Requests(*objects), ..Phase::default() };
+                truth.client.startup.as_secs_f64() + on(phase, &bare)
+            }
+            Asked::Query(phase) => predict(&phase.clone().into(), truth).total().as_secs_f64(),
+        }
+    }
+
+    fn truth() -> HardwareProfile {
+        let mut truth = HardwareProfile::by_name("local-1gbit").unwrap().clone();
+        truth.link.connection_bytes_per_second = BytesPerSecond(60e6);
+        truth.link.latency = Duration::from_micros(3100);
+        truth.requests.slots = NonZeroU32::new(4).unwrap();
+        truth.requests.per_second = 9000.0;
+        truth.select.latency = Duration::from_micros(4400);
+        truth.select.per_term = Duration::from_nanos(31);
+        truth.select.per_case = Some(Duration::from_nanos(47));
+        truth.select.per_probe = Some(Duration::from_nanos(170));
+        truth.client.overlap = 0.42;
+        truth.client.startup = Duration::from_millis(12);
+        truth
+    }
+
+    /// Nothing of the truth but what is believed.
+    fn base() -> HardwareProfile {
+        let mut base = HardwareProfile::by_name("aws-in-region").unwrap().clone();
+        base.client.cores = truth().client.cores;
+        base
+    }
+
+    fn constants(hardware: &HardwareProfile) -> Vec<(&'static str, f64)> {
+        let time = |time: Option<Duration>| time.map_or(f64::NAN, |time| time.as_secs_f64());
+        let (link, select, client) = (hardware.link, hardware.select, hardware.client);
+        vec![
+            ("link", link.bytes_per_second.0),
+            ("connection", link.connection_bytes_per_second.0),
+            ("latency", link.latency.as_secs_f64()),
+            ("requests", hardware.requests.per_second),
+            ("slots", f64::from(hardware.requests.slots.get())),
+            ("select latency", select.latency.as_secs_f64()),
+            ("csv", select.csv_bytes_per_second.0),
+            ("json", select.json_bytes_per_second.0),
+            ("parquet", select.parquet_bytes_per_second.0),
+            ("term", select.per_term.as_secs_f64()),
+            ("case", time(select.per_case)),
+            ("probe", time(select.per_probe)),
+            ("cores", f64::from(select.cores.get())),
+            ("total", select.total_bytes_per_second.0),
+            ("parse csv", client.csv_bytes_per_second.0),
+            ("parse json", client.json_bytes_per_second.0),
+            ("parse parquet", client.parquet_bytes_per_second.0),
+            ("startup", client.startup.as_secs_f64()),
+            ("overlap", client.overlap),
+        ]
+    }
+
+    /// Experiments whose times are the truth's, off by up to `noise`, which is between -1 and 1, times
+    /// a factor.
+    fn experiments(noise: &[f64], factor: f64) -> Vec<Experiment> {
+        let truth = truth();
+        let mut noise = noise.iter().cycle();
+        let mut off = || 1.0 + factor * noise.next().copied().unwrap_or(0.0);
+        let experiment = |asked: Asked| {
+            let exact = seconds(&asked, &truth);
+            Experiment { seconds: (0..9).map(|_| exact * off()).collect(), asked }
+        };
+        suite().into_iter().map(experiment).collect()
+    }
+
+    #[track_caller]
+    fn recovered(fit: &Fit, tolerance: f64) {
+        let found = constants(&fit.hardware);
+        for ((name, found), (_, expected)) in found.into_iter().zip(constants(&truth())) {
+            // How much overlaps shows only in what the other constants leave unexplained.
+            let scale = if name == "overlap" { 1.0 } else { expected };
+            let error = (found - expected).abs() / scale;
+            assert!(error <= tolerance, "{name}: {found} instead of {expected}");
+        }
+    }
+
+    #[test]
+    fn without_noise_every_constant_comes_out() {
+        let fit = fit(&experiments(&[0.0], 0.0), &base());
+        recovered(&fit, 0.002);
+        assert!(fit.assumed.is_empty(), "{:?}", fit.assumed);
+        assert_eq!(fit.hardware.name, base().name);
+    }
+
+    #[test]
+    fn what_was_not_measured_is_the_bases_and_is_named() {
+        let none = fit(&[], &base());
+        let without_select = HardwareProfile { select: SelectRates::assumed(), ..base() };
+        assert_eq!(none.hardware, without_select);
+        assert!(none.intervals.is_empty());
+        assert!(none.assumed.iter().any(|key| key == "link.latency_seconds"));
+        let csv_only: Vec<Experiment> = experiments(&[0.0], 0.0)
+            .into_iter()
+            .filter(|it| match &it.asked {
+                Asked::Select(scanned) => {
+                    scanned.format == Format::Csv && scanned.terms.probes == 0
+                }
+                _ => true,
+            })
+            .collect();
+        let fit = fit(&csv_only, &base());
+        let expected = [
+            "select.json_bytes_per_second",
+            "select.parquet_bytes_per_second",
+            "select.probe_seconds",
+        ];
+        assert_eq!(fit.assumed, expected);
+        assert_eq!(fit.hardware.select.json_bytes_per_second, base().select.json_bytes_per_second);
+        assert_eq!(fit.hardware.select.per_probe, None);
+    }
+
+    #[test]
+    fn a_store_that_is_not_slowed_down_has_more_cores_than_it_was_asked_for() {
+        let mut experiments = experiments(&[0.0], 0.0);
+        for experiment in &mut experiments {
+            if let Asked::Selects { each, .. } = experiment.asked {
+                experiment.seconds = vec![seconds(&Asked::Select(each), &truth())];
+            }
+        }
+        let fit = fit(&experiments, &base());
+        assert_eq!(fit.hardware.select.cores, base().select.cores);
+        assert_eq!(fit.assumed, ["select.cores", "select.total_bytes_per_second"]);
+    }
+
+    #[test]
+    fn constants_have_four_digits() {
+        assert_eq!(rounded(0.000_123_456), 0.000_123_5);
+        assert_eq!(rounded(123_456_789.0), 123_500_000.0);
+        assert_eq!((rounded(0.0), rounded(f64::INFINITY)), (0.0, f64::INFINITY));
+    }
+
+    proptest! {
+        /// Times that are off by up to 2 % tell the constants to within 15 %.
+        #[test]
+        fn noise_does_little(noise in proptest::collection::vec(-1.0..1.0f64, 211)) {
+            let fit = fit(&experiments(&noise, 0.02), &base());
+            recovered(&fit, 0.15);
+            for (key, [low, high]) in &fit.intervals {
+                prop_assert!(low <= high, "{key}: {low} {high}");
+            }
+        }
+    }
+}

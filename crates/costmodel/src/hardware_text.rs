@@ -1,0 +1,203 @@
+//! A hardware profile as the TOML that it is read from.
+
+use std::fmt::{self, Write};
+
+use crate::calibration::Calibration;
+use crate::{HardwareProfile, SelectRates};
+
+/// A constant of a profile.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Constant {
+    /// Its key in the file, with its table: `link.latency_seconds`.
+    pub key: &'static str,
+    /// In the unit that the key names.
+    pub value: f64,
+}
+
+/// As TOML: numbers of things are whole.
+impl fmt::Display for Constant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.key.ends_with(".slots") || self.key.ends_with(".cores") {
+            write!(f, "{}", self.value)
+        } else {
+            write!(f, "{:?}", self.value)
+        }
+    }
+}
+
+impl HardwareProfile {
+    /// The constants, in the order of the file. Those of S3 Select are left out if they are
+    /// [`SelectRates::assumed`].
+    #[must_use]
+    pub fn constants(&self) -> Vec<Constant> {
+        let (link, requests, select, client) =
+            (&self.link, &self.requests, &self.select, &self.client);
+        let mut all = vec![
+            ("link.bytes_per_second", link.bytes_per_second.0),
+            ("link.connection_bytes_per_second", link.connection_bytes_per_second.0),
+            ("link.latency_seconds", link.latency.as_secs_f64()),
+            ("requests.slots", f64::from(requests.slots.get())),
+            ("requests.per_second", requests.per_second),
+        ];
+        if *select != SelectRates::assumed() {
+            all.extend([
+                ("select.latency_seconds", select.latency.as_secs_f64()),
+                ("select.csv_bytes_per_second", select.csv_bytes_per_second.0),
+                ("select.json_bytes_per_second", select.json_bytes_per_second.0),
+                ("select.parquet_bytes_per_second", select.parquet_bytes_per_second.0),
+                ("select.term_seconds", select.per_term.as_secs_f64()),
+            ]);
+            let some = [
+                ("select.case_seconds", select.per_case),
+                ("select.probe_seconds", select.per_probe),
+            ];
+            all.extend(some.iter().filter_map(|(key, time)| Some((*key, (*time)?.as_secs_f64()))));
+            all.extend([
+                ("select.cores", f64::from(select.cores.get())),
+                ("select.total_bytes_per_second", select.total_bytes_per_second.0),
+            ]);
+        }
+        all.extend([
+            ("client.startup_seconds", client.startup.as_secs_f64()),
+            ("client.cores", f64::from(client.cores.get())),
+            ("client.csv_bytes_per_second", client.csv_bytes_per_second.0),
+            ("client.json_bytes_per_second", client.json_bytes_per_second.0),
+            ("client.parquet_bytes_per_second", client.parquet_bytes_per_second.0),
+            ("client.overlap", client.overlap),
+        ]);
+        all.into_iter().map(|(key, value)| Constant { key, value }).collect()
+    }
+}
+
+/// The file of the profile: [`HardwareProfile::parse`] reads it back unchanged.
+impl fmt::Display for HardwareProfile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "name = {}", quoted(&self.name))?;
+        writeln!(f, "date = {}", quoted(&self.date))?;
+        writeln!(f, "source = {}", quoted(&self.source))?;
+        let mut table = "";
+        for constant in self.constants() {
+            let (of, key) = constant.key.split_once('.').unwrap_or(("", constant.key));
+            if of != table {
+                writeln!(f, "\n[{of}]")?;
+                table = of;
+            }
+            writeln!(f, "{key} = {constant}")?;
+        }
+        if !self.capacities.is_empty() {
+            writeln!(f, "\n[capacities]")?;
+            for (name, capacity) in &self.capacities {
+                writeln!(f, "{} = {capacity:?}", quoted(name))?;
+            }
+        }
+        match &self.calibration {
+            Some(calibration) => write_calibration(f, calibration),
+            None => Ok(()),
+        }
+    }
+}
+
+fn write_calibration(f: &mut fmt::Formatter<'_>, calibration: &Calibration) -> fmt::Result {
+    let list =
+        |texts: &[String]| texts.iter().map(|text| quoted(text)).collect::<Vec<_>>().join(", ");
+    writeln!(f, "\n[calibration]")?;
+    writeln!(f, "endpoint = {}", quoted(&calibration.endpoint))?;
+    writeln!(f, "rounds = {}", calibration.rounds)?;
+    if let Some(load) = calibration.load {
+        writeln!(f, "load = {load:?}")?;
+    }
+    writeln!(f, "noise = [{}]", list(&calibration.noise))?;
+    writeln!(f, "assumed = [{}]", list(&calibration.assumed))?;
+    if !calibration.intervals.is_empty() {
+        writeln!(f, "\n# Each holds the true value with a probability of 95 %.")?;
+        writeln!(f, "[calibration.intervals]")?;
+        for (key, [low, high]) in &calibration.intervals {
+            writeln!(f, "{} = [{low:?}, {high:?}]", quoted(key))?;
+        }
+    }
+    Ok(())
+}
+
+/// A basic string of TOML.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for character in text.chars() {
+        match character {
+            '"' => quoted.push_str("\\\""),
+            '\\' => quoted.push_str("\\\\"),
+            // Writing to a string cannot fail.
+            control if control.is_control() => {
+                let _ = write!(quoted, "\\u{:04X}", u32::from(control));
+            }
+            other => quoted.push(other),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::time::Duration;
+
+    #[track_caller]
+    fn comes_back(profile: &HardwareProfile) {
+        let text = profile.to_string();
+        assert_eq!(HardwareProfile::parse(&text).as_ref(), Ok(profile), "{text}");
+    }
+
+    #[test]
+    fn the_profiles_that_come_with_this_crate_come_back() {
+        for profile in HardwareProfile::all() {
+            comes_back(profile);
+        }
+    }
+
+    #[test]
+    fn a_store_without_select_has_no_table_for_it() {
+        let mut profile = HardwareProfile::by_name("local").unwrap().clone();
+        assert!(profile.to_string().contains("[select]"));
+        profile.select = SelectRates::assumed();
+        assert!(!profile.to_string().contains("[select]"));
+        comes_back(&profile);
+    }
+
+    proptest! {
+        #[test]
+        fn a_calibrated_profile_comes_back(
+            name in ".*", texts in proptest::collection::vec(any::<String>(), 0..3),
+            nanos in proptest::collection::vec(0u64..1 << 40, 4),
+            numbers in proptest::collection::vec(1e-12..1e18f64, 6),
+            load in proptest::option::of(0.0..100.0f64), slots in 1u32.., overlap in 0.0..=1.0f64,
+        ) {
+            let mut profile = HardwareProfile::by_name("local-1gbit").unwrap().clone();
+            let time = |at: usize| Duration::from_nanos(nanos[at]);
+            profile.name = name;
+            profile.source = texts.concat();
+            profile.link.latency = time(0);
+            profile.link.bytes_per_second.0 = numbers[0];
+            profile.requests.per_second = numbers[1];
+            profile.requests.slots = slots.try_into().unwrap();
+            profile.select.per_term = time(1);
+            profile.select.per_case = Some(time(2));
+            profile.select.per_probe = load.map(|_| time(3));
+            profile.client.overlap = overlap;
+            profile.capacities = texts.iter().map(|text| (text.clone(), numbers[2])).collect();
+            profile.calibration = Some(Box::new(Calibration {
+                endpoint: texts.concat(),
+                rounds: slots,
+                load,
+                noise: texts.clone(),
+                assumed: texts.clone(),
+                intervals: texts
+                    .iter()
+                    .map(|text| (text.clone(), [numbers[3], f64::INFINITY]))
+                    .collect(),
+            }));
+            let text = profile.to_string();
+            prop_assert_eq!(HardwareProfile::parse(&text), Ok(profile), "{}", text);
+        }
+    }
+}

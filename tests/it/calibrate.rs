@@ -1,0 +1,211 @@
+//! `sluice calibrate` as it is typed, against our server with and without Select. Nothing here expects a
+//! time.
+
+use std::fs;
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use sluicegate_costmodel::HardwareProfile;
+
+use crate::cli::{Served, bad, good, sluice, text};
+use crate::endpoint::objects;
+
+/// As little as it can be asked for.
+const LITTLE: [&str; 4] = ["--size", "64KiB", "--rounds", "2"];
+
+fn calibrate(served: &Served, cache: &Path, more: &[&str]) -> Command {
+    let mut command = served.command(&["calibrate"]);
+    command.args(LITTLE).args(more).env("XDG_CACHE_HOME", cache);
+    command
+}
+
+/// What a command that succeeds writes to stdout and to stderr.
+#[track_caller]
+fn both(command: &mut Command) -> (String, String) {
+    let Output { status, stdout, stderr } = command.output().unwrap();
+    let said = text(&stderr);
+    assert_eq!(status.code(), Some(0), "{said}");
+    (text(&stdout), said)
+}
+
+/// The number in front of ` requests` on the line that begins like this.
+#[track_caller]
+fn requests(said: &str, line: &str) -> u64 {
+    let line = said.lines().find(|it| it.starts_with(line)).unwrap_or_else(|| panic!("{said}"));
+    let (before, _) = line.split_once(" requests").unwrap();
+    before.rsplit(' ').next().unwrap().replace(',', "").parse().unwrap()
+}
+
+/// The only profile that is remembered.
+#[track_caller]
+fn remembered(cache: &Path) -> HardwareProfile {
+    let mut files = fs::read_dir(cache.join("sluice/hardware")).unwrap();
+    let file = files.next().unwrap().unwrap().path();
+    assert!(files.next().is_none());
+    let contents = fs::read_to_string(file).unwrap();
+    assert!(!contents.contains("secret"), "{contents}");
+    HardwareProfile::parse(&contents).unwrap()
+}
+
+const QUERY: &str = "SELECT sum(price) FROM 's3://bucket/fruit.csv' WHERE id < 3";
+
+#[test]
+fn a_calibrated_store_is_predicted_for_with_what_was_measured() {
+    let served = Served::start();
+    let cache = tempfile::tempdir().unwrap();
+    let before = objects(&served);
+    let copy = cache.path().join("copy.toml");
+    let more = ["--bucket", "made-for-it", "--output", copy.to_str().unwrap(), "--format", "json"];
+    let (table, said) = both(&mut calibrate(&served, cache.path(), &more));
+    assert_eq!(objects(&served), before);
+
+    // It does what it said, and not more.
+    let (announced, counted) = (requests(&said, "calibrating"), requests(&said, "counted"));
+    assert!(counted <= announced, "{said}");
+    assert!(counted > announced / 2, "{said}");
+    assert!(said.contains("predicted bill of the store: at most $0.0"), "{said}");
+
+    let profile = remembered(cache.path());
+    let name = served.endpoint.trim_start_matches("http://").replace(':', "-");
+    assert_eq!(profile.name, name);
+    let calibration = profile.calibration.clone().unwrap();
+    assert_eq!((calibration.endpoint.as_str(), calibration.rounds), (served.endpoint.as_str(), 2));
+    for key in [
+        "link.latency_seconds",
+        "select.latency_seconds",
+        "select.term_seconds",
+        "select.case_seconds",
+        "select.probe_seconds",
+        "client.startup_seconds",
+        "client.json_bytes_per_second",
+        "client.overlap",
+    ] {
+        assert!(calibration.intervals.contains_key(key), "{key}: {calibration:?}");
+    }
+    let rows: Vec<serde_json::Value> = serde_json::from_str(&table).unwrap();
+    assert_eq!(rows.len(), profile.constants().len());
+    let latency = rows.iter().find(|row| row["constant"] == "link.latency_seconds").unwrap();
+    assert_eq!(latency["is"], "measured");
+    assert!(latency["low"].as_f64() <= latency["value"].as_f64());
+
+    // It is used for this store, and for any by its name or its file.
+    let explain = |endpoint: &str, more: &[&str]| {
+        let mut command = sluice(&["explain", "--endpoint", endpoint, "-c", "SELECT 1"]);
+        command.args(more).env("XDG_CACHE_HOME", cache.path());
+        good(command.env("AWS_ACCESS_KEY_ID", "me").env("AWS_SECRET_ACCESS_KEY", "x"))
+    };
+    let expected = format!("hardware {name} (calibrated 20");
+    assert!(explain(&served.endpoint, &[]).contains(&expected));
+    assert!(explain(&served.endpoint, &["--hardware", "auto"]).contains(&expected));
+    let elsewhere = "http://127.0.0.1:1";
+    let default = explain(elsewhere, &[]);
+    assert!(default.contains("hardware local-1gbit (2026-11, not calibrated)"), "{default}");
+    assert!(explain(elsewhere, &["--hardware", &name]).contains(&expected));
+    assert!(explain(elsewhere, &["--hardware", copy.to_str().unwrap()]).contains(&expected));
+    let mut command = served.command(&["explain", "-c", QUERY]);
+    let shown = good(command.env("XDG_CACHE_HOME", cache.path()));
+    assert!(shown.contains(&format!("(modelled for {name})")), "{shown}");
+    let mut unknown = served.command(&["explain", "-c", QUERY, "--hardware", "office"]);
+    let Output { stderr, .. } = unknown.env("XDG_CACHE_HOME", cache.path()).output().unwrap();
+    assert!(text(&stderr).contains(&name), "{}", text(&stderr));
+}
+
+#[test]
+fn of_a_store_without_select_the_rest_is_measured() {
+    let served = Served::start_with(&["--no-select"]);
+    let cache = tempfile::tempdir().unwrap();
+    let before = objects(&served);
+    let more = ["--bucket", "bucket", "--name", "mine"];
+    let (table, said) = both(&mut calibrate(&served, cache.path(), &more));
+    assert_eq!(objects(&served), before);
+    assert!(said.contains("no S3 Select"), "{said}");
+    assert!(!table.contains("select."), "{table}");
+    let profile = remembered(cache.path());
+    assert_eq!(profile.name, "mine");
+    let calibration = profile.calibration.unwrap();
+    assert!(calibration.assumed.contains(&"select".to_owned()), "{calibration:?}");
+    assert!(calibration.intervals.contains_key("client.overlap"), "{calibration:?}");
+    let mut command = served.command(&["explain", "--hardware", "mine", "-c", QUERY]);
+    let shown = good(command.env("XDG_CACHE_HOME", cache.path()));
+    assert!(shown.contains("(modelled for mine)"), "{shown}");
+}
+
+#[test]
+fn what_it_would_cost_is_said_without_asking_anything() {
+    let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let url = format!("http://{gone}");
+    let ask = ["calibrate", "--dry-run", "--bucket", "b", "--endpoint", &url];
+    let (table, said) = both(sluice(&ask).args(LITTLE));
+    assert!(table.is_empty(), "{table}");
+    assert!(requests(&said, "calibrating") > 1000, "{said}");
+    assert!(said.contains("predicted bill") && said.lines().count() == 2, "{said}");
+}
+
+/// Fails after the announcement, in a sentence with these words and a hint.
+#[track_caller]
+fn fails(command: &mut Command, words: &str) {
+    let Output { status, stderr, .. } = command.output().unwrap();
+    let said = text(&stderr);
+    assert_eq!(status.code(), Some(1), "{said}");
+    let last: Vec<&str> = said.lines().skip(2).collect();
+    assert_eq!(last.len(), 2, "{said}");
+    assert!(last[0].starts_with("error: ") && last[0].contains(words), "{said}");
+    assert!(last[1].starts_with("hint: "), "{said}");
+}
+
+#[test]
+fn what_hinders_a_calibration_is_said_in_a_sentence_with_a_hint() {
+    let served = Served::start();
+    let cache = tempfile::tempdir().unwrap();
+    let bucket = |more: &[&str]| {
+        let mut command = calibrate(&served, cache.path(), &["--bucket", "bucket"]);
+        command.args(more);
+        command
+    };
+    fails(&mut calibrate(&served, cache.path(), &["--bucket", "Not_A_Bucket"]), "Not_A_Bucket");
+    fails(bucket(&[]).env("AWS_SECRET_ACCESS_KEY", "x"), "bucket");
+    fails(&mut bucket(&["--max-cost", "0.0000001"]), "that may be more than");
+    let nobody = ["calibrate", "--bucket", "bucket", "--endpoint", &served.endpoint];
+    fails(sluice(&nobody).args(LITTLE), "credentials");
+    let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let url = format!("http://{gone}");
+    let mut unreachable = sluice(&["calibrate", "--bucket", "bucket", "--endpoint", &url]);
+    unreachable.env("AWS_ACCESS_KEY_ID", "me").env("AWS_SECRET_ACCESS_KEY", "x");
+    fails(unreachable.args(LITTLE), "reached");
+    bad(&mut bucket(&["--prices", "none"]), "price book");
+    let Output { status, .. } = bucket(&["--name", "paper"]).output().unwrap();
+    assert_eq!(status.code(), Some(2));
+    assert_eq!(objects(&served), ["bucket", "bucket/fruit.csv"]);
+    assert!(!cache.path().join("sluice").exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_calibration_leaves_nothing() {
+    use std::io::{BufRead, BufReader};
+
+    let served = Served::start_with(&["--latency", "20ms"]);
+    let cache = tempfile::tempdir().unwrap();
+    let mut running = calibrate(&served, cache.path(), &["--bucket", "made-for-it"])
+        .env("RUST_LOG", "sluice=debug")
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = BufReader::new(running.stderr.take().unwrap());
+    let mut line = String::new();
+    while !line.contains("samples are written") {
+        line.clear();
+        assert!(said.read_line(&mut line).unwrap() > 0);
+    }
+    assert!(objects(&served).len() > 20);
+    let killed = Command::new("kill").args(["-INT", &running.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    // Somebody reads on what is said, or the command would wait for that.
+    let rest = std::thread::spawn(move || drop(std::io::copy(&mut said, &mut std::io::sink())));
+    assert_eq!(running.wait().unwrap().code(), Some(130));
+    rest.join().unwrap();
+    assert_eq!(objects(&served), ["bucket", "bucket/fruit.csv"]);
+    assert!(!cache.path().join("sluice").exists());
+}
