@@ -418,6 +418,28 @@ async fn left_to_itself_it_groups_here_what_is_hardly_fewer() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_best_of_groups_may_have_nan_for_a_key() {
+    let store = Store::start().await;
+    let text: String = (0..60)
+        .map(|k| if k % 3 == 0 { format!("{k},NaN\n") } else { format!("{k},{}.5\n", k % 7) })
+        .collect();
+    store.put("t/0.csv", format!("k,f\n{text}"));
+    for scan in [Scan::Get, Scan::Select] {
+        let engine = store.builder().scan(scan).build().await.unwrap();
+        rows(
+            &engine,
+            &format!(
+                "CREATE EXTERNAL TABLE t (k BIGINT, f DOUBLE) STORED AS CSV
+                 LOCATION 's3://{BUCKET}/t/' OPTIONS ('format.has_header' 'true')"
+            ),
+        )
+        .await;
+        let sql = "SELECT max(k) AS z FROM t GROUP BY f ORDER BY z DESC LIMIT 3";
+        assert_eq!(rows(&engine, sql).await, ["\"57\"", "\"58\"", "\"59\""]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn forcing_what_cannot_be_had_says_why() {
     let (store, _) = both(&[skewed(0, 50)]).await;
     let unmet = async |profile: EndpointProfile, strategy: &str, sql: &str| {

@@ -104,6 +104,7 @@ pub(crate) fn stock() -> SessionContext {
     let optimizer = &mut config.options_mut().optimizer;
     optimizer.enable_aggregate_dynamic_filter_pushdown = false;
     optimizer.enable_topk_dynamic_filter_pushdown = false;
+    optimizer.enable_topk_aggregation = false;
     config.options_mut().execution.parquet.pruning = false;
     config.options_mut().execution.parquet.enable_page_index = false;
     config.options_mut().execution.collect_statistics = false;

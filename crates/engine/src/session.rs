@@ -64,6 +64,9 @@ pub fn with_pushdown(
     // What it does not need for the MINs and MAXes of columns it drops, although another MIN or MAX
     // beside them, of an expression or with a FILTER, may need it.
     config.options_mut().optimizer.enable_aggregate_dynamic_filter_pushdown = false;
+    // Of groups by a float, of which one is NaN, DataFusion's operator for MIN and MAX with ORDER BY
+    // … LIMIT panics: NaN is not equal to itself there.
+    config.options_mut().optimizer.enable_topk_aggregation = false;
     hand_on_more_keys(config.options_mut());
     // Of two formats with the same name, the first is registered.
     let mut formats = S3FormatFactory::all();

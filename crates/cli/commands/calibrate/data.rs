@@ -21,8 +21,8 @@ pub(super) const SMALL_PARTS: u64 = 16;
 /// Rows of a small object.
 const FEW: u64 = 8;
 /// Bytes of a row as CSV and as JSON, about.
-const CSV_ROW: u64 = 91;
-const JSON_ROW: u64 = 122;
+const CSV_ROW: u64 = 80;
+const JSON_ROW: u64 = 113;
 /// By how much the smaller objects that statements are asked about are smaller.
 const LESS: u64 = 8;
 /// Days from 1970 to 1992, and as many as TPC-H's orders span.
