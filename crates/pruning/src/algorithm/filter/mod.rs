@@ -375,32 +375,30 @@ impl Pruner for Filter {
         if columns.len() != self.values() {
             return Err(WrongValues { expected: self.values(), actual: columns.len() });
         }
-        let mut rows = [0_u16; 64];
-        selection.fill(entries.len(), |i| {
-            if i % 64 == 0 {
-                let end = entries.len().min(i + 64);
-                rows = [0; 64];
-                for (number, &(value, relation, c)) in config.comparisons.iter().enumerate() {
-                    let values = &columns[usize::from(value)][i..end];
-                    match relation {
-                        Relation::Eq => mark(&mut rows, values, number, |v| v == c),
-                        Relation::Ne => mark(&mut rows, values, number, |v| v != c),
-                        Relation::Lt => mark(&mut rows, values, number, |v| v < c),
-                        Relation::Le => mark(&mut rows, values, number, |v| v <= c),
-                        Relation::Gt => mark(&mut rows, values, number, |v| v > c),
-                        Relation::Ge => mark(&mut rows, values, number, |v| v >= c),
-                    }
-                }
-                if let Some(flags) = config.flags {
-                    let values = &columns[usize::from(flags)][i..end];
-                    for (number, &bit) in config.flag_bits.iter().enumerate() {
-                        mark(&mut rows, values, config.comparisons.len() + number, |v| {
-                            v >> bit & 1 == 1
-                        });
-                    }
+        selection.clear();
+        selection.extend_words(entries.len(), |start, count| {
+            let mut rows = [0_u16; 64];
+            let block = |value: u8| &columns[usize::from(value)][start..start + count];
+            for (number, &(value, relation, c)) in config.comparisons.iter().enumerate() {
+                let values = block(value);
+                match relation {
+                    Relation::Eq => mark(&mut rows, values, number, |v| v == c),
+                    Relation::Ne => mark(&mut rows, values, number, |v| v != c),
+                    Relation::Lt => mark(&mut rows, values, number, |v| v < c),
+                    Relation::Le => mark(&mut rows, values, number, |v| v <= c),
+                    Relation::Gt => mark(&mut rows, values, number, |v| v > c),
+                    Relation::Ge => mark(&mut rows, values, number, |v| v >= c),
                 }
             }
-            config.keep[usize::from(rows[i % 64])]
+            if let Some(flags) = config.flags {
+                for (number, &bit) in config.flag_bits.iter().enumerate() {
+                    mark(&mut rows, block(flags), config.comparisons.len() + number, |v| {
+                        v >> bit & 1 == 1
+                    });
+                }
+            }
+            let kept = rows[..count].iter().map(|&row| config.keep[usize::from(row)]);
+            kept.enumerate().fold(0, |word, (bit, keep)| word | u64::from(keep) << bit)
         });
         Ok(())
     }
