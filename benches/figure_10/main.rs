@@ -6,13 +6,18 @@
 //! | variable | default | |
 //! |---|---|---|
 //! | `SCALE` | 1 | scale factor: 1 is 2 GB of CSV |
-//! | `LINK` | 1 | Gbit/s; 0 is unlimited |
+//! | `LINK` | 1 | Gbit/s; 0 is unlimited; several with commas between: `0.1,1,10,0` |
+//! | `LATENCY` | 0 | milliseconds before each answer; several with commas between: `0,5,50` |
+//! | `HARDWARE` | `local-1gbit` | profile, by name or file, that predictions take the rates of store and client from |
 //! | `ROUNDS` | 3 | runs of each way |
 //! | `OBJECTS` | 4 | objects of each table |
 //! | `ITEMS` | all | labels with commas between: `Filter,Q3` |
 //! | `WAYS` | all | strategies, `auto` among them: `s3,auto`; pushdown off is always one |
 //! | `FORMAT` | `table` | or `csv`, `json` |
 //! | `DATA` | a temporary folder | where the data are, and stay |
+//!
+//! Every link is run with every latency; of several such cells the last table shows how much longer
+//! `auto` took than the fastest way (its regret), and whether it was ever slower than pushdown off.
 //!
 //! The rows of every way are compared with those of pushdown off; if any differ, this fails.
 
@@ -23,6 +28,7 @@
     reason = "a benchmark prints, and stops at the first surprise"
 )]
 
+mod grid;
 mod measure;
 mod report;
 mod store;
@@ -30,25 +36,46 @@ mod strategies;
 
 use std::env;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use sluicegate_workloads::pushdowndb::ITEMS;
 use tokio::runtime::Builder;
 
 use self::measure::{prepare, run};
-use self::report::Compared;
-use self::store::Store;
+use self::report::{Cell, Compared};
+use self::store::{Folder, Store};
 use self::strategies::{AUTO, OFF, forced};
 
-/// What is measured.
+/// What is measured, and behind what.
+#[derive(Clone)]
 struct Settings {
     scale: f64,
     gbit: f64,
+    latency: Duration,
     rounds: usize,
     objects: usize,
 }
 
+impl Settings {
+    /// The link and the latency, in words.
+    fn place(&self) -> String {
+        let link = match self.gbit {
+            0.0 => "unlimited".to_owned(),
+            gbit if gbit < 1.0 => format!("{} Mbit/s", gbit * 1e3),
+            gbit => format!("{gbit} Gbit/s"),
+        };
+        format!("{link}, {} ms", self.latency.as_secs_f64() * 1e3)
+    }
+}
+
 fn setting<T: std::str::FromStr>(name: &str, default: T) -> T {
     env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+/// The numbers that a variable lists.
+fn numbers(name: &str, default: f64) -> Vec<f64> {
+    let Ok(list) = env::var(name) else { return vec![default] };
+    list.split(',').map(|number| number.trim().parse().unwrap()).collect()
 }
 
 /// Whether a name is in the list that a variable holds; all are if there is none.
@@ -58,7 +85,6 @@ fn is_wanted(variable: &str, name: &str) -> bool {
 }
 
 async fn compare(store: &Store, settings: &Settings) -> Vec<Compared> {
-    eprintln!("generating data at scale {}", settings.scale);
     store.fill(settings).await;
     let engine = store.engine(settings).await;
     let mut all = Vec::new();
@@ -81,26 +107,40 @@ async fn compare(store: &Store, settings: &Settings) -> Vec<Compared> {
 }
 
 fn main() -> ExitCode {
-    let settings = Settings {
+    let (links, latencies) = (numbers("LINK", 1.0), numbers("LATENCY", 0.0));
+    let cell = |gbit: f64, milliseconds: f64| Settings {
         scale: setting("SCALE", 1.0),
-        gbit: setting("LINK", 1.0),
+        gbit,
+        latency: Duration::from_secs_f64(milliseconds / 1e3),
         rounds: setting("ROUNDS", 3).max(1),
         objects: setting("OBJECTS", 4).max(1),
     };
-    let folder = env::var("DATA").ok();
-    let store = Store::start(folder.as_deref());
+    let pairs = links.iter().flat_map(|gbit| latencies.iter().map(|ms| cell(*gbit, *ms)));
+    let folder = Folder::open(env::var("DATA").ok());
     let client = Builder::new_multi_thread().enable_all().thread_stack_size(8 << 20).build();
-    let all = client.unwrap().block_on(compare(&store, &settings));
-    match env::var("FORMAT").as_deref() {
-        Ok("csv") => print!("{}", report::csv(&all)),
-        Ok("json") => println!("{:#}", report::json(&settings, &all)),
-        _ => print!("{}", report::table(&settings, &all)),
+    let client = client.unwrap();
+    let mut cells = Vec::new();
+    for settings in pairs {
+        eprintln!("{}", settings.place());
+        let store = Store::start(folder.path(), &settings);
+        let all = client.block_on(compare(&store, &settings));
+        store.stop();
+        let cell = Cell { settings, all };
+        // What is there is there, should a later cell fail.
+        match env::var("FORMAT").as_deref() {
+            Ok("csv") => print!("{}", report::csv(&cell, cells.is_empty())),
+            Ok("json") => println!("{:#}", report::json(&cell)),
+            _ => print!("{}", report::table(&cell)),
+        }
+        cells.push(cell);
     }
-    store.stop();
-    let differ: Vec<_> = all.iter().filter(|it| !it.agree()).map(|it| it.item.name).collect();
+    if cells.len() > 1 && !matches!(env::var("FORMAT").as_deref(), Ok("csv" | "json")) {
+        print!("{}", grid::table(&cells));
+    }
+    let differ: Vec<_> = cells.iter().flat_map(Cell::differing).collect();
     if differ.is_empty() {
         return ExitCode::SUCCESS;
     }
-    eprintln!("the rows differ from those of pushdown off: {}", differ.join(", "));
+    eprintln!("the rows differ from those of pushdown off: {}", differ.join("; "));
     ExitCode::FAILURE
 }

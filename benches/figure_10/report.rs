@@ -17,13 +17,27 @@ pub(crate) struct Compared {
     pub(crate) ways: Vec<Measured>,
 }
 
+/// All items, behind one link with one latency.
+pub(crate) struct Cell {
+    pub(crate) settings: Settings,
+    pub(crate) all: Vec<Compared>,
+}
+
+impl Cell {
+    /// Items whose rows are not those of pushdown off.
+    pub(crate) fn differing(&self) -> Vec<String> {
+        let differ = self.all.iter().filter(|it| !it.agree());
+        differ.map(|it| format!("{} ({})", it.item.name, self.settings.place())).collect()
+    }
+}
+
 impl Compared {
-    fn off(&self) -> f64 {
+    pub(crate) fn off(&self) -> f64 {
         self.ways.first().map_or(f64::NAN, Measured::median)
     }
 
     /// How many times as long it takes with pushdown off.
-    fn ratio(&self, way: &Measured) -> f64 {
+    pub(crate) fn ratio(&self, way: &Measured) -> f64 {
         self.off() / way.median()
     }
 
@@ -43,7 +57,7 @@ impl Compared {
         self.ways.iter().filter(forced).min_by(|a, b| a.median().total_cmp(&b.median()))
     }
 
-    fn auto(&self) -> Option<&Measured> {
+    pub(crate) fn auto(&self) -> Option<&Measured> {
         self.ways.iter().find(|it| it.way.name == AUTO.name)
     }
 }
@@ -53,7 +67,7 @@ fn dollars(way: &Measured) -> f64 {
     PriceBook::paper().cost(&way.counted.work(time)).total().0
 }
 
-fn geometric_mean(ratios: impl Iterator<Item = f64>) -> f64 {
+pub(crate) fn geometric_mean(ratios: impl Iterator<Item = f64>) -> f64 {
     let (sum, count) = ratios.fold((0.0, 0.0), |(sum, n), ratio| (sum + ratio.ln(), n + 1.0));
     (sum / count).exp()
 }
@@ -71,6 +85,7 @@ fn circumstances(settings: &Settings) -> Vec<(&'static str, String)> {
         ("scale", settings.scale.to_string()),
         ("format", format!("CSV, {} objects for each table", settings.objects)),
         ("link", link),
+        ("latency", format!("{} ms before each answer", settings.latency.as_secs_f64() * 1e3)),
         ("rounds", settings.rounds.to_string()),
         ("cores", format!("{cores}, shared by the store and the client")),
         ("load", load_average()),
@@ -125,7 +140,8 @@ fn cells(compared: &Compared, way: &Measured) -> [String; 14] {
 }
 
 /// For a reader.
-pub(crate) fn table(settings: &Settings, all: &[Compared]) -> String {
+pub(crate) fn table(cell: &Cell) -> String {
+    let Cell { settings, all } = cell;
     let mut text = String::from("PushdownDB's Figure 10, pushdown off against each strategy.\n");
     for (name, value) in circumstances(settings) {
         text += &format!("{name}: {value}\n");
@@ -174,11 +190,16 @@ pub(crate) fn table(settings: &Settings, all: &[Compared]) -> String {
     text
 }
 
-/// A line for each way.
-pub(crate) fn csv(all: &[Compared]) -> String {
-    let mut text = HEADER.join(",") + "\n";
-    for compared in all {
+/// A line for each way, with the header for the first cell.
+pub(crate) fn csv(cell: &Cell, first: bool) -> String {
+    let Settings { gbit, latency, .. } = cell.settings;
+    let mut text = String::new();
+    if first {
+        text += &format!("link_gbit,latency_ms,{}\n", HEADER.join(","));
+    }
+    for compared in &cell.all {
         for way in &compared.ways {
+            text += &format!("{gbit},{},", latency.as_secs_f64() * 1e3);
             text += &cells(compared, way).join(",");
             text += "\n";
         }
@@ -187,7 +208,8 @@ pub(crate) fn csv(all: &[Compared]) -> String {
 }
 
 /// All of it.
-pub(crate) fn json(settings: &Settings, all: &[Compared]) -> Value {
+pub(crate) fn json(cell: &Cell) -> Value {
+    let Cell { settings, all } = cell;
     let circumstances: serde_json::Map<String, Value> = circumstances(settings)
         .into_iter()
         .map(|(name, value)| (name.to_owned(), Value::from(value)))

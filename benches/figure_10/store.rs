@@ -1,8 +1,11 @@
 //! The store: a server on threads of its own, and what is in it.
 
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
 
+use object_store::ObjectStoreExt;
+use object_store::aws::AmazonS3Builder;
 use object_store::local::LocalFileSystem;
 use sluicegate_costmodel::{BytesPerSecond, HardwareProfile, PriceBook};
 use sluicegate_engine::{EndpointProfile, Engine};
@@ -22,23 +25,39 @@ pub(crate) struct Store {
     server: Option<Server>,
     runtime: Runtime,
     root: PathBuf,
+}
+
+/// Where the data are.
+pub(crate) struct Folder {
+    path: PathBuf,
     /// Removed at the end.
     _temporary: Option<TempDir>,
 }
 
-impl Store {
-    /// Starts an empty store, or one over a folder from an earlier run.
-    pub(crate) fn start(folder: Option<&str>) -> Self {
-        let temporary = folder.is_none().then(|| tempfile::tempdir().unwrap());
-        let root = match (&temporary, folder) {
+impl Folder {
+    /// The folder of an earlier run, or one that is removed at the end.
+    pub(crate) fn open(given: Option<String>) -> Self {
+        let temporary = given.is_none().then(|| tempfile::tempdir().unwrap());
+        let path = match (&temporary, given) {
             (Some(temporary), _) => temporary.path().to_owned(),
-            (None, folder) => PathBuf::from(folder.unwrap_or_default()),
+            (None, given) => PathBuf::from(given.unwrap_or_default()),
         };
-        std::fs::create_dir_all(root.join(BUCKET)).unwrap();
+        std::fs::create_dir_all(path.join(BUCKET)).unwrap();
+        Self { path, _temporary: temporary }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Store {
+    /// Starts a store over a folder.
+    pub(crate) fn start(root: &Path, settings: &Settings) -> Self {
         let runtime = Builder::new_multi_thread().enable_all().build().unwrap();
-        let server = Server::builder(&root).sync_writes(false).start();
+        let server = Server::builder(root).sync_writes(false).latency(settings.latency).start();
         let server = Some(runtime.block_on(server).unwrap());
-        Self { server, runtime, root, _temporary: temporary }
+        Self { server, runtime, root: root.to_owned() }
     }
 
     pub(crate) fn server(&self) -> &Server {
@@ -55,14 +74,18 @@ impl Store {
     /// An engine over the store, with the tables defined, behind the shaped link.
     pub(crate) async fn engine(&self, settings: &Settings) -> Engine {
         let server = self.server();
-        let mut hardware = HardwareProfile::by_name("local-1gbit").unwrap().clone();
-        if settings.gbit > 0.0 {
+        let mut hardware = hardware();
+        // What is left of a link's rate beside TCP's and IP's own bytes does not apply here.
+        let rate = if settings.gbit > 0.0 {
             let rate = BytesPerSecond::gbit(settings.gbit);
-            // What is left of a link's rate beside TCP's and IP's own bytes does not apply here.
-            hardware.link.bytes_per_second = rate;
-            hardware.link.connection_bytes_per_second = rate;
             server.set_link_rate(Some(rate.0 as u64));
-        }
+            rate
+        } else {
+            self.unshaped_rate(settings).await
+        };
+        hardware.link.bytes_per_second = rate;
+        hardware.link.connection_bytes_per_second = rate;
+        hardware.link.latency = hardware.link.latency.max(settings.latency);
         let engine = Engine::builder()
             .endpoint(server.endpoint())
             .credentials(server.access_key(), server.secret_key())
@@ -79,10 +102,41 @@ impl Store {
         engine
     }
 
+    /// Bytes per second of an object that is fetched and dropped, the better of two times.
+    async fn unshaped_rate(&self, settings: &Settings) -> BytesPerSecond {
+        let request = tables(settings);
+        let object = request.objects(tpch::Table::Lineitem)[0].clone();
+        let server = self.server();
+        let store = AmazonS3Builder::new()
+            .with_endpoint(server.endpoint())
+            .with_allow_http(true)
+            .with_bucket_name(BUCKET)
+            .with_access_key_id(server.access_key())
+            .with_secret_access_key(server.secret_key())
+            .build()
+            .unwrap();
+        let mut best = 0.0_f64;
+        for _ in 0..2 {
+            let started = Instant::now();
+            let bytes = store.get(&object).await.unwrap().bytes().await.unwrap();
+            best = best.max(bytes.len() as f64 / started.elapsed().as_secs_f64());
+        }
+        BytesPerSecond(best)
+    }
+
     pub(crate) fn stop(mut self) {
         if let Some(server) = self.server.take() {
             self.runtime.block_on(server.shutdown());
         }
+    }
+}
+
+/// The rates of store and client that predictions assume.
+fn hardware() -> HardwareProfile {
+    let name = std::env::var("HARDWARE").unwrap_or_else(|_| "local-1gbit".to_owned());
+    match HardwareProfile::by_name(&name) {
+        Some(known) => known.clone(),
+        None => HardwareProfile::parse(&std::fs::read_to_string(name).unwrap()).unwrap(),
     }
 }
 
@@ -105,7 +159,7 @@ fn skewed(settings: &Settings) -> pushdowndb::Generate {
     }
 }
 
-async fn write<T: DataTable>(request: &Generate<T>, folder: &std::path::Path) {
+async fn write<T: DataTable>(request: &Generate<T>, folder: &Path) {
     let mut missing = request.clone();
     missing.tables.retain(|table| {
         request.objects(*table).iter().any(|path| !folder.join(path.as_ref()).exists())
