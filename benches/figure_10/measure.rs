@@ -5,6 +5,7 @@ use std::time::Instant;
 use arrow::array::{Array, RecordBatch};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use sluicegate_engine::choice::Decision;
+use sluicegate_engine::explain::Estimate;
 use sluicegate_engine::{Counted, Engine};
 use sluicegate_server::Server;
 
@@ -21,6 +22,8 @@ pub(crate) struct Measured {
     pub(crate) chosen: Vec<&'static str>,
     /// Settings that were not followed, with the reason.
     pub(crate) unmet: Vec<String>,
+    /// What the cost model says, before it runs.
+    pub(crate) predicted: Estimate,
     /// The rows of the answer, sorted; of the first run.
     pub(crate) rows: Vec<Row>,
     /// Whether all runs gave those rows.
@@ -48,6 +51,7 @@ pub(crate) async fn prepare(engine: &Engine, way: Way, sql: &str) -> Measured {
     }
     let unmet = explanation.decisions.iter().filter_map(|it| it.unmet.clone()).collect();
     Measured {
+        predicted: explanation.estimate(),
         way,
         chosen,
         unmet,

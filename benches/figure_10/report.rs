@@ -102,7 +102,7 @@ fn load_average() -> String {
     )
 }
 
-const HEADER: [&str; 14] = [
+const HEADER: [&str; 15] = [
     "item",
     "way",
     "chosen",
@@ -113,13 +113,14 @@ const HEADER: [&str; 14] = [
     "returned_bytes",
     "fallbacks",
     "seconds",
+    "predicted",
     "cpu_seconds",
     "ratio",
     "dollars",
     "rows",
 ];
 
-fn cells(compared: &Compared, way: &Measured) -> [String; 14] {
+fn cells(compared: &Compared, way: &Measured) -> [String; 15] {
     let counted = &way.counted;
     [
         compared.item.name.to_owned(),
@@ -132,6 +133,7 @@ fn cells(compared: &Compared, way: &Measured) -> [String; 14] {
         counted.returned_bytes.to_string(),
         counted.fallbacks.to_string(),
         format!("{:.4}", way.median()),
+        format!("{:.4}", way.predicted.time.as_secs_f64()),
         format!("{:.2}", way.median_cpu()),
         format!("{:.2}", compared.ratio(way)),
         format!("{:.7}", dollars(way)),
@@ -153,7 +155,7 @@ pub(crate) fn table(cell: &Cell) -> String {
     let widths: Vec<usize> = (0..HEADER.len()).map(width).collect();
     for row in &rows {
         let columns = row.iter().zip(&widths).enumerate().map(|(at, (cell, width))| match at {
-            3..13 => format!("{cell:>width$}"),
+            3..14 => format!("{cell:>width$}"),
             _ => format!("{cell:<width$}"),
         });
         text += columns.collect::<Vec<_>>().join("  ").trim_end();
@@ -186,7 +188,9 @@ pub(crate) fn table(cell: &Cell) -> String {
     );
     text += "Counted: requests, statements, bytes (link: at the server's sockets, both directions; scanned\n\
              and returned: as the store says), fallbacks. Measured: seconds (median, planning included),\n\
-             their ratio to pushdown off, and CPU seconds of store and client together. Modelled: dollars, which price counted work and measured seconds.\n";
+             their ratio to pushdown off, and CPU seconds of store and client together. Modelled:\n\
+             dollars, which price counted work and measured seconds, and predicted seconds of scans one\n\
+             after the other, without what the keys of joins will save.\n";
     text
 }
 
@@ -233,7 +237,7 @@ pub(crate) fn json(cell: &Cell) -> Value {
                 },
                 "measured": { "seconds": way.seconds, "median": way.median(), "cpu_seconds": way.cpu },
                 "ratio": compared.ratio(way),
-                "modelled": { "dollars": dollars(way) },
+                "modelled": { "dollars": dollars(way), "seconds": way.predicted.time.as_secs_f64() },
                 "rows": way.rows.len(),
                 "rows_equal": compared.agrees(way),
             })
