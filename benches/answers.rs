@@ -18,6 +18,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use futures::TryStreamExt;
 use object_store::local::LocalFileSystem;
 use sluicegate_client::{Client, ConnectOptions, SelectCall};
+use sluicegate_s3select::dialect::Extras;
 use sluicegate_s3select::profile::EndpointProfile;
 use sluicegate_s3select::request::{
     Compression, CsvInput, CsvOutput, FileHeaderInfo, InputFormat, InputSerialization,
@@ -104,7 +105,7 @@ fn request(columns: &[usize]) -> SelectRequest {
         output: OutputSerialization::Csv(CsvOutput::default()),
         scan_range: None,
         progress: false,
-        partial_groups: false,
+        extras: Extras::NONE,
     }
 }
 

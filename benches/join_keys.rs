@@ -20,9 +20,10 @@ use datafusion::common::ScalarValue;
 use datafusion::logical_expr::Operator;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::expressions::{BinaryExpr, Column, InListExpr, lit};
-use sluicegate_engine::datasource::keys::Keys;
 use sluicegate_engine::datasource::keys::bloom::{Bloom, Shape};
+use sluicegate_engine::datasource::keys::{Hashing, Keys};
 use sluicegate_evaluator::{Evaluation, Sink, Stats};
+use sluicegate_s3select::dialect::Extras;
 use sluicegate_s3select::dialect::ast::{BinaryOp, Expr, Type};
 use sluicegate_s3select::request::{
     Compression, CsvInput, CsvOutput, InputFormat, InputSerialization, OutputSerialization,
@@ -86,20 +87,32 @@ fn collect(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// The condition of a Bloom filter on the first field of a row.
+fn column() -> Expr {
+    Expr::column(1).null_if(Expr::string("")).cast(Type::Int)
+}
+
+/// The condition of a Bloom filter on the first field of a row, as PushdownDB has it.
 fn condition(keys: &[i64]) -> Expr {
-    let column = Expr::column(1).null_if(Expr::string("")).cast(Type::Int);
-    Bloom::new(keys, Shape::new(keys.len(), 0.01), 1).condition(&column).unwrap()
+    Bloom::new(keys, Shape::new(keys.len(), 0.01), 1).condition(&column()).unwrap()
+}
+
+/// The same by BLOOM_CONTAINS.
+fn binary(keys: &[i64]) -> Expr {
+    let values: Vec<_> = keys.iter().map(|key| ScalarValue::from(*key)).collect();
+    Hashing::Binary.condition(&values, Shape::new(keys.len(), 0.01), &column()).unwrap()
 }
 
 fn print(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("print");
     for count in &KEYS[..2] {
-        let condition = condition(&keys(*count));
-        group.throughput(Throughput::Bytes(condition.to_string().len() as u64));
-        group.bench_function(BenchmarkId::new("bloom", count), |bencher| {
-            bencher.iter(|| black_box(&condition).to_string());
-        });
+        for (name, condition) in
+            [("bloom", condition(&keys(*count))), ("binary", binary(&keys(*count)))]
+        {
+            group.throughput(Throughput::Bytes(condition.to_string().len() as u64));
+            group.bench_function(BenchmarkId::new(name, count), |bencher| {
+                bencher.iter(|| black_box(&condition).to_string());
+            });
+        }
     }
     group.finish();
 }
@@ -137,6 +150,7 @@ fn evaluate(criterion: &mut Criterion) {
     let mut conditions = vec![("comparison".to_owned(), all)];
     conditions
         .extend(KEYS[..2].iter().map(|count| (format!("bloom/{count}"), condition(&keys(*count)))));
+    conditions.extend(KEYS.iter().map(|count| (format!("binary/{count}"), binary(&keys(*count)))));
     for (name, condition) in conditions {
         let request = SelectRequest {
             expression: format!("SELECT COUNT(*) FROM S3Object s WHERE {condition}"),
@@ -147,7 +161,7 @@ fn evaluate(criterion: &mut Criterion) {
             output: OutputSerialization::Csv(CsvOutput::default()),
             scan_range: None,
             progress: false,
-            partial_groups: false,
+            extras: Extras::ALL,
         };
         group.bench_function(name, |bencher| {
             bencher.iter(|| {

@@ -3,13 +3,14 @@
 
 use libfuzzer_sys::fuzz_target;
 use sluicegate_s3select::SelectErrorCode as Code;
-use sluicegate_s3select::dialect::{check, parse_with_groups as parse};
+use sluicegate_s3select::dialect::{Extras, check, parse_with};
 use sluicegate_s3select::profile::EndpointProfile;
 use sluicegate_s3select::request::{
     Compression, CsvInput, InputFormat, InputSerialization, JsonType,
 };
 
 fuzz_target!(|text: &str| {
+    let parse = |text: &str| parse_with(text, Extras::ALL);
     let Ok(query) = parse(text) else { return };
     let printed = query.to_string();
     let again = match parse(&printed) {

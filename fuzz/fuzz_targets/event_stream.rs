@@ -14,6 +14,7 @@ use arrow::datatypes::{DataType, Field, Schema};
 use futures::StreamExt;
 use libfuzzer_sys::fuzz_target;
 use sluicegate_client::{Client, ConnectOptions, Credentials, RetryPolicy, SelectCall};
+use sluicegate_s3select::dialect::Extras;
 use sluicegate_s3select::profile::EndpointProfile;
 use sluicegate_s3select::request::{
     Compression, CsvInput, CsvOutput, InputFormat, InputSerialization, OutputSerialization,
@@ -171,7 +172,7 @@ fuzz_target!(|input: &[u8]| {
         },
         scan_range: None,
         progress: false,
-        partial_groups: false,
+        extras: Extras::NONE,
     };
     let mut call = SelectCall::new("bucket", "key", request, Arc::new(schema));
     call.batch_size = 3;

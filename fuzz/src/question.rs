@@ -7,7 +7,7 @@ use sluicegate_evaluator::{Evaluation, MAX_RECORDS_BYTES, Sink, Stats};
 use sluicegate_s3select::dialect::ast::{
     Aggregate, Expr, From, IsTest, Projection, ProjectionItem, Query, UnaryOp,
 };
-use sluicegate_s3select::dialect::parse_with_groups;
+use sluicegate_s3select::dialect::{Extras, parse_with};
 use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 use sluicegate_s3select::request::{
     Compression, CsvOutput, InputFormat, InputSerialization, OutputSerialization, ScanRange,
@@ -80,7 +80,7 @@ impl Question {
             output: self.options.output(),
             scan_range: None,
             progress: false,
-            partial_groups: true,
+            extras: Extras::ALL,
         }
     }
 
@@ -123,7 +123,7 @@ impl Question {
     /// is true, false or unknown for each, and for one of the three only.
     pub fn check(&self, request: &SelectRequest) {
         let _ = self.ask(request);
-        let Ok(query) = parse_with_groups(&self.statement) else { return };
+        let Ok(query) = parse_with(&self.statement, Extras::ALL) else { return };
         let Some(filter) = query.filter.clone() else { return };
         let not = Expr::Unary { op: UnaryOp::Not, expr: Box::new(filter.clone()) };
         let unknown =
@@ -174,7 +174,7 @@ impl Question {
             limit: None,
         };
         self.check_rows_of_parts(request, &star);
-        let Ok(query) = parse_with_groups(&self.statement) else { return };
+        let Ok(query) = parse_with(&self.statement, Extras::ALL) else { return };
         let query = Query { limit: None, ..query };
         match self.count(request, &query, query.filter.clone()) {
             // Rows, or one row of aggregates, which are those of other rows in each part.

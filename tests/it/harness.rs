@@ -19,6 +19,13 @@ use crate::codec::comes_back;
 /// The bucket of every test.
 pub(crate) const BUCKET: &str = "test";
 
+/// Our server's profile without `BLOOM_CONTAINS`, so that Bloom filters are PushdownDB's.
+pub(crate) fn without_bloom_contains() -> EndpointProfile {
+    let mut profile = EndpointProfile::sluice();
+    profile.syntax.bloom = false;
+    profile
+}
+
 /// A store with a bucket, ours or somebody else's, for the tests that run on any.
 #[async_trait]
 pub(crate) trait Place: Sync {

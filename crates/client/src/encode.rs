@@ -136,6 +136,7 @@ fn refused(code: &str, message: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sluicegate_s3select::dialect::Extras;
     use sluicegate_s3select::request::InputSerialization;
 
     fn request(csv: CsvInput) -> SelectRequest {
@@ -148,7 +149,7 @@ mod tests {
             output: OutputSerialization::Csv(CsvOutput::default()),
             scan_range: None,
             progress: false,
-            partial_groups: false,
+            extras: Extras::NONE,
         }
     }
 

@@ -102,7 +102,7 @@ impl Client {
             metrics: Arc::clone(metrics),
             sql_bytes: request.expression.len(),
             strict_lines: self.asks_for_strict_lines(request),
-            partial_groups: request.partial_groups,
+            extras: request.extras,
             head: Arc::default(),
         };
         let progress = request.progress.then(|| RequestProgress::builder().enabled(true).build());

@@ -55,7 +55,7 @@ impl RequestKind {
             compression: request.input.compression,
             scan_range: request.scan_range.is_some(),
             json_output: matches!(request.output, OutputSerialization::Json { .. }),
-            constructs: constructs(&dialect::parse_with_groups(&request.expression).ok()?),
+            constructs: constructs(&dialect::parse_with(&request.expression, request.extras).ok()?),
         })
     }
 
@@ -173,6 +173,7 @@ impl From<KnownRefusal> for Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sluicegate_s3select::dialect::Extras;
     use sluicegate_s3select::request::{
         CsvInput, CsvOutput, InputFormat, InputSerialization, ScanRange,
     };
@@ -187,7 +188,7 @@ mod tests {
             output: OutputSerialization::Csv(CsvOutput::default()),
             scan_range: None,
             progress: false,
-            partial_groups: false,
+            extras: Extras::NONE,
         }
     }
 

@@ -17,6 +17,7 @@ use bytes::Bytes;
 use http_body::{Body, Frame};
 
 use super::metrics::SelectMetrics;
+use sluicegate_s3select::dialect::Extras;
 use sluicegate_s3select::profile::Extension;
 
 /// The longest frame accepted. Stores send frames of about 128 KiB; AWS's own clients accept up to
@@ -32,8 +33,8 @@ pub(super) struct SelectTap {
     pub(super) sql_bytes: usize,
     /// Whether to ask for [`Extension::StrictLines`].
     pub(super) strict_lines: bool,
-    /// Whether to ask for [`Extension::PartialGroups`].
-    pub(super) partial_groups: bool,
+    /// Which extensions to the language to ask for.
+    pub(super) extras: Extras,
     pub(super) head: Arc<Mutex<AnswerHead>>,
 }
 
@@ -67,8 +68,11 @@ impl Intercept for SelectTap {
         if self.strict_lines {
             headers.insert(Extension::STRICT_LINES_HEADER, "true");
         }
-        if self.partial_groups {
+        if self.extras.groups {
             headers.insert(Extension::PARTIAL_GROUPS_HEADER, "true");
+        }
+        if self.extras.bloom {
+            headers.insert(Extension::BLOOM_HEADER, "true");
         }
         Ok(())
     }

@@ -510,6 +510,9 @@ impl<'a> Table<'a> {
     }
 }
 
+/// What a look by `BLOOM_CONTAINS` is taken for, in comparisons: a hash and its bits.
+pub const BLOOM_CONTAINS: u32 = 4;
+
 /// What a statement has the store evaluate per row: comparisons, conversions, arithmetic, CASE and
 /// Bloom filters.
 #[must_use]
@@ -543,6 +546,9 @@ fn weight(expr: &Expr) -> Terms {
         }
         // A conversion comes with its comparison.
         Expr::Cast { expr, .. } => weight(expr),
+        Expr::Call { function: Function::BloomContains, args } => {
+            Terms::from(BLOOM_CONTAINS) + args.iter().map(weight).sum()
+        }
         Expr::Call { args, .. } => args.iter().map(weight).sum(),
         Expr::Aggregate { arg, .. } => Terms::from(1) + arg.as_deref().map_or(Terms::NONE, weight),
     }

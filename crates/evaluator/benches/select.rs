@@ -12,10 +12,12 @@ use std::sync::Arc;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use sluicegate_evaluator::{Evaluation, Sink, Stats};
+use sluicegate_s3select::dialect::Extras;
 use sluicegate_s3select::request::{
     Compression, CsvInput, CsvOutput, FileHeaderInfo, InputFormat, InputSerialization,
     OutputSerialization, SelectRequest,
 };
+use sluicegate_s3select::value::BloomFilter;
 
 /// A multiplicative generator (Lehmer's, 128 bits); the seed makes runs comparable.
 struct Random(u128);
@@ -101,7 +103,7 @@ fn run(expression: &str, object: &bytes::Bytes) -> Stats {
         output: OutputSerialization::Csv(CsvOutput::default()),
         scan_range: None,
         progress: false,
-        partial_groups: true,
+        extras: Extras::ALL,
     };
     let evaluation = Evaluation::prepare(&request, Arc::new(object.clone())).unwrap();
     evaluation.run(&mut Discard).unwrap()
@@ -111,6 +113,15 @@ fn statements() -> Vec<(&'static str, String)> {
     let bloom_key =
         "SUBSTRING('BITS', ((69 * CAST(s._1 AS INT) + 92) % 100003) % 100000 + 1, 1) = '1'";
     let bits: String = (0..100_000).map(|i| if i * 7919 % 11 < 5 { '1' } else { '0' }).collect();
+    // As many keys as 256 KiB have room for at one percent.
+    let binary = |hashes: u32, x: &str| {
+        let mut filter = BloomFilter::empty(192 * 1024, hashes, 1);
+        (0..164_000).for_each(|key| filter.insert(filter.hash_int(37 * key)));
+        let (bits, seed) = (filter.bits(), 1);
+        format!(
+            "SELECT COUNT(*) FROM S3Object s WHERE BLOOM_CONTAINS('{bits}', {hashes}, {seed}, {x})"
+        )
+    };
     let case = |mode: usize| format!("SUM(CASE WHEN s._2 = '{mode}' THEN CAST(s._5 AS INT) END)");
     let grouped = |key: &str, value: &str| {
         format!("SELECT {key}, COUNT(*), SUM({value}) FROM S3Object s GROUP BY {key}")
@@ -141,6 +152,13 @@ fn statements() -> Vec<(&'static str, String)> {
             "key_with_bloom",
             format!("SELECT COUNT(*) FROM S3Object s WHERE {}", bloom_key.replace("BITS", &bits)),
         ),
+        ("key_with_bloom_contains", binary(7, "CAST(s._1 AS INT)")),
+        ("key_with_bloom_contains_one_hash", binary(1, "CAST(s._1 AS INT)")),
+        ("decimal_without_bloom", "SELECT COUNT(*) FROM S3Object s WHERE CAST(s._6 AS DECIMAL(15, 2)) > 0".to_owned()),
+        ("decimal_with_bloom_contains", binary(7, "CAST(s._6 AS DECIMAL(15, 2))")),
+        ("text_without_bloom", "SELECT COUNT(*) FROM S3Object s WHERE s._14 != 'a'".to_owned()),
+        ("text_with_bloom_contains", binary(7, "s._14")),
+        ("date_with_bloom_contains", binary(7, "DATE_DIFF(DAY, CAST('0001-01-01' AS TIMESTAMP), CAST(s._11 AS TIMESTAMP))")),
         ("case_1", format!("SELECT {} FROM S3Object s", groups(1))),
         ("case_32", format!("SELECT {} FROM S3Object s", groups(32))),
         ("group_by_7", grouped("s._4", "CAST(s._5 AS INT)")),

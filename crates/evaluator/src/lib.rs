@@ -99,10 +99,7 @@ impl Evaluation {
         now: Timestamp,
         max_rows: usize,
     ) -> Result<Self, SelectError> {
-        let query = match request.partial_groups {
-            true => dialect::parse_with_groups(&request.expression)?,
-            false => dialect::parse(&request.expression)?,
-        };
+        let query = dialect::parse_with(&request.expression, request.extras)?;
         dialect::check(&query, &request.input)?;
         let writer = RowWriter::new(&request.output)?;
         check_scan_range(request)?;

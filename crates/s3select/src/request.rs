@@ -1,6 +1,8 @@
 //! A `SelectObjectContent` request as plain data: the statement, how the object is read and how rows
 //! are returned. A client sends it, and a server evaluates it.
 
+use crate::dialect::Extras;
+
 /// The content of one `SelectObjectContent` call, apart from the bucket and the key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SelectRequest {
@@ -14,11 +16,8 @@ pub struct SelectRequest {
     pub scan_range: Option<ScanRange>,
     /// Whether `Progress` events are wanted.
     pub progress: bool,
-    /// Whether the statement may have a GROUP BY, whose groups may come in several rows; an extension
-    /// of ours ([`Extension::PartialGroups`]).
-    ///
-    /// [`Extension::PartialGroups`]: crate::profile::Extension::PartialGroups
-    pub partial_groups: bool,
+    /// What the statement may use of our extensions to the language.
+    pub extras: Extras,
 }
 
 /// How the object's bytes are to be read.

@@ -8,7 +8,7 @@ use sluicegate_engine::config::Scan;
 use sluicegate_s3select::profile::EndpointProfile;
 use tokio::runtime::Runtime;
 
-use crate::harness::{BUCKET, Store, rows, stock, stock_rows, try_rows};
+use crate::harness::{BUCKET, Store, rows, stock, stock_rows, try_rows, without_bloom_contains};
 
 const COLUMNS: &str = "(k BIGINT, i INT, s VARCHAR, d DATE, m DECIMAL(12,2), v BIGINT)";
 
@@ -145,6 +145,9 @@ const STATEMENTS: &[&str] = &[
     "SELECT b.v, p.v FROM b JOIN p ON b.i = p.k",
     "SELECT b.v, p.v FROM b JOIN p ON b.k = p.i AND b.v > 10",
     "SELECT b.v, p.v FROM b JOIN p ON b.s = p.s",
+    "SELECT p.v, p.s FROM p WHERE p.s IN (SELECT s FROM b WHERE v > 5)",
+    "SELECT b.v, p.v FROM b JOIN p ON b.s IS NOT DISTINCT FROM p.s",
+    "SELECT b.v, p.v FROM b JOIN p ON b.s = p.s AND b.m = p.m",
     "SELECT b.v, p.v FROM b JOIN p ON b.d = p.d AND b.v < 9",
     "SELECT b.v, p.v FROM b JOIN p ON b.m = p.m",
     "SELECT b.v, p.v FROM b JOIN p ON b.k = p.m",
@@ -171,8 +174,12 @@ fn settings() -> impl Strategy<Value = Setting> {
         profile.syntax.substring = false;
         profile
     };
+    // Room for a binary Bloom filter, and for no list.
+    let short = || EndpointProfile { max_expression_bytes: 4_000, ..EndpointProfile::sluice() };
     let profile = prop_oneof![
         4 => Just(EndpointProfile::sluice()),
+        2 => Just(without_bloom_contains()),
+        2 => Just(short()),
         2 => Just(EndpointProfile::aws()),
         1 => Just(EndpointProfile::minio()),
         1 => Just(EndpointProfile::get_only()),

@@ -21,7 +21,7 @@ use sluicegate_workloads::tpch::{self, generate};
 use tokio::runtime::Runtime;
 
 use super::sent::keys;
-use crate::harness::{BUCKET, Store, rows, stock, stock_rows, try_rows};
+use crate::harness::{BUCKET, Store, rows, stock, stock_rows, try_rows, without_bloom_contains};
 use crate::tpch::{data, register};
 
 const COLUMNS: &str = "(k BIGINT, i INT, s VARCHAR, d DATE, m DECIMAL(12,2), v BIGINT)";
@@ -213,7 +213,8 @@ fn case() -> impl Strategy<Value = Case> {
         profile
     };
     let profile = prop_oneof![
-        5 => Just(EndpointProfile::sluice()),
+        3 => Just(EndpointProfile::sluice()),
+        3 => Just(without_bloom_contains()),
         2 => Just(EndpointProfile::aws()),
         1 => Just(EndpointProfile::minio()),
         1 => Just(no_substring()),
@@ -366,7 +367,7 @@ async fn tables(order: Order, rows_of_p: i64, every: i64) -> Store {
 const SQL: &str = "SELECT count(p.v) FROM b JOIN p ON b.k = p.k WHERE b.w = 1";
 
 async fn engine(store: &Store, bytes: usize, range_bytes: usize) -> Engine {
-    let profile = EndpointProfile { max_expression_bytes: bytes, ..EndpointProfile::sluice() };
+    let profile = EndpointProfile { max_expression_bytes: bytes, ..without_bloom_contains() };
     let engine = store.builder().scan(Scan::Select).profile(profile).build().await.unwrap();
     for (table, columns) in [("b", "k BIGINT, w INT"), ("p", "k BIGINT, v VARCHAR")] {
         let ddl = format!(
@@ -451,7 +452,7 @@ async fn each_parquet_object_is_asked_about_its_keys() {
         let bytes = Format::Parquet.write(&stock, local.path(), keys).await;
         store.put(&format!("{name}.parquet"), bytes);
     }
-    let profile = EndpointProfile { max_expression_bytes: 2_048, ..EndpointProfile::sluice() };
+    let profile = EndpointProfile { max_expression_bytes: 2_048, ..without_bloom_contains() };
     let builder = store.builder().scan(Scan::Select).profile(profile);
     let engine = builder.build().await.unwrap();
     for name in ["b", "p"] {
@@ -526,7 +527,7 @@ async fn the_orders_of_query_3_reach_lineitem() {
     let tables = data(&tpch::Format::csv(), 1, SCALE);
     let bucket = LocalFileSystem::new_with_prefix(store.folder.path().join(BUCKET)).unwrap();
     generate(&tables, &bucket, &|_| ()).await.unwrap();
-    let whole = EndpointProfile::sluice();
+    let whole = without_bloom_contains();
     let bytes = whole.max_expression_bytes as f64 * SCALE;
     let profile = EndpointProfile { max_expression_bytes: bytes as usize, ..whole };
     let mut returned = Vec::new();

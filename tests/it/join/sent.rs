@@ -3,8 +3,9 @@
 use sluicegate_engine::Engine;
 use sluicegate_engine::config::Scan;
 use sluicegate_s3select::profile::EndpointProfile;
+use sluicegate_server::{Fault, Operation, Rule};
 
-use crate::harness::{BUCKET, Store, rows};
+use crate::harness::{BUCKET, Store, rows, without_bloom_contains};
 
 /// `b` has the keys 0, 10, …, some of them wanted; `p` has each of 0, 1, … once.
 async fn tables(keys: i64, rows_of_p: i64) -> Store {
@@ -16,9 +17,20 @@ async fn tables(keys: i64, rows_of_p: i64) -> Store {
     store
 }
 
+const NUMBERS: [(&str, &str); 2] = [("b", "k BIGINT, w INT"), ("p", "k BIGINT, v VARCHAR")];
+
 async fn engine(store: &Store, profile: EndpointProfile, scan: Scan) -> Engine {
+    engine_of(store, profile, scan, NUMBERS).await
+}
+
+async fn engine_of(
+    store: &Store,
+    profile: EndpointProfile,
+    scan: Scan,
+    tables: [(&str, &str); 2],
+) -> Engine {
     let engine = store.builder().scan(scan).profile(profile).build().await.unwrap();
-    for (table, columns) in [("b", "k BIGINT, w INT"), ("p", "k BIGINT, v VARCHAR")] {
+    for (table, columns) in tables {
         let ddl = format!(
             "CREATE EXTERNAL TABLE {table} ({columns}) STORED AS CSV \
              LOCATION 's3://{BUCKET}/{table}/' OPTIONS ('format.has_header' 'true')"
@@ -53,36 +65,116 @@ async fn few_keys_are_a_list_and_many_a_bloom_filter() {
     assert!(counted.returned_bytes < 2_000, "{counted:?}");
 
     let store = tables(4_000, 40_000).await;
-    let sluice = engine(&store, EndpointProfile::sluice(), Scan::Select).await;
-    rows(&sluice, "SET sluice.join = 'bloom'").await;
-    let said = keys(&sluice, SQL).await;
-    assert!(said.starts_with("bloom on k (2000 keys, 19173 bits, p = 0.01)"), "{said}");
-    let before = sluice.counted();
-    assert_eq!(rows(&sluice, SQL).await, ["\"2000\""]);
-    let bloom = sluice.counted().since(&before).returned_bytes;
-    rows(&sluice, "SET sluice.join = 'filtered'").await;
-    let before = sluice.counted();
-    assert_eq!(rows(&sluice, SQL).await, ["\"2000\""]);
-    let filtered = sluice.counted().since(&before).returned_bytes;
-    assert!(8 * bloom < filtered, "{bloom} and {filtered}");
+    for (profile, expected) in [
+        (EndpointProfile::sluice(), "binary bloom on k (2000 keys, 19176 bits, p = 0.01)"),
+        (without_bloom_contains(), "bloom on k (2000 keys, 19173 bits, p = 0.01)"),
+    ] {
+        let engine = engine(&store, profile, Scan::Select).await;
+        rows(&engine, "SET sluice.join = 'bloom'").await;
+        let said = keys(&engine, SQL).await;
+        assert!(said.starts_with(expected), "{said}");
+        let before = engine.counted();
+        assert_eq!(rows(&engine, SQL).await, ["\"2000\""]);
+        let bloom = engine.counted().since(&before).returned_bytes;
+        rows(&engine, "SET sluice.join = 'filtered'").await;
+        let before = engine.counted();
+        assert_eq!(rows(&engine, SQL).await, ["\"2000\""]);
+        let filtered = engine.counted().since(&before).returned_bytes;
+        assert!(8 * bloom < filtered, "{bloom} and {filtered}");
+    }
+}
+
+/// Tables with the text `key-0`, `key-1`, … for each key.
+async fn tables_of_texts(keys: i64, rows_of_p: i64) -> Store {
+    let store = Store::start().await;
+    let b: String = (0..keys).map(|n| format!("key-{},{}\n", n * 10, n % 2)).collect();
+    let p: String = (0..rows_of_p).map(|k| format!("key-{k},value-{k}\n")).collect();
+    store.put("b/b.csv", format!("k,w\n{b}"));
+    store.put("p/p.csv", format!("k,v\n{p}"));
+    store
+}
+
+const TEXTS: [(&str, &str); 2] = [("b", "k VARCHAR, w INT"), ("p", "k VARCHAR, v VARCHAR")];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn texts_too_many_for_a_list_are_a_binary_bloom_filter() {
+    let store = tables_of_texts(4_000, 40_000).await;
+    let with_room = |profile, bytes| EndpointProfile { max_expression_bytes: bytes, ..profile };
+    for (profile, expected) in [
+        (EndpointProfile::sluice(), "binary bloom on k (2000 keys, 19176 bits, p = 0.01)"),
+        (with_room(EndpointProfile::sluice(), 8 * 1024), "binary bloom on k (2000 keys, 19176"),
+        (with_room(EndpointProfile::sluice(), 2 * 1024), "binary bloom on k (2000 keys, "),
+        (without_bloom_contains(), "list on k (2000 keys)"),
+        (with_room(without_bloom_contains(), 8 * 1024), "bounds on k"),
+    ] {
+        let engine = engine_of(&store, profile, Scan::Select, TEXTS).await;
+        let mut returned = Vec::new();
+        for strategy in ["filtered", "bloom", "auto"] {
+            rows(&engine, &format!("SET sluice.join = '{strategy}'")).await;
+            let before = engine.counted();
+            assert_eq!(rows(&engine, SQL).await, ["\"2000\""]);
+            let counted = engine.counted().since(&before);
+            assert_eq!(counted.fallbacks, 0, "{strategy}, {expected}");
+            returned.push(counted.returned_bytes);
+        }
+        rows(&engine, "SET sluice.join = 'bloom'").await;
+        let said = keys(&engine, SQL).await;
+        assert!(said.starts_with(expected), "{said}");
+        let [filtered, bloom, auto] = returned[..] else { panic!("{returned:?}") };
+        if !expected.starts_with("bounds") {
+            assert!(2 * bloom < filtered && 2 * auto < filtered, "{said}: {returned:?}");
+        }
+    }
+}
+
+/// A store that does not know `BLOOM_CONTAINS` after all is sent what it knows.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_that_refuses_the_binary_filter_is_sent_another() {
+    let numbers = (tables(4_000, 40_000).await, "bloom on k (2000 keys, 19173 bits, p = 0.01)");
+    let texts = (tables_of_texts(4_000, 40_000).await, "list on k (2000 keys)");
+    for (tables, (store, expected)) in [(NUMBERS, numbers), (TEXTS, texts)] {
+        let engine = engine_of(&store, EndpointProfile::sluice(), Scan::Select, tables).await;
+        rows(&engine, "SET sluice.join = 'bloom'").await;
+        let code = "UnsupportedFunction".to_owned();
+        let fault = Fault::ErrorFrame { records: 0, code };
+        let rule = Rule::new(Operation::SelectObjectContent, fault).key("p/p.csv");
+        store.faults.inject(rule.times(u64::MAX));
+        assert_eq!(rows(&engine, SQL).await, ["\"2000\""]);
+        assert!(engine.counted().fallbacks > 0);
+        store.faults.clear();
+        let refusals = engine.endpoint().client.refusals();
+        assert!(
+            refusals.iter().any(|it| it.to_string().contains("BLOOM_CONTAINS")),
+            "{refusals:?}"
+        );
+        let before = engine.counted();
+        assert_eq!(rows(&engine, SQL).await, ["\"2000\""]);
+        assert_eq!(engine.counted().since(&before).fallbacks, 0);
+        let said = keys(&engine, SQL).await;
+        assert!(said.starts_with(expected), "{said}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_filter_that_does_not_fit_is_made_coarser_and_then_left_out() {
     let store = tables(4_000, 40_000).await;
-    let with_room =
-        |bytes| EndpointProfile { max_expression_bytes: bytes, ..EndpointProfile::sluice() };
-    let small = engine(&store, with_room(8 * 1024), Scan::Select).await;
-    rows(&small, "SET sluice.join = 'bloom'").await;
-    let said = keys(&small, SQL).await;
-    assert!(said.starts_with("bloom on k (2000 keys, "), "{said}");
-    assert!(said.contains("0.01 does not fit"), "{said}");
-    assert_eq!(rows(&small, SQL).await, ["\"2000\""]);
-    let tiny = engine(&store, with_room(600), Scan::Select).await;
-    rows(&tiny, "SET sluice.join = 'bloom'").await;
-    let said = keys(&tiny, SQL).await;
-    assert!(said.starts_with("bounds on k"), "{said}");
-    assert_eq!(rows(&tiny, SQL).await, ["\"2000\""]);
+    for (profile, name, small, tiny) in [
+        (without_bloom_contains(), "bloom", 8 * 1024, 600),
+        (EndpointProfile::sluice(), "binary bloom", 2 * 1024, 250),
+    ] {
+        let with_room = |bytes| EndpointProfile { max_expression_bytes: bytes, ..profile.clone() };
+        let small = engine(&store, with_room(small), Scan::Select).await;
+        rows(&small, "SET sluice.join = 'bloom'").await;
+        let said = keys(&small, SQL).await;
+        assert!(said.starts_with(&format!("{name} on k (2000 keys, ")), "{said}");
+        assert!(said.contains("0.01 does not fit"), "{said}");
+        assert_eq!(rows(&small, SQL).await, ["\"2000\""]);
+        let tiny = engine(&store, with_room(tiny), Scan::Select).await;
+        rows(&tiny, "SET sluice.join = 'bloom'").await;
+        let said = keys(&tiny, SQL).await;
+        assert!(said.starts_with("bounds on k"), "{said}");
+        assert_eq!(rows(&tiny, SQL).await, ["\"2000\""]);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

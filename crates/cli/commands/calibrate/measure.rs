@@ -19,6 +19,7 @@ use sluicegate_conformance::NoAnswer;
 use sluicegate_costmodel::calibration::{Asked, Experiment, Scanned};
 use sluicegate_costmodel::{Bytes, Format, Phase, Requests, Rows};
 use sluicegate_engine::{Engine, Error};
+use sluicegate_s3select::dialect::Extras;
 use sluicegate_s3select::profile::Extension;
 use sluicegate_s3select::request::{
     Compression, CsvInput, CsvOutput, InputFormat, InputSerialization, JsonType,
@@ -230,7 +231,7 @@ impl Bench {
             output,
             scan_range: None,
             progress: false,
-            partial_groups: false,
+            extras: Extras::NONE,
         }
     }
 

@@ -14,6 +14,7 @@ use tokio::runtime::Runtime;
 
 use self::script::{Reply, Store, end, error_frame, event, records, stats, stream};
 use super::*;
+use sluicegate_s3select::dialect::Extras;
 use sluicegate_s3select::request::{
     Compression, CsvInput, CsvOutput, InputFormat, InputSerialization, OutputSerialization,
     SelectRequest,
@@ -41,7 +42,7 @@ fn request() -> SelectRequest {
         output: OutputSerialization::Csv(CsvOutput::default()),
         scan_range: None,
         progress: false,
-        partial_groups: false,
+        extras: Extras::NONE,
     }
 }
 

@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 /// The head of a good answer.
 const OK: &str = "HTTP/1.1 200 OK\r\n\
     x-sluice-extensions: decimal-precision, min-max-any, exact-sum, strict-lines, \
-    partial-groups\r\n";
+    partial-groups, bloom\r\n";
 
 /// What one Select request is answered.
 #[derive(Debug, Clone)]

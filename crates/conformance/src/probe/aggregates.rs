@@ -2,6 +2,7 @@
 
 use super::question::{Question, Right, Shape, Topic};
 use super::samples::Sample;
+use sluicegate_s3select::dialect::Extras;
 
 const T: Topic = Topic::Aggregates;
 
@@ -137,7 +138,7 @@ pub(super) const TABLE: &[Question] = &[
             l.profile.syntax.group_by = way.is_some();
         },
     )
-    .shaped(Shape { groups: true, ..Shape::PLAIN }),
+    .shaped(Shape { extras: Extras { groups: true, bloom: false }, ..Shape::PLAIN }),
     Question::statement(
         T,
         "a function of an aggregate",

@@ -96,8 +96,8 @@ impl Lessons {
 
     /// The profile of a store that answered all that it was asked.
     ///
-    /// GROUP BY is sent only to a store with this crate's semantics: what another means by it is not
-    /// known.
+    /// GROUP BY and `BLOOM_CONTAINS` are sent only to a store with this crate's semantics: what another
+    /// means by them is not known.
     ///
     /// `all_right` is whether every answer was right, and `extensions` what the store says that
     /// it offers.
@@ -117,6 +117,7 @@ impl Lessons {
             return self.profile;
         }
         self.profile.syntax.group_by = false;
+        self.profile.syntax.bloom = false;
         if self.like_full.given() && self.profile.syntax.like == LikePatterns::Affix {
             self.profile.syntax.like = LikePatterns::Full;
         }

@@ -5,6 +5,7 @@ use super::report::{Outcome, Verdict};
 use super::samples::Sample;
 use super::{aggregates, formats, limits, meaning, syntax};
 use crate::answer::{NoAnswer, RawAnswer};
+use sluicegate_s3select::dialect::Extras;
 use sluicegate_s3select::request::{
     Compression, CsvInput, CsvOutput, FileHeaderInfo, InputFormat, InputSerialization, JsonType,
     OutputSerialization, QuoteFields, ScanRange, SelectRequest,
@@ -95,8 +96,8 @@ pub struct Shape {
     pub range: Option<(u64, u64)>,
     /// Whether Progress events are wished for.
     pub progress: bool,
-    /// Whether the statement may have a GROUP BY.
-    pub groups: bool,
+    /// What the statement may use of our extensions.
+    pub extras: Extras,
 }
 
 impl Shape {
@@ -108,7 +109,7 @@ impl Shape {
         quote_all: false,
         range: None,
         progress: false,
-        groups: false,
+        extras: Extras::NONE,
     };
 }
 
@@ -217,7 +218,7 @@ impl Question {
             },
             scan_range: shape.range.map(|(start, last)| ScanRange::Bounded { start, last }),
             progress: shape.progress,
-            partial_groups: shape.groups,
+            extras: shape.extras,
         }
     }
 
@@ -244,7 +245,7 @@ impl Question {
             }),
             scan_range,
             progress: false,
-            partial_groups: false,
+            extras: Extras::NONE,
         })
     }
 

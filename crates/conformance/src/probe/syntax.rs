@@ -2,6 +2,7 @@
 
 use super::question::{ALL_KEYS, Question, Shape, Topic};
 use super::samples::Sample;
+use sluicegate_s3select::dialect::Extras;
 use sluicegate_s3select::profile::{LikePatterns, TypeClass};
 
 const T: Topic = Topic::Syntax;
@@ -251,6 +252,10 @@ pub(super) const TABLE: &[Question] = &[
         },
     )
     .shaped(Shape { json: true, ..Shape::PLAIN }),
+    Question::keys(T, "BLOOM_CONTAINS", "BLOOM_CONTAINS('QACB', 3, 2, s._1)", "2", |l, way| {
+        l.profile.syntax.bloom = way.is_some()
+    })
+    .shaped(Shape { extras: Extras { groups: false, bloom: true }, ..Shape::PLAIN }),
     Question::statement(
         T,
         "LIMIT",

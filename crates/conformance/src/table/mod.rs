@@ -24,6 +24,7 @@ mod times;
 
 pub use run::{Answer, Outcome, Run, Verdict};
 
+use sluicegate_s3select::dialect::Extras;
 use sluicegate_s3select::error::SelectErrorCode;
 use sluicegate_s3select::request::{
     Compression, CsvInput, CsvOutput, FileHeaderInfo, InputFormat, InputSerialization, JsonType,
@@ -195,7 +196,7 @@ impl Case {
             output,
             scan_range: self.scan_range,
             progress: false,
-            partial_groups: false,
+            extras: Extras::NONE,
         }
     }
 }

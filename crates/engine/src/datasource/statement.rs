@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, FieldRef, Schema, SchemaRef};
+use sluicegate_s3select::dialect::Extras;
 use sluicegate_s3select::dialect::ast::{Expr, From, Projection, ProjectionItem, Query, Type};
 use sluicegate_s3select::request::{
     CsvOutput, OutputSerialization, QuoteFields, ScanRange, SelectRequest,
@@ -148,7 +149,7 @@ impl Statement {
             scan_range: range
                 .map(|(start, end)| ScanRange::Bounded { start, last: end.saturating_sub(1) }),
             progress: false,
-            partial_groups: !self.query.group_by.is_empty(),
+            extras: Extras::of(&self.query),
         }
     }
 }

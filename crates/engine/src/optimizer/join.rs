@@ -15,7 +15,7 @@ use crate::choice::{Decision, Forced, Journal, Offer, Question, Way, Why};
 use crate::config::{Join, Scan, SluiceOptions};
 use crate::datasource::s3_scan::as_select_scan;
 use crate::endpoints::resolve;
-use crate::profile::{keys_demand, scan_demand};
+use crate::profile::{BLOOM_CONTAINS, keys_demand, scan_demand};
 
 /// The tables are fetched.
 const BASELINE: &str = "baseline";
@@ -61,7 +61,8 @@ pub(super) fn question(
     } else {
         // What is sent is known with the keys; this is the paper's filter of one percent.
         let share = paths.share(joined).unwrap_or(DEFAULT_SHARE);
-        let keys = keys_demand(demand, share + (1.0 - share) * WRONG_YES, TERMS);
+        let terms = if source.profile().syntax.bloom { BLOOM_CONTAINS.into() } else { TERMS };
+        let keys = keys_demand(demand, share + (1.0 - share) * WRONG_YES, terms);
         match (sold, keys.select()) {
             (true, Some(select)) => Ok(Offer {
                 steps: select.steps,
@@ -141,7 +142,7 @@ fn only_baseline(node: &Plan, joined: &Joined, options: &ConfigOptions) -> Resul
 const DEFAULT_SHARE: f64 = 0.2;
 /// What the paper asks for.
 const WRONG_YES: f64 = 0.01;
-/// What the store evaluates per row for such a filter: seven slices.
+/// What the store evaluates per row for such a filter without `BLOOM_CONTAINS`: seven slices.
 const TERMS: Terms = Terms { probes: 7, ..Terms::NONE };
 
 fn forced(options: &SluiceOptions, joined: &Joined) -> Option<Forced> {

@@ -21,6 +21,7 @@ pub(super) fn name(function: Function) -> &'static str {
         Function::ToString => "TO_STRING",
         Function::ToTimestamp => "TO_TIMESTAMP",
         Function::UtcNow => "UTCNOW",
+        Function::BloomContains => "BLOOM_CONTAINS",
         Function::List => "[…]",
     }
 }

@@ -13,7 +13,7 @@ use crate::batch::Schema;
 use crate::vector::Kind;
 use sluicegate_s3select::dialect::ast::{BinaryOp, Expr, From, Function, Literal, Type, UnaryOp};
 use sluicegate_s3select::error::{SelectError, SelectErrorCode};
-use sluicegate_s3select::value::{Decimal, LikePattern, Timestamp, Value};
+use sluicegate_s3select::value::{BloomFilter, Decimal, LikePattern, Timestamp, Value};
 
 /// Compiles the expressions of one statement into one program.
 pub(crate) struct Compiler<'a> {
@@ -322,7 +322,15 @@ impl<'a> Compiler<'a> {
         if function == Function::UtcNow {
             return Ok(self.constant(Value::Timestamp(self.now)));
         }
+        let filter = match function {
+            Function::BloomContains => Some(BloomFilter::of_call(args)?),
+            _ => None,
+        };
         let args = args.iter().map(|arg| self.compile(arg)).collect::<Result<Vec<_>, _>>()?;
+        if let (Some(filter), &[bits, hashes, seed, arg]) = (filter, &args[..]) {
+            let parts = [bits, hashes, seed];
+            return Ok(self.add(Op::Bloom { arg, parts, filter: Derived(filter) }, Kind::Bool));
+        }
         Ok(match (function, &args[..]) {
             (Function::Coalesce, _) => {
                 let kinds = args.iter().map(|id| self.kind_for_choice(*id));
@@ -416,6 +424,7 @@ fn operands(op: &Op) -> Option<Vec<NodeId>> {
         | Op::Negate(arg)
         | Op::Plus(arg)
         | Op::CharLength(arg) => vec![*arg],
+        Op::Bloom { arg, parts, .. } => [&[*arg], &parts[..]].concat(),
         Op::In { arg, members, .. } => [&[*arg], &members[..]].concat(),
         Op::Compare { left, right, .. }
         | Op::Arithmetic { left, right, .. }

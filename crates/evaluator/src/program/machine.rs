@@ -1,6 +1,6 @@
 //! Runs a program.
 
-use super::{ColumnRef, NodeId, Op, Program, arithmetic, call, cast, choose, compare, text};
+use super::{ColumnRef, NodeId, Op, Program, arithmetic, bloom, call, cast, choose, compare, text};
 use crate::batch::BatchReader;
 use crate::output::invalid_text;
 use crate::selection::{Frame, Lineage, Selection, SelectionId};
@@ -248,6 +248,10 @@ impl Machine {
             Op::In { arg, members: _, set } => {
                 let arg = self.eval(program, *arg, selection, batch)?;
                 set.0.test(arg, rows, block, out.bools(n).0)
+            }
+            Op::Bloom { arg, parts: _, filter } => {
+                let arg = self.eval(program, *arg, selection, batch)?;
+                bloom::test(&filter.0, arg, rows, block, out.bools(n).0)
             }
             Op::Like { text, pattern: _, escape: _, compiled } => {
                 let text = self.eval(program, *text, selection, batch)?;

@@ -7,6 +7,7 @@
 
 mod aggregates;
 mod arithmetic;
+mod bloom;
 mod call;
 mod cast;
 mod choose;
@@ -32,7 +33,7 @@ use std::sync::Arc;
 use self::identity::{Constant, Derived};
 use super::vector::Kind;
 use sluicegate_s3select::dialect::ast::{BinaryOp, Function, IsTest, Type};
-use sluicegate_s3select::value::{LikePattern, Value};
+use sluicegate_s3select::value::{BloomFilter, LikePattern, Value};
 
 /// Identifies a node of its program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -121,6 +122,13 @@ enum Op {
         arg: NodeId,
         members: Vec<NodeId>,
         set: Derived<Set>,
+    },
+    /// BLOOM_CONTAINS.
+    Bloom {
+        arg: NodeId,
+        /// Bits, hash functions and seed, which are constant.
+        parts: [NodeId; 3],
+        filter: Derived<BloomFilter>,
     },
     /// LIKE with a constant pattern.
     Like {

@@ -203,7 +203,25 @@ impl Generator {
         match kind {
             Kind::Bool => {
                 let negated = self.below(2) == 0;
-                match self.below(8) {
+                match self.below(9) {
+                    8 => {
+                        let kind = self.kind();
+                        let (bits, hashes) = self.pick(&[
+                            ("/w==", 3),
+                            ("iQJQ", 1),
+                            ("qpUqlQ==", 2),
+                            ("u+7d77vu/fc=", 4),
+                            ("AAAA", 32),
+                        ]);
+                        let seed = self.pick(&[0, 7, -1]);
+                        let args = vec![
+                            Expr::string(bits),
+                            Expr::int(hashes),
+                            Expr::int(seed),
+                            self.expr(kind, d),
+                        ];
+                        Expr::Call { function: Function::BloomContains, args }
+                    }
                     0 => Expr::Unary { op: UnaryOp::Not, expr: self.boxed(Kind::Bool, d) },
                     1 | 2 => Expr::Binary {
                         left: self.boxed(Kind::Bool, d),

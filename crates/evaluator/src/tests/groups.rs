@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use super::{Answer, check, check_error, request, run};
 use crate::Evaluation;
+use sluicegate_s3select::dialect::Extras;
 use sluicegate_s3select::error::SelectErrorCode as Code;
 use sluicegate_s3select::request::{InputFormat, JsonType, OutputSerialization, SelectRequest};
 
 fn grouped(expression: &str) -> SelectRequest {
-    SelectRequest { partial_groups: true, ..request(expression) }
+    SelectRequest { extras: Extras::ALL, ..request(expression) }
 }
 
 fn json(expression: &str) -> SelectRequest {

@@ -3,7 +3,7 @@
 
 use std::cmp::Ordering;
 
-use super::oracle;
+use super::{bloom, oracle};
 use crate::output::{Item, Key, RowWriter};
 use sluicegate_s3select::dialect::ast::{
     Aggregate, BinaryOp, Expr, Function, IsTest, Literal, PathStep, Projection, ProjectionItem,
@@ -136,6 +136,9 @@ fn call(function: Function, args: &[Expr], row: &Row) -> Result<Value> {
             && oracle::compare(&args[0], &args[1]) == Some(Ordering::Equal);
         let both_null = args[0].is_null() && args[1].is_null();
         return Ok(if same || both_null { Value::Null } else { args[0].clone() });
+    }
+    if function == Function::BloomContains {
+        return Ok(from_truth((!args[3].is_null()).then(|| bloom::contains(&args))));
     }
     if args.contains(&Value::Missing) {
         return Ok(Value::Missing);

@@ -1,5 +1,6 @@
 //! Whole statements over whole objects.
 
+mod bloom;
 mod compression;
 mod conformance;
 mod csv_input;
@@ -19,6 +20,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::{Evaluation, MAX_RECORDS_BYTES, Sink, Stats};
+use sluicegate_s3select::dialect::Extras;
 use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 use sluicegate_s3select::request::{
     Compression, CsvInput, CsvOutput, FileHeaderInfo, InputFormat, InputSerialization, JsonType,
@@ -63,7 +65,7 @@ pub(super) fn request(expression: &str) -> SelectRequest {
         output: OutputSerialization::Csv(CsvOutput::default()),
         scan_range: None,
         progress: false,
-        partial_groups: false,
+        extras: Extras::NONE,
     }
 }
 

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use super::{Answer, Evaluation, request, with_csv};
 use crate::Stats;
+use sluicegate_s3select::dialect::Extras;
 use sluicegate_s3select::error::SelectErrorCode;
 use sluicegate_s3select::request::{
     FileHeaderInfo, InputFormat, JsonType, OutputSerialization, ScanRange, SelectRequest,
@@ -73,7 +74,7 @@ proptest! {
             csv.record_delimiter = delimiter.to_owned();
             csv.header = header;
         });
-        request.partial_groups = true;
+        request.extras = Extras::ALL;
         request.scan_range = start.map(|start| ScanRange::From { start });
         if json_output {
             request.output = OutputSerialization::Json { record_delimiter: "\n".to_owned() };
@@ -98,7 +99,7 @@ proptest! {
     ) {
         let mut request = request(statement);
         request.input.format = InputFormat::Json(JsonType::Lines);
-        request.partial_groups = true;
+        request.extras = Extras::ALL;
         request.scan_range = start.map(|start| ScanRange::From { start });
         let [one, several] = answers(&request, &lines.join("\n"), threads, part_bytes);
         prop_assert_eq!(one, several);
@@ -116,7 +117,7 @@ fn only_what_can_be_cut_is() {
     assert!(!divisible(&request("SELECT _1 FROM S3Object LIMIT 1")));
     assert!(!divisible(&request("SELECT SUM(CAST(_1 AS FLOAT)) FROM S3Object")));
     let grouped = |item: &str| SelectRequest {
-        partial_groups: true,
+        extras: Extras::ALL,
         ..request(&format!("SELECT _1, {item} FROM S3Object GROUP BY _1"))
     };
     assert!(divisible(&grouped("SUM(CAST(_2 AS INT))")));

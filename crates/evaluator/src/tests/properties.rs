@@ -8,6 +8,7 @@ use super::generator::{Generator, object};
 use super::interpreter::interpret;
 use super::{Answer, Evaluation, request};
 use sluicegate_s3select::dialect;
+use sluicegate_s3select::dialect::Extras;
 use sluicegate_s3select::error::SelectErrorCode as Code;
 use sluicegate_s3select::request::{InputFormat, JsonType, SelectRequest};
 use sluicegate_s3select::value::Timestamp;
@@ -60,7 +61,7 @@ proptest! {
         let query = generator.query();
         let rows = generator.rows();
         let mut request = request(&query.to_string());
-        request.partial_groups = true;
+        request.extras = Extras::ALL;
         if way.json {
             request.input.format = InputFormat::Json(JsonType::Lines);
         }

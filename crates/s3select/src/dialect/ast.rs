@@ -288,6 +288,10 @@ pub enum Function {
     ToTimestamp,
     /// `UTCNOW()`
     UtcNow,
+    /// `BLOOM_CONTAINS(bits, hashes, seed, x)`, an extension of ours
+    /// ([`Extension::Bloom`](crate::profile::Extension::Bloom)); what it means is documented at
+    /// [`BloomFilter`](crate::value::BloomFilter).
+    BloomContains,
     /// `[a, b, …]`, possibly empty
     List,
 }

@@ -14,6 +14,7 @@
 pub mod ast;
 mod build;
 mod check;
+mod extras;
 pub mod keyword;
 mod lexer;
 mod parse;
@@ -23,4 +24,5 @@ mod walk;
 
 pub use build::ROW;
 pub use check::check;
-pub use parse::{MAX_DEPTH, MAX_LENGTH, MAX_OPERATORS, parse, parse_with_groups};
+pub use extras::Extras;
+pub use parse::{MAX_DEPTH, MAX_LENGTH, MAX_OPERATORS, parse, parse_with};

@@ -61,7 +61,8 @@ impl EndpointProfile {
             ),
             (request.scan_range.is_some() && !self.scan_ranges, "a ScanRange"),
             (request.progress && !self.progress, "a wish for Progress events"),
-            (request.partial_groups && !self.syntax.group_by, "GROUP BY"),
+            (request.extras.groups && !self.syntax.group_by, "GROUP BY"),
+            (request.extras.bloom && !self.syntax.bloom, "BLOOM_CONTAINS"),
             (
                 matches!(request.output, OutputSerialization::Json { .. }) && !self.json_output,
                 "a wish for JSON",
@@ -159,6 +160,7 @@ impl EndpointProfile {
                     | Function::ToString
                     | Function::ToTimestamp
                     | Function::UtcNow => (syntax.dates, "a function of dates"),
+                    Function::BloomContains => (syntax.bloom, "BLOOM_CONTAINS"),
                     // Not among the values of SQL either.
                     Function::List => (syntax.json_paths, "a list in brackets"),
                 };
@@ -249,7 +251,7 @@ fn xml_bytes(text: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dialect::parse;
+    use crate::dialect::{Extras, parse};
     use crate::request::{CsvInput, CsvOutput, ScanRange};
 
     /// The profiles that allow a statement, in the order sluice, aws, minio, ceph, get-only.
@@ -336,18 +338,22 @@ mod tests {
     }
 
     #[test]
-    fn groups_are_for_our_server_only() {
-        for sql in [
-            "SELECT s._1, COUNT(*) FROM S3Object s GROUP BY s._1",
-            "SELECT s._1 FROM S3Object s WHERE s._2 = 'a' GROUP BY s._1",
+    fn our_extensions_are_for_our_server_only() {
+        for (sql, what) in [
+            ("SELECT s._1, COUNT(*) FROM S3Object s GROUP BY s._1", "GROUP BY"),
+            ("SELECT s._1 FROM S3Object s WHERE s._2 = 'a' GROUP BY s._1", "GROUP BY"),
+            (
+                "SELECT s._1 FROM S3Object s WHERE BLOOM_CONTAINS('AA==', 7, 1, s._2)",
+                "BLOOM_CONTAINS",
+            ),
         ] {
-            let query = crate::dialect::parse_with_groups(sql).unwrap();
+            let query = crate::dialect::parse_with(sql, Extras::ALL).unwrap();
             for profile in EndpointProfile::all() {
                 let said = profile.allows(&query).map_err(|refusal| refusal.what);
                 let own = profile.name == "sluice";
                 assert_eq!(said.is_ok(), own, "{}", profile.name);
                 let statement = profile.has_select() && !own;
-                assert_eq!(said == Err("GROUP BY".to_owned()), statement, "{}", profile.name);
+                assert_eq!(said == Err(what.to_owned()), statement, "{}", profile.name);
             }
         }
     }
@@ -369,7 +375,7 @@ mod tests {
             output: OutputSerialization::Csv(CsvOutput::default()),
             scan_range: None,
             progress: false,
-            partial_groups: false,
+            extras: Extras::NONE,
         };
         #[track_caller]
         fn check(request: &SelectRequest, expected: &[&str]) {
@@ -390,9 +396,10 @@ mod tests {
         let mut request = plain();
         request.progress = true;
         check(&request, TWO);
-        let mut request = plain();
-        request.partial_groups = true;
-        check(&request, OWN);
+        for extras in [Extras { groups: true, bloom: false }, Extras { groups: false, bloom: true }]
+        {
+            check(&SelectRequest { extras, ..plain() }, OWN);
+        }
         let mut request = plain();
         request.output = OutputSerialization::Json { record_delimiter: "\n".to_owned() };
         check(&request, THREE);

@@ -109,6 +109,7 @@ fn construct(expr: &Expr) -> Option<&'static str> {
             F::ToString => "TO_STRING",
             F::ToTimestamp => "TO_TIMESTAMP",
             F::UtcNow => "UTCNOW",
+            F::BloomContains => "BLOOM_CONTAINS",
             F::List => "lists in brackets",
         },
         Expr::Aggregate { function, arg } => match (function, arg) {
@@ -125,7 +126,7 @@ fn construct(expr: &Expr) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dialect::parse;
+    use crate::dialect::{Extras, parse, parse_with};
 
     #[test]
     fn constructs_are_those_that_stores_differ_in() {
@@ -140,7 +141,7 @@ mod tests {
             ["=", "AS", "CASE", "LIMIT", "numbers with a point", "quoted names"]
         );
         let grouped = "SELECT COUNT(*) FROM S3Object s GROUP BY NOT (s._1 = 1)";
-        let grouped = constructs(&crate::dialect::parse_with_groups(grouped).unwrap());
+        let grouped = constructs(&parse_with(grouped, Extras::ALL).unwrap());
         assert_eq!(grouped.into_iter().collect::<Vec<_>>(), ["=", "COUNT(*)", "GROUP BY", "NOT"]);
     }
 }

@@ -28,6 +28,9 @@ pub enum Extension {
     /// may come in several rows, each about some of its rows: who asks adds up their counts and
     /// sums and takes the least and greatest of them.
     PartialGroups,
+    /// A request with the header [`Extension::BLOOM_HEADER`] may use `BLOOM_CONTAINS`, as
+    /// [`BloomFilter`](crate::value::BloomFilter) documents it.
+    Bloom,
 }
 
 impl Extension {
@@ -39,14 +42,18 @@ impl Extension {
     /// The header of a request that asks for [`Extension::PartialGroups`]; its value is `true`.
     pub const PARTIAL_GROUPS_HEADER: &'static str = "x-sluice-partial-groups";
 
+    /// The header of a request that asks for [`Extension::Bloom`]; its value is `true`.
+    pub const BLOOM_HEADER: &'static str = "x-sluice-bloom";
+
     /// All extensions.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::DecimalPrecision,
         Self::MinMaxAny,
         Self::ExactSum,
         Self::Snapshot,
         Self::StrictLines,
         Self::PartialGroups,
+        Self::Bloom,
     ];
 
     /// The name on the wire.
@@ -58,6 +65,7 @@ impl Extension {
             Self::Snapshot => "snapshot",
             Self::StrictLines => "strict-lines",
             Self::PartialGroups => "partial-groups",
+            Self::Bloom => "bloom",
         }
     }
 
@@ -90,7 +98,7 @@ mod tests {
         let value = Extension::header_value(&all);
         assert_eq!(
             value,
-            "decimal-precision, min-max-any, exact-sum, snapshot, strict-lines, partial-groups"
+            "decimal-precision, min-max-any, exact-sum, snapshot, strict-lines, partial-groups, bloom"
         );
         assert_eq!(Extension::parse_header(&value), all);
         let some = Extension::parse_header("exact-sum,teleportation");

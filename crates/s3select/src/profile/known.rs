@@ -59,6 +59,7 @@ impl EndpointProfile {
                 Extension::ExactSum,
                 Extension::StrictLines,
                 Extension::PartialGroups,
+                Extension::Bloom,
             ]
             .into(),
             exactness: vec![ExactnessRule::new(&[], &[], Exactness::Exact)],
@@ -103,6 +104,7 @@ impl EndpointProfile {
                 ion_timestamps: false,
                 missing: false,
                 group_by: false,
+                bloom: false,
                 casts: [Bool, Int, String, Decimal].into(),
                 ..Syntax::full()
             },
@@ -303,6 +305,7 @@ impl Syntax {
             aliases: true,
             doubled_quotes: true,
             group_by: true,
+            bloom: true,
         }
     }
 
@@ -337,6 +340,7 @@ impl Syntax {
             aliases: false,
             doubled_quotes: false,
             group_by: false,
+            bloom: false,
         }
     }
 }

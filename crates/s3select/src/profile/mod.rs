@@ -202,6 +202,9 @@ pub struct Syntax {
     /// `GROUP BY`, as [`Extension::PartialGroups`] has it.
     #[serde(default)]
     pub group_by: bool,
+    /// `BLOOM_CONTAINS`, as [`Extension::Bloom`] has it.
+    #[serde(default)]
+    pub bloom: bool,
 }
 
 /// The patterns of LIKE that a store matches rightly.

@@ -5,6 +5,7 @@
 //! number is compared by its text, because that is how the service treats CSV fields without a CAST.
 
 pub mod arithmetic;
+mod bloom;
 pub mod cast;
 pub mod civil;
 pub mod decimal;
@@ -17,6 +18,7 @@ mod write;
 
 use std::cmp::Ordering;
 
+pub use bloom::{BloomFilter, MAX_HASHES};
 pub use cast::cast;
 pub use decimal::{Decimal, DecimalSum};
 pub use like::LikePattern;

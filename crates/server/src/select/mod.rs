@@ -22,6 +22,7 @@ use s3s::path::{S3Path, parse_path_style};
 use s3s::route::S3Route;
 use s3s::{Body, S3Error, S3ErrorCode, S3Request, S3Response, S3Result, s3_error};
 use sluicegate_evaluator::Evaluation;
+use sluicegate_s3select::dialect::Extras;
 use sluicegate_s3select::profile::Extension;
 use sluicegate_s3select::request::InputFormat;
 use sluicegate_s3select::{SelectError, SelectErrorCode};
@@ -40,6 +41,8 @@ const EXTENSIONS: HeaderName = HeaderName::from_static(Extension::HEADER);
 const STRICT_LINES: HeaderName = HeaderName::from_static(Extension::STRICT_LINES_HEADER);
 /// Asks for [`Extension::PartialGroups`].
 const PARTIAL_GROUPS: HeaderName = HeaderName::from_static(Extension::PARTIAL_GROUPS_HEADER);
+/// Asks for [`Extension::Bloom`].
+const BLOOM: HeaderName = HeaderName::from_static(Extension::BLOOM_HEADER);
 /// The longest body that is read: the longest expression fits, with every character escaped.
 const MAX_BODY: usize = 8 * 1024 * 1024;
 /// Statements that may wait for each one that runs.
@@ -78,7 +81,8 @@ impl SelectRoute {
         let fault = self.api.begin(Operation::SelectObjectContent, &bucket, &key).await?;
         check_headers(&request.headers)?;
         let asks_for = |name| request.headers.get(name).is_some_and(|value| value == "true");
-        let (strict_lines, partial_groups) = (asks_for(STRICT_LINES), asks_for(PARTIAL_GROUPS));
+        let strict_lines = asks_for(STRICT_LINES);
+        let extras = Extras { groups: asks_for(PARTIAL_GROUPS), bloom: asks_for(BLOOM) };
         let mut body = request.input;
         let body = body.store_all_limited(MAX_BODY).await.map_err(|error| {
             if error.to_string().contains("limit") {
@@ -92,7 +96,7 @@ impl SelectRoute {
         if let InputFormat::Csv(csv) = &mut parsed.input.format {
             csv.strict_lines = strict_lines;
         }
-        parsed.partial_groups = partial_groups;
+        parsed.extras = extras;
         let request = Arc::new(parsed);
 
         let slot = self.slots.take().await?;

@@ -2,6 +2,7 @@
 
 use s3s::dto;
 use s3s::xml::{DeError, Deserializer};
+use sluicegate_s3select::dialect::Extras;
 use sluicegate_s3select::request::{
     Compression, CsvInput, CsvOutput, FileHeaderInfo, InputFormat, InputSerialization, JsonType,
     OutputSerialization, QuoteFields, ScanRange, SelectRequest,
@@ -51,7 +52,7 @@ fn convert(request: dto::SelectObjectContentRequest) -> Result<SelectRequest> {
         scan_range: request.scan_range.map(scan_range).transpose()?,
         progress: request.request_progress.and_then(|p| p.enabled).unwrap_or(false),
         // Headers ask for extensions.
-        partial_groups: false,
+        extras: Extras::NONE,
     })
 }
 
@@ -212,7 +213,7 @@ mod tests {
                 output: OutputSerialization::Csv(CsvOutput::default()),
                 scan_range: None,
                 progress: false,
-                partial_groups: false,
+                extras: Extras::NONE,
             }
         );
     }

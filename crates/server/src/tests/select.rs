@@ -147,6 +147,36 @@ async fn groups_are_for_those_who_ask_for_them() {
     }
 }
 
+/// BLOOM_CONTAINS is no function, as for AWS, unless a header asks for ours.
+#[tokio::test]
+async fn bloom_filters_are_for_those_who_ask_for_them() {
+    let fixture = Fixture::new().await;
+    fixture.put("n.csv", "id,name\n1,ann\n2,bob\n3,ann\n").await;
+    // The value '2' and no other digit.
+    let sql = "SELECT s.name FROM S3Object s WHERE BLOOM_CONTAINS('QACB', 3, 2, s.id)";
+    let refused = run(select(&fixture, "n.csv", sql)).await;
+    assert_eq!(refused, Err("400 UnsupportedFunction".to_owned()));
+    let asking = |sql: &str, header: &'static str| {
+        select(&fixture, "n.csv", sql).customize().mutate_request(move |request| {
+            request.headers_mut().insert(header, "true");
+        })
+    };
+    let other = asking(sql, "x-sluice-partial-groups").send().await.unwrap_err();
+    assert_eq!(code(&other), "400 UnsupportedFunction");
+    let malformed = sql.replace("QACB", "QAC");
+    let malformed = asking(&malformed, "x-sluice-bloom").send().await.unwrap_err();
+    assert_eq!(code(&malformed), "400 IllegalSqlFunctionArgument");
+    let mut events = asking(sql, "x-sluice-bloom").send().await.unwrap().payload;
+    let mut rows = String::new();
+    while let Some(event) = events.recv().await.unwrap() {
+        if let SelectObjectContentEventStream::Records(records) = event {
+            let payload = records.payload.unwrap_or_default().into_inner();
+            rows.push_str(&String::from_utf8(payload).unwrap());
+        }
+    }
+    assert_eq!(rows, "bob\n");
+}
+
 #[tokio::test]
 async fn a_large_answer_arrives_whole() {
     let fixture = Fixture::new().await;

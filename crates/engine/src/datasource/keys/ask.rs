@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use datafusion::common::Result;
 
 use super::asked_column::AskedColumn;
-use super::bloom::{Shape, capacity, fit, overhead};
+use super::bloom::Shape;
 use super::ordered::{OrderedKeys, Span};
 use super::sent::{Likely, Sent};
 use crate::choice::Why;
@@ -47,9 +47,9 @@ impl<'a> Asking<'a> {
     pub fn capacity(&self, index: usize, keys: &OrderedKeys, form: Form) -> usize {
         let column = AskedColumn::new(self, index, keys, None, self.room);
         let room = self.room.saturating_sub(column.around_span());
-        match (form, column.hashed_key()) {
+        match (form, column.hashed_keys().next()) {
             (Form::Bounds, _) => 0,
-            (Form::Bloom(p), Some(key)) => capacity(p, room, overhead(&key)),
+            (Form::Bloom(p), Some((hashing, key))) => hashing.capacity(p, room, &key),
             _ => column.listed(room),
         }
     }
@@ -67,12 +67,12 @@ impl<'a> Asking<'a> {
         let column = AskedColumn::new(self, index, keys, None, self.room);
         let room = self.room.saturating_sub(column.around_span());
         let all = keys.values.as_ref()?.len();
-        match (form, column.hashed_key()) {
+        match (form, column.hashed_keys().next()) {
             (Form::Bounds, _) => None,
-            (Form::Bloom(wanted), Some(key)) => {
-                let sent = fit(each, wanted, room, overhead(&key))?;
-                let bits = Shape::new(all, sent).total();
-                Some(Likely::Hashed { keys: all, bits, wanted, sent })
+            (Form::Bloom(wanted), Some((hashing, key))) => {
+                let sent = hashing.fit(each, wanted, room, &key)?;
+                let bits = hashing.bits(Shape::new(all, sent));
+                Some(Likely::Hashed { hashing, keys: all, bits, wanted, sent })
             }
             _ => (each <= column.listed(room)).then_some(Likely::OneOf(all)),
         }
@@ -87,7 +87,7 @@ pub enum Form {
     /// One of these. Bounds, where there are too many.
     List,
     /// In a Bloom filter with this probability of a wrong yes, or the least above it that fits. A
-    /// list, where the keys are few or no whole numbers.
+    /// list, where the keys are few, or the store does not hash them.
     Bloom(f64),
 }
 
@@ -117,8 +117,8 @@ pub fn ask(asking: &Asking<'_>, keys: &KeysByColumn, form: Form, spans: &Spans) 
         let name = asking.source.file_schema().field(*index).name().clone();
         let mut refused = None;
         let mut accepted = None;
-        for form in column.forms(form) {
-            match column.filter(form)? {
+        for attempt in column.attempts(form) {
+            match column.filter(attempt)? {
                 Ok((filter, likely)) => {
                     let mut all = sent.filters.clone();
                     all.push(filter);

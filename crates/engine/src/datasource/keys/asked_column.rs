@@ -10,7 +10,8 @@ use sluicegate_s3select::dialect::ast::Expr;
 use sluicegate_s3select::profile::Exactness;
 
 use super::ask::{Asking, Form};
-use super::bloom::{Bloom, Shape, fit, overhead};
+use super::bloom::Shape;
+use super::hashing::Hashing;
 use super::ordered::{OrderedKeys, Span, Split};
 use super::sent::Likely;
 use crate::choice::Why;
@@ -21,8 +22,14 @@ use crate::datasource::s3_select::Filter;
 /// with so many is about as much work as to hash it, and there are no wrong yeses.
 const LISTED: usize = 1_000;
 
-/// The seed of the hash functions: the same keys always make the same statement.
-const SEED: u64 = 0x51_1c_e6_a7_e5;
+/// One way to ask about a column's keys.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Attempt {
+    Bounds,
+    List,
+    /// A Bloom filter with this probability of a wrong yes, or the least above it that fits.
+    Bloom(Hashing, f64),
+}
 
 /// A column while its condition is made.
 #[derive(Debug)]
@@ -54,22 +61,30 @@ impl<'a> AskedColumn<'a> {
         Self { asking, column, keys, span, split: in_span.or_else(all), room }
     }
 
-    /// The forms to try, the best first.
-    pub(super) fn forms(&self, wanted: Form) -> Vec<Form> {
-        let few = self.split.is_some_and(|split| split.within.len() <= LISTED);
-        match wanted {
-            Form::Bounds => vec![Form::Bounds],
-            Form::List => vec![Form::List, Form::Bounds],
-            Form::Bloom(p) if few => vec![Form::List, Form::Bloom(p), Form::Bounds],
-            Form::Bloom(p) => vec![Form::Bloom(p), Form::List, Form::Bounds],
+    /// What to try for a form, the best first.
+    pub(super) fn attempts(&self, wanted: Form) -> Vec<Attempt> {
+        let p = match wanted {
+            Form::Bounds => return vec![Attempt::Bounds],
+            Form::List => return vec![Attempt::List, Attempt::Bounds],
+            Form::Bloom(p) => p,
+        };
+        let mut attempts: Vec<_> =
+            self.hashed_keys().map(|(hashing, _)| Attempt::Bloom(hashing, p)).collect();
+        if attempts.is_empty() {
+            // Which says why.
+            attempts.push(Attempt::Bloom(Hashing::Substring, p));
         }
+        let few = self.split.is_some_and(|split| split.within.len() <= LISTED);
+        attempts.insert(if few { 0 } else { attempts.len() }, Attempt::List);
+        attempts.push(Attempt::Bounds);
+        attempts
     }
 
-    pub(super) fn filter(&self, form: Form) -> Result<Result<(Filter, Likely), Why>> {
-        Ok(match form {
-            Form::Bounds => self.bounds()?,
-            Form::List => self.list()?,
-            Form::Bloom(p) => self.bloom(p)?,
+    pub(super) fn filter(&self, attempt: Attempt) -> Result<Result<(Filter, Likely), Why>> {
+        Ok(match attempt {
+            Attempt::Bounds => self.bounds()?,
+            Attempt::List => self.list()?,
+            Attempt::Bloom(hashing, p) => self.bloom(hashing, p)?,
         })
     }
 
@@ -107,11 +122,19 @@ impl<'a> AskedColumn<'a> {
         })
     }
 
-    /// The column as the store hashes it, if its keys can be hashed.
-    pub(super) fn hashed_key(&self) -> Option<Expr> {
-        let values = self.keys.values.as_deref()?;
-        let key = self.asking.translator().hashable(&self.column)?;
-        values.iter().all(|value| as_int(value).is_some()).then_some(key)
+    /// The ways in which the store can hash the column, the densest first, each with what it hashes.
+    pub(super) fn hashed_keys(&self) -> impl Iterator<Item = (Hashing, Expr)> {
+        let values = self.keys.values.as_deref().unwrap_or_default();
+        let translator = self.asking.translator();
+        let binary = translator.filterable(&self.column).map(|key| (Hashing::Binary, key));
+        let substring = translator.hashable(&self.column).map(|key| (Hashing::Substring, key));
+        // The keys of a column are of one type.
+        let first = values.first();
+        let known = self.keys.values.is_some();
+        binary
+            .into_iter()
+            .chain(substring)
+            .filter(move |(hashing, _)| known && first.is_none_or(|value| hashing.takes(value)))
     }
 
     /// The keys that the rows may have if they are in the span.
@@ -197,34 +220,33 @@ impl<'a> AskedColumn<'a> {
         Ok(self.translated(self.here(values)?, likely))
     }
 
-    fn bloom(&self, wanted: f64) -> Result<Result<(Filter, Likely), Why>> {
+    fn bloom(&self, hashing: Hashing, wanted: f64) -> Result<Result<(Filter, Likely), Why>> {
         let values = match self.within() {
             Ok(values) => values,
             Err(why) => return Ok(Err(why)),
         };
-        let Some(key) = self.asking.translator().hashable(&self.column) else {
-            return Ok(Err(Why::new("a Bloom filter needs whole numbers and their arithmetic")));
-        };
-        let Some(ints) = values.iter().map(as_int).collect::<Option<Vec<_>>>() else {
-            return Ok(Err(Why::new("a Bloom filter needs whole numbers")));
+        let Some((_, key)) = self.hashed_keys().find(|(known, _)| *known == hashing) else {
+            let what = "a Bloom filter needs whole numbers and their arithmetic, or BLOOM_CONTAINS";
+            return Ok(Err(Why::new(what)));
         };
         let around = self.span.map_or(0, |_| self.around_span());
         let room = self.room.saturating_sub(around);
-        let Some(p) = fit(ints.len(), wanted, room, overhead(&key)) else {
+        let Some(p) = hashing.fit(values.len(), wanted, room, &key) else {
             return Ok(Err(Why::new(format!(
                 "a Bloom filter of {} keys fits only if it lets everything through (p = 1)",
-                ints.len()
+                values.len()
             ))));
         };
-        let shape = Shape::new(ints.len(), p);
+        let shape = Shape::new(values.len(), p);
         let here = self.or_null(self.here(values)?);
-        let condition = Bloom::new(&ints, shape, SEED).condition(&key);
+        let condition = hashing.condition(values, shape, &key);
         let condition = condition.and_then(|condition| self.or_outside_there(condition));
         let Some(condition) = condition.and_then(|condition| self.or_null_there(condition)) else {
             return Ok(Err(Why::new("the store may not be asked for NULL or for bounds")));
         };
         let there = Pushed { expr: condition, exactness: Exactness::Superset };
-        let likely = Likely::Hashed { keys: ints.len(), bits: shape.total(), wanted, sent: p };
+        let (keys, bits) = (values.len(), hashing.bits(shape));
+        let likely = Likely::Hashed { hashing, keys, bits, wanted, sent: p };
         Ok(Ok((Filter { here, there }, likely)))
     }
 
@@ -257,18 +279,4 @@ fn and(left: Arc<dyn PhysicalExpr>, right: Arc<dyn PhysicalExpr>) -> Arc<dyn Phy
 
 fn or(left: Arc<dyn PhysicalExpr>, right: Arc<dyn PhysicalExpr>) -> Arc<dyn PhysicalExpr> {
     Arc::new(BinaryExpr::new(left, Operator::Or, right))
-}
-
-/// A whole number of at most 64 bits.
-fn as_int(value: &ScalarValue) -> Option<i64> {
-    match *value {
-        ScalarValue::Int8(x) => x.map(i64::from),
-        ScalarValue::Int16(x) => x.map(i64::from),
-        ScalarValue::Int32(x) => x.map(i64::from),
-        ScalarValue::Int64(x) => x,
-        ScalarValue::UInt8(x) => x.map(i64::from),
-        ScalarValue::UInt16(x) => x.map(i64::from),
-        ScalarValue::UInt32(x) => x.map(i64::from),
-        _ => None,
-    }
 }

@@ -124,7 +124,7 @@ impl KeysSaid {
             let hashed = match likely {
                 Likely::Between => Parts::default(),
                 Likely::OneOf(keys) => Parts { keys: *keys, ..Parts::default() },
-                Likely::Hashed { keys, bits, sent, wanted } => Parts {
+                Likely::Hashed { keys, bits, sent, wanted, .. } => Parts {
                     keys: *keys,
                     bits: *bits,
                     p: Some((*sent, *sent)),
@@ -181,10 +181,12 @@ impl CustomMetricValue for KeysSaid {
 
 #[cfg(test)]
 mod tests {
+    use super::super::hashing::Hashing;
     use super::*;
 
     fn hashed(keys: usize, sent: f64) -> Sent {
-        let likely = Likely::Hashed { keys, bits: 10 * keys as u64, wanted: 0.01, sent };
+        let (hashing, bits) = (Hashing::Binary, 10 * keys as u64);
+        let likely = Likely::Hashed { hashing, keys, bits, wanted: 0.01, sent };
         Sent { columns: vec![("k".to_owned(), likely)], ..Sent::default() }
     }
 

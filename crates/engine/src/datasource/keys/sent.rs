@@ -5,8 +5,10 @@ use std::fmt;
 use sluicegate_costmodel::Terms;
 
 use super::bloom::Shape;
+use super::hashing::Hashing;
 use crate::choice::Why;
 use crate::datasource::s3_select::Filter;
+use crate::profile::BLOOM_CONTAINS;
 
 /// What is asked about the keys of one column.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,6 +19,8 @@ pub enum Likely {
     OneOf(usize),
     /// One in a Bloom filter.
     Hashed {
+        /// How the store looks into it.
+        hashing: Hashing,
         /// How many are in it.
         keys: usize,
         /// Its bits.
@@ -34,7 +38,8 @@ impl Likely {
     pub fn terms(&self) -> Terms {
         match self {
             Self::Between | Self::OneOf(_) => 2.into(),
-            Self::Hashed { sent, .. } => {
+            Self::Hashed { hashing: Hashing::Binary, .. } => BLOOM_CONTAINS.into(),
+            Self::Hashed { hashing: Hashing::Substring, sent, .. } => {
                 Terms { probes: Shape::new(1, *sent).slices, ..Terms::NONE }
             }
         }
@@ -60,12 +65,17 @@ impl fmt::Display for Sent {
             parts.push(match likely {
                 Likely::Between => format!("bounds on {column}"),
                 Likely::OneOf(keys) => format!("list on {column} ({keys} keys)"),
-                Likely::Hashed { keys, bits, wanted, sent } if wanted == sent => {
-                    format!("bloom on {column} ({keys} keys, {bits} bits, p = {sent})")
+                Likely::Hashed { hashing, keys, bits, wanted, sent } => {
+                    let bloom = match hashing {
+                        Hashing::Binary => "binary bloom",
+                        Hashing::Substring => "bloom",
+                    };
+                    let p = match wanted == sent {
+                        true => format!("p = {sent}"),
+                        false => format!("p = {sent:.4}, {wanted} does not fit"),
+                    };
+                    format!("{bloom} on {column} ({keys} keys, {bits} bits, {p})")
                 }
-                Likely::Hashed { keys, bits, wanted, sent } => format!(
-                    "bloom on {column} ({keys} keys, {bits} bits, p = {sent:.4}, {wanted} does not fit)"
-                ),
             });
         }
         for (column, why) in &self.refused {

@@ -6,7 +6,7 @@ use chrono::{Datelike, Duration, NaiveDate};
 use datafusion::common::ScalarValue;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::expressions::Literal as PhysicalLiteral;
-use sluicegate_s3select::dialect::ast::{BinaryOp, Expr, Type};
+use sluicegate_s3select::dialect::ast::{BinaryOp, DatePart, Expr, Function, Type};
 
 use super::value::{Kind, Value};
 
@@ -27,6 +27,20 @@ pub(super) fn compare_date(value: &Value, op: BinaryOp, days: i32) -> Option<Exp
         BinaryOp::NotEq => is(BinaryOp::Lt, start()?).or(is(BinaryOp::GtEq, end()?)),
         _ => return None,
     })
+}
+
+/// The number of the day that an instant is in, the first of year 1 being 0: from there, DATE_DIFF
+/// never rounds up.
+pub(super) fn day_of(instant: Expr) -> Expr {
+    let first = Expr::string("0001-01-01").cast(Type::Timestamp);
+    Expr::Call { function: Function::DateDiff(DatePart::Day), args: vec![first, instant] }
+}
+
+/// The same number of a day counted from 1970-01-01.
+#[must_use]
+pub fn day_number(days: i32) -> i64 {
+    const BEFORE_1970: i64 = 719_162;
+    i64::from(days) + BEFORE_1970
 }
 
 /// Midnight UTC of a day counted from 1970-01-01, for the years that have four digits.

@@ -44,10 +44,11 @@ use datafusion::physical_plan::expressions::{
     BinaryExpr, Column, InListExpr, IsNotNullExpr, IsNullExpr, LikeExpr,
     Literal as PhysicalLiteral, NotExpr,
 };
-use sluicegate_s3select::dialect::ast::{BinaryOp, Expr, Literal};
+use sluicegate_s3select::dialect::ast::{BinaryOp, Expr, Literal, Type};
 use sluicegate_s3select::profile::{DataFormat, EndpointProfile, Exactness, Operation, TypeClass};
 
-use self::date::{compare_date, date_literal};
+pub use self::date::day_number;
+use self::date::{compare_date, date_literal, day_of};
 use self::value::Kind;
 
 /// How a store addresses a table's columns.
@@ -266,6 +267,26 @@ impl<'a> Translator<'a> {
         let syntax = &self.profile.syntax;
         let sayable = syntax.arithmetic && syntax.substring && !self.needs_guards();
         (value.kind == Kind::Int && trusted && sayable).then_some(value.expr)
+    }
+
+    /// A column as the store may look it up in a filter by `BLOOM_CONTAINS`: of equal values, and of
+    /// keys of joins equal to them, it finds the same bits.
+    #[must_use]
+    pub fn filterable(&self, expr: &Arc<dyn PhysicalExpr>) -> Option<Expr> {
+        let value = self.value(expr)?;
+        let syntax = &self.profile.syntax;
+        let trusted = self.trust(Operation::In, value.kind.class()) == Exactness::Exact;
+        if !syntax.bloom || !trusted || self.needs_guards() {
+            return None;
+        }
+        match (value.kind, self.style) {
+            (Kind::Int | Kind::Decimal, _) => Some(value.expr),
+            // A value of JSON may be of another type, and is then compared by its text.
+            (Kind::Text, ColumnStyle::Member) => Some(value.expr.cast(Type::String)),
+            (Kind::Text, _) => Some(value.expr),
+            (Kind::Date, _) => syntax.dates.then(|| day_of(value.expr)),
+            (Kind::Float | Kind::Bool, _) => None,
+        }
     }
 
     /// `x IS [NOT] NULL`

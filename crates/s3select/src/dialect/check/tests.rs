@@ -1,5 +1,5 @@
 use super::*;
-use crate::dialect::parse_with_groups;
+use crate::dialect::{Extras, parse_with};
 use crate::request::{Compression, CsvInput, FileHeaderInfo, InputFormat, JsonType};
 
 fn csv(header: FileHeaderInfo) -> InputFormat {
@@ -8,7 +8,7 @@ fn csv(header: FileHeaderInfo) -> InputFormat {
 
 #[track_caller]
 fn verdict(text: &str, format: InputFormat) -> String {
-    let query = parse_with_groups(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+    let query = parse_with(text, Extras::ALL).unwrap_or_else(|error| panic!("{text}: {error}"));
     let input = InputSerialization { format, compression: Compression::None };
     check(&query, &input).map_or_else(|error| error.code.to_string(), |()| "ok".to_owned())
 }
@@ -32,6 +32,29 @@ fn aggregates() {
     check_all("SELECT MAX(_1) = _2 FROM S3Object", [STRUCTURE; 3]);
     check_all("SELECT MAX(COUNT(*)) FROM S3Object", [OPERATION; 3]);
     check_all("SELECT _1 FROM S3Object WHERE COUNT(*) > 1", [OPERATION; 3]);
+}
+
+#[test]
+fn bloom_filters() {
+    const ARGUMENTS: &str = "EvaluatorInvalidArguments";
+    const ILLEGAL: &str = "IllegalSqlFunctionArgument";
+    let check = |args: &str, expected| {
+        let call = format!("BLOOM_CONTAINS({args})");
+        check_all(&format!("SELECT {call} FROM S3Object s WHERE {call}"), [expected; 3]);
+    };
+    check("'AA==', 7, 1, s._1", "ok");
+    check("'AA==', 7, -1, CAST(s._1 AS INT)", "ok");
+    check("'AA==', 7, 1, NULL", "ok");
+    check("'AA=', 7, 1, s._1", ILLEGAL);
+    check("'', 7, 1, s._1", ILLEGAL);
+    check("'AA==', 0, 1, s._1", ILLEGAL);
+    check("'AA==', 33, 1, s._1", ILLEGAL);
+    check("NULL, 7, 1, s._1", ARGUMENTS);
+    check("UPPER('AA=='), 7, 1, s._1", ARGUMENTS);
+    check("'AA==', 3 + 4, 1, s._1", ARGUMENTS);
+    check("'AA==', 7, 1.5, s._1", ARGUMENTS);
+    check("7, 7, 1, s._1", "IncorrectSqlFunctionArgumentType");
+    check_all("SELECT BLOOM_CONTAINS('AA==', 7, 1, _1) + 1 FROM S3Object", ["InvalidDataType"; 3]);
 }
 
 #[test]

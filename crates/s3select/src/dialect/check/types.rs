@@ -5,7 +5,7 @@ use super::error;
 use crate::dialect::ast::{Aggregate, BinaryOp, Expr, Function, Literal, Type, UnaryOp};
 use crate::error::{Result, SelectErrorCode as Code};
 use crate::request::InputFormat;
-use crate::value::{LikePattern, TimestampPattern};
+use crate::value::{BloomFilter, LikePattern, TimestampPattern};
 
 /// What is known of a value's type. NULL and MISSING have every type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -221,7 +221,7 @@ fn constant(expr: &Expr) -> Option<&str> {
 }
 
 fn call(function: Function, args: &[Expr], scope: Scope<'_>) -> Result<Known> {
-    use Known::{Int, String, Timestamp, Unknown};
+    use Known::{Bool, Int, String, Timestamp, Unknown};
     let (arity, takes, gives): (_, &[Known], _) = match function {
         Function::Coalesce => (1..=usize::MAX, &[], Unknown),
         Function::NullIf => (2..=2, &[], Unknown),
@@ -235,6 +235,7 @@ fn call(function: Function, args: &[Expr], scope: Scope<'_>) -> Result<Known> {
         Function::ToString => (2..=2, &[Timestamp, String], String),
         Function::ToTimestamp => (1..=1, &[String], Timestamp),
         Function::UtcNow => (0..=0, &[], Timestamp),
+        Function::BloomContains => (4..=4, &[String, Int, Int], Bool),
         Function::List => (0..=usize::MAX, &[], Unknown),
     };
     if !arity.contains(&args.len()) {
@@ -255,6 +256,9 @@ fn call(function: Function, args: &[Expr], scope: Scope<'_>) -> Result<Known> {
         (Function::Substring, [_, _, Expr::Literal(Literal::Int(length))]) if *length < 0 => {
             let message = format!("SUBSTRING takes no negative length such as {length}");
             return Err(error(Code::IllegalSqlFunctionArgument, message));
+        }
+        (Function::BloomContains, args) => {
+            BloomFilter::of_call(args)?;
         }
         (Function::ToString, [_, pattern]) => {
             if let Some(pattern) = constant(pattern) {

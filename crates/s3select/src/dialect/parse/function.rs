@@ -51,7 +51,10 @@ impl Parser<'_> {
     /// A call, if the word ahead begins one.
     pub(super) fn call(&mut self, name: &str) -> Result<Option<Tree>> {
         let open = *self.ahead(1) == Kind::Symbol(Symbol::LeftParen);
-        let syntax = match (syntax(name), open) {
+        let bloom = self.extras.bloom && name.eq_ignore_ascii_case("BLOOM_CONTAINS");
+        let syntax =
+            if bloom { Some(Syntax::Plain(Function::BloomContains, 4..=4)) } else { syntax(name) };
+        let syntax = match (syntax, open) {
             (Some(syntax), true) => syntax,
             (Some(Syntax::Cast), false) => {
                 self.advance();

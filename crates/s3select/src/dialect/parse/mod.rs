@@ -10,6 +10,7 @@ mod path;
 mod query;
 
 use super::ast::Query;
+use super::extras::Extras;
 use super::keyword::is_reserved;
 use super::lexer::{Kind, Symbol, Token, error_at, tokenize};
 use crate::error::{Result, SelectError, SelectErrorCode as Code};
@@ -27,34 +28,30 @@ pub const MAX_OPERATORS: usize = 20_000;
 ///
 /// The service's code for the first thing that is wrong; the message names its line and column.
 pub fn parse(text: &str) -> Result<Query> {
-    parse_in(text, false)
+    parse_with(text, Extras::NONE)
 }
 
-/// Reads a statement that may have a GROUP BY, which the service has not: of a request with
-/// [`SelectRequest::partial_groups`](crate::request::SelectRequest::partial_groups).
+/// Reads a statement that may use extensions of ours, which the service has not: of a request with
+/// such [`SelectRequest::extras`](crate::request::SelectRequest::extras).
 ///
 /// # Errors
 ///
 /// As [`parse`].
-pub fn parse_with_groups(text: &str) -> Result<Query> {
-    parse_in(text, true)
-}
-
-fn parse_in(text: &str, groups: bool) -> Result<Query> {
+pub fn parse_with(text: &str, extras: Extras) -> Result<Query> {
     if text.len() > MAX_LENGTH {
         let message = format!("the statement has {} bytes, at most {MAX_LENGTH} fit", text.len());
         return Err(SelectError::new(Code::ExpressionTooLong, message));
     }
     let tokens = tokenize(text)?;
-    Parser { text, tokens, groups, next: 0, depth: 0, operators: 0 }.query()
+    Parser { text, tokens, extras, next: 0, depth: 0, operators: 0 }.query()
 }
 
 struct Parser<'a> {
     text: &'a str,
     /// Never empty: the last one is `End`.
     tokens: Vec<Token<'a>>,
-    /// Whether GROUP BY is part of the language.
-    groups: bool,
+    /// What the language has beyond the service's.
+    extras: Extras,
     next: usize,
     depth: usize,
     operators: usize,

@@ -45,7 +45,7 @@ impl Parser<'_> {
         let from = self.source()?;
         let projection = self.projection(items, &from)?;
         let filter = if self.take_keyword("WHERE") { Some(self.expression()?) } else { None };
-        let group_by = if self.groups { self.group_by()? } else { Vec::new() };
+        let group_by = if self.extras.groups { self.group_by()? } else { Vec::new() };
         let limit = if self.take_keyword("LIMIT") { Some(self.limit()?) } else { None };
         self.end()?;
         Ok(Query { projection, from, filter, group_by, limit })

@@ -32,7 +32,7 @@ fn refused_expr(text: &str, code: Code) {
 /// GROUP BY is read where it is asked for, and nowhere else.
 #[test]
 fn groups() {
-    let reads = |text: &str| parse_with_groups(text).map(|query| query.to_string());
+    let reads = |text: &str| parse_with(text, Extras::ALL).map(|query| query.to_string());
     for (text, canonical) in [
         (
             "select s.a, count(*) from s3object s where b = 1 group by s.a , upper(c);",
@@ -57,6 +57,25 @@ fn groups() {
     ] {
         assert_eq!(reads(text).unwrap_err().code, code, "{text}");
     }
+}
+
+/// A function of ours is one of the language where it is asked for, and nowhere else.
+#[test]
+fn bloom_filters() {
+    let text = "SELECT a FROM S3Object WHERE bloom_contains('AA==', 1, -2, b)";
+    let read = parse_with(text, Extras { bloom: true, groups: false }).unwrap();
+    let canonical = "SELECT a FROM S3Object WHERE BLOOM_CONTAINS('AA==', 1, -2, b)";
+    assert_eq!(read.to_string(), canonical);
+    let without = Extras { bloom: false, groups: true };
+    assert_eq!(parse_with(text, without).unwrap_err().code, Code::UnsupportedFunction);
+    refused(text, Code::UnsupportedFunction);
+    reads("SELECT bloom_contains FROM S3Object", "SELECT bloom_contains FROM S3Object");
+    let with = |args: &str| {
+        let text = format!("SELECT BLOOM_CONTAINS({args}) FROM S3Object");
+        parse_with(&text, Extras::ALL).unwrap_err().code
+    };
+    assert_eq!(with("'AA==', 1, 2"), Code::EvaluatorInvalidArguments);
+    assert_eq!(with("*"), Code::ParseUnsupportedCallWithStar);
 }
 
 #[test]

@@ -187,6 +187,7 @@ fn write_call(f: &mut Formatter<'_>, function: Function, args: &[Expr]) -> fmt::
         Function::ToString => "TO_STRING",
         Function::ToTimestamp => "TO_TIMESTAMP",
         Function::UtcNow => "UTCNOW",
+        Function::BloomContains => "BLOOM_CONTAINS",
         Function::List => {
             f.write_char('[')?;
             write_list(f, args)?;

@@ -1,6 +1,6 @@
 use super::*;
 use crate::dialect::ast::ProjectionItem;
-use crate::dialect::{parse, parse_with_groups};
+use crate::dialect::{Extras, parse, parse_with};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -78,6 +78,7 @@ fn call(inner: BoxedStrategy<Expr>) -> impl Strategy<Value = Expr> {
         (Just(List), Just(0..=3)),
         (Just(Substring), Just(2..=3)),
         (Just(UtcNow), Just(0..=0)),
+        (Just(BloomContains), Just(4..=4)),
         (side.prop_map(Trim), Just(1..=2)),
         (date_part().prop_map(DateAdd), Just(2..=2)),
         (date_part().prop_map(DateDiff), Just(2..=2)),
@@ -164,8 +165,9 @@ proptest! {
     fn parse_undoes_print(query in query()) {
         let text = query.to_string();
         prop_assert!(!text.contains(';') || query.to_string() == text);
-        prop_assert!(query.group_by.is_empty() || parse(&text).is_err(), "{}", text);
-        match parse_with_groups(&text) {
+        let extras = Extras::of(&query);
+        prop_assert_eq!(extras == Extras::NONE, parse(&text).is_ok(), "{}", text);
+        match parse_with(&text, extras) {
             Ok(read) => prop_assert_eq!(read, query, "{}", text),
             Err(error) => prop_assert!(false, "{}: {}", text, error),
         }
@@ -193,7 +195,8 @@ proptest! {
         "AND", "SUM", "TRIM", "SUBSTRING", "DATE_ADD", "day", ";", "\"q\"", "=", "GROUP", "BY",
     ]), 0..25)) {
         let _ = parse(&format!("SELECT {} FROM S3Object", tokens.join(" ")));
-        let _ = parse_with_groups(&format!("SELECT a FROM S3Object GROUP {}", tokens.join(" ")));
+        let grouped = format!("SELECT a FROM S3Object GROUP {}", tokens.join(" "));
+        let _ = parse_with(&grouped, Extras::ALL);
         let _ = parse(&tokens.join(" "));
     }
 }

@@ -262,6 +262,27 @@ impl Decimal {
         (unscaled.unsigned_abs() < limit.unsigned_abs()).then_some(Self { unscaled, scale })
     }
 
+    /// The digits without zeros at their end behind the point, and how many of them are behind it: the
+    /// same for equal numbers.
+    #[must_use]
+    #[inline]
+    pub fn without_zeros(self) -> (i128, u8) {
+        let Self { mut unscaled, mut scale } = self;
+        if let Ok(mut narrow) = i64::try_from(unscaled) {
+            // Division of 64 bits takes a fraction of the time.
+            while scale > 0 && narrow % 10 == 0 {
+                narrow /= 10;
+                scale -= 1;
+            }
+            return (i128::from(narrow), scale);
+        }
+        while scale > 0 && unscaled % 10 == 0 {
+            unscaled /= 10;
+            scale -= 1;
+        }
+        (unscaled, scale)
+    }
+
     /// The whole part, if it fits 64 bits.
     #[must_use]
     pub fn to_i64(self) -> Option<i64> {
