@@ -113,10 +113,15 @@ impl<'a> AskedColumn<'a> {
         Arc::new(BinaryExpr::new(Arc::clone(&self.column), op, lit(value.clone())))
     }
 
-    fn bounds(&self) -> Result<Result<(Filter, Likely), Why>> {
+    /// Between the least and the greatest key, if there are any.
+    fn between(&self) -> Option<Arc<dyn PhysicalExpr>> {
         let low = self.keys.low.as_ref().map(|low| self.compared(Operator::GtEq, low));
         let high = self.keys.high.as_ref().map(|high| self.compared(Operator::LtEq, high));
-        Ok(match low.into_iter().chain(high).reduce(and) {
+        low.into_iter().chain(high).reduce(and)
+    }
+
+    fn bounds(&self) -> Result<Result<(Filter, Likely), Why>> {
+        Ok(match self.between() {
             Some(both) => self.translated(both, Likely::Between),
             None => Err(Why::new("its keys are not known")),
         })
@@ -238,7 +243,8 @@ impl<'a> AskedColumn<'a> {
             ))));
         };
         let shape = Shape::new(values.len(), p);
-        let here = self.or_null(self.here(values)?);
+        // The join sees every row again: a list of all keys here would cost more than it saves.
+        let here = self.or_null(self.between().unwrap_or_else(|| lit(true)));
         let condition = hashing.condition(values, shape, &key);
         let condition = condition.and_then(|condition| self.or_outside_there(condition));
         let Some(condition) = condition.and_then(|condition| self.or_null_there(condition)) else {
