@@ -37,8 +37,9 @@ pub(crate) fn forced(operator: Operator) -> &'static [Way] {
             Way { name: "hybrid", settings: &[("group_by", "hybrid")] },
         ],
         Operator::TopK => &[
-            Way { name: "select", settings: &[("scan", "select"), ("top_k", "server")] },
+            Way { name: "filtered", settings: &[("top_k", "filtered")] },
             Way { name: "sampling", settings: &[("top_k", "sampling")] },
+            Way { name: "late", settings: &[("top_k", "late")] },
         ],
         Operator::Join => &[
             Way { name: "filtered", settings: &[("join", "filtered")] },

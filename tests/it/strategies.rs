@@ -16,8 +16,8 @@ const SCALE: f64 = 0.005;
 /// Strategies of joins, top-K and GROUP BY that are forced together.
 const FORCED: [(&str, &str, &str); 4] = [
     ("bloom", "sampling", "s3"),
-    ("bloom", "sampling", "hybrid"),
-    ("filtered", "sampling", "s3"),
+    ("bloom", "late", "hybrid"),
+    ("filtered", "late", "s3"),
     ("auto", "auto", "auto"),
 ];
 

@@ -5,8 +5,9 @@ use std::cell::Cell;
 use bytes::Bytes;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use sluicegate_engine::Engine;
+use sluicegate_costmodel::{BytesPerSecond, HardwareProfile};
 use sluicegate_engine::config::Scan;
+use sluicegate_engine::{Engine, ErrorKind};
 use sluicegate_s3select::profile::EndpointProfile;
 use sluicegate_server::{Fault, Operation, Rule};
 use tokio::runtime::Runtime;
@@ -36,6 +37,23 @@ const KEYS: [&str; 13] = [
 /// Columns that make an order a total one.
 const ALL: &str = "id, s, i, n, d, t, b, f";
 
+/// A value that does not depend on a row, but that cannot be known without its other columns.
+const SAME: &str = "length(concat(s, 'x')) > 0 AND length(concat(d, 'x')) > 0 AS same";
+
+/// What the best rows are asked for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Output {
+    /// The keys of the order, which are the same however ties are broken.
+    Keys,
+    /// These, and a value that is the same for all rows.
+    KeysAndMore,
+    /// Whole rows, in a total order: `TOTAL` stands for the columns that make it one.
+    Rows,
+}
+
+/// The ways to find the best rows, each forced in turn.
+const WAYS: [&str; 4] = ["late", "sampling", "filtered", "server"];
+
 fn key() -> impl Strategy<Value = (String, String)> {
     let expr = prop::sample::select(KEYS.to_vec());
     let direction = prop::sample::select(vec!["", " ASC", " DESC"]);
@@ -44,36 +62,46 @@ fn key() -> impl Strategy<Value = (String, String)> {
         .prop_map(|(expr, direction, nulls)| (expr.to_owned(), format!("{expr}{direction}{nulls}")))
 }
 
-/// The keys of the best rows, which are the same however ties are broken, or whole rows in a total
-/// order.
 fn best() -> impl Strategy<Value = String> {
     let filter = prop_oneof![
         3 => Just(String::new()),
         2 => predicate().prop_map(|filter| format!(" WHERE {}", filter.replace("PARTITION", "2"))),
     ];
     let keys = prop::collection::vec(key(), 1..4);
-    (keys, filter, 1_usize..7, 0_usize..3, any::<bool>()).prop_map(
-        |(keys, filter, limit, offset, whole)| {
+    let output = prop::sample::select(vec![Output::Keys, Output::KeysAndMore, Output::Rows]);
+    (keys, filter, 1_usize..7, 0_usize..3, output).prop_map(
+        |(keys, filter, limit, offset, output)| {
             let (exprs, order): (Vec<_>, Vec<_>) = keys.into_iter().unzip();
             let named = exprs.iter().enumerate().map(|(n, expr)| format!("{expr} AS k{n}"));
-            let output = match whole {
-                true => ALL.to_owned(),
-                false => named.collect::<Vec<_>>().join(", "),
+            let named = named.collect::<Vec<_>>().join(", ");
+            let (columns, total) = match output {
+                Output::Keys => (named, ""),
+                Output::KeysAndMore => (format!("{named}, {SAME}"), ""),
+                Output::Rows => (ALL.to_owned(), ", TOTAL"),
             };
             let order = order.join(", ");
-            let total = if whole { format!(", {ALL}") } else { String::new() };
             let offset = if offset > 0 { format!(" OFFSET {offset}") } else { String::new() };
-            format!("SELECT {output} FROM x{filter} ORDER BY {order}{total} LIMIT {limit}{offset}")
+            format!("SELECT {columns} FROM x{filter} ORDER BY {order}{total} LIMIT {limit}{offset}")
         },
     )
 }
 
-/// Tables with few distinct rows, equal ones, or none alike.
-fn table() -> impl Strategy<Value = Vec<Row>> {
+/// Tables with few distinct rows, equal ones, or none alike, and the columns that make an order of
+/// them a total one.
+fn table() -> impl Strategy<Value = (Vec<Row>, &'static str)> {
     let pool = prop::collection::vec(row(), 1..60);
     let picks = prop::collection::vec(any::<prop::sample::Index>(), 0..250);
-    (pool, picks)
-        .prop_map(|(pool, picks)| picks.iter().map(|pick| without_zeros(pick.get(&pool))).collect())
+    (pool, picks, any::<bool>()).prop_map(|(pool, picks, numbered)| {
+        let rows = picks.iter().map(|pick| without_zeros(pick.get(&pool)));
+        if !numbered {
+            return (rows.collect(), ALL);
+        }
+        let numbered = rows.enumerate().map(|(number, mut row)| {
+            row[0] = Some((number * 7919 % 251).to_string());
+            row
+        });
+        (numbered.collect(), "id")
+    })
 }
 
 /// The row with 0.0 for -0.0: DataFusion's own top-K loses rows where a sort key has both, since it
@@ -90,17 +118,18 @@ fn place() -> impl Strategy<Value = (usize, usize, usize, u64)> {
     (1_usize..5, 1_usize..4, range_bytes, any::<u64>())
 }
 
-/// Returns how many statements were asked and how many of them took a sample.
-fn check(format: Format, profile: &EndpointProfile) -> (u32, u32) {
+/// Returns how many statements were asked, and how many of them each way found the answer of.
+fn check(format: Format, profile: &EndpointProfile) -> (u32, [u32; WAYS.len()]) {
     let runtime = Runtime::new().unwrap();
     let store = runtime.block_on(Store::start());
     let cases = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(32);
     let mut runner =
         TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
-    let (number, asked, sampled) = (Cell::new(0), Cell::new(0_u32), Cell::new(0_u32));
+    let (number, asked, taken) = (Cell::new(0), Cell::new(0_u32), Cell::new([0; WAYS.len()]));
     let statements = prop::collection::vec(best(), 1..5);
     let input = (table(), place(), statements);
-    let result = runner.run(&input, |(rows, (objects, threads, range_bytes, _), statements)| {
+    let result = runner.run(&input, |((rows, total), place, statements)| {
+        let (objects, threads, range_bytes, _) = place;
         number.set(number.get() + 1);
         let local = tempfile::tempdir().unwrap();
         runtime.block_on(async {
@@ -125,45 +154,49 @@ fn check(format: Format, profile: &EndpointProfile) -> (u32, u32) {
             stock_rows(&stock, &format.ddl(&format!("{}/", local.path().display()), false))
                 .await
                 .unwrap();
-            for set in [
-                "SET sluice.top_k = 'sampling'".to_owned(),
-                format!("SET sluice.range_bytes = {range_bytes}"),
-            ] {
-                try_ordered(&engine, &set).await.unwrap();
-            }
+            let set = format!("SET sluice.range_bytes = {range_bytes}");
+            try_ordered(&engine, &set).await.unwrap();
             for sql in statements {
+                let sql = sql.replace("TOTAL", total);
                 let expected = stock_ordered(&stock, &sql).await;
-                let explained = match engine.explain(&sql).await {
-                    Err(error) if is_of_datafusion(&error.to_string()) => continue,
-                    explained => explained.unwrap(),
-                };
-                let strategy = explained.decisions.first().and_then(|it| it.strategy());
-                let actual = try_ordered(&engine, &sql).await.map_err(|e| e.to_string());
                 asked.set(asked.get() + 1);
-                sampled.set(sampled.get() + u32::from(strategy == Some("sampling")));
-                let same = match (&actual, &expected) {
-                    (_, Err(error)) | (Err(error), _) if is_of_datafusion(error) => true,
-                    (Ok(actual), Ok(expected)) => actual == expected,
-                    (Err(actual), Err(expected)) => cause(actual) == cause(expected),
-                    _ => false,
-                };
-                prop_assert!(
-                    same,
-                    "{sql}: {actual:?}, but DataFusion {expected:?}\n{explained}\n{}",
-                    format.write(&rows, &[])
-                );
+                for (index, way) in WAYS.into_iter().enumerate() {
+                    let set = format!("SET sluice.top_k = '{way}'");
+                    try_ordered(&engine, &set).await.unwrap();
+                    let explained = match engine.explain(&sql).await {
+                        Err(error) if is_of_datafusion(&error.to_string()) => continue,
+                        explained => explained.unwrap(),
+                    };
+                    let strategy = explained.decisions.first().and_then(|it| it.strategy());
+                    let actual = try_ordered(&engine, &sql).await.map_err(|e| e.to_string());
+                    let mut counts = taken.get();
+                    counts[index] += u32::from(strategy == Some(way));
+                    taken.set(counts);
+                    let same = match (&actual, &expected) {
+                        (_, Err(error)) | (Err(error), _) if is_of_datafusion(error) => true,
+                        (Ok(actual), Ok(expected)) => actual == expected,
+                        (Err(actual), Err(expected)) => cause(actual) == cause(expected),
+                        _ => false,
+                    };
+                    prop_assert!(
+                        same,
+                        "{way}: {sql}: {actual:?}, but DataFusion {expected:?}\n{explained}\n{}",
+                        format.write(&rows, &[])
+                    );
+                }
             }
             Ok(())
         })
     });
     result.unwrap();
-    (asked.get(), sampled.get())
+    (asked.get(), taken.get())
 }
 
 fn check_mostly_sampled(format: Format) {
-    let (asked, sampled) = check(format, &EndpointProfile::sluice());
+    let (asked, [late, sampled, ..]) = check(format, &EndpointProfile::sluice());
     // Most statements must take a sample, or this compares DataFusion with itself.
     assert!(2 * sampled > asked, "of {asked} statements only {sampled} took a sample");
+    assert!(4 * late > asked, "of {asked} statements only {late} fetched rows late");
 }
 
 #[test]
@@ -232,8 +265,7 @@ async fn a_sample_is_small_and_what_it_leaves_too() {
     let best: Vec<_> = (0..10).map(|n| (10_006 - n).to_string()).collect();
     assert_eq!(keys, best);
     let sampled = engine.counted().since(&before);
-    rows(&engine, "SET sluice.top_k = 'server'").await;
-    rows(&engine, "SET sluice.scan = 'select'").await;
+    rows(&engine, "SET sluice.top_k = 'filtered'").await;
     let before = engine.counted();
     assert_eq!(try_ordered(&engine, sql).await.unwrap(), answer);
     let all = engine.counted().since(&before);
@@ -301,6 +333,171 @@ async fn wrong_statistics_cost_no_row() {
             rows(&engine, "SET sluice.top_k = 'sampling'").await;
         }
     }
+}
+
+/// What comes late is whole rows of the answer, from where they are.
+#[tokio::test(flavor = "multi_thread")]
+async fn rows_that_come_late_are_those_of_the_answer() {
+    let store = Store::start().await;
+    for (name, from) in [("a", 0), ("b", 20_000), ("c", 40_000)] {
+        let text: String = (from..from + 5003_u64)
+            .map(|k| format!("{},{}\n", from + (k - from) * 7919 % 5003, "x".repeat(300)))
+            .collect();
+        store.put(&format!("t/{name}.csv"), format!("k,v\n{text}"));
+    }
+    let engine = sampling(&store, &csv("(k BIGINT, v VARCHAR)")).await;
+    rows(&engine, "SET sluice.range_bytes = 400000").await;
+    let sql = "SELECT k, v FROM t ORDER BY k DESC NULLS LAST LIMIT 40";
+    let mut counts = Vec::new();
+    for way in ["filtered", "sampling", "late"] {
+        rows(&engine, &format!("SET sluice.top_k = '{way}'")).await;
+        let before = engine.counted();
+        let best: Vec<_> = try_ordered(&engine, sql).await.unwrap();
+        let keys: Vec<u64> = best.iter().map(|row| row[0].parse().unwrap()).collect();
+        assert_eq!(keys, (0..40).map(|n| 45_002 - n).collect::<Vec<_>>(), "{way}");
+        counts.push(engine.counted().since(&before));
+    }
+    let [filtered, sampled, late] = counts.as_slice() else { panic!("{counts:?}") };
+    assert_eq!((late.fallbacks, late.get), (0, 0), "{late:?}");
+    assert!(10 * sampled.returned_bytes < filtered.returned_bytes, "{sampled:?}, {filtered:?}");
+    assert!(3 * late.returned_bytes < sampled.returned_bytes, "{late:?}, {sampled:?}");
+    // The answer's 40 rows of about 310 bytes, and few keys.
+    assert!(late.returned_bytes < 40 * 310 + 20_000, "{late:?}");
+
+    let text = rows(&engine, &format!("EXPLAIN ANALYZE {sql}")).await.join("\n");
+    let number = |name: &str| {
+        let (_, rest) = text.split_once(&format!(" {name}=")).unwrap_or_else(|| panic!("{text}"));
+        rest.split([',', ' ', ']']).next().unwrap().parse::<u64>().unwrap()
+    };
+    assert_eq!((number("key_parts"), number("repairs")), (4, 0), "{text}");
+    // One of the three objects has all of them; another one is read in two ranges.
+    assert_eq!(number("parts_left"), 1, "{text}");
+    assert!((40..2000).contains(&number("key_rows")), "{text}");
+    assert!(text.contains("exact_threshold=k@0 >= 44963"), "{text}");
+    assert!(text.contains("sent_for_keys=SELECT s._1 FROM S3Object s WHERE CAST"), "{text}");
+    assert!(text.contains(", late, parts="), "{text}");
+}
+
+/// Too few rows keep the sample's bound: the sort columns of the others are read, too. And with
+/// fewer rows than are wanted, all of them are in the answer.
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_that_are_too_few_are_repaired() {
+    let store = Store::start().await;
+    let row = |k: u64| format!("{k},\"\n{}\"\n", "0,y\n".repeat(5000).trim_end());
+    store.put("t/a.csv", format!("k,v\n{}", (100..112).map(row).collect::<String>()));
+    let engine = sampling(&store, &csv("(k BIGINT, v VARCHAR)")).await;
+    rows(&engine, "SET sluice.top_k = 'late'").await;
+    let sql = "SELECT k, length(v) AS l FROM t ORDER BY k NULLS LAST LIMIT 3";
+    let text = rows(&engine, &format!("EXPLAIN ANALYZE {sql}")).await.join("\n");
+    for part in ["threshold=k@0 <= 0", "repairs=1", "exact_threshold=k@0 <= 102"] {
+        assert!(text.contains(part), "no {part} in {text}");
+    }
+    let keys = try_ordered(&engine, sql).await.unwrap();
+    assert_eq!(keys.iter().map(|row| row[0].as_str()).collect::<Vec<_>>(), ["100", "101", "102"]);
+
+    store.put("t/a.csv", scattered(1009, 20));
+    for (sql, expected) in [
+        (
+            "SELECT k, v FROM t WHERE k % 500 = 7 ORDER BY k DESC LIMIT 3",
+            ["1007", "507", "7"].as_slice(),
+        ),
+        ("SELECT k, v FROM t WHERE k % 500 = 7 ORDER BY k DESC LIMIT 3 OFFSET 2", &["7"]),
+        ("SELECT k, v FROM t WHERE k % 500 = 700 ORDER BY k DESC LIMIT 3", &[]),
+    ] {
+        let text = rows(&engine, &format!("EXPLAIN ANALYZE {sql}")).await.join("\n");
+        assert!(text.contains("threshold=none"), "{sql}: {text}");
+        let best = try_ordered(&engine, sql).await.unwrap();
+        let keys: Vec<_> = best.iter().map(|row| row[0].as_str()).collect();
+        assert_eq!(keys, expected, "{sql}");
+    }
+}
+
+/// Whichever statement fails, for a while or for good.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_statement_that_fails_on_the_way_to_late_rows_costs_no_row() {
+    let store = Store::start().await;
+    for name in ["a", "b", "c"] {
+        store.put(&format!("t/{name}.csv"), scattered(1009, 200));
+    }
+    let engine = sampling(&store, &csv("(k BIGINT, v VARCHAR)")).await;
+    let sql = "SELECT k, v FROM t ORDER BY k LIMIT 9";
+    let right = try_ordered(&engine, sql).await.unwrap();
+    rows(&engine, "SET sluice.top_k = 'late'").await;
+    let before = engine.counted();
+    assert_eq!(try_ordered(&engine, sql).await.unwrap(), right);
+    let sent = engine.counted().since(&before).select;
+    assert!(sent > 8, "{sent}");
+    let frame = |records, code: &str| Fault::ErrorFrame { records, code: code.to_owned() };
+    for fault in [
+        Fault::SlowDown,
+        Fault::Cut,
+        Fault::CutInRecords(0),
+        Fault::MissingEnd,
+        Fault::WrongCrc(0),
+        frame(0, "CastFailed"),
+        frame(1, "OverMaxRecordSize"),
+        Fault::Records(Bytes::from("\"no number\"\n")),
+    ] {
+        for nth in 1..=sent {
+            let struck = store.faults.struck();
+            let rule = Rule::new(Operation::SelectObjectContent, fault.clone()).nth(nth);
+            store.faults.inject(rule);
+            let answer = try_ordered(&engine, sql).await;
+            assert_eq!(answer.unwrap(), right, "{fault:?} of statement {nth}");
+            assert!(store.faults.struck() > struck, "{fault:?} of statement {nth} did not strike");
+            store.faults.clear();
+        }
+    }
+    // All rows of an answer are of one version.
+    for nth in 1..=sent {
+        let other = Fault::ReplaceObject(Bytes::from(scattered(1013, 100)));
+        let rule = Rule::new(Operation::SelectObjectContent, other).nth(nth);
+        store.faults.inject(rule);
+        let error = try_ordered(&engine, sql).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Changed, "statement {nth}: {error}");
+        store.faults.clear();
+        for name in ["a", "b", "c"] {
+            store.put(&format!("t/{name}.csv"), scattered(1009, 200));
+        }
+    }
+}
+
+/// A store that refuses what is sent is not asked twice for whole objects.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refused_sample_is_not_followed_by_sort_columns() {
+    let store = Store::start().await;
+    store.put("t/a.csv", scattered(5003, 50));
+    let engine = sampling(&store, &csv("(k BIGINT, v VARCHAR)")).await;
+    rows(&engine, "SET sluice.top_k = 'late'").await;
+    let sql = "SELECT k, v FROM t ORDER BY k LIMIT 2";
+    let right = try_ordered(&engine, sql).await.unwrap();
+    let fault = Fault::ErrorFrame { records: 0, code: "UnsupportedSyntax".to_owned() };
+    store.faults.inject(Rule::new(Operation::SelectObjectContent, fault).times(1));
+    let text = rows(&engine, &format!("EXPLAIN ANALYZE {sql}")).await.join("\n");
+    assert!(text.contains("exact_threshold=none, the store refused the sample"), "{text}");
+    assert!(!text.contains("key_rows"), "{text}");
+    store.faults.clear();
+    assert_eq!(try_ordered(&engine, sql).await.unwrap(), right);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rows_come_late_where_it_pays() {
+    let store = Store::start().await;
+    store.put("t/a.csv", scattered(20_011, 900));
+    let strategy = async |link: f64, sql: &str| {
+        let mut hardware = HardwareProfile::by_name("home-100mbit").unwrap().clone();
+        hardware.link.bytes_per_second = BytesPerSecond(link);
+        hardware.link.connection_bytes_per_second = BytesPerSecond(link);
+        let engine = store.builder().profile(EndpointProfile::sluice()).hardware(hardware);
+        let engine = engine.scan(Scan::Select).build().await.unwrap();
+        rows(&engine, &csv("(k BIGINT, v VARCHAR)")).await;
+        engine.explain(sql).await.unwrap().decisions[0].strategy()
+    };
+    let wide = "SELECT k, v FROM t ORDER BY k DESC LIMIT 300";
+    assert_eq!(strategy(5e5, wide).await, Some("late"));
+    assert_ne!(strategy(1e9, wide).await, Some("late"));
+    let narrow = "SELECT k FROM t ORDER BY k DESC LIMIT 300";
+    assert_ne!(strategy(5e5, narrow).await, Some("late"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -383,16 +580,32 @@ async fn forcing_a_sample_that_cannot_help_says_why() {
     let none = store.builder().profile(EndpointProfile::get_only()).build().await.unwrap();
     rows(&none, &ddl).await;
     rows(&none, "SET sluice.top_k = 'sampling'").await;
-    let said = why(none, "SELECT k FROM t ORDER BY k LIMIT 3").await;
+    let said = why(none.clone(), "SELECT k FROM t ORDER BY k LIMIT 3").await;
     assert_eq!(said, "the store has no S3 Select (profile `get-only`)");
+    for way in ["filtered", "late"] {
+        rows(&none, &format!("SET sluice.top_k = '{way}'")).await;
+        let query = none.plan("SELECT k, v FROM t ORDER BY k LIMIT 3").await.unwrap();
+        query.collect().await.unwrap();
+        let [warning] = &query.warnings()[..] else { panic!("{:?}", query.warnings()) };
+        let said = format!("sluice.top_k = '{way}' is not followed: the store has no S3 Select");
+        assert!(warning.contains(&said), "{warning}");
+    }
 
-    // A forced `server` sorts all rows, and says of the sample that it was not wanted.
-    rows(&engine, "SET sluice.top_k = 'server'").await;
+    // Nothing is left to be fetched late.
+    rows(&engine, "SET sluice.top_k = 'late'").await;
     let explained = engine.explain("SELECT k FROM t ORDER BY k LIMIT 3").await.unwrap();
-    let [decision] = explained.decisions.as_slice() else { panic!("{explained}") };
-    let refused = decision.way("sampling").unwrap().outcome.as_ref().unwrap_err();
-    assert_eq!(refused.to_string(), "sluice.top_k = 'server'");
-    assert_eq!(explained.warnings().count(), 0);
+    let [warning] = &explained.warnings().collect::<Vec<_>>()[..] else { panic!("{explained}") };
+    assert!(warning.ends_with("every column that is read is one of the order"), "{warning}");
+
+    for way in ["server", "filtered", "sampling", "late"] {
+        rows(&engine, &format!("SET sluice.top_k = '{way}'")).await;
+        let sql = "SELECT k, v FROM t ORDER BY k LIMIT 3";
+        let explained = engine.explain(sql).await.unwrap();
+        let [decision] = explained.decisions.as_slice() else { panic!("{explained}") };
+        assert_eq!((decision.strategy(), decision.ways.len()), (Some(way), 4), "{explained}");
+        assert_eq!(explained.warnings().count(), 0);
+        assert_eq!(try_ordered(&engine, sql).await.unwrap().len(), 3);
+    }
     assert!(engine.query("SET sluice.top_k = 'random'").await.is_err());
 }
 
@@ -461,7 +674,7 @@ async fn a_sample_is_taken_where_it_pays() {
     let large = "SELECT k, v FROM t ORDER BY k DESC LIMIT 5".to_owned();
     assert_eq!(strategy(large.clone()).await, Some("sampling"));
     let small = format!("SELECT k, v FROM 's3://{BUCKET}/small/' ORDER BY k DESC LIMIT 5");
-    assert_eq!(strategy(small).await, Some("select"));
+    assert_eq!(strategy(small).await, Some("filtered"));
     let best = try_ordered(&engine, &large).await.unwrap();
     assert_eq!(
         best.iter().map(|row| row[0].as_str()).collect::<Vec<_>>(),

@@ -63,7 +63,7 @@ const RUNS: [(Scan, &[&str]); 4] = [
     ),
     (
         Scan::Select,
-        &["sluice.join = 'filtered'", "sluice.top_k = 'server'", "sluice.group_by = 'hybrid'"],
+        &["sluice.join = 'filtered'", "sluice.top_k = 'late'", "sluice.group_by = 'hybrid'"],
     ),
 ];
 

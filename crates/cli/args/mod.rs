@@ -112,7 +112,9 @@ Tables:
   SET sluice.join = 'bloom';  -- send the keys of joins as a list, a Bloom filter or bounds;
                               -- 'filtered', 'baseline'; 'auto' decides when they arrive
   SET sluice.transfer = false;    -- keys go to the other side of their join only, no further
-  SET sluice.top_k = 'sampling';  -- ORDER BY … LIMIT asks a sample first; 'server' does not
+  SET sluice.top_k = 'sampling';  -- ORDER BY … LIMIT asks a sample first which rows need not be
+                              -- sent; 'late': then sort columns only, and whole rows of the
+                              -- answer last; 'filtered' and 'server' sort here; 'auto' chooses
   SET sluice.group_by_sample = 4096;  -- rows of a file that tell its groups, or how many there are
   SET sluice.range_bytes = 16777216;  -- the least bytes of a range with a request of its own
   SHOW sluice.scan;           -- SHOW ALL VERBOSE lists every option, with what it does

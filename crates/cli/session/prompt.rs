@@ -29,7 +29,7 @@ Statements end with ; and may span lines. Ctrl-C drops the line or stops the que
   SET sluice.scan = 'auto' | 'get' | 'select'        how tables are read
   SET sluice.group_by = 's3' | 'hybrid' | …          where GROUP BY is computed
   SET sluice.join = 'baseline' | 'filtered' | …      how tables are joined
-  SET sluice.top_k = 'auto' | 'server' | 'sampling'  how ORDER BY … LIMIT is run
+  SET sluice.top_k = 'sampling' | 'late' | …         how ORDER BY … LIMIT is run
   SHOW ALL VERBOSE                                   every option, with what it does
   EXPLAIN SELECT …, EXPLAIN ANALYZE SELECT …         what is sent to the store, what it counted
 ";

@@ -1,7 +1,7 @@
 //! ORDER BY … LIMIT over a scan: a sample first, then only the rows that may be in the answer.
 
 use crate::break_even::top_k_sample;
-use crate::{Phase, Requests, Rows, ScanDemand, Steps, Terms};
+use crate::{Bytes, Phase, Requests, Rows, ScanDemand, Steps, Terms};
 
 /// The best rows of a scan, in numbers.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -12,6 +12,8 @@ pub struct TopKDemand {
     pub k: Rows,
     /// The part of the bytes of a returned row that a sampled row has: above 0, at most 1.
     pub share: f64,
+    /// Stored bytes of the columns that are sampled, of the whole table.
+    pub keys_needed: Bytes,
     /// Requests of the sample.
     pub sample_requests: Requests,
 }
@@ -29,33 +31,79 @@ impl TopKDemand {
         top_k_sample(self.k, self.passing(), self.share)
     }
 
+    /// How many of them to sample if only the order's columns of the rows that the sample leaves are
+    /// returned at first, too: then both are columns of the order, and the fewest are `√(K·N)`.
+    #[must_use]
+    pub fn late_sample(&self) -> Rows {
+        top_k_sample(self.k, self.passing(), 1.0)
+    }
+
     /// A sample, and then the rows that it leaves. None without Select, and where the sample would
     /// be all there is.
     #[must_use]
     pub fn sampling(&self) -> Option<Steps> {
-        let (passing, sample) = (self.passing(), self.sample());
+        let sampled = self.sampled(self.sample())?;
+        let filtered = self.filtered(self.k / self.sample()).select()?.steps;
+        Some(Steps::InTurn(vec![sampled.into(), filtered]))
+    }
+
+    /// A sample, then the order's columns of the rows that it leaves, then the rows of the answer,
+    /// of those objects and ranges that have one. None as for [`Self::sampling`].
+    #[must_use]
+    pub fn late(&self) -> Option<Steps> {
+        let sampled = self.sampled(self.late_sample())?;
+        let keys = ScanDemand {
+            needed: self.keys_needed,
+            bytes_per_returned_row: self.scan.bytes_per_returned_row * self.share,
+            ..self.filtered(self.k / self.late_sample())
+        };
+        let rows = self.filtered(self.k / self.passing());
+        // If the answer is anywhere, each of its rows is in a part of its own.
+        let requests = self.scan.select_requests?.as_f64().max(1.0);
+        let asked = (self.k.as_f64() / requests).min(1.0);
+        let phase = |name, demand: &ScanDemand, share: f64| {
+            let selects = Requests::from_f64((requests * share).ceil());
+            Phase {
+                name,
+                format: demand.format,
+                selects,
+                scanned: demand.needed * share,
+                scanned_rows: demand.rows * share,
+                terms: demand.terms,
+                returned: demand.returned(),
+                ..Phase::default()
+            }
+        };
+        let (keys, rows) = (phase("keys", &keys, 1.0), phase("rows", &rows, asked));
+        Some(Steps::InTurn(vec![sampled.into(), keys.into(), rows.into()]))
+    }
+
+    fn sampled(&self, sample: Rows) -> Option<Phase> {
+        let passing = self.passing();
+        self.scan.select_requests?;
         if sample >= passing {
             return None;
         }
         let fraction = sample / passing;
-        let sampled = Phase {
+        Some(Phase {
             name: "sample",
             format: self.scan.format,
             selects: self.sample_requests,
-            scanned: self.scan.needed * fraction,
+            scanned: self.keys_needed * fraction,
             scanned_rows: self.scan.rows * fraction,
             terms: self.scan.terms,
             returned: self.scan.returned() * (fraction * self.share),
             ..Phase::default()
-        };
-        let left = (self.k / sample).min(1.0);
-        let filtered = ScanDemand {
-            selectivity: self.scan.selectivity * left,
+        })
+    }
+
+    /// The scan with a bound that leaves this share of its rows.
+    fn filtered(&self, left: f64) -> ScanDemand {
+        ScanDemand {
+            selectivity: self.scan.selectivity * left.min(1.0),
             terms: self.scan.terms + Terms::from(1),
             ..self.scan
-        };
-        let filtered = filtered.select()?.steps;
-        Some(Steps::InTurn(vec![sampled.into(), filtered]))
+        }
     }
 }
 
@@ -94,7 +142,13 @@ mod tests {
             get_requests: Requests(960),
             select_requests: Some(Requests(96)),
         };
-        TopKDemand { scan, k: Rows(k), share: 0.1, sample_requests: Requests(96) }
+        TopKDemand {
+            keys_needed: scan.needed,
+            scan,
+            k: Rows(k),
+            share: 0.1,
+            sample_requests: Requests(96),
+        }
     }
 
     /// The paper's claim: sampling is always the faster one.
@@ -122,14 +176,47 @@ mod tests {
     }
 
     #[test]
+    fn late_rows_are_those_of_the_answer() {
+        let steps = lineitem(100).late().unwrap();
+        let [sample, keys, rows] = steps.phases()[..] else { panic!("{steps:?}") };
+        assert_eq!((sample.name, keys.name, rows.name), ("sample", "keys", "rows"));
+        // √(100 · 60 000 000) rows of 13 bytes, twice.
+        assert_eq!(lineitem(100).late_sample(), Rows(77_460));
+        assert_eq!((sample.returned.0 / 1000, keys.returned.0 / 1000), (1006, 1006));
+        assert_eq!(rows.returned, Bytes(100 * 130));
+        // Few rows are in few of the 96 ranges.
+        assert_eq!((rows.selects, keys.selects), (Requests(96), Requests(96)));
+        let steps = lineitem(3).late().unwrap();
+        let rows = steps.phases()[2].clone();
+        assert_eq!((rows.selects, rows.scanned), (Requests(3), Bytes(7_775_727_688 / 32)));
+    }
+
+    /// What it saves is the link; what it costs is another scan.
+    #[test]
+    fn late_rows_pay_where_rows_are_wide_and_the_link_is_slow() {
+        let faster = |demand: TopKDemand, hardware: &HardwareProfile| {
+            let time = |steps: Option<Steps>| predict(&steps.unwrap(), hardware).total();
+            time(demand.late()) < time(demand.sampling())
+        };
+        let slow = HardwareProfile::by_name("home-100mbit").unwrap();
+        let mut wide = lineitem(10_000);
+        assert!(!faster(wide, HardwareProfile::paper()));
+        wide.share = 0.01;
+        wide.scan.bytes_per_returned_row = 1300.0;
+        assert!(faster(wide, slow));
+        assert!(!faster(lineitem(1), HardwareProfile::paper()));
+    }
+
+    #[test]
     fn a_sample_of_everything_is_none() {
         assert_eq!(lineitem(60_000_000).sampling(), None);
         assert_eq!(lineitem(6_000_000).sampling(), None);
+        assert_eq!(lineitem(60_000_000).late(), None);
         let mut none = lineitem(1);
         none.scan.rows = Rows(0);
         assert_eq!(none.sampling(), None);
         none = lineitem(1);
         none.scan.select_requests = None;
-        assert_eq!(none.sampling(), None);
+        assert_eq!((none.sampling(), none.late()), (None, None));
     }
 }

@@ -98,13 +98,18 @@ strategies! {
 strategies! {
     /// How the best rows of a table are found: ORDER BY with LIMIT.
     TopK, "sluice.top_k":
-    /// Whichever of the other two the cost model predicts to be better.
+    /// Whichever of the others the cost model predicts to be better.
     #[default]
     Auto = "auto",
-    /// All rows are sorted here.
+    /// All rows are sorted here, of whole objects.
     Server = "server",
+    /// All rows are sorted here, of those and with the columns that the store sends.
+    Filtered = "filtered",
     /// A sample tells which rows need not be sent.
     Sampling = "sampling",
+    /// The same, but of what the sample leaves, only the sort columns are sent; with them it is known
+    /// which rows are in the answer, and these are sent.
+    Late = "late",
 }
 
 strategies! {
@@ -191,7 +196,7 @@ config_namespace! {
         /// Whether each key of a join goes to a table by itself, and also to tables that are joined there by the same key
         pub transfer: bool, default = true
 
-        /// How ORDER BY with LIMIT finds its rows: 'auto', 'server' (all rows are sorted here) or 'sampling' (a sample tells which rows need not be sent)
+        /// How ORDER BY with LIMIT finds its rows: 'auto', 'server' (the table is fetched), 'filtered' (the store filters it), 'sampling' (a sample tells which rows need not be sent) or 'late' (then, sort columns first, and the rows of the answer last)
         pub top_k: TopK, default = TopK::Auto
 
         /// Where aggregates with GROUP BY are computed: 'auto', 'server', 'filtered', 'case', 's3' or 'hybrid'
@@ -309,7 +314,7 @@ mod tests {
         for aggregate in [Aggregate::Auto, Aggregate::Store, Aggregate::Here] {
             assert_eq!(aggregate.to_string().parse::<Aggregate>().unwrap(), aggregate);
         }
-        for top_k in [TopK::Auto, TopK::Server, TopK::Sampling] {
+        for top_k in [TopK::Auto, TopK::Server, TopK::Filtered, TopK::Sampling, TopK::Late] {
             assert_eq!(top_k.to_string().parse::<TopK>().unwrap(), top_k);
         }
         for group_by in [

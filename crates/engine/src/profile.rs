@@ -182,6 +182,7 @@ pub fn top_k_demand(
         scan,
         k: Rows::from_f64(k as f64 / passing),
         share: if share.is_finite() { share.clamp(0.001, 1.0) } else { 1.0 },
+        keys_needed: table.demand(sampled, 1.0, 0.0, Terms::NONE).needed,
         sample_requests: Requests::ZERO,
     })
 }

@@ -31,6 +31,8 @@ pub(super) struct TopKSampleMessage {
     of: u64,
     #[prost(uint64, tag = "6")]
     seed: u64,
+    #[prost(bool, tag = "7")]
+    late: bool,
 }
 
 /// A key of an order.
@@ -61,6 +63,7 @@ impl Encoder<'_> {
             rows: sampling.rows as u64,
             of: sampling.of as u64,
             seed: sampling.seed,
+            late: sampling.late,
         })
     }
 }
@@ -101,6 +104,7 @@ impl Decoder<'_> {
             rows: count(message.rows)?,
             of: count(message.of)?,
             seed: message.seed,
+            late: message.late,
         };
         Ok(TopKSampleExec::new(Arc::clone(input), sampling))
     }

@@ -14,7 +14,7 @@ use super::choose::{Asked, Plan};
 use super::index::{INDEX, instead_of_get, instead_of_select};
 use super::select_scan::{of_bucket, propose};
 use crate::choice::{Forced, Journal, Offer, Question, Way, Why};
-use crate::config::{Scan, SluiceOptions};
+use crate::config::{GroupBy, Scan, SluiceOptions, TopK};
 use crate::datasource::named::NamedSource;
 use crate::datasource::s3_scan::as_select_scan;
 use crate::datasource::s3_select::S3SelectSource;
@@ -116,10 +116,17 @@ pub(super) fn only_get(
     let demand = get_demand(node, config, options)?;
     let get = Offer { steps: demand.get().steps, statement: None, build: Arc::clone(node) };
     let mut ways = vec![Way { strategy: GET, offer: Ok(get) }];
-    if Journal::explains(options) || SluiceOptions::of(options).scan == Scan::Select {
+    if Journal::explains(options) || asks_for_select(&SluiceOptions::of(options)) {
         ways.push(Way { strategy: SELECT, offer: Err(why_not(config, endpoint, options)) });
     }
     Ok(ways)
+}
+
+/// Whether a session forces a way that the store has a part in, so that it is told why there is none.
+fn asks_for_select(options: &SluiceOptions) -> bool {
+    options.scan == Scan::Select
+        || !matches!(options.group_by, GroupBy::Auto | GroupBy::Server)
+        || !matches!(options.top_k, TopK::Auto | TopK::Server)
 }
 
 /// Why the store cannot run a scan.

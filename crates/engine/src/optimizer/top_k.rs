@@ -1,4 +1,5 @@
-//! ORDER BY … LIMIT: over all rows of either scan, or over those that a sample leaves.
+//! ORDER BY … LIMIT: over all rows of either scan, or over those that a sample leaves, whose other
+//! columns may come late.
 
 use std::sync::Arc;
 
@@ -28,8 +29,14 @@ use crate::profile::top_k_demand;
 use crate::sampling::Sampling;
 use crate::sampling::bound::example;
 
+/// Sorting here what is fetched.
+const SERVER: &str = "server";
+/// Sorting here what the store sends.
+const FILTERED: &str = "filtered";
 /// Asking a sample which rows need not be sent.
 const SAMPLING: &str = "sampling";
+/// The same, and then the sort columns which rows are in the answer.
+const LATE: &str = "late";
 
 /// How the rows of a sort with a limit are read, if it stands above a scan of a bucket with nothing
 /// but projections and filters between. The ways without a sample are those of the scan, so the
@@ -53,45 +60,56 @@ pub(super) fn question(
         note_unsupported(node, sort, k, options);
         return Ok(None);
     };
-    let sampling = match ours.top_k {
-        TopK::Server => Err(Why::from("sluice.top_k = 'server'")),
-        _ => sampled(sort, k, below, &of_scan, &endpoint, options)?,
+    let sampled = sampled(sort, k, below, &of_scan, &endpoint, options)?;
+    // Who asks for Select wants the best of its ways.
+    let only_select = ours.top_k == TopK::Auto
+        && ours.scan == Scan::Select
+        && sampled.iter().any(|way| way.offer.is_ok());
+    let forced = match (ours.top_k, ours.scan) {
+        (TopK::Auto, _) if only_select => None,
+        (TopK::Auto, Scan::Auto) => None,
+        (TopK::Auto, Scan::Get) => of_scan.forced.map(|forced| with(forced, SERVER)),
+        (TopK::Auto, Scan::Select) => of_scan.forced.map(|forced| with(forced, FILTERED)),
+        (TopK::Auto, Scan::Index) => of_scan.forced,
+        (top_k, _) => force(top_k),
     };
-    // Who asks for Select wants the better of its two ways.
-    let only_select = ours.top_k == TopK::Auto && ours.scan == Scan::Select && sampling.is_ok();
-    let mut ways = Vec::new();
-    for Way { strategy, offer } in of_scan.ways {
+    let of_scan_ways = of_scan.ways.into_iter().map(|way| match way.strategy {
+        scan::GET if only_select => {
+            Way { strategy: SERVER, offer: Err("sluice.scan = 'select'".into()) }
+        }
+        scan::GET => Way { strategy: SERVER, ..way },
+        scan::SELECT => Way { strategy: FILTERED, ..way },
+        _ => way,
+    });
+    let ways = of_scan_ways.chain(sampled).map(|Way { strategy, offer }| {
         let offer = match offer {
-            Ok(_) if only_select && strategy == scan::GET => {
-                Err(Why::from("sluice.scan = 'select'"))
-            }
             Ok(Offer { steps, statement, build }) => {
                 Ok(Offer { steps, statement, build: over(node, &build)? })
             }
             Err(why) => Err(why),
         };
-        ways.push(Way { strategy, offer });
-    }
-    let offer = match sampling {
-        Ok(Offer { steps, statement, build }) => {
-            Ok(Offer { steps, statement, build: over(node, &build)? })
-        }
-        Err(why) => Err(why),
-    };
-    ways.push(Way { strategy: SAMPLING, offer });
-    let forced = match ours.top_k {
-        TopK::Sampling => Some(force_sampling()),
-        _ if only_select => None,
-        _ => of_scan.forced,
-    };
+        Ok(Way { strategy, offer })
+    });
+    let ways = ways.collect::<Result<_>>()?;
     let subject = format!("{} over {}", words(sort, k), of_scan.subject);
     let notes = of_scan.notes;
     let question = Question { operator: "top_k", subject, ways, forced, notes };
     Ok(Some(Asked { endpoint, question }))
 }
 
-fn force_sampling() -> Forced {
-    Forced { setting: "sluice.top_k = 'sampling'".to_owned(), strategies: vec![SAMPLING] }
+fn with(forced: Forced, strategy: &'static str) -> Forced {
+    Forced { strategies: vec![strategy], ..forced }
+}
+
+fn force(top_k: TopK) -> Option<Forced> {
+    let strategy = match top_k {
+        TopK::Auto => return None,
+        TopK::Server => SERVER,
+        TopK::Filtered => FILTERED,
+        TopK::Sampling => SAMPLING,
+        TopK::Late => LATE,
+    };
+    Some(Forced { setting: format!("sluice.top_k = '{top_k}'"), strategies: vec![strategy] })
 }
 
 /// `ORDER BY price@5 DESC LIMIT 10`
@@ -107,13 +125,17 @@ fn note_unsupported(node: &Plan, sort: &SortExec, k: usize, options: &ConfigOpti
     }
     Journal::note(options, || {
         let why = Why::from("its input is more than a scan of one table");
-        let forced = SluiceOptions::of(options).top_k == TopK::Sampling;
-        let unmet = forced.then(|| force_sampling().unmet(&why));
+        let forced = match SluiceOptions::of(options).top_k {
+            sampled @ (TopK::Sampling | TopK::Late) => force(sampled),
+            TopK::Auto | TopK::Server | TopK::Filtered => None,
+        };
+        let unmet = forced.map(|forced| forced.unmet(&why));
         Decision { unmet, ..Decision::refused("top_k", SAMPLING, words(sort, k), why) }
     });
 }
 
-/// The scan with a sample before it, or why a sample cannot tell which rows need not be sent.
+/// The scan with a sample before it, in two ways, or why a sample cannot tell which rows need not be
+/// sent.
 fn sampled(
     sort: &SortExec,
     k: usize,
@@ -121,33 +143,59 @@ fn sampled(
     of_scan: &Question<Plan>,
     endpoint: &Endpoint,
     options: &ConfigOptions,
-) -> Result<Result<Offer<Plan>, Why>> {
+) -> Result<[Way<Plan>; 2]> {
+    let refused =
+        |why: Why| [SAMPLING, LATE].map(|strategy| Way { strategy, offer: Err(why.clone()) });
     let select = of_scan.ways.iter().find(|way| way.strategy == scan::SELECT);
     if let Some(Way { offer: Err(why), .. }) = select {
-        return Ok(Err(why.clone()));
+        return Ok(refused(why.clone()));
     }
     let Some((config, source)) = as_select_scan(scan.as_ref()) else {
-        return Ok(Err(Why::from("the store cannot run the scan")));
+        return Ok(refused("the store cannot run the scan".into()));
     };
     if config.limit.is_some() {
-        return Ok(Err(Why::from("a limit counts the rows before they are sorted")));
+        return Ok(refused("a limit counts the rows before they are sorted".into()));
     }
     if sort.input().equivalence_properties().ordering_satisfy(sort.expr().iter().cloned())? {
-        return Ok(Err(Why::from("the rows are read in this order")));
+        return Ok(refused("the rows are read in this order".into()));
     }
     let Over { keys, filters } = Over::table(sort, source)?;
     if keys.iter().map(|key| &key.expr).chain(&filters).any(is_volatile) {
-        return Ok(Err(Why::from("the order or a filter depends on chance")));
+        return Ok(refused("the order or a filter depends on chance".into()));
     }
     if let Err(why) = compares(&keys, source, endpoint)? {
-        return Ok(Err(why));
+        return Ok(refused(why));
     }
-    let sampling = Sampling { keys, k, filters, rows: 0, of: 0, seed: Sampling::SEED };
-    let (filtered, columns) = (!sampling.filters.is_empty(), sampling.columns());
+    let late = Sampling { keys, k, filters, rows: 0, of: 0, late: true, seed: Sampling::SEED };
+    let sampling = Sampling { late: false, ..late.clone() };
+    let columns = late.columns();
+    let late = match source.columns().iter().all(|column| columns.contains(column)) {
+        true => Err(Why::from("every column that is read is one of the order")),
+        false => offer(scan, late, endpoint, options)?,
+    };
+    let sampling = offer(scan, sampling, endpoint, options)?;
+    Ok([Way { strategy: SAMPLING, offer: sampling }, Way { strategy: LATE, offer: late }])
+}
+
+/// The scan with a sample before it, whose size is still open.
+fn offer(
+    scan: &Plan,
+    sampling: Sampling,
+    endpoint: &Endpoint,
+    options: &ConfigOptions,
+) -> Result<Result<Offer<Plan>, Why>> {
+    let Some((config, source)) = as_select_scan(scan.as_ref()) else {
+        return Ok(Err(Why::from("the store cannot run the scan")));
+    };
+    let (k, filtered, columns) = (sampling.k, !sampling.filters.is_empty(), sampling.columns());
     let demand = top_k_demand(scan, (config, source), (k, filtered), &columns, options)?;
-    let (rows, of) = (demand.sample(), demand.passing());
+    let (rows, of) = match sampling.late {
+        true => (demand.late_sample(), demand.passing()),
+        false => (demand.sample(), demand.passing()),
+    };
     let count = |rows: u64| usize::try_from(rows).unwrap_or(usize::MAX);
     let sampling = Sampling { rows: count(rows.0), of: count(of.0), ..sampling };
+    let late = sampling.late;
     let bounds = TopKSampleExec::new(Arc::clone(scan), sampling);
     let Some(sample) = bounds.sample(ExecutionPlanMetricsSet::new()) else {
         return Ok(Err(Why::from("the store cannot run the scan")));
@@ -160,7 +208,8 @@ fn sampled(
     }
     let sample_requests = Requests(sample.requests() as u64);
     let demand = TopKDemand { sample_requests, ..demand };
-    let Some(steps) = demand.sampling() else {
+    let steps = if late { demand.late() } else { demand.sampling() };
+    let Some(steps) = steps else {
         return Ok(Err(Why::new(format!("a sample for {k} rows would be all {of} rows"))));
     };
     let statement = Some(statement.sql());

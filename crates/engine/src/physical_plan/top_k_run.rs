@@ -1,13 +1,16 @@
-//! The best rows of a scan while they are looked for: the bound, and how many rows keep it.
+//! The best rows of a scan while they are looked for: the bounds, and how many rows keep them.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use arrow::array::{Array, AsArray, BooleanArray, RecordBatch};
-use arrow::compute::{and, filter_record_batch, not, prep_null_mask_filter};
-use datafusion::common::{Result, ScalarValue};
-use datafusion::datasource::physical_plan::{FileScanConfigBuilder, FileSource};
+use arrow::array::RecordBatch;
+use arrow::compute::{and, filter_record_batch, not};
+use datafusion::common::Result;
+use datafusion::datasource::listing::PartitionedFile;
+use datafusion::datasource::physical_plan::{
+    FileGroup, FileScanConfig, FileScanConfigBuilder, FileSource,
+};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
@@ -20,9 +23,12 @@ use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 use tokio::sync::OnceCell;
 
 use crate::datasource::s3_scan::{S3Scan, as_select_scan};
+use crate::datasource::s3_select::S3SelectSource;
 use crate::metrics::TextMetric;
 use crate::sampling::Sampling;
-use crate::sampling::bound::no_later;
+use crate::sampling::bound::{is_true, no_later, values};
+use crate::sampling::exact::Exact;
+use crate::sampling::key_scan::KeyScan;
 use crate::sampling::plan::Sample;
 
 /// One run of a [`TopKSampleExec`](super::top_k_sample::TopKSampleExec), shared by its partitions.
@@ -36,9 +42,10 @@ pub(super) struct TopKRun {
     within: AtomicUsize,
     metrics: ExecutionPlanMetricsSet,
     sample_metrics: ExecutionPlanMetricsSet,
+    key_metrics: ExecutionPlanMetricsSet,
 }
 
-/// The scan once the sample is known.
+/// The scan once the bound is known.
 #[derive(Debug)]
 struct Bounded {
     scan: Arc<dyn ExecutionPlan>,
@@ -52,6 +59,34 @@ struct Bound {
     rows: Arc<dyn PhysicalExpr>,
     /// What the rows must pass on their way to the sort.
     filters: Vec<Arc<dyn PhysicalExpr>>,
+}
+
+impl Bounded {
+    /// The rows within a bound over the table's columns; in some parts of the scan there is none.
+    fn of(
+        config: &FileScanConfig,
+        source: &S3SelectSource,
+        sampling: &Sampling,
+        bound: Arc<dyn PhysicalExpr>,
+        parts: Option<&[bool]>,
+    ) -> Result<Self> {
+        let project = |expr: &Arc<dyn PhysicalExpr>| source.output().project_expr(expr);
+        let within = Bound {
+            rows: project(&bound)?,
+            filters: sampling.filters.iter().map(project).collect::<Result<_>>()?,
+        };
+        let source: Arc<dyn FileSource> = Arc::new(source.with_arriving_filter(bound));
+        let mut bounded = FileScanConfigBuilder::from(config.clone()).with_source(source);
+        if let Some(parts) = parts {
+            let mut parts = parts.iter();
+            let mut with_rows = |_: &&PartitionedFile| parts.next().copied().unwrap_or(true);
+            // Each partition stays, even if nothing is left of it.
+            let groups = config.file_groups.iter();
+            let groups = groups.map(|group| group.iter().filter(&mut with_rows).cloned().collect());
+            bounded = bounded.with_file_groups(groups.map(FileGroup::new).collect());
+        }
+        Ok(Self { scan: S3Scan::node(bounded.build()), bound: Some(within) })
+    }
 }
 
 impl TopKRun {
@@ -68,6 +103,11 @@ impl TopKRun {
     /// What its sample asks of the store.
     pub(super) fn sample_metrics(&self) -> &ExecutionPlanMetricsSet {
         &self.sample_metrics
+    }
+
+    /// What it asks of the store about the sort columns of the rows that the sample leaves.
+    pub(super) fn key_metrics(&self) -> &ExecutionPlanMetricsSet {
+        &self.key_metrics
     }
 
     /// The rows of a partition that may be among the best.
@@ -103,49 +143,70 @@ impl TopKRun {
         Ok(within.chain(stream::once(beyond).try_flatten()).boxed())
     }
 
-    /// The scan of the rows within a bound that a sample tells. Whatever is wrong with the sample,
-    /// the scan is left to run without.
+    /// The scan of the rows within a bound that a sample tells, or the sort columns of the rows within
+    /// that. Whatever is wrong with them, the scan is left to run without.
     async fn bounded(
         &self,
         scan: &Arc<dyn ExecutionPlan>,
         sampling: &Sampling,
         context: &Arc<TaskContext>,
     ) -> Arc<Bounded> {
-        let threshold = Arc::new(TextMetric::default());
-        MetricBuilder::new(&self.metrics).build(MetricValue::Custom {
-            name: "threshold".into(),
-            value: Arc::clone(&threshold) as _,
-        });
-        match self.ask(scan, sampling, context).await {
-            Ok(Some((bounded, bound))) => {
-                threshold.say(bound);
-                // None so far is worth saying, too.
-                self.counter("repairs");
-                bounded
-            }
-            Ok(None) => {
-                threshold.say("none");
-                Arc::new(Bounded { scan: Arc::clone(scan), bound: None })
-            }
+        let bounded = match as_select_scan(scan.as_ref()) {
+            Some(scan) => self.ask(scan, sampling, context).await,
+            None => None,
+        };
+        Arc::new(bounded.unwrap_or_else(|| Bounded { scan: Arc::clone(scan), bound: None }))
+    }
+
+    /// The bounded scan; `None` if all rows must be read.
+    async fn ask(
+        &self,
+        (config, source): (&FileScanConfig, &S3SelectSource),
+        sampling: &Sampling,
+        context: &Arc<TaskContext>,
+    ) -> Option<Bounded> {
+        let threshold = self.text("threshold");
+        let of_sample = match self.sampled(config, source, sampling, context).await {
+            Ok(bound) => bound,
             Err(error) => {
                 tracing::info!(%error, "a sample failed; every row is read");
                 threshold.say("none, the sample failed");
-                Arc::new(Bounded { scan: Arc::clone(scan), bound: None })
+                return None;
+            }
+        };
+        threshold.say(of_sample.as_ref().map_or("none".to_owned(), ToString::to_string));
+        let exact = match sampling.late {
+            true => self.exact(config, source, sampling, of_sample.as_ref(), context).await,
+            false => None,
+        };
+        let (bound, parts) = match exact {
+            Some(exact) => {
+                let Exact { bound, parts } = exact?;
+                (bound, Some(parts))
+            }
+            None => (of_sample?, None),
+        };
+        // None so far is worth saying, too.
+        self.counter("repairs");
+        match Bounded::of(config, source, sampling, bound, parts.as_deref()) {
+            Ok(bounded) => Some(bounded),
+            Err(error) => {
+                tracing::info!(%error, "a bound does not fit its scan; every row is read");
+                None
             }
         }
     }
 
-    /// The bounded scan and its bound in words; `None` if the sample is too short or tells nothing.
-    async fn ask(
+    /// The bound that the sample tells; `None` if it is too short or tells nothing.
+    async fn sampled(
         &self,
-        scan: &Arc<dyn ExecutionPlan>,
+        config: &FileScanConfig,
+        source: &S3SelectSource,
         sampling: &Sampling,
         context: &Arc<TaskContext>,
-    ) -> Result<Option<(Arc<Bounded>, String)>> {
-        let Some((config, source)) = as_select_scan(scan.as_ref()) else { return Ok(None) };
-        let sample = Sample::of(config, source, sampling, self.sample_metrics.clone());
-        let (plan, keys) = sample.best(sampling)?;
-        let best = collect(plan, Arc::clone(context)).await?;
+    ) -> Result<Option<Arc<dyn PhysicalExpr>>> {
+        let sample = Sample::of(config, source, sampling, self.sample_metrics.clone())?;
+        let best = collect(sample.best(sampling.k)?, Arc::clone(context)).await?;
         let sampled = self.sample_metrics.clone_inner().output_rows().unwrap_or(0);
         self.counter("sample_rows").add(sampled);
         // The rows come in order: the last of the batches has the last of the rows.
@@ -156,23 +217,57 @@ impl TopKRun {
         if rows < sampling.k {
             return Ok(None);
         }
-        let values = keys.iter().map(|key| {
-            let column = key.expr.evaluate(last)?.into_array(last.num_rows())?;
-            ScalarValue::try_from_array(&column, last.num_rows() - 1)
-        });
-        let values = values.collect::<Result<Vec<_>>>()?;
-        let table = source.table_schema().table_schema();
-        let Some(rows) = no_later(&sampling.keys, &values, table)? else { return Ok(None) };
-        let project = |expr: &Arc<dyn PhysicalExpr>| source.output().project_expr(expr);
-        let bound = Bound {
-            rows: project(&rows)?,
-            filters: sampling.filters.iter().map(project).collect::<Result<_>>()?,
+        let values = values(sample.keys(), last, last.num_rows() - 1)?;
+        no_later(&sampling.keys, &values, source.table_schema().table_schema())
+    }
+
+    /// The K-th best row itself: `Some(None)` if there are fewer rows than that, `None` if it is not
+    /// worth looking for or is not found, so that the sample's bound must do.
+    async fn exact(
+        &self,
+        config: &FileScanConfig,
+        source: &S3SelectSource,
+        sampling: &Sampling,
+        of_sample: Option<&Arc<dyn PhysicalExpr>>,
+        context: &Arc<TaskContext>,
+    ) -> Option<Option<Exact>> {
+        let threshold = self.text("exact_threshold");
+        let fallbacks = self.sample_metrics.clone_inner().sum_by_name("fallbacks");
+        if fallbacks.is_some_and(|fallbacks| fallbacks.as_usize() > 0) {
+            // Then every request for a part of an object is one for the whole object.
+            threshold.say("none, the store refused the sample");
+            return None;
+        }
+        let found = async {
+            let keys = KeyScan::of(config, source, sampling, self.key_metrics.clone())?;
+            let found = Exact::find(&keys, sampling, of_sample, context).await?;
+            if found.is_some() || of_sample.is_none() {
+                return Ok(found);
+            }
+            self.counter("repairs").add(1);
+            Exact::find(&keys, sampling, None, context).await
         };
-        let words = rows.to_string();
-        let source: Arc<dyn FileSource> = Arc::new(source.with_arriving_filter(rows));
-        let config = FileScanConfigBuilder::from(config.clone()).with_source(source).build();
-        let bounded = Bounded { scan: S3Scan::node(config), bound: Some(bound) };
-        Ok(Some((Arc::new(bounded), words)))
+        let found: Result<_> = found.await;
+        let rows = self.key_metrics.clone_inner().output_rows().unwrap_or(0);
+        self.counter("key_rows").add(rows);
+        match found {
+            Ok(Some(exact)) => {
+                threshold.say(exact.bound.to_string());
+                self.counter("key_parts").add(exact.parts.len());
+                let asked = exact.parts.iter().filter(|has_one| **has_one).count();
+                self.counter("parts_left").add(asked);
+                Some(Some(exact))
+            }
+            Ok(None) => {
+                threshold.say("none");
+                Some(None)
+            }
+            Err(error) => {
+                tracing::info!(%error, "sort columns could not be read; the sample must do");
+                threshold.say("none, the sort columns could not be read");
+                None
+            }
+        }
     }
 
     /// The rows within the bound, counted.
@@ -214,17 +309,14 @@ impl TopKRun {
         Ok(rest.boxed())
     }
 
+    fn text(&self, name: &'static str) -> Arc<TextMetric> {
+        let text = Arc::new(TextMetric::default());
+        let value = Arc::clone(&text) as _;
+        MetricBuilder::new(&self.metrics).build(MetricValue::Custom { name: name.into(), value });
+        text
+    }
+
     fn counter(&self, name: &'static str) -> Count {
         MetricBuilder::new(&self.metrics).with_category(MetricCategory::Rows).global_counter(name)
     }
-}
-
-/// Which rows of a batch a condition is TRUE for, not FALSE or NULL.
-fn is_true(condition: &Arc<dyn PhysicalExpr>, batch: &RecordBatch) -> Result<BooleanArray> {
-    let verdicts = condition.evaluate(batch)?.into_array(batch.num_rows())?;
-    let verdicts = verdicts.as_boolean();
-    Ok(match verdicts.nulls() {
-        Some(_) => prep_null_mask_filter(verdicts),
-        None => verdicts.clone(),
-    })
 }

@@ -12,7 +12,9 @@ use datafusion::physical_plan::execution_plan::{
     CardinalityEffect, ChildrenPropertiesMode, ReplaceChildrenOptions, apply_expression_roots,
 };
 use datafusion::physical_plan::filter_pushdown::{FilterDescription, FilterPushdownPhase};
-use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricValue, MetricsSet};
+use datafusion::physical_plan::metrics::{
+    ExecutionPlanMetricsSet, Metric, MetricValue, MetricsSet,
+};
 use datafusion::physical_plan::{
     ChildStats, DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties,
     PlanProperties, StatisticsArgs,
@@ -31,6 +33,10 @@ use crate::sampling::plan::Sample;
 /// row can be better than all of them. If the scan has fewer, the partition that ends last reads the
 /// rows beyond the bound, too. So the operators above get what they would have chosen from all
 /// rows, whatever the sample was.
+///
+/// If the rows are to come late, the sort columns of all rows within the sample's bound are read in
+/// between. They tell the K-th best row itself, which is the bound then, and which files or parts
+/// of files have a row of the answer: only these are asked for rows.
 #[derive(Debug, Clone)]
 pub struct TopKSampleExec {
     input: Arc<dyn ExecutionPlan>,
@@ -61,11 +67,11 @@ impl TopKSampleExec {
         &self.sampling
     }
 
-    /// The sample of the scan; `None` if the input is no Select scan.
+    /// The sample of the scan; `None` if the input is no Select scan, or another one than was sampled.
     #[must_use]
     pub fn sample(&self, metrics: ExecutionPlanMetricsSet) -> Option<Sample> {
         let (config, source) = as_select_scan(self.input.as_ref())?;
-        Some(Sample::of(config, source, &self.sampling, metrics))
+        Sample::of(config, source, &self.sampling, metrics).ok()
     }
 }
 
@@ -161,11 +167,27 @@ impl ExecutionPlan for TopKSampleExec {
 
     fn metrics(&self) -> Option<MetricsSet> {
         let mut metrics = self.run.metrics().clone_inner();
-        for metric in self.run.sample_metrics().clone_inner().iter() {
-            // Of the sample's scan what it asked of the store, not what it put out.
-            if matches!(metric.value(), MetricValue::Count { .. } | MetricValue::Custom { .. }) {
-                metrics.push(Arc::clone(metric));
-            }
+        let asked = |metrics: &ExecutionPlanMetricsSet| {
+            // Of a scan below what it asked of the store, not what it put out.
+            let all = metrics.clone_inner();
+            let asked = all.iter().filter(|metric| {
+                matches!(metric.value(), MetricValue::Count { .. } | MetricValue::Custom { .. })
+            });
+            asked.cloned().collect::<Vec<_>>()
+        };
+        for metric in asked(self.run.sample_metrics()) {
+            metrics.push(metric);
+        }
+        for metric in asked(self.run.key_metrics()) {
+            metrics.push(match metric.value() {
+                // The same columns as those of the sample, with another condition.
+                MetricValue::Custom { name, value } if name == "sent" => {
+                    let (name, value) = ("sent_for_keys".into(), Arc::clone(value));
+                    let value = MetricValue::Custom { name, value };
+                    Arc::new(Metric::new(value, metric.partition()))
+                }
+                _ => metric,
+            });
         }
         Some(metrics)
     }

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use arrow::array::{Array, AsArray, BooleanArray, RecordBatch};
+use arrow::compute::prep_null_mask_filter;
 use arrow::datatypes::{DataType, Schema};
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::Operator;
@@ -11,6 +13,23 @@ use datafusion::physical_plan::expressions::{
 };
 
 type Expr = Arc<dyn PhysicalExpr>;
+
+/// What the keys of an order are in one row.
+///
+/// # Errors
+///
+/// If a key does not fit the batch.
+pub fn values(
+    keys: &[PhysicalSortExpr],
+    batch: &RecordBatch,
+    row: usize,
+) -> Result<Vec<ScalarValue>> {
+    let value = |key: &PhysicalSortExpr| {
+        let column = key.expr.evaluate(batch)?.into_array(batch.num_rows())?;
+        ScalarValue::try_from_array(&column, row)
+    };
+    keys.iter().map(value).collect()
+}
 
 /// The rows that come no later than one with these values of the keys, ties included: a condition
 /// that is TRUE for them and FALSE or NULL for all others. `None` if that would be every row.
@@ -88,6 +107,20 @@ pub fn example(key: &PhysicalSortExpr, schema: &Schema) -> Result<Option<Expr>> 
     no_later(std::slice::from_ref(key), &[value], schema)
 }
 
+/// Which rows of a batch a condition is TRUE for, not FALSE or NULL.
+///
+/// # Errors
+///
+/// If it cannot be evaluated.
+pub fn is_true(condition: &Expr, batch: &RecordBatch) -> Result<BooleanArray> {
+    let verdicts = condition.evaluate(batch)?.into_array(batch.num_rows())?;
+    let verdicts = verdicts.as_boolean();
+    Ok(match verdicts.nulls() {
+        Some(_) => prep_null_mask_filter(verdicts),
+        None => verdicts.clone(),
+    })
+}
+
 /// A value that every store compares as a sort does, and that comes no earlier; and whether it is
 /// the same value. Doubles that are not finite, and zeros, which have two signs, are ordered
 /// differently. `None` if only such values come no earlier.
@@ -122,7 +155,7 @@ fn either(left: Expr, right: Expr) -> Expr {
 
 #[cfg(test)]
 mod tests {
-    use arrow::array::{ArrayRef, AsArray, Float64Array, Int64Array, RecordBatch, StringArray};
+    use arrow::array::{ArrayRef, Float64Array, Int64Array, StringArray};
     use arrow::compute::SortOptions;
     use arrow::datatypes::Field;
     use datafusion::physical_expr::LexOrdering;
@@ -163,14 +196,6 @@ mod tests {
         RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).unwrap()
     }
 
-    fn values(keys: &[PhysicalSortExpr], batch: &RecordBatch, row: usize) -> Vec<ScalarValue> {
-        let value = |key: &PhysicalSortExpr| {
-            let column = key.expr.evaluate(batch).unwrap().into_array(batch.num_rows()).unwrap();
-            ScalarValue::try_from_array(&column, row).unwrap()
-        };
-        keys.iter().map(value).collect()
-    }
-
     /// For every order over every choice of columns, and every row of it: exactly the rows up to
     /// it and its ties, or, for the doubles that stores order differently, a few more that are the
     /// next of the order.
@@ -192,8 +217,9 @@ mod tests {
                 let keys: Vec<_> = columns.iter().enumerate().map(key).collect();
                 let order = LexOrdering::new(keys.clone()).unwrap();
                 let sorted = sort_batch(&table, &order, None).unwrap();
-                let rows: Vec<_> =
-                    (0..sorted.num_rows()).map(|row| values(&keys, &sorted, row)).collect();
+                let rows: Vec<_> = (0..sorted.num_rows())
+                    .map(|row| values(&keys, &sorted, row).unwrap())
+                    .collect();
                 for (row, worst) in rows.iter().enumerate() {
                     let ties = rows.iter().filter(|other| *other == worst).count();
                     let first = rows.iter().position(|other| other == worst).unwrap();

@@ -133,7 +133,7 @@ mod tests {
     fn sampling(rows: usize, of: usize, seed: u64) -> Sampling {
         let key = PhysicalSortExpr::new_default(Arc::new(Column::new("k", 0)));
         let keys = LexOrdering::new([key]).unwrap();
-        Sampling { keys, k: 1, filters: Vec::new(), rows, of, seed }
+        Sampling { keys, k: 1, filters: Vec::new(), rows, of, late: false, seed }
     }
 
     fn config(groups: Vec<Vec<PartitionedFile>>) -> FileScanConfig {
