@@ -111,6 +111,7 @@ Tables:
                               -- group here; 'auto' chooses
   SET sluice.join = 'bloom';  -- send the keys of joins as a list, a Bloom filter or bounds;
                               -- 'filtered', 'baseline'; 'auto' decides when they arrive
+  SET sluice.join_keys = 2000000; -- the most keys of a join that are sent where it lists none
   SET sluice.transfer = false;    -- keys go to the other side of their join only, no further
   SET sluice.top_k = 'sampling';  -- ORDER BY … LIMIT asks a sample first which rows need not be
                               -- sent; 'late': then sort columns only, and whole rows of the

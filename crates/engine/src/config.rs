@@ -193,6 +193,9 @@ config_namespace! {
         /// Whether keys of a join's build side go to the store: 'auto', 'baseline' (the tables are fetched), 'filtered' (without keys) or 'bloom' (with them)
         pub join: Join, default = Join::Auto
 
+        /// The most keys of a join that are found out for a table where the join does not list them; of more, only the least and the greatest are sent
+        pub join_keys: usize, default = 2_000_000
+
         /// Whether each key of a join goes to a table by itself, and also to tables that are joined there by the same key
         pub transfer: bool, default = true
 

@@ -89,7 +89,8 @@ pub fn with_pushdown(
 /// The most bytes of a build side's keys that are handed on to the other side, and the most distinct
 /// keys. A statement of 256 KiB holds a Bloom filter of 1 % of 27 000 keys, and statements about parts
 /// of a table hold as many each. DataFusion makes a literal of each, some 300 bytes that no memory pool
-/// counts.
+/// counts. Of more, whole numbers are counted out, at 64 bytes each
+/// ([`Countable`](crate::datasource::keys::Countable)).
 const KEYS: (usize, usize) = (16 << 20, 300_000);
 
 /// Has joins hand on more keys than DataFusion's defaults, unless the user has settings of their own.

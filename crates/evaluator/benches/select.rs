@@ -115,7 +115,7 @@ fn statements() -> Vec<(&'static str, String)> {
     let bits: String = (0..100_000).map(|i| if i * 7919 % 11 < 5 { '1' } else { '0' }).collect();
     // As many keys as 256 KiB have room for at one percent.
     let binary = |hashes: u32, x: &str| {
-        let mut filter = BloomFilter::empty(192 * 1024, hashes, 1);
+        let mut filter = BloomFilter::empty(191 * 1024, hashes, 1);
         (0..164_000).for_each(|key| filter.insert(filter.hash_int(37 * key)));
         let (bits, seed) = (filter.bits(), 1);
         format!(

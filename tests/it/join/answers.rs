@@ -165,6 +165,8 @@ struct Setting {
     scan: Scan,
     profile: EndpointProfile,
     partitioned: bool,
+    /// Whether joins list their keys.
+    listed: bool,
 }
 
 fn settings() -> impl Strategy<Value = Setting> {
@@ -186,8 +188,10 @@ fn settings() -> impl Strategy<Value = Setting> {
         1 => Just(small()),
         1 => Just(no_substring()),
     ];
-    (prop::sample::select(vec![Scan::Auto, Scan::Select]), profile, any::<bool>())
-        .prop_map(|(scan, profile, partitioned)| Setting { scan, profile, partitioned })
+    let listed = prop::bool::weighted(0.6);
+    (prop::sample::select(vec![Scan::Auto, Scan::Select]), profile, any::<bool>(), listed).prop_map(
+        |(scan, profile, partitioned, listed)| Setting { scan, profile, partitioned, listed },
+    )
 }
 
 fn check(format: Format) {
@@ -229,6 +233,10 @@ fn check(format: Format) {
                 let threshold = "datafusion.optimizer.hash_join_single_partition_threshold";
                 rows(&engine, &format!("SET {threshold} = 0")).await;
                 rows(&engine, &format!("SET {threshold}_rows = 0")).await;
+            }
+            if !setting.listed {
+                let listed = "datafusion.optimizer.hash_join_inlist_pushdown_max_distinct_values";
+                rows(&engine, &format!("SET {listed} = 0")).await;
             }
             for sql in statements {
                 let expected = stock_rows(&stock, sql).await;

@@ -196,6 +196,8 @@ struct Case {
     threads: usize,
     profile: EndpointProfile,
     partitioned: bool,
+    /// Whether joins list their keys.
+    listed: bool,
 }
 
 fn case() -> impl Strategy<Value = Case> {
@@ -221,12 +223,13 @@ fn case() -> impl Strategy<Value = Case> {
     ];
     let table = (order, 300..1_500_i64, -900_000..900_000_i64, 1..9_i64, any::<u64>());
     let files = (prop::sample::select(vec![0_usize, 2, 9]), 1..4_usize, 1..6_usize);
-    let setting = (600..4_000_usize, 400..6_000_usize, 1..4_usize, profile, any::<bool>());
+    let join = (any::<bool>(), prop::bool::weighted(0.6));
+    let setting = (600..4_000_usize, 400..6_000_usize, 1..4_usize, profile, join);
     (table, files, setting).prop_map(
         |(
             (order, rows, from, step, seed),
             (nulls, objects, every),
-            (bytes, range_bytes, threads, profile, partitioned),
+            (bytes, range_bytes, threads, profile, (partitioned, listed)),
         )| Case {
             order,
             rows,
@@ -241,6 +244,7 @@ fn case() -> impl Strategy<Value = Case> {
             threads,
             profile,
             partitioned,
+            listed,
         },
     )
 }
@@ -288,6 +292,10 @@ async fn run(
         let threshold = "datafusion.optimizer.hash_join_single_partition_threshold";
         rows(&engine, &format!("SET {threshold} = 0")).await;
         rows(&engine, &format!("SET {threshold}_rows = 0")).await;
+    }
+    if !case.listed {
+        let listed = "datafusion.optimizer.hash_join_inlist_pushdown_max_distinct_values";
+        rows(&engine, &format!("SET {listed} = 0")).await;
     }
     let (mut own, mut fewer) = (0, 0);
     for sql in statements {
@@ -477,6 +485,21 @@ async fn parts_have_room_for_more_keys_than_any_statement() {
     let bloom = returned(&engine, "bloom", "150000").await;
     let filtered = returned(&engine, "filtered", "150000").await;
     assert!(5 * bloom < filtered, "{bloom} and {filtered}");
+}
+
+/// More keys than DataFusion's join lists, in each of its partitions.
+#[tokio::test(flavor = "multi_thread")]
+async fn parts_have_room_for_more_keys_than_the_join_lists() {
+    let store = tables(Order::Ascending, 1_300_000, 2).await;
+    let engine = engine(&store, 256 * 1024, 1 << 20).await;
+    let listed = "datafusion.optimizer.hash_join_inlist_pushdown_max_distinct_values";
+    rows(&engine, &format!("SET {listed} = 10000")).await;
+    let bloom = returned(&engine, "bloom", "325000").await;
+    let filtered = returned(&engine, "filtered", "325000").await;
+    assert!(3 * bloom < 2 * filtered, "{bloom} and {filtered}");
+    rows(&engine, "SET sluice.join_keys = 300000").await;
+    let bounds = returned(&engine, "bloom", "325000").await;
+    assert!(3 * bloom < 2 * bounds, "{bloom} and {bounds}");
 }
 
 /// Whichever request is struck, a look or a part: the same rows.

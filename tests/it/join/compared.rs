@@ -32,10 +32,11 @@ pub(super) fn compare(
     let number = Cell::new(0);
     let fewer = Cell::new(0_u32);
     let all = Cell::new((0, 0));
+    let setting = (any::<bool>(), prop::bool::weighted(0.7));
     let tables = (table(5..60), table(5..60), table(0..9), table(0..30));
     let statements = prop::sample::subsequence(statements.to_vec(), 5..=5);
-    let result = runner.run(&(tables, any::<bool>(), statements), |input| {
-        let ((a, b, c, d), partitioned, statements) = input;
+    let result = runner.run(&(tables, setting, statements), |input| {
+        let ((a, b, c, d), (partitioned, listed), statements) = input;
         number.set(number.get() + 1);
         let folder = format!("{format:?}{}", number.get());
         let extension = format.extension();
@@ -62,6 +63,10 @@ pub(super) fn compare(
                 let threshold = "datafusion.optimizer.hash_join_single_partition_threshold";
                 rows(&engine, &format!("SET {threshold} = 0")).await;
                 rows(&engine, &format!("SET {threshold}_rows = 0")).await;
+            }
+            if !listed {
+                let most = "datafusion.optimizer.hash_join_inlist_pushdown_max_distinct_values";
+                rows(&engine, &format!("SET {most} = 0")).await;
             }
             for sql in statements {
                 let expected = stock_rows(&stock, sql).await.unwrap();

@@ -127,6 +127,37 @@ async fn texts_too_many_for_a_list_are_a_binary_bloom_filter() {
     }
 }
 
+/// From so many keys on DataFusion's joins do not list them.
+const LISTED: &str = "datafusion.optimizer.hash_join_inlist_pushdown_max_distinct_values";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_that_the_join_does_not_list_are_counted_out() {
+    let numbers = tables(4_000, 40_000).await;
+    let texts = tables_of_texts(4_000, 40_000).await;
+    let bloom = "binary bloom on k (2000 keys, 19176 bits, p = 0.01)";
+    for partitioned in [false, true] {
+        for (store, of, most, expected) in [
+            (&numbers, NUMBERS, 2_000, bloom),
+            // Beyond the bound, and of what cannot be counted, only bounds are known.
+            (&numbers, NUMBERS, 1_999, "bounds on k"),
+            (&texts, TEXTS, 2_000, "bounds on k"),
+        ] {
+            let engine = engine_of(store, EndpointProfile::sluice(), Scan::Select, of).await;
+            rows(&engine, &format!("SET {LISTED} = 100")).await;
+            rows(&engine, &format!("SET sluice.join_keys = {most}")).await;
+            rows(&engine, "SET sluice.join = 'bloom'").await;
+            if partitioned {
+                let threshold = "datafusion.optimizer.hash_join_single_partition_threshold";
+                rows(&engine, &format!("SET {threshold} = 0")).await;
+                rows(&engine, &format!("SET {threshold}_rows = 0")).await;
+            }
+            let said = keys(&engine, SQL).await;
+            assert!(said.starts_with(expected), "{partitioned}: {said}");
+            assert_eq!(rows(&engine, SQL).await, ["\"2000\""]);
+        }
+    }
+}
+
 /// A store that does not know `BLOOM_CONTAINS` after all is sent what it knows.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_store_that_refuses_the_binary_filter_is_sent_another() {

@@ -62,6 +62,16 @@ impl Arriving {
         parts
     }
 
+    /// Whether it is about a single value of each row, and so says of each whether it passes.
+    #[must_use]
+    pub fn has_one_key(&self) -> bool {
+        let has_one = |part: &Arc<dyn PhysicalExpr>| match part.children().as_slice() {
+            [key] => !key.is::<Literal>(),
+            _ => false,
+        };
+        self.parts().iter().all(has_one)
+    }
+
     /// Whether it will not change any more.
     #[must_use]
     pub fn is_final(&self) -> bool {

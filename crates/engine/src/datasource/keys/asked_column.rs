@@ -244,7 +244,11 @@ impl<'a> AskedColumn<'a> {
         };
         let shape = Shape::new(values.len(), p);
         // The join sees every row again: a list of all keys here would cost more than it saves.
-        let here = self.or_null(self.between().unwrap_or_else(|| lit(true)));
+        let here = match &self.keys.filter {
+            Some(filter) => Arc::clone(filter),
+            None => self.between().unwrap_or_else(|| lit(true)),
+        };
+        let here = self.or_null(here);
         let condition = hashing.condition(values, shape, &key);
         let condition = condition.and_then(|condition| self.or_outside_there(condition));
         let Some(condition) = condition.and_then(|condition| self.or_null_there(condition)) else {

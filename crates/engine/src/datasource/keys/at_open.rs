@@ -1,19 +1,26 @@
 //! Keys when files are opened: waited for once, decided about once.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
+use datafusion::common::runtime::SpawnedTask;
+use datafusion::common::{DataFusionError, Result};
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::FileScanConfig;
+use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use tokio::sync::Mutex;
+use tokio::task::JoinError;
 use tokio::time::Instant;
 
-use super::ask::Asking;
+use super::ask::{Asking, KeysByColumn};
+use super::counted::Countable;
 use super::decide::{Decided, decide};
+use super::extract::{ColumnKeys, Keys};
 use super::look::Looking;
+use super::ordered::OrderedKeys;
 use super::said::KeysSaid;
 use crate::config::{Join, SluiceOptions};
 use crate::datasource::arriving::PATIENCE;
@@ -105,7 +112,18 @@ impl KeysAtOpen {
             arriving.wait(until).await;
             all_final &= arriving.is_final();
         }
-        let decided = Arc::new(decide(source, endpoint, config, options)?);
+        let (found, filters) = source.keys()?;
+        let decided = match found {
+            Keys::Any => Decided::Nothing("the join does not say which keys it has"),
+            Keys::None => Decided::NoRow,
+            Keys::Of(keys) => {
+                let until = std::time::Instant::now() + patience(endpoint, config, options);
+                let most = SluiceOptions::of(options).join_keys;
+                let keys = all_keys(source, keys, &filters, most, until).await?;
+                decide(source, endpoint, config, options, keys)?
+            }
+        };
+        let decided = Arc::new(decided);
         let (said, used) = match decided.as_ref() {
             Decided::NoRow => ("no row has a key".to_owned(), true),
             Decided::Nothing(_) if !all_final => ("nothing in time".to_owned(), false),
@@ -119,6 +137,38 @@ impl KeysAtOpen {
         }
         Ok(decided)
     }
+}
+
+/// Keys as far as filters tell them, counted out where they are too many to be listed.
+async fn all_keys(
+    source: &S3SelectSource,
+    keys: BTreeMap<usize, ColumnKeys>,
+    filters: &[Arc<dyn PhysicalExpr>],
+    most: usize,
+    until: std::time::Instant,
+) -> Result<KeysByColumn> {
+    let mut all = KeysByColumn::new();
+    for (column, keys) in keys {
+        let countable = match keys.values {
+            Some(_) => None,
+            None => Countable::of(filters, column, &keys, source.file_schema()),
+        };
+        let mut keys = OrderedKeys::from(keys);
+        if let Some(countable) = countable {
+            let filter = Arc::clone(countable.filter());
+            let counted = SpawnedTask::spawn_blocking(move || countable.keys(most, until));
+            if let Some(values) = counted.join_unwind().await.map_err(gone)?? {
+                (keys.values, keys.filter) = (Some(values), Some(filter));
+            }
+        }
+        all.insert(column, keys);
+    }
+    Ok(all)
+}
+
+/// A task that was stopped with its runtime.
+fn gone(error: JoinError) -> DataFusionError {
+    DataFusionError::ExecutionJoin(Box::new(error))
 }
 
 /// Waiting for keys takes no longer than to fetch everything without them, unless they are wanted

@@ -9,7 +9,6 @@ use sluicegate_costmodel::Terms;
 
 use super::ask::{Asking, Form, KeysByColumn, Spans, ask};
 use super::by_part::{ByPart, Expected};
-use super::extract::Keys;
 use super::look::look_bytes;
 use super::sent::Sent;
 use crate::choice::{Chooser, Offer, Question, Way};
@@ -41,7 +40,7 @@ pub enum Decided {
     ByPart(Arc<ByPart>),
 }
 
-/// What a scan asks about the keys that have arrived by now: all that is possible if the session
+/// What a scan asks about some keys: all that is possible if the session
 /// says so, otherwise what is predicted to be best, which may be nothing.
 ///
 /// # Errors
@@ -52,12 +51,8 @@ pub fn decide(
     endpoint: &Endpoint,
     config: &FileScanConfig,
     options: &ConfigOptions,
+    keys: KeysByColumn,
 ) -> Result<Decided> {
-    let keys: KeysByColumn = match source.keys()? {
-        Keys::Any => return Ok(Decided::Nothing("the join does not say which keys it has")),
-        Keys::None => return Ok(Decided::NoRow),
-        Keys::Of(keys) => keys.into_iter().map(|(column, keys)| (column, keys.into())).collect(),
-    };
     let keys = Arc::new(keys);
     let asking = Asking::of(source, endpoint);
     let by_part = |form, sent: &Sent| ByPart::of(&asking, &keys, form, sent, config);

@@ -3,7 +3,7 @@
 //! DataFusion's joins tell their probe side what they found on the build side, in a filter that
 //! arrives while the query runs. It has bounds, and as long as the build side is small enough the
 //! keys themselves (our sessions raise what is small enough). [`Keys::of`] reads them off the filter,
-//! `ask` makes of them the cheapest condition that the store takes. Either may only be weaker
+//! or they are counted out ([`Countable`]), and `ask` makes of them the cheapest condition that the store takes. Either may only be weaker
 //! than the filter: the join sees the rows again. Keys that are too many for one statement may still
 //! be few enough for each part of a file: `by_part`.
 
@@ -12,6 +12,7 @@ mod asked_column;
 mod at_open;
 pub mod bloom;
 mod by_part;
+mod counted;
 mod decide;
 mod extract;
 mod hashing;
@@ -24,6 +25,7 @@ mod sent;
 pub use self::ask::{Asking, Form, KeysByColumn, Spans, ask};
 pub use self::at_open::{KeysAtOpen, Opening};
 pub use self::by_part::{ByPart, Expected};
+pub use self::counted::Countable;
 pub use self::decide::{Decided, decide};
 pub use self::extract::{ColumnKeys, Keys};
 pub use self::hashing::Hashing;

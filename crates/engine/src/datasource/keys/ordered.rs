@@ -1,12 +1,15 @@
 //! The keys of a column in order, and where among them those of some rows lie.
 
+use std::sync::Arc;
+
 use arrow::array::{Array, ArrayRef};
 use datafusion::common::{Result, ScalarValue};
+use datafusion::physical_expr::PhysicalExpr;
 
 use super::extract::ColumnKeys;
 
 /// The keys of a column, each once, in order.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct OrderedKeys {
     /// Whether NULL is one.
     pub null: bool,
@@ -16,6 +19,8 @@ pub struct OrderedKeys {
     pub high: Option<ScalarValue>,
     /// All of them, without NULL, if they are known.
     pub values: Option<Vec<ScalarValue>>,
+    /// A filter over the table's columns that nothing else passes, if there is one.
+    pub filter: Option<Arc<dyn PhysicalExpr>>,
 }
 
 impl From<ColumnKeys> for OrderedKeys {
@@ -25,7 +30,7 @@ impl From<ColumnKeys> for OrderedKeys {
             values.sort_unstable_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
             values
         });
-        Self { null: keys.null, low: keys.low, high: keys.high, values }
+        Self { null: keys.null, low: keys.low, high: keys.high, values, filter: None }
     }
 }
 
@@ -96,7 +101,6 @@ impl OrderedKeys {
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
-    use std::sync::Arc;
 
     use arrow::array::{Int64Array, StringArray};
 

@@ -139,18 +139,22 @@ impl S3SelectSource {
         &self.arriving
     }
 
-    /// What the joins above say by now about the columns that are read.
+    /// What the joins above say by now about the columns that are read, and those of their filters that
+    /// are about one key each.
     ///
     /// # Errors
     ///
     /// If a filter cannot be read.
-    pub fn keys(&self) -> Result<Keys> {
-        let mut keys = Keys::Any;
+    pub fn keys(&self) -> Result<(Keys, Vec<Arc<dyn PhysicalExpr>>)> {
+        let (mut keys, mut filters) = (Keys::Any, Vec::new());
         for arriving in self.arriving.iter().filter(|arriving| arriving.keys.is_some()) {
             let now = snapshot_physical_expr(Arc::clone(&arriving.filter))?;
             keys = keys.both(Keys::of(&now, self.table_schema.table_schema()));
+            if arriving.has_one_key() {
+                filters.push(now);
+            }
         }
-        Ok(keys.about(|column| self.columns().contains(&column)))
+        Ok((keys.about(|column| self.columns().contains(&column)), filters))
     }
 
     /// How many keys there are without a filter on the build side of the joins above, if that can

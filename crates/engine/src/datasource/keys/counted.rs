@@ -1,0 +1,244 @@
+//! Keys of joins that no filter lists, because they are too many: counted out.
+//!
+//! DataFusion's join makes a literal of each key as long as they are few
+//! (`datafusion.optimizer.hash_join_inlist_pushdown_max_distinct_values`), some 300 bytes each. Of more
+//! it hands on their bounds and its hash table, which says of a value whether it is a key, but not which
+//! keys there are. Of whole numbers and dates there are only so many between the bounds, and asking
+//! about each is quick: the keys are those that pass the filter.
+//!
+//! So no operator has to collect keys as they pass, and there is no state beside the join's own. It is
+//! bounded in keys (`sluice.join_keys`) and in time; beyond either, and for other types, there are bounds
+//! only.
+
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+use std::time::Instant;
+
+use arrow::array::{Array, ArrayRef, AsArray, Int64Array, RecordBatch};
+use arrow::compute::{cast, filter};
+use arrow::datatypes::{DataType, FieldRef, Schema};
+use datafusion::common::{Result, ScalarValue};
+use datafusion::logical_expr::Operator;
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::utils::{collect_columns, reassign_expr_columns};
+use datafusion::physical_plan::expressions::{BinaryExpr, Column, lit};
+
+use super::extract::ColumnKeys;
+
+/// How many values are asked about at once.
+const AT_ONCE: i64 = 1 << 16;
+
+/// The most values that are asked about: more take longer than anybody waits.
+const MOST_VALUES: i128 = 1 << 28;
+
+/// A filter that says of each value of a column whether it is a key, if it is not NULL.
+#[derive(Debug, Clone)]
+pub struct Countable {
+    filter: Arc<dyn PhysicalExpr>,
+    field: FieldRef,
+    between: RangeInclusive<i64>,
+}
+
+impl Countable {
+    /// Of filters that each say all about the keys of a join with one, over the columns of a schema,
+    /// those about one of them; none if there are none, or if the column's values are not countable.
+    #[must_use]
+    pub fn of(
+        filters: &[Arc<dyn PhysicalExpr>],
+        index: usize,
+        keys: &ColumnKeys,
+        schema: &Schema,
+    ) -> Option<Self> {
+        let (low, high) = (keys.low.as_ref()?, keys.high.as_ref()?);
+        let between = as_number(low)?..=as_number(high)?;
+        let values = i128::from(*between.end()) - i128::from(*between.start());
+        let field = schema.fields().get(index)?;
+        if values >= MOST_VALUES || low.data_type() != *field.data_type() {
+            return None;
+        }
+        let column: Arc<dyn PhysicalExpr> = Arc::new(Column::new(field.name(), index));
+        let only_about_it = |filter: &&Arc<dyn PhysicalExpr>| {
+            collect_columns(filter).iter().all(|it| it.index() == index)
+        };
+        let filters = filters.iter().filter(only_about_it).cloned().reduce(and)?;
+        // Filters about several columns may know closer bounds.
+        let compared = |op, bound: &ScalarValue| -> Arc<dyn PhysicalExpr> {
+            Arc::new(BinaryExpr::new(Arc::clone(&column), op, lit(bound.clone())))
+        };
+        let bounds = and(compared(Operator::GtEq, low), compared(Operator::LtEq, high));
+        Some(Self { filter: and(bounds, filters), field: Arc::clone(field), between })
+    }
+
+    /// The filter, which nothing but the keys passes.
+    #[must_use]
+    pub fn filter(&self) -> &Arc<dyn PhysicalExpr> {
+        &self.filter
+    }
+
+    /// The keys in order; none if there are more than `most`, or if it takes beyond a moment to find
+    /// them.
+    ///
+    /// # Errors
+    ///
+    /// If the filter cannot be evaluated.
+    pub fn keys(&self, most: usize, until: Instant) -> Result<Option<Vec<ScalarValue>>> {
+        let schema = Arc::new(Schema::new(vec![Arc::clone(&self.field)]));
+        let passes = reassign_expr_columns(Arc::clone(&self.filter), &schema)?;
+        let (mut next, end) = (*self.between.start(), *self.between.end());
+        let mut keys = Vec::new();
+        while next <= end {
+            let last = next.saturating_add(AT_ONCE - 1).min(end);
+            let values = numbers(next..=last, self.field.data_type())?;
+            let batch = RecordBatch::try_new(Arc::clone(&schema), vec![Arc::clone(&values)])?;
+            let passing = passes.evaluate(&batch)?.into_array(batch.num_rows())?;
+            let found = filter(&values, passing.as_boolean())?;
+            for row in 0..found.len() {
+                keys.push(ScalarValue::try_from_array(&found, row)?);
+            }
+            if keys.len() > most || Instant::now() > until {
+                return Ok(None);
+            }
+            match last.checked_add(1) {
+                Some(after) => next = after,
+                None => break,
+            }
+        }
+        Ok(Some(keys))
+    }
+}
+
+fn and(left: Arc<dyn PhysicalExpr>, right: Arc<dyn PhysicalExpr>) -> Arc<dyn PhysicalExpr> {
+    Arc::new(BinaryExpr::new(left, Operator::And, right))
+}
+
+/// A value of a type that counts.
+fn as_number(value: &ScalarValue) -> Option<i64> {
+    match *value {
+        ScalarValue::Int8(x) => x.map(i64::from),
+        ScalarValue::Int16(x) => x.map(i64::from),
+        ScalarValue::Int32(x) | ScalarValue::Date32(x) => x.map(i64::from),
+        ScalarValue::Int64(x) => x,
+        ScalarValue::UInt8(x) => x.map(i64::from),
+        ScalarValue::UInt16(x) => x.map(i64::from),
+        ScalarValue::UInt32(x) => x.map(i64::from),
+        _ => None,
+    }
+}
+
+/// Numbers as values of such a type.
+fn numbers(numbers: RangeInclusive<i64>, of: &DataType) -> Result<ArrayRef> {
+    let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(numbers));
+    let numbers = match of {
+        // Days.
+        DataType::Date32 => cast(&numbers, &DataType::Int32)?,
+        _ => numbers,
+    };
+    Ok(cast(&numbers, of)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use arrow::datatypes::Field;
+    use datafusion::physical_plan::expressions::{CastExpr, IsNullExpr, in_list};
+
+    use super::*;
+
+    fn schema(of: DataType) -> Schema {
+        Schema::new(vec![Field::new("v", DataType::Utf8, true), Field::new("k", of, true)])
+    }
+
+    fn k() -> Arc<dyn PhysicalExpr> {
+        Arc::new(Column::new("k", 1))
+    }
+
+    fn between(low: impl Into<ScalarValue>, high: impl Into<ScalarValue>) -> ColumnKeys {
+        ColumnKeys { low: Some(low.into()), high: Some(high.into()), ..ColumnKeys::default() }
+    }
+
+    fn binary(
+        left: Arc<dyn PhysicalExpr>,
+        op: Operator,
+        right: impl Into<ScalarValue>,
+    ) -> Arc<dyn PhysicalExpr> {
+        Arc::new(BinaryExpr::new(left, op, lit(right.into())))
+    }
+
+    /// `k % 3 = 0`, or that `k` is NULL.
+    fn thirds() -> Arc<dyn PhysicalExpr> {
+        let wide: Arc<dyn PhysicalExpr> = Arc::new(CastExpr::new(k(), DataType::Int64, None));
+        let third = binary(binary(wide, Operator::Modulo, 3_i64), Operator::Eq, 0_i64);
+        Arc::new(BinaryExpr::new(Arc::new(IsNullExpr::new(k())), Operator::Or, third))
+    }
+
+    fn soon() -> Instant {
+        Instant::now() + Duration::from_secs(600)
+    }
+
+    #[test]
+    fn keys_are_the_values_that_pass() {
+        let of = |of: DataType, keys: ColumnKeys| {
+            let countable = Countable::of(&[thirds()], 1, &keys, &schema(of)).unwrap();
+            countable.keys(10, soon()).unwrap().unwrap()
+        };
+        let longs = |keys: &[i64]| keys.iter().map(|key| (*key).into()).collect::<Vec<_>>();
+        assert_eq!(of(DataType::Int64, between(-4_i64, 7_i64)), longs(&[-3, 0, 3, 6]));
+        assert_eq!(of(DataType::Int64, between(i64::MAX - 3, i64::MAX)), longs(&[i64::MAX - 1]));
+        assert_eq!(of(DataType::Int64, between(i64::MIN, i64::MIN + 3)), longs(&[i64::MIN + 2]));
+        assert_eq!(of(DataType::Int64, between(1_i64, 2_i64)), longs(&[]));
+        assert_eq!(of(DataType::Int64, between(2_i64, 1_i64)), longs(&[]));
+        assert_eq!(of(DataType::UInt8, between(250_u8, 255_u8)), [252_u8, 255].map(Into::into));
+        let date = |days| ScalarValue::Date32(Some(days));
+        let wide = Countable::of(
+            &[binary(k(), Operator::NotEq, date(4))],
+            1,
+            &between(date(3), date(5)),
+            &schema(DataType::Date32),
+        );
+        assert_eq!(wide.unwrap().keys(10, soon()).unwrap().unwrap(), [date(3), date(5)]);
+    }
+
+    #[test]
+    fn several_chunks_are_asked_about_in_order() {
+        let keys = between(-100_000_i64, 200_000_i64);
+        let some = in_list(
+            k(),
+            vec![lit(-99_999_i64), lit(0_i64), lit(199_998_i64)],
+            &false,
+            &schema(DataType::Int64),
+        );
+        let filters = [thirds(), some.unwrap()];
+        let countable = Countable::of(&filters, 1, &keys, &schema(DataType::Int64)).unwrap();
+        let found = countable.keys(3, soon()).unwrap().unwrap();
+        assert_eq!(found, [-99_999_i64, 0, 199_998].map(ScalarValue::from));
+        let thirds = Countable::of(&filters[..1], 1, &keys, &schema(DataType::Int64)).unwrap();
+        assert_eq!(thirds.keys(100_000, soon()).unwrap().unwrap().len(), 100_000);
+    }
+
+    #[test]
+    fn too_many_and_too_late_are_not_known() {
+        let keys = between(0_i64, 8_i64);
+        let countable = Countable::of(&[thirds()], 1, &keys, &schema(DataType::Int64)).unwrap();
+        assert_eq!(countable.keys(3, soon()).unwrap().map(|keys| keys.len()), Some(3));
+        assert_eq!(countable.keys(2, soon()).unwrap(), None);
+        let past = Instant::now().checked_sub(Duration::from_millis(1)).unwrap();
+        assert_eq!(countable.keys(3, past).unwrap(), None);
+    }
+
+    #[test]
+    fn what_cannot_be_counted_is_not() {
+        let long = schema(DataType::Int64);
+        let other = binary(Arc::new(Column::new("v", 0)), Operator::Eq, "a");
+        let both = and(Arc::clone(&other), thirds());
+        let keys = between(0_i64, 8_i64);
+        assert!(Countable::of(&[thirds(), Arc::clone(&both)], 1, &keys, &long).is_some());
+        assert!(Countable::of(&[other, both], 1, &keys, &long).is_none());
+        assert!(Countable::of(&[], 1, &keys, &long).is_none());
+        assert!(Countable::of(&[thirds()], 1, &ColumnKeys::default(), &long).is_none());
+        assert!(Countable::of(&[thirds()], 1, &between(i64::MIN, i64::MAX), &long).is_none());
+        assert!(Countable::of(&[thirds()], 1, &between(0_i32, 8_i32), &long).is_none());
+        let text = schema(DataType::Utf8);
+        assert!(Countable::of(&[thirds()], 1, &between("a", "b"), &text).is_none());
+    }
+}
