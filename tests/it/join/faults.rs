@@ -40,3 +40,33 @@ async fn the_answer_survives_refusals_and_breaks() {
         }
     }
 }
+
+/// An answer that breaks off after some batches of its rows: those that were handed on are counted by the
+/// filter that the rest is read with.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_breaks_off_late_is_completed() {
+    let store = Store::start().await;
+    let b: String = (0..30_000).map(|k| format!("{},{}\n", k * 3, k % 3)).collect();
+    let p: String = (0..120_000).map(|k| format!("{k},value-{k}\n")).collect();
+    store.put("b.csv", format!("k,w\n{b}"));
+    store.put("p.csv", format!("k,v\n{p}"));
+    let sql = format!(
+        "SELECT p.k, p.v FROM 's3://{BUCKET}/b.csv' b JOIN 's3://{BUCKET}/p.csv' p \
+         ON b.k = p.k WHERE b.w < 2"
+    );
+    for listed in [300_000, 0] {
+        let engine = store.engine(Scan::Select).await;
+        rows(&engine, "SET sluice.join = 'bloom'").await;
+        let most = "datafusion.optimizer.hash_join_inlist_pushdown_max_distinct_values";
+        rows(&engine, &format!("SET {most} = {listed}")).await;
+        let right = rows(&engine, &sql).await;
+        assert_eq!(right.len(), 20_000);
+        for records in [1, 2, 3] {
+            let fault = Fault::ErrorFrame { records, code: "CastFailed".to_owned() };
+            let rule = Rule::new(Operation::SelectObjectContent, fault);
+            store.faults.inject(rule.key("p.csv").times(u64::MAX));
+            assert!(rows(&engine, &sql).await == right, "{listed}, {records}");
+            store.faults.clear();
+        }
+    }
+}

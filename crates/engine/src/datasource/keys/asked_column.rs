@@ -243,10 +243,11 @@ impl<'a> AskedColumn<'a> {
             ))));
         };
         let shape = Shape::new(values.len(), p);
-        // The join sees every row again: a list of all keys here would cost more than it saves.
+        // Whatever passes here must pass there: rows are counted by it when an answer breaks off. The
+        // join's own filter needs no list of its keys.
         let here = match &self.keys.filter {
             Some(filter) => Arc::clone(filter),
-            None => self.between().unwrap_or_else(|| lit(true)),
+            None => self.here(values)?,
         };
         let here = self.or_null(here);
         let condition = hashing.condition(values, shape, &key);

@@ -10,6 +10,7 @@ use datafusion::common::{DataFusionError, Result};
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::FileScanConfig;
 use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::utils::{collect_columns, conjunction_opt};
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use tokio::sync::Mutex;
 use tokio::task::JoinError;
@@ -25,7 +26,7 @@ use super::said::KeysSaid;
 use crate::config::{Join, SluiceOptions};
 use crate::datasource::arriving::PATIENCE;
 use crate::datasource::opener::FileSelect;
-use crate::datasource::s3_select::{Filter, S3SelectSource};
+use crate::datasource::s3_select::{Filter, KeyFilter, S3SelectSource};
 use crate::endpoint::Endpoint;
 use crate::metrics::NodeMetrics;
 use crate::profile::record_bytes;
@@ -143,17 +144,23 @@ impl KeysAtOpen {
 async fn all_keys(
     source: &S3SelectSource,
     keys: BTreeMap<usize, ColumnKeys>,
-    filters: &[Arc<dyn PhysicalExpr>],
+    about: &[KeyFilter],
     most: usize,
     until: std::time::Instant,
 ) -> Result<KeysByColumn> {
+    let filters: Vec<_> =
+        about.iter().filter(|it| it.one_key).map(|it| Arc::clone(&it.now)).collect();
     let mut all = KeysByColumn::new();
     for (column, keys) in keys {
         let countable = match keys.values {
             Some(_) => None,
-            None => Countable::of(filters, column, &keys, source.file_schema()),
+            None => Countable::of(&filters, column, &keys, source.file_schema()),
         };
+        let listed = keys.values.is_some();
         let mut keys = OrderedKeys::from(keys);
+        if listed {
+            keys.filter = about_alone(about, column);
+        }
         if let Some(countable) = countable {
             let filter = Arc::clone(countable.filter());
             let counted = SpawnedTask::spawn_blocking(move || countable.keys(most, until));
@@ -164,6 +171,22 @@ async fn all_keys(
         all.insert(column, keys);
     }
     Ok(all)
+}
+
+/// What nothing but the keys of a column passes, if all filters about it are about nothing else.
+fn about_alone(about: &[KeyFilter], column: usize) -> Option<Arc<dyn PhysicalExpr>> {
+    let mut alone = Vec::new();
+    for filter in about {
+        let columns = collect_columns(&filter.now);
+        if !columns.iter().any(|it| it.index() == column) {
+            continue;
+        }
+        if !filter.one_key || columns.len() > 1 {
+            return None;
+        }
+        alone.push(Arc::clone(&filter.now));
+    }
+    conjunction_opt(alone)
 }
 
 /// A task that was stopped with its runtime.

@@ -29,6 +29,15 @@ pub struct Filter {
     pub there: Pushed,
 }
 
+/// What a join says by now about its keys.
+#[derive(Debug, Clone)]
+pub struct KeyFilter {
+    /// A filter over the table's columns, which does not change any more.
+    pub now: Arc<dyn PhysicalExpr>,
+    /// Whether the join has one key, so that the filter says of each value of it whether it passes.
+    pub one_key: bool,
+}
+
 impl Filter {
     /// The conjunction of some filters, as the store evaluates it.
     #[must_use]
@@ -139,20 +148,17 @@ impl S3SelectSource {
         &self.arriving
     }
 
-    /// What the joins above say by now about the columns that are read, and those of their filters that
-    /// are about one key each.
+    /// What the joins above say by now about the columns that are read, and by which filters.
     ///
     /// # Errors
     ///
     /// If a filter cannot be read.
-    pub fn keys(&self) -> Result<(Keys, Vec<Arc<dyn PhysicalExpr>>)> {
+    pub fn keys(&self) -> Result<(Keys, Vec<KeyFilter>)> {
         let (mut keys, mut filters) = (Keys::Any, Vec::new());
         for arriving in self.arriving.iter().filter(|arriving| arriving.keys.is_some()) {
             let now = snapshot_physical_expr(Arc::clone(&arriving.filter))?;
             keys = keys.both(Keys::of(&now, self.table_schema.table_schema()));
-            if arriving.has_one_key() {
-                filters.push(now);
-            }
+            filters.push(KeyFilter { now, one_key: arriving.has_one_key() });
         }
         Ok((keys.about(|column| self.columns().contains(&column)), filters))
     }

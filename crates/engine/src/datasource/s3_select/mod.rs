@@ -26,7 +26,7 @@ use crate::datasource::predicate::Translator;
 use crate::datasource::statement::Statement;
 use crate::endpoint::Endpoint;
 
-pub use self::filters::Filter;
+pub use self::filters::{Filter, KeyFilter};
 
 /// Why a scan has no statement.
 const UNSENDABLE: &str = "a column that is read cannot be sent as text and read back the same";
