@@ -67,6 +67,16 @@ impl Failure {
         }
     }
 
+    /// What happened and what to do about it, for a page.
+    pub(crate) fn words(&self) -> (String, Option<String>) {
+        match self {
+            Self::Failed { message, hint } => (message.clone(), hint.clone()),
+            Self::Usage(message) => (message.clone(), None),
+            Self::Stopped(_) => ("it was stopped".to_owned(), None),
+            Self::NobodyReads => ("nobody read the answer".to_owned(), None),
+        }
+    }
+
     /// Says it on stderr, and which exit code it makes.
     pub(crate) fn report(&self) -> ExitCode {
         let (text, code) = match self {

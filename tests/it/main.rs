@@ -22,6 +22,7 @@ mod faults;
 mod figure_10;
 mod group_by;
 mod harness;
+mod html;
 mod index;
 mod join;
 mod json;

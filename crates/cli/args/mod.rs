@@ -168,6 +168,9 @@ Examples:
       the store and predicted numbers, or the reason why it is not possible.
   sluice explain -f tables.sql -c \"SELECT …\" --hardware home-100mbit --prices s3-express-us-east-1
       The same over another link and at other prices.
+  sluice explain -f report.sql --html plan.html
+      A page with a picture of each plan instead: what runs in the store and what here, and how many
+      bytes come over; one section for each statement.
 
 Schemas, listings and statistics are read from the store; queries do not run. Statements that
 define tables or set options take effect, so that queries after them can be explained.";
@@ -178,6 +181,12 @@ define tables or set options take effect, so that queries after them can be expl
 pub(crate) struct ExplainArgs {
     #[command(flatten)]
     pub(crate) statements: StatementArgs,
+    /// Draw the plans on a page, which needs no network, instead of printing them
+    ///
+    /// The file appears when it is complete. Its numbers are predicted. A statement that fails is on
+    /// it with its error, and is the last.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) connect: ConnectArgs,
 }

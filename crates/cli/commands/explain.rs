@@ -2,11 +2,15 @@
 
 use std::io::{self, Write};
 
-use sluicegate_engine::Engine;
+use datafusion::physical_plan::displayable;
+use sluicegate_costmodel::Cost;
+use sluicegate_engine::choice::Decision;
+use sluicegate_engine::{Engine, Explanation};
 
 use crate::args::ExplainArgs;
 use crate::commands::sql::script;
 use crate::failure::{Failure, Result};
+use crate::output::html::{Numbers, Page, Section};
 use crate::output::stats;
 use crate::session::statements;
 use crate::session::{is_query, place};
@@ -15,29 +19,84 @@ pub(crate) async fn run(args: ExplainArgs) -> Result<()> {
     let Some(script) = script(&args.statements)? else {
         return Err(Failure::Usage("there is nothing to explain; give a query with -c".to_owned()));
     };
+    let page = args.html.as_deref().map(|path| Page::begin(path, "What the statements would do"));
+    let mut page = page.transpose()?;
     let engine = args.connect.connect().await?;
     let statements = statements::all(&script);
+    let mut outcome = Ok(());
     for (index, statement) in statements.iter().enumerate() {
         let explained = explain(&engine, statement).await;
-        explained.map_err(|failure| match statements.len() {
-            1 => failure,
-            _ => failure.at(&place(index, statement)),
-        })?;
+        if let Some(page) = &mut page {
+            page.add(section(&engine, statement, &explained));
+        }
+        outcome = match explained {
+            Ok(Some(explanation)) if page.is_none() => print(&engine, &explanation),
+            Ok(_) => Ok(()),
+            Err(failure) if statements.len() == 1 => Err(failure),
+            Err(failure) => Err(failure.at(&place(index, statement))),
+        };
+        if outcome.is_err() {
+            break;
+        }
     }
-    Ok(())
+    match page {
+        // A page that cannot be written does not hide why a statement failed.
+        Some(page) => outcome.and(page.finish(&about(&engine))),
+        None => outcome,
+    }
 }
 
-async fn explain(engine: &Engine, statement: &str) -> Result<()> {
-    if !is_query(engine, statement).await? {
-        let definition = Box::pin(engine.query(statement)).await?;
-        Box::pin(definition.collect()).await?;
-        return Ok(());
+/// Explains a query; a definition takes effect.
+async fn explain(engine: &Engine, statement: &str) -> Result<Option<Explanation>> {
+    if is_query(engine, statement).await? {
+        return Ok(Some(Box::pin(engine.explain(statement)).await?));
     }
-    let explanation = Box::pin(engine.explain(statement)).await?;
+    let definition = Box::pin(engine.query(statement)).await?;
+    Box::pin(definition.collect()).await?;
+    Ok(None)
+}
+
+fn print(engine: &Engine, explanation: &Explanation) -> Result<()> {
     let endpoint = engine.endpoint();
     let estimate = explanation.estimate();
     let prediction =
         stats::prediction(&estimate, &endpoint.hardware.introduction(), &endpoint.prices);
     write!(io::stdout(), "{explanation}{prediction}")?;
     Ok(())
+}
+
+/// Where the numbers of a page come from.
+fn about(engine: &Engine) -> String {
+    let endpoint = engine.endpoint();
+    format!(
+        "Nothing ran: all numbers are modelled, for the hardware {} and the prices {}.",
+        endpoint.hardware.introduction(),
+        stats::book(&endpoint.prices)
+    )
+}
+
+fn section(engine: &Engine, statement: &str, explained: &Result<Option<Explanation>>) -> Section {
+    let statement = statement.to_owned();
+    let explanation = match explained {
+        Ok(Some(explanation)) => explanation,
+        Ok(None) => return Section { statement, is_definition: true, ..Section::default() },
+        Err(failure) => {
+            return Section { statement, failure: Some(failure.words()), ..Section::default() };
+        }
+    };
+    let predictions = || explanation.decisions.iter().filter_map(Decision::prediction);
+    let estimate = explanation.estimate();
+    let cost: Cost = predictions().map(|way| way.cost).sum();
+    let mut work = estimate.work;
+    work.wall = estimate.time;
+    let refused = explanation.refusals.iter();
+    Section {
+        statement,
+        picture: explanation.picture(),
+        decisions: explanation.decisions.clone(),
+        plan: displayable(explanation.plan.as_ref()).indent(false).to_string(),
+        numbers: Some(Numbers { work, cost, prices: stats::book(&engine.endpoint().prices) }),
+        notes: refused.map(|it| format!("refused before, so no longer sent: {it}")).collect(),
+        ..Section::default()
+    }
 }

@@ -1,6 +1,6 @@
 //! Answers as tables, CSV, JSON or Parquet.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,9 +15,9 @@ use clap::ValueEnum;
 use datafusion::execution::SendableRecordBatchStream;
 use futures::TryStreamExt;
 use parquet::arrow::ArrowWriter;
-use tempfile::NamedTempFile;
 
 use crate::failure::{Failure, Result};
+use crate::output::file::Unfinished;
 
 /// How an answer is written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -99,15 +99,9 @@ impl Output {
             return Err(Failure::new(format!("`{}` holds an answer already", path.display()))
                 .with_hint("With --output, let one statement have an answer."));
         }
-        let rows = match target(&path)? {
-            Target::File(path) => {
-                let mut file = unfinished(&path)?;
-                let rows = self.write(stream, schema, file.as_file_mut()).await?;
-                file.persist(&path).map_err(|error| Failure::file(&path, error.error))?;
-                rows
-            }
-            Target::Device(mut device) => self.write(stream, schema, &mut device).await?,
-        };
+        let mut file = Unfinished::begin(&path)?;
+        let rows = self.write(stream, schema, file.file()).await?;
+        file.finish()?;
         self.written = true;
         Ok(rows)
     }
@@ -127,51 +121,6 @@ impl Output {
     fn encoder(&self, schema: SchemaRef) -> Encoder {
         Encoder { format: self.format, max_rows: self.max_rows, schema, rows: 0, kept: Vec::new() }
     }
-}
-
-/// What a path leads to.
-enum Target {
-    /// A file, or nothing yet, behind all symbolic links.
-    File(PathBuf),
-    /// A pipe, a terminal, a device: it is written to, and nothing could take its place.
-    Device(File),
-}
-
-fn target(path: &Path) -> Result<Target> {
-    let descriptor = ["/dev/fd", "/dev/stdout", "/dev/stderr", "/proc"];
-    let is_device = match fs::metadata(path) {
-        // A descriptor is written to, even if it is that of a file.
-        Ok(_) if descriptor.iter().any(|place| path.starts_with(place)) => true,
-        Ok(there) => !there.is_file() && !there.is_dir(),
-        Err(_) => false,
-    };
-    if !is_device {
-        let behind_links = fs::canonicalize(path);
-        return Ok(Target::File(behind_links.unwrap_or_else(|_| path.to_owned())));
-    }
-    let device = File::options().append(true).open(path);
-    device.map(Target::Device).map_err(|error| Failure::file(path, error))
-}
-
-/// A temporary file beside the one that it will replace, so that the latter is always complete.
-fn unfinished(path: &Path) -> Result<NamedTempFile> {
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    if !folder.is_dir() {
-        return Err(Failure::new(format!("there is no folder `{}`", folder.display()))
-            .with_hint("Create it first, or check the path."));
-    }
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".sluice-");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        // As for any new file; the umask takes away what it should.
-        builder.permissions(fs::Permissions::from_mode(0o666));
-    }
-    builder.tempfile_in(folder).map_err(|error| Failure::file(path, error))
 }
 
 async fn write_text(

@@ -1,7 +1,9 @@
-//! What a command writes: answers, listings, statistics, progress.
+//! What a command writes: answers, listings, statistics, progress, pages.
 
 mod answer;
+mod file;
 pub(crate) mod grid;
+pub(crate) mod html;
 pub(crate) mod listing;
 pub(crate) mod progress;
 pub(crate) mod stats;

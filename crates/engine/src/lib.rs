@@ -58,6 +58,7 @@ mod one_version;
 pub mod optimizer;
 #[doc(hidden)]
 pub mod physical_plan;
+pub mod picture;
 #[doc(hidden)]
 pub mod profile;
 pub mod query;

@@ -16,6 +16,7 @@ use sluicegate_costmodel::{Dollars, Work};
 pub(crate) use self::planner::ExplainPlanner;
 pub(crate) use self::statement::is_definition;
 use crate::choice::{Decision, Journal};
+use crate::picture::Picture;
 use crate::{Engine, Result, sql};
 
 /// A plan, the statements that it would send, and its predicted work and cost.
@@ -51,6 +52,12 @@ impl Explanation {
             total.time = total.time.saturating_add(way.time.total());
         }
         total
+    }
+
+    /// What a picture of the plan shows.
+    #[must_use]
+    pub fn picture(&self) -> Picture {
+        Picture::of(&self.plan, &self.decisions)
     }
 
     /// The settings that the plan does not follow, each with the reason, as sentences without a

@@ -41,6 +41,7 @@ pub use self::choose::Choose;
 pub use self::clear_names::ClearNames;
 pub use self::float_bounds::FloatBounds;
 pub use self::join_keys::JoinKeys;
+pub(crate) use self::scan::subject;
 pub use self::select_scan::SelectScan;
 pub use self::staged_writes::StagedWrites;
 pub use self::switch_pruning::SwitchPruning;

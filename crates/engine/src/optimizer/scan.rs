@@ -165,7 +165,7 @@ pub(super) fn filters_here(
 }
 
 /// `s3://bucket/a.csv`, or `s3://bucket/a.csv and 3 more`.
-pub(super) fn subject(config: &FileScanConfig) -> String {
+pub(crate) fn subject(config: &FileScanConfig) -> String {
     let store = config.object_store_url.as_str().trim_end_matches('/');
     let mut objects: Vec<_> = config
         .file_groups

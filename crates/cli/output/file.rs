@@ -1,0 +1,130 @@
+//! Files that appear when they are complete.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+use crate::failure::{Failure, Result};
+
+/// A file that is being written, and appears under its name when it is finished; or a device, which
+/// is written to as it is.
+#[derive(Debug)]
+pub(crate) struct Unfinished {
+    out: Out,
+}
+
+#[derive(Debug)]
+enum Out {
+    /// A temporary file beside the one that it will replace, so that the latter is always complete.
+    Beside(NamedTempFile, PathBuf),
+    /// A pipe, a terminal, a device: it is written to, and nothing could take its place.
+    Device(File),
+}
+
+impl Unfinished {
+    /// Begins a file, behind all symbolic links.
+    ///
+    /// # Errors
+    ///
+    /// If it could not be written here, with the path.
+    pub(crate) fn begin(path: &Path) -> Result<Self> {
+        if is_device(path) {
+            let device = File::options().append(true).open(path);
+            let device = device.map_err(|error| Failure::file(path, error))?;
+            return Ok(Self { out: Out::Device(device) });
+        }
+        let behind_links = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        if behind_links.is_dir() {
+            return Err(Failure::new(format!("`{}` is a folder", path.display()))
+                .with_hint("Name a file in it."));
+        }
+        Ok(Self { out: Out::Beside(beside(&behind_links)?, behind_links) })
+    }
+
+    /// Where to write.
+    pub(crate) fn file(&mut self) -> &mut File {
+        match &mut self.out {
+            Out::Beside(file, _) => file.as_file_mut(),
+            Out::Device(device) => device,
+        }
+    }
+
+    /// The file is complete.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot take its name.
+    pub(crate) fn finish(mut self) -> Result<()> {
+        self.file().flush()?;
+        match self.out {
+            Out::Beside(file, path) => {
+                file.persist(&path).map(drop).map_err(|error| Failure::file(&path, error.error))
+            }
+            Out::Device(_) => Ok(()),
+        }
+    }
+}
+
+fn is_device(path: &Path) -> bool {
+    let descriptor = ["/dev/fd", "/dev/stdout", "/dev/stderr", "/proc"];
+    match fs::metadata(path) {
+        // A descriptor is written to, even if it is that of a file.
+        Ok(_) if descriptor.iter().any(|place| path.starts_with(place)) => true,
+        Ok(there) => !there.is_file() && !there.is_dir(),
+        Err(_) => false,
+    }
+}
+
+fn beside(path: &Path) -> Result<NamedTempFile> {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    if !folder.is_dir() {
+        return Err(Failure::new(format!("there is no folder `{}`", folder.display()))
+            .with_hint("Create it first, or check the path."));
+    }
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".sluice-");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        // As for any new file; the umask takes away what it should.
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    builder.tempfile_in(folder).map_err(|error| Failure::file(path, error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_appears_when_it_is_finished_and_not_before() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("page.html");
+        fs::write(&path, "old").unwrap();
+        let mut file = Unfinished::begin(&path).unwrap();
+        file.file().write_all(b"half").unwrap();
+        drop(file);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "old");
+        let mut file = Unfinished::begin(&path).unwrap();
+        file.file().write_all(b"whole").unwrap();
+        file.finish().unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "whole");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_cannot_be_written_says_so_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let begin = |path: &Path| match Unfinished::begin(path) {
+            Err(Failure::Failed { message, .. }) => message,
+            other => panic!("{other:?}"),
+        };
+        assert!(begin(folder.path()).ends_with("is a folder"));
+        assert!(begin(&folder.path().join("no/such.html")).starts_with("there is no folder"));
+    }
+}

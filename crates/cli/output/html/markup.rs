@@ -1,0 +1,78 @@
+//! HTML in which text cannot be taken for markup.
+
+use std::fmt::{Display, Write};
+
+/// A piece of a page. Markup is written in this program; everything else is escaped.
+#[derive(Debug, Default)]
+pub(crate) struct Html {
+    text: String,
+}
+
+impl Html {
+    /// Markup, word for word.
+    pub(crate) fn raw(&mut self, markup: &'static str) -> &mut Self {
+        self.text.push_str(markup);
+        self
+    }
+
+    /// Text, from wherever it comes, as content of an element or between the quotes of an attribute.
+    pub(crate) fn text(&mut self, text: impl Display) -> &mut Self {
+        for character in text.to_string().chars() {
+            match character {
+                '&' => self.text.push_str("&amp;"),
+                '<' => self.text.push_str("&lt;"),
+                '>' => self.text.push_str("&gt;"),
+                '"' => self.text.push_str("&quot;"),
+                '\'' => self.text.push_str("&#39;"),
+                '\n' | '\t' => self.text.push(character),
+                // Neither can HTML hold these, nor should they turn a reader's eyes.
+                c if c.is_control() || is_direction(c) => self.text.push('\u{FFFD}'),
+                c => self.text.push(c),
+            }
+        }
+        self
+    }
+
+    /// A number, in a style or an attribute: with two decimals at most.
+    pub(crate) fn number(&mut self, number: f64) -> &mut Self {
+        let number = if number.is_finite() { number } else { 0.0 };
+        let text = format!("{number:.2}");
+        let text = text.trim_end_matches('0').trim_end_matches('.');
+        // Writing to a string cannot fail.
+        let _ = write!(self.text, "{}", if text == "-0" { "0" } else { text });
+        self
+    }
+
+    /// The markup so far.
+    pub(crate) fn as_str(&self) -> &str {
+        &self.text
+    }
+}
+
+/// Whether a character changes the direction of those around it.
+fn is_direction(character: char) -> bool {
+    matches!(character, '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_no_markup() {
+        let mut html = Html::default();
+        html.raw("<p title=\"").text("\"><script>alert('&')</script>\u{0}\u{202E}é\n").raw("\">");
+        let expected = "<p title=\"&quot;&gt;&lt;script&gt;alert(&#39;&amp;&#39;)&lt;/script&gt;\
+                        \u{FFFD}\u{FFFD}é\n\">";
+        assert_eq!(html.as_str(), expected);
+    }
+
+    #[test]
+    fn numbers_are_short() {
+        let mut html = Html::default();
+        for number in [1.0, 2.5, 0.126, -0.001, f64::NAN, f64::INFINITY, 100.0] {
+            html.number(number).raw(" ");
+        }
+        assert_eq!(html.as_str(), "1 2.5 0.13 0 0 0 100 ");
+    }
+}

@@ -1,0 +1,167 @@
+//! A statement on a page.
+
+use sluicegate_costmodel::{Cost, Work};
+use sluicegate_engine::choice::Decision;
+use sluicegate_engine::picture::Picture;
+
+use super::bill::bill;
+use super::markup::Html;
+use super::picture::Drawing;
+use super::ways;
+use crate::output::stats::seconds;
+
+/// Lines and characters that a page shows of a statement.
+const SHOWN: (usize, usize) = (14, 900);
+
+/// A statement and what is to be said of it.
+#[derive(Debug, Default)]
+pub(crate) struct Section {
+    /// As it was given.
+    pub(crate) statement: String,
+    /// One that only defines a name or sets an option.
+    pub(crate) is_definition: bool,
+    /// What its plan looks like.
+    pub(crate) picture: Picture,
+    /// What was decided about the operators.
+    pub(crate) decisions: Vec<Decision>,
+    /// The plan in words.
+    pub(crate) plan: String,
+    /// What it takes or took.
+    pub(crate) numbers: Option<Numbers>,
+    /// What else a user should know.
+    pub(crate) notes: Vec<String>,
+    /// Why it failed, if it did, and what to do about it.
+    pub(crate) failure: Option<(String, Option<String>)>,
+}
+
+/// The numbers of a statement.
+#[derive(Debug, Clone)]
+pub(crate) struct Numbers {
+    /// Requests and bytes; its `wall` is the time.
+    pub(crate) work: Work,
+    /// Dollars by kind.
+    pub(crate) cost: Cost,
+    /// The price book.
+    pub(crate) prices: String,
+}
+
+impl Section {
+    /// Writes the statement that is the `number`th of so many.
+    pub(super) fn write(&self, html: &mut Html, (number, of): (usize, usize)) {
+        html.raw("<section>");
+        if of > 1 {
+            html.raw("<h2>Statement ").text(number).raw(" of ").text(of).raw("</h2>");
+        }
+        statement(html, &self.statement);
+        if let Some((message, hint)) = &self.failure {
+            html.raw("<p class=\"failure\"><b>It failed:</b> ").text(message);
+            if let Some(hint) = hint {
+                html.raw("<br><b>Hint:</b> ").text(hint);
+            }
+            html.raw("</p>");
+        }
+        if let Some(numbers) = &self.numbers {
+            tiles(html, numbers);
+        }
+        for note in &self.notes {
+            html.raw("<p class=\"note\">").text(note).raw("</p>");
+        }
+        let drawing = Drawing { picture: &self.picture, decisions: &self.decisions, answer: "" };
+        drawing.draw(html);
+        self.others(html);
+        if let Some(numbers) = &self.numbers {
+            bill(html, &numbers.cost, &numbers.prices, "modelled");
+        }
+        if !self.plan.is_empty() {
+            html.raw("<details class=\"plan\"><summary>The whole plan</summary><pre>");
+            html.text(&self.plan).raw("</pre></details>");
+        }
+        html.raw("</section>");
+    }
+
+    /// The decisions that are about no scan of the picture.
+    fn others(&self, html: &mut Html) {
+        let drawn = |index| self.picture.operators.iter().any(|it| it.decision == Some(index));
+        let mut others =
+            self.decisions.iter().enumerate().filter(|(index, _)| !drawn(*index)).peekable();
+        if others.peek().is_none() {
+            return;
+        }
+        html.raw("<h3>What else was considered</h3><div class=\"others\">");
+        for (_, decision) in others {
+            html.raw("<div class=\"other\"><p><b>").text(decision.operator).raw("</b> of <code>");
+            html.text(&decision.subject).raw("</code></p>");
+            ways::table(html, decision);
+            html.raw("</div>");
+        }
+        html.raw("</div>");
+    }
+}
+
+/// Statements in a row that only define names or set options: a line, and the statements behind it.
+/// The first is the `number`th of so many.
+pub(super) fn definitions(html: &mut Html, all: &[Section], (number, of): (usize, usize)) {
+    html.raw("<section class=\"definitions\"><details><summary>");
+    match all.len() {
+        1 => html.raw("Statement ").text(number).raw(" of ").text(of).raw(" defines a name"),
+        some => {
+            html.raw("Statements ").text(number).raw(" to ").text(number + some - 1);
+            html.raw(" of ").text(of).raw(" define names")
+        }
+    };
+    html.raw(" or ").raw(if all.len() == 1 { "sets an option" } else { "set options" });
+    html.raw(" and took effect</summary>");
+    for section in all {
+        statement(html, &section.statement);
+    }
+    html.raw("</details></section>");
+}
+
+/// The text, of which the whole is behind its beginning if it is long.
+fn statement(html: &mut Html, text: &str) {
+    let (lines, characters) = SHOWN;
+    let by_lines = text.match_indices('\n').nth(lines - 1).map(|(at, _)| at);
+    let by_characters = text.char_indices().nth(characters).map(|(at, _)| at);
+    match by_lines.into_iter().chain(by_characters).min() {
+        None => html.raw("<pre class=\"sql\">").text(text).raw("</pre>"),
+        Some(end) => {
+            html.raw("<pre class=\"sql\">").text(&text[..end]).raw("…</pre>");
+            html.raw("<details><summary>The whole statement</summary><pre class=\"sql\">");
+            html.text(text).raw("</pre></details>")
+        }
+    };
+}
+
+fn tiles(html: &mut Html, numbers: &Numbers) {
+    let Numbers { work, cost, .. } = numbers;
+    let tile = |html: &mut Html, name: &'static str, value: String, how: &'static str| {
+        html.raw("<div><dt>").raw(name).raw("<dd>").text(value);
+        html.raw("<small>").raw(how).raw("</small></div>");
+    };
+    html.raw("<dl class=\"tiles\">");
+    tile(html, "Time", seconds(work.wall), "modelled, one scan after the other");
+    tile(html, "Cost", cost.total().to_string(), "modelled");
+    tile(html, "Requests", work.requests.total().to_string(), "modelled");
+    tile(html, "Scanned by the store", work.scanned.to_string(), "modelled");
+    tile(html, "Over the link", work.link.to_string(), "modelled");
+    html.raw("</dl>");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_statement_is_shortened_and_whole_where_it_is_asked_for() {
+        let shown = |text: &str| {
+            let mut html = Html::default();
+            statement(&mut html, text);
+            html.as_str().to_owned()
+        };
+        assert_eq!(shown("SELECT 1"), "<pre class=\"sql\">SELECT 1</pre>");
+        for long in ["x\n".repeat(30), "é".repeat(2000)] {
+            let html = shown(&long);
+            assert!(html.contains("…</pre><details>") && html.contains(&long), "{html}");
+        }
+    }
+}

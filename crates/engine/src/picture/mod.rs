@@ -1,0 +1,161 @@
+//! A plan as a picture of it shows it: what runs where, and what goes from there to here.
+//!
+//! The nodes of a plan become [`Operator`]s, plain data: those that only hand rows on are left out,
+//! and a scan with what belongs to it is one. Who draws needs to know nothing of DataFusion.
+
+mod decided;
+mod scan;
+mod title;
+
+use std::sync::Arc;
+
+use datafusion::physical_plan::{ExecutionPlan, displayable};
+
+use self::decided::Decided;
+use self::scan::Reads;
+use crate::choice::Decision;
+use crate::physical_plan::switch_prune::SwitchPruneExec;
+
+/// The operators of a plan that are worth a box.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Picture {
+    /// Each after those whose rows it takes; the last one puts out the answer.
+    pub operators: Vec<Operator>,
+    /// The nodes that are left out.
+    pub left_out: usize,
+}
+
+/// An operator as a picture shows it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Operator {
+    /// Where it runs.
+    pub place: Place,
+    /// What it does, in a word or two: `Join`, `Top 10`.
+    pub title: String,
+    /// What it reads, if it is a scan: `s3://bucket/t/a.csv and 3 more`.
+    pub subject: Option<String>,
+    /// What EXPLAIN says about it.
+    pub detail: String,
+    /// Whose rows it takes, as indexes of operators before it.
+    pub inputs: Vec<usize>,
+    /// The decision about it, as an index into those of the plan.
+    pub decision: Option<usize>,
+}
+
+/// Where an operator runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Place {
+    /// It reads a store, which may do a part of it.
+    Store,
+    /// Rows pass it on their way.
+    Switch,
+    /// Here.
+    Client,
+}
+
+impl Picture {
+    /// A plan, and what was decided about its operators.
+    #[must_use]
+    pub fn of(plan: &Arc<dyn ExecutionPlan>, decisions: &[Decision]) -> Self {
+        let mut picture = Self::default();
+        let mut decided = Decided::new(decisions);
+        picture.add(plan, &mut decided);
+        picture
+    }
+
+    /// Adds a node and all below; returns the operators that its rows come from.
+    fn add(&mut self, plan: &Arc<dyn ExecutionPlan>, decided: &mut Decided<'_>) -> Vec<usize> {
+        if let Some(reads) = Reads::of(plan) {
+            let decision = decided.about(&reads.subject);
+            self.left_out += reads.nodes - 1;
+            let place = if reads.is_remote { Place::Store } else { Place::Client };
+            let index = self.push(plan, place, Vec::new());
+            let operator = &mut self.operators[index];
+            operator.subject = Some(reads.subject);
+            operator.decision = decision;
+            return vec![index];
+        }
+        let children: Vec<_> = plan.children().into_iter().cloned().collect();
+        let mut inputs = Vec::new();
+        for child in &children {
+            inputs.extend(self.add(child, decided));
+        }
+        if title::hands_on(plan.as_ref()) && !inputs.is_empty() {
+            self.left_out += 1;
+            return inputs;
+        }
+        let is_switch = plan.is::<SwitchPruneExec>();
+        let place = if is_switch { Place::Switch } else { Place::Client };
+        vec![self.push(plan, place, inputs)]
+    }
+
+    fn push(&mut self, plan: &Arc<dyn ExecutionPlan>, place: Place, inputs: Vec<usize>) -> usize {
+        let title = title::of(plan.as_ref());
+        let detail = detail(plan.as_ref());
+        let operator = Operator { place, title, subject: None, detail, inputs, decision: None };
+        self.operators.push(operator);
+        self.operators.len() - 1
+    }
+}
+
+/// What EXPLAIN says of a node, without its name.
+fn detail(plan: &dyn ExecutionPlan) -> String {
+    let line = displayable(plan).one_line().to_string();
+    let line = line.trim();
+    match line.split_once(':') {
+        Some((name, rest)) if !name.contains(' ') => rest.trim().to_owned(),
+        _ if line.contains(' ') => line.to_owned(),
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use datafusion::prelude::{SessionConfig, SessionContext};
+
+    use super::*;
+
+    async fn picture(sql: &str) -> Picture {
+        let config = SessionConfig::new().with_target_partitions(2);
+        let context = SessionContext::new_with_config(config);
+        for table in ["a", "b"] {
+            let sql = format!("CREATE TABLE {table} AS VALUES (1, 'x'), (2, 'y')");
+            context.sql(&sql).await.unwrap().collect().await.unwrap();
+        }
+        let plan = context.sql(sql).await.unwrap().create_physical_plan().await.unwrap();
+        Picture::of(&plan, &[])
+    }
+
+    #[tokio::test]
+    async fn operators_come_after_those_whose_rows_they_take() {
+        let sql = "SELECT a.column2, count(*) FROM a JOIN b ON a.column1 = b.column1 \
+                   GROUP BY a.column2 ORDER BY 2 LIMIT 3";
+        let Picture { operators, left_out } = picture(sql).await;
+        for (index, operator) in operators.iter().enumerate() {
+            assert!(operator.inputs.iter().all(|input| *input < index), "{operators:?}");
+            assert_eq!(operator.place, Place::Client);
+        }
+        let titles: Vec<_> = operators.iter().map(|it| it.title.as_str()).collect();
+        let scans = titles.iter().filter(|title| **title == "Scan").count();
+        assert_eq!(scans, 2, "{titles:?}");
+        for expected in ["Join (Inner)", "Group", "Top 3"] {
+            assert!(titles.contains(&expected), "{titles:?}");
+        }
+        let join = operators.iter().find(|it| it.title.starts_with("Join")).unwrap();
+        assert!(join.detail.contains("column1") && join.inputs.len() == 2, "{join:?}");
+        assert!(!join.detail.contains("HashJoinExec"), "{join:?}");
+        assert!(left_out > 0);
+        // Every operator but the last hands its rows to one other.
+        let mut taken: Vec<_> = operators.iter().flat_map(|it| it.inputs.clone()).collect();
+        taken.sort_unstable();
+        assert_eq!(taken, (0..operators.len() - 1).collect::<Vec<_>>());
+    }
+
+    #[tokio::test]
+    async fn a_union_takes_the_rows_of_all() {
+        let sql = "SELECT column1 FROM a UNION ALL SELECT column1 FROM b UNION ALL SELECT 7";
+        let Picture { operators, .. } = picture(sql).await;
+        let union = operators.last().unwrap();
+        assert_eq!((union.title.as_str(), union.inputs.len()), ("Union", 3), "{operators:?}");
+    }
+}
