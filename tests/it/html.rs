@@ -88,3 +88,85 @@ fn a_page_that_cannot_be_written_is_said_before_anything_runs() {
     command.args(["http://127.0.0.1:1", "--html", nowhere.to_str().unwrap()]);
     bad(&mut command, "there is no folder");
 }
+
+/// The number in a tile.
+#[track_caller]
+fn tile<'a>(page: &'a str, name: &str) -> &'a str {
+    let (_, rest) = page.split_once(&format!("<dt>{name}<dd>")).unwrap_or_else(|| panic!("{page}"));
+    rest.split('<').next().unwrap()
+}
+
+#[test]
+fn a_profile_draws_what_was_counted() {
+    let served = Served::start();
+    let (_folder, path) = place();
+    let table = "CREATE EXTERNAL TABLE fruit (id INT, name VARCHAR, price DOUBLE) STORED AS CSV \
+                 LOCATION 's3://bucket/fruit.csv' OPTIONS ('format.has_header' 'true')";
+    let sql = "SET sluice.scan = 'select'; SELECT name FROM fruit WHERE price > 1";
+    for scan in ["select", "get"] {
+        let sql = sql.replace("select", scan);
+        let args =
+            ["sql", "--stats", "--profile-html", path.to_str().unwrap(), "-c", table, "-c", &sql];
+        let output = served.command(&args).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        assert!(text(&output.stdout).contains("apple"));
+        let page = read(&path);
+        // The page says what --stats says of the last statement.
+        let stats = text(&output.stderr);
+        let counted: Vec<_> =
+            stats.lines().filter_map(|it| it.strip_prefix("counted:  ")).collect();
+        let [.., requests, bytes] = counted.as_slice() else { panic!("{stats}") };
+        assert!(requests.starts_with(&format!("{} request", tile(&page, "Requests"))), "{stats}");
+        let link = tile(&page, "Over the link");
+        assert!(bytes.ends_with(&format!("; {link} over the link")), "{link}: {stats}");
+        assert!(
+            page.contains(&format!("total<td>{}", requests.split(" (").next().unwrap())),
+            "{page}"
+        );
+        assert!(page.contains("times are measured") && page.contains("Requests in time"), "{page}");
+        assert!(page.contains("<b>Answer</b> 1 row"), "{page}");
+        assert!(page.contains(&format!("{scan} <span class=\"mark\">taken")), "{page}");
+        // One file is scanned: what crosses is on its arrow, whoever counts it.
+        let arrow = page.split("<span class=\"bytes\">").nth(1).unwrap();
+        let crossed = arrow.split('<').next().unwrap();
+        assert!(crossed.ends_with(" B") && crossed != "0 B", "{crossed}");
+        assert!(page.contains(&format!("scanned, {crossed} over the link.</p>")), "{page}");
+    }
+}
+
+/// The page has the statements until then, and the command fails all the same.
+#[test]
+fn a_profile_of_a_failure_is_written() {
+    let served = Served::start();
+    let (_folder, path) = place();
+    let sql = "SELECT count(*) FROM 's3://bucket/fruit.csv'; SELECT 1 / (id - id) FROM \
+               's3://bucket/fruit.csv'; SELECT 'never'";
+    let args = ["sql", "-c", sql, "--profile-html", path.to_str().unwrap()];
+    let output = served.command(&args).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let page = read(&path);
+    assert!(page.contains("It failed:") && page.contains("<h2>Statement 2 of 2</h2>"), "{page}");
+    assert!(!page.contains("never"), "{page}");
+}
+
+#[test]
+fn writes_and_definitions_are_drawn() {
+    let served = Served::start();
+    let (_folder, path) = place();
+    let sql = "CREATE TABLE here AS SELECT * FROM 's3://bucket/fruit.csv'; \
+               COPY here TO 's3://bucket/copy.csv'; SELECT count(*) FROM here";
+    good(&mut served.command(&["sql", "-c", sql, "--profile-html", path.to_str().unwrap()]));
+    let page = read(&path);
+    assert!(page.contains("<b>Write</b>") && page.contains("PUT<td>"), "{page}");
+    assert_eq!(page.matches("<h2>Statement").count(), 3, "{page}");
+}
+
+#[test]
+fn a_profile_needs_statements_and_a_place() {
+    let (folder, path) = place();
+    let nowhere = folder.path().join("no/such/page.html");
+    let mut command = crate::cli::sluice(&["sql", "-c", "SELECT 1", "--endpoint"]);
+    command.args(["http://127.0.0.1:1", "--profile-html", nowhere.to_str().unwrap()]);
+    bad(&mut command, "there is no folder");
+    assert!(!path.exists() && fs::read_dir(folder.path()).unwrap().next().is_none());
+}

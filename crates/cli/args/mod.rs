@@ -98,6 +98,8 @@ Examples:
       The requests, bytes and cost of the statement, after the answer, on stderr.
   sluice sql -c \"SELECT * FROM 's3://bucket/t.csv' WHERE x > 5\" --output big.parquet
       The answer as a file, in the format of its extension.
+  sluice sql -f report.sql --output report.csv --profile-html report.html
+      The answer, and a page with a picture of how it came to be: bytes, requests in time, dollars.
   sluice sql --max-cost 0.01 < report.sql
       Statements from stdin; one that is predicted to cost more than a cent does not run.
 
@@ -143,6 +145,12 @@ pub(crate) struct SqlArgs {
     /// Print the requests, bytes and cost of each statement on stderr
     #[arg(long)]
     pub(crate) stats: bool,
+    /// Draw what the statements did on a page, which needs no network
+    ///
+    /// Its numbers are counted and measured, beside those predicted. The file appears when all statements
+    /// have run, a section for each. A statement that fails is on it with its error, and is the last.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) profile_html: Option<PathBuf>,
     /// Do not run statements whose predicted cost in dollars is higher
     #[arg(long, value_name = "USD", help_heading = "Prediction")]
     pub(crate) max_cost: Option<Price>,

@@ -87,6 +87,7 @@ fn section(engine: &Engine, statement: &str, explained: &Result<Option<Explanati
     let predictions = || explanation.decisions.iter().filter_map(Decision::prediction);
     let estimate = explanation.estimate();
     let cost: Cost = predictions().map(|way| way.cost).sum();
+    let prices = stats::book(&engine.endpoint().prices);
     let mut work = estimate.work;
     work.wall = estimate.time;
     let refused = explanation.refusals.iter();
@@ -95,7 +96,7 @@ fn section(engine: &Engine, statement: &str, explained: &Result<Option<Explanati
         picture: explanation.picture(),
         decisions: explanation.decisions.clone(),
         plan: displayable(explanation.plan.as_ref()).indent(false).to_string(),
-        numbers: Some(Numbers { work, cost, prices: stats::book(&engine.endpoint().prices) }),
+        numbers: Some(Numbers { work, cost, prices, has_run: false }),
         notes: refused.map(|it| format!("refused before, so no longer sent: {it}")).collect(),
         ..Section::default()
     }

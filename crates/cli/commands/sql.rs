@@ -4,9 +4,13 @@ use std::fs;
 use std::io::{self, IsTerminal, Read};
 use std::path::Path;
 
+use sluicegate_engine::Engine;
+
 use crate::args::{SqlArgs, StatementArgs};
 use crate::failure::{Failure, Result};
 use crate::output::Output;
+use crate::output::html::Page;
+use crate::output::stats;
 use crate::runtime::compute::Compute;
 use crate::runtime::interrupt::{LastResort, interruptible, interruptible_writes, watch};
 use crate::session::Session;
@@ -16,6 +20,14 @@ use crate::session::statements;
 pub(crate) async fn run(args: SqlArgs, compute: &mut Compute) -> Result<()> {
     let output = Output::new(args.format, args.output, args.max_rows)?;
     let script = script(&args.statements)?;
+    if args.profile_html.is_some() && script.is_none() {
+        return Err(Failure::Usage(
+            "--profile-html needs statements; give them with -c, -f or on stdin".to_owned(),
+        ));
+    }
+    let page =
+        args.profile_html.as_deref().map(|path| Page::begin(path, "What the statements did"));
+    let page = page.transpose()?;
     let engine = interruptible(Box::pin(args.connect.connect())).await?;
     let max_cost = args.max_cost.map(|price| price.0);
     let mut session = Session {
@@ -25,16 +37,36 @@ pub(crate) async fn run(args: SqlArgs, compute: &mut Compute) -> Result<()> {
         stats: args.stats,
         timing: false,
         max_cost,
+        page,
     };
     match script {
         Some(script) => {
             let _watch = watch(LastResort::Soon);
             let statements = statements::all(&script);
-            interruptible_writes(&engine, Box::pin(session.run_all(&statements))).await
+            let ran = interruptible_writes(&engine, Box::pin(session.run_all(&statements))).await;
+            match session.page.take() {
+                // Who stops the statements does not want to see them.
+                Some(page) if !matches!(ran, Err(Failure::Stopped(_))) => {
+                    // A page that cannot be written does not hide why a statement failed.
+                    ran.and(page.finish(&about(&engine)))
+                }
+                _ => ran,
+            }
         }
         // It handles Ctrl-C itself: there, it stops a query and not the session.
         None => Box::pin(prompt::run(&mut session)).await,
     }
+}
+
+/// Where the numbers of a page come from.
+fn about(engine: &Engine) -> String {
+    let endpoint = engine.endpoint();
+    format!(
+        "Requests, bytes and rows are counted, times are measured. What was predicted is modelled, for \
+         the hardware {} and the prices {}.",
+        endpoint.hardware.introduction(),
+        stats::book(&endpoint.prices)
+    )
 }
 
 /// The statements of the arguments, or those on stdin; none if they are to be typed.

@@ -52,7 +52,7 @@ impl Compute {
         engine: &Engine,
         statement: &str,
     ) -> Result<SendableRecordBatchStream> {
-        Ok(self.plan(engine, statement).await?.0)
+        Ok(self.plan(engine, statement, Kept::Counts).await?.0)
     }
 
     /// The same, with the query itself, which counts its requests and collects its warnings.
@@ -60,15 +60,22 @@ impl Compute {
         &self,
         engine: &Engine,
         statement: &str,
+        kept: Kept,
     ) -> Result<(SendableRecordBatchStream, Query)> {
         let (engine, statement) = (engine.clone(), statement.to_owned());
-        let query = self.run(async move { Ok(Box::pin(engine.plan(&statement)).await?) }).await?;
-        let frame = query.frame().clone();
-        let schema = Arc::new(frame.schema().as_arrow().clone());
+        let planned = async move {
+            Ok(match kept {
+                Kept::Counts => Box::pin(engine.plan(&statement)).await?,
+                Kept::Everything => Box::pin(engine.profile(&statement)).await?,
+            })
+        };
+        let query = self.run(planned).await?;
+        let started = query.clone();
+        let schema = Arc::new(query.frame().schema().as_arrow().clone());
         let mut answer = RecordBatchReceiverStreamBuilder::new(schema, BATCHES_AHEAD);
         let batches = answer.tx();
         let work = async move {
-            let mut stream = Box::pin(frame.execute_stream()).await?;
+            let mut stream = Box::pin(started.start()).await?;
             while let Some(batch) = stream.next().await {
                 if batches.send(batch).await.is_err() {
                     break;
@@ -99,6 +106,15 @@ impl Drop for Compute {
             runtime.shutdown_timeout(GRACE);
         }
     }
+}
+
+/// What a query keeps of what it did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kept {
+    /// What it counted.
+    Counts,
+    /// Its plan, its decisions and each of its requests, too.
+    Everything,
 }
 
 struct AbortOnDrop<T>(JoinHandle<T>);

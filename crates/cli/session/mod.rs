@@ -4,18 +4,19 @@ pub(crate) mod prompt;
 pub(crate) mod statements;
 
 use std::io::{self, Write};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use arrow::array::RecordBatch;
 use futures::TryStreamExt;
 use sluicegate_costmodel::Dollars;
-use sluicegate_engine::Engine;
+use sluicegate_engine::{Engine, Query};
 
 use crate::failure::{Failure, Result};
 use crate::output::Output;
+use crate::output::html::Page;
 use crate::output::progress::say;
 use crate::output::stats;
-use crate::runtime::compute::Compute;
+use crate::runtime::compute::{Compute, Kept};
 
 /// An engine, where its answers go, and what is said about them.
 #[derive(Debug)]
@@ -30,25 +31,62 @@ pub(crate) struct Session<'a> {
     pub(crate) timing: bool,
     /// No query runs that is predicted to cost more.
     pub(crate) max_cost: Option<Dollars>,
+    /// Where statements are drawn.
+    pub(crate) page: Option<Page>,
+}
+
+/// A statement that ran, or as far as it came.
+#[derive(Debug, Default)]
+pub(crate) struct Ran {
+    /// What counted its requests, once it was planned.
+    pub(crate) query: Option<Query>,
+    /// Whether it only defines a name or sets an option.
+    pub(crate) is_definition: bool,
+    /// From its text to the end of its answer.
+    pub(crate) wall: Duration,
+    /// The rows of its answer, if that was complete.
+    pub(crate) rows: Option<u64>,
+    /// What was said about it.
+    pub(crate) notes: Vec<String>,
 }
 
 impl Session<'_> {
     /// Runs one statement and writes its answer.
     pub(crate) async fn run(&mut self, statement: &str) -> Result<()> {
+        let mut ran = Ran::default();
+        if self.page.is_some() {
+            // One that cannot be planned says so when it runs.
+            ran.is_definition = !is_query(&self.engine, statement).await.unwrap_or(true);
+        }
+        let result = Box::pin(self.run_as(statement, &mut ran)).await;
+        if let Some(page) = &mut self.page {
+            page.add_run(&self.engine, statement, ran, &result);
+        }
+        result
+    }
+
+    async fn run_as(&mut self, statement: &str, ran: &mut Ran) -> Result<()> {
         if let Some(limit) = self.max_cost {
             self.refuse_above(limit, statement).await?;
         }
+        let kept = if self.page.is_some() { Kept::Everything } else { Kept::Counts };
         let started = Instant::now();
-        let answer = Box::pin(self.compute.plan(&self.engine, statement)).await;
-        self.tell_notes();
+        let answer = Box::pin(self.compute.plan(&self.engine, statement, kept)).await;
+        self.tell_notes(ran);
+        ran.wall = started.elapsed();
         let (answer, query) = answer?;
         let rows = Box::pin(self.output.answer(answer)).await;
-        self.tell_notes();
-        for warning in query.warnings() {
-            say(&format!("warning: {warning}"));
-        }
-        let rows = rows?;
+        self.tell_notes(ran);
         let wall = started.elapsed();
+        ran.wall = wall;
+        for warning in query.warnings() {
+            let warning = format!("warning: {warning}");
+            say(&warning);
+            ran.notes.push(warning);
+        }
+        let query = ran.query.insert(query);
+        let rows = rows?;
+        ran.rows = Some(rows);
         if self.stats {
             let counted = query.counted();
             let prices = &self.engine.endpoint().prices;
@@ -82,9 +120,11 @@ impl Session<'_> {
     }
 
     /// Prints what the user should know about a statement, whether or not it succeeds.
-    fn tell_notes(&self) {
+    fn tell_notes(&self, ran: &mut Ran) {
         for note in self.engine.take_notes() {
-            say(&format!("note: {note}"));
+            let note = format!("note: {note}");
+            say(&note);
+            ran.notes.push(note);
         }
     }
 

@@ -8,6 +8,8 @@ use std::time::Duration;
 use sluicegate_client::SelectCounts;
 use sluicegate_costmodel::{Bytes, RequestCounts, Requests, Work};
 
+use crate::timeline::{OpenRequest, Timeline};
+
 /// What is counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts<T> {
@@ -72,10 +74,12 @@ pub struct Counters {
     counts: Counts<AtomicU64>,
     /// Counters to which everything is added that is added here.
     total: Option<Arc<Counters>>,
+    /// Where requests are written down, if somebody wants to know.
+    timeline: Option<Arc<Timeline>>,
 }
 
 /// The kinds of requests that are told apart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RequestKind {
     /// `GetObject`
     Get,
@@ -85,13 +89,28 @@ pub enum RequestKind {
     List,
     /// Anything that writes
     Put,
+    /// `SelectObjectContent`
+    Select,
 }
 
 impl Counters {
     /// Counters that start at 0 and whose counts are added to `total` as well.
     #[must_use]
     pub fn part_of(total: Arc<Self>) -> Self {
-        Self { counts: Counts::default(), total: Some(total) }
+        Self { total: Some(total), ..Self::default() }
+    }
+
+    /// The same, which also writes every request down.
+    #[must_use]
+    pub fn on(self, timeline: Arc<Timeline>) -> Self {
+        Self { timeline: Some(timeline), ..self }
+    }
+
+    /// A request about an object that begins now, if requests are written down; `object` is asked for
+    /// only then.
+    #[must_use]
+    pub fn open(&self, kind: RequestKind, object: impl FnOnce() -> String) -> Option<OpenRequest> {
+        Some(self.timeline.as_ref()?.open(kind, object()))
     }
 
     fn add(&self, counter: impl Fn(&Counts<AtomicU64>) -> &AtomicU64, n: u64) {
@@ -110,6 +129,7 @@ impl Counters {
                 RequestKind::Head => &counts.head,
                 RequestKind::List => &counts.list,
                 RequestKind::Put => &counts.put,
+                RequestKind::Select => &counts.select,
             },
             1,
         );

@@ -74,6 +74,7 @@ pub mod statistics;
 pub mod store;
 #[doc(hidden)]
 pub mod switch;
+pub mod timeline;
 #[doc(hidden)]
 pub mod url_tables;
 
@@ -103,8 +104,8 @@ pub use self::endpoints::Endpoints;
 pub use self::error::{Error, ErrorKind, Result};
 pub use self::explain::{Estimate, Explanation};
 use self::notes::Notes;
-pub use self::query::Query;
 use self::query::QueryCounters;
+pub use self::query::{Profile, Query};
 pub use self::session::with_pushdown;
 use self::staging::Uploads;
 use self::store::S3Stores;
@@ -152,8 +153,21 @@ impl Engine {
     ///
     /// As for [`Engine::query`].
     pub async fn plan(&self, sql: &str) -> Result<Query> {
-        let counters = Arc::<QueryCounters>::default();
-        let journal = Journal::of_warnings();
+        self.planned(sql, QueryCounters::default(), Journal::of_warnings()).await
+    }
+
+    /// The same, for a query that is to be shown when it has run: it keeps what was decided, and when
+    /// each of its requests was sent, for [`Query::profile`]. Start it with [`Query::start`].
+    ///
+    /// # Errors
+    ///
+    /// As for [`Engine::query`].
+    pub async fn profile(&self, sql: &str) -> Result<Query> {
+        self.planned(sql, QueryCounters::with_timeline(), Journal::default()).await
+    }
+
+    async fn planned(&self, sql: &str, counters: QueryCounters, journal: Journal) -> Result<Query> {
+        let counters = Arc::new(counters);
         // Planning reads footers, and readers of foreign formats panic on some hostile files. All
         // that is known of a panic is its message.
         let planned = Box::pin(self.frame(sql, &counters, &journal));

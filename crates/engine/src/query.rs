@@ -2,27 +2,73 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use arrow::array::RecordBatch;
 use datafusion::dataframe::DataFrame;
-use datafusion::execution::TaskContext;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 
 use crate::Result;
-use crate::choice::Journal;
+use crate::choice::{Decision, Journal};
 use crate::counters::{Counted, Counters};
 use crate::endpoint::Endpoint;
+use crate::picture::Picture;
+use crate::timeline::{Recorded, Timeline};
 
-/// A planned query with counters of its own.
+/// A planned query with counters of its own. Clones share them.
+#[derive(Clone)]
 pub struct Query {
     frame: DataFrame,
     counters: Arc<QueryCounters>,
     journal: Journal,
+    /// The plan that ran, of a query with a timeline.
+    plan: Arc<OnceLock<Arc<dyn ExecutionPlan>>>,
+}
+
+/// What a query did, to be shown: see [`Engine::profile`](crate::Engine::profile).
+#[derive(Debug, Clone)]
+pub struct Profile {
+    /// The plan that ran; none if the statement did all of its work when it was planned, or did not get
+    /// so far.
+    pub plan: Option<Arc<dyn ExecutionPlan>>,
+    /// The decisions about its operators, with what was predicted.
+    pub decisions: Vec<Decision>,
+    /// The plan as a picture, with what was counted.
+    pub picture: Picture,
+    /// Its requests in time.
+    pub recorded: Recorded,
 }
 
 impl Query {
     pub(crate) fn new(frame: DataFrame, counters: Arc<QueryCounters>, journal: Journal) -> Self {
-        Self { frame, counters, journal }
+        Self { frame, counters, journal, plan: Arc::default() }
+    }
+
+    /// Starts the query. Dropping the stream ends it.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be planned; what goes wrong while it runs is an item of the stream.
+    pub async fn start(&self) -> datafusion::common::Result<SendableRecordBatchStream> {
+        let context = Arc::new(self.frame.task_ctx());
+        let plan = self.frame.clone().create_physical_plan().await?;
+        if let Some(timeline) = self.counters.timeline() {
+            timeline.planned();
+            // Whoever starts it twice sees the first run.
+            let _ = self.plan.set(Arc::clone(&plan));
+        }
+        execute_stream(plan, context)
+    }
+
+    /// What the query did so far, if it has a timeline.
+    #[must_use]
+    pub fn profile(&self) -> Option<Profile> {
+        let recorded = self.counters.timeline()?.read();
+        let decisions = self.journal.decisions();
+        let plan = self.plan.get().cloned();
+        let picture = plan.as_ref().map(|plan| Picture::ran(plan, &decisions, &recorded));
+        Some(Profile { plan, decisions, picture: picture.unwrap_or_default(), recorded })
     }
 
     /// Runs the query and keeps its answer in memory.
@@ -87,9 +133,22 @@ impl fmt::Debug for Query {
 #[derive(Debug, Default)]
 pub struct QueryCounters {
     endpoints: Mutex<BTreeMap<String, Arc<Counters>>>,
+    timeline: Option<Arc<Timeline>>,
 }
 
 impl QueryCounters {
+    /// Counters that also write every request down.
+    #[must_use]
+    pub fn with_timeline() -> Self {
+        Self { timeline: Some(Arc::default()), ..Self::default() }
+    }
+
+    /// Where requests are written down, if they are.
+    #[must_use]
+    pub fn timeline(&self) -> Option<&Arc<Timeline>> {
+        self.timeline.as_ref()
+    }
+
     /// Where a task counts what it asks of an endpoint: in its query, if it belongs to one, and in
     /// the endpoint's total.
     #[must_use]
@@ -104,7 +163,13 @@ impl QueryCounters {
     #[must_use]
     pub fn at(&self, endpoint: &Endpoint) -> Arc<Counters> {
         let mut endpoints = self.endpoints.lock().unwrap_or_else(PoisonError::into_inner);
-        let new = || Arc::new(Counters::part_of(Arc::clone(&endpoint.counters)));
+        let new = || {
+            let counters = Counters::part_of(Arc::clone(&endpoint.counters));
+            Arc::new(match &self.timeline {
+                Some(timeline) => counters.on(Arc::clone(timeline)),
+                None => counters,
+            })
+        };
         Arc::clone(endpoints.entry(endpoint.name.clone()).or_insert_with(new))
     }
 

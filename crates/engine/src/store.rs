@@ -13,6 +13,7 @@ use object_store::client::{
     ClientOptions, CredentialProvider, HttpClient, HttpConnector, HttpError, HttpRequest,
     HttpResponse, HttpResponseBody, HttpService, ReqwestConnector, SpawnedReqwestConnector,
 };
+use object_store::path::Path;
 use object_store::{BackoffConfig, ObjectStore, RetryConfig};
 use sluicegate_client::{Client, Error};
 use tokio::runtime::Handle;
@@ -112,7 +113,8 @@ impl S3Stores {
         };
         let connected = self.http(endpoint).and_then(|http| {
             let (bucket, notes) = (name.to_owned(), Arc::clone(&self.notes));
-            let service = CountingService { bucket, http, counters, notes };
+            let path_style = endpoint.client.path_style();
+            let service = CountingService { bucket, path_style, http, counters, notes };
             connect(endpoint, name, CountingConnector { service })
         });
         let store = connected.map_err(|e| DataFusionError::ObjectStore(Box::new(e)))?;
@@ -247,6 +249,8 @@ impl HttpConnector for CountingConnector {
 #[derive(Debug, Clone)]
 struct CountingService {
     bucket: String,
+    /// Whether the bucket is a part of the path of a URL.
+    path_style: bool,
     http: Connections,
     counters: Arc<Counters>,
     notes: Arc<Notes>,
@@ -257,8 +261,13 @@ impl HttpService for CountingService {
     async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         let kind = kind(&request);
         self.counters.request(kind);
+        let mut open = self.counters.open(kind, || self.object(&request));
         if kind == RequestKind::Put {
-            self.counters.sent(u64::try_from(request.body().content_length()).unwrap_or(u64::MAX));
+            let bytes = u64::try_from(request.body().content_length()).unwrap_or(u64::MAX);
+            self.counters.sent(bytes);
+            if let Some(open) = &mut open {
+                open.add(bytes);
+            }
         }
         let client = if kind == RequestKind::Put { &self.http.writes } else { &self.http.reads };
         let response = client.execute(request).await?;
@@ -272,7 +281,11 @@ impl HttpService for CountingService {
         Ok(response.map(|body| {
             HttpResponseBody::new(body.map_frame(move |frame| {
                 if let Some(data) = frame.data_ref() {
-                    counters.got(u64::try_from(data.len()).unwrap_or(u64::MAX));
+                    let bytes = u64::try_from(data.len()).unwrap_or(u64::MAX);
+                    counters.got(bytes);
+                    if let Some(open) = &mut open {
+                        open.add(bytes);
+                    }
                 }
                 frame
             }))
@@ -281,6 +294,18 @@ impl HttpService for CountingService {
 }
 
 impl CountingService {
+    /// What a request is about: `s3://bucket/t/a.csv`.
+    fn object(&self, request: &HttpRequest) -> String {
+        let path = request.uri().path();
+        let path = Path::from_url_path(path).map_or_else(|_| path.to_owned(), |it| it.to_string());
+        let path = path.trim_start_matches('/');
+        let key = match path.strip_prefix(&self.bucket).filter(|_| self.path_style) {
+            Some(key) => key.trim_start_matches('/'),
+            None => path,
+        };
+        format!("s3://{}/{key}", self.bucket)
+    }
+
     /// A page of a listing without the objects that no path can name.
     async fn nameable(&self, page: HttpResponse) -> Result<HttpResponse, HttpError> {
         let (head, body) = page.into_parts();

@@ -6,6 +6,8 @@
 mod bill;
 mod markup;
 mod picture;
+mod ran;
+mod requests;
 mod rows;
 mod section;
 mod ways;
@@ -13,10 +15,13 @@ mod ways;
 use std::io::Write;
 use std::path::Path;
 
+use sluicegate_engine::Engine;
+
 use self::markup::Html;
 pub(crate) use self::section::{Numbers, Section};
 use crate::failure::Result;
 use crate::output::file::Unfinished;
+use crate::session::Ran;
 
 /// A page that is being made. Its file appears when it is finished.
 #[derive(Debug)]
@@ -39,6 +44,17 @@ impl Page {
     /// Adds a statement.
     pub(crate) fn add(&mut self, section: Section) {
         self.sections.push(section);
+    }
+
+    /// Adds a statement that ran, or failed.
+    pub(crate) fn add_run(
+        &mut self,
+        engine: &Engine,
+        statement: &str,
+        ran: Ran,
+        result: &Result<()>,
+    ) {
+        self.add(ran::section(engine, statement, ran, result));
     }
 
     /// Writes the file, which says `about` its numbers where they come from.
@@ -142,6 +158,7 @@ mod tests {
             work: predictions().map(|way| way.work).sum(),
             cost: predictions().map(|way| way.cost).sum(),
             prices: HOSTILE.to_owned(),
+            has_run: false,
         };
         let define = || Section {
             statement: format!("SET {HOSTILE}"),

@@ -1,12 +1,15 @@
 //! The picture of a plan: store, switch, client, and what goes from one to the next.
 
-use sluicegate_costmodel::Bytes;
+use std::time::Duration;
+
+use sluicegate_costmodel::{Bytes, Requests, Rows};
 use sluicegate_engine::choice::Decision;
-use sluicegate_engine::picture::{Operator, Picture, Place};
+use sluicegate_engine::picture::{Flow, Operator, Picture, Place};
 
 use super::markup::Html;
 use super::rows::{Row, rows, tracks};
 use super::ways;
+use crate::output::stats::{rows_words, seconds};
 
 /// Pixels of an arrow of no bytes, and more for each factor of ten.
 const NARROWEST: f64 = 1.5;
@@ -34,7 +37,14 @@ pub(super) struct Drawing<'a> {
 impl Drawing<'_> {
     /// The bytes that an operator sends over the link, if that is known.
     fn crossing(&self, operator: &Operator) -> Option<Bytes> {
-        Some(self.decision(operator)?.prediction()?.work.link)
+        let Some(flow) = &operator.flow else {
+            return Some(self.decision(operator)?.prediction()?.work.link);
+        };
+        match operator.place {
+            Place::Store => Some(Bytes(flow.asked?.link)),
+            Place::Switch => Some(Bytes(flow.wire?.bytes_out)),
+            Place::Client => None,
+        }
     }
 
     fn decision(&self, operator: &Operator) -> Option<&Decision> {
@@ -93,14 +103,14 @@ impl Drawing<'_> {
             html.raw("</div>");
             if switches {
                 html.raw("<div class=\"cell switch\">");
-                self.arrow(html, row.operator);
+                self.arrow(html, row.operator, true);
                 if let Some(switch) = row.switch {
                     self.operator(html, &self.picture.operators[switch]);
                 }
                 html.raw("</div>");
             }
             html.raw("<div class=\"cell client\">");
-            self.arrow(html, row.puts_out());
+            self.arrow(html, row.puts_out(), row.switch.is_some() || !switches);
             html.raw("</div>");
         } else {
             html.raw("<div class=\"cell client\">");
@@ -110,8 +120,17 @@ impl Drawing<'_> {
         html.raw("<div class=\"cell aside\">");
         if let Some(decision) = self.decision(operator) {
             ways::table(html, decision);
+            if let Some(asked) = operator.flow.as_ref().and_then(|flow| flow.asked) {
+                html.raw("<p class=\"note\">Counted: ");
+                html.text(Requests(asked.selects + asked.gets).in_words()).raw(", ");
+                html.text(Bytes(asked.scanned)).raw(" scanned, ").text(Bytes(asked.link));
+                html.raw(" over the link.</p>");
+            }
         } else {
             shortened(html, &operator.detail);
+        }
+        for operator in [Some(row.operator), row.switch].into_iter().flatten() {
+            said(html, &self.picture.operators[operator]);
         }
         html.raw("</div></div>");
     }
@@ -126,13 +145,13 @@ impl Drawing<'_> {
         html.raw(";--w:").number(self.width_of(from)).raw("px\"></i>");
     }
 
-    /// The arrow across a lane, with its number.
-    fn arrow(&self, html: &mut Html, from: usize) {
+    /// The arrow across a lane, with its number if it begins there.
+    fn arrow(&self, html: &mut Html, from: usize, begins: bool) {
         let operator = &self.picture.operators[from];
         html.raw("<div class=\"arrow");
         html.raw(if self.crossing(operator).is_some() { " crossed" } else { "" });
         html.raw("\" style=\"--w:").number(self.width_of(from)).raw("px\">");
-        if let Some(bytes) = self.crossing(operator) {
+        if let Some(bytes) = self.crossing(operator).filter(|_| begins) {
             html.raw("<span class=\"bytes\">").text(bytes).raw("</span>");
         }
         html.raw("<i class=\"line\"></i></div>");
@@ -152,13 +171,49 @@ impl Drawing<'_> {
         if let Some(subject) = &operator.subject {
             html.raw("<small>").text(&operator.title).raw(": ").text(subject).raw("</small>");
         }
-        if let Some(way) = decision.and_then(Decision::prediction) {
-            html.raw("<small>").text(way.work.requests.total().in_words());
-            if way.work.scanned > Bytes::ZERO {
-                html.raw(", ").text(way.work.scanned).raw(" scanned");
-            }
-            html.raw("</small>");
+        match (&operator.flow, decision.and_then(Decision::prediction)) {
+            (Some(flow), _) => counted(html, flow),
+            (None, Some(way)) => asked(html, way.work.requests.total(), way.work.scanned),
+            (None, None) => {}
         }
+        html.raw("</div>");
+    }
+}
+
+fn asked(html: &mut Html, requests: Requests, scanned: Bytes) {
+    html.raw("<small>").text(requests.in_words());
+    if scanned > Bytes::ZERO {
+        html.raw(", ").text(scanned).raw(" scanned");
+    }
+    html.raw("</small>");
+}
+
+/// What an operator did.
+fn counted(html: &mut Html, flow: &Flow) {
+    if let Some(it) = flow.asked {
+        asked(html, Requests(it.selects + it.gets), Bytes(it.scanned));
+        if it.fallbacks > 0 {
+            html.raw("<small>").text(it.fallbacks).raw(" × read here after all</small>");
+        }
+    }
+    if let Some(wire) = flow.wire {
+        html.raw("<small>").text(Rows(wire.packets_in)).raw(" → ").text(Rows(wire.packets_out));
+        html.raw(" packets</small>");
+        return;
+    }
+    let Some(rows) = flow.rows else { return };
+    html.raw("<small>").text(rows_words(rows));
+    if flow.asked.is_none() && flow.computing >= Duration::from_millis(1) {
+        html.raw(", computed for ").text(seconds(flow.computing));
+    }
+    html.raw("</small>");
+}
+
+/// What an operator says in words.
+fn said(html: &mut Html, operator: &Operator) {
+    for (what, text) in operator.flow.iter().flat_map(|flow| &flow.said) {
+        html.raw("<div class=\"said\"><b>").text(what).raw("</b>");
+        shortened(html, text);
         html.raw("</div>");
     }
 }

@@ -68,6 +68,7 @@ pub(super) mod tests {
             detail: String::new(),
             inputs: inputs.to_vec(),
             decision: None,
+            flow: None,
         }
     }
 

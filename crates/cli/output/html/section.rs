@@ -3,12 +3,13 @@
 use sluicegate_costmodel::{Cost, Work};
 use sluicegate_engine::choice::Decision;
 use sluicegate_engine::picture::Picture;
+use sluicegate_engine::timeline::Recorded;
 
 use super::bill::bill;
 use super::markup::Html;
 use super::picture::Drawing;
-use super::ways;
-use crate::output::stats::seconds;
+use super::{requests, ways};
+use crate::output::stats::{rows_words, seconds};
 
 /// Lines and characters that a page shows of a statement.
 const SHOWN: (usize, usize) = (14, 900);
@@ -32,6 +33,12 @@ pub(crate) struct Section {
     pub(crate) notes: Vec<String>,
     /// Why it failed, if it did, and what to do about it.
     pub(crate) failure: Option<(String, Option<String>)>,
+    /// What was predicted of one that ran.
+    pub(crate) predicted: Option<(Work, Cost)>,
+    /// Its requests in time, if it ran.
+    pub(crate) recorded: Option<Recorded>,
+    /// The rows of its answer, if that is complete.
+    pub(crate) rows: Option<u64>,
 }
 
 /// The numbers of a statement.
@@ -43,6 +50,8 @@ pub(crate) struct Numbers {
     pub(crate) cost: Cost,
     /// The price book.
     pub(crate) prices: String,
+    /// Whether they are counted and measured, not predicted.
+    pub(crate) has_run: bool,
 }
 
 impl Section {
@@ -61,16 +70,24 @@ impl Section {
             html.raw("</p>");
         }
         if let Some(numbers) = &self.numbers {
-            tiles(html, numbers);
+            tiles(html, numbers, self.predicted.as_ref());
         }
         for note in &self.notes {
             html.raw("<p class=\"note\">").text(note).raw("</p>");
         }
-        let drawing = Drawing { picture: &self.picture, decisions: &self.decisions, answer: "" };
-        drawing.draw(html);
+        let answer = self.rows.map(rows_words).unwrap_or_default();
+        let (picture, decisions) = (&self.picture, self.decisions.as_slice());
+        Drawing { picture, decisions, answer: &answer }.draw(html);
+        if let Some(recorded) = &self.recorded {
+            requests::timeline(html, recorded);
+        }
         self.others(html);
         if let Some(numbers) = &self.numbers {
-            bill(html, &numbers.cost, &numbers.prices, "modelled");
+            let how = match numbers.has_run {
+                true => "Counted requests and bytes, and measured time",
+                false => "Modelled",
+            };
+            bill(html, &numbers.cost, &numbers.prices, how);
         }
         if !self.plan.is_empty() {
             html.raw("<details class=\"plan\"><summary>The whole plan</summary><pre>");
@@ -110,7 +127,15 @@ pub(super) fn definitions(html: &mut Html, all: &[Section], (number, of): (usize
         }
     };
     html.raw(" or ").raw(if all.len() == 1 { "sets an option" } else { "set options" });
-    html.raw(" and took effect</summary>");
+    html.raw(" and took effect");
+    let counted: Vec<_> = all.iter().filter_map(|section| section.numbers.as_ref()).collect();
+    if !counted.is_empty() {
+        let work: Work = counted.iter().map(|numbers| numbers.work).sum();
+        let cost: Cost = counted.iter().map(|numbers| numbers.cost).sum();
+        html.raw(": ").text(work.requests.total().in_words()).raw(", ").text(work.link);
+        html.raw(" over the link, ").text(seconds(work.wall)).raw(", ").text(cost.total());
+    }
+    html.raw("</summary>");
     for section in all {
         statement(html, &section.statement);
     }
@@ -132,18 +157,29 @@ fn statement(html: &mut Html, text: &str) {
     };
 }
 
-fn tiles(html: &mut Html, numbers: &Numbers) {
-    let Numbers { work, cost, .. } = numbers;
-    let tile = |html: &mut Html, name: &'static str, value: String, how: &'static str| {
-        html.raw("<div><dt>").raw(name).raw("<dd>").text(value);
-        html.raw("<small>").raw(how).raw("</small></div>");
+fn tiles(html: &mut Html, numbers: &Numbers, predicted: Option<&(Work, Cost)>) {
+    let (measured, counted) = match numbers.has_run {
+        true => ("measured", "counted"),
+        false => ("modelled, one scan after the other", "modelled"),
     };
+    let of = |work: &Work, cost: &Cost| {
+        [
+            ("Time", seconds(work.wall), measured),
+            ("Cost", cost.total().to_string(), counted),
+            ("Requests", work.requests.total().to_string(), counted),
+            ("Scanned by the store", work.scanned.to_string(), counted),
+            ("Over the link", work.link.to_string(), counted),
+        ]
+    };
+    let predicted = predicted.map(|(work, cost)| of(work, cost));
     html.raw("<dl class=\"tiles\">");
-    tile(html, "Time", seconds(work.wall), "modelled, one scan after the other");
-    tile(html, "Cost", cost.total().to_string(), "modelled");
-    tile(html, "Requests", work.requests.total().to_string(), "modelled");
-    tile(html, "Scanned by the store", work.scanned.to_string(), "modelled");
-    tile(html, "Over the link", work.link.to_string(), "modelled");
+    for (index, (name, value, how)) in of(&numbers.work, &numbers.cost).into_iter().enumerate() {
+        html.raw("<div><dt>").raw(name).raw("<dd>").text(value).raw("<small>").raw(how);
+        if let Some(predicted) = &predicted {
+            html.raw("; predicted ").text(&predicted[index].1);
+        }
+        html.raw("</small></div>");
+    }
     html.raw("</dl>");
 }
 

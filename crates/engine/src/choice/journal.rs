@@ -69,11 +69,23 @@ impl Journal {
         std::mem::take(&mut *self.entries.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The warnings of the decisions recorded so far, in order.
+    /// Everything recorded so far, in order.
+    #[must_use]
+    pub fn decisions(&self) -> Vec<Decision> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The warnings of the decisions recorded so far, in order, each once.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
         let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        entries.iter().filter_map(Decision::warning).collect()
+        let mut warnings = Vec::new();
+        for warning in entries.iter().filter_map(Decision::warning) {
+            if !warnings.contains(&warning) {
+                warnings.push(warning);
+            }
+        }
+        warnings
     }
 }
 

@@ -209,7 +209,7 @@ impl Open {
         if let Err(why) = stored_types::check(&shared.get.scan, file, declared, &columns).await {
             return self.fall_back(0, &why);
         }
-        let tally = shared.metrics.tally();
+        let tally = shared.metrics.tally(&shared.select.bucket, file);
         match shared.select.send(&snapshot.statement, file, &tally).await {
             Ok(stream) if snapshot.statement.counts_rows => self.counted(stream).await,
             Ok(stream) => Ok(self.selected(stream, tally)),

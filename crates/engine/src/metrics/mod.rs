@@ -6,6 +6,7 @@ mod text;
 
 use std::sync::Arc;
 
+use datafusion::datasource::listing::PartitionedFile;
 use datafusion::physical_plan::metrics::{
     Count, CustomMetricValue, ExecutionPlanMetricsSet, MetricBuilder, MetricCategory, MetricValue,
 };
@@ -16,9 +17,10 @@ pub use self::cost::CostMetric;
 pub use self::text::TextMetric;
 
 use self::statements::StatementsMetric;
-use crate::counters::Counters;
+use crate::counters::{Counters, RequestKind};
 use crate::datasource::statement::Statement;
 use crate::endpoint::Endpoint;
+use crate::timeline::OpenRequest;
 
 /// What one partition of a node requested from the store, as EXPLAIN ANALYZE shows it.
 #[derive(Debug, Clone)]
@@ -83,10 +85,13 @@ impl NodeMetrics {
         }
     }
 
-    /// Starts counting a call. Its counts are added when the tally is dropped, however it ended.
+    /// Starts counting a call about a file in a bucket. Its counts are added when the tally is
+    /// dropped, however it ended.
     #[must_use]
-    pub fn tally(&self) -> Tally {
-        Tally { node: self.clone(), call: Arc::default() }
+    pub fn tally(&self, bucket: &str, file: &PartitionedFile) -> Tally {
+        let object = || format!("s3://{bucket}/{}", file.object_meta.location);
+        let open = self.counters.open(RequestKind::Select, object);
+        Tally { node: self.clone(), call: Arc::default(), open }
     }
 
     /// Counts a file or range that is read with GET because the store could not answer.
@@ -132,6 +137,8 @@ pub struct Tally {
     node: NodeMetrics,
     /// The client's own counters for the call.
     pub call: Arc<SelectMetrics>,
+    /// Where it is written down, if it is.
+    open: Option<OpenRequest>,
 }
 
 impl Tally {
@@ -143,6 +150,11 @@ impl Tally {
 
 impl Drop for Tally {
     fn drop(&mut self) {
-        self.node.add(&self.call.counts());
+        let counts = self.call.counts();
+        self.node.add(&counts);
+        if let Some(open) = &mut self.open {
+            open.counts(counts.requests, counts.bytes_received);
+            drop(open.beside(RequestKind::Head, counts.head_requests));
+        }
     }
 }

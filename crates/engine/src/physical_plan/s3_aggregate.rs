@@ -270,7 +270,7 @@ impl Shared {
     }
 
     async fn ask(&self, file: &PartitionedFile) -> Result<Vec<RecordBatch>, Error> {
-        let tally = self.metrics.tally();
+        let tally = self.metrics.tally(&self.select.bucket, file);
         self.select.send(&self.statement, file, &tally).await?.try_collect().await
     }
 

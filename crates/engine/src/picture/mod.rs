@@ -4,17 +4,21 @@
 //! and a scan with what belongs to it is one. Who draws needs to know nothing of DataFusion.
 
 mod decided;
+mod flow;
 mod scan;
 mod title;
 
 use std::sync::Arc;
 
+use datafusion::physical_plan::empty::EmptyExec;
 use datafusion::physical_plan::{ExecutionPlan, displayable};
 
 use self::decided::Decided;
-use self::scan::Reads;
+pub use self::flow::{Asked, Flow, Wire};
+use self::scan::{Objects, Reads};
 use crate::choice::Decision;
 use crate::physical_plan::switch_prune::SwitchPruneExec;
+use crate::timeline::Recorded;
 
 /// The operators of a plan that are worth a box.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -40,6 +44,8 @@ pub struct Operator {
     pub inputs: Vec<usize>,
     /// The decision about it, as an index into those of the plan.
     pub decision: Option<usize>,
+    /// What was counted, if it ran.
+    pub flow: Option<Flow>,
 }
 
 /// Where an operator runs.
@@ -57,15 +63,42 @@ impl Picture {
     /// A plan, and what was decided about its operators.
     #[must_use]
     pub fn of(plan: &Arc<dyn ExecutionPlan>, decisions: &[Decision]) -> Self {
+        Self::drawn(plan, decisions, None)
+    }
+
+    /// A plan that has run, with what was counted at each operator. Scans that do not count their own
+    /// requests are told from those of `recorded` by their objects.
+    #[must_use]
+    pub fn ran(plan: &Arc<dyn ExecutionPlan>, decisions: &[Decision], recorded: &Recorded) -> Self {
+        Self::drawn(plan, decisions, Some(recorded))
+    }
+
+    fn drawn(
+        plan: &Arc<dyn ExecutionPlan>,
+        decisions: &[Decision],
+        recorded: Option<&Recorded>,
+    ) -> Self {
         let mut picture = Self::default();
-        let mut decided = Decided::new(decisions);
-        picture.add(plan, &mut decided);
+        let mut drawing = Drawing {
+            decided: Decided::new(decisions),
+            has_run: recorded.is_some(),
+            objects: Objects::default(),
+        };
+        picture.add(plan, &mut drawing);
+        if let Some(recorded) = recorded {
+            for (operator, asked) in drawing.objects.asked(recorded) {
+                if let Some(flow) = &mut picture.operators[operator].flow {
+                    flow.asked = Some(asked);
+                }
+            }
+        }
         picture
     }
 
     /// Adds a node and all below; returns the operators that its rows come from.
-    fn add(&mut self, plan: &Arc<dyn ExecutionPlan>, decided: &mut Decided<'_>) -> Vec<usize> {
+    fn add(&mut self, plan: &Arc<dyn ExecutionPlan>, drawing: &mut Drawing<'_>) -> Vec<usize> {
         if let Some(reads) = Reads::of(plan) {
+            let decided = &mut drawing.decided;
             let decision = decided.about(&reads.subject);
             self.left_out += reads.nodes - 1;
             let place = if reads.is_remote { Place::Store } else { Place::Client };
@@ -73,12 +106,24 @@ impl Picture {
             let operator = &mut self.operators[index];
             operator.subject = Some(reads.subject);
             operator.decision = decision;
+            if drawing.has_run {
+                let flow = flow_of(plan);
+                if flow.asked.is_none() && reads.is_remote {
+                    drawing.objects.add(index, reads.objects);
+                }
+                operator.flow = Some(flow);
+            }
             return vec![index];
+        }
+        // What a statement leaves that has done its work when it was planned, or only defines a name.
+        if plan.is::<EmptyExec>() && plan.schema().fields().is_empty() {
+            self.left_out += 1;
+            return Vec::new();
         }
         let children: Vec<_> = plan.children().into_iter().cloned().collect();
         let mut inputs = Vec::new();
         for child in &children {
-            inputs.extend(self.add(child, decided));
+            inputs.extend(self.add(child, drawing));
         }
         if title::hands_on(plan.as_ref()) && !inputs.is_empty() {
             self.left_out += 1;
@@ -86,15 +131,35 @@ impl Picture {
         }
         let is_switch = plan.is::<SwitchPruneExec>();
         let place = if is_switch { Place::Switch } else { Place::Client };
-        vec![self.push(plan, place, inputs)]
+        let index = self.push(plan, place, inputs);
+        self.operators[index].flow = drawing.has_run.then(|| Flow::of(plan.as_ref()));
+        vec![index]
     }
 
     fn push(&mut self, plan: &Arc<dyn ExecutionPlan>, place: Place, inputs: Vec<usize>) -> usize {
         let title = title::of(plan.as_ref());
         let detail = detail(plan.as_ref());
-        let operator = Operator { place, title, subject: None, detail, inputs, decision: None };
+        let operator =
+            Operator { place, title, subject: None, detail, inputs, decision: None, flow: None };
         self.operators.push(operator);
         self.operators.len() - 1
+    }
+}
+
+/// What is known while a plan becomes a picture.
+struct Drawing<'a> {
+    decided: Decided<'a>,
+    has_run: bool,
+    objects: Objects,
+}
+
+/// What a scan counted, with what belongs to it.
+fn flow_of(plan: &Arc<dyn ExecutionPlan>) -> Flow {
+    let below = plan.children().into_iter().next();
+    let flow = Flow::of(plan.as_ref());
+    match below {
+        Some(scan) => flow.over(Flow::of(scan.as_ref())),
+        None => flow,
     }
 }
 

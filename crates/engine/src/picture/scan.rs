@@ -1,16 +1,20 @@
 //! Nodes that read objects.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use datafusion::datasource::physical_plan::FileScanConfig;
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::physical_plan::ExecutionPlan;
 
+use super::Asked;
+use crate::counters::RequestKind;
 use crate::datasource::s3_scan::{as_index_scan, as_select_scan};
 use crate::optimizer::subject;
 use crate::physical_plan::s3_aggregate::S3AggregateExec;
 use crate::physical_plan::s3_group_by::S3GroupByExec;
 use crate::physical_plan::top_k_sample::TopKSampleExec;
+use crate::timeline::Recorded;
 
 /// What a node reads.
 pub(super) struct Reads {
@@ -20,6 +24,8 @@ pub(super) struct Reads {
     pub(super) is_remote: bool,
     /// The nodes that this is one of together.
     pub(super) nodes: usize,
+    /// Its objects: `s3://bucket/t/a.csv`.
+    pub(super) objects: Vec<String>,
 }
 
 impl Reads {
@@ -31,7 +37,13 @@ impl Reads {
         }
         let config = config(plan)?;
         let is_remote = !config.object_store_url.as_str().starts_with("file:");
-        Some(Self { subject: subject(config), is_remote, nodes: 1 })
+        let store = config.object_store_url.as_str();
+        let files = config.file_groups.iter().flat_map(|group| group.files());
+        let mut objects: Vec<_> =
+            files.map(|file| format!("{store}{}", file.object_meta.location)).collect();
+        objects.sort_unstable();
+        objects.dedup();
+        Some(Self { subject: subject(config), is_remote, nodes: 1, objects })
     }
 }
 
@@ -47,4 +59,71 @@ fn config(plan: &Arc<dyn ExecutionPlan>) -> Option<&FileScanConfig> {
     of_ours.or_else(|| {
         plan.downcast_ref::<DataSourceExec>()?.data_source().downcast_ref::<FileScanConfig>()
     })
+}
+
+/// Which operators read which objects.
+#[derive(Default)]
+pub(super) struct Objects {
+    readers: BTreeMap<String, Vec<usize>>,
+}
+
+impl Objects {
+    pub(super) fn add(&mut self, operator: usize, objects: Vec<String>) {
+        for object in objects {
+            self.readers.entry(object).or_default().push(operator);
+        }
+    }
+
+    /// What each operator asked for while the plan ran. Who reads the same object shares it evenly.
+    pub(super) fn asked(&self, recorded: &Recorded) -> BTreeMap<usize, Asked> {
+        let mut asked: BTreeMap<usize, Asked> = BTreeMap::new();
+        for operator in self.readers.values().flatten() {
+            asked.entry(*operator).or_default();
+        }
+        let began = recorded.planned.unwrap_or_default();
+        let gets = recorded.requests.iter().filter(|it| it.kind == RequestKind::Get);
+        for request in gets.filter(|it| it.start >= began) {
+            let Some(readers) = self.readers.get(&request.object) else { continue };
+            let many = readers.len() as u64;
+            for (number, operator) in readers.iter().enumerate() {
+                let share = |all: u64| all / many + u64::from((number as u64) < all % many);
+                let asked = asked.entry(*operator).or_default();
+                asked.gets += share(request.requests);
+                asked.link += share(request.bytes);
+            }
+        }
+        asked
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::timeline::TimedRequest;
+
+    #[test]
+    fn requests_are_told_apart_by_their_objects() {
+        let mut objects = Objects::default();
+        objects.add(0, vec!["a".to_owned(), "b".to_owned()]);
+        objects.add(3, vec!["b".to_owned()]);
+        objects.add(5, vec!["d".to_owned()]);
+        let get = |object: &str, start, bytes| TimedRequest {
+            kind: RequestKind::Get,
+            object: object.to_owned(),
+            start: Duration::from_secs(start),
+            took: Duration::ZERO,
+            bytes,
+            requests: 1,
+        };
+        let recorded = Recorded {
+            requests: vec![get("a", 0, 1000), get("a", 2, 10), get("b", 3, 7), get("c", 3, 1)],
+            planned: Some(Duration::from_secs(1)),
+            ..Recorded::default()
+        };
+        let asked = objects.asked(&recorded);
+        let of = |operator| asked.get(&operator).map(|it: &Asked| (it.gets, it.link));
+        assert_eq!([0, 3, 5].map(of), [Some((2, 14)), Some((0, 3)), Some((0, 0))]);
+    }
 }

@@ -116,7 +116,7 @@ impl<'a> Looking<'a> {
             .ok_or("its column cannot be sent as text")?;
         let endpoint = &self.select.endpoint;
         endpoint.takes(&statement, format).map_err(|why| why.to_string())?;
-        let tally = self.metrics.tally();
+        let tally = self.metrics.tally(&self.select.bucket, part);
         let answer = self.select.send(&statement, part, &tally).await;
         let answer = answer.map_err(|error| error.to_string())?;
         answer.try_collect().await.map_err(|error| error.to_string())

@@ -299,7 +299,7 @@ impl Run {
             Err(why) => return Ok(Err(why.to_string())),
         };
         let answers = stream::iter(statements).map(|(share, statement)| async move {
-            let tally = self.here.metrics.tally();
+            let tally = self.here.metrics.tally(&self.here.select.bucket, file);
             let answer = self.here.select.send(&statement, file, &tally).await?;
             let batches: Vec<RecordBatch> = answer.try_collect().await?;
             Ok::<_, Error>(self.query.read(&groups[share], &statement, &batches))

@@ -143,7 +143,7 @@ impl RunClause {
         if let Err(why) = select.endpoint.takes(&statement, &select.format) {
             return Ok(Err(why.to_string()));
         }
-        let tally = self.here.metrics.tally();
+        let tally = self.here.metrics.tally(&select.bucket, file);
         let refused = |error: Error| match may_fall_back(&error) {
             true => Ok(Err(error.to_string())),
             false => Err(external(error)),
