@@ -13,7 +13,8 @@ const SEED: u64 = 0x51_1c_e6_a7_e5;
 /// How a store looks into a Bloom filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hashing {
-    /// By our server's `BLOOM_CONTAINS`, an extension: keys of any type, six bits to a character.
+    /// By our server's `BLOOM_CONTAINS`, an extension: whole numbers, text, decimals and
+    /// dates, six bits to a character.
     Binary,
     /// By a `SUBSTRING` of zeros and ones for each hash function, as PushdownDB does: whole numbers.
     Substring,
