@@ -226,3 +226,54 @@ async fn a_table_is_listed_by_every_query() {
         assert_eq!(rows(&engine, sum).await, [r#""3" | "2""#], "{scan}");
     }
 }
+
+/// An object that has a table of its own, or is one of several locations, has no longer any rows to
+/// offer once it is deleted: an answer without them would be wrong.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_named_object_that_is_gone_is_missed() {
+    for scan in [Scan::Auto, Scan::Get, Scan::Select] {
+        let store = Store::start().await;
+        let engine = store.engine(scan).await;
+        let folder = store.folder.path().join(BUCKET);
+        let text = "k,v\n1,a\n2,b\n";
+        for object in ["one.csv", "two.csv", "parts/p=1/a.csv"] {
+            store.put(object, text);
+        }
+        let create = |name: &str, locations: &str, rest: &str| {
+            format!(
+                "CREATE EXTERNAL TABLE {name} (k BIGINT, v VARCHAR{rest}) STORED AS CSV
+                 LOCATION {locations} OPTIONS ('format.has_header' 'true')"
+            )
+        };
+        let url = |object: &str| format!("'s3://{BUCKET}/{object}'");
+        rows(&engine, &create("one", &url("one.csv"), "")).await;
+        let both = format!("({}, {})", url("one.csv"), url("two.csv"));
+        rows(&engine, &create("both", &both, "")).await;
+        // A folder is one with or without a slash at its end, whatever a filter leaves of it.
+        store.put("folder/a.csv", text);
+        rows(&engine, &create("folder", &url("folder"), "")).await;
+        let parts = create("parts", &url("parts/"), ", p INT");
+        rows(&engine, &parts.replace("LOCATION", "PARTITIONED BY (p) LOCATION")).await;
+        let questions = |table: &str| {
+            [
+                format!("SELECT * FROM {table}"),
+                format!("SELECT count(*) FROM {table}"),
+                format!("SELECT v, max(k) FROM {table} WHERE k > 1 GROUP BY v"),
+                format!("SELECT k, v FROM {table} ORDER BY k LIMIT 1"),
+                format!("SELECT * FROM {table} AS a JOIN parts AS b ON a.k = b.k"),
+            ]
+        };
+        for sql in questions("one").iter().chain(&questions("both")) {
+            assert!(!rows(&engine, sql).await.is_empty(), "{sql}");
+        }
+        std::fs::remove_file(folder.join("one.csv")).unwrap();
+        for sql in questions("one").iter().chain(&questions("both")) {
+            says(try_rows(&engine, sql).await, &["no object at", "one.csv"]);
+        }
+        assert_eq!(rows(&engine, "SELECT k FROM folder WHERE k = 2").await, [r#""2""#]);
+        assert_eq!(rows(&engine, "SELECT k FROM parts WHERE p = 1 AND k = 2").await, [r#""2""#]);
+        assert_eq!(rows(&engine, "SELECT k FROM parts WHERE p = 7").await, [""; 0]);
+        store.put("one.csv", text);
+        assert_eq!(rows(&engine, "SELECT k FROM both WHERE k = 2").await, [r#""2""#; 2]);
+    }
+}

@@ -14,6 +14,7 @@ use datafusion::logical_expr::CreateExternalTable;
 use futures::TryStreamExt;
 use object_store::path::Path;
 
+use crate::named_objects::NamedObjects;
 use crate::notes::{Notes, some_of};
 use crate::url_tables::of_bucket;
 
@@ -49,7 +50,7 @@ impl TableProviderFactory for ExternalTables {
         if let Some(listing) = table.downcast_ref::<ListingTable>() {
             look(state, command, listing).await?;
         }
-        Ok(table)
+        Ok(NamedObjects::of(table))
     }
 }
 

@@ -51,6 +51,7 @@ mod hardware;
 pub mod index;
 #[doc(hidden)]
 pub mod metrics;
+mod named_objects;
 pub mod notes;
 mod object_names;
 mod one_version;
