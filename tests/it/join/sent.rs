@@ -84,6 +84,19 @@ async fn few_keys_are_a_list_and_many_a_bloom_filter() {
     }
 }
 
+/// Why nothing is sent: for want of keys, or of a question about them.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_expression_the_store_cannot_be_asked_about_is_the_reason() {
+    let store = tables(100, 5_000).await;
+    let engine = engine(&store, EndpointProfile::sluice(), Scan::Select).await;
+    rows(&engine, "SET sluice.join = 'bloom'").await;
+    let sql = "SELECT count(p.v) FROM b JOIN p ON b.k = p.k + 1 WHERE b.w = 1";
+    let said = keys(&engine, sql).await;
+    let why = "nothing: the store cannot be asked about keys of this type or expression";
+    assert!(said.starts_with(why), "{said}");
+    assert_eq!(rows(&engine, sql).await, ["\"50\""]);
+}
+
 /// Tables with the text `key-0`, `key-1`, … for each key.
 async fn tables_of_texts(keys: i64, rows_of_p: i64) -> Store {
     let store = Store::start().await;

@@ -11,6 +11,7 @@ use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::FileScanConfig;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::utils::{collect_columns, conjunction_opt};
+use datafusion::physical_plan::expressions::Literal;
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use tokio::sync::Mutex;
 use tokio::task::JoinError;
@@ -115,6 +116,9 @@ impl KeysAtOpen {
         }
         let (found, filters) = source.keys()?;
         let decided = match found {
+            Keys::Any if filters.iter().any(|it| !it.now.is::<Literal>()) => {
+                Decided::Nothing("the store cannot be asked about keys of this type or expression")
+            }
             Keys::Any => Decided::Nothing("the join does not say which keys it has"),
             Keys::None => Decided::NoRow,
             Keys::Of(keys) => {
