@@ -264,6 +264,14 @@ async fn a_sample_is_small_and_what_it_leaves_too() {
     let explained = engine.explain(sql).await.unwrap();
     let [decision] = explained.decisions.as_slice() else { panic!("{explained}") };
     assert_eq!((decision.operator, decision.strategy()), ("top_k", Some("sampling")));
+    let text = explained.to_string();
+    let (keys, all) = ("SELECT s._1 FROM S3Object s", "SELECT s._1, s._2 FROM S3Object s");
+    for statement in [
+        format!("{keys}; within its bound {all}"),
+        format!("{keys}, then within its bound; of the rows of the answer {all}"),
+    ] {
+        assert!(text.contains(&statement), "no {statement} in {text}");
+    }
     let sent = statements(&engine, sql).await;
     assert_eq!(sent, ["SELECT s._1 FROM S3Object s", "SELECT s._1, s._2 FROM S3Object s"]);
 

@@ -212,7 +212,11 @@ fn offer(
     let Some(steps) = steps else {
         return Ok(Err(Why::new(format!("a sample for {k} rows would be all {of} rows"))));
     };
-    let statement = Some(statement.sql());
+    let (sample, rows) = (statement.sql(), source.statement(None).map(|rows| rows.sql()));
+    let statement = rows.map(|rows| match late {
+        true => format!("{sample}, then within its bound; of the rows of the answer {rows}"),
+        false => format!("{sample}; within its bound {rows}"),
+    });
     Ok(Ok(Offer { steps, statement, build: Arc::new(bounds) }))
 }
 
