@@ -177,6 +177,42 @@ async fn filters_and_columns_are_sent() {
     peer.stop().await;
 }
 
+/// Each group by a statement of its own where there is no CASE, and all of them proven by counts.
+#[tokio::test(flavor = "multi_thread")]
+async fn groups_are_counted_one_by_one() {
+    let Some(peer) = Peer::start("groups").await else { return };
+    let csv = "k,g\n1,a\n2,\n3,a\n4,\"\"\n5,\"it's \"\"c\"\", or so\"\n6,A\n7,NULL\n";
+    peer.put_object("groups/0.csv", csv.into()).await;
+    let engine = peer.builder().scan(Scan::Auto).build().await.unwrap();
+    let ddl = format!(
+        "CREATE EXTERNAL TABLE t (k BIGINT, g VARCHAR) STORED AS CSV
+         LOCATION 's3://{}/groups/' OPTIONS ('format.has_header' 'true')",
+        peer.bucket
+    );
+    rows(&engine, &ddl).await;
+    for (sql, groups) in [
+        ("SELECT g, count(*) FROM t GROUP BY g", 5),
+        ("SELECT k, count(*) FROM t GROUP BY k", 7),
+        ("SELECT g, k, count(*) FROM t GROUP BY g, k", 7),
+    ] {
+        rows(&engine, "SET sluice.group_by = 'server'").await;
+        let expected = rows(&engine, sql).await;
+        assert_eq!(expected.len(), groups, "{sql}");
+        for strategy in ["case", "hybrid"] {
+            rows(&engine, &format!("SET sluice.group_by = '{strategy}'")).await;
+            let before = engine.counted();
+            assert_eq!(rows(&engine, sql).await, expected, "{sql}: {strategy}");
+            let counted = engine.counted().since(&before);
+            assert_eq!((counted.get, counted.fallbacks), (0, 0), "{sql}: {strategy}");
+            if peer.profile.name == "minio" && strategy == "case" {
+                // A sample, the groups, all rows, and those outside of the groups.
+                assert_eq!(counted.select, groups as u64 + 3, "{sql}");
+            }
+        }
+    }
+    peer.stop().await;
+}
+
 /// The deviations of MinIO that are known show in the table of a probe.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_probe_finds_the_deviations() {

@@ -122,7 +122,8 @@ strategies! {
     Server = "server",
     /// Here, over the rows and columns that the store sends.
     Filtered = "filtered",
-    /// In the store, wherever it computes them exactly, by a CASE for each group and aggregate.
+    /// In the store, wherever it computes them exactly, by a CASE for each group and aggregate, or by a
+    /// statement for each group where it has no CASE or does not tell groups apart exactly.
     Case = "case",
     /// In the store, wherever it computes them exactly: by a GROUP BY of its own if it has one, else
     /// as with `case`.

@@ -207,6 +207,10 @@ pub struct GroupByDemand {
     width: usize,
     /// Rows of a file that are sampled.
     sample_rows: usize,
+    /// Whether each group is asked about by a statement of its own, ...
+    one_by_one: bool,
+    /// ... and whether the rows outside of the groups must be asked for, to prove that these are all.
+    exact: bool,
     /// The samples that tell how many groups there are, where all are asked about in one statement.
     looks: u64,
 }
@@ -233,7 +237,10 @@ impl GroupByDemand {
         let key_bytes = table.row_bytes(&asked.sampled);
         let (terms, width) = (terms(&asked.group) - filter, asked.width);
         let sample_rows = exec.sample_rows();
-        let all = Self { scan, bytes: table.bytes, key_bytes, terms, width, sample_rows, looks: 0 };
+        let (one_by_one, exact) = (asked.one_by_one, asked.exact);
+        let (bytes, looks) = (table.bytes, 0);
+        let all =
+            Self { scan, bytes, key_bytes, terms, width, sample_rows, one_by_one, exact, looks };
         let groups = exec.config().file_groups.iter();
         // One of the files of a partition stands for all.
         let looks = groups.filter(|group| {
@@ -318,7 +325,7 @@ impl GroupByDemand {
     pub fn all(&self) -> Steps {
         let mut steps = vec![self.sample()];
         if self.width > 0 {
-            steps.push(self.pushed(ASSUMED_GROUPS));
+            steps.push(self.proven(ASSUMED_GROUPS));
         } else {
             steps.push(self.rest(0.0));
         }
@@ -360,9 +367,37 @@ impl GroupByDemand {
         )
     }
 
+    /// The states of all groups, with the proof that these are all.
+    #[must_use]
+    pub fn proven(&self, groups: u64) -> Steps {
+        let pushed = self.pushed(groups);
+        match self.exact {
+            true => pushed,
+            false => Steps::InTurn(vec![pushed, self.rest(0.0)]),
+        }
+    }
+
     /// The states of some groups.
     #[must_use]
     pub fn pushed(&self, groups: u64) -> Steps {
+        if self.one_by_one {
+            // A scan for each of them, and one that counts all rows.
+            let scans = groups as f64 + 1.0;
+            let rows = (self.scan.rows.as_f64() * scans).max(1.0);
+            let requests = self.scan.select_requests.unwrap_or(Requests::ZERO).as_f64() * scans;
+            return phase(
+                "groups",
+                &ScanDemand {
+                    needed: self.scan.needed * scans,
+                    rows: Rows::from_f64(rows),
+                    terms: self.scan.terms + self.terms + Terms::from(1),
+                    selectivity: (self.scan.objects as f64 * scans / rows).min(1.0),
+                    bytes_per_returned_row: self.width as f64 * AGGREGATE_BYTES,
+                    select_requests: Some(Requests::from_f64(requests)),
+                    ..self.scan
+                },
+            );
+        }
         let columns = groups as f64 * self.width as f64 + 1.0;
         phase(
             "groups",

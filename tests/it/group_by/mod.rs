@@ -1,19 +1,20 @@
 //! GROUP BY and DISTINCT, in the store and here: the answer of DataFusion over the same files.
 
+mod faults;
+mod one_by_one;
 mod random;
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use datafusion::prelude::SessionContext;
 use object_store::local::LocalFileSystem;
 use sluicegate_engine::Engine;
 use sluicegate_engine::config::Scan;
 use sluicegate_s3select::profile::EndpointProfile;
-use sluicegate_server::{Builder, Fault, Operation, Rule};
+use sluicegate_server::Builder;
 use sluicegate_workloads::tpch::{Format, generate, query};
 
-use crate::harness::{BUCKET, Store, rows, statements, stock, stock_rows, try_rows};
+use crate::harness::{BUCKET, Store, rows, statements, stock, stock_rows};
 use crate::tpch;
 
 const STRATEGIES: [&str; 6] = ["auto", "server", "filtered", "case", "s3", "hybrid"];
@@ -157,6 +158,7 @@ async fn stores_that_can_less_give_the_same_groups() {
         EndpointProfile::get_only(),
         no_case(),
         no_groups(),
+        one_by_one::without_case(),
         short(),
     ];
     Box::pin(all_ways(&[skewed(0, 60)], &profiles)).await;
@@ -456,7 +458,7 @@ async fn forcing_what_cannot_be_had_says_why() {
         (EndpointProfile::aws(), "hybrid", plain, "in a store of profile `aws`"),
         (sluice(), "s3", backwards, "are not known to be told apart"),
         (sluice(), "case", backwards, "are not known to be told apart"),
-        (EndpointProfile::aws(), "s3", "SELECT DISTINCT g FROM t", "the store has no GROUP BY"),
+        (EndpointProfile::aws(), "s3", "SELECT DISTINCT x FROM t", "the store has no GROUP BY"),
         (sluice(), "hybrid", "SELECT DISTINCT g FROM t", "there are no aggregates"),
         (
             sluice(),
@@ -492,112 +494,6 @@ async fn forcing_what_cannot_be_had_says_why() {
         assert_eq!(group_by.ways.len(), 5);
     }
     assert!(engine.query("SET sluice.group_by = 'store'").await.is_err());
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn groups_survive_faults_in_any_statement() {
-    let (store, stock) = both(&[skewed(0, 300), skewed(300, 400)]).await;
-    let engine = engine(&store, EndpointProfile::sluice()).await;
-    for sql in [
-        "SELECT g, h, count(*), sum(x), max(g) FROM t GROUP BY g, h",
-        "SELECT DISTINCT g, h FROM t",
-    ] {
-        let right = stock_rows(&stock, sql).await.unwrap();
-        for strategy in ["case", "s3", "hybrid"] {
-            force(&engine, strategy).await;
-            for count in [2, 4096] {
-                sample(&engine, count).await;
-                for fault in [
-                    Fault::SlowDown,
-                    Fault::CutBeforeRecords(0),
-                    Fault::CutInRecords(0),
-                    Fault::MissingEnd,
-                    Fault::ErrorFrame { records: 0, code: "CastFailed".to_owned() },
-                    Fault::Records(Bytes::from("")),
-                    Fault::Records(Bytes::from("{\"_1\":1}\n{\"_1\":2}\n")),
-                    Fault::Records(Bytes::from("{\"_1\":9,\"_2\":9}\n")),
-                ] {
-                    for nth in 1..=6 {
-                        // Rows that a store makes up are rows.
-                        let made_up = matches!(fault, Fault::Records(_));
-                        store.faults.inject(
-                            Rule::new(Operation::SelectObjectContent, fault.clone()).nth(nth),
-                        );
-                        match try_rows(&engine, sql).await {
-                            Ok(answer) if !made_up => {
-                                assert_eq!(
-                                    answer, right,
-                                    "{sql}: {strategy}, {count}, {fault:?}, {nth}"
-                                );
-                            }
-                            Ok(_) => {}
-                            Err(error) => panic!("{sql}: {strategy}, {fault:?}, {nth}: {error}"),
-                        }
-                        store.faults.clear();
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// Impossible answers about groups are not taken for their states.
-#[tokio::test(flavor = "multi_thread")]
-async fn an_impossible_answer_has_no_groups() {
-    let (store, stock) = both(&[skewed(0, 64)]).await;
-    let engine = engine(&store, EndpointProfile::sluice()).await;
-    let sql = "SELECT h, count(*), sum(k) FROM t GROUP BY h";
-    let right = stock_rows(&stock, sql).await.unwrap();
-    force(&engine, "case").await;
-    for answer in [
-        "",
-        "21,1,21,1,21,1,64\n21,1,21,1,21,1,64\n",
-        "21,1,21,1,21,1\n",
-        "-21,1,21,1,21,1,64\n",
-        "21,1,21,1,21,1,-64\n",
-        "21,1,21,1,,1,64\n",
-        "30,1,30,1,30,1,64\n",
-        "9223372036854775807,1,9223372036854775807,1,30,1,64\n",
-    ] {
-        let fault = Fault::Records(Bytes::from(answer));
-        let struck = store.faults.struck();
-        store.faults.inject(Rule::new(Operation::SelectObjectContent, fault).nth(2));
-        assert_eq!(rows(&engine, sql).await, right, "{answer:?}");
-        assert_eq!(store.faults.struck(), struck + 1, "{answer:?}");
-    }
-    force(&engine, "s3").await;
-    for answer in
-        ["1,-21,1\n", "1,,1\n", "1,x,1\n", "1,1\n", "1,1,1,1\n", "x,1,1\n", "1,1,1\n2,-1,5\n"]
-    {
-        let fault = Fault::Records(Bytes::from(answer));
-        let struck = store.faults.struck();
-        store.faults.inject(Rule::new(Operation::SelectObjectContent, fault).nth(1));
-        assert_eq!(rows(&engine, sql).await, right, "{answer:?}");
-        assert_eq!(store.faults.struck(), struck + 1, "{answer:?}");
-    }
-}
-
-/// An answer that breaks off for good after some groups came is not used, not even in part.
-#[tokio::test(flavor = "multi_thread")]
-async fn groups_of_an_answer_that_breaks_off_are_not_doubled() {
-    let (store, stock) = both(&[skewed(0, 40_000)]).await;
-    let engine = engine(&store, EndpointProfile::sluice()).await;
-    force(&engine, "s3").await;
-    let sql = "SELECT k, count(*), sum(x) FROM t GROUP BY k";
-    let right = stock_rows(&stock, sql).await.unwrap();
-    for fault in [
-        Fault::CutInRecords(2),
-        Fault::CutAfterRecords(3),
-        Fault::MissingEnd,
-        Fault::ErrorFrame { records: 3, code: "CastFailed".to_owned() },
-    ] {
-        for times in [1, 2] {
-            let rule = Rule::new(Operation::SelectObjectContent, fault.clone()).times(times);
-            store.faults.inject(rule);
-            assert!(rows(&engine, sql).await == right, "{fault:?}, {times}");
-            store.faults.clear();
-        }
-    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -5,6 +5,7 @@ use std::cell::Cell;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use sluicegate_engine::config::Scan;
+use sluicegate_s3select::profile::EndpointProfile;
 use tokio::runtime::Runtime;
 
 use super::{STRATEGIES, force, sample};
@@ -71,6 +72,20 @@ fn statement() -> impl Strategy<Value = String> {
     })
 }
 
+/// What most stores can say, of keys that many of them compare.
+fn plain_statement() -> impl Strategy<Value = String> {
+    let keys = prop::sample::subsequence(vec!["s", "i", "n", "id", "t", "b"], 1..3);
+    let aggregates =
+        vec!["", ", count(*)", ", count(*)", ", sum(i), min(i), max(n), count(*)", ", min(s)"];
+    let filters = vec!["", "", "WHERE id > 20", "WHERE s <> 'a'"];
+    (keys, prop::sample::select(aggregates), prop::sample::select(filters)).prop_map(
+        |(keys, aggregates, filter)| {
+            let keys = keys.join(", ");
+            format!("SELECT {keys}{aggregates} FROM x {filter} GROUP BY {keys}")
+        },
+    )
+}
+
 /// How objects are stored.
 #[derive(Debug, Clone, Copy)]
 enum Stored {
@@ -115,6 +130,19 @@ impl Stored {
 }
 
 fn check(stored: Stored) {
+    let sluice = EndpointProfile::sluice();
+    let (asked, pushed) = check_with(stored, &sluice, "s3", statement().boxed(), 48);
+    assert!(3 * pushed > asked, "of {asked} statements only {pushed} are grouped in the store");
+}
+
+/// Returns how many statements were asked, and how many of them one way grouped in the store.
+fn check_with(
+    stored: Stored,
+    profile: &EndpointProfile,
+    counted: &'static str,
+    statement: BoxedStrategy<String>,
+    cases: u32,
+) -> (u32, u32) {
     let runtime = Runtime::new().unwrap();
     let bounds = [Some(1), Some(2), Some(3), None];
     let stores = bounds.map(|most| {
@@ -123,10 +151,10 @@ fn check(stored: Stored) {
             None => server,
         }))
     });
-    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(48);
+    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(cases);
     let mut runner =
         TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
-    let statements = prop::collection::vec(statement(), 1..4);
+    let statements = prop::collection::vec(statement, 1..4);
     let objects = prop::collection::vec((random::table(), random::forms()), 1..3);
     let number = Cell::new(0);
     let (asked, pushed) = (Cell::new(0_u32), Cell::new(0_u32));
@@ -150,7 +178,8 @@ fn check(stored: Stored) {
             }
             let local = store.folder.path().join(BUCKET).join(&folder);
             std::fs::create_dir_all(&local).unwrap();
-            let engine = store.builder().scan(Scan::Auto).build().await.unwrap();
+            let engine = store.builder().profile(profile.clone()).scan(Scan::Auto);
+            let engine = engine.build().await.unwrap();
             let stock = stock();
             try_rows(&engine, &stored.ddl(&format!("s3://{BUCKET}/{folder}/"), partitioned))
                 .await
@@ -165,10 +194,10 @@ fn check(stored: Stored) {
                 for strategy in STRATEGIES {
                     force(&engine, strategy).await;
                     let actual = try_rows(&engine, &sql).await.map_err(|e| e.to_string());
-                    if strategy == "s3" {
+                    if strategy == counted {
                         let explained = engine.explain(&sql).await.unwrap();
                         let taken =
-                            explained.decisions.iter().any(|it| it.strategy() == Some("s3"));
+                            explained.decisions.iter().any(|it| it.strategy() == Some(counted));
                         asked.set(asked.get() + 1);
                         pushed.set(pushed.get() + u32::from(taken));
                     }
@@ -188,13 +217,36 @@ fn check(stored: Stored) {
         })
     });
     result.unwrap();
-    let (asked, pushed) = (asked.get(), pushed.get());
-    assert!(3 * pushed > asked, "of {asked} statements only {pushed} are grouped in the store");
+    (asked.get(), pushed.get())
 }
 
 #[test]
 fn random_groups_of_csv_are_those_of_datafusion() {
     check(Stored::Text(random::Format::Csv));
+}
+
+/// Each group by a statement of its own: where there is no CASE, and where a store may take rows for
+/// those of a group that are not. Such stores group few random statements; `one_by_one` has some that
+/// they do.
+#[test]
+fn random_groups_one_by_one_are_those_of_datafusion() {
+    let mut no_case = EndpointProfile::sluice();
+    no_case.syntax.case = false;
+    no_case.syntax.not_in = false;
+    let [minio, aws] = [EndpointProfile::minio(), EndpointProfile::aws()];
+    let [lines, json] = [random::Format::CsvOfLines, random::Format::Json].map(Stored::Text);
+    for (profile, formats, statement, most_are_here) in [
+        (&no_case, [lines, json, Stored::Parquet].as_slice(), statement().boxed(), false),
+        (&minio, &[lines], plain_statement().boxed(), true),
+        (&aws, &[lines, json, Stored::Parquet], plain_statement().boxed(), true),
+    ] {
+        let (mut asked, mut pushed) = (0, 0);
+        for stored in formats {
+            let counts = check_with(*stored, profile, "case", statement.clone(), 16);
+            (asked, pushed) = (asked + counts.0, pushed + counts.1);
+        }
+        assert!(most_are_here || 12 * pushed > asked, "{}: {pushed} of {asked}", profile.name);
+    }
 }
 
 #[test]

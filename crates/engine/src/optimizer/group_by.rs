@@ -24,7 +24,7 @@ const SERVER: &str = "server";
 const FILTERED: &str = "filtered";
 /// Grouping in the store, by its own GROUP BY.
 const S3: &str = "s3";
-/// Grouping in the store, by a CASE for each group and aggregate.
+/// Grouping in the store, by a CASE for each group and aggregate, or by a statement for each group.
 const CASE: &str = "case";
 /// Grouping the largest groups in the store, and the others here.
 const HYBRID: &str = "hybrid";

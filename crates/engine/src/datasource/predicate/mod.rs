@@ -45,7 +45,9 @@ use datafusion::physical_plan::expressions::{
     Literal as PhysicalLiteral, NotExpr,
 };
 use sluicegate_s3select::dialect::ast::{BinaryOp, Expr, Literal, Type};
-use sluicegate_s3select::profile::{DataFormat, EndpointProfile, Exactness, Operation, TypeClass};
+use sluicegate_s3select::profile::{
+    DataFormat, EmptyField, EndpointProfile, Exactness, Operation, TypeClass,
+};
 
 pub use self::date::day_number;
 use self::date::{compare_date, date_literal, day_of};
@@ -291,13 +293,25 @@ impl<'a> Translator<'a> {
 
     /// `x IS [NOT] NULL`
     fn null_test(&self, expr: &Arc<dyn PhysicalExpr>, negated: bool) -> Option<Pushed> {
-        if self.needs_guards() {
-            return None;
-        }
         let kind = self.value(expr)?.kind;
+        if self.needs_guards() {
+            let tested = self.emptiness(expr.downcast_ref::<Column>()?, negated)?;
+            let pushed = self.weigh(tested, Operation::IsNull, kind)?;
+            return Some(Pushed { exactness: Exactness::Superset, ..pushed });
+        }
         let present = self.presence(expr)?;
         let tested = if negated { present.is_not_null() } else { present.is_null() };
         self.weigh(tested, Operation::IsNull, kind)
+    }
+
+    /// Whether a column is NULL, as stores say it that cannot say NULLIF: `column = ''`.
+    fn emptiness(&self, column: &Column, negated: bool) -> Option<Expr> {
+        let nullable = self.schema.fields().get(column.index())?.is_nullable();
+        if self.profile.empty_field != EmptyField::EmptyString || !nullable {
+            return None;
+        }
+        let op = if negated { BinaryOp::NotEq } else { BinaryOp::Eq };
+        Some(self.stored_column(column.index())?.binary(op, Expr::string("")))
     }
 
     fn comparison(

@@ -110,16 +110,17 @@ pub(super) fn inside(
     Ok(all(any, Operator::Or))
 }
 
-/// TRUE of the rows of no group among some, and of no others.
+/// TRUE of the rows of no group among some, and of no others; with NOT IN, if there is one.
 pub(super) fn outside(
     keys: &[Key],
     groups: &[Group],
     schema: &Schema,
+    not_in: bool,
 ) -> Result<Arc<dyn PhysicalExpr>> {
     if groups.is_empty() {
         return Ok(lit(true));
     }
-    if let [key] = keys {
+    if let ([key], true) = (keys, not_in) {
         let (list, null) = constants(groups);
         if list.is_empty() {
             return is_not_null(Arc::clone(&key.expr));
@@ -245,10 +246,12 @@ mod tests {
             for some in 0..1_usize << count {
                 let chosen = groups.iter().enumerate().filter(|(i, _)| some & (1 << i) != 0);
                 let chosen: Vec<Group> = chosen.map(|(_, group)| group.clone()).collect();
-                let mut within = rows(&inside(&keys, &chosen, &schema).unwrap());
-                within.extend(rows(&outside(&keys, &chosen, &schema).unwrap()));
-                within.sort_unstable();
-                assert_eq!(within, (0..8).collect::<Vec<_>>(), "{chosen:?}");
+                for not_in in [true, false] {
+                    let mut within = rows(&inside(&keys, &chosen, &schema).unwrap());
+                    within.extend(rows(&outside(&keys, &chosen, &schema, not_in).unwrap()));
+                    within.sort_unstable();
+                    assert_eq!(within, (0..8).collect::<Vec<_>>(), "{chosen:?}");
+                }
             }
         }
     }

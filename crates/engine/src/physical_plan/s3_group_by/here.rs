@@ -1,9 +1,10 @@
 //! The rows of one file, fetched and aggregated here: what a store does not group, or not rightly.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use arrow::array::RecordBatch;
+use arrow::compute::filter_record_batch;
 use arrow::datatypes::SchemaRef;
 use datafusion::common::{Result, internal_datafusion_err};
 use datafusion::datasource::listing::PartitionedFile;
@@ -12,22 +13,26 @@ use datafusion::datasource::projection::ProjectionOpener;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::AggregateExec;
-use datafusion::physical_plan::metrics::{Count, ExecutionPlanMetricsSet, MetricBuilder};
+use datafusion::physical_plan::metrics::{
+    Count, CustomMetricValue, ExecutionPlanMetricsSet, MetricBuilder, MetricValue,
+};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
 use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 use sluicegate_costmodel::Steps;
 
 use super::S3GroupByExec;
+use super::query::Part;
 use crate::choice::{Chooser, Offer, Question, Way};
 use crate::config::{GroupBy, SluiceOptions};
 use crate::datasource::keys::{KeysAtOpen, Opening};
 use crate::datasource::opener::{FileSelect, S3SelectOpener};
 use crate::datasource::s3_select::{Filter, S3SelectSource};
 use crate::endpoints::resolve;
-use crate::metrics::NodeMetrics;
+use crate::metrics::{NodeMetrics, TextMetric};
 use crate::physical_plan::s3_aggregate::replace_scan;
 use crate::query::QueryCounters;
+use crate::sampling::bound::is_true;
 
 /// Rows, or states.
 pub(super) type Rows = BoxStream<'static, Result<RecordBatch>>;
@@ -45,6 +50,9 @@ pub(super) struct GroupMetrics {
     pub(super) rows_left: Count,
     /// Files of which the first sample or an answer did not tell all.
     pub(super) repairs: Count,
+    /// Why groups were aggregated here, once any were.
+    why_left: OnceLock<Arc<TextMetric>>,
+    set: ExecutionPlanMetricsSet,
 }
 
 impl GroupMetrics {
@@ -56,7 +64,22 @@ impl GroupMetrics {
             left: count("groups_left"),
             rows_left: count("rows_left"),
             repairs: count("repairs"),
+            why_left: OnceLock::new(),
+            set: set.clone(),
         }
+    }
+
+    /// Shows why groups are aggregated here.
+    pub(super) fn say(&self, why: &str) {
+        let text = self.why_left.get_or_init(|| {
+            let text = Arc::new(TextMetric::default());
+            MetricBuilder::new(&self.set).build(MetricValue::Custom {
+                name: "why_left".into(),
+                value: Arc::clone(&text) as Arc<dyn CustomMetricValue>,
+            });
+            text
+        });
+        text.say(why);
     }
 }
 
@@ -136,15 +159,20 @@ impl Here {
         self.keys.clone().filter(|_| !source.arriving().is_empty())
     }
 
-    /// The partial states of a scan's rows, aggregated here. `on_rows` is told how many rows come.
+    /// The partial states of some rows, aggregated here. `on_rows` is told how many they are.
     pub(super) fn states(
         &self,
-        source: &S3SelectSource,
+        Part { source, check }: &Part,
         file: &PartitionedFile,
         on_rows: impl Fn(usize) + Send + 'static,
     ) -> Result<Rows> {
         let count = self.groups.rows_left.clone();
-        let rows = self.rows(source, file, None)?.inspect_ok(move |batch| {
+        let check = check.as_ref().map(|check| source.output().project_expr(check)).transpose()?;
+        let rows = self.rows(source, file, None)?.map(move |batch| match (&check, batch?) {
+            (Some(check), batch) => Ok(filter_record_batch(&batch, &is_true(check, &batch)?)?),
+            (None, batch) => Ok(batch),
+        });
+        let rows = rows.inspect_ok(move |batch: &RecordBatch| {
             count.add(batch.num_rows());
             on_rows(batch.num_rows());
         });
@@ -204,7 +232,8 @@ impl Here {
 
     /// All rows of a file, aggregated here.
     pub(super) fn all(&self, file: &PartitionedFile) -> Result<Rows> {
-        self.states(&self.source, file, |_| ())
+        let all = Part { source: self.source.clone(), check: None };
+        self.states(&all, file, |_| ())
     }
 
     /// All rows of a file, aggregated here, because the store does not compute the states.
@@ -216,6 +245,7 @@ impl Here {
     /// Says that the store did not tell all about a file.
     pub(super) fn report(&self, file: &PartitionedFile, why: &str) {
         self.groups.repairs.add(1);
+        self.groups.say(why);
         tracing::info!(object = %file.object_meta.location, why, "grouping the object's rows here");
     }
 }

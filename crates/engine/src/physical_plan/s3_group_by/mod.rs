@@ -38,7 +38,7 @@ use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 
 use self::clause::ClauseQuery;
 use self::here::Rows;
-use self::query::GroupQuery;
+use self::query::{Form, GroupQuery};
 use self::run::Run;
 use self::run_clause::RunClause;
 use crate::choice::Why;
@@ -67,6 +67,9 @@ pub enum Pushed {
 /// Finds the groups of a file or range in a sample of its rows, has the store compute their states
 /// with statements of `SUM(CASE WHEN g = 'a' THEN x END), …`, and returns each group as a row of
 /// DataFusion's partial aggregation state, which the Final aggregate above merges like any other.
+///
+/// Of a store that has no CASE, or that may take more rows for those of a group than there are, each
+/// group is asked about by a statement of its own: `SELECT COUNT(*), SUM(x) … WHERE g = 'a'`.
 ///
 /// A statement also counts all rows. What its groups lack of that number is fetched by the condition
 /// that a row is in none of them, and aggregated here by the partial aggregation that this node
@@ -226,7 +229,13 @@ impl S3GroupByExec {
         let sample = sample.map(|statement| statement.sql()).unwrap_or_default();
         Ok(match cases.is_distinct() {
             true => sample,
-            false => format!("{sample}; for each group {}", cases.example(source).sql()),
+            false => {
+                let groups = format!("{sample}; for each group {}", cases.example(source).sql());
+                match cases.total(source) {
+                    Some(total) => format!("{groups}; and {}", total.sql()),
+                    None => groups,
+                }
+            }
         })
     }
 
@@ -239,11 +248,15 @@ impl S3GroupByExec {
                 sampled: source.columns().to_vec(),
                 group: clause.statement().query.clone(),
                 width: clause.statement().answer.fields().len(),
+                one_by_one: false,
+                exact: true,
             },
             Query::Cases(cases) => Asked {
                 sampled: cases.keys_of(source).columns().to_vec(),
                 group: cases.example(source).query,
                 width: cases.width(),
+                one_by_one: cases.form() == Form::Where,
+                exact: cases.is_exact(),
             },
         })
     }
@@ -269,6 +282,10 @@ pub(crate) struct Asked {
     pub(crate) group: sluicegate_s3select::dialect::ast::Query,
     /// The columns of its answer for each group.
     pub(crate) width: usize,
+    /// Whether each group is asked about by itself.
+    pub(crate) one_by_one: bool,
+    /// Whether all rows outside of the groups are no proof that is needed, too.
+    pub(crate) exact: bool,
 }
 
 impl DisplayAs for S3GroupByExec {

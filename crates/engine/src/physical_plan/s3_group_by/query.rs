@@ -7,15 +7,17 @@ use arrow::array::{Array, ArrayRef, AsArray, Int64Array, RecordBatch};
 use arrow::compute::{CastOptions, cast_with_options, concat, concat_batches};
 use arrow::datatypes::{Field, Int64Type, Schema, SchemaRef};
 use datafusion::common::{Result, ScalarValue};
+use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::projection::{ProjectionExpr, ProjectionExprs};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::AggregateExec;
 use sluicegate_s3select::dialect::ast::{Expr, Name, PathStep};
 use sluicegate_s3select::profile::{Exactness, Operation, TypeClass};
 
-use super::groups::{Group, Key, is_group, outside};
+use super::groups::{Group, Key, inside, is_group, outside};
 use crate::choice::Why;
 use crate::datasource::partial_state::{OverScan, PartialStates, StateExpr};
+use crate::datasource::predicate::Pushed;
 use crate::datasource::s3_select::S3SelectSource;
 use crate::datasource::statement::Statement;
 use crate::endpoint::Endpoint;
@@ -23,9 +25,32 @@ use crate::endpoint::Endpoint;
 /// The most columns of an answer: one for each state of each group.
 const MOST_COLUMNS: usize = 500;
 
+/// How groups are asked about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Many in one statement, by a CASE for each group and aggregate. The store tells groups apart
+    /// exactly.
+    Case,
+    /// Each in a statement of its own, by its WHERE. A store may take more rows for those of a group
+    /// than there are; then the counts of all groups and of the rows outside of them prove it.
+    Where,
+}
+
+/// The rows of a scan that are in some groups, or in none of them.
+#[derive(Debug, Clone)]
+pub(super) struct Part {
+    /// The scan that asks for them.
+    pub(super) source: S3SelectSource,
+    /// Which of its rows these are, over the table's columns, if the store may send others.
+    pub(super) check: Option<Arc<dyn PhysicalExpr>>,
+}
+
 /// A group-by as the store sees it.
 #[derive(Debug, Clone)]
 pub(super) struct GroupQuery {
+    form: Form,
+    /// Whether all the store says of groups is exact, as far as that is known before there are any.
+    exact: bool,
     /// What rows are grouped by.
     pub(super) keys: Vec<Key>,
     /// What is computed of each group: how many rows it has, and its states.
@@ -37,6 +62,27 @@ pub(super) struct GroupQuery {
     schema: SchemaRef,
 }
 
+/// A statement about some of the groups that are asked about.
+#[derive(Debug)]
+pub(super) struct Share {
+    /// Which; none if it counts all rows.
+    pub(super) groups: Range<usize>,
+    pub(super) statement: Statement,
+    /// Whether the store takes no other rows for those of the groups.
+    pub(super) exact: bool,
+}
+
+/// What a statement's answer says.
+#[derive(Debug)]
+pub(super) struct GroupAnswer {
+    /// A row of the partial aggregation's schema for each group that has rows.
+    pub(super) states: RecordBatch,
+    /// How many rows these groups have.
+    pub(super) inside: u64,
+    /// How many rows there are, if it says so.
+    pub(super) rows: Option<u64>,
+}
+
 /// The states of some groups, with the proof whether there are others.
 #[derive(Debug)]
 pub(super) struct GroupStates {
@@ -46,6 +92,9 @@ pub(super) struct GroupStates {
     pub(super) inside: u64,
     /// How many rows there are.
     pub(super) rows: u64,
+    /// Whether `inside` is exact. If not, it is no less; then as many rows outside of the groups as
+    /// there are besides prove that it is.
+    pub(super) exact: bool,
 }
 
 impl GroupQuery {
@@ -87,16 +136,29 @@ impl GroupQuery {
             }));
         }
         let states = states.into_iter().map(|state| places[state]).collect();
-        let query = Self { keys, columns, states, schema: partial.schema() };
-        Ok(query.check(over.source).map(|()| query))
+        let schema = partial.schema();
+        let query = Self { form: Form::Case, exact: true, keys, columns, states, schema };
+        let sayable = || over.source.profile().allows(&query.example(over.source).query).is_ok();
+        if query.apart(over.source).is_ok_and(|exact| exact)
+            && query.check(over.source).is_ok()
+            && sayable()
+        {
+            return Ok(Ok(query));
+        }
+        let query = Self { form: Form::Where, ..query };
+        Ok(match (query.apart(over.source), query.check(over.source)) {
+            (Ok(exact), Ok(())) => Ok(Self { exact, ..query }),
+            (Err(why), _) | (_, Err(why)) => Err(why),
+        })
     }
 
-    /// Whether the store tells every group from every other, or why not.
-    fn check(&self, source: &S3SelectSource) -> Result<(), Why> {
-        let profile = &source.profile().name;
-        let translator = source.translator();
+    /// Whether the store tells every group from every other exactly, or only so that it loses none
+    /// of their rows; or why it does not.
+    fn apart(&self, source: &S3SelectSource) -> Result<bool, Why> {
+        let profile = source.profile();
+        let mut exact = true;
         for key in &self.keys {
-            let apart = || -> Option<()> {
+            let mut apart = || -> Option<()> {
                 let data_type = key.expr.data_type(source.file_schema()).ok()?;
                 let mut some = vec![ScalarValue::new_default(&data_type).ok()?];
                 if key.nullable {
@@ -105,11 +167,13 @@ impl GroupQuery {
                 let alone = std::slice::from_ref(key);
                 for value in some {
                     let group = Group { values: vec![value], seen: 0 };
+                    let schema = source.file_schema();
+                    let not_in = profile.syntax.not_in;
                     let others =
-                        outside(alone, std::slice::from_ref(&group), source.file_schema()).ok()?;
+                        outside(alone, std::slice::from_ref(&group), schema, not_in).ok()?;
                     for condition in [is_group(alone, &group.values).ok()?, others] {
-                        let pushed = translator.condition(&condition)?;
-                        (pushed.exactness == Exactness::Exact).then_some(())?;
+                        let pushed = self.there(source, &condition)?;
+                        exact &= pushed.exactness == Exactness::Exact;
                     }
                 }
                 Some(())
@@ -117,15 +181,27 @@ impl GroupQuery {
             if apart().is_none() {
                 let name = &key.name;
                 return Err(Why::new(format!(
-                    "the values of {name} are not known to be told apart by a store of profile `{profile}`"
+                    "the values of {name} are not known to be told apart by a store of profile `{}`",
+                    profile.name
                 )));
             }
         }
+        Ok(exact)
+    }
+
+    /// Whether the store counts the rows of a group exactly, or why not.
+    fn check(&self, source: &S3SelectSource) -> Result<(), Why> {
+        let translator = source.translator();
         let trusted = |operation| translator.trust(operation, TypeClass::Int) == Exactness::Exact;
-        match trusted(Operation::CountRows) && trusted(Operation::Count) {
+        let counts = match self.form {
+            Form::Case => trusted(Operation::CountRows) && trusted(Operation::Count),
+            Form::Where => self.is_distinct() || trusted(Operation::CountRows),
+        };
+        match counts {
             true => Ok(()),
             false => Err(Why::new(format!(
-                "the rows of a group are not known to be counted exactly by a store of profile `{profile}`"
+                "the rows of a group are not known to be counted exactly by a store of profile `{}`",
+                source.profile().name
             ))),
         }
     }
@@ -148,13 +224,24 @@ impl GroupQuery {
             ScalarValue::new_default(&data_type)
         });
         let values: Vec<_> = values.collect::<Result<_>>().map_err(|e| Why::new(e.to_string()))?;
-        let some = Group { values, seen: 0 };
-        match self.condition(source, &some) {
-            Some(condition) => {
-                endpoint.takes(&self.statement(source, &[condition]), source.format())
-            }
-            None => Err("the groups cannot be told apart".into()),
+        let some = [Group { values, seen: 0 }];
+        self.outside(source, endpoint, &some)?;
+        match self.is_distinct() {
+            true => Ok(()),
+            false => self.statements(source, endpoint, &some).map(|_| ()),
         }
+    }
+
+    /// How groups are asked about.
+    #[must_use]
+    pub(super) fn form(&self) -> Form {
+        self.form
+    }
+
+    /// Whether all that the store says of groups is exact.
+    #[must_use]
+    pub(super) fn is_exact(&self) -> bool {
+        self.exact
     }
 
     /// Whether there are no aggregates: DISTINCT.
@@ -179,15 +266,71 @@ impl GroupQuery {
 
     /// TRUE of a group's rows, as the store says it; `None` if it cannot.
     #[must_use]
-    pub(super) fn condition(&self, source: &S3SelectSource, group: &Group) -> Option<Expr> {
-        let here = is_group(&self.keys, &group.values).ok()?;
-        let there = source.translator().condition(&here)?;
-        (there.exactness == Exactness::Exact).then_some(there.expr)
+    pub(super) fn condition(&self, source: &S3SelectSource, group: &Group) -> Option<Pushed> {
+        self.there(source, &is_group(&self.keys, &group.values).ok()?)
     }
 
-    /// The states of some groups, and how many rows there are.
+    fn there(&self, source: &S3SelectSource, here: &Arc<dyn PhysicalExpr>) -> Option<Pushed> {
+        match self.form {
+            Form::Case => {
+                let there = source.translator().condition(here)?;
+                (there.exactness == Exactness::Exact).then_some(there)
+            }
+            Form::Where => source.translator().filter(here),
+        }
+    }
+
+    /// The rows of a scan that are in none of some groups.
+    ///
+    /// # Errors
+    ///
+    /// Why the store cannot leave the others out.
+    pub(super) fn outside(
+        &self,
+        source: &S3SelectSource,
+        endpoint: &Endpoint,
+        groups: &[Group],
+    ) -> Result<Part, Why> {
+        let not_in = source.profile().syntax.not_in;
+        let filter = outside(&self.keys, groups, source.file_schema(), not_in);
+        self.part(source, endpoint, filter)
+    }
+
+    /// The rows of a scan that are in one of some groups.
+    ///
+    /// # Errors
+    ///
+    /// Why the store cannot leave the others out.
+    pub(super) fn inside(
+        &self,
+        source: &S3SelectSource,
+        endpoint: &Endpoint,
+        groups: &[Group],
+    ) -> Result<Part, Why> {
+        self.part(source, endpoint, inside(&self.keys, groups, source.file_schema()))
+    }
+
+    fn part(
+        &self,
+        source: &S3SelectSource,
+        endpoint: &Endpoint,
+        filter: Result<Arc<dyn PhysicalExpr>>,
+    ) -> Result<Part, Why> {
+        let filter = filter.map_err(|error| Why::new(error.to_string()))?;
+        let rough = self.form == Form::Where
+            && source.translate(endpoint, &filter)?.exactness != Exactness::Exact;
+        Ok(match rough {
+            true => Part {
+                source: source.with_arriving_filter(Arc::clone(&filter)),
+                check: Some(filter),
+            },
+            false => Part { source: source.with_exact_filter(endpoint, filter)?, check: None },
+        })
+    }
+
+    /// The states of some groups, by a CASE for each, and how many rows there are.
     #[must_use]
-    pub(super) fn statement(&self, source: &S3SelectSource, groups: &[Expr]) -> Statement {
+    fn statement(&self, source: &S3SelectSource, groups: &[Expr]) -> Statement {
         let of_groups = groups.iter().flat_map(|group| self.of_group(group));
         let items = of_groups.chain([Expr::count_star()]).collect::<Vec<_>>();
         let rows = StateExpr::rows();
@@ -201,11 +344,31 @@ impl GroupQuery {
         self.columns.iter().map(move |column| column.over(Some(group)))
     }
 
+    /// The states of one group, of which the condition is TRUE.
+    fn of_one(&self, source: &S3SelectSource, group: Expr) -> Statement {
+        let items = self.columns.iter().map(|column| column.over(None)).collect();
+        let filter = source.store_filter().into_iter().chain([group]).reduce(Expr::and);
+        let fields = self.columns.iter().enumerate();
+        let fields = fields.map(|(number, column)| column.field(number));
+        let answer = Arc::new(Schema::new(fields.collect::<Vec<Field>>()));
+        Statement::aggregate(items, filter, answer)
+    }
+
     /// The statement for a group that is not known yet, for people to read.
     #[must_use]
     pub(super) fn example(&self, source: &S3SelectSource) -> Statement {
         let name = Name { text: "in_group".to_owned(), quoted: false };
-        self.statement(source, &[Expr::Path(vec![PathStep::Field(name)])])
+        let group = Expr::Path(vec![PathStep::Field(name)]);
+        match self.form {
+            Form::Case => self.statement(source, &[group]),
+            Form::Where => self.of_one(source, group),
+        }
+    }
+
+    /// The statement that counts all rows, if the others do not.
+    #[must_use]
+    pub(super) fn total(&self, source: &S3SelectSource) -> Option<Statement> {
+        (self.form == Form::Where).then(|| self.statement(source, &[]))
     }
 
     /// Shares groups out among statements that the endpoint takes, as few as possible.
@@ -218,12 +381,27 @@ impl GroupQuery {
         source: &S3SelectSource,
         endpoint: &Endpoint,
         groups: &[Group],
-    ) -> Result<Vec<(Range<usize>, Statement)>, Why> {
+    ) -> Result<Vec<Share>, Why> {
         let mut conditions = Vec::with_capacity(groups.len());
         for group in groups {
             let condition = self.condition(source, group);
             conditions.push(condition.ok_or("a group cannot be told from others")?);
         }
+        if let Some(total) = self.total(source) {
+            let none = conditions.len()..conditions.len();
+            let of_groups = conditions.into_iter().enumerate().map(|(index, condition)| Share {
+                groups: index..index + 1,
+                statement: self.of_one(source, condition.expr),
+                exact: condition.exactness == Exactness::Exact,
+            });
+            let total = Share { groups: none, statement: total, exact: true };
+            let statements: Vec<_> = [total].into_iter().chain(of_groups).collect();
+            for Share { statement, .. } in &statements {
+                endpoint.takes(statement, source.format())?;
+            }
+            return Ok(statements);
+        }
+        let conditions: Vec<_> = conditions.into_iter().map(|condition| condition.expr).collect();
         let limit = source.profile().max_expression_bytes;
         let fixed = self.statement(source, &[]).sql().len();
         let mut shares: Vec<Range<usize>> = Vec::new();
@@ -242,7 +420,7 @@ impl GroupQuery {
         let statements = shares.into_iter().map(|share| {
             let statement = self.statement(source, &conditions[share.clone()]);
             endpoint.takes(&statement, source.format())?;
-            Ok((share, statement))
+            Ok(Share { groups: share, statement, exact: true })
         });
         statements.collect()
     }
@@ -257,7 +435,7 @@ impl GroupQuery {
         groups: &[Group],
         statement: &Statement,
         batches: &[RecordBatch],
-    ) -> Result<GroupStates, String> {
+    ) -> Result<GroupAnswer, String> {
         let rows: usize = batches.iter().map(RecordBatch::num_rows).sum();
         if rows != 1 {
             return Err(format!("an answer of {rows} rows, where aggregates are one"));
@@ -272,7 +450,8 @@ impl GroupQuery {
             }
         }
         let count = |column: &ArrayRef| column.as_primitive::<Int64Type>().value(0).unsigned_abs();
-        let all = answer.columns().last().map_or(0, count);
+        let counts_all = self.form == Form::Case || groups.is_empty();
+        let all = answer.columns().last().filter(|_| counts_all).map(count);
         let (mut present, mut inside) = (Vec::new(), 0_u64);
         for (number, group) in groups.iter().enumerate() {
             let first = number * self.columns.len();
@@ -282,11 +461,8 @@ impl GroupQuery {
                 present.push((group, first));
             }
         }
-        if inside > all {
-            return Err(format!("groups of {inside} rows among {all}"));
-        }
         let states = self.rows_of(&answer, &present).map_err(|e| e.to_string())?;
-        Ok(GroupStates { states, inside, rows: all })
+        Ok(GroupAnswer { states, inside, rows: all })
     }
 
     fn rows_of(&self, answer: &RecordBatch, present: &[(&Group, usize)]) -> Result<RecordBatch> {

@@ -8,14 +8,13 @@ use arrow::array::RecordBatch;
 use datafusion::common::Result;
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::execution::TaskContext;
-use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::ExecutionPlan;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use sluicegate_client::Error;
 
-use super::groups::{Group, Groups, inside, outside};
+use super::groups::{Group, Groups};
 use super::here::{Here, Rows};
-use super::query::{GroupQuery, GroupStates};
+use super::query::{Form, GroupAnswer, GroupQuery, GroupStates, Part, Share};
 use super::{MOST_BYTES, Pushed, S3GroupByExec};
 use crate::datasource::opener::{external, may_fall_back};
 use crate::datasource::s3_select::S3SelectSource;
@@ -25,10 +24,14 @@ use crate::profile::GroupByDemand;
 
 /// The most groups of a file that the store is asked about: of more, all are aggregated here.
 const MOST_GROUPS: usize = 256;
+/// The same if each is asked about by itself.
+const MOST_STATEMENTS: usize = 32;
 /// How often groups are looked for among the rows that are left.
 const ROUNDS: usize = 4;
 /// How many statements about one file are under way at the same time.
 const STATEMENTS_IN_FLIGHT: usize = 2;
+/// The same if each group is asked about by itself.
+const GROUPS_IN_FLIGHT: usize = 4;
 
 /// A partition of a group-by while it runs.
 pub(super) struct Run {
@@ -86,18 +89,20 @@ impl Run {
 
     /// Every group in the store: of what an answer does not account for, a sample is taken again.
     async fn all(&self, file: &PartitionedFile) -> Result<Rows> {
-        let mut source = self.here.source.clone();
+        let mut outside = Part { source: self.here.source.clone(), check: None };
         let mut pushed: Vec<Group> = Vec::new();
         let mut states = Vec::new();
-        let (mut total, mut inside, mut left) = (None, 0_u64, None);
+        let (mut total, mut inside, mut left, mut exact) = (None, 0_u64, None, true);
         for round in 0..ROUNDS {
-            let found = self.sample(&source, file).await?;
+            let found = self.sample(&outside.source, file).await?;
             if found.rows() == 0 && pushed.is_empty() {
                 return Ok(stream::empty().boxed());
             }
-            let found = self.known(found);
-            let groups = pushed.len() + found.len();
-            if found.is_empty() || groups > MOST_GROUPS || !self.worth_asking(file, groups)? {
+            let mut found = self.known(found);
+            // Of a store that sends other rows, too.
+            found.retain(|group| pushed.iter().all(|known| known.values != group.values));
+            if let Some(why) = self.not_asked(file, pushed.len(), found.len())? {
+                self.here.groups.say(&why);
                 break;
             }
             let answer = match self.ask(file, &found).await? {
@@ -107,20 +112,21 @@ impl Run {
                 Err(_) => break,
             };
             inside = inside.saturating_add(answer.inside);
+            exact &= answer.exact;
             states.push(answer.states);
             pushed.extend(found);
             let Some(rest) = answer.rows.checked_sub(inside) else {
                 return self.here.refused(file, "groups of more rows than there are");
             };
             left = Some(rest);
-            if rest == 0 {
+            if rest == 0 && exact {
                 break;
             }
-            if round == 0 {
+            if rest > 0 && round == 0 {
                 self.here.groups.repairs.add(1);
             }
             match self.without(&pushed) {
-                Ok(without) => source = without,
+                Ok(without) => outside = without,
                 Err(why) => return self.here.refused(file, &why),
             }
             if rest <= self.sample_rows as u64 {
@@ -128,8 +134,8 @@ impl Run {
             }
         }
         let rest = match left {
-            Some(0) => Vec::new(),
-            Some(expected) => match self.rest(file, &source).await? {
+            Some(0) if exact => Vec::new(),
+            Some(expected) => match self.rest(file, &outside).await? {
                 Ok((rest, read)) if read == expected => rest,
                 Ok((_, read)) => return self.here.refused(file, &contradiction(expected, read)),
                 Err(why) => return self.here.refused(file, &why),
@@ -143,18 +149,19 @@ impl Run {
     /// The groups themselves: those of a sample, and then of what is in none of them, until nothing
     /// is.
     async fn distinct(&self, file: &PartitionedFile) -> Result<Rows> {
-        let mut source = self.here.source.clone();
+        let mut outside = Part { source: self.here.source.clone(), check: None };
         let mut pushed: Vec<Group> = Vec::new();
         let mut complete = false;
         for round in 0..ROUNDS {
-            let found = self.sample(&source, file).await?;
+            let found = self.sample(&outside.source, file).await?;
             complete = found.rows() < self.sample_rows as u64;
             let found = found.largest_first();
             if complete {
                 pushed.extend(found);
                 break;
             }
-            let known = found.into_iter().filter(|it| self.query.condition(&source, it).is_some());
+            let source = &outside.source;
+            let known = found.into_iter().filter(|it| self.query.condition(source, it).is_some());
             pushed.extend(known);
             if round == 0 {
                 self.here.groups.repairs.add(1);
@@ -163,7 +170,7 @@ impl Run {
                 break;
             }
             match self.without(&pushed) {
-                Ok(without) => source = without,
+                Ok(without) => outside = without,
                 Err(_) => break,
             }
         }
@@ -173,7 +180,7 @@ impl Run {
         if complete {
             return Ok(states.boxed());
         }
-        Ok(states.chain(self.here.states(&source, file, |_| ())?).boxed())
+        Ok(states.chain(self.here.states(&outside, file, |_| ())?).boxed())
     }
 
     /// The largest groups in the store, and all other rows here, both at the same time.
@@ -225,14 +232,14 @@ impl Run {
     async fn rest(
         &self,
         file: &PartitionedFile,
-        source: &S3SelectSource,
+        part: &Part,
     ) -> Result<Result<(Vec<RecordBatch>, u64), Refusal>> {
         let read = Arc::new(AtomicU64::new(0));
         let count = Arc::clone(&read);
         let add = move |rows: usize| {
             count.fetch_add(rows as u64, Ordering::Relaxed);
         };
-        let mut states = self.here.states(source, file, add)?;
+        let mut states = self.here.states(part, file, add)?;
         let (mut held, mut bytes) = (Vec::new(), 0);
         while let Some(batch) = states.try_next().await? {
             bytes += batch.get_array_memory_size();
@@ -244,12 +251,34 @@ impl Run {
         Ok(Ok((held, read.load(Ordering::Relaxed))))
     }
 
-    /// Whether so many groups are worth asking about, now that their number is known.
-    fn worth_asking(&self, file: &PartitionedFile, groups: usize) -> Result<bool> {
+    /// Why the store is not asked about some groups that were found besides those it was asked
+    /// about, now that their number is known; `None` if it is.
+    fn not_asked(
+        &self,
+        file: &PartitionedFile,
+        asked: usize,
+        found: usize,
+    ) -> Result<Option<Refusal>> {
+        let (groups, most) = (asked + found, self.most());
+        if found == 0 {
+            return Ok(Some(
+                "no other groups in a sample that the store can be asked about".to_owned(),
+            ));
+        }
+        if groups > most {
+            let how = match self.query.form() {
+                Form::Case => "",
+                Form::Where => " one by one",
+            };
+            return Ok(Some(format!(
+                "{groups} groups in a file, of which the store is asked about at most {most}{how}"
+            )));
+        }
         // Of all files: they share the link and the store's cores.
         let demand = &self.demand;
-        let ways = vec![(demand.here(), false), (demand.pushed(groups as u64), true)];
-        self.here.choose(file, ways)
+        let ways = vec![(demand.here(), false), (demand.proven(groups as u64), true)];
+        let worth_it = self.here.choose(file, ways)?;
+        Ok((!worth_it).then(|| format!("asking about {groups} groups is predicted to cost more")))
     }
 
     /// How many of the groups of a sample are worth asking about, the largest first.
@@ -257,12 +286,20 @@ impl Run {
         let demand = &self.demand;
         let mut ways = vec![(demand.here(), 0)];
         let mut inside = 0;
-        for (index, group) in groups.iter().take(MOST_GROUPS).enumerate() {
+        for (index, group) in groups.iter().take(self.most()).enumerate() {
             inside += group.seen;
             let left = 1.0 - inside as f64 / rows.max(1) as f64;
             ways.push((demand.together(index as u64 + 1, left), index + 1));
         }
         self.here.choose(file, ways)
+    }
+
+    /// The most groups of a file that the store is asked about.
+    fn most(&self) -> usize {
+        match self.query.form() {
+            Form::Case => MOST_GROUPS,
+            Form::Where => MOST_STATEMENTS,
+        }
     }
 
     /// The groups that the store can be asked about, the largest first.
@@ -298,27 +335,37 @@ impl Run {
             Ok(statements) => statements,
             Err(why) => return Ok(Err(why.to_string())),
         };
-        let answers = stream::iter(statements).map(|(share, statement)| async move {
-            let tally = self.here.metrics.tally(&self.here.select.bucket, file);
-            let answer = self.here.select.send(&statement, file, &tally).await?;
-            let batches: Vec<RecordBatch> = answer.try_collect().await?;
-            Ok::<_, Error>(self.query.read(&groups[share], &statement, &batches))
-        });
-        let answers: Vec<_> = match answers.buffered(STATEMENTS_IN_FLIGHT).try_collect().await {
+        let exact = statements.iter().all(|share| share.exact);
+        let answers =
+            stream::iter(statements).map(|Share { groups: share, statement, .. }| async move {
+                let tally = self.here.metrics.tally(&self.here.select.bucket, file);
+                let answer = self.here.select.send(&statement, file, &tally).await?;
+                let batches: Vec<RecordBatch> = answer.try_collect().await?;
+                Ok::<_, Error>(self.query.read(&groups[share], &statement, &batches))
+            });
+        let at_once = match self.query.form() {
+            Form::Case => STATEMENTS_IN_FLIGHT,
+            Form::Where => GROUPS_IN_FLIGHT,
+        };
+        let answers: Vec<_> = match answers.buffered(at_once).try_collect().await {
             Ok(answers) => answers,
             Err(error) if may_fall_back(&error) => return Ok(Err(error.to_string())),
             Err(error) => return Err(external(error)),
         };
-        Ok(self.together(answers))
+        Ok(self.together(answers, exact))
     }
 
     /// The answers of all statements as one, if they are about the same rows.
-    fn together(&self, answers: Vec<Result<GroupStates, Refusal>>) -> Result<GroupStates, Refusal> {
+    fn together(
+        &self,
+        answers: Vec<Result<GroupAnswer, Refusal>>,
+        exact: bool,
+    ) -> Result<GroupStates, Refusal> {
         let mut inside = 0_u64;
         let (mut rows, mut states) = (None, Vec::new());
         for answer in answers {
             let answer = answer?;
-            if *rows.get_or_insert(answer.rows) != answer.rows {
+            if answer.rows.is_some_and(|counted| *rows.get_or_insert(counted) != counted) {
                 return Err("the answers count different rows".to_owned());
             }
             inside = inside.saturating_add(answer.inside);
@@ -329,23 +376,19 @@ impl Run {
             return Err(format!("groups of {inside} rows among {rows}"));
         }
         let states = arrow::compute::concat_batches(&self.here.partial.schema(), &states);
-        Ok(GroupStates { states: states.map_err(|e| e.to_string())?, inside, rows })
+        Ok(GroupStates { states: states.map_err(|e| e.to_string())?, inside, rows, exact })
     }
 
-    /// The scan of the rows that are in none of some groups.
-    fn without(&self, groups: &[Group]) -> Result<S3SelectSource, Refusal> {
-        let filter = outside(&self.query.keys, groups, self.here.source.file_schema());
-        self.filtered(filter)
+    /// The rows that are in none of some groups.
+    fn without(&self, groups: &[Group]) -> Result<Part, Refusal> {
+        let part = self.query.outside(&self.here.source, self.endpoint(), groups);
+        part.map_err(|why| why.to_string())
     }
 
-    /// The scan of the rows that are in one of some groups.
-    fn within(&self, groups: &[Group]) -> Result<S3SelectSource, Refusal> {
-        self.filtered(inside(&self.query.keys, groups, self.here.source.file_schema()))
-    }
-
-    fn filtered(&self, filter: Result<Arc<dyn PhysicalExpr>>) -> Result<S3SelectSource, Refusal> {
-        let filter = filter.map_err(|error| error.to_string())?;
-        self.here.source.with_exact_filter(self.endpoint(), filter).map_err(|why| why.to_string())
+    /// The rows that are in one of some groups.
+    fn within(&self, groups: &[Group]) -> Result<Part, Refusal> {
+        let part = self.query.inside(&self.here.source, self.endpoint(), groups);
+        part.map_err(|why| why.to_string())
     }
 }
 
