@@ -119,7 +119,10 @@ fn help_teaches() {
         assert!(good(&mut sluice(command)).contains("Examples:"), "{command:?}");
     }
     assert!(good(&mut sluice(&["serve", "--help"])).contains("Examples:"));
-    assert!(good(&mut sluice(&["index", "create", "--help"])).contains("Examples:"));
+    for command in ["create", "list", "verify", "drop"] {
+        let help = good(&mut sluice(&["index", command, "--help"]));
+        assert!(help.contains("Examples:"), "{command}");
+    }
     for data_set in ["tpch", "bigdata", "pushdowndb"] {
         let help = good(&mut sluice(&["generate", data_set, "--help"]));
         assert!(help.contains("Examples:"), "{data_set}");

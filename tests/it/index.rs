@@ -9,25 +9,38 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use sluicegate_engine::Engine;
 use sluicegate_engine::config::Scan;
-use sluicegate_engine::index::manage::{Index, Indexes, State};
+use sluicegate_engine::index::manage::{Index, Indexes, Look, State};
 use sluicegate_s3select::profile::EndpointProfile;
 use tokio::runtime::Runtime;
 
-use crate::cli::{Served, good, text};
+use crate::cli::{Served, bad, good, text};
 use crate::csv_options;
 use crate::harness::{BUCKET, Store, rows, stock, stock_rows, try_rows};
 
 /// Creates the index of a column, where it is missing.
 async fn create(engine: &Engine, table: &str, column: &str) -> sluicegate_engine::Result<usize> {
-    let indexes = Indexes::of(engine, table).await?;
+    create_after(engine, table, column, Look::Top).await
+}
+
+async fn create_after(
+    engine: &Engine,
+    table: &str,
+    column: &str,
+    look: Look,
+) -> sluicegate_engine::Result<usize> {
+    let Some(indexes) = Indexes::of(engine, table).await? else { return Ok(0) };
     let column = indexes.column(column)?;
-    let missing = indexes.missing(&column).await?;
+    let missing = indexes.missing(&column, look).await?;
     let nothing: Arc<dyn Fn(u64) + Send + Sync> = Arc::new(|_| ());
-    Ok(indexes.create(&column, missing, &nothing).await?.len())
+    Ok(indexes.create(&column, missing.objects, &nothing).await?.len())
+}
+
+async fn table_indexes(engine: &Engine, table: &str) -> Indexes {
+    Indexes::of(engine, table).await.unwrap().unwrap()
 }
 
 async fn list(engine: &Engine, table: &str) -> Vec<Index> {
-    Indexes::of(engine, table).await.unwrap().list().await.unwrap()
+    table_indexes(engine, table).await.list().await.unwrap()
 }
 
 /// Whether a plan reads through an index.
@@ -163,9 +176,6 @@ fn index_scans_equal_datafusion_over_random_tables() {
                 let stock = stock();
                 rows(&engine, &ddl(&location, header)).await;
                 stock_rows(&stock, &ddl(&format!("{}/", folder.display()), header)).await.unwrap();
-                if text.iter().all(String::is_empty) {
-                    return Ok(());
-                }
                 for column in &columns {
                     create(&engine, "t", column).await.unwrap();
                 }
@@ -395,10 +405,19 @@ async fn an_index_that_cannot_be_relied_on_is_not_used() {
         if !why.is_empty() {
             assert!(notes.contains("the index of k for n/0.csv is not used: "), "{notes}");
         }
-        let table = Indexes::of(&engine, "n").await.unwrap();
+        let table = table_indexes(&engine, "n").await;
         let listed = table.list().await.unwrap();
-        assert!(table.verify(&listed[0]).await.is_err(), "{why}");
-        table.verify(&listed[1]).await.unwrap();
+        assert!(table.verify(&listed[0]).await.unwrap().is_some(), "{why}");
+        assert_eq!(table.verify(&listed[1]).await.unwrap(), None);
+        let too_short = bytes.len() < 24;
+        assert_eq!(listed[0].state == State::Damaged, too_short, "{why}");
+        // What notes advise works.
+        let unnoticed = create(&engine, "n", "k").await.unwrap() == 0;
+        assert!(!unnoticed || why.is_empty() || why == "damaged", "{why}");
+        let repaired = create_after(&engine, "n", "k", Look::Whole).await.unwrap();
+        assert_eq!(repaired, usize::from(unnoticed), "{why}");
+        assert_eq!(rows(&engine, FEW).await, expected, "{why}");
+        assert!(engine.take_notes().is_empty(), "{why}");
     }
     // Gone, then both: the table is read as if it had none.
     std::fs::remove_file(&indexes[0]).unwrap();
@@ -530,6 +549,46 @@ fn the_command_line_creates_lists_verifies_and_drops() {
         said.contains("the objects have no column weight; they have id, name, price"),
         "{said}"
     );
+    // What is not there cannot be verified or dropped; a damaged index is made again.
+    for command in ["verify", "drop"] {
+        let wrong = "there is no index of nope; there are those of id";
+        bad(&mut index(&[command, url, "nope"]), wrong);
+    }
+    let path = files(&served.path().join("bucket/.sluice-index")).remove(0);
+    std::fs::write(&path, "").unwrap();
+    let listed = good(&mut index(&["list", url, "--format", "csv"]));
+    assert!(listed.contains(",id,damaged,0,"), "{listed}");
+    let verified = index(&["verify", url, "--format", "csv"]).output().unwrap();
+    assert_eq!(verified.status.code(), Some(1));
+    assert!(text(&verified.stdout).contains("damaged: it is cut short"));
+    assert!(text(&verified.stderr).contains("1 of 1 indexes cannot be used"));
+    assert!(text(&verified.stderr).contains("`sluice index create --repair` makes new ones"));
+    good(&mut index(&["create", url, "id"]));
+    assert!(good(&mut index(&["verify", url, "--format", "csv"])).contains(",id,sound,"));
     good(&mut index(&["drop", url, "id"]));
+    bad(
+        &mut index(&["drop", url, "id"]),
+        "there is no index of id: s3://bucket/fruit.csv has none",
+    );
+    // A table that only a file defines, one without records, and a column that paths cannot hold.
+    let unknown = index(&["create", "basket", "id"]).output().unwrap();
+    assert!(text(&unknown.stderr).contains("-f tables.sql"), "{}", text(&unknown.stderr));
+    std::fs::create_dir(served.path().join("bucket/none")).unwrap();
+    std::fs::write(served.path().join("bucket/none/a.csv"), "").unwrap();
+    std::fs::create_dir(served.path().join("bucket/odd")).unwrap();
+    std::fs::write(served.path().join("bucket/odd/a.csv"), "été/1\n7\n").unwrap();
+    let tables = served.path().join("tables.sql");
+    std::fs::write(
+        &tables,
+        "CREATE EXTERNAL TABLE none (id BIGINT) STORED AS CSV LOCATION 's3://bucket/none/'; \
+         CREATE EXTERNAL TABLE odd (\"été/1\" BIGINT) STORED AS CSV LOCATION 's3://bucket/odd/'",
+    )
+    .unwrap();
+    let tables = ["-f", tables.to_str().unwrap()];
+    assert_eq!(good(index(&["create", "none", "id"]).args(tables)), "");
+    assert_eq!(good(index(&["list", "none", "--format", "csv"]).args(tables)).lines().count(), 1);
+    good(index(&["create", "odd", "été/1"]).args(tables));
+    let listed = good(index(&["list", "odd", "--format", "csv"]).args(tables));
+    assert!(listed.contains("s3://bucket/odd/a.csv,été/1,fresh,"), "{listed}");
     assert_eq!(good(&mut index(&["list", url, "--format", "csv"])).lines().count(), 1);
 }

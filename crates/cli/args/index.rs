@@ -59,8 +59,12 @@ Examples:
   sluice index create s3://data/lineitem/ l_orderkey --location s3://indexes/
       Index objects in a bucket of their own.
 
+  sluice index create s3://data/lineitem/ l_orderkey --repair
+      Also replace indexes that are damaged anywhere.
+
 Each object is read once; memory is bounded, and entries are sorted in temporary files. Objects
-that have a fresh index are left out, so a run that was stopped can be repeated. Columns of integers,
+that have a fresh index are left out, so a run that was stopped can be repeated; the end of each index
+is read to see that it is whole, and all of it with --repair. Columns of integers,
 decimals, dates, timestamps and text can be indexed, of CSV objects that are not compressed. Types
 and options must be those of the queries, as an index is of the values that they read.";
 
@@ -72,12 +76,25 @@ pub(crate) struct CreateArgs {
     pub(crate) table: IndexedTable,
     /// The column
     pub(crate) column: String,
+    /// Read existing indexes from end to end, and replace those that are damaged
+    #[arg(long)]
+    pub(crate) repair: bool,
     #[command(flatten)]
     pub(crate) store: IndexStore,
 }
 
+const LIST_EXAMPLES: &str = "\
+Examples:
+  sluice index list s3://data/lineitem/
+  sluice index list -f tables.sql lineitem --format json
+
+An index is `fresh`, or `stale` if its object has been replaced since, of an `other format` if the
+table is read with other types or options, `damaged` if it is too short, an `orphan` if its object is
+gone. This is what names and sizes say, from one listing; `sluice index verify` reads the indexes.";
+
 /// List the indexes of a table, and whether they can be used
 #[derive(Debug, clap::Args)]
+#[command(after_help = LIST_EXAMPLES)]
 pub(crate) struct ListArgs {
     #[command(flatten)]
     pub(crate) table: IndexedTable,
@@ -88,10 +105,18 @@ pub(crate) struct ListArgs {
     pub(crate) store: IndexStore,
 }
 
+const VERIFY_EXAMPLES: &str = "\
+Examples:
+  sluice index verify s3://data/lineitem/
+  sluice index verify -f tables.sql lineitem l_orderkey && echo all sound
+  sluice index create -f tables.sql lineitem l_orderkey --repair
+      Replaces what verify found.";
+
 /// Read the indexes of a table from end to end, and say which are damaged or stale
 ///
 /// It fails if one is.
 #[derive(Debug, clap::Args)]
+#[command(after_help = VERIFY_EXAMPLES)]
 pub(crate) struct VerifyArgs {
     #[command(flatten)]
     pub(crate) table: IndexedTable,
@@ -104,8 +129,16 @@ pub(crate) struct VerifyArgs {
     pub(crate) store: IndexStore,
 }
 
+const DROP_EXAMPLES: &str = "\
+Examples:
+  sluice index drop s3://data/lineitem/ l_orderkey
+  sluice index drop -f tables.sql lineitem l_shipdate --location s3://indexes/
+
+All of them are removed: fresh ones, stale ones, and those of objects that are gone.";
+
 /// Remove the indexes of a column
 #[derive(Debug, clap::Args)]
+#[command(after_help = DROP_EXAMPLES)]
 pub(crate) struct DropArgs {
     #[command(flatten)]
     pub(crate) table: IndexedTable,

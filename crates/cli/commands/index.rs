@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use sluicegate_costmodel::Bytes;
-use sluicegate_engine::Engine;
-use sluicegate_engine::index::manage::{Advance, Index, Indexes, State};
+use sluicegate_engine::index::manage::{Advance, Index, Indexes, Look, Missing, State};
+use sluicegate_engine::{Engine, ErrorKind};
 use sluicegate_s3select::profile::EndpointProfile;
 use tokio::runtime::Handle;
 
@@ -60,13 +60,36 @@ async fn define(engine: &Engine, statement: &str) -> Result<()> {
     Ok(())
 }
 
+/// The indexes of a table; none if there is nothing to index.
+async fn indexes(engine: &Engine, table: &str) -> Result<Option<Indexes>> {
+    Box::pin(Indexes::of(engine, table)).await.map_err(|error| {
+        let unknown = error.kind() == ErrorKind::Plan && error.to_string().ends_with("not found");
+        let failure = Failure::from(error);
+        if !unknown {
+            return failure;
+        }
+        failure.with_hint(
+            "Name its objects by their URL, s3://bucket/folder/, or define the table in a file of \
+             statements: -f tables.sql.",
+        )
+    })
+}
+
 async fn create(args: CreateArgs, engine: Engine) -> Result<()> {
-    let indexes = Box::pin(Indexes::of(&engine, &args.table.table)).await?;
-    let column = indexes.column(&args.column)?;
-    let objects = indexes.missing(&column).await?;
-    if objects.is_empty() {
-        say(&format!("every object has a fresh index of {}", args.column));
+    let Some(indexes) = indexes(&engine, &args.table.table).await? else {
+        say(&format!("{} has no records, so there is nothing to index", args.table.table));
         return Ok(());
+    };
+    let column = indexes.column(&args.column)?;
+    let look = if args.repair { Look::Whole } else { Look::Top };
+    let Missing { objects, damaged } = indexes.missing(&column, look).await?;
+    if objects.is_empty() {
+        let sound = if args.repair { "a sound" } else { "a fresh" };
+        say(&format!("every object has {sound} index of {}", args.column));
+        return Ok(());
+    }
+    if damaged > 0 {
+        say(&format!("damaged, and made again: {damaged} of {}", objects.len()));
     }
     let bytes = objects.iter().map(|object| object.size).sum();
     let message = format!("indexing {} of {} objects", args.column, objects.len());
@@ -106,50 +129,79 @@ fn cells(indexes: &Indexes, index: &Index, state: Value) -> Vec<Value> {
 
 async fn list(args: ListArgs) -> Result<()> {
     let engine = args.store.connect().await?;
-    let indexes = Box::pin(Indexes::of(&engine, &args.table.table)).await?;
     let mut listing = Listing::new(&HEADER);
-    for index in indexes.list().await? {
-        listing.push(cells(&indexes, &index, json!(index.state.in_words())));
+    if let Some(indexes) = indexes(&engine, &args.table.table).await? {
+        for index in indexes.list().await? {
+            listing.push(cells(&indexes, &index, json!(index.state.in_words())));
+        }
     }
     listing.print(args.format, "")
 }
 
 async fn verify(args: VerifyArgs) -> Result<()> {
     let engine = args.store.connect().await?;
-    let indexes = Box::pin(Indexes::of(&engine, &args.table.table)).await?;
-    let all = indexes.list().await?;
-    let about = |index: &&Index| args.column.as_ref().is_none_or(|it| index.name.is_about(it));
     let mut listing = Listing::new(&HEADER);
-    let (mut looked, mut wrong) = (0, 0);
-    for index in all.iter().filter(about) {
-        looked += 1;
-        let state = match (indexes.verify(index).await, index.state) {
-            (Ok(_), State::Fresh) => json!("sound"),
-            (Ok(_), state) => {
-                wrong += 1;
-                json!(state.in_words())
-            }
-            (Err(error), state) => {
-                wrong += 1;
-                json!(format!("{}: {}", state.in_words(), error))
-            }
+    let Some(indexes) = indexes(&engine, &args.table.table).await? else {
+        return match &args.column {
+            Some(column) => Err(none_of(column, &args.table.table, &[])),
+            None => listing.print(args.format, ""),
         };
+    };
+    let all = match &args.column {
+        Some(column) => about(column, &args.table.table, indexes.list().await?)?,
+        None => indexes.list().await?,
+    };
+    let mut wrong = 0;
+    for index in &all {
+        let state = match (indexes.verify(index).await?, index.state) {
+            (None, State::Fresh) => json!("sound"),
+            (None, state) => json!(state.in_words()),
+            (Some(why), State::Fresh | State::Damaged) => json!(format!("damaged: {why}")),
+            (Some(why), state) => json!(format!("{}: {why}", state.in_words())),
+        };
+        wrong += usize::from(state != json!("sound"));
         listing.push(cells(&indexes, index, state));
     }
     listing.print(args.format, "")?;
     if wrong == 0 {
         return Ok(());
     }
-    Err(Failure::new(format!("{wrong} of {looked} indexes cannot be used"))
-        .with_hint("`sluice index create` makes new ones; `sluice index drop` removes them."))
+    Err(Failure::new(format!("{wrong} of {} indexes cannot be used", all.len())).with_hint(
+        "`sluice index create --repair` makes new ones; `sluice index drop` removes them.",
+    ))
 }
 
 async fn drop(args: DropArgs) -> Result<()> {
     let engine = args.store.connect().await?;
-    let indexes = Box::pin(Indexes::of(&engine, &args.table.table)).await?;
-    let mut all = indexes.list().await?;
-    all.retain(|index| index.name.is_about(&args.column));
+    let Some(indexes) = indexes(&engine, &args.table.table).await? else {
+        return Err(none_of(&args.column, &args.table.table, &[]));
+    };
+    let all = about(&args.column, &args.table.table, indexes.list().await?)?;
     indexes.drop(&all).await?;
     say(&format!("removed {} index objects of {}", all.len(), args.column));
     Ok(())
+}
+
+/// The indexes of a column, of which there must be one.
+fn about(column: &str, table: &str, all: Vec<Index>) -> Result<Vec<Index>> {
+    let (about, others): (Vec<_>, Vec<_>) =
+        all.into_iter().partition(|index| index.name.is_about(column));
+    if about.is_empty() {
+        return Err(none_of(column, table, &others));
+    }
+    Ok(about)
+}
+
+/// A column has no index, but perhaps others have.
+fn none_of(column: &str, table: &str, others: &[Index]) -> Failure {
+    let mut names: Vec<String> = others.iter().map(|index| index.name.column()).collect();
+    names.sort();
+    names.dedup();
+    let message = format!("there is no index of {column}");
+    match names.is_empty() {
+        true => Failure::new(format!("{message}: {table} has none"))
+            .with_hint(format!("`sluice index create {table} {column}` makes one.")),
+        false => Failure::new(format!("{message}; there are those of {}", names.join(", ")))
+            .with_hint("`sluice index list` lists them; columns' names are case-sensitive."),
+    }
 }

@@ -182,12 +182,40 @@ impl std::error::Error for BadRecord {}
 
 pub(crate) fn with_place(error: DataFusionError, place: &str) -> DataFusionError {
     match error.find_root() {
-        DataFusionError::ArrowError(..) => {
-            let message = one_based_line(&error.strip_backtrace());
+        DataFusionError::ArrowError(arrow, _) => {
+            let message = shortened(&one_based_line(&arrow.to_string()));
             DataFusionError::External(Box::new(BadRecord(format!("{message}, in {place}"))))
         }
         _ => error,
     }
+}
+
+/// The most characters of a record that an error repeats.
+const RECORD_CHARS: usize = 200;
+/// The most characters of an error about a record, or nearly.
+const ERROR_CHARS: usize = 500;
+
+/// What Arrow says about a record, without its class, and without most of a long record.
+fn shortened(message: &str) -> String {
+    let classes = ["Csv error: ", "Parser error: ", "Json error: ", "Cast error: "];
+    let message = classes.iter().find_map(|class| message.strip_prefix(class)).unwrap_or(message);
+    let (before, record) = match message.split_once("Row data: ") {
+        Some((before, record)) => (format!("{before}Row data: "), record),
+        None => (message.to_owned(), ""),
+    };
+    middle_left_out(&before, ERROR_CHARS) + &middle_left_out(record, RECORD_CHARS)
+}
+
+/// A text of at most so many characters, or the same without its middle.
+fn middle_left_out(text: &str, most: usize) -> String {
+    let count = text.chars().count();
+    if count <= most {
+        return text.to_owned();
+    }
+    let (first, last) = (most * 2 / 3, most / 3);
+    let first: String = text.chars().take(first).collect();
+    let last: String = text.chars().skip(count - last).collect();
+    format!("{first} … {last}")
 }
 
 /// Arrow counts lines from 0, people from 1.
@@ -200,5 +228,25 @@ fn one_based_line(message: &str) -> String {
     match digits.parse::<u64>() {
         Ok(line) => format!("{before}at line {}{rest}", line + 1),
         Err(_) => message.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_record_is_not_repeated() {
+        let short = "Csv error: incorrect number of fields for line 3, expected 2 got 3";
+        assert_eq!(shortened(short), "incorrect number of fields for line 3, expected 2 got 3");
+        let (value, record) = ("é".repeat(9000), "x".repeat(9000));
+        let long = format!(
+            "Parser error: Error while parsing value '{value}' as type 'Int64' for column 0 at \
+             line 2. Row data: '[{record}]'"
+        );
+        let said = shortened(&long);
+        assert!(said.chars().count() < 800, "{said}");
+        assert!(said.contains("for column 0 at line 2. Row data: '[xxx"), "{said}");
+        assert!(said.starts_with("Error while parsing value 'ééé"), "{said}");
     }
 }

@@ -27,7 +27,10 @@ pub(super) fn describe(error: &DataFusionError) -> Description {
     }
     if let Some(bad) = find::<BadRecord>(error) {
         let message = one_line(&bad.to_string());
-        return Description { kind: ErrorKind::Data, message, hint: Some(BAD_VALUE) };
+        let fields = ["incorrect number of fields", "record "];
+        let about_fields = fields.iter().any(|start| message.starts_with(start));
+        let hint = if about_fields { BAD_FIELDS } else { BAD_VALUE };
+        return Description { kind: ErrorKind::Data, message, hint: Some(hint) };
     }
     let root = error.find_root();
     if let DataFusionError::Internal(text) = root
@@ -76,6 +79,9 @@ fn without_store(text: &str) -> Option<&str> {
 
 const BAD_VALUE: &str =
     "Correct the value, or declare the column as VARCHAR and convert it with TRY_CAST.";
+
+const BAD_FIELDS: &str = "Give every record as many fields as the table has columns; the option \
+     'format.truncated_rows' takes records with fewer.";
 
 const MISSING_KEY: &str = "Check the key; keys are case-sensitive.";
 

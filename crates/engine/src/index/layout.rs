@@ -24,6 +24,8 @@ pub const VERSION: u32 = 1;
 pub const MAGIC: [u8; 8] = *b"SLUICEIX";
 /// What follows the top.
 pub const TRAILER: usize = 16;
+/// The bytes of the least index object.
+pub const LEAST_BYTES: u64 = (MAGIC.len() + TRAILER) as u64;
 /// The bytes of a block, but for its last entry.
 const BLOCK_BYTES: usize = 32 * 1024;
 /// How much of a block's first key the top keeps.

@@ -10,7 +10,7 @@ use futures::{StreamExt, TryStreamExt};
 use object_store::path::Path;
 use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore};
 
-use super::layout::{self, MAGIC, Place, TRAILER, TopMessage};
+use super::layout::{self, LEAST_BYTES, MAGIC, Place, TopMessage};
 use super::name::e_tag;
 use super::span::Spans;
 
@@ -80,7 +80,7 @@ impl OpenIndex {
     ///
     /// If it cannot be read, or is damaged.
     pub async fn open(store: Arc<dyn ObjectStore>, object: IndexObject) -> Result<Self> {
-        if object.size < (MAGIC.len() + TRAILER) as u64 {
+        if object.size < LEAST_BYTES {
             return exec_err!("it is cut short");
         }
         let mut open = Self { store, object, top: TopMessage::default(), bytes: 0, requests: 0 };

@@ -10,6 +10,7 @@ use datafusion::datasource::physical_plan::{FileScanConfig, FileScanConfigBuilde
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::execution::object_store::{ObjectStoreRegistry, ObjectStoreUrl};
 use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::empty::EmptyExec;
 use futures::{StreamExt, TryStreamExt};
 use object_store::path::Path;
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
@@ -18,7 +19,8 @@ use super::create::{Column, Created, create};
 use super::format::CsvText;
 use super::found::common_folder;
 use super::key;
-use super::lookup::{About, OpenIndex};
+use super::layout::LEAST_BYTES;
+use super::lookup::{About, OpenIndex, REQUESTS};
 use super::name::{Name, Place, Tag};
 use super::sort::RUN_BYTES;
 use crate::Engine;
@@ -51,7 +53,7 @@ pub struct Index {
     pub state: State,
 }
 
-/// Whether an index can be used, by its name.
+/// Whether an index can be used, by its name and its size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     /// It is about the object as it is now.
@@ -60,6 +62,8 @@ pub enum State {
     Stale,
     /// The table has no such column, or reads its objects with other options.
     OtherFormat,
+    /// It is too short to be one.
+    Damaged,
     /// There is no such object any more.
     Orphan,
 }
@@ -72,21 +76,50 @@ impl State {
             Self::Fresh => "fresh",
             Self::Stale => "stale",
             Self::OtherFormat => "other format",
+            Self::Damaged => "damaged",
             Self::Orphan => "orphan",
         }
     }
+}
+
+/// How far an index that seems to be fresh is read before it is taken for good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Look {
+    /// Its end, in one request or two: what it is about, where its blocks are, and its length.
+    Top,
+    /// From its first byte to its last.
+    Whole,
+}
+
+impl Look {
+    /// How many indexes are read at once.
+    fn at_once(self) -> usize {
+        match self {
+            Self::Top => REQUESTS,
+            Self::Whole => 4,
+        }
+    }
+}
+
+/// The objects without a good index of a column.
+#[derive(Debug, Clone, Default)]
+pub struct Missing {
+    /// These objects.
+    pub objects: Vec<ObjectMeta>,
+    /// How many of them have a damaged one.
+    pub damaged: usize,
 }
 
 /// Is told of bytes of data objects as they are read.
 pub type Advance = Arc<dyn Fn(u64) + Send + Sync>;
 
 impl Indexes {
-    /// Those of a table, which is given by its name or by its URL.
+    /// Those of a table, which is given by its name or by its URL; none if all its objects are empty.
     ///
     /// # Errors
     ///
     /// If there is no such table, or its objects cannot be indexed.
-    pub async fn of(engine: &Engine, table: &str) -> crate::Result<Self> {
+    pub async fn of(engine: &Engine, table: &str) -> crate::Result<Option<Self>> {
         let from = match table.contains("://") {
             true => format!("'{}'", table.replace('\'', "''")),
             false => table.to_owned(),
@@ -95,13 +128,21 @@ impl Indexes {
         Ok(Self::of_plan(engine, table, &plan.create_physical_plan().await?)?)
     }
 
-    fn of_plan(engine: &Engine, table: &str, plan: &Arc<dyn ExecutionPlan>) -> Result<Self> {
-        let (mut scans, mut leaves) = (Vec::new(), 0);
+    fn of_plan(
+        engine: &Engine,
+        table: &str,
+        plan: &Arc<dyn ExecutionPlan>,
+    ) -> Result<Option<Self>> {
+        let (mut scans, mut leaves, mut empty) = (Vec::new(), 0, false);
         plan.apply(|node| {
             leaves += usize::from(node.children().is_empty());
+            empty |= node.is::<EmptyExec>();
             scans.extend(scan(node));
             Ok(TreeNodeRecursion::Continue)
         })?;
+        if empty && leaves == 1 {
+            return Ok(None);
+        }
         let (Some(scan), true, 1) = (scans.pop(), scans.is_empty(), leaves) else {
             return plan_err!("{table} is not a table of objects in a bucket");
         };
@@ -116,7 +157,7 @@ impl Indexes {
             .filter(|file| file.object_meta.size > 0)
             .map(|file| (file.object_meta.location.clone(), file.object_meta.clone()));
         let objects = objects.collect();
-        Ok(Self { engine: engine.clone(), place, text, objects, scan })
+        Ok(Some(Self { engine: engine.clone(), place, text, objects, scan }))
     }
 
     /// The column of a name, as an index sees it.
@@ -168,7 +209,11 @@ impl Indexes {
             let (Some(data), Some(name)) = (self.place.data(path), Name::parse(path)) else {
                 continue;
             };
-            let state = self.objects.get(&data).map_or(State::Orphan, |it| self.state(&name, it));
+            let state = match self.objects.get(&data).map(|data| self.state(&name, data)) {
+                Some(State::Fresh) if object.size < LEAST_BYTES => State::Damaged,
+                Some(state) => state,
+                None => State::Orphan,
+            };
             found.push(Index { data, name, state, object });
         }
         if found.iter().any(|index| index.state == State::Orphan) {
@@ -179,7 +224,7 @@ impl Indexes {
             let is_gone = |index: &Index| !there.contains(&index.data);
             found.retain(|index| index.state != State::Orphan || is_gone(index));
         }
-        found.sort_by(|a, b| (&a.data, a.name.column()).cmp(&(&b.data, b.name.column())));
+        found.sort_by_cached_key(|index| (index.data.clone(), index.name.column()));
         Ok(found)
     }
 
@@ -201,21 +246,38 @@ impl Indexes {
         name.is_of_format(self.text.tag(&column.type_name)).then_some(column)
     }
 
-    /// The objects that have no fresh index of a column.
+    /// The objects that have no index of a column that is fresh and, as far as one looks, sound.
     ///
     /// # Errors
     ///
-    /// If the store cannot list them.
-    pub async fn missing(&self, column: &Column) -> crate::Result<Vec<ObjectMeta>> {
-        let fresh: BTreeSet<Path> = self
-            .listed()
-            .await?
-            .into_iter()
-            .filter(|index| index.state == State::Fresh && index.name.is_about(column.name()))
-            .map(|index| index.data)
-            .collect();
-        let objects = self.objects.values();
-        Ok(objects.filter(|object| !fresh.contains(&object.location)).cloned().collect())
+    /// If the store cannot list or read them.
+    pub async fn missing(&self, column: &Column, look: Look) -> crate::Result<Missing> {
+        let about = |index: &Index| index.name.is_about(column.name());
+        let (mut fresh, mut damaged) = (Vec::new(), 0);
+        for index in self.listed().await?.into_iter().filter(about) {
+            match index.state {
+                State::Fresh => fresh.push(index),
+                State::Damaged => damaged += 1,
+                State::Stale | State::OtherFormat | State::Orphan => {}
+            }
+        }
+        let looked = futures::stream::iter(fresh).map(|index| async move {
+            let wrong = self.wrong(&index, look).await?;
+            Ok::<_, DataFusionError>((index.data, wrong))
+        });
+        let mut looked = looked.buffer_unordered(look.at_once());
+        let mut sound = BTreeSet::new();
+        while let Some((data, wrong)) = looked.try_next().await? {
+            match wrong {
+                None => drop(sound.insert(data)),
+                Some(why) => {
+                    damaged += 1;
+                    tracing::info!(%data, column = column.name(), %why, "a damaged index");
+                }
+            }
+        }
+        let objects = self.objects.values().filter(|object| !sound.contains(&object.location));
+        Ok(Missing { objects: objects.cloned().collect(), damaged })
     }
 
     /// Indexes some objects, several at once, each in one pass over it and with at most some 100 MB
@@ -291,19 +353,31 @@ impl Indexes {
     }
 
     /// Reads an index object from its first byte to its last, and looks whether it is as it should
-    /// be and about what its name says.
+    /// be and about what its name says: what is wrong with it.
     ///
     /// # Errors
     ///
-    /// What is wrong with it.
-    pub async fn verify(&self, index: &Index) -> crate::Result<u64> {
-        Ok(self.verified(index).await?)
+    /// If the store fails.
+    pub async fn verify(&self, index: &Index) -> crate::Result<Option<String>> {
+        Ok(self.wrong(index, Look::Whole).await?)
     }
 
-    async fn verified(&self, index: &Index) -> Result<u64> {
+    async fn wrong(&self, index: &Index, look: Look) -> Result<Option<String>> {
+        match self.look(index, look).await {
+            Ok(()) => Ok(None),
+            Err(error) => match error.find_root() {
+                DataFusionError::Execution(why) => Ok(Some(why.clone())),
+                _ => Err(error),
+            },
+        }
+    }
+
+    async fn look(&self, index: &Index, look: Look) -> Result<()> {
         let store = self.store(&self.place.store)?;
         let mut open = OpenIndex::open(store, (&index.object).into()).await?;
-        open.verify().await?;
+        if look == Look::Whole {
+            open.verify().await?;
+        }
         if let (Some(column), Some(data)) =
             (self.column_of(&index.name), self.objects.get(&index.data))
         {
@@ -315,7 +389,7 @@ impl Indexes {
                 format: &self.text.message(),
             })?;
         }
-        Ok(open.top.entries)
+        Ok(())
     }
 
     /// Removes index objects.

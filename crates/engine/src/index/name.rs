@@ -16,6 +16,7 @@ use datafusion::common::{Result, config_err};
 use datafusion::execution::object_store::ObjectStoreUrl;
 use object_store::ObjectMeta;
 use object_store::path::{Path, PathPart};
+use percent_encoding::percent_decode_str;
 use url::Url;
 
 use crate::endpoints::bucket_of;
@@ -150,10 +151,10 @@ impl Name {
         Path::parse(&whole).unwrap_or_else(|_| Path::from(whole))
     }
 
-    /// The column, with characters that paths cannot hold as `%` and two digits.
+    /// The column.
     #[must_use]
-    pub fn column(&self) -> &str {
-        &self.column
+    pub fn column(&self) -> String {
+        percent_decode_str(&self.column).decode_utf8_lossy().into_owned()
     }
 
     /// Whether it is about this column.
@@ -186,13 +187,14 @@ mod tests {
     #[test]
     fn a_name_says_column_version_and_format() {
         let (version, format) = (Tag::of(b"v"), Tag::of(b"f"));
-        for column in ["price", "a.b", "a/b c", "%", "é"] {
+        for column in ["price", "a.b", "a/b c", "%", "é", "x/../y", "a%20b"] {
             let place = place("").unwrap();
             let data = Path::from("t/a.csv");
             let path = Name::new(column, version, format).within(&place.folder(&data));
             assert!(path.as_ref().starts_with(".sluice-index/t/a.csv/_"), "{path}");
             let name = Name::parse(&path).unwrap();
             assert!(name.is_about(column) && !name.is_about("x"), "{path}");
+            assert_eq!(name.column(), column);
             assert!(name.is_of_version(version) && !name.is_of_version(format));
             assert!(name.is_of_format(format) && !name.is_of_format(version));
             assert_eq!(place.data(&path), Some(data));
