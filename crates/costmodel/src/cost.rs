@@ -221,7 +221,7 @@ mod tests {
              [requests]\nget = 1000\nput = 10_000\nlist = 100_000\nhead = 1e6\nselect = 1e7\n\
              [select]\nscanned = 1e5\nreturned = 1e6\n\
              [transfer]\nout = 1e7\nretrieved = 1e8\n\
-             [compute]\ninstance = ''\nper_hour = 3.6e12",
+             [compute]\ninstance = ''\nper_hour = 3.6e8",
         )
         .unwrap();
         let one = Requests(1);
@@ -233,7 +233,7 @@ mod tests {
             got: Bytes::gib(1),
             sent: Bytes::gib(1),
             link: Bytes::gib(1),
-            wall: Duration::from_secs(1),
+            wall: Duration::from_secs(10_000),
         };
         let expected = Cost {
             requests: Dollars(11_111.0),

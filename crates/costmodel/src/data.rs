@@ -1,6 +1,7 @@
 //! Price books and hardware profiles are TOML: reading it, and saying what is wrong with it.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use serde::de::{DeserializeOwned, Error as _};
@@ -55,42 +56,79 @@ pub(crate) fn embedded<T: DeserializeOwned>(text: &'static str) -> T {
     parse(text).expect("embedded data is well-formed")
 }
 
-/// A price: finite and not negative.
+/// The dearest price: a mistake beyond any doubt, of which sums and products are still numbers.
+const MOST_DOLLARS: f64 = 1e9;
+/// The slowest rate, per second: of bytes, of units of a resource.
+const LEAST_RATE: f64 = 1.0;
+/// The fewest requests per second.
+const LEAST_REQUESTS: f64 = 0.001;
+/// The longest time that anything takes once: an hour.
+const MOST_SECONDS: f64 = 3600.0;
+/// The most cores, and requests in flight.
+const MOST_AT_ONCE: u32 = 1_000_000;
+
+/// A price: from nothing to a billion dollars.
 pub(crate) fn price<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Dollars, D::Error> {
     let dollars = f64::deserialize(deserializer)?;
-    if dollars.is_finite() && dollars >= 0.0 {
+    if (0.0..=MOST_DOLLARS).contains(&dollars) {
         Ok(Dollars(dollars))
     } else {
-        Err(D::Error::custom("a price must be a finite number of dollars, zero or more"))
+        Err(D::Error::custom("a price must be a number of dollars between 0 and 1e9"))
     }
 }
 
-/// A number that divides: positive; `inf` is no limit.
-pub(crate) fn positive<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+/// Requests per second; `inf` is no limit.
+pub(crate) fn requests_rate<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     let number = f64::deserialize(deserializer)?;
-    if number > 0.0 { Ok(number) } else { Err(D::Error::custom("must be greater than zero")) }
+    if number >= LEAST_REQUESTS {
+        Ok(number)
+    } else {
+        Err(D::Error::custom("must be at least 0.001; `inf` is no limit"))
+    }
 }
 
-/// Units per second by the names of resources: positive; `inf` is no limit.
+/// Units per second by the names of resources; `inf` is no limit.
 pub(crate) fn capacities<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<BTreeMap<String, f64>, D::Error> {
     let capacities = BTreeMap::<String, f64>::deserialize(deserializer)?;
-    match capacities.iter().find(|(_, capacity)| **capacity <= 0.0 || capacity.is_nan()) {
-        Some((name, _)) => Err(D::Error::custom(format!("`{name}` must be greater than zero"))),
+    match capacities.iter().find(|(_, capacity)| !is_rate(**capacity)) {
+        Some((name, _)) => Err(D::Error::custom(format!("`{name}` must be at least 1 per second"))),
         None => Ok(capacities),
     }
 }
 
 /// A data rate; `inf` is no limit.
 pub(crate) fn rate<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BytesPerSecond, D::Error> {
-    positive(deserializer).map(BytesPerSecond)
+    let rate = f64::deserialize(deserializer)?;
+    if is_rate(rate) {
+        Ok(BytesPerSecond(rate))
+    } else {
+        Err(D::Error::custom("must be at least 1 byte per second; `inf` is no limit"))
+    }
 }
 
-/// A number of seconds that a duration can hold.
+/// Not a NaN, and not a rate at which nothing ever ends.
+fn is_rate(rate: f64) -> bool {
+    rate >= LEAST_RATE
+}
+
+/// How many there are at once.
+pub(crate) fn at_once<'de, D: Deserializer<'de>>(deserializer: D) -> Result<NonZeroU32, D::Error> {
+    match NonZeroU32::deserialize(deserializer)? {
+        number if number.get() <= MOST_AT_ONCE => Ok(number),
+        _ => Err(D::Error::custom("must be between 1 and 1000000")),
+    }
+}
+
+/// A time that something takes once.
 pub(crate) fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
-    Duration::try_from_secs_f64(f64::deserialize(deserializer)?)
-        .map_err(|_| D::Error::custom("must be a number of seconds, zero or more"))
+    let seconds = f64::deserialize(deserializer)?;
+    if (0.0..=MOST_SECONDS).contains(&seconds) {
+        Ok(Duration::from_secs_f64(seconds))
+    } else {
+        Err(D::Error::custom("must be a number of seconds between 0 and 3600"))
+    }
 }
 
 /// The same, where it may be left out.

@@ -32,9 +32,10 @@ pub struct Link {
 #[serde(deny_unknown_fields)]
 pub struct RequestLimits {
     /// Requests in flight at once.
+    #[serde(deserialize_with = "data::at_once")]
     pub slots: NonZeroU32,
     /// Requests per second, the lower of what the store admits and the client manages.
-    #[serde(deserialize_with = "data::positive")]
+    #[serde(deserialize_with = "data::requests_rate")]
     pub per_second: f64,
 }
 
@@ -66,6 +67,7 @@ pub struct SelectRates {
     #[serde(default, rename = "probe_seconds", deserialize_with = "data::some_duration")]
     pub per_probe: Option<Duration>,
     /// Requests that are scanned at these rates at once; more take turns.
+    #[serde(deserialize_with = "data::at_once")]
     pub cores: NonZeroU32,
     /// All requests together.
     #[serde(deserialize_with = "data::rate")]
@@ -102,6 +104,7 @@ pub struct ClientRates {
     #[serde(rename = "startup_seconds", deserialize_with = "data::duration")]
     pub startup: Duration,
     /// Cores that scan.
+    #[serde(deserialize_with = "data::at_once")]
     pub cores: NonZeroU32,
     /// One core's parsing of CSV.
     #[serde(deserialize_with = "data::rate")]
@@ -256,7 +259,7 @@ mod tests {
         assert_eq!(profile.capacities.get("switch pipeline"), Some(&1e7));
         let error = HardwareProfile::parse(&with.replace("1e7", "0")).unwrap_err();
         assert!(
-            error.to_string().contains("`switch pipeline` must be greater than zero"),
+            error.to_string().contains("`switch pipeline` must be at least 1 per second"),
             "{error}"
         );
     }
@@ -274,6 +277,20 @@ mod tests {
             ),
             ("seconds = 0.03", "seconds = -1", "line 9, `link.latency_seconds`"),
             ("seconds = 0.03", "seconds = nan", "line 9, `link.latency_seconds`"),
+            (
+                "seconds = 0.03",
+                "seconds = 3601",
+                "line 9, `link.latency_seconds`: must be a number",
+            ),
+            ("second = 1.163e9", "second = 1e-300", "line 7, `link.bytes_per_second`: must be at"),
+            ("second = 18e9", "second = nan", "line 22, `select.total_bytes_per_second`: must be"),
+            ("slots = 1536", "slots = 4000000000", "line 12, `requests.slots`: must be between 1"),
+            ("per_second = 6600", "per_second = 1e-300", "line 13, `requests.per_second`: must be"),
+            (
+                "overlap = 1.0",
+                "overlap = nan",
+                "line 31, `client.overlap`: must be between 0 and 1",
+            ),
         ] {
             assert!(good.contains(from), "{from}");
             let error = HardwareProfile::parse(&good.replacen(from, to, 1)).unwrap_err();

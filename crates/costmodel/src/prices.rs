@@ -171,13 +171,20 @@ mod tests {
         refused(
             "get = 0",
             "get = -1",
-            "line 8, `requests.get`: a price must be a finite number of dollars, zero or more",
+            "line 8, `requests.get`: a price must be a number of dollars between 0 and 1e9",
         );
         refused(
             "returned = 0",
             "returned = inf",
-            "line 16, `select.returned`: a price must be a finite number of dollars, zero or more",
+            "line 16, `select.returned`: a price must be a number of dollars between 0 and 1e9",
         );
+        for absurd in ["1e300", "nan"] {
+            refused(
+                "scanned = 0",
+                &format!("scanned = {absurd}"),
+                "line 15, `select.scanned`: a price must be a number of dollars between 0 and 1e9",
+            );
+        }
         refused(
             "put = 0",
             "put = \"free\"",
