@@ -20,6 +20,7 @@ pub(crate) struct Options {
     comment: Option<u8>,
     terminator: Option<u8>,
     newlines_in_values: bool,
+    null_regex: Option<&'static str>,
 }
 
 impl Options {
@@ -34,9 +35,10 @@ impl Options {
             maybe(0.2, b"#a\",;"),
             maybe(0.3, b"\n\r;|a\x01"),
             any::<bool>(),
+            prop::option::weighted(0.2, prop::sample::select(&["a", "^$", "^[a1]+$", "."][..])),
         )
             .prop_map(
-                |(header, delimiter, quote, escape, comment, terminator, newlines)| {
+                |(header, delimiter, quote, escape, comment, terminator, newlines, null_regex)| {
                     let newlines_in_values = newlines;
                     Self {
                         header,
@@ -46,6 +48,7 @@ impl Options {
                         comment,
                         terminator,
                         newlines_in_values,
+                        null_regex,
                     }
                 },
             )
@@ -64,6 +67,9 @@ impl Options {
             if let Some(byte) = byte {
                 options.push_str(&format!(", 'format.{name}' '{byte}'"));
             }
+        }
+        if let Some(regex) = self.null_regex {
+            options.push_str(&format!(", 'format.null_regex' '{regex}'"));
         }
         format!(
             "CREATE EXTERNAL TABLE x ({}) STORED AS CSV LOCATION '{location}' OPTIONS ({options})",
@@ -277,6 +283,35 @@ async fn escapes_and_comments_are_those_of_the_table() {
     check("'format.escape' '\"'", "1,\"a\"\"b\"\n", true).await;
     check("'format.comment' '#'", "#x\n1,a\n", true).await;
     check("'format.comment' '#', 'format.terminator' '59'", "1,a;2,b;", false).await;
+}
+
+/// DataFusion asks `null_regex` when it infers columns, and not when it reads them; so a store need not
+/// know it either.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_reads_as_null_matters_to_inference_only() {
+    check("'format.null_regex' '^(1|a)$'", "1,a\n2,b\n,\n", true).await;
+    let object = "c1,c2,c3\nNA,x,1\n1,NA,2\n2,,3\n";
+    let store = Store::start().await;
+    store.put("t/a.csv", object);
+    let local = tempfile::tempdir().unwrap();
+    std::fs::write(local.path().join("a.csv"), object).unwrap();
+    let ddl = |location: &str| {
+        format!(
+            "CREATE EXTERNAL TABLE x STORED AS CSV LOCATION '{location}' \
+             OPTIONS ('format.has_header' 'true', 'format.null_regex' '^NA$')"
+        )
+    };
+    let stock = stock();
+    stock_rows(&stock, &ddl(&format!("{}/", local.path().display()))).await.unwrap();
+    let engine = store.engine(Scan::Select).await;
+    rows(&engine, &ddl(&format!("s3://{BUCKET}/t/"))).await;
+    for sql in ["SELECT c2 FROM x WHERE c2 <> 'x'", "SELECT count(c2), max(c3) FROM x"] {
+        let (expected, actual) = (stock_rows(&stock, sql).await, try_rows(&engine, sql).await);
+        assert_eq!(actual.ok(), expected.ok(), "{sql}");
+    }
+    // The number that `NA` was inferred to be, it is not.
+    let sql = "SELECT c1 FROM x";
+    assert!(stock_rows(&stock, sql).await.is_err() && try_rows(&engine, sql).await.is_err());
 }
 
 /// A carriage return behind the first blocks of an object: what was handed on before it stays.
