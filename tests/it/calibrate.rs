@@ -174,38 +174,87 @@ fn what_hinders_a_calibration_is_said_in_a_sentence_with_a_hint() {
     unreachable.env("AWS_ACCESS_KEY_ID", "me").env("AWS_SECRET_ACCESS_KEY", "x");
     fails(unreachable.args(LITTLE), "reached");
     bad(&mut bucket(&["--prices", "none"]), "price book");
-    let Output { status, .. } = bucket(&["--name", "paper"]).output().unwrap();
-    assert_eq!(status.code(), Some(2));
+    for name in ["paper", "auto", "../../x", "a/b", ".x", ""] {
+        let Output { status, .. } = bucket(&["--name", name]).output().unwrap();
+        assert_eq!(status.code(), Some(2), "{name}");
+    }
+    // Before anything is measured, or announced.
+    bad(&mut bucket(&["--output", "/nonexistent/my.toml"]), "there is no folder");
+    bad(&mut bucket(&["--output", cache.path().to_str().unwrap()]), "is a folder");
     assert_eq!(objects(&served), ["bucket", "bucket/fruit.csv"]);
     assert!(!cache.path().join("sluice").exists());
+}
+
+#[test]
+fn a_damaged_profile_is_named_with_a_way_out() {
+    let cache = tempfile::tempdir().unwrap();
+    let folder = cache.path().join("sluice/hardware");
+    fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("office.toml");
+    let paper = HardwareProfile::paper().to_string();
+    fs::write(&file, paper.replace("1163000000.0", "1e-300")).unwrap();
+    let explain = |more: &[&str]| {
+        let mut command =
+            sluice(&["explain", "--endpoint", "http://127.0.0.1:1", "-c", "SELECT 1"]);
+        command.args(more).env("XDG_CACHE_HOME", cache.path());
+        let keys = command.env("AWS_ACCESS_KEY_ID", "me").env("AWS_SECRET_ACCESS_KEY", "x");
+        text(&keys.output().unwrap().stderr)
+    };
+    let warning = format!(
+        "warning: the hardware profile `{}` is damaged: line 6, `link.bytes_per_second`: must be at \
+         least 1 byte per second; `inf` is no limit; it is not used: correct it, or remove it and run \
+         `sluice calibrate` again\n",
+        file.display()
+    );
+    assert_eq!(explain(&[]), warning);
+    // It may be the one that is asked for, unless that is another.
+    assert!(explain(&["--hardware", "office"]).starts_with(&warning));
+    assert_eq!(explain(&["--hardware", "paper"]), "");
+}
+
+/// Waits for a line on stderr with these words, interrupts, and returns what else is said.
+#[cfg(unix)]
+#[track_caller]
+fn interrupted(command: &mut Command, words: &str, look: impl FnOnce()) -> String {
+    use std::io::{BufRead, BufReader, Read};
+
+    let command = command.env("RUST_LOG", "sluice=debug");
+    let mut running = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(running.stderr.take().unwrap());
+    let mut line = String::new();
+    while !line.contains(words) {
+        line.clear();
+        assert!(said.read_line(&mut line).unwrap() > 0);
+    }
+    look();
+    let killed = Command::new("kill").args(["-INT", &running.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    // Somebody reads on what is said, or the command would wait for that.
+    let rest = std::thread::spawn(move || {
+        let mut rest = String::new();
+        said.read_to_string(&mut rest).map(|_| rest).unwrap()
+    });
+    assert_eq!(running.wait().unwrap().code(), Some(130));
+    let rest = rest.join().unwrap();
+    assert!(rest.ends_with("stopped: nothing is remembered\n"), "{rest}");
+    rest
 }
 
 #[cfg(unix)]
 #[test]
 fn an_interrupted_calibration_leaves_nothing() {
-    use std::io::{BufRead, BufReader};
-
     let served = Served::start_with(&["--latency", "20ms"]);
     let cache = tempfile::tempdir().unwrap();
-    let mut running = calibrate(&served, cache.path(), &["--bucket", "made-for-it"])
-        .env("RUST_LOG", "sluice=debug")
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut said = BufReader::new(running.stderr.take().unwrap());
-    let mut line = String::new();
-    while !line.contains("samples are written") {
-        line.clear();
-        assert!(said.read_line(&mut line).unwrap() > 0);
-    }
-    assert!(objects(&served).len() > 20);
-    let killed = Command::new("kill").args(["-INT", &running.id().to_string()]).status().unwrap();
-    assert!(killed.success());
-    // Somebody reads on what is said, or the command would wait for that.
-    let rest = std::thread::spawn(move || drop(std::io::copy(&mut said, &mut std::io::sink())));
-    assert_eq!(running.wait().unwrap().code(), Some(130));
-    rest.join().unwrap();
+    let copy = cache.path().join("copy.toml");
+    let more = ["--bucket", "made-for-it", "--output", copy.to_str().unwrap()];
+    let written = || assert!(objects(&served).len() > 20);
+    interrupted(&mut calibrate(&served, cache.path(), &more), "samples are written", written);
     assert_eq!(objects(&served), ["bucket", "bucket/fruit.csv"]);
-    assert!(!cache.path().join("sluice").exists());
+    // While nothing is announced, too: large samples take a while.
+    let large = ["--bucket", "bucket", "--size", "64MiB"];
+    let mut command = served.command(&["calibrate"]);
+    command.args(large).env("XDG_CACHE_HOME", cache.path());
+    let said = interrupted(&mut command, "generating samples", || {});
+    assert!(!said.contains("calibrating"), "{said}");
+    assert_eq!(fs::read_dir(cache.path()).unwrap().count(), 0);
 }

@@ -1,17 +1,18 @@
 //! Hardware profiles that `sluice calibrate` wrote, one file each in the user's cache folder.
 //!
 //! The files are what `--hardware FILE` reads: they may be looked at, copied, changed and removed.
-//! There are no credentials in them. A file that cannot be read is ignored.
+//! There are no credentials in them. Of a file that cannot be read, whoever asks for profiles is told.
 
 use std::fs;
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::io::Write;
+use std::path::PathBuf;
 
 use sluicegate_client::Client;
 use sluicegate_costmodel::HardwareProfile;
 
 use super::known::cache_folder;
 use crate::failure::{Failure, Result};
+use crate::output::file::Unfinished;
 
 /// The store of a client, as a calibration names it: its URL, or AWS and its region.
 pub(crate) fn place(client: &Client) -> String {
@@ -21,79 +22,87 @@ pub(crate) fn place(client: &Client) -> String {
     }
 }
 
-/// The folder.
+/// The folder, with the profiles in it.
 #[derive(Debug)]
 pub(crate) struct CalibratedProfiles {
     folder: PathBuf,
+    profiles: Vec<HardwareProfile>,
+    /// What is wrong with files that are no profiles, each a sentence without a full stop.
+    damage: Vec<String>,
 }
 
 impl CalibratedProfiles {
     /// The folder in the user's cache folder; `None` if there is none.
     pub(crate) fn in_cache() -> Option<Self> {
-        Some(Self { folder: cache_folder()?.join("hardware") })
+        Some(Self::read(cache_folder()?.join("hardware")))
     }
 
     /// The profile that was measured last for a store.
-    pub(crate) fn of_store(&self, place: &str) -> Option<HardwareProfile> {
+    pub(crate) fn of_store(&self, place: &str) -> Option<&HardwareProfile> {
         let of = |it: &HardwareProfile| it.calibration.as_ref().map(|it| it.endpoint.clone());
-        let all = self.read().into_iter().filter(|it| of(it).as_deref() == Some(place));
+        let all = self.profiles.iter().filter(|it| of(it).as_deref() == Some(place));
         // Dates are written so that they sort.
         all.max_by(|a, b| a.date.cmp(&b.date))
     }
 
     /// The profile of this name.
-    pub(crate) fn by_name(&self, name: &str) -> Option<HardwareProfile> {
-        self.read().into_iter().find(|profile| profile.name == name)
+    pub(crate) fn by_name(&self, name: &str) -> Option<&HardwareProfile> {
+        self.profiles.iter().find(|profile| profile.name == name)
     }
 
     /// The names of all, in order.
-    pub(crate) fn names(&self) -> Vec<String> {
-        let mut names: Vec<String> = self.read().into_iter().map(|it| it.name).collect();
-        names.sort();
-        names
+    pub(crate) fn names(&self) -> impl Iterator<Item = String> {
+        self.profiles.iter().map(|it| it.name.clone())
+    }
+
+    /// What is wrong with files in the folder, and what to do about it: one of them may be the one that
+    /// is looked for.
+    pub(crate) fn damage(&self) -> impl Iterator<Item = String> {
+        const WAY_OUT: &str = "correct it, or remove it and run `sluice calibrate` again";
+        self.damage.iter().map(|wrong| format!("{wrong}; it is not used: {WAY_OUT}"))
     }
 
     /// Saves a profile; it replaces one of the same name. Returns the file.
     pub(crate) fn remember(&self, profile: &HardwareProfile) -> Result<PathBuf> {
         let path = self.folder.join(format!("{}.toml", file_stem(&profile.name)));
         fs::create_dir_all(&self.folder).map_err(|error| Failure::file(&self.folder, error))?;
-        write_whole(&path, &profile.to_string()).map_err(|error| Failure::file(&path, error))?;
+        let mut file = Unfinished::begin(&path)?;
+        let written = file.file().write_all(profile.to_string().as_bytes());
+        written.map_err(|error| Failure::file(&path, error))?;
+        file.finish()?;
         Ok(path)
     }
 
-    fn read(&self) -> Vec<HardwareProfile> {
-        let entries = match fs::read_dir(&self.folder) {
+    fn read(folder: PathBuf) -> Self {
+        let mut all = Self { folder, profiles: Vec::new(), damage: Vec::new() };
+        let entries = match fs::read_dir(&all.folder) {
             Ok(entries) => entries,
             Err(error) => {
-                tracing::debug!(path = %self.folder.display(), %error, "no calibrated profiles");
-                return Vec::new();
+                tracing::debug!(path = %all.folder.display(), %error, "no calibrated profiles");
+                return all;
             }
         };
         let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
-        let profile = |path: PathBuf| {
-            if path.extension()? != "toml" {
-                return None;
-            }
-            let text = fs::read_to_string(&path).ok()?;
-            match HardwareProfile::parse(&text) {
-                Ok(profile) => Some(profile),
+        for path in paths.filter(|path| path.extension().is_some_and(|it| it == "toml")) {
+            let place = path.display();
+            match fs::read_to_string(&path) {
+                Ok(text) => match HardwareProfile::parse(&text) {
+                    Ok(profile) => all.profiles.push(profile),
+                    Err(error) => {
+                        all.damage
+                            .push(format!("the hardware profile `{place}` is damaged: {error}"));
+                    }
+                },
                 Err(error) => {
-                    tracing::warn!(path = %path.display(), %error, "no hardware profile: ignored");
-                    None
+                    all.damage
+                        .push(format!("the hardware profile `{place}` cannot be read: {error}"));
                 }
             }
-        };
-        paths.filter_map(profile).collect()
+        }
+        all.profiles.sort_by(|a, b| a.name.cmp(&b.name));
+        all.damage.sort();
+        all
     }
-}
-
-/// Writes a file that appears when it is complete.
-pub(crate) fn write_whole(path: &Path, text: &str) -> io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let mut file = tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
-    file.write_all(text.as_bytes())?;
-    file.persist(path).map_err(|error| error.error)?;
-    Ok(())
 }
 
 /// A profile's name as the name of a file.
@@ -119,23 +128,32 @@ mod tests {
     #[test]
     fn the_last_calibration_of_a_store_is_found() {
         let folder = tempfile::tempdir().unwrap();
-        let known = CalibratedProfiles { folder: folder.path().join("hardware") };
-        assert_eq!(known.of_store("http://here:1"), None);
-        assert!(known.names().is_empty());
+        let known = || CalibratedProfiles::read(folder.path().join("hardware"));
+        assert_eq!(known().of_store("http://here:1"), None);
+        assert_eq!((known().names().count(), known().damage().count()), (0, 0));
         for (name, date) in [("old", "2026-01-01T00:00:00Z"), ("new", "2026-02-01T00:00:00Z")] {
-            known.remember(&profile(name, date, "http://here:1")).unwrap();
+            known().remember(&profile(name, date, "http://here:1")).unwrap();
         }
-        known.remember(&profile("../there", "2026-03-01T00:00:00Z", "http://there:1")).unwrap();
-        let name = |place| known.of_store(place).map(|profile| profile.name);
+        known().remember(&profile("../there", "2026-03-01T00:00:00Z", "http://there:1")).unwrap();
+        let name = |place| known().of_store(place).map(|profile| profile.name.clone());
         assert_eq!(name("http://here:1").as_deref(), Some("new"));
         assert_eq!(name("http://there:1").as_deref(), Some("../there"));
         assert_eq!(name("http://nowhere:1"), None);
-        assert_eq!(known.names(), ["../there", "new", "old"]);
-        assert_eq!(known.by_name("old").unwrap().date, "2026-01-01T00:00:00Z");
-        // Nothing is written elsewhere, and what is no profile is as good as not there.
+        assert_eq!(known().names().collect::<Vec<_>>(), ["../there", "new", "old"]);
+        assert_eq!(known().by_name("old").unwrap().date, "2026-01-01T00:00:00Z");
+        // Nothing is written elsewhere.
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
-        fs::write(known.folder.join("new.toml"), "name = ").unwrap();
-        fs::write(known.folder.join("notes.txt"), "mine").unwrap();
+
+        // What is damaged is not used, and said; what is no profile is as good as not there.
+        let damaged = known().folder.join("new.toml");
+        fs::write(&damaged, "name = ").unwrap();
+        fs::write(known().folder.join("notes.txt"), "mine").unwrap();
         assert_eq!(name("http://here:1").as_deref(), Some("old"));
+        let damage: Vec<String> = known().damage().collect();
+        let expected = format!("the hardware profile `{}` is damaged: line 1, ", damaged.display());
+        assert!(damage.len() == 1 && damage[0].starts_with(&expected), "{damage:?}");
+        assert!(damage[0].ends_with("run `sluice calibrate` again"), "{damage:?}");
+        fs::write(&damaged, [0xff]).unwrap();
+        assert!(known().damage().all(|it| it.contains("cannot be read")));
     }
 }

@@ -19,6 +19,7 @@ use tokio::runtime::Handle;
 use self::calibrated::{CalibratedProfiles, place};
 use crate::args::{ConnectArgs, ScanArg, StoreArgs};
 use crate::failure::{Failure, Result};
+use crate::output::progress::say;
 
 impl StoreArgs {
     /// The connection that these arguments mean.
@@ -92,20 +93,28 @@ async fn hardware(
     options: &ConnectOptions,
 ) -> Result<Option<HardwareProfile>> {
     let calibrated = CalibratedProfiles::in_cache();
+    let tell_damage = || {
+        for damage in calibrated.iter().flat_map(CalibratedProfiles::damage) {
+            say(&format!("warning: {damage}"));
+        }
+    };
     let Some(name) = asked.filter(|name| *name != "auto") else {
-        let Some(calibrated) = calibrated else { return Ok(None) };
+        let Some(calibrated) = &calibrated else { return Ok(None) };
+        tell_damage();
         let client = Client::connect(options, EndpointProfile::unknown()).await;
         let client = client.map_err(sluicegate_engine::Error::from)?;
-        return Ok(calibrated.of_store(&place(&client)));
+        return Ok(calibrated.of_store(&place(&client)).cloned());
     };
     let names = || {
         let come_with_us = HardwareProfile::all().iter().map(|it| it.name.clone());
         let measured = calibrated.iter().flat_map(CalibratedProfiles::names);
         come_with_us.chain(measured).collect()
     };
-    let known = HardwareProfile::by_name(name).cloned();
-    let known = known.or_else(|| calibrated.as_ref()?.by_name(name));
-    named_or_read("hardware profile", name, known, HardwareProfile::parse, names).map(Some)
+    let known = HardwareProfile::by_name(name).or_else(|| calibrated.as_ref()?.by_name(name));
+    if known.is_none() && !Path::new(name).is_file() {
+        tell_damage();
+    }
+    named_or_read("hardware profile", name, known.cloned(), HardwareProfile::parse, names).map(Some)
 }
 
 /// Something that comes with the program, or the contents of a file.

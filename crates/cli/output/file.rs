@@ -1,7 +1,8 @@
 //! Files that appear when they are complete.
 
+use std::error::Error as _;
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
@@ -94,7 +95,16 @@ fn beside(path: &Path) -> Result<NamedTempFile> {
         // As for any new file; the umask takes away what it should.
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
-    builder.tempfile_in(folder).map_err(|error| Failure::file(path, error))
+    builder.tempfile_in(folder).map_err(|error| Failure::file(path, without_place(error)))
+}
+
+/// The error without the name of the temporary file, which nobody asked for.
+fn without_place(error: io::Error) -> io::Error {
+    let cause = error.source().and_then(|cause| cause.downcast_ref::<io::Error>());
+    match cause.and_then(io::Error::raw_os_error) {
+        Some(code) => io::Error::from_raw_os_error(code),
+        None => error,
+    }
 }
 
 #[cfg(test)]
@@ -126,5 +136,18 @@ mod tests {
         };
         assert!(begin(folder.path()).ends_with("is a folder"));
         assert!(begin(&folder.path().join("no/such.html")).starts_with("there is no folder"));
+    }
+
+    /// The system's words about the file that was asked for, not about a temporary one.
+    #[test]
+    fn a_folder_that_cannot_be_written_to_is_no_riddle() {
+        let folder = tempfile::tempdir().unwrap();
+        // Longer than any name may be, also for root.
+        let missing = folder.path().join("a".repeat(300));
+        let error = tempfile::Builder::new().tempfile_in(&missing).unwrap_err();
+        assert!(error.to_string().contains("at path"), "{error}");
+        let error = without_place(error);
+        assert!(!error.to_string().contains("aaa"), "{error}");
+        assert_eq!(without_place(io::Error::other("full")).to_string(), "full");
     }
 }

@@ -1,7 +1,7 @@
 //! What a command writes: answers, listings, statistics, progress, pages.
 
 mod answer;
-mod file;
+pub(crate) mod file;
 pub(crate) mod grid;
 pub(crate) mod html;
 pub(crate) mod listing;

@@ -5,6 +5,7 @@ mod measure;
 mod plan;
 mod report;
 
+use std::io::Write;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -21,29 +22,50 @@ use sluicegate_s3select::profile::EndpointProfile;
 use self::data::Data;
 use crate::args::CalibrateArgs;
 use crate::commands::samples::Samples;
-use crate::connect::calibrated::{CalibratedProfiles, place, write_whole};
+use crate::connect::calibrated::{CalibratedProfiles, place};
 use crate::connect::{detect, known, prices};
 use crate::failure::{Failure, Result};
+use crate::output::file::Unfinished;
 use crate::output::progress::say;
 use crate::output::stats;
 use crate::runtime::compute::Compute;
 use crate::runtime::interrupt::interruptible;
 
+/// The longest name of a profile.
+const MAX_NAME: usize = 200;
 const HINT: &str = "Name a bucket in which the access key may write and delete, with --bucket.";
 
 pub(crate) async fn run(args: CalibrateArgs, compute: &Compute) -> Result<()> {
+    let result = Box::pin(calibrate(args, compute)).await;
+    if matches!(result, Err(Failure::Stopped(_))) {
+        say("stopped: nothing is remembered");
+    }
+    result
+}
+
+async fn calibrate(args: CalibrateArgs, compute: &Compute) -> Result<()> {
     let prices = match &args.prices {
         Some(name) => prices(name)?,
         None => PriceBook::paper().clone(),
     };
-    let engine = connect(&args, &prices, EndpointProfile::unknown()).await?;
+    let connecting = connect(&args, &prices, EndpointProfile::unknown());
+    let engine = interruptible(Box::pin(connecting)).await?;
     let place = place(&engine.endpoint().client);
     let name = args.name.clone().unwrap_or_else(|| name_of(&place));
-    if HardwareProfile::by_name(&name).is_some() || name == "auto" || name.is_empty() {
-        let text = format!("`{name}` cannot be the name of a profile of your own: choose another");
-        return Err(Failure::Usage(text));
+    if HardwareProfile::by_name(&name).is_some() || name == "auto" || !is_name(&name) {
+        return Err(Failure::Usage(format!(
+            "`{name}` cannot be the name of a profile of your own: choose another, of letters, digits \
+             and `-`, `_` or `.` between them"
+        )));
     }
-    let data = Arc::new(Data::generate(args.size, args.seed)?);
+    // Nothing is measured that could then not be written down.
+    let output = args.output.as_deref().map(Unfinished::begin).transpose()?;
+    let (size, seed) = (args.size, args.seed);
+    let generating = async move {
+        tracing::debug!(%size, "generating samples");
+        Ok(Arc::new(Data::generate(size, seed)?))
+    };
+    let data = interruptible(compute.run(generating)).await?;
     let trials = plan::trials(&data)?;
     let work = plan::work(&data, &trials, u64::from(args.rounds) + 1);
     announce(&args, &place, &work, &prices)?;
@@ -67,6 +89,9 @@ pub(crate) async fn run(args: CalibrateArgs, compute: &Compute) -> Result<()> {
     .await;
     // Nothing is left behind, however that ended.
     let removed = samples.remove().await;
+    if let (Err(Failure::Stopped(_)), Err(failure)) = (&measured, &removed) {
+        say(&format!("warning: {}", failure.words().0));
+    }
     let experiments = measured?;
     removed?;
 
@@ -90,7 +115,7 @@ pub(crate) async fn run(args: CalibrateArgs, compute: &Compute) -> Result<()> {
     };
     let counted = [engine.counted(), measuring.counted()].into_iter().sum();
     report::print(&profile, &experiments, &counted, &prices, args.format)?;
-    keep(&args, &profile)
+    keep(&args, output, &profile)
 }
 
 async fn connect(
@@ -142,9 +167,11 @@ fn noise(load: Option<f64>, experiments: &[Experiment]) -> Vec<String> {
 }
 
 /// Remembers the profile, and writes it where the user wants it.
-fn keep(args: &CalibrateArgs, profile: &HardwareProfile) -> Result<()> {
-    if let Some(path) = &args.output {
-        write_whole(path, &profile.to_string()).map_err(|error| Failure::file(path, error))?;
+fn keep(args: &CalibrateArgs, output: Option<Unfinished>, profile: &HardwareProfile) -> Result<()> {
+    if let (Some(path), Some(mut file)) = (&args.output, output) {
+        let written = file.file().write_all(profile.to_string().as_bytes());
+        written.map_err(|error| Failure::file(path, error))?;
+        file.finish()?;
         say(&format!("wrote {}: --hardware {} uses it", path.display(), path.display()));
     }
     let kept: Option<Result<PathBuf>> =
@@ -172,7 +199,17 @@ fn name_of(place: &str) -> String {
     let place = place.replace("AWS, region ", "aws-");
     let host = place.split_once("://").map_or(place.as_str(), |(_, host)| host);
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' };
-    host.chars().map(plain).collect()
+    let name: String = host.chars().map(plain).collect();
+    name.trim_matches(['-', '.']).to_owned()
+}
+
+/// Whether a profile may be called so: it names a file, and is an argument of `--hardware`.
+fn is_name(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    let ends = [name.chars().next(), name.chars().next_back()];
+    name.len() <= MAX_NAME
+        && name.chars().all(plain)
+        && ends.iter().all(|end| end.is_some_and(|c| c.is_ascii_alphanumeric()))
 }
 
 fn cores() -> NonZeroU32 {
@@ -199,6 +236,19 @@ mod tests {
         assert_eq!(name_of("http://127.0.0.1:9000"), "127.0.0.1-9000");
         assert_eq!(name_of("https://s3.example.org/base"), "s3.example.org-base");
         assert_eq!(name_of("AWS, region us-east-1"), "aws-us-east-1");
+        assert_eq!(name_of("http://[::1]:9000"), "1--9000");
+    }
+
+    #[test]
+    fn a_name_stays_in_the_folder() {
+        for good in ["office", "127.0.0.1-9000", "a", "A_b.c-2"] {
+            assert!(is_name(good), "{good}");
+        }
+        let long = "a".repeat(MAX_NAME + 1);
+        let others = ["", "..", "../../x", "a/b", "a\\b", ".hidden", "-v", "a b", "ä", "a\n", "x."];
+        for bad in others.into_iter().chain([long.as_str()]) {
+            assert!(!is_name(bad), "{bad}");
+        }
     }
 
     #[test]
