@@ -11,6 +11,7 @@ use crate::args::ExplainArgs;
 use crate::commands::sql::script;
 use crate::failure::{Failure, Result};
 use crate::output::html::{Numbers, Page, Section};
+use crate::output::progress::say;
 use crate::output::stats;
 use crate::session::statements;
 use crate::session::{is_query, place};
@@ -26,6 +27,9 @@ pub(crate) async fn run(args: ExplainArgs) -> Result<()> {
     let mut outcome = Ok(());
     for (index, statement) in statements.iter().enumerate() {
         let explained = explain(&engine, statement).await;
+        for note in engine.take_notes() {
+            say(&format!("note: {note}"));
+        }
         if let Some(page) = &mut page {
             page.add(section(&engine, statement, &explained));
         }

@@ -82,10 +82,10 @@ impl fmt::Display for Explanation {
 }
 
 pub(crate) async fn explain(engine: &Engine, text: &str) -> Result<Explanation> {
-    let mut state = engine.context().state();
-    let statement = sql::logical_plan(&state, text).await?;
     let journal = Journal::default();
-    journal.keep(state.config_mut().options_mut());
+    // It lists what is there now, as a query does.
+    let state = engine.session_of(&Arc::default(), &journal)?.state();
+    let statement = sql::logical_plan(&state, text).await?;
     let plan: Arc<dyn ExecutionPlan> = match statement::work(engine.context(), statement).await? {
         Some(query) => state.create_physical_plan(&query).await?,
         None => Arc::new(EmptyExec::new(Arc::new(Schema::empty()))),
