@@ -20,7 +20,8 @@ pub(crate) fn sluice(args: &[&str]) -> Command {
         }
     }
     command
-        .env("XDG_CACHE_HOME", "/nonexistent/cache")
+        // Nothing can be kept there.
+        .env("XDG_CACHE_HOME", "/dev/null/cache")
         .env("AWS_CONFIG_FILE", "no-such-file")
         .env("AWS_SHARED_CREDENTIALS_FILE", "no-such-file")
         .env("AWS_EC2_METADATA_DISABLED", "true")

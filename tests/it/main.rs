@@ -32,6 +32,7 @@ mod parquet_types;
 mod random;
 mod scans;
 mod slt;
+mod statistics;
 mod stop;
 mod strategies;
 mod switch;

@@ -8,6 +8,7 @@ mod generate;
 mod index;
 pub(crate) mod quantity;
 pub(crate) mod source;
+mod statistics;
 pub(crate) mod switch;
 
 use std::path::PathBuf;
@@ -25,6 +26,9 @@ pub(crate) use self::index::{
     CreateArgs, DropArgs, IndexCommand, IndexStore, ListArgs, VerifyArgs,
 };
 use self::quantity::{Address, Latency, Price};
+pub(crate) use self::statistics::{
+    StatisticsCommand, StatisticsDropArgs, StatisticsListArgs, StatisticsShowArgs,
+};
 use crate::output::Format;
 
 const EXAMPLES: &str = "\
@@ -56,6 +60,8 @@ pub(crate) enum Command {
     Endpoint(EndpointCommand),
     #[command(subcommand)]
     Index(IndexCommand),
+    #[command(subcommand)]
+    Statistics(StatisticsCommand),
     Calibrate(Box<CalibrateArgs>),
     Serve(ServeArgs),
     #[command(subcommand)]
@@ -108,6 +114,7 @@ Tables:
     LOCATION 's3://bucket/folder/' OPTIONS ('format.has_header' 'true');
   SET sluice.scan = 'get';    -- fetch objects; 'select' pushes down; 'index' looks into indexes
                               -- (`sluice index create`); 'auto' chooses
+  ANALYZE TABLE lineitem;     -- read a table to know its values (`sluice statistics --help`)
   SET sluice.group_by = 's3'; -- group in the store: by its GROUP BY, or else as 'case' does;
                               -- 'hybrid': only the largest groups; 'filtered' and 'server'
                               -- group here; 'auto' chooses

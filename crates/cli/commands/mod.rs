@@ -10,6 +10,7 @@ mod index;
 mod samples;
 mod serve;
 mod sql;
+mod statistics;
 pub(crate) mod switch;
 
 use sluicegate_workloads::bigdata::Seed;
@@ -44,6 +45,7 @@ pub(crate) async fn run(
             let _watch = watch(LastResort::Soon);
             Box::pin(index::run(command, compute)).await
         }
+        Command::Statistics(command) => statistics::run(&command),
         Command::Calibrate(args) => {
             let _watch = watch(LastResort::WhenAskedTwice);
             Box::pin(calibrate::run(*args, compute)).await

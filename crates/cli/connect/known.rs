@@ -74,9 +74,13 @@ impl Known {
 
 /// This moment to the second, in UTC.
 pub(crate) fn now() -> String {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let now = Timestamp::from_nanos(i128::from(now.as_secs()) * 1_000_000_000, 0);
-    now.map(|time| time.to_string()).unwrap_or_default()
+    utc(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs())
+}
+
+/// A moment in seconds since 1970, in UTC.
+pub(crate) fn utc(seconds: u64) -> String {
+    let time = Timestamp::from_nanos(i128::from(seconds) * 1_000_000_000, 0);
+    time.map(|time| time.to_string()).unwrap_or_default()
 }
 
 fn trimmed(endpoint: &str) -> &str {

@@ -52,6 +52,9 @@ impl ConnectArgs {
             .profile(profile)
             .scan(self.scan.into())
             .write_runtime(Handle::current());
+        if let Some(cache) = known::cache_folder() {
+            engine = engine.statistics_folder(cache.join("statistics"));
+        }
         if let Some(name) = &self.prices {
             engine = engine.prices(prices(name)?);
         }

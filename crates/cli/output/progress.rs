@@ -72,6 +72,12 @@ impl Amount {
         Self { bar }
     }
 
+    /// So many bytes of so many are done.
+    pub(crate) fn at(&self, bytes: u64, of: u64) {
+        self.bar.set_length(of);
+        self.bar.set_position(bytes.min(of));
+    }
+
     /// So many more bytes are done.
     pub(crate) fn advance(&self, bytes: u64) {
         self.bar.inc(bytes);

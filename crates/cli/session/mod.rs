@@ -4,17 +4,20 @@ pub(crate) mod prompt;
 pub(crate) mod statements;
 
 use std::io::{self, Write};
+use std::pin::pin;
 use std::time::{Duration, Instant};
 
 use arrow::array::RecordBatch;
 use futures::TryStreamExt;
 use sluicegate_costmodel::Dollars;
+use sluicegate_engine::statistics::analyze::is_analyze;
 use sluicegate_engine::{Engine, Query};
+use tokio::time::timeout;
 
 use crate::failure::{Failure, Result};
 use crate::output::Output;
 use crate::output::html::Page;
-use crate::output::progress::say;
+use crate::output::progress::{Amount, say};
 use crate::output::stats;
 use crate::runtime::compute::{Compute, Kept};
 
@@ -71,7 +74,11 @@ impl Session<'_> {
         }
         let kept = if self.page.is_some() { Kept::Everything } else { Kept::Counts };
         let started = Instant::now();
-        let answer = Box::pin(self.compute.plan(&self.engine, statement, kept)).await;
+        let planned = Box::pin(self.compute.plan(&self.engine, statement, kept));
+        let answer = match is_analyze(statement) {
+            true => with_bytes_read(&self.engine, planned).await,
+            false => planned.await,
+        };
         self.tell_notes(ran);
         ran.wall = started.elapsed();
         let (answer, query) = answer?;
@@ -153,6 +160,26 @@ impl Session<'_> {
 /// name or sets an option does not, and takes effect when it is planned.
 pub(crate) async fn is_query(engine: &Engine, statement: &str) -> Result<bool> {
     Ok(!Box::pin(engine.is_definition(statement)).await?)
+}
+
+/// Waits for ANALYZE TABLE, with a bar of the bytes that it has read.
+async fn with_bytes_read<T>(engine: &Engine, work: impl Future<Output = T>) -> T {
+    const TICK: Duration = Duration::from_millis(100);
+    let (before, mut work) = (engine.counted().got_bytes, pin!(work));
+    let mut bar: Option<Amount> = None;
+    let done = loop {
+        match timeout(TICK, &mut work).await {
+            Ok(done) => break done,
+            Err(_) => {
+                let bar = bar.get_or_insert_with(|| Amount::new(0, "analyzing"));
+                bar.at(engine.counted().got_bytes - before, engine.analyzing());
+            }
+        }
+    };
+    if let Some(bar) = bar {
+        bar.done();
+    }
+    done
 }
 
 /// Which of several statements: its number and how it begins.

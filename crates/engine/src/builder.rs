@@ -1,5 +1,6 @@
 //! Settings of an engine.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use datafusion::execution::SessionStateBuilder;
@@ -14,6 +15,7 @@ use crate::endpoint_builder::EndpointBuilder;
 use crate::endpoints::Endpoints;
 use crate::notes::Notes;
 use crate::staging::Uploads;
+use crate::statistics::known::KnownStatistics;
 use crate::store::S3Stores;
 use crate::url_tables::UrlTables;
 use crate::{Engine, Result, session};
@@ -26,6 +28,7 @@ pub struct EngineBuilder {
     memory_limit: Option<usize>,
     threads: Option<usize>,
     write_runtime: Option<Handle>,
+    statistics: Option<PathBuf>,
 }
 
 impl EngineBuilder {
@@ -94,6 +97,14 @@ impl EngineBuilder {
         self
     }
 
+    /// A folder in which statistics of objects are kept for engines to come; by default they are
+    /// forgotten with the engine. It is made when it is needed.
+    #[must_use]
+    pub fn statistics_folder(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.statistics = Some(folder.into());
+        self
+    }
+
     /// Builds the engine. Nothing is sent yet: the first query notices an unreachable endpoint.
     ///
     /// # Errors
@@ -122,11 +133,15 @@ impl EngineBuilder {
         if let Some(options) = config.options_mut().extensions.get_mut::<SluiceOptions>() {
             options.scan = self.scan;
         }
+        if let Some(folder) = self.statistics {
+            config.options_mut().extensions.insert(KnownStatistics::in_folder(folder));
+        }
         let state = session::builder(config, runtime.build_arc()?, &endpoints)?.build();
         let catalogs = Arc::clone(state.catalog_list());
         // FROM 's3://bucket/file.csv' names a table by its URL.
         let builder = SessionStateBuilder::new_from_existing(state);
         let context = UrlTables::enable(builder, &catalogs);
-        Ok(Engine { context, endpoint, endpoints, notes, uploads, stores, catalogs })
+        let analyzing = Arc::default();
+        Ok(Engine { context, endpoint, endpoints, notes, uploads, stores, catalogs, analyzing })
     }
 }

@@ -21,7 +21,7 @@ use object_store::{ObjectMeta, ObjectStore};
 
 use crate::datasource::named::{NamedSource, TextLayout};
 use crate::index::found::attach;
-use crate::statistics::Sampler;
+use crate::statistics::table;
 
 /// Makes [`S3Format`]s of a kind: `STORED AS CSV` and `*.csv`, for example.
 #[derive(Debug)]
@@ -53,7 +53,7 @@ impl S3FormatFactory {
     }
 
     fn wrap(&self, inner: Arc<dyn FileFormat>) -> Arc<dyn FileFormat> {
-        Arc::new(S3Format { inner, extension: self.extension, sampler: Sampler::default() })
+        Arc::new(S3Format { inner, extension: self.extension })
     }
 }
 
@@ -80,15 +80,14 @@ impl GetExt for S3FormatFactory {
 /// DataFusion's CSV, JSON or Parquet with statistics of ours. Joins, and with them everything that a
 /// join can push down, are planned by these.
 ///
-/// Of text: bytes from the listing, rows estimated from samples of a few objects of the table. Of
-/// Parquet: those of the footer, without the promise that the least and the greatest of
+/// Of text: bytes from the listing, and what is remembered of the objects or seen in samples of a few
+/// ([`table`]). Of Parquet: those of the footer, without the promise that the least and the greatest of
 /// floating-point numbers are exact. The footer leaves NaN out and says -0.0 for 0.0, and DataFusion
 /// answers MIN and MAX from what is exact.
 #[derive(Debug)]
 pub struct S3Format {
     inner: Arc<dyn FileFormat>,
     extension: &'static str,
-    sampler: Sampler,
 }
 
 #[async_trait]
@@ -125,11 +124,14 @@ impl FileFormat for S3Format {
             let statistics = self.inner.infer_stats(state, store, table_schema, object).await?;
             return Ok(doubt_floats(statistics));
         }
-        let compressed = self.inner.compression_type().is_some_and(|c| c.is_compressed());
-        let header = self.inner.downcast_ref::<CsvFormat>().is_some_and(|csv| {
-            csv.has_header().unwrap_or_else(|| state.config_options().catalog.has_header)
-        });
-        self.sampler.statistics(store, &table_schema, object, compressed, header).await
+        // Of text, `table` knows more once all objects are listed.
+        let mut statistics = Statistics::new_unknown(&table_schema);
+        let bytes = usize::try_from(object.size).unwrap_or(usize::MAX);
+        statistics.total_byte_size = Precision::Inexact(bytes);
+        if object.size == 0 {
+            statistics.num_rows = Precision::Exact(0);
+        }
+        Ok(statistics)
     }
 
     async fn infer_ordering(
@@ -172,6 +174,7 @@ impl FileFormat for S3Format {
             None => conf,
         };
         let scan = self.inner.create_physical_plan(state, conf).await?;
+        let scan = table::attach(state, scan).await?;
         Ok(attach(state, scan).await)
     }
 

@@ -26,6 +26,8 @@
 //!   return only its rows.
 //! - [`Engine::explain`] lists, for every scan, aggregate and ORDER BY … LIMIT, the possible ways to run it with their
 //!   predicted numbers, and why the others are not possible ([`choice`]).
+//! - `ANALYZE TABLE t` reads a table to know its values better when queries are planned
+//!   ([`statistics`]).
 //! - [`Engine::register_endpoint`] adds a further store for buckets of its own.
 //! - [`with_pushdown`] adds the rules to a DataFusion session that you already have.
 //! - [`config`] has the options that SQL sets with `SET sluice.…`.
@@ -70,7 +72,6 @@ pub mod session;
 pub mod skyline;
 mod sql;
 pub mod staging;
-#[doc(hidden)]
 pub mod statistics;
 pub mod store;
 #[doc(hidden)]
@@ -83,6 +84,7 @@ mod builder;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrow::array::RecordBatch;
 use datafusion::catalog::CatalogProviderList;
@@ -109,6 +111,7 @@ use self::query::QueryCounters;
 pub use self::query::{Profile, Query};
 pub use self::session::with_pushdown;
 use self::staging::Uploads;
+use self::statistics::analyze::{Analysis, Analyze};
 use self::store::S3Stores;
 use self::url_tables::UrlTables;
 // What callers need to set an engine up and to read its answers, so that they need not name the
@@ -128,6 +131,8 @@ pub struct Engine {
     stores: Arc<S3Stores>,
     /// The catalogs, without the tables that are named by their URL.
     catalogs: Arc<dyn CatalogProviderList>,
+    /// The bytes that the last ANALYZE TABLE has to read.
+    analyzing: Arc<AtomicU64>,
 }
 
 impl Engine {
@@ -138,7 +143,7 @@ impl Engine {
     }
 
     /// Plans one statement: text → logical plan → physical plan. What comes back has not run,
-    /// except that DDL and SET take effect.
+    /// except that DDL, SET and ANALYZE TABLE take effect.
     ///
     /// # Errors
     ///
@@ -192,6 +197,11 @@ impl Engine {
         journal: &Journal,
     ) -> datafusion::common::Result<DataFrame> {
         let session = self.session_of(counters, journal)?;
+        if let Some(analyze) = Analyze::parse(sql)? {
+            let analysis = Box::pin(Analysis::prepare(&analyze, session.clone())).await?;
+            self.analyzing.store(analysis.work().1, Ordering::Relaxed);
+            return session.read_batch(Box::pin(analysis.run()).await?);
+        }
         let plan = sql::logical_plan(&session.state(), sql).await?;
         match plan {
             // These change the engine's session. EXECUTE finds a query there, which is this one.
@@ -265,6 +275,9 @@ impl Engine {
     ///
     /// If the statement cannot be parsed, or names something that does not exist.
     pub async fn is_definition(&self, sql: &str) -> Result<bool> {
+        if Analyze::parse(sql)?.is_some() {
+            return Ok(false);
+        }
         let statement = Box::pin(sql::logical_plan(&self.context.state(), sql)).await?;
         Ok(explain::is_definition(&statement))
     }
@@ -273,6 +286,13 @@ impl Engine {
     #[must_use]
     pub fn counted(&self) -> Counted {
         self.endpoints.all().iter().map(|endpoint| endpoint.counters.read()).sum()
+    }
+
+    /// The bytes that the last ANALYZE TABLE has to read, or had; [`Engine::counted`] tells how many
+    /// it did read.
+    #[must_use]
+    pub fn analyzing(&self) -> u64 {
+        self.analyzing.load(Ordering::Relaxed)
     }
 
     /// What a user should know about the statements so far, such as objects that a table does not

@@ -10,6 +10,7 @@ use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::FileScanConfig;
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::expressions::Column;
 use sluicegate_costmodel::{
     Bytes, Format, Phase, Requests, Rows, ScanDemand, Steps, Terms, TopKDemand,
 };
@@ -22,6 +23,7 @@ use crate::datasource::s3_select::S3SelectSource;
 use crate::datasource::statement::Statement;
 use crate::physical_plan::s3_aggregate::S3AggregateExec;
 use crate::physical_plan::s3_group_by::S3GroupByExec;
+use crate::statistics::table::TableStatistics;
 
 /// Bytes of a CSV record when nothing is known about it.
 const DEFAULT_RECORD_BYTES: f64 = 100.0;
@@ -40,9 +42,8 @@ pub fn scan_demand(
     source: &S3SelectSource,
     options: &ConfigOptions,
 ) -> Result<ScanDemand> {
-    let table = Table::of(config, source);
-    let filtered = !source.filters().is_empty();
-    let selectivity = if filtered { default_selectivity(options) } else { 1.0 };
+    let table = Table::of(config, source, Some(options));
+    let selectivity = table.selectivity(source, options);
     let limited = config.limit.map_or(1.0, |limit| (limit as f64 / table.rows.max(1.0)).min(1.0));
     let terms = source.statement(None).map_or(Terms::NONE, |statement| terms(&statement.query));
     let columns = source.columns();
@@ -85,9 +86,9 @@ fn opened(plan: &Arc<dyn ExecutionPlan>, options: &ConfigOptions) -> Result<Requ
 /// # Errors
 ///
 /// Never, for a node that our rule made.
-pub fn aggregate_demand(exec: &S3AggregateExec) -> Result<ScanDemand> {
+pub fn aggregate_demand(exec: &S3AggregateExec, options: &ConfigOptions) -> Result<ScanDemand> {
     let source = exec.source()?;
-    let table = Table::of(exec.config(), source);
+    let table = Table::of(exec.config(), source, Some(options));
     let statement: &Statement = exec.statement();
     let bytes = AGGREGATE_BYTES * statement.answer.fields().len() as f64;
     let selectivity = table.files / table.rows.max(1.0);
@@ -102,8 +103,8 @@ pub fn open_demand(
     source: &S3SelectSource,
     options: &ConfigOptions,
 ) -> ScanDemand {
-    let selectivity = if source.filters().is_empty() { 1.0 } else { default_selectivity(options) };
-    let table = Table::of(config, source);
+    let table = Table::of(config, source, Some(options));
+    let selectivity = table.selectivity(source, options);
     let terms = source.statement(None).map_or(Terms::NONE, |statement| terms(&statement.query));
     let columns = source.columns();
     table.demand(columns, selectivity, table.row_bytes(columns), terms)
@@ -151,7 +152,7 @@ pub fn table_rows(config: &FileScanConfig) -> f64 {
 /// The average bytes of a record of a scan's files.
 #[must_use]
 pub fn record_bytes(config: &FileScanConfig, source: &S3SelectSource) -> f64 {
-    let table = Table::of(config, source);
+    let table = Table::of(config, source, None);
     table.bytes / table.rows.max(1.0)
 }
 
@@ -174,7 +175,7 @@ pub fn top_k_demand(
     options: &ConfigOptions,
 ) -> Result<TopKDemand> {
     let scan = scan_demand(select, select, config, source, options)?;
-    let table = Table::of(config, source);
+    let table = Table::of(config, source, Some(options));
     let share = table.row_bytes(sampled) / table.row_bytes(source.columns());
     // Of the rows that are sent only some reach the sort, so that more must be sent for each.
     let passing = if filtered { default_selectivity(options).max(0.01) } else { 1.0 };
@@ -213,6 +214,8 @@ pub struct GroupByDemand {
     exact: bool,
     /// The samples that tell how many groups there are, where all are asked about in one statement.
     looks: u64,
+    /// How many groups a file has at most, if that is known.
+    groups: Option<f64>,
 }
 
 /// How many times the rows of a sample a file must have to be worth one.
@@ -226,10 +229,9 @@ impl GroupByDemand {
     /// Never, for a node that our rule made.
     pub fn of(exec: &S3GroupByExec, options: &ConfigOptions) -> Result<Self> {
         let source = exec.source()?;
-        let table = Table::of(exec.config(), source);
+        let table = Table::of(exec.config(), source, Some(options));
         let asked = exec.demand()?;
-        let selectivity =
-            if source.filters().is_empty() { 1.0 } else { default_selectivity(options) };
+        let selectivity = table.selectivity(source, options);
         let columns = source.columns();
         let filter =
             source.statement(None).map_or(Terms::NONE, |statement| terms(&statement.query));
@@ -239,11 +241,21 @@ impl GroupByDemand {
         let sample_rows = exec.sample_rows();
         let (one_by_one, exact) = (asked.one_by_one, asked.exact);
         let (bytes, looks) = (table.bytes, 0);
-        let all =
-            Self { scan, bytes, key_bytes, terms, width, sample_rows, one_by_one, exact, looks };
-        let groups = exec.config().file_groups.iter();
+        let groups = table.groups(exec);
+        let all = Self {
+            scan,
+            bytes,
+            key_bytes,
+            terms,
+            width,
+            sample_rows,
+            one_by_one,
+            exact,
+            looks,
+            groups,
+        };
         // One of the files of a partition stands for all.
-        let looks = groups.filter(|group| {
+        let looks = exec.config().file_groups.iter().filter(|group| {
             group.files().iter().any(|file| all.of_file(file).is_worth_a_sample(options))
         });
         Ok(Self { looks: looks.count() as u64, ..all })
@@ -287,7 +299,9 @@ impl GroupByDemand {
     /// of how many there are.
     #[must_use]
     pub fn clause_of_some(&self) -> Steps {
-        let groups = self.clause(ASSUMED_GROUPS as f64);
+        let rows = self.rows() / self.scan.objects.max(1) as f64;
+        let groups = self.groups.unwrap_or(ASSUMED_GROUPS as f64).min(rows.max(1.0));
+        let groups = self.clause(groups);
         if self.looks == 0 {
             return groups;
         }
@@ -451,7 +465,7 @@ pub fn get_demand(
         _ => ColumnStyle::Positional,
     };
     let schema = source.table_schema().file_schema();
-    let table = Table::new(config, schema, style);
+    let table = Table::new(config, schema, style, Some(options));
     let columns = match source.projection() {
         Some(projection) => projection.column_indices(),
         None => (0..schema.fields().len()).collect(),
@@ -468,14 +482,25 @@ struct Table<'a> {
     requests: u64,
     bytes: f64,
     rows: f64,
+    known: Option<TableStatistics>,
 }
 
 impl<'a> Table<'a> {
-    fn of(config: &FileScanConfig, source: &'a S3SelectSource) -> Self {
-        Self::new(config, source.file_schema(), source.format().style)
+    /// The statistics of the session with these options say more.
+    fn of(
+        config: &FileScanConfig,
+        source: &'a S3SelectSource,
+        options: Option<&ConfigOptions>,
+    ) -> Self {
+        Self::new(config, source.file_schema(), source.format().style, options)
     }
 
-    fn new(config: &FileScanConfig, schema: &'a Schema, style: ColumnStyle) -> Self {
+    fn new(
+        config: &FileScanConfig,
+        schema: &'a Schema,
+        style: ColumnStyle,
+        options: Option<&ConfigOptions>,
+    ) -> Self {
         let files = config.file_groups.iter().flat_map(|group| group.files());
         let (mut requests, mut bytes) = (0_u64, 0.0);
         for file in files {
@@ -483,7 +508,33 @@ impl<'a> Table<'a> {
             bytes += file.effective_size() as f64;
         }
         let rows = table_rows(config);
-        Self { schema, style, files: requests as f64, requests, bytes, rows }
+        let known = options.filter(|options| options.execution.collect_statistics);
+        let known = known.and_then(|options| TableStatistics::of(config, options));
+        Self { schema, style, files: requests as f64, requests, bytes, rows, known }
+    }
+
+    /// The share of the rows that pass the filters of a scan.
+    fn selectivity(&self, source: &S3SelectSource, options: &ConfigOptions) -> f64 {
+        if source.filters().is_empty() {
+            return 1.0;
+        }
+        let otherwise = default_selectivity(options);
+        let filters = source.filters().iter().map(|filter| &filter.here);
+        let known = self.known.as_ref().and_then(|known| known.selectivity(filters, otherwise));
+        known.unwrap_or(otherwise)
+    }
+
+    /// How many groups there are, if the distinct values of all keys were counted.
+    fn groups(&self, exec: &S3GroupByExec) -> Option<f64> {
+        let known = self.known.as_ref().filter(|known| known.is_analyzed())?;
+        let mut groups = 1.0;
+        for (key, _) in exec.partial().group_expr().expr() {
+            let column = key.downcast_ref::<Column>()?;
+            let position = self.schema.index_of(column.name()).ok()?;
+            // NULL is a group, too.
+            groups *= known.distinct(position)?.max(1.0) + known.nulls(position)?.ceil();
+        }
+        Some(groups.min(self.rows.max(1.0)))
     }
 
     fn demand(
@@ -528,14 +579,18 @@ impl<'a> Table<'a> {
         if all > 0.0 { some / all } else { 1.0 }
     }
 
-    /// Bytes of a column's value as text, delimiter and, in JSON, name included: typical, not
-    /// measured.
+    /// Bytes of a column's value as text, delimiter and, in JSON, name included: the mean, if that is
+    /// known, or typical.
     fn width(&self, index: usize) -> f64 {
         let field = self.schema.fields().get(index);
+        let known = self.known.as_ref().and_then(|known| known.width(index));
         let name = match (self.style, field) {
             (ColumnStyle::Member, Some(field)) => field.name().len() as f64 + 3.0,
             _ => 0.0,
         };
+        if let Some(known) = known.filter(|width| width.is_finite()) {
+            return name + known.clamp(0.0, 1e6) + 1.0;
+        }
         name + match field.map(|field| field.data_type()) {
             Some(DataType::Boolean) => 6.0,
             Some(DataType::Date32) => 11.0,

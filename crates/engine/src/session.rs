@@ -16,6 +16,7 @@ use crate::explain::ExplainPlanner;
 use crate::external_tables::{ExternalTables, KINDS};
 use crate::optimizer;
 use crate::skyline::skyline;
+use crate::statistics::known::KnownStatistics;
 
 /// Adds everything of ours to a session that is being built: the endpoints, the options under
 /// `sluice`, the optimizer rules, the CSV and JSON formats with statistics, the reasons in
@@ -61,6 +62,9 @@ pub fn with_pushdown(
         config = config.with_option_extension(SluiceOptions::default());
     }
     config.options_mut().extensions.insert(endpoints.clone());
+    if KnownStatistics::of(config.options()).is_none() {
+        config.options_mut().extensions.insert(KnownStatistics::default());
+    }
     // What it does not need for the MINs and MAXes of columns it drops, although another MIN or MAX
     // beside them, of an expression or with a FILTER, may need it.
     config.options_mut().optimizer.enable_aggregate_dynamic_filter_pushdown = false;

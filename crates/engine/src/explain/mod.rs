@@ -17,6 +17,7 @@ pub(crate) use self::planner::ExplainPlanner;
 pub(crate) use self::statement::is_definition;
 use crate::choice::{Decision, Journal};
 use crate::picture::Picture;
+use crate::statistics::analyze::Analyze;
 use crate::{Engine, Result, sql};
 
 /// A plan, the statements that it would send, and its predicted work and cost.
@@ -84,8 +85,15 @@ impl fmt::Display for Explanation {
 pub(crate) async fn explain(engine: &Engine, text: &str) -> Result<Explanation> {
     let journal = Journal::default();
     // It lists what is there now, as a query does.
-    let state = engine.session_of(&Arc::default(), &journal)?.state();
-    let statement = sql::logical_plan(&state, text).await?;
+    let session = engine.session_of(&Arc::default(), &journal)?;
+    let mut state = session.state();
+    let analyze = Analyze::parse(text)?;
+    if analyze.is_some() {
+        // It fetches what it has to read.
+        state.config_mut().options_mut().set("sluice.scan", "get")?;
+    }
+    let query = analyze.map(|analyze| analyze.query());
+    let statement = sql::logical_plan(&state, query.as_deref().unwrap_or(text)).await?;
     let plan: Arc<dyn ExecutionPlan> = match statement::work(engine.context(), statement).await? {
         Some(query) => state.create_physical_plan(&query).await?,
         None => Arc::new(EmptyExec::new(Arc::new(Schema::empty()))),

@@ -63,13 +63,24 @@ impl CsvText {
     /// DataFusion's reader of such text, of one column.
     #[must_use]
     pub fn decoder(&self, schema: &SchemaRef, column: usize, batch_size: usize) -> Decoder {
+        self.decoder_of(schema, vec![column], batch_size)
+    }
+
+    /// The same of several columns.
+    #[must_use]
+    pub fn decoder_of(
+        &self,
+        schema: &SchemaRef,
+        columns: Vec<usize>,
+        batch_size: usize,
+    ) -> Decoder {
         let mut builder = ReaderBuilder::new(Arc::clone(schema))
             .with_delimiter(self.delimiter)
             .with_quote(self.quote)
             .with_header(self.header)
             .with_truncated_rows(self.truncated_rows)
             .with_batch_size(batch_size)
-            .with_projection(vec![column]);
+            .with_projection(columns);
         if let Some(escape) = self.escape {
             builder = builder.with_escape(escape);
         }

@@ -21,6 +21,7 @@ use crate::datasource::s3_select::S3SelectSource;
 use crate::endpoint::Endpoint;
 use crate::endpoints::resolve;
 use crate::profile::{get_demand, scan_demand};
+use crate::statistics::table::origin;
 
 /// Fetching the objects.
 pub(super) const GET: &str = "get";
@@ -61,6 +62,10 @@ pub(super) fn question(
         setting: format!("sluice.scan = '{scan}'"),
         strategies: vec![strategy],
     });
+    let mut notes = notes;
+    if Journal::explains(options) {
+        notes.push(format!("rows are estimated from {}", origin(config, options)));
+    }
     let question = Question { operator: "scan", subject: subject(config), ways, forced, notes };
     Ok(Some(Asked { endpoint, question }))
 }

@@ -1,0 +1,85 @@
+//! `sluice statistics`: what is remembered about the values of tables.
+
+use std::sync::Arc;
+
+use serde_json::json;
+use sluicegate_engine::statistics::ObjectStatistics;
+use sluicegate_engine::statistics::known::KnownStatistics;
+use sluicegate_engine::statistics::summary::Summary;
+
+use crate::args::{StatisticsCommand, StatisticsDropArgs, StatisticsListArgs, StatisticsShowArgs};
+use crate::connect::known::{cache_folder, utc};
+use crate::failure::{Failure, Result};
+use crate::output::listing::Listing;
+use crate::output::progress::say;
+
+pub(crate) fn run(command: &StatisticsCommand) -> Result<()> {
+    let Some(folder) = cache_folder() else {
+        return Err(Failure::new("there is no cache folder, so nothing is remembered")
+            .with_hint("Set XDG_CACHE_HOME or HOME."));
+    };
+    let known = KnownStatistics::in_folder(folder.join("statistics"));
+    match command {
+        StatisticsCommand::List(args) => list(args, &known),
+        StatisticsCommand::Show(args) => show(args, &known),
+        StatisticsCommand::Drop(args) => drop(args, &known),
+    }
+}
+
+fn list(args: &StatisticsListArgs, known: &KnownStatistics) -> Result<()> {
+    let mut listing = Listing::new(&["object", "store", "from", "taken", "rows", "columns"]);
+    for object in of_url(known, args.url.as_deref().unwrap_or_default()) {
+        listing.push(vec![
+            json!(object.about.url),
+            json!(object.about.store),
+            json!(object.origin.to_string()),
+            json!(utc(object.taken)),
+            json!(object.rows),
+            json!(object.columns.len()),
+        ]);
+    }
+    listing.print(args.format, "")
+}
+
+fn show(args: &StatisticsShowArgs, known: &KnownStatistics) -> Result<()> {
+    let objects = of_url(known, &args.url);
+    if objects.is_empty() {
+        return Err(Failure::new(format!("nothing is remembered about {}", args.url)).with_hint(
+            format!("`sluice sql -c \"ANALYZE TABLE '{}'\"` would change that.", args.url),
+        ));
+    }
+    let mut listing = Listing::new(&[
+        "column", "type", "NULLs, %", "distinct", "min", "max", "width", "frequent", "order",
+    ]);
+    let tenths = |number: f64| json!((number * 10.0).round() / 10.0);
+    for column in Summary::of_all(&objects) {
+        listing.push(vec![
+            json!(column.column),
+            json!(column.data_type),
+            tenths(100.0 * column.nulls),
+            json!(column.distinct as u64),
+            json!(column.min),
+            json!(column.max),
+            tenths(column.width),
+            json!(column.frequent),
+            json!(column.order),
+        ]);
+    }
+    let rows: u64 = objects.iter().map(|object| object.rows).sum();
+    let seen: u64 = objects.iter().map(|object| object.seen).sum();
+    let notes = format!("{rows} rows in {} objects, of which {seen} were read.\n", objects.len());
+    listing.print(args.format, &notes)
+}
+
+fn drop(args: &StatisticsDropArgs, known: &KnownStatistics) -> Result<()> {
+    let begins = args.url.as_deref().unwrap_or_default();
+    let forgotten = known.forget(|about| about.url.starts_with(begins), args.all)?;
+    say(&format!("forgot the statistics of {forgotten} objects"));
+    Ok(())
+}
+
+fn of_url(known: &KnownStatistics, begins: &str) -> Vec<Arc<ObjectStatistics>> {
+    let mut all = known.all();
+    all.retain(|object| object.about.url.starts_with(begins));
+    all
+}

@@ -1,0 +1,134 @@
+//! What is known about a column of several objects, in a line for a reader.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, Float64Array, RecordBatch, StringArray, UInt64Array};
+use arrow::datatypes::{Field, Schema};
+use datafusion::common::{Result, ScalarValue};
+
+use super::sketch::Sketch;
+use super::{ColumnStatistics, ObjectStatistics};
+
+/// What is shown of a column.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Summary {
+    /// Its name.
+    pub column: String,
+    /// Its type.
+    pub data_type: String,
+    /// Rows without a value, as a share.
+    pub nulls: f64,
+    /// Distinct values among the rows that were looked at, roughly.
+    pub distinct: f64,
+    /// The least value, as text.
+    pub min: Option<String>,
+    /// The greatest value, as text.
+    pub max: Option<String>,
+    /// Mean bytes of a value as text.
+    pub width: f64,
+    /// The most frequent value and its share of the rows.
+    pub frequent: Option<String>,
+    /// The order of the rows in each object.
+    pub order: String,
+}
+
+impl Summary {
+    /// Of a column, by those objects that have statistics of it.
+    #[must_use]
+    pub fn of(
+        position: usize,
+        name: &str,
+        data_type: &str,
+        objects: &[Arc<ObjectStatistics>],
+    ) -> Self {
+        let known: Vec<(&ObjectStatistics, &ColumnStatistics)> = objects
+            .iter()
+            .filter_map(|it| Some((it.as_ref(), it.column(position, name, data_type)?)))
+            .collect();
+        let rows: f64 = known.iter().map(|(object, _)| object.rows as f64).sum();
+        let mean = |of: &dyn Fn(&ObjectStatistics, &ColumnStatistics) -> f64| {
+            let sum: f64 = known.iter().map(|(o, c)| o.rows as f64 * of(o, c)).sum();
+            if rows > 0.0 { sum / rows } else { 0.0 }
+        };
+        let least = known.iter().filter_map(|(_, column)| column.min.as_ref());
+        let greatest = known.iter().filter_map(|(_, column)| column.max.as_ref());
+        let orders: BTreeSet<&str> = known.iter().map(|(_, column)| column.order()).collect();
+        Self {
+            column: name.to_owned(),
+            data_type: data_type.to_owned(),
+            nulls: mean(&|object, column| column.nulls as f64 / object.seen.max(1) as f64),
+            distinct: Sketch::count_of(known.iter().map(|(_, it)| &it.distinct)).round(),
+            min: least.reduce(|a, b| if b < a { b } else { a }).map(ToString::to_string),
+            max: greatest.reduce(|a, b| if b > a { b } else { a }).map(ToString::to_string),
+            width: mean(&|_, column| column.width),
+            frequent: frequent(&known)
+                .map(|(value, count)| format!("{value} ({:.1} %)", 100.0 * count / rows.max(1.0))),
+            order: orders.into_iter().collect::<Vec<_>>().join(", "),
+        }
+    }
+
+    /// Of all columns that objects have statistics of; those of other tables over the same objects
+    /// stand beside each other.
+    #[must_use]
+    pub fn of_all(objects: &[Arc<ObjectStatistics>]) -> Vec<Self> {
+        let columns: BTreeSet<(usize, &str, &str)> = objects
+            .iter()
+            .flat_map(|object| &object.columns)
+            .map(|it| (it.position, it.name.as_str(), it.data_type.as_str()))
+            .collect();
+        let of = |(position, name, data_type)| Self::of(position, name, data_type, objects);
+        columns.into_iter().map(of).collect()
+    }
+
+    /// Lines as an answer, under the rows of the table.
+    ///
+    /// # Errors
+    ///
+    /// Never: all columns have as many values.
+    pub fn batch(lines: &[Self], rows: u64) -> Result<RecordBatch> {
+        let text = |of: &dyn Fn(&Self) -> Option<String>| -> ArrayRef {
+            Arc::new(lines.iter().map(of).collect::<StringArray>())
+        };
+        let count = |of: &dyn Fn(&Self) -> f64| -> ArrayRef {
+            Arc::new(lines.iter().map(|it| Some(of(it).round() as u64)).collect::<UInt64Array>())
+        };
+        let width: Float64Array =
+            lines.iter().map(|line| Some((line.width * 10.0).round() / 10.0)).collect();
+        let columns: [(&str, ArrayRef); 10] = [
+            ("column", text(&|line| Some(line.column.clone()))),
+            ("type", text(&|line| Some(line.data_type.clone()))),
+            ("rows", count(&|_| rows as f64)),
+            ("nulls", count(&|line| line.nulls * rows as f64)),
+            ("distinct", count(&|line| line.distinct)),
+            ("min", text(&|line| line.min.clone())),
+            ("max", text(&|line| line.max.clone())),
+            ("width", Arc::new(width)),
+            ("frequent", text(&|line| line.frequent.clone())),
+            ("order", text(&|line| Some(line.order.clone()))),
+        ];
+        let fields = columns
+            .iter()
+            .map(|(name, values)| Field::new(*name, values.data_type().clone(), true));
+        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        let values = columns.into_iter().map(|(_, values)| values).collect();
+        Ok(RecordBatch::try_new(schema, values)?)
+    }
+}
+
+/// The most frequent value, and its rows.
+fn frequent<'a>(
+    known: &[(&ObjectStatistics, &'a ColumnStatistics)],
+) -> Option<(&'a ScalarValue, f64)> {
+    let mut all: Vec<(&ScalarValue, f64)> = Vec::new();
+    for (object, column) in known {
+        for (value, share) in &column.heavy {
+            let rows = share * object.rows as f64;
+            match all.iter_mut().find(|(known, _)| *known == value) {
+                Some((_, count)) => *count += rows,
+                None => all.push((value, rows)),
+            }
+        }
+    }
+    all.into_iter().max_by(|(_, a), (_, b)| a.total_cmp(b))
+}

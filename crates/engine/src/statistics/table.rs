@@ -1,0 +1,412 @@
+//! What is known about a table, when a scan of it is planned.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+
+use arrow::datatypes::SchemaRef;
+use datafusion::catalog::Session;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::runtime::SpawnedTask;
+use datafusion::common::stats::Precision;
+use datafusion::common::{Result, exec_datafusion_err};
+use datafusion::datasource::file_format::file_compression_type::FileCompressionType;
+use datafusion::datasource::physical_plan::{
+    CsvSource, FileGroup, FileScanConfig, FileScanConfigBuilder, FileSource,
+};
+use datafusion::datasource::source::DataSourceExec;
+use datafusion::physical_plan::ExecutionPlan;
+use object_store::ObjectMeta;
+
+use super::known::{KnownStatistics, Version};
+use super::sample::{OBJECTS, Sampling};
+use super::sketch::Sketch;
+use super::{About, ColumnStatistics, ObjectStatistics, Origin};
+use crate::datasource::indexed::IndexedSource;
+use crate::datasource::named::NamedSource;
+use crate::datasource::s3_select::S3SelectSource;
+use crate::endpoints::Endpoints;
+use crate::index::name::{Tag, e_tag};
+use crate::notes::Notes;
+
+/// What gzip makes of tables, roughly.
+const COMPRESSION_RATIO: f64 = 4.0;
+/// The most objects whose distinct values are counted together; more are guessed from these.
+const COUNTED: usize = 512;
+
+/// What is known about the objects of a scan.
+#[derive(Debug, Clone)]
+pub struct TableStatistics {
+    schema: SchemaRef,
+    /// Bytes of all objects.
+    bytes: u64,
+    /// How many objects there are.
+    count: usize,
+    /// What is known of some of them.
+    objects: Vec<Arc<ObjectStatistics>>,
+    /// Bytes of a record of the others, for want of better.
+    record_bytes: f64,
+}
+
+impl TableStatistics {
+    /// What is in memory about the objects of a scan; nothing if there is nothing.
+    #[must_use]
+    pub fn of(config: &FileScanConfig, options: &ConfigOptions) -> Option<Self> {
+        let known = KnownStatistics::of(options)?;
+        let table = Objects::of(config, options)?;
+        let objects = known.in_memory(&table.versions);
+        let table = Self::new(config, objects);
+        (!table.objects.is_empty()).then_some(table)
+    }
+
+    fn new(config: &FileScanConfig, objects: Vec<Option<Arc<ObjectStatistics>>>) -> Self {
+        let schema = Arc::clone(config.file_source().table_schema().file_schema());
+        let (mut bytes, mut count, mut record_bytes) = (0, 0, default_record_bytes(&schema));
+        let mut seen = BTreeSet::new();
+        for file in files(config) {
+            if seen.insert(&file.location) {
+                bytes += file.size;
+                count += usize::from(file.size > 0);
+            }
+        }
+        if config.file_compression_type != FileCompressionType::UNCOMPRESSED {
+            record_bytes /= COMPRESSION_RATIO;
+        }
+        Self {
+            schema,
+            bytes,
+            count,
+            objects: objects.into_iter().flatten().collect(),
+            record_bytes,
+        }
+    }
+
+    /// What is known about all objects of a table.
+    #[must_use]
+    pub fn of_objects(schema: SchemaRef, objects: Vec<Arc<ObjectStatistics>>) -> Self {
+        let bytes = objects.iter().map(|object| object.size).sum();
+        let record_bytes = default_record_bytes(&schema);
+        Self { schema, bytes, count: objects.len(), objects, record_bytes }
+    }
+
+    /// Whether every object was read whole.
+    #[must_use]
+    pub fn is_analyzed(&self) -> bool {
+        let analyzed = self.objects.iter().filter(|it| it.origin == Origin::Analyze);
+        analyzed.count() == self.count
+    }
+
+    /// The rows of all objects, roughly.
+    #[must_use]
+    pub fn rows(&self) -> f64 {
+        let (bytes, rows) = self.known();
+        let per_byte = if bytes > 0.0 { rows / bytes } else { 1.0 / self.record_bytes };
+        // At least one, or an unlucky estimate would call a table empty.
+        let others = (self.bytes as f64 - bytes).max(0.0) * per_byte;
+        if self.bytes == 0 { 0.0 } else { (rows + others).ceil().max(1.0) }
+    }
+
+    /// The bytes and rows of the objects of which something is known.
+    fn known(&self) -> (f64, f64) {
+        let known = self.objects.iter().map(|object| (object.size as f64, object.rows as f64));
+        known.fold((0.0, 0.0), |(bytes, rows), (more, and)| (bytes + more, rows + and))
+    }
+
+    /// What is known of a column, with the objects that it is known of.
+    pub(super) fn column(
+        &self,
+        position: usize,
+    ) -> impl Iterator<Item = (&ObjectStatistics, &ColumnStatistics)> {
+        let field = self.schema.fields().get(position);
+        let about = field.map(|field| (field.name(), field.data_type().to_string()));
+        self.objects.iter().filter_map(move |object| {
+            let (name, data_type) = about.as_ref()?;
+            Some((object.as_ref(), object.column(position, name, data_type)?))
+        })
+    }
+
+    /// The share of a column's values that are NULL.
+    #[must_use]
+    pub fn nulls(&self, position: usize) -> Option<f64> {
+        let (mut seen, mut nulls) = (0.0, 0.0);
+        for (object, column) in self.column(position) {
+            seen += object.seen as f64;
+            nulls += column.nulls as f64;
+        }
+        (seen > 0.0).then(|| nulls / seen)
+    }
+
+    /// Mean bytes of a value of a column as text.
+    #[must_use]
+    pub fn width(&self, position: usize) -> Option<f64> {
+        let (mut rows, mut bytes) = (0.0, 0.0);
+        for (object, column) in self.column(position) {
+            rows += object.rows as f64;
+            bytes += object.rows as f64 * column.width;
+        }
+        (rows > 0.0).then(|| bytes / rows)
+    }
+
+    /// How many distinct values a column has, roughly.
+    #[must_use]
+    pub fn distinct(&self, position: usize) -> Option<f64> {
+        let known: Vec<_> = self.column(position).collect();
+        let step = known.len().div_ceil(COUNTED).max(1);
+        let counted = || known.iter().step_by(step);
+        let seen: f64 = counted().map(|(object, _)| object.seen as f64).sum();
+        if seen == 0.0 {
+            return None;
+        }
+        let distinct = Sketch::count_of(counted().map(|(_, column)| &column.distinct));
+        Some(of_all(distinct, seen, self.rows()))
+    }
+
+    /// Where it comes from, in words: `ANALYZE of 4 objects`.
+    #[must_use]
+    pub fn origin(&self) -> impl fmt::Display {
+        let of = |origin| self.objects.iter().filter(|it| it.origin == origin).count();
+        let (analyzed, sampled) = (of(Origin::Analyze), of(Origin::Sample));
+        match (analyzed, sampled) {
+            (0, 0) => "the listing".to_owned(),
+            (0, sampled) => format!("a sample of {sampled} of {} objects", self.count),
+            (analyzed, 0) => format!("ANALYZE of {analyzed} of {} objects", self.count),
+            (analyzed, sampled) => {
+                format!("ANALYZE of {analyzed} and a sample of {sampled} of {} objects", self.count)
+            }
+        }
+    }
+
+    /// The numbers that DataFusion plans with, all of them inexact.
+    ///
+    /// The least and the greatest values are not among them: where a filter leaves one value between
+    /// these, DataFusion takes the column for constant and no longer sorts by it.
+    fn offered(&self, config: &FileScanConfig) -> datafusion::common::Statistics {
+        let mut statistics = config.statistics();
+        let rows = self.rows();
+        let inexact = |number: f64| Precision::Inexact(number.max(0.0).round() as usize);
+        statistics.num_rows = inexact(rows);
+        statistics.total_byte_size = inexact(self.bytes as f64);
+        let wanted = config.file_source().projection().map(|it| it.column_indices());
+        for position in 0..self.schema.fields().len() {
+            let Some(column) = statistics.column_statistics.get_mut(position) else { continue };
+            if wanted.as_ref().is_some_and(|wanted| !wanted.contains(&position)) {
+                continue;
+            }
+            if let Some(share) = self.nulls(position) {
+                column.null_count = inexact(share * rows);
+            }
+            if let Some(distinct) = self.distinct(position) {
+                column.distinct_count = inexact(distinct);
+            }
+            if let Some(width) = self.width(position) {
+                column.byte_size = inexact(width * rows);
+            }
+        }
+        statistics
+    }
+}
+
+/// Where the estimates of a scan come from, in words.
+#[must_use]
+pub fn origin(config: &FileScanConfig, options: &ConfigOptions) -> String {
+    if own_source(config).file_type() == "parquet" {
+        return match config.statistics().num_rows {
+            Precision::Exact(_) => "the footers of all objects".to_owned(),
+            Precision::Inexact(_) => "footers".to_owned(),
+            Precision::Absent => "the listing".to_owned(),
+        };
+    }
+    let known = TableStatistics::of(config, options).map(|table| table.origin().to_string());
+    known.unwrap_or_else(|| "the listing".to_owned())
+}
+
+/// How many distinct values all rows have if so many of them have so many, and values are equally
+/// frequent.
+pub(super) fn of_all(distinct: f64, seen: f64, rows: f64) -> f64 {
+    // A sketch is not exact.
+    if seen >= rows || distinct <= 0.0 {
+        return distinct.min(rows);
+    }
+    if distinct >= 0.97 * seen {
+        return rows;
+    }
+    // Of `all` values, `seen` rows are expected to have `all * (1 - exp(-seen / all))`.
+    let (mut low, mut high) = (distinct, rows.max(distinct));
+    for _ in 0..60 {
+        let all = f64::midpoint(low, high);
+        if all * (1.0 - (-seen / all).exp()) < distinct {
+            low = all;
+        } else {
+            high = all;
+        }
+    }
+    high.min(rows)
+}
+
+/// A guess for records that were not seen.
+fn default_record_bytes(schema: &SchemaRef) -> f64 {
+    10.0 * schema.fields().len().max(1) as f64
+}
+
+fn files(config: &FileScanConfig) -> impl Iterator<Item = &ObjectMeta> {
+    config.file_groups.iter().flat_map(FileGroup::iter).map(|file| &file.object_meta)
+}
+
+/// The objects of a scan, as statistics know them.
+#[derive(Debug)]
+pub(super) struct Objects<'a> {
+    /// Those with a version and bytes, in the order of their names.
+    pub(super) objects: Vec<&'a ObjectMeta>,
+    pub(super) versions: Vec<Version>,
+}
+
+impl<'a> Objects<'a> {
+    /// Those of a scan with a source of DataFusion's.
+    pub(super) fn of(config: &'a FileScanConfig, options: &ConfigOptions) -> Option<Self> {
+        let endpoint = Endpoints::of(options)?.serving(&config.object_store_url)?;
+        let store = match endpoint.client.endpoint() {
+            Some(url) => url.trim_end_matches('/').to_owned(),
+            None => format!("AWS, region {}", endpoint.client.region()),
+        };
+        let format = format_tag(config)?;
+        let bucket = config.object_store_url.as_str().trim_end_matches('/');
+        let mut objects: Vec<_> = files(config).filter(|object| object.size > 0).collect();
+        objects.retain(|object| e_tag(object).is_some());
+        objects.sort_by(|a, b| a.location.cmp(&b.location));
+        objects.dedup_by(|a, b| a.location == b.location);
+        let version = |object: &&ObjectMeta| Version {
+            about: About {
+                store: store.clone(),
+                url: format!("{bucket}/{}", object.location),
+                format: format.clone(),
+            },
+            e_tag: e_tag(object).unwrap_or_default().to_owned(),
+            size: object.size,
+        };
+        Some(Self { versions: objects.iter().map(version).collect(), objects })
+    }
+}
+
+/// DataFusion's source of the files of a scan.
+fn own_source(config: &FileScanConfig) -> &Arc<dyn FileSource> {
+    let source = config.file_source();
+    if let Some(select) = source.downcast_ref::<S3SelectSource>() {
+        return select.get().source();
+    }
+    source.downcast_ref::<IndexedSource>().map_or(source, IndexedSource::inner)
+}
+
+/// What stands for the options that objects are read with, the types of columns apart.
+fn format_tag(config: &FileScanConfig) -> Option<String> {
+    let source = own_source(config);
+    let named = source.downcast_ref::<NamedSource>();
+    let layout = named.map(NamedSource::layout);
+    let inner = named.map_or(source, NamedSource::inner);
+    let file_type = inner.file_type();
+    let mut text = format!("{layout:?} {:?}", config.file_compression_type);
+    if let Some(csv) = inner.downcast_ref::<CsvSource>() {
+        // The source that only names objects in its errors reads the same.
+        text = format!(
+            "{:?} {} {} {} {:?} {:?} {:?} {}",
+            config.file_compression_type,
+            csv.has_header(),
+            csv.delimiter(),
+            csv.quote(),
+            csv.escape(),
+            csv.comment(),
+            csv.terminator(),
+            csv.truncate_rows(),
+        );
+    }
+    Some(format!("{file_type} {}", Tag::of(text.as_bytes())))
+}
+
+/// The same scan with what is known about its objects, which are sampled if nothing is. Whatever goes
+/// wrong with what is remembered, the scan is as good as before.
+///
+/// # Errors
+///
+/// If an object is looked into and cannot be read.
+pub async fn attach(
+    state: &dyn Session,
+    plan: Arc<dyn ExecutionPlan>,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    let config = plan
+        .downcast_ref::<DataSourceExec>()
+        .and_then(|scan| scan.data_source().downcast_ref::<FileScanConfig>());
+    let Some(config) = config else { return Ok(plan) };
+    let options = state.config_options();
+    let is_text = matches!(config.file_source().file_type(), "csv" | "json");
+    if !options.execution.collect_statistics || !is_text {
+        return Ok(plan);
+    }
+    let objects = match Objects::of(config, options) {
+        Some(table) => known(state, config, table).await?,
+        None => Vec::new(),
+    };
+    let table = TableStatistics::new(config, objects);
+    if table.bytes == 0 {
+        return Ok(plan);
+    }
+    let offered = table.offered(config);
+    let config = FileScanConfigBuilder::from(config.clone()).with_statistics(offered).build();
+    Ok(DataSourceExec::from_data_source(config))
+}
+
+/// What is remembered of a table, and if that is nothing, what a sample says.
+async fn known(
+    state: &dyn Session,
+    config: &FileScanConfig,
+    table: Objects<'_>,
+) -> Result<Vec<Option<Arc<ObjectStatistics>>>> {
+    let ours = KnownStatistics::of(state.config_options()).cloned().unwrap_or_default();
+    let versions = Arc::new(table.versions);
+    let found = {
+        let (ours, versions) = (ours.clone(), Arc::clone(&versions));
+        SpawnedTask::spawn_blocking(move || ours.find(&versions)).await
+    };
+    let found = found.map_err(|error| exec_datafusion_err!("{error}"))?;
+    if let (Some(note), Some(notes)) = (found.note, state.config().get_extension::<Notes>()) {
+        notes.add(note);
+    }
+    let mut objects = found.objects;
+    let there = objects.iter().flatten().count();
+    let missing: Vec<usize> =
+        (0..objects.len()).filter(|number| objects[*number].is_none()).collect();
+    let budget = OBJECTS.saturating_sub(there).min(missing.len());
+    let Some(sampling) = Sampling::of(config).filter(|_| budget > 0) else { return Ok(objects) };
+    // Spread over the names, which are often dates.
+    let chosen: Vec<usize> =
+        (0..budget).map(|look| missing[look * missing.len() / budget]).collect();
+    let looked =
+        chosen.iter().map(|number| (table.objects[*number].clone(), versions[*number].clone()));
+    let bytes = table.objects.iter().map(|object| object.size).sum();
+    let store = state.runtime_env().object_store(&config.object_store_url)?;
+    for object in sampling.look(&store, looked.collect(), bytes).await? {
+        if let Err(error) = ours.keep(object.clone()) {
+            tracing::info!(%error, "statistics cannot be kept");
+        }
+        let place = versions.iter().position(|version| version.about == object.about);
+        if let Some(place) = place {
+            objects[place] = Some(Arc::new(object));
+        }
+    }
+    Ok(objects)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distinct_values_of_all_rows_follow_from_those_of_some() {
+        let near = |expected: f64, actual: f64| (actual / expected - 1.0).abs() < 0.05;
+        // All different, and all values seen.
+        assert_eq!(of_all(1000.0, 1000.0, 1e6), 1e6);
+        assert!(near(10.0, of_all(10.0, 1000.0, 1e6)));
+        // 1000 rows of 2000 values have 2000 * (1 - exp(-1/2)).
+        assert!(near(2000.0, of_all(786.9, 1000.0, 1e6)));
+        assert_eq!(of_all(1100.0, 1000.0, 1000.0), 1000.0);
+        assert_eq!(of_all(0.0, 10.0, 100.0), 0.0);
+    }
+}
