@@ -202,6 +202,55 @@ async fn a_least_value_rules_out_no_row_that_another_aggregate_needs() {
     }
 }
 
+/// Five Parquet objects with one row each; bounds of `f` say nothing about its NaN.
+#[tokio::test(flavor = "multi_thread")]
+async fn objects_are_not_asked_where_their_footers_exclude_the_filter() {
+    let store = Store::start().await;
+    for (name, k, f) in [
+        ("a", Some(0), 1.0),
+        ("b", Some(5), 2.0),
+        ("c", Some(9), f64::NAN),
+        ("d", None, 3.0),
+        ("e", Some(7), 4.0),
+    ] {
+        let k: ArrayRef = Arc::new(Int64Array::from(vec![k]));
+        let f: ArrayRef = Arc::new(Float64Array::from(vec![f]));
+        let batch = RecordBatch::try_from_iter_with_nullable([("k", k, true), ("f", f, true)]);
+        let batch = batch.unwrap();
+        let mut object = Vec::new();
+        let mut writer = ArrowWriter::try_new(&mut object, batch.schema(), None).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+        store.put(&format!("five/{name}.parquet"), object);
+    }
+    let engine = store.builder().scan(Scan::Select).threads(2).build().await.unwrap();
+    for (condition, expected, asked) in [
+        ("k = 5", vec!["5"], 1),
+        ("k > 6 AND k < 8", vec!["7"], 1),
+        ("k IN (0, 9)", vec!["0", "9"], 2),
+        ("k IS NULL", vec!["NULL"], 1),
+        ("k > 100", vec![], 0),
+        ("f > 3.5", vec!["7", "9"], 5),
+        ("f > 3.5 AND k > 8", vec!["9"], 1),
+    ] {
+        let sql = format!("SELECT k FROM 's3://{BUCKET}/five/*.parquet' WHERE {condition}");
+        let before = engine.counted();
+        let mut actual = rows(&engine, &sql).await;
+        actual.sort();
+        let expected: Vec<_> = expected.iter().map(|k| format!("{k:?}")).collect();
+        let counted = engine.counted().since(&before);
+        let count = format!("{:?}", expected.len().to_string());
+        assert_eq!((actual, counted.select, counted.fallbacks), (expected, asked, 0), "{sql}");
+        let sql = format!("SELECT count(*) FROM 's3://{BUCKET}/five/*.parquet' WHERE {condition}");
+        let before = engine.counted().select;
+        assert_eq!(rows(&engine, &sql).await, [count]);
+        assert_eq!(engine.counted().select - before, asked, "{sql}");
+    }
+    let sql = format!("SELECT k FROM 's3://{BUCKET}/five/*.parquet' WHERE k = 5");
+    let plan = engine.explain(&sql).await.unwrap().to_string();
+    assert!(plan.contains("files_left_out=4"), "{plan}");
+}
+
 const NOT_A_NUMBER: &str = "1,7.0\n2,-NaN\n3,8.0\n4,NaN\n5,-nan\n6,-inf\n";
 
 #[tokio::test(flavor = "multi_thread")]

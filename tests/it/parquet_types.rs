@@ -7,7 +7,13 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, Decimal128Array, Float64Array, Int64Array, RecordBatch, StringArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, TimeUnit};
+use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::column::writer::ColumnCloseResult;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::writer::SerializedFileWriter;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use sluicegate_engine::config::Scan;
@@ -189,6 +195,71 @@ async fn a_column_of_another_type_is_read_here() {
     Box::pin(check(DataType::Utf8, "INT", "SELECT a FROM x WHERE a > 2", false)).await;
     // A statement that reads no column needs none of the declared type.
     Box::pin(check(DataType::Int64, "INT", "SELECT count(*) FROM x", true)).await;
+}
+
+/// Row groups of four rows each, of which the first has no statistics of `b`.
+fn half_told() -> Vec<u8> {
+    let write = |statistics: EnabledStatistics| {
+        let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(match statistics {
+            EnabledStatistics::None => 0..4,
+            _ => 100..104,
+        }));
+        let batch = [("a", Arc::clone(&numbers)), ("b", numbers)];
+        let batch = RecordBatch::try_from_iter(batch).unwrap();
+        let properties = WriterProperties::builder()
+            .set_column_statistics_enabled("b".into(), statistics)
+            .build();
+        let mut bytes = Vec::new();
+        let mut writer =
+            ArrowWriter::try_new(&mut bytes, batch.schema(), Some(properties)).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+        bytes
+    };
+    let groups = [write(EnabledStatistics::None), write(EnabledStatistics::Chunk)];
+    let mut bytes = Vec::new();
+    let schema = ParquetRecordBatchReaderBuilder::try_new(Bytes::from(groups[0].clone())).unwrap();
+    let schema = schema.parquet_schema().root_schema_ptr();
+    let mut all = SerializedFileWriter::new(&mut bytes, schema, Arc::default()).unwrap();
+    for group in groups {
+        let group = Bytes::from(group);
+        let read = SerializedFileReader::new(group.clone()).unwrap();
+        let mut copy = all.next_row_group().unwrap();
+        for chunk in read.metadata().row_group(0).columns() {
+            let close = ColumnCloseResult {
+                bytes_written: chunk.compressed_size() as u64,
+                rows_written: 4,
+                metadata: chunk.clone(),
+                bloom_filter: None,
+                column_index: None,
+                offset_index: None,
+            };
+            copy.append_column(&group, close).unwrap();
+        }
+        copy.close().unwrap();
+    }
+    all.close().unwrap();
+    bytes
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_footer_does_not_answer_for_row_groups_without_statistics() {
+    let store = Store::start().await;
+    store.put("h/a.parquet", half_told());
+    for scan in [Scan::Get, Scan::Select, Scan::Auto] {
+        let engine = store.engine(scan).await;
+        for (sql, expected) in [
+            ("min(b), max(b), count(b) FROM t", r#""0" | "103" | "8""#),
+            ("min(a), max(a), count(a) FROM t", r#""0" | "103" | "8""#),
+            ("count(*) FROM t WHERE b < 50", r#""4""#),
+            ("sum(a) FROM t WHERE b IS NOT NULL", r#""412""#),
+            ("count(*) FROM t WHERE b IS NULL", r#""0""#),
+        ] {
+            let sql = format!("SELECT {sql}");
+            let sql = sql.replace("FROM t", &format!("FROM 's3://{BUCKET}/h/a.parquet'"));
+            assert_eq!(rows(&engine, &sql).await, [expected], "{sql}: {scan}");
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

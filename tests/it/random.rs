@@ -359,20 +359,28 @@ pub(crate) fn check(
     let statements = prop::collection::vec((output(), predicate()), 1..4);
     let number = std::cell::Cell::new(0);
     let (asked, pushed) = (std::cell::Cell::new(0_u32), std::cell::Cell::new(0_u32));
-    let cases = (table(), forms(), statements, any::<bool>());
-    let result = runner.run(&cases, |(rows, forms, statements, partitioned)| {
+    let cases = (table(), forms(), statements, any::<bool>(), any::<bool>());
+    let result = runner.run(&cases, |(rows, forms, statements, partitioned, divided)| {
         number.set(number.get() + 1);
         // A folder of its own: a place may be used for several formats.
         let folder = format!("{format:?}-{}", number.get());
         let below = if partitioned { "p=2/" } else { "" };
-        let key = format!("{folder}/{below}a.{}", format.extension());
         let text = format.write(&rows, &forms);
-        let object = runtime.block_on(format.object(&rows, &forms));
-        let file = local.path().join(&key);
-        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-        std::fs::write(&file, &object).unwrap();
+        // Two objects have bounds of their own.
+        let first = if divided { rows.len() / 2 } else { rows.len() };
+        let (first, second) = rows.split_at(first);
         runtime.block_on(async {
-            place.put_object(&key, object).await;
+            for (name, rows) in [("a", first), ("b", second)] {
+                if name == "b" && rows.is_empty() {
+                    continue;
+                }
+                let key = format!("{folder}/{below}{name}.{}", format.extension());
+                let object = format.object(rows, &forms).await;
+                let file = local.path().join(&key);
+                std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+                std::fs::write(&file, &object).unwrap();
+                place.put_object(&key, object).await;
+            }
             let engine = place.builder().scan(scan).build().await.unwrap();
             let stock = stock();
             let location = format!("s3://{}/{folder}/", place.bucket());

@@ -7,7 +7,7 @@ use arrow::datatypes::SchemaRef;
 use async_trait::async_trait;
 use datafusion::catalog::Session;
 use datafusion::common::stats::Precision;
-use datafusion::common::{GetExt, Result, ScalarValue, Statistics};
+use datafusion::common::{GetExt, Result, Statistics};
 use datafusion::datasource::file_format::csv::{CsvFormat, CsvFormatFactory};
 use datafusion::datasource::file_format::file_compression_type::FileCompressionType;
 use datafusion::datasource::file_format::json::{JsonFormat, JsonFormatFactory};
@@ -19,6 +19,7 @@ use datafusion::physical_expr::{LexOrdering, LexRequirement};
 use datafusion::physical_plan::ExecutionPlan;
 use object_store::{ObjectMeta, ObjectStore};
 
+use crate::datasource::footer_statistics::vouched;
 use crate::datasource::named::{NamedSource, TextLayout};
 use crate::index::found::attach;
 use crate::statistics::table;
@@ -121,8 +122,9 @@ impl FileFormat for S3Format {
         object: &ObjectMeta,
     ) -> Result<Statistics> {
         if !self.is_text() {
+            let declared = Arc::clone(&table_schema);
             let statistics = self.inner.infer_stats(state, store, table_schema, object).await?;
-            return Ok(doubt_floats(statistics));
+            return Ok(vouched(statistics, state, store, &declared, object).await);
         }
         // Of text, `table` knows more once all objects are listed.
         let mut statistics = Statistics::new_unknown(&table_schema);
@@ -155,9 +157,10 @@ impl FileFormat for S3Format {
             return Ok(FileMeta::new(self.infer_stats(state, store, table_schema, object).await?));
         }
         // One look at the footer.
+        let declared = Arc::clone(&table_schema);
         let mut meta =
             self.inner.infer_stats_and_ordering(state, store, table_schema, object).await?;
-        meta.statistics = doubt_floats(meta.statistics);
+        meta.statistics = vouched(meta.statistics, state, store, &declared, object).await;
         Ok(meta)
     }
 
@@ -198,18 +201,4 @@ impl S3Format {
     fn is_text(&self) -> bool {
         self.inner.is::<CsvFormat>() || self.inner.is::<JsonFormat>()
     }
-}
-
-/// Statistics that do not promise the least and the greatest of floating-point numbers.
-fn doubt_floats(mut statistics: Statistics) -> Statistics {
-    let doubt = |bound: &mut Precision<ScalarValue>| {
-        if bound.get_value().is_some_and(|value| value.data_type().is_floating()) {
-            *bound = std::mem::take(bound).to_inexact();
-        }
-    };
-    for column in &mut statistics.column_statistics {
-        doubt(&mut column.min_value);
-        doubt(&mut column.max_value);
-    }
-    statistics
 }

@@ -36,6 +36,9 @@ pub(super) struct SelectMessage {
     /// Filters that are not known before the query runs, over the table's columns.
     #[prost(message, repeated, tag = "8")]
     arriving: Vec<ArrivingMessage>,
+    /// The files of the table that are not among those of the scan.
+    #[prost(uint64, tag = "9")]
+    left_out: u64,
 }
 
 /// A filter that is not known before the query runs.
@@ -99,6 +102,7 @@ impl Encoder<'_> {
             range_bytes: asked.range_bytes as u64,
             batch_size: asked.batch_size as u64,
             arriving: arriving.collect::<Result<_>>()?,
+            left_out: asked.left_out as u64,
         })
     }
 }
@@ -128,6 +132,7 @@ impl Decoder<'_> {
             limit: message.limit.map(size).transpose()?,
             range_bytes: size(message.range_bytes)?,
             batch_size: size(message.batch_size)?,
+            left_out: size(message.left_out)?,
         };
         let source = S3SelectSource::asking(&config, &endpoint, asked).map_err(|why| {
             plan_datafusion_err!("the endpoint `{}` does not take the scan: {why}", endpoint.name)

@@ -3,6 +3,7 @@
 pub(crate) mod again;
 pub mod arriving;
 pub mod float_bounds;
+pub mod footer_statistics;
 pub mod format;
 pub mod get;
 pub mod indexed;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-use arrow::datatypes::{DataType, Schema};
+use arrow::datatypes::{DataType, Field, Schema};
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::ParquetSource;
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
@@ -90,30 +90,53 @@ fn compare(
     declared: &Schema,
     columns: &BTreeSet<usize>,
 ) -> Result<(), Mismatch> {
-    let parquet = footer.file_metadata();
-    // As the types of Parquet say, which is all that a store sees; and as DataFusion reads it,
-    // with what the writer noted about Arrow's types.
-    let notes = [None, parquet.key_value_metadata()];
-    for notes in notes {
-        let stored = parquet_to_arrow_schema(parquet.schema_descr(), notes)
-            .map_err(|error| Mismatch::Footer(error.to_string()))?;
-        for index in columns {
-            let Some(field) = declared.fields().get(*index) else { continue };
-            let mut same_name = stored.fields().iter().filter(|it| it.name() == field.name());
+    let stored = StoredTypes::of(footer)?;
+    let declared = columns.iter().filter_map(|index| declared.fields().get(*index));
+    declared.into_iter().try_for_each(|field| stored.check(field))
+}
+
+/// The columns of a Parquet object: as the types of Parquet say, which is all that a store sees, and
+/// as DataFusion reads them, with what the writer noted about Arrow's types.
+#[derive(Debug)]
+pub struct StoredTypes([Schema; 2]);
+
+impl StoredTypes {
+    /// Those of the object with this footer.
+    ///
+    /// # Errors
+    ///
+    /// If a column is of no type that we know.
+    pub fn of(footer: &ParquetMetaData) -> Result<Self, Mismatch> {
+        let parquet = footer.file_metadata();
+        let stored = |notes| {
+            parquet_to_arrow_schema(parquet.schema_descr(), notes)
+                .map_err(|error| Mismatch::Footer(error.to_string()))
+        };
+        Ok(Self([stored(None)?, stored(parquet.key_value_metadata())?]))
+    }
+
+    /// Compares a column with its declaration.
+    ///
+    /// # Errors
+    ///
+    /// The difference.
+    pub fn check(&self, declared: &Field) -> Result<(), Mismatch> {
+        for stored in &self.0 {
+            let mut same_name = stored.fields().iter().filter(|it| it.name() == declared.name());
             let found = match (same_name.next(), same_name.next()) {
                 (Some(found), None) => Some(found.data_type()),
                 _ => None,
             };
-            if !found.is_some_and(|found| is_same(field.data_type(), found)) {
+            if !found.is_some_and(|found| is_same(declared.data_type(), found)) {
                 return Err(Mismatch::Column {
-                    name: field.name().clone(),
-                    declared: field.data_type().clone(),
+                    name: declared.name().clone(),
+                    declared: declared.data_type().clone(),
                     stored: found.cloned(),
                 });
             }
         }
+        Ok(())
     }
-    Ok(())
 }
 
 /// Whether values of the two types are the same text.
@@ -129,7 +152,7 @@ fn is_same(declared: &DataType, stored: &DataType) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use arrow::datatypes::{Field, TimeUnit};
+    use arrow::datatypes::TimeUnit;
     use parquet::arrow::ArrowSchemaConverter;
     use parquet::file::metadata::FileMetaData;
 

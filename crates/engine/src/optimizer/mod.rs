@@ -3,7 +3,8 @@
 //! | rule | stands | because |
 //! |---|---|---|
 //! | [`SelectScan`] | before the first `FilterPushdown` | filters are then offered to our source |
-//! | [`Choose`] | after it | filters are absorbed, so the cost of a statement can be predicted; no exchange lies between the two halves of an aggregate yet; and exchanges are placed for the plan that is chosen |
+//! | [`PruneFiles`] | after it | filters are absorbed, and what is left is what is asked |
+//! | [`Choose`] | after that | filters are absorbed, so the cost of a statement can be predicted; no exchange lies between the two halves of an aggregate yet; and exchanges are placed for the plan that is chosen |
 //! | [`SwitchPruning`] | after that | what the store computes never crosses the switch; and the two halves of an aggregate are still neighbours, and exchanges are placed around the switch later |
 //! | [`JoinKeys`] | after the last `FilterPushdown` | joins have handed their filters to the scans |
 //! | [`FloatBounds`] | after it | every condition that a scan of Parquet may skip rows by is there |
@@ -25,6 +26,7 @@ mod index;
 mod join;
 mod join_keys;
 mod key_paths;
+mod prune_files;
 mod scan;
 mod select_scan;
 mod staged_writes;
@@ -41,6 +43,7 @@ pub use self::choose::Choose;
 pub use self::clear_names::ClearNames;
 pub use self::float_bounds::FloatBounds;
 pub use self::join_keys::JoinKeys;
+pub use self::prune_files::PruneFiles;
 pub(crate) use self::scan::subject;
 pub use self::select_scan::SelectScan;
 pub use self::staged_writes::StagedWrites;
@@ -68,8 +71,12 @@ pub fn insert(mut rules: Vec<Rule>) -> Result<Vec<Rule>> {
         found.ok_or_else(|| internal_datafusion_err!("no optimizer rule is named {name}"))
     };
     let at = position(&rules, "FilterPushdown")?;
-    let after: [Rule; 3] =
-        [Arc::new(ClearNames::Remove), Arc::new(Choose), Arc::new(SwitchPruning)];
+    let after: [Rule; 4] = [
+        Arc::new(ClearNames::Remove),
+        Arc::new(PruneFiles),
+        Arc::new(Choose),
+        Arc::new(SwitchPruning),
+    ];
     rules.splice(at + 1..at + 1, after);
     let before: [Rule; 2] = [Arc::new(SelectScan), Arc::new(ClearNames::Add)];
     rules.splice(at..at, before);

@@ -76,13 +76,11 @@ impl FileSource for S3SelectSource {
         let sql = self.statement(self.limit).map(|statement| statement.sql()).unwrap_or_default();
         match t {
             DisplayFormatType::Default | DisplayFormatType::Verbose => {
-                write!(
-                    f,
-                    ", format={}, endpoint={}{}, select={sql}",
-                    self.format.name(),
-                    self.endpoint,
-                    self.shown_keys(),
-                )
+                write!(f, ", format={}", self.format.name())?;
+                if self.left_out > 0 {
+                    write!(f, ", files_left_out={}", self.left_out)?;
+                }
+                write!(f, ", endpoint={}{}, select={sql}", self.endpoint, self.shown_keys(),)
             }
             DisplayFormatType::TreeRender => writeln!(f, "select={sql}"),
         }

@@ -53,6 +53,7 @@ pub struct S3SelectSource {
     limit: Option<usize>,
     range_bytes: usize,
     batch_size: usize,
+    left_out: usize,
     metrics: ExecutionPlanMetricsSet,
 }
 
@@ -71,6 +72,9 @@ pub struct Asked {
     pub range_bytes: usize,
     /// The most rows in a batch.
     pub batch_size: usize,
+    /// The files of the table that are not among those of the scan, because none of their rows
+    /// passes the filters.
+    pub left_out: usize,
 }
 
 impl S3SelectSource {
@@ -104,6 +108,7 @@ impl S3SelectSource {
         source.projection = SplitProjection::new(source.file_schema(), &asked.projection);
         source.limit = asked.limit;
         source.arriving = asked.arriving;
+        source.left_out = asked.left_out;
         for here in asked.filters {
             let there = source.there(&here)?;
             source.filters.push(Filter { here, there });
@@ -153,6 +158,7 @@ impl S3SelectSource {
             limit: config.limit,
             range_bytes,
             batch_size,
+            left_out: 0,
             metrics: ExecutionPlanMetricsSet::new(),
         })
     }
@@ -167,6 +173,7 @@ impl S3SelectSource {
             limit: self.limit,
             range_bytes: self.range_bytes,
             batch_size: self.batch_size,
+            left_out: self.left_out,
         }
     }
 
@@ -180,6 +187,12 @@ impl S3SelectSource {
     #[must_use]
     pub fn with_limit(&self, limit: Option<usize>) -> Self {
         Self { limit, ..self.clone() }
+    }
+
+    /// The same scan, of files without so many that have no row for it.
+    #[must_use]
+    pub fn without(&self, left_out: usize) -> Self {
+        Self { left_out, ..self.clone() }
     }
 
     /// The same rows, of which other values are computed, over the table's columns.

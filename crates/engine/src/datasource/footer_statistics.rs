@@ -1,0 +1,75 @@
+//! The statistics of a Parquet object that its footer vouches for.
+
+use std::sync::Arc;
+
+use arrow::datatypes::SchemaRef;
+use datafusion::catalog::Session;
+use datafusion::common::{ColumnStatistics, Statistics};
+use datafusion::datasource::physical_plan::parquet::metadata::DFParquetMetadata;
+use object_store::{ObjectMeta, ObjectStore};
+use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
+
+use super::stored_types::StoredTypes;
+
+/// What DataFusion made of a footer, without promises that the footer does not make.
+///
+/// DataFusion takes the bounds of those row groups that have any for those of the object, takes a
+/// column without statistics for all NULL, reads the bounds of a column as the type that the table
+/// declares, and floating-point bounds as if they told of NaN. From such numbers it would answer MIN,
+/// MAX and COUNT, and objects would be left out that have rows for the answer. What is doubted may
+/// still be estimated with.
+pub async fn vouched(
+    statistics: Statistics,
+    state: &dyn Session,
+    store: &Arc<dyn ObjectStore>,
+    declared: &SchemaRef,
+    object: &ObjectMeta,
+) -> Statistics {
+    let cache = state.runtime_env().cache_manager.get_file_metadata_cache();
+    // It was read a moment ago.
+    let footer = DFParquetMetadata::new(store.as_ref(), object)
+        .with_file_metadata_cache(Some(cache))
+        .fetch_metadata()
+        .await;
+    doubt(statistics, footer.ok().as_deref(), declared)
+}
+
+fn doubt(
+    mut statistics: Statistics,
+    footer: Option<&ParquetMetaData>,
+    declared: &SchemaRef,
+) -> Statistics {
+    let stored = footer.and_then(|footer| Some((footer, StoredTypes::of(footer).ok()?)));
+    for (column, field) in statistics.column_statistics.iter_mut().zip(declared.fields()) {
+        let told = stored.as_ref().is_some_and(|(footer, stored)| {
+            stored.check(field).is_ok()
+                && footer.row_groups().iter().all(|group| is_told(group, field.name()))
+        });
+        if !told {
+            column.null_count = std::mem::take(&mut column.null_count).to_inexact();
+        }
+        if !told || field.data_type().is_floating() {
+            doubt_bounds(column);
+        }
+    }
+    statistics
+}
+
+fn doubt_bounds(column: &mut ColumnStatistics) {
+    for bound in [&mut column.min_value, &mut column.max_value] {
+        *bound = std::mem::take(bound).to_inexact();
+    }
+}
+
+/// Whether a row group tells the bounds of a column and the number of its NULLs.
+fn is_told(group: &RowGroupMetaData, name: &str) -> bool {
+    let mut chunks = group.columns().iter().filter(|it| it.column_path().parts() == [name]);
+    let Some(statistics) = chunks.next().and_then(|chunk| chunk.statistics()) else { return false };
+    let Some(nulls) = statistics.null_count_opt() else { return false };
+    let all_null = i64::try_from(nulls).is_ok_and(|nulls| nulls == group.num_rows());
+    let bounds = statistics.min_bytes_opt().is_some() && statistics.max_bytes_opt().is_some();
+    // The first writers compared text as signed bytes.
+    let comparable =
+        !statistics.is_min_max_deprecated() || statistics.is_min_max_backwards_compatible();
+    all_null || (bounds && comparable)
+}
