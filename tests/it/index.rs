@@ -9,6 +9,8 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use sluicegate_engine::Engine;
 use sluicegate_engine::config::Scan;
+use sluicegate_engine::index::csv_text::CsvText;
+use sluicegate_engine::index::format::Format;
 use sluicegate_engine::index::manage::{Index, Indexes, Look, State};
 use sluicegate_s3select::profile::EndpointProfile;
 use tokio::runtime::Runtime;
@@ -45,13 +47,23 @@ async fn list(engine: &Engine, table: &str) -> Vec<Index> {
 
 /// Whether a plan reads through an index.
 async fn is_indexed(engine: &Engine, sql: &str) -> bool {
+    index_in_plan(engine, sql).await.is_some()
+}
+
+/// What a plan looks up.
+async fn index_in_plan(engine: &Engine, sql: &str) -> Option<String> {
     let plan = engine.explain(sql).await.unwrap().plan;
     let plan = datafusion::physical_plan::displayable(plan.as_ref()).indent(false).to_string();
-    plan.contains(", index=")
+    let (_, index) = plan.split_once(", index=")?;
+    Some(index.split_once(", gap=").unwrap().0.to_owned())
 }
 
 /// A record of a random table: values as text, empty for NULL.
-type Record = (Option<i64>, Option<i64>, Option<i32>, Option<&'static str>, bool);
+type Record =
+    (Option<i64>, Option<i64>, Option<i32>, Option<&'static str>, Option<&'static str>, bool);
+
+const FLOATS: [&str; 10] =
+    ["0", "-0", "0.0", "1.5", "-2.5", "1e300", "5e-324", "NaN", "inf", "-inf"];
 
 fn record() -> impl Strategy<Value = Record> {
     let text = prop::sample::select(vec![
@@ -72,42 +84,116 @@ fn record() -> impl Strategy<Value = Record> {
         prop::option::weighted(some, -250_i64..250),
         prop::option::weighted(some, -3_i32..20),
         prop::option::weighted(some, text),
+        prop::option::weighted(some, prop::sample::select(FLOATS.to_vec())),
         prop::bool::weighted(0.1),
     )
 }
 
-fn written(records: &[Record], crlf: bool, last_end: bool, header: bool) -> String {
+/// How objects are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Csv,
+    Json,
+    Parquet,
+}
+
+impl Kind {
+    fn extension(self) -> &'static str {
+        match self {
+            Self::Csv => "csv",
+            Self::Json => "json",
+            Self::Parquet => "parquet",
+        }
+    }
+}
+
+/// The values of a record, as text.
+fn fields((k, d, t, s, x, _): &Record) -> [Option<String>; 5] {
+    let cents = |d: &i64| {
+        let sign = if *d < 0 { "-" } else { "" };
+        format!("{sign}{}.{:02}", d.abs() / 100, d.abs() % 100)
+    };
+    let day = |t: i32| match t {
+        0.. => format!("2000-01-{:02}", t + 1),
+        _ => format!("1999-12-{}", 32 + t),
+    };
+    let text = |it: &Option<&str>| it.map(ToOwned::to_owned);
+    [k.map(|k| k.to_string()), d.as_ref().map(cents), t.map(day), text(s), text(x)]
+}
+
+fn written(records: &[Record], pad: &str, crlf: bool, last_end: bool, header: bool) -> String {
     let end = if crlf { "\r\n" } else { "\n" };
-    let mut text = if header { format!("k,d,t,s{end}") } else { String::new() };
-    for (number, (k, d, t, s, blank)) in records.iter().enumerate() {
-        let cents = |d: &i64| {
-            let sign = if *d < 0 { "-" } else { "" };
-            format!("{sign}{}.{:02}", d.abs() / 100, d.abs() % 100)
-        };
-        let day = |t: i32| match t {
-            0.. => format!("2000-01-{:02}", t + 1),
-            _ => format!("1999-12-{}", 32 + t),
-        };
-        let fields = [
-            k.map(|k| k.to_string()).unwrap_or_default(),
-            d.as_ref().map(cents).unwrap_or_default(),
-            t.map(day).unwrap_or_default(),
-            s.unwrap_or_default().to_owned(),
-        ];
-        text += &fields.join(",");
+    let mut text = if header { format!("k,d,t,s,x,pad{end}") } else { String::new() };
+    for (number, record) in records.iter().enumerate() {
+        text += &format!("{},{pad}", fields(record).map(Option::unwrap_or_default).join(","));
         if number + 1 < records.len() || last_end {
             text += end;
         }
-        if *blank {
+        if record.5 {
             text += end;
         }
     }
     text
 }
 
-const COLUMNS: [&str; 4] = ["k", "d", "t", "s"];
+/// The same as JSON, with what a number there cannot be left out.
+fn as_json(records: &[Record], pad: &str, crlf: bool, last_end: bool) -> String {
+    let end = if crlf { "\r\n" } else { "\n" };
+    let mut text = String::new();
+    for (number, record) in records.iter().enumerate() {
+        let mut object = Vec::new();
+        for (name, value) in COLUMNS.into_iter().zip(fields(record)) {
+            let Some(value) = value else {
+                if number % 2 == 0 {
+                    object.push(format!("\"{name}\": null"));
+                }
+                continue;
+            };
+            let value = match name {
+                "k" | "d" => value,
+                "x" if value.contains("n") || value.contains('N') => "null".to_owned(),
+                "x" => value,
+                "s" => serde_json::to_string(value.trim_matches('"')).unwrap(),
+                _ => format!("\"{value}\""),
+            };
+            object.push(format!("\"{name}\": {value}"));
+        }
+        // A record may hold another, and brackets in text.
+        object.push(format!("\"pad\": \"{pad}\""));
+        object.push("\"more\": {\"of\": [1, {}, \"}]{\"]}".to_owned());
+        text += &format!("{{{}}}", object.join(", "));
+        if number + 1 < records.len() || last_end {
+            text += end;
+        }
+        if record.5 {
+            text += end;
+        }
+    }
+    text
+}
 
-const STATEMENTS: [&str; 16] = [
+/// The same as Parquet with small pages and row groups.
+async fn as_parquet(folder: &Path, csv: &str, header: bool) -> Vec<u8> {
+    let stock = stock();
+    let (from, to) = (folder.join("from.csv"), folder.join("to.parquet"));
+    std::fs::write(&from, csv).unwrap();
+    let _ = std::fs::remove_file(&to);
+    stock_rows(&stock, &ddl(Kind::Csv, &from.display().to_string(), header)).await.unwrap();
+    let copy = format!(
+        "COPY (SELECT * FROM t) TO '{}' STORED AS PARQUET OPTIONS ('max_row_group_size' '16', \
+         'data_page_row_count_limit' '4', 'write_batch_size' '4')",
+        to.display()
+    );
+    stock_rows(&stock, &copy).await.unwrap();
+    std::fs::remove_file(&from).unwrap();
+    let bytes = std::fs::read(&to).unwrap();
+    std::fs::remove_file(&to).unwrap();
+    bytes
+}
+
+const COLUMNS: [&str; 5] = ["k", "d", "t", "s", "x"];
+
+const STATEMENTS: [&str; 33] = [
     "SELECT * FROM t WHERE k = 3",
     "SELECT s FROM t WHERE k IN (1, 5, -2, 100)",
     "SELECT k, d FROM t WHERE k >= 2 AND k < 5 AND d > 0.5",
@@ -124,14 +210,39 @@ const STATEMENTS: [&str; 16] = [
     "SELECT k FROM t WHERE s = 'line\nend' ORDER BY k LIMIT 3",
     "SELECT * FROM t WHERE k = 3 AND s = 'a' AND t IS NOT NULL",
     "SELECT a.k FROM t a JOIN t b ON a.k = b.k WHERE a.k = 2 AND b.d < 0",
+    "SELECT * FROM t WHERE k IS NULL",
+    "SELECT k, s FROM t WHERE s IS NOT NULL AND k = 3",
+    "SELECT count(*) FROM t WHERE k IS NULL AND x IS NULL",
+    "SELECT * FROM t WHERE d IS NULL OR d = 1.25",
+    "SELECT * FROM t WHERE x = 0",
+    "SELECT * FROM t WHERE x < 0",
+    "SELECT x FROM t WHERE x <= -0.0 AND x > -3",
+    "SELECT x, k FROM t WHERE x >= 0.0 AND x < 1",
+    "SELECT x FROM t WHERE x > 1e300",
+    "SELECT x FROM t WHERE x = CAST('NaN' AS DOUBLE)",
+    "SELECT x FROM t WHERE x >= CAST('NaN' AS DOUBLE) OR x < CAST('-inf' AS DOUBLE)",
+    "SELECT x FROM t WHERE x IN (0, 1.5)",
+    "SELECT * FROM t WHERE x IN (CAST('-0' AS DOUBLE), CAST('NaN' AS DOUBLE))",
+    "SELECT * FROM t WHERE k = 3 AND d > 0",
+    "SELECT * FROM t WHERE k IN (1, 2, 3) AND s = 'a' AND x > -3",
+    "SELECT t FROM t WHERE k >= 0 AND d < 1 AND t > DATE '2000-01-02' AND s > ' ' AND x IS NOT NULL",
+    "SELECT * FROM t WHERE (k = 1 OR k = 3) AND (d IS NULL OR d < 0)",
 ];
 
-fn ddl(location: &str, header: bool) -> String {
-    format!(
-        "CREATE EXTERNAL TABLE t (k BIGINT, d DECIMAL(9, 2), t DATE, s VARCHAR) STORED AS CSV \
-         LOCATION '{location}' OPTIONS ('format.has_header' '{header}', \
-         'format.newlines_in_values' 'true')"
-    )
+fn ddl(kind: Kind, location: &str, header: bool) -> String {
+    let table = "CREATE EXTERNAL TABLE t";
+    match kind {
+        Kind::Csv => format!(
+            "{table} (k BIGINT, d DECIMAL(9, 2), t DATE, s VARCHAR, x DOUBLE, pad VARCHAR) STORED AS CSV \
+             LOCATION '{location}' OPTIONS ('format.has_header' '{header}', \
+             'format.newlines_in_values' 'true')"
+        ),
+        Kind::Json => format!(
+            "{table} (k BIGINT, d DECIMAL(9, 2), t DATE, s VARCHAR, x DOUBLE, pad VARCHAR) STORED AS JSON \
+             LOCATION '{location}'"
+        ),
+        Kind::Parquet => format!("{table} STORED AS PARQUET LOCATION '{location}'"),
+    }
 }
 
 fn runner(cases: u32) -> TestRunner {
@@ -139,58 +250,83 @@ fn runner(cases: u32) -> TestRunner {
     TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() })
 }
 
-/// Duplicates, NULLs, quoted line ends, CRLF, multi-byte text, blank lines, empty objects, a last
-/// record without an end; stores with Select and without; all columns indexed, some, or some objects.
+/// CSV, JSON and Parquet; duplicates, NULLs, quoted line ends, CRLF, multi-byte text, blank lines, empty
+/// objects, a last record without an end; stores with Select and without; all columns indexed, some, or
+/// some objects.
 #[test]
 fn index_scans_equal_datafusion_over_random_tables() {
     let runtime = Runtime::new().unwrap();
     let store = runtime.block_on(Store::start());
     let local = tempfile::tempdir().unwrap();
+    let kind = prop::sample::select(vec![Kind::Csv, Kind::Csv, Kind::Json, Kind::Parquet]);
     let objects = prop::collection::vec(prop::collection::vec(record(), 0..40), 1..4);
-    let columns = prop::sample::subsequence(&COLUMNS[..], 1..=4);
+    let columns = prop::sample::subsequence(&COLUMNS[..], 1..=5);
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
-    let (number, compared, indexed) = (Cell::new(0), Cell::new(0), Cell::new(0));
+    let (number, compared, indexed, several) =
+        (Cell::new(0), Cell::new(0), Cell::new(0), Cell::new(0));
     let result = runner(48).run(
-        &(objects, columns, flags, any::<bool>(), any::<bool>()),
-        |(objects, columns, (crlf, last_end, header, select), partial, stale)| {
+        &(kind, objects, columns, flags, (any::<bool>(), any::<bool>(), any::<bool>())),
+        |(kind, objects, columns, (crlf, last_end, header, select), (partial, stale, wide))| {
             number.set(number.get() + 1);
             let folder = local.path().join(number.get().to_string());
             let location = format!("s3://{BUCKET}/{}/", number.get());
-            let text: Vec<String> =
-                objects.iter().map(|it| written(it, crlf, last_end, header)).collect();
+            // Of wide records it matters how many are read, if a request costs nothing.
+            let pad = if wide { "y".repeat(3000) } else { String::new() };
+            let mut hardware =
+                sluicegate_costmodel::HardwareProfile::by_name("local-1gbit").unwrap().clone();
+            if wide {
+                hardware.link.latency = std::time::Duration::ZERO;
+                hardware.requests.per_second = 1e12;
+            }
+            let written = |records: &[Record]| match kind {
+                Kind::Csv | Kind::Parquet => written(records, &pad, crlf, last_end, header),
+                Kind::Json => as_json(records, &pad, crlf, last_end),
+            };
+            let text: Vec<String> = objects.iter().map(|it| written(it)).collect();
             runtime.block_on(async {
                 std::fs::create_dir(&folder).unwrap();
-                let put = |object: usize, text: &str| {
-                    store.put(&format!("{}/{object}.csv", number.get()), text);
-                    std::fs::write(folder.join(format!("{object}.csv")), text).unwrap();
+                let put = async |object: usize, text: &str| {
+                    let name = format!("{object}.{}", kind.extension());
+                    let bytes = match kind {
+                        Kind::Parquet => as_parquet(local.path(), text, header).await,
+                        Kind::Csv | Kind::Json => text.as_bytes().to_vec(),
+                    };
+                    std::fs::write(folder.join(&name), &bytes).unwrap();
+                    store.put(&format!("{}/{name}", number.get()), bytes);
                 };
                 for (object, text) in text.iter().enumerate() {
-                    put(object, text);
+                    put(object, text).await;
                 }
                 let profile = match select {
                     true => EndpointProfile::sluice(),
                     false => EndpointProfile::get_only(),
                 };
-                let engine = store.builder().profile(profile).scan(Scan::Index).build().await;
-                let engine = engine.unwrap();
-                let stock = stock();
-                rows(&engine, &ddl(&location, header)).await;
-                stock_rows(&stock, &ddl(&format!("{}/", folder.display()), header)).await.unwrap();
+                let builder = store.builder().profile(profile).hardware(hardware);
+                let engine = builder.scan(Scan::Index).build().await.unwrap();
+                rows(&engine, &ddl(kind, &location, header)).await;
                 for column in &columns {
                     create(&engine, "t", column).await.unwrap();
                 }
                 if partial {
-                    put(text.len(), "7,0.07,2000-01-01,a\n3,1.25,2000-01-02,\n");
+                    let one = (Some(7), Some(7), Some(0), Some("a"), Some("0"), false);
+                    let other = (Some(3), Some(125), Some(1), None, None, false);
+                    put(text.len(), &written(&[one, other])).await;
                 }
                 if stale {
-                    put(0, &text[0].replace('3', "2"));
+                    put(0, &text[0].replace('3', "2")).await;
                 }
+                // It remembers listings and footers, so it begins now.
+                let stock = stock();
+                let theirs = ddl(kind, &format!("{}/", folder.display()), header);
+                stock_rows(&stock, &theirs).await.unwrap();
                 for sql in STATEMENTS {
                     let expected = stock_rows(&stock, sql).await.unwrap();
                     let actual = try_rows(&engine, sql).await.map_err(|error| error.to_string());
-                    prop_assert_eq!(actual, Ok(expected), "{} over {:?}", sql, text);
+                    prop_assert_eq!(actual, Ok(expected), "{} over {:?} {:?}", sql, kind, text);
                     compared.set(compared.get() + 1);
-                    indexed.set(indexed.get() + usize::from(is_indexed(&engine, sql).await));
+                    let plan = index_in_plan(&engine, sql).await.unwrap_or_default();
+                    indexed.set(indexed.get() + usize::from(!plan.is_empty()));
+                    several.set(several.get() + usize::from(plan.contains(" and ")));
                 }
                 Ok(())
             })
@@ -199,6 +335,8 @@ fn index_scans_equal_datafusion_over_random_tables() {
     result.unwrap();
     let (compared, indexed) = (compared.get(), indexed.get());
     assert!(indexed * 3 > compared, "only {indexed} of {compared} statements used an index");
+    let several = several.get();
+    assert!(several * 50 > compared, "only {several} of {compared} statements used several");
 }
 
 /// Whatever separates, quotes, escapes, comments and ends: records are cut as the reader cuts them.
@@ -474,6 +612,125 @@ async fn an_index_of_a_former_version_is_stale_until_it_is_made_again() {
     assert!(is_indexed(&engine, "SELECT v FROM n WHERE k = 2").await);
 }
 
+/// The layout of former versions is not read, and said so; indexes of it are replaced.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_index_of_a_former_program_is_not_used() {
+    let store = Store::start().await;
+    let engine = store.engine(Scan::Index).await;
+    numbers(&store, &engine, 1, 500).await;
+    let indexes = files(&store.folder.path().join(BUCKET).join(".sluice-index"));
+    let name = indexes[0].file_name().unwrap().to_str().unwrap().to_owned();
+    let text = CsvText {
+        columns: 3,
+        header: true,
+        delimiter: b',',
+        quote: b'"',
+        escape: None,
+        comment: None,
+        terminator: None,
+        truncated_rows: false,
+    };
+    let format = Format::Csv(text);
+    let (now, former) = (format.tag(0, "Int64"), format.tag_of_version(0, "Int64", 1));
+    assert!(name.contains(&now.to_string()), "{name}");
+    let renamed = indexes[0].with_file_name(name.replace(&now.to_string(), &former.to_string()));
+    std::fs::rename(&indexes[0], renamed).unwrap();
+    let states: Vec<_> = list(&engine, "n").await.iter().map(|index| index.state).collect();
+    assert_eq!(states, [State::FormerVersion]);
+    let query = engine.plan(FEW).await.unwrap();
+    query.collect().await.unwrap();
+    let warning = query.warnings().join("\n");
+    assert!(warning.contains("another version of this program made the index of k"), "{warning}");
+    assert_eq!(create(&engine, "n", "k").await.unwrap(), 1);
+    let states: Vec<_> = list(&engine, "n").await.iter().map(|index| index.state).collect();
+    assert_eq!(states, [State::Fresh]);
+    assert!(is_indexed(&engine, FEW).await);
+}
+
+/// Where two columns each lead to many records and both to few, both are looked up.
+#[tokio::test(flavor = "multi_thread")]
+async fn several_indexes_are_used_together() {
+    let store = Store::start().await;
+    let mut text = String::from("a,b,pad\n");
+    for record in 0..60_000 {
+        let (a, b) = (record % 500, record * 7919 % 60_000 / 120);
+        text += &format!("{a},{b},{}\n", "x".repeat(60));
+    }
+    store.put("two/a.csv", &text);
+    for profile in [EndpointProfile::sluice(), EndpointProfile::get_only()] {
+        let engine = store.builder().profile(profile).scan(Scan::Index).build().await.unwrap();
+        rows(
+            &engine,
+            &format!(
+                "CREATE EXTERNAL TABLE two (a BIGINT, b BIGINT, pad VARCHAR) STORED AS CSV \
+                 LOCATION 's3://{BUCKET}/two/' OPTIONS ('format.has_header' 'true')"
+            ),
+        )
+        .await;
+        for column in ["a", "b"] {
+            create(&engine, "two", column).await.unwrap();
+        }
+        let both = "SELECT a, b FROM two WHERE a = 7 AND b < 5";
+        let plan = index_in_plan(&engine, both).await.unwrap();
+        assert!(plan.contains("a by a@0 = 7") && plan.contains(" and "), "{plan}");
+        assert!(plan.contains("b by b@1 < 5"), "{plan}");
+        let explained = engine.explain(both).await.unwrap().to_string();
+        assert!(explained.contains(" and b by b@1 < 5 (gaps of up to"), "{explained}");
+        let wanted = (0..60_000).filter(|n| n % 500 == 7 && n * 7919 % 60_000 / 120 < 5).count();
+        let before = engine.counted();
+        assert_eq!(rows(&engine, both).await.len(), wanted);
+        let counted = engine.counted().since(&before);
+        assert!(counted.got_bytes < text.len() as u64 / 10, "{counted:?}");
+        // One of them damaged: the other is enough.
+        let indexes = files(&store.folder.path().join(BUCKET).join(".sluice-index/two"));
+        let sound = std::fs::read(&indexes[1]).unwrap();
+        let mut damaged = sound.clone();
+        damaged[8..40_000].fill(0);
+        std::fs::write(&indexes[1], damaged).unwrap();
+        let _ = engine.take_notes();
+        assert_eq!(rows(&engine, both).await.len(), wanted);
+        let notes = engine.take_notes().join("\n");
+        assert!(notes.contains("the index of b for two/a.csv is not used"), "{notes}");
+        std::fs::write(&indexes[1], sound).unwrap();
+    }
+}
+
+/// A look-up in Parquet reads the pages of its rows, and nothing else.
+#[tokio::test(flavor = "multi_thread")]
+async fn of_parquet_only_the_pages_of_wanted_rows_are_read() {
+    let store = Store::start().await;
+    let stock = stock();
+    let local = tempfile::tempdir().unwrap();
+    let file = local.path().join("a.parquet");
+    let copy = format!(
+        "COPY (SELECT value * 7919 % 200000 AS k, repeat(CAST(value AS VARCHAR), 20) AS v \
+         FROM generate_series(0, 199999)) TO '{}' STORED AS PARQUET \
+         OPTIONS ('data_page_row_count_limit' '1000', 'dictionary_enabled' 'false', \
+         'compression' 'uncompressed')",
+        file.display()
+    );
+    stock_rows(&stock, &copy).await.unwrap();
+    let bytes = std::fs::read(&file).unwrap();
+    store.put("p/a.parquet", &bytes);
+    let engine = store.engine(Scan::Index).await;
+    let url = format!("s3://{BUCKET}/p/a.parquet");
+    assert_eq!(create(&engine, &url, "k").await.unwrap(), 1);
+    let sql = |table: &str| format!("SELECT v FROM \"{table}\" WHERE k IN (4711, 150000)");
+    assert!(is_indexed(&engine, &sql(&url)).await);
+    let before = engine.counted();
+    let found = rows(&engine, &sql(&url)).await;
+    let counted = engine.counted().since(&before);
+    let here =
+        format!("CREATE EXTERNAL TABLE here STORED AS PARQUET LOCATION '{}'", file.display());
+    stock_rows(&stock, &here).await.unwrap();
+    let expected = stock_rows(&stock, &sql("here")).await.unwrap();
+    assert_eq!(found, expected);
+    assert_eq!(found.len(), 2);
+    assert_eq!((counted.select, counted.fallbacks), (0, 0), "{counted:?}");
+    assert!(counted.got_bytes < bytes.len() as u64 / 8, "{counted:?} of {}", bytes.len());
+    assert!(!is_indexed(&engine, &format!("SELECT v FROM '{url}'")).await);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn indexes_may_be_in_another_bucket() {
     let store = Store::start().await;
@@ -493,25 +750,30 @@ async fn indexes_may_be_in_another_bucket() {
 async fn what_cannot_be_indexed_says_why() {
     let store = Store::start().await;
     let engine = store.engine(Scan::Auto).await;
-    store.put("bad/a.csv", "k,x\n1,2.5\n2\n");
-    store.put("bad/b.csv", "k,x\n1,2.5\n");
-    store.put("j/a.json", "{\"k\": 1}\n");
-    store.put("f.csv", "k,x\n1,2.5\nseven,1\n");
+    store.put("bad/a.csv", "k,b\n1,true\n2\n");
+    store.put("bad/b.csv", "k,b\n1,true\n");
+    store.put("j/a.json", "[{\"k\": 1}]\n");
+    store.put("f.csv", "k,b\n1,true\nseven,true\n");
+    store.put("z/a.csv.gz", [0x1f, 0x8b]);
     let table = |name: &str, at: &str, kind: &str| {
         format!(
-            "CREATE EXTERNAL TABLE {name} (k BIGINT, x DOUBLE) STORED AS {kind} LOCATION 's3://{BUCKET}/{at}'"
+            "CREATE EXTERNAL TABLE {name} (k BIGINT, b BOOLEAN) STORED AS {kind} LOCATION 's3://{BUCKET}/{at}'"
         )
     };
     rows(&engine, &table("bad", "bad/", "CSV")).await;
-    rows(&engine, &table("j", "j/", "JSON")).await;
+    let array = " OPTIONS ('format.newline_delimited' 'false')";
+    rows(&engine, &(table("j", "j/", "JSON") + array)).await;
     rows(&engine, &table("f", "f.csv", "CSV")).await;
+    let compressed = " OPTIONS ('format.compression' 'gzip')";
+    rows(&engine, &(table("z", "z/", "CSV") + compressed)).await;
     for (name, column, why) in [
         ("bad", "k", "bad/a.csv, which is not indexed"),
         ("bad", "k", "record 3 has 1 fields, and the table 2 columns"),
         ("f", "k", "'seven'"),
-        ("f", "x", "column x is of type Float64; an index can be about integers"),
-        ("f", "y", "the objects have no column y; they have k, x"),
-        ("j", "k", "only objects of CSV can be indexed"),
+        ("f", "b", "column b is of type Boolean; an index can be about whole, decimal and"),
+        ("f", "y", "the objects have no column y; they have k, b"),
+        ("z", "k", "its objects are compressed"),
+        ("j", "k", "each object is one JSON array"),
         ("information_schema.tables", "k", "is not a table of objects in a bucket"),
         ("(SELECT k FROM f UNION ALL SELECT k FROM f)", "k", "is not a table of objects"),
     ] {

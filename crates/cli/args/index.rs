@@ -15,8 +15,9 @@ Examples:
 An index object lies beside each data object: that of the column price of s3://data/t/a.csv is
 s3://data/.sluice-index/t/a.csv/_price.….idx. It holds, sorted by value, where each record is.
 Queries find it by themselves (SET sluice.scan = 'auto') where it is predicted to be worth it:
-for =, IN, <, <=, >, >= and BETWEEN with constants. An index whose data object has been replaced is
-not used.";
+for =, IN, <, <=, >, >= and BETWEEN with constants, IS NULL and IS NOT NULL. The indexes of several
+columns are used together where that leaves less to read. An index whose data object has been
+replaced is not used.";
 
 /// Create and look after indexes, which lead queries to the records that they want
 #[derive(Debug, Subcommand)]
@@ -64,9 +65,10 @@ Examples:
 
 Each object is read once; memory is bounded, and entries are sorted in temporary files. Objects
 that have a fresh index are left out, so a run that was stopped can be repeated; the end of each index
-is read to see that it is whole, and all of it with --repair. Columns of integers,
-decimals, dates, timestamps and text can be indexed, of CSV objects that are not compressed. Types
-and options must be those of the queries, as an index is of the values that they read.";
+is read to see that it is whole, and all of it with --repair. Columns of numbers,
+dates, timestamps and text can be indexed, of Parquet, and of CSV and lines of JSON that are not
+compressed. Types and options must be those of the queries, as an index is of the values that they
+read.";
 
 /// Create the indexes of a column, or those that are missing or stale
 #[derive(Debug, clap::Args)]
@@ -89,8 +91,8 @@ Examples:
   sluice index list -f tables.sql lineitem --format json
 
 An index is `fresh`, or `stale` if its object has been replaced since, of an `other format` if the
-table is read with other types or options, `damaged` if it is too short, an `orphan` if its object is
-gone. This is what names and sizes say, from one listing; `sluice index verify` reads the indexes.";
+table is read with other types or options, of a `former version` if an older sluice made it, `damaged` if
+it is too short, an `orphan` if its object is gone. This is what names and sizes say, from one listing; `sluice index verify` reads the indexes.";
 
 /// List the indexes of a table, and whether they can be used
 #[derive(Debug, clap::Args)]

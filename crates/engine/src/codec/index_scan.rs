@@ -10,7 +10,7 @@ use prost::Message;
 
 use super::files::FilesMessage;
 use super::{Decoder, Encoder};
-use crate::datasource::indexed::{Asked, IndexedSource};
+use crate::datasource::indexed::{Asked, AskedColumn, IndexedSource};
 use crate::index::found::{FileIndex, FileIndexes};
 use crate::index::lookup::IndexObject;
 
@@ -20,20 +20,27 @@ pub(super) struct IndexMessage {
     /// The scan that reads whole objects.
     #[prost(message, optional, tag = "1")]
     files: Option<FilesMessage>,
-    /// The column, by its place among the table's.
-    #[prost(uint64, tag = "2")]
-    column: u64,
-    /// What is known of the rows that are wanted, over the table's columns.
-    #[prost(message, optional, tag = "3")]
-    filter: Option<protobuf::PhysicalExprNode>,
+    /// The columns whose indexes are used.
+    #[prost(message, repeated, tag = "2")]
+    columns: Vec<ColumnMessage>,
     /// Bytes between two records that are read rather than asked around.
     #[prost(uint64, tag = "4")]
     gap: u64,
     /// The bucket of the index objects.
     #[prost(string, tag = "5")]
     store: String,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct ColumnMessage {
+    /// The column, by its place among the table's.
+    #[prost(uint64, tag = "1")]
+    column: u64,
+    /// What is known of the rows that are wanted, over the table's columns.
+    #[prost(message, optional, tag = "2")]
+    filter: Option<protobuf::PhysicalExprNode>,
     /// The index object of each file, in the order of the groups; without a path if it has none.
-    #[prost(message, repeated, tag = "6")]
+    #[prost(message, repeated, tag = "3")]
     objects: Vec<ObjectMessage>,
 }
 
@@ -56,22 +63,27 @@ impl Encoder<'_> {
         let get = source.inner().clone();
         let files = FileScanConfigBuilder::from(config.clone()).with_source(get).build();
         let asked = source.asked();
-        let objects = config.file_groups.iter().flat_map(FileGroup::iter).map(|file| {
-            let indexes = file.extension::<FileIndexes>();
-            let index = indexes.and_then(|indexes| indexes.of(asked.column));
-            index.map_or_else(ObjectMessage::default, |index| ObjectMessage {
-                path: index.object.path.to_string(),
-                size: index.object.size,
-                e_tag: index.object.e_tag.clone(),
+        let column = |asked: &AskedColumn| {
+            let objects = config.file_groups.iter().flat_map(FileGroup::iter).map(|file| {
+                let indexes = file.extension::<FileIndexes>();
+                let index = indexes.and_then(|indexes| indexes.of(asked.column));
+                index.map_or_else(ObjectMessage::default, |index| ObjectMessage {
+                    path: index.object.path.to_string(),
+                    size: index.object.size,
+                    e_tag: index.object.e_tag.clone(),
+                })
+            });
+            Ok(ColumnMessage {
+                column: asked.column as u64,
+                filter: Some(self.expr(&asked.filter)?),
+                objects: objects.collect(),
             })
-        });
+        };
         Ok(IndexMessage {
             files: Some(self.files(&files)?),
-            column: asked.column as u64,
-            filter: Some(self.expr(&asked.filter)?),
+            columns: asked.columns.iter().map(column).collect::<Result<_>>()?,
             gap: asked.gap,
             store: asked.store.as_str().to_owned(),
-            objects: objects.collect(),
         })
     }
 }
@@ -83,34 +95,40 @@ impl Decoder<'_> {
         };
         let config = self.files(files)?;
         let table = config.file_source().table_schema().table_schema().clone();
-        let column = usize::try_from(message.column)
-            .map_err(|_| plan_datafusion_err!("a column beyond this machine's"))?;
-        let asked = Asked {
-            column,
-            filter: self.expr(message.filter.as_ref(), &table)?,
-            gap: message.gap,
-            store: ObjectStoreUrl::parse(&message.store)?,
-        };
         let count: usize = config.file_groups.iter().map(FileGroup::len).sum();
-        if count != message.objects.len() {
-            return plan_err!("{count} files have {} places for an index", message.objects.len());
+        let mut of_files = vec![Vec::new(); count];
+        let mut columns = Vec::new();
+        for asked in &message.columns {
+            let column = usize::try_from(asked.column)
+                .map_err(|_| plan_datafusion_err!("a column beyond this machine's"))?;
+            if count != asked.objects.len() {
+                return plan_err!("{count} files have {} places for an index", asked.objects.len());
+            }
+            for (indexes, object) in of_files.iter_mut().zip(&asked.objects) {
+                if !object.path.is_empty() {
+                    let path = Path::parse(&object.path);
+                    let path = path.map_err(|error| plan_datafusion_err!("{error}"))?;
+                    let (size, e_tag) = (object.size, object.e_tag.clone());
+                    let object = IndexObject { path, size, e_tag };
+                    indexes.push(FileIndex { column, object, sample: None });
+                }
+            }
+            let filter = self.expr(asked.filter.as_ref(), &table)?;
+            columns.push(AskedColumn { column, filter });
         }
-        let mut objects = message.objects.iter();
+        let store = ObjectStoreUrl::parse(&message.store)?;
+        let asked = Asked { columns, gap: message.gap, store };
+        let mut of_files = of_files.into_iter();
         let indexed = |group: &FileGroup| {
             let mut files = group.clone().into_inner();
-            for (file, object) in files.iter_mut().zip(objects.by_ref()) {
-                if object.path.is_empty() {
-                    continue;
+            for (file, indexes) in files.iter_mut().zip(of_files.by_ref()) {
+                if !indexes.is_empty() {
+                    file.extensions.insert(FileIndexes::only(indexes));
                 }
-                let path = Path::parse(&object.path).map_err(|e| plan_datafusion_err!("{e}"))?;
-                let (size, e_tag) = (object.size, object.e_tag.clone());
-                let object = IndexObject { path, size, e_tag };
-                let only = FileIndexes::only(FileIndex { column, object, sample: None });
-                file.extensions.insert(only);
             }
-            Ok(FileGroup::new(files))
+            FileGroup::new(files)
         };
-        let groups = config.file_groups.iter().map(indexed).collect::<Result<_>>()?;
+        let groups = config.file_groups.iter().map(indexed).collect();
         let config = FileScanConfigBuilder::from(config).with_file_groups(groups).build();
         IndexedSource::replace(&config, asked)
             .map_err(|why| plan_datafusion_err!("the scan cannot use an index: {why}"))

@@ -26,16 +26,15 @@ pub fn distrust(node: Arc<dyn ExecutionPlan>) -> Transformed<Arc<dyn ExecutionPl
     let Some(config) = scan.and_then(|scan| scan.downcast_ref::<FileScanConfig>()) else {
         return Transformed::no(node);
     };
-    let Some(source) = config.file_source().downcast_ref::<ParquetSource>().and_then(distrusting)
-    else {
-        return Transformed::no(node);
-    };
-    let config = FileScanConfigBuilder::from(config.clone()).with_source(Arc::new(source)).build();
+    let Some(source) = distrusting(config.file_source()) else { return Transformed::no(node) };
+    let config = FileScanConfigBuilder::from(config.clone()).with_source(source).build();
     Transformed::yes(DataSourceExec::from_data_source(config))
 }
 
-/// None if its predicate is on other columns.
-fn distrusting(source: &ParquetSource) -> Option<ParquetSource> {
+/// The same source of Parquet that skips nothing by such a condition; none if it has none.
+#[must_use]
+pub fn distrusting(source: &Arc<dyn FileSource>) -> Option<Arc<dyn FileSource>> {
+    let source = source.downcast_ref::<ParquetSource>()?;
     let predicate = source.filter()?;
     let table = source.table_schema().table_schema();
     let on_floats = |part: &Arc<dyn PhysicalExpr>| {
@@ -54,7 +53,8 @@ fn distrusting(source: &ParquetSource) -> Option<ParquetSource> {
         let mut options = options.clone();
         options.global.pruning = false;
         let source = source.with_predicate(conjunction(parts.filter(|part| !arrives(part))));
-        return Some(source.with_table_parquet_options(options).with_enable_page_index(false));
+        let source = source.with_table_parquet_options(options).with_enable_page_index(false);
+        return Some(Arc::new(source));
     }
-    Some(source.with_predicate(conjunction(parts.filter(|part| !on_floats(part)))))
+    Some(Arc::new(source.with_predicate(conjunction(parts.filter(|part| !on_floats(part))))))
 }

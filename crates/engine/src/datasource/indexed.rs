@@ -1,11 +1,14 @@
-//! A scan of CSV that an index leads to its records (PushdownDB, section IV-A).
+//! A scan that indexes lead to its records (PushdownDB, section IV-A).
 
 use std::fmt;
 use std::sync::Arc;
 
 use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::{DataFusionError, Result, internal_datafusion_err, internal_err};
+use datafusion::common::{
+    DataFusionError, Result, exec_err, internal_datafusion_err, internal_err,
+};
 use datafusion::datasource::listing::PartitionedFile;
+use datafusion::datasource::physical_plan::parquet::ParquetRowSelection;
 use datafusion::datasource::physical_plan::{
     FileOpenFuture, FileOpener, FileScanConfig, FileScanConfigBuilder, FileSource,
 };
@@ -18,81 +21,108 @@ use datafusion::physical_plan::DisplayFormatType;
 use datafusion::physical_plan::metrics::{
     Count, ExecutionPlanMetricsSet, MetricBuilder, MetricCategory,
 };
+use futures::future::join_all;
 use futures::{StreamExt, TryStreamExt};
 use object_store::ObjectStore;
+use parquet::arrow::arrow_reader::RowSelection;
+use sluicegate_index::layout::Place;
+use sluicegate_index::span::Spans;
 
+use super::float_bounds::distrusting;
 use super::named::with_place;
+use super::one_file::one_file;
 use super::record_ranges::RecordRanges;
 use crate::choice::Why;
 use crate::counters::Counters;
 use crate::endpoints::Endpoints;
-use crate::index::estimate;
-use crate::index::format::{CsvText, csv_source};
+use crate::index::estimate::{Selected, Shape, best_together, selected};
+use crate::index::filter::spans_of;
+use crate::index::format::{Format, RecordSource};
 use crate::index::found::FileIndexes;
 use crate::index::key;
-use crate::index::layout::Place;
 use crate::index::lookup::{About, IndexObject, OpenIndex, coalesced};
-use crate::index::span::Spans;
+use crate::index::rows::selection;
 use crate::notes::Notes;
 use crate::query::QueryCounters;
 
 /// What is looked up in the indexes of a table.
 #[derive(Debug, Clone)]
 pub struct Asked {
-    /// The column, by its place among the table's.
-    pub column: usize,
-    /// What is known of rows that are wanted, over the table's columns. Whoever reads the scan
-    /// filters again: it also returns other rows.
-    pub filter: Arc<dyn PhysicalExpr>,
+    /// The columns. Records are wanted that the indexes of all of them lead to.
+    pub columns: Vec<AskedColumn>,
     /// Bytes between two records that are read rather than asked around.
     pub gap: u64,
     /// The bucket of the index objects.
     pub store: ObjectStoreUrl,
 }
 
-/// Reads those records of CSV objects that may pass a filter, as an index tells, and all records of
-/// objects that have no index to rely on. DataFusion's own source parses them.
+/// What is looked up in the indexes of a column.
+#[derive(Debug, Clone)]
+pub struct AskedColumn {
+    /// The column, by its place among the table's.
+    pub column: usize,
+    /// What is known of rows that are wanted, over the table's columns. Whoever reads the scan
+    /// filters again: it also returns other rows.
+    pub filter: Arc<dyn PhysicalExpr>,
+}
+
+/// Reads those records of objects that may pass a filter, as indexes tell, and all records of objects
+/// that have no index to rely on. DataFusion's own source parses them.
 #[derive(Clone)]
 pub struct IndexedSource {
     inner: Arc<dyn FileSource>,
     asked: Asked,
-    text: CsvText,
-    type_name: String,
-    spans: Arc<Spans>,
+    format: Format,
+    wanted: Arc<[Wanted]>,
     /// What it takes to run: never in a plan.
     bound: Option<Bound>,
     metrics: ExecutionPlanMetricsSet,
 }
 
+/// What is looked up in the indexes of a column, ready to be compared with keys.
+#[derive(Debug)]
+struct Wanted {
+    column: usize,
+    name: String,
+    type_name: String,
+    spans: Spans,
+}
+
 #[derive(Clone)]
 struct Bound {
     indexes: Arc<dyn ObjectStore>,
+    context: Arc<TaskContext>,
     notes: Option<Arc<Notes>>,
     counters: Option<Arc<Counters>>,
 }
 
 impl IndexedSource {
-    /// The same scan with a look into indexes first, if its files can have any, and the filter says
-    /// something about the column.
+    /// The same scan with a look into indexes first, if its files can have any, and the filters say
+    /// something about their columns.
     ///
     /// # Errors
     ///
     /// Why it is not possible.
     pub fn replace(config: &FileScanConfig, asked: Asked) -> Result<FileScanConfig, Why> {
-        let text = CsvText::of(config)?;
+        let format = Format::of(config)?;
         let schema = config.file_source().table_schema().file_schema();
-        let field = schema.fields().get(asked.column).ok_or("there is no such column")?;
-        let type_name = key::type_name(field.data_type()).ok_or_else(|| {
-            Why::new(format!("values of type {} have no index", field.data_type()))
-        })?;
-        let spans = Spans::of(&asked.filter, asked.column, field.data_type())
-            .ok_or_else(|| Why::new(format!("the filter says nothing about {}", field.name())))?;
+        let wanted = |asked: &AskedColumn| {
+            let field = schema.fields().get(asked.column).ok_or("there is no such column")?;
+            let type_name = key::type_name(field.data_type()).ok_or_else(|| {
+                Why::new(format!("values of type {} have no index", field.data_type()))
+            })?;
+            let name = field.name().clone();
+            let spans = spans_of(&asked.filter, asked.column, field.data_type())
+                .ok_or_else(|| Why::new(format!("the filter says nothing about {name}")))?;
+            Ok(Wanted { column: asked.column, name, type_name, spans })
+        };
+        let wanted = asked.columns.iter().map(wanted).collect::<Result<_, Why>>()?;
+        let inner = config.file_source();
         let source = Self {
-            inner: Arc::clone(config.file_source()),
+            inner: distrusting(inner).unwrap_or_else(|| Arc::clone(inner)),
             asked,
-            text,
-            type_name,
-            spans: Arc::new(spans),
+            format,
+            wanted,
             bound: None,
             metrics: ExecutionPlanMetricsSet::new(),
         };
@@ -111,31 +141,30 @@ impl IndexedSource {
         &self.inner
     }
 
-    /// The keys that are looked up.
-    #[must_use]
-    pub fn spans(&self) -> &Spans {
-        &self.spans
-    }
-
     /// The same source, ready to run as a part of a task about files in the bucket `data`.
     ///
     /// # Errors
     ///
     /// If the task has no store for the bucket of the indexes.
-    pub(crate) fn bound(&self, data: &ObjectStoreUrl, context: &TaskContext) -> Result<Self> {
+    pub(crate) fn bound(&self, data: &ObjectStoreUrl, context: &Arc<TaskContext>) -> Result<Self> {
         let config = context.session_config();
         let endpoint =
             Endpoints::of(config.options()).and_then(|endpoints| endpoints.serving(data));
         let bound = Bound {
             indexes: context.runtime_env().object_store(&self.asked.store)?,
+            context: Arc::clone(context),
             notes: config.get_extension::<Notes>(),
             counters: endpoint.map(|endpoint| QueryCounters::of_task(context, &endpoint)),
         };
         Ok(Self { bound: Some(bound), ..self.clone() })
     }
 
-    fn column(&self) -> &str {
-        self.inner.table_schema().file_schema().field(self.asked.column).name()
+    /// How many of how many columns are read.
+    #[must_use]
+    pub fn width(source: &dyn FileSource) -> (usize, usize) {
+        let all = source.table_schema().file_schema().fields().len();
+        let some = source.projection().map_or(all, |some| some.column_indices().len());
+        (some.min(all), all)
     }
 }
 
@@ -157,12 +186,11 @@ impl FileSource for IndexedSource {
                 "an index scan finds its stores in the task; open it as an S3Scan"
             );
         };
-        let store = Arc::clone(&object_store);
-        let whole = self.inner.create_file_opener(object_store, base_config, partition)?;
+        let store = object_store;
         let metrics = Metrics::new(&self.metrics, partition);
         let config = base_config.clone();
         let source = self.clone();
-        let shared = Shared { source, bound, store, whole, config, partition, metrics };
+        let shared = Shared { source, bound, store, config, partition, metrics };
         Ok(Arc::new(IndexedOpener { shared: Arc::new(shared) }))
     }
 
@@ -188,12 +216,19 @@ impl FileSource for IndexedSource {
 
     fn fmt_extra(&self, t: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
         self.inner.fmt_extra(t, f)?;
-        let Asked { filter, gap, .. } = &self.asked;
         match t {
             DisplayFormatType::Default | DisplayFormatType::Verbose => {
-                write!(f, ", index={} by {filter}, gap={gap}", self.column())
+                for (number, wanted) in self.wanted.iter().enumerate() {
+                    let before = if number == 0 { ", index=" } else { " and " };
+                    let filter = &self.asked.columns[number].filter;
+                    write!(f, "{before}{} by {filter}", wanted.name)?;
+                }
+                write!(f, ", gap={}", self.asked.gap)
             }
-            DisplayFormatType::TreeRender => writeln!(f, "index={}", self.column()),
+            DisplayFormatType::TreeRender => {
+                let names: Vec<_> = self.wanted.iter().map(|it| it.name.as_str()).collect();
+                writeln!(f, "index={}", names.join(" and "))
+            }
         }
     }
 
@@ -231,7 +266,7 @@ struct Metrics {
     got: Count,
     /// Objects that are read whole: they have no index, or too much of them is wanted.
     whole: Count,
-    /// Objects whose index could not be relied on.
+    /// Indexes that could not be relied on.
     fallbacks: Count,
 }
 
@@ -266,7 +301,6 @@ struct Shared {
     source: IndexedSource,
     bound: Bound,
     store: Arc<dyn ObjectStore>,
-    whole: Arc<dyn FileOpener>,
     config: FileScanConfig,
     partition: usize,
     metrics: Metrics,
@@ -279,22 +313,31 @@ impl FileOpener for IndexedOpener {
             if file.object_meta.size == 0 {
                 return Ok(futures::stream::empty().boxed());
             }
+            // A look-up is about a whole object.
+            if file.range.is_some() {
+                return shared.whole(file);
+            }
             match shared.find(&file).await {
                 Found::Records(records) => shared.read(file, &records).await,
+                Found::Rows(rows) => {
+                    shared.whole(file.with_extension(ParquetRowSelection::new(rows)))
+                }
                 Found::TooMany => {
                     shared.metrics.whole.add(1);
-                    shared.whole.open(file)?.await
+                    shared.whole(file)
                 }
-                Found::NoIndex => shared.whole.open(file)?.await,
+                Found::NoIndex => shared.whole(file),
             }
         }))
     }
 }
 
-/// What the index of a file says.
+/// What the indexes of a file say.
 enum Found {
     /// Where its records are.
     Records(Vec<Place>),
+    /// Which rows of Parquet.
+    Rows(RowSelection),
     /// So many that the file had better be read whole.
     TooMany,
     /// Nothing to rely on.
@@ -304,64 +347,132 @@ enum Found {
 impl Shared {
     /// Whatever is wrong with an index, the file can be read without.
     async fn find(&self, file: &PartitionedFile) -> Found {
-        let index =
-            file.extension::<FileIndexes>().and_then(|all| all.of(self.source.asked.column));
-        let Some(index) = index else {
+        let known = file.extension::<FileIndexes>();
+        let of = |wanted: &Wanted| Some(known?.of(wanted.column)?.object.clone());
+        let objects = self.source.wanted.iter().filter_map(|wanted| Some((wanted, of(wanted)?)));
+        let opened: Vec<_> = join_all(objects.map(|(wanted, object)| async move {
+            (wanted, self.open(file, wanted, object).await)
+        }))
+        .await;
+        if opened.is_empty() {
             self.metrics.whole.add(1);
             return Found::NoIndex;
-        };
-        match self.look_up(file, index.object.clone()).await {
-            Ok(found) => found,
-            Err(why) => {
-                self.metrics.fallbacks.add(1);
-                if let Some(counters) = &self.bound.counters {
-                    counters.fallback();
+        }
+        let mut indexes: Vec<(&Wanted, OpenIndex)> = Vec::new();
+        for (wanted, opened) in opened {
+            let alike = opened.and_then(|index| match indexes.first() {
+                Some((_, first)) if first.top.records != index.top.records => {
+                    exec_err!(
+                        "it is about {} records, and others about {}",
+                        index.top.records,
+                        first.top.records
+                    )
                 }
-                let (object, column) = (&file.object_meta.location, self.source.column());
-                let why = crate::Error::from(why).to_string();
-                tracing::info!(%object, column, why, "reading the object without its index");
-                if let Some(notes) = &self.bound.notes {
-                    notes.add(format!(
-                        "the index of {column} for {object} is not used: {why}; \
-                         `sluice index create --repair` makes a new one"
-                    ));
-                }
-                Found::NoIndex
+                _ => Ok(index),
+            });
+            match alike {
+                Ok(index) => indexes.push((wanted, index)),
+                Err(why) => self.distrust(file, wanted, why),
             }
+        }
+        let found = self.look_up(file, &mut indexes).await;
+        for (_, index) in &indexes {
+            self.metrics.opened(index);
+        }
+        found
+    }
+
+    /// Says that an index is not used.
+    fn distrust(&self, file: &PartitionedFile, wanted: &Wanted, why: DataFusionError) {
+        self.metrics.fallbacks.add(1);
+        if let Some(counters) = &self.bound.counters {
+            counters.fallback();
+        }
+        let (object, column) = (&file.object_meta.location, &wanted.name);
+        let why = crate::Error::from(why).to_string();
+        tracing::info!(%object, column, why, "reading the object without its index");
+        if let Some(notes) = &self.bound.notes {
+            notes.add(format!(
+                "the index of {column} for {object} is not used: {why}; \
+                 `sluice index create --repair` makes a new one"
+            ));
         }
     }
 
-    async fn look_up(&self, file: &PartitionedFile, object: IndexObject) -> Result<Found> {
-        let (source, asked) = (&self.source, &self.source.asked);
-        let indexes = Arc::clone(&self.bound.indexes);
-        let mut index = OpenIndex::open(indexes, object).await?;
-        let outcome = async {
-            index.check(About {
-                data: &file.object_meta,
-                column: source.column(),
-                position: asked.column,
-                type_name: &source.type_name,
-                format: &source.text.message(),
-            })?;
-            let (size, top) = (file.object_meta.size, &index.top);
-            let selected = estimate::selected(top, &source.spans);
-            let record = size as f64 / top.records.max(1) as f64;
-            let ranges = estimate::ranges(size, selected.records, record, asked.gap);
-            if self.is_too_much(size, ranges.requests, ranges.bytes + selected.index_bytes as f64) {
-                return Ok(Found::TooMany);
+    async fn open(
+        &self,
+        file: &PartitionedFile,
+        wanted: &Wanted,
+        object: IndexObject,
+    ) -> Result<OpenIndex> {
+        let index = OpenIndex::open(Arc::clone(&self.bound.indexes), object).await?;
+        let format = &self.source.format;
+        let checked = index.check(About {
+            data: &file.object_meta,
+            column: &wanted.name,
+            position: format.position(wanted.column),
+            type_name: &wanted.type_name,
+            format: &format.message(),
+        });
+        if let Err(why) = checked {
+            self.metrics.opened(&index);
+            return Err(why);
+        }
+        Ok(index)
+    }
+
+    /// The records that all indexes lead to, of those that are worth a look.
+    async fn look_up(&self, file: &PartitionedFile, indexes: &mut [(&Wanted, OpenIndex)]) -> Found {
+        let Some((_, first)) = indexes.first() else { return Found::NoIndex };
+        let (gap, rows) = (self.source.asked.gap, first.top.records);
+        let width = IndexedSource::width(self.source.inner.as_ref());
+        let shape = Shape::new(file.object_meta.size, &first.top, width);
+        let selected: Vec<Selected> =
+            indexes.iter().map(|(wanted, index)| selected(&index.top, &wanted.spans)).collect();
+        let together =
+            |some: &[usize]| shape.looking_up(some.iter().map(|one| &selected[*one]), gap);
+        let used = best_together(selected.len(), |some| together(some).weight(gap));
+        if shape.is_too_much(together(&used).weight(gap), gap) {
+            return Found::TooMany;
+        }
+        let some = indexes.iter_mut().enumerate().filter(|(number, _)| used.contains(number));
+        let looked =
+            join_all(some.map(|(_, (wanted, index))| async move {
+                (*wanted, index.find(&wanted.spans).await)
+            }))
+            .await;
+        let mut found: Option<Vec<Place>> = None;
+        for (wanted, places) in looked {
+            match places {
+                Ok(places) => {
+                    found = Some(match found {
+                        Some(found) => in_both(&found, &places),
+                        None => places,
+                    });
+                }
+                Err(why) => self.distrust(file, wanted, why),
             }
-            let records = index.find(&source.spans).await?;
-            self.metrics.records.add(records.len());
-            Ok(Found::Records(records))
-        };
-        let outcome = outcome.await;
-        self.metrics.opened(&index);
-        outcome
+        }
+        let Some(found) = found else { return Found::NoIndex };
+        self.metrics.records.add(found.len());
+        if self.source.format != Format::Parquet {
+            return Found::Records(found);
+        }
+        let ranges = shape.reading(found.len() as f64, gap);
+        if shape.is_too_much(ranges.bytes + ranges.requests * gap as f64, gap) {
+            return Found::TooMany;
+        }
+        Found::Rows(selection(&found, rows))
     }
 
     /// Whether ranges are worse than the whole object: a request is worth a gap.
     fn is_too_much(&self, size: u64, requests: f64, bytes: f64) -> bool {
         bytes + requests * self.source.asked.gap as f64 > size as f64 + self.source.asked.gap as f64
+    }
+
+    /// The file without an index, or its selected rows.
+    fn whole(&self, file: PartitionedFile) -> RowsOf {
+        Ok(one_file(&self.config, &self.source.inner, file, &self.bound.context)?.boxed())
     }
 
     /// The records, as the table reads them.
@@ -373,12 +484,12 @@ impl Shared {
         let bytes: u64 = ranges.iter().map(|range| range.end - range.start).sum();
         if self.is_too_much(file.object_meta.size, ranges.len() as f64, bytes as f64) {
             self.metrics.whole.add(1);
-            return self.whole.open(file)?.await;
+            return self.whole(file);
         }
-        let csv = csv_source(&self.source.inner)
-            .ok_or_else(|| internal_datafusion_err!("an index scan of something else than CSV"))?;
-        // A reader leaves a byte order mark out at the start of a file, and only there.
-        let before = bytes::Bytes::copy_from_slice(&self.source.text.blank_record());
+        let (source, before): RecordSource =
+            self.source.format.source_of_records(&self.source.inner).ok_or_else(|| {
+                internal_datafusion_err!("ranges of bytes of an object that has no such records")
+            })?;
         let some = RecordRanges::new(
             Arc::clone(&self.store),
             file.object_meta.clone(),
@@ -391,14 +502,37 @@ impl Shared {
             "{store}/{}, counted among the records that its index leads to",
             file.object_meta.location
         );
-        let opener = CsvText::headless(csv).create_file_opener(
-            Arc::new(some),
-            &self.config,
-            self.partition,
-        )?;
-        let rows = opener.open(PartitionedFile { range: None, ..file })?.await?;
+        let opener = source.create_file_opener(Arc::new(some), &self.config, self.partition)?;
+        let rows = opener.open(file)?.await?;
         Ok(rows.map_err(move |error: DataFusionError| with_place(error, &place)).boxed())
     }
 }
 
 type RowsOf = Result<futures::stream::BoxStream<'static, Result<arrow::array::RecordBatch>>>;
+
+/// What two lists have in common, each of which is in order.
+fn in_both(a: &[Place], b: &[Place]) -> Vec<Place> {
+    let mut others = b.iter().peekable();
+    let is_in_others = |place: &&Place| {
+        while others.next_if(|other| other < place).is_some() {}
+        others.peek() == Some(place)
+    };
+    a.iter().filter(is_in_others).copied().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_must_be_in_both() {
+        let places = |firsts: &[u64]| -> Vec<Place> {
+            firsts.iter().map(|first| Place { first: *first, bytes: 3 }).collect()
+        };
+        let (a, b) = (places(&[1, 5, 9, 20]), places(&[0, 5, 6, 20, 21]));
+        assert_eq!(in_both(&a, &b), places(&[5, 20]));
+        assert_eq!(in_both(&b, &a), places(&[5, 20]));
+        assert_eq!(in_both(&a, &[]), []);
+        assert_eq!(in_both(&[], &a), []);
+    }
+}

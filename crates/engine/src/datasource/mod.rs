@@ -9,6 +9,7 @@ pub mod get;
 pub mod indexed;
 pub mod keys;
 pub mod named;
+pub mod one_file;
 pub mod opener;
 pub mod partial_state;
 pub mod pinned;

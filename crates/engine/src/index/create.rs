@@ -4,21 +4,20 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow::csv::reader::Decoder;
+use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use bytes::Bytes;
-use datafusion::common::{DataFusionError, Result, exec_err};
-use futures::{Stream, StreamExt};
+use datafusion::common::{Result, exec_err};
+use futures::StreamExt;
 use object_store::buffered::BufWriter;
 use object_store::path::Path;
 use object_store::{GetOptions, ObjectMeta, ObjectStore};
+use sluicegate_index::layout::{Blocks, MAGIC, Place, TopMessage, VERSION};
 use tokio::io::AsyncWriteExt;
 
-use super::format::CsvText;
+use super::format::{Format, TextReader};
 use super::key::Keys;
-use super::layout::{Blocks, MAGIC, Place, TopMessage, VERSION};
 use super::name::e_tag;
-use super::records::Records;
 use super::sort::{Sorted, Sorter};
 
 /// Rows that are parsed at once.
@@ -28,7 +27,7 @@ const PART_BYTES: usize = 8 * 1024 * 1024;
 /// How many parts are under way at once.
 const PARTS: usize = 2;
 
-/// A column of a table of CSV objects, to be indexed.
+/// A column of a table, to be indexed.
 #[derive(Debug, Clone)]
 pub struct Column {
     /// The table's columns, as DataFusion's reader is given them.
@@ -38,7 +37,7 @@ pub struct Column {
     /// The column's type, as index objects call it.
     pub type_name: String,
     /// How objects are read.
-    pub text: CsvText,
+    pub format: Format,
 }
 
 impl Column {
@@ -49,34 +48,96 @@ impl Column {
     }
 }
 
-/// Reads an object once, and collects where its records with a value are.
+/// Collects where the records of an object are.
 #[derive(Debug)]
 pub struct Collector {
     column: Column,
-    records: Records,
-    decoder: Decoder,
-    /// Records that are not parsed yet.
-    found: VecDeque<Range<u64>>,
     sorter: Sorter,
     all: u64,
     with_value: u64,
+    row_bytes: u64,
     key: Vec<u8>,
 }
 
 impl Collector {
-    /// Nothing is read yet. Entries beyond so many bytes of memory go to temporary files.
+    /// Nothing is collected yet. Entries beyond so many bytes of memory go to temporary files.
     #[must_use]
     pub fn new(column: &Column, run_bytes: usize) -> Self {
         Self {
-            records: Records::new(&column.text),
-            decoder: column.text.decoder(&column.schema, column.position, BATCH_ROWS),
             column: column.clone(),
-            found: VecDeque::new(),
             sorter: Sorter::new(run_bytes),
             all: 0,
             with_value: 0,
+            row_bytes: 0,
             key: Vec::new(),
         }
+    }
+
+    /// The same of a Parquet object, of which so many bytes are read for a row on average.
+    #[must_use]
+    pub fn with_row_bytes(self, row_bytes: u64) -> Self {
+        Self { row_bytes, ..self }
+    }
+
+    /// Adds records: their values, and the place of each.
+    ///
+    /// # Errors
+    ///
+    /// If there are fewer places, or a temporary file cannot be written.
+    pub fn add(
+        &mut self,
+        values: &RecordBatch,
+        mut places: impl Iterator<Item = Place>,
+    ) -> Result<()> {
+        let keys = Keys::of(values.column(0))?;
+        for row in 0..values.num_rows() {
+            let Some(place) = places.next() else {
+                return exec_err!("the records of the object are read in two different ways");
+            };
+            self.all += 1;
+            self.key.clear();
+            self.with_value += u64::from(keys.write(row, &mut self.key));
+            self.sorter.push(&self.key, place)?;
+        }
+        Ok(())
+    }
+
+    /// The entries, sorted.
+    ///
+    /// # Errors
+    ///
+    /// If a temporary file cannot be read.
+    pub fn finish(self) -> Result<Collected> {
+        Ok(Collected {
+            entries: self.sorter.sorted()?,
+            records: self.all,
+            with_value: self.with_value,
+            row_bytes: self.row_bytes,
+            column: self.column,
+        })
+    }
+}
+
+/// Reads a text once, and collects where its records are.
+#[derive(Debug)]
+pub struct TextCollector {
+    collector: Collector,
+    reader: TextReader,
+    /// Records that are not parsed yet.
+    found: VecDeque<Range<u64>>,
+}
+
+impl TextCollector {
+    /// Nothing is read yet.
+    ///
+    /// # Errors
+    ///
+    /// If the objects are no texts.
+    pub fn new(column: &Column, run_bytes: usize) -> Result<Self> {
+        let reader = column.format.reader(&column.schema, column.position, BATCH_ROWS)?;
+        let Some(reader) = reader else { return exec_err!("its records are no ranges of bytes") };
+        let collector = Collector::new(column, run_bytes);
+        Ok(Self { collector, reader, found: VecDeque::new() })
     }
 
     /// Reads on.
@@ -86,35 +147,26 @@ impl Collector {
     /// If a record cannot be read as the table's, or a temporary file cannot be written.
     pub fn feed(&mut self, mut bytes: &[u8]) -> Result<()> {
         let found = &mut self.found;
-        self.records.feed(bytes, |record| found.push_back(record))?;
+        self.reader.find(bytes, |record| found.push_back(record))?;
         while !bytes.is_empty() {
-            let read = self.decoder.decode(bytes)?;
+            let (read, is_full) = self.reader.decode(bytes)?;
             bytes = &bytes[read..];
-            if self.decoder.capacity() == 0 {
-                self.flush()?;
-            } else if read == 0 {
+            let flushed = is_full && self.flush()?;
+            if read == 0 && !flushed {
                 return exec_err!("the records of the object cannot be read");
             }
         }
         Ok(())
     }
 
-    fn flush(&mut self) -> Result<()> {
-        let Some(batch) = self.decoder.flush()? else { return Ok(()) };
-        let keys = Keys::of(batch.column(0))?;
-        for row in 0..batch.num_rows() {
-            let Some(record) = self.found.pop_front() else {
-                return exec_err!("the records of the object are read in two different ways");
-            };
-            self.all += 1;
-            self.key.clear();
-            if keys.write(row, &mut self.key) {
-                self.with_value += 1;
-                let place = Place { first: record.start, bytes: record.end - record.start };
-                self.sorter.push(&self.key, place)?;
-            }
-        }
-        Ok(())
+    /// Adds what was parsed, if anything was.
+    fn flush(&mut self) -> Result<bool> {
+        let Some(values) = self.reader.flush()? else { return Ok(false) };
+        let found = &mut self.found;
+        let place =
+            |record: Range<u64>| Place { first: record.start, bytes: record.end - record.start };
+        self.collector.add(&values, std::iter::from_fn(|| found.pop_front().map(place)))?;
+        Ok(true)
     }
 
     /// The object has ended: its entries, sorted.
@@ -124,18 +176,13 @@ impl Collector {
     /// As for [`Self::feed`].
     pub fn finish(mut self) -> Result<Collected> {
         let found = &mut self.found;
-        self.records.finish(|record| found.push_back(record))?;
-        self.decoder.decode(&[])?;
+        self.reader.find_last(|record| found.push_back(record))?;
+        self.reader.decode(&[])?;
         self.flush()?;
         if !self.found.is_empty() {
             return exec_err!("the records of the object are read in two different ways");
         }
-        Ok(Collected {
-            entries: self.sorter.sorted()?,
-            records: self.all,
-            with_value: self.with_value,
-            column: self.column,
-        })
+        self.collector.finish()
     }
 }
 
@@ -148,6 +195,7 @@ pub struct Collected {
     pub records: u64,
     /// Those with a value.
     pub with_value: u64,
+    row_bytes: u64,
 }
 
 impl Collected {
@@ -164,12 +212,13 @@ impl Collected {
             e_tag: e_tag.to_owned(),
             size: data.size,
             column: self.column.name().to_owned(),
-            position: self.column.position as u64,
+            position: self.column.format.position(self.column.position),
             column_type: self.column.type_name.clone(),
-            format: Some(self.column.text.message()),
+            format: Some(self.column.format.message()),
             records: self.records,
-            entries: self.with_value,
+            entries: self.records,
             blocks: Vec::new(),
+            row_bytes: self.row_bytes,
         };
         Ok(IndexPieces { entries: self.entries, blocks: Blocks::default(), next: Next::Magic, top })
     }
@@ -239,26 +288,42 @@ pub struct Created {
     pub bytes: u64,
 }
 
-/// Indexes an object: reads it from one store and uploads the index to `path` of another, whose
-/// writes are staged: whoever calls commits or aborts them. `advance` is told of the bytes that are
-/// read.
+/// Reads a text from a store, in the version that was listed. `advance` is told of the bytes.
 ///
 /// # Errors
 ///
-/// If the object cannot be read as the table's, or a store fails.
-pub async fn create(
+/// If the object cannot be read as the table's, or the store fails.
+pub async fn collect_text(
     column: &Column,
     data: &ObjectMeta,
     from: &Arc<dyn ObjectStore>,
-    to: &Arc<dyn ObjectStore>,
-    path: &Path,
     run_bytes: usize,
     advance: &(dyn Fn(u64) + Send + Sync),
-) -> Result<Created> {
+) -> Result<Collected> {
     let options = GetOptions { if_match: data.e_tag.clone(), ..GetOptions::default() };
-    let bytes = from.get_opts(&data.location, options).await?.into_stream();
-    let bytes = bytes.map(|piece| piece.map_err(DataFusionError::from));
-    let collected = collect(column, bytes, run_bytes, advance).await?;
+    let mut bytes = from.get_opts(&data.location, options).await?.into_stream();
+    let mut collector = TextCollector::new(column, run_bytes)?;
+    while let Some(piece) = bytes.next().await {
+        let piece = piece?;
+        collector.feed(&piece)?;
+        advance(piece.len() as u64);
+        tokio::task::yield_now().await;
+    }
+    collector.finish()
+}
+
+/// Uploads the index of a data object to `path` of a store whose writes are staged: whoever calls
+/// commits or aborts them.
+///
+/// # Errors
+///
+/// If the store fails.
+pub async fn upload(
+    collected: Collected,
+    data: &ObjectMeta,
+    to: &Arc<dyn ObjectStore>,
+    path: &Path,
+) -> Result<Created> {
     let (records, with_value) = (collected.records, collected.with_value);
     let mut pieces = collected.object(data)?;
     let mut upload = BufWriter::with_capacity(Arc::clone(to), path.clone(), PART_BYTES)
@@ -270,21 +335,4 @@ pub async fn create(
     }
     upload.shutdown().await?;
     Ok(Created { records, with_value, bytes })
-}
-
-async fn collect(
-    column: &Column,
-    bytes: impl Stream<Item = Result<Bytes>>,
-    run_bytes: usize,
-    advance: &(dyn Fn(u64) + Send + Sync),
-) -> Result<Collected> {
-    let mut collector = Collector::new(column, run_bytes);
-    let mut bytes = std::pin::pin!(bytes);
-    while let Some(piece) = bytes.next().await {
-        let piece = piece?;
-        collector.feed(&piece)?;
-        advance(piece.len() as u64);
-        tokio::task::yield_now().await;
-    }
-    collector.finish()
 }

@@ -1,7 +1,7 @@
 //! How much of an object a filter selects, before anything but the top of an index is read.
 
-use super::layout::{BlockMessage, TopMessage};
-use super::span::{Span, Spans};
+use sluicegate_index::layout::{BlockMessage, TopMessage};
+use sluicegate_index::span::{Span, Spans};
 
 /// What a filter selects of an object.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -65,6 +65,121 @@ fn share(block: &BlockMessage, next: Option<&BlockMessage>, span: &Span) -> f64 
     (high - within(&span.low)).max(0.0)
 }
 
+/// What looking up some columns of an object together, and reading what that leads to, takes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Together {
+    /// Records that are in the spans of all columns, roughly, as if no column said anything about another.
+    pub records: f64,
+    /// Bytes of blocks of the indexes.
+    pub index_bytes: u64,
+    /// Requests about these, beside those about tops.
+    pub index_requests: f64,
+    /// What the records take.
+    pub ranges: Ranges,
+}
+
+impl Together {
+    /// All that, in bytes: a request is worth a gap.
+    #[must_use]
+    pub fn weight(&self, gap: u64) -> f64 {
+        let requests = self.index_requests + self.ranges.requests;
+        self.index_bytes as f64 + self.ranges.bytes + requests * gap as f64
+    }
+}
+
+/// A data object, as far as it matters what reading a part of it takes.
+#[derive(Debug, Clone, Copy)]
+pub struct Shape {
+    /// Its bytes, of the columns that are read.
+    pub bytes: u64,
+    /// Its records.
+    pub records: u64,
+    /// Of Parquet: the bytes that must be read for one row, of these columns.
+    pub row_bytes: Option<u64>,
+    /// How many columns of Parquet are read.
+    pub columns: u64,
+}
+
+impl Shape {
+    /// An object of so many bytes, by the top of its index or of that of another object of the table,
+    /// of which the scan reads some of all columns.
+    #[must_use]
+    pub fn new(bytes: u64, top: &TopMessage, (some, all): (usize, usize)) -> Self {
+        let of_top = bytes as f64 / top.size.max(1) as f64;
+        let records = (top.records as f64 * of_top).ceil() as u64;
+        if top.row_bytes == 0 {
+            return Self { bytes, records, row_bytes: None, columns: 1 };
+        }
+        let share = some.max(1) as f64 / all.max(some).max(1) as f64;
+        let part = |bytes: u64| (bytes as f64 * share).ceil() as u64;
+        let (bytes, row_bytes) = (part(bytes), Some(part(top.row_bytes)));
+        Self { bytes, records, row_bytes, columns: some.max(1) as u64 }
+    }
+
+    /// What it takes to read some records that lie anywhere in the object.
+    #[must_use]
+    pub fn reading(&self, records: f64, gap: u64) -> Ranges {
+        let Some(row_bytes) = self.row_bytes else {
+            let record_bytes = self.bytes as f64 / self.records.max(1) as f64;
+            return ranges(self.bytes, records, record_bytes, gap);
+        };
+        // Of as many pages, all alike, so many have one of the records.
+        let row_bytes = (row_bytes as f64).clamp(1.0, self.bytes.max(1) as f64);
+        let pages = self.bytes as f64 / row_bytes;
+        let read = pages * (1.0 - (-records / pages).exp());
+        // Less than a page is not read.
+        let read = if records > 0.0 { read.max(1.0_f64.min(pages)) } else { 0.0 };
+        Ranges { requests: read * self.columns.max(1) as f64, bytes: read * row_bytes }
+    }
+
+    /// Looking up some columns together.
+    #[must_use]
+    pub fn looking_up<'a>(
+        &self,
+        selected: impl IntoIterator<Item = &'a Selected>,
+        gap: u64,
+    ) -> Together {
+        let all = self.records.max(1) as f64;
+        let (mut records, mut index_bytes, mut index_requests) = (all, 0, 0.0);
+        for one in selected {
+            records *= (one.records / all).min(1.0);
+            index_bytes += one.index_bytes;
+            index_requests += f64::from(u8::from(one.index_bytes > 0));
+        }
+        let ranges = self.reading(records, gap);
+        Together { records, index_bytes, index_requests, ranges }
+    }
+
+    /// Whether that is worse than reading the whole object: a request is worth a gap.
+    #[must_use]
+    pub fn is_too_much(&self, weight: f64, gap: u64) -> bool {
+        let requests = if self.row_bytes.is_some() { self.columns.max(1) } else { 1 };
+        weight > self.bytes as f64 + requests as f64 * gap as f64
+    }
+}
+
+/// Which of several columns to look up together: their numbers.
+///
+/// The one that takes least, and then each that leaves less to do: its blocks are worth the records
+/// that need not be read.
+#[must_use]
+pub fn best_together(count: usize, weight: impl Fn(&[usize]) -> f64) -> Vec<usize> {
+    let mut each: Vec<(f64, usize)> = (0..count).map(|one| (weight(&[one]), one)).collect();
+    each.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let Some((mut least, first)) = each.first().copied() else { return Vec::new() };
+    let mut best = vec![first];
+    for (_, one) in each.into_iter().skip(1) {
+        best.push(one);
+        let weight = weight(&best);
+        if weight < least {
+            least = weight;
+        } else {
+            best.pop();
+        }
+    }
+    best
+}
+
 /// The ranged GETs that some records take: how many, and their bytes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ranges {
@@ -98,15 +213,22 @@ pub fn ranges(size: u64, records: f64, record_bytes: f64, gap: u64) -> Ranges {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::index::key;
-    use crate::index::layout::{Blocks, Place};
+    use crate::index::key::{self, Constant};
     use arrow::datatypes::DataType;
+    use sluicegate_index::layout::{Blocks, Place};
+
+    fn key(number: i64) -> Vec<u8> {
+        match key::of_scalar(&number.into(), &DataType::Int64) {
+            Some(Constant::Key(key)) => key,
+            other => panic!("{other:?}"),
+        }
+    }
 
     fn top(keys: impl Iterator<Item = i64>) -> TopMessage {
         let mut blocks = Blocks::default();
         let mut entries = 0;
         for number in keys {
-            let key = key::of_scalar(&number.into(), &DataType::Int64).unwrap().unwrap();
+            let key = key(number);
             blocks.push(&key, Place { first: 0, bytes: 100 });
             entries += 1;
         }
@@ -115,7 +237,6 @@ mod tests {
     }
 
     fn spans(low: i64, high: i64) -> Spans {
-        let key = |number: i64| key::of_scalar(&number.into(), &DataType::Int64).unwrap().unwrap();
         Spans::from(Span { low: key(low), high: Some(key(high)) })
     }
 
@@ -128,13 +249,54 @@ mod tests {
             let exact = (high - low) as f64;
             assert!((estimated / exact - 1.0).abs() < 0.1, "{low} {high}: {estimated}");
         }
-        let mut key = key::of_scalar(&150_000_i64.into(), &DataType::Int64).unwrap().unwrap();
+        let mut key = key(150_000);
         let low = key.clone();
         key.push(0);
         let point = selected(&top, &Span { low, high: Some(key) }.into());
         assert!((1.0..=2.0).contains(&point.records), "{point:?}");
         assert!(point.index_bytes < 100_000);
         assert_eq!(selected(&top, &spans(7, 7)).records, 0.0);
+    }
+
+    #[test]
+    fn columns_are_looked_up_together_where_that_leaves_less_to_read() {
+        let gap = 10_000;
+        let text = Shape { bytes: 1_000_000_000, records: 10_000_000, row_bytes: None, columns: 4 };
+        let selected = |records, index_bytes| Selected { records, index_bytes };
+        let check = |shape: &Shape, all: &[Selected], expected: &[usize]| {
+            let weight = |some: &[usize]| {
+                shape.looking_up(some.iter().map(|one| &all[*one]), gap).weight(gap)
+            };
+            assert_eq!(best_together(all.len(), weight), expected, "{all:?}");
+        };
+        // Each leads to many records, both together to few.
+        check(&text, &[selected(1e4, 200_000), selected(2e4, 400_000)], &[0, 1]);
+        // One leads to a few already, so that a look into the other is worth nothing.
+        check(&text, &[selected(1e6, 2_000_000), selected(1.0, 40_000)], &[1]);
+        check(&text, &[], &[]);
+        let both = [selected(1e4, 200_000), selected(2e4, 400_000)];
+        assert!((text.looking_up(&both, gap).records - 20.0).abs() < 1e-6);
+        let parquet = Shape { row_bytes: Some(1_000_000), ..text };
+        check(&parquet, &[selected(300.0, 200_000), selected(400.0, 400_000)], &[0, 1]);
+        check(&parquet, &[selected(1.0, 200_000), selected(400.0, 400_000)], &[0]);
+    }
+
+    #[test]
+    fn of_parquet_whole_pages_are_read() {
+        let shape = Shape {
+            bytes: 100_000_000,
+            records: 1_000_000,
+            row_bytes: Some(1_000_000),
+            columns: 4,
+        };
+        let read = |records| shape.reading(records, 10_000);
+        assert_eq!(read(0.0), Ranges { requests: 0.0, bytes: 0.0 });
+        let one = read(1.0);
+        assert!((one.bytes - 1e6).abs() < 1e4 && (one.requests - 4.0).abs() < 0.1, "{one:?}");
+        let many = read(100.0);
+        assert!((62e6..64e6).contains(&many.bytes), "{many:?}");
+        assert!(read(1e6).bytes <= 100e6);
+        assert!(shape.is_too_much(read(1e6).bytes + 50_000.0 + 1.0, 10_000));
     }
 
     #[test]

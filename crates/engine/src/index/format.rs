@@ -1,148 +1,254 @@
-//! The options of a table that decide where its records begin and what they hold.
+//! How the objects of a table are read: what is a record, and where it is.
 
 use std::sync::Arc;
 
-use arrow::csv::ReaderBuilder;
-use arrow::csv::reader::Decoder;
+use arrow::array::RecordBatch;
+use arrow::csv::reader::Decoder as CsvDecoder;
 use arrow::datatypes::SchemaRef;
-use datafusion::common::config::CsvOptions;
+use arrow::json::ReaderBuilder as JsonReaderBuilder;
+use arrow::json::reader::Decoder as JsonDecoder;
+use bytes::Bytes;
+use datafusion::common::Result;
 use datafusion::datasource::file_format::file_compression_type::FileCompressionType;
-use datafusion::datasource::physical_plan::{CsvSource, FileScanConfig, FileSource};
+use datafusion::datasource::physical_plan::{CsvSource, FileScanConfig, FileSource, ParquetSource};
 use prost::Message;
+use sluicegate_index::layout::{FormatMessage, PARQUET, VERSION};
 
-use super::layout::{FormatMessage, VERSION};
-use super::name::Tag;
+use super::csv_text::CsvText;
+use super::json_records::JsonRecords;
+use super::name::{Name, Tag};
+use super::records::Records;
 use crate::choice::Why;
-use crate::datasource::named::NamedSource;
+use crate::datasource::named::{NamedSource, TextLayout};
 
-/// How a CSV table reads its objects.
+/// The format of a table whose objects can be indexed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CsvText {
-    /// The fields of a record.
-    pub columns: usize,
-    /// Whether the first record is none.
-    pub header: bool,
-    /// What separates fields.
-    pub delimiter: u8,
-    /// What encloses fields.
-    pub quote: u8,
-    /// What escapes a quote, beside a second one.
-    pub escape: Option<u8>,
-    /// What begins a comment.
-    pub comment: Option<u8>,
-    /// What ends a record; any usual line end if there is none.
-    pub terminator: Option<u8>,
-    /// Whether records may have fewer fields.
-    pub truncated_rows: bool,
+pub enum Format {
+    /// A record is a range of bytes.
+    Csv(CsvText),
+    /// JSON objects one after the other. A record is a range of bytes.
+    JsonLines,
+    /// A record is a row, by its number in the object.
+    Parquet,
 }
 
-impl CsvText {
+impl Format {
     /// The format of a scan.
     ///
     /// # Errors
     ///
     /// Why its objects cannot be indexed.
     pub fn of(config: &FileScanConfig) -> Result<Self, Why> {
+        let source = config.file_source();
+        let named = source.downcast_ref::<NamedSource>();
+        let inner = named.map_or(source, NamedSource::inner);
+        if inner.is::<ParquetSource>() {
+            return Ok(Self::Parquet);
+        }
         if config.file_compression_type != FileCompressionType::UNCOMPRESSED {
             return Err("its objects are compressed, so that no part can be read by itself".into());
         }
-        let csv =
-            csv_source(config.file_source()).ok_or("only objects of CSV can be indexed so far")?;
-        Ok(Self {
-            columns: csv.table_schema().file_schema().fields().len(),
-            header: csv.has_header(),
-            delimiter: csv.delimiter(),
-            quote: csv.quote(),
-            escape: csv.escape(),
-            comment: csv.comment(),
-            terminator: csv.terminator(),
-            truncated_rows: csv.truncate_rows(),
-        })
+        if let Some(csv) = inner.downcast_ref::<CsvSource>() {
+            return Ok(Self::Csv(CsvText::of(csv)));
+        }
+        match named.map(NamedSource::layout) {
+            Some(TextLayout::JsonLines) => Ok(Self::JsonLines),
+            Some(TextLayout::JsonArray) => {
+                Err("each object is one JSON array, of which no part can be read by itself".into())
+            }
+            _ => Err("only objects of CSV, lines of JSON and Parquet can be indexed".into()),
+        }
     }
 
-    /// DataFusion's reader of such text, of one column.
-    #[must_use]
-    pub fn decoder(&self, schema: &SchemaRef, column: usize, batch_size: usize) -> Decoder {
-        self.decoder_of(schema, vec![column], batch_size)
-    }
-
-    /// The same of several columns.
-    #[must_use]
-    pub fn decoder_of(
+    /// What finds and parses the records of an object, if they are ranges of bytes: those of one column.
+    ///
+    /// # Errors
+    ///
+    /// If there is no reader of such a column.
+    pub fn reader(
         &self,
         schema: &SchemaRef,
-        columns: Vec<usize>,
+        column: usize,
         batch_size: usize,
-    ) -> Decoder {
-        let mut builder = ReaderBuilder::new(Arc::clone(schema))
-            .with_delimiter(self.delimiter)
-            .with_quote(self.quote)
-            .with_header(self.header)
-            .with_truncated_rows(self.truncated_rows)
-            .with_batch_size(batch_size)
-            .with_projection(columns);
-        if let Some(escape) = self.escape {
-            builder = builder.with_escape(escape);
-        }
-        if let Some(comment) = self.comment {
-            builder = builder.with_comment(comment);
-        }
-        if let Some(terminator) = self.terminator {
-            builder = builder.with_terminator(terminator);
-        }
-        builder.build_decoder()
-    }
-
-    /// The same source for records without the header.
-    #[must_use]
-    pub fn headless(csv: &CsvSource) -> CsvSource {
-        csv.clone().with_csv_options(CsvOptions {
-            has_header: Some(false),
-            delimiter: csv.delimiter(),
-            quote: csv.quote(),
-            escape: csv.escape(),
-            comment: csv.comment(),
-            terminator: csv.terminator(),
-            newlines_in_values: Some(csv.newlines_in_values()),
-            truncated_rows: Some(csv.truncate_rows()),
-            ..CsvOptions::default()
+    ) -> Result<Option<TextReader>> {
+        Ok(match self {
+            Self::Csv(text) => Some(TextReader::Csv(
+                Box::new(Records::new(text)),
+                Box::new(text.decoder(schema, column, batch_size)),
+            )),
+            Self::JsonLines => {
+                let schema = Arc::new(schema.project(&[column])?);
+                let decoder = JsonReaderBuilder::new(schema).with_batch_size(batch_size);
+                let decoder = Box::new(decoder.build_decoder()?);
+                Some(TextReader::Json(JsonRecords::default(), decoder))
+            }
+            Self::Parquet => None,
         })
     }
 
-    /// A record of no fields, which every reader of such text skips.
+    /// DataFusion's source of records that follow each other and no header, with what stands before
+    /// the first; none if records are no ranges of bytes.
     #[must_use]
-    pub fn blank_record(&self) -> [u8; 1] {
-        [self.terminator.unwrap_or(b'\n')]
+    pub fn source_of_records(&self, source: &Arc<dyn FileSource>) -> Option<RecordSource> {
+        let source = source.downcast_ref::<NamedSource>().map_or(source, NamedSource::inner);
+        match self {
+            Self::Csv(text) => {
+                let csv = CsvText::headless(source.downcast_ref()?);
+                // A reader leaves a byte order mark out at the start of a file, and only there.
+                let before = Bytes::copy_from_slice(&text.blank_record());
+                Some((Arc::new(csv), before))
+            }
+            Self::JsonLines => {
+                let before = Bytes::from_static(b"\n");
+                Some((Arc::clone(source), before))
+            }
+            Self::Parquet => None,
+        }
     }
 
     /// The same as an index object says it.
     #[must_use]
     pub fn message(&self) -> FormatMessage {
-        FormatMessage {
-            columns: self.columns as u64,
-            header: self.header,
-            delimiter: u32::from(self.delimiter),
-            quote: u32::from(self.quote),
-            escape: self.escape.map(u32::from),
-            comment: self.comment.map(u32::from),
-            terminator: self.terminator.map(u32::from),
-            truncated_rows: self.truncated_rows,
+        match self {
+            Self::Csv(text) => text.message(),
+            Self::JsonLines => FormatMessage { kind: 1, ..FormatMessage::default() },
+            Self::Parquet => FormatMessage { kind: PARQUET, ..FormatMessage::default() },
         }
     }
 
-    /// What the name of an index object says about the format, and about the type of the column.
+    /// The place of a column as far as it says which one is read: other formats have names.
     #[must_use]
-    pub fn tag(&self, type_name: &str) -> Tag {
+    pub fn position(&self, column: usize) -> u64 {
+        match self {
+            Self::Csv(_) => column as u64,
+            Self::JsonLines | Self::Parquet => 0,
+        }
+    }
+
+    /// What the name of an index object says about the format, and about the place and the type of the
+    /// column.
+    #[must_use]
+    pub fn tag(&self, column: usize, type_name: &str) -> Tag {
+        self.tag_of_version(column, type_name, VERSION)
+    }
+
+    /// Whether a name says that its index object is of a former version of the layout.
+    #[must_use]
+    pub fn is_former(&self, column: usize, type_name: &str, name: &Name) -> bool {
+        let of = |version| self.tag_of_version(column, type_name, version);
+        (1..VERSION).any(|version| name.is_of_format(of(version)))
+    }
+
+    /// What names say, or said, in a version of the layout.
+    #[must_use]
+    pub fn tag_of_version(&self, column: usize, type_name: &str, version: u32) -> Tag {
         let mut bytes = self.message().encode_to_vec();
-        bytes.extend(VERSION.to_le_bytes());
+        bytes.extend(version.to_le_bytes());
+        if version > 1 {
+            bytes.extend(self.position(column).to_le_bytes());
+        }
         bytes.extend(type_name.bytes());
         Tag::of(&bytes)
     }
 }
 
-/// DataFusion's source of CSV, perhaps inside of one that names objects in its errors.
-#[must_use]
-pub fn csv_source(source: &Arc<dyn FileSource>) -> Option<&CsvSource> {
-    let source = source.downcast_ref::<NamedSource>().map_or(source, NamedSource::inner);
-    source.downcast_ref::<CsvSource>()
+/// DataFusion's source of records that are ranges of bytes, and what it must read before the first.
+pub type RecordSource = (Arc<dyn FileSource>, Bytes);
+
+/// Finds the records of a text, and parses them as DataFusion's reader does.
+#[derive(Debug)]
+pub enum TextReader {
+    #[doc(hidden)]
+    Csv(Box<Records>, Box<CsvDecoder>),
+    #[doc(hidden)]
+    Json(JsonRecords, Box<JsonDecoder>),
+}
+
+impl TextReader {
+    /// Finds records in more bytes.
+    ///
+    /// # Errors
+    ///
+    /// If they are none of the table's.
+    pub fn find(&mut self, bytes: &[u8], found: impl FnMut(std::ops::Range<u64>)) -> Result<()> {
+        match self {
+            Self::Csv(records, _) => records.feed(bytes, found),
+            Self::Json(records, _) => {
+                records.feed(bytes, found);
+                Ok(())
+            }
+        }
+    }
+
+    /// Finds the last record: the object has ended.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::find`].
+    pub fn find_last(&mut self, found: impl FnMut(std::ops::Range<u64>)) -> Result<()> {
+        match self {
+            Self::Csv(records, _) => records.finish(found),
+            Self::Json(..) => Ok(()),
+        }
+    }
+
+    /// Parses bytes: how many, and whether [`Self::flush`] must be called before more.
+    ///
+    /// # Errors
+    ///
+    /// If they cannot be parsed.
+    pub fn decode(&mut self, bytes: &[u8]) -> Result<(usize, bool)> {
+        match self {
+            Self::Csv(_, decoder) => {
+                let read = decoder.decode(bytes)?;
+                Ok((read, decoder.capacity() == 0))
+            }
+            Self::Json(_, decoder) => {
+                let read = decoder.decode(bytes)?;
+                Ok((read, read < bytes.len()))
+            }
+        }
+    }
+
+    /// What was parsed.
+    ///
+    /// # Errors
+    ///
+    /// If a value is not of the column's type.
+    pub fn flush(&mut self) -> Result<Option<RecordBatch>> {
+        Ok(match self {
+            Self::Csv(_, decoder) => decoder.flush()?,
+            Self::Json(_, decoder) => decoder.flush()?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_versions_formats_and_places_apart() {
+        let name = |tag| Name::new("k", Tag::of(b"v"), tag);
+        let json = Format::JsonLines;
+        let former = name(json.tag_of_version(0, "Int64", VERSION - 1));
+        assert!(json.is_former(0, "Int64", &former));
+        assert!(!former.is_of_format(json.tag(0, "Int64")));
+        let now = name(json.tag(0, "Int64"));
+        assert!(now.is_of_format(json.tag(3, "Int64")) && !json.is_former(0, "Int64", &now));
+        assert!(!now.is_of_format(json.tag(0, "Utf8")));
+        assert!(!now.is_of_format(Format::Parquet.tag(0, "Int64")));
+        let csv = Format::Csv(CsvText {
+            columns: 2,
+            header: false,
+            delimiter: b',',
+            quote: b'"',
+            escape: None,
+            comment: None,
+            terminator: None,
+            truncated_rows: false,
+        });
+        assert!(!name(csv.tag(0, "Int64")).is_of_format(csv.tag(1, "Int64")));
+        assert!(csv.is_former(1, "Int64", &name(csv.tag_of_version(0, "Int64", 1))));
+    }
 }

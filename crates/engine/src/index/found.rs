@@ -12,10 +12,10 @@ use futures::{StreamExt, TryStreamExt};
 use object_store::path::Path;
 use object_store::{ObjectMeta, ObjectStore};
 use sluicegate_costmodel::{Bytes, Objective, Phase, Requests, Steps, predict};
+use sluicegate_index::layout::TopMessage;
 
-use super::format::CsvText;
+use super::format::Format;
 use super::key;
-use super::layout::TopMessage;
 use super::lookup::{IndexObject, OpenIndex};
 use super::name::{Name, Place, Tag};
 use crate::config::{Scan, SluiceOptions};
@@ -35,6 +35,8 @@ pub struct FileIndexes {
     fresh: Vec<FileIndex>,
     /// Columns that have an index of another version of the file, or of another format.
     stale: Vec<usize>,
+    /// Columns that have an index of a former version of this program.
+    former: Vec<usize>,
 }
 
 /// An index of a file.
@@ -49,10 +51,10 @@ pub struct FileIndex {
 }
 
 impl FileIndexes {
-    /// The only index of a file that matters.
+    /// Those indexes of a file that matter.
     #[must_use]
-    pub fn only(index: FileIndex) -> Self {
-        Self { fresh: vec![index], stale: Vec::new() }
+    pub fn only(indexes: Vec<FileIndex>) -> Self {
+        Self { fresh: indexes, ..Self::default() }
     }
 
     /// The fresh indexes.
@@ -71,6 +73,12 @@ impl FileIndexes {
     #[must_use]
     pub fn is_stale(&self, column: usize) -> bool {
         self.of(column).is_none() && self.stale.contains(&column)
+    }
+
+    /// Whether a column has only an index that a former version of this program made.
+    #[must_use]
+    pub fn is_former(&self, column: usize) -> bool {
+        self.of(column).is_none() && self.former.contains(&column)
     }
 }
 
@@ -98,7 +106,7 @@ async fn attached(
     let options = state.config_options();
     let ours = SluiceOptions::of(options);
     let endpoint = Endpoints::of(options).and_then(|all| all.serving(&config.object_store_url));
-    let (Some(endpoint), Ok(text)) = (endpoint, CsvText::of(config)) else { return Ok(None) };
+    let (Some(endpoint), Ok(format)) = (endpoint, Format::of(config)) else { return Ok(None) };
     let wanted = match ours.scan {
         Scan::Index => true,
         Scan::Auto => is_worth_a_look(config, &endpoint, ours.objective.into()),
@@ -115,7 +123,7 @@ async fn attached(
     if listed.is_empty() {
         return Ok(None);
     }
-    let mut found = Found::new(config, &text, &place, listed);
+    let mut found = Found::new(config, &format, &place, listed);
     found.sample(&store).await;
     Ok(Some(found.into_config(config)))
 }
@@ -177,7 +185,7 @@ struct Found {
 impl Found {
     fn new(
         config: &FileScanConfig,
-        text: &CsvText,
+        format: &Format,
         place: &Place,
         listed: Vec<ObjectMeta>,
     ) -> Self {
@@ -190,27 +198,29 @@ impl Found {
             }
         }
         let schema = config.file_source().table_schema().file_schema();
-        let columns: Vec<(usize, &str, Tag)> = schema
+        let columns: Vec<(usize, &str, String, Tag)> = schema
             .fields()
             .iter()
             .enumerate()
             .filter_map(|(column, field)| {
-                let format = text.tag(&key::type_name(field.data_type())?);
-                Some((column, field.name().as_str(), format))
+                let type_name = key::type_name(field.data_type())?;
+                let tag = format.tag(column, &type_name);
+                Some((column, field.name().as_str(), type_name, tag))
             })
             .collect();
         let of_file = |file: &PartitionedFile| {
             let mut indexes = FileIndexes::default();
             let version = Tag::of_version(&file.object_meta);
             for (name, object) in of_data.get(&file.object_meta.location).into_iter().flatten() {
-                for (column, _, format) in
-                    columns.iter().filter(|(_, column, _)| name.is_about(column))
+                for (column, _, type_name, tag) in
+                    columns.iter().filter(|(_, column, ..)| name.is_about(column))
                 {
-                    let fresh = version.is_some_and(|version| name.is_of_version(version))
-                        && name.is_of_format(*format);
-                    if fresh {
+                    let of_file = version.is_some_and(|version| name.is_of_version(version));
+                    if of_file && name.is_of_format(*tag) {
                         let (column, object) = (*column, object.into());
                         indexes.fresh.push(FileIndex { column, object, sample: None });
+                    } else if of_file && format.is_former(*column, type_name, name) {
+                        indexes.former.push(*column);
                     } else {
                         indexes.stale.push(*column);
                     }

@@ -9,10 +9,11 @@ use datafusion::common::{DataFusionError, Result, exec_err};
 use futures::{StreamExt, TryStreamExt};
 use object_store::path::Path;
 use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore};
+use sluicegate_index::Damaged;
+use sluicegate_index::layout::{self, LEAST_BYTES, MAGIC, Place, TopMessage};
+use sluicegate_index::span::Spans;
 
-use super::layout::{self, LEAST_BYTES, MAGIC, Place, TopMessage};
 use super::name::e_tag;
-use super::span::Spans;
 
 /// What is read of an index object's end at least, so that mostly one request is enough.
 const TAIL_BYTES: u64 = 16 * 1024;
@@ -47,8 +48,8 @@ pub struct About<'a> {
     pub data: &'a ObjectMeta,
     /// The column's name.
     pub column: &'a str,
-    /// Its place among the table's columns.
-    pub position: usize,
+    /// Its place among the table's columns, as far as it matters.
+    pub position: u64,
     /// Its type, as index objects call it.
     pub type_name: &'a str,
     /// How the data object is read.
@@ -87,14 +88,14 @@ impl OpenIndex {
         let size = open.object.size;
         let guess = (size / TOP_SHARE).max(TAIL_BYTES).min(size);
         let mut tail = open.read(size - guess..size).await?;
-        let needed = TopMessage::tail_bytes(&tail)? as u64;
+        let needed = TopMessage::tail_bytes(&tail).map_err(wrong)? as u64;
         if needed > size {
             return exec_err!("it is cut short");
         }
         if needed > guess {
             tail = open.read(size - needed..size).await?;
         }
-        open.top = TopMessage::of_tail(&tail, size)?;
+        open.top = TopMessage::of_tail(&tail, size).map_err(wrong)?;
         Ok(open)
     }
 
@@ -111,7 +112,7 @@ impl OpenIndex {
         if Some(top.e_tag.as_str()) != e_tag(about.data) || top.size != about.data.size {
             return exec_err!("the object has been replaced since");
         }
-        if top.column != about.column || top.position != about.position as u64 {
+        if top.column != about.column || top.position != about.position {
             return exec_err!("it is about column {}, number {}", top.column, top.position + 1);
         }
         if top.column_type != about.type_name {
@@ -153,7 +154,8 @@ impl OpenIndex {
                     if spans.contains(key) {
                         found.push(place);
                     }
-                })?;
+                })
+                .map_err(wrong)?;
             }
         }
         drop(blocks);
@@ -161,7 +163,7 @@ impl OpenIndex {
         self.bytes += received;
         found.sort_unstable();
         let in_object = |place: &Place| {
-            place.first.checked_add(place.bytes).is_some_and(|end| end <= self.top.size)
+            place.first.checked_add(place.bytes).is_some_and(|end| end <= self.top.end())
         };
         if !found.iter().all(in_object) {
             return exec_err!("a block of it is damaged");
@@ -206,10 +208,11 @@ impl OpenIndex {
                     inside &= place
                         .first
                         .checked_add(place.bytes)
-                        .is_some_and(|end| end <= self.top.size);
+                        .is_some_and(|end| end <= self.top.end());
                     entries += 1;
                     last = Some((key.to_vec(), place));
-                })?;
+                })
+                .map_err(wrong)?;
             }
         }
         if !sorted {
@@ -223,6 +226,10 @@ impl OpenIndex {
         }
         Ok(())
     }
+}
+
+fn wrong(how: Damaged) -> DataFusionError {
+    DataFusionError::Execution(how.0)
 }
 
 /// Blocks that follow each other, up to what one request asks for: ranges of their numbers.

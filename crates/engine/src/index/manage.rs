@@ -14,14 +14,15 @@ use datafusion::physical_plan::empty::EmptyExec;
 use futures::{StreamExt, TryStreamExt};
 use object_store::path::Path;
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
+use sluicegate_index::layout::LEAST_BYTES;
 
-use super::create::{Column, Created, create};
-use super::format::CsvText;
+use super::create::{Column, Created, collect_text, upload};
+use super::format::Format;
 use super::found::common_folder;
 use super::key;
-use super::layout::LEAST_BYTES;
 use super::lookup::{About, OpenIndex, REQUESTS};
 use super::name::{Name, Place, Tag};
+use super::rows::collect_rows;
 use super::sort::RUN_BYTES;
 use crate::Engine;
 use crate::config::SluiceOptions;
@@ -34,7 +35,7 @@ use crate::staging::StagingStores;
 pub struct Indexes {
     engine: Engine,
     scan: FileScanConfig,
-    text: CsvText,
+    format: Format,
     place: Place,
     /// By path.
     objects: BTreeMap<Path, ObjectMeta>,
@@ -62,6 +63,8 @@ pub enum State {
     Stale,
     /// The table has no such column, or reads its objects with other options.
     OtherFormat,
+    /// A former version of this program made it.
+    FormerVersion,
     /// It is too short to be one.
     Damaged,
     /// There is no such object any more.
@@ -76,6 +79,7 @@ impl State {
             Self::Fresh => "fresh",
             Self::Stale => "stale",
             Self::OtherFormat => "other format",
+            Self::FormerVersion => "former version",
             Self::Damaged => "damaged",
             Self::Orphan => "orphan",
         }
@@ -146,8 +150,8 @@ impl Indexes {
         let (Some(scan), true, 1) = (scans.pop(), scans.is_empty(), leaves) else {
             return plan_err!("{table} is not a table of objects in a bucket");
         };
-        let text = match CsvText::of(&scan) {
-            Ok(text) => text,
+        let format = match Format::of(&scan) {
+            Ok(format) => format,
             Err(why) => return plan_err!("{table} cannot be indexed: {why}"),
         };
         let location = SluiceOptions::of(engine.context.state().config_options()).index_location;
@@ -157,7 +161,7 @@ impl Indexes {
             .filter(|file| file.object_meta.size > 0)
             .map(|file| (file.object_meta.location.clone(), file.object_meta.clone()));
         let objects = objects.collect();
-        Ok(Some(Self { engine: engine.clone(), place, text, objects, scan }))
+        Ok(Some(Self { engine: engine.clone(), place, format, objects, scan }))
     }
 
     /// The column of a name, as an index sees it.
@@ -176,12 +180,12 @@ impl Indexes {
         let data_type = schema.field(position).data_type();
         let Some(type_name) = key::type_name(data_type) else {
             let none: Result<Column> = plan_err!(
-                "column {name} is of type {data_type}; an index can be about integers, decimals \
-                 of up to 38 digits, dates, timestamps and text"
+                "column {name} is of type {data_type}; an index can be about whole, decimal and \
+                 floating-point numbers, dates, timestamps and text"
             );
             return Ok(none?);
         };
-        Ok(Column { schema, position, type_name, text: self.text.clone() })
+        Ok(Column { schema, position, type_name, format: self.format.clone() })
     }
 
     fn store(&self, url: &ObjectStoreUrl) -> Result<Arc<dyn ObjectStore>> {
@@ -233,17 +237,23 @@ impl Indexes {
             return State::Stale;
         }
         match self.column_of(name) {
-            Some(_) => State::Fresh,
-            None => State::OtherFormat,
+            Some(column) if name.is_of_format(self.tag(&column)) => State::Fresh,
+            Some(column) if self.format.is_former(column.position, &column.type_name, name) => {
+                State::FormerVersion
+            }
+            _ => State::OtherFormat,
         }
     }
 
-    /// The column that an index object of the table's format is about.
+    fn tag(&self, column: &Column) -> Tag {
+        self.format.tag(column.position, &column.type_name)
+    }
+
+    /// The column that a name is about.
     fn column_of(&self, name: &Name) -> Option<Column> {
         let schema = self.scan.file_source().table_schema().file_schema();
         let column = schema.fields().iter().find(|field| name.is_about(field.name()))?;
-        let column = self.column(column.name()).ok()?;
-        name.is_of_format(self.text.tag(&column.type_name)).then_some(column)
+        self.column(column.name()).ok()
     }
 
     /// The objects that have no index of a column that is fresh and, as far as one looks, sound.
@@ -258,7 +268,7 @@ impl Indexes {
             match index.state {
                 State::Fresh => fresh.push(index),
                 State::Damaged => damaged += 1,
-                State::Stale | State::OtherFormat | State::Orphan => {}
+                State::Stale | State::OtherFormat | State::FormerVersion | State::Orphan => {}
             }
         }
         let looked = futures::stream::iter(fresh).map(|index| async move {
@@ -281,8 +291,8 @@ impl Indexes {
     }
 
     /// Indexes some objects, several at once, each in one pass over it and with at most some 100 MB
-    /// of memory. Each index appears when it is complete; those of a former version of its object
-    /// are then removed.
+    /// of memory. Each index appears when it is complete; those of a former version of its object,
+    /// or of this program, are then removed.
     ///
     /// # Errors
     ///
@@ -300,7 +310,7 @@ impl Indexes {
                 .iter()
                 .filter(|index| {
                     let same = index.data == object.location && index.name.is_about(column.name());
-                    same && index.state == State::Stale
+                    same && matches!(index.state, State::Stale | State::FormerVersion)
                 })
                 .map(|index| index.object.location.clone())
                 .collect();
@@ -337,10 +347,23 @@ impl Indexes {
         let registry = Arc::clone(&self.engine.runtime_env().object_store_registry);
         let stores = StagingStores::new(registry, Arc::clone(open.staging()));
         let to = stores.get_store(self.place.store.as_ref())?;
-        let name = Name::new(column.name(), version, self.text.tag(&column.type_name));
+        let name = Name::new(column.name(), version, self.tag(column));
         let path = name.within(&self.place.folder(&object.location));
-        let created = create(column, object, &from, &to, &path, RUN_BYTES, advance.as_ref()).await;
-        match created {
+        let created = async {
+            let advance = advance.as_ref();
+            let collected = match self.format {
+                Format::Csv(_) | Format::JsonLines => {
+                    collect_text(column, object, &from, RUN_BYTES, advance).await?
+                }
+                Format::Parquet => {
+                    let task = self.engine.context.task_ctx();
+                    let from = (&from, &task);
+                    collect_rows(column, &self.scan, object, from, RUN_BYTES, advance).await?
+                }
+            };
+            upload(collected, object, &to, &path).await
+        };
+        match created.await {
             Ok(created) => {
                 open.commit().await?;
                 Ok(created)
@@ -384,9 +407,9 @@ impl Indexes {
             open.check(About {
                 data,
                 column: column.name(),
-                position: column.position,
+                position: self.format.position(column.position),
                 type_name: &column.type_name,
-                format: &self.text.message(),
+                format: &self.format.message(),
             })?;
         }
         Ok(())

@@ -7,7 +7,7 @@ use arrow::error::ArrowError;
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder, Terminator};
 use datafusion::common::Result;
 
-use super::format::CsvText;
+use super::csv_text::CsvText;
 
 /// What the reader leaves out at the start of an object.
 const BOM: [u8; 3] = [0xef, 0xbb, 0xbf];

@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 
-use super::layout::{Place, read_number, write_number};
+use sluicegate_index::layout::{Place, read_number, write_number};
 
 /// The memory of the entries of a run, in bytes.
 pub const RUN_BYTES: usize = 64 * 1024 * 1024;

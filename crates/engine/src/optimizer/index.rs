@@ -10,20 +10,21 @@ use datafusion::datasource::physical_plan::{FileGroup, FileScanConfig, FileScanC
 use datafusion::physical_expr::{PhysicalExpr, conjunction, split_conjunction};
 use datafusion::physical_plan::filter::FilterExec;
 use sluicegate_costmodel::{Bytes, Phase, Requests, Steps, gap};
+use sluicegate_index::span::Spans;
 
 use super::choose::Plan;
 use crate::choice::{Offer, Way, Why};
 use crate::config::{Scan, SluiceOptions};
-use crate::datasource::indexed::{Asked, IndexedSource};
+use crate::datasource::indexed::{Asked, AskedColumn, IndexedSource};
 use crate::datasource::s3_scan::S3Scan;
 use crate::datasource::s3_select::S3SelectSource;
 use crate::endpoint::Endpoint;
-use crate::index::estimate::{ranges, selected};
-use crate::index::format::CsvText;
+use crate::index::estimate::{Selected, Shape, best_together, selected};
+use crate::index::filter::spans_of;
+use crate::index::format::Format;
 use crate::index::found::FileIndexes;
 use crate::index::lookup::REQUESTS;
 use crate::index::name::Place;
-use crate::index::span::Spans;
 
 /// Letting an index lead to the records.
 pub(super) const INDEX: &str = "index";
@@ -100,13 +101,11 @@ fn way(
     Ok(Some(Way { strategy: INDEX, offer }))
 }
 
-/// The best index for a filter.
+/// The best indexes for a filter.
 struct Best {
     asked: Asked,
     steps: Steps,
     statement: String,
-    /// What it is predicted to read: a request counts as many bytes as a gap.
-    weight: f64,
 }
 
 /// Why there is none.
@@ -131,14 +130,22 @@ fn best(
         .collect();
     let schema = config.file_source().table_schema().file_schema();
     let name = |column: usize| schema.field(column).name().as_str();
-    let stale: Vec<&str> = (0..schema.fields().len())
-        .filter(|column| known(config).any(|(_, it)| it.is_some_and(|it| it.is_stale(*column))))
-        .filter(|column| !fresh.contains(column))
-        .map(name)
-        .collect();
+    let unusable = |is_so: fn(&FileIndexes, usize) -> bool| -> Vec<&str> {
+        (0..schema.fields().len())
+            .filter(|column| known(config).any(|(_, it)| it.is_some_and(|it| is_so(it, *column))))
+            .filter(|column| !fresh.contains(column))
+            .map(name)
+            .collect()
+    };
+    let (stale, former) = (unusable(FileIndexes::is_stale), unusable(FileIndexes::is_former));
     if fresh.is_empty() {
-        return match (CsvText::of(config), stale.is_empty()) {
+        return match (Format::of(config), stale.is_empty()) {
             (Err(why), _) if forced => because(why),
+            _ if !former.is_empty() => because(Why::new(format!(
+                "another version of this program made the index of {}; `sluice index create` makes \
+                 a new one",
+                former.join(" and ")
+            ))),
             (_, false) => because(Why::new(format!(
                 "the objects have been replaced, or are read otherwise, since the index of {} was \
                  created; `sluice index create` makes a new one",
@@ -152,29 +159,46 @@ fn best(
     }
     let gap = gap(&endpoint.hardware, &endpoint.prices, ours.objective.into(), REQUESTS as u32).0;
     let place = Place::of(&config.object_store_url, &ours.index_location)?;
-    let mut best: Option<Best> = None;
+    let mut about: Vec<Candidate> = Vec::new();
     for column in fresh.iter().copied() {
         let of_type = schema.field(column).data_type();
-        let about = |filter: &&Arc<dyn PhysicalExpr>| Spans::of(filter, column, of_type).is_some();
-        let filters: Vec<_> = filters.iter().filter(about).cloned().collect();
+        let says = |filter: &&Arc<dyn PhysicalExpr>| spans_of(filter, column, of_type).is_some();
+        let filters: Vec<_> = filters.iter().filter(says).cloned().collect();
         if filters.is_empty() {
             continue;
         }
         let filter = conjunction(filters);
-        let Some(spans) = Spans::of(&filter, column, of_type) else { continue };
-        let asked = Asked { column, filter, gap, store: place.store.clone() };
-        let priced = priced(config, asked, &spans, name(column));
-        if best.as_ref().is_none_or(|best| priced.weight < best.weight) {
-            best = Some(priced);
-        }
+        let Some(spans) = spans_of(&filter, column, of_type) else { continue };
+        about.push(Candidate { name: name(column), spans, asked: AskedColumn { column, filter } });
     }
-    Ok(best.ok_or_else(|| {
+    if about.is_empty() {
         let names: Vec<_> = fresh.into_iter().map(name).collect();
-        Missing::Because(Why::new(format!(
+        return because(Why::new(format!(
             "the filter compares no column that has an index ({}) with constants",
             names.join(", ")
-        )))
-    }))
+        )));
+    }
+    let some = |numbers: &[usize]| numbers.iter().map(|number| &about[*number]).collect::<Vec<_>>();
+    let numbers = best_together(about.len(), |numbers| priced(config, &some(numbers), gap).weight);
+    let used = some(&numbers);
+    let Priced { steps, without, files, .. } = priced(config, &used, gap);
+    let columns: Vec<_> =
+        used.iter().map(|one| format!("{} by {}", one.name, one.asked.filter)).collect();
+    let without = match without {
+        0 => String::new(),
+        some => format!("; {some} of {files} objects have no index of it"),
+    };
+    let statement = format!("{} (gaps of up to {}{without})", columns.join(" and "), Bytes(gap));
+    let columns = used.iter().map(|one| one.asked.clone()).collect();
+    let asked = Asked { columns, gap, store: place.store };
+    Ok(Ok(Best { asked, steps, statement }))
+}
+
+/// A column with an index that the filter says something about.
+struct Candidate<'a> {
+    name: &'a str,
+    spans: Spans,
+    asked: AskedColumn,
 }
 
 fn known(
@@ -184,35 +208,60 @@ fn known(
     files.map(|file| (file, file.extension::<FileIndexes>()))
 }
 
-/// What a scan through the index of a column would ask for.
-fn priced(config: &FileScanConfig, asked: Asked, spans: &Spans, column: &str) -> Best {
-    let (mut indexed, mut files) = (0_u64, 0_u64);
+/// What a scan through some indexes would ask for.
+struct Priced {
+    steps: Steps,
+    /// All that, in bytes: a request counts as many as a gap.
+    weight: f64,
+    /// How many objects there are, and how many have none of the indexes.
+    files: u64,
+    without: u64,
+}
+
+/// What a scan through the indexes of some columns together would ask for.
+fn priced(config: &FileScanConfig, columns: &[&Candidate<'_>], gap: u64) -> Priced {
+    let (mut without, mut files) = (0, 0);
     let mut lookup = (0.0, 0.0);
     let mut records = (0.0, 0.0);
+    let width = IndexedSource::width(config.file_source().as_ref());
     for (file, indexes) in known(config) {
         let size = file.object_meta.size;
         if size == 0 {
             continue;
         }
         files += 1;
-        let index = indexes.and_then(|indexes| indexes.of(asked.column));
         // A file whose index has no top to be seen is expected to be read whole.
-        let top = index.and_then(|index| index.sample.as_deref());
-        let Some((index, top)) = index.zip(top).filter(|(_, top)| top.size > 0) else {
+        let known = columns.iter().filter_map(|one| {
+            let index = indexes?.of(one.asked.column)?;
+            let top = index.sample.as_deref().filter(|top| top.size > 0)?;
+            Some((index, top, &one.spans))
+        });
+        let known: Vec<_> = known.collect();
+        let Some((_, top, _)) = known.first() else {
+            without += 1;
             records = (records.0 + 1.0, records.1 + size as f64);
             continue;
         };
-        indexed += 1;
-        let share = size as f64 / top.size as f64;
-        let found = selected(top, spans);
-        let record = top.size as f64 / top.records.max(1) as f64;
-        let ranges = ranges(size, found.records * share, record, asked.gap);
-        lookup.0 += 1.0 + f64::from(u8::from(found.index_bytes > 0));
-        let blocks = found.index_bytes as f64 * if found.records < 1.0 { 1.0 } else { share };
-        lookup.1 += TOP_BYTES.min(index.object.size as f64) + blocks;
-        let gap = asked.gap as f64;
-        if ranges.bytes + ranges.requests * gap > size as f64 + gap {
-            records = (records.0 + 1.0, records.1 + size as f64);
+        let shape = Shape::new(size, top, width);
+        let each: Vec<Selected> = known
+            .iter()
+            .map(|(_, top, spans)| {
+                let found = selected(top, spans);
+                let share = size as f64 / top.size as f64;
+                let of_bytes = if found.records < 1.0 { 1.0 } else { share };
+                Selected {
+                    records: found.records * share,
+                    index_bytes: (found.index_bytes as f64 * of_bytes) as u64,
+                }
+            })
+            .collect();
+        let together = shape.looking_up(&each, gap);
+        let tops = known.iter().map(|(index, ..)| TOP_BYTES.min(index.object.size as f64));
+        lookup.0 += known.len() as f64 + together.index_requests;
+        lookup.1 += tops.sum::<f64>() + together.index_bytes as f64;
+        let ranges = together.ranges;
+        if shape.is_too_much(ranges.bytes + ranges.requests * gap as f64, gap) {
+            records = (records.0 + 1.0, records.1 + shape.bytes as f64);
         } else {
             records = (records.0 + ranges.requests, records.1 + ranges.bytes);
         }
@@ -222,13 +271,6 @@ fn priced(config: &FileScanConfig, asked: Asked, spans: &Spans, column: &str) ->
         Steps::from(Phase { name, rounds, gets, got, ..Phase::default() })
     };
     let steps = Steps::InTurn(vec![phase("index", 2, lookup), phase("records", 1, records)]);
-    let weight = lookup.1 + records.1 + (lookup.0 + records.0) * asked.gap as f64;
-    let some = if indexed < files {
-        format!("; {} of {files} objects have no index of it", files - indexed)
-    } else {
-        String::new()
-    };
-    let statement =
-        format!("{column} by {} (gaps of up to {}{some})", asked.filter, Bytes(asked.gap));
-    Best { asked, steps, statement, weight }
+    let weight = lookup.1 + records.1 + (lookup.0 + records.0) * gap as f64;
+    Priced { steps, weight, files, without }
 }

@@ -16,7 +16,8 @@ use super::collect::Collector;
 use super::known::Version;
 use super::{ObjectStatistics, Origin};
 use crate::datasource::named::NamedSource;
-use crate::index::format::CsvText;
+use crate::index::csv_text::CsvText;
+use crate::index::format::Format;
 
 /// The most objects of a table that are looked into when it is planned: one request each.
 pub const OBJECTS: usize = 8;
@@ -49,7 +50,7 @@ impl Sampling {
         if config.file_compression_type != FileCompressionType::UNCOMPRESSED {
             return None;
         }
-        if let Ok(csv) = CsvText::of(config) {
+        if let Ok(Format::Csv(csv)) = Format::of(config) {
             return Some(Self { text: Text::Csv(csv), schema });
         }
         let source = source.downcast_ref::<NamedSource>().map_or(source, NamedSource::inner);

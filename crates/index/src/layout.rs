@@ -13,19 +13,21 @@
 
 use std::ops::Range;
 
-use datafusion::common::{Result, exec_datafusion_err, exec_err};
 use prost::Message;
 
 use super::span::Spans;
+use super::{Damaged, Result};
 
 /// The version of the layout. It is part of each index object's name, too.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// How an index object begins and ends.
 pub const MAGIC: [u8; 8] = *b"SLUICEIX";
 /// What follows the top.
 pub const TRAILER: usize = 16;
 /// The bytes of the least index object.
 pub const LEAST_BYTES: u64 = (MAGIC.len() + TRAILER) as u64;
+/// The kind of a [`FormatMessage`] that stands for Parquet.
+pub const PARQUET: u32 = 2;
 /// The bytes of a block, but for its last entry.
 const BLOCK_BYTES: usize = 32 * 1024;
 /// How much of a block's first key the top keeps.
@@ -49,10 +51,10 @@ pub struct TopMessage {
     /// The column's name.
     #[prost(string, tag = "5")]
     pub column: String,
-    /// Its place among the table's columns, from 0.
+    /// Its place among the table's columns, from 0; 0 where columns have names.
     #[prost(uint64, tag = "6")]
     pub position: u64,
-    /// Its type, as [`type_name`](super::key::type_name) says it.
+    /// Its type, as the engine calls it.
     #[prost(string, tag = "7")]
     pub column_type: String,
     /// How the data object is read.
@@ -61,15 +63,18 @@ pub struct TopMessage {
     /// Records of the data object.
     #[prost(uint64, tag = "9")]
     pub records: u64,
-    /// Those with a value.
+    /// Entries: one for each.
     #[prost(uint64, tag = "10")]
     pub entries: u64,
     /// The blocks, in order.
     #[prost(message, repeated, tag = "11")]
     pub blocks: Vec<BlockMessage>,
+    /// Of Parquet: the bytes that must be read for one row of all columns, on average.
+    #[prost(uint64, tag = "12")]
+    pub row_bytes: u64,
 }
 
-/// The options of a CSV table.
+/// How objects are read: the options of a CSV table, or another format.
 #[derive(Clone, PartialEq, Message)]
 pub struct FormatMessage {
     /// Fields of a record.
@@ -96,6 +101,9 @@ pub struct FormatMessage {
     /// Whether records may have fewer fields.
     #[prost(bool, tag = "8")]
     pub truncated_rows: bool,
+    /// 0 for CSV; 1 for JSON objects one after the other and 2 for Parquet, which have no options.
+    #[prost(uint32, tag = "9")]
+    pub kind: u32,
 }
 
 /// A block, as the top knows it.
@@ -119,6 +127,13 @@ pub struct BlockMessage {
 }
 
 impl TopMessage {
+    /// Where the last record of the data object may end: its size, or of Parquet its rows.
+    #[must_use]
+    pub fn end(&self) -> u64 {
+        let rows = self.format.as_ref().is_some_and(|format| format.kind == PARQUET);
+        if rows { self.records } else { self.size }
+    }
+
     /// The top with what follows it.
     #[must_use]
     pub fn to_tail(&self) -> Vec<u8> {
@@ -149,21 +164,21 @@ impl TopMessage {
         let (length, checksum) = trailer(tail)?;
         let end = tail.len() - TRAILER;
         let Some(bytes) = end.checked_sub(length).and_then(|start| tail.get(start..end)) else {
-            return exec_err!("it is cut short");
+            return damaged("it is cut short");
         };
         if crc32fast::hash(bytes) != checksum {
-            return exec_err!("its top is damaged");
+            return damaged("its top is damaged");
         }
-        let top = Self::decode(bytes).map_err(|_| exec_datafusion_err!("its top is damaged"))?;
+        let top = Self::decode(bytes).or_else(|_| damaged("its top is damaged"))?;
         if top.version != VERSION {
-            return exec_err!(
+            return damaged(&format!(
                 "it is of version {}, and only version {VERSION} is understood",
                 top.version
-            );
+            ));
         }
         let blocks: u64 = top.blocks.iter().map(|block| u64::from(block.bytes)).sum();
         if MAGIC.len() as u64 + blocks + (length + TRAILER) as u64 != size {
-            return exec_err!("it is cut short");
+            return damaged("it is cut short");
         }
         Ok(top)
     }
@@ -203,14 +218,18 @@ impl TopMessage {
     }
 }
 
+fn damaged<T>(how: &str) -> Result<T> {
+    Err(Damaged(how.to_owned()))
+}
+
 /// The length of the top, and its checksum.
 fn trailer(tail: &[u8]) -> Result<(usize, u32)> {
     let Some(trailer) = tail.last_chunk::<TRAILER>() else {
-        return exec_err!("it is cut short");
+        return damaged("it is cut short");
     };
     let (numbers, magic) = trailer.split_at(8);
     if magic != MAGIC {
-        return exec_err!("it is cut short, or no index at all");
+        return damaged("it is cut short, or no index at all");
     }
     let number = |at: usize| {
         let bytes = [numbers[at], numbers[at + 1], numbers[at + 2], numbers[at + 3]];
@@ -219,12 +238,12 @@ fn trailer(tail: &[u8]) -> Result<(usize, u32)> {
     Ok((number(0) as usize, number(4)))
 }
 
-/// Where a record with a value is.
+/// Where a record is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
-    /// Its first byte.
+    /// Its first byte; of Parquet, the number of its row, from 0.
     pub first: u64,
-    /// Its bytes.
+    /// Its bytes; of Parquet, 1.
     pub bytes: u64,
 }
 
@@ -287,20 +306,20 @@ pub fn entries(
     mut entry: impl FnMut(&[u8], Place),
 ) -> Result<()> {
     if block.len() as u64 != u64::from(known.bytes) || crc32fast::hash(block) != known.checksum {
-        return exec_err!("a block of it is damaged");
+        return damaged("a block of it is damaged");
     }
-    let damaged = || exec_datafusion_err!("a block of it is damaged");
+    let wrong = || Damaged("a block of it is damaged".to_owned());
     for _ in 0..known.entries {
-        let length = read_number(&mut block).ok_or_else(damaged)?;
-        let length = usize::try_from(length).map_err(|_| damaged())?;
-        let (key, rest) = block.split_at_checked(length).ok_or_else(damaged)?;
+        let length = read_number(&mut block).ok_or_else(wrong)?;
+        let length = usize::try_from(length).map_err(|_| wrong())?;
+        let (key, rest) = block.split_at_checked(length).ok_or_else(wrong)?;
         block = rest;
-        let first = read_number(&mut block).ok_or_else(damaged)?;
-        let bytes = read_number(&mut block).ok_or_else(damaged)?;
+        let first = read_number(&mut block).ok_or_else(wrong)?;
+        let bytes = read_number(&mut block).ok_or_else(wrong)?;
         entry(key, Place { first, bytes });
     }
     if !block.is_empty() {
-        return Err(damaged());
+        return Err(wrong());
     }
     Ok(())
 }
@@ -331,7 +350,7 @@ pub fn read_number(bytes: &mut &[u8]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::index::span::Span;
+    use crate::span::Span;
     use proptest::prelude::*;
 
     /// An index object of some keys, which are sorted, of records that follow each other.
@@ -404,7 +423,7 @@ mod tests {
             for (place, block) in top.places().into_iter().zip(&top.blocks) {
                 entries(&object[place.start as usize..place.end as usize], block, |_, _| ())?;
             }
-            Ok::<_, datafusion::common::DataFusionError>(())
+            Ok::<_, Damaged>(())
         };
         read(&object).unwrap();
         for at in (MAGIC.len()..object.len()).step_by(97) {

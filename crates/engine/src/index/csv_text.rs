@@ -1,0 +1,120 @@
+//! The options of a CSV table that decide where its records begin and what they hold.
+
+use std::sync::Arc;
+
+use arrow::csv::ReaderBuilder;
+use arrow::csv::reader::Decoder;
+use arrow::datatypes::SchemaRef;
+use datafusion::common::config::CsvOptions;
+use datafusion::datasource::physical_plan::{CsvSource, FileSource};
+
+use sluicegate_index::layout::FormatMessage;
+
+/// How a CSV table reads its objects.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CsvText {
+    /// The fields of a record.
+    pub columns: usize,
+    /// Whether the first record is none.
+    pub header: bool,
+    /// What separates fields.
+    pub delimiter: u8,
+    /// What encloses fields.
+    pub quote: u8,
+    /// What escapes a quote, beside a second one.
+    pub escape: Option<u8>,
+    /// What begins a comment.
+    pub comment: Option<u8>,
+    /// What ends a record; any usual line end if there is none.
+    pub terminator: Option<u8>,
+    /// Whether records may have fewer fields.
+    pub truncated_rows: bool,
+}
+
+impl CsvText {
+    /// What DataFusion's source says.
+    #[must_use]
+    pub fn of(csv: &CsvSource) -> Self {
+        Self {
+            columns: csv.table_schema().file_schema().fields().len(),
+            header: csv.has_header(),
+            delimiter: csv.delimiter(),
+            quote: csv.quote(),
+            escape: csv.escape(),
+            comment: csv.comment(),
+            terminator: csv.terminator(),
+            truncated_rows: csv.truncate_rows(),
+        }
+    }
+
+    /// DataFusion's reader of such text, of one column.
+    #[must_use]
+    pub fn decoder(&self, schema: &SchemaRef, column: usize, batch_size: usize) -> Decoder {
+        self.decoder_of(schema, vec![column], batch_size)
+    }
+
+    /// The same of several columns.
+    #[must_use]
+    pub fn decoder_of(
+        &self,
+        schema: &SchemaRef,
+        columns: Vec<usize>,
+        batch_size: usize,
+    ) -> Decoder {
+        let mut builder = ReaderBuilder::new(Arc::clone(schema))
+            .with_delimiter(self.delimiter)
+            .with_quote(self.quote)
+            .with_header(self.header)
+            .with_truncated_rows(self.truncated_rows)
+            .with_batch_size(batch_size)
+            .with_projection(columns);
+        if let Some(escape) = self.escape {
+            builder = builder.with_escape(escape);
+        }
+        if let Some(comment) = self.comment {
+            builder = builder.with_comment(comment);
+        }
+        if let Some(terminator) = self.terminator {
+            builder = builder.with_terminator(terminator);
+        }
+        builder.build_decoder()
+    }
+
+    /// The same source for records without the header.
+    #[must_use]
+    pub fn headless(csv: &CsvSource) -> CsvSource {
+        csv.clone().with_csv_options(CsvOptions {
+            has_header: Some(false),
+            delimiter: csv.delimiter(),
+            quote: csv.quote(),
+            escape: csv.escape(),
+            comment: csv.comment(),
+            terminator: csv.terminator(),
+            newlines_in_values: Some(csv.newlines_in_values()),
+            truncated_rows: Some(csv.truncate_rows()),
+            ..CsvOptions::default()
+        })
+    }
+
+    /// A record of no fields, which every reader of such text skips.
+    #[must_use]
+    pub fn blank_record(&self) -> [u8; 1] {
+        [self.terminator.unwrap_or(b'\n')]
+    }
+
+    /// The same as an index object says it.
+    #[must_use]
+    pub fn message(&self) -> FormatMessage {
+        FormatMessage {
+            columns: self.columns as u64,
+            header: self.header,
+            delimiter: u32::from(self.delimiter),
+            quote: u32::from(self.quote),
+            escape: self.escape.map(u32::from),
+            comment: self.comment.map(u32::from),
+            terminator: self.terminator.map(u32::from),
+            truncated_rows: self.truncated_rows,
+            kind: 0,
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! Index objects as bytes: for every record of a data object, a key and where the record is, sorted
+//! by key in blocks, with a sparse top at the end.
+//!
+//! Keys are bytes that sort as the values do; what values they stand for is for the engine to know.
+//! Whatever the bytes are, reading them ends with entries or an [`Damaged`]: they come from a bucket.
+//!
+//! | file | holds |
+//! |---|---|
+//! | [`layout`] | an index object, byte by byte |
+//! | [`span`] | ranges of keys |
+
+pub mod layout;
+pub mod span;
+
+/// What is wrong with an index object, said of "it".
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Damaged(pub String);
+
+/// This crate's result.
+pub type Result<T> = std::result::Result<T, Damaged>;

@@ -1,0 +1,118 @@
+//! Ranges of keys.
+
+/// Keys from `low` on and below `high`; without `high`, all from `low` on, also that of NULL.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Span {
+    /// The least key.
+    pub low: Vec<u8>,
+    /// The first key beyond.
+    pub high: Option<Vec<u8>>,
+}
+
+impl Span {
+    /// One key.
+    #[must_use]
+    pub fn point(key: Vec<u8>) -> Self {
+        Self { high: Some(after(&key)), low: key }
+    }
+
+    /// Whether it holds at most one key.
+    #[must_use]
+    pub fn is_point(&self) -> bool {
+        self.high.as_ref().is_some_and(|high| *high == after(&self.low))
+    }
+
+    /// Whether a key is in it.
+    #[must_use]
+    pub fn contains(&self, key: &[u8]) -> bool {
+        self.low.as_slice() <= key && self.high.as_deref().is_none_or(|high| key < high)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.high.as_ref().is_some_and(|high| *high <= self.low)
+    }
+}
+
+/// The least key that is greater.
+#[must_use]
+pub fn after(key: &[u8]) -> Vec<u8> {
+    let mut after = key.to_vec();
+    after.push(0);
+    after
+}
+
+/// Ranges of keys in their order, none of which touch.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Spans(Vec<Span>);
+
+impl Spans {
+    /// The ranges.
+    #[must_use]
+    pub fn spans(&self) -> &[Span] {
+        &self.0
+    }
+
+    /// Whether a key is in one of them.
+    #[must_use]
+    pub fn contains(&self, key: &[u8]) -> bool {
+        let after = self.0.partition_point(|span| span.low.as_slice() <= key);
+        after > 0 && self.0[after - 1].contains(key)
+    }
+
+    /// The keys that are in any of these ranges.
+    #[must_use]
+    pub fn sorted(mut spans: Vec<Span>) -> Self {
+        spans.retain(|span| !span.is_empty());
+        spans.sort();
+        let mut merged: Vec<Span> = Vec::with_capacity(spans.len());
+        for span in spans {
+            match merged.last_mut() {
+                Some(last) if last.high.as_ref().is_none_or(|high| *high >= span.low) => {
+                    last.high = match (last.high.take(), span.high) {
+                        (Some(a), Some(b)) => Some(a.max(b)),
+                        _ => None,
+                    };
+                }
+                _ => merged.push(span),
+            }
+        }
+        Self(merged)
+    }
+
+    /// The keys that are in one or the other.
+    #[must_use]
+    pub fn union(mut self, other: Self) -> Self {
+        self.0.extend(other.0);
+        Self::sorted(self.0)
+    }
+
+    /// The keys that are in both.
+    #[must_use]
+    pub fn intersect(&self, other: &Self) -> Self {
+        let (mut a, mut b) = (self.0.iter().peekable(), other.0.iter().peekable());
+        let mut both = Vec::new();
+        while let (Some(x), Some(y)) = (a.peek(), b.peek()) {
+            let high = match (&x.high, &y.high) {
+                (Some(x), Some(y)) => Some(x.min(y).clone()),
+                (x, y) => x.as_ref().or(y.as_ref()).cloned(),
+            };
+            let ends_first = match (&x.high, &y.high) {
+                (Some(x), Some(y)) => x <= y,
+                (x, _) => x.is_some(),
+            };
+            both.push(Span { low: (&x.low).max(&y.low).clone(), high });
+            if ends_first {
+                a.next()
+            } else {
+                b.next()
+            };
+        }
+        Self::sorted(both)
+    }
+}
+
+impl From<Span> for Spans {
+    fn from(span: Span) -> Self {
+        Self::sorted(vec![span])
+    }
+}
