@@ -20,6 +20,7 @@ use parquet::basic::{Compression, GzipLevel};
 use parquet::file::properties::{WriterProperties, WriterVersion};
 use sluicegate_conformance::table::{Case, Input};
 use sluicegate_fuzz::{OPTIONS, seed};
+use sluicegate_index::layout::{Blocks, MAGIC, Place, TRAILER, TopMessage, VERSION};
 use sluicegate_pruning::algorithm::{distinct, group_by, having, join, top_n};
 use sluicegate_pruning::switch::Program;
 
@@ -55,7 +56,44 @@ fn main() -> Result<(), Box<dyn Error>> {
     write(folder, "parquet", parquet_files()?)?;
     write(folder, "event_stream", answers())?;
     write(folder, "switch", programs()?)?;
+    write(folder, "index", indexes())?;
     Ok(())
+}
+
+/// Index objects whole, their blocks and tops, and keys to make some of.
+fn indexes() -> BTreeSet<Vec<u8>> {
+    let mut seeds = BTreeSet::new();
+    for (count, length) in [(0_u32, 0), (1, 1), (40, 3), (900, 70)] {
+        let mut object = MAGIC.to_vec();
+        let mut blocks = Blocks::default();
+        for number in 0..count {
+            let mut key = number.to_be_bytes().to_vec();
+            key.resize(length, b'x');
+            let place = Place { first: u64::from(number) * 300, bytes: 300 };
+            if let Some(block) = blocks.push(&key, place) {
+                object.extend(block);
+            }
+        }
+        let block = blocks.end().unwrap_or_default();
+        object.extend(&block);
+        let top = TopMessage {
+            version: VERSION,
+            data: "t/a.csv".to_owned(),
+            records: u64::from(count),
+            entries: u64::from(count),
+            blocks: blocks.done(),
+            ..TopMessage::default()
+        };
+        let tail = top.to_tail();
+        object.extend(&tail);
+        seeds.insert([vec![0], object].concat());
+        seeds.insert([vec![1], (count as u16).to_le_bytes().to_vec(), block.clone()].concat());
+        let bytes = top.blocks.iter().map(|block| block.bytes).sum::<u32>();
+        let message = &tail[..tail.len() - TRAILER];
+        seeds.insert([&[2], &bytes.to_le_bytes()[..], b"axbx", message].concat());
+    }
+    seeds.insert(b"\x03\xff\x02ab\x02ac\x00\x03abc\x01a\x02ad\x01b\x01c".to_vec());
+    seeds
 }
 
 fn write(
