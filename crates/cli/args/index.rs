@@ -64,11 +64,10 @@ Examples:
       Also replace indexes that are damaged anywhere.
 
 Each object is read once; memory is bounded, and entries are sorted in temporary files. Objects
-that have a fresh index are left out, so a run that was stopped can be repeated; the end of each index
-is read to see that it is whole, and all of it with --repair. Columns of numbers,
-dates, timestamps and text can be indexed, of Parquet, and of CSV and lines of JSON that are not
-compressed. Types and options must be those of the queries, as an index is of the values that they
-read.";
+that have a fresh index are left out, so a run that was stopped can be repeated; the end of each
+index is read to see that it is whole, and all of it with --repair. Columns of numbers, dates,
+timestamps and text can be indexed, of Parquet, and of CSV and lines of JSON that are not compressed.
+Types and options must be those of the queries, as an index is of the values that they read.";
 
 /// Create the indexes of a column, or those that are missing or stale
 #[derive(Debug, clap::Args)]
@@ -91,8 +90,9 @@ Examples:
   sluice index list -f tables.sql lineitem --format json
 
 An index is `fresh`, or `stale` if its object has been replaced since, of an `other format` if the
-table is read with other types or options, of a `former version` if an older sluice made it, `damaged` if
-it is too short, an `orphan` if its object is gone. This is what names and sizes say, from one listing; `sluice index verify` reads the indexes.";
+table is read with other types or options, of a `former version` if an older sluice made it,
+`damaged` if it is too short, an `orphan` if its object is gone. This is what names and sizes say,
+from one listing; `sluice index verify` reads the indexes.";
 
 /// List the indexes of a table, and whether they can be used
 #[derive(Debug, clap::Args)]

@@ -10,7 +10,6 @@ use datafusion::datasource::physical_plan::{FileGroup, FileScanConfig, FileScanC
 use datafusion::physical_expr::{PhysicalExpr, conjunction, split_conjunction};
 use datafusion::physical_plan::filter::FilterExec;
 use sluicegate_costmodel::{Bytes, Phase, Requests, Steps, gap};
-use sluicegate_index::span::Spans;
 
 use super::choose::Plan;
 use crate::choice::{Offer, Way, Why};
@@ -169,7 +168,14 @@ fn best(
         }
         let filter = conjunction(filters);
         let Some(spans) = spans_of(&filter, column, of_type) else { continue };
-        about.push(Candidate { name: name(column), spans, asked: AskedColumn { column, filter } });
+        // The same top stands for all files.
+        let top = known(config).find_map(|(_, it)| it?.of(column)?.sample.as_deref());
+        let selected = top.map(|top| selected(top, &spans));
+        about.push(Candidate {
+            name: name(column),
+            selected,
+            asked: AskedColumn { column, filter },
+        });
     }
     if about.is_empty() {
         let names: Vec<_> = fresh.into_iter().map(name).collect();
@@ -184,9 +190,10 @@ fn best(
     let Priced { steps, without, files, .. } = priced(config, &used, gap);
     let columns: Vec<_> =
         used.iter().map(|one| format!("{} by {}", one.name, one.asked.filter)).collect();
+    let of_what = if used.len() > 1 { "of these columns" } else { "of it" };
     let without = match without {
         0 => String::new(),
-        some => format!("; {some} of {files} objects have no index of it"),
+        some => format!("; {some} of {files} objects have no index {of_what}"),
     };
     let statement = format!("{} (gaps of up to {}{without})", columns.join(" and "), Bytes(gap));
     let columns = used.iter().map(|one| one.asked.clone()).collect();
@@ -197,7 +204,8 @@ fn best(
 /// A column with an index that the filter says something about.
 struct Candidate<'a> {
     name: &'a str,
-    spans: Spans,
+    /// Of the object whose top is known.
+    selected: Option<Selected>,
     asked: AskedColumn,
 }
 
@@ -234,7 +242,7 @@ fn priced(config: &FileScanConfig, columns: &[&Candidate<'_>], gap: u64) -> Pric
         let known = columns.iter().filter_map(|one| {
             let index = indexes?.of(one.asked.column)?;
             let top = index.sample.as_deref().filter(|top| top.size > 0)?;
-            Some((index, top, &one.spans))
+            Some((index, top, one.selected?))
         });
         let known: Vec<_> = known.collect();
         let Some((_, top, _)) = known.first() else {
@@ -245,8 +253,7 @@ fn priced(config: &FileScanConfig, columns: &[&Candidate<'_>], gap: u64) -> Pric
         let shape = Shape::new(size, top, width);
         let each: Vec<Selected> = known
             .iter()
-            .map(|(_, top, spans)| {
-                let found = selected(top, spans);
+            .map(|(_, top, found)| {
                 let share = size as f64 / top.size as f64;
                 let of_bytes = if found.records < 1.0 { 1.0 } else { share };
                 Selected {
