@@ -48,10 +48,19 @@ struct Entry<'a> {
 }
 
 fn next_entry(text: &str, from: usize) -> Option<Entry<'_>> {
-    let find = |tag: &str| text[from..].find(tag).map(|at| from + at);
-    let object = find("<Contents>").map(|at| (at, "</Contents>", "Key"));
-    let folder = find("<CommonPrefixes>").map(|at| (at, "</CommonPrefixes>", "Prefix"));
-    let (start, close, name) = [object, folder].into_iter().flatten().min()?;
+    // Searched for apart, the one that comes later would be searched for again from every entry before
+    // it: for a page without folders, through all of it for each object.
+    let mut start = from;
+    let (close, name) = loop {
+        start += text[start..].find("<Co")?;
+        if text[start..].starts_with("<Contents>") {
+            break ("</Contents>", "Key");
+        }
+        if text[start..].starts_with("<CommonPrefixes>") {
+            break ("</CommonPrefixes>", "Prefix");
+        }
+        start += "<Co".len();
+    };
     let end = start + text[start..].find(close)? + close.len();
     let element = &text[start..end];
     let (_, value) = element.split_once(&format!("<{name}>"))?;
@@ -146,6 +155,10 @@ mod tests {
             &["a//b", "/c", "/", "e//"],
         );
         check(&["a&amp;/&#x2e;/b", "a&#46;b"], &[], (&["a&#46;b"], &[]), &["a&/./b"]);
+        // What only begins as an entry does.
+        let page = "<Code/><Contents><Key>.</Key><Size>1</Size></Contents><Comment/>";
+        let (rest, names) = nameable(Bytes::from(page));
+        assert_eq!((&rest[..], names), (&b"<Code/><Comment/>"[..], vec![".".to_owned()]));
     }
 
     #[test]
