@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sluicegate_costmodel::{Bytes, PriceBook, Requests, Rows};
+use sluicegate_costmodel::{Bytes, Dollars, PriceBook, Requests, Rows};
 use sluicegate_engine::{Counted, Estimate};
 
 /// Counted work, measured time, and what both cost by a price book. Every number says what it is.
@@ -18,11 +18,18 @@ pub(crate) fn lines(counted: &Counted, wall: Duration, rows: u64, prices: &Price
         kinds.iter().filter(|(_, n)| *n > 0).map(|(kind, n)| format!("{n} {kind}")).collect();
     let kinds = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
     let link = counted.link_bytes() + counted.put_bytes;
+    let work = counted.work(wall);
+    let cost = prices.cost(&work);
+    let store = match cost.store_compute {
+        Dollars::ZERO => String::new(),
+        _ => format!("modelled: {} of the store's cores\n", seconds(work.store)),
+    };
     format!(
         "counted:  {}{kinds}, {}, {}\n\
          counted:  {} scanned by the store, {} returned by it; {} fetched; {} over the link\n\
          measured: {}, {}\n\
-         cost:     {} at the prices {}\n",
+         {store}\
+         cost:     {cost} at the prices {}\n",
         Requests(counted.requests()).in_words(),
         count(counted.retries, "retry", "retries"),
         count(counted.fallbacks, "fallback", "fallbacks"),
@@ -32,7 +39,6 @@ pub(crate) fn lines(counted: &Counted, wall: Duration, rows: u64, prices: &Price
         Bytes(link),
         seconds(wall),
         rows_words(rows),
-        prices.cost(&counted.work(wall)),
         book(prices),
     )
 }
@@ -62,7 +68,7 @@ fn count(n: u64, one: &str, many: &str) -> String {
 
 /// A price book's name, region and date.
 pub(crate) fn book(prices: &PriceBook) -> String {
-    format!("{} ({}, {})", prices.name, prices.region, prices.date)
+    prices.introduction()
 }
 
 /// Seconds with two decimals, and three below one: `1.23 s`, `0.012 s`.
@@ -97,5 +103,10 @@ cost:     $";
             text.ends_with("at the prices paper-2020-us-east-1 (us-east-1, 2020-01)\n"),
             "{text}"
         );
+        let work = PriceBook::by_name("work-2020-us-east-1").unwrap();
+        let busy = Counted { store_nanos: 3_600_000_000, ..counted };
+        let text = lines(&busy, Duration::ZERO, 7, work);
+        assert!(text.contains("modelled: 3.60 s of the store's cores\ncost:     $"), "{text}");
+        assert!(text.contains("store compute $0.0000665)"), "{text}");
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::rate::seconds;
-use crate::{Bytes, BytesPerSecond, PriceBook, Requests, Rows};
+use crate::{Bytes, BytesPerSecond, Dollars, PriceBook, Requests, Rows};
 
 /// The ingest rate above which S3 Select cannot be cheaper than GET, however little it returns.
 ///
@@ -29,8 +29,14 @@ pub fn select_ingest_rate(prices: &PriceBook) -> Option<BytesPerSecond> {
 /// GET. None as for [`select_ingest_rate`].
 #[must_use]
 pub fn select_seconds_per_gib(prices: &PriceBook) -> Option<Duration> {
-    let time = prices.select?.scanned / prices.compute.per_second();
+    let time = read(prices)? / prices.compute.per_second();
     (time.is_finite() && time > 0.0).then(|| seconds(time))
+}
+
+/// The fee per GiB that Select reads, of what is not compressed. What the store computes comes on top
+/// where it is billed.
+fn read(prices: &PriceBook) -> Option<Dollars> {
+    prices.select.map(|select| select.scanned + select.processed)
 }
 
 /// The number of rows up to which one GET per row, found by an index, costs less in requests than
@@ -38,7 +44,7 @@ pub fn select_seconds_per_gib(prices: &PriceBook) -> Option<Duration> {
 /// sold.
 #[must_use]
 pub fn index_rows(prices: &PriceBook, table: Bytes) -> Option<Rows> {
-    let rows = prices.select?.scanned * table.as_gib() / (prices.requests.get / 1000.0);
+    let rows = read(prices)? * table.as_gib() / (prices.requests.get / 1000.0);
     rows.is_finite().then_some(Rows(rows as u64))
 }
 

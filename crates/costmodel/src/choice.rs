@@ -20,7 +20,7 @@ pub struct Candidate<S> {
 pub struct Alternative<S> {
     /// Which strategy.
     pub strategy: S,
-    /// What it would do; its `wall` is the predicted time.
+    /// What it would do; its `wall` is the predicted time, `store` that of the store's cores.
     pub work: Work,
     /// How long it would take, phase by phase.
     pub time: Prediction,
@@ -35,6 +35,7 @@ impl<S> Alternative<S> {
         let time = predict(&candidate.steps, hardware);
         let mut work = candidate.steps.work();
         work.wall = time.total();
+        work.store = candidate.steps.store_time(hardware);
         let cost = prices.cost(&work);
         Self { strategy: candidate.strategy, work, time, cost, provenance: hardware.provenance() }
     }

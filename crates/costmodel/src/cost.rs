@@ -9,7 +9,8 @@ use crate::{Bytes, Dollars, PriceBook, Requests, Work};
 /// What work costs, by the terms of the bill.
 ///
 /// ```text
-/// cost = requests/1000·p + scanned/2³⁰·p + returned/2³⁰·p + retrieved/2³⁰·p + out/2³⁰·p + wall/3600·p
+/// cost = requests/1000·p + scanned/2³⁰·p + processed/2³⁰·p + store/3600·p + returned/2³⁰·p
+///      + retrieved/2³⁰·p + out/2³⁰·p + wall/3600·p
 /// ```
 ///
 /// The formula and its "GB = 2^30 bytes" reproduce PushdownDB's Table II to the printed digit.
@@ -19,6 +20,10 @@ pub struct Cost {
     pub requests: Dollars,
     /// Bytes that S3 Select scanned.
     pub scanned: Dollars,
+    /// Bytes that S3 Select processed, where work is billed.
+    pub processed: Dollars,
+    /// The store's cores, where work is billed.
+    pub store_compute: Dollars,
     /// Bytes that S3 Select returned.
     pub returned: Dollars,
     /// Bytes that GET retrieved, where the storage class bills them.
@@ -39,12 +44,13 @@ impl Cost {
     /// The store's part of it: everything but the client's machine.
     #[must_use]
     pub fn store(&self) -> Dollars {
-        self.requests + self.scanned + self.returned + self.retrieved + self.transfer
+        let select = self.scanned + self.processed + self.store_compute + self.returned;
+        self.requests + select + self.retrieved + self.transfer
     }
 
-    /// The terms by name, in the order of the bill.
+    /// The terms by name, in the order of the bill: those for work come last.
     #[must_use]
-    pub fn terms(&self) -> [(&'static str, Dollars); 6] {
+    pub fn terms(&self) -> [(&'static str, Dollars); 8] {
         [
             ("requests", self.requests),
             ("scanned", self.scanned),
@@ -52,6 +58,8 @@ impl Cost {
             ("retrieved", self.retrieved),
             ("transfer", self.transfer),
             ("compute", self.compute),
+            ("processed", self.processed),
+            ("store compute", self.store_compute),
         ]
     }
 }
@@ -63,6 +71,8 @@ impl Add for Cost {
         Self {
             requests: self.requests + rhs.requests,
             scanned: self.scanned + rhs.scanned,
+            processed: self.processed + rhs.processed,
+            store_compute: self.store_compute + rhs.store_compute,
             returned: self.returned + rhs.returned,
             retrieved: self.retrieved + rhs.retrieved,
             transfer: self.transfer + rhs.transfer,
@@ -113,6 +123,8 @@ impl PriceBook {
                 + per_thousand(prices.head, counts.head)
                 + per_thousand(prices.select, counts.select),
             scanned: per_gib(select.scanned, work.scanned),
+            processed: per_gib(select.processed, work.processed),
+            store_compute: select.core_hour / 3600.0 * work.store.as_secs_f64(),
             returned: per_gib(select.returned, work.returned),
             retrieved: per_gib(self.transfer.retrieved, work.got),
             transfer: per_gib(self.transfer.out, work.got + work.returned),
@@ -219,7 +231,7 @@ mod tests {
         let book = PriceBook::parse(
             "name = 'powers of ten'\nregion = ''\ndate = ''\nsource = ''\n\
              [requests]\nget = 1000\nput = 10_000\nlist = 100_000\nhead = 1e6\nselect = 1e7\n\
-             [select]\nscanned = 1e5\nreturned = 1e6\n\
+             [select]\nscanned = 1e5\nreturned = 1e6\nprocessed = 2e5\ncore_hour = 3.6e8\n\
              [transfer]\nout = 1e7\nretrieved = 1e8\n\
              [compute]\ninstance = ''\nper_hour = 3.6e8",
         )
@@ -233,11 +245,14 @@ mod tests {
             got: Bytes::gib(1),
             sent: Bytes::gib(1),
             link: Bytes::gib(1),
+            store: Duration::from_secs(3),
             wall: Duration::from_secs(10_000),
         };
         let expected = Cost {
             requests: Dollars(11_111.0),
             scanned: Dollars(1e5),
+            processed: Dollars(2e5),
+            store_compute: Dollars(3e5),
             returned: Dollars(1e6),
             retrieved: Dollars(1e8),
             transfer: Dollars(2e7),
@@ -245,9 +260,36 @@ mod tests {
         };
         let cost = book.cost(&work);
         assert_eq!(cost, expected);
-        assert_eq!(cost.total(), Dollars(1_121_111_111.0));
-        assert_eq!(cost.store(), Dollars(121_111_111.0));
+        assert_eq!(cost.total(), Dollars(1_121_611_111.0));
+        assert_eq!(cost.store(), Dollars(121_611_111.0));
         assert_eq!([cost, cost].into_iter().sum::<Cost>().total(), cost.total() * 2.0);
+    }
+
+    /// What if PushdownDB's store had been paid for its work: 7.24 GiB at $0.0005, and the 94.6 s that
+    /// its cores take for two comparisons of each row, at $0.0665 an hour.
+    #[test]
+    fn a_store_may_be_paid_for_its_work() {
+        use crate::{Format, HardwareProfile, Rows};
+        let book = PriceBook::by_name("work-2020-us-east-1").unwrap();
+        let store_time = |terms: u32| {
+            let rows = Rows(LINEITEM_ROWS);
+            HardwareProfile::paper().store_time(Format::Csv, LINEITEM, rows, terms.into())
+        };
+        let work =
+            |terms| Work { processed: LINEITEM, store: store_time(terms), ..s3_side(1.38, 600) };
+        let cost = book.cost(&work(2));
+        assert_eq!(store_time(2), wall(7_775_727_688.0 / 130e6 + 59_986_052.0 * 2.0 * 2.9e-7));
+        assert_eq!(format!("{:.1}", store_time(2).as_secs_f64()), "94.6");
+        assert_eq!(cost.scanned, Dollars::ZERO);
+        assert_eq!(format!("{:.5}", cost.processed.cents()), "0.36209");
+        assert_eq!(format!("{:.5}", cost.store_compute.cents()), "0.17476");
+        assert_eq!(cost.requests + cost.compute, {
+            let paper = PriceBook::paper().cost(&work(2));
+            paper.requests + paper.compute
+        });
+        // A plain scan is cheaper than at the published price, one that computes a lot dearer.
+        let published = PriceBook::paper().cost(&work(2)).store();
+        assert!(cost.store() < published && book.cost(&work(40)).store() > published);
     }
 
     #[test]

@@ -10,7 +10,8 @@ use serde::Deserialize;
 use crate::calibration::Calibration;
 use crate::data::{self, DataError};
 use crate::phase::Format;
-use crate::{BytesPerSecond, Provenance, Terms};
+use crate::rate::seconds;
+use crate::{Bytes, BytesPerSecond, Provenance, Rows, Terms};
 
 /// The way between store and client.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
@@ -216,6 +217,32 @@ impl HardwareProfile {
     #[must_use]
     pub fn provenance(&self) -> Provenance {
         Provenance::Modelled(self.name.clone().into())
+    }
+
+    /// The time that the store's cores take to scan so many bytes of so many rows and evaluate these
+    /// terms for each: of one request, or of several together.
+    ///
+    /// ```
+    /// use sluicegate_costmodel::{Bytes, Format, HardwareProfile, Rows};
+    ///
+    /// // 130 MB at 130 MB/s, and a million rows with two terms of 290 ns.
+    /// let (bytes, rows) = (Bytes(130_000_000), Rows(1_000_000));
+    /// let time = HardwareProfile::paper().store_time(Format::Csv, bytes, rows, 2.into());
+    /// assert_eq!(time.as_secs_f64(), 1.58);
+    /// ```
+    #[must_use]
+    pub fn store_time(&self, format: Format, scanned: Bytes, rows: Rows, terms: Terms) -> Duration {
+        seconds(self.store_seconds(format, scanned, rows, terms))
+    }
+
+    pub(crate) fn store_seconds(
+        &self,
+        format: Format,
+        scanned: Bytes,
+        rows: Rows,
+        terms: Terms,
+    ) -> f64 {
+        scanned.as_f64() / self.select_rate(format).0 + rows.as_f64() * self.select.per_row(terms)
     }
 
     /// One Select request's scan rate.

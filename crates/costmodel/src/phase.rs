@@ -82,8 +82,8 @@ impl Default for Phase {
 }
 
 impl Phase {
-    /// The work this phase amounts to. Its time is zero until it is predicted, and the link carries
-    /// payload only: headers are not predicted.
+    /// The work this phase amounts to. Its times are zero until they are predicted, and the link
+    /// carries payload only: headers are not predicted.
     #[must_use]
     pub fn work(&self) -> Work {
         Work {
@@ -100,8 +100,14 @@ impl Phase {
             got: self.got,
             sent: Bytes::ZERO,
             link: self.got + self.returned,
+            store: Duration::ZERO,
             wall: Duration::ZERO,
         }
+    }
+
+    /// The time of the store's cores, in seconds.
+    pub(crate) fn store_seconds(&self, hardware: &HardwareProfile) -> f64 {
+        hardware.store_seconds(self.format, self.scanned, self.scanned_rows, self.terms)
     }
 
     /// The time of this phase on this hardware.
@@ -165,8 +171,7 @@ impl Phase {
             + waves(self.selects) * hardware.select.latency.as_secs_f64()
             + self.got.as_f64() / (connection.0 * lanes(self.gets));
 
-        let one_by_one = self.scanned.as_f64() / hardware.select_rate(self.format).0
-            + self.scanned_rows.as_f64() * hardware.select.per_row(self.terms);
+        let one_by_one = self.store_seconds(hardware);
         let together = self.scanned.as_f64() / hardware.select.total_bytes_per_second.0;
         let scanning = lanes(self.selects).min(f64::from(hardware.select.cores.get()));
         let store_scan = (one_by_one / scanning).max(together);
@@ -339,8 +344,15 @@ pub(crate) mod tests {
     pub(crate) fn phases() -> impl Strategy<Value = Phase> {
         let counts = (0u64..10_000, 0u64..10_000, 1u32..4, 0u32..100);
         let bytes = (0u64..1 << 40, 0u64..1 << 40, 0u64..1 << 40, 0u64..1 << 34);
-        (counts, bytes, any::<bool>()).prop_map(
-            |((gets, selects, rounds, terms), (got, scanned, returned, rows), csv)| Phase {
+        let uses = proptest::collection::vec((any::<bool>(), 0.0..1e12f64, 1.0..1e9f64), 0..3);
+        let uses = uses.prop_map(|uses| {
+            let resource = |ours| if ours { Resource::CLIENT } else { Resource::new("pipeline") };
+            let one =
+                |(ours, amount, per_second)| Use { resource: resource(ours), amount, per_second };
+            uses.into_iter().map(one).collect::<Vec<_>>()
+        });
+        (counts, bytes, any::<bool>(), uses).prop_map(
+            |((gets, selects, rounds, terms), (got, scanned, returned, rows), csv, uses)| Phase {
                 format: if csv { Format::Csv } else { Format::Parquet },
                 rounds,
                 gets: Requests(gets),
@@ -350,6 +362,7 @@ pub(crate) mod tests {
                 scanned_rows: Rows(rows),
                 terms: terms.into(),
                 returned: Bytes(returned),
+                uses,
                 ..Phase::default()
             },
         )
@@ -361,6 +374,57 @@ pub(crate) mod tests {
             hardware.client.overlap = overlap;
             hardware
         })
+    }
+
+    /// The ways in which [`better`] makes a profile better.
+    pub(crate) const BETTER: u32 = 17;
+
+    /// The same with more of one thing, or less of what takes time.
+    pub(crate) fn better(hardware: &HardwareProfile, factor: f64, which: u32) -> HardwareProfile {
+        let mut better = hardware.clone();
+        let more = |n: NonZeroU32| n.saturating_mul(NonZeroU32::new(factor as u32).unwrap());
+        let (link, requests) = (&mut better.link, &mut better.requests);
+        let (select, client) = (&mut better.select, &mut better.client);
+        match which {
+            0 => link.bytes_per_second = link.bytes_per_second * factor,
+            1 => client.cores = more(client.cores),
+            2 => requests.slots = more(requests.slots),
+            3 => requests.per_second *= factor,
+            4 => link.latency = link.latency.div_f64(factor),
+            5 => select.latency = select.latency.div_f64(factor),
+            6 => select.csv_bytes_per_second = select.csv_bytes_per_second * factor,
+            7 => link.connection_bytes_per_second = link.connection_bytes_per_second * factor,
+            8 => select.cores = more(select.cores),
+            9 => select.total_bytes_per_second = select.total_bytes_per_second * factor,
+            10 => select.per_term = select.per_term.div_f64(factor),
+            11 => select.per_probe = Some(select.per_term * 6),
+            12 => client.csv_bytes_per_second = client.csv_bytes_per_second * factor,
+            13 => client.overlap += (1.0 - client.overlap) / factor,
+            14 => select.parquet_bytes_per_second = select.parquet_bytes_per_second * factor,
+            15 => client.parquet_bytes_per_second = client.parquet_bytes_per_second * factor,
+            _ => client.startup = client.startup.div_f64(factor),
+        }
+        better
+    }
+
+    /// The ways in which [`more`] asks for more.
+    pub(crate) const MORE: u32 = 9;
+
+    /// The same with more to do. (More requests for the same bytes may be faster.)
+    pub(crate) fn more(phase: &Phase, factor: f64, which: u32) -> Phase {
+        let mut more = phase.clone();
+        match which {
+            0 => more.got = more.got * factor,
+            1 => more.scanned = more.scanned * factor,
+            2 => more.scanned_rows = more.scanned_rows * factor,
+            3 => more.returned = more.returned * factor,
+            4 => more.terms = more.terms + Terms::from(1),
+            5 => more.terms.cases += 1,
+            6 => more.terms.probes += 1,
+            7 => more.uses.iter_mut().for_each(|it| it.amount *= factor),
+            _ => more.rounds += 1,
+        }
+        more
     }
 
     proptest! {
@@ -379,49 +443,18 @@ pub(crate) mod tests {
 
         #[test]
         fn better_hardware_is_never_slower(
-            phase in phases(), hardware in profiles(), factor in 1.0..100.0f64, which in 0..14,
+            phase in phases(), hardware in profiles(), factor in 1.0..100.0f64, which in 0..BETTER,
         ) {
-            let mut better = hardware.clone();
-            let more = |n: NonZeroU32| n.saturating_mul(NonZeroU32::new(factor as u32).unwrap());
-            match which {
-                0 => better.link.bytes_per_second = better.link.bytes_per_second * factor,
-                1 => better.client.cores = more(better.client.cores),
-                2 => better.requests.slots = more(better.requests.slots),
-                3 => better.requests.per_second *= factor,
-                4 => better.link.latency = better.link.latency.div_f64(factor),
-                5 => better.select.latency = better.select.latency.div_f64(factor),
-                6 => better.select.csv_bytes_per_second =
-                        better.select.csv_bytes_per_second * factor,
-                7 => better.link.connection_bytes_per_second =
-                        better.link.connection_bytes_per_second * factor,
-                8 => better.select.cores = more(better.select.cores),
-                9 => better.select.total_bytes_per_second =
-                        better.select.total_bytes_per_second * factor,
-                10 => better.select.per_term = better.select.per_term.div_f64(factor),
-                11 => better.select.per_probe = Some(better.select.per_term * 6),
-                12 => better.client.csv_bytes_per_second =
-                        better.client.csv_bytes_per_second * factor,
-                _ => better.client.overlap += (1.0 - better.client.overlap) / factor,
-            }
+            let better = better(&hardware, factor, which);
             prop_assert!(phase.predict(&better).total <= phase.predict(&hardware).total
                 + Duration::from_nanos(10));
         }
 
         #[test]
         fn more_work_is_never_faster(
-            phase in phases(), hardware in profiles(), factor in 1.0..100.0f64, which in 0..8,
+            phase in phases(), hardware in profiles(), factor in 1.0..100.0f64, which in 0..MORE,
         ) {
-            let mut more = phase.clone();
-            match which {
-                0 => more.got = more.got * factor,
-                1 => more.scanned = more.scanned * factor,
-                2 => more.scanned_rows = more.scanned_rows * factor,
-                3 => more.returned = more.returned * factor,
-                4 => more.terms = more.terms + Terms::from(1),
-                5 => more.terms.cases += 1,
-                6 => more.terms.probes += 1,
-                _ => more.rounds += 1,
-            }
+            let more = more(&phase, factor, which);
             prop_assert!(more.predict(&hardware).total + Duration::from_nanos(10)
                 >= phase.predict(&hardware).total);
         }

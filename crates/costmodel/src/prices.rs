@@ -28,7 +28,10 @@ pub struct RequestPrices {
     pub select: Dollars,
 }
 
-/// Dollars per GiB (2^30 bytes) that S3 Select handles.
+/// Dollars per GiB (2^30 bytes) that S3 Select handles, and for the store's cores.
+///
+/// Stores bill what is scanned, whatever is computed with it. PushdownDB (ICDE 2020, section X) suggests
+/// to bill the work instead; `processed` and `core_hour` do, to ask "what if". Either may be left out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SelectPrices {
@@ -38,6 +41,12 @@ pub struct SelectPrices {
     /// Sent back.
     #[serde(deserialize_with = "data::price")]
     pub returned: Dollars,
+    /// Read to answer, after decompression.
+    #[serde(default, deserialize_with = "data::price")]
+    pub processed: Dollars,
+    /// An hour of one of the store's cores.
+    #[serde(default, deserialize_with = "data::price")]
+    pub core_hour: Dollars,
 }
 
 /// Dollars per GiB (2^30 bytes) that leaves the store, by GET or by Select.
@@ -97,12 +106,13 @@ pub struct PriceBook {
 }
 
 /// In the order shown to users; the default comes first.
-static BOOKS: LazyLock<[PriceBook; 5]> = LazyLock::new(|| {
+static BOOKS: LazyLock<[PriceBook; 6]> = LazyLock::new(|| {
     [
         include_str!("../prices/paper-2020-us-east-1.toml"),
         include_str!("../prices/paper-2020-us-east-1-internet.toml"),
         include_str!("../prices/fpdb-us-west-1.toml"),
         include_str!("../prices/s3-express-us-east-1.toml"),
+        include_str!("../prices/work-2020-us-east-1.toml"),
         include_str!("../prices/free.toml"),
     ]
     .map(data::embedded)
@@ -136,10 +146,16 @@ impl PriceBook {
         data::parse(toml)
     }
 
+    /// Its name, region and date, as EXPLAIN shows them.
+    #[must_use]
+    pub fn introduction(&self) -> String {
+        format!("{} ({}, {})", self.name, self.region, self.date)
+    }
+
     /// What a price from this book rests on.
     #[must_use]
     pub fn provenance(&self) -> Provenance {
-        Provenance::Published(format!("{} ({}, {})", self.name, self.region, self.date).into())
+        Provenance::Published(self.introduction().into())
     }
 }
 

@@ -109,6 +109,7 @@ mod tests {
     use super::*;
     use crate::{BytesPerSecond, Dollars};
     use proptest::prelude::*;
+    use std::time::Duration;
 
     /// TPC-H's lineitem at scale factor 10 in 96 objects, as in PushdownDB.
     fn lineitem(selectivity: f64) -> ScanDemand {
@@ -224,6 +225,28 @@ mod tests {
             };
             prop_assert!(run(low).work.wall <= run(high).work.wall);
             prop_assert!(run(low).cost.total() <= run(high).cost.total());
+        }
+
+        /// Fewer rows, fewer bytes, or a better filter: the choice never takes longer.
+        #[test]
+        fn less_to_scan_is_never_slower(
+            selectivity in 0.0..1.0f64, part in 0.0..1.0f64, which in 0..4, profile in 0usize..6,
+            format in proptest::sample::select(&[Format::Csv, Format::Json, Format::Parquet][..]),
+        ) {
+            let hardware = &HardwareProfile::all()[profile];
+            let whole = ScanDemand { format, ..lineitem(selectivity) };
+            let mut less = whole;
+            match which {
+                0 => less.rows = less.rows * part,
+                1 => less.needed = less.needed * part,
+                2 => less.selectivity *= part,
+                _ => (less.rows, less.needed) = (less.rows * part, less.needed * part),
+            }
+            let time = |scan: ScanDemand| {
+                let choice = scan.choose(hardware, PriceBook::paper(), Objective::Time);
+                choice.chosen.time.total()
+            };
+            prop_assert!(time(less) <= time(whole) + Duration::from_nanos(10));
         }
 
         /// The time-optimal choice is never slower than either strategy, whatever the link.

@@ -47,10 +47,16 @@ impl Steps {
         }
     }
 
-    /// The work that all of it amounts to; its time is zero until [`predict`]ed.
+    /// The work that all of it amounts to; its times are zero until [`predict`]ed.
     #[must_use]
     pub fn work(&self) -> Work {
         self.phases().into_iter().map(Phase::work).sum()
+    }
+
+    /// The time that the store's cores take for all of it, in whatever order.
+    #[must_use]
+    pub fn store_time(&self, hardware: &HardwareProfile) -> Duration {
+        seconds(self.phases().into_iter().map(|phase| phase.store_seconds(hardware)).sum())
     }
 
     fn times(&self, hardware: &HardwareProfile, phases: &mut Vec<PhaseTime>) -> Times {
@@ -154,7 +160,8 @@ pub fn predict(steps: &Steps, hardware: &HardwareProfile) -> Prediction {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::phase::tests::{phases, profiles};
+    use crate::phase::tests::{BETTER, MORE, better, more, phases, profiles};
+    use crate::{Candidate, Objective, PriceBook, choose};
     use proptest::prelude::*;
 
     #[test]
@@ -176,6 +183,34 @@ mod tests {
 
     const SLACK: Duration = Duration::from_micros(10);
 
+    /// One of the phases with more to do.
+    fn with_more(steps: &Steps, (factor, which): (f64, u32), at: &mut usize) -> Steps {
+        let mut all = |steps: &[Steps]| -> Vec<Steps> {
+            steps.iter().map(|step| with_more(step, (factor, which), at)).collect()
+        };
+        match steps {
+            Steps::InTurn(steps) => Steps::InTurn(all(steps)),
+            Steps::Together(steps) => Steps::Together(all(steps)),
+            Steps::Phase(phase) => {
+                let here = *at == 0;
+                *at = at.wrapping_sub(1);
+                if here { more(phase, factor, which).into() } else { phase.clone().into() }
+            }
+        }
+    }
+
+    fn best(ways: &[Steps], hardware: &HardwareProfile, objective: Objective) -> (f64, f64) {
+        let mut ways = ways.iter().map(|steps| Candidate { strategy: (), steps: steps.clone() });
+        let prices = PriceBook::by_name("work-2020-us-east-1").unwrap();
+        let choice = choose(ways.next().unwrap(), ways, hardware, prices, objective);
+        (choice.chosen.time.total().as_secs_f64(), choice.chosen.cost.total().0)
+    }
+
+    /// Not more, rounding apart.
+    fn at_most(a: f64, b: f64) -> bool {
+        a <= b * (1.0 + 1e-9) + 1e-5
+    }
+
     proptest! {
         #[test]
         fn steps_together_take_between_the_slowest_and_their_sum(
@@ -192,6 +227,59 @@ mod tests {
             prop_assert!(together.steps <= in_turn.steps + slack);
             prop_assert!(in_turn.steps <= sum + slack && sum <= in_turn.steps + slack);
             prop_assert_eq!(together.phases, in_turn.phases);
+        }
+
+        #[test]
+        fn better_hardware_is_never_slower_in_any_order(
+            steps in steps(), hardware in profiles(), factor in 1.0..100.0f64, which in 0..BETTER,
+        ) {
+            let better = better(&hardware, factor, which);
+            let (now, then) = (predict(&steps, &better).total(), predict(&steps, &hardware).total());
+            prop_assert!(at_most(now.as_secs_f64(), then.as_secs_f64()), "{now:?} {then:?}");
+            prop_assert!(steps.store_time(&better) <= steps.store_time(&hardware) + SLACK);
+        }
+
+        #[test]
+        fn more_work_is_never_faster_in_any_order(
+            steps in steps(), hardware in profiles(), factor in 1.0..100.0f64, which in 0..MORE,
+            at in 0usize..12,
+        ) {
+            let mut place = at % steps.phases().len();
+            let more = with_more(&steps, (factor, which), &mut place);
+            let (now, then) = (predict(&more, &hardware).total(), predict(&steps, &hardware).total());
+            prop_assert!(at_most(then.as_secs_f64(), now.as_secs_f64()), "{now:?} {then:?}");
+        }
+
+        /// The whole choice: what is taken on better hardware, or for less work, is not worse than what
+        /// was taken before, in what was minimised.
+        #[test]
+        fn a_choice_is_never_worse_on_better_hardware_or_for_less_work(
+            ways in proptest::collection::vec(steps(), 1..4), hardware in profiles(),
+            factor in 1.0..100.0f64, which in 0..BETTER, more in 0..MORE,
+        ) {
+            let better = better(&hardware, factor, which);
+            // Of every way, the first phase.
+            let heavier: Vec<_> =
+                ways.iter().map(|way| with_more(way, (factor, more), &mut 0)).collect();
+            let seconds = |ways: &[Steps], on| best(ways, on, Objective::Time).0;
+            let dollars = |ways: &[Steps], on| best(ways, on, Objective::Dollars).1;
+            let (now, then) = (seconds(&ways, &better), seconds(&ways, &hardware));
+            prop_assert!(at_most(now, then), "{now} s, {then} s");
+            prop_assert!(at_most(then, seconds(&heavier, &hardware)));
+            let (now, then) = (dollars(&ways, &better), dollars(&ways, &hardware));
+            prop_assert!(at_most(now, then), "${now}, ${then}");
+            prop_assert!(at_most(then, dollars(&heavier, &hardware)));
+        }
+
+        /// The time of the store's cores is that of all phases, whatever their order.
+        #[test]
+        fn cores_are_busy_for_as_long_in_any_order(
+            steps in proptest::collection::vec(steps(), 1..4), hardware in profiles(),
+        ) {
+            let sum: Duration = steps.iter().map(|step| step.store_time(&hardware)).sum();
+            let all = Steps::Together(steps).store_time(&hardware);
+            prop_assert!(at_most(all.as_secs_f64(), sum.as_secs_f64()));
+            prop_assert!(at_most(sum.as_secs_f64(), all.as_secs_f64()));
         }
 
         /// Work does not depend on the order.

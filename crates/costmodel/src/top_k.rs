@@ -111,6 +111,7 @@ impl TopKDemand {
 mod tests {
     use super::*;
     use crate::{Bytes, Format, HardwareProfile, predict};
+    use proptest::prelude::*;
 
     /// PushdownDB's Figure 9: at scale factor 10, α = 0.1.
     #[test]
@@ -205,6 +206,37 @@ mod tests {
         wide.scan.bytes_per_returned_row = 1300.0;
         assert!(faster(wide, slow));
         assert!(!faster(lineitem(1), HardwareProfile::paper()));
+    }
+
+    proptest! {
+        /// The best rows of less take no longer, in whichever way they are found: K of a part of the
+        /// table, or fewer of all of it.
+        #[test]
+        fn fewer_rows_are_never_slower(
+            k in 1u64..100_000, rows in 1_000_000u64..1_000_000_000, part in 0.01..1.0f64,
+            share in 0.01..1.0f64, fewer in any::<bool>(), profile in 0usize..6,
+        ) {
+            let hardware = &HardwareProfile::all()[profile];
+            let demand = |rows: u64, k: u64| {
+                let mut demand = TopKDemand { share, ..lineitem(k) };
+                demand.scan.rows = Rows(rows);
+                demand.scan.needed = Bytes(rows * 130);
+                demand.keys_needed = demand.scan.needed;
+                demand
+            };
+            let whole = demand(rows, k);
+            let less = match fewer {
+                true => demand(rows, 1.max((k as f64 * part) as u64)),
+                false => demand((rows as f64 * part) as u64, k),
+            };
+            for way in [TopKDemand::sampling, TopKDemand::late] {
+                let (Some(less), Some(whole)) = (way(&less), way(&whole)) else { continue };
+                let less = predict(&less, hardware).total().as_secs_f64();
+                let whole = predict(&whole, hardware).total().as_secs_f64();
+                // Samples have whole rows.
+                prop_assert!(less <= whole * 1.001 + 1e-6, "{less} s, {whole} s");
+            }
+        }
     }
 
     #[test]

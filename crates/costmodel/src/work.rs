@@ -53,7 +53,8 @@ pub struct Work {
     pub requests: RequestCounts,
     /// Object bytes that S3 Select read to answer (its `BytesScanned`): what it bills.
     pub scanned: Bytes,
-    /// The same after decompression (its `BytesProcessed`). Not billed.
+    /// The same after decompression (its `BytesProcessed`): what a store bills that is paid for its
+    /// work. Predicted to be as many as are scanned.
     pub processed: Bytes,
     /// Payload that S3 Select sent back (its `BytesReturned`): what it bills.
     pub returned: Bytes,
@@ -63,6 +64,10 @@ pub struct Work {
     pub sent: Bytes,
     /// Everything that crossed the link in either direction, headers and framing included.
     pub link: Bytes,
+    /// Time that the store's cores took for Select, all of them together. No store says it: it is
+    /// modelled, from the bytes that were scanned or will be
+    /// ([`HardwareProfile::store_time`](crate::HardwareProfile::store_time)).
+    pub store: Duration,
     /// Wall-clock time of the client.
     pub wall: Duration,
 }
@@ -87,6 +92,7 @@ impl Add for Work {
             got: self.got + rhs.got,
             sent: self.sent + rhs.sent,
             link: self.link + rhs.link,
+            store: self.store.saturating_add(rhs.store),
             wall: self.wall.saturating_add(rhs.wall),
         }
     }
@@ -118,6 +124,7 @@ mod tests {
             got: Bytes(1),
             sent: Bytes(1),
             link: Bytes(1),
+            store: Duration::from_secs(1),
             wall: Duration::from_secs(1),
         }
     }
@@ -134,6 +141,7 @@ mod tests {
             got: Bytes(2),
             sent: Bytes(2),
             link: Bytes(2),
+            store: Duration::from_secs(2),
             wall: Duration::from_secs(2),
         };
         assert_eq!(sum, expected);

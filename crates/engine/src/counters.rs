@@ -39,6 +39,9 @@ pub struct Counts<T> {
     pub returned_bytes: T,
     /// Bytes of Select answers that arrived: records and the frames around them.
     pub received_bytes: T,
+    /// Nanoseconds of the store's cores: not counted, but modelled from the bytes that were scanned and
+    /// the statements that did, because no store says it.
+    pub store_nanos: T,
 }
 
 /// A reading of [`Counters`].
@@ -61,6 +64,7 @@ impl<T> Counts<T> {
             processed_bytes: f(&self.processed_bytes, &other.processed_bytes),
             returned_bytes: f(&self.returned_bytes, &other.returned_bytes),
             received_bytes: f(&self.received_bytes, &other.received_bytes),
+            store_nanos: f(&self.store_nanos, &other.store_nanos),
         }
     }
 }
@@ -150,6 +154,12 @@ impl Counters {
         self.add(|counts| &counts.fallbacks, 1);
     }
 
+    /// Adds how long a Select call is modelled to have kept cores of the store busy.
+    pub fn store_time(&self, time: Duration) {
+        let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        self.add(|counts| &counts.store_nanos, nanos);
+    }
+
     /// Counts what one Select call did, its retries and checks included.
     pub fn select(&self, call: &SelectCounts) {
         self.add(|counts| &counts.select, call.requests);
@@ -210,6 +220,7 @@ impl Counted {
             got: Bytes(self.got_bytes),
             sent: Bytes(self.put_bytes),
             link: Bytes(self.link_bytes() + self.put_bytes),
+            store: Duration::from_nanos(self.store_nanos),
             wall,
         }
     }

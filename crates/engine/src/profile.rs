@@ -26,7 +26,7 @@ use crate::physical_plan::s3_group_by::S3GroupByExec;
 use crate::statistics::table::TableStatistics;
 
 /// Bytes of a CSV record when nothing is known about it.
-const DEFAULT_RECORD_BYTES: f64 = 100.0;
+pub(crate) const DEFAULT_RECORD_BYTES: f64 = 100.0;
 /// Bytes of an aggregate in an answer: a number of some digits and its delimiter.
 const AGGREGATE_BYTES: f64 = 16.0;
 

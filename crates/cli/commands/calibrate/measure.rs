@@ -181,7 +181,8 @@ impl Bench {
         let answers = (0..lanes).map(|_| client.ask(&self.bucket, &key, &request, &metrics));
         let answered = futures::future::try_join_all(answers).await;
         let time = started.elapsed();
-        self.engine.endpoint().counters.select(&metrics.counts());
+        let counters = &self.engine.endpoint().counters;
+        counters.select(&metrics.counts());
         if let Err(error) = answered {
             return match NoAnswer::try_from(error).map_err(Error::from)? {
                 NoAnswer::Refused { code, every_statement, .. } => {
@@ -197,6 +198,8 @@ impl Bench {
         let scanned = metrics.counts().bytes_scanned.known();
         let bytes = scanned.map_or(stored, |bytes| Bytes(bytes / u64::from(lanes)));
         let each = Scanned { format, bytes, rows, terms: statement.terms };
+        let busy = self.engine.endpoint().hardware.store_time(format, bytes, rows, each.terms);
+        counters.store_time(busy * lanes);
         let asked = match lanes {
             1 => Asked::Select(each),
             lanes => Asked::Selects { lanes, each },

@@ -67,7 +67,8 @@ async fn calibrate(args: CalibrateArgs, compute: &Compute) -> Result<()> {
     };
     let data = interruptible(compute.run(generating)).await?;
     let trials = plan::trials(&data)?;
-    let work = plan::work(&data, &trials, u64::from(args.rounds) + 1);
+    let rounds = u64::from(args.rounds) + 1;
+    let work = plan::work(&data, &trials, rounds, &engine.endpoint().hardware);
     announce(&args, &place, &work, &prices)?;
     if args.dry_run {
         return Ok(());

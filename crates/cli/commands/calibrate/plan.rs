@@ -1,6 +1,10 @@
 //! What is measured, and what that asks of the store.
 
-use sluicegate_costmodel::{Bytes, Format, RequestCounts, Requests, Terms, Work};
+use std::time::Duration;
+
+use sluicegate_costmodel::{
+    Bytes, Format, HardwareProfile, RequestCounts, Requests, Rows, Terms, Work,
+};
 use sluicegate_engine::profile::terms;
 use sluicegate_s3select::dialect::parse;
 
@@ -167,8 +171,9 @@ fn sums_of_groups(count: u8) -> String {
 }
 
 /// What is asked of the store at most if everything is timed in so many rounds: retries apart.
-pub(super) fn work(data: &Data, trials: &[Trial], rounds: u64) -> Work {
-    let mut work: Work = trials.iter().map(|trial| of_trial(data, trial)).sum();
+/// How busy that keeps the store is modelled for this hardware.
+pub(super) fn work(data: &Data, trials: &[Trial], rounds: u64, hardware: &HardwareProfile) -> Work {
+    let mut work: Work = trials.iter().map(|trial| of_trial(data, trial, hardware)).sum();
     work = times(&work, rounds);
     let objects = data.objects().count() as u64;
     // Whether the bucket is there and can be reached; the samples, each put and deleted; a bucket
@@ -184,7 +189,7 @@ pub(super) fn work(data: &Data, trials: &[Trial], rounds: u64) -> Work {
     work
 }
 
-fn of_trial(data: &Data, trial: &Trial) -> Work {
+fn of_trial(data: &Data, trial: &Trial, hardware: &HardwareProfile) -> Work {
     let size = |name: &str| data.object(name).map_or(Bytes::ZERO, Object::size);
     let get = |requests: u64, bytes: Bytes| Work {
         requests: RequestCounts { get: Requests(requests), ..RequestCounts::default() },
@@ -202,20 +207,33 @@ fn of_trial(data: &Data, trial: &Trial) -> Work {
         let list = Requests(1);
         Work { requests: RequestCounts { list, ..work.requests }, ..work }
     };
+    let store_time = |statement: &Statement| {
+        let object = data.object(&statement.name);
+        let time =
+            |it: &Object| hardware.store_time(it.format, it.size(), it.rows, statement.terms);
+        object.map_or(Duration::ZERO, time)
+    };
     let all: Bytes = data.parts.iter().map(Object::size).sum();
+    let rows: Rows = data.parts.iter().map(|it| it.rows).sum();
     match trial {
         Trial::Get { bytes, .. } => get(1, Bytes(*bytes)),
         Trial::Gets { requests, each, .. } => get(*requests, Bytes(requests * each)),
-        Trial::Select(statement) => select(1, size(&statement.name)),
+        Trial::Select(statement) => {
+            Work { store: store_time(statement), ..select(1, size(&statement.name)) }
+        }
         Trial::Selects { lanes, statement } => {
+            let store = store_time(statement) * *lanes;
             let lanes = u64::from(*lanes);
-            select(lanes, size(&statement.name) * lanes)
+            Work { store, ..select(lanes, size(&statement.name) * lanes) }
         }
         Trial::Parse { .. } => Work::default(),
         Trial::Small { objects, .. } => listed(get(*objects, Bytes(TINY * objects))),
         // Large objects may be read in parts.
         Trial::Query { scan: "get", .. } => listed(get(4 * PARTS, all)),
-        Trial::Query { .. } => listed(Work { returned: all, link: all, ..select(4 * PARTS, all) }),
+        Trial::Query { .. } => {
+            let store = hardware.store_time(Format::Csv, all, rows, 1.into());
+            listed(Work { returned: all, link: all, store, ..select(4 * PARTS, all) })
+        }
     }
 }
 
@@ -255,7 +273,10 @@ mod tests {
     fn the_work_grows_with_the_rounds_and_the_samples_only_once() {
         let data = Data::generate(Bytes::kib(64), 1).unwrap();
         let trials = trials(&data).unwrap();
-        let (one, two) = (work(&data, &trials, 1), work(&data, &trials, 2));
+        let work = |rounds| work(&data, &trials, rounds, HardwareProfile::paper());
+        let (one, two) = (work(1), work(2));
+        assert_eq!(two.store, 2 * one.store);
+        assert!(one.store > Duration::ZERO);
         assert_eq!(one.sent, two.sent);
         assert_eq!(one.requests.put, two.requests.put);
         assert_eq!(two.requests.select.0, 2 * one.requests.select.0);

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use datafusion::datasource::file_format::file_compression_type::FileCompressionType;
 use datafusion::datasource::physical_plan::{CsvSource, FileScanConfig, FileSource, ParquetSource};
+use sluicegate_costmodel::Format;
 use sluicegate_s3select::request::{
     Compression, CsvInput, FileHeaderInfo, InputFormat, InputSerialization, JsonType,
 };
@@ -55,6 +56,16 @@ impl TableFormat {
             });
         }
         None
+    }
+
+    /// The format as the cost model calls it.
+    #[must_use]
+    pub fn stored(&self) -> Format {
+        match self.input.format {
+            InputFormat::Csv(_) => Format::Csv,
+            InputFormat::Json(_) => Format::Json,
+            InputFormat::Parquet => Format::Parquet,
+        }
     }
 
     /// The name of the format, in lower case.

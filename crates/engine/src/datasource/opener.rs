@@ -60,7 +60,7 @@ impl FileSelect {
         file: &PartitionedFile,
         tally: &Tally,
     ) -> Result<SelectStream, Error> {
-        tally.sends(statement);
+        tally.sends(statement, &self.format, file);
         let range = file.range.as_ref().map(|_| file.range());
         let call = SelectCall {
             e_tag: file.object_meta.e_tag.clone(),
@@ -221,11 +221,11 @@ impl Open {
     /// The answer's rows; if it breaks off for good, the rest from the object itself.
     fn selected(self, stream: SelectStream, tally: Tally) -> Rows {
         enum State {
-            Select(Box<SelectStream>, Tally),
+            Select(Box<SelectStream>, Box<Tally>),
             Get(Rows),
             Done,
         }
-        let start = (State::Select(Box::new(stream), tally), 0_usize);
+        let start = (State::Select(Box::new(stream), Box::new(tally)), 0_usize);
         let open = Arc::new(self);
         futures::stream::unfold(start, move |(state, handed_on)| {
             let open = Arc::clone(&open);

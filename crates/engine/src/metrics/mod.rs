@@ -1,10 +1,12 @@
 //! Metrics of Select scans and of aggregates in the store.
 
 mod cost;
+mod scans;
 mod statements;
 mod text;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::physical_plan::metrics::{
@@ -16,8 +18,10 @@ use sluicegate_costmodel::{Bytes, RequestCounts, Requests, Work};
 pub use self::cost::CostMetric;
 pub use self::text::TextMetric;
 
+use self::scans::Scans;
 use self::statements::StatementsMetric;
 use crate::counters::{Counters, RequestKind};
+use crate::datasource::format::TableFormat;
 use crate::datasource::statement::Statement;
 use crate::endpoint::Endpoint;
 use crate::timeline::OpenRequest;
@@ -91,7 +95,7 @@ impl NodeMetrics {
     pub fn tally(&self, bucket: &str, file: &PartitionedFile) -> Tally {
         let object = || format!("s3://{bucket}/{}", file.object_meta.location);
         let open = self.counters.open(RequestKind::Select, object);
-        Tally { node: self.clone(), call: Arc::default(), open }
+        Tally { node: self.clone(), call: Arc::default(), scans: OnceLock::new(), open }
     }
 
     /// Counts a file or range that is read with GET because the store could not answer.
@@ -106,7 +110,9 @@ impl NodeMetrics {
         &self.got
     }
 
-    fn add(&self, counts: &SelectCounts) {
+    fn add(&self, counts: &SelectCounts, scans: Option<&Scans>) {
+        let scanned = Bytes(counts.bytes_scanned.bytes);
+        let store = scans.map_or(Duration::ZERO, |it| it.store_time(&self.endpoint, scanned));
         let add = |count: &Count, n: u64| count.add(usize::try_from(n).unwrap_or(usize::MAX));
         add(&self.requests, counts.requests);
         add(&self.retries, counts.retries);
@@ -122,12 +128,15 @@ impl NodeMetrics {
                 head: Requests(counts.head_requests),
                 ..RequestCounts::default()
             },
-            scanned: Bytes(counts.bytes_scanned.bytes),
+            scanned,
+            processed: Bytes(counts.bytes_processed.bytes),
             returned: Bytes(counts.bytes_returned.bytes),
+            store,
             ..Work::default()
         };
         self.cost.add(self.endpoint.prices.cost(&work).total());
         self.counters.select(counts);
+        self.counters.store_time(store);
     }
 }
 
@@ -137,21 +146,24 @@ pub struct Tally {
     node: NodeMetrics,
     /// The client's own counters for the call.
     pub call: Arc<SelectMetrics>,
+    /// What was asked for.
+    scans: OnceLock<Scans>,
     /// Where it is written down, if it is.
     open: Option<OpenRequest>,
 }
 
 impl Tally {
-    /// Remembers a statement of the call, for EXPLAIN ANALYZE.
-    pub fn sends(&self, statement: &Statement) {
+    /// Remembers the statement of the call, for EXPLAIN ANALYZE, and what it has the store do.
+    pub fn sends(&self, statement: &Statement, format: &TableFormat, file: &PartitionedFile) {
         self.node.statements.add(statement);
+        let _ = self.scans.set(Scans::new(statement, format, file));
     }
 }
 
 impl Drop for Tally {
     fn drop(&mut self) {
         let counts = self.call.counts();
-        self.node.add(&counts);
+        self.node.add(&counts, self.scans.get());
         if let Some(open) = &mut self.open {
             open.counts(counts.requests, counts.bytes_received);
             drop(open.beside(RequestKind::Head, counts.head_requests));

@@ -1,0 +1,45 @@
+//! How long a statement keeps the store's cores busy.
+
+use std::time::Duration;
+
+use datafusion::datasource::listing::PartitionedFile;
+use sluicegate_costmodel::{Bytes, Format, Rows, Terms};
+
+use crate::datasource::format::TableFormat;
+use crate::datasource::statement::Statement;
+use crate::endpoint::Endpoint;
+use crate::profile::{DEFAULT_RECORD_BYTES, terms};
+
+/// What a statement has the store do with a file or the range of it.
+#[derive(Debug)]
+pub(super) struct Scans {
+    format: Format,
+    terms: Terms,
+    bytes: f64,
+    rows: f64,
+}
+
+impl Scans {
+    /// A statement about a file or the range of it, in numbers.
+    pub(super) fn new(statement: &Statement, format: &TableFormat, file: &PartitionedFile) -> Self {
+        let bytes = file.effective_size() as f64;
+        let whole = file.object_meta.size as f64;
+        let rows = file.statistics.as_ref().and_then(|it| it.num_rows.get_value().copied());
+        let rows = rows.map_or(whole / DEFAULT_RECORD_BYTES, |rows| rows as f64);
+        let rows = rows * bytes / whole.max(1.0);
+        Self { format: format.stored(), terms: terms(&statement.query), bytes, rows }
+    }
+
+    /// The time of the store's cores, of which so many bytes were scanned: by the constants that
+    /// predictions rest on, too.
+    pub(super) fn store_time(&self, endpoint: &Endpoint, scanned: Bytes) -> Duration {
+        // Of columns only some bytes are read of all rows; of text, all bytes of some rows.
+        let share = match self.format {
+            Format::Parquet if scanned == Bytes::ZERO => 0.0,
+            Format::Parquet => 1.0,
+            Format::Csv | Format::Json => scanned.as_f64() / self.bytes.max(1.0),
+        };
+        let rows = Rows::from_f64(self.rows * share);
+        endpoint.hardware.store_time(self.format, scanned, rows, self.terms)
+    }
+}
