@@ -1,6 +1,8 @@
 //! EXPLAIN shows what would be sent, EXPLAIN ANALYZE what was.
 
-use sluicegate_costmodel::{Dollars, PriceBook};
+use std::time::Duration;
+
+use sluicegate_costmodel::{Bytes, Dollars, Format, HardwareProfile, PriceBook, Rows};
 use sluicegate_engine::config::Scan;
 use sluicegate_s3select::profile::EndpointProfile;
 
@@ -35,6 +37,122 @@ async fn analyze_counts_requests_bytes_and_dollars() {
     ] {
         assert!(text.contains(&expected), "no {expected} in {text}");
     }
+}
+
+/// One line for all decisions.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_numbers_rest_on_is_named_once() {
+    let store = Store::start().await;
+    store.put("t/a.csv", "a,b\n1,x\n2,y\n");
+    let engine = store.engine(Scan::Auto).await;
+    let t = format!("'s3://{BUCKET}/t/a.csv'");
+    let sql = format!("EXPLAIN SELECT l.b FROM {t} l JOIN {t} r ON l.a = r.a WHERE r.b = 'x'");
+    let text = rows(&engine, &sql).await.join("\n").replace("\\n", "\n");
+    let basis = "modelled for the hardware local-1gbit (2026-11, not calibrated) and the prices \
+                 paper-2020-us-east-1 (us-east-1, 2020-01)";
+    assert_eq!(text.matches(basis).count(), 1, "{text}");
+    // Nothing is predicted of what no store is asked for.
+    let text = rows(&engine, "EXPLAIN SELECT 1").await.join("\n");
+    assert!(!text.contains("modelled"), "{text}");
+}
+
+/// Every number that EXPLAIN shows of a scan and of an aggregate, from the table and the constants of
+/// the paper's hardware: everything overlaps, so that the slowest resource counts.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_numbers_of_a_scan_come_out_by_hand() {
+    let store = Store::start().await;
+    let (records, record) = (10_000.0, "1234567,abcdefgh\n");
+    store.put("t/a.csv", record.repeat(10_000));
+    let size = record.len() as f64 * records;
+    let paper = HardwareProfile::paper().clone();
+    let engine = store.builder().hardware(paper).build().await.unwrap();
+    let ddl = format!(
+        "CREATE EXTERNAL TABLE t (a BIGINT, b VARCHAR) STORED AS CSV \
+         LOCATION 's3://{BUCKET}/t/a.csv' OPTIONS ('format.has_header' 'false')"
+    );
+    rows(&engine, &ddl).await;
+    rows(&engine, "SET datafusion.optimizer.repartition_file_scans = false").await;
+    let sql = "SELECT sum(a) FROM t WHERE a = 5";
+    let explained = engine.explain(sql).await.unwrap();
+    let [sum] = explained.decisions.as_slice() else { panic!("{explained}") };
+    // Connecting takes 0.2 s; a GET answers after 0.03 s and a statement after 0.2 s.
+    let (get_waits, select_waits) = (0.2 + 0.03, 0.2 + 0.2);
+    let parse = |bytes: f64| bytes / 11.2e6;
+    let scan = |terms: f64| size / 130e6 + records * terms * 2.9e-7;
+    // How many rows pass the filter is an estimate, which statistics change.
+    let passing = sum.way("select").unwrap().outcome.as_ref().unwrap().work.returned.as_f64();
+    for (way, select, got, returned, terms) in [
+        ("get", 0, size, 0.0, 0.0),
+        // A comparison.
+        ("select", 1, 0.0, passing, 1.0),
+        // The same, and the sum: one row of a number.
+        ("store", 1, 0.0, 16.0, 2.0),
+    ] {
+        let numbers = sum.way(way).unwrap().outcome.as_ref().unwrap();
+        let work = numbers.work;
+        assert_eq!((work.requests.select.0, work.requests.get.0), (select, 1 - select), "{way}");
+        assert_eq!(work.scanned.0, if select == 1 { size as u64 } else { 0 }, "{way}");
+        assert!((work.link.as_f64() - got - returned).abs() < 1.0, "{way}: {work:?}");
+        let (waits, busy) = match select {
+            0 => (get_waits, parse(got).max(got / 52_428_800.0)),
+            _ => (select_waits, scan(terms).max(parse(returned))),
+        };
+        let seconds = waits + busy;
+        let predicted = numbers.time.total().as_secs_f64();
+        assert!((predicted - seconds).abs() < 1e-6, "{way}: {predicted} s, not {seconds} s");
+        let gib = 1_073_741_824.0;
+        let scanned = if select == 1 { size } else { 0.0 };
+        let dollars = 0.0004 / 1000.0 + scanned / gib * 0.002 + returned / gib * 0.0007;
+        let dollars = dollars + seconds * 2.128 / 3600.0;
+        let cost = numbers.cost.total().0;
+        assert!((cost / dollars - 1.0).abs() < 1e-6, "{way}: ${cost}, not ${dollars}");
+    }
+}
+
+/// Paid for its work, the same query costs what the prices say, before and after it ran; and a store
+/// that is paid more for computing is asked for less of it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_that_is_paid_for_its_work_is_asked_what_if() {
+    let store = Store::start().await;
+    let body = "1234567,abcdefgh\n".repeat(10_000);
+    store.put("t/a.csv", &body);
+    let sql = format!("SELECT column_1 FROM 's3://{BUCKET}/t/a.csv' WHERE column_2 = 'x'");
+    let mut prices = PriceBook::by_name("work-2020-us-east-1").unwrap().clone();
+    let engine = store.builder().scan(Scan::Select).prices(prices.clone()).build().await.unwrap();
+    rows(&engine, "SET datafusion.catalog.has_header = false").await;
+    let estimate = engine.explain(&sql).await.unwrap().estimate();
+    let predicted = prices.cost(&estimate.work);
+    let query = engine.plan(&sql).await.unwrap();
+    query.collect().await.unwrap();
+    let counted = prices.cost(&query.counted().work(Duration::ZERO));
+    assert_eq!(counted.scanned, Dollars::ZERO);
+    let processed = body.len() as f64 / 1_073_741_824.0 * 0.0005;
+    assert!((counted.processed.0 / processed - 1.0).abs() < 1e-9, "{counted}");
+    assert!((predicted.processed.0 / processed - 1.0).abs() < 1e-9, "{predicted}");
+    let hardware = &engine.endpoint().hardware;
+    let (size, rows_of) = (Bytes(body.len() as u64), Rows(10_000));
+    let busy = hardware.store_time(Format::Csv, size, rows_of, 1.into()).as_secs_f64();
+    let expected = busy * 0.0665 / 3600.0;
+    let actual = predicted.store_compute.0;
+    assert!((actual / expected - 1.0).abs() < 0.01, "{predicted}: not {expected}");
+    // Of what was scanned the bytes are counted, and the rows an estimate.
+    let bytes_alone = hardware.store_time(Format::Csv, size, Rows(0), 1.into()).as_secs_f64();
+    let least = bytes_alone * 0.0665 / 3600.0;
+    let actual = counted.store_compute.0;
+    assert!((least..=expected * 1.01).contains(&actual), "{counted}: not {least} to {expected}");
+
+    let chosen = async |prices: &PriceBook| {
+        let engine = store.builder().scan(Scan::Auto).prices(prices.clone()).build().await.unwrap();
+        rows(&engine, "SET sluice.objective = 'dollars'").await;
+        rows(&engine, "SET datafusion.catalog.has_header = false").await;
+        let explained = engine.explain(&sql).await.unwrap();
+        let scan = explained.decisions.iter().find(|it| it.operator == "scan").unwrap();
+        scan.strategy()
+    };
+    prices.transfer.out = Dollars(0.09);
+    assert_eq!(chosen(&prices).await, Some("select"));
+    prices.select.as_mut().unwrap().core_hour = Dollars(1000.0);
+    assert_eq!(chosen(&prices).await, Some("get"));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -135,6 +135,7 @@ mod tests {
             ways,
             unmet: Some(HOSTILE.to_owned()),
             notes: vec![HOSTILE.to_owned()],
+            basis: None,
         }
     }
 

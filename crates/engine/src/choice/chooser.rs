@@ -4,7 +4,7 @@ use datafusion::common::config::ConfigOptions;
 use datafusion::common::{Result, internal_err};
 use sluicegate_costmodel::{Candidate, HardwareProfile, Objective, PriceBook, Steps, choose};
 
-use super::{Decision, Verdict, Why};
+use super::{Basis, Decision, Verdict, Why};
 use crate::config::SluiceOptions;
 use crate::endpoint::Endpoint;
 
@@ -137,7 +137,9 @@ impl<'a> Chooser<'a> {
             .collect();
         ways.extend(refused);
         let (_, offer) = offers.swap_remove(taken);
-        let decision = Decision { operator, subject, chosen: Some(chosen), ways, unmet, notes };
+        let basis = Some(Basis::new(self.hardware, self.prices));
+        let chosen = Some(chosen);
+        let decision = Decision { operator, subject, chosen, ways, unmet, notes, basis };
         Ok((offer.build, decision))
     }
 }

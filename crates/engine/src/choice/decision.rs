@@ -4,7 +4,7 @@ use std::fmt;
 
 use sluicegate_costmodel::Alternative;
 
-use super::Why;
+use super::{Basis, Why};
 
 /// What was decided about one operator, and its alternatives.
 #[derive(Debug, Clone)]
@@ -21,6 +21,8 @@ pub struct Decision {
     pub unmet: Option<String>,
     /// Further remarks, each a clause.
     pub notes: Vec<String>,
+    /// What the numbers rest on; none if there are no numbers.
+    pub basis: Option<Basis>,
 }
 
 /// A way to run an operator, and the verdict on it.
@@ -50,6 +52,7 @@ impl Decision {
             ways: vec![Verdict { strategy, statement: None, outcome: Err(why) }],
             unmet: None,
             notes: Vec::new(),
+            basis: None,
         }
     }
 

@@ -11,11 +11,13 @@
 //! context.session_config().options())` is the same chooser, and the question may offer anything
 //! that the operator knows how to run, not plans only.
 
+mod basis;
 mod chooser;
 mod decision;
 mod journal;
 mod why;
 
+pub use self::basis::Basis;
 pub use self::chooser::{Chooser, Forced, Offer, Question, Way};
 pub use self::decision::{Decision, Verdict};
 pub use self::journal::Journal;

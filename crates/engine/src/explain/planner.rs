@@ -58,9 +58,14 @@ impl QueryPlanner for ExplainPlanner {
         let plan = self.plan(logical, &state).await?;
         let Some(explained) = plan.downcast_ref::<ExplainExec>() else { return Ok(plan) };
         let mut said = String::new();
+        let mut bases = Vec::new();
         for decision in journal.take() {
             // Writing to a string cannot fail.
             let _ = write!(said, "{decision}");
+            bases.extend(decision.basis.filter(|basis| !bases.contains(basis)));
+        }
+        for basis in bases {
+            let _ = writeln!(said, "modelled for {basis}");
         }
         if said.is_empty() {
             return Ok(plan);
