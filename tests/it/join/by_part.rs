@@ -423,6 +423,23 @@ async fn keys_too_many_for_a_statement_are_few_enough_for_parts() {
     }
 }
 
+/// What parts are asked is shown beside the looks at them, shortened; whole with VERBOSE.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_parts_are_asked_is_shown() {
+    let store = tables(Order::Ascending, 40_000, 10).await;
+    let engine = engine(&store, 4_096, 16_384).await;
+    let sent = |text: Vec<String>| {
+        let text = text.join("\n");
+        let of_keys = text.lines().find(|line| line.contains("keys=by part"));
+        of_keys.map(ToOwned::to_owned).unwrap_or_else(|| panic!("no keys in {text}"))
+    };
+    let short = sent(rows(&engine, &format!("EXPLAIN ANALYZE {SQL}")).await);
+    assert!(short.contains("sent=SELECT s._1 FROM S3Object s;"), "{short}");
+    assert!(short.contains("(SUBSTRING('") && short.contains(" more characters)"), "{short}");
+    let whole = sent(rows(&engine, &format!("EXPLAIN ANALYZE VERBOSE {SQL}")).await);
+    assert!(whole.matches("SUBSTRING('").count() >= 7, "{}", whole.len());
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn data_in_no_order_is_asked_as_a_whole() {
     let store = tables(Order::None, 40_000, 10).await;

@@ -1,11 +1,13 @@
 //! Statements in EXPLAIN ANALYZE.
 
 use std::any::Any;
+use std::collections::HashSet;
 use std::fmt;
+use std::mem::{Discriminant, discriminant};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use datafusion::physical_plan::metrics::CustomMetricValue;
-use sluicegate_s3select::dialect::ast::Projection;
+use sluicegate_s3select::dialect::ast::{Expr, Function, Projection};
 
 use crate::datasource::statement::Statement;
 
@@ -14,7 +16,8 @@ const MOST: usize = 4;
 /// The most characters that are shown of one, where it is shortened.
 const LENGTH: usize = 240;
 
-/// One statement of each kind that a node sent: of those that return the same columns, the first.
+/// One statement of each kind that a node sent: the first of those that return the same columns of
+/// rows that are told from others in the same way, such as by a list or by a Bloom filter.
 /// All partitions together show them shortened; each partition by itself, as
 /// `EXPLAIN ANALYZE VERBOSE` has it, shows them whole.
 #[derive(Debug)]
@@ -25,8 +28,34 @@ pub(super) struct StatementsMetric {
 
 #[derive(Debug, Clone, PartialEq)]
 struct Sent {
-    columns: Projection,
+    kind: Kind,
     text: String,
+}
+
+/// What statements of one kind have in common.
+#[derive(Debug, Clone, PartialEq)]
+struct Kind {
+    columns: Projection,
+    condition: HashSet<Part>,
+}
+
+/// What a condition is made of, whatever its values are: a form of expression, or a function.
+type Part = (Discriminant<Expr>, Option<Function>);
+
+impl Kind {
+    fn of(statement: &Statement) -> Self {
+        let mut condition = HashSet::new();
+        let mut left: Vec<&Expr> = statement.query.filter.iter().collect();
+        while let Some(expr) = left.pop() {
+            let function = match expr {
+                Expr::Call { function, .. } => Some(*function),
+                _ => None,
+            };
+            condition.insert((discriminant(expr), function));
+            left.extend(expr.children());
+        }
+        Self { columns: statement.query.projection.clone(), condition }
+    }
 }
 
 impl StatementsMetric {
@@ -39,9 +68,12 @@ impl StatementsMetric {
     /// A statement that is sent.
     pub(super) fn add(&self, statement: &Statement) {
         let mut sent = self.sent();
-        let columns = &statement.query.projection;
-        if sent.len() < MOST && sent.iter().all(|known| known.columns != *columns) {
-            sent.push(Sent { columns: columns.clone(), text: statement.sql() });
+        if sent.len() == MOST {
+            return;
+        }
+        let kind = Kind::of(statement);
+        if sent.iter().all(|known| known.kind != kind) {
+            sent.push(Sent { kind, text: statement.sql() });
         }
     }
 
@@ -78,7 +110,7 @@ impl CustomMetricValue for StatementsMetric {
         let others = other.sent().clone();
         let mut sent = self.sent();
         for other in others {
-            if sent.len() < MOST && sent.iter().all(|known| known.columns != other.columns) {
+            if sent.len() < MOST && sent.iter().all(|known| known.kind != other.kind) {
                 sent.push(other);
             }
         }
@@ -128,9 +160,14 @@ mod tests {
         let shortened = second.split_once("… (").unwrap();
         assert!(shortened.0.starts_with("SELECT 2") && shortened.0.chars().count() == 240);
         assert!(shortened.1.ends_with(" more characters)"), "{text}");
+        let mut bare = statement(1, "a");
+        bare.query.filter = None;
         for number in 0..9 {
+            all.as_any().downcast_ref::<StatementsMetric>().unwrap().add(&bare);
             all.as_any().downcast_ref::<StatementsMetric>().unwrap().add(&statement(number, "d"));
         }
         assert_eq!(all.to_string().matches("SELECT").count(), MOST);
+        // One that returns the same columns of all rows is of another kind.
+        assert!(all.to_string().contains(&format!("; {}", bare.sql())), "{all}");
     }
 }
