@@ -83,6 +83,12 @@ pub fn may_fall_back(error: &Error) -> bool {
     matches!(error, Error::Refused { .. } | Error::BadAnswer { .. })
 }
 
+/// Whether a store that refuses a statement may take one that asks for less, such as a shorter one.
+#[must_use]
+pub fn may_take_less(error: &Error) -> bool {
+    matches!(error, Error::Refused { .. }) && !error.is_final_refusal()
+}
+
 /// Wraps an error of the store for DataFusion.
 #[must_use]
 pub fn external(error: Error) -> DataFusionError {
@@ -177,8 +183,10 @@ impl FileOpener for S3SelectOpener {
             let mut parts = Vec::new();
             for (file, keys) in shared.keys(file).await? {
                 let endpoint = &shared.select.endpoint;
-                let snapshot = shared.source.snapshot(endpoint, shared.limit, &keys)?;
-                parts.push(Open { shared: Arc::clone(&shared), snapshot, file });
+                let asking = |keys: &[Filter]| shared.source.snapshot(endpoint, shared.limit, keys);
+                let snapshot = asking(&keys)?;
+                let without_keys = if keys.is_empty() { None } else { Some(asking(&[])?) };
+                parts.push(Open { shared: Arc::clone(&shared), snapshot, without_keys, file });
             }
             if parts.len() > 1 {
                 let parts = futures::stream::iter(parts).map(Open::rows).buffered(1 + AHEAD);
@@ -198,23 +206,36 @@ type Rows = BoxStream<'static, Result<RecordBatch>>;
 struct Open {
     shared: Arc<Shared>,
     snapshot: ScanSnapshot,
+    /// What is asked if the store refuses a statement with the keys of joins.
+    without_keys: Option<ScanSnapshot>,
     file: PartitionedFile,
 }
 
 impl Open {
-    async fn rows(self) -> Result<Rows> {
-        let Self { shared, snapshot, file } = &self;
-        let columns = shared.source.columns_of(&snapshot.filters);
-        let declared = shared.source.file_schema();
-        if let Err(why) = stored_types::check(&shared.get.scan, file, declared, &columns).await {
-            return self.fall_back(0, &why);
-        }
-        let tally = shared.metrics.tally(&shared.select.bucket, file);
-        match shared.select.send(&snapshot.statement, file, &tally).await {
-            Ok(stream) if snapshot.statement.counts_rows => self.counted(stream).await,
-            Ok(stream) => Ok(self.selected(stream, tally)),
-            Err(error) if may_fall_back(&error) => self.fall_back(0, &error),
-            Err(error) => Err(external(error)),
+    async fn rows(mut self) -> Result<Rows> {
+        loop {
+            let Self { shared, snapshot, file, .. } = &self;
+            let columns = shared.source.columns_of(&snapshot.filters);
+            let declared = shared.source.file_schema();
+            if let Err(why) = stored_types::check(&shared.get.scan, file, declared, &columns).await
+            {
+                return self.fall_back(0, &why);
+            }
+            let tally = shared.metrics.tally(&shared.select.bucket, file);
+            let refusal = match shared.select.send(&snapshot.statement, file, &tally).await {
+                Ok(stream) if snapshot.statement.counts_rows => return self.counted(stream).await,
+                Ok(stream) => return Ok(self.selected(stream, tally)),
+                Err(error) if may_fall_back(&error) => error,
+                Err(error) => return Err(external(error)),
+            };
+            match self.without_keys.take() {
+                Some(smaller) if may_take_less(&refusal) => {
+                    let object = &self.file.object_meta.location;
+                    tracing::info!(%object, why = %refusal, "asking without the keys of joins");
+                    self.snapshot = smaller;
+                }
+                _ => return self.fall_back(0, &refusal),
+            }
         }
     }
 
@@ -287,7 +308,7 @@ impl Open {
     /// The file's rows from GET that pass every filter, without the first `skip`: the store finds
     /// rows in the order of the file, and so does DataFusion.
     fn fall_back(&self, skip: usize, why: &dyn Display) -> Result<Rows> {
-        let Self { shared, snapshot, file } = self;
+        let Self { shared, snapshot, file, .. } = self;
         let object = &file.object_meta.location;
         tracing::info!(%object, %why, "reading the object with GET instead");
         shared.metrics.fallback();

@@ -15,7 +15,7 @@ use super::clause::ClauseQuery;
 use super::distinct::Seen;
 use super::here::{Here, Rows};
 use super::{MOST_BYTES, S3GroupByExec};
-use crate::datasource::opener::{AHEAD, external, may_fall_back};
+use crate::datasource::opener::{AHEAD, external, may_fall_back, may_take_less};
 use crate::datasource::s3_select::Filter;
 use crate::datasource::stored_types;
 use crate::profile::GroupByDemand;
@@ -150,6 +150,10 @@ impl RunClause {
         };
         let mut answer = match select.send(&statement, file, &tally).await {
             Ok(answer) => answer,
+            // It may be too long: without the keys it is as short as it can be.
+            Err(error) if !keys.is_empty() && may_take_less(&error) => {
+                return Box::pin(self.ask(file, &[])).await;
+            }
             Err(error) => return refused(error),
         };
         let (mut states, mut bytes) = (Vec::new(), 0);
