@@ -216,9 +216,61 @@ async fn a_filter_that_does_not_fit_is_made_coarser_and_then_left_out() {
         let tiny = engine(&store, with_room(tiny), Scan::Select).await;
         rows(&tiny, "SET sluice.join = 'bloom'").await;
         let said = keys(&tiny, SQL).await;
-        assert!(said.starts_with("bounds on k"), "{said}");
-        assert_eq!(rows(&tiny, SQL).await, ["\"2000\""]);
+        assert!(said.starts_with("bounds on k (no more: p = 0.01 is wanted, but"), "{said}");
+        assert!(said.contains("only with p = 1, which lets everything through)"), "{said}");
+        let query = tiny.plan(SQL).await.unwrap();
+        query.collect().await.unwrap();
+        let warnings = query.warnings();
+        let [warning] = warnings.as_slice() else { panic!("{warnings:?}") };
+        let expected = "sluice.join = 'bloom' is not followed: only bounds on k are sent: p = 0.01";
+        assert!(warning.contains(expected), "{warning}");
     }
+}
+
+/// Without SUBSTRING there are no Bloom filters: EXPLAIN predicts what is sent instead, and says why.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_without_bloom_filters_says_so() {
+    let why = "a Bloom filter needs SUBSTRING or BLOOM_CONTAINS, and the store has neither \
+               (profile `minio`)";
+    let forced = "sluice.join = 'bloom' is not followed";
+    for (keys_of_b, said, warned) in [(100, "list on k", false), (400_000, "bounds on k", true)] {
+        let store = tables(keys_of_b, 50_000).await;
+        let engine = engine(&store, EndpointProfile::minio(), Scan::Auto).await;
+        rows(&engine, "SET sluice.join = 'bloom'").await;
+        let explained = engine.explain(SQL).await.unwrap();
+        let text = explained.to_string();
+        assert!(text.contains("as a list, or as bounds if they are too many: "), "{text}");
+        assert!(text.contains(why), "{text}");
+        let of_p = explained.decisions.iter().find(|it| it.subject.contains("/p/")).unwrap();
+        let link = |way: &str| {
+            let numbers = of_p.way(way).unwrap().outcome.as_ref().unwrap();
+            numbers.work.link.0
+        };
+        // Rows between the least and the greatest key are nearly all there are.
+        assert_eq!(2 * link("bloom") > link("filtered"), warned, "{text}");
+        let keys = keys(&engine, SQL).await;
+        assert!(keys.starts_with(said) && keys.contains(why) == warned, "{keys}");
+        let query = engine.plan(SQL).await.unwrap();
+        query.collect().await.unwrap();
+        let warnings = query.warnings();
+        assert_eq!(warnings.iter().any(|it| it.contains(forced)), warned, "{warnings:?}");
+    }
+}
+
+/// A store takes shorter statements than its profile says: it is asked again without the keys.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_statement_that_is_too_long_is_sent_without_keys() {
+    let store = tables_of_texts(44_000, 40_000).await;
+    let profile = EndpointProfile { max_expression_bytes: 1024 * 1024, ..without_bloom_contains() };
+    let engine = engine_of(&store, profile, Scan::Select, TEXTS).await;
+    rows(&engine, "SET sluice.join = 'bloom'").await;
+    let said = keys(&engine, SQL).await;
+    assert!(said.starts_with("list on k (22000 keys)"), "{said}");
+    let before = engine.counted();
+    assert_eq!(rows(&engine, SQL).await, ["\"2000\""]);
+    let counted = engine.counted().since(&before);
+    // One of each table, and one that is refused.
+    assert_eq!((counted.select, counted.fallbacks, counted.get), (3, 0, 0), "{counted:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

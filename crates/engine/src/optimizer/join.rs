@@ -1,8 +1,12 @@
 //! A join over tables of a bucket: how its tables are read, and whether its keys go to the store.
 
+use std::sync::Arc;
+
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::TreeNode;
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_plan::expressions::Column;
 use datafusion::physical_plan::joins::{CrossJoinExec, NestedLoopJoinExec};
 use sluicegate_costmodel::Terms;
 
@@ -14,6 +18,7 @@ use super::select_scan::of_bucket;
 use crate::choice::{Decision, Forced, Journal, Offer, Question, Way, Why};
 use crate::config::{Join, Scan, SluiceOptions};
 use crate::datasource::s3_scan::as_select_scan;
+use crate::datasource::s3_select::S3SelectSource;
 use crate::endpoints::resolve;
 use crate::profile::{BLOOM_CONTAINS, keys_demand, scan_demand};
 
@@ -56,13 +61,21 @@ pub(super) fn question(
         }
         _ => Err(unsold()),
     };
+    let no_bloom = no_bloom(source, joined);
     let bloom = if joined.keys.is_empty() {
         Err(joined.side.without_keys())
     } else {
-        // What is sent is known with the keys; this is the paper's filter of one percent.
         let share = paths.share(joined).unwrap_or(DEFAULT_SHARE);
-        let terms = if source.profile().syntax.bloom { BLOOM_CONTAINS.into() } else { TERMS };
-        let keys = keys_demand(demand, share + (1.0 - share) * WRONG_YES, terms);
+        let (share, terms) = match &no_bloom {
+            // What is sent is known with the keys; this is the paper's filter of one percent.
+            None if source.profile().syntax.bloom => {
+                (with_wrong_yeses(share), BLOOM_CONTAINS.into())
+            }
+            None => (with_wrong_yeses(share), TERMS),
+            Some(_) if lists(source, paths.most_keys(joined)) => (share, COMPARED.into()),
+            Some(_) => (share.max(BETWEEN), COMPARED.into()),
+        };
+        let keys = keys_demand(demand, share, terms);
         match (sold, keys.select()) {
             (true, Some(select)) => Ok(Offer {
                 steps: select.steps,
@@ -91,8 +104,39 @@ pub(super) fn question(
     if chosen.join == Join::Auto && bloom_is_possible {
         notes.push("what is sent of the keys is decided when they arrive".to_owned());
     }
+    if let Some(why) = no_bloom.filter(|_| bloom_is_possible) {
+        notes.push(format!("keys are sent as a list, or as bounds if they are too many: {why}"));
+    }
     let question = Question { operator: "join", subject, ways, forced, notes };
     Ok(Some(Asked { endpoint, question }))
+}
+
+/// Why none of a scan's keys can be looked up in a Bloom filter, if that is so.
+fn no_bloom(source: &S3SelectSource, joined: &Joined) -> Option<Why> {
+    let schema = source.file_schema();
+    let columns = joined.keys.iter().flat_map(|key| &key.columns);
+    let mut first = None;
+    for name in columns {
+        let Ok(index) = schema.index_of(name) else { continue };
+        let column: Arc<dyn PhysicalExpr> = Arc::new(Column::new(name, index));
+        if source.takes_bloom(&column) {
+            return None;
+        }
+        first = first.or_else(|| Some(source.no_bloom(&column)));
+    }
+    first
+}
+
+/// Whether a statement of a scan has room for a list of so many keys, about.
+fn lists(source: &S3SelectSource, keys: Option<f64>) -> bool {
+    /// Of a number and a comma.
+    const BYTES: f64 = 10.0;
+    keys.is_some_and(|keys| keys * BYTES <= source.profile().max_expression_bytes as f64)
+}
+
+/// The share of the rows that a Bloom filter lets pass.
+fn with_wrong_yeses(share: f64) -> f64 {
+    share + (1.0 - share) * WRONG_YES
 }
 
 /// Records why keys that a session wants to be sent can be sent nowhere in a plan with joins.
@@ -140,6 +184,10 @@ fn only_baseline(node: &Plan, joined: &Joined, options: &ConfigOptions) -> Resul
 
 /// Of rows with a key that is wanted, if nothing is known about the build side.
 const DEFAULT_SHARE: f64 = 0.2;
+/// Of rows that lie between keys that are wanted, if nothing else is known.
+const BETWEEN: f64 = 0.9;
+/// What the store evaluates per row for a list, or for bounds.
+const COMPARED: u32 = 2;
 /// What the paper asks for.
 const WRONG_YES: f64 = 0.01;
 /// What the store evaluates per row for such a filter without `BLOOM_CONTAINS`: seven slices.

@@ -165,6 +165,12 @@ impl KeyPaths {
         shares.reduce(f64::min)
     }
 
+    /// How many keys reach a scan at most, as far as that is estimated.
+    pub(super) fn most_keys(&self, joined: &Joined) -> Option<f64> {
+        let builds = joined.keys.iter().filter_map(|key| self.joins.get(key.join)?.build);
+        builds.reduce(f64::min)
+    }
+
     /// For each expression under which keys arrive, what is known about them, if they are wanted.
     pub(super) fn keys(&self, strategy: Strategy) -> HashMap<u64, Option<ArrivingKeys>> {
         let wanted = |join: &Join| match strategy {

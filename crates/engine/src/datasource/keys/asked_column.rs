@@ -231,14 +231,14 @@ impl<'a> AskedColumn<'a> {
             Err(why) => return Ok(Err(why)),
         };
         let Some((_, key)) = self.hashed_keys().find(|(known, _)| *known == hashing) else {
-            let what = "a Bloom filter needs whole numbers and their arithmetic, or BLOOM_CONTAINS";
-            return Ok(Err(Why::new(what)));
+            return Ok(Err(self.asking.source.no_bloom(&self.column)));
         };
         let around = self.span.map_or(0, |_| self.around_span());
         let room = self.room.saturating_sub(around);
         let Some(p) = hashing.fit(values.len(), wanted, room, &key) else {
             return Ok(Err(Why::new(format!(
-                "a Bloom filter of {} keys fits only if it lets everything through (p = 1)",
+                "p = {wanted} is wanted, but a Bloom filter of {} keys fits only with p = 1, which lets \
+                 everything through",
                 values.len()
             ))));
         };

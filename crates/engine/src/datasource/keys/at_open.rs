@@ -24,12 +24,15 @@ use super::extract::{ColumnKeys, Keys};
 use super::look::Looking;
 use super::ordered::OrderedKeys;
 use super::said::KeysSaid;
+use super::sent::Likely;
+use crate::choice::{Decision, Forced, Journal, Why};
 use crate::config::{Join, SluiceOptions};
 use crate::datasource::arriving::PATIENCE;
 use crate::datasource::opener::FileSelect;
 use crate::datasource::s3_select::{Filter, KeyFilter, S3SelectSource};
 use crate::endpoint::Endpoint;
 use crate::metrics::NodeMetrics;
+use crate::optimizer::subject;
 use crate::profile::record_bytes;
 
 /// The keys of a scan while it runs: of all its partitions, or of one.
@@ -137,11 +140,46 @@ impl KeysAtOpen {
             Decided::ByPart(by_part) => (by_part.about(source), false),
         };
         self.said.say(&said, used);
+        if let Some(why) = unmet(&decided)
+            && SluiceOptions::of(options).join == Join::Bloom
+        {
+            note_unmet(config, options, why);
+        }
         if all_final {
             *known = Some(Arc::clone(&decided));
         }
         Ok(decided)
     }
+}
+
+/// Why a decision about keys sends neither a list of them nor a Bloom filter, although there are some.
+fn unmet(decided: &Decided) -> Option<Why> {
+    match decided {
+        Decided::NoRow | Decided::ByPart(_) => None,
+        Decided::Nothing(why) => Some(Why::from(*why)),
+        Decided::Ask(sent) if sent.columns.iter().any(|(_, likely)| *likely != Likely::Between) => {
+            None
+        }
+        Decided::Ask(sent) => {
+            sent.only_bounds
+                .iter()
+                .map(|(column, why)| Why::new(format!("only bounds on {column} are sent: {why}")))
+                .chain(sent.refused.iter().map(|(column, why)| {
+                    Why::new(format!("nothing is sent about {column}: {why}"))
+                }))
+                .next()
+        }
+    }
+}
+
+/// Records that a session wants keys to be sent that are not.
+fn note_unmet(config: &FileScanConfig, options: &ConfigOptions, why: Why) {
+    Journal::note(options, || {
+        let setting = format!("sluice.join = '{}'", Join::Bloom);
+        let unmet = Forced { setting, strategies: vec!["bloom"] }.unmet(&why);
+        let refused = Decision::refused("join", "bloom", subject(config), why);
+        Decision { unmet: Some(unmet), ..refused }
+    });
 }
 
 /// Keys as far as filters tell them, counted out where they are too many to be listed.

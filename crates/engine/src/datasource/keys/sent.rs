@@ -53,17 +53,23 @@ pub struct Sent {
     pub filters: Vec<Filter>,
     /// What they are, by column.
     pub columns: Vec<(String, Likely)>,
+    /// Why only bounds are asked for of some columns, where more was wanted.
+    pub only_bounds: Vec<(String, Why)>,
     /// Why nothing is asked about some columns.
     pub refused: Vec<(String, Why)>,
 }
 
-/// `bloom on k (27200 keys, 260715 bits, p = 0.01)`
+/// `bloom on k (27200 keys, 260715 bits, p = 0.01)`, or
+/// `bounds on k (no more: the store has no SUBSTRING)`
 impl fmt::Display for Sent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parts = Vec::new();
         for (column, likely) in &self.columns {
             parts.push(match likely {
-                Likely::Between => format!("bounds on {column}"),
+                Likely::Between => match self.only_bounds.iter().find(|(name, _)| name == column) {
+                    Some((_, why)) => format!("bounds on {column} (no more: {why})"),
+                    None => format!("bounds on {column}"),
+                },
                 Likely::OneOf(keys) => format!("list on {column} ({keys} keys)"),
                 Likely::Hashed { hashing, keys, bits, wanted, sent } => {
                     let bloom = match hashing {
@@ -126,6 +132,7 @@ impl Sent {
         let mut with = self.clone();
         with.columns.retain(|(name, _)| name != column);
         with.refused.retain(|(name, _)| name != column);
+        with.only_bounds.retain(|(name, _)| name != column);
         with.columns.push((column.to_owned(), likely));
         with
     }

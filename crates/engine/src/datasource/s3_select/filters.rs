@@ -9,7 +9,7 @@ use datafusion::physical_expr::utils::collect_columns;
 use datafusion::physical_expr_common::physical_expr::snapshot_physical_expr;
 use datafusion::physical_plan::expressions::Literal;
 use sluicegate_s3select::dialect::ast::Expr;
-use sluicegate_s3select::profile::Exactness;
+use sluicegate_s3select::profile::{EndpointProfile, Exactness};
 
 use super::{S3SelectSource, UNSENDABLE};
 use crate::choice::Why;
@@ -180,6 +180,28 @@ impl S3SelectSource {
             return String::new();
         }
         format!(", join=bloom on {}", names.into_iter().collect::<Vec<_>>().join(" and "))
+    }
+
+    /// Whether the store can look a column's values up in a Bloom filter.
+    #[must_use]
+    pub fn takes_bloom(&self, column: &Arc<dyn PhysicalExpr>) -> bool {
+        let translator = self.translator();
+        translator.filterable(column).is_some() || translator.hashable(column).is_some()
+    }
+
+    /// Why the store cannot look a column's values up in a Bloom filter.
+    #[must_use]
+    pub fn no_bloom(&self, column: &Arc<dyn PhysicalExpr>) -> Why {
+        let EndpointProfile { name, syntax, .. } = self.profile();
+        if !syntax.bloom && !syntax.substring {
+            return Why::new(format!(
+                "a Bloom filter needs SUBSTRING or BLOOM_CONTAINS, and the store has neither \
+                 (profile `{name}`)"
+            ));
+        }
+        let data_type = column.data_type(self.file_schema());
+        let of = data_type.map(|it| format!(" {it}")).unwrap_or_default();
+        Why::new(format!("the store has no Bloom filter of values of type{of} (profile `{name}`)"))
     }
 
     /// Whether an arriving filter is about columns that are read, so that rows can be counted by it.
