@@ -36,6 +36,14 @@ async fn missing_buckets_objects_and_tables() {
     says(try_rows(&engine, "SELEC 1").await, &["SELEC"]);
 }
 
+/// Two columns of one name are told apart by an alias; capitals have nothing to do with it.
+#[tokio::test(flavor = "multi_thread")]
+async fn columns_of_one_name_need_another() {
+    let engine = Store::start().await.engine(Scan::Auto).await;
+    let sql = "SELECT \"count(*)\", count(*) FROM (VALUES (1)) AS t(\"count(*)\") GROUP BY 1";
+    says(try_rows(&engine, sql).await, &["count(*)", "another name: count(*) AS n"]);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn unreachable_stores_and_wrong_keys() {
     let store = Store::start().await;

@@ -247,7 +247,7 @@ fn a_setting_that_is_not_followed_is_a_warning() {
     };
     let sum = "SELECT sum(id) AS s FROM 's3://bucket/fruit.csv'";
     let force = "SET sluice.scan = 'select'";
-    let expected = "warning: aggregate of sum(s3://bucket/fruit.csv.id) over s3://bucket/fruit.csv: \
+    let expected = "warning: aggregate of sum(id) over s3://bucket/fruit.csv: \
                     sluice.scan = 'select' is not followed: the store has no S3 Select (profile \
                     `get-only`)\n";
     assert_eq!(ask("get-only", &[force, sum]), ("s\n6\n".to_owned(), expected.to_owned()));

@@ -79,6 +79,21 @@ fn written(columns: &[(String, ArrayRef)]) -> Vec<u8> {
     bytes
 }
 
+/// A column that has no text of its own is the reason that the store is not asked.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_column_that_cannot_be_sent_is_named() {
+    let store = Store::start().await;
+    let columns = [("n".to_owned(), DataType::Int64), ("r".to_owned(), DataType::Float32)];
+    store.put("x.parquet", file(&columns, &[Some(1), None]));
+    let engine = store.engine(Scan::Select).await;
+    let all = format!("SELECT * FROM 's3://{BUCKET}/x.parquet'");
+    let explained = engine.explain(&all).await.unwrap();
+    let [warning] = &explained.warnings().collect::<Vec<_>>()[..] else { panic!("{explained}") };
+    for part in ["column r of type Float32 cannot be sent", "in files with DOUBLE it can be"] {
+        assert!(warning.contains(part), "{warning}");
+    }
+}
+
 const STATEMENTS: [&str; 7] = [
     "SELECT a FROM x",
     "SELECT a, b FROM x WHERE b IS NOT NULL",

@@ -115,7 +115,8 @@ Tables:
   SET sluice.scan = 'get';    -- fetch objects; 'select' pushes down; 'index' looks into indexes
                               -- (`sluice index create`); 'auto' chooses
   ANALYZE TABLE lineitem;     -- read a table to know its values (`sluice statistics --help`)
-  SET sluice.group_by = 's3'; -- group in the store: by its GROUP BY, or else as 'case' does;
+  SET sluice.group_by = 's3'; -- group in the store: by its GROUP BY, or as 'case' does in a
+                              -- store that has none; 'case': by CASE for each group;
                               -- 'hybrid': only the largest groups; 'filtered' and 'server'
                               -- group here; 'auto' chooses
   SET sluice.join = 'bloom';  -- send the keys of joins as a list, a Bloom filter or bounds;

@@ -310,7 +310,8 @@ async fn all_groups_are_computed_in_the_store() {
     assert_eq!(
         sent,
         "SELECT s._2 FROM S3Object s WHERE CAST(NULLIF(s._3, '') AS INT) = 1 LIMIT 4096; \
-         for each group SELECT COUNT(CASE WHEN in_group THEN 1 END), \
+         then of each group found (in_group stands for the condition that a row is in it) \
+         SELECT COUNT(CASE WHEN in_group THEN 1 END), \
          SUM(CASE WHEN in_group THEN CAST(NULLIF(s._4, '') AS DECIMAL(10, 2)) END), COUNT(*) \
          FROM S3Object s WHERE CAST(NULLIF(s._3, '') AS INT) = 1"
     );
@@ -456,23 +457,24 @@ async fn forcing_what_cannot_be_had_says_why() {
     let backwards = "SELECT reverse(g), sum(x) FROM t GROUP BY reverse(g)";
     for (profile, strategy, sql, why) in [
         (EndpointProfile::get_only(), "s3", plain, "the store has no S3 Select"),
-        (EndpointProfile::minio(), "s3", plain, "the store has no GROUP BY (profile `minio`)"),
+        // Where there is no GROUP BY, what 'case' lacks is the reason.
+        (EndpointProfile::minio(), "s3", plain, "sum(x) is not known to be exact"),
         (EndpointProfile::aws(), "hybrid", plain, "in a store of profile `aws`"),
         (sluice(), "s3", backwards, "are not known to be told apart"),
-        (sluice(), "case", backwards, "are not known to be told apart"),
-        (EndpointProfile::aws(), "s3", "SELECT DISTINCT x FROM t", "the store has no GROUP BY"),
-        (sluice(), "hybrid", "SELECT DISTINCT g FROM t", "there are no aggregates"),
+        (sluice(), "case", backwards, "the values of reverse(g) are not known to be told apart"),
+        (EndpointProfile::aws(), "s3", "SELECT DISTINCT x FROM t", "the values of x are not known"),
+        (sluice(), "hybrid", "SELECT DISTINCT g FROM t", "DISTINCT computes nothing"),
         (
             sluice(),
             "s3",
             "SELECT g, stddev(k) FROM t GROUP BY g",
-            "stddev(t.k) is not known to be exact",
+            "stddev(CAST(k AS DOUBLE)) is not known to be exact",
         ),
         (
             sluice(),
             "s3",
             "SELECT g, count(*) FROM t WHERE reverse(g) = 'a' GROUP BY g",
-            "a filter is evaluated here",
+            "filter reverse(g) = 'a' is evaluated here: S3 Select has no",
         ),
         (
             sluice(),
@@ -485,6 +487,15 @@ async fn forcing_what_cannot_be_had_says_why() {
         let start = format!("sluice.group_by = '{strategy}' is not followed: ");
         assert!(said.contains(&start) && said.contains(why), "{sql}: {said}");
     }
+    // A setting that cannot be followed leaves the other as it is, and EXPLAIN agrees with what is run.
+    let aws = engine(&store, EndpointProfile::aws()).await;
+    rows(&aws, "SET sluice.scan = 'select'").await;
+    force(&aws, "s3").await;
+    let explained = aws.explain(plain).await.unwrap();
+    let [group_by] = explained.decisions.as_slice() else { panic!("{explained}") };
+    assert_eq!(group_by.strategy(), Some("filtered"), "{explained}");
+    let said = explained.to_string();
+    assert!(said.contains("(profile `aws`): 's3' groups as 'case' does"), "{said}");
     let engine = engine(&store, sluice()).await;
     for strategy in STRATEGIES {
         force(&engine, strategy).await;

@@ -233,8 +233,8 @@ async fn a_store_without_bloom_filters_says_so() {
     let why = "a Bloom filter needs SUBSTRING or BLOOM_CONTAINS, and the store has neither \
                (profile `minio`)";
     let forced = "sluice.join = 'bloom' is not followed";
-    for (keys_of_b, said, warned) in [(100, "list on k", false), (400_000, "bounds on k", true)] {
-        let store = tables(keys_of_b, 50_000).await;
+    for (keys_of_b, said, warned) in [(100, "list on k", false), (200_000, "bounds on k", true)] {
+        let store = tables(keys_of_b, 400_000).await;
         let engine = engine(&store, EndpointProfile::minio(), Scan::Auto).await;
         rows(&engine, "SET sluice.join = 'bloom'").await;
         let explained = engine.explain(SQL).await.unwrap();

@@ -429,6 +429,15 @@ async fn forcing_a_sample_that_cannot_help_says_why() {
         assert!(said.contains(expected), "{sql}: {said}");
         assert!(!rows(&engine, sql).await.is_empty(), "{sql}");
     }
+    // What sluice.scan asks for is done all the same.
+    rows(&engine, "SET sluice.scan = 'select'").await;
+    let explained = engine.explain("SELECT k FROM t ORDER BY k / 3 DESC, k LIMIT 3").await.unwrap();
+    let [top_k] = explained.decisions.as_slice() else { panic!("{explained}") };
+    assert_eq!(top_k.strategy(), Some("filtered"), "{explained}");
+    let said = top_k.warning().unwrap();
+    let key = "a comparison of k / 3 with a bound cannot be sent";
+    assert!(said.contains(key) && said.starts_with("top_k of ORDER BY k / 3 DESC, k"), "{said}");
+    rows(&engine, "SET sluice.scan = 'auto'").await;
     let none = store.builder().profile(EndpointProfile::get_only()).build().await.unwrap();
     rows(&none, &ddl).await;
     rows(&none, "SET sluice.top_k = 'sampling'").await;

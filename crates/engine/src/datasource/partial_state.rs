@@ -20,6 +20,7 @@ use super::predicate::Translator;
 use super::s3_scan::as_select_scan;
 use super::s3_select::S3SelectSource;
 use crate::choice::Why;
+use crate::explain::aggregate_in_sql;
 
 /// A partial aggregation of all rows that a Select scan's statement selects: between the two lie
 /// projections only.
@@ -168,7 +169,8 @@ impl PartialStates {
             let args = args.collect::<Result<Vec<_>>>()?;
             let filter = filter.clone().map(|filter| over.down(filter)).transpose()?;
             let Some(columns) = answer.of(aggregate, &args, filter.as_ref()) else {
-                let (name, profile) = (aggregate.name(), &over.source.profile().name);
+                let name = aggregate_in_sql(aggregate, filter.as_ref());
+                let profile = &over.source.profile().name;
                 let why =
                     format!("{name} is not known to be exact in a store of profile `{profile}`");
                 return Ok(Err(why.into()));

@@ -4,7 +4,7 @@ use std::error::Error as StdError;
 use std::io;
 
 use arrow::error::ArrowError;
-use datafusion::common::DataFusionError;
+use datafusion::common::{DataFusionError, SchemaError};
 use datafusion::sql::sqlparser::parser::ParserError;
 use sluicegate_client::Error as StoreError;
 
@@ -83,11 +83,29 @@ const BAD_VALUE: &str =
 const BAD_FIELDS: &str = "Give every record as many fields as the table has columns; the option \
      'format.truncated_rows' takes records with fewer.";
 
+const SAME_NAME: &str = "Give one of the columns another name: count(*) AS n.";
+
 const MISSING_KEY: &str = "Check the key; keys are case-sensitive.";
 
 fn of_datafusion(root: &DataFusionError) -> (ErrorKind, Option<&'static str>) {
     match root {
         DataFusionError::SQL(..) => (ErrorKind::Syntax, None),
+        DataFusionError::SchemaError(error, _)
+            if matches!(
+                error.as_ref(),
+                SchemaError::DuplicateQualifiedField { .. }
+                    | SchemaError::DuplicateUnqualifiedField { .. }
+            ) || matches!(
+                error.as_ref(),
+                // Of columns that a query makes; otherwise it is one that the query names.
+                SchemaError::AmbiguousReference { field } if field.relation.is_some()
+            ) =>
+        {
+            (ErrorKind::Plan, Some(SAME_NAME))
+        }
+        DataFusionError::Plan(text) if text.contains("require unique expression names") => {
+            (ErrorKind::Plan, Some(SAME_NAME))
+        }
         DataFusionError::SchemaError(..) => (
             ErrorKind::Plan,
             Some("Check the columns' names; quote a name that has capitals: \"Name\"."),

@@ -1,5 +1,6 @@
 //! What a query would do, before it does it.
 
+mod expression;
 mod planner;
 mod statement;
 
@@ -13,6 +14,7 @@ use datafusion::physical_plan::{ExecutionPlan, displayable};
 use sluicegate_client::KnownRefusal;
 use sluicegate_costmodel::{Dollars, Work};
 
+pub(crate) use self::expression::{aggregate_in_sql, in_sql, key_in_sql};
 pub(crate) use self::planner::ExplainPlanner;
 pub(crate) use self::statement::is_definition;
 use crate::choice::{Decision, Journal};

@@ -15,8 +15,10 @@ use super::scan;
 use crate::choice::{Decision, Forced, Journal, Offer, Question, Way, Why};
 use crate::config::{self, Scan, SluiceOptions};
 use crate::datasource::partial_state::{OverScan, PartialStates};
+use crate::datasource::s3_scan::as_select_scan;
 use crate::datasource::statement::Statement;
 use crate::endpoint::Endpoint;
+use crate::explain::aggregate_in_sql;
 use crate::physical_plan::s3_aggregate::{S3AggregateExec, StateColumn, replace_scan};
 use crate::profile::aggregate_demand;
 
@@ -81,8 +83,9 @@ fn force_store() -> Forced {
 
 /// The names of some aggregates.
 pub(super) fn names(aggregate: &AggregateExec) -> String {
-    let names: Vec<_> = aggregate.aggr_expr().iter().map(|it| it.name()).collect();
-    names.join(", ")
+    let each = aggregate.aggr_expr().iter().zip(aggregate.filter_expr());
+    let names = each.map(|(it, filter)| aggregate_in_sql(it, filter.as_ref()));
+    names.collect::<Vec<_>>().join(", ")
 }
 
 /// Records why an aggregate over a bucket cannot be computed in the store, whatever the store.
@@ -121,6 +124,18 @@ pub(super) fn possible(of_scan: &Question<Plan>) -> Result<(), Why> {
     }
 }
 
+/// Why a filter between an aggregation and its scan is evaluated here, if one is.
+pub(super) fn filtered_here(partial: &AggregateExec, endpoint: &Endpoint) -> Result<Option<Why>> {
+    let mut below = partial.input();
+    while let Some(projection) = below.downcast_ref::<ProjectionExec>() {
+        below = projection.input();
+    }
+    let Some(filter) = below.downcast_ref::<FilterExec>() else { return Ok(None) };
+    let Some((_, source)) = as_select_scan(filter.input().as_ref()) else { return Ok(None) };
+    let reasons = scan::filters_here(source, endpoint, Some(below))?;
+    Ok(reasons.into_iter().next().map(Why::new))
+}
+
 /// The aggregation in the store, or why the store cannot compute every partial state exactly:
 /// COUNT, SUM, AVG, MIN and MAX it can, with or without FILTER.
 ///
@@ -131,7 +146,13 @@ fn in_store(
     endpoint: &Endpoint,
     options: &ConfigOptions,
 ) -> Result<Result<Offer<Plan>, Why>> {
-    let over = match possible(of_scan).and_then(|()| OverScan::of(partial)) {
+    if let Err(why) = possible(of_scan) {
+        return Ok(Err(why));
+    }
+    if let Some(why) = filtered_here(partial, endpoint)? {
+        return Ok(Err(why));
+    }
+    let over = match OverScan::of(partial) {
         Ok(over) => over,
         Err(why) => return Ok(Err(why)),
     };

@@ -7,13 +7,14 @@ use datafusion::common::config::ConfigOptions;
 use datafusion::datasource::physical_plan::FileSource;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
 
-use super::aggregate::{names, possible, question_below};
+use super::aggregate::{filtered_here, names, possible, question_below};
 use super::choose::{Asked, Plan};
 use super::scan;
 use crate::choice::{Decision, Forced, Journal, Offer, Question, Way, Why};
 use crate::config::{GroupBy, Scan, SluiceOptions};
 use crate::datasource::partial_state::OverScan;
 use crate::endpoint::Endpoint;
+use crate::explain::in_sql;
 use crate::physical_plan::s3_aggregate::replace_scan;
 use crate::physical_plan::s3_group_by::{Pushed, S3GroupByExec};
 use crate::profile::GroupByDemand;
@@ -53,12 +54,19 @@ pub(super) fn question(
     // The cost model may still choose how much more the store does.
     let only_select =
         ours.group_by == GroupBy::Auto && ours.scan == Scan::Select && possible(&of_scan).is_ok();
+    // Where one setting cannot be followed, the other still is.
+    let in_store_only = matches!(ours.group_by, GroupBy::S3 | GroupBy::Case | GroupBy::Hybrid)
+        && ours.scan == Scan::Select
+        && possible(&of_scan).is_ok();
     let forced = match (ours.group_by, ours.scan) {
         (GroupBy::Auto, _) if only_select => None,
         (GroupBy::Auto, Scan::Auto) => None,
         (GroupBy::Auto, Scan::Get) => of_scan.forced.map(|forced| with(forced, SERVER)),
         (GroupBy::Auto, Scan::Select) => of_scan.forced.map(|forced| with(forced, FILTERED)),
         (GroupBy::Auto, Scan::Index) => of_scan.forced,
+        (GroupBy::S3, _) if !endpoint.profile().syntax.group_by => {
+            force(ours.group_by).map(|forced| with(forced, CASE))
+        }
         (group_by, _) => force(group_by),
     };
     let mut ways = vec![
@@ -73,7 +81,9 @@ pub(super) fn question(
             other => other,
         };
         let offer = match way.offer {
-            Ok(_) if strategy == SERVER && only_select => Err("sluice.scan = 'select'".into()),
+            Ok(_) if strategy == SERVER && (only_select || in_store_only) => {
+                Err("sluice.scan = 'select'".into())
+            }
             Ok(Offer { steps, statement, build }) => {
                 Ok(Offer { steps, statement, build: replace_scan(&partial, build)? })
             }
@@ -89,9 +99,9 @@ pub(super) fn question(
     Ok(Some(Asked { endpoint, question }))
 }
 
-/// `sum(t.x) by t.g`, or `t.g` alone.
+/// `sum(x) by g`, or `g` alone.
 fn subject(partial: &AggregateExec) -> String {
-    let keys = partial.group_expr().expr().iter().map(|(_, name)| name.as_str());
+    let keys = partial.group_expr().expr().iter().map(|(key, _)| in_sql(key));
     let keys = keys.collect::<Vec<_>>().join(", ");
     match partial.aggr_expr().is_empty() {
         true => keys,
@@ -143,15 +153,22 @@ fn in_store(
     let has_groups = || match (pushed, endpoint.profile().syntax.group_by) {
         (Pushed::Clause, false) => {
             let name = &endpoint.profile().name;
-            Err(Why::new(format!("the store has no GROUP BY (profile `{name}`)")))
+            Err(Why::new(format!(
+                "the store has no GROUP BY (profile `{name}`): 's3' groups as 'case' does"
+            )))
         }
         _ => Ok(()),
     };
-    let over =
-        match possible(of_scan).and_then(|()| has_groups()).and_then(|()| OverScan::of(partial)) {
-            Ok(over) => over,
-            Err(why) => return Ok(Err(why)),
-        };
+    if let Err(why) = possible(of_scan).and_then(|()| has_groups()) {
+        return Ok(Err(why));
+    }
+    if let Some(why) = filtered_here(partial, endpoint)? {
+        return Ok(Err(why));
+    }
+    let over = match OverScan::of(partial) {
+        Ok(over) => over,
+        Err(why) => return Ok(Err(why)),
+    };
     let config = over
         .source
         .repartitioned(options.execution.target_partitions, 0, None, over.config)?

@@ -20,6 +20,7 @@ use crate::datasource::s3_scan::as_select_scan;
 use crate::datasource::s3_select::S3SelectSource;
 use crate::endpoint::Endpoint;
 use crate::endpoints::resolve;
+use crate::explain::in_sql;
 use crate::profile::{get_demand, scan_demand};
 use crate::statistics::table::origin;
 
@@ -158,6 +159,7 @@ pub(super) fn filters_here(
     let mut notes = Vec::new();
     for conjunct in split_conjunction(filter.predicate()) {
         let over_table = source.output().unproject_expr(conjunct)?;
+        let conjunct = in_sql(&over_table);
         match source.translate(endpoint, &over_table) {
             Ok(sent) if sent.exactness == Exactness::Exact => {}
             Ok(_) => notes.push(format!(

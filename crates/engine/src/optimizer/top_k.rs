@@ -24,6 +24,7 @@ use crate::config::{Scan, SluiceOptions, TopK};
 use crate::datasource::s3_scan::as_select_scan;
 use crate::datasource::s3_select::S3SelectSource;
 use crate::endpoint::Endpoint;
+use crate::explain::{in_sql, key_in_sql};
 use crate::physical_plan::top_k_sample::TopKSampleExec;
 use crate::profile::top_k_demand;
 use crate::sampling::Sampling;
@@ -73,8 +74,14 @@ pub(super) fn question(
         (TopK::Auto, Scan::Index) => of_scan.forced,
         (top_k, _) => force(top_k),
     };
+    // Where one setting cannot be followed, the other still is.
+    let select_is_possible =
+        of_scan.ways.iter().any(|it| it.strategy == scan::SELECT && it.offer.is_ok());
+    let sampled_only = matches!(ours.top_k, TopK::Sampling | TopK::Late)
+        && ours.scan == Scan::Select
+        && select_is_possible;
     let of_scan_ways = of_scan.ways.into_iter().map(|way| match way.strategy {
-        scan::GET if only_select => {
+        scan::GET if only_select || sampled_only => {
             Way { strategy: SERVER, offer: Err("sluice.scan = 'select'".into()) }
         }
         scan::GET => Way { strategy: SERVER, ..way },
@@ -112,9 +119,10 @@ fn force(top_k: TopK) -> Option<Forced> {
     Some(Forced { setting: format!("sluice.top_k = '{top_k}'"), strategies: vec![strategy] })
 }
 
-/// `ORDER BY price@5 DESC LIMIT 10`
+/// `ORDER BY price DESC LIMIT 10`
 fn words(sort: &SortExec, k: usize) -> String {
-    format!("ORDER BY {} LIMIT {k}", sort.expr())
+    let keys = sort.expr().iter().map(key_in_sql).collect::<Vec<_>>().join(", ");
+    format!("ORDER BY {keys} LIMIT {k}")
 }
 
 /// Records why no sample is taken of what is read from a bucket and computed here before it is
@@ -232,12 +240,15 @@ fn compares(
     };
     let Some(bound) = example(first, table)? else {
         let data_type = first.expr.data_type(table)?;
-        let why = format!("a store does not compare {}, of type {data_type}", first.expr);
+        let why = format!("a store does not compare {}, of type {data_type}", in_sql(&first.expr));
         return Ok(Err(Why::new(why)));
     };
     Ok(match source.translate(endpoint, &bound) {
         Ok(_) => Ok(()),
-        Err(why) => Err(Why::new(format!("{bound} cannot be sent: {why}"))),
+        Err(why) => {
+            let key = in_sql(&first.expr);
+            Err(Why::new(format!("a comparison of {key} with a bound cannot be sent: {why}")))
+        }
     })
 }
 

@@ -11,7 +11,7 @@ use datafusion::physical_plan::expressions::Literal;
 use sluicegate_s3select::dialect::ast::Expr;
 use sluicegate_s3select::profile::{EndpointProfile, Exactness};
 
-use super::{S3SelectSource, UNSENDABLE};
+use super::S3SelectSource;
 use crate::choice::Why;
 use crate::datasource::arriving::{Arriving, ArrivingKeys};
 use crate::datasource::keys::Keys;
@@ -315,7 +315,7 @@ impl S3SelectSource {
         filters: &[Filter],
         limit: Option<usize>,
     ) -> Result<(), Why> {
-        let statement = self.statement_with(filters, limit).ok_or(UNSENDABLE)?;
+        let statement = self.statement_with(filters, limit).ok_or_else(|| self.unsendable())?;
         endpoint.takes(&statement, &self.format)
     }
 }

@@ -6,7 +6,7 @@ mod filters;
 use std::fmt;
 use std::sync::Arc;
 
-use arrow::datatypes::{Schema, SchemaRef};
+use arrow::datatypes::{DataType, Schema, SchemaRef};
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
 use datafusion::datasource::physical_plan::{FileScanConfig, FileScanConfigBuilder, FileSource};
@@ -23,13 +23,10 @@ use crate::datasource::arriving::Arriving;
 use crate::datasource::format::TableFormat;
 use crate::datasource::get::GetScan;
 use crate::datasource::predicate::Translator;
-use crate::datasource::statement::Statement;
+use crate::datasource::statement::{Statement, is_sendable};
 use crate::endpoint::Endpoint;
 
 pub use self::filters::{Filter, KeyFilter};
-
-/// Why a scan has no statement.
-const UNSENDABLE: &str = "a column that is read cannot be sent as text and read back the same";
 
 /// Reads files through S3 Select: one statement per file or range, carrying the columns that the
 /// query needs and every filter that the store can apply.
@@ -113,7 +110,7 @@ impl S3SelectSource {
             let there = source.there(&here)?;
             source.filters.push(Filter { here, there });
         }
-        let statement = source.statement(source.limit).ok_or(UNSENDABLE)?;
+        let statement = source.statement(source.limit).ok_or_else(|| source.unsendable())?;
         match source.profile.allows(&statement.query) {
             Ok(()) => Ok(source),
             Err(refusal) => Err(Why::new(refusal.to_string())),
@@ -181,6 +178,28 @@ impl S3SelectSource {
     #[must_use]
     pub fn statement(&self, limit: Option<usize>) -> Option<Statement> {
         self.statement_with(&self.filters, limit)
+    }
+
+    /// Why the scan has no statement.
+    fn unsendable(&self) -> Why {
+        let (name, translator) = (&self.profile.name, self.translator());
+        let mut fields = self.columns().iter().map(|index| self.file_schema().field(*index));
+        let sendable = |of: &DataType| is_sendable(self.format.style, &translator, of);
+        let Some(field) = fields.find(|field| !sendable(field.data_type())) else {
+            return Why::new(format!(
+                "rows are not known to be counted exactly by a store of profile `{name}`"
+            ));
+        };
+        let helps = match field.data_type() {
+            DataType::Float16 | DataType::Float32 => "in files with DOUBLE it can be",
+            _ => "queries that do not read it can be sent",
+        };
+        Why::new(format!(
+            "column {} of type {} cannot be sent by a store of profile `{name}` and read back the \
+             same: {helps}",
+            field.name(),
+            field.data_type(),
+        ))
     }
 
     /// The same scan, of which at most so many rows of a file are wanted.

@@ -25,6 +25,7 @@ use crate::datasource::partial_state::{OverScan, PartialStates, StateExpr};
 use crate::datasource::predicate::ColumnStyle;
 use crate::datasource::s3_select::{Filter, S3SelectSource};
 use crate::datasource::statement::{GroupKey, Statement, class, is_sendable};
+use crate::explain::in_sql;
 
 /// A group-by as one statement.
 #[derive(Debug, Clone)]
@@ -117,6 +118,7 @@ impl ClauseQuery {
                 continue;
             };
             let Some((key, field)) = key(&over, expr, wanted, json)? else {
+                let name = in_sql(expr);
                 return Ok(Err(Why::new(format!(
                     "the values of {name} are not known to be told apart by a store of profile `{}`",
                     source.profile().name

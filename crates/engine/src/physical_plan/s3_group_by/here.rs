@@ -42,9 +42,9 @@ pub(super) type Rows = BoxStream<'static, Result<RecordBatch>>;
 pub(super) struct GroupMetrics {
     /// Rows that were looked at to find groups, or how many there are.
     pub(super) sampled: Count,
-    /// Groups of files that the store aggregated.
+    /// Groups of files that the store aggregated: one that several files have counts for each.
     pub(super) pushed: Count,
-    /// Groups of files that were aggregated here.
+    /// Groups of files that were aggregated here, counted in the same way.
     pub(super) left: Count,
     /// Rows of the latter.
     pub(super) rows_left: Count,

@@ -123,7 +123,7 @@ impl S3GroupByExec {
         };
         if matches!(&query, Query::Cases(cases) if cases.is_distinct()) && pushed == Pushed::Largest
         {
-            return Ok(Err("there are no aggregates, which all groups could share".into()));
+            return Ok(Err("DISTINCT computes nothing that the largest groups would save".into()));
         }
         let properties = PlanProperties::new(
             EquivalenceProperties::new(partial.schema()),
@@ -230,7 +230,11 @@ impl S3GroupByExec {
         Ok(match cases.is_distinct() {
             true => sample,
             false => {
-                let groups = format!("{sample}; for each group {}", cases.example(source).sql());
+                let groups = format!(
+                    "{sample}; then of each group found (in_group stands for the condition that a row is \
+                     in it) {}",
+                    cases.example(source).sql()
+                );
                 match cases.total(source) {
                     Some(total) => format!("{groups}; and {}", total.sql()),
                     None => groups,

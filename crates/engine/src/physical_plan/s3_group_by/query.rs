@@ -21,6 +21,7 @@ use crate::datasource::predicate::Pushed;
 use crate::datasource::s3_select::S3SelectSource;
 use crate::datasource::statement::Statement;
 use crate::endpoint::Endpoint;
+use crate::explain::in_sql;
 
 /// The most columns of an answer: one for each state of each group.
 const MOST_COLUMNS: usize = 500;
@@ -179,7 +180,7 @@ impl GroupQuery {
                 Some(())
             };
             if apart().is_none() {
-                let name = &key.name;
+                let name = in_sql(&key.expr);
                 return Err(Why::new(format!(
                     "the values of {name} are not known to be told apart by a store of profile `{}`",
                     profile.name
