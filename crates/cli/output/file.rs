@@ -1,6 +1,5 @@
 //! Files that appear when they are complete.
 
-use std::error::Error as _;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -100,9 +99,8 @@ fn beside(path: &Path) -> Result<NamedTempFile> {
 
 /// The error without the name of the temporary file, which nobody asked for.
 fn without_place(error: io::Error) -> io::Error {
-    let cause = error.source().and_then(|cause| cause.downcast_ref::<io::Error>());
-    match cause.and_then(io::Error::raw_os_error) {
-        Some(code) => io::Error::from_raw_os_error(code),
+    match error.to_string().split_once(" at path ") {
+        Some((why, _)) => io::Error::new(error.kind(), why),
         None => error,
     }
 }
