@@ -103,8 +103,20 @@ impl Fitting<'_> {
         };
         self.rate("link.bytes_per_second", found, |it| &mut it.link.bytes_per_second);
         let link = &mut self.fit.hardware.link;
-        let rates = (link.bytes_per_second.0, link.connection_bytes_per_second.0);
-        link.bytes_per_second = BytesPerSecond(rates.0.max(rates.1));
+        if link.connection_bytes_per_second.0 <= link.bytes_per_second.0 {
+            return;
+        }
+        if found.is_none_or(|it| it.low <= 0.0) {
+            // How fast the link can be was not seen.
+            link.bytes_per_second = link.connection_bytes_per_second;
+            return;
+        }
+        // A shaped link lets the first bytes pass at once, which may be all of one GET.
+        link.connection_bytes_per_second = link.bytes_per_second;
+        let rate = link.bytes_per_second.0;
+        if let Some(interval) = self.fit.intervals.get_mut("link.connection_bytes_per_second") {
+            *interval = interval.map(|bound| bound.min(rate));
+        }
     }
 
     /// Many small GETs: the latency of each wave + bytes / rate of the link + requests / their rate.
@@ -510,6 +522,22 @@ mod tests {
             let error = (found - expected).abs() / scale;
             assert!(error <= tolerance, "{name}: {found} instead of {expected}");
         }
+    }
+
+    /// One GET passes at once, and only many show how slow the link is.
+    #[test]
+    fn a_connection_is_no_faster_than_its_link() {
+        let mut experiments = experiments(&[0.0], 0.0);
+        for experiment in &mut experiments {
+            if let Asked::Get(bytes) = experiment.asked {
+                experiment.seconds.fill(0.001 + bytes.as_f64() / 2e9);
+            }
+        }
+        let fit = fit(&experiments, &base());
+        let (link, expected) = (fit.hardware.link, truth().link.bytes_per_second.0);
+        assert!((link.bytes_per_second.0 / expected - 1.0).abs() < 0.05, "{link:?}");
+        assert_eq!(link.connection_bytes_per_second.0, link.bytes_per_second.0);
+        assert!(fit.intervals["link.connection_bytes_per_second"][1] <= link.bytes_per_second.0);
     }
 
     #[test]
