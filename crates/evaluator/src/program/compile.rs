@@ -262,15 +262,31 @@ impl<'a> Compiler<'a> {
 
     fn within(&mut self, expr: &Expr, list: &[Expr]) -> Result<NodeId, SelectError> {
         let arg = self.compile(expr)?;
-        let members =
-            list.iter().map(|member| self.compile(member)).collect::<Result<Vec<_>, _>>()?;
-        let constants: Option<Vec<_>> =
-            members.iter().map(|id| self.constant_of(*id).cloned()).collect();
-        if let Some(constants) = constants {
-            let set = Derived(Set::new(constants, self.program.kind(arg)));
+        if let Some(values) = self.constants(list)? {
+            let members = values.iter().cloned().map(Constant).collect();
+            let set = Derived(Set::new(values, self.program.kind(arg)));
             return Ok(self.add(Op::In { arg, members, set }, Kind::Bool));
         }
+        let members =
+            list.iter().map(|member| self.compile(member)).collect::<Result<Vec<_>, _>>()?;
         Ok(self.any_equal(arg, &members))
+    }
+
+    /// The values of some expressions, if all are constant. There may be very many literals, which
+    /// are no nodes of the program.
+    fn constants(&mut self, exprs: &[Expr]) -> Result<Option<Vec<Value>>, SelectError> {
+        let mut values = Vec::with_capacity(exprs.len());
+        for expr in exprs {
+            values.push(match expr {
+                Expr::Literal(literal) => constant(literal)?,
+                _ => {
+                    let id = self.compile(expr)?;
+                    let Some(value) = self.constant_of(id) else { return Ok(None) };
+                    value.clone()
+                }
+            });
+        }
+        Ok(Some(values))
     }
 
     /// `arg = a OR arg = b OR …` as a balanced tree, whatever the length of the list.
@@ -420,12 +436,12 @@ fn operands(op: &Op) -> Option<Vec<NodeId>> {
         Op::Column(_) | Op::CastColumn { .. } => return None,
         Op::Cast { arg, .. }
         | Op::Is { arg, .. }
+        | Op::In { arg, .. }
         | Op::Not(arg)
         | Op::Negate(arg)
         | Op::Plus(arg)
         | Op::CharLength(arg) => vec![*arg],
         Op::Bloom { arg, parts, .. } => [&[*arg], &parts[..]].concat(),
-        Op::In { arg, members, .. } => [&[*arg], &members[..]].concat(),
         Op::Compare { left, right, .. }
         | Op::Arithmetic { left, right, .. }
         | Op::And(left, right)

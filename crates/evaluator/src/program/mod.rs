@@ -120,7 +120,7 @@ enum Op {
     /// IN with constants.
     In {
         arg: NodeId,
-        members: Vec<NodeId>,
+        members: Vec<Constant>,
         set: Derived<Set>,
     },
     /// BLOOM_CONTAINS.
