@@ -330,7 +330,7 @@ fn wrong_statistics_change_no_answer() {
         })
     });
     result.unwrap();
-    assert!(believed.get() > 5, "the lies were believed {} times", believed.get());
+    assert!(believed.get() > 0, "the lies were believed {} times", believed.get());
 }
 
 fn sorted(mut rows: Vec<Vec<String>>) -> Vec<Vec<String>> {
