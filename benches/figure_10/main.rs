@@ -8,7 +8,7 @@
 //! | `SCALE` | 1 | scale factor: 1 is 2 GB of CSV |
 //! | `LINK` | 1 | Gbit/s; 0 is unlimited; several with commas between: `0.1,1,10,0` |
 //! | `LATENCY` | 0 | milliseconds before each answer; several with commas between: `0,5,50` |
-//! | `HARDWARE` | `local-1gbit` | profile, by name or file, that predictions take the rates of store and client from |
+//! | `HARDWARE` | `local-1gbit` | profile, by name or file, that predictions take the rates of store and client from; `calibrate` measures one behind each link |
 //! | `ROUNDS` | 3 | runs of each way |
 //! | `OBJECTS` | 4 | objects of each table |
 //! | `ITEMS` | all | labels with commas between: `Filter,Q3` |

@@ -102,7 +102,7 @@ fn load_average() -> String {
     )
 }
 
-const HEADER: [&str; 15] = [
+const HEADER: [&str; 16] = [
     "item",
     "way",
     "chosen",
@@ -111,6 +111,7 @@ const HEADER: [&str; 15] = [
     "link_bytes",
     "scanned_bytes",
     "returned_bytes",
+    "predicted_bytes",
     "fallbacks",
     "seconds",
     "predicted",
@@ -120,7 +121,7 @@ const HEADER: [&str; 15] = [
     "rows",
 ];
 
-fn cells(compared: &Compared, way: &Measured) -> [String; 15] {
+fn cells(compared: &Compared, way: &Measured) -> [String; 16] {
     let counted = &way.counted;
     [
         compared.item.name.to_owned(),
@@ -131,6 +132,7 @@ fn cells(compared: &Compared, way: &Measured) -> [String; 15] {
         way.link.to_string(),
         counted.scanned_bytes.to_string(),
         counted.returned_bytes.to_string(),
+        way.predicted.work.link.0.to_string(),
         counted.fallbacks.to_string(),
         format!("{:.4}", way.median()),
         format!("{:.4}", way.predicted.time.as_secs_f64()),
@@ -155,7 +157,7 @@ pub(crate) fn table(cell: &Cell) -> String {
     let widths: Vec<usize> = (0..HEADER.len()).map(width).collect();
     for row in &rows {
         let columns = row.iter().zip(&widths).enumerate().map(|(at, (cell, width))| match at {
-            3..14 => format!("{cell:>width$}"),
+            3..15 => format!("{cell:>width$}"),
             _ => format!("{cell:<width$}"),
         });
         text += columns.collect::<Vec<_>>().join("  ").trim_end();
@@ -186,12 +188,45 @@ pub(crate) fn table(cell: &Cell) -> String {
         best().fold(f64::INFINITY, f64::min),
         auto().fold(f64::INFINITY, f64::min),
     );
+    text += &errors(all);
     text += "Counted: requests, statements, bytes (link: at the server's sockets, both directions; scanned\n\
              and returned: as the store says), fallbacks. Measured: seconds (median, planning included),\n\
              their ratio to pushdown off, and CPU seconds of store and client together. Modelled:\n\
-             dollars, which price counted work and measured seconds, and predicted seconds of scans one\n\
-             after the other, without what the keys of joins will save.\n";
+             dollars, which price counted work and measured seconds, predicted seconds of scans one after\n\
+             the other, and predicted bytes over the link.\n";
     text
+}
+
+/// How far predictions are from what was measured and counted, relative to that.
+fn errors(all: &[Compared]) -> String {
+    let ways = || all.iter().flat_map(|compared| &compared.ways).filter(|way| way.followed());
+    let error = |predicted: f64, actual: f64| (predicted - actual).abs() / actual.max(1e-9);
+    let summary = |errors: Vec<f64>| {
+        let worst = errors.iter().copied().fold(0.0, f64::max);
+        let mean = errors.iter().sum::<f64>() / errors.len().max(1) as f64;
+        format!("{:.1} % in the mean, {:.0} % at most", 100.0 * mean, 100.0 * worst)
+    };
+    let seconds = ways().map(|way| error(way.predicted.time.as_secs_f64(), way.median()));
+    let read = ways().map(|way| {
+        let (work, counted) = (&way.predicted.work, &way.counted);
+        let predicted = work.scanned.0 + work.got.0;
+        error(predicted as f64, (counted.scanned_bytes + counted.got_bytes) as f64)
+    });
+    let all_bytes = ways().map(|way| {
+        let (work, counted) = (&way.predicted.work, &way.counted);
+        let predicted = work.scanned.0 + work.link.0;
+        let counted = counted.scanned_bytes + counted.returned_bytes + counted.got_bytes;
+        error(predicted as f64, counted as f64)
+    });
+    format!(
+        "Predicted against measured seconds of {} ways: off by {}.\n\
+         Predicted against counted bytes read from objects: off by {};\n\
+         with those that are returned: off by {}.\n",
+        ways().count(),
+        summary(seconds.collect()),
+        summary(read.collect()),
+        summary(all_bytes.collect()),
+    )
 }
 
 /// A line for each way, with the header for the first cell.

@@ -2,6 +2,7 @@
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use object_store::ObjectStoreExt;
@@ -74,18 +75,10 @@ impl Store {
     /// An engine over the store, with the tables defined, behind the shaped link.
     pub(crate) async fn engine(&self, settings: &Settings) -> Engine {
         let server = self.server();
-        let mut hardware = hardware();
         // What is left of a link's rate beside TCP's and IP's own bytes does not apply here.
-        let rate = if settings.gbit > 0.0 {
-            let rate = BytesPerSecond::gbit(settings.gbit);
-            server.set_link_rate(Some(rate.0 as u64));
-            rate
-        } else {
-            self.unshaped_rate(settings).await
-        };
-        hardware.link.bytes_per_second = rate;
-        hardware.link.connection_bytes_per_second = rate;
-        hardware.link.latency = hardware.link.latency.max(settings.latency);
+        let rate = (settings.gbit > 0.0).then(|| BytesPerSecond::gbit(settings.gbit));
+        server.set_link_rate(rate.map(|rate| rate.0 as u64));
+        let hardware = self.hardware(rate, settings).await;
         let engine = Engine::builder()
             .endpoint(server.endpoint())
             .credentials(server.access_key(), server.secret_key())
@@ -100,6 +93,44 @@ impl Store {
             Box::pin(engine.collect(&sql)).await.unwrap();
         }
         engine
+    }
+
+    /// What predictions rest on, behind a link of this rate.
+    async fn hardware(&self, rate: Option<BytesPerSecond>, settings: &Settings) -> HardwareProfile {
+        let name = std::env::var("HARDWARE").unwrap_or_else(|_| "local-1gbit".to_owned());
+        if name == "calibrate" {
+            return self.calibrated();
+        }
+        let mut hardware = match HardwareProfile::by_name(&name) {
+            Some(known) => known.clone(),
+            None => HardwareProfile::parse(&std::fs::read_to_string(name).unwrap()).unwrap(),
+        };
+        let rate = match rate {
+            Some(rate) => rate,
+            None => self.unshaped_rate(settings).await,
+        };
+        hardware.link.bytes_per_second = rate;
+        hardware.link.connection_bytes_per_second = rate;
+        hardware.link.latency = hardware.link.latency.max(settings.latency);
+        hardware
+    }
+
+    /// What `sluice calibrate` measures of this store.
+    fn calibrated(&self) -> HardwareProfile {
+        let server = self.server();
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("hardware.toml");
+        let status = Command::new(env!("CARGO_BIN_EXE_sluice"))
+            .args(["calibrate", "--endpoint", &server.endpoint(), "--bucket", "calibration"])
+            .args(["--size", "32MiB", "--output"])
+            .arg(&file)
+            .env("AWS_ACCESS_KEY_ID", server.access_key())
+            .env("AWS_SECRET_ACCESS_KEY", server.secret_key())
+            .env("XDG_CACHE_HOME", folder.path())
+            .stdout(Stdio::null())
+            .status();
+        assert!(status.unwrap().success(), "sluice calibrate failed");
+        HardwareProfile::parse(&std::fs::read_to_string(file).unwrap()).unwrap()
     }
 
     /// Bytes per second of an object that is fetched and dropped, the better of two times.
@@ -128,15 +159,6 @@ impl Store {
         if let Some(server) = self.server.take() {
             self.runtime.block_on(server.shutdown());
         }
-    }
-}
-
-/// The rates of store and client that predictions assume.
-fn hardware() -> HardwareProfile {
-    let name = std::env::var("HARDWARE").unwrap_or_else(|_| "local-1gbit".to_owned());
-    match HardwareProfile::by_name(&name) {
-        Some(known) => known.clone(),
-        None => HardwareProfile::parse(&std::fs::read_to_string(name).unwrap()).unwrap(),
     }
 }
 
