@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use sluicegate_costmodel::{Bytes, Dollars, Format, HardwareProfile, PriceBook, Rows};
+use sluicegate_costmodel::{Bytes, Dollars, HardwareProfile, PriceBook, Rows, Scanned};
+use sluicegate_engine::choice::Decision;
 use sluicegate_engine::config::Scan;
 use sluicegate_s3select::profile::EndpointProfile;
 
@@ -81,12 +82,13 @@ async fn the_numbers_of_a_scan_come_out_by_hand() {
     let scan = |terms: f64| size / 130e6 + records * terms * 2.9e-7;
     // How many rows pass the filter is an estimate, which statistics change.
     let passing = sum.way("select").unwrap().outcome.as_ref().unwrap().work.returned.as_f64();
+    let passing_share = passing / (records * 8.0);
     for (way, select, got, returned, terms) in [
         ("get", 0, size, 0.0, 0.0),
         // A comparison.
         ("select", 1, 0.0, passing, 1.0),
-        // The same, and the sum: one row of a number.
-        ("store", 1, 0.0, 16.0, 2.0),
+        // The same, and the sum of those that pass: one row of a number.
+        ("store", 1, 0.0, 16.0, 1.0 + passing_share),
     ] {
         let numbers = sum.way(way).unwrap().outcome.as_ref().unwrap();
         let work = numbers.work;
@@ -131,12 +133,14 @@ async fn a_store_that_is_paid_for_its_work_is_asked_what_if() {
     assert!((predicted.processed.0 / processed - 1.0).abs() < 1e-9, "{predicted}");
     let hardware = &engine.endpoint().hardware;
     let (size, rows_of) = (Bytes(body.len() as u64), Rows(10_000));
-    let busy = hardware.store_time(Format::Csv, size, rows_of, 1.into()).as_secs_f64();
+    let all = Scanned { bytes: size, rows: rows_of, terms: 1.into(), ..Scanned::default() };
+    let busy = hardware.store_time(&all).as_secs_f64();
     let expected = busy * 0.0665 / 3600.0;
     let actual = predicted.store_compute.0;
     assert!((actual / expected - 1.0).abs() < 0.01, "{predicted}: not {expected}");
     // Of what was scanned the bytes are counted, and the rows an estimate.
-    let bytes_alone = hardware.store_time(Format::Csv, size, Rows(0), 1.into()).as_secs_f64();
+    let bytes_alone = Scanned { bytes: size, ..Scanned::default() };
+    let bytes_alone = hardware.store_time(&bytes_alone).as_secs_f64();
     let least = bytes_alone * 0.0665 / 3600.0;
     let actual = counted.store_compute.0;
     assert!((least..=expected * 1.01).contains(&actual), "{counted}: not {least} to {expected}");
@@ -427,4 +431,41 @@ async fn an_hour_of_waiting_can_be_given_a_value() {
     }
     assert_eq!(picks, ["get", "get", "select", "select"]);
     assert!(engine.query("SET sluice.objective = '0.7'").await.is_err());
+}
+
+/// What is predicted is what is sent: without the columns that only the store's filter reads, with as
+/// many groups as a sample shows, and of the best rows those that are sent before the bound is known.
+#[tokio::test(flavor = "multi_thread")]
+async fn predictions_know_what_is_asked_for() {
+    let store = Store::start().await;
+    for object in 0..4 {
+        let record = |n: u32| format!("{},{},{}\n", n % 3, n * 7919 % 10_007, "x".repeat(80));
+        store.put(&format!("t/{object}.csv"), &(0..5000).map(record).collect::<String>());
+    }
+    let engine = store.builder().threads(1).build().await.unwrap();
+    let ddl = format!(
+        "CREATE EXTERNAL TABLE t (g INT, v INT, s VARCHAR) STORED AS CSV \
+         LOCATION 's3://{BUCKET}/t/' OPTIONS ('format.has_header' 'false')"
+    );
+    rows(&engine, &ddl).await;
+    let explained = async |sql: &str| engine.explain(sql).await.unwrap().decisions;
+    let link = |decision: &Decision, way: &str| {
+        decision.way(way).unwrap().outcome.as_ref().unwrap().work.link.as_f64()
+    };
+    let all = 4.0 * 5000.0 * 86.0;
+
+    let scan = explained("SELECT v FROM t WHERE s < 'b'").await;
+    let statement = scan[0].way("select").unwrap().statement.clone().unwrap();
+    assert!(statement.starts_with("SELECT s._2 FROM S3Object s WHERE"), "{statement}");
+
+    let groups = explained("SELECT g, sum(v) FROM t GROUP BY g").await;
+    let hybrid = link(&groups[0], "hybrid");
+    assert!(hybrid < 0.1 * all, "{hybrid}: no row is outside of the largest groups");
+    let most = explained("SELECT v, count(s) FROM t GROUP BY v").await;
+    assert!(link(&most[0], "hybrid") > 0.5 * all);
+
+    let best = explained("SELECT * FROM t ORDER BY v LIMIT 5").await;
+    let filtered = link(&best[0], "filtered");
+    assert!((0.2 * all..0.3 * all).contains(&filtered), "{filtered}: one of four objects");
+    assert!(link(&explained("SELECT * FROM t").await[0], "select") > 0.9 * all);
 }

@@ -269,11 +269,16 @@ mod tests {
     /// its cores take for two comparisons of each row, at $0.0665 an hour.
     #[test]
     fn a_store_may_be_paid_for_its_work() {
-        use crate::{Format, HardwareProfile, Rows};
+        use crate::{HardwareProfile, Rows, Scanned};
         let book = PriceBook::by_name("work-2020-us-east-1").unwrap();
         let store_time = |terms: u32| {
             let rows = Rows(LINEITEM_ROWS);
-            HardwareProfile::paper().store_time(Format::Csv, LINEITEM, rows, terms.into())
+            HardwareProfile::paper().store_time(&Scanned {
+                bytes: LINEITEM,
+                rows,
+                terms: terms.into(),
+                ..Scanned::default()
+            })
         };
         let work =
             |terms| Work { processed: LINEITEM, store: store_time(terms), ..s3_side(1.38, 600) };

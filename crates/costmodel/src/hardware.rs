@@ -11,7 +11,7 @@ use crate::calibration::Calibration;
 use crate::data::{self, DataError};
 use crate::phase::Format;
 use crate::rate::seconds;
-use crate::{Bytes, BytesPerSecond, Provenance, Rows, Terms};
+use crate::{BytesPerSecond, Provenance, Scanned, Terms};
 
 /// The way between store and client.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
@@ -67,6 +67,18 @@ pub struct SelectRates {
     /// which its hash function and its comparison consist.
     #[serde(default, rename = "probe_seconds", deserialize_with = "data::some_duration")]
     pub per_probe: Option<Duration>,
+    /// The same for updating an aggregate; if left out, as for a term.
+    #[serde(default, rename = "update_seconds", deserialize_with = "data::some_duration")]
+    pub per_update: Option<Duration>,
+    /// The same for each key by which a row's group is looked up; if left out, as for a term.
+    #[serde(default, rename = "key_seconds", deserialize_with = "data::some_duration")]
+    pub per_key: Option<Duration>,
+    /// One request's time to write a row of its answer; if left out, none.
+    #[serde(default, rename = "row_seconds", deserialize_with = "data::some_duration")]
+    pub per_row_answered: Option<Duration>,
+    /// One request's time to read a constant of a list in its statement; if left out, as for a term.
+    #[serde(default, rename = "constant_seconds", deserialize_with = "data::some_duration")]
+    pub per_constant: Option<Duration>,
     /// Requests that are scanned at these rates at once; more take turns.
     #[serde(deserialize_with = "data::at_once")]
     pub cores: NonZeroU32,
@@ -91,9 +103,13 @@ impl SelectRates {
         let term = self.per_term.as_secs_f64();
         let case = self.per_case.map_or(term, |time| time.as_secs_f64());
         let probe = self.per_probe.map_or(term * TERMS_OF_A_PROBE, |time| time.as_secs_f64());
+        let update = self.per_update.map_or(term, |time| time.as_secs_f64());
+        let key = self.per_key.map_or(term, |time| time.as_secs_f64());
         f64::from(terms.comparisons) * term
             + f64::from(terms.cases) * case
             + f64::from(terms.probes) * probe
+            + f64::from(terms.updates) * update
+            + f64::from(terms.keys) * key
     }
 }
 
@@ -219,30 +235,30 @@ impl HardwareProfile {
         Provenance::Modelled(self.name.clone().into())
     }
 
-    /// The time that the store's cores take to scan so many bytes of so many rows and evaluate these
-    /// terms for each: of one request, or of several together.
+    /// The time that the store's cores take for a scan: of one request, or of several together.
     ///
     /// ```
-    /// use sluicegate_costmodel::{Bytes, Format, HardwareProfile, Rows};
+    /// use sluicegate_costmodel::{Bytes, HardwareProfile, Rows, Scanned};
     ///
     /// // 130 MB at 130 MB/s, and a million rows with two terms of 290 ns.
     /// let (bytes, rows) = (Bytes(130_000_000), Rows(1_000_000));
-    /// let time = HardwareProfile::paper().store_time(Format::Csv, bytes, rows, 2.into());
-    /// assert_eq!(time.as_secs_f64(), 1.58);
+    /// let scanned = Scanned { bytes, rows, terms: 2.into(), ..Scanned::default() };
+    /// assert_eq!(HardwareProfile::paper().store_time(&scanned).as_secs_f64(), 1.58);
     /// ```
     #[must_use]
-    pub fn store_time(&self, format: Format, scanned: Bytes, rows: Rows, terms: Terms) -> Duration {
-        seconds(self.store_seconds(format, scanned, rows, terms))
+    pub fn store_time(&self, scanned: &Scanned) -> Duration {
+        seconds(self.store_seconds(scanned))
     }
 
-    pub(crate) fn store_seconds(
-        &self,
-        format: Format,
-        scanned: Bytes,
-        rows: Rows,
-        terms: Terms,
-    ) -> f64 {
-        scanned.as_f64() / self.select_rate(format).0 + rows.as_f64() * self.select.per_row(terms)
+    pub(crate) fn store_seconds(&self, scanned: &Scanned) -> f64 {
+        let Scanned { format, bytes, rows, terms, passing, items, answered, .. } = *scanned;
+        let select = &self.select;
+        let constant = select.per_constant.unwrap_or(select.per_term).as_secs_f64();
+        bytes.as_f64() / self.select_rate(format).0
+            + rows.as_f64() * select.per_row(terms)
+            + passing.as_f64() * select.per_row(items)
+            + answered.as_f64() * select.per_row_answered.unwrap_or_default().as_secs_f64()
+            + scanned.constants as f64 * constant
     }
 
     /// One Select request's scan rate.

@@ -50,6 +50,10 @@ impl HardwareProfile {
             let some = [
                 ("select.case_seconds", select.per_case),
                 ("select.probe_seconds", select.per_probe),
+                ("select.update_seconds", select.per_update),
+                ("select.key_seconds", select.per_key),
+                ("select.row_seconds", select.per_row_answered),
+                ("select.constant_seconds", select.per_constant),
             ];
             all.extend(some.iter().filter_map(|(key, time)| Some((*key, (*time)?.as_secs_f64()))));
             all.extend([

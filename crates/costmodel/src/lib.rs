@@ -29,6 +29,9 @@
 //!     needed: Bytes(7_775_727_688),
 //!     rows: Rows(59_986_052),
 //!     terms: 2.into(), // two comparisons per row
+//!     passing: 0.01,
+//!     items: Terms::NONE,
+//!     constants: 0,
 //!     selectivity: 1e-5,
 //!     bytes_per_returned_row: 130.0,
 //!     get_requests: 960.into(),
@@ -60,6 +63,7 @@ mod quantity;
 mod rate;
 mod resource;
 mod scan;
+mod scanned;
 mod steps;
 mod terms;
 mod top_k;
@@ -79,6 +83,7 @@ pub use quantity::{Bytes, Dollars, ParseQuantityError, Requests, Rows};
 pub use rate::BytesPerSecond;
 pub use resource::{Resource, Use};
 pub use scan::{ScanDemand, ScanStrategy};
+pub use scanned::Scanned;
 pub use steps::{Prediction, Steps, predict};
 pub use terms::Terms;
 pub use top_k::TopKDemand;

@@ -5,7 +5,9 @@ use std::time::Duration;
 use crate::rate::seconds;
 use crate::resource::Demands;
 use crate::steps::Times;
-use crate::{Bytes, HardwareProfile, RequestCounts, Requests, Resource, Rows, Terms, Use, Work};
+use crate::{
+    Bytes, HardwareProfile, RequestCounts, Requests, Resource, Rows, Scanned, Terms, Use, Work,
+};
 
 /// How objects are stored. Rates differ by it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -53,8 +55,16 @@ pub struct Phase {
     pub scanned: Bytes,
     /// Rows they scan.
     pub scanned_rows: Rows,
-    /// What they evaluate per row.
+    /// What they evaluate for each of these.
     pub terms: Terms,
+    /// Rows that pass their conditions.
+    pub passing_rows: Rows,
+    /// What they evaluate for each of these: what they select, aggregate and group by.
+    pub items: Terms,
+    /// Constants in lists of all their statements.
+    pub constants: u64,
+    /// Rows of their answers.
+    pub answered_rows: Rows,
     /// Payload of their answers, which is text: JSON for JSON, CSV for the rest.
     pub returned: Bytes,
     /// What else it keeps busy.
@@ -75,6 +85,10 @@ impl Default for Phase {
             scanned: Bytes::ZERO,
             scanned_rows: Rows::ZERO,
             terms: Terms::NONE,
+            passing_rows: Rows::ZERO,
+            items: Terms::NONE,
+            constants: 0,
+            answered_rows: Rows::ZERO,
             returned: Bytes::ZERO,
             uses: Vec::new(),
         }
@@ -106,8 +120,23 @@ impl Phase {
     }
 
     /// The time of the store's cores, in seconds.
+    /// What the store does in it.
+    fn scan(&self) -> Scanned {
+        Scanned {
+            format: self.format,
+            bytes: self.scanned,
+            rows: self.scanned_rows,
+            terms: self.terms,
+            passing: self.passing_rows,
+            items: self.items,
+            answered: self.answered_rows,
+            returned: self.returned,
+            constants: self.constants,
+        }
+    }
+
     pub(crate) fn store_seconds(&self, hardware: &HardwareProfile) -> f64 {
-        hardware.store_seconds(self.format, self.scanned, self.scanned_rows, self.terms)
+        hardware.store_seconds(&self.scan())
     }
 
     /// The time of this phase on this hardware.
@@ -334,6 +363,10 @@ pub(crate) mod tests {
             scanned: Bytes(max),
             scanned_rows: Rows(max),
             terms: Terms::from(1).times(u64::MAX),
+            passing_rows: Rows(max),
+            items: Terms { updates: u32::MAX, keys: u32::MAX, ..Terms::NONE },
+            constants: max,
+            answered_rows: Rows(max),
             returned: Bytes(max),
             ..Phase::default()
         };
@@ -361,6 +394,10 @@ pub(crate) mod tests {
                 scanned: Bytes(scanned),
                 scanned_rows: Rows(rows),
                 terms: terms.into(),
+                passing_rows: Rows(rows / 3),
+                items: Terms { updates: terms, keys: rounds, ..Terms::NONE },
+                constants: gets,
+                answered_rows: Rows(rows / 5),
                 returned: Bytes(returned),
                 uses,
                 ..Phase::default()
@@ -377,7 +414,7 @@ pub(crate) mod tests {
     }
 
     /// The ways in which [`better`] makes a profile better.
-    pub(crate) const BETTER: u32 = 17;
+    pub(crate) const BETTER: u32 = 21;
 
     /// The same with more of one thing, or less of what takes time.
     pub(crate) fn better(hardware: &HardwareProfile, factor: f64, which: u32) -> HardwareProfile {
@@ -402,13 +439,17 @@ pub(crate) mod tests {
             13 => client.overlap += (1.0 - client.overlap) / factor,
             14 => select.parquet_bytes_per_second = select.parquet_bytes_per_second * factor,
             15 => client.parquet_bytes_per_second = client.parquet_bytes_per_second * factor,
+            16 => select.per_update = Some(select.per_term / 2),
+            17 => select.per_key = Some(select.per_term / 2),
+            18 => select.per_constant = Some(select.per_term / 2),
+            19 => select.per_row_answered = None,
             _ => client.startup = client.startup.div_f64(factor),
         }
         better
     }
 
     /// The ways in which [`more`] asks for more.
-    pub(crate) const MORE: u32 = 9;
+    pub(crate) const MORE: u32 = 14;
 
     /// The same with more to do. (More requests for the same bytes may be faster.)
     pub(crate) fn more(phase: &Phase, factor: f64, which: u32) -> Phase {
@@ -422,6 +463,11 @@ pub(crate) mod tests {
             5 => more.terms.cases += 1,
             6 => more.terms.probes += 1,
             7 => more.uses.iter_mut().for_each(|it| it.amount *= factor),
+            8 => more.passing_rows = more.passing_rows * factor,
+            9 => more.items.updates += 1,
+            10 => more.items.keys += 1,
+            12 => more.answered_rows = more.answered_rows * factor,
+            11 => more.constants = (more.constants as f64 * factor) as u64,
             _ => more.rounds += 1,
         }
         more

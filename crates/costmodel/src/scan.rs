@@ -37,9 +37,15 @@ pub struct ScanDemand {
     pub needed: Bytes,
     /// Rows in the objects.
     pub rows: Rows,
-    /// What the store would evaluate per row.
+    /// What the store would evaluate for each of them.
     pub terms: Terms,
-    /// The fraction of rows that the store would return, 0 to 1.
+    /// The fraction of rows that pass the store's condition, 0 to 1.
+    pub passing: f64,
+    /// What the store would evaluate for each of these: what it selects, aggregates and groups by.
+    pub items: Terms,
+    /// Constants in lists of one statement.
+    pub constants: u64,
+    /// The fraction of rows that the store would return, 0 to 1: those that pass, or fewer groups.
     pub selectivity: f64,
     /// Bytes of one returned row, as CSV, with the columns that are asked for.
     pub bytes_per_returned_row: f64,
@@ -84,6 +90,10 @@ impl ScanDemand {
             scanned: self.needed,
             scanned_rows: self.rows,
             terms: self.terms,
+            passing_rows: self.rows * self.passing.clamp(0.0, 1.0),
+            items: self.items,
+            constants: self.constants.saturating_mul(self.select_requests?.0),
+            answered_rows: self.rows * self.selectivity.clamp(0.0, 1.0),
             returned: self.returned(),
             ..Phase::default()
         };
@@ -119,6 +129,9 @@ mod tests {
             needed: Bytes(7_775_727_688),
             rows: Rows(59_986_052),
             terms: 2.into(),
+            passing: selectivity,
+            items: Terms::NONE,
+            constants: 0,
             selectivity,
             bytes_per_returned_row: 130.0,
             get_requests: Requests(960),

@@ -14,17 +14,21 @@ use std::ops::{Add, Sub};
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Terms {
-    /// Comparisons and arithmetic operations on columns, and aggregates.
+    /// Comparisons and arithmetic operations on columns.
     pub comparisons: u32,
     /// Branches of CASE, without the conditions and values in them.
     pub cases: u32,
     /// Looks into slices of a Bloom filter, each with its hash function.
     pub probes: u32,
+    /// Updates of aggregates, without their arguments.
+    pub updates: u32,
+    /// Keys by which the group of a row is looked up.
+    pub keys: u32,
 }
 
 impl Terms {
     /// Nothing at all.
-    pub const NONE: Self = Self { comparisons: 0, cases: 0, probes: 0 };
+    pub const NONE: Self = Self { comparisons: 0, cases: 0, probes: 0, updates: 0, keys: 0 };
 
     /// So many times the same.
     #[must_use]
@@ -37,6 +41,8 @@ impl Terms {
             comparisons: times(self.comparisons),
             cases: times(self.cases),
             probes: times(self.probes),
+            updates: times(self.updates),
+            keys: times(self.keys),
         }
     }
 }
@@ -56,6 +62,8 @@ impl Add for Terms {
             comparisons: self.comparisons.saturating_add(rhs.comparisons),
             cases: self.cases.saturating_add(rhs.cases),
             probes: self.probes.saturating_add(rhs.probes),
+            updates: self.updates.saturating_add(rhs.updates),
+            keys: self.keys.saturating_add(rhs.keys),
         }
     }
 }
@@ -69,6 +77,8 @@ impl Sub for Terms {
             comparisons: self.comparisons.saturating_sub(rhs.comparisons),
             cases: self.cases.saturating_sub(rhs.cases),
             probes: self.probes.saturating_sub(rhs.probes),
+            updates: self.updates.saturating_sub(rhs.updates),
+            keys: self.keys.saturating_sub(rhs.keys),
         }
     }
 }
@@ -85,12 +95,12 @@ mod tests {
 
     #[test]
     fn terms_add_up_by_kind_and_do_not_overflow() {
-        let one = Terms { comparisons: 1, cases: 2, probes: 3 };
+        let one = Terms { comparisons: 1, cases: 2, probes: 3, updates: 4, keys: 5 };
         assert_eq!([one, one].into_iter().sum::<Terms>(), one.times(2));
         assert_eq!(one.times(2) - one, one);
         assert_eq!(one - one.times(2), Terms::NONE);
         assert_eq!(one.times(u64::MAX).cases, u32::MAX);
         assert_eq!((one.times(u64::MAX) + one).probes, u32::MAX);
-        assert_eq!(Terms::from(4), Terms { comparisons: 4, cases: 0, probes: 0 });
+        assert_eq!(Terms::from(4), Terms { comparisons: 4, ..Terms::NONE });
     }
 }

@@ -9,6 +9,7 @@ use datafusion::common::stats::Precision;
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::FileScanConfig;
 use datafusion::datasource::source::DataSourceExec;
+use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::expressions::Column;
 use sluicegate_costmodel::{
@@ -45,9 +46,10 @@ pub fn scan_demand(
     let table = Table::of(config, source, Some(options));
     let selectivity = table.selectivity(source, options);
     let limited = config.limit.map_or(1.0, |limit| (limit as f64 / table.rows.max(1.0)).min(1.0));
-    let terms = source.statement(None).map_or(Terms::NONE, |statement| terms(&statement.query));
     let columns = source.columns();
-    let demand = table.demand(columns, selectivity.min(limited), table.row_bytes(columns), terms);
+    let demand =
+        table.demand(columns, selectivity.min(limited), table.row_bytes(columns), Terms::NONE);
+    let demand = asking(demand, source);
     Ok(ScanDemand {
         get_requests: opened(get, options)?,
         select_requests: Some(opened(select, options)?),
@@ -55,9 +57,16 @@ pub fn scan_demand(
     })
 }
 
-/// The files and parts of files that the scan at the bottom of a plan will open: DataFusion splits
-/// large files once it places exchanges, and each part is a request of its own.
+/// The files and parts of files that the scan at the bottom of a plan will open, each by a request of
+/// its own.
 fn opened(plan: &Arc<dyn ExecutionPlan>, options: &ConfigOptions) -> Result<Requests> {
+    let groups = split(plan, options)?.map(|config| config.file_groups).unwrap_or_default();
+    Ok(Requests(groups.iter().map(|group| group.len() as u64).sum()))
+}
+
+/// The scan at the bottom of a plan as it will run: DataFusion splits large files once it places
+/// exchanges.
+fn split(plan: &Arc<dyn ExecutionPlan>, options: &ConfigOptions) -> Result<Option<FileScanConfig>> {
     let mut scan = plan;
     while let Some(child) = scan.children().into_iter().next() {
         scan = child;
@@ -69,7 +78,7 @@ fn opened(plan: &Arc<dyn ExecutionPlan>, options: &ConfigOptions) -> Result<Requ
         let source = plan.downcast_ref::<DataSourceExec>()?.data_source();
         source.downcast_ref::<FileScanConfig>().cloned()
     };
-    let Some(whole) = config(scan) else { return Ok(Requests::ZERO) };
+    let Some(whole) = config(scan) else { return Ok(None) };
     // DataFusion leaves a scan alone that is known to be a single batch.
     let tiny = matches!(whole.statistics().num_rows, Precision::Exact(rows)
         if rows <= options.execution.batch_size.get());
@@ -77,8 +86,31 @@ fn opened(plan: &Arc<dyn ExecutionPlan>, options: &ConfigOptions) -> Result<Requ
         true => scan.repartitioned(options.execution.target_partitions, options)?,
         false => None,
     };
-    let config = split.as_ref().and_then(config).unwrap_or(whole);
-    Ok(Requests(config.file_groups.iter().map(|group| group.len() as u64).sum()))
+    Ok(Some(split.as_ref().and_then(config).unwrap_or(whole)))
+}
+
+/// What the Select scan `select` asks for if only its `k` best rows are wanted: when its next file is
+/// opened, those of the files before are known, and better ones are asked for.
+///
+/// # Errors
+///
+/// If the scan cannot be split.
+pub fn best_rows_demand(
+    select: &Arc<dyn ExecutionPlan>,
+    (config, source): (&FileScanConfig, &S3SelectSource),
+    k: usize,
+    options: &ConfigOptions,
+) -> Result<ScanDemand> {
+    let scan = scan_demand(select, select, config, source, options)?;
+    let groups = split(select, options)?.map(|config| config.file_groups).unwrap_or_default();
+    let bytes = |file: &PartitionedFile| file.effective_size() as f64;
+    let all: f64 = groups.iter().flat_map(|group| group.files()).map(bytes).sum();
+    let first: f64 = groups.iter().filter_map(|group| group.files().first()).map(bytes).sum();
+    let first = if all > 0.0 { first / all } else { 1.0 };
+    let rows = scan.rows.as_f64() * scan.selectivity * first;
+    let share = first + (1.0 - first) * (k as f64 / rows.max(1.0)).min(1.0);
+    let (passing, selectivity) = (scan.passing * share, scan.selectivity * share);
+    Ok(ScanDemand { passing, selectivity, ..scan })
 }
 
 /// What an aggregate in the store asks for: a scan that returns one row per request.
@@ -92,8 +124,10 @@ pub fn aggregate_demand(exec: &S3AggregateExec, options: &ConfigOptions) -> Resu
     let statement: &Statement = exec.statement();
     let bytes = AGGREGATE_BYTES * statement.answer.fields().len() as f64;
     let selectivity = table.files / table.rows.max(1.0);
-    let columns = source.columns();
-    Ok(table.demand(columns, selectivity.min(1.0), bytes, terms(&statement.query)))
+    let query = &statement.query;
+    let demand = table.demand(source.columns(), selectivity.min(1.0), bytes, terms(query));
+    let passing = table.selectivity(source, options);
+    Ok(ScanDemand { passing, items: items(query), constants: constants(query), ..demand })
 }
 
 /// What a Select scan asks for when its files are opened.
@@ -105,17 +139,28 @@ pub fn open_demand(
 ) -> ScanDemand {
     let table = Table::of(config, source, Some(options));
     let selectivity = table.selectivity(source, options);
-    let terms = source.statement(None).map_or(Terms::NONE, |statement| terms(&statement.query));
     let columns = source.columns();
-    table.demand(columns, selectivity, table.row_bytes(columns), terms)
+    asking(table.demand(columns, selectivity, table.row_bytes(columns), Terms::NONE), source)
+}
+
+/// The same by a source's own statement.
+fn asking(demand: ScanDemand, source: &S3SelectSource) -> ScanDemand {
+    let Some(Statement { query, .. }) = source.statement(None) else { return demand };
+    ScanDemand {
+        terms: terms(&query),
+        items: items(&query),
+        constants: constants(&query),
+        ..demand
+    }
 }
 
 /// What a scan asks for of whose rows only a share has the keys of a join, which the store finds out
-/// by so many terms.
+/// by so many terms and constants of a list.
 #[must_use]
-pub fn keys_demand(demand: ScanDemand, share: f64, terms: Terms) -> ScanDemand {
-    let selectivity = demand.selectivity * share;
-    ScanDemand { selectivity, terms: demand.terms + terms, ..demand }
+pub fn keys_demand(demand: ScanDemand, share: f64, (terms, constants): (Terms, u64)) -> ScanDemand {
+    let (passing, selectivity) = (demand.passing * share, demand.selectivity * share);
+    let (terms, constants) = (demand.terms + terms, demand.constants + constants);
+    ScanDemand { passing, selectivity, terms, constants, ..demand }
 }
 
 /// The same by so many statements, after so many looks at a few records, each of so many bytes.
@@ -131,6 +176,8 @@ pub fn by_part_steps(demand: &ScanDemand, statements: u64, (looks, bytes): (u64,
         needed: Bytes(looks * bytes),
         rows: Rows::from_f64(rows),
         terms: Terms::NONE,
+        passing: 1.0,
+        constants: 0,
         selectivity: 1.0,
         ..*demand
     };
@@ -156,9 +203,11 @@ pub fn record_bytes(config: &FileScanConfig, source: &S3SelectSource) -> f64 {
     table.bytes / table.rows.max(1.0)
 }
 
-/// The terms of some conditions.
-pub(crate) fn conditions<'a>(conditions: impl Iterator<Item = &'a Expr>) -> Terms {
-    conditions.map(weight).sum()
+/// The terms of some conditions, and the constants of their lists.
+pub(crate) fn conditions<'a>(conditions: impl Iterator<Item = &'a Expr>) -> (Terms, u64) {
+    conditions.fold((Terms::NONE, 0), |(terms, constants), condition| {
+        (terms + weight(condition), constants + in_lists(condition))
+    })
 }
 
 /// What the best `k` rows of the Select scan `select` ask for, if a sample of some columns is taken
@@ -202,8 +251,10 @@ pub struct GroupByDemand {
     bytes: f64,
     /// Bytes of a sampled row.
     key_bytes: f64,
-    /// What the store evaluates per row for each group.
+    /// What the store evaluates for each group to know whether a row passes, ...
     terms: Terms,
+    /// ... and for each row that passes.
+    items: Terms,
     /// The columns of an answer for each group.
     width: usize,
     /// Rows of a file that are sampled.
@@ -216,6 +267,8 @@ pub struct GroupByDemand {
     looks: u64,
     /// How many groups a file has at most, if that is known.
     groups: Option<f64>,
+    /// How many the largest are, and the share of the rows that is in none of these.
+    largest: (u64, f64),
 }
 
 /// How many times the rows of a sample a file must have to be worth one.
@@ -237,22 +290,25 @@ impl GroupByDemand {
             source.statement(None).map_or(Terms::NONE, |statement| terms(&statement.query));
         let scan = table.demand(columns, selectivity, table.row_bytes(columns), filter);
         let key_bytes = table.row_bytes(&asked.sampled);
-        let (terms, width) = (terms(&asked.group) - filter, asked.width);
+        let (terms, items) = (terms(&asked.group) - filter, items(&asked.group));
+        let width = asked.width;
         let sample_rows = exec.sample_rows();
         let (one_by_one, exact) = (asked.one_by_one, asked.exact);
         let (bytes, looks) = (table.bytes, 0);
-        let groups = table.groups(exec);
+        let (groups, largest) = (table.groups(exec), table.largest(exec));
         let all = Self {
             scan,
             bytes,
             key_bytes,
             terms,
+            items,
             width,
             sample_rows,
             one_by_one,
             exact,
             looks,
             groups,
+            largest,
         };
         // One of the files of a partition stands for all.
         let looks = exec.config().file_groups.iter().filter(|group| {
@@ -312,6 +368,7 @@ impl GroupByDemand {
             needed: Bytes::from_f64(self.scan.needed.0 as f64 * share),
             rows: Rows::from_f64(rows),
             terms: Terms::NONE,
+            passing: 1.0,
             selectivity: 1.0,
             bytes_per_returned_row: self.key_bytes,
             ..self.scan
@@ -326,7 +383,7 @@ impl GroupByDemand {
         phase(
             "groups",
             &ScanDemand {
-                terms: self.scan.terms + self.terms,
+                items: self.items,
                 selectivity: (groups * files / rows).min(self.scan.selectivity),
                 bytes_per_returned_row: self.clause_bytes(1.0),
                 ..self.scan
@@ -339,7 +396,8 @@ impl GroupByDemand {
     pub fn all(&self) -> Steps {
         let mut steps = vec![self.sample()];
         if self.width > 0 {
-            steps.push(self.proven(ASSUMED_GROUPS));
+            let groups = self.groups.map_or(ASSUMED_GROUPS, |groups| groups.ceil() as u64);
+            steps.push(self.proven(groups));
         } else {
             steps.push(self.rest(0.0));
         }
@@ -349,7 +407,7 @@ impl GroupByDemand {
     /// Looking for the largest groups of each file, and then for their states and all other rows.
     #[must_use]
     pub fn largest(&self) -> Steps {
-        let (groups, left) = ASSUMED_LARGEST;
+        let (groups, left) = self.largest;
         Steps::InTurn(vec![self.sample(), self.together(groups, left)])
     }
 
@@ -405,6 +463,9 @@ impl GroupByDemand {
                     needed: self.scan.needed * scans,
                     rows: Rows::from_f64(rows),
                     terms: self.scan.terms + self.terms + Terms::from(1),
+                    // Each row is in one group, and once more in the count of all.
+                    passing: self.scan.passing * 2.0 / scans,
+                    items: self.items,
                     selectivity: (self.scan.objects as f64 * scans / rows).min(1.0),
                     bytes_per_returned_row: self.width as f64 * AGGREGATE_BYTES,
                     select_requests: Some(Requests::from_f64(requests)),
@@ -416,7 +477,7 @@ impl GroupByDemand {
         phase(
             "groups",
             &ScanDemand {
-                terms: self.scan.terms + self.terms.times(groups),
+                items: self.items.times(groups),
                 selectivity: (self.scan.objects as f64 / self.scan.rows.as_f64().max(1.0)).min(1.0),
                 bytes_per_returned_row: columns * AGGREGATE_BYTES,
                 ..self.scan
@@ -428,6 +489,7 @@ impl GroupByDemand {
         phase(
             "rest",
             &ScanDemand {
+                passing: self.scan.passing * share,
                 selectivity: self.scan.selectivity * share,
                 terms: self.scan.terms + Terms::from(1),
                 ..self.scan
@@ -526,15 +588,36 @@ impl<'a> Table<'a> {
 
     /// How many groups there are, if the distinct values of all keys were counted.
     fn groups(&self, exec: &S3GroupByExec) -> Option<f64> {
-        let known = self.known.as_ref().filter(|known| known.is_analyzed())?;
+        let known = self.known.as_ref()?;
         let mut groups = 1.0;
-        for (key, _) in exec.partial().group_expr().expr() {
-            let column = key.downcast_ref::<Column>()?;
-            let position = self.schema.index_of(column.name()).ok()?;
+        for position in self.keys(exec)? {
             // NULL is a group, too.
-            groups *= known.distinct(position)?.max(1.0) + known.nulls(position)?.ceil();
+            groups *= known.counted_distinct(position)?.max(1.0) + known.nulls(position)?.ceil();
         }
         Some(groups.min(self.rows.max(1.0)))
+    }
+
+    /// How many the largest groups are, and the share of the rows that is in none of these.
+    fn largest(&self, exec: &S3GroupByExec) -> (u64, f64) {
+        let (most, left) = ASSUMED_LARGEST;
+        let known = || match self.keys(exec)?.as_slice() {
+            [key] => self.known.as_ref()?.heaviest(*key, most as usize).map(|share| 1.0 - share),
+            _ => None,
+        };
+        match self.groups(exec) {
+            Some(groups) if groups <= most as f64 => (groups.ceil() as u64, 0.0),
+            _ => (most, known().unwrap_or(left)),
+        }
+    }
+
+    /// The columns that rows are grouped by, if they are columns.
+    fn keys(&self, exec: &S3GroupByExec) -> Option<Vec<usize>> {
+        let keys = exec.partial().group_expr().expr().iter();
+        let position = |key: &Arc<dyn PhysicalExpr>| {
+            let column = key.downcast_ref::<Column>()?;
+            self.schema.index_of(column.name()).ok()
+        };
+        keys.map(|(key, _)| position(key)).collect()
     }
 
     fn demand(
@@ -544,6 +627,7 @@ impl<'a> Table<'a> {
         row_bytes: f64,
         terms: Terms,
     ) -> ScanDemand {
+        let passing = selectivity;
         let (format, needed) = match self.style {
             ColumnStyle::Positional => (Format::Csv, self.bytes),
             ColumnStyle::Member => (Format::Json, self.bytes),
@@ -555,6 +639,9 @@ impl<'a> Table<'a> {
             needed: Bytes::from_f64(needed),
             rows: Rows::from_f64(self.rows),
             terms,
+            passing,
+            items: Terms::NONE,
+            constants: 0,
             selectivity,
             bytes_per_returned_row: row_bytes,
             get_requests: Requests(self.requests),
@@ -605,18 +692,23 @@ impl<'a> Table<'a> {
 /// less than one look by `SUBSTRING` does.
 pub const BLOOM_CONTAINS: u32 = 6;
 
-/// What a statement has the store evaluate per row: comparisons, conversions, arithmetic, CASE and
-/// Bloom filters.
+/// What a statement has the store evaluate for each row, to know whether it passes: comparisons,
+/// conversions, arithmetic, CASE and Bloom filters.
 #[must_use]
 pub fn terms(query: &Query) -> Terms {
+    query.filter.as_ref().map_or(Terms::NONE, weight)
+}
+
+/// What it evaluates for each row that passes: what it selects, aggregates and groups by.
+#[must_use]
+pub fn items(query: &Query) -> Terms {
     let items = match &query.projection {
         Projection::Star => &[],
         Projection::Items(items) => items.as_slice(),
     };
     let items: Terms = items.iter().map(|item| weight(&item.expr)).sum();
-    // A key is looked up as a value is compared.
-    let keys: Terms = query.group_by.iter().map(|key| Terms::from(1) + weight(key)).sum();
-    items + keys + query.filter.as_ref().map_or(Terms::NONE, weight)
+    let key = Terms { keys: 1, ..Terms::NONE };
+    items + query.group_by.iter().map(|by| key + weight(by)).sum()
 }
 
 fn weight(expr: &Expr) -> Terms {
@@ -642,7 +734,26 @@ fn weight(expr: &Expr) -> Terms {
             Terms::from(BLOOM_CONTAINS) + args.iter().map(weight).sum()
         }
         Expr::Call { args, .. } => args.iter().map(weight).sum(),
-        Expr::Aggregate { arg, .. } => Terms::from(1) + arg.as_deref().map_or(Terms::NONE, weight),
+        Expr::Aggregate { arg, .. } => {
+            let update = Terms { updates: 1, ..Terms::NONE };
+            update + arg.as_deref().map_or(Terms::NONE, weight)
+        }
+    }
+}
+
+/// The constants in the lists of a statement's condition, which the store reads before the first row.
+#[must_use]
+pub fn constants(query: &Query) -> u64 {
+    query.filter.as_ref().map_or(0, in_lists)
+}
+
+/// The constants in the lists of a condition.
+pub(crate) fn in_lists(expr: &Expr) -> u64 {
+    match expr {
+        Expr::In { list, .. } => list.len() as u64,
+        Expr::Unary { expr, .. } => in_lists(expr),
+        Expr::Binary { left, right, .. } => in_lists(left) + in_lists(right),
+        _ => 0,
     }
 }
 

@@ -16,10 +16,9 @@ use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt};
 use sluicegate_client::SelectMetrics;
 use sluicegate_conformance::NoAnswer;
-use sluicegate_costmodel::calibration::{Asked, Experiment, Scanned};
-use sluicegate_costmodel::{Bytes, Format, Phase, Requests, Rows};
+use sluicegate_costmodel::calibration::{Asked, Experiment};
+use sluicegate_costmodel::{Bytes, Format, Phase, Requests, Rows, Scanned};
 use sluicegate_engine::{Engine, Error};
-use sluicegate_s3select::dialect::Extras;
 use sluicegate_s3select::profile::Extension;
 use sluicegate_s3select::request::{
     Compression, CsvInput, CsvOutput, InputFormat, InputSerialization, JsonType,
@@ -34,6 +33,8 @@ use crate::output::progress::Steps;
 
 /// The address of objects in memory.
 const MEMORY: &str = "memory://samples";
+/// Bytes of a row of the columns that queries ask for, as CSV.
+const ANSWERED_ROW: f64 = 30.0;
 
 /// Times everything in so many rounds, after one that does not count: it opens connections and fills
 /// caches. What the store refuses is left out.
@@ -171,10 +172,13 @@ impl Bench {
     /// A statement, so often at once.
     async fn statement(&self, statement: &Statement, lanes: u32) -> Result<Outcome> {
         let Some(object) = self.data.object(&statement.name) else { return Ok(REFUSED) };
-        let (rows, format) = (object.rows, object.format);
+        let format = object.format;
         let stored = object.size();
         let key = format!("{}{}", self.prefix, statement.name);
-        let request = self.request(format, &statement.sql);
+        let request = self.request(format, statement);
+        if statement.extras.groups && !self.engine.endpoint().profile().syntax.group_by {
+            return Ok(REFUSED);
+        }
         let metrics = Arc::<SelectMetrics>::default();
         let client = &self.engine.endpoint().client;
         let started = Instant::now();
@@ -197,9 +201,10 @@ impl Bench {
         }
         let scanned = metrics.counts().bytes_scanned.known();
         let bytes = scanned.map_or(stored, |bytes| Bytes(bytes / u64::from(lanes)));
-        let each = Scanned { format, bytes, rows, terms: statement.terms };
-        let busy = self.engine.endpoint().hardware.store_time(format, bytes, rows, each.terms);
-        counters.store_time(busy * lanes);
+        let returned = metrics.counts().bytes_returned.known().unwrap_or_default();
+        let returned = Bytes(returned / u64::from(lanes));
+        let each = Scanned { bytes, returned, ..statement.scanned };
+        counters.store_time(self.engine.endpoint().hardware.store_time(&each) * lanes);
         let asked = match lanes {
             1 => Asked::Select(each),
             lanes => Asked::Selects { lanes, each },
@@ -208,7 +213,7 @@ impl Bench {
     }
 
     /// The request as a scan sends it.
-    fn request(&self, format: Format, sql: &str) -> SelectRequest {
+    fn request(&self, format: Format, statement: &Statement) -> SelectRequest {
         let profile = self.engine.endpoint().profile();
         let (format, output) = match format {
             Format::Csv => (
@@ -229,12 +234,12 @@ impl Bench {
             }
         };
         SelectRequest {
-            expression: sql.to_owned(),
+            expression: statement.sql.clone(),
             input: InputSerialization { format, compression: Compression::None },
             output,
             scan_range: None,
             progress: false,
-            extras: Extras::NONE,
+            extras: statement.extras,
         }
     }
 
@@ -258,6 +263,7 @@ impl Bench {
             scanned: Bytes(counted.scanned_bytes),
             scanned_rows: Rows::from_f64(rows),
             terms: u32::from(sql.contains("WHERE")).into(),
+            answered_rows: Rows::from_f64(counted.returned_bytes as f64 / ANSWERED_ROW),
             returned: Bytes(counted.returned_bytes),
             ..Phase::default()
         };

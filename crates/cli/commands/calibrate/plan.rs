@@ -1,12 +1,10 @@
 //! What is measured, and what that asks of the store.
 
-use std::time::Duration;
-
 use sluicegate_costmodel::{
-    Bytes, Format, HardwareProfile, RequestCounts, Requests, Rows, Terms, Work,
+    Bytes, Format, HardwareProfile, RequestCounts, Requests, Rows, Scanned, Work,
 };
-use sluicegate_engine::profile::terms;
-use sluicegate_s3select::dialect::parse;
+use sluicegate_engine::profile::{constants, items, terms};
+use sluicegate_s3select::dialect::{Extras, parse_with};
 
 use super::data::{Data, Object, PARTS, SMALL_PARTS};
 use crate::failure::{Failure, Result};
@@ -15,6 +13,8 @@ use crate::failure::{Failure, Result};
 const LANES: u32 = 32;
 /// Statements that are scanned at once.
 const STATEMENTS: u32 = 8;
+/// Constants of a list, which is as long as a statement of 64 KiB allows.
+const CONSTANTS: u64 = 8_000;
 /// Bytes of a GET that asks for no more than an answer.
 const TINY: u64 = 1024;
 /// Bytes that statistics are taken from, of each object that they are taken from, at most.
@@ -46,15 +46,31 @@ pub(super) struct Statement {
     pub(super) name: String,
     /// The statement.
     pub(super) sql: String,
-    /// What the store evaluates for each row.
-    pub(super) terms: Terms,
+    /// The extensions of S3 Select that it uses.
+    pub(super) extras: Extras,
+    /// What the store does to answer it.
+    pub(super) scanned: Scanned,
 }
 
 impl Statement {
     fn new(object: &Object, sql: String) -> Result<Self> {
-        // The planner counts the terms of its own statements in the same way.
-        let query = parse(&sql).map_err(|error| Failure::new(format!("{sql}: {error}")))?;
-        Ok(Self { name: object.name.clone(), terms: terms(&query), sql })
+        // The planner counts what its own statements ask for in the same way.
+        let query = parse_with(&sql, Extras::ALL)
+            .map_err(|error| Failure::new(format!("{sql}: {error}")))?;
+        let all = query.filter.is_none() && !sql.contains('(');
+        let scanned = Scanned {
+            format: object.format,
+            bytes: object.size(),
+            rows: object.rows,
+            terms: terms(&query),
+            // No condition here holds for any row.
+            passing: if query.filter.is_none() { object.rows } else { Rows::ZERO },
+            items: items(&query),
+            answered: if all { object.rows } else { Rows::ZERO },
+            constants: constants(&query),
+            ..Scanned::default()
+        };
+        Ok(Self { name: object.name.clone(), extras: Extras::of(&query), scanned, sql })
     }
 }
 
@@ -82,6 +98,11 @@ pub(super) fn trials(data: &Data) -> Result<Vec<Trial>> {
     for groups in [4, 16] {
         trials.push(Trial::Select(Statement::new(part, sums_of_groups(groups))?));
     }
+    for (grouped, aggregates) in [(false, 1), (false, 6), (true, 1), (true, 6)] {
+        trials.push(Trial::Select(Statement::new(part, aggregated(grouped, aggregates))?));
+    }
+    trials.push(Trial::Select(Statement::new(part, listed(CONSTANTS))?));
+    trials.push(Trial::Select(Statement::new(part, "SELECT s._2, s._4 FROM S3Object s".into())?));
     let statement = Statement::new(part, absent(Format::Csv))?;
     for lanes in [2, STATEMENTS] {
         trials.push(Trial::Selects { lanes, statement: statement.clone() });
@@ -170,6 +191,24 @@ fn sums_of_groups(count: u8) -> String {
     format!("SELECT {} FROM S3Object s", (0..count).map(sum).collect::<Vec<_>>().join(", "))
 }
 
+/// Some aggregates of all rows, or of the rows of each of few groups.
+fn aggregated(grouped: bool, aggregates: usize) -> String {
+    let (x, k) = ("CAST(s._4 AS DECIMAL(15, 2))", "CAST(s._2 AS INT)");
+    let of = [("SUM", x), ("SUM", k), ("MIN", x), ("MAX", x), ("AVG", x), ("MAX", k)];
+    let each: Vec<_> =
+        of.iter().take(aggregates).map(|(name, of)| format!("{name}({of})")).collect();
+    match (grouped, each.join(", ")) {
+        (false, all) => format!("SELECT {all} FROM S3Object s"),
+        (true, all) => format!("SELECT s._3, {all} FROM S3Object s GROUP BY s._3"),
+    }
+}
+
+/// A list of keys that no row has.
+fn listed(constants: u64) -> String {
+    let keys = (1..=constants).map(|key| format!("-{key}")).collect::<Vec<_>>().join(", ");
+    format!("SELECT COUNT(*) FROM S3Object s WHERE CAST(s._2 AS INT) IN ({keys})")
+}
+
 /// What is asked of the store at most if everything is timed in so many rounds: retries apart.
 /// How busy that keeps the store is modelled for this hardware.
 pub(super) fn work(data: &Data, trials: &[Trial], rounds: u64, hardware: &HardwareProfile) -> Work {
@@ -207,12 +246,7 @@ fn of_trial(data: &Data, trial: &Trial, hardware: &HardwareProfile) -> Work {
         let list = Requests(1);
         Work { requests: RequestCounts { list, ..work.requests }, ..work }
     };
-    let store_time = |statement: &Statement| {
-        let object = data.object(&statement.name);
-        let time =
-            |it: &Object| hardware.store_time(it.format, it.size(), it.rows, statement.terms);
-        object.map_or(Duration::ZERO, time)
-    };
+    let store_time = |statement: &Statement| hardware.store_time(&statement.scanned);
     let all: Bytes = data.parts.iter().map(Object::size).sum();
     let rows: Rows = data.parts.iter().map(|it| it.rows).sum();
     match trial {
@@ -231,7 +265,8 @@ fn of_trial(data: &Data, trial: &Trial, hardware: &HardwareProfile) -> Work {
         // Large objects may be read in parts.
         Trial::Query { scan: "get", .. } => listed(get(4 * PARTS, all)),
         Trial::Query { .. } => {
-            let store = hardware.store_time(Format::Csv, all, rows, 1.into());
+            let scanned = Scanned { bytes: all, rows, terms: 1.into(), ..Scanned::default() };
+            let store = hardware.store_time(&scanned);
             listed(Work { returned: all, link: all, store, ..select(4 * PARTS, all) })
         }
     }
@@ -243,6 +278,10 @@ fn times(work: &Work, rounds: u64) -> Work {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use sluicegate_costmodel::Terms;
+
     use super::*;
 
     #[test]
@@ -256,17 +295,33 @@ mod tests {
                 _ => None,
             })
             .collect();
-        let of = |part: &str| -> Vec<Terms> {
+        let of = |part: &str| -> Vec<(Terms, Terms)> {
             let those = statements.iter().filter(|it| it.sql.contains(part));
-            those.map(|it| it.terms).collect()
+            those.map(|it| (it.scanned.terms, it.scanned.items)).collect()
         };
-        let terms = |comparisons, cases, probes| Terms { comparisons, cases, probes };
-        // COUNT is a term, and so is OR.
-        assert_eq!(of("SUBSTRING"), [terms(1, 0, 1), terms(4, 0, 4)]);
-        assert_eq!(of("CASE"), [terms(8, 4, 0), terms(32, 16, 0)]);
-        assert!(of("s.t = 'none'").iter().all(|it| *it == terms(4, 0, 0)));
+        let terms = |comparisons, cases, probes, updates, keys| Terms {
+            comparisons,
+            cases,
+            probes,
+            updates,
+            keys,
+        };
+        let count = terms(0, 0, 0, 1, 0);
+        // OR is a term.
+        assert_eq!(of("SUBSTRING"), [(terms(0, 0, 1, 0, 0), count), (terms(3, 0, 4, 0, 0), count)]);
+        assert_eq!(
+            of("CASE"),
+            [(Terms::NONE, terms(4, 4, 0, 4, 0)), (Terms::NONE, terms(16, 16, 0, 16, 0))]
+        );
+        assert!(of("s.t = 'none'").iter().all(|it| *it == (3.into(), count)));
         assert_eq!(of("s.t = 'none'").len(), 4);
-        assert_eq!(of("1980-01-01"), [terms(16, 0, 0)]);
+        assert_eq!(of("1980-01-01"), [(15.into(), count)]);
+        let grouped = |updates, keys| (Terms::NONE, terms(0, 0, 0, updates, keys));
+        assert_eq!(of("GROUP BY"), [grouped(1, 1), grouped(6, 1)]);
+        assert_eq!(of("SELECT SUM(CAST(s._4"), [grouped(1, 0), grouped(6, 0)]);
+        let lists = statements.iter().filter(|it| it.scanned.constants == CONSTANTS);
+        assert_eq!(lists.count(), 1);
+        assert!(statements.iter().all(|it| it.sql.len() < 64 << 10));
     }
 
     #[test]

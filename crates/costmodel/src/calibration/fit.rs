@@ -5,9 +5,9 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use super::regression::{Equations, Estimate};
-use super::{Asked, Experiment, Scanned};
+use super::{Asked, Experiment};
 use crate::hardware::SelectRates;
-use crate::{BytesPerSecond, Format, HardwareProfile, Phase, predict};
+use crate::{BytesPerSecond, Format, HardwareProfile, Phase, Scanned, Terms, predict};
 
 /// GETs of fewer bytes each are asked for the rate of requests, not of bytes.
 const SMALL: f64 = 16_384.0;
@@ -137,24 +137,33 @@ impl Fitting<'_> {
         self.inverse("requests.per_second", found, |it| &mut it.requests.per_second);
     }
 
-    /// One statement: latency + bytes / rate of its format + rows · terms · time of each.
+    /// One statement: latency + bytes / rate of its format + rows · terms · time of each +
+    /// constants · time of each + rows of the answer · time of each + its bytes over the link.
     fn statements(&mut self) {
-        let mut equations = Equations::new(7);
+        let link = self.fit.hardware.link.connection_bytes_per_second;
+        let mut equations = Equations::new(11);
         for (asked, seconds) in self.times() {
             let Asked::Select(scanned) = asked else { continue };
-            let Scanned { format, bytes, rows, terms } = *scanned;
+            let Scanned { format, bytes, rows, terms, passing, items, .. } = *scanned;
             let of = |this: Format| if this == format { bytes.as_f64() } else { 0.0 };
-            let each = |terms: u32| rows.as_f64() * f64::from(terms);
+            let each = |kind: fn(Terms) -> u32| {
+                rows.as_f64() * f64::from(kind(terms)) + passing.as_f64() * f64::from(kind(items))
+            };
             let amounts = [
                 1.0,
                 of(Format::Csv),
                 of(Format::Json),
                 of(Format::Parquet),
-                each(terms.comparisons),
-                each(terms.cases),
-                each(terms.probes),
+                each(|it| it.comparisons),
+                each(|it| it.cases),
+                each(|it| it.probes),
+                each(|it| it.updates),
+                each(|it| it.keys),
+                scanned.constants as f64,
+                scanned.answered.as_f64(),
             ];
-            equations.push(&amounts, seconds, seconds);
+            let sent = scanned.returned.as_f64() / link.0;
+            equations.push(&amounts, seconds - sent, seconds);
         }
         let found = equations.solve();
         if found[0].is_none() {
@@ -162,8 +171,8 @@ impl Fitting<'_> {
             self.fit.assumed.push("select".to_owned());
             return;
         }
-        let [latency, csv, json, parquet, term, case, probe] =
-            [0, 1, 2, 3, 4, 5, 6].map(|at| found[at]);
+        let [latency, csv, json, parquet, term, case, probe, update, key, constant, row] =
+            std::array::from_fn(|at| found[at]);
         self.duration("select.latency_seconds", latency, |it| &mut it.select.latency);
         self.rate("select.csv_bytes_per_second", csv, |it| &mut it.select.csv_bytes_per_second);
         self.rate("select.json_bytes_per_second", json, |it| &mut it.select.json_bytes_per_second);
@@ -173,6 +182,10 @@ impl Fitting<'_> {
         self.duration("select.term_seconds", term, |it| &mut it.select.per_term);
         self.some_duration("select.case_seconds", case, |it| &mut it.select.per_case);
         self.some_duration("select.probe_seconds", probe, |it| &mut it.select.per_probe);
+        self.some_duration("select.update_seconds", update, |it| &mut it.select.per_update);
+        self.some_duration("select.key_seconds", key, |it| &mut it.select.per_key);
+        self.some_duration("select.row_seconds", row, |it| &mut it.select.per_row_answered);
+        self.some_duration("select.constant_seconds", constant, |it| &mut it.select.per_constant);
         self.side_by_side();
     }
 
@@ -208,9 +221,7 @@ impl Fitting<'_> {
     }
 
     fn scan_seconds(&self, scanned: &Scanned) -> f64 {
-        let select = &self.fit.hardware.select;
-        scanned.bytes.as_f64() / self.fit.hardware.select_rate(scanned.format).0
-            + scanned.rows.as_f64() * select.per_row(scanned.terms)
+        self.fit.hardware.store_seconds(scanned)
     }
 
     /// Bytes in memory: bytes / rate.
@@ -361,7 +372,7 @@ fn rounded(value: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Bytes, Requests, Rows, Terms};
+    use crate::{Bytes, Requests, Rows};
     use proptest::prelude::*;
 
     /// What `sluice calibrate` asks, about: 8 MiB of 80 000 rows.
@@ -377,8 +388,8 @@ mod tests {
         }
         let mut select = |format, bytes: Bytes, comparisons, cases, probes| {
             let rows = Rows::from_f64(bytes.as_f64() / 100.0);
-            let terms = Terms { comparisons, cases, probes };
-            let scanned = Scanned { format, bytes, rows, terms };
+            let terms = Terms { comparisons, cases, probes, ..Terms::NONE };
+            let scanned = Scanned { format, bytes, rows, terms, ..Scanned::default() };
             all.push(Asked::Select(scanned));
             scanned
         };
@@ -392,6 +403,13 @@ mod tests {
         select(Format::Csv, size, 1, 0, 4);
         let each = select(Format::Csv, size, 1, 0, 1);
         all.extend([2, 8].map(|lanes| Asked::Selects { lanes, each }));
+        let plain = Scanned { terms: 1.into(), ..each };
+        for (updates, keys) in [(1, 0), (8, 0), (1, 1), (2, 2)] {
+            let items = Terms { updates, keys, ..Terms::NONE };
+            all.push(Asked::Select(Scanned { passing: each.rows, items, ..plain }));
+        }
+        all.push(Asked::Select(Scanned { constants: 100_000, ..plain }));
+        all.push(Asked::Select(Scanned { answered: each.rows, ..plain }));
         for format in [Format::Csv, Format::Json, Format::Parquet] {
             all.extend([1, 8].map(|mib| Asked::Parse { format, bytes: Bytes::mib(mib) }));
         }
@@ -428,6 +446,10 @@ mod tests {
             scanned: each.bytes * u64::from(count),
             scanned_rows: each.rows * u64::from(count),
             terms: each.terms,
+            passing_rows: each.passing * u64::from(count),
+            items: each.items,
+            constants: each.constants * u64::from(count),
+            answered_rows: each.answered * u64::from(count),
             ..Phase::default()
         };
         match asked {
@@ -462,6 +484,10 @@ mod tests {
         truth.select.per_term = Duration::from_nanos(31);
         truth.select.per_case = Some(Duration::from_nanos(47));
         truth.select.per_probe = Some(Duration::from_nanos(170));
+        truth.select.per_update = Some(Duration::from_nanos(23));
+        truth.select.per_key = Some(Duration::from_nanos(91));
+        truth.select.per_constant = Some(Duration::from_nanos(310));
+        truth.select.per_row_answered = Some(Duration::from_nanos(130));
         truth.client.overlap = 0.42;
         truth.client.startup = Duration::from_millis(12);
         truth
@@ -490,6 +516,10 @@ mod tests {
             ("term", select.per_term.as_secs_f64()),
             ("case", time(select.per_case)),
             ("probe", time(select.per_probe)),
+            ("update", time(select.per_update)),
+            ("key", time(select.per_key)),
+            ("constant", time(select.per_constant)),
+            ("row", time(select.per_row_answered)),
             ("cores", f64::from(select.cores.get())),
             ("total", select.total_bytes_per_second.0),
             ("parse csv", client.csv_bytes_per_second.0),

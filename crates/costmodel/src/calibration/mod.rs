@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 pub use self::fit::{Fit, fit};
-use crate::{Bytes, Format, HardwareProfile, Phase, Requests, Rows, Terms, predict};
+use crate::{Bytes, Format, HardwareProfile, Phase, Requests, Scanned, predict};
 
 /// What was asked.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,19 +57,6 @@ pub enum Asked {
     },
     /// A whole query that asks for this.
     Query(Phase),
-}
-
-/// What a statement has the store read and evaluate.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Scanned {
-    /// How the object is stored.
-    pub format: Format,
-    /// Bytes read.
-    pub bytes: Bytes,
-    /// Rows read.
-    pub rows: Rows,
-    /// What is evaluated for each.
-    pub terms: Terms,
 }
 
 /// What was asked, and how long it took.

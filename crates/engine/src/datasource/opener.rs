@@ -132,6 +132,11 @@ impl Shared {
         };
         keys.parts(opening, &file).await
     }
+
+    /// What is asked now, keys among it.
+    fn snapshot(&self, keys: &[Filter]) -> Result<ScanSnapshot> {
+        self.source.snapshot(&self.select.endpoint, self.limit, keys)
+    }
 }
 
 impl S3SelectOpener {
@@ -182,11 +187,8 @@ impl FileOpener for S3SelectOpener {
             }
             let mut parts = Vec::new();
             for (file, keys) in shared.keys(file).await? {
-                let endpoint = &shared.select.endpoint;
-                let asking = |keys: &[Filter]| shared.source.snapshot(endpoint, shared.limit, keys);
-                let snapshot = asking(&keys)?;
-                let without_keys = if keys.is_empty() { None } else { Some(asking(&[])?) };
-                parts.push(Open { shared: Arc::clone(&shared), snapshot, without_keys, file });
+                let (snapshot, has_keys) = (shared.snapshot(&keys)?, !keys.is_empty());
+                parts.push(Open { shared: Arc::clone(&shared), snapshot, has_keys, file });
             }
             if parts.len() > 1 {
                 let parts = futures::stream::iter(parts).map(Open::rows).buffered(1 + AHEAD);
@@ -206,8 +208,8 @@ type Rows = BoxStream<'static, Result<RecordBatch>>;
 struct Open {
     shared: Arc<Shared>,
     snapshot: ScanSnapshot,
-    /// What is asked if the store refuses a statement with the keys of joins.
-    without_keys: Option<ScanSnapshot>,
+    /// Whether it asks about the keys of joins, so that less can be asked if the store refuses it.
+    has_keys: bool,
     file: PartitionedFile,
 }
 
@@ -228,14 +230,13 @@ impl Open {
                 Err(error) if may_fall_back(&error) => error,
                 Err(error) => return Err(external(error)),
             };
-            match self.without_keys.take() {
-                Some(smaller) if may_take_less(&refusal) => {
-                    let object = &self.file.object_meta.location;
-                    tracing::info!(%object, why = %refusal, "asking without the keys of joins");
-                    self.snapshot = smaller;
-                }
-                _ => return self.fall_back(0, &refusal),
+            if !(self.has_keys && may_take_less(&refusal)) {
+                return self.fall_back(0, &refusal);
             }
+            let object = &self.file.object_meta.location;
+            tracing::info!(%object, why = %refusal, "asking without the keys of joins");
+            self.snapshot = self.shared.snapshot(&[])?;
+            self.has_keys = false;
         }
     }
 

@@ -3,18 +3,19 @@
 use std::time::Duration;
 
 use datafusion::datasource::listing::PartitionedFile;
-use sluicegate_costmodel::{Bytes, Format, Rows, Terms};
+use sluicegate_costmodel::{Bytes, Format, Rows, Scanned, Terms};
 
 use crate::datasource::format::TableFormat;
 use crate::datasource::statement::Statement;
 use crate::endpoint::Endpoint;
-use crate::profile::{DEFAULT_RECORD_BYTES, terms};
+use crate::profile::{DEFAULT_RECORD_BYTES, items, terms};
 
 /// What a statement has the store do with a file or the range of it.
 #[derive(Debug)]
 pub(super) struct Scans {
     format: Format,
     terms: Terms,
+    items: Terms,
     bytes: f64,
     rows: f64,
 }
@@ -27,7 +28,8 @@ impl Scans {
         let rows = file.statistics.as_ref().and_then(|it| it.num_rows.get_value().copied());
         let rows = rows.map_or(whole / DEFAULT_RECORD_BYTES, |rows| rows as f64);
         let rows = rows * bytes / whole.max(1.0);
-        Self { format: format.stored(), terms: terms(&statement.query), bytes, rows }
+        let (terms, items) = (terms(&statement.query), items(&statement.query));
+        Self { format: format.stored(), terms, items, bytes, rows }
     }
 
     /// The time of the store's cores, of which so many bytes were scanned: by the constants that
@@ -40,6 +42,15 @@ impl Scans {
             Format::Csv | Format::Json => scanned.as_f64() / self.bytes.max(1.0),
         };
         let rows = Rows::from_f64(self.rows * share);
-        endpoint.hardware.store_time(self.format, scanned, rows, self.terms)
+        endpoint.hardware.store_time(&Scanned {
+            format: self.format,
+            bytes: scanned,
+            rows,
+            terms: self.terms,
+            // Answers do not say how many: at most all.
+            passing: rows,
+            items: self.items,
+            ..Scanned::default()
+        })
     }
 }

@@ -8,7 +8,7 @@ use datafusion::common::tree_node::TreeNode;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::expressions::Column;
 use datafusion::physical_plan::joins::{CrossJoinExec, NestedLoopJoinExec};
-use sluicegate_costmodel::Terms;
+use sluicegate_costmodel::{Phase, Resource, Steps, Terms, Use};
 
 use super::choose::{Asked, Plan};
 use super::index::{INDEX, instead_of_select};
@@ -66,19 +66,23 @@ pub(super) fn question(
         Err(joined.side.without_keys())
     } else {
         let share = paths.share(joined).unwrap_or(DEFAULT_SHARE);
+        let mut constants = 0;
         let (share, terms) = match &no_bloom {
             // What is sent is known with the keys; this is the paper's filter of one percent.
             None if source.profile().syntax.bloom => {
                 (with_wrong_yeses(share), BLOOM_CONTAINS.into())
             }
             None => (with_wrong_yeses(share), TERMS),
-            Some(_) if lists(source, paths.most_keys(joined)) => (share, COMPARED.into()),
+            Some(_) if lists(source, paths.most_keys(joined)) => {
+                constants = paths.most_keys(joined).map_or(0, |keys| keys as u64);
+                (share, COMPARED.into())
+            }
             Some(_) => (share.max(BETWEEN), COMPARED.into()),
         };
-        let keys = keys_demand(demand, share, terms);
+        let keys = keys_demand(demand, share, (terms, constants));
         match (sold, keys.select()) {
             (true, Some(select)) => Ok(Offer {
-                steps: select.steps,
+                steps: with_keys(select.steps, paths.most_keys(joined)),
                 statement: statement().map(|sql| format!("{sql} (and the keys of {})", on(joined))),
                 build: Plan::clone(node),
             }),
@@ -109,6 +113,19 @@ pub(super) fn question(
     }
     let question = Question { operator: "join", subject, ways, forced, notes };
     Ok(Some(Asked { endpoint, question }))
+}
+
+/// The same after so many keys were read from the join and written into statements.
+fn with_keys(steps: Steps, keys: Option<f64>) -> Steps {
+    /// Keys in a second, measured on two cores.
+    const PER_SECOND: f64 = 1e6;
+    let making = Use {
+        resource: Resource::new("keys of joins"),
+        amount: keys.unwrap_or(0.0),
+        per_second: PER_SECOND,
+    };
+    let made = Phase { name: "keys", uses: vec![making], ..Phase::default() };
+    Steps::InTurn(vec![made.into(), steps])
 }
 
 /// Why none of a scan's keys can be looked up in a Bloom filter, if that is so.

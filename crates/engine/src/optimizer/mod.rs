@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | [`SelectScan`] | before the first `FilterPushdown` | filters are then offered to our source |
 //! | [`PruneFiles`] | after it | filters are absorbed, and what is left is what is asked |
+//! | DataFusion's [`ProjectionPushdown`], once more | after that | columns that only absorbed filters read are no longer asked for, and not predicted to be |
 //! | [`Choose`] | after that | filters are absorbed, so the cost of a statement can be predicted; no exchange lies between the two halves of an aggregate yet; and exchanges are placed for the plan that is chosen |
 //! | [`SwitchPruning`] | after that | what the store computes never crosses the switch; and the two halves of an aggregate are still neighbours, and exchanges are placed around the switch later |
 //! | [`JoinKeys`] | after the last `FilterPushdown` | joins have handed their filters to the scans |
@@ -38,6 +39,7 @@ use std::sync::Arc;
 use datafusion::common::{Result, internal_datafusion_err};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
+use datafusion::physical_optimizer::projection_pushdown::ProjectionPushdown;
 
 pub use self::choose::Choose;
 pub use self::clear_names::ClearNames;
@@ -71,9 +73,10 @@ pub fn insert(mut rules: Vec<Rule>) -> Result<Vec<Rule>> {
         found.ok_or_else(|| internal_datafusion_err!("no optimizer rule is named {name}"))
     };
     let at = position(&rules, "FilterPushdown")?;
-    let after: [Rule; 4] = [
+    let after: [Rule; 5] = [
         Arc::new(ClearNames::Remove),
         Arc::new(PruneFiles),
+        Arc::new(ProjectionPushdown::new()),
         Arc::new(Choose),
         Arc::new(SwitchPruning),
     ];

@@ -26,7 +26,7 @@ use crate::datasource::s3_select::S3SelectSource;
 use crate::endpoint::Endpoint;
 use crate::explain::{in_sql, key_in_sql};
 use crate::physical_plan::top_k_sample::TopKSampleExec;
-use crate::profile::top_k_demand;
+use crate::profile::{best_rows_demand, top_k_demand};
 use crate::sampling::Sampling;
 use crate::sampling::bound::example;
 
@@ -80,12 +80,24 @@ pub(super) fn question(
     let sampled_only = matches!(ours.top_k, TopK::Sampling | TopK::Late)
         && ours.scan == Scan::Select
         && select_is_possible;
+    let bounded = match as_select_scan(below.as_ref()) {
+        Some(scan) if sampled.iter().any(|way| way.offer.is_ok()) => {
+            best_rows_demand(below, scan, k, options)?.select()
+        }
+        _ => None,
+    };
     let of_scan_ways = of_scan.ways.into_iter().map(|way| match way.strategy {
         scan::GET if only_select || sampled_only => {
             Way { strategy: SERVER, offer: Err("sluice.scan = 'select'".into()) }
         }
         scan::GET => Way { strategy: SERVER, ..way },
-        scan::SELECT => Way { strategy: FILTERED, ..way },
+        scan::SELECT => {
+            let offer = way.offer.map(|offer| Offer {
+                steps: bounded.as_ref().map_or(offer.steps, |bounded| bounded.steps.clone()),
+                ..offer
+            });
+            Way { strategy: FILTERED, offer }
+        }
         _ => way,
     });
     let ways = of_scan_ways.chain(sampled).map(|Way { strategy, offer }| {

@@ -7,11 +7,12 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::Operator;
 use datafusion::physical_expr::{PhysicalExpr, split_conjunction};
 use datafusion::physical_plan::expressions::{
-    BinaryExpr, Column, InListExpr, IsNotNullExpr, IsNullExpr, Literal, NotExpr,
+    BinaryExpr, CastExpr, Column, InListExpr, IsNotNullExpr, IsNullExpr, Literal, NotExpr,
 };
 
 use super::table::{TableStatistics, of_all};
@@ -43,7 +44,7 @@ impl TableStatistics {
         let (mut share, mut unknown): (Option<f64>, bool) = (None, false);
         let mut times = |factor: f64| share = Some(share.unwrap_or(1.0) * factor);
         for conjunct in conjuncts {
-            if let Some((column, op, constant)) = compared(conjunct)
+            if let Some((column, op, constant)) = self.compared(conjunct)
                 && matches!(op, Operator::Lt | Operator::LtEq | Operator::Gt | Operator::GtEq)
             {
                 let (low, high) = ranges.entry(column).or_default();
@@ -55,7 +56,7 @@ impl TableStatistics {
                     .as_ref()
                     .is_none_or(|(known, _)| constant.partial_cmp(known) == Some(tighter));
                 if replace {
-                    *bound = Some((constant.clone(), inclusive));
+                    *bound = Some((constant, inclusive));
                 }
                 continue;
             }
@@ -75,16 +76,16 @@ impl TableStatistics {
 
     /// The share of the rows that pass a filter, if something is known about it.
     fn share(&self, filter: &Arc<dyn PhysicalExpr>) -> Option<f64> {
-        if let Some((column, op, constant)) = compared(filter) {
-            let equal = || self.mean(column, |object, known| equal(object, known, constant));
+        if let Some((column, op, constant)) = self.compared(filter) {
+            let equal = || self.mean(column, |object, known| equal(object, known, &constant));
             return match op {
                 Operator::Eq => equal(),
                 Operator::NotEq => Some(1.0 - self.nulls(column)? - equal()?),
                 Operator::Lt | Operator::LtEq => {
-                    self.range(column, &None, &Some((constant.clone(), op == Operator::LtEq)))
+                    self.range(column, &None, &Some((constant, op == Operator::LtEq)))
                 }
                 Operator::Gt | Operator::GtEq => {
-                    self.range(column, &Some((constant.clone(), op == Operator::GtEq)), &None)
+                    self.range(column, &Some((constant, op == Operator::GtEq)), &None)
                 }
                 _ => None,
             };
@@ -121,6 +122,32 @@ impl TableStatistics {
         Some(if list.negated() { 1.0 - self.nulls(column)? - within } else { within })
     }
 
+    /// The column, the operator and the constant of a comparison, the column on the left.
+    fn compared(&self, filter: &Arc<dyn PhysicalExpr>) -> Option<(usize, Operator, ScalarValue)> {
+        let binary = filter.downcast_ref::<BinaryExpr>()?;
+        let literal = |expr: &Arc<dyn PhysicalExpr>| expr.is::<Literal>();
+        let (column, op, constant) = match (literal(binary.left()), literal(binary.right())) {
+            (false, true) => (binary.left(), *binary.op(), binary.right()),
+            (true, false) => (binary.right(), binary.op().swap()?, binary.left()),
+            _ => return None,
+        };
+        let constant = constant.downcast_ref::<Literal>()?.value();
+        let (column, constant) = match column.downcast_ref::<CastExpr>() {
+            // Numbers and dates of another type are in the same order, but for the last digits.
+            Some(cast) => {
+                let column = place(cast.expr())?;
+                let of = self.schema.fields().get(column)?.data_type();
+                let in_order = |of: &DataType| of.is_numeric() || of.is_temporal();
+                if !in_order(of) || !in_order(cast.cast_type()) {
+                    return None;
+                }
+                (column, constant.cast_to(of).ok()?)
+            }
+            None => (place(column)?, constant.clone()),
+        };
+        (!constant.is_null()).then_some((column, op, constant))
+    }
+
     fn range(&self, column: usize, low: &Bound, high: &Bound) -> Option<f64> {
         self.mean(column, |object, known| {
             let up_to = match high {
@@ -148,19 +175,6 @@ impl TableStatistics {
         }
         (rows > 0.0).then(|| sum / rows)
     }
-}
-
-/// The column, the operator and the constant of a comparison, the column on the left.
-fn compared(filter: &Arc<dyn PhysicalExpr>) -> Option<(usize, Operator, &ScalarValue)> {
-    let binary = filter.downcast_ref::<BinaryExpr>()?;
-    let literal = |expr: &Arc<dyn PhysicalExpr>| expr.downcast_ref::<Literal>().is_some();
-    let (column, op, constant) = match (literal(binary.left()), literal(binary.right())) {
-        (false, true) => (binary.left(), *binary.op(), binary.right()),
-        (true, false) => (binary.right(), binary.op().swap()?, binary.left()),
-        _ => return None,
-    };
-    let constant = constant.downcast_ref::<Literal>()?.value();
-    (!constant.is_null()).then_some((place(column)?, op, constant))
 }
 
 fn place(expr: &Arc<dyn PhysicalExpr>) -> Option<usize> {
@@ -284,7 +298,7 @@ fn number(value: &ScalarValue) -> Option<f64> {
 mod tests {
     use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
     use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
-    use datafusion::physical_plan::expressions::{binary, col, in_list, is_null, lit, not};
+    use datafusion::physical_plan::expressions::{binary, cast, col, in_list, is_null, lit, not};
 
     use super::*;
     use crate::statistics::collect::Collector;
@@ -357,6 +371,10 @@ mod tests {
         check(compare("g", Lt, 0_i64), 0.45, 0.55);
         check(is_null(col("g", &schema()).unwrap()).unwrap(), 0.24, 0.26);
         check(not(compare("k", Lt, 5000_i64)).unwrap(), 0.7, 0.8);
+        let as_number = cast(col("k", &schema()).unwrap(), &schema(), DataType::Float64).unwrap();
+        let limit = |op, limit: f64| binary(as_number.clone(), op, lit(limit), &schema()).unwrap();
+        check(limit(Lt, 5000.5), 0.2, 0.3);
+        check(and(limit(Gt, 5000.0), compare("k", LtEq, 7000_i64)), 0.06, 0.14);
         check(compare("s", Lt, "v500"), 0.42, 0.58);
         check(compare("s", Eq, "v123"), 0.0008, 0.0012);
         let either =

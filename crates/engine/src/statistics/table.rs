@@ -37,7 +37,7 @@ const COUNTED: usize = 512;
 /// What is known about the objects of a scan.
 #[derive(Debug, Clone)]
 pub struct TableStatistics {
-    schema: SchemaRef,
+    pub(super) schema: SchemaRef,
     /// Bytes of all objects.
     bytes: u64,
     /// How many objects there are.
@@ -159,6 +159,31 @@ impl TableStatistics {
         }
         let distinct = Sketch::count_of(counted().map(|(_, column)| &column.distinct));
         Some(of_all(distinct, seen, self.rows()))
+    }
+
+    /// The same if it was counted, or if a sample has each value so often that there are hardly more.
+    #[must_use]
+    pub fn counted_distinct(&self, position: usize) -> Option<f64> {
+        /// How often a sample has a value, in the mean.
+        const OFTEN: f64 = 10.0;
+        let distinct = self.distinct(position)?;
+        let seen: f64 = self.column(position).map(|(object, _)| object.seen as f64).sum();
+        (self.is_analyzed() || OFTEN * distinct <= seen).then_some(distinct)
+    }
+
+    /// The share of the rows that have one of the `most` most frequent values of a column, roughly;
+    /// none if nothing is known of its values.
+    #[must_use]
+    pub fn heaviest(&self, position: usize, most: usize) -> Option<f64> {
+        let (mut rows, mut heavy) = (0.0, 0.0);
+        for (object, column) in self.column(position) {
+            let mut shares: Vec<f64> = column.heavy.iter().map(|(_, share)| *share).collect();
+            shares.sort_by(|a, b| b.total_cmp(a));
+            rows += object.rows as f64;
+            heavy += object.rows as f64 * shares.iter().take(most).sum::<f64>();
+        }
+        let share = heavy / rows;
+        share.is_finite().then(|| share.clamp(0.0, 1.0))
     }
 
     /// Where it comes from, in words: `ANALYZE of 4 objects`.

@@ -99,7 +99,9 @@ pub fn decide(
     let parts = parts.into_iter().map(|(by_part, Expected { sent, statements, looks })| {
         let terms =
             sent.columns.iter().map(|(_, likely)| likely.terms() + Terms::from(SIDES)).sum();
-        let demand = keys_demand(demand, sent.share(source.domain()), terms);
+        let listed: u64 = sent.columns.iter().map(|(_, likely)| likely.constants()).sum();
+        let constants = listed / (statements as u64).max(1);
+        let demand = keys_demand(demand, sent.share(source.domain()), (terms, constants));
         let steps = by_part_steps(&demand, statements as u64, (looks as u64, look));
         let build = Decided::ByPart(Arc::new(by_part));
         Way { strategy: "bloom", offer: Ok(Offer { steps, statement: None, build }) }

@@ -44,6 +44,15 @@ impl Likely {
             }
         }
     }
+
+    /// The constants of its list.
+    #[must_use]
+    pub fn constants(&self) -> u64 {
+        match self {
+            Self::OneOf(keys) => *keys as u64,
+            Self::Between | Self::Hashed { .. } => 0,
+        }
+    }
 }
 
 /// What is asked about keys.
