@@ -70,7 +70,8 @@ pub struct SelectRates {
     /// The same for updating an aggregate; if left out, as for a term.
     #[serde(default, rename = "update_seconds", deserialize_with = "data::some_duration")]
     pub per_update: Option<Duration>,
-    /// The same for each key by which a row's group is looked up; if left out, as for a term.
+    /// The same for each key by which a row's group is looked up, and for updating an aggregate of the
+    /// group; if left out, as for a term.
     #[serde(default, rename = "key_seconds", deserialize_with = "data::some_duration")]
     pub per_key: Option<Duration>,
     /// One request's time to write a row of its answer; if left out, none.

@@ -20,9 +20,9 @@ pub struct Terms {
     pub cases: u32,
     /// Looks into slices of a Bloom filter, each with its hash function.
     pub probes: u32,
-    /// Updates of aggregates, without their arguments.
+    /// Updates of aggregates of all rows, without their arguments.
     pub updates: u32,
-    /// Keys by which the group of a row is looked up.
+    /// Keys by which the group of a row is looked up, and updates of the group's aggregates.
     pub keys: u32,
 }
 

@@ -184,6 +184,16 @@ pub fn by_part_steps(demand: &ScanDemand, statements: u64, (looks, bytes): (u64,
     Steps::InTurn(vec![phase("look", &look), phase("keys", &asked)])
 }
 
+/// The share of a scan's rows that is estimated to pass its filters.
+#[must_use]
+pub fn selectivity(
+    config: &FileScanConfig,
+    source: &S3SelectSource,
+    options: &ConfigOptions,
+) -> f64 {
+    Table::of(config, source, Some(options)).selectivity(source, options)
+}
+
 /// The rows of a scan's files, known or estimated.
 #[must_use]
 pub fn table_rows(config: &FileScanConfig) -> f64 {
@@ -315,6 +325,13 @@ impl GroupByDemand {
             group.files().iter().any(|file| all.of_file(file).is_worth_a_sample(options))
         });
         Ok(Self { looks: looks.count() as u64, ..all })
+    }
+
+    /// The same if the store is also asked about the keys of a join, which this share of the rows has.
+    #[must_use]
+    pub fn with_keys(&self, share: f64, asking: impl Fn(ScanDemand) -> ScanDemand) -> Self {
+        let groups = self.groups.map(|groups| (groups * share).max(1.0));
+        Self { scan: asking(self.scan), groups, ..*self }
     }
 
     /// Whether a sample of a file is worth its request, to find out how many groups there are.
@@ -586,13 +603,13 @@ impl<'a> Table<'a> {
         known.unwrap_or(otherwise)
     }
 
-    /// How many groups there are, if the distinct values of all keys were counted.
+    /// How many groups there are, if something is known of the values of all keys.
     fn groups(&self, exec: &S3GroupByExec) -> Option<f64> {
         let known = self.known.as_ref()?;
         let mut groups = 1.0;
         for position in self.keys(exec)? {
             // NULL is a group, too.
-            groups *= known.counted_distinct(position)?.max(1.0) + known.nulls(position)?.ceil();
+            groups *= known.distinct(position)?.max(1.0) + known.nulls(position)?.ceil();
         }
         Some(groups.min(self.rows.max(1.0)))
     }
@@ -707,8 +724,14 @@ pub fn items(query: &Query) -> Terms {
         Projection::Items(items) => items.as_slice(),
     };
     let items: Terms = items.iter().map(|item| weight(&item.expr)).sum();
+    if query.group_by.is_empty() {
+        return items;
+    }
     let key = Terms { keys: 1, ..Terms::NONE };
-    items + query.group_by.iter().map(|by| key + weight(by)).sum()
+    let keys: Terms = query.group_by.iter().map(|by| key + weight(by)).sum();
+    // The states to update are each row's own.
+    let states = Terms { keys: items.updates, updates: 0, ..items };
+    keys + states
 }
 
 fn weight(expr: &Expr) -> Terms {

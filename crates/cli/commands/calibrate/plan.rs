@@ -316,9 +316,9 @@ mod tests {
         assert!(of("s.t = 'none'").iter().all(|it| *it == (3.into(), count)));
         assert_eq!(of("s.t = 'none'").len(), 4);
         assert_eq!(of("1980-01-01"), [(15.into(), count)]);
-        let grouped = |updates, keys| (Terms::NONE, terms(0, 0, 0, updates, keys));
-        assert_eq!(of("GROUP BY"), [grouped(1, 1), grouped(6, 1)]);
-        assert_eq!(of("SELECT SUM(CAST(s._4"), [grouped(1, 0), grouped(6, 0)]);
+        let aggregated = |updates, keys| (Terms::NONE, terms(0, 0, 0, updates, keys));
+        assert_eq!(of("GROUP BY"), [aggregated(0, 2), aggregated(0, 7)]);
+        assert_eq!(of("SELECT SUM(CAST(s._4"), [aggregated(1, 0), aggregated(6, 0)]);
         let lists = statements.iter().filter(|it| it.scanned.constants == CONSTANTS);
         assert_eq!(lists.count(), 1);
         assert!(statements.iter().all(|it| it.sql.len() < 64 << 10));

@@ -26,9 +26,11 @@ use crate::explain::aggregate_in_sql;
 /// projections only.
 #[derive(Debug)]
 pub struct OverScan<'a> {
-    /// The scan.
+    /// The scan, ...
+    pub scan: &'a Arc<dyn ExecutionPlan>,
+    /// ... what it scans, ...
     pub config: &'a FileScanConfig,
-    /// Its source.
+    /// ... and its source.
     pub source: &'a S3SelectSource,
     /// From the aggregation's input down to the table's columns.
     projections: Vec<ProjectionExprs>,
@@ -62,7 +64,7 @@ impl<'a> OverScan<'a> {
             return Err("a limit counts the rows before they are aggregated".into());
         }
         projections.push(source.output().clone());
-        Ok(Self { config, source, projections })
+        Ok(Self { scan: below, config, source, projections })
     }
 
     /// An expression over the aggregation's input, over the table's columns.

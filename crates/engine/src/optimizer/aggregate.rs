@@ -11,6 +11,7 @@ use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::projection::ProjectionExec;
 
 use super::choose::{Asked, Plan};
+use super::key_paths::KeyPaths;
 use super::scan;
 use crate::choice::{Decision, Forced, Journal, Offer, Question, Way, Why};
 use crate::config::{self, Scan, SluiceOptions};
@@ -31,6 +32,7 @@ const STORE: &str = "store";
 pub(super) fn question(
     node: &Plan,
     _above: Option<&Plan>,
+    paths: &KeyPaths,
     options: &ConfigOptions,
 ) -> Result<Option<Asked>> {
     let Some(partial) = node.downcast_ref::<AggregateExec>() else { return Ok(None) };
@@ -42,7 +44,7 @@ pub(super) fn question(
         return Ok(None);
     }
     let partial = Arc::new(partial.clone());
-    let Some(Asked { endpoint, question: of_scan }) = question_below(node, options)? else {
+    let Some(Asked { endpoint, question: of_scan }) = question_below(node, paths, options)? else {
         note_unsupported(node, &partial, options);
         return Ok(None);
     };
@@ -104,12 +106,16 @@ fn note_unsupported(node: &Plan, aggregate: &AggregateExec, options: &ConfigOpti
 }
 
 /// The question of the scan below a node, with nothing but projections and filters between.
-pub(super) fn question_below(node: &Plan, options: &ConfigOptions) -> Result<Option<Asked>> {
+pub(super) fn question_below(
+    node: &Plan,
+    paths: &KeyPaths,
+    options: &ConfigOptions,
+) -> Result<Option<Asked>> {
     let mut above = node;
     loop {
         let Some(below) = above.children().into_iter().next() else { return Ok(None) };
         if !below.is::<ProjectionExec>() && !below.is::<FilterExec>() {
-            return scan::question(below, Some(above), options);
+            return scan::question(below, Some(above), paths, options);
         }
         above = below;
     }

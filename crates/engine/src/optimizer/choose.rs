@@ -24,8 +24,8 @@ pub(super) struct Asked {
 }
 
 /// The question of an operator about a node of the plan, if the node is one of its kind. The node
-/// above is given, too.
-type Ask = fn(&Plan, Option<&Plan>, &ConfigOptions) -> Result<Option<Asked>>;
+/// above is given, too, and the paths of keys in the plan that it is in.
+type Ask = fn(&Plan, Option<&Plan>, &KeyPaths, &ConfigOptions) -> Result<Option<Asked>>;
 
 /// Every operator that has a choice. The first whose question it is decides about a node and all
 /// below it that its ways rebuild: an aggregate decides about its scan.
@@ -62,7 +62,7 @@ fn choose(
     let mut asked = join::question(&node, above, paths, options)?;
     for ask in OPERATORS {
         if asked.is_none() {
-            asked = ask(&node, above, options)?;
+            asked = ask(&node, above, paths, options)?;
         }
     }
     if let Some(Asked { endpoint, question }) = asked {

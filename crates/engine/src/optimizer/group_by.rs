@@ -9,6 +9,8 @@ use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
 
 use super::aggregate::{filtered_here, names, possible, question_below};
 use super::choose::{Asked, Plan};
+use super::join::Asking;
+use super::key_paths::KeyPaths;
 use super::scan;
 use crate::choice::{Decision, Forced, Journal, Offer, Question, Way, Why};
 use crate::config::{GroupBy, Scan, SluiceOptions};
@@ -36,6 +38,7 @@ const HYBRID: &str = "hybrid";
 pub(super) fn question(
     node: &Plan,
     _above: Option<&Plan>,
+    paths: &KeyPaths,
     options: &ConfigOptions,
 ) -> Result<Option<Asked>> {
     let Some(partial) = node.downcast_ref::<AggregateExec>() else { return Ok(None) };
@@ -43,14 +46,15 @@ pub(super) fn question(
         return Ok(None);
     }
     let partial = Arc::new(partial.clone());
-    let Some(Asked { endpoint, question: of_scan }) = question_below(node, options)? else {
+    let Some(Asked { endpoint, question: of_scan }) = question_below(node, paths, options)? else {
         note_unsupported(node, &partial, options);
         return Ok(None);
     };
     let ours = SluiceOptions::of(options);
-    let s3 = in_store(&partial, Pushed::Clause, &of_scan, &endpoint, options)?;
-    let case = in_store(&partial, Pushed::All, &of_scan, &endpoint, options)?;
-    let hybrid = in_store(&partial, Pushed::Largest, &of_scan, &endpoint, options)?;
+    let in_store = |pushed| in_store(&partial, pushed, &of_scan, &endpoint, paths, options);
+    let s3 = in_store(Pushed::Clause)?;
+    let case = in_store(Pushed::All)?;
+    let hybrid = in_store(Pushed::Largest)?;
     // The cost model may still choose how much more the store does.
     let only_select =
         ours.group_by == GroupBy::Auto && ours.scan == Scan::Select && possible(&of_scan).is_ok();
@@ -148,6 +152,7 @@ fn in_store(
     pushed: Pushed,
     of_scan: &Question<Plan>,
     endpoint: &Endpoint,
+    paths: &KeyPaths,
     options: &ConfigOptions,
 ) -> Result<Result<Offer<Plan>, Why>> {
     let has_groups = || match (pushed, endpoint.profile().syntax.group_by) {
@@ -181,12 +186,15 @@ fn in_store(
     if let Err(why) = exec.may_be_sent(endpoint) {
         return Ok(Err(why));
     }
+    let asking = Asking::of_scan(over.scan, over.source, paths, options);
     let demand = GroupByDemand::of(&exec, options)?;
+    let demand = asking.map_or(demand, |asking| demand.with_keys(asking.share, |it| asking.of(it)));
     let steps = match pushed {
         Pushed::Clause => demand.clause_of_some(),
         Pushed::All => demand.all(),
         Pushed::Largest => demand.largest(),
     };
+    let steps = asking.map_or(steps.clone(), |asking| asking.after(steps));
     let statement = Some(exec.sql()?);
     Ok(Ok(Offer { steps, statement, build: Arc::new(exec) }))
 }

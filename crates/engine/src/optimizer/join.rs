@@ -8,7 +8,7 @@ use datafusion::common::tree_node::TreeNode;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::expressions::Column;
 use datafusion::physical_plan::joins::{CrossJoinExec, NestedLoopJoinExec};
-use sluicegate_costmodel::{Phase, Resource, Steps, Terms, Use};
+use sluicegate_costmodel::{Phase, Resource, ScanDemand, Steps, Terms, Use};
 
 use super::choose::{Asked, Plan};
 use super::index::{INDEX, instead_of_select};
@@ -65,24 +65,10 @@ pub(super) fn question(
     let bloom = if joined.keys.is_empty() {
         Err(joined.side.without_keys())
     } else {
-        let share = paths.share(joined).unwrap_or(DEFAULT_SHARE);
-        let mut constants = 0;
-        let (share, terms) = match &no_bloom {
-            // What is sent is known with the keys; this is the paper's filter of one percent.
-            None if source.profile().syntax.bloom => {
-                (with_wrong_yeses(share), BLOOM_CONTAINS.into())
-            }
-            None => (with_wrong_yeses(share), TERMS),
-            Some(_) if lists(source, paths.most_keys(joined)) => {
-                constants = paths.most_keys(joined).map_or(0, |keys| keys as u64);
-                (share, COMPARED.into())
-            }
-            Some(_) => (share.max(BETWEEN), COMPARED.into()),
-        };
-        let keys = keys_demand(demand, share, (terms, constants));
-        match (sold, keys.select()) {
+        let asked = Asking::expected(source, joined, paths, no_bloom.is_none());
+        match (sold, asked.of(demand).select()) {
             (true, Some(select)) => Ok(Offer {
-                steps: with_keys(select.steps, paths.most_keys(joined)),
+                steps: asked.after(select.steps),
                 statement: statement().map(|sql| format!("{sql} (and the keys of {})", on(joined))),
                 build: Plan::clone(node),
             }),
@@ -115,17 +101,68 @@ pub(super) fn question(
     Ok(Some(Asked { endpoint, question }))
 }
 
-/// The same after so many keys were read from the join and written into statements.
-fn with_keys(steps: Steps, keys: Option<f64>) -> Steps {
-    /// Keys in a second, measured on two cores.
-    const PER_SECOND: f64 = 1e6;
-    let making = Use {
-        resource: Resource::new("keys of joins"),
-        amount: keys.unwrap_or(0.0),
-        per_second: PER_SECOND,
-    };
-    let made = Phase { name: "keys", uses: vec![making], ..Phase::default() };
-    Steps::InTurn(vec![made.into(), steps])
+/// What a scan is expected to ask about keys. What it asks is known with the keys; this is the paper's
+/// filter of one percent, where the store has Bloom filters.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Asking {
+    /// The share of the rows that passes.
+    pub(super) share: f64,
+    terms: Terms,
+    constants: u64,
+    /// How many keys there are, if that can be estimated.
+    keys: Option<f64>,
+}
+
+impl Asking {
+    /// What a scan is expected to ask about the keys that reach it; none if none do, or the session
+    /// does not want them sent.
+    pub(super) fn of_scan(
+        scan: &Plan,
+        source: &S3SelectSource,
+        paths: &KeyPaths,
+        options: &ConfigOptions,
+    ) -> Option<Self> {
+        let joined = paths.joined(scan).filter(|joined| !joined.keys.is_empty())?;
+        let wanted = matches!(SluiceOptions::of(options).join, Join::Auto | Join::Bloom);
+        let bloom = no_bloom(source, joined).is_none();
+        wanted.then(|| Self::expected(source, joined, paths, bloom))
+    }
+
+    fn expected(source: &S3SelectSource, joined: &Joined, paths: &KeyPaths, bloom: bool) -> Self {
+        let share = paths.share(joined).unwrap_or(DEFAULT_SHARE);
+        let keys = paths.most_keys(joined);
+        let mut constants = 0;
+        let (share, terms) = match bloom {
+            true if source.profile().syntax.bloom => {
+                (with_wrong_yeses(share), BLOOM_CONTAINS.into())
+            }
+            true => (with_wrong_yeses(share), TERMS),
+            false if lists(source, keys) => {
+                constants = keys.map_or(0, |keys| keys as u64);
+                (share, COMPARED.into())
+            }
+            false => (share.max(BETWEEN), COMPARED.into()),
+        };
+        Self { share, terms, constants, keys }
+    }
+
+    /// What is asked of the store with it.
+    pub(super) fn of(&self, demand: ScanDemand) -> ScanDemand {
+        keys_demand(demand, self.share, (self.terms, self.constants))
+    }
+
+    /// Steps that wait for the keys to be read from the join and written into statements.
+    pub(super) fn after(&self, steps: Steps) -> Steps {
+        /// Keys in a second, measured on two cores.
+        const PER_SECOND: f64 = 1e6;
+        let making = Use {
+            resource: Resource::new("keys of joins"),
+            amount: self.keys.unwrap_or(0.0),
+            per_second: PER_SECOND,
+        };
+        let made = Phase { name: "keys", uses: vec![making], ..Phase::default() };
+        Steps::InTurn(vec![made.into(), steps])
+    }
 }
 
 /// Why none of a scan's keys can be looked up in a Bloom filter, if that is so.

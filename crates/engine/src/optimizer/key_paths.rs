@@ -6,6 +6,7 @@ use std::sync::Arc;
 use arrow::datatypes::DataType;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::stats::Precision;
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{Result, ScalarValue};
 use datafusion::datasource::physical_plan::FileScanConfig;
 use datafusion::datasource::source::DataSourceExec;
@@ -26,7 +27,7 @@ use crate::choice::Why;
 use crate::config::{Join as Strategy, SluiceOptions};
 use crate::datasource::arriving::ArrivingKeys;
 use crate::datasource::s3_scan::as_select_scan;
-use crate::profile::table_rows;
+use crate::profile::{selectivity, table_rows};
 
 /// Which scans of a plan lie below joins, and which of these joins' keys reach them on the probe
 /// side. Where DataFusion takes a filter on a key, it takes the keys: its own answers decide.
@@ -261,7 +262,7 @@ impl KeyPaths {
             self.joins.push(Join {
                 filters: join.dynamic_expressions_produced(),
                 types: types.collect::<Result<_>>()?,
-                build: rows(join.left())?,
+                build: rows(join.left(), options)?,
                 origin: None,
                 whole: match build.iter().all(|probe| probe.to_origin) {
                     true => whole_table(join.left()),
@@ -313,7 +314,7 @@ impl KeyPaths {
         let mut joined = Joined { keys: Vec::new(), side };
         for probe in probes {
             if probe.to_origin {
-                let rows = rows(scan)?;
+                let rows = all_rows_of(scan)?;
                 if let Some(join) = self.joins.get_mut(probe.join) {
                     // Of several key columns, each has at most as many values as the whole.
                     join.origin = join.origin.into_iter().chain(rows).reduce(f64::max);
@@ -373,8 +374,21 @@ fn all_rows(config: &FileScanConfig) -> Option<f64> {
     config.limit.is_none().then(|| table_rows(config))
 }
 
-/// The rows that a node puts out, if that is known or estimated.
-fn rows(node: &Plan) -> Result<Option<f64>> {
+/// The rows that a node puts out, if that is known or estimated: DataFusion does not know which share
+/// passes the filters that scans have taken.
+fn rows(node: &Plan, options: &ConfigOptions) -> Result<Option<f64>> {
+    let mut share = 1.0;
+    node.apply(|below| {
+        if let Some((config, source)) = as_select_scan(below.as_ref()) {
+            share *= selectivity(config, source, options);
+        }
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    Ok(all_rows_of(node)?.map(|rows| rows * share))
+}
+
+/// The same as if scans had no filters.
+fn all_rows_of(node: &Plan) -> Result<Option<f64>> {
     let statistics = StatisticsContext::new().compute(node.as_ref(), &StatisticsArgs::new())?;
     Ok(match statistics.num_rows {
         Precision::Exact(rows) | Precision::Inexact(rows) => Some(rows as f64),

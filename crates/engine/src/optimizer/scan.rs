@@ -12,6 +12,8 @@ use sluicegate_s3select::profile::Exactness;
 
 use super::choose::{Asked, Plan};
 use super::index::{INDEX, instead_of_get, instead_of_select};
+use super::join::Asking;
+use super::key_paths::KeyPaths;
 use super::select_scan::{of_bucket, propose};
 use crate::choice::{Forced, Journal, Offer, Question, Way, Why};
 use crate::config::{GroupBy, Scan, SluiceOptions, TopK};
@@ -33,6 +35,7 @@ pub(super) const SELECT: &str = "select";
 pub(super) fn question(
     node: &Plan,
     above: Option<&Plan>,
+    paths: &KeyPaths,
     options: &ConfigOptions,
 ) -> Result<Option<Asked>> {
     let (config, endpoint, ways, notes) =
@@ -42,7 +45,8 @@ pub(super) fn question(
                 true => filters_here(source, &endpoint, above)?,
                 false => Vec::new(),
             };
-            let mut ways = either(node, config, source, &endpoint, options)?;
+            let asking = Asking::of_scan(node, source, paths, options);
+            let mut ways = either(node, config, source, &endpoint, asking, options)?;
             ways.extend(instead_of_select(config, source, above, &endpoint, options)?);
             (config, endpoint, ways, notes)
         } else if let Some((config, endpoint)) = of_bucket(node, options) {
@@ -78,12 +82,13 @@ pub(super) fn reads_bucket(plan: &Plan, options: &ConfigOptions) -> bool {
         || plan.children().into_iter().any(|child| reads_bucket(child, options))
 }
 
-/// The ways of a scan that the store can run.
+/// The ways of a scan that the store can run, `asking` about the keys of joins.
 fn either(
     node: &Plan,
     config: &FileScanConfig,
     source: &S3SelectSource,
     endpoint: &Endpoint,
+    asking: Option<Asking>,
     options: &ConfigOptions,
 ) -> Result<Vec<Way<Plan>>> {
     let fetched = fetched(config, source, options)?;
@@ -92,9 +97,10 @@ fn either(
     let prices = &endpoint.prices;
     // Who forces Select does not ask what it costs.
     let sold = prices.select.is_some() || SluiceOptions::of(options).scan == Scan::Select;
-    let select = match (sold, demand.select()) {
+    let select = asking.map_or(demand, |asking| asking.of(demand)).select();
+    let select = match (sold, select) {
         (true, Some(select)) => Ok(Offer {
-            steps: select.steps,
+            steps: asking.map_or(select.steps.clone(), |asking| asking.after(select.steps)),
             statement: source.statement(config.limit).map(|statement| statement.sql()),
             build: Arc::clone(node),
         }),

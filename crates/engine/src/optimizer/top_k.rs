@@ -18,6 +18,7 @@ use datafusion::physical_plan::sorts::sort::SortExec;
 use sluicegate_costmodel::{Requests, TopKDemand};
 
 use super::choose::{Asked, Plan};
+use super::key_paths::KeyPaths;
 use super::scan;
 use crate::choice::{Decision, Forced, Journal, Offer, Question, Way, Why};
 use crate::config::{Scan, SluiceOptions, TopK};
@@ -45,6 +46,7 @@ const LATE: &str = "late";
 pub(super) fn question(
     node: &Plan,
     _above: Option<&Plan>,
+    paths: &KeyPaths,
     options: &ConfigOptions,
 ) -> Result<Option<Asked>> {
     let Some(sort) = node.downcast_ref::<SortExec>() else { return Ok(None) };
@@ -56,7 +58,8 @@ pub(super) fn question(
         let Some(child) = below.children().into_iter().next() else { return Ok(None) };
         (above, below) = (below, child);
     }
-    let Some(Asked { endpoint, question: of_scan }) = scan::question(below, Some(above), options)?
+    let Some(Asked { endpoint, question: of_scan }) =
+        scan::question(below, Some(above), paths, options)?
     else {
         note_unsupported(node, sort, k, options);
         return Ok(None);

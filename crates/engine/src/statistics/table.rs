@@ -161,16 +161,6 @@ impl TableStatistics {
         Some(of_all(distinct, seen, self.rows()))
     }
 
-    /// The same if it was counted, or if a sample has each value so often that there are hardly more.
-    #[must_use]
-    pub fn counted_distinct(&self, position: usize) -> Option<f64> {
-        /// How often a sample has a value, in the mean.
-        const OFTEN: f64 = 10.0;
-        let distinct = self.distinct(position)?;
-        let seen: f64 = self.column(position).map(|(object, _)| object.seen as f64).sum();
-        (self.is_analyzed() || OFTEN * distinct <= seen).then_some(distinct)
-    }
-
     /// The share of the rows that have one of the `most` most frequent values of a column, roughly;
     /// none if nothing is known of its values.
     #[must_use]
