@@ -234,7 +234,7 @@ pub(crate) struct ServeArgs {
     /// SLUICE_SECRET_KEY, else AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, else a new one
     #[arg(long)]
     pub(crate) anonymous: bool,
-    /// Do not support S3 Select, like most stores
+    /// Do not support S3 Select and several ranges in a GET, like most stores
     #[arg(long)]
     pub(crate) no_select: bool,
     /// Rate that all connections share, in both directions: 1gbit, 50MB/s

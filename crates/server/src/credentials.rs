@@ -24,7 +24,8 @@ impl fmt::Debug for Credentials {
     }
 }
 
-fn random_text(length: usize) -> Result<String, Error> {
+/// Letters and digits that nobody can guess.
+pub(crate) fn random_text(length: usize) -> Result<String, Error> {
     // 32 letters and digits, so that five bits of a byte pick one without bias.
     const ALPHABET: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
     let mut bytes = vec![0; length];

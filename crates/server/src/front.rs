@@ -79,7 +79,7 @@ impl hyper::service::Service<Request<Incoming>> for Front {
 
 /// Removes a request's signature: this server has no keys to check it with. A chunked body, signed or
 /// not, becomes a plain one.
-fn strip_signature(request: &mut Request<Body>) -> Result<(), HttpError> {
+pub(crate) fn strip_signature(request: &mut Request<Body>) -> Result<(), HttpError> {
     request.headers_mut().remove(header::AUTHORIZATION);
     if request.uri().query().is_some_and(|query| query.split('&').any(is_signature)) {
         let path = request.uri().path();

@@ -15,6 +15,7 @@ mod error;
 mod faults;
 mod front;
 mod link;
+mod routes;
 mod select;
 mod server;
 mod signed;

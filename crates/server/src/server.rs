@@ -22,6 +22,7 @@ use crate::error::Error;
 use crate::faults::Faults;
 use crate::front::Front;
 use crate::link::{Link, Shaped};
+use crate::routes::Routes;
 use crate::select::SelectRoute;
 use crate::store::Store;
 
@@ -137,7 +138,8 @@ impl Builder {
     }
 
     /// Whether the store answers S3 Select. Without it, it behaves as most others do: it answers a
-    /// statement with 501 `NotImplemented` and does not name itself. On by default.
+    /// statement with 501 `NotImplemented`, and a GET of several ranges with the whole object, and does
+    /// not name itself. On by default.
     #[must_use]
     pub fn select(mut self, select: bool) -> Self {
         self.select = select;
@@ -196,9 +198,9 @@ impl Builder {
             service.set_auth(SimpleAuth::from_single(access_key, secret_key));
         }
         let anonymous = credentials.is_none();
-        if self.select {
-            service.set_route(SelectRoute::new(api, anonymous, self.select_slots, self.max_groups));
-        }
+        let (slots, max_groups) = (self.select_slots, self.max_groups);
+        let select = self.select.then(|| SelectRoute::new(api.clone(), slots, max_groups));
+        service.set_route(Routes::new(api, anonymous, select));
         let front = Front::new(service.build(), self.latency, anonymous, self.select);
         let (stop, stopped) = watch::channel(false);
         let mut task = JoinSet::new();

@@ -31,6 +31,9 @@ pub enum Extension {
     /// A request with the header [`Extension::BLOOM_HEADER`] may use `BLOOM_CONTAINS`, as
     /// [`BloomFilter`](crate::value::BloomFilter) documents it.
     Bloom,
+    /// A GET that asks for several ranges is answered in parts, as
+    /// [`byteranges`](crate::byteranges) documents it, instead of with the whole object.
+    ManyRanges,
 }
 
 impl Extension {
@@ -46,7 +49,7 @@ impl Extension {
     pub const BLOOM_HEADER: &'static str = "x-sluice-bloom";
 
     /// All extensions.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::DecimalPrecision,
         Self::MinMaxAny,
         Self::ExactSum,
@@ -54,6 +57,7 @@ impl Extension {
         Self::StrictLines,
         Self::PartialGroups,
         Self::Bloom,
+        Self::ManyRanges,
     ];
 
     /// The name on the wire.
@@ -66,6 +70,7 @@ impl Extension {
             Self::StrictLines => "strict-lines",
             Self::PartialGroups => "partial-groups",
             Self::Bloom => "bloom",
+            Self::ManyRanges => "many-ranges",
         }
     }
 
@@ -98,7 +103,8 @@ mod tests {
         let value = Extension::header_value(&all);
         assert_eq!(
             value,
-            "decimal-precision, min-max-any, exact-sum, snapshot, strict-lines, partial-groups, bloom"
+            "decimal-precision, min-max-any, exact-sum, snapshot, strict-lines, partial-groups, bloom, \
+             many-ranges"
         );
         assert_eq!(Extension::parse_header(&value), all);
         let some = Extension::parse_header("exact-sum,teleportation");

@@ -52,6 +52,7 @@ impl EndpointProfile {
             null_operands_fail: false,
             internal_error_is_final: false,
             answers_name_version: true,
+            many_ranges: true,
             // Not `Snapshot`: if an answer does not name the object's version, it is asked for.
             relies_on: [
                 Extension::DecimalPrecision,
@@ -95,6 +96,7 @@ impl EndpointProfile {
             no_comments: DEL.to_owned(),
             empty_field: EmptyField::Unknown,
             answers_name_version: false,
+            many_ranges: false,
             relies_on: [].into(),
             syntax: Syntax {
                 angle_not_equal: false,
@@ -183,6 +185,7 @@ impl EndpointProfile {
             null_operands_fail: true,
             internal_error_is_final: true,
             answers_name_version: false,
+            many_ranges: false,
             relies_on: [].into(),
             exactness: vec![
                 ExactnessRule::new(&[Project], &[], Exactness::Exact),
@@ -236,6 +239,7 @@ impl EndpointProfile {
             empty_field: EmptyField::Null,
             failed_cast: FailedCast::SkipsRow,
             answers_name_version: false,
+            many_ranges: false,
             relies_on: [].into(),
             exactness: vec![
                 ExactnessRule::new(
@@ -266,6 +270,7 @@ impl EndpointProfile {
             syntax: Syntax::least(),
             empty_field: EmptyField::Unknown,
             answers_name_version: false,
+            many_ranges: false,
             relies_on: [].into(),
             exactness: vec![],
             ..Self::sluice()

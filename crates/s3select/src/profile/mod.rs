@@ -71,6 +71,9 @@ pub struct EndpointProfile {
     pub internal_error_is_final: bool,
     /// Whether the head of an answer names the version of the object that it is about.
     pub answers_name_version: bool,
+    /// Whether a GET may ask for several ranges of an object, as [`Extension::ManyRanges`] has it.
+    #[serde(default)]
+    pub many_ranges: bool,
     /// What the head of each answer must name, or the answer is not used: the profile counts on it.
     #[serde(default)]
     pub relies_on: BTreeSet<Extension>,

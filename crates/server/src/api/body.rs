@@ -1,5 +1,6 @@
 //! Bodies: files to streams and streams to drafts, with the blocking work on threads of its own.
 
+use std::collections::VecDeque;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::ops::Range;
 use std::sync::Arc;
@@ -23,25 +24,83 @@ const UPLOAD_QUEUE: usize = 16;
 /// S3's limit on what one request may upload.
 const MAX_UPLOAD: i64 = 5 * 1024 * 1024 * 1024;
 
-/// The bytes of an object as a stream; the next chunk is read while one is sent.
-pub(super) fn read(object: Object, range: Range<u64>, fault: Option<Fault>) -> StreamingBlob {
-    let end = match fault {
-        Some(Fault::CutBody { after }) => range.end.min(range.start + after),
-        _ => range.end,
-    };
-    let cut = end < range.end;
+/// A part of a body: some text, or a range of an object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Piece {
+    Text(Bytes),
+    Object(Range<u64>),
+}
+
+impl Piece {
+    pub(super) fn length(&self) -> u64 {
+        match self {
+            Self::Text(text) => text.len() as u64,
+            Self::Object(range) => range.end - range.start,
+        }
+    }
+
+    /// The first bytes, and the rest.
+    fn split(self, at: u64) -> (Self, Self) {
+        match self {
+            Self::Text(text) => {
+                let at = usize::try_from(at).unwrap_or(usize::MAX).min(text.len());
+                (Self::Text(text.slice(..at)), Self::Text(text.slice(at..)))
+            }
+            Self::Object(range) => {
+                let at = range.end.min(range.start + at);
+                (Self::Object(range.start..at), Self::Object(at..range.end))
+            }
+        }
+    }
+}
+
+impl From<String> for Piece {
+    fn from(text: String) -> Self {
+        Self::Text(text.into())
+    }
+}
+
+/// Takes so many bytes off the front, or all there are.
+fn take(pieces: &mut VecDeque<Piece>, mut bytes: u64) -> VecDeque<Piece> {
+    let mut taken = VecDeque::new();
+    while let Some(piece) = pieces.pop_front() {
+        let (first, rest) = piece.split(bytes);
+        bytes -= first.length();
+        if first.length() > 0 {
+            taken.push_back(first);
+        }
+        if rest.length() > 0 {
+            pieces.push_front(rest);
+            break;
+        }
+    }
+    taken
+}
+
+/// A body about an object as a stream; the next chunk is read while one is sent.
+pub(super) fn read(
+    object: Object,
+    pieces: impl IntoIterator<Item = Piece>,
+    fault: Option<Fault>,
+) -> StreamingBlob {
+    let mut left: VecDeque<Piece> = pieces.into_iter().collect();
+    let mut cut = false;
+    if let Some(Fault::CutBody { after }) = fault {
+        let sent = take(&mut left, after);
+        cut = !left.is_empty();
+        left = sent;
+    }
     let object = Arc::new(object);
-    let ahead = (range.start < end).then(|| read_chunk(&object, range.start, end));
+    let ahead = read_chunk(&object, &mut left);
     let chunks =
-        stream::unfold((object, range.start, ahead), move |(object, at, ahead)| async move {
+        stream::unfold((object, left, ahead), move |(object, mut left, ahead)| async move {
             let chunk = match ahead?.await {
                 Ok(Ok(chunk)) => chunk,
-                Ok(Err(e)) => return Some((Err(e), (object, at, None))),
-                Err(e) => return Some((Err(io::Error::other(e)), (object, at, None))),
+                Ok(Err(e)) => return Some((Err(e), (object, left, None))),
+                Err(e) => return Some((Err(io::Error::other(e)), (object, left, None))),
             };
-            let at = at + chunk.len() as u64;
-            let ahead = (at < end).then(|| read_chunk(&object, at, end));
-            Some((Ok(chunk), (object, at, ahead)))
+            let ahead = read_chunk(&object, &mut left);
+            Some((Ok(chunk), (object, left, ahead)))
         });
     if cut {
         let broken = stream::once(async {
@@ -54,23 +113,33 @@ pub(super) fn read(object: Object, range: Range<u64>, fault: Option<Fault>) -> S
     }
 }
 
+/// Begins to read the next chunk, if there is any.
 fn read_chunk(
     object: &Arc<Object>,
-    at: u64,
-    end: u64,
-) -> tokio::task::JoinHandle<io::Result<Bytes>> {
+    left: &mut VecDeque<Piece>,
+) -> Option<tokio::task::JoinHandle<io::Result<Bytes>>> {
+    let pieces = take(left, CHUNK);
+    if pieces.is_empty() {
+        return None;
+    }
     let object = Arc::clone(object);
-    spawn_blocking(move || {
-        let wanted = (end - at).min(CHUNK);
+    Some(spawn_blocking(move || {
+        let wanted = pieces.iter().map(Piece::length).sum::<u64>();
         let mut chunk = Vec::with_capacity(usize::try_from(wanted).map_err(io::Error::other)?);
-        let mut file = &object.file;
-        file.seek(SeekFrom::Start(at))?;
-        file.take(wanted).read_to_end(&mut chunk)?;
-        if (chunk.len() as u64) < wanted {
-            return Err(io::ErrorKind::UnexpectedEof.into());
+        for piece in pieces {
+            match piece {
+                Piece::Text(text) => chunk.extend_from_slice(&text),
+                Piece::Object(range) => {
+                    let (mut file, wanted) = (&object.file, range.end - range.start);
+                    file.seek(SeekFrom::Start(range.start))?;
+                    if (file.take(wanted).read_to_end(&mut chunk)? as u64) < wanted {
+                        return Err(io::ErrorKind::UnexpectedEof.into());
+                    }
+                }
+            }
         }
         Ok(chunk.into())
-    })
+    }))
 }
 
 /// A message to the thread that writes an upload. Without an `End` the client disconnected, and
@@ -184,4 +253,22 @@ pub(crate) fn body_error(error: StdError) -> S3Error {
     answer.set_status_code(http::StatusCode::BAD_REQUEST);
     answer.set_message("the body is incomplete or is not the one that was signed");
     answer
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_are_taken_by_bytes() {
+        let text = |text: &'static str| Piece::Text(Bytes::from_static(text.as_bytes()));
+        let all = [text("head"), Piece::Object(10..20), text(""), text("end")];
+        let taken = |left: &mut VecDeque<Piece>, bytes| Vec::from(take(left, bytes));
+        let mut left = VecDeque::from(all);
+        assert_eq!(taken(&mut left, 6), [text("head"), Piece::Object(10..12)]);
+        assert_eq!(taken(&mut left, 0), []);
+        assert_eq!(taken(&mut left, 9), [Piece::Object(12..20), text("e")]);
+        assert_eq!(taken(&mut left, 9), [text("nd")]);
+        assert_eq!(taken(&mut left, 9), []);
+    }
 }

@@ -89,15 +89,15 @@ macro_rules! with_checksums {
 
 /// The answer to a read of a slice of an object, and the fields that are written out.
 macro_rules! described {
-    ($head:ident, $slice:ident, $input:ident, $answer:ident { $($field:ident: $value:expr),* }) => {{
+    ($head:ident, $slice:ident, $length:ident, $input:ident, $answer:ident { $($field:ident: $value:expr),* }) => {{
         let meta = $head.meta;
         let checksums = visible_checksums(&meta, &$slice, $input.checksum_mode.as_ref());
-        let content_type = meta.content_type.unwrap_or_else(|| DEFAULT_CONTENT_TYPE.to_owned());
+        let content_type = content_type_of(&meta).to_owned();
         $answer {
             accept_ranges: Some("bytes".to_owned()),
             checksum_type: checksum_type(&checksums),
             parts_count: parts_count(&meta.parts, $input.part_number),
-            content_length: length(&$slice.range),
+            content_length: $length,
             content_range: $slice.content_range,
             e_tag: Some(etag(&meta.etag)),
             expires: expires(meta.expires),

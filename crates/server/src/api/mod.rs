@@ -24,6 +24,13 @@ use crate::store::{Meta, Store, WriteConditions};
 /// Tells the connection's handler, by way of an error's headers, to cut the connection.
 pub(crate) const CUT: HeaderName = HeaderName::from_static("x-sluice-cut");
 
+/// Says that the body of an answer is in parts, of ranges of an object.
+#[derive(Debug, Clone)]
+pub(crate) struct InParts {
+    /// The type that the answer has.
+    pub(crate) content_type: String,
+}
+
 /// The operations of one server.
 #[derive(Debug, Clone)]
 pub(crate) struct Api {
@@ -117,6 +124,13 @@ macro_rules! operations {
                     Ok(S3Response::new(self.$method(request).await?))
                 }
             )*
+
+            async fn get_object(
+                &self,
+                request: S3Request<GetObjectInput>,
+            ) -> S3Result<S3Response<GetObjectOutput>> {
+                self.get_object(request).await
+            }
         }
     };
 }
@@ -132,7 +146,6 @@ operations! {
     delete_objects(DeleteObjectsInput) -> DeleteObjectsOutput;
     get_bucket_location(GetBucketLocationInput) -> GetBucketLocationOutput;
     get_bucket_versioning(GetBucketVersioningInput) -> GetBucketVersioningOutput;
-    get_object(GetObjectInput) -> GetObjectOutput;
     head_bucket(HeadBucketInput) -> HeadBucketOutput;
     head_object(HeadObjectInput) -> HeadObjectOutput;
     list_buckets(ListBucketsInput) -> ListBucketsOutput;

@@ -3,42 +3,107 @@
 use std::ops::Range;
 use std::time::{Duration, UNIX_EPOCH};
 
+use http::{HeaderMap, header};
 use s3s::dto::{
     self, ChecksumMode, ChecksumType, GetObjectInput, GetObjectOutput, HeadObjectInput,
     HeadObjectOutput, Timestamp,
 };
-use s3s::{S3Request, S3Result, s3_error};
+use s3s::{S3Error, S3Request, S3Response, S3Result, s3_error};
+use sluicegate_s3select::byteranges::{Asked, Parts};
 
 use crate::counters::Operation;
+use crate::credentials::random_text;
 use crate::store::{Checksums, Head, Meta};
 
+use super::body::{self, Piece};
 use super::fields::{conditions, described, with_checksums};
-use super::{Api, body, check_customer_key, check_version, etag};
+use super::{Api, InParts, check_customer_key, check_version, etag};
 
 const DEFAULT_CONTENT_TYPE: &str = "binary/octet-stream";
+/// Characters of what separates the parts of an answer: too many to be guessed.
+const BOUNDARY: usize = 32;
 
-/// The part of an object that a request asks for.
-struct Slice {
-    range: Range<u64>,
-    /// As in `Content-Range`; absent if it is the whole object.
-    content_range: Option<String>,
+fn content_type_of(meta: &Meta) -> &str {
+    meta.content_type.as_deref().unwrap_or(DEFAULT_CONTENT_TYPE)
 }
 
-fn slice(head: &Head, range: Option<dto::Range>, part: Option<i32>) -> S3Result<Slice> {
+/// What a Range header asks for.
+enum Asking {
+    One(dto::Range),
+    Several(Asked),
+}
+
+/// What of an object a request gets.
+struct Slice {
+    pieces: Vec<Piece>,
+    /// As in `Content-Range`; absent if it is the whole object, or several ranges.
+    content_range: Option<String>,
+    /// The type of an answer in parts.
+    in_parts: Option<InParts>,
+    whole: bool,
+}
+
+impl Slice {
+    fn length(&self) -> Option<i64> {
+        i64::try_from(self.pieces.iter().map(Piece::length).sum::<u64>()).ok()
+    }
+}
+
+fn slice(
+    head: &Head,
+    asking: Option<Asking>,
+    part: Option<i32>,
+    content_type: &str,
+) -> S3Result<Slice> {
     let size = head.size;
-    let range = match (range, part) {
+    let ranges = match (asking, part) {
         (Some(_), Some(_)) => {
             return Err(s3_error!(InvalidRequest, "a range and a part number exclude each other"));
         }
-        (None, None) => return Ok(Slice { range: 0..size, content_range: None }),
+        (None, None) => {
+            let pieces = vec![Piece::Object(0..size)];
+            return Ok(Slice { pieces, content_range: None, in_parts: None, whole: true });
+        }
         // An empty suffix is not a range either.
         (Some(_), None) if size == 0 => return Err(s3_error!(InvalidRange)),
-        (Some(range), None) => range.check(size)?,
-        (None, Some(part)) => part_range(&head.meta, size, part)?,
+        (Some(Asking::One(range)), None) => vec![range.check(size)?],
+        (Some(Asking::Several(asked)), None) => asked.within(size),
+        (None, Some(part)) => vec![part_range(&head.meta, size, part)?],
     };
-    let last = range.end.saturating_sub(1);
-    let content_range = format!("bytes {}-{last}/{size}", range.start);
-    Ok(Slice { content_range: (size > 0).then_some(content_range), range })
+    match ranges.as_slice() {
+        [] => Err(s3_error!(InvalidRange)),
+        [range] => {
+            let last = range.end.saturating_sub(1);
+            let content_range = format!("bytes {}-{last}/{size}", range.start);
+            Ok(Slice {
+                content_range: (size > 0).then_some(content_range),
+                pieces: vec![Piece::Object(range.clone())],
+                in_parts: None,
+                whole: size == 0,
+            })
+        }
+        several => {
+            let parts = Parts::new(
+                random_text(BOUNDARY).map_err(S3Error::internal_error)?,
+                content_type.to_owned(),
+                size,
+            );
+            let mut pieces = Vec::with_capacity(2 * several.len() + 1);
+            for range in several {
+                pieces.extend([parts.head(range).into(), Piece::Object(range.clone())]);
+            }
+            pieces.push(parts.end().into());
+            let in_parts = Some(InParts { content_type: parts.content_type() });
+            Ok(Slice { pieces, content_range: None, in_parts, whole: false })
+        }
+    }
+}
+
+/// Whether a Range header counts: `If-Range` makes it one about a version of the object only. Of its two
+/// forms, dates are too coarse to tell versions apart.
+fn is_about(headers: &HeaderMap, head: &Head) -> bool {
+    let tag = format!("\"{}\"", head.meta.etag);
+    headers.get_all(header::IF_RANGE).iter().all(|value| value.as_bytes() == tag.as_bytes())
 }
 
 /// Where a part of a multipart object lies; any other object is its own first part.
@@ -57,21 +122,13 @@ fn part_range(meta: &Meta, size: u64, part: i32) -> S3Result<Range<u64>> {
 /// The checksums that may be returned: they are those of the whole object.
 fn visible_checksums(meta: &Meta, slice: &Slice, mode: Option<&ChecksumMode>) -> Checksums {
     let wanted = mode.is_some_and(|mode| mode.as_str().eq_ignore_ascii_case("ENABLED"));
-    if wanted && slice.content_range.is_none() {
-        meta.checksums.clone()
-    } else {
-        Checksums::default()
-    }
+    if wanted && slice.whole { meta.checksums.clone() } else { Checksums::default() }
 }
 
 pub(super) fn checksum_type(checksums: &Checksums) -> Option<ChecksumType> {
     let name =
         if checksums.composite { ChecksumType::COMPOSITE } else { ChecksumType::FULL_OBJECT };
     (!checksums.is_empty()).then(|| ChecksumType::from_static(name))
-}
-
-fn length(range: &Range<u64>) -> Option<i64> {
-    i64::try_from(range.end - range.start).ok()
 }
 
 fn parts_count(parts: &[u64], part: Option<i32>) -> Option<i32> {
@@ -83,10 +140,13 @@ fn expires(seconds: Option<u64>) -> Option<Timestamp> {
 }
 
 impl Api {
+    /// The answer of a request that has [`Asked`] among its extensions, which `s3s` knows nothing of,
+    /// has [`InParts`] among its own if it is in parts.
     pub(super) async fn get_object(
         &self,
-        request: S3Request<GetObjectInput>,
-    ) -> S3Result<GetObjectOutput> {
+        mut request: S3Request<GetObjectInput>,
+    ) -> S3Result<S3Response<GetObjectOutput>> {
+        let several = request.extensions.remove::<Asked>().map(Asking::Several);
         let input = request.input;
         let fault = self.begin(Operation::GetObject, &input.bucket, &input.key).await?;
         check_version(input.version_id.as_deref())?;
@@ -95,9 +155,20 @@ impl Api {
         let object = self.blocking(move |store| store.get(&input.bucket, &input.key)).await?;
         let head = Head { size: object.size, modified: object.modified, meta: object.meta.clone() };
         conditions.check(&head.meta.etag, head.modified)?;
-        let slice = slice(&head, input.range, input.part_number)?;
-        let body = body::read(object, slice.range.clone(), fault);
-        Ok(described!(head, slice, input, GetObjectOutput { body: Some(body) }))
+        let asking = several.or_else(|| input.range.map(Asking::One));
+        let asking = asking.filter(|_| is_about(&request.headers, &head));
+        let content_type = input.response_content_type.as_deref();
+        let content_type = content_type.unwrap_or_else(|| content_type_of(&head.meta));
+        let mut slice = slice(&head, asking, input.part_number, content_type)?;
+        let length = slice.length();
+        let body = body::read(object, std::mem::take(&mut slice.pieces), fault);
+        let in_parts = slice.in_parts.take();
+        let output = described!(head, slice, length, input, GetObjectOutput { body: Some(body) });
+        let mut response = S3Response::new(output);
+        if let Some(in_parts) = in_parts {
+            response.extensions.insert(in_parts);
+        }
+        Ok(response)
     }
 
     pub(super) async fn head_object(
@@ -111,7 +182,9 @@ impl Api {
         let conditions = conditions!(input);
         let head = self.blocking(move |store| store.head(&input.bucket, &input.key)).await?;
         conditions.check(&head.meta.etag, head.modified)?;
-        let slice = slice(&head, input.range, input.part_number)?;
-        Ok(described!(head, slice, input, HeadObjectOutput {}))
+        let asking = input.range.map(Asking::One);
+        let slice = slice(&head, asking, input.part_number, content_type_of(&head.meta))?;
+        let length = slice.length();
+        Ok(described!(head, slice, length, input, HeadObjectOutput {}))
     }
 }

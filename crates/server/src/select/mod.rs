@@ -15,11 +15,10 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use http::{Extensions, HeaderMap, HeaderName, HeaderValue, Method, Uri, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header};
 use percent_encoding::percent_decode_str;
 use s3s::dto::SelectObjectContentEventStream;
 use s3s::path::{S3Path, parse_path_style};
-use s3s::route::S3Route;
 use s3s::{Body, S3Error, S3ErrorCode, S3Request, S3Response, S3Result, s3_error};
 use sluicegate_evaluator::Evaluation;
 use sluicegate_s3select::dialect::Extras;
@@ -53,7 +52,6 @@ const MAX_MESSAGE: usize = 4096;
 /// The route of `SelectObjectContent`.
 pub(crate) struct SelectRoute {
     api: Api,
-    anonymous: bool,
     slots: Slots,
     /// The most groups that a statement keeps in memory, if there is such a limit.
     max_groups: Option<usize>,
@@ -62,10 +60,10 @@ pub(crate) struct SelectRoute {
 }
 
 impl SelectRoute {
-    pub(crate) fn new(api: Api, anonymous: bool, slots: usize, max_groups: Option<usize>) -> Self {
+    pub(crate) fn new(api: Api, slots: usize, max_groups: Option<usize>) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         let cores = Arc::new(Semaphore::new(cores));
-        Self { api, anonymous, slots: Slots::new(slots), max_groups, cores }
+        Self { api, slots: Slots::new(slots), max_groups, cores }
     }
 
     /// The cores that a statement gets: all that are free, if it can use several.
@@ -76,7 +74,15 @@ impl SelectRoute {
         Arc::clone(&self.cores).try_acquire_many_owned(u32::try_from(wanted).ok()?).ok()
     }
 
-    async fn answer(&self, request: S3Request<Body>) -> S3Result<S3Response<Body>> {
+    /// Whether a request is one.
+    pub(crate) fn is_match(method: &Method, uri: &Uri) -> bool {
+        let has = |wanted: &[&str]| {
+            uri.query().is_some_and(|query| query.split('&').any(|pair| wanted.contains(&pair)))
+        };
+        method == Method::POST && has(&["select", "select="]) && has(&["select-type=2"])
+    }
+
+    pub(crate) async fn answer(&self, request: S3Request<Body>) -> S3Result<S3Response<Body>> {
         let (bucket, key) = object_of(&request.uri)?;
         let fault = self.api.begin(Operation::SelectObjectContent, &bucket, &key).await?;
         check_headers(&request.headers)?;
@@ -127,28 +133,6 @@ impl SelectRoute {
         let frames = SelectObjectContentEventStream::new(answer).into_byte_stream();
         let frames = frames::with_fault(frames, fault);
         Ok(S3Response::with_headers(Body::from(frames), headers))
-    }
-}
-
-#[async_trait::async_trait]
-impl S3Route for SelectRoute {
-    fn is_match(&self, method: &Method, uri: &Uri, _: &HeaderMap, _: &mut Extensions) -> bool {
-        let has = |wanted: &[&str]| {
-            uri.query().is_some_and(|query| query.split('&').any(|pair| wanted.contains(&pair)))
-        };
-        method == Method::POST && has(&["select", "select="]) && has(&["select-type=2"])
-    }
-
-    async fn check_access(&self, request: &mut S3Request<Body>) -> S3Result<()> {
-        if self.anonymous || request.credentials.is_some() {
-            Ok(())
-        } else {
-            Err(s3_error!(AccessDenied, "the request must be signed"))
-        }
-    }
-
-    async fn call(&self, request: S3Request<Body>) -> S3Result<S3Response<Body>> {
-        Box::pin(self.answer(request)).await
     }
 }
 

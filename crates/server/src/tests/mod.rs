@@ -6,6 +6,7 @@ mod faults;
 mod limits;
 mod listings;
 mod objects;
+mod ranges;
 mod select;
 mod server;
 mod signatures;

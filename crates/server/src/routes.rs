@@ -1,0 +1,106 @@
+//! Requests that `s3s` does not take to one of its operations as they are.
+//!
+//! `s3s` understands a Range header with one range only, and refuses any other. Such a request comes
+//! back to it without the header, after its signature was checked, with the ranges beside it.
+
+use http::{Extensions, HeaderMap, Method, Request, Uri, header};
+use s3s::route::S3Route;
+use s3s::service::{S3Service, S3ServiceBuilder};
+use s3s::{Body, S3Error, S3ErrorCode, S3Request, S3Response, S3Result, StdError, dto, s3_error};
+use sluicegate_s3select::byteranges::Asked;
+
+use crate::api::{Api, InParts};
+use crate::front::strip_signature;
+use crate::select::SelectRoute;
+
+/// The routes of a server.
+pub(crate) struct Routes {
+    /// `None` for a server that behaves as stores without our extensions do.
+    select: Option<SelectRoute>,
+    /// Answers requests that were found to be allowed.
+    allowed: S3Service,
+    anonymous: bool,
+}
+
+impl Routes {
+    pub(crate) fn new(api: Api, anonymous: bool, select: Option<SelectRoute>) -> Self {
+        Self { select, allowed: S3ServiceBuilder::new(api).build(), anonymous }
+    }
+
+    /// A GET with a Range header that is not one range: with several, or one to be ignored.
+    async fn get(&self, request: S3Request<Body>) -> S3Result<S3Response<Body>> {
+        let asked = asked(&request.headers).filter(|_| self.select.is_some());
+        let mut plain = Request::new(request.input);
+        *plain.method_mut() = request.method;
+        *plain.uri_mut() = request.uri;
+        *plain.headers_mut() = request.headers;
+        plain.headers_mut().remove(header::RANGE);
+        if let Some(asked) = asked {
+            plain.extensions_mut().insert(asked);
+        }
+        let failed =
+            |error| S3Error::with_source(S3ErrorCode::InternalError, StdError::from(error));
+        strip_signature(&mut plain).map_err(failed)?;
+        let (mut head, body) = self.allowed.call(plain).await.map_err(failed)?.into_parts();
+        if let Some(parts) = head.extensions.remove::<InParts>() {
+            let content_type = parts.content_type.parse().map_err(S3Error::internal_error)?;
+            head.headers.insert(header::CONTENT_TYPE, content_type);
+            head.status = http::StatusCode::PARTIAL_CONTENT;
+        }
+        let mut response = S3Response::with_headers(body, head.headers);
+        response.status = Some(head.status);
+        Ok(response)
+    }
+}
+
+fn is_get_of_ranges(method: &Method, headers: &HeaderMap) -> bool {
+    let mut ranges = headers.get_all(header::RANGE).iter();
+    let understood = |value: &http::HeaderValue| {
+        value.to_str().is_ok_and(|value| dto::Range::parse(value).is_ok())
+    };
+    match (ranges.next(), ranges.next()) {
+        (None, _) => false,
+        (Some(value), None) => method == Method::GET && !understood(value),
+        (Some(_), Some(_)) => method == Method::GET,
+    }
+}
+
+/// The ranges that a request asks for. Two headers are not a longer list, and are ignored.
+fn asked(headers: &HeaderMap) -> Option<Asked> {
+    let mut ranges = headers.get_all(header::RANGE).iter();
+    match (ranges.next(), ranges.next()) {
+        (Some(value), None) => Asked::parse(value.to_str().ok()?),
+        _ => None,
+    }
+}
+
+#[async_trait::async_trait]
+impl S3Route for Routes {
+    fn is_match(
+        &self,
+        method: &Method,
+        uri: &Uri,
+        headers: &HeaderMap,
+        _: &mut Extensions,
+    ) -> bool {
+        is_get_of_ranges(method, headers)
+            || self.select.is_some() && SelectRoute::is_match(method, uri)
+    }
+
+    async fn check_access(&self, request: &mut S3Request<Body>) -> S3Result<()> {
+        if self.anonymous || request.credentials.is_some() {
+            Ok(())
+        } else {
+            Err(s3_error!(AccessDenied, "the request must be signed"))
+        }
+    }
+
+    async fn call(&self, request: S3Request<Body>) -> S3Result<S3Response<Body>> {
+        match &self.select {
+            Some(select) if !is_get_of_ranges(&request.method, &request.headers) => {
+                Box::pin(select.answer(request)).await
+            }
+            _ => Box::pin(self.get(request)).await,
+        }
+    }
+}
