@@ -26,6 +26,7 @@ mod html;
 mod index;
 mod join;
 mod json;
+mod many_ranges;
 mod minio;
 mod negotiation;
 mod parquet_types;

@@ -46,6 +46,27 @@ pub fn gap(
     if bytes.is_nan() { Bytes::ZERO } else { Bytes::from_f64(bytes.min(MOST as f64)) }
 }
 
+/// What a further range takes of a request for several, beside its bytes: its place in the header, the
+/// head of its part of the answer, and finding it.
+pub const RANGE_BYTES: Bytes = Bytes(160);
+
+/// The same where a request asks for several ranges, and is worth so many bytes: they are its share of
+/// that, and what a part takes.
+///
+/// ```
+/// use sluicegate_costmodel::{Bytes, gap_among};
+///
+/// assert_eq!(gap_among(Bytes(7500), 1), Bytes(7500));
+/// assert_eq!(gap_among(Bytes(7500), 100), Bytes(235));
+/// ```
+#[must_use]
+pub fn gap_among(request: Bytes, ranges_per_request: u32) -> Bytes {
+    match ranges_per_request {
+        0 | 1 => request,
+        ranges => Bytes(request.0 / u64::from(ranges) + RANGE_BYTES.0),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;

@@ -72,7 +72,7 @@ mod work;
 pub use choice::{Alternative, Candidate, Choice, choose};
 pub use cost::Cost;
 pub use data::DataError;
-pub use gap::gap;
+pub use gap::{RANGE_BYTES, gap, gap_among};
 pub use hardware::{ClientRates, HardwareProfile, Link, RequestLimits, SelectRates};
 pub use hardware_text::Constant;
 pub use objective::{Objective, ParseObjectiveError};

@@ -185,6 +185,9 @@ config_namespace! {
         /// Where index objects are: empty for the folder .sluice-index of the data's bucket, or a URL such as 's3://bucket/folder/'
         pub index_location: String, default = String::new()
 
+        /// The most ranges of an object that an index scan asks for by one request, up to 1000, where the store answers several; 1: one by one
+        pub ranges_per_request: usize, default = 256
+
         /// What 'auto' minimises: 'time', 'dollars', or the bill plus what an hour of waiting is worth, such as '12 dollars per hour'
         pub objective: Objective, default = Objective::default()
 

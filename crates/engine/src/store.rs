@@ -10,8 +10,9 @@ use datafusion::execution::object_store::{DefaultObjectStoreRegistry, ObjectStor
 use http_body_util::BodyExt;
 use object_store::aws::{AmazonS3Builder, AwsCredential};
 use object_store::client::{
-    ClientOptions, CredentialProvider, HttpClient, HttpConnector, HttpError, HttpRequest,
-    HttpResponse, HttpResponseBody, HttpService, ReqwestConnector, SpawnedReqwestConnector,
+    ClientOptions, CredentialProvider, HttpClient, HttpConnector, HttpError, HttpErrorKind,
+    HttpRequest, HttpResponse, HttpResponseBody, HttpService, ReqwestConnector,
+    SpawnedReqwestConnector,
 };
 use object_store::path::Path;
 use object_store::{BackoffConfig, ObjectStore, RetryConfig};
@@ -20,6 +21,7 @@ use tokio::runtime::Handle;
 use url::Url;
 
 use crate::counters::{Counters, RequestKind};
+use crate::datasource::many_ranges::AskedRanges;
 use crate::endpoint::Endpoint;
 use crate::endpoints::Endpoints;
 use crate::notes::{Notes, some_of};
@@ -258,7 +260,8 @@ struct CountingService {
 
 #[async_trait]
 impl HttpService for CountingService {
-    async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+    async fn call(&self, mut request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        ask_for_ranges(&mut request)?;
         let kind = kind(&request);
         self.counters.request(kind);
         let mut open = self.counters.open(kind, || self.object(&request));
@@ -319,6 +322,19 @@ impl CountingService {
         }
         Ok(HttpResponse::from_parts(head, HttpResponseBody::from(body)))
     }
+}
+
+/// Makes a request ask for what its extension says. The signature does not cover that header.
+fn ask_for_ranges(request: &mut HttpRequest) -> Result<(), HttpError> {
+    let Some(AskedRanges(ranges)) = request.extensions().get().cloned() else { return Ok(()) };
+    let failed = |why| HttpError::new(HttpErrorKind::Unknown, std::io::Error::other(why));
+    if request.headers().contains_key("range") {
+        // An answer broke off, and the rest of its body is asked for as if it were the object's.
+        return Err(failed("several ranges are not asked for again in part"));
+    }
+    let value = ranges.parse().map_err(|_| failed("a header of ranges is not valid"))?;
+    request.headers_mut().insert("range", value);
+    Ok(())
 }
 
 fn kind(request: &HttpRequest) -> RequestKind {

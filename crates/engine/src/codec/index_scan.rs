@@ -13,6 +13,7 @@ use super::{Decoder, Encoder};
 use crate::datasource::indexed::{Asked, AskedColumn, IndexedSource};
 use crate::index::found::{FileIndex, FileIndexes};
 use crate::index::lookup::IndexObject;
+use crate::index::reading::Reading;
 
 /// An [`S3Scan`](crate::datasource::s3_scan::S3Scan) with an [`IndexedSource`].
 #[derive(Clone, PartialEq, Message)]
@@ -29,6 +30,12 @@ pub(super) struct IndexMessage {
     /// The bucket of the index objects.
     #[prost(string, tag = "5")]
     store: String,
+    /// The bytes that are as dear as a request.
+    #[prost(uint64, tag = "6")]
+    request: u64,
+    /// The most ranges that one request asks for.
+    #[prost(uint32, tag = "7")]
+    ranges_per_request: u32,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -82,7 +89,9 @@ impl Encoder<'_> {
         Ok(IndexMessage {
             files: Some(self.files(&files)?),
             columns: asked.columns.iter().map(column).collect::<Result<_>>()?,
-            gap: asked.gap,
+            gap: asked.reading.gap,
+            request: asked.reading.request,
+            ranges_per_request: asked.reading.ranges_per_request,
             store: asked.store.as_str().to_owned(),
         })
     }
@@ -117,7 +126,9 @@ impl Decoder<'_> {
             columns.push(AskedColumn { column, filter });
         }
         let store = ObjectStoreUrl::parse(&message.store)?;
-        let asked = Asked { columns, gap: message.gap, store };
+        let IndexMessage { request, ranges_per_request, gap, .. } = *message;
+        let reading = Reading { request, ranges_per_request, gap };
+        let asked = Asked { columns, reading, store };
         let mut of_files = of_files.into_iter();
         let indexed = |group: &FileGroup| {
             let mut files = group.clone().into_inner();

@@ -29,6 +29,7 @@ use sluicegate_index::layout::Place;
 use sluicegate_index::span::Spans;
 
 use super::float_bounds::distrusting;
+use super::many_ranges::{ManyRanges, RangesRead, batches};
 use super::named::with_place;
 use super::one_file::one_file;
 use super::record_ranges::RecordRanges;
@@ -41,6 +42,7 @@ use crate::index::format::{Format, RecordSource};
 use crate::index::found::FileIndexes;
 use crate::index::key;
 use crate::index::lookup::{About, IndexObject, OpenIndex, coalesced};
+use crate::index::reading::Reading;
 use crate::index::rows::selection;
 use crate::notes::Notes;
 use crate::query::QueryCounters;
@@ -50,8 +52,8 @@ use crate::query::QueryCounters;
 pub struct Asked {
     /// The columns. Records are wanted that the indexes of all of them lead to.
     pub columns: Vec<AskedColumn>,
-    /// Bytes between two records that are read rather than asked around.
-    pub gap: u64,
+    /// How the records are asked for.
+    pub reading: Reading,
     /// The bucket of the index objects.
     pub store: ObjectStoreUrl,
 }
@@ -190,7 +192,8 @@ impl FileSource for IndexedSource {
         let metrics = Metrics::new(&self.metrics, partition);
         let config = base_config.clone();
         let source = self.clone();
-        let shared = Shared { source, bound, store, config, partition, metrics };
+        let many = Arc::new(ManyRanges::new(bound.notes.clone()));
+        let shared = Shared { source, bound, store, config, partition, metrics, many };
         Ok(Arc::new(IndexedOpener { shared: Arc::new(shared) }))
     }
 
@@ -223,7 +226,12 @@ impl FileSource for IndexedSource {
                     let filter = &self.asked.columns[number].filter;
                     write!(f, "{before}{} by {filter}", wanted.name)?;
                 }
-                write!(f, ", gap={}", self.asked.gap)
+                let Reading { gap, ranges_per_request, .. } = self.asked.reading;
+                write!(f, ", gap={gap}")?;
+                match ranges_per_request {
+                    0 | 1 => Ok(()),
+                    several => write!(f, ", ranges_per_request={several}"),
+                }
             }
             DisplayFormatType::TreeRender => {
                 let names: Vec<_> = self.wanted.iter().map(|it| it.name.as_str()).collect();
@@ -261,9 +269,8 @@ struct Metrics {
     index_bytes: Count,
     /// Records that they led to.
     records: Count,
-    /// Ranges of data objects that were asked for, and their bytes.
-    range_requests: Count,
-    got: Count,
+    /// What was asked for of data objects.
+    read: RangesRead,
     /// Objects that are read whole: they have no index, or too much of them is wanted.
     whole: Count,
     /// Indexes that could not be relied on.
@@ -279,8 +286,11 @@ impl Metrics {
             index_requests: count(MetricCategory::Rows, "index_requests"),
             index_bytes: count(MetricCategory::Bytes, "index_bytes"),
             records: count(MetricCategory::Rows, "records_found"),
-            range_requests: count(MetricCategory::Rows, "range_requests"),
-            got: count(MetricCategory::Bytes, "bytes_got"),
+            read: RangesRead {
+                requests: count(MetricCategory::Rows, "range_requests"),
+                ranges: count(MetricCategory::Rows, "ranges"),
+                got: count(MetricCategory::Bytes, "bytes_got"),
+            },
             whole: count(MetricCategory::Rows, "objects_read_whole"),
             fallbacks: count(MetricCategory::Rows, "fallbacks"),
         }
@@ -304,6 +314,7 @@ struct Shared {
     config: FileScanConfig,
     partition: usize,
     metrics: Metrics,
+    many: Arc<ManyRanges>,
 }
 
 impl FileOpener for IndexedOpener {
@@ -424,15 +435,15 @@ impl Shared {
     /// The records that all indexes lead to, of those that are worth a look.
     async fn look_up(&self, file: &PartitionedFile, indexes: &mut [(&Wanted, OpenIndex)]) -> Found {
         let Some((_, first)) = indexes.first() else { return Found::NoIndex };
-        let (gap, rows) = (self.source.asked.gap, first.top.records);
+        let (reading, rows) = (&self.source.asked.reading, first.top.records);
         let width = IndexedSource::width(self.source.inner.as_ref());
         let shape = Shape::new(file.object_meta.size, &first.top, width);
         let selected: Vec<Selected> =
             indexes.iter().map(|(wanted, index)| selected(&index.top, &wanted.spans)).collect();
         let together =
-            |some: &[usize]| shape.looking_up(some.iter().map(|one| &selected[*one]), gap);
-        let used = best_together(selected.len(), |some| together(some).weight(gap));
-        if shape.is_too_much(together(&used).weight(gap), gap) {
+            |some: &[usize]| shape.looking_up(some.iter().map(|one| &selected[*one]), reading);
+        let used = best_together(selected.len(), |some| together(some).weight(reading));
+        if shape.is_too_much(together(&used).weight(reading), reading) {
             return Found::TooMany;
         }
         let some = indexes.iter_mut().enumerate().filter(|(number, _)| used.contains(number));
@@ -458,16 +469,11 @@ impl Shared {
         if self.source.format != Format::Parquet {
             return Found::Records(found);
         }
-        let ranges = shape.reading(found.len() as f64, gap);
-        if shape.is_too_much(ranges.bytes + ranges.requests * gap as f64, gap) {
+        let ranges = shape.reading(found.len() as f64, reading);
+        if shape.is_too_much(reading.weight(ranges.requests, ranges.bytes), reading) {
             return Found::TooMany;
         }
         Found::Rows(selection(&found, rows))
-    }
-
-    /// Whether ranges are worse than the whole object: a request is worth a gap.
-    fn is_too_much(&self, size: u64, requests: f64, bytes: f64) -> bool {
-        bytes + requests * self.source.asked.gap as f64 > size as f64 + self.source.asked.gap as f64
     }
 
     /// The file without an index, or its selected rows.
@@ -477,12 +483,19 @@ impl Shared {
 
     /// The records, as the table reads them.
     async fn read(&self, file: PartitionedFile, records: &[Place]) -> RowsOf {
-        let ranges = coalesced(records, self.source.asked.gap);
+        let mut reading = self.source.asked.reading;
+        if self.many.are_refused() {
+            reading = reading.one_by_one();
+        }
+        let ranges = coalesced(records, reading.gap);
         if ranges.is_empty() {
             return Ok(futures::stream::empty().boxed());
         }
-        let bytes: u64 = ranges.iter().map(|range| range.end - range.start).sum();
-        if self.is_too_much(file.object_meta.size, ranges.len() as f64, bytes as f64) {
+        let bytes = ranges.iter().map(|range| range.end - range.start).sum::<u64>() as f64;
+        let count = ranges.len() as f64;
+        let weight =
+            reading.weight(reading.requests(count, bytes), bytes + reading.overhead(count));
+        if weight > reading.weight(1.0, file.object_meta.size as f64) {
             self.metrics.whole.add(1);
             return self.whole(file);
         }
@@ -494,8 +507,9 @@ impl Shared {
             Arc::clone(&self.store),
             file.object_meta.clone(),
             before,
-            ranges,
-            (self.metrics.range_requests.clone(), self.metrics.got.clone()),
+            batches(&ranges, reading.ranges_per_request),
+            Arc::clone(&self.many),
+            self.metrics.read.clone(),
         );
         let store = self.config.object_store_url.as_str().trim_end_matches('/');
         let place = format!(

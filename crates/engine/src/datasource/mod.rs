@@ -8,6 +8,7 @@ pub mod format;
 pub mod get;
 pub mod indexed;
 pub mod keys;
+pub mod many_ranges;
 pub mod named;
 pub mod one_file;
 pub mod opener;

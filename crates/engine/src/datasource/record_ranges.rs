@@ -1,13 +1,11 @@
 //! Some records of an object, as if they were an object.
 
 use std::fmt;
-use std::ops::Range;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use datafusion::physical_plan::metrics::Count;
-use futures::stream::{BoxStream, StreamExt};
+use futures::stream::{BoxStream, StreamExt, TryStreamExt};
 use object_store::path::Path;
 use object_store::{
     Attributes, CopyOptions, Error, GetOptions, GetResult, GetResultPayload, ListResult,
@@ -15,64 +13,51 @@ use object_store::{
     PutResult, Result,
 };
 
-use crate::index::lookup::{PIECE_BYTES, REQUESTS, get};
+use super::many_ranges::{Batch, Fetch, ManyRanges, RangesRead};
+use crate::index::lookup::REQUESTS;
 
-/// A store of one object: the bytes of another in some ranges, one after the other, as ranged GETs
-/// fetch them. So DataFusion's reader parses records that lie here and there.
+/// A store of one object: the bytes of another in some ranges, one after the other, as GETs fetch them.
+/// So DataFusion's reader parses records that lie here and there.
 #[derive(Debug)]
 pub struct RecordRanges {
-    store: Arc<dyn ObjectStore>,
-    object: ObjectMeta,
+    fetch: Arc<Fetch>,
     before: Bytes,
-    ranges: Arc<[Range<u64>]>,
-    requests: Count,
-    got: Count,
+    batches: Vec<Batch>,
 }
 
 impl RecordRanges {
-    /// `before`, and the ranges of `object`, in the version that was listed. GETs and the bytes of
-    /// their answers are counted.
+    /// `before`, and the ranges of `object`, in the version that was listed. What is asked for is
+    /// counted.
     #[must_use]
     pub fn new(
         store: Arc<dyn ObjectStore>,
         object: ObjectMeta,
         before: Bytes,
-        ranges: Vec<Range<u64>>,
-        (requests, got): (Count, Count),
+        batches: Vec<Batch>,
+        many: Arc<ManyRanges>,
+        read: RangesRead,
     ) -> Self {
-        Self { store, object, before, ranges: ranges.into(), requests, got }
+        Self { fetch: Arc::new(Fetch::new(store, object, many, read)), before, batches }
     }
 
     fn bytes(&self) -> BoxStream<'static, Result<Bytes>> {
-        let pieces: Vec<_> = self.ranges.iter().flat_map(pieces).collect();
-        let (store, object) = (Arc::clone(&self.store), self.object.clone());
-        let (requests, got) = (self.requests.clone(), self.got.clone());
-        let fetched = futures::stream::iter(pieces)
-            .map(move |piece| {
-                let (store, object) = (Arc::clone(&store), object.clone());
-                let (requests, got) = (requests.clone(), got.clone());
-                async move {
-                    requests.add(1);
-                    let bytes = get(&store, &object.location, object.e_tag.as_ref(), piece).await?;
-                    got.add(bytes.len());
-                    Ok(bytes)
-                }
+        let fetch = Arc::clone(&self.fetch);
+        let fetched = futures::stream::iter(self.batches.clone())
+            .map(move |batch| {
+                let fetch = Arc::clone(&fetch);
+                async move { fetch.batch(batch).await }
             })
-            .buffered(REQUESTS);
+            .buffered(REQUESTS)
+            .map_ok(|ranges| futures::stream::iter(ranges.into_iter().map(Ok)))
+            .try_flatten();
         let before = self.before.clone();
         futures::stream::once(async { Ok(before) }).chain(fetched).boxed()
     }
 }
 
-/// A range in parts that one request each asks for.
-fn pieces(range: &Range<u64>) -> Vec<Range<u64>> {
-    let starts = (range.start..range.end).step_by(PIECE_BYTES as usize);
-    starts.map(|start| start..range.end.min(start + PIECE_BYTES)).collect()
-}
-
 impl fmt::Display for RecordRanges {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ranges of {} in {}", self.ranges.len(), self.object.location, self.store)
+        write!(f, "{} requests for ranges in {}", self.batches.len(), self.fetch)
     }
 }
 
@@ -95,14 +80,15 @@ impl ObjectStore for RecordRanges {
     }
 
     async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
-        if *location != self.object.location || options.range.is_some() {
+        let object = self.fetch.object();
+        if *location != object.location || options.range.is_some() {
             return only_read();
         }
-        let size = self.before.len() as u64
-            + self.ranges.iter().map(|range| range.end - range.start).sum::<u64>();
+        let ranges = self.batches.iter().flatten().map(|range| range.end - range.start);
+        let size = self.before.len() as u64 + ranges.sum::<u64>();
         Ok(GetResult {
             payload: GetResultPayload::Stream(self.bytes()),
-            meta: ObjectMeta { size, ..self.object.clone() },
+            meta: ObjectMeta { size, ..object.clone() },
             range: 0..size,
             attributes: Attributes::default(),
         })
@@ -134,7 +120,9 @@ mod tests {
     use object_store::ObjectStoreExt;
     use object_store::memory::InMemory;
 
+    use super::super::many_ranges::batches;
     use super::*;
+    use crate::index::lookup::PIECE_BYTES;
 
     #[tokio::test]
     async fn ranges_follow_each_other() {
@@ -147,13 +135,15 @@ mod tests {
             vec![5..9, 100..2 * PIECE_BYTES + 107, bytes.len() as u64 - 1..bytes.len() as u64];
         let set = ExecutionPlanMetricsSet::new();
         let count = |name| MetricBuilder::new(&set).counter(name, 0);
-        let (requests, got) = (count("requests"), count("got"));
+        let counted =
+            RangesRead { requests: count("requests"), ranges: count("ranges"), got: count("got") };
         let some = RecordRanges::new(
             Arc::clone(&store),
             object,
             "\n".into(),
-            ranges.clone(),
-            (requests.clone(), got.clone()),
+            batches(&ranges, 1),
+            Arc::new(ManyRanges::new(None)),
+            counted.clone(),
         );
         let read = some.get(&path).await.unwrap().bytes().await.unwrap();
         let mut expected = b"\n".to_vec();
@@ -161,7 +151,8 @@ mod tests {
             expected.extend(&bytes[range.start as usize..range.end as usize]);
         }
         assert!(read == expected);
-        assert_eq!((requests.value(), got.value()), (5, expected.len() - 1));
+        let values = [counted.requests, counted.ranges, counted.got].map(|count| count.value());
+        assert_eq!(values, [5, 5, expected.len() - 1]);
         assert!(some.put(&path, "x".into()).await.is_err());
         assert!(some.get_range(&path, 0..1).await.is_err());
     }

@@ -3,6 +3,8 @@
 use sluicegate_index::layout::{BlockMessage, TopMessage};
 use sluicegate_index::span::{Span, Spans};
 
+use super::reading::Reading;
+
 /// What a filter selects of an object.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Selected {
@@ -79,11 +81,11 @@ pub struct Together {
 }
 
 impl Together {
-    /// All that, in bytes: a request is worth a gap.
+    /// All that, in bytes.
     #[must_use]
-    pub fn weight(&self, gap: u64) -> f64 {
+    pub fn weight(&self, reading: &Reading) -> f64 {
         let requests = self.index_requests + self.ranges.requests;
-        self.index_bytes as f64 + self.ranges.bytes + requests * gap as f64
+        reading.weight(requests, self.index_bytes as f64 + self.ranges.bytes)
     }
 }
 
@@ -118,10 +120,13 @@ impl Shape {
 
     /// What it takes to read some records that lie anywhere in the object.
     #[must_use]
-    pub fn reading(&self, records: f64, gap: u64) -> Ranges {
+    pub fn reading(&self, records: f64, reading: &Reading) -> Ranges {
         let Some(row_bytes) = self.row_bytes else {
             let record_bytes = self.bytes as f64 / self.records.max(1) as f64;
-            return ranges(self.bytes, records, record_bytes, gap);
+            let one_by_one = ranges(self.bytes, records, record_bytes, reading.gap);
+            let Ranges { requests: ranges, bytes } = one_by_one;
+            let requests = reading.requests(ranges, bytes);
+            return Ranges { requests, bytes: bytes + reading.overhead(ranges) };
         };
         // Of as many pages, all alike, so many have one of the records.
         let row_bytes = (row_bytes as f64).clamp(1.0, self.bytes.max(1) as f64);
@@ -137,7 +142,7 @@ impl Shape {
     pub fn looking_up<'a>(
         &self,
         selected: impl IntoIterator<Item = &'a Selected>,
-        gap: u64,
+        reading: &Reading,
     ) -> Together {
         let all = self.records.max(1) as f64;
         let (mut records, mut index_bytes, mut index_requests) = (all, 0, 0.0);
@@ -146,15 +151,15 @@ impl Shape {
             index_bytes += one.index_bytes;
             index_requests += f64::from(u8::from(one.index_bytes > 0));
         }
-        let ranges = self.reading(records, gap);
+        let ranges = self.reading(records, reading);
         Together { records, index_bytes, index_requests, ranges }
     }
 
-    /// Whether that is worse than reading the whole object: a request is worth a gap.
+    /// Whether that is worse than reading the whole object.
     #[must_use]
-    pub fn is_too_much(&self, weight: f64, gap: u64) -> bool {
+    pub fn is_too_much(&self, weight: f64, reading: &Reading) -> bool {
         let requests = if self.row_bytes.is_some() { self.columns.max(1) } else { 1 };
-        weight > self.bytes as f64 + requests as f64 * gap as f64
+        weight > reading.weight(requests as f64, self.bytes as f64)
     }
 }
 
@@ -260,12 +265,12 @@ mod tests {
 
     #[test]
     fn columns_are_looked_up_together_where_that_leaves_less_to_read() {
-        let gap = 10_000;
+        let reading = &Reading::new(10_000, 1);
         let text = Shape { bytes: 1_000_000_000, records: 10_000_000, row_bytes: None, columns: 4 };
         let selected = |records, index_bytes| Selected { records, index_bytes };
         let check = |shape: &Shape, all: &[Selected], expected: &[usize]| {
             let weight = |some: &[usize]| {
-                shape.looking_up(some.iter().map(|one| &all[*one]), gap).weight(gap)
+                shape.looking_up(some.iter().map(|one| &all[*one]), reading).weight(reading)
             };
             assert_eq!(best_together(all.len(), weight), expected, "{all:?}");
         };
@@ -275,7 +280,7 @@ mod tests {
         check(&text, &[selected(1e6, 2_000_000), selected(1.0, 40_000)], &[1]);
         check(&text, &[], &[]);
         let both = [selected(1e4, 200_000), selected(2e4, 400_000)];
-        assert!((text.looking_up(&both, gap).records - 20.0).abs() < 1e-6);
+        assert!((text.looking_up(&both, reading).records - 20.0).abs() < 1e-6);
         let parquet = Shape { row_bytes: Some(1_000_000), ..text };
         check(&parquet, &[selected(300.0, 200_000), selected(400.0, 400_000)], &[0, 1]);
         check(&parquet, &[selected(1.0, 200_000), selected(400.0, 400_000)], &[0]);
@@ -289,14 +294,33 @@ mod tests {
             row_bytes: Some(1_000_000),
             columns: 4,
         };
-        let read = |records| shape.reading(records, 10_000);
+        let reading = &Reading::new(10_000, 1);
+        let read = |records| shape.reading(records, reading);
         assert_eq!(read(0.0), Ranges { requests: 0.0, bytes: 0.0 });
         let one = read(1.0);
         assert!((one.bytes - 1e6).abs() < 1e4 && (one.requests - 4.0).abs() < 0.1, "{one:?}");
         let many = read(100.0);
         assert!((62e6..64e6).contains(&many.bytes), "{many:?}");
         assert!(read(1e6).bytes <= 100e6);
-        assert!(shape.is_too_much(read(1e6).bytes + 50_000.0 + 1.0, 10_000));
+        assert!(shape.is_too_much(read(1e6).bytes + 50_000.0 + 1.0, reading));
+    }
+
+    #[test]
+    fn several_ranges_in_a_request_are_fewer_requests_and_fewer_bytes() {
+        let shape =
+            Shape { bytes: 1_000_000_000, records: 10_000_000, row_bytes: None, columns: 1 };
+        let (one, several) = (Reading::new(10_000, 1), Reading::new(10_000, 200));
+        for records in [1.0, 100.0, 1e4, 1e5, 1e6] {
+            let (single, together) =
+                (shape.reading(records, &one), shape.reading(records, &several));
+            let weights = [(one, single), (several, together)]
+                .map(|(reading, it)| reading.weight(it.requests, it.bytes));
+            // A single range is asked for as ever.
+            assert!(weights[1] <= weights[0] + 200.0, "{records}: {weights:?}");
+        }
+        let (single, together) = (shape.reading(1e5, &one), shape.reading(1e5, &several));
+        assert!(together.requests * 50.0 < single.requests, "{together:?} {single:?}");
+        assert!(together.bytes * 5.0 < single.bytes, "{together:?} {single:?}");
     }
 
     #[test]

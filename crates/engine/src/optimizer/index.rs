@@ -10,6 +10,7 @@ use datafusion::datasource::physical_plan::{FileGroup, FileScanConfig, FileScanC
 use datafusion::physical_expr::{PhysicalExpr, conjunction, split_conjunction};
 use datafusion::physical_plan::filter::FilterExec;
 use sluicegate_costmodel::{Bytes, Phase, Requests, Steps, gap};
+use sluicegate_s3select::byteranges::MAX_RANGES;
 
 use super::choose::Plan;
 use crate::choice::{Offer, Way, Why};
@@ -24,6 +25,7 @@ use crate::index::format::Format;
 use crate::index::found::FileIndexes;
 use crate::index::lookup::REQUESTS;
 use crate::index::name::Place;
+use crate::index::reading::Reading;
 
 /// Letting an index lead to the records.
 pub(super) const INDEX: &str = "index";
@@ -156,7 +158,13 @@ fn best(
             _ => Ok(Err(Missing::Unasked)),
         };
     }
-    let gap = gap(&endpoint.hardware, &endpoint.prices, ours.objective.into(), REQUESTS as u32).0;
+    let request =
+        gap(&endpoint.hardware, &endpoint.prices, ours.objective.into(), REQUESTS as u32).0;
+    // DataFusion asks for the pages of Parquet.
+    let of_pages = matches!(Format::of(config), Ok(Format::Parquet));
+    let several = endpoint.profile().many_ranges && !of_pages;
+    let most = if several { ours.ranges_per_request.min(MAX_RANGES) as u32 } else { 1 };
+    let reading = Reading::new(request, most);
     let place = Place::of(&config.object_store_url, &ours.index_location)?;
     let mut about: Vec<Candidate> = Vec::new();
     for column in fresh.iter().copied() {
@@ -185,9 +193,10 @@ fn best(
         )));
     }
     let some = |numbers: &[usize]| numbers.iter().map(|number| &about[*number]).collect::<Vec<_>>();
-    let numbers = best_together(about.len(), |numbers| priced(config, &some(numbers), gap).weight);
+    let numbers =
+        best_together(about.len(), |numbers| priced(config, &some(numbers), &reading).weight);
     let used = some(&numbers);
-    let Priced { steps, without, files, .. } = priced(config, &used, gap);
+    let Priced { steps, without, files, .. } = priced(config, &used, &reading);
     let columns: Vec<_> =
         used.iter().map(|one| format!("{} by {}", one.name, one.asked.filter)).collect();
     let of_what = if used.len() > 1 { "of these columns" } else { "of it" };
@@ -195,9 +204,14 @@ fn best(
         0 => String::new(),
         some => format!("; {some} of {files} objects have no index {of_what}"),
     };
-    let statement = format!("{} (gaps of up to {}{without})", columns.join(" and "), Bytes(gap));
+    let several = match reading.ranges_per_request {
+        0 | 1 => String::new(),
+        ranges => format!(", up to {ranges} ranges in a request"),
+    };
+    let gap = Bytes(reading.gap);
+    let statement = format!("{} (gaps of up to {gap}{several}{without})", columns.join(" and "));
     let columns = used.iter().map(|one| one.asked.clone()).collect();
-    let asked = Asked { columns, gap, store: place.store };
+    let asked = Asked { columns, reading, store: place.store };
     Ok(Ok(Best { asked, steps, statement }))
 }
 
@@ -219,7 +233,7 @@ fn known(
 /// What a scan through some indexes would ask for.
 struct Priced {
     steps: Steps,
-    /// All that, in bytes: a request counts as many as a gap.
+    /// All that, in bytes.
     weight: f64,
     /// How many objects there are, and how many have none of the indexes.
     files: u64,
@@ -227,7 +241,7 @@ struct Priced {
 }
 
 /// What a scan through the indexes of some columns together would ask for.
-fn priced(config: &FileScanConfig, columns: &[&Candidate<'_>], gap: u64) -> Priced {
+fn priced(config: &FileScanConfig, columns: &[&Candidate<'_>], reading: &Reading) -> Priced {
     let (mut without, mut files) = (0, 0);
     let mut lookup = (0.0, 0.0);
     let mut records = (0.0, 0.0);
@@ -262,12 +276,12 @@ fn priced(config: &FileScanConfig, columns: &[&Candidate<'_>], gap: u64) -> Pric
                 }
             })
             .collect();
-        let together = shape.looking_up(&each, gap);
+        let together = shape.looking_up(&each, reading);
         let tops = known.iter().map(|(index, ..)| TOP_BYTES.min(index.object.size as f64));
         lookup.0 += known.len() as f64 + together.index_requests;
         lookup.1 += tops.sum::<f64>() + together.index_bytes as f64;
         let ranges = together.ranges;
-        if shape.is_too_much(ranges.bytes + ranges.requests * gap as f64, gap) {
+        if shape.is_too_much(reading.weight(ranges.requests, ranges.bytes), reading) {
             records = (records.0 + 1.0, records.1 + shape.bytes as f64);
         } else {
             records = (records.0 + ranges.requests, records.1 + ranges.bytes);
@@ -278,6 +292,6 @@ fn priced(config: &FileScanConfig, columns: &[&Candidate<'_>], gap: u64) -> Pric
         Steps::from(Phase { name, rounds, gets, got, ..Phase::default() })
     };
     let steps = Steps::InTurn(vec![phase("index", 2, lookup), phase("records", 1, records)]);
-    let weight = lookup.1 + records.1 + (lookup.0 + records.0) * gap as f64;
+    let weight = reading.weight(lookup.0 + records.0, lookup.1 + records.1);
     Priced { steps, weight, files, without }
 }

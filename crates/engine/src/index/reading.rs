@@ -1,0 +1,91 @@
+//! How the records of an object that an index leads to are asked for.
+
+use sluicegate_costmodel::{Bytes, gap_among};
+
+use super::lookup::PIECE_BYTES;
+
+/// What a request is worth, and how much one asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reading {
+    /// The bytes that are as dear as a request.
+    pub request: u64,
+    /// The most ranges that one request asks for, at least 1.
+    pub ranges_per_request: u32,
+    /// Bytes between two records that are read rather than asked around.
+    pub gap: u64,
+}
+
+impl Reading {
+    /// Asking for as many ranges at once as the store takes, where that is better than one by one: not if
+    /// requests cost less than what the parts of an answer take.
+    #[must_use]
+    pub fn new(request: u64, most: u32) -> Self {
+        let gap = gap_among(Bytes(request), most).0;
+        match most {
+            2.. if gap < request => Self { request, ranges_per_request: most, gap },
+            _ => Self { request, ranges_per_request: 1, gap: request },
+        }
+    }
+
+    /// The same, with one range in each request.
+    #[must_use]
+    pub fn one_by_one(self) -> Self {
+        Self::new(self.request, 1)
+    }
+
+    /// What takes so many requests and bytes, in bytes.
+    #[must_use]
+    pub fn weight(&self, requests: f64, bytes: f64) -> f64 {
+        bytes + requests * self.request as f64
+    }
+
+    /// The requests for so many ranges of so many bytes together.
+    #[must_use]
+    pub fn requests(&self, ranges: f64, bytes: f64) -> f64 {
+        if self.ranges_per_request <= 1 {
+            return ranges;
+        }
+        let of_ranges = ranges / f64::from(self.ranges_per_request);
+        // A request asks for no more bytes than without, and for something.
+        of_ranges.max(bytes / PIECE_BYTES as f64).max(ranges.min(1.0)).min(ranges)
+    }
+
+    /// The bytes of the answers, beside those of the object.
+    #[must_use]
+    pub fn overhead(&self, ranges: f64) -> f64 {
+        if self.ranges_per_request > 1 {
+            ranges * sluicegate_costmodel::RANGE_BYTES.0 as f64
+        } else {
+            0.0
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn several_ranges_are_asked_for_where_that_is_better() {
+        let several = Reading::new(7500, 100);
+        assert_eq!((several.ranges_per_request, several.gap), (100, 235));
+        assert_eq!(several.one_by_one(), Reading::new(7500, 1));
+        assert_eq!(Reading::new(7500, 0), Reading::new(7500, 1));
+        assert_eq!(Reading::new(7500, 1).gap, 7500);
+        // A request that costs nothing is no reason to save any.
+        assert_eq!(Reading::new(100, 100), Reading::new(100, 1));
+    }
+
+    #[test]
+    fn requests_are_as_many_as_ranges_and_bytes_take() {
+        let several = Reading::new(7500, 100);
+        assert_eq!(several.requests(0.0, 0.0), 0.0);
+        assert_eq!(several.requests(3.0, 300.0), 1.0);
+        assert_eq!(several.requests(1000.0, 100_000.0), 10.0);
+        assert_eq!(several.requests(1000.0, 20.0 * PIECE_BYTES as f64), 20.0);
+        assert_eq!(several.requests(2.0, 20.0 * PIECE_BYTES as f64), 2.0);
+        assert_eq!(several.one_by_one().requests(1000.0, 1.0), 1000.0);
+        assert_eq!(several.weight(2.0, 100.0), 15_100.0);
+        assert_eq!((several.overhead(2.0), several.one_by_one().overhead(2.0)), (320.0, 0.0));
+    }
+}
