@@ -23,6 +23,7 @@ use sluicegate_fuzz::{OPTIONS, seed};
 use sluicegate_index::layout::{Blocks, MAGIC, Place, TRAILER, TopMessage, VERSION};
 use sluicegate_pruning::algorithm::{distinct, group_by, having, join, top_n};
 use sluicegate_pruning::switch::Program;
+use sluicegate_s3select::byteranges::Parts;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = std::env::args().nth(1).ok_or("which folder?")?;
@@ -40,6 +41,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             Input::CsvIgnore => (&mut csv, 2),
             Input::Lines => (&mut json, 0),
             Input::Document => (&mut json, 1),
+            // Its objects are made here.
+            Input::Parquet => continue,
         };
         options[0] = first;
         seeds.insert(seed(options, &case.statement(), case.object.as_bytes()));
@@ -57,7 +60,27 @@ fn main() -> Result<(), Box<dyn Error>> {
     write(folder, "event_stream", answers())?;
     write(folder, "switch", programs()?)?;
     write(folder, "index", indexes())?;
+    write(folder, "byteranges", byteranges())?;
     Ok(())
+}
+
+/// Headers, answers, and bytes to make some of.
+fn byteranges() -> BTreeSet<Vec<u8>> {
+    let headers =
+        ["bytes=0-1,5-6", "Bytes= -5 ,, 7-", "bytes=3-2", "bytes=0-99999999999999999999,-0"];
+    let mut seeds: BTreeSet<_> =
+        headers.iter().map(|header| [&[0], header.as_bytes()].concat()).collect();
+    seeds.insert(b"\0multipart/byteranges; boundary=\"a b\"".to_vec());
+    let parts = Parts::new("b0undary".to_owned(), "text/csv".to_owned(), 24);
+    let mut body = vec![1];
+    for (range, bytes) in [(1..3, "12"), (8..24, "89abcdefghijklmn"), (4..5, "4")] {
+        body.extend(parts.head(&range).into_bytes());
+        body.extend(bytes.as_bytes());
+    }
+    body.extend(parts.end().into_bytes());
+    seeds.insert(body);
+    seeds.insert([&[2], [1, 2, 0, 0, 3, 1].repeat(5).as_slice()].concat());
+    seeds
 }
 
 /// Index objects whole, their blocks and tops, and keys to make some of.
