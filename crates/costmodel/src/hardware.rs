@@ -70,6 +70,10 @@ pub struct SelectRates {
     /// The same for updating an aggregate; if left out, as for a term.
     #[serde(default, rename = "update_seconds", deserialize_with = "data::some_duration")]
     pub per_update: Option<Duration>,
+    /// The same for converting a value, such as a text to a number; if left out, none, as a part of the
+    /// term that asks for it.
+    #[serde(default, rename = "cast_seconds", deserialize_with = "data::some_duration")]
+    pub per_cast: Option<Duration>,
     /// The same for each key by which a row's group is looked up, and for updating an aggregate of the
     /// group; if left out, as for a term.
     #[serde(default, rename = "key_seconds", deserialize_with = "data::some_duration")]
@@ -110,6 +114,7 @@ impl SelectRates {
             + f64::from(terms.cases) * case
             + f64::from(terms.probes) * probe
             + f64::from(terms.updates) * update
+            + f64::from(terms.casts) * self.per_cast.unwrap_or_default().as_secs_f64()
             + f64::from(terms.keys) * key
     }
 }

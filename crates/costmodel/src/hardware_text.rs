@@ -51,6 +51,7 @@ impl HardwareProfile {
                 ("select.case_seconds", select.per_case),
                 ("select.probe_seconds", select.per_probe),
                 ("select.update_seconds", select.per_update),
+                ("select.cast_seconds", select.per_cast),
                 ("select.key_seconds", select.per_key),
                 ("select.row_seconds", select.per_row_answered),
                 ("select.constant_seconds", select.per_constant),

@@ -19,7 +19,7 @@
 //!
 //! ```
 //! use sluicegate_costmodel::{
-//!     Bytes, Format, HardwareProfile, Objective, PriceBook, Rows, ScanDemand, ScanStrategy,
+//!     Bytes, Format, HardwareProfile, Objective, PriceBook, Rows, ScanDemand, ScanStrategy, Terms,
 //! };
 //!
 //! // A selective filter over TPC-H's lineitem at scale factor 10.

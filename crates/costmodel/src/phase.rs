@@ -414,7 +414,7 @@ pub(crate) mod tests {
     }
 
     /// The ways in which [`better`] makes a profile better.
-    pub(crate) const BETTER: u32 = 21;
+    pub(crate) const BETTER: u32 = 22;
 
     /// The same with more of one thing, or less of what takes time.
     pub(crate) fn better(hardware: &HardwareProfile, factor: f64, which: u32) -> HardwareProfile {
@@ -443,13 +443,14 @@ pub(crate) mod tests {
             17 => select.per_key = Some(select.per_term / 2),
             18 => select.per_constant = Some(select.per_term / 2),
             19 => select.per_row_answered = None,
+            20 => select.per_cast = None,
             _ => client.startup = client.startup.div_f64(factor),
         }
         better
     }
 
     /// The ways in which [`more`] asks for more.
-    pub(crate) const MORE: u32 = 14;
+    pub(crate) const MORE: u32 = 15;
 
     /// The same with more to do. (More requests for the same bytes may be faster.)
     pub(crate) fn more(phase: &Phase, factor: f64, which: u32) -> Phase {
@@ -466,6 +467,7 @@ pub(crate) mod tests {
             8 => more.passing_rows = more.passing_rows * factor,
             9 => more.items.updates += 1,
             10 => more.items.keys += 1,
+            13 => more.terms.casts += 1,
             12 => more.answered_rows = more.answered_rows * factor,
             11 => more.constants = (more.constants as f64 * factor) as u64,
             _ => more.rounds += 1,

@@ -22,13 +22,16 @@ pub struct Terms {
     pub probes: u32,
     /// Updates of aggregates of all rows, without their arguments.
     pub updates: u32,
+    /// Conversions of values, each of which is made once.
+    pub casts: u32,
     /// Keys by which the group of a row is looked up, and updates of the group's aggregates.
     pub keys: u32,
 }
 
 impl Terms {
     /// Nothing at all.
-    pub const NONE: Self = Self { comparisons: 0, cases: 0, probes: 0, updates: 0, keys: 0 };
+    pub const NONE: Self =
+        Self { comparisons: 0, cases: 0, probes: 0, updates: 0, casts: 0, keys: 0 };
 
     /// So many times the same.
     #[must_use]
@@ -42,6 +45,7 @@ impl Terms {
             cases: times(self.cases),
             probes: times(self.probes),
             updates: times(self.updates),
+            casts: times(self.casts),
             keys: times(self.keys),
         }
     }
@@ -63,6 +67,7 @@ impl Add for Terms {
             cases: self.cases.saturating_add(rhs.cases),
             probes: self.probes.saturating_add(rhs.probes),
             updates: self.updates.saturating_add(rhs.updates),
+            casts: self.casts.saturating_add(rhs.casts),
             keys: self.keys.saturating_add(rhs.keys),
         }
     }
@@ -78,6 +83,7 @@ impl Sub for Terms {
             cases: self.cases.saturating_sub(rhs.cases),
             probes: self.probes.saturating_sub(rhs.probes),
             updates: self.updates.saturating_sub(rhs.updates),
+            casts: self.casts.saturating_sub(rhs.casts),
             keys: self.keys.saturating_sub(rhs.keys),
         }
     }
@@ -95,7 +101,7 @@ mod tests {
 
     #[test]
     fn terms_add_up_by_kind_and_do_not_overflow() {
-        let one = Terms { comparisons: 1, cases: 2, probes: 3, updates: 4, keys: 5 };
+        let one = Terms { comparisons: 1, cases: 2, probes: 3, updates: 4, casts: 5, keys: 6 };
         assert_eq!([one, one].into_iter().sum::<Terms>(), one.times(2));
         assert_eq!(one.times(2) - one, one);
         assert_eq!(one - one.times(2), Terms::NONE);

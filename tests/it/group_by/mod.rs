@@ -401,6 +401,8 @@ async fn groups_are_shared_out_among_statements() {
 async fn left_to_itself_it_groups_here_what_is_hardly_fewer() {
     let (store, stock) = both(&[skewed(0, 200_000)]).await;
     let engine = store.builder().scan(Scan::Select).build().await.unwrap();
+    // Statistics would say so before it runs.
+    rows(&engine, "SET datafusion.execution.collect_statistics = false").await;
     rows(&engine, &ddl(&format!("s3://{BUCKET}/t/"))).await;
     sample(&engine, 500).await;
     for (sql, in_store) in [
@@ -418,6 +420,12 @@ async fn left_to_itself_it_groups_here_what_is_hardly_fewer() {
     force(&engine, "s3").await;
     let [pushed, left, ..] = analyzed(&engine, "SELECT k, sum(x) FROM t GROUP BY k").await;
     assert!(pushed > 0 && left == 0, "{pushed} groups in the store, {left} here");
+    force(&engine, "auto").await;
+    rows(&engine, "SET datafusion.execution.collect_statistics = true").await;
+    let text = rows(&engine, "EXPLAIN SELECT k, sum(x) FROM t GROUP BY k").await.join("\n");
+    assert!(!text.contains("S3GroupByExec"), "{text}");
+    let text = rows(&engine, "EXPLAIN SELECT g, sum(x) FROM t GROUP BY g").await.join("\n");
+    assert!(text.contains("S3GroupByExec"), "{text}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -101,8 +101,18 @@ pub(super) fn trials(data: &Data) -> Result<Vec<Trial>> {
     for (grouped, aggregates) in [(false, 1), (false, 6), (true, 1), (true, 6)] {
         trials.push(Trial::Select(Statement::new(part, aggregated(grouped, aggregates))?));
     }
+    for sql in ["SELECT MAX(s._3), MAX(s._6) FROM S3Object s".to_owned(), converted()] {
+        trials.push(Trial::Select(Statement::new(part, sql)?));
+    }
     trials.push(Trial::Select(Statement::new(part, listed(CONSTANTS))?));
-    trials.push(Trial::Select(Statement::new(part, "SELECT s._2, s._4 FROM S3Object s".into())?));
+    // The smallest object of text, as answers are kept in memory.
+    let less = &data.scanned[0];
+    let all = "SELECT s._2, s._4 FROM S3Object s".to_owned();
+    trials.push(Trial::Select(Statement::new(less, all)?));
+    for object in [less, part] {
+        let sql = "SELECT COUNT(*) FROM S3Object s WHERE s._3 = 'zz'".to_owned();
+        trials.push(Trial::Select(Statement::new(object, sql)?));
+    }
     let statement = Statement::new(part, absent(Format::Csv))?;
     for lanes in [2, STATEMENTS] {
         trials.push(Trial::Selects { lanes, statement: statement.clone() });
@@ -203,6 +213,13 @@ fn aggregated(grouped: bool, aggregates: usize) -> String {
     }
 }
 
+/// The greatest values of columns that must be converted.
+fn converted() -> String {
+    let of = ["s._1 AS INT", "s._2 AS INT", "s._4 AS DECIMAL(15, 2)", "s._5 AS TIMESTAMP"];
+    let each = of.map(|of| format!("MAX(CAST({of}))"));
+    format!("SELECT {} FROM S3Object s", each.join(", "))
+}
+
 /// A list of keys that no row has.
 fn listed(constants: u64) -> String {
     let keys = (1..=constants).map(|key| format!("-{key}")).collect::<Vec<_>>().join(", ");
@@ -299,26 +316,26 @@ mod tests {
             let those = statements.iter().filter(|it| it.sql.contains(part));
             those.map(|it| (it.scanned.terms, it.scanned.items)).collect()
         };
-        let terms = |comparisons, cases, probes, updates, keys| Terms {
+        let terms = |comparisons, cases, probes, casts| Terms {
             comparisons,
             cases,
             probes,
-            updates,
-            keys,
+            casts,
+            ..Terms::NONE
         };
-        let count = terms(0, 0, 0, 1, 0);
+        let count = Terms { updates: 1, ..Terms::NONE };
         // OR is a term.
-        assert_eq!(of("SUBSTRING"), [(terms(0, 0, 1, 0, 0), count), (terms(3, 0, 4, 0, 0), count)]);
-        assert_eq!(
-            of("CASE"),
-            [(Terms::NONE, terms(4, 4, 0, 4, 0)), (Terms::NONE, terms(16, 16, 0, 16, 0))]
-        );
-        assert!(of("s.t = 'none'").iter().all(|it| *it == (3.into(), count)));
-        assert_eq!(of("s.t = 'none'").len(), 4);
-        assert_eq!(of("1980-01-01"), [(15.into(), count)]);
-        let aggregated = |updates, keys| (Terms::NONE, terms(0, 0, 0, updates, keys));
-        assert_eq!(of("GROUP BY"), [aggregated(0, 2), aggregated(0, 7)]);
-        assert_eq!(of("SELECT SUM(CAST(s._4"), [aggregated(1, 0), aggregated(6, 0)]);
+        assert_eq!(of("SUBSTRING"), [(terms(0, 0, 1, 1), count), (terms(3, 0, 4, 1), count)]);
+        let sums = |groups| Terms { updates: groups, ..terms(groups, groups, 0, 1) };
+        assert_eq!(of("CASE"), [(Terms::NONE, sums(4)), (Terms::NONE, sums(16))]);
+        assert_eq!(of("s.t = 'none'"), [(3.into(), count); 4]);
+        assert!(of("s._6 = 'none'").contains(&(terms(3, 0, 0, 1), count)));
+        assert_eq!(of("1980-01-01"), [(terms(15, 0, 0, 4), count)]);
+        let aggregated =
+            |updates, casts, keys| (Terms::NONE, Terms { updates, keys, ..terms(0, 0, 0, casts) });
+        assert_eq!(of("GROUP BY"), [aggregated(0, 1, 2), aggregated(0, 2, 7)]);
+        assert_eq!(of("SELECT SUM(CAST(s._4"), [aggregated(1, 1, 0), aggregated(6, 2, 0)]);
+        assert_eq!(of("MAX(CAST(s._5"), [aggregated(4, 4, 0)]);
         let lists = statements.iter().filter(|it| it.scanned.constants == CONSTANTS);
         assert_eq!(lists.count(), 1);
         assert!(statements.iter().all(|it| it.sql.len() < 64 << 10));

@@ -141,7 +141,7 @@ impl Fitting<'_> {
     /// constants · time of each + rows of the answer · time of each + its bytes over the link.
     fn statements(&mut self) {
         let link = self.fit.hardware.link.connection_bytes_per_second;
-        let mut equations = Equations::new(11);
+        let mut equations = Equations::new(12);
         for (asked, seconds) in self.times() {
             let Asked::Select(scanned) = asked else { continue };
             let Scanned { format, bytes, rows, terms, passing, items, .. } = *scanned;
@@ -158,6 +158,7 @@ impl Fitting<'_> {
                 each(|it| it.cases),
                 each(|it| it.probes),
                 each(|it| it.updates),
+                each(|it| it.casts),
                 each(|it| it.keys),
                 scanned.constants as f64,
                 scanned.answered.as_f64(),
@@ -171,7 +172,7 @@ impl Fitting<'_> {
             self.fit.assumed.push("select".to_owned());
             return;
         }
-        let [latency, csv, json, parquet, term, case, probe, update, key, constant, row] =
+        let [latency, csv, json, parquet, term, case, probe, update, cast, key, constant, row] =
             std::array::from_fn(|at| found[at]);
         self.duration("select.latency_seconds", latency, |it| &mut it.select.latency);
         self.rate("select.csv_bytes_per_second", csv, |it| &mut it.select.csv_bytes_per_second);
@@ -183,6 +184,7 @@ impl Fitting<'_> {
         self.some_duration("select.case_seconds", case, |it| &mut it.select.per_case);
         self.some_duration("select.probe_seconds", probe, |it| &mut it.select.per_probe);
         self.some_duration("select.update_seconds", update, |it| &mut it.select.per_update);
+        self.some_duration("select.cast_seconds", cast, |it| &mut it.select.per_cast);
         self.some_duration("select.key_seconds", key, |it| &mut it.select.per_key);
         self.some_duration("select.row_seconds", row, |it| &mut it.select.per_row_answered);
         self.some_duration("select.constant_seconds", constant, |it| &mut it.select.per_constant);
@@ -404,8 +406,8 @@ mod tests {
         let each = select(Format::Csv, size, 1, 0, 1);
         all.extend([2, 8].map(|lanes| Asked::Selects { lanes, each }));
         let plain = Scanned { terms: 1.into(), ..each };
-        for (updates, keys) in [(1, 0), (8, 0), (1, 1), (2, 2)] {
-            let items = Terms { updates, keys, ..Terms::NONE };
+        for (updates, casts, keys) in [(1, 0, 0), (8, 0, 0), (1, 0, 1), (0, 1, 2), (2, 4, 0)] {
+            let items = Terms { updates, casts, keys, ..Terms::NONE };
             all.push(Asked::Select(Scanned { passing: each.rows, items, ..plain }));
         }
         all.push(Asked::Select(Scanned { constants: 100_000, ..plain }));
@@ -485,6 +487,7 @@ mod tests {
         truth.select.per_case = Some(Duration::from_nanos(47));
         truth.select.per_probe = Some(Duration::from_nanos(170));
         truth.select.per_update = Some(Duration::from_nanos(23));
+        truth.select.per_cast = Some(Duration::from_nanos(17));
         truth.select.per_key = Some(Duration::from_nanos(91));
         truth.select.per_constant = Some(Duration::from_nanos(310));
         truth.select.per_row_answered = Some(Duration::from_nanos(130));
@@ -517,6 +520,7 @@ mod tests {
             ("case", time(select.per_case)),
             ("probe", time(select.per_probe)),
             ("update", time(select.per_update)),
+            ("cast", time(select.per_cast)),
             ("key", time(select.per_key)),
             ("constant", time(select.per_constant)),
             ("row", time(select.per_row_answered)),

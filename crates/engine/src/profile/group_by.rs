@@ -1,0 +1,280 @@
+//! What GROUP BY in the store asks for.
+
+use datafusion::common::Result;
+use datafusion::common::config::ConfigOptions;
+use datafusion::datasource::listing::PartitionedFile;
+use sluicegate_costmodel::{Bytes, Requests, Rows, ScanDemand, Steps, Terms};
+
+use super::table::Table;
+use super::terms::{items, terms};
+use super::{AGGREGATE_BYTES, phase};
+use crate::config::{GroupBy, SluiceOptions};
+use crate::physical_plan::s3_group_by::S3GroupByExec;
+
+/// How many groups are assumed where nothing is known.
+const ASSUMED_GROUPS: u64 = 16;
+/// How many of them the largest are, and the share of the rows that is in none of these.
+pub(super) const ASSUMED_LARGEST: (u64, f64) = (6, 0.5);
+
+/// What a group-by in the store asks for.
+#[derive(Debug, Clone, Copy)]
+pub struct GroupByDemand {
+    /// The scan that returns all rows to be grouped here.
+    scan: ScanDemand,
+    /// Bytes of all files.
+    bytes: f64,
+    /// Bytes of a sampled row.
+    key_bytes: f64,
+    /// What the store evaluates for each group to know whether a row passes, ...
+    terms: Terms,
+    /// ... and for each row that passes.
+    items: Terms,
+    /// The columns of an answer for each group.
+    width: usize,
+    /// Rows of a file that are sampled.
+    sample_rows: usize,
+    /// Whether each group is asked about by a statement of its own, ...
+    one_by_one: bool,
+    /// ... and whether the rows outside of the groups must be asked for, to prove that these are all.
+    exact: bool,
+    /// The samples that tell how many groups there are, where all are asked about in one statement.
+    looks: u64,
+    /// How many groups a file has at most, if that is known.
+    groups: Option<f64>,
+    /// How many the largest are, and the share of the rows that is in none of these.
+    largest: (u64, f64),
+}
+
+/// How many times the rows of a sample a file must have to be worth one.
+const WORTH_A_SAMPLE: f64 = 8.0;
+
+impl GroupByDemand {
+    /// The numbers of a node.
+    ///
+    /// # Errors
+    ///
+    /// Never, for a node that our rule made.
+    pub fn of(exec: &S3GroupByExec, options: &ConfigOptions) -> Result<Self> {
+        let source = exec.source()?;
+        let table = Table::of(exec.config(), source, Some(options));
+        let asked = exec.demand()?;
+        let selectivity = table.selectivity(source, options);
+        let columns = source.columns();
+        let filter =
+            source.statement(None).map_or(Terms::NONE, |statement| terms(&statement.query));
+        let scan = table.demand(columns, selectivity, table.row_bytes(columns), filter);
+        let key_bytes = table.row_bytes(&asked.sampled);
+        let (terms, items) = (terms(&asked.group) - filter, items(&asked.group));
+        let width = asked.width;
+        let sample_rows = exec.sample_rows();
+        let (one_by_one, exact) = (asked.one_by_one, asked.exact);
+        let (bytes, looks) = (table.bytes, 0);
+        let (groups, largest) = (table.groups(exec), table.largest(exec));
+        let all = Self {
+            scan,
+            bytes,
+            key_bytes,
+            terms,
+            items,
+            width,
+            sample_rows,
+            one_by_one,
+            exact,
+            looks,
+            groups,
+            largest,
+        };
+        // One of the files of a partition stands for all.
+        let looks = exec.config().file_groups.iter().filter(|group| {
+            group.files().iter().any(|file| all.of_file(file).is_worth_a_sample(options))
+        });
+        Ok(Self { looks: looks.count() as u64, ..all })
+    }
+
+    /// The same if the store is also asked about the keys of a join, which this share of the rows has.
+    #[must_use]
+    pub fn with_keys(&self, share: f64, asking: impl Fn(ScanDemand) -> ScanDemand) -> Self {
+        let groups = self.groups.map(|groups| (groups * share).max(1.0));
+        Self { scan: asking(self.scan), groups, ..*self }
+    }
+
+    /// Whether a sample of a file is worth its request, to find out how many groups there are.
+    #[must_use]
+    pub fn is_worth_a_sample(&self, options: &ConfigOptions) -> bool {
+        SluiceOptions::of(options).group_by == GroupBy::Auto
+            && self.rows() >= WORTH_A_SAMPLE * self.sample_rows as f64
+    }
+
+    /// The same for one of the files.
+    #[must_use]
+    pub fn of_file(&self, file: &PartitionedFile) -> Self {
+        let share = file.effective_size() as f64 / self.bytes.max(1.0);
+        let scan = ScanDemand {
+            objects: 1,
+            needed: Bytes::from_f64(self.scan.needed.0 as f64 * share),
+            rows: Rows::from_f64(self.scan.rows.as_f64() * share),
+            get_requests: Requests(1),
+            select_requests: Some(Requests(1)),
+            ..self.scan
+        };
+        Self { scan, bytes: file.effective_size() as f64, ..*self }
+    }
+
+    /// The rows that are to be grouped.
+    #[must_use]
+    pub fn rows(&self) -> f64 {
+        self.scan.rows.as_f64() * self.scan.selectivity
+    }
+
+    /// Bytes of the states of so many groups.
+    #[must_use]
+    pub fn clause_bytes(&self, groups: f64) -> f64 {
+        groups * self.width as f64 * AGGREGATE_BYTES
+    }
+
+    /// The states of all groups of each file, by a GROUP BY of the store's own, if nothing is known
+    /// of how many there are.
+    #[must_use]
+    pub fn clause_of_some(&self) -> Steps {
+        let rows = self.rows() / self.scan.objects.max(1) as f64;
+        let groups = self.groups.unwrap_or(ASSUMED_GROUPS as f64).min(rows.max(1.0));
+        let groups = self.clause(groups);
+        if self.looks == 0 {
+            return groups;
+        }
+        let rows = (self.looks * self.sample_rows as u64) as f64;
+        let share = rows / self.scan.rows.as_f64().max(1.0);
+        let look = ScanDemand {
+            select_requests: Some(Requests(self.looks)),
+            needed: Bytes::from_f64(self.scan.needed.0 as f64 * share),
+            rows: Rows::from_f64(rows),
+            terms: Terms::NONE,
+            passing: 1.0,
+            selectivity: 1.0,
+            bytes_per_returned_row: self.key_bytes,
+            ..self.scan
+        };
+        Steps::InTurn(vec![phase("sample", &look), groups])
+    }
+
+    /// The same of so many groups in each file.
+    #[must_use]
+    pub fn clause(&self, groups: f64) -> Steps {
+        let (files, rows) = (self.scan.objects as f64, self.scan.rows.as_f64().max(1.0));
+        phase(
+            "groups",
+            &ScanDemand {
+                items: self.items,
+                selectivity: (groups * files / rows).min(self.scan.selectivity),
+                bytes_per_returned_row: self.clause_bytes(1.0),
+                ..self.scan
+            },
+        )
+    }
+
+    /// Looking for the groups of each file, and then for the states of all.
+    #[must_use]
+    pub fn all(&self) -> Steps {
+        let mut steps = vec![self.sample()];
+        if self.width > 0 {
+            let groups = self.groups.map_or(ASSUMED_GROUPS, |groups| groups.ceil() as u64);
+            steps.push(self.proven(groups));
+        } else {
+            steps.push(self.rest(0.0));
+        }
+        Steps::InTurn(steps)
+    }
+
+    /// Looking for the largest groups of each file, and then for their states and all other rows.
+    #[must_use]
+    pub fn largest(&self) -> Steps {
+        let (groups, left) = self.largest;
+        Steps::InTurn(vec![self.sample(), self.together(groups, left)])
+    }
+
+    /// All rows, to be grouped here.
+    #[must_use]
+    pub fn here(&self) -> Steps {
+        self.rest(1.0)
+    }
+
+    /// The states of some groups, and at the same time the share of the rows that is in none.
+    #[must_use]
+    pub fn together(&self, groups: u64, left: f64) -> Steps {
+        Steps::Together(vec![self.pushed(groups), self.rest(left)])
+    }
+
+    fn sample(&self) -> Steps {
+        let rows = (self.scan.rows.as_f64() / self.scan.objects.max(1) as f64).max(1.0);
+        // So many rows must be read to find enough that pass the filter.
+        let read = (self.sample_rows as f64 / self.scan.selectivity.max(1e-6)).min(rows);
+        let share = read / rows;
+        phase(
+            "sample",
+            &ScanDemand {
+                needed: Bytes::from_f64(self.scan.needed.0 as f64 * share),
+                rows: Rows::from_f64(self.scan.rows.as_f64() * share),
+                bytes_per_returned_row: self.key_bytes,
+                ..self.scan
+            },
+        )
+    }
+
+    /// The states of all groups, with the proof that these are all.
+    #[must_use]
+    pub fn proven(&self, groups: u64) -> Steps {
+        let pushed = self.pushed(groups);
+        match self.exact {
+            true => pushed,
+            false => Steps::InTurn(vec![pushed, self.rest(0.0)]),
+        }
+    }
+
+    /// The states of some groups.
+    #[must_use]
+    pub fn pushed(&self, groups: u64) -> Steps {
+        if self.one_by_one {
+            // A scan for each of them, and one that counts all rows.
+            let scans = groups as f64 + 1.0;
+            let rows = (self.scan.rows.as_f64() * scans).max(1.0);
+            let requests = self.scan.select_requests.unwrap_or(Requests::ZERO).as_f64() * scans;
+            return phase(
+                "groups",
+                &ScanDemand {
+                    needed: self.scan.needed * scans,
+                    rows: Rows::from_f64(rows),
+                    terms: self.scan.terms + self.terms + Terms::from(1),
+                    // Each row is in one group, and once more in the count of all.
+                    passing: self.scan.passing * 2.0 / scans,
+                    items: self.items,
+                    selectivity: (self.scan.objects as f64 * scans / rows).min(1.0),
+                    bytes_per_returned_row: self.width as f64 * AGGREGATE_BYTES,
+                    select_requests: Some(Requests::from_f64(requests)),
+                    ..self.scan
+                },
+            );
+        }
+        let columns = groups as f64 * self.width as f64 + 1.0;
+        phase(
+            "groups",
+            &ScanDemand {
+                items: self.items.times(groups),
+                selectivity: (self.scan.objects as f64 / self.scan.rows.as_f64().max(1.0)).min(1.0),
+                bytes_per_returned_row: columns * AGGREGATE_BYTES,
+                ..self.scan
+            },
+        )
+    }
+
+    fn rest(&self, share: f64) -> Steps {
+        phase(
+            "rest",
+            &ScanDemand {
+                passing: self.scan.passing * share,
+                selectivity: self.scan.selectivity * share,
+                terms: self.scan.terms + Terms::from(1),
+                ..self.scan
+            },
+        )
+    }
+}

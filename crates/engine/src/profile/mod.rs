@@ -1,0 +1,278 @@
+//! From plans and statistics to the plain numbers that the cost model takes.
+
+mod group_by;
+mod table;
+mod terms;
+
+use std::sync::Arc;
+
+use datafusion::common::Result;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::stats::Precision;
+use datafusion::datasource::listing::PartitionedFile;
+use datafusion::datasource::physical_plan::FileScanConfig;
+use datafusion::datasource::source::DataSourceExec;
+use datafusion::physical_plan::ExecutionPlan;
+use sluicegate_costmodel::{Bytes, Phase, Requests, Rows, ScanDemand, Steps, Terms, TopKDemand};
+
+pub use self::group_by::GroupByDemand;
+use self::table::Table;
+pub(crate) use self::terms::conditions;
+pub use self::terms::{BLOOM_CONTAINS, constants, items, terms};
+use crate::datasource::predicate::ColumnStyle;
+use crate::datasource::s3_scan::as_select_scan;
+use crate::datasource::s3_select::S3SelectSource;
+use crate::datasource::statement::Statement;
+use crate::physical_plan::s3_aggregate::S3AggregateExec;
+
+/// Bytes of a CSV record when nothing is known about it.
+pub(crate) const DEFAULT_RECORD_BYTES: f64 = 100.0;
+/// Bytes of an aggregate in an answer: a number of some digits and its delimiter.
+const AGGREGATE_BYTES: f64 = 16.0;
+
+/// What a Select scan, the node `select`, asks for, and what the plan `get` asks for instead.
+///
+/// # Errors
+///
+/// If the scan cannot be split.
+pub fn scan_demand(
+    select: &Arc<dyn ExecutionPlan>,
+    get: &Arc<dyn ExecutionPlan>,
+    config: &FileScanConfig,
+    source: &S3SelectSource,
+    options: &ConfigOptions,
+) -> Result<ScanDemand> {
+    let table = Table::of(config, source, Some(options));
+    let selectivity = table.selectivity(source, options);
+    let limited = config.limit.map_or(1.0, |limit| (limit as f64 / table.rows.max(1.0)).min(1.0));
+    let columns = source.columns();
+    let demand =
+        table.demand(columns, selectivity.min(limited), table.row_bytes(columns), Terms::NONE);
+    let demand = asking(demand, source);
+    Ok(ScanDemand {
+        get_requests: opened(get, options)?,
+        select_requests: Some(opened(select, options)?),
+        ..demand
+    })
+}
+
+/// The files and parts of files that the scan at the bottom of a plan will open, each by a request of
+/// its own.
+fn opened(plan: &Arc<dyn ExecutionPlan>, options: &ConfigOptions) -> Result<Requests> {
+    let groups = split(plan, options)?.map(|config| config.file_groups).unwrap_or_default();
+    Ok(Requests(groups.iter().map(|group| group.len() as u64).sum()))
+}
+
+/// The scan at the bottom of a plan as it will run: DataFusion splits large files once it places
+/// exchanges.
+fn split(plan: &Arc<dyn ExecutionPlan>, options: &ConfigOptions) -> Result<Option<FileScanConfig>> {
+    let mut scan = plan;
+    while let Some(child) = scan.children().into_iter().next() {
+        scan = child;
+    }
+    let config = |plan: &Arc<dyn ExecutionPlan>| {
+        if let Some((config, _)) = as_select_scan(plan.as_ref()) {
+            return Some(config.clone());
+        }
+        let source = plan.downcast_ref::<DataSourceExec>()?.data_source();
+        source.downcast_ref::<FileScanConfig>().cloned()
+    };
+    let Some(whole) = config(scan) else { return Ok(None) };
+    // DataFusion leaves a scan alone that is known to be a single batch.
+    let tiny = matches!(whole.statistics().num_rows, Precision::Exact(rows)
+        if rows <= options.execution.batch_size.get());
+    let split = match options.optimizer.repartition_file_scans && !tiny {
+        true => scan.repartitioned(options.execution.target_partitions, options)?,
+        false => None,
+    };
+    Ok(Some(split.as_ref().and_then(config).unwrap_or(whole)))
+}
+
+/// What the Select scan `select` asks for if only its `k` best rows are wanted: when its next file is
+/// opened, those of the files before are known, and better ones are asked for.
+///
+/// # Errors
+///
+/// If the scan cannot be split.
+pub fn best_rows_demand(
+    select: &Arc<dyn ExecutionPlan>,
+    (config, source): (&FileScanConfig, &S3SelectSource),
+    k: usize,
+    options: &ConfigOptions,
+) -> Result<ScanDemand> {
+    let scan = scan_demand(select, select, config, source, options)?;
+    let groups = split(select, options)?.map(|config| config.file_groups).unwrap_or_default();
+    let bytes = |file: &PartitionedFile| file.effective_size() as f64;
+    let all: f64 = groups.iter().flat_map(|group| group.files()).map(bytes).sum();
+    let first: f64 = groups.iter().filter_map(|group| group.files().first()).map(bytes).sum();
+    let first = if all > 0.0 { first / all } else { 1.0 };
+    let rows = scan.rows.as_f64() * scan.selectivity * first;
+    let share = first + (1.0 - first) * (k as f64 / rows.max(1.0)).min(1.0);
+    let (passing, selectivity) = (scan.passing * share, scan.selectivity * share);
+    Ok(ScanDemand { passing, selectivity, ..scan })
+}
+
+/// What an aggregate in the store asks for: a scan that returns one row per request.
+///
+/// # Errors
+///
+/// Never, for a node that our rule made.
+pub fn aggregate_demand(exec: &S3AggregateExec, options: &ConfigOptions) -> Result<ScanDemand> {
+    let source = exec.source()?;
+    let table = Table::of(exec.config(), source, Some(options));
+    let statement: &Statement = exec.statement();
+    let bytes = AGGREGATE_BYTES * statement.answer.fields().len() as f64;
+    let selectivity = table.files / table.rows.max(1.0);
+    let query = &statement.query;
+    let demand = table.demand(source.columns(), selectivity.min(1.0), bytes, terms(query));
+    let passing = table.selectivity(source, options);
+    Ok(ScanDemand { passing, items: items(query), constants: constants(query), ..demand })
+}
+
+/// What a Select scan asks for when its files are opened.
+#[must_use]
+pub fn open_demand(
+    config: &FileScanConfig,
+    source: &S3SelectSource,
+    options: &ConfigOptions,
+) -> ScanDemand {
+    let table = Table::of(config, source, Some(options));
+    let selectivity = table.selectivity(source, options);
+    let columns = source.columns();
+    asking(table.demand(columns, selectivity, table.row_bytes(columns), Terms::NONE), source)
+}
+
+/// The same by a source's own statement.
+fn asking(demand: ScanDemand, source: &S3SelectSource) -> ScanDemand {
+    let Some(Statement { query, .. }) = source.statement(None) else { return demand };
+    ScanDemand {
+        terms: terms(&query),
+        items: items(&query),
+        constants: constants(&query),
+        ..demand
+    }
+}
+
+/// What a scan asks for of whose rows only a share has the keys of a join, which the store finds out
+/// by so many terms and constants of a list.
+#[must_use]
+pub fn keys_demand(demand: ScanDemand, share: f64, (terms, constants): (Terms, u64)) -> ScanDemand {
+    let (passing, selectivity) = (demand.passing * share, demand.selectivity * share);
+    let (terms, constants) = (demand.terms + terms, demand.constants + constants);
+    ScanDemand { passing, selectivity, terms, constants, ..demand }
+}
+
+/// The same by so many statements, after so many looks at a few records, each of so many bytes.
+#[must_use]
+pub fn by_part_steps(demand: &ScanDemand, statements: u64, (looks, bytes): (u64, u64)) -> Steps {
+    let asked = ScanDemand { select_requests: Some(Requests(statements)), ..*demand };
+    if looks == 0 {
+        return phase("keys", &asked);
+    }
+    let rows = (looks * bytes) as f64 / (demand.needed.0.max(1) as f64) * demand.rows.as_f64();
+    let look = ScanDemand {
+        select_requests: Some(Requests(looks)),
+        needed: Bytes(looks * bytes),
+        rows: Rows::from_f64(rows),
+        terms: Terms::NONE,
+        passing: 1.0,
+        constants: 0,
+        selectivity: 1.0,
+        ..*demand
+    };
+    Steps::InTurn(vec![phase("look", &look), phase("keys", &asked)])
+}
+
+/// The share of a scan's rows that is estimated to pass its filters.
+#[must_use]
+pub fn selectivity(
+    config: &FileScanConfig,
+    source: &S3SelectSource,
+    options: &ConfigOptions,
+) -> f64 {
+    Table::of(config, source, Some(options)).selectivity(source, options)
+}
+
+/// The rows of a scan's files, known or estimated.
+#[must_use]
+pub fn table_rows(config: &FileScanConfig) -> f64 {
+    match config.statistics().num_rows {
+        Precision::Exact(rows) | Precision::Inexact(rows) => rows as f64,
+        Precision::Absent => {
+            let files = config.file_groups.iter().flat_map(|group| group.files());
+            files.map(|file| file.effective_size() as f64).sum::<f64>() / DEFAULT_RECORD_BYTES
+        }
+    }
+}
+
+/// The average bytes of a record of a scan's files.
+#[must_use]
+pub fn record_bytes(config: &FileScanConfig, source: &S3SelectSource) -> f64 {
+    let table = Table::of(config, source, None);
+    table.bytes / table.rows.max(1.0)
+}
+
+/// What the best `k` rows of the Select scan `select` ask for, if a sample of some columns is taken
+/// first. With `filtered`, rows are filtered again before they are sorted.
+///
+/// # Errors
+///
+/// If the scan cannot be split.
+pub fn top_k_demand(
+    select: &Arc<dyn ExecutionPlan>,
+    (config, source): (&FileScanConfig, &S3SelectSource),
+    (k, filtered): (usize, bool),
+    sampled: &[usize],
+    options: &ConfigOptions,
+) -> Result<TopKDemand> {
+    let scan = scan_demand(select, select, config, source, options)?;
+    let table = Table::of(config, source, Some(options));
+    let share = table.row_bytes(sampled) / table.row_bytes(source.columns());
+    // Of the rows that are sent only some reach the sort, so that more must be sent for each.
+    let passing = if filtered { default_selectivity(options).max(0.01) } else { 1.0 };
+    Ok(TopKDemand {
+        scan,
+        k: Rows::from_f64(k as f64 / passing),
+        share: if share.is_finite() { share.clamp(0.001, 1.0) } else { 1.0 },
+        keys_needed: table.demand(sampled, 1.0, 0.0, Terms::NONE).needed,
+        sample_requests: Requests::ZERO,
+    })
+}
+
+fn phase(name: &'static str, demand: &ScanDemand) -> Steps {
+    match demand.select().map(|select| select.steps) {
+        Some(Steps::Phase(phase)) => Phase { name, ..phase }.into(),
+        Some(steps) => steps,
+        None => Phase { name, ..Phase::default() }.into(),
+    }
+}
+
+fn default_selectivity(options: &ConfigOptions) -> f64 {
+    f64::from(options.optimizer.default_filter_selectivity) / 100.0
+}
+
+/// What a scan asks for that can only be a GET.
+///
+/// # Errors
+///
+/// If the scan cannot be split.
+pub fn get_demand(
+    scan: &Arc<dyn ExecutionPlan>,
+    config: &FileScanConfig,
+    options: &ConfigOptions,
+) -> Result<ScanDemand> {
+    let source = config.file_source();
+    let style = match source.file_type() {
+        "parquet" => ColumnStyle::Named,
+        "json" => ColumnStyle::Member,
+        _ => ColumnStyle::Positional,
+    };
+    let schema = source.table_schema().file_schema();
+    let table = Table::new(config, schema, style, Some(options));
+    let columns = match source.projection() {
+        Some(projection) => projection.column_indices(),
+        None => (0..schema.fields().len()).collect(),
+    };
+    let demand = table.demand(&columns, 1.0, table.row_bytes(&columns), Terms::NONE);
+    Ok(ScanDemand { get_requests: opened(scan, options)?, select_requests: None, ..demand })
+}

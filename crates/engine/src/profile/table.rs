@@ -1,0 +1,169 @@
+//! A table in numbers: from its files, and from what is known about its values.
+
+use std::sync::Arc;
+
+use arrow::datatypes::{DataType, Schema};
+use datafusion::common::config::ConfigOptions;
+use datafusion::datasource::physical_plan::FileScanConfig;
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_plan::expressions::Column;
+use sluicegate_costmodel::{Bytes, Format, Requests, Rows, ScanDemand, Terms};
+
+use super::group_by::ASSUMED_LARGEST;
+use super::{default_selectivity, table_rows};
+use crate::datasource::predicate::ColumnStyle;
+use crate::datasource::s3_select::S3SelectSource;
+use crate::physical_plan::s3_group_by::S3GroupByExec;
+use crate::statistics::table::TableStatistics;
+
+/// A table in numbers.
+pub(super) struct Table<'a> {
+    schema: &'a Schema,
+    style: ColumnStyle,
+    pub(super) files: f64,
+    requests: u64,
+    pub(super) bytes: f64,
+    pub(super) rows: f64,
+    known: Option<TableStatistics>,
+}
+
+impl<'a> Table<'a> {
+    /// The statistics of the session with these options say more.
+    pub(super) fn of(
+        config: &FileScanConfig,
+        source: &'a S3SelectSource,
+        options: Option<&ConfigOptions>,
+    ) -> Self {
+        Self::new(config, source.file_schema(), source.format().style, options)
+    }
+
+    pub(super) fn new(
+        config: &FileScanConfig,
+        schema: &'a Schema,
+        style: ColumnStyle,
+        options: Option<&ConfigOptions>,
+    ) -> Self {
+        let files = config.file_groups.iter().flat_map(|group| group.files());
+        let (mut requests, mut bytes) = (0_u64, 0.0);
+        for file in files {
+            requests += 1;
+            bytes += file.effective_size() as f64;
+        }
+        let rows = table_rows(config);
+        let known = options.filter(|options| options.execution.collect_statistics);
+        let known = known.and_then(|options| TableStatistics::of(config, options));
+        Self { schema, style, files: requests as f64, requests, bytes, rows, known }
+    }
+
+    /// The share of the rows that pass the filters of a scan.
+    pub(super) fn selectivity(&self, source: &S3SelectSource, options: &ConfigOptions) -> f64 {
+        if source.filters().is_empty() {
+            return 1.0;
+        }
+        let otherwise = default_selectivity(options);
+        let filters = source.filters().iter().map(|filter| &filter.here);
+        let known = self.known.as_ref().and_then(|known| known.selectivity(filters, otherwise));
+        known.unwrap_or(otherwise)
+    }
+
+    /// How many groups there are, if something is known of the values of all keys.
+    pub(super) fn groups(&self, exec: &S3GroupByExec) -> Option<f64> {
+        let known = self.known.as_ref()?;
+        let mut groups = 1.0;
+        for position in self.keys(exec)? {
+            // NULL is a group, too.
+            groups *= known.distinct(position)?.max(1.0) + known.nulls(position)?.ceil();
+        }
+        Some(groups.min(self.rows.max(1.0)))
+    }
+
+    /// How many the largest groups are, and the share of the rows that is in none of these.
+    pub(super) fn largest(&self, exec: &S3GroupByExec) -> (u64, f64) {
+        let (most, left) = ASSUMED_LARGEST;
+        let known = || match self.keys(exec)?.as_slice() {
+            [key] => self.known.as_ref()?.heaviest(*key, most as usize).map(|share| 1.0 - share),
+            _ => None,
+        };
+        match self.groups(exec) {
+            Some(groups) if groups <= most as f64 => (groups.ceil() as u64, 0.0),
+            _ => (most, known().unwrap_or(left)),
+        }
+    }
+
+    /// The columns that rows are grouped by, if they are columns.
+    pub(super) fn keys(&self, exec: &S3GroupByExec) -> Option<Vec<usize>> {
+        let keys = exec.partial().group_expr().expr().iter();
+        let position = |key: &Arc<dyn PhysicalExpr>| {
+            let column = key.downcast_ref::<Column>()?;
+            self.schema.index_of(column.name()).ok()
+        };
+        keys.map(|(key, _)| position(key)).collect()
+    }
+
+    pub(super) fn demand(
+        &self,
+        columns: &[usize],
+        selectivity: f64,
+        row_bytes: f64,
+        terms: Terms,
+    ) -> ScanDemand {
+        let passing = selectivity;
+        let (format, needed) = match self.style {
+            ColumnStyle::Positional => (Format::Csv, self.bytes),
+            ColumnStyle::Member => (Format::Json, self.bytes),
+            ColumnStyle::Named => (Format::Parquet, self.bytes * self.share(columns)),
+        };
+        ScanDemand {
+            objects: self.requests,
+            format,
+            needed: Bytes::from_f64(needed),
+            rows: Rows::from_f64(self.rows),
+            terms,
+            passing,
+            items: Terms::NONE,
+            constants: 0,
+            selectivity,
+            bytes_per_returned_row: row_bytes,
+            get_requests: Requests(self.requests),
+            select_requests: Some(Requests(self.requests)),
+        }
+    }
+
+    /// Bytes of a returned row, in the format of the answer.
+    pub(super) fn row_bytes(&self, columns: &[usize]) -> f64 {
+        match self.style {
+            ColumnStyle::Positional | ColumnStyle::Member => {
+                (self.bytes / self.rows.max(1.0)) * self.share(columns)
+            }
+            ColumnStyle::Named => columns.iter().map(|index| self.width(*index)).sum(),
+        }
+    }
+
+    /// The share of a row's bytes in some columns.
+    pub(super) fn share(&self, columns: &[usize]) -> f64 {
+        let all: f64 = (0..self.schema.fields().len()).map(|index| self.width(index)).sum();
+        let some: f64 = columns.iter().map(|index| self.width(*index)).sum();
+        if all > 0.0 { some / all } else { 1.0 }
+    }
+
+    /// Bytes of a column's value as text, delimiter and, in JSON, name included: the mean, if that is
+    /// known, or typical.
+    pub(super) fn width(&self, index: usize) -> f64 {
+        let field = self.schema.fields().get(index);
+        let known = self.known.as_ref().and_then(|known| known.width(index));
+        let name = match (self.style, field) {
+            (ColumnStyle::Member, Some(field)) => field.name().len() as f64 + 3.0,
+            _ => 0.0,
+        };
+        if let Some(known) = known.filter(|width| width.is_finite()) {
+            return name + known.clamp(0.0, 1e6) + 1.0;
+        }
+        name + match field.map(|field| field.data_type()) {
+            Some(DataType::Boolean) => 6.0,
+            Some(DataType::Date32) => 11.0,
+            Some(DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View) => 16.0,
+            Some(DataType::Timestamp(..)) => 24.0,
+            _ => 8.0,
+        }
+    }
+}
