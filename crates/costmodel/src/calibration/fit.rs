@@ -52,7 +52,7 @@ struct Fitting<'a> {
 }
 
 impl Fitting<'_> {
-    /// What was asked, and the seconds that it took each time, without outliers.
+    /// What was asked, and the seconds that it took each time, of the faster half.
     fn times(&self) -> impl Iterator<Item = (&Asked, f64)> {
         let all = self.experiments.iter();
         all.flat_map(|it| it.usual().map(|seconds| (&it.asked, seconds)))

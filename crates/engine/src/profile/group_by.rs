@@ -258,7 +258,8 @@ impl GroupByDemand {
         phase(
             "groups",
             &ScanDemand {
-                items: self.items.times(groups),
+                // What is converted for one group is there for the others.
+                items: Terms { casts: self.items.casts, ..self.items.times(groups) },
                 selectivity: (self.scan.objects as f64 / self.scan.rows.as_f64().max(1.0)).min(1.0),
                 bytes_per_returned_row: columns * AGGREGATE_BYTES,
                 ..self.scan
