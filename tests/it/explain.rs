@@ -440,7 +440,7 @@ async fn predictions_know_what_is_asked_for() {
     let store = Store::start().await;
     for object in 0..4 {
         let record = |n: u32| format!("{},{},{}\n", n % 3, n * 7919 % 10_007, "x".repeat(80));
-        store.put(&format!("t/{object}.csv"), &(0..5000).map(record).collect::<String>());
+        store.put(&format!("t/{object}.csv"), (0..5000).map(record).collect::<String>());
     }
     let engine = store.builder().threads(1).build().await.unwrap();
     let ddl = format!(
