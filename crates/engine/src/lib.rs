@@ -68,6 +68,7 @@ pub mod query;
 #[doc(hidden)]
 pub mod sampling;
 pub mod session;
+mod silence;
 #[doc(hidden)]
 pub mod skyline;
 mod sql;

@@ -28,12 +28,16 @@ use crate::notes::{Notes, some_of};
 use crate::object_names::nameable;
 use crate::one_version::OneVersionStore;
 use crate::query::QueryCounters;
+use crate::silence::{SILENCE, heard};
 
 /// The time a store has to accept a connection before it is considered unreachable.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// How often a failed request is retried, and for how long at most.
+/// The time that a part of an object may take on its way to the store, which is silent until it has it.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(600);
+/// How often a failed request is retried, and until when, counted from its beginning: the rest of a large
+/// object may be asked for again at any time.
 const RETRIES: usize = 4;
-const RETRY_TIMEOUT: Duration = Duration::from_secs(20);
+const RETRY_TIMEOUT: Duration = Duration::from_secs(24 * 3600);
 
 /// The object store of every URL. Stores for buckets of our endpoints are created on first use; a
 /// store that is registered for a bucket takes precedence over them.
@@ -159,7 +163,9 @@ struct Connections {
 }
 
 fn options() -> ClientOptions {
-    ClientOptions::new().with_connect_timeout(CONNECT_TIMEOUT).with_allow_http(true)
+    // Over a slow link a large object takes as long as it takes: only silence is an error.
+    let options = ClientOptions::new().with_timeout_disabled();
+    options.with_connect_timeout(CONNECT_TIMEOUT).with_allow_http(true)
 }
 
 fn connect(
@@ -273,7 +279,11 @@ impl HttpService for CountingService {
             }
         }
         let client = if kind == RequestKind::Put { &self.http.writes } else { &self.http.reads };
-        let response = client.execute(request).await?;
+        let response = match kind {
+            // The store is silent while it is sent bytes.
+            RequestKind::Put => heard(client.execute(request), WRITE_TIMEOUT).await?,
+            _ => heard(client.execute(request), SILENCE).await?,
+        };
         if kind == RequestKind::List && response.status().is_success() {
             return self.nameable(response).await;
         }
