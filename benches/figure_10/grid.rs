@@ -1,5 +1,6 @@
 //! How good the choices of `auto` were, over all links and latencies.
 
+use crate::measure::{Measured, median};
 use crate::report::{Cell, Compared, geometric_mean};
 use crate::strategies::{AUTO, OFF};
 
@@ -8,27 +9,25 @@ const MARGIN: f64 = 1.05;
 
 /// An item in a cell: what `auto` took, and what was possible.
 struct Choice<'a> {
-    best: &'a str,
-    best_seconds: f64,
-    off_seconds: f64,
-    auto_seconds: f64,
+    best: &'a Measured,
+    off: &'a Measured,
+    auto: &'a Measured,
 }
 
 impl<'a> Choice<'a> {
     fn of(compared: &'a Compared) -> Option<Self> {
-        let auto_seconds = compared.auto()?.median();
+        let auto = compared.auto()?;
         let others = compared.ways.iter().filter(|way| way.way.name != AUTO.name);
         // Pushdown off can be forced, too.
         let best = others
             .filter(|way| way.followed() || way.way.name == OFF.name)
             .min_by(|a, b| a.median().total_cmp(&b.median()))?;
-        let (best, best_seconds) = (best.way.name, best.median());
-        Some(Self { best, best_seconds, off_seconds: compared.off(), auto_seconds })
+        Some(Self { best, off: compared.ways.first()?, auto })
     }
 
-    /// How much longer than the best way: 0 is as fast.
-    fn regret(&self) -> f64 {
-        self.auto_seconds / self.best_seconds - 1.0
+    /// How many times as long as the best way: 1 is as fast.
+    fn over_best(&self) -> f64 {
+        self.auto.times_of(self.best)
     }
 }
 
@@ -39,21 +38,23 @@ pub(crate) fn table(cells: &[Cell]) -> String {
         "link, latency", "item", "off s", "best", "s", "auto s", "regret"
     );
     let (mut good, mut no_worse, mut all) = (0_usize, 0_usize, 0_usize);
+    let mut scatter = Vec::new();
     for cell in cells {
         let place = cell.settings.place();
         for compared in &cell.all {
             let Some(choice) = Choice::of(compared) else { continue };
             all += 1;
-            good += usize::from(choice.auto_seconds <= MARGIN * choice.best_seconds);
-            no_worse += usize::from(choice.auto_seconds <= MARGIN * choice.off_seconds);
+            good += usize::from(choice.over_best() <= MARGIN);
+            no_worse += usize::from(choice.auto.times_of(choice.off) <= MARGIN);
+            scatter.extend(compared.ways.iter().flat_map(Measured::scatter));
             text += &format!(
                 "{place:<22} {:<9} {:>9.3} {:<9} {:>9.3} {:>9.3} {:>6.0} %\n",
                 compared.item.name,
-                choice.off_seconds,
-                choice.best,
-                choice.best_seconds,
-                choice.auto_seconds,
-                100.0 * choice.regret(),
+                choice.off.median(),
+                choice.best.way.name,
+                choice.best.median(),
+                choice.auto.median(),
+                100.0 * (choice.over_best() - 1.0),
             );
         }
         let ratios = cell.all.iter().filter_map(|it| it.auto().map(|way| it.ratio(way)));
@@ -62,6 +63,9 @@ pub(crate) fn table(cells: &[Cell]) -> String {
     }
     text + &format!(
         "\nauto within 5 % of the best way: {good} of {all}; not slower than pushdown off by more than \
-         5 %: {no_worse} of {all}. Measured: medians of the runs.\n"
+         5 %: {no_worse} of {all}. Measured: seconds are medians of the runs; regret is the median \
+         over the rounds, in each of which auto and the best way ran one after the other. A run was off \
+         the median of its way by {:.1} % in the median.\n",
+        100.0 * median(&scatter)
     )
 }

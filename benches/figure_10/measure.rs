@@ -131,13 +131,30 @@ impl Measured {
         median(&self.cpu)
     }
 
+    /// How many times as long this takes as another way: the median over the rounds, in each of which
+    /// they ran one after the other. So a machine that is slow for some time matters little.
+    pub(crate) fn times_of(&self, other: &Self) -> f64 {
+        if self.seconds.len() != other.seconds.len() {
+            return self.median() / other.median();
+        }
+        let ratios = self.seconds.iter().zip(&other.seconds).map(|(this, other)| this / other);
+        median(&ratios.collect::<Vec<_>>())
+    }
+
+    /// How far each run was from the median, relative to it.
+    pub(crate) fn scatter(&self) -> impl Iterator<Item = f64> {
+        let middle = self.median();
+        let runs = if self.seconds.len() > 1 { self.seconds.as_slice() } else { &[] };
+        runs.iter().map(move |seconds| (seconds / middle - 1.0).abs())
+    }
+
     /// Whether the setting did what it says.
     pub(crate) fn followed(&self) -> bool {
         self.unmet.is_empty()
     }
 }
 
-fn median(seconds: &[f64]) -> f64 {
+pub(crate) fn median(seconds: &[f64]) -> f64 {
     let mut seconds = seconds.to_vec();
     seconds.sort_by(f64::total_cmp);
     seconds.get(seconds.len() / 2).copied().unwrap_or(f64::NAN)

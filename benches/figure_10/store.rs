@@ -99,7 +99,7 @@ impl Store {
     async fn hardware(&self, rate: Option<BytesPerSecond>, settings: &Settings) -> HardwareProfile {
         let name = std::env::var("HARDWARE").unwrap_or_else(|_| "local-1gbit".to_owned());
         if name == "calibrate" {
-            return self.calibrated();
+            return self.calibrated(settings);
         }
         let mut hardware = match HardwareProfile::by_name(&name) {
             Some(known) => known.clone(),
@@ -116,13 +116,16 @@ impl Store {
     }
 
     /// What `sluice calibrate` measures of this store.
-    fn calibrated(&self) -> HardwareProfile {
+    fn calibrated(&self, settings: &Settings) -> HardwareProfile {
         let server = self.server();
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("hardware.toml");
+        // Over a slow link, larger samples would take minutes.
+        let is_slow = settings.gbit > 0.0 && settings.gbit < 0.5;
+        let size = if is_slow { "4MiB" } else { "32MiB" };
         let status = Command::new(env!("CARGO_BIN_EXE_sluice"))
             .args(["calibrate", "--endpoint", &server.endpoint(), "--bucket", "calibration"])
-            .args(["--size", "32MiB", "--output"])
+            .args(["--size", size, "--output"])
             .arg(&file)
             .env("AWS_ACCESS_KEY_ID", server.access_key())
             .env("AWS_SECRET_ACCESS_KEY", server.secret_key())
@@ -130,7 +133,9 @@ impl Store {
             .stdout(Stdio::null())
             .status();
         assert!(status.unwrap().success(), "sluice calibrate failed");
-        HardwareProfile::parse(&std::fs::read_to_string(file).unwrap()).unwrap()
+        let profile = std::fs::read_to_string(file).unwrap();
+        eprintln!("{profile}");
+        HardwareProfile::parse(&profile).unwrap()
     }
 
     /// Bytes per second of an object that is fetched and dropped, the better of two times.
