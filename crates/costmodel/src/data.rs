@@ -121,6 +121,16 @@ pub(crate) fn at_once<'de, D: Deserializer<'de>>(deserializer: D) -> Result<NonZ
     }
 }
 
+/// How many work at once, where some may slow each other down.
+pub(crate) fn cores<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    let cores = f64::deserialize(deserializer)?;
+    if (1.0..=f64::from(MOST_AT_ONCE)).contains(&cores) {
+        Ok(cores)
+    } else {
+        Err(D::Error::custom("must be between 1 and 1000000"))
+    }
+}
+
 /// A time that something takes once.
 pub(crate) fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
     let seconds = f64::deserialize(deserializer)?;

@@ -60,7 +60,8 @@ pub struct SelectRates {
     /// column.
     #[serde(rename = "term_seconds", deserialize_with = "data::duration")]
     pub per_term: Duration,
-    /// The same for a branch of CASE; if left out, as for a term.
+    /// The same for an aggregate of one group, `SUM(CASE WHEN g = 'a' THEN x END)`; if left out, as for
+    /// the three terms of which its condition, its branch and its update consist.
     #[serde(default, rename = "case_seconds", deserialize_with = "data::some_duration")]
     pub per_case: Option<Duration>,
     /// The same for a look into a slice of a Bloom filter; if left out, as for the seven terms of
@@ -74,8 +75,10 @@ pub struct SelectRates {
     /// term that asks for it.
     #[serde(default, rename = "cast_seconds", deserialize_with = "data::some_duration")]
     pub per_cast: Option<Duration>,
-    /// The same for each key by which a row's group is looked up, and for updating an aggregate of the
-    /// group; if left out, as for a term.
+    /// The same for converting a text to a timestamp; if left out, as for any other conversion.
+    #[serde(default, rename = "timestamp_seconds", deserialize_with = "data::some_duration")]
+    pub per_timestamp: Option<Duration>,
+    /// The same for each key by which a row's group is looked up; if left out, as for a term.
     #[serde(default, rename = "key_seconds", deserialize_with = "data::some_duration")]
     pub per_key: Option<Duration>,
     /// One request's time to write a row of its answer; if left out, none.
@@ -84,9 +87,10 @@ pub struct SelectRates {
     /// One request's time to read a constant of a list in its statement; if left out, as for a term.
     #[serde(default, rename = "constant_seconds", deserialize_with = "data::some_duration")]
     pub per_constant: Option<Duration>,
-    /// Requests that are scanned at these rates at once; more take turns.
-    #[serde(deserialize_with = "data::at_once")]
-    pub cores: NonZeroU32,
+    /// Requests that are scanned at these rates at once, at least 1; more take turns. Cores that slow
+    /// each other down count as fewer, so this need not be whole.
+    #[serde(deserialize_with = "data::cores")]
+    pub cores: f64,
     /// All requests together.
     #[serde(deserialize_with = "data::rate")]
     pub total_bytes_per_second: BytesPerSecond,
@@ -95,6 +99,9 @@ pub struct SelectRates {
 /// The terms of a look into a slice of a Bloom filter: two products and sums, three remainders and a
 /// comparison.
 const TERMS_OF_A_PROBE: f64 = 7.0;
+
+/// The terms of an aggregate of one group: a comparison, a branch of CASE and an update.
+const TERMS_OF_A_CASE: f64 = 3.0;
 
 impl SelectRates {
     /// What is assumed of a store of which nothing is known: PushdownDB's measurements of AWS.
@@ -106,16 +113,19 @@ impl SelectRates {
     /// One request's extra seconds per row.
     pub(crate) fn per_row(&self, terms: Terms) -> f64 {
         let term = self.per_term.as_secs_f64();
-        let case = self.per_case.map_or(term, |time| time.as_secs_f64());
+        let case = self.per_case.map_or(term * TERMS_OF_A_CASE, |time| time.as_secs_f64());
         let probe = self.per_probe.map_or(term * TERMS_OF_A_PROBE, |time| time.as_secs_f64());
         let update = self.per_update.map_or(term, |time| time.as_secs_f64());
         let key = self.per_key.map_or(term, |time| time.as_secs_f64());
-        f64::from(terms.comparisons) * term
-            + f64::from(terms.cases) * case
-            + f64::from(terms.probes) * probe
-            + f64::from(terms.updates) * update
-            + f64::from(terms.casts) * self.per_cast.unwrap_or_default().as_secs_f64()
-            + f64::from(terms.keys) * key
+        let cast = self.per_cast.unwrap_or_default().as_secs_f64();
+        let timestamp = self.per_timestamp.map_or(cast, |time| time.as_secs_f64());
+        terms.comparisons * term
+            + terms.cases * case
+            + terms.probes * probe
+            + terms.updates * update
+            + terms.casts * cast
+            + terms.timestamps * timestamp
+            + terms.keys * key
     }
 }
 
@@ -138,6 +148,13 @@ pub struct ClientRates {
     /// One core's decoding of Parquet column chunks.
     #[serde(deserialize_with = "data::rate")]
     pub parquet_bytes_per_second: BytesPerSecond,
+    /// One core's time for a row of a store's answer, beyond that of its bytes, of which it has few;
+    /// if left out, none.
+    #[serde(default, rename = "row_seconds", deserialize_with = "data::some_duration")]
+    pub per_row: Option<Duration>,
+    /// Whether the store runs on the same cores.
+    #[serde(default)]
+    pub shares_cores: bool,
     /// How much of the other resources' time hides behind the slowest one's: 1 all of it, 0 none.
     /// In the notation of the model, 1 − α.
     #[serde(deserialize_with = "data::fraction")]

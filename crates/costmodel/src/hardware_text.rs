@@ -17,7 +17,9 @@ pub struct Constant {
 /// As TOML: numbers of things are whole.
 impl fmt::Display for Constant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.key.ends_with(".slots") || self.key.ends_with(".cores") {
+        if self.value.fract() == 0.0
+            && (self.key.ends_with(".slots") || self.key.ends_with(".cores"))
+        {
             write!(f, "{}", self.value)
         } else {
             write!(f, "{:?}", self.value)
@@ -52,13 +54,14 @@ impl HardwareProfile {
                 ("select.probe_seconds", select.per_probe),
                 ("select.update_seconds", select.per_update),
                 ("select.cast_seconds", select.per_cast),
+                ("select.timestamp_seconds", select.per_timestamp),
                 ("select.key_seconds", select.per_key),
                 ("select.row_seconds", select.per_row_answered),
                 ("select.constant_seconds", select.per_constant),
             ];
             all.extend(some.iter().filter_map(|(key, time)| Some((*key, (*time)?.as_secs_f64()))));
             all.extend([
-                ("select.cores", f64::from(select.cores.get())),
+                ("select.cores", select.cores),
                 ("select.total_bytes_per_second", select.total_bytes_per_second.0),
             ]);
         }
@@ -68,8 +71,10 @@ impl HardwareProfile {
             ("client.csv_bytes_per_second", client.csv_bytes_per_second.0),
             ("client.json_bytes_per_second", client.json_bytes_per_second.0),
             ("client.parquet_bytes_per_second", client.parquet_bytes_per_second.0),
-            ("client.overlap", client.overlap),
         ]);
+        let row = client.per_row.map(|time| ("client.row_seconds", time.as_secs_f64()));
+        all.extend(row);
+        all.push(("client.overlap", client.overlap));
         all.into_iter().map(|(key, value)| Constant { key, value }).collect()
     }
 }
@@ -88,6 +93,9 @@ impl fmt::Display for HardwareProfile {
                 table = of;
             }
             writeln!(f, "{key} = {constant}")?;
+        }
+        if self.client.shares_cores {
+            writeln!(f, "shares_cores = true")?;
         }
         if !self.capacities.is_empty() {
             writeln!(f, "\n[capacities]")?;

@@ -119,7 +119,6 @@ impl Phase {
         }
     }
 
-    /// The time of the store's cores, in seconds.
     /// What the store does in it.
     fn scan(&self) -> Scanned {
         Scanned {
@@ -135,6 +134,7 @@ impl Phase {
         }
     }
 
+    /// The time of the store's cores, in seconds.
     pub(crate) fn store_seconds(&self, hardware: &HardwareProfile) -> f64 {
         hardware.store_seconds(&self.scan())
     }
@@ -148,7 +148,8 @@ impl Phase {
     /// ```
     ///
     /// α = 0 is a perfect pipeline, α = 1 one resource after the other. The link and its connections
-    /// count as one resource in the sum, the one of them that takes longer.
+    /// count as one resource in the sum, the one of them that takes longer. Where store and client
+    /// share their cores, these must do the work of both, which the sum has already.
     #[must_use]
     pub fn predict(&self, hardware: &HardwareProfile) -> PhaseTime {
         self.times(hardware).0
@@ -202,12 +203,14 @@ impl Phase {
 
         let one_by_one = self.store_seconds(hardware);
         let together = self.scanned.as_f64() / hardware.select.total_bytes_per_second.0;
-        let scanning = lanes(self.selects).min(f64::from(hardware.select.cores.get()));
+        let scanning = lanes(self.selects).min(hardware.select.cores);
         let store_scan = (one_by_one / scanning).max(together);
 
         let cores = f64::from(hardware.client.cores.get());
         let parsing = self.got.as_f64() / hardware.parse_rate(self.format).0
-            + self.returned.as_f64() / hardware.parse_rate(self.format.of_answer()).0;
+            + self.returned.as_f64() / hardware.parse_rate(self.format.of_answer()).0
+            + self.answered_rows.as_f64()
+                * hardware.client.per_row.unwrap_or_default().as_secs_f64();
         let client = parsing / requests.as_f64().clamp(1.0, cores);
 
         let link = (self.got + self.returned).as_f64() / hardware.link.bytes_per_second.0;
@@ -217,6 +220,10 @@ impl Phase {
         demands.add(Resource::REQUEST_RATE, requests.as_f64() / hardware.requests.per_second);
         demands.add(Resource::STORE_SCAN, store_scan);
         demands.add(Resource::CLIENT, client);
+        if hardware.client.shares_cores {
+            let store = one_by_one / hardware.select.cores;
+            demands.add(Resource::SHARED_CORES, store + parsing / cores);
+        }
         for Use { resource, amount, per_second } in &self.uses {
             let capacity = hardware.capacities.get(resource.name()).unwrap_or(per_second);
             demands.add(*resource, (amount / capacity).max(0.0));
@@ -362,9 +369,9 @@ pub(crate) mod tests {
             selects: Requests(max),
             scanned: Bytes(max),
             scanned_rows: Rows(max),
-            terms: Terms::from(1).times(u64::MAX),
+            terms: Terms::from(u32::MAX),
             passing_rows: Rows(max),
-            items: Terms { updates: u32::MAX, keys: u32::MAX, ..Terms::NONE },
+            items: Terms { updates: 1e30, keys: 1e30, ..Terms::NONE },
             constants: max,
             answered_rows: Rows(max),
             returned: Bytes(max),
@@ -395,7 +402,7 @@ pub(crate) mod tests {
                 scanned_rows: Rows(rows),
                 terms: terms.into(),
                 passing_rows: Rows(rows / 3),
-                items: Terms { updates: terms, keys: rounds, ..Terms::NONE },
+                items: Terms { updates: f64::from(terms), keys: f64::from(rounds), ..Terms::NONE },
                 constants: gets,
                 answered_rows: Rows(rows / 5),
                 returned: Bytes(returned),
@@ -414,7 +421,7 @@ pub(crate) mod tests {
     }
 
     /// The ways in which [`better`] makes a profile better.
-    pub(crate) const BETTER: u32 = 22;
+    pub(crate) const BETTER: u32 = 24;
 
     /// The same with more of one thing, or less of what takes time.
     pub(crate) fn better(hardware: &HardwareProfile, factor: f64, which: u32) -> HardwareProfile {
@@ -431,7 +438,7 @@ pub(crate) mod tests {
             5 => select.latency = select.latency.div_f64(factor),
             6 => select.csv_bytes_per_second = select.csv_bytes_per_second * factor,
             7 => link.connection_bytes_per_second = link.connection_bytes_per_second * factor,
-            8 => select.cores = more(select.cores),
+            8 => select.cores *= factor,
             9 => select.total_bytes_per_second = select.total_bytes_per_second * factor,
             10 => select.per_term = select.per_term.div_f64(factor),
             11 => select.per_probe = Some(select.per_term * 6),
@@ -443,14 +450,16 @@ pub(crate) mod tests {
             17 => select.per_key = Some(select.per_term / 2),
             18 => select.per_constant = Some(select.per_term / 2),
             19 => select.per_row_answered = None,
-            20 => select.per_cast = None,
+            20 => (select.per_cast, select.per_timestamp) = (None, None),
+            21 => client.per_row = None,
+            22 => client.shares_cores = false,
             _ => client.startup = client.startup.div_f64(factor),
         }
         better
     }
 
     /// The ways in which [`more`] asks for more.
-    pub(crate) const MORE: u32 = 15;
+    pub(crate) const MORE: u32 = 16;
 
     /// The same with more to do. (More requests for the same bytes may be faster.)
     pub(crate) fn more(phase: &Phase, factor: f64, which: u32) -> Phase {
@@ -461,13 +470,14 @@ pub(crate) mod tests {
             2 => more.scanned_rows = more.scanned_rows * factor,
             3 => more.returned = more.returned * factor,
             4 => more.terms = more.terms + Terms::from(1),
-            5 => more.terms.cases += 1,
-            6 => more.terms.probes += 1,
+            5 => more.terms.cases += 1.0,
+            6 => more.terms.probes += 1.0,
             7 => more.uses.iter_mut().for_each(|it| it.amount *= factor),
             8 => more.passing_rows = more.passing_rows * factor,
-            9 => more.items.updates += 1,
-            10 => more.items.keys += 1,
-            13 => more.terms.casts += 1,
+            9 => more.items.updates += 1.0,
+            10 => more.items.keys += 1.0,
+            13 => more.terms.casts += 1.0,
+            14 => more.terms.timestamps += 1.0,
             12 => more.answered_rows = more.answered_rows * factor,
             11 => more.constants = (more.constants as f64 * factor) as u64,
             _ => more.rounds += 1,

@@ -21,6 +21,8 @@ impl Resource {
     pub const STORE_SCAN: Self = Self("store scan");
     /// The client's parsing.
     pub const CLIENT: Self = Self("client");
+    /// The cores of a machine that is store and client.
+    pub const SHARED_CORES: Self = Self("shared cores");
 
     /// A resource of this name. Two of the same name are the same resource.
     #[must_use]
@@ -88,15 +90,16 @@ impl Demands {
     /// longest one's.
     ///
     /// The link and its connections carry the same bytes at the same time, so the shorter of these two
-    /// times is always hidden.
+    /// times is always hidden. Cores that store and client share have no work but theirs.
     pub(crate) fn combined(&self, overlap: f64) -> f64 {
         let longest = self.longest().1;
         let of = |resource| {
             self.iter().find(|(known, _)| *known == resource).map_or(0.0, |(_, seconds)| seconds)
         };
-        let hidden = of(Resource::LINK).min(of(Resource::REQUEST_SLOTS));
+        let hidden =
+            of(Resource::LINK).min(of(Resource::REQUEST_SLOTS)) + of(Resource::SHARED_CORES);
         let rest = self.iter().map(|(_, seconds)| seconds).sum::<f64>() - longest - hidden;
-        longest + (1.0 - overlap) * rest
+        longest + (1.0 - overlap) * rest.max(0.0)
     }
 }
 
@@ -113,5 +116,18 @@ mod tests {
         assert_eq!([1.0, 0.5, 0.0].map(|overlap| demands.combined(overlap)), [4.0, 5.0, 6.0]);
         demands.add(Resource::CLIENT, 4.0);
         assert_eq!([1.0, 0.5, 0.0].map(|overlap| demands.combined(overlap)), [6.0, 8.0, 10.0]);
+    }
+
+    #[test]
+    fn cores_that_are_shared_are_counted_once() {
+        let mut demands = Demands::default();
+        demands.add(Resource::LINK, 4.0);
+        demands.add(Resource::STORE_SCAN, 3.0);
+        demands.add(Resource::CLIENT, 2.0);
+        assert_eq!([1.0, 0.0].map(|overlap| demands.combined(overlap)), [4.0, 9.0]);
+        demands.add(Resource::SHARED_CORES, 5.0);
+        assert_eq!([1.0, 0.0].map(|overlap| demands.combined(overlap)), [5.0, 9.0]);
+        demands.add(Resource::STORE_SCAN, 3.0);
+        assert_eq!([1.0, 0.0].map(|overlap| demands.combined(overlap)), [6.0, 12.0]);
     }
 }

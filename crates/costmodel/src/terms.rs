@@ -3,50 +3,63 @@
 use std::iter::Sum;
 use std::ops::{Add, Sub};
 
-/// What a statement has the store evaluate for each row, by what each takes.
+/// What a statement has the store evaluate for each row, by what each takes. What is evaluated only for
+/// some of the rows, such as what stands behind AND, counts in proportion.
 ///
 /// ```
 /// use sluicegate_costmodel::Terms;
 ///
 /// let filter = Terms::from(2); // two comparisons
-/// let bloom = Terms { probes: 7, ..Terms::NONE };
-/// assert_eq!((filter + bloom).comparisons, 2);
+/// let bloom = Terms { probes: 7.0, ..Terms::NONE };
+/// assert_eq!((filter + bloom).comparisons, 2.0);
 /// ```
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Terms {
-    /// Comparisons and arithmetic operations on columns.
-    pub comparisons: u32,
-    /// Branches of CASE, without the conditions and values in them.
-    pub cases: u32,
+    /// Comparisons, arithmetic operations on columns, and branches of CASE.
+    pub comparisons: f64,
+    /// Aggregates of one group each, `SUM(CASE WHEN g = 'a' THEN x END)`: its condition and its update,
+    /// without looking up the row's group and computing the value, which all groups have in common.
+    pub cases: f64,
     /// Looks into slices of a Bloom filter, each with its hash function.
-    pub probes: u32,
-    /// Updates of aggregates of all rows, without their arguments.
-    pub updates: u32,
-    /// Conversions of values, each of which is made once.
-    pub casts: u32,
-    /// Keys by which the group of a row is looked up, and updates of the group's aggregates.
-    pub keys: u32,
+    pub probes: f64,
+    /// Updates of aggregates, of all rows or of their groups, without their arguments.
+    pub updates: f64,
+    /// Conversions of values, each of which is made once, but not to timestamps.
+    pub casts: f64,
+    /// Conversions to timestamps.
+    pub timestamps: f64,
+    /// Keys by which the group of a row is looked up.
+    pub keys: f64,
 }
 
 impl Terms {
     /// Nothing at all.
-    pub const NONE: Self =
-        Self { comparisons: 0, cases: 0, probes: 0, updates: 0, casts: 0, keys: 0 };
+    pub const NONE: Self = Self {
+        comparisons: 0.0,
+        cases: 0.0,
+        probes: 0.0,
+        updates: 0.0,
+        casts: 0.0,
+        timestamps: 0.0,
+        keys: 0.0,
+    };
 
-    /// So many times the same.
+    /// So many times the same, or so large a part of it.
     #[must_use]
-    pub fn times(self, count: u64) -> Self {
-        let times = |terms: u32| {
-            let product = u64::from(terms).saturating_mul(count);
-            u32::try_from(product).unwrap_or(u32::MAX)
-        };
+    pub fn times(self, factor: f64) -> Self {
+        self.each(Self::NONE, |terms, _| terms * factor)
+    }
+
+    /// Of each kind what two have together.
+    fn each(self, rhs: Self, of: impl Fn(f64, f64) -> f64) -> Self {
         Self {
-            comparisons: times(self.comparisons),
-            cases: times(self.cases),
-            probes: times(self.probes),
-            updates: times(self.updates),
-            casts: times(self.casts),
-            keys: times(self.keys),
+            comparisons: of(self.comparisons, rhs.comparisons),
+            cases: of(self.cases, rhs.cases),
+            probes: of(self.probes, rhs.probes),
+            updates: of(self.updates, rhs.updates),
+            casts: of(self.casts, rhs.casts),
+            timestamps: of(self.timestamps, rhs.timestamps),
+            keys: of(self.keys, rhs.keys),
         }
     }
 }
@@ -54,7 +67,7 @@ impl Terms {
 /// So many comparisons.
 impl From<u32> for Terms {
     fn from(comparisons: u32) -> Self {
-        Self { comparisons, ..Self::NONE }
+        Self { comparisons: f64::from(comparisons), ..Self::NONE }
     }
 }
 
@@ -62,14 +75,7 @@ impl Add for Terms {
     type Output = Self;
 
     fn add(self, rhs: Self) -> Self {
-        Self {
-            comparisons: self.comparisons.saturating_add(rhs.comparisons),
-            cases: self.cases.saturating_add(rhs.cases),
-            probes: self.probes.saturating_add(rhs.probes),
-            updates: self.updates.saturating_add(rhs.updates),
-            casts: self.casts.saturating_add(rhs.casts),
-            keys: self.keys.saturating_add(rhs.keys),
-        }
+        self.each(rhs, Add::add)
     }
 }
 
@@ -78,14 +84,7 @@ impl Sub for Terms {
     type Output = Self;
 
     fn sub(self, rhs: Self) -> Self {
-        Self {
-            comparisons: self.comparisons.saturating_sub(rhs.comparisons),
-            cases: self.cases.saturating_sub(rhs.cases),
-            probes: self.probes.saturating_sub(rhs.probes),
-            updates: self.updates.saturating_sub(rhs.updates),
-            casts: self.casts.saturating_sub(rhs.casts),
-            keys: self.keys.saturating_sub(rhs.keys),
-        }
+        self.each(rhs, |this, other| (this - other).max(0.0))
     }
 }
 
@@ -100,13 +99,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn terms_add_up_by_kind_and_do_not_overflow() {
-        let one = Terms { comparisons: 1, cases: 2, probes: 3, updates: 4, casts: 5, keys: 6 };
-        assert_eq!([one, one].into_iter().sum::<Terms>(), one.times(2));
-        assert_eq!(one.times(2) - one, one);
-        assert_eq!(one - one.times(2), Terms::NONE);
-        assert_eq!(one.times(u64::MAX).cases, u32::MAX);
-        assert_eq!((one.times(u64::MAX) + one).probes, u32::MAX);
-        assert_eq!(Terms::from(4), Terms { comparisons: 4, ..Terms::NONE });
+    fn terms_add_up_by_kind() {
+        let one = Terms {
+            comparisons: 1.0,
+            cases: 2.0,
+            probes: 3.0,
+            updates: 4.0,
+            casts: 5.0,
+            timestamps: 6.0,
+            keys: 7.0,
+        };
+        assert_eq!([one, one].into_iter().sum::<Terms>(), one.times(2.0));
+        assert_eq!(one.times(2.0) - one, one);
+        assert_eq!(one - one.times(2.0), Terms::NONE);
+        assert_eq!(one.times(0.5).keys, 3.5);
+        assert_eq!(Terms::from(4), Terms { comparisons: 4.0, ..Terms::NONE });
     }
 }

@@ -70,6 +70,7 @@ impl TopKDemand {
                 scanned: demand.needed * share,
                 scanned_rows: demand.rows * share,
                 terms: demand.terms,
+                answered_rows: demand.rows * demand.selectivity,
                 returned: demand.returned(),
                 ..Phase::default()
             }
@@ -92,6 +93,7 @@ impl TopKDemand {
             scanned: self.keys_needed * fraction,
             scanned_rows: self.scan.rows * fraction,
             terms: self.scan.terms,
+            answered_rows: sample,
             returned: self.scan.returned() * (fraction * self.share),
             ..Phase::default()
         })
@@ -99,9 +101,11 @@ impl TopKDemand {
 
     /// The scan with a bound that leaves this share of its rows.
     fn filtered(&self, left: f64) -> ScanDemand {
+        let bound = Terms { casts: 1.0, ..Terms::from(1) };
         ScanDemand {
+            passing: self.scan.passing * left.min(1.0),
             selectivity: self.scan.selectivity * left.min(1.0),
-            terms: self.scan.terms + Terms::from(1),
+            terms: self.scan.terms + bound.times(self.scan.passing),
             ..self.scan
         }
     }

@@ -8,12 +8,16 @@ use sluicegate_costmodel::HardwareProfile;
 /// `aws-in-region` for AWS, `remote-1gbit` for any other store. EXPLAIN names it with every prediction;
 /// `sluice calibrate` measures a better one.
 pub(crate) fn assumed(endpoint: Option<&str>) -> HardwareProfile {
-    let name = match endpoint.map(host) {
-        None | Some(Host::Aws) => "aws-in-region",
-        Some(Host::Here) => "local-1gbit",
-        Some(Host::Elsewhere) => "remote-1gbit",
+    let host = endpoint.map_or(Host::Aws, host);
+    let name = match host {
+        Host::Aws => "aws-in-region",
+        Host::Here => "local-1gbit",
+        Host::Elsewhere => "remote-1gbit",
     };
-    HardwareProfile::by_name(name).unwrap_or_else(HardwareProfile::paper).clone()
+    let mut hardware =
+        HardwareProfile::by_name(name).unwrap_or_else(HardwareProfile::paper).clone();
+    hardware.client.shares_cores |= matches!(host, Host::Here);
+    hardware
 }
 
 /// Where a store is.

@@ -10,9 +10,29 @@ use sluicegate_costmodel::{Bytes, Format, Rows};
 
 use crate::failure::Result;
 
-/// The columns as SQL declares them.
-pub(super) const COLUMNS: &str =
-    "id BIGINT, k BIGINT, g VARCHAR, x DECIMAL(15, 2), d DATE, t VARCHAR";
+/// The columns, and their types in SQL: as many, as wide and in such an order as those of TPC-H's
+/// lineitem, because how fast text is scanned depends on that.
+pub(super) const COLUMNS: [(&str, &str); 16] = [
+    ("id", "BIGINT"),
+    ("k", "BIGINT"),
+    ("t3", "VARCHAR"),
+    ("t4", "VARCHAR"),
+    ("t5", "VARCHAR"),
+    ("x", "DECIMAL(15, 2)"),
+    ("t7", "VARCHAR"),
+    ("t8", "VARCHAR"),
+    ("g", "VARCHAR"),
+    ("t10", "VARCHAR"),
+    ("d", "DATE"),
+    ("t12", "VARCHAR"),
+    ("t13", "VARCHAR"),
+    ("t14", "VARCHAR"),
+    ("t15", "VARCHAR"),
+    ("t", "VARCHAR"),
+];
+
+/// The columns of what stands for an answer, as queries have them.
+pub(super) const ANSWERED: [&str; 4] = ["k", "x", "g", "d"];
 
 /// Objects of the table that queries read.
 pub(super) const PARTS: u64 = 4;
@@ -21,8 +41,9 @@ pub(super) const SMALL_PARTS: u64 = 16;
 /// Rows of a small object.
 const FEW: u64 = 8;
 /// Bytes of a row as CSV and as JSON, about.
-const CSV_ROW: u64 = 80;
-const JSON_ROW: u64 = 113;
+const CSV_ROW: u64 = 127;
+const ANSWERED_ROW: u64 = 29;
+const JSON_ROW: u64 = 233;
 /// By how much the smaller objects that statements are asked about are smaller.
 const LESS: u64 = 8;
 /// Days from 1970 to 1992, and as many as TPC-H's orders span.
@@ -41,7 +62,12 @@ pub(super) struct Object {
 
 impl Object {
     fn new(name: String, format: Format, rows: u64, seed: u64) -> Result<Self> {
-        let batch = rows_of(rows, seed)?;
+        Self::of(name, format, &COLUMNS.map(|(name, _)| name), rows, seed)
+    }
+
+    /// An object of some of the columns.
+    fn of(name: String, format: Format, columns: &[&str], rows: u64, seed: u64) -> Result<Self> {
+        let batch = rows_of(columns, rows, seed)?;
         let contents = match format {
             Format::Csv => {
                 let mut writer = WriterBuilder::new().with_header(false).build(Vec::new());
@@ -77,6 +103,8 @@ pub(super) struct Data {
     pub(super) scanned: Vec<Object>,
     /// The folders `one` and `small`: objects of a few rows.
     pub(super) small: Vec<Object>,
+    /// What a store may answer, of the size of the smaller objects, which is not written to the bucket.
+    pub(super) answer: Object,
 }
 
 impl Data {
@@ -103,13 +131,17 @@ impl Data {
             };
             Object::new(name, Format::Csv, FEW, seed.wrapping_add(number))
         };
+        let rows = size.0 / LESS / ANSWERED_ROW;
+        let answer = Object::of("answer/0.csv".to_owned(), Format::Csv, &ANSWERED, rows, seed)?;
         Ok(Self {
             parts,
+            answer,
             scanned: scanned.collect::<Result<_>>()?,
             small: (0..=SMALL_PARTS).map(few).collect::<Result<_>>()?,
         })
     }
 
+    /// The objects in the bucket.
     pub(super) fn objects(&self) -> impl Iterator<Item = &Object> {
         self.parts.iter().chain(&self.scanned).chain(&self.small)
     }
@@ -120,28 +152,35 @@ impl Data {
     }
 }
 
-/// Rows of columns as queries have them: a number, an even key, one of sixteen letters, an amount, a day
-/// and a text.
-fn rows_of(rows: u64, seed: u64) -> Result<RecordBatch> {
+/// Rows of columns as queries have them: a number, an even key, an amount, one of sixteen letters, a day,
+/// and texts.
+fn rows_of(columns: &[&str], rows: u64, seed: u64) -> Result<RecordBatch> {
     let mut random = Random(seed);
-    let (mut keys, mut groups, mut amounts) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut days, mut texts) = (Vec::new(), Vec::new());
-    for _ in 0..rows {
-        keys.push(2 * i64::from(random.below(1_000_000)));
-        groups.push(random.letters(1, 16));
-        amounts.push(f64::from(random.below(10_000_000)) / 100.0);
-        days.push(FIRST_DAY + random.below(DAYS) as i32);
-        texts.push(random.letters(44, 26));
-    }
-    let columns: [(&str, ArrayRef); 6] = [
-        ("id", Arc::new(Int64Array::from_iter_values(0..rows as i64))),
-        ("k", Arc::new(Int64Array::from(keys))),
-        ("g", Arc::new(StringArray::from(groups))),
-        ("x", Arc::new(Float64Array::from(amounts))),
-        ("d", Arc::new(Date32Array::from(days))),
-        ("t", Arc::new(StringArray::from(texts))),
-    ];
-    Ok(RecordBatch::try_from_iter(columns)?)
+    let texts = |text: &mut dyn FnMut() -> String| -> ArrayRef {
+        Arc::new(StringArray::from_iter_values((0..rows).map(|_| text())))
+    };
+    let mut column = |name: &str| -> ArrayRef {
+        match name {
+            "id" => Arc::new(Int64Array::from_iter_values(0..rows as i64)),
+            "k" => {
+                let keys = (0..rows).map(|_| 2 * i64::from(random.below(1_000_000)));
+                Arc::new(Int64Array::from_iter_values(keys))
+            }
+            "x" => {
+                let amounts = (0..rows).map(|_| f64::from(random.below(10_000_000)) / 100.0);
+                Arc::new(Float64Array::from_iter_values(amounts))
+            }
+            "d" => {
+                let days = (0..rows).map(|_| FIRST_DAY + random.below(DAYS) as i32);
+                Arc::new(Date32Array::from_iter_values(days))
+            }
+            "g" => texts(&mut || random.letters(1, 16)),
+            // In quotes, as texts of several words are.
+            "t" => texts(&mut || [random.letters(6, 26), random.letters(5, 26)].join(", ")),
+            _ => texts(&mut || random.letters(6, 26)),
+        }
+    };
+    Ok(RecordBatch::try_from_iter(columns.iter().map(|name| (*name, column(name))))?)
 }
 
 /// A generator of random numbers, by Steele, Lea and Flood.
@@ -186,7 +225,7 @@ mod tests {
         let first = data.object("csv/0.csv").unwrap().contents.clone();
         let first = String::from_utf8(first).unwrap();
         let fields: Vec<&str> = first.lines().next().unwrap().split(',').collect();
-        assert_eq!((fields.len(), fields[0], fields[5].len()), (6, "0", 44));
+        assert_eq!((fields.len(), fields[0], fields[15].len()), (COLUMNS.len() + 1, "0", 7));
         assert_eq!(first.lines().count() as u64, data.object("csv/0.csv").unwrap().rows.0);
     }
 }

@@ -17,7 +17,7 @@ use object_store::{ObjectStore, ObjectStoreExt};
 use sluicegate_client::SelectMetrics;
 use sluicegate_conformance::NoAnswer;
 use sluicegate_costmodel::calibration::{Asked, Experiment};
-use sluicegate_costmodel::{Bytes, Format, Phase, Requests, Rows, Scanned};
+use sluicegate_costmodel::{Bytes, Format, Phase, Requests, Rows, Scanned, Terms};
 use sluicegate_engine::{Engine, Error};
 use sluicegate_s3select::profile::Extension;
 use sluicegate_s3select::request::{
@@ -25,7 +25,7 @@ use sluicegate_s3select::request::{
     OutputSerialization, SelectRequest,
 };
 
-use super::data::{COLUMNS, Data};
+use super::data::{ANSWERED, COLUMNS, Data, Object};
 use super::plan::{Statement, Trial};
 use crate::commands::generate::bucket_store;
 use crate::failure::Result;
@@ -71,6 +71,11 @@ pub(super) async fn measure(
         }
     }
     steps.done();
+    for (trial, experiment) in trials.iter().zip(&found) {
+        if let Some(Experiment { asked, seconds }) = experiment {
+            tracing::debug!(?trial, ?asked, ?seconds, "measured");
+        }
+    }
     Ok(found.into_iter().flatten().collect())
 }
 
@@ -106,9 +111,10 @@ impl Bench {
     async fn new(engine: Engine, bucket: &str, prefix: String, data: Arc<Data>) -> Result<Self> {
         let store = bucket_store(&engine, bucket)?;
         let tables = [("csv", "csv/"), ("part", "csv/0.csv"), ("one", "one/"), ("small", "small/")];
+        let columns = COLUMNS.map(|(name, of)| format!("{name} {of}")).join(", ");
         for (table, place) in tables {
             let sql = format!(
-                "CREATE EXTERNAL TABLE {table} ({COLUMNS}) STORED AS CSV \
+                "CREATE EXTERNAL TABLE {table} ({columns}) STORED AS CSV \
                  LOCATION 's3://{bucket}/{prefix}{place}' OPTIONS ('format.has_header' 'false')"
             );
             Box::pin(engine.collect(&sql)).await?;
@@ -155,6 +161,13 @@ impl Bench {
                 Box::pin(Box::pin(self.memory.sql(sql)).await?.collect()).await?;
                 Ok(Outcome::Timed(asked, started.elapsed()))
             }
+            Trial::ParseAnswer { sql } => {
+                let Object { rows, .. } = self.data.answer;
+                let asked = Asked::ParseAnswer { bytes: self.data.answer.size(), rows };
+                let started = Instant::now();
+                Box::pin(Box::pin(self.memory.sql(sql)).await?.collect()).await?;
+                Ok(Outcome::Timed(asked, started.elapsed()))
+            }
             Trial::Small { objects, sql } => {
                 self.set_scan("get").await?;
                 let started = Instant::now();
@@ -174,7 +187,12 @@ impl Bench {
         let Some(object) = self.data.object(&statement.name) else { return Ok(REFUSED) };
         let format = object.format;
         let stored = object.size();
-        let key = format!("{}{}", self.prefix, statement.name);
+        // Several statements at once are about different objects, as a query's are.
+        let key = |object: &Object| format!("{}{}", self.prefix, object.name);
+        let keys: Vec<_> = match lanes {
+            1 => vec![key(object)],
+            _ => self.data.parts.iter().map(key).collect(),
+        };
         let request = self.request(format, statement);
         if statement.extras.groups && !self.engine.endpoint().profile().syntax.group_by {
             return Ok(REFUSED);
@@ -182,7 +200,8 @@ impl Bench {
         let metrics = Arc::<SelectMetrics>::default();
         let client = &self.engine.endpoint().client;
         let started = Instant::now();
-        let answers = (0..lanes).map(|_| client.ask(&self.bucket, &key, &request, &metrics));
+        let keys = keys.iter().cycle().take(lanes as usize);
+        let answers = keys.map(|key| client.ask(&self.bucket, key, &request, &metrics));
         let answered = futures::future::try_join_all(answers).await;
         let time = started.elapsed();
         let counters = &self.engine.endpoint().counters;
@@ -262,7 +281,10 @@ impl Bench {
             selects: Requests(counted.select),
             scanned: Bytes(counted.scanned_bytes),
             scanned_rows: Rows::from_f64(rows),
-            terms: u32::from(sql.contains("WHERE")).into(),
+            terms: match sql.contains("WHERE") {
+                true => Terms { timestamps: 1.0, ..1.into() },
+                false => Terms::NONE,
+            },
             answered_rows: Rows::from_f64(counted.returned_bytes as f64 / ANSWERED_ROW),
             returned: Bytes(counted.returned_bytes),
             ..Phase::default()
@@ -286,27 +308,31 @@ async fn in_memory(data: &Data) -> Result<SessionContext> {
     let store = Arc::new(InMemory::new());
     let url = ObjectStoreUrl::parse(MEMORY)?;
     context.register_object_store(url.as_ref(), Arc::clone(&store) as _);
-    let fields = [
-        ("id", DataType::Int64),
-        ("k", DataType::Int64),
-        ("g", DataType::Utf8View),
-        ("x", DataType::Decimal128(15, 2)),
-        ("d", DataType::Date32),
-        ("t", DataType::Utf8View),
-    ];
-    let schema = Schema::new(fields.map(|(name, of)| Field::new(name, of, true)).to_vec());
-    for object in data.parts.iter().take(1).chain(&data.scanned) {
+    let field = |(name, of)| {
+        let of = match of {
+            "BIGINT" => DataType::Int64,
+            "DECIMAL(15, 2)" => DataType::Decimal128(15, 2),
+            "DATE" => DataType::Date32,
+            _ => DataType::Utf8View,
+        };
+        Field::new(name, of, true)
+    };
+    let all = Schema::new(COLUMNS.map(field).to_vec());
+    let answered = COLUMNS.into_iter().filter(|(name, _)| ANSWERED.contains(name));
+    let answered = Schema::new(answered.map(field).collect::<Vec<_>>());
+    let objects = data.parts.iter().take(1).chain(&data.scanned).map(|it| (it, &all));
+    for (object, schema) in objects.chain([(&data.answer, &answered)]) {
         let path = Path::from(object.name.as_str());
         store.put(&path, object.contents.clone().into()).await.map_err(store_error)?;
         let (table, url) =
             (TableReference::bare(object.name.as_str()), format!("{MEMORY}/{}", object.name));
         match object.format {
             Format::Csv => {
-                let options = CsvReadOptions::new().has_header(false).schema(&schema);
+                let options = CsvReadOptions::new().has_header(false).schema(schema);
                 context.register_csv(table, &url, options).await?;
             }
             Format::Json => {
-                let options = JsonReadOptions::default().schema(&schema);
+                let options = JsonReadOptions::default().schema(schema);
                 context.register_json(table, &url, options).await?;
             }
             Format::Parquet => {

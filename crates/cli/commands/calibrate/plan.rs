@@ -33,6 +33,8 @@ pub(super) enum Trial {
     Selects { lanes: u32, statement: Statement },
     /// An object in memory, parsed by one core: the table in memory, and its query.
     Parse { name: String, sql: String },
+    /// An answer in memory, parsed by one core.
+    ParseAnswer { sql: String },
     /// A query over small objects.
     Small { objects: u64, sql: String },
     /// A query whose table is read as this says.
@@ -62,7 +64,7 @@ impl Statement {
             format: object.format,
             bytes: object.size(),
             rows: object.rows,
-            terms: terms(&query),
+            terms: terms(&query, None),
             // No condition here holds for any row.
             passing: if query.filter.is_none() { object.rows } else { Rows::ZERO },
             items: items(&query),
@@ -87,31 +89,36 @@ pub(super) fn trials(data: &Data) -> Result<Vec<Trial>> {
     {
         trials.push(Trial::Gets { requests, lanes, each });
     }
-    for object in data.scanned.iter().chain([part]) {
+    // One after the other, so that none is still in a cache of the store's processor.
+    let mut parts = data.parts.iter().cycle();
+    let mut next = move || parts.next().unwrap_or(part);
+    for object in data.scanned.iter().chain([next()]) {
         trials.push(Trial::Select(Statement::new(object, absent(object.format))?));
     }
     let conditions = [one_comparison(), many_comparisons(), slices(1), slices(4)];
     for condition in conditions {
         let sql = format!("SELECT COUNT(*) FROM S3Object s WHERE {condition}");
-        trials.push(Trial::Select(Statement::new(part, sql)?));
+        trials.push(Trial::Select(Statement::new(next(), sql)?));
     }
     for groups in [4, 16] {
-        trials.push(Trial::Select(Statement::new(part, sums_of_groups(groups))?));
+        trials.push(Trial::Select(Statement::new(next(), sums_of_groups(groups))?));
     }
     for (grouped, aggregates) in [(false, 1), (false, 6), (true, 1), (true, 6)] {
-        trials.push(Trial::Select(Statement::new(part, aggregated(grouped, aggregates))?));
+        trials.push(Trial::Select(Statement::new(next(), aggregated(grouped, aggregates))?));
     }
-    for sql in ["SELECT MAX(s._3), MAX(s._6) FROM S3Object s".to_owned(), converted()] {
-        trials.push(Trial::Select(Statement::new(part, sql)?));
+    let texts = "SELECT MAX(s._9), MAX(s._16) FROM S3Object s".to_owned();
+    let days = "SELECT MAX(CAST(s._11 AS TIMESTAMP)) FROM S3Object s".to_owned();
+    for sql in [texts, days, converted()] {
+        trials.push(Trial::Select(Statement::new(next(), sql)?));
     }
-    trials.push(Trial::Select(Statement::new(part, listed(CONSTANTS))?));
+    trials.push(Trial::Select(Statement::new(next(), listed(CONSTANTS))?));
     // The smallest object of text, as answers are kept in memory.
     let less = &data.scanned[0];
-    let all = "SELECT s._2, s._4 FROM S3Object s".to_owned();
+    let all = "SELECT s._2, s._6 FROM S3Object s".to_owned();
     trials.push(Trial::Select(Statement::new(less, all)?));
-    for object in [less, part] {
+    for object in [less, next()] {
         // The last column: as much of each row is looked at as any statement may ask for.
-        let sql = "SELECT COUNT(*) FROM S3Object s WHERE s._6 = 'none'".to_owned();
+        let sql = "SELECT COUNT(*) FROM S3Object s WHERE s._16 = 'none'".to_owned();
         trials.push(Trial::Select(Statement::new(object, sql)?));
     }
     let statement = Statement::new(part, absent(Format::Csv))?;
@@ -126,6 +133,8 @@ pub(super) fn trials(data: &Data) -> Result<Vec<Trial>> {
         let sql = format!("SELECT {columns} FROM \"{}\"", object.name);
         trials.push(Trial::Parse { name: object.name.clone(), sql });
     }
+    let sql = format!("SELECT max(k), max(x), max(g), max(d) FROM \"{}\"", data.answer.name);
+    trials.push(Trial::ParseAnswer { sql });
     for (objects, table) in [(1, "one"), (SMALL_PARTS, "small")] {
         trials.push(Trial::Small { objects, sql: format!("SELECT max(k) FROM {table}") });
     }
@@ -154,7 +163,7 @@ fn number(format: Format, place: usize, name: &str) -> String {
 
 /// No row has such a key or text, but neither is beyond those that rows have, so all are looked at.
 fn absent(format: Format) -> String {
-    let (key, text) = (number(format, 2, "k"), column(format, 6, "t"));
+    let (key, text) = (number(format, 2, "k"), column(format, 16, "t"));
     format!("SELECT COUNT(*) FROM S3Object s WHERE {key} = 501 OR {text} = 'none'")
 }
 
@@ -168,11 +177,11 @@ fn many_comparisons() -> String {
         "CAST(s._1 AS INT) < -1",
         "CAST(s._2 AS INT) = 501",
         "CAST(s._2 AS INT) < -1",
-        "s._3 = 'zz'",
-        "CAST(s._4 AS DECIMAL(15, 2)) < -1.00",
-        "CAST(s._4 AS DECIMAL(15, 2)) > 200000.00",
-        "CAST(s._5 AS TIMESTAMP) < CAST('1980-01-01' AS TIMESTAMP)",
-        "s._6 = 'none'",
+        "s._9 = 'zz'",
+        "CAST(s._6 AS DECIMAL(15, 2)) < -1.00",
+        "CAST(s._6 AS DECIMAL(15, 2)) > 200000.00",
+        "CAST(s._11 AS TIMESTAMP) < CAST('1980-01-01' AS TIMESTAMP)",
+        "s._16 = 'none'",
     ]
     .join(" OR ")
 }
@@ -197,26 +206,26 @@ fn slices(count: u64) -> String {
 fn sums_of_groups(count: u8) -> String {
     let sum = |letter: u8| {
         let letter = char::from(b'a' + letter);
-        format!("SUM(CASE WHEN s._3 = '{letter}' THEN CAST(s._2 AS INT) END)")
+        format!("SUM(CASE WHEN s._9 = '{letter}' THEN CAST(s._2 AS INT) END)")
     };
     format!("SELECT {} FROM S3Object s", (0..count).map(sum).collect::<Vec<_>>().join(", "))
 }
 
 /// Some aggregates of all rows, or of the rows of each of few groups.
 fn aggregated(grouped: bool, aggregates: usize) -> String {
-    let (x, k) = ("CAST(s._4 AS DECIMAL(15, 2))", "CAST(s._2 AS INT)");
-    let of = [("SUM", x), ("SUM", k), ("MIN", x), ("MAX", x), ("AVG", x), ("MAX", k)];
+    let (x, k) = ("CAST(s._6 AS DECIMAL(15, 2))", "CAST(s._2 AS INT)");
+    let of = [("SUM", x), ("SUM", k), ("MIN", x), ("MAX", x), ("MIN", k), ("MAX", k)];
     let each: Vec<_> =
         of.iter().take(aggregates).map(|(name, of)| format!("{name}({of})")).collect();
     match (grouped, each.join(", ")) {
         (false, all) => format!("SELECT {all} FROM S3Object s"),
-        (true, all) => format!("SELECT s._3, {all} FROM S3Object s GROUP BY s._3"),
+        (true, all) => format!("SELECT s._9, {all} FROM S3Object s GROUP BY s._9"),
     }
 }
 
 /// The greatest values of columns that must be converted.
 fn converted() -> String {
-    let of = ["s._1 AS INT", "s._2 AS INT", "s._4 AS DECIMAL(15, 2)", "s._5 AS TIMESTAMP"];
+    let of = ["s._1 AS INT", "s._2 AS INT", "s._6 AS DECIMAL(15, 2)", "s._11 AS TIMESTAMP"];
     let each = of.map(|of| format!("MAX(CAST({of}))"));
     format!("SELECT {} FROM S3Object s", each.join(", "))
 }
@@ -278,7 +287,7 @@ fn of_trial(data: &Data, trial: &Trial, hardware: &HardwareProfile) -> Work {
             let lanes = u64::from(*lanes);
             Work { store, ..select(lanes, size(&statement.name) * lanes) }
         }
-        Trial::Parse { .. } => Work::default(),
+        Trial::Parse { .. } | Trial::ParseAnswer { .. } => Work::default(),
         Trial::Small { objects, .. } => listed(get(*objects, Bytes(TINY * objects))),
         // Large objects may be read in parts.
         Trial::Query { scan: "get", .. } => listed(get(4 * PARTS, all)),
@@ -324,19 +333,24 @@ mod tests {
             casts,
             ..Terms::NONE
         };
-        let count = Terms { updates: 1, ..Terms::NONE };
+        let count = Terms { updates: 1.0, ..Terms::NONE };
         // OR is a term.
-        assert_eq!(of("SUBSTRING"), [(terms(0, 0, 1, 1), count), (terms(3, 0, 4, 1), count)]);
-        let sums = |groups| Terms { updates: groups, ..terms(groups, groups, 0, 1) };
-        assert_eq!(of("CASE"), [(Terms::NONE, sums(4)), (Terms::NONE, sums(16))]);
+        let one = terms(0.0, 0.0, 1.0, 1.0);
+        assert_eq!(of("SUBSTRING"), [(one, count), (terms(3.0, 0.0, 4.0, 1.0), count)]);
+        let sums = |groups| Terms { keys: 1.0, ..terms(0.0, groups, 0.0, 1.0) };
+        assert_eq!(of("CASE"), [(Terms::NONE, sums(4.0)), (Terms::NONE, sums(16.0))]);
         assert_eq!(of("s.t = 'none'"), [(3.into(), count); 4]);
-        assert!(of("s._6 = 'none'").contains(&(terms(3, 0, 0, 1), count)));
-        assert_eq!(of("1980-01-01"), [(terms(15, 0, 0, 4), count)]);
-        let aggregated =
-            |updates, casts, keys| (Terms::NONE, Terms { updates, keys, ..terms(0, 0, 0, casts) });
-        assert_eq!(of("GROUP BY"), [aggregated(0, 1, 2), aggregated(0, 2, 7)]);
-        assert_eq!(of("SELECT SUM(CAST(s._4"), [aggregated(1, 1, 0), aggregated(6, 2, 0)]);
-        assert_eq!(of("MAX(CAST(s._5"), [aggregated(4, 4, 0)]);
+        assert!(of("s._16 = 'none'").contains(&(terms(3.0, 0.0, 0.0, 1.0), count)));
+        let many = Terms { timestamps: 1.0, ..terms(15.0, 0.0, 0.0, 3.0) };
+        assert_eq!(of("1980-01-01"), [(many, count)]);
+        let aggregated = |updates, casts, keys| {
+            (Terms::NONE, Terms { updates, keys, ..terms(0.0, 0.0, 0.0, casts) })
+        };
+        assert_eq!(of("GROUP BY"), [aggregated(1.0, 1.0, 1.0), aggregated(6.0, 2.0, 1.0)]);
+        let ungrouped = [aggregated(1.0, 1.0, 0.0), aggregated(6.0, 2.0, 0.0)];
+        assert_eq!(of("SELECT SUM(CAST(s._6"), ungrouped);
+        let converted = Terms { updates: 4.0, timestamps: 1.0, ..terms(0.0, 0.0, 0.0, 3.0) };
+        assert_eq!(of("MAX(CAST(s._1 "), [(Terms::NONE, converted)]);
         let lists = statements.iter().filter(|it| it.scanned.constants == CONSTANTS);
         assert_eq!(lists.count(), 1);
         assert!(statements.iter().all(|it| it.sql.len() < 64 << 10));

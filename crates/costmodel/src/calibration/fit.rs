@@ -16,6 +16,9 @@ const SMALL: f64 = 16_384.0;
 /// as long as one of them.
 const SLOWED: f64 = 1.25;
 
+/// The constants that statements tell.
+const STATEMENTS: usize = 13;
+
 /// What experiments tell.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fit {
@@ -52,7 +55,7 @@ struct Fitting<'a> {
 }
 
 impl Fitting<'_> {
-    /// What was asked, and the seconds that it took each time, of the faster half.
+    /// What was asked, and the seconds that it took each time.
     fn times(&self) -> impl Iterator<Item = (&Asked, f64)> {
         let all = self.experiments.iter();
         all.flat_map(|it| it.usual().map(|seconds| (&it.asked, seconds)))
@@ -141,15 +144,15 @@ impl Fitting<'_> {
     /// constants · time of each + rows of the answer · time of each + its bytes over the link.
     fn statements(&mut self) {
         let link = self.fit.hardware.link.connection_bytes_per_second;
-        let mut equations = Equations::new(12);
+        let mut equations = Equations::new(STATEMENTS);
         for (asked, seconds) in self.times() {
             let Asked::Select(scanned) = asked else { continue };
             let Scanned { format, bytes, rows, terms, passing, items, .. } = *scanned;
             let of = |this: Format| if this == format { bytes.as_f64() } else { 0.0 };
-            let each = |kind: fn(Terms) -> u32| {
-                rows.as_f64() * f64::from(kind(terms)) + passing.as_f64() * f64::from(kind(items))
+            let each = |kind: fn(Terms) -> f64| {
+                rows.as_f64() * kind(terms) + passing.as_f64() * kind(items)
             };
-            let amounts = [
+            let amounts: [f64; STATEMENTS] = [
                 1.0,
                 of(Format::Csv),
                 of(Format::Json),
@@ -159,6 +162,7 @@ impl Fitting<'_> {
                 each(|it| it.probes),
                 each(|it| it.updates),
                 each(|it| it.casts),
+                each(|it| it.timestamps),
                 each(|it| it.keys),
                 scanned.constants as f64,
                 scanned.answered.as_f64(),
@@ -172,8 +176,9 @@ impl Fitting<'_> {
             self.fit.assumed.push("select".to_owned());
             return;
         }
-        let [latency, csv, json, parquet, term, case, probe, update, cast, key, constant, row] =
+        let [latency, csv, json, parquet, found @ ..]: [_; STATEMENTS] =
             std::array::from_fn(|at| found[at]);
+        let [term, case, probe, update, cast, timestamp, key, constant, row] = found;
         self.duration("select.latency_seconds", latency, |it| &mut it.select.latency);
         self.rate("select.csv_bytes_per_second", csv, |it| &mut it.select.csv_bytes_per_second);
         self.rate("select.json_bytes_per_second", json, |it| &mut it.select.json_bytes_per_second);
@@ -185,6 +190,9 @@ impl Fitting<'_> {
         self.some_duration("select.probe_seconds", probe, |it| &mut it.select.per_probe);
         self.some_duration("select.update_seconds", update, |it| &mut it.select.per_update);
         self.some_duration("select.cast_seconds", cast, |it| &mut it.select.per_cast);
+        self.some_duration("select.timestamp_seconds", timestamp, |it| {
+            &mut it.select.per_timestamp
+        });
         self.some_duration("select.key_seconds", key, |it| &mut it.select.per_key);
         self.some_duration("select.row_seconds", row, |it| &mut it.select.per_row_answered);
         self.some_duration("select.constant_seconds", constant, |it| &mut it.select.per_constant);
@@ -209,14 +217,14 @@ impl Fitting<'_> {
         let slower = (seconds - latency) / alone;
         let select = &mut self.fit.hardware.select;
         if slower > SLOWED && slower.is_finite() {
-            let cores = (f64::from(lanes) / slower).round().max(1.0) as u32;
-            select.cores = NonZeroU32::new(cores).unwrap_or(NonZeroU32::MIN);
-            let total = each.bytes.as_f64() / alone * f64::from(cores);
+            let cores = rounded((f64::from(lanes) / slower).max(1.0));
+            select.cores = cores;
+            let total = each.bytes.as_f64() / alone * cores;
             select.total_bytes_per_second =
-                BytesPerSecond(total.max(select.csv_bytes_per_second.0 * f64::from(cores)));
+                BytesPerSecond(total.max(select.csv_bytes_per_second.0 * cores));
         } else {
             // At least so many, and nothing tells how many more.
-            select.cores = select.cores.max(NonZeroU32::new(lanes).unwrap_or(NonZeroU32::MIN));
+            select.cores = select.cores.max(f64::from(lanes));
             self.fit.assumed.push("select.cores".to_owned());
             self.fit.assumed.push("select.total_bytes_per_second".to_owned());
         }
@@ -226,7 +234,7 @@ impl Fitting<'_> {
         self.fit.hardware.store_seconds(scanned)
     }
 
-    /// Bytes in memory: bytes / rate.
+    /// Bytes in memory: bytes / rate. Of an answer, the time of each row as well.
     fn parsing(&mut self) {
         let rate_of = |format: Format| {
             let mut equations = Equations::new(1);
@@ -245,6 +253,15 @@ impl Fitting<'_> {
         self.rate("client.parquet_bytes_per_second", parquet, |it| {
             &mut it.client.parquet_bytes_per_second
         });
+        let rate = self.fit.hardware.client.csv_bytes_per_second.0;
+        let mut equations = Equations::new(1);
+        for (asked, seconds) in self.times() {
+            if let Asked::ParseAnswer { bytes, rows } = asked {
+                equations.push(&[rows.as_f64()], seconds - bytes.as_f64() / rate, seconds);
+            }
+        }
+        let row = equations.solve()[0];
+        self.some_duration("client.row_seconds", row, |it| &mut it.client.per_row);
     }
 
     /// Queries over small objects: planning + a latency for each wave of objects. How many objects
@@ -388,8 +405,9 @@ mod tests {
             let requests = Requests(requests);
             all.push(Asked::Gets { requests, lanes, bytes: Bytes(bytes) });
         }
-        let mut select = |format, bytes: Bytes, comparisons, cases, probes| {
+        let mut select = |format, bytes: Bytes, comparisons: u32, cases: u32, probes: u32| {
             let rows = Rows::from_f64(bytes.as_f64() / 100.0);
+            let [comparisons, cases, probes] = [comparisons, cases, probes].map(f64::from);
             let terms = Terms { comparisons, cases, probes, ..Terms::NONE };
             let scanned = Scanned { format, bytes, rows, terms, ..Scanned::default() };
             all.push(Asked::Select(scanned));
@@ -406,8 +424,12 @@ mod tests {
         let each = select(Format::Csv, size, 1, 0, 1);
         all.extend([2, 8].map(|lanes| Asked::Selects { lanes, each }));
         let plain = Scanned { terms: 1.into(), ..each };
-        for (updates, casts, keys) in [(1, 0, 0), (8, 0, 0), (1, 0, 1), (0, 1, 2), (2, 4, 0)] {
-            let items = Terms { updates, casts, keys, ..Terms::NONE };
+        for (updates, casts, keys, timestamps) in
+            [(1, 0, 0, 0), (8, 0, 0, 0), (1, 0, 1, 0), (0, 1, 2, 0), (2, 4, 0, 1), (1, 0, 0, 1)]
+        {
+            let [updates, casts, keys, timestamps] =
+                [updates, casts, keys, timestamps].map(f64::from);
+            let items = Terms { updates, casts, keys, timestamps, ..Terms::NONE };
             all.push(Asked::Select(Scanned { passing: each.rows, items, ..plain }));
         }
         all.push(Asked::Select(Scanned { constants: 100_000, ..plain }));
@@ -415,6 +437,7 @@ mod tests {
         for format in [Format::Csv, Format::Json, Format::Parquet] {
             all.extend([1, 8].map(|mib| Asked::Parse { format, bytes: Bytes::mib(mib) }));
         }
+        all.push(Asked::ParseAnswer { bytes: Bytes::mib(1), rows: Rows(30_000) });
         all.extend([1, 16].map(|objects| Asked::Small { objects }));
         for gets in [1_u64, 4] {
             let got = size * gets;
@@ -442,6 +465,7 @@ mod tests {
         bare.link.bytes_per_second = BytesPerSecond::UNLIMITED;
         bare.requests.per_second = f64::INFINITY;
         bare.client.csv_bytes_per_second = BytesPerSecond::UNLIMITED;
+        bare.client.per_row = None;
         let statements = |count: u32, each: &Scanned| Phase {
             format: each.format,
             selects: Requests(u64::from(count)),
@@ -466,8 +490,16 @@ mod tests {
                     + bytes.as_f64() / truth.link.bytes_per_second.0
             }
             Asked::Select(each) => on(statements(1, each), &bare),
-            Asked::Selects { lanes, each } => on(statements(*lanes, each), &bare),
+            Asked::Selects { lanes, each } => {
+                // They are all sent at once.
+                bare.requests.slots = NonZeroU32::new(*lanes).unwrap();
+                on(statements(*lanes, each), &bare)
+            }
             Asked::Parse { format, bytes } => bytes.as_f64() / truth.parse_rate(*format).0,
+            Asked::ParseAnswer { bytes, rows } => {
+                let row = truth.client.per_row.unwrap_or_default().as_secs_f64();
+                bytes.as_f64() / truth.parse_rate(Format::Csv).0 + rows.as_f64() * row
+            }
             Asked::Small { objects } => {
                 let phase = Phase { gets: Requests(*objects), ..Phase::default() };
                 truth.client.startup.as_secs_f64() + on(phase, &bare)
@@ -488,9 +520,11 @@ mod tests {
         truth.select.per_probe = Some(Duration::from_nanos(170));
         truth.select.per_update = Some(Duration::from_nanos(23));
         truth.select.per_cast = Some(Duration::from_nanos(17));
+        truth.select.per_timestamp = Some(Duration::from_nanos(48));
         truth.select.per_key = Some(Duration::from_nanos(91));
         truth.select.per_constant = Some(Duration::from_nanos(310));
         truth.select.per_row_answered = Some(Duration::from_nanos(130));
+        truth.client.per_row = Some(Duration::from_nanos(140));
         truth.client.overlap = 0.42;
         truth.client.startup = Duration::from_millis(12);
         truth
@@ -521,14 +555,16 @@ mod tests {
             ("probe", time(select.per_probe)),
             ("update", time(select.per_update)),
             ("cast", time(select.per_cast)),
+            ("timestamp", time(select.per_timestamp)),
             ("key", time(select.per_key)),
             ("constant", time(select.per_constant)),
             ("row", time(select.per_row_answered)),
-            ("cores", f64::from(select.cores.get())),
+            ("cores", select.cores),
             ("total", select.total_bytes_per_second.0),
             ("parse csv", client.csv_bytes_per_second.0),
             ("parse json", client.json_bytes_per_second.0),
             ("parse parquet", client.parquet_bytes_per_second.0),
+            ("parse row", time(client.per_row)),
             ("startup", client.startup.as_secs_f64()),
             ("overlap", client.overlap),
         ]
@@ -593,7 +629,7 @@ mod tests {
             .into_iter()
             .filter(|it| match &it.asked {
                 Asked::Select(scanned) => {
-                    scanned.format == Format::Csv && scanned.terms.probes == 0
+                    scanned.format == Format::Csv && scanned.terms.probes == 0.0
                 }
                 _ => true,
             })

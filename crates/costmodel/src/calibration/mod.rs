@@ -3,7 +3,7 @@
 //! An experiment is something that was [`Asked`] of a store, or of this machine, and the seconds that
 //! it took each time. Most ask one resource at a time, so that their times are sums of known amounts
 //! (requests, bytes, rows × terms) times unknown constants; [`fit()`] finds these by least squares with
-//! coefficients that are not negative, with relative errors, over the faster half of all repetitions.
+//! coefficients that are not negative, with relative errors.
 //! Whole queries then tell what is left: how long planning takes, how many requests are under way at
 //! once, and how much of the resources' times overlaps.
 //!
@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 pub use self::fit::{Fit, fit};
-use crate::{Bytes, Format, HardwareProfile, Phase, Requests, Scanned, predict};
+use crate::{Bytes, Format, HardwareProfile, Phase, Requests, Rows, Scanned, predict};
 
 /// What was asked.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,6 +49,13 @@ pub enum Asked {
         format: Format,
         /// How many.
         bytes: Bytes,
+    },
+    /// An answer in memory, parsed here by one core.
+    ParseAnswer {
+        /// Its bytes, as CSV.
+        bytes: Bytes,
+        /// Its rows.
+        rows: Rows,
     },
     /// A whole query over so many objects of a few bytes each.
     Small {
@@ -90,12 +97,10 @@ impl Experiment {
         1.4826 * median(distances) / middle
     }
 
-    /// The faster half of the times, without outliers: those within three times the scatter of the
-    /// median. What else a machine does only ever adds to a time.
+    /// The times without outliers: those within three times the scatter of the median.
     pub(crate) fn usual(&self) -> impl Iterator<Item = f64> {
         let (middle, scatter) = (self.median(), self.scatter());
-        let usual =
-            move |seconds: &f64| *seconds <= middle && middle - seconds <= 3.0 * scatter * middle;
+        let usual = move |seconds: &f64| (seconds - middle).abs() <= 3.0 * scatter * middle;
         self.seconds.iter().copied().filter(usual)
     }
 
@@ -165,7 +170,7 @@ mod tests {
         let quiet = experiment(&[1.0, 1.01, 0.99, 1.0, 50.0]);
         assert_eq!(quiet.median(), 1.0);
         assert!(quiet.scatter() < 0.02);
-        assert_eq!(quiet.usual().collect::<Vec<_>>(), [1.0, 0.99, 1.0]);
+        assert_eq!(quiet.usual().collect::<Vec<_>>(), [1.0, 1.01, 0.99, 1.0]);
         assert_eq!(experiment(&[2.0, 2.0]).usual().count(), 2);
         assert!(experiment(&[1.0, 2.0, 0.5, 3.0]).scatter() > NOISY_SCATTER);
     }

@@ -28,7 +28,7 @@ impl Scans {
         let rows = file.statistics.as_ref().and_then(|it| it.num_rows.get_value().copied());
         let rows = rows.map_or(whole / DEFAULT_RECORD_BYTES, |rows| rows as f64);
         let rows = rows * bytes / whole.max(1.0);
-        let (terms, items) = (terms(&statement.query), items(&statement.query));
+        let (terms, items) = (terms(&statement.query, None), items(&statement.query));
         Self { format: format.stored(), terms, items, bytes, rows }
     }
 

@@ -192,7 +192,7 @@ fn in_store(
     let steps = match pushed {
         Pushed::Clause => demand.clause_of_some(),
         Pushed::All => demand.all(),
-        Pushed::Largest => demand.largest(),
+        Pushed::Largest => demand.largest_worth_asking(&endpoint.hardware),
     };
     let steps = asking.map_or(steps.clone(), |asking| asking.after(steps));
     let statement = Some(exec.sql()?);

@@ -154,7 +154,7 @@ impl Asking {
     /// Steps that wait for the keys to be read from the join and written into statements.
     pub(super) fn after(&self, steps: Steps) -> Steps {
         /// Keys in a second, measured on two cores.
-        const PER_SECOND: f64 = 1e6;
+        const PER_SECOND: f64 = 5e5;
         let making = Use {
             resource: Resource::new("keys of joins"),
             amount: self.keys.unwrap_or(0.0),
@@ -245,7 +245,7 @@ const COMPARED: u32 = 2;
 /// What the paper asks for.
 const WRONG_YES: f64 = 0.01;
 /// What the store evaluates per row for such a filter without `BLOOM_CONTAINS`: seven slices.
-const TERMS: Terms = Terms { probes: 7, ..Terms::NONE };
+const TERMS: Terms = Terms { probes: 7.0, ..Terms::NONE };
 
 fn forced(options: &SluiceOptions, joined: &Joined) -> Option<Forced> {
     let strategies = match (options.join, options.scan) {

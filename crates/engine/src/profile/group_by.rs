@@ -3,13 +3,15 @@
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
 use datafusion::datasource::listing::PartitionedFile;
-use sluicegate_costmodel::{Bytes, Requests, Rows, ScanDemand, Steps, Terms};
+use sluicegate_costmodel::{
+    Bytes, HardwareProfile, Requests, Rows, ScanDemand, Steps, Terms, predict,
+};
 
 use super::table::Table;
 use super::terms::{items, terms};
 use super::{AGGREGATE_BYTES, phase};
 use crate::config::{GroupBy, SluiceOptions};
-use crate::physical_plan::s3_group_by::S3GroupByExec;
+use crate::physical_plan::s3_group_by::{MOST_GROUPS, S3GroupByExec};
 
 /// How many groups are assumed where nothing is known.
 const ASSUMED_GROUPS: u64 = 16;
@@ -60,11 +62,11 @@ impl GroupByDemand {
         let asked = exec.demand()?;
         let selectivity = table.selectivity(source, options);
         let columns = source.columns();
-        let filter =
-            source.statement(None).map_or(Terms::NONE, |statement| terms(&statement.query));
+        let passing = Some(selectivity);
+        let filter = source.statement(None).map_or(Terms::NONE, |it| terms(&it.query, passing));
         let scan = table.demand(columns, selectivity, table.row_bytes(columns), filter);
         let key_bytes = table.row_bytes(&asked.sampled);
-        let (terms, items) = (terms(&asked.group) - filter, items(&asked.group));
+        let (terms, items) = (terms(&asked.group, passing) - filter, items(&asked.group));
         let width = asked.width;
         let sample_rows = exec.sample_rows();
         let (one_by_one, exact) = (asked.one_by_one, asked.exact);
@@ -192,6 +194,20 @@ impl GroupByDemand {
         Steps::InTurn(vec![self.sample(), self.together(groups, left)])
     }
 
+    /// The same as it will probably run on this hardware: once the operator has seen a sample, it asks
+    /// about all groups if that is faster.
+    #[must_use]
+    pub fn largest_worth_asking(&self, hardware: &HardwareProfile) -> Steps {
+        let some = self.largest();
+        let Some(groups) = self.groups.filter(|groups| *groups <= MOST_GROUPS as f64) else {
+            return some;
+        };
+        let together = self.together(groups.ceil() as u64, 0.0);
+        let all = Steps::InTurn(vec![self.sample(), together]);
+        let seconds = |steps: &Steps| predict(steps, hardware).total();
+        if seconds(&all) < seconds(&some) { all } else { some }
+    }
+
     /// All rows, to be grouped here.
     #[must_use]
     pub fn here(&self) -> Steps {
@@ -258,8 +274,8 @@ impl GroupByDemand {
         phase(
             "groups",
             &ScanDemand {
-                // What is converted for one group is there for the others.
-                items: Terms { casts: self.items.casts, ..self.items.times(groups) },
+                // What the groups are known by, and their values, are computed once for all of them.
+                items: Terms { cases: self.items.cases * groups as f64, ..self.items },
                 selectivity: (self.scan.objects as f64 / self.scan.rows.as_f64().max(1.0)).min(1.0),
                 bytes_per_returned_row: columns * AGGREGATE_BYTES,
                 ..self.scan

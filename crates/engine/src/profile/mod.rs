@@ -124,8 +124,9 @@ pub fn aggregate_demand(exec: &S3AggregateExec, options: &ConfigOptions) -> Resu
     let bytes = AGGREGATE_BYTES * statement.answer.fields().len() as f64;
     let selectivity = table.files / table.rows.max(1.0);
     let query = &statement.query;
-    let demand = table.demand(source.columns(), selectivity.min(1.0), bytes, terms(query));
     let passing = table.selectivity(source, options);
+    let terms = terms(query, Some(passing));
+    let demand = table.demand(source.columns(), selectivity.min(1.0), bytes, terms);
     Ok(ScanDemand { passing, items: items(query), constants: constants(query), ..demand })
 }
 
@@ -146,7 +147,7 @@ pub fn open_demand(
 fn asking(demand: ScanDemand, source: &S3SelectSource) -> ScanDemand {
     let Some(Statement { query, .. }) = source.statement(None) else { return demand };
     ScanDemand {
-        terms: terms(&query),
+        terms: terms(&query, Some(demand.passing)),
         items: items(&query),
         constants: constants(&query),
         ..demand
@@ -158,7 +159,9 @@ fn asking(demand: ScanDemand, source: &S3SelectSource) -> ScanDemand {
 #[must_use]
 pub fn keys_demand(demand: ScanDemand, share: f64, (terms, constants): (Terms, u64)) -> ScanDemand {
     let (passing, selectivity) = (demand.passing * share, demand.selectivity * share);
-    let (terms, constants) = (demand.terms + terms, demand.constants + constants);
+    // They stand behind the conditions of the query.
+    let terms = demand.terms + terms.times(demand.passing);
+    let constants = demand.constants + constants;
     ScanDemand { passing, selectivity, terms, constants, ..demand }
 }
 

@@ -40,7 +40,7 @@ impl Likely {
             Self::Between | Self::OneOf(_) => 2.into(),
             Self::Hashed { hashing: Hashing::Binary, .. } => BLOOM_CONTAINS.into(),
             Self::Hashed { hashing: Hashing::Substring, sent, .. } => {
-                Terms { probes: Shape::new(1, *sent).slices, ..Terms::NONE }
+                Terms { probes: f64::from(Shape::new(1, *sent).slices), ..Terms::NONE }
             }
         }
     }

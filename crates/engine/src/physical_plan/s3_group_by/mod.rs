@@ -39,6 +39,7 @@ use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 use self::clause::ClauseQuery;
 use self::here::Rows;
 use self::query::{Form, GroupQuery};
+pub(crate) use self::run::MOST_GROUPS;
 use self::run::Run;
 use self::run_clause::RunClause;
 use crate::choice::Why;
