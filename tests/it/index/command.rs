@@ -1,0 +1,74 @@
+//! `sluice index`.
+
+use super::files;
+use crate::cli::{Served, bad, good, text};
+
+#[test]
+fn the_command_line_creates_lists_verifies_and_drops() {
+    let served = Served::start();
+    let url = "s3://bucket/fruit.csv";
+    let index = |args: &[&str]| served.command(&[&["index"], args].concat());
+    assert_eq!(good(&mut index(&["create", url, "id"])), "");
+    let listed = good(&mut index(&["list", url, "--format", "csv"]));
+    let lines: Vec<&str> = listed.lines().collect();
+    assert_eq!(lines[0], "object,column,state,bytes,index");
+    assert!(lines[1].starts_with("s3://bucket/fruit.csv,id,fresh,"), "{listed}");
+    assert!(lines[1].contains(",s3://bucket/.sluice-index/fruit.csv/_id."), "{listed}");
+    let sql = format!("SELECT name FROM '{url}' WHERE id = 2");
+    let found =
+        good(&mut served.command(&["sql", "--scan", "index", "--format", "csv", "-c", &sql]));
+    assert_eq!(found, "name\n\"pear, green\"\n");
+    let explained = good(&mut served.command(&["explain", "--scan", "index", "-c", &sql]));
+    assert!(explained.contains("* index"), "{explained}");
+    let verified = good(&mut index(&["verify", url, "--format", "csv"]));
+    assert!(verified.contains(",id,sound,"), "{verified}");
+    let refused = index(&["create", url, "weight"]).output().unwrap();
+    assert_eq!(refused.status.code(), Some(1));
+    let said = text(&refused.stderr);
+    assert!(
+        said.contains("the objects have no column weight; they have id, name, price"),
+        "{said}"
+    );
+    // What is not there cannot be verified or dropped; a damaged index is made again.
+    for command in ["verify", "drop"] {
+        let wrong = "there is no index of nope; there are those of id";
+        bad(&mut index(&[command, url, "nope"]), wrong);
+    }
+    let path = files(&served.path().join("bucket/.sluice-index")).remove(0);
+    std::fs::write(&path, "").unwrap();
+    let listed = good(&mut index(&["list", url, "--format", "csv"]));
+    assert!(listed.contains(",id,damaged,0,"), "{listed}");
+    let verified = index(&["verify", url, "--format", "csv"]).output().unwrap();
+    assert_eq!(verified.status.code(), Some(1));
+    assert!(text(&verified.stdout).contains("damaged: it is cut short"));
+    assert!(text(&verified.stderr).contains("1 of 1 indexes cannot be used"));
+    assert!(text(&verified.stderr).contains("`sluice index create --repair` makes new ones"));
+    good(&mut index(&["create", url, "id"]));
+    assert!(good(&mut index(&["verify", url, "--format", "csv"])).contains(",id,sound,"));
+    good(&mut index(&["drop", url, "id"]));
+    bad(
+        &mut index(&["drop", url, "id"]),
+        "there is no index of id: s3://bucket/fruit.csv has none",
+    );
+    // A table that only a file defines, one without records, and a column that paths cannot hold.
+    let unknown = index(&["create", "basket", "id"]).output().unwrap();
+    assert!(text(&unknown.stderr).contains("-f tables.sql"), "{}", text(&unknown.stderr));
+    std::fs::create_dir(served.path().join("bucket/none")).unwrap();
+    std::fs::write(served.path().join("bucket/none/a.csv"), "").unwrap();
+    std::fs::create_dir(served.path().join("bucket/odd")).unwrap();
+    std::fs::write(served.path().join("bucket/odd/a.csv"), "été/1\n7\n").unwrap();
+    let tables = served.path().join("tables.sql");
+    std::fs::write(
+        &tables,
+        "CREATE EXTERNAL TABLE none (id BIGINT) STORED AS CSV LOCATION 's3://bucket/none/'; \
+         CREATE EXTERNAL TABLE odd (\"été/1\" BIGINT) STORED AS CSV LOCATION 's3://bucket/odd/'",
+    )
+    .unwrap();
+    let tables = ["-f", tables.to_str().unwrap()];
+    assert_eq!(good(index(&["create", "none", "id"]).args(tables)), "");
+    assert_eq!(good(index(&["list", "none", "--format", "csv"]).args(tables)).lines().count(), 1);
+    good(index(&["create", "odd", "été/1"]).args(tables));
+    let listed = good(index(&["list", "odd", "--format", "csv"]).args(tables));
+    assert!(listed.contains("s3://bucket/odd/a.csv,été/1,fresh,"), "{listed}");
+    assert_eq!(good(&mut index(&["list", url, "--format", "csv"])).lines().count(), 1);
+}

@@ -1,0 +1,114 @@
+//! Indexes: what they lead to is what plain DataFusion finds, also when they are stale, damaged or
+//! missing; and they read little.
+
+mod command;
+mod manage;
+mod options;
+mod random;
+mod reads;
+mod unusable;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use proptest::test_runner::{Config, TestRunner};
+use sluicegate_engine::Engine;
+use sluicegate_engine::index::manage::{Index, Indexes, Look};
+
+use crate::harness::{BUCKET, Store, rows};
+
+/// Creates the index of a column, where it is missing.
+pub(crate) async fn create(
+    engine: &Engine,
+    table: &str,
+    column: &str,
+) -> sluicegate_engine::Result<usize> {
+    create_after(engine, table, column, Look::Top).await
+}
+
+async fn create_after(
+    engine: &Engine,
+    table: &str,
+    column: &str,
+    look: Look,
+) -> sluicegate_engine::Result<usize> {
+    let Some(indexes) = Indexes::of(engine, table).await? else { return Ok(0) };
+    let column = indexes.column(column)?;
+    let missing = indexes.missing(&column, look).await?;
+    let nothing: Arc<dyn Fn(u64) + Send + Sync> = Arc::new(|_| ());
+    Ok(indexes.create(&column, missing.objects, &nothing).await?.len())
+}
+
+async fn table_indexes(engine: &Engine, table: &str) -> Indexes {
+    Indexes::of(engine, table).await.unwrap().unwrap()
+}
+
+async fn list(engine: &Engine, table: &str) -> Vec<Index> {
+    table_indexes(engine, table).await.list().await.unwrap()
+}
+
+/// Whether a plan reads through an index.
+async fn is_indexed(engine: &Engine, sql: &str) -> bool {
+    index_in_plan(engine, sql).await.is_some()
+}
+
+/// What a plan looks up.
+async fn index_in_plan(engine: &Engine, sql: &str) -> Option<String> {
+    let plan = engine.explain(sql).await.unwrap().plan;
+    let plan = datafusion::physical_plan::displayable(plan.as_ref()).indent(false).to_string();
+    let (_, index) = plan.split_once(", index=")?;
+    Some(index.split_once(", gap=").unwrap().0.to_owned())
+}
+
+fn runner(cases: u32) -> TestRunner {
+    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(cases);
+    TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() })
+}
+
+fn key(object: usize, record: usize, records: usize) -> usize {
+    (record * 7919 + object * 31) % (records * 2)
+}
+
+/// A table of some objects with numbers in no order, and the index of its column `k`.
+pub(crate) async fn numbers(
+    store: &Store,
+    engine: &Engine,
+    objects: usize,
+    records: usize,
+) -> usize {
+    let mut bytes = 0;
+    for object in 0..objects {
+        let mut text = String::from("k,v,pad\n");
+        for record in 0..records {
+            text += &format!(
+                "{},{object}-{record},{}\n",
+                key(object, record, records),
+                "x".repeat(record % 90)
+            );
+        }
+        bytes += text.len();
+        store.put(&format!("n/{object}.csv"), &text);
+    }
+    rows(
+        engine,
+        &format!(
+            "CREATE EXTERNAL TABLE n (k BIGINT, v VARCHAR, pad VARCHAR) STORED AS CSV \
+             LOCATION 's3://{BUCKET}/n/' OPTIONS ('format.has_header' 'true')"
+        ),
+    )
+    .await;
+    assert_eq!(create(engine, "n", "k").await.unwrap(), objects);
+    bytes
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<_> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    found.sort();
+    found
+        .iter()
+        .flat_map(|path| if path.is_dir() { files(path) } else { vec![path.clone()] })
+        .collect()
+}
+
+const FEW: &str = "SELECT v FROM n WHERE k IN (40, 41, 800)";
