@@ -288,5 +288,5 @@ fn index_scans_equal_datafusion_over_random_tables() {
     let (compared, indexed) = (compared.get(), indexed.get());
     assert!(indexed * 3 > compared, "only {indexed} of {compared} statements used an index");
     let several = several.get();
-    assert!(several * 50 > compared, "only {several} of {compared} statements used several");
+    assert!(several * 100 > compared, "only {several} of {compared} statements used several");
 }
