@@ -15,7 +15,7 @@ use std::ops::Range;
 
 use prost::Message;
 
-use super::span::Spans;
+use super::span::{Span, Spans, after};
 use super::{Damaged, Result};
 
 /// The version of the layout. It is part of each index object's name, too.
@@ -72,6 +72,20 @@ pub struct TopMessage {
     /// Of Parquet: the bytes that must be read for one row of all columns, on average.
     #[prost(uint64, tag = "12")]
     pub row_bytes: u64,
+    /// Keys that no entry has. Unknown in objects of former programs.
+    #[prost(message, optional, tag = "13")]
+    pub absent: Option<AbsentMessage>,
+}
+
+/// A span of keys.
+#[derive(Clone, PartialEq, Eq, Message)]
+pub struct AbsentMessage {
+    /// The least.
+    #[prost(bytes = "vec", tag = "1")]
+    pub low: Vec<u8>,
+    /// The first key beyond; without it, all keys from the least on.
+    #[prost(bytes = "vec", optional, tag = "2")]
+    pub high: Option<Vec<u8>>,
 }
 
 /// How objects are read: the options of a CSV table, or another format.
@@ -199,7 +213,8 @@ impl TopMessage {
     #[must_use]
     pub fn blocks_with(&self, spans: &Spans) -> Vec<usize> {
         let mut found = Vec::new();
-        for span in spans.spans() {
+        let present = self.absent.as_ref().map(|absent| spans.without(&absent.span()));
+        for span in present.as_ref().unwrap_or(spans).spans() {
             // The keys of a block are at most the next block's first. Of that, the top may know
             // only the beginning.
             let ends_before = |block: &BlockMessage| {
@@ -216,6 +231,30 @@ impl TopMessage {
         found.dedup();
         found
     }
+}
+
+impl AbsentMessage {
+    /// These keys.
+    #[must_use]
+    pub fn span(&self) -> Span {
+        Span { low: self.low.clone(), high: self.high.clone() }
+    }
+}
+
+/// A key that is greater, and hardly longer than what the top keeps of keys; none if there is none.
+#[must_use]
+pub fn beyond(key: &[u8]) -> Option<Vec<u8>> {
+    if key.len() <= KEY_PREFIX {
+        return Some(after(key));
+    }
+    let mut beyond = key[..KEY_PREFIX].to_vec();
+    while let Some(last) = beyond.pop() {
+        if last < u8::MAX {
+            beyond.push(last + 1);
+            return Some(beyond);
+        }
+    }
+    None
 }
 
 fn damaged<T>(how: &str) -> Result<T> {
@@ -354,7 +393,7 @@ mod tests {
     use proptest::prelude::*;
 
     /// An index object of some keys, which are sorted, of records that follow each other.
-    fn object(keys: &[Vec<u8>]) -> (Vec<u8>, TopMessage) {
+    fn object(keys: &[Vec<u8>], known: bool) -> (Vec<u8>, TopMessage) {
         let mut object = MAGIC.to_vec();
         let mut blocks = Blocks::default();
         for (number, key) in keys.iter().enumerate() {
@@ -363,10 +402,12 @@ mod tests {
         }
         object.extend(blocks.end().unwrap_or_default());
         let entries = keys.len() as u64;
+        let low = keys.last().and_then(|greatest| beyond(greatest)).filter(|_| known);
         let top = TopMessage {
             version: VERSION,
             entries,
             records: entries,
+            absent: low.map(|low| AbsentMessage { low, high: None }),
             blocks: blocks.done(),
             ..TopMessage::default()
         };
@@ -391,10 +432,11 @@ mod tests {
             repeats in 1_usize..400,
             low in prop::collection::vec(0_u8..3, 0..90),
             high in prop::option::of(prop::collection::vec(0_u8..3, 0..90)),
+            known: bool,
         ) {
             keys = keys.iter().flat_map(|key| std::iter::repeat_n(key.clone(), repeats)).collect();
             keys.sort();
-            let (object, top) = object(&keys);
+            let (object, top) = object(&keys, known);
             prop_assert_eq!(&TopMessage::of_tail(&object, object.len() as u64).unwrap(), &top);
             let span = Span { low, high };
             let expected = keys.iter().filter(|key| span.contains(key)).count();
@@ -414,9 +456,28 @@ mod tests {
     }
 
     #[test]
+    fn no_block_is_read_for_keys_that_none_has() {
+        let keys: Vec<Vec<u8>> = (0..5000_u32).map(|n| n.to_be_bytes().to_vec()).collect();
+        let blocks = |known, low: u32, high| {
+            let (_, top) = object(&keys, known);
+            top.blocks_with(&Span { low: low.to_be_bytes().to_vec(), high }.into()).len()
+        };
+        assert_eq!([blocks(true, 5000, None), blocks(true, 4999, None)], [0, 1]);
+        assert_eq!(blocks(true, 7000, Some(vec![0xff])), 0);
+        assert_eq!(blocks(false, 5000, None), 1);
+        for key in
+            [vec![], vec![7], vec![0xff; 64], vec![0xf4; 65], [vec![1; 63], vec![0xff; 9]].concat()]
+        {
+            let beyond = beyond(&key).unwrap();
+            assert!(beyond > key && beyond.len() <= KEY_PREFIX + 1, "{key:?} {beyond:?}");
+        }
+        assert_eq!(beyond(&[0xff; 65]), None);
+    }
+
+    #[test]
     fn damage_is_noticed_wherever_it_is() {
         let keys: Vec<Vec<u8>> = (0..5000_u32).map(|n| n.to_be_bytes().to_vec()).collect();
-        let (object, top) = object(&keys);
+        let (object, top) = object(&keys, true);
         assert!(top.blocks.len() > 1);
         let read = |object: &[u8]| {
             let top = TopMessage::of_tail(object, object.len() as u64)?;

@@ -109,6 +109,14 @@ impl Spans {
         }
         Self::sorted(both)
     }
+
+    /// The keys that are not in a span.
+    #[must_use]
+    pub fn without(&self, span: &Span) -> Self {
+        let below = Span { low: Vec::new(), high: Some(span.low.clone()) };
+        let above = span.high.clone().map(|low| Span { low, high: None });
+        self.intersect(&Self::sorted([below].into_iter().chain(above).collect()))
+    }
 }
 
 impl From<Span> for Spans {

@@ -156,3 +156,19 @@ async fn of_parquet_only_the_pages_of_wanted_rows_are_read() {
     assert!(counted.got_bytes < bytes.len() as u64 / 8, "{counted:?} of {}", bytes.len());
     assert!(!is_indexed(&engine, &format!("SELECT v FROM '{url}'")).await);
 }
+
+/// The top says which values there are, so nothing is read where there are none.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_lies_beyond_all_values_takes_no_more_than_tops() {
+    let store = Store::start().await;
+    let engine = store.engine(Scan::Index).await;
+    rows(&engine, "SET datafusion.execution.collect_statistics = false").await;
+    numbers(&store, &engine, 3, 5_000).await;
+    for filter in ["k > 1000000000", "k IN (-7, 10000000)", "k IS NULL"] {
+        let before = engine.counted();
+        let found = rows(&engine, &format!("SELECT v FROM n WHERE {filter}")).await;
+        assert!(found.is_empty(), "{filter}");
+        // One top when planning, then those of all objects.
+        assert_eq!(engine.counted().since(&before).get, 1 + 3, "{filter}");
+    }
+}

@@ -12,11 +12,11 @@ use futures::StreamExt;
 use object_store::buffered::BufWriter;
 use object_store::path::Path;
 use object_store::{GetOptions, ObjectMeta, ObjectStore};
-use sluicegate_index::layout::{Blocks, MAGIC, Place, TopMessage, VERSION};
+use sluicegate_index::layout::{AbsentMessage, Blocks, MAGIC, Place, TopMessage, VERSION, beyond};
 use tokio::io::AsyncWriteExt;
 
 use super::format::{Format, TextReader};
-use super::key::Keys;
+use super::key::{Keys, NULL};
 use super::name::e_tag;
 use super::sort::{Sorted, Sorter};
 
@@ -57,6 +57,8 @@ pub struct Collector {
     with_value: u64,
     row_bytes: u64,
     key: Vec<u8>,
+    /// The greatest key of a value.
+    greatest: Option<Vec<u8>>,
 }
 
 impl Collector {
@@ -70,6 +72,7 @@ impl Collector {
             with_value: 0,
             row_bytes: 0,
             key: Vec::new(),
+            greatest: None,
         }
     }
 
@@ -96,7 +99,12 @@ impl Collector {
             };
             self.all += 1;
             self.key.clear();
-            self.with_value += u64::from(keys.write(row, &mut self.key));
+            if keys.write(row, &mut self.key) {
+                self.with_value += 1;
+                if self.greatest.as_ref().is_none_or(|greatest| *greatest < self.key) {
+                    self.greatest = Some(self.key.clone());
+                }
+            }
             self.sorter.push(&self.key, place)?;
         }
         Ok(())
@@ -113,6 +121,7 @@ impl Collector {
             records: self.all,
             with_value: self.with_value,
             row_bytes: self.row_bytes,
+            greatest: self.greatest,
             column: self.column,
         })
     }
@@ -196,9 +205,17 @@ pub struct Collected {
     /// Those with a value.
     pub with_value: u64,
     row_bytes: u64,
+    greatest: Option<Vec<u8>>,
 }
 
 impl Collected {
+    /// The keys beyond the greatest value, but for that of NULL if there are any.
+    fn absent(&self) -> Option<AbsentMessage> {
+        let low = self.greatest.as_deref().map_or(Some(Vec::new()), beyond)?;
+        let high = (self.with_value < self.records).then(|| NULL.to_vec());
+        Some(AbsentMessage { low, high })
+    }
+
     /// The index object about a data object.
     ///
     /// # Errors
@@ -206,6 +223,7 @@ impl Collected {
     /// If the data object has no entity tag.
     pub fn object(self, data: &ObjectMeta) -> Result<IndexPieces> {
         let Some(e_tag) = e_tag(data) else { return exec_err!("the object has no entity tag") };
+        let absent = self.absent();
         let top = TopMessage {
             version: VERSION,
             data: data.location.to_string(),
@@ -219,6 +237,7 @@ impl Collected {
             entries: self.records,
             blocks: Vec::new(),
             row_bytes: self.row_bytes,
+            absent,
         };
         Ok(IndexPieces { entries: self.entries, blocks: Blocks::default(), next: Next::Magic, top })
     }

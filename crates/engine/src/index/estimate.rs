@@ -1,17 +1,32 @@
 //! How much of an object a filter selects, before anything but the top of an index is read.
 
-use sluicegate_index::layout::{BlockMessage, TopMessage};
+use sluicegate_index::layout::TopMessage;
 use sluicegate_index::span::{Span, Spans};
 
+use super::lookup::runs;
 use super::reading::Reading;
+use super::scale::Scale;
 
-/// What a filter selects of an object.
+/// How much of an object a filter selects.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Selected {
     /// Records, roughly.
     pub records: f64,
     /// Bytes of the blocks of the index that tell which.
     pub index_bytes: u64,
+    /// Requests about these.
+    pub index_requests: u64,
+}
+
+impl Selected {
+    /// The same of an object that is so many times as large, and whose values are spread alike.
+    #[must_use]
+    pub fn of_share(self, share: f64) -> Self {
+        // It takes a block at least to say so, where it is not the top that says that there are none.
+        let of_blocks = if self.records < 1.0 { 1.0 } else { share };
+        let index_bytes = (self.index_bytes as f64 * of_blocks) as u64;
+        Self { records: self.records * share, index_bytes, ..self }
+    }
 }
 
 /// What the records with keys in some spans amount to, by the top of an index.
@@ -19,48 +34,39 @@ pub struct Selected {
 pub fn selected(top: &TopMessage, spans: &Spans) -> Selected {
     let blocks = top.blocks_with(spans);
     let index_bytes = blocks.iter().map(|number| u64::from(top.blocks[*number].bytes)).sum();
+    let index_requests = runs(&blocks, &top.places()).len() as u64;
     let records = spans.spans().iter().map(|span| of_span(top, span)).sum();
-    Selected { records, index_bytes }
+    Selected { records, index_bytes, index_requests }
 }
 
 fn of_span(top: &TopMessage, span: &Span) -> f64 {
     let blocks = top.blocks_with(&span.clone().into());
-    let share = |number: &usize| {
-        let block = &top.blocks[*number];
-        let next = top.blocks.get(number + 1);
-        f64::from(block.entries) * share(block, next, span)
-    };
+    let entries = |number: &usize| f64::from(top.blocks[*number].entries);
     if span.is_point() {
         // As many as a key of these blocks has on average. All but the first have it first.
-        let per_key = |number: &usize| {
-            let block = &top.blocks[*number];
-            f64::from(block.entries) / f64::from(block.keys.max(1))
-        };
-        return blocks.iter().map(per_key).sum();
+        let keys = |number: &usize| f64::from(top.blocks[*number].keys.max(1));
+        return blocks.iter().map(|number| entries(number) / keys(number)).sum();
     }
-    blocks.iter().map(share).sum()
+    blocks.iter().map(|number| entries(number) * share(top, *number, span)).sum()
 }
 
 /// The share of a block's entries in a span, if the keys are spread evenly.
-fn share(block: &BlockMessage, next: Option<&BlockMessage>, span: &Span) -> f64 {
-    let first = &block.first_key;
-    let Some(next) = next.map(|next| &next.first_key) else {
+fn share(top: &TopMessage, number: usize, span: &Span) -> f64 {
+    let first = top.blocks[number].first_key.as_slice();
+    let next = top.blocks.get(number + 1).map(|next| next.first_key.as_slice());
+    // Values end before NULLs begin.
+    let values_end = top.absent.as_ref().map(|absent| absent.low.as_slice());
+    let values_end = values_end.filter(|end| *end > first);
+    let Some(end) = next.into_iter().chain(values_end).min() else {
         // Nothing says how far the last block's keys go.
-        return if span.low <= *first { 1.0 } else { 0.5 };
+        return if span.low.as_slice() <= first { 1.0 } else { 0.5 };
     };
-    let common = first.iter().zip(next).take_while(|(a, b)| a == b).count();
-    let at = |key: &[u8]| {
-        let mut bytes = [0_u8; 8];
-        for (byte, known) in bytes.iter_mut().zip(key.iter().skip(common)) {
-            *byte = *known;
-        }
-        u64::from_be_bytes(bytes) as f64
-    };
-    let (from, to) = (at(first), at(next));
+    let scale = Scale::of(&top.column_type, first, end);
+    let (from, to) = (scale.at(first), scale.at(end));
     let within = |key: &[u8]| match key {
-        key if key <= first.as_slice() => 0.0,
-        key if key >= next.as_slice() => 1.0,
-        key if to > from => ((at(key) - from) / (to - from)).clamp(0.0, 1.0),
+        key if key <= first => 0.0,
+        key if key >= end => 1.0,
+        key if to > from => ((scale.at(key) - from) / (to - from)).clamp(0.0, 1.0),
         _ => 0.5,
     };
     let high = span.high.as_deref().map_or(1.0, within);
@@ -149,7 +155,7 @@ impl Shape {
         for one in selected {
             records *= (one.records / all).min(1.0);
             index_bytes += one.index_bytes;
-            index_requests += f64::from(u8::from(one.index_bytes > 0));
+            index_requests += one.index_requests as f64;
         }
         let ranges = self.reading(records, reading);
         Together { records, index_bytes, index_requests, ranges }
@@ -220,7 +226,7 @@ mod tests {
     use super::*;
     use crate::index::key::{self, Constant};
     use arrow::datatypes::DataType;
-    use sluicegate_index::layout::{Blocks, Place};
+    use sluicegate_index::layout::{AbsentMessage, Blocks, Place, beyond};
 
     fn key(number: i64) -> Vec<u8> {
         match key::of_scalar(&number.into(), &DataType::Int64) {
@@ -231,14 +237,23 @@ mod tests {
 
     fn top(keys: impl Iterator<Item = i64>) -> TopMessage {
         let mut blocks = Blocks::default();
-        let mut entries = 0;
+        let (mut entries, mut greatest) = (0, Vec::new());
         for number in keys {
             let key = key(number);
             blocks.push(&key, Place { first: 0, bytes: 100 });
             entries += 1;
+            greatest = key;
         }
         blocks.end();
-        TopMessage { entries, blocks: blocks.done(), ..TopMessage::default() }
+        let absent = beyond(&greatest).map(|low| AbsentMessage { low, high: None });
+        let blocks = blocks.done();
+        TopMessage {
+            entries,
+            blocks,
+            absent,
+            column_type: "Int64".to_owned(),
+            ..Default::default()
+        }
     }
 
     fn spans(low: i64, high: i64) -> Spans {
@@ -261,13 +276,36 @@ mod tests {
         assert!((1.0..=2.0).contains(&point.records), "{point:?}");
         assert!(point.index_bytes < 100_000);
         assert_eq!(selected(&top, &spans(7, 7)).records, 0.0);
+        // Beyond the last.
+        let nothing = Selected { records: 0.0, index_bytes: 0, index_requests: 0 };
+        assert_eq!(selected(&top, &spans(200_000, 1_000_000)), nothing);
+        let last = selected(&top, &spans(199_900, 1_000_000));
+        assert!((last.records / 100.0 - 1.0).abs() < 0.1 && last.index_requests == 1, "{last:?}");
+    }
+
+    #[test]
+    fn keys_of_other_lengths_are_as_near() {
+        let top = top(-70_000..70_000);
+        for middle in [-65_536, -256, 0, 256, 65_536] {
+            let estimated = selected(&top, &spans(middle - 50, middle + 50)).records;
+            assert!((estimated / 100.0 - 1.0).abs() < 0.1, "{middle}: {estimated}");
+        }
+    }
+
+    #[test]
+    fn blocks_that_lie_apart_take_a_request_each() {
+        let top = top(0..100_000);
+        let three = [10, 50_000, 90_000].map(|number| Span::point(key(number)));
+        let selected = selected(&top, &Spans::sorted(three.to_vec()));
+        assert_eq!(selected.index_requests, 3, "{selected:?}");
+        assert_eq!(selected.of_share(0.5).index_requests, 3);
     }
 
     #[test]
     fn columns_are_looked_up_together_where_that_leaves_less_to_read() {
         let reading = &Reading::new(10_000, 1);
         let text = Shape { bytes: 1_000_000_000, records: 10_000_000, row_bytes: None, columns: 4 };
-        let selected = |records, index_bytes| Selected { records, index_bytes };
+        let selected = |records, index_bytes| Selected { records, index_bytes, index_requests: 1 };
         let check = |shape: &Shape, all: &[Selected], expected: &[usize]| {
             let weight = |some: &[usize]| {
                 shape.looking_up(some.iter().map(|one| &all[*one]), reading).weight(reading)

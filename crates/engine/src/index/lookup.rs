@@ -10,7 +10,7 @@ use futures::{StreamExt, TryStreamExt};
 use object_store::path::Path;
 use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore};
 use sluicegate_index::Damaged;
-use sluicegate_index::layout::{self, LEAST_BYTES, MAGIC, Place, TopMessage};
+use sluicegate_index::layout::{self, AbsentMessage, LEAST_BYTES, MAGIC, Place, TopMessage};
 use sluicegate_index::span::Spans;
 
 use super::name::e_tag;
@@ -23,6 +23,12 @@ const TOP_SHARE: u64 = 512;
 pub const PIECE_BYTES: u64 = 4 * 1024 * 1024;
 /// Requests about an object that are under way at once: the paper's.
 pub const REQUESTS: usize = 16;
+
+/// What is read of an index object of some size to learn its top.
+#[must_use]
+pub fn top_bytes(size: u64) -> u64 {
+    (size / TOP_SHARE).max(TAIL_BYTES).min(size)
+}
 
 /// An index object, as its listing says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,7 +92,7 @@ impl OpenIndex {
         }
         let mut open = Self { store, object, top: TopMessage::default(), bytes: 0, requests: 0 };
         let size = open.object.size;
-        let guess = (size / TOP_SHARE).max(TAIL_BYTES).min(size);
+        let guess = top_bytes(size);
         let mut tail = open.read(size - guess..size).await?;
         let needed = TopMessage::tail_bytes(&tail).map_err(wrong)? as u64;
         if needed > size {
@@ -194,7 +200,8 @@ impl OpenIndex {
         }
         let places = self.top.places();
         let mut last: Option<(Vec<u8>, Place)> = None;
-        let (mut entries, mut sorted, mut inside) = (0, true, true);
+        let absent = self.top.absent.as_ref().map(AbsentMessage::span);
+        let (mut entries, mut sorted, mut inside, mut present) = (0, true, true, true);
         for run in runs(&(0..places.len()).collect::<Vec<_>>(), &places) {
             let start = places[run.start].start;
             let bytes = self.read(start..places[run.end - 1].end).await?;
@@ -205,6 +212,7 @@ impl OpenIndex {
                 layout::entries(block, &self.top.blocks[number], |key, place| {
                     let before = last.as_ref().map(|(key, place)| (key.as_slice(), *place));
                     sorted &= before < Some((key, place));
+                    present &= absent.as_ref().is_none_or(|absent| !absent.contains(key));
                     inside &= place
                         .first
                         .checked_add(place.bytes)
@@ -217,6 +225,9 @@ impl OpenIndex {
         }
         if !sorted {
             return exec_err!("its entries are not in order");
+        }
+        if !present {
+            return exec_err!("it has values of which its top says that there are none");
         }
         if !inside {
             return exec_err!("it has records beyond the end of the object");
@@ -233,7 +244,8 @@ fn wrong(how: Damaged) -> DataFusionError {
 }
 
 /// Blocks that follow each other, up to what one request asks for: ranges of their numbers.
-fn runs(numbers: &[usize], places: &[Range<u64>]) -> Vec<Range<usize>> {
+#[must_use]
+pub fn runs(numbers: &[usize], places: &[Range<u64>]) -> Vec<Range<usize>> {
     let mut runs: Vec<Range<usize>> = Vec::new();
     for number in numbers {
         match runs.last_mut() {

@@ -19,6 +19,7 @@
 //! | [`create`] | an index object from a data object, in one pass |
 //! | [`found`] | which indexes a table has, from one listing |
 //! | [`estimate`] | how much of an object a filter selects, from the top of an index |
+//! | [`scale`] | where keys lie among others |
 //! | [`reading`] | how the records that an index leads to are asked for |
 //! | [`lookup`] | reading the part of an index object that a filter is about |
 //! | [`manage`] | creating, listing, verifying and dropping the indexes of a table |
@@ -44,4 +45,5 @@ pub mod name;
 pub mod reading;
 pub mod records;
 pub mod rows;
+pub mod scale;
 pub mod sort;

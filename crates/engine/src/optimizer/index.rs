@@ -23,15 +23,12 @@ use crate::index::estimate::{Selected, Shape, best_together, selected};
 use crate::index::filter::spans_of;
 use crate::index::format::Format;
 use crate::index::found::FileIndexes;
-use crate::index::lookup::REQUESTS;
+use crate::index::lookup::{REQUESTS, top_bytes};
 use crate::index::name::Place;
 use crate::index::reading::Reading;
 
 /// Letting an index lead to the records.
 pub(super) const INDEX: &str = "index";
-
-/// Bytes of the end of an index object that are read first, roughly.
-const TOP_BYTES: f64 = 16.0 * 1024.0;
 
 /// The way through an index of a scan that the store could also run, if an index exists or is asked
 /// for.
@@ -267,19 +264,12 @@ fn priced(config: &FileScanConfig, columns: &[&Candidate<'_>], reading: &Reading
         let shape = Shape::new(size, top, width);
         let each: Vec<Selected> = known
             .iter()
-            .map(|(_, top, found)| {
-                let share = size as f64 / top.size as f64;
-                let of_bytes = if found.records < 1.0 { 1.0 } else { share };
-                Selected {
-                    records: found.records * share,
-                    index_bytes: (found.index_bytes as f64 * of_bytes) as u64,
-                }
-            })
+            .map(|(_, top, found)| found.of_share(size as f64 / top.size as f64))
             .collect();
         let together = shape.looking_up(&each, reading);
-        let tops = known.iter().map(|(index, ..)| TOP_BYTES.min(index.object.size as f64));
+        let tops: u64 = known.iter().map(|(index, ..)| top_bytes(index.object.size)).sum();
         lookup.0 += known.len() as f64 + together.index_requests;
-        lookup.1 += tops.sum::<f64>() + together.index_bytes as f64;
+        lookup.1 += (tops + together.index_bytes) as f64;
         let ranges = together.ranges;
         if shape.is_too_much(reading.weight(ranges.requests, ranges.bytes), reading) {
             records = (records.0 + 1.0, records.1 + shape.bytes as f64);

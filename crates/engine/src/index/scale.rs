@@ -1,0 +1,141 @@
+//! Where keys lie among others, as numbers: values of which half as many are below lie half as far.
+
+use std::cmp::Ordering;
+
+use super::key::NULL;
+
+/// How keys of a column are turned into numbers.
+#[derive(Debug, Clone, Copy)]
+pub enum Scale {
+    /// They are those of whole numbers, decimals, dates or times.
+    Number,
+    /// Of floating-point numbers of 64 bits.
+    Double,
+    /// Of 32 bits.
+    Single,
+    /// Of text that begins with so many bytes that are no matter.
+    Text(usize),
+}
+
+impl Scale {
+    /// The scale of the keys between two, of a column of some type as index objects call it.
+    #[must_use]
+    pub fn of(type_name: &str, low: &[u8], high: &[u8]) -> Self {
+        match type_name {
+            "Utf8" => Self::Text(low.iter().zip(high).take_while(|(a, b)| a == b).count()),
+            "Float64" => Self::Double,
+            "Float32" => Self::Single,
+            _ => Self::Number,
+        }
+    }
+
+    /// Where a key lies, as far as its first bytes say.
+    #[must_use]
+    pub fn at(self, key: &[u8]) -> f64 {
+        if key == NULL {
+            return GREATEST;
+        }
+        match self {
+            Self::Number => number(key),
+            Self::Double => {
+                let bits = u64::from_be_bytes(bytes(key, 1));
+                let turned = if bits >> 63 == 1 { bits & !(1 << 63) } else { !bits };
+                finite(f64::from_bits(turned))
+            }
+            Self::Single => {
+                let bits = u32::from_be_bytes(bytes(key, 1));
+                let turned = if bits >> 31 == 1 { bits & !(1 << 31) } else { !bits };
+                finite(f64::from(f32::from_bits(turned)))
+            }
+            Self::Text(skip) => u64::from_be_bytes(bytes(key, skip)) as f64,
+        }
+    }
+}
+
+/// Beyond all numbers, and far enough from infinity for a difference.
+const GREATEST: f64 = f64::MAX / 4.0;
+
+/// A number that differences can be taken of; what is not a number lies at the end of its sign.
+fn finite(number: f64) -> f64 {
+    match number.partial_cmp(&0.0) {
+        Some(Ordering::Less | Ordering::Greater | Ordering::Equal) => {
+            number.clamp(-GREATEST, GREATEST)
+        }
+        None => GREATEST.copysign(number),
+    }
+}
+
+/// A byte that says sign and length, and the number without leading zeros; of a negative number, all
+/// turned around.
+fn number(key: &[u8]) -> f64 {
+    let Some(first) = key.first() else { return -GREATEST };
+    let negative = *first < 0x80;
+    let length = if negative { 0x7f - first } else { first - 0x80 };
+    let turn = if negative { u8::MAX } else { 0 };
+    let digits = key[1..].iter().map(|byte| byte ^ turn).chain(std::iter::repeat(0));
+    let size = digits.take(length.into()).fold(0.0, |all, byte| all * 256.0 + f64::from(byte));
+    if negative { -size - 1.0 } else { size }
+}
+
+/// So many bytes of a key from some place on, as if it went on with zeros.
+fn bytes<const N: usize>(key: &[u8], from: usize) -> [u8; N] {
+    let mut bytes = [0; N];
+    for (byte, known) in bytes.iter_mut().zip(key.iter().skip(from)) {
+        *byte = *known;
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use datafusion::common::ScalarValue;
+
+    use super::*;
+    use crate::index::key::{self, Constant};
+
+    #[test]
+    fn numbers_lie_where_they_are() {
+        let check = |value: ScalarValue, expected: f64| {
+            let data_type = value.data_type();
+            let name = key::type_name(&data_type).unwrap();
+            let Some(Constant::Key(mut key)) = key::of_scalar(&value, &data_type) else {
+                panic!("{value}")
+            };
+            let at = Scale::of(&name, &key, &key).at(&key);
+            assert!((at - expected).abs() <= expected.abs() * 1e-9, "{value}: {at}");
+            // As far as it goes, the key just beyond lies there, too.
+            key.push(0);
+            assert_eq!(Scale::of(&name, &key, &key).at(&key), at);
+        };
+        for number in [0, 1, -1, 255, 256, -256, -257, 65_535, 65_536, i64::MAX, i64::MIN] {
+            check(number.into(), number as f64);
+        }
+        check(ScalarValue::Decimal128(Some(i128::MAX), 38, 2), i128::MAX as f64);
+        check(ScalarValue::Date32(Some(-7)), -7.0);
+        for number in [1.0, -1.5, 1e300, -5e-324] {
+            check(number.into(), number);
+        }
+        check(2.5_f32.into(), 2.5);
+        check((-2.5_f32).into(), -2.5);
+        check(f64::INFINITY.into(), GREATEST);
+        check(f64::NEG_INFINITY.into(), -GREATEST);
+    }
+
+    #[test]
+    fn text_lies_where_it_differs() {
+        let scale = Scale::of("Utf8", b"item-a", b"item-c");
+        let [a, b, c] = ["item-a", "item-b", "item-c"].map(|text| scale.at(text.as_bytes()));
+        assert!(a < b && b < c && ((b - a) / (c - a) - 0.5).abs() < 1e-9, "{a} {b} {c}");
+        assert!(scale.at(&NULL) > c);
+    }
+
+    #[test]
+    fn every_key_lies_somewhere() {
+        for scale in [Scale::Number, Scale::Double, Scale::Single, Scale::Text(3)] {
+            for key in [&[][..], &[0x7f], &[0x80], &[0x90], &[0xff; 80], &[0; 3], &[0x6f, 1]] {
+                let at = scale.at(key);
+                assert!((at - scale.at(&NULL)).is_finite(), "{scale:?} {key:?} {at}");
+            }
+        }
+    }
+}
