@@ -58,3 +58,20 @@ async fn what_cannot_be_indexed_says_why() {
     let left = store.folder.path().join(BUCKET).join(".sluice-index/bad/a.csv");
     assert!(!left.exists() || files(&left).is_empty());
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_folder_of_indexes_that_cannot_be_listed_is_named() {
+    let store = Store::start().await;
+    let engine = store.engine(Scan::Index).await;
+    numbers(&store, &engine, 2, 500).await;
+    let expected = rows(&engine, FEW).await;
+    rows(&engine, "SET sluice.index_location = 's3://nowhere/'").await;
+    let query = engine.plan(FEW).await.unwrap();
+    let found: usize = query.collect().await.unwrap().iter().map(|it| it.num_rows()).sum();
+    assert_eq!(found, expected.len());
+    let warning = query.warnings().join("\n");
+    let why = "the indexes cannot be listed: there is no bucket `nowhere`";
+    assert!(warning.contains(why), "{warning}");
+    let explained = engine.explain(FEW).await.unwrap().to_string();
+    assert!(explained.contains(why), "{explained}");
+}

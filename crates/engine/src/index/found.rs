@@ -37,6 +37,8 @@ pub struct FileIndexes {
     stale: Vec<usize>,
     /// Columns that have an index of a former version of this program.
     former: Vec<usize>,
+    /// Why nobody knows.
+    unlisted: Option<Arc<str>>,
 }
 
 /// An index of a file.
@@ -69,6 +71,12 @@ impl FileIndexes {
         self.fresh.iter().find(|index| index.column == column)
     }
 
+    /// Why the indexes could not be listed, if they could not.
+    #[must_use]
+    pub fn unlisted(&self) -> Option<&str> {
+        self.unlisted.as_deref()
+    }
+
     /// Whether a column has only an index that is not fresh.
     #[must_use]
     pub fn is_stale(&self, column: usize) -> bool {
@@ -83,26 +91,24 @@ impl FileIndexes {
 }
 
 /// The same scan, whose files know their indexes, if that is worth a listing. Whatever goes wrong,
-/// the scan is as good as before.
+/// the scan is as good as before, and its files know why they have none.
 pub async fn attach(state: &dyn Session, plan: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
-    match attached(state, &plan).await {
+    let config = plan
+        .downcast_ref::<DataSourceExec>()
+        .and_then(|scan| scan.data_source().downcast_ref::<FileScanConfig>());
+    let Some(config) = config else { return plan };
+    match attached(state, config).await {
         Ok(Some(config)) => DataSourceExec::from_data_source(config),
         Ok(None) => plan,
         Err(error) => {
-            tracing::info!(%error, "the indexes of the table cannot be listed");
-            plan
+            let unlisted = Some(crate::Error::from(error).to_string().into());
+            let unknown = FileIndexes { unlisted, ..FileIndexes::default() };
+            DataSourceExec::from_data_source(with_indexes(config, std::iter::repeat(unknown)))
         }
     }
 }
 
-async fn attached(
-    state: &dyn Session,
-    plan: &Arc<dyn ExecutionPlan>,
-) -> Result<Option<FileScanConfig>> {
-    let config = plan
-        .downcast_ref::<DataSourceExec>()
-        .and_then(|scan| scan.data_source().downcast_ref::<FileScanConfig>());
-    let Some(config) = config else { return Ok(None) };
+async fn attached(state: &dyn Session, config: &FileScanConfig) -> Result<Option<FileScanConfig>> {
     let options = state.config_options();
     let ours = SluiceOptions::of(options);
     let endpoint = Endpoints::of(options).and_then(|all| all.serving(&config.object_store_url));
@@ -125,7 +131,7 @@ async fn attached(
     }
     let mut found = Found::new(config, &format, &place, listed);
     found.sample(&store).await;
-    Ok(Some(found.into_config(config)))
+    Ok(Some(with_indexes(config, found.files.into_iter())))
 }
 
 fn files(config: &FileScanConfig) -> impl Iterator<Item = &PartitionedFile> {
@@ -253,19 +259,22 @@ impl Found {
             index.sample = of_column.map(|(_, top)| Arc::clone(top));
         }
     }
+}
 
-    fn into_config(self, config: &FileScanConfig) -> FileScanConfig {
-        let mut indexes = self.files.into_iter();
-        let groups = config.file_groups.iter().map(|group| {
-            let mut files = group.clone();
-            for number in 0..files.len() {
-                files[number].extensions.insert(indexes.next().unwrap_or_default());
-            }
-            files
-        });
-        let groups = groups.collect();
-        FileScanConfigBuilder::from(config.clone()).with_file_groups(groups).build()
-    }
+/// The same scan, whose files know these indexes.
+fn with_indexes(
+    config: &FileScanConfig,
+    mut indexes: impl Iterator<Item = FileIndexes>,
+) -> FileScanConfig {
+    let groups = config.file_groups.iter().map(|group| {
+        let mut files = group.clone();
+        for number in 0..files.len() {
+            files[number].extensions.insert(indexes.next().unwrap_or_default());
+        }
+        files
+    });
+    let groups = groups.collect();
+    FileScanConfigBuilder::from(config.clone()).with_file_groups(groups).build()
 }
 
 #[cfg(test)]

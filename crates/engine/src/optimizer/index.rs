@@ -126,6 +126,9 @@ fn best(
         .flat_map(|(_, indexes)| indexes.map(FileIndexes::fresh).unwrap_or_default())
         .map(|index| index.column)
         .collect();
+    if let Some(why) = known(config).find_map(|(_, indexes)| indexes?.unlisted()) {
+        return because(Why::new(format!("the indexes cannot be listed: {why}")));
+    }
     let schema = config.file_source().table_schema().file_schema();
     let name = |column: usize| schema.field(column).name().as_str();
     let unusable = |is_so: fn(&FileIndexes, usize) -> bool| -> Vec<&str> {
