@@ -69,6 +69,9 @@ async fn auto_takes_an_index_where_it_is_better() {
     let text = engine.explain("SELECT v FROM n WHERE v = '77'").await.unwrap().to_string();
     let why = "not possible: the filter compares no column that has an index (k) with constants";
     assert!(text.contains(why), "{text}");
+    let text = engine.explain("SELECT v FROM n WHERE k = 7 OR v = '7'").await.unwrap().to_string();
+    let why = "the filter compares what has an index (k) only beside something else in an OR";
+    assert!(text.contains(why), "{text}");
 }
 
 /// Where two columns each lead to many records and both to few, both are looked up.

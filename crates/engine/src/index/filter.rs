@@ -66,6 +66,19 @@ pub fn spans_of(
     Some(Spans::sorted(points))
 }
 
+/// Whether a filter compares a column with constants somewhere, perhaps beside other conditions in an OR
+/// so that it says nothing about the column's keys.
+#[must_use]
+pub fn compares(filter: &Arc<dyn PhysicalExpr>, column: usize, of_type: &DataType) -> bool {
+    spans_of(filter, column, of_type).is_some()
+        || filter.downcast_ref::<BinaryExpr>().is_some_and(|binary| {
+            matches!(binary.op(), Operator::And | Operator::Or)
+                && [binary.left(), binary.right()]
+                    .into_iter()
+                    .any(|side| compares(side, column, of_type))
+        })
+}
+
 /// The keys of values that may compare so with a constant. None does with NULL.
 fn compared(op: Operator, constant: Constant) -> Option<Spans> {
     use Operator::{Eq, Gt, GtEq, Lt, LtEq};
@@ -206,6 +219,15 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn what_is_compared_beside_something_else_is_known() {
+        let either = compare(k(Operator::Eq, 4), Operator::Or, is_null(column("v")).unwrap());
+        let both = compare(either, Operator::And, lit(true));
+        assert_eq!(found(&both), None);
+        assert!(compares(&both, 0, &DataType::Int64));
+        assert!(!compares(&k(Operator::NotEq, 4), 0, &DataType::Int64));
     }
 
     #[test]

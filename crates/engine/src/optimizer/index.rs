@@ -20,7 +20,7 @@ use crate::datasource::s3_scan::S3Scan;
 use crate::datasource::s3_select::S3SelectSource;
 use crate::endpoint::Endpoint;
 use crate::index::estimate::{Selected, Shape, best_together, selected};
-use crate::index::filter::spans_of;
+use crate::index::filter::{compares, spans_of};
 use crate::index::format::Format;
 use crate::index::found::FileIndexes;
 use crate::index::lookup::{REQUESTS, top_bytes};
@@ -186,11 +186,24 @@ fn best(
         });
     }
     if about.is_empty() {
-        let names: Vec<_> = fresh.into_iter().map(name).collect();
-        return because(Why::new(format!(
-            "the filter compares no column that has an index ({}) with constants",
-            names.join(", ")
-        )));
+        let compared = |column: &usize| {
+            let of_type = schema.field(*column).data_type();
+            filters.iter().any(|filter| compares(filter, *column, of_type))
+        };
+        let (beside, others): (Vec<_>, Vec<_>) = fresh.into_iter().partition(compared);
+        let names =
+            |columns: Vec<usize>| columns.into_iter().map(name).collect::<Vec<_>>().join(", ");
+        return because(Why::new(match beside.is_empty() {
+            true => format!(
+                "the filter compares no column that has an index ({}) with constants",
+                names(others)
+            ),
+            false => format!(
+                "the filter compares what has an index ({}) only beside something else in an OR, whose \
+                 rows may have any value there",
+                names(beside)
+            ),
+        }));
     }
     let some = |numbers: &[usize]| numbers.iter().map(|number| &about[*number]).collect::<Vec<_>>();
     let numbers =
