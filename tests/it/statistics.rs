@@ -526,3 +526,18 @@ fn help_shows_how() {
         assert!(one.contains(words), "{one}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_table_without_data_is_analyzed() {
+    let store = Store::start().await;
+    let engine = store.engine(Scan::Auto).await;
+    store.put("none/a.csv", "");
+    store.put("none/b.csv", "");
+    let ddl = "CREATE EXTERNAL TABLE none (k BIGINT, s VARCHAR) STORED AS CSV";
+    rows(&engine, &format!("{ddl} LOCATION 's3://{BUCKET}/none/'")).await;
+    let found = analyzed(&engine, "ANALYZE TABLE none").await;
+    let said: Vec<_> = found.iter().map(|row| (row[0].as_str(), row[2].as_str())).collect();
+    assert_eq!(said, [("k", "0"), ("s", "0")], "{found:?}");
+    let wrong = engine.plan("ANALYZE TABLE none COLUMNS x").await.unwrap_err().to_string();
+    assert!(wrong.contains("have no column x; they have k, s"), "{wrong}");
+}

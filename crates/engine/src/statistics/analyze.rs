@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
 use datafusion::common::runtime::SpawnedTask;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{DataFusionError, Result, exec_datafusion_err, plan_err};
@@ -12,6 +13,7 @@ use datafusion::datasource::physical_plan::{FileGroup, FileScanConfig, FileScanC
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::execution::TaskContext;
 use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::empty::EmptyExec;
 use datafusion::prelude::SessionContext;
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
@@ -121,7 +123,10 @@ pub fn is_analyze(statement: &str) -> bool {
 pub struct Analysis {
     context: Arc<TaskContext>,
     known: KnownStatistics,
-    scan: FileScanConfig,
+    /// How the objects are read; none if there are none with data.
+    scan: Option<FileScanConfig>,
+    /// The columns of the objects.
+    schema: SchemaRef,
     /// The columns, by their place among those of the objects.
     columns: Vec<usize>,
     /// Each object, and what is known about it.
@@ -147,9 +152,13 @@ impl Analysis {
         let all = Analyze { columns: Vec::new(), ..analyze.clone() };
         let plan = sql::logical_plan(&state, &all.query()).await?;
         let plan = state.create_physical_plan(&plan).await?;
-        let scan = only_scan(&plan)
-            .ok_or_else(|| exec_datafusion_err!("{} is not a table of objects", analyze.table))?;
-        let schema = scan.file_source().table_schema().file_schema();
+        let scan = only_scan(&plan);
+        let schema = match &scan {
+            Some(scan) => Arc::clone(scan.file_source().table_schema().file_schema()),
+            // A table whose objects are all empty.
+            None if plan.is::<EmptyExec>() => plan.schema(),
+            None => return plan_err!("{} is not a table of objects", analyze.table),
+        };
         let mut columns = Vec::new();
         for name in &analyze.columns {
             match schema.fields().iter().position(|field| field.name() == name) {
@@ -173,6 +182,10 @@ impl Analysis {
         columns.dedup();
         let options = state.config_options();
         let known = KnownStatistics::of(options).cloned().unwrap_or_default();
+        let context = session.task_ctx();
+        let Some(scan) = scan else {
+            return Ok(Self { context, known, scan, schema, columns, objects: Vec::new() });
+        };
         let Some(table) = Objects::of(&scan, options) else {
             return plan_err!(
                 "{} is not in a bucket of one of the session's stores",
@@ -196,13 +209,12 @@ impl Analysis {
         });
         let objects = files.zip(table.versions).zip(found.objects);
         let objects = objects.map(|((file, version), known)| (file, version, known)).collect();
-        Ok(Self { context: session.task_ctx(), known, scan, columns, objects })
+        Ok(Self { context, known, scan: Some(scan), schema, columns, objects })
     }
 
     fn is_missing(&self, known: Option<&ObjectStatistics>) -> bool {
-        let schema = self.scan.file_source().table_schema().file_schema();
         let has = |object: &ObjectStatistics, position: &usize| {
-            let field = schema.field(*position);
+            let field = self.schema.field(*position);
             object.column(*position, field.name(), &field.data_type().to_string()).is_some()
         };
         !known.is_some_and(|object| {
@@ -233,12 +245,11 @@ impl Analysis {
     /// If an object cannot be read as the table's. The statistics of those before it stay.
     pub async fn run(&self) -> Result<RecordBatch> {
         let at_once = self.context.session_config().target_partitions().max(1);
-        let schema = self.scan.file_source().table_schema().file_schema();
-        let batches = Arc::new(schema.project(&self.columns)?);
-        let work: Vec<_> =
-            self.missing().map(|(file, version, _)| (file.clone(), version.clone())).collect();
-        let work = futures::stream::iter(work).map(|(file, version)| {
-            let scan = FileScanConfigBuilder::from(self.scan.clone())
+        let batches = Arc::new(self.schema.project(&self.columns)?);
+        let missing = self.missing().map(|(file, version, _)| (file.clone(), version.clone()));
+        let work: Vec<_> = missing.zip(self.scan.iter().cycle().cloned()).collect();
+        let work = futures::stream::iter(work).map(|((file, version), scan)| {
+            let scan = FileScanConfigBuilder::from(scan)
                 .with_file_groups(vec![FileGroup::new(vec![file])])
                 .with_projection_indices(Some(self.columns.clone()));
             let (context, batches) = (Arc::clone(&self.context), Arc::clone(&batches));
@@ -281,7 +292,7 @@ impl Analysis {
         let objects: Vec<_> = found.objects.into_iter().flatten().collect();
         let rows = objects.iter().fold(0, |rows: u64, object| rows.saturating_add(object.rows));
         let columns = self.columns.iter().map(|position| {
-            let field = schema.field(*position);
+            let field = self.schema.field(*position);
             Summary::of(*position, field.name(), &field.data_type().to_string(), &objects)
         });
         Summary::batch(&columns.collect::<Vec<_>>(), rows)
