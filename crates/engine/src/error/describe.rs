@@ -77,6 +77,17 @@ fn without_store(text: &str) -> Option<&str> {
     rest.split(". See ").next()
 }
 
+/// What DataFusion and Arrow put before an error's own words.
+const CLASSES: [&str; 7] = [
+    "Execution error",
+    "Error during planning",
+    "External error",
+    "Object Store error",
+    "Arrow error",
+    "DataFusion error",
+    "Invalid or Unsupported Configuration",
+];
+
 const BAD_VALUE: &str =
     "Correct the value, or declare the column as VARCHAR and convert it with TRY_CAST.";
 
@@ -267,6 +278,14 @@ fn innermost(error: &(dyn StdError + 'static)) -> String {
     one_line(&error.to_string())
 }
 
+/// A text in one line, without the classes of errors that were put into the text of others.
 fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.rsplit_once(": ") {
+        Some((before, last)) => {
+            let said = before.split(": ").filter(|part| !CLASSES.contains(part));
+            said.chain([last]).collect::<Vec<_>>().join(": ")
+        }
+        None => line,
+    }
 }

@@ -165,6 +165,12 @@ mod tests {
         let error = ParserError::ParserError("Expected: a statement".to_owned());
         let syntax = DataFusionError::SQL(Box::new(error), None);
         assert_eq!(said(syntax), "syntax error: Expected: a statement");
+        // Nor those of errors that others hold.
+        let inner = exec_datafusion_err!("1 bytes came instead of 2");
+        let outer = arrow(ArrowError::ExternalError(Box::new(inner)));
+        assert_eq!(said(outer), "1 bytes came instead of 2");
+        let told = exec_datafusion_err!("of t: External error: Execution error: it is gone");
+        assert_eq!(said(told), "of t: it is gone");
     }
 
     #[test]
