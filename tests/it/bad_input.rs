@@ -52,6 +52,17 @@ async fn unreachable_stores_and_wrong_keys() {
     let wrong = store.builder().credentials("nobody", "wrong-secret").build().await.unwrap();
     let error = try_rows(&wrong, &sql).await;
     says(error, &["refuses access"]);
+    // A listing is answered in words.
+    let listed = format!("SELECT * FROM 's3://{BUCKET}/'");
+    let place = format!("the store at {}", store.server.endpoint());
+    let unknown = try_rows(&wrong, &listed).await;
+    says(unknown, &[&place, "does not know the access key", "AWS_ACCESS_KEY_ID"]);
+    let key = store.server.access_key();
+    let wrong = store.builder().credentials(key, "wrong-secret").build().await.unwrap();
+    let unsigned = try_rows(&wrong, &listed).await.unwrap_err();
+    assert!(!unsigned.to_string().contains('<'), "{unsigned}");
+    let expected = [&place, "does not accept the signature", "AWS_SECRET_ACCESS_KEY"];
+    says(Err(unsigned), &expected);
     let options = ConnectOptions { anonymous: true, ..ConnectOptions::default() };
     let gone = sluicegate_engine::Engine::builder()
         .connect(options)

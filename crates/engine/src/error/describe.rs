@@ -205,6 +205,23 @@ fn of_object_store(error: &object_store::Error) -> Description {
             format!("`{}` cannot be the name of a bucket", bucket(&text).unwrap_or_default()),
             "Names of buckets have 3 to 63 lowercase letters, digits, dots and hyphens.",
         ),
+        _ if says("<Code>SignatureDoesNotMatch</Code>") => (
+            ErrorKind::Access,
+            format!("{} does not accept the signature of the secret key", endpoint(&text)),
+            "Check AWS_SECRET_ACCESS_KEY, or the AWS profile, and that the endpoint is the store's own \
+             address: a proxy that changes the host breaks signatures.",
+        ),
+        // The latter is what our own server says.
+        _ if says("<Code>InvalidAccessKeyId</Code>") || says("<Code>NotSignedUp</Code>") => (
+            ErrorKind::Access,
+            format!("{} does not know the access key", endpoint(&text)),
+            "Check AWS_ACCESS_KEY_ID, or the AWS profile, and that the endpoint is the right one.",
+        ),
+        _ if says("<Code>RequestTimeTooSkewed</Code>") => (
+            ErrorKind::Access,
+            format!("{} has another time than this machine", endpoint(&text)),
+            "Set this machine's clock, which signatures depend on.",
+        ),
         E::NotFound { path, .. } => {
             (ErrorKind::NotFound, format!("there is no object `{path}`"), MISSING_KEY)
         }
@@ -233,7 +250,18 @@ fn of_object_store(error: &object_store::Error) -> Description {
             "the bucket is in another region".to_owned(),
             "Give the bucket's region.",
         ),
-        _ => return Description { kind: ErrorKind::Unavailable, message: text, hint: None },
+        _ if says("403 Forbidden") => (
+            ErrorKind::Access,
+            format!("{} refuses access: {}", endpoint(&text), answer(&text).unwrap_or_default()),
+            "Check the access key and that it may read and list this bucket.",
+        ),
+        _ => {
+            let message = match answer(&text) {
+                Some(answer) => format!("{} answered {answer}", endpoint(&text)),
+                None => text,
+            };
+            return Description { kind: ErrorKind::Unavailable, message, hint: None };
+        }
     };
     Description { kind, message, hint: Some(hint) }
 }
@@ -255,11 +283,34 @@ fn find<'a, T: StdError + 'static>(error: &'a (dyn StdError + 'static)) -> Optio
     None
 }
 
+/// The URL of a failed request.
+fn url(message: &str) -> Option<url::Url> {
+    message.split_whitespace().find(|word| word.starts_with("http")).and_then(|it| it.parse().ok())
+}
+
+/// The store that a failed request was sent to, without a user or password in its address.
+fn endpoint(message: &str) -> String {
+    match url(message).map(|url| url.origin()) {
+        Some(origin) if origin.is_tuple() => {
+            format!("the store at {}", origin.ascii_serialization())
+        }
+        _ => "the store".to_owned(),
+    }
+}
+
+/// The code and the message of a store's answer in XML.
+fn answer(message: &str) -> Option<String> {
+    let element = |name: &str| {
+        let (_, value) = message.split_once(&format!("<{name}>"))?;
+        Some(value.split_once(&format!("</{name}>"))?.0)
+    };
+    let code = element("Code")?;
+    Some(element("Message").map_or(code.to_owned(), |message| format!("{code}: {message}")))
+}
+
 /// The bucket in the URL of a failed request, where the bucket is a part of the path.
 fn bucket(message: &str) -> Option<String> {
-    let url = message.split_whitespace().find(|word| word.starts_with("http"))?;
-    let url = url::Url::parse(url).ok()?;
-    url.path_segments()?.next().map(ToOwned::to_owned)
+    url(message)?.path_segments()?.next().map(ToOwned::to_owned)
 }
 
 /// Whether the bucket of a failed request has a name that S3 allows; yes if that is not known.
