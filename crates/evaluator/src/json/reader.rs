@@ -176,8 +176,9 @@ impl JsonReader {
         self.block.truncate(left + read);
         self.complete = read < wanted;
         if self.block_offset == 0 && left == 0 && self.block.starts_with(BYTE_ORDER_MARK) {
-            self.next = BYTE_ORDER_MARK.len();
-            self.range = self.range.with_mark();
+            // As DataFusion's reader does, so that the answers agree.
+            let what = "the object begins with a byte order mark, which is no part of JSON";
+            return Err(self.error(0, SelectErrorCode::JSONParsingError, what));
         }
         Ok(())
     }

@@ -191,6 +191,13 @@ fn bad_json_is_refused_where_it_is() {
 }
 
 #[test]
+fn a_byte_order_mark_is_no_json() {
+    for ask in [lines("SELECT s FROM S3Object s"), document("SELECT s FROM S3Object s")] {
+        check_error(&ask, "\u{feff}{\"a\":1}\n", Code::JSONParsingError, "byte order mark");
+    }
+}
+
+#[test]
 fn rows_before_a_bad_one_are_answered() {
     let ask = lines("SELECT s.a FROM S3Object s LIMIT 1");
     check(&ask, "{\"a\":1}\nnonsense\n", "{\"a\":1}\n");

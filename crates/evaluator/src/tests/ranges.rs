@@ -50,15 +50,11 @@ fn a_header_belongs_to_no_range() {
 
 #[test]
 fn a_byte_order_mark_belongs_to_the_first_record() {
-    let mut lines = request("SELECT s.a FROM S3Object s");
-    lines.input.format = InputFormat::Json(JsonType::Lines);
-    let csv = request("SELECT _1 FROM S3Object");
-    for (request, object) in [(csv, "\u{feff}1\n2\n"), (lines, "\u{feff}{\"a\":1}\n{\"a\":2}\n")] {
-        for cut in 1..4 {
-            let head = ScanRange::Bounded { start: 0, last: cut - 1 };
-            check(&ranged(request.clone(), head), object, "1\n");
-            check(&ranged(request.clone(), ScanRange::From { start: cut }), object, "2\n");
-        }
+    let (request, object) = (request("SELECT _1 FROM S3Object"), "\u{feff}1\n2\n");
+    for cut in 1..4 {
+        let head = ScanRange::Bounded { start: 0, last: cut - 1 };
+        check(&ranged(request.clone(), head), object, "1\n");
+        check(&ranged(request.clone(), ScanRange::From { start: cut }), object, "2\n");
     }
 }
 
