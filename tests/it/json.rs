@@ -289,3 +289,17 @@ async fn a_byte_order_mark_is_refused_however_it_is_read() {
         }
     }
 }
+
+/// An error of arrow-json that the README tells; when it is gone there, it should be gone here.
+#[tokio::test(flavor = "multi_thread")]
+async fn escaped_characters_beyond_two_planes_are_right_through_select_only() {
+    let (store, stock) = both("{\"name\":\"\\ud840\\udc00\"}\n{\"name\":\"\u{20000}\"}\n").await;
+    let sql = "SELECT name FROM t";
+    let wrong = ["\"\u{10000}\"", "\"\u{20000}\""];
+    assert_eq!(stock_rows(&stock, sql).await.unwrap(), wrong);
+    for (scan, expected) in [(Scan::Get, wrong), (Scan::Select, ["\"\u{20000}\""; 2])] {
+        let engine = store.engine(scan).await;
+        rows(&engine, &ddl(&format!("s3://{BUCKET}/t/"))).await;
+        assert_eq!(rows(&engine, sql).await, expected, "{scan}");
+    }
+}
