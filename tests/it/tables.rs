@@ -64,6 +64,36 @@ async fn a_folder_of_several_formats_is_refused() {
     assert!(engine.take_notes().is_empty());
 }
 
+/// A key is written as listings show it, whatever it would mean in a URL.
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_are_literal() {
+    let store = Store::start().await;
+    let engine = store.engine(Scan::Auto).await;
+    for (number, key) in
+        ["p%41.csv", "pA.csv", "q#1.csv", "100%.csv", "a b/x%20y.csv"].into_iter().enumerate()
+    {
+        store.put(key, format!("n\n{number}\n"));
+        let expected = [format!("\"{number}\"")];
+        let url = format!("s3://{BUCKET}/{key}");
+        assert_eq!(rows(&engine, &format!("FROM '{url}'")).await, expected, "{key}");
+        rows(
+            &engine,
+            &format!(
+                "CREATE EXTERNAL TABLE t{number} (n INT) STORED AS CSV LOCATION '{url}' \
+                 OPTIONS ('format.has_header' 'true')"
+            ),
+        )
+        .await;
+        assert_eq!(rows(&engine, &format!("FROM t{number}")).await, expected, "{key}");
+        let copied = format!("s3://{BUCKET}/copied/{key}");
+        rows(&engine, &format!("COPY t{number} TO '{copied}'")).await;
+        let path = store.folder.path().join(BUCKET).join("copied").join(key);
+        assert!(path.exists(), "{}", path.display());
+        assert_eq!(rows(&engine, &format!("FROM '{copied}'")).await, expected, "{key}");
+    }
+    assert_eq!(rows(&engine, &format!("FROM 's3://{BUCKET}/a b/x%20*'")).await, ["\"4\""]);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn names_may_differ_in_case() {
     let store = Store::start().await;

@@ -14,6 +14,7 @@ use datafusion::logical_expr::CreateExternalTable;
 use futures::TryStreamExt;
 use object_store::path::Path;
 
+use crate::locations::as_url;
 use crate::named_objects::NamedObjects;
 use crate::notes::{Notes, some_of};
 use crate::url_tables::of_bucket;
@@ -43,10 +44,10 @@ impl TableProviderFactory for ExternalTables {
             let locations = whole.map(|(bucket, url)| bucket.unwrap_or(url)).collect();
             return self.create(state, &CreateExternalTable { locations, ..command.clone() }).await;
         }
-        let table = match with_columns_of_files(state, command).await? {
-            Some(command) => self.inner.create(state, &command).await?,
-            None => self.inner.create(state, command).await?,
-        };
+        let whole = with_columns_of_files(state, command).await?;
+        let mut urls = whole.unwrap_or_else(|| command.clone());
+        urls.locations = urls.locations.iter().map(|url| as_url(url).into_owned()).collect();
+        let table = self.inner.create(state, &urls).await?;
         if let Some(listing) = table.downcast_ref::<ListingTable>() {
             look(state, command, listing).await?;
         }
@@ -74,7 +75,7 @@ async fn with_columns_of_files(
         .get_file_format_factory(&command.file_type)
         .ok_or_else(|| config_datafusion_err!("no tables are stored as {}", command.file_type))?;
     let format = factory.create(session, &command.options)?;
-    let location = ListingTableUrl::parse(location)?.with_table_ref(command.name.clone());
+    let location = ListingTableUrl::parse(as_url(location))?.with_table_ref(command.name.clone());
     let files = ListingOptions::new(format).infer_schema(state, &location).await?;
     let fields: Vec<Arc<Field>> = files
         .fields()
@@ -105,7 +106,7 @@ async fn look(
     let notes = state.config().get_extension::<Notes>().unwrap_or_default();
     for (location, read) in command.locations.iter().zip(table.table_paths()) {
         let store = state.runtime_env().object_store(read)?;
-        let there: Vec<Path> = ListingTableUrl::parse(location)?
+        let there: Vec<Path> = ListingTableUrl::parse(as_url(location))?
             .with_table_ref(command.name.clone())
             .list_all_files(&everything, store.as_ref(), "")
             .await?

@@ -51,6 +51,7 @@ pub mod explain;
 pub mod external_tables;
 mod hardware;
 pub mod index;
+mod locations;
 #[doc(hidden)]
 pub mod metrics;
 mod named_objects;

@@ -13,6 +13,8 @@ use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 
+use crate::locations::as_url;
+
 /// Plans a statement; nothing takes effect.
 ///
 /// # Errors
@@ -29,6 +31,9 @@ pub(crate) async fn logical_plan(state: &SessionState, sql: &str) -> Result<Logi
     }
     let mut statement = state.sql_to_statement(sql, &dialect)?;
     select_all(&mut statement);
+    if let Statement::CopyTo(copy) = &mut statement {
+        copy.target = as_url(&copy.target).into_owned();
+    }
     state.statement_to_plan(statement).await
 }
 

@@ -21,6 +21,7 @@ use object_store::path::Path;
 use crate::external_tables::{
     SUBFOLDERS, in_subfolders, inferred_partition_type, is_hidden, with_subfolders,
 };
+use crate::locations::as_url;
 use crate::notes::{Notes, some_of};
 
 /// Suffixes of compressed objects, and the matching values of the format's option.
@@ -104,16 +105,17 @@ impl UrlTableFactory for UrlTables {
 /// A URL, with a glob in its path or without. `s3://bucket` is `s3://bucket/`.
 fn location(url: &str) -> Result<ListingTableUrl> {
     if let Some(url) = of_bucket(url) {
-        return ListingTableUrl::parse(url);
+        return ListingTableUrl::parse(as_url(&url));
     }
     let is_glob = |segment: &str| segment.contains(['*', '?', '[']);
     let Some((scheme, path)) = url.split_once("://").filter(|(_, path)| is_glob(path)) else {
-        return ListingTableUrl::parse(url);
+        return ListingTableUrl::parse(as_url(url));
     };
     let segments: Vec<&str> = path.split('/').collect();
     let plain = segments.iter().take_while(|segment| !is_glob(segment)).count();
     let (prefix, glob) = segments.split_at(plain);
-    ListingTableUrl::parse(format!("{scheme}://{}/", prefix.join("/")))?.with_glob(&glob.join("/"))
+    let prefix = format!("{scheme}://{}/", prefix.join("/"));
+    ListingTableUrl::parse(as_url(&prefix))?.with_glob(&glob.join("/"))
 }
 
 /// `s3://bucket/` for `s3://bucket`, which names no object; nothing for any other URL.
