@@ -14,6 +14,7 @@ use parquet::column::writer::ColumnCloseResult;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use sluicegate_engine::config::Scan;
@@ -309,6 +310,52 @@ async fn a_footer_does_not_answer_for_floats() {
                 let sql = sql.replace("JOIN t", &format!("JOIN {location}"));
                 assert_eq!(rows(&engine, &sql).await, [expected], "{sql}: {scan:?}, {pushdown}");
             }
+        }
+    }
+}
+
+/// A file with a row group that has no rows, as some writers leave it.
+fn empty_row_group() -> Vec<u8> {
+    let schema = parse_message_type("message t { optional int64 k; }").unwrap();
+    let mut bytes = Vec::new();
+    let properties = Arc::new(WriterProperties::default());
+    let mut writer = SerializedFileWriter::new(&mut bytes, Arc::new(schema), properties).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    while let Some(column) = group.next_column().unwrap() {
+        column.close().unwrap();
+    }
+    group.close().unwrap();
+    writer.close().unwrap();
+    bytes
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_object_without_rows_is_read_with_filters_pushed_down() {
+    let store = Store::start().await;
+    store.put("none/a.parquet", file(&[("k".to_owned(), DataType::Int64)], &[]));
+    store.put("empty/a.parquet", empty_row_group());
+    store.put("some/a.parquet", file(&[("k".to_owned(), DataType::Int64)], &[Some(7)]));
+    for scan in [Scan::Auto, Scan::Get, Scan::Select] {
+        let engine = store.engine(scan).await;
+        rows(&engine, "SET datafusion.execution.parquet.pushdown_filters = true").await;
+        for (folder, filter) in ["none", "empty"]
+            .into_iter()
+            .flat_map(|it| ["k > 3", "k IS NULL", "k IN (1, 2)"].map(|filter| (it, filter)))
+        {
+            let from = format!("FROM 's3://{BUCKET}/{folder}/'");
+            for sql in [
+                format!("SELECT k {from} WHERE {filter}"),
+                format!(
+                    "SELECT s.k FROM 's3://{BUCKET}/some/' s JOIN (SELECT * {from}) e ON s.k = e.k"
+                ),
+                format!("SELECT k {from} WHERE {filter} ORDER BY k LIMIT 3"),
+                format!("SELECT k, count(*) {from} WHERE {filter} GROUP BY k"),
+            ] {
+                let found = try_rows(&engine, &sql).await.map_err(|error| error.to_string());
+                assert_eq!(found, Ok(Vec::new()), "{scan}: {sql}");
+            }
+            let count = format!("SELECT count(*) {from} WHERE {filter}");
+            assert_eq!(rows(&engine, &count).await, ["\"0\""], "{scan}: {count}");
         }
     }
 }
