@@ -7,9 +7,11 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use sluicegate_costmodel::HardwareProfile;
+use sluicegate_server::{Fault, Operation, Rule};
 
 use crate::cli::{Served, bad, good, sluice, text};
 use crate::endpoint::objects;
+use crate::harness::{BUCKET, Store};
 
 /// As little as it can be asked for.
 const LITTLE: [&str; 4] = ["--size", "64KiB", "--rounds", "2"];
@@ -167,11 +169,12 @@ fn what_hinders_a_calibration_is_said_in_a_sentence_with_a_hint() {
     fails(bucket(&[]).env("AWS_SECRET_ACCESS_KEY", "x"), "bucket");
     fails(&mut bucket(&["--max-cost", "0.0000001"]), "that may be more than");
     let nobody = ["calibrate", "--bucket", "bucket", "--endpoint", &served.endpoint];
-    fails(sluice(&nobody).args(LITTLE), "credentials");
+    fails(sluice(&nobody).args(LITTLE).env("XDG_CACHE_HOME", cache.path()), "credentials");
     let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let url = format!("http://{gone}");
     let mut unreachable = sluice(&["calibrate", "--bucket", "bucket", "--endpoint", &url]);
     unreachable.env("AWS_ACCESS_KEY_ID", "me").env("AWS_SECRET_ACCESS_KEY", "x");
+    unreachable.env("XDG_CACHE_HOME", cache.path());
     fails(unreachable.args(LITTLE), "reached");
     bad(&mut bucket(&["--prices", "none"]), "price book");
     for name in ["paper", "auto", "../../x", "a/b", ".x", ""] {
@@ -181,8 +184,37 @@ fn what_hinders_a_calibration_is_said_in_a_sentence_with_a_hint() {
     // Before anything is measured, or announced.
     bad(&mut bucket(&["--output", "/nonexistent/my.toml"]), "there is no folder");
     bad(&mut bucket(&["--output", cache.path().to_str().unwrap()]), "is a folder");
+    let file = cache.path().join("file");
+    fs::write(&file, "").unwrap();
+    let words = format!("profiles cannot be remembered in `{}/sluice/hardware`", file.display());
+    bad(bucket(&[]).env("XDG_CACHE_HOME", &file), &words);
     assert_eq!(objects(&served), ["bucket", "bucket/fruit.csv"]);
     assert!(!cache.path().join("sluice").exists());
+}
+
+/// What was measured is remembered all the same.
+#[tokio::test(flavor = "multi_thread")]
+async fn samples_that_cannot_be_removed_are_named_with_a_way_to_remove_them() {
+    let store = Store::start().await;
+    for operation in [Operation::DeleteObject, Operation::DeleteObjects] {
+        store.faults.inject(Rule::new(operation, Fault::InternalError).times(u64::MAX));
+    }
+    let cache = tempfile::tempdir().unwrap();
+    let endpoint = store.server.endpoint();
+    let mut command = sluice(&["calibrate", "--endpoint", &endpoint, "--bucket", BUCKET]);
+    command
+        .args(LITTLE)
+        .env("XDG_CACHE_HOME", cache.path())
+        .env("AWS_ACCESS_KEY_ID", store.server.access_key())
+        .env("AWS_SECRET_ACCESS_KEY", store.server.secret_key());
+    let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    let place = format!("s3://{BUCKET}/sluice-calibrate-");
+    assert!(said.contains(&format!("error: samples are left in {place}")), "{said}");
+    let way = format!("hint: Remove them: `aws s3 rm --recursive {place}");
+    assert!(said.contains(&way) && said.contains(&format!("--endpoint-url {endpoint}")), "{said}");
+    remembered(cache.path());
 }
 
 #[test]

@@ -2,18 +2,21 @@
 
 use std::process;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use datafusion::common::DataFusionError;
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt};
 use sluicegate_client::Error;
-use sluicegate_engine::Engine;
 use sluicegate_engine::counters::RequestKind;
+use sluicegate_engine::{Engine, ErrorKind};
 
 use crate::commands::generate::bucket_store;
 use crate::connect::bucket;
 use crate::failure::{Failure, Result};
+
+/// The pauses before what could not be removed is tried again.
+const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(3)];
 
 /// Samples in a bucket that may be ours, too.
 pub(super) struct Samples<'a> {
@@ -79,37 +82,68 @@ impl<'a> Samples<'a> {
             let path = Path::from(format!("{}{name}", self.prefix));
             // Known before it is there: an interruption must not forget it.
             self.written.push(path.clone());
-            let put = self.store.put(&path, bytes.into()).await;
-            put.map_err(|error| {
-                let refused = matches!(&error, object_store::Error::PermissionDenied { .. });
-                let failure = Failure::from(DataFusionError::ObjectStore(Box::new(error)))
-                    .at(&format!("cannot write to the bucket `{}`", self.bucket));
-                match &failure {
-                    Failure::Failed { hint: Some(_), .. } if !refused => failure,
-                    _ => failure.with_hint(self.hint),
-                }
-            })?;
+            if let Err(error) = self.store.put(&path, bytes.into()).await {
+                return Err(self.not_written(error));
+            }
         }
         tracing::debug!(bucket = self.bucket, prefix = self.prefix, "samples are written");
         Ok(())
     }
 
-    /// Removes what was written.
-    pub(super) async fn remove(&mut self) -> Result<()> {
-        for path in self.written.drain(..) {
-            match self.store.delete(&path).await {
-                Ok(()) | Err(object_store::Error::NotFound { .. }) => {}
-                Err(error) => {
-                    let place = format!("samples are left in s3://{}/{}", self.bucket, self.prefix);
-                    let error = DataFusionError::ObjectStore(Box::new(error));
-                    return Err(Failure::from(error).at(&place));
-                }
-            }
+    /// Why the last sample is not there.
+    fn not_written(&mut self, error: object_store::Error) -> Failure {
+        let denied = matches!(&error, object_store::Error::PermissionDenied { .. });
+        let error = sluicegate_engine::Error::from(DataFusionError::ObjectStore(Box::new(error)));
+        // Of a request that failed otherwise nobody knows.
+        if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Access | ErrorKind::Setting) {
+            self.written.pop();
         }
-        if std::mem::take(&mut self.made) {
-            self.engine.endpoint().counters.request(RequestKind::Put);
-            bucket::remove(self.engine, self.bucket).await?;
+        let place = format!("cannot write to the bucket `{}`", self.bucket);
+        match Failure::from(error).at(&place) {
+            failure @ Failure::Failed { hint: Some(_), .. } if !denied => failure,
+            failure => failure.with_hint(self.hint),
+        }
+    }
+
+    /// Removes what was written. What the store fails to remove is tried again.
+    pub(super) async fn remove(&mut self) -> Result<()> {
+        let mut pauses = PAUSES.iter();
+        while let Err(failure) = self.remove_once().await {
+            let Some(pause) = pauses.next() else {
+                let left = format!("samples are left in s3://{}/{}", self.bucket, self.prefix);
+                return Err(failure.at(&left).with_hint(self.how_to_remove()));
+            };
+            tracing::debug!(?failure, "samples are not removed yet");
+            tokio::time::sleep(*pause).await;
         }
         Ok(())
+    }
+
+    async fn remove_once(&mut self) -> Result<()> {
+        while let Some(path) = self.written.last() {
+            match self.store.delete(path).await {
+                Ok(()) | Err(object_store::Error::NotFound { .. }) => {}
+                Err(error) => return Err(DataFusionError::ObjectStore(Box::new(error)).into()),
+            }
+            self.written.pop();
+        }
+        if self.made {
+            self.engine.endpoint().counters.request(RequestKind::Put);
+            bucket::remove(self.engine, self.bucket).await?;
+            self.made = false;
+        }
+        Ok(())
+    }
+
+    /// What a user types to remove samples that are left.
+    fn how_to_remove(&self) -> String {
+        let endpoint = self.engine.endpoint().client.endpoint();
+        let endpoint = endpoint.map(|url| format!(" --endpoint-url {url}")).unwrap_or_default();
+        let place = format!("s3://{}/{}", self.bucket, self.prefix);
+        let bucket = match self.made {
+            true => format!(", and the bucket: `aws s3 rb s3://{}{endpoint}`", self.bucket),
+            false => String::new(),
+        };
+        format!("Remove them: `aws s3 rm --recursive {place}{endpoint}`{bucket}.")
     }
 }

@@ -73,6 +73,24 @@ impl CalibratedProfiles {
         Ok(path)
     }
 
+    /// Whether a profile could be saved, as far as can be told without leaving anything behind.
+    ///
+    /// # Errors
+    ///
+    /// Why not.
+    pub(crate) fn check(&self) -> Result<()> {
+        let there = self.folder.ancestors().find(|folder| folder.exists());
+        let file = there.unwrap_or(&self.folder).join("profile.toml");
+        // It is gone again when it is dropped.
+        Unfinished::begin(&file).map(drop).map_err(|failure| {
+            let place = format!("profiles cannot be remembered in `{}`", self.folder.display());
+            failure.at(&place).with_hint(
+                "Set XDG_CACHE_HOME to a folder that can be written to, or write the profile to a file \
+                 with --output.",
+            )
+        })
+    }
+
     fn read(folder: PathBuf) -> Self {
         let mut all = Self { folder, profiles: Vec::new(), damage: Vec::new() };
         let entries = match fs::read_dir(&all.folder) {

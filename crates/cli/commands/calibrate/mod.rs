@@ -7,7 +7,6 @@ mod report;
 
 use std::io::Write;
 use std::num::NonZeroU32;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::available_parallelism;
 use std::time::Duration;
@@ -60,6 +59,9 @@ async fn calibrate(args: CalibrateArgs, compute: &Compute) -> Result<()> {
     }
     // Nothing is measured that could then not be written down.
     let output = args.output.as_deref().map(Unfinished::begin).transpose()?;
+    if output.is_none() && !args.dry_run {
+        cache()?.check()?;
+    }
     let (size, seed) = (args.size, args.seed);
     let generating = async move {
         tracing::debug!(%size, "generating samples");
@@ -90,11 +92,11 @@ async fn calibrate(args: CalibrateArgs, compute: &Compute) -> Result<()> {
     .await;
     // Nothing is left behind, however that ended.
     let removed = samples.remove().await;
-    if let (Err(Failure::Stopped(_)), Err(failure)) = (&measured, &removed) {
-        say(&format!("warning: {}", failure.words().0));
+    if let (Err(_), Err(failure)) = (&measured, &removed) {
+        let (message, hint) = failure.words();
+        say(&format!("warning: {message}\n{}", hint.unwrap_or_default()));
     }
     let experiments = measured?;
-    removed?;
 
     let mut base = measuring.endpoint().hardware.clone();
     base.client.cores = cores();
@@ -116,7 +118,9 @@ async fn calibrate(args: CalibrateArgs, compute: &Compute) -> Result<()> {
     };
     let counted = [engine.counted(), measuring.counted()].into_iter().sum();
     report::print(&profile, &experiments, &counted, &prices, args.format)?;
-    keep(&args, output, &profile)
+    keep(&args, output, &profile)?;
+    // What was measured is not lost.
+    removed
 }
 
 async fn connect(
@@ -175,10 +179,8 @@ fn keep(args: &CalibrateArgs, output: Option<Unfinished>, profile: &HardwareProf
         file.finish()?;
         say(&format!("wrote {}: --hardware {} uses it", path.display(), path.display()));
     }
-    let kept: Option<Result<PathBuf>> =
-        CalibratedProfiles::in_cache().map(|folder| folder.remember(profile));
-    match kept {
-        Some(Ok(path)) => {
+    match cache().and_then(|folder| folder.remember(profile)) {
+        Ok(path) => {
             say(&format!(
                 "remembered in {}: sql and explain use it for this store, and --hardware {} for any",
                 path.display(),
@@ -186,13 +188,18 @@ fn keep(args: &CalibrateArgs, output: Option<Unfinished>, profile: &HardwareProf
             ));
             Ok(())
         }
-        // What was measured is not lost.
-        Some(Err(failure)) if args.output.is_none() => Err(failure),
-        Some(Err(_)) => Ok(()),
-        None if args.output.is_none() => Err(Failure::new("there is no cache folder")
-            .with_hint("Set XDG_CACHE_HOME, or write the profile to a file with --output.")),
-        None => Ok(()),
+        Err(failure) if args.output.is_none() => Err(failure),
+        // It is in the file.
+        Err(_) => Ok(()),
     }
+}
+
+/// Where profiles are remembered.
+fn cache() -> Result<CalibratedProfiles> {
+    CalibratedProfiles::in_cache().ok_or_else(|| {
+        Failure::new("there is no cache folder")
+            .with_hint("Set XDG_CACHE_HOME, or write the profile to a file with --output.")
+    })
 }
 
 /// A profile's name by its store: `127.0.0.1-9000`, `aws-us-east-1`.
