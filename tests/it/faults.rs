@@ -1,8 +1,13 @@
 //! Whatever goes wrong between the store and us: the right answer or a clear error, never a wrong
 //! or doubled row.
 
+use std::time::Duration;
+
 use bytes::Bytes;
+use sluicegate_client::ConnectOptions;
+use sluicegate_engine::Engine;
 use sluicegate_engine::config::Scan;
+use sluicegate_s3select::profile::EndpointProfile;
 use sluicegate_server::{Fault, Operation, Rule};
 
 use crate::harness::{BUCKET, Store, rows, try_rows};
@@ -148,4 +153,27 @@ async fn a_rough_filter_is_finished_with_get() {
         assert!(rows(&engine, &sql).await == right, "frame {records}");
         assert_eq!(engine.counted().since(&before).fallbacks, 1, "frame {records}");
     }
+}
+
+/// Who waits for a store that says nothing is told.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_statement_that_is_never_answered_is_noted() {
+    let store = Store::start().await;
+    store.put("t/a.csv", "k\n1\n2\n");
+    let options =
+        ConnectOptions { read_timeout: Duration::from_secs(1), ..ConnectOptions::default() };
+    let builder = Engine::builder()
+        .connect(options)
+        .endpoint(store.server.endpoint())
+        .credentials(store.server.access_key(), store.server.secret_key())
+        .profile(EndpointProfile::sluice());
+    let engine = builder.scan(Scan::Select).build().await.unwrap();
+    let silent = Fault::Delay(Duration::from_secs(5));
+    store.faults.inject(Rule::new(Operation::SelectObjectContent, silent));
+    let sql = format!("SELECT sum(k) FROM 's3://{BUCKET}/t/a.csv' WHERE k > 1");
+    let query = engine.plan(&sql).await.unwrap();
+    query.collect().await.unwrap();
+    assert_eq!(query.counted().silences, 1);
+    let warnings = query.warnings().join("\n");
+    assert!(warnings.contains("one S3 Select request was not answered by the store"), "{warnings}");
 }

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct SelectMetrics {
     calls: AtomicU64,
     requests: AtomicU64,
+    silences: AtomicU64,
     head_requests: AtomicU64,
     sql_bytes: AtomicU64,
     bytes_received: AtomicU64,
@@ -22,6 +23,8 @@ pub struct SelectCounts {
     pub requests: u64,
     /// How many of these were retries, by the SDK or by this client, for any reason.
     pub retries: u64,
+    /// How many of the requests were given up because the store said nothing for the read timeout.
+    pub silences: u64,
     /// `HeadObject` requests sent to find out whether an object had changed.
     pub head_requests: u64,
     /// Bytes of SQL sent, before XML escaping, once per request.
@@ -60,6 +63,7 @@ impl SelectMetrics {
         SelectCounts {
             requests,
             retries: requests.saturating_sub(self.calls.load(Ordering::Relaxed)),
+            silences: self.silences.load(Ordering::Relaxed),
             head_requests: self.head_requests.load(Ordering::Relaxed),
             sql_bytes: self.sql_bytes.load(Ordering::Relaxed),
             bytes_received: self.bytes_received.load(Ordering::Relaxed),
@@ -76,6 +80,10 @@ impl SelectMetrics {
     pub(super) fn request(&self, sql_bytes: usize) {
         self.requests.fetch_add(1, Ordering::Relaxed);
         self.sql_bytes.fetch_add(sql_bytes as u64, Ordering::Relaxed);
+    }
+
+    pub(super) fn silence(&self) {
+        self.silences.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(super) fn head_request(&self) {

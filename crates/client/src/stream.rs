@@ -172,7 +172,10 @@ impl Scan {
             return Err(Failure::Again("there is no answer".to_owned()));
         };
         let event = match timeout(silence, answer.recv()).await {
-            Err(_) => return Err(Failure::Again(format!("no data for {silence:?}"))),
+            Err(_) => {
+                self.call.metrics.silence();
+                return Err(Failure::Again(format!("no data for {silence:?}")));
+            }
             Ok(Err(error)) => {
                 return Err(sort_stream_error(&error, &self.subject, self.client.profile()));
             }

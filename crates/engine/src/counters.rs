@@ -25,6 +25,8 @@ pub struct Counts<T> {
     pub select: T,
     /// How many of those repeated an earlier one.
     pub retries: T,
+    /// How many were given up because the store said nothing for long.
+    pub silences: T,
     /// Objects or ranges that were read here because the store could not answer a statement.
     pub fallbacks: T,
     /// Bytes of GET answers.
@@ -57,6 +59,7 @@ impl<T> Counts<T> {
             put: f(&self.put, &other.put),
             select: f(&self.select, &other.select),
             retries: f(&self.retries, &other.retries),
+            silences: f(&self.silences, &other.silences),
             fallbacks: f(&self.fallbacks, &other.fallbacks),
             got_bytes: f(&self.got_bytes, &other.got_bytes),
             put_bytes: f(&self.put_bytes, &other.put_bytes),
@@ -164,6 +167,7 @@ impl Counters {
     pub fn select(&self, call: &SelectCounts) {
         self.add(|counts| &counts.select, call.requests);
         self.add(|counts| &counts.retries, call.retries);
+        self.add(|counts| &counts.silences, call.silences);
         self.add(|counts| &counts.head, call.head_requests);
         self.add(|counts| &counts.scanned_bytes, call.bytes_scanned.bytes);
         self.add(|counts| &counts.processed_bytes, call.bytes_processed.bytes);

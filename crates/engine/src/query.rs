@@ -112,13 +112,26 @@ impl Query {
     }
 
     /// The settings that the query does not follow, each with the operator and the reason: `scan of
-    /// s3://bucket/t.csv: sluice.scan = 'select' is not followed: the store has no S3 Select`.
+    /// s3://bucket/t.csv: sluice.scan = 'select' is not followed: the store has no S3 Select`; and stores
+    /// that let it wait for nothing.
     ///
     /// Operators are chosen when the query starts to run; before that there are no warnings. What
     /// EXPLAIN shows is not repeated here.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
-        self.journal.warnings()
+        let mut warnings = self.journal.warnings();
+        for (endpoint, counted) in self.counted_by_endpoint() {
+            let requests = match counted.silences {
+                0 => continue,
+                1 => "one S3 Select request was".to_owned(),
+                several => format!("{several} S3 Select requests were"),
+            };
+            warnings.push(format!(
+                "{requests} not answered by the store `{endpoint}` for so long that the query did not wait \
+                 further, but asked again"
+            ));
+        }
+        warnings
     }
 }
 
