@@ -8,6 +8,8 @@ use arrow::error::ArrowError;
 use datafusion::common::DataFusionError;
 use parquet::errors::ParquetError;
 
+use crate::output::visible::visible;
+
 /// This crate's result.
 pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
 
@@ -89,7 +91,7 @@ impl Failure {
             Self::NobodyReads => (String::new(), 0),
         };
         // If stderr is closed too, the exit code has to do.
-        drop(io::stderr().write_all(text.as_bytes()));
+        drop(io::stderr().write_all(visible(&text).as_bytes()));
         ExitCode::from(code)
     }
 }

@@ -6,6 +6,7 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
+use sluicegate_costmodel::HardwareProfile;
 use tempfile::TempDir;
 
 const CSV: &str = "id,name,price\n1,apple,1.50\n2,\"pear, green\",\n3,plum,0.25\n";
@@ -53,6 +54,32 @@ pub(crate) fn bad(command: &mut Command, words: &str) {
     assert!(lines[0].starts_with("error: ") && lines[0].contains(words), "{said}");
     assert!(lines[1].starts_with("hint: "), "{said}");
     assert!(stdout.is_empty(), "{}", text(&stdout));
+}
+
+/// Whatever the names and values hold, a terminal is not told to do anything.
+#[test]
+fn control_characters_are_shown_and_not_obeyed() {
+    let served = Served::start();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mine.toml");
+    let profile =
+        HardwareProfile { name: "a\u{1b}[31mb".to_owned(), ..HardwareProfile::paper().clone() };
+    fs::write(&file, profile.to_string()).unwrap();
+    let hardware = ["--hardware", file.to_str().unwrap()];
+    let sql = "SELECT name || chr(27) || '[2J' AS n FROM 's3://bucket/fruit.csv' WHERE id = 1";
+    let explained = good(served.command(&["explain", "-c", sql]).args(hardware));
+    assert!(explained.contains("a\\u{1b}[31mb"), "{explained}");
+    let table = good(&mut served.command(&["sql", "-c", sql]));
+    assert!(table.contains("apple\\u{1b}[2J"), "{table}");
+    let wrong = "SELECT \"\u{1b}[2J\" FROM 's3://bucket/fruit.csv'";
+    let said = text(&served.command(&["sql", "-c", wrong]).output().unwrap().stderr);
+    assert!(said.contains("\\u{1b}[2J"), "{said}");
+    for shown in [explained, table, said] {
+        assert!(!shown.contains('\u{1b}'), "{shown}");
+    }
+    // Other programs read these as they are.
+    let csv = good(&mut served.command(&["sql", "--format", "csv", "-c", sql]));
+    assert_eq!(csv, "n\napple\u{1b}[2J\n");
 }
 
 /// `sluice serve` over a folder with a bucket and a CSV file, on a port of its own.

@@ -13,6 +13,7 @@ use crate::failure::{Failure, Result};
 use crate::output::html::{Numbers, Page, Section};
 use crate::output::progress::say;
 use crate::output::stats;
+use crate::output::visible::visible;
 use crate::session::statements;
 use crate::session::{is_query, place};
 
@@ -65,7 +66,8 @@ fn print(engine: &Engine, explanation: &Explanation) -> Result<()> {
     let estimate = explanation.estimate();
     let prediction =
         stats::prediction(&estimate, &endpoint.hardware.introduction(), &endpoint.prices);
-    write!(io::stdout(), "{explanation}{prediction}")?;
+    let text = format!("{explanation}{prediction}");
+    io::stdout().write_all(visible(&text).as_bytes())?;
     Ok(())
 }
 

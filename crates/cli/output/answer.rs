@@ -18,6 +18,7 @@ use parquet::arrow::ArrowWriter;
 
 use crate::failure::{Failure, Result};
 use crate::output::file::Unfinished;
+use crate::output::visible::visible;
 
 /// How an answer is written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -215,7 +216,7 @@ impl Encoder {
                 // The header is that of the first batch, and there may be none.
                 self.kept.insert(0, RecordBatch::new_empty(Arc::clone(&self.schema)));
                 let table = pretty_format_batches_with_options(&self.kept, &options)?;
-                writeln!(out, "{table}")?;
+                writeln!(out, "{}", visible(&table.to_string()))?;
                 let more = self.rows.saturating_sub(count(&self.kept));
                 if more > 0 {
                     writeln!(

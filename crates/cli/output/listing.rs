@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::failure::Result;
 use crate::output::Format;
 use crate::output::grid::align;
+use crate::output::visible::visible;
 
 /// How rows are written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -68,7 +69,7 @@ impl Listing {
                 };
                 let right: Vec<usize> = (0..self.header.len()).filter(|c| is_number(*c)).collect();
                 let rows: Vec<Vec<String>> =
-                    self.rows.iter().map(|row| row.iter().map(cell).collect()).collect();
+                    self.rows.iter().map(|row| row.iter().map(shown).collect()).collect();
                 align(&self.header, &right, &rows)
             }
             ListFormat::Csv => {
@@ -97,6 +98,10 @@ impl Listing {
             }
         }
     }
+}
+
+fn shown(value: &Value) -> String {
+    visible(&cell(value)).into_owned()
 }
 
 fn cell(value: &Value) -> String {
@@ -141,6 +146,14 @@ mod tests {
         let json = listing().text(ListFormat::Json);
         assert_eq!(json, "[\n{\"name\":\"a, b\",\"n\":10},\n{\"name\":\"c\",\"n\":null}\n]\n");
         assert_eq!(Listing::new(&["n"]).text(ListFormat::Json), "[]\n");
+    }
+
+    #[test]
+    fn a_table_commands_no_terminal() {
+        let mut listing = Listing::new(&["object"]);
+        listing.push(vec!["a\u{1b}[2J".into()]);
+        assert!(listing.text(ListFormat::Table).ends_with("\na\\u{1b}[2J\n"));
+        assert!(listing.text(ListFormat::Csv).ends_with("\na\u{1b}[2J\n"));
     }
 
     #[test]

@@ -7,5 +7,6 @@ pub(crate) mod html;
 pub(crate) mod listing;
 pub(crate) mod progress;
 pub(crate) mod stats;
+pub(crate) mod visible;
 
 pub(crate) use self::answer::{Format, Output};

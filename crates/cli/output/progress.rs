@@ -7,13 +7,14 @@ use object_store::ObjectStore;
 use sluicegate_workloads::{self as workloads, Advance, DataTable, Generate, WrittenObject};
 
 use crate::failure::Result;
+use crate::output::visible::visible;
 
 const TEMPLATE: &str = "{msg} [{bar:30}] {percent}% of {len} rows, {elapsed} (eta {eta})";
 
 /// Writes a message for the user to stderr.
 pub(crate) fn say(text: &str) {
     // If stderr is closed, the message is lost.
-    drop(writeln!(io::stderr(), "{text}"));
+    drop(writeln!(io::stderr(), "{}", visible(text)));
 }
 
 /// A bar for work of so many steps, if stderr is a terminal.

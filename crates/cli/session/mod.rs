@@ -19,6 +19,7 @@ use crate::output::Output;
 use crate::output::html::Page;
 use crate::output::progress::{Amount, say};
 use crate::output::stats;
+use crate::output::visible::visible;
 use crate::runtime::compute::{Compute, Kept};
 
 /// An engine, where its answers go, and what is said about them.
@@ -101,7 +102,7 @@ impl Session<'_> {
             for refusal in self.engine.endpoint().client.refusals() {
                 lines += &format!("refused:  {refusal}; not sent any more\n");
             }
-            io::stderr().write_all(lines.as_bytes())?;
+            io::stderr().write_all(visible(&lines).as_bytes())?;
         } else if self.timing {
             writeln!(io::stderr(), "{}, {}", stats::rows_words(rows), stats::seconds(wall))?;
         }

@@ -1,0 +1,39 @@
+//! Text that a terminal shows and does not obey.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+/// A text without control characters, but for line ends and tabs: names of objects and of profiles may
+/// have any, and a terminal would take some for commands. They are written as in Rust, `\u{1b}`.
+pub(crate) fn visible(text: &str) -> Cow<'_, str> {
+    let is_command = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
+    if !text.contains(is_command) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_command(c) {
+            // Writing to a string cannot fail.
+            let _ = write!(shown, "{}", c.escape_unicode());
+        } else {
+            shown.push(c);
+        }
+    }
+    Cow::Owned(shown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_are_escaped() {
+        for (text, expected) in [
+            ("plain, ü\n\tnext", "plain, ü\n\tnext"),
+            ("\u{1b}[31mred\u{1b}[0m", "\\u{1b}[31mred\\u{1b}[0m"),
+            ("a\rb\u{7}\u{7f}\u{9b}2J\0", "a\\u{d}b\\u{7}\\u{7f}\\u{9b}2J\\u{0}"),
+        ] {
+            assert_eq!(visible(text), expected);
+        }
+    }
+}
