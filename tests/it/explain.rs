@@ -40,6 +40,20 @@ async fn analyze_counts_requests_bytes_and_dollars() {
     }
 }
 
+/// A table that is named by its URL is looked into for its columns, which is billed like all else.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_planning_asked_for_is_counted() {
+    let store = Store::start().await;
+    store.put("t/a.csv", "a,b\n1,x\n2,y\n");
+    let engine = store.engine(Scan::Auto).await;
+    let sql = format!("SELECT b FROM 's3://{BUCKET}/t/' WHERE a = 2");
+    let before = engine.counted();
+    let planning = engine.explain(&sql).await.unwrap().planning;
+    assert_eq!(planning, engine.counted().since(&before));
+    assert!(planning.list > 0 && planning.get > 0 && planning.got_bytes > 0, "{planning:?}");
+    assert_eq!(engine.explain("SELECT 1").await.unwrap().planning.requests(), 0);
+}
+
 /// One line for all decisions.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_the_numbers_rest_on_is_named_once() {

@@ -66,7 +66,9 @@ fn print(engine: &Engine, explanation: &Explanation) -> Result<()> {
     let estimate = explanation.estimate();
     let prediction =
         stats::prediction(&estimate, &endpoint.hardware.introduction(), &endpoint.prices);
-    let text = format!("{explanation}{prediction}");
+    let planning = stats::planning(&explanation.planning)
+        .map_or_else(String::new, |planning| format!("planning: {planning}\n"));
+    let text = format!("{explanation}{prediction}{planning}");
     io::stdout().write_all(visible(&text).as_bytes())?;
     Ok(())
 }
@@ -103,7 +105,10 @@ fn section(engine: &Engine, statement: &str, explained: &Result<Option<Explanati
         decisions: explanation.decisions.clone(),
         plan: displayable(explanation.plan.as_ref()).indent(false).to_string(),
         numbers: Some(Numbers { work, cost, prices, has_run: false }),
-        notes: refused.map(|it| format!("refused before, so no longer sent: {it}")).collect(),
+        notes: refused
+            .map(|it| format!("refused before, so no longer sent: {it}"))
+            .chain(stats::planning(&explanation.planning))
+            .collect(),
         ..Section::default()
     }
 }

@@ -7,16 +7,6 @@ use sluicegate_engine::{Counted, Estimate};
 
 /// Counted work, measured time, and what both cost by a price book. Every number says what it is.
 pub(crate) fn lines(counted: &Counted, wall: Duration, rows: u64, prices: &PriceBook) -> String {
-    let kinds = [
-        ("GET", counted.get),
-        ("SELECT", counted.select),
-        ("LIST", counted.list),
-        ("HEAD", counted.head),
-        ("PUT", counted.put),
-    ];
-    let kinds: Vec<_> =
-        kinds.iter().filter(|(_, n)| *n > 0).map(|(kind, n)| format!("{n} {kind}")).collect();
-    let kinds = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
     let link = counted.link_bytes() + counted.put_bytes;
     let work = counted.work(wall);
     let cost = prices.cost(&work);
@@ -25,12 +15,12 @@ pub(crate) fn lines(counted: &Counted, wall: Duration, rows: u64, prices: &Price
         _ => format!("modelled: {} of the store's cores\n", seconds(work.store)),
     };
     format!(
-        "counted:  {}{kinds}, {}, {}\n\
+        "counted:  {}, {}, {}\n\
          counted:  {} scanned by the store, {} returned by it; {} fetched; {} over the link\n\
          measured: {}, {}\n\
          {store}\
          cost:     {cost} at the prices {}\n",
-        Requests(counted.requests()).in_words(),
+        requests(counted),
         count(counted.retries, "retry", "retries"),
         count(counted.fallbacks, "fallback", "fallbacks"),
         Bytes(counted.scanned_bytes),
@@ -41,6 +31,29 @@ pub(crate) fn lines(counted: &Counted, wall: Duration, rows: u64, prices: &Price
         rows_words(rows),
         book(prices),
     )
+}
+
+/// `3 requests (2 GET, 1 LIST)`
+fn requests(counted: &Counted) -> String {
+    let kinds = [
+        ("GET", counted.get),
+        ("SELECT", counted.select),
+        ("LIST", counted.list),
+        ("HEAD", counted.head),
+        ("PUT", counted.put),
+    ];
+    let kinds: Vec<_> =
+        kinds.iter().filter(|(_, n)| *n > 0).map(|(kind, n)| format!("{n} {kind}")).collect();
+    let kinds = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
+    format!("{}{kinds}", Requests(counted.requests()).in_words())
+}
+
+/// What was asked for to plan a query, which its estimate leaves out; nothing if nothing was.
+pub(crate) fn planning(counted: &Counted) -> Option<String> {
+    (counted.requests() > 0).then(|| {
+        let (requests, got) = (requests(counted), Bytes(counted.got_bytes));
+        format!("{requests}, {got} fetched, to plan it (counted, beside the estimate)")
+    })
 }
 
 /// What a query is predicted to ask for, and by which constants.
@@ -108,5 +121,14 @@ cost:     $";
         let text = lines(&busy, Duration::ZERO, 7, work);
         assert!(text.contains("modelled: 3.60 s of the store's cores\ncost:     $"), "{text}");
         assert!(text.contains("store compute $0.0000665)"), "{text}");
+    }
+
+    #[test]
+    fn planning_is_told_if_it_asked_for_something() {
+        assert_eq!(planning(&Counted::default()), None);
+        let counted = Counted { list: 1, head: 1, got_bytes: 10, ..Counted::default() };
+        let expected =
+            "2 requests (1 LIST, 1 HEAD), 10 B fetched, to plan it (counted, beside the estimate)";
+        assert_eq!(planning(&counted).as_deref(), Some(expected));
     }
 }

@@ -18,7 +18,9 @@ pub(crate) use self::expression::{aggregate_in_sql, in_sql, key_in_sql};
 pub(crate) use self::planner::ExplainPlanner;
 pub(crate) use self::statement::is_definition;
 use crate::choice::{Decision, Journal};
+use crate::counters::Counted;
 use crate::picture::Picture;
+use crate::query::QueryCounters;
 use crate::statistics::analyze::Analyze;
 use crate::{Engine, Result, sql};
 
@@ -31,6 +33,9 @@ pub struct Explanation {
     pub decisions: Vec<Decision>,
     /// What the store refused earlier in this session, and is therefore not sent.
     pub refusals: Vec<KnownRefusal>,
+    /// What planning itself asked for: listings, and looks into objects for their columns and for
+    /// statistics. No estimate includes it.
+    pub planning: Counted,
 }
 
 /// Predicted work of a query's scans.
@@ -87,7 +92,8 @@ impl fmt::Display for Explanation {
 pub(crate) async fn explain(engine: &Engine, text: &str) -> Result<Explanation> {
     let journal = Journal::default();
     // It lists what is there now, as a query does.
-    let session = engine.session_of(&Arc::default(), &journal)?;
+    let counters = Arc::new(QueryCounters::default());
+    let session = engine.session_of(&counters, &journal)?;
     let mut state = session.state();
     let analyze = Analyze::parse(text)?;
     if analyze.is_some() {
@@ -102,5 +108,5 @@ pub(crate) async fn explain(engine: &Engine, text: &str) -> Result<Explanation> 
     };
     let endpoints = engine.endpoints().all();
     let refusals = endpoints.iter().flat_map(|endpoint| endpoint.client.refusals()).collect();
-    Ok(Explanation { plan, decisions: journal.take(), refusals })
+    Ok(Explanation { plan, decisions: journal.take(), refusals, planning: counters.read() })
 }
