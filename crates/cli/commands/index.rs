@@ -1,5 +1,6 @@
 //! `sluice index`: indexes of tables.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::sync::Arc;
 
@@ -51,6 +52,13 @@ impl IndexStore {
             }
         }
         Ok(engine)
+    }
+
+    /// What says which table it is, as it is typed.
+    fn words(&self) -> impl Iterator<Item = String> {
+        let files = self.file.iter().map(|file| format!("-f {}", quoted(&file.to_string_lossy())));
+        let location = self.location.iter().map(|it| format!("--location {}", quoted(it)));
+        files.chain(location)
     }
 }
 
@@ -151,7 +159,7 @@ async fn verify(args: VerifyArgs) -> Result<()> {
         Some(column) => about(column, &args.table.table, indexes.list().await?)?,
         None => indexes.list().await?,
     };
-    let mut wrong = 0;
+    let mut wrong = Vec::new();
     for index in &all {
         let state = match (indexes.verify(index).await?, index.state) {
             (None, State::Fresh) => json!("sound"),
@@ -159,16 +167,54 @@ async fn verify(args: VerifyArgs) -> Result<()> {
             (Some(why), State::Fresh | State::Damaged) => json!(format!("damaged: {why}")),
             (Some(why), state) => json!(format!("{}: {why}", state.in_words())),
         };
-        wrong += usize::from(state != json!("sound"));
+        if state != json!("sound") {
+            wrong.push(index);
+        }
         listing.push(cells(&indexes, index, state));
     }
     listing.print(args.format, "")?;
-    if wrong == 0 {
+    if wrong.is_empty() {
         return Ok(());
     }
-    Err(Failure::new(format!("{wrong} of {} indexes cannot be used", all.len())).with_hint(
-        "`sluice index create --repair` makes new ones; `sluice index drop` removes them.",
-    ))
+    let message = format!("{} of {} indexes cannot be used", wrong.len(), all.len());
+    Err(Failure::new(message).with_hint(what_helps(&args, &wrong)))
+}
+
+/// The commands that make indexes usable, or remove those that never will be.
+fn what_helps(args: &VerifyArgs, wrong: &[&Index]) -> String {
+    let commands = |verb: &str, more: &str, states: &[State]| {
+        let about: BTreeSet<String> = wrong
+            .iter()
+            .filter(|index| states.contains(&index.state))
+            .map(|index| index.name.column())
+            .collect();
+        let command = |column: &String| {
+            let words = ["sluice", "index", verb, args.table.table.as_str(), column.as_str()];
+            let words = words.iter().map(|word| quoted(word)).chain(args.store.words());
+            format!("`{}{more}`", words.collect::<Vec<_>>().join(" "))
+        };
+        about.iter().map(command).collect::<Vec<_>>().join(" and ")
+    };
+    let repair = [State::Fresh, State::Damaged, State::Stale, State::FormerVersion];
+    let repair = commands("create", " --repair", &repair);
+    // Nobody knows how they were read, or there is nothing to index any more.
+    let removed = commands("drop", "", &[State::OtherFormat, State::Orphan]);
+    let repair = (!repair.is_empty()).then(|| format!("{repair} makes new ones"));
+    let removed = (!removed.is_empty()).then(|| {
+        format!("{removed} removes those of other formats and of objects that are gone, with all others \
+                 of the column")
+    });
+    let both: Vec<String> = repair.into_iter().chain(removed).collect();
+    format!("{}.", both.join("; "))
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_./:=,+@%".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
 }
 
 async fn drop(args: DropArgs) -> Result<()> {

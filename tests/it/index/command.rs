@@ -42,9 +42,26 @@ fn the_command_line_creates_lists_verifies_and_drops() {
     assert_eq!(verified.status.code(), Some(1));
     assert!(text(&verified.stdout).contains("damaged: it is cut short"));
     assert!(text(&verified.stderr).contains("1 of 1 indexes cannot be used"));
-    assert!(text(&verified.stderr).contains("`sluice index create --repair` makes new ones"));
-    good(&mut index(&["create", url, "id"]));
+    // What it advises works as it is.
+    let said = text(&verified.stderr);
+    let way = format!("hint: `sluice index create {url} id --repair` makes new ones.\n");
+    assert!(said.ends_with(&way), "{said}");
+    good(&mut index(&["create", url, "id", "--repair"]));
     assert!(good(&mut index(&["verify", url, "--format", "csv"])).contains(",id,sound,"));
+    // Of an object that is gone there is nothing to make, and the index is to be removed.
+    let gone = served.path().join("bucket/several");
+    std::fs::create_dir(&gone).unwrap();
+    for object in ["a.csv", "b.csv", "c.csv"] {
+        std::fs::write(gone.join(object), "n\n1\n").unwrap();
+    }
+    let several = "s3://bucket/several/";
+    good(&mut index(&["create", several, "n"]));
+    std::fs::remove_file(gone.join("a.csv")).unwrap();
+    let said = text(&index(&["verify", several]).output().unwrap().stderr);
+    let way = format!(
+        "hint: `sluice index drop {several} n` removes those of other formats and of objects"
+    );
+    assert!(said.contains(&way), "{said}");
     good(&mut index(&["drop", url, "id"]));
     bad(
         &mut index(&["drop", url, "id"]),

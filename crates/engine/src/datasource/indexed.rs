@@ -405,7 +405,7 @@ impl Shared {
         if let Some(notes) = &self.bound.notes {
             notes.add(format!(
                 "the index of {column} for {object} is not used: {why}; \
-                 `sluice index create --repair` makes a new one"
+                 `sluice index create TABLE {column} --repair` makes a new one"
             ));
         }
     }
