@@ -175,3 +175,35 @@ async fn what_lies_beyond_all_values_takes_no_more_than_tops() {
         assert_eq!(engine.counted().since(&before).get, 1 + 3, "{filter}");
     }
 }
+
+/// Look-ups and records, however many; beside what planning asked for, which is counted.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_an_index_scan_asks_for_is_predicted() {
+    let store = Store::start().await;
+    for profile in [EndpointProfile::sluice(), EndpointProfile::get_only()] {
+        let engine = store.builder().profile(profile).scan(Scan::Index).build().await.unwrap();
+        rows(&engine, "SET datafusion.execution.collect_statistics = false").await;
+        numbers(&store, &engine, 3, 40_000).await;
+        for filter in [
+            "k = 77",
+            "k IN (5, 255, 70000)",
+            "k BETWEEN 65500 AND 65600",
+            "k < 100",
+            "k > 79900",
+            "k > 1000000000",
+            "k >= 0",
+        ] {
+            let sql = format!("SELECT v FROM n WHERE {filter}");
+            let explanation = engine.explain(&sql).await.unwrap();
+            let (predicted, planning) = (explanation.estimate().work, explanation.planning);
+            let before = engine.counted();
+            rows(&engine, &sql).await;
+            let counted = engine.counted().since(&before);
+            let gets = (counted.get - planning.get) as f64;
+            let bytes = (counted.got_bytes - planning.got_bytes) as f64;
+            let ratios = [predicted.requests.get.0 as f64 / gets, predicted.got.0 as f64 / bytes];
+            let about = ratios.iter().all(|ratio| (0.4..2.5).contains(ratio));
+            assert!(about, "{filter}: {ratios:?} of {gets} GETs and {bytes} B");
+        }
+    }
+}

@@ -19,7 +19,7 @@ use crate::datasource::indexed::{Asked, AskedColumn, IndexedSource};
 use crate::datasource::s3_scan::S3Scan;
 use crate::datasource::s3_select::S3SelectSource;
 use crate::endpoint::Endpoint;
-use crate::index::estimate::{Selected, Shape, best_together, selected};
+use crate::index::estimate::{Selected, Shape, Together, best_together, selected};
 use crate::index::filter::{compares, spans_of};
 use crate::index::format::Format;
 use crate::index::found::FileIndexes;
@@ -284,12 +284,13 @@ fn priced(config: &FileScanConfig, columns: &[&Candidate<'_>], reading: &Reading
             .collect();
         let together = shape.looking_up(&each, reading);
         let tops: u64 = known.iter().map(|(index, ..)| top_bytes(index.object.size)).sum();
-        lookup.0 += known.len() as f64 + together.index_requests;
-        lookup.1 += (tops + together.index_bytes) as f64;
-        let ranges = together.ranges;
-        if shape.is_too_much(reading.weight(ranges.requests, ranges.bytes), reading) {
+        lookup = (lookup.0 + known.len() as f64, lookup.1 + tops as f64);
+        // As the scan decides when it has seen the tops.
+        if shape.is_too_much(together.weight(reading), reading) {
             records = (records.0 + 1.0, records.1 + shape.bytes as f64);
         } else {
+            let Together { index_requests, index_bytes, ranges, .. } = together;
+            lookup = (lookup.0 + index_requests, lookup.1 + index_bytes as f64);
             records = (records.0 + ranges.requests, records.1 + ranges.bytes);
         }
     }
