@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use sluicegate_costmodel::Bytes;
 use sluicegate_engine::index::manage::{Advance, Index, Indexes, Look, Missing, State};
+use sluicegate_engine::index::name::{column_of, is_about};
 use sluicegate_engine::{Engine, ErrorKind};
 use sluicegate_s3select::profile::EndpointProfile;
 use tokio::runtime::Handle;
@@ -128,7 +129,7 @@ const HEADER: [&str; 5] = ["object", "column", "state", "bytes", "index"];
 fn cells(indexes: &Indexes, index: &Index, state: Value) -> Vec<Value> {
     vec![
         json!(indexes.url(&index.data)),
-        json!(index.name.column()),
+        json!(column_of(&index.name)),
         state,
         json!(index.object.size),
         json!(indexes.index_url(&index.object.location)),
@@ -186,7 +187,7 @@ fn what_helps(args: &VerifyArgs, wrong: &[&Index]) -> String {
         let about: BTreeSet<String> = wrong
             .iter()
             .filter(|index| states.contains(&index.state))
-            .map(|index| index.name.column())
+            .map(|index| column_of(&index.name))
             .collect();
         let command = |column: &String| {
             let words = ["sluice", "index", verb, args.table.table.as_str(), column.as_str()];
@@ -231,7 +232,7 @@ async fn drop(args: DropArgs) -> Result<()> {
 /// The indexes of a column, of which there must be one.
 fn about(column: &str, table: &str, all: Vec<Index>) -> Result<Vec<Index>> {
     let (about, others): (Vec<_>, Vec<_>) =
-        all.into_iter().partition(|index| index.name.is_about(column));
+        all.into_iter().partition(|index| is_about(&index.name, column));
     if about.is_empty() {
         return Err(none_of(column, table, &others));
     }
@@ -240,7 +241,7 @@ fn about(column: &str, table: &str, all: Vec<Index>) -> Result<Vec<Index>> {
 
 /// A column has no index, but perhaps others have.
 fn none_of(column: &str, table: &str, others: &[Index]) -> Failure {
-    let mut names: Vec<String> = others.iter().map(|index| index.name.column()).collect();
+    let mut names: Vec<String> = others.iter().map(|index| column_of(&index.name)).collect();
     names.sort();
     names.dedup();
     let message = format!("there is no index of {column}");

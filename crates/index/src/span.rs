@@ -1,5 +1,7 @@
 //! Ranges of keys.
 
+use super::key::NULL;
+
 /// Keys from `low` on and below `high`; without `high`, all from `low` on, also that of NULL.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Span {
@@ -14,6 +16,36 @@ impl Span {
     #[must_use]
     pub fn point(key: Vec<u8>) -> Self {
         Self { high: Some(after(&key)), low: key }
+    }
+
+    /// The keys of all values, but not that of NULL.
+    #[must_use]
+    pub fn values() -> Self {
+        Self { low: Vec::new(), high: Some(NULL.to_vec()) }
+    }
+
+    /// The keys of values that are less than that of a key.
+    #[must_use]
+    pub fn below(key: Vec<u8>) -> Self {
+        Self { high: Some(key), ..Self::values() }
+    }
+
+    /// The keys of values that are at most that of a key.
+    #[must_use]
+    pub fn up_to(key: &[u8]) -> Self {
+        Self { high: Some(after(key)), ..Self::values() }
+    }
+
+    /// The keys of values that are greater than that of a key.
+    #[must_use]
+    pub fn above(key: &[u8]) -> Self {
+        Self { low: after(key), ..Self::values() }
+    }
+
+    /// The keys of values that are at least that of a key.
+    #[must_use]
+    pub fn at_least(key: Vec<u8>) -> Self {
+        Self { low: key, ..Self::values() }
     }
 
     /// Whether it holds at most one key.

@@ -26,6 +26,7 @@ use futures::{StreamExt, TryStreamExt};
 use object_store::ObjectStore;
 use parquet::arrow::arrow_reader::RowSelection;
 use sluicegate_index::layout::Place;
+use sluicegate_index::ranges::coalesced;
 use sluicegate_index::span::Spans;
 
 use super::float_bounds::distrusting;
@@ -41,7 +42,7 @@ use crate::index::filter::spans_of;
 use crate::index::format::{Format, RecordSource};
 use crate::index::found::FileIndexes;
 use crate::index::key;
-use crate::index::lookup::{About, IndexObject, OpenIndex, coalesced};
+use crate::index::lookup::{About, IndexObject, OpenIndex};
 use crate::index::reading::Reading;
 use crate::index::rows::selection;
 use crate::notes::Notes;

@@ -12,11 +12,12 @@ use futures::StreamExt;
 use object_store::buffered::BufWriter;
 use object_store::path::Path;
 use object_store::{GetOptions, ObjectMeta, ObjectStore};
+use sluicegate_index::key::NULL;
 use sluicegate_index::layout::{AbsentMessage, Blocks, MAGIC, Place, TopMessage, VERSION, beyond};
 use tokio::io::AsyncWriteExt;
 
 use super::format::{Format, TextReader};
-use super::key::{Keys, NULL};
+use super::key::Keys;
 use super::name::e_tag;
 use super::sort::{Sorted, Sorter};
 

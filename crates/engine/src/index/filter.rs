@@ -9,9 +9,10 @@ use datafusion::physical_plan::expressions::{
     BinaryExpr, Column, InListExpr, IsNotNullExpr, IsNullExpr, Literal,
 };
 
+use sluicegate_index::key::NULL;
 use sluicegate_index::span::{Span, Spans, after};
 
-use super::key::{self, Constant, NULL};
+use super::key::{self, Constant};
 
 /// The keys of which rows that pass a filter have one in a column, if the filter says
 /// anything about it: by comparisons with constants, IN, IS NULL, IS NOT NULL, AND and OR.
@@ -52,7 +53,7 @@ pub fn spans_of(
         return is(null.arg(), column).then(|| Span::point(NULL.to_vec()).into());
     }
     if let Some(value) = filter.downcast_ref::<IsNotNullExpr>() {
-        return is(value.arg(), column).then(|| values().into());
+        return is(value.arg(), column).then(|| Span::values().into());
     }
     let list = filter.downcast_ref::<InListExpr>()?;
     if list.negated() || !is(list.expr(), column) {
@@ -86,22 +87,13 @@ fn compared(op: Operator, constant: Constant) -> Option<Spans> {
         (Eq | Lt | LtEq | Gt | GtEq, Constant::Null) => return Some(Spans::default()),
         (Eq, Constant::Key(key)) => Span::point(key),
         (Eq, Constant::Between(first, last)) => Span { low: first, high: Some(after(&last)) },
-        (Lt, Constant::Key(key)) => Span { high: Some(key), ..values() },
-        (LtEq, Constant::Key(key)) | (Lt | LtEq, Constant::Between(_, key)) => {
-            Span { high: Some(after(&key)), ..values() }
-        }
-        (Gt, Constant::Key(key)) => Span { low: after(&key), ..values() },
-        (GtEq, Constant::Key(key)) | (Gt | GtEq, Constant::Between(key, _)) => {
-            Span { low: key, ..values() }
-        }
+        (Lt, Constant::Key(key)) => Span::below(key),
+        (LtEq, Constant::Key(key)) | (Lt | LtEq, Constant::Between(_, key)) => Span::up_to(&key),
+        (Gt, Constant::Key(key)) => Span::above(&key),
+        (GtEq, Constant::Key(key)) | (Gt | GtEq, Constant::Between(key, _)) => Span::at_least(key),
         _ => return None,
     };
-    Some(Spans::sorted(vec![span]))
-}
-
-/// All keys of values.
-fn values() -> Span {
-    Span { low: Vec::new(), high: Some(NULL.to_vec()) }
+    Some(span.into())
 }
 
 fn is(expr: &Arc<dyn PhysicalExpr>, column: usize) -> bool {

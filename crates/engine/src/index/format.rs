@@ -13,10 +13,10 @@ use datafusion::datasource::file_format::file_compression_type::FileCompressionT
 use datafusion::datasource::physical_plan::{CsvSource, FileScanConfig, FileSource, ParquetSource};
 use prost::Message;
 use sluicegate_index::layout::{FormatMessage, PARQUET, VERSION};
+use sluicegate_index::name::{Name, Tag};
 
 use super::csv_text::CsvText;
 use super::json_records::JsonRecords;
-use super::name::{Name, Tag};
 use super::records::Records;
 use crate::choice::Why;
 use crate::datasource::named::{NamedSource, TextLayout};
@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn names_tell_versions_formats_and_places_apart() {
-        let name = |tag| Name::new("k", Tag::of(b"v"), tag);
+        let name = |tag| Name::new("k".to_owned(), Tag::of(b"v"), tag);
         let json = Format::JsonLines;
         let former = name(json.tag_of_version(0, "Int64", VERSION - 1));
         assert!(json.is_former(0, "Int64", &former));

@@ -13,11 +13,12 @@ use object_store::path::Path;
 use object_store::{ObjectMeta, ObjectStore};
 use sluicegate_costmodel::{Bytes, Objective, Phase, Requests, Steps, predict};
 use sluicegate_index::layout::TopMessage;
+use sluicegate_index::name::{Name, Tag};
 
 use super::format::Format;
 use super::key;
 use super::lookup::{IndexObject, OpenIndex};
-use super::name::{Name, Place, Tag};
+use super::name::{self, Place};
 use crate::config::{Scan, SluiceOptions};
 use crate::endpoint::Endpoint;
 use crate::endpoints::Endpoints;
@@ -198,7 +199,7 @@ impl Found {
         let mut of_data = std::collections::HashMap::<Path, Vec<(Name, ObjectMeta)>>::new();
         for object in listed {
             if let (Some(data), Some(name)) =
-                (place.data(&object.location), Name::parse(&object.location))
+                (place.data(&object.location), name::parse(&object.location))
             {
                 of_data.entry(data).or_default().push((name, object));
             }
@@ -216,10 +217,10 @@ impl Found {
             .collect();
         let of_file = |file: &PartitionedFile| {
             let mut indexes = FileIndexes::default();
-            let version = Tag::of_version(&file.object_meta);
+            let version = name::version_of(&file.object_meta);
             for (name, object) in of_data.get(&file.object_meta.location).into_iter().flatten() {
                 for (column, _, type_name, tag) in
-                    columns.iter().filter(|(_, column, ..)| name.is_about(column))
+                    columns.iter().filter(|(_, column, ..)| name::is_about(name, column))
                 {
                     let of_file = version.is_some_and(|version| name.is_of_version(version));
                     if of_file && name.is_of_format(*tag) {

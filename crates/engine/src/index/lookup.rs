@@ -285,35 +285,3 @@ pub async fn get(
     }
     Ok(bytes)
 }
-
-/// The ranges of an object that hold some of its records, which are in order: gaps of up to `gap`
-/// bytes between them belong to a range.
-#[must_use]
-pub fn coalesced(records: &[Place], gap: u64) -> Vec<Range<u64>> {
-    let mut ranges: Vec<Range<u64>> = Vec::new();
-    for record in records {
-        let end = record.first + record.bytes;
-        match ranges.last_mut() {
-            Some(last) if record.first <= last.end.saturating_add(gap) => {
-                last.end = last.end.max(end);
-            }
-            _ => ranges.push(record.first..end),
-        }
-    }
-    ranges
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn near_records_are_read_together() {
-        let record = |first, bytes| Place { first, bytes };
-        let records = [record(10, 5), record(15, 5), record(25, 5), record(50, 1)];
-        assert_eq!(coalesced(&records, 0), [10..20, 25..30, 50..51]);
-        assert_eq!(coalesced(&records, 5), [10..30, 50..51]);
-        assert_eq!(coalesced(&records, u64::MAX).first(), Some(&(10..51)));
-        assert!(coalesced(&[], 3).is_empty());
-    }
-}

@@ -15,13 +15,14 @@ use futures::{StreamExt, TryStreamExt};
 use object_store::path::Path;
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 use sluicegate_index::layout::LEAST_BYTES;
+use sluicegate_index::name::{Name, Tag};
 
 use super::create::{Column, Created, collect_text, upload};
 use super::format::Format;
 use super::found::common_folder;
 use super::key;
 use super::lookup::{About, OpenIndex, REQUESTS};
-use super::name::{Name, Place, Tag};
+use super::name::{self, Place};
 use super::rows::collect_rows;
 use super::sort::RUN_BYTES;
 use crate::Engine;
@@ -210,7 +211,7 @@ impl Indexes {
         let mut found = Vec::new();
         for object in there {
             let path = &object.location;
-            let (Some(data), Some(name)) = (self.place.data(path), Name::parse(path)) else {
+            let (Some(data), Some(name)) = (self.place.data(path), name::parse(path)) else {
                 continue;
             };
             let state = match self.objects.get(&data).map(|data| self.state(&name, data)) {
@@ -228,12 +229,12 @@ impl Indexes {
             let is_gone = |index: &Index| !there.contains(&index.data);
             found.retain(|index| index.state != State::Orphan || is_gone(index));
         }
-        found.sort_by_cached_key(|index| (index.data.clone(), index.name.column()));
+        found.sort_by_cached_key(|index| (index.data.clone(), name::column_of(&index.name)));
         Ok(found)
     }
 
     fn state(&self, name: &Name, data: &ObjectMeta) -> State {
-        if !Tag::of_version(data).is_some_and(|version| name.is_of_version(version)) {
+        if !name::version_of(data).is_some_and(|version| name.is_of_version(version)) {
             return State::Stale;
         }
         match self.column_of(name) {
@@ -252,7 +253,7 @@ impl Indexes {
     /// The column that a name is about.
     fn column_of(&self, name: &Name) -> Option<Column> {
         let schema = self.scan.file_source().table_schema().file_schema();
-        let column = schema.fields().iter().find(|field| name.is_about(field.name()))?;
+        let column = schema.fields().iter().find(|field| name::is_about(name, field.name()))?;
         self.column(column.name()).ok()
     }
 
@@ -262,7 +263,7 @@ impl Indexes {
     ///
     /// If the store cannot list or read them.
     pub async fn missing(&self, column: &Column, look: Look) -> crate::Result<Missing> {
-        let about = |index: &Index| index.name.is_about(column.name());
+        let about = |index: &Index| name::is_about(&index.name, column.name());
         let (mut fresh, mut damaged) = (Vec::new(), 0);
         for index in self.listed().await?.into_iter().filter(about) {
             match index.state {
@@ -309,7 +310,8 @@ impl Indexes {
             let former: Vec<Path> = former
                 .iter()
                 .filter(|index| {
-                    let same = index.data == object.location && index.name.is_about(column.name());
+                    let same =
+                        index.data == object.location && name::is_about(&index.name, column.name());
                     same && matches!(index.state, State::Stale | State::FormerVersion)
                 })
                 .map(|index| index.object.location.clone())
@@ -337,7 +339,7 @@ impl Indexes {
         object: &ObjectMeta,
         advance: &Advance,
     ) -> Result<Created> {
-        let Some(version) = Tag::of_version(object) else {
+        let Some(version) = name::version_of(object) else {
             return exec_err!(
                 "the store gives it no entity tag, so that nobody could tell if it changes"
             );
@@ -347,8 +349,8 @@ impl Indexes {
         let registry = Arc::clone(&self.engine.runtime_env().object_store_registry);
         let stores = StagingStores::new(registry, Arc::clone(open.staging()));
         let to = stores.get_store(self.place.store.as_ref())?;
-        let name = Name::new(column.name(), version, self.tag(column));
-        let path = name.within(&self.place.folder(&object.location));
+        let name = name::name_of(column.name(), version, self.tag(column));
+        let path = name::within(&self.place.folder(&object.location), &name);
         let created = async {
             let advance = advance.as_ref();
             let collected = match self.format {

@@ -1,61 +1,34 @@
-//! Where index objects are, and what their names say.
+//! Where index objects are.
 //!
 //! The index of the column `price` of `s3://bucket/t/a.csv` is
 //! `s3://bucket/.sluice-index/t/a.csv/_price.0123456789abcdef.fedcba9876543210.idx`: below a folder
 //! that mirrors the bucket, a name with the column, what stands for the version of the data object
 //! (its entity tag and size), and what stands for the format (the options of the table, the type of
-//! the column, the version of the layout). So a listing of the folder tells which indexes are fresh.
-//! The underscore hides the name from readers of folders, ours and others.
+//! the column, the version of the layout). The underscore hides the name from readers of folders, ours and others.
 //!
 //! With a location of its own, `s3://indexes/here/`, it is
 //! `s3://indexes/here/bucket/t/a.csv/_price.….idx`.
-
-use std::fmt;
 
 use datafusion::common::{Result, config_err};
 use datafusion::execution::object_store::ObjectStoreUrl;
 use object_store::ObjectMeta;
 use object_store::path::{Path, PathPart};
 use percent_encoding::percent_decode_str;
+use sluicegate_index::name::{FOLDER, Name, Tag};
 use url::Url;
 
 use crate::endpoints::bucket_of;
 
-/// The folder of the indexes of a bucket, in that bucket.
-const FOLDER: &str = ".sluice-index";
-/// How the names of index objects end.
-const SUFFIX: &str = ".idx";
-
-/// What stands for something in a name: 64 bits of it. Whoever opens the object compares the thing
-/// itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Tag(u64);
-
-impl Tag {
-    /// FNV-1a: the same on every machine and in every version of this program.
-    #[must_use]
-    pub fn of(bytes: &[u8]) -> Self {
-        let fold = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-        Self(bytes.iter().fold(0xcbf2_9ce4_8422_2325, fold))
-    }
-
-    /// What stands for a version of a data object, if its store has entity tags.
-    #[must_use]
-    pub fn of_version(object: &ObjectMeta) -> Option<Self> {
-        Some(Self::of(format!("{} {}", e_tag(object)?, object.size).as_bytes()))
-    }
+/// What stands for a version of a data object in names, if its store has entity tags.
+#[must_use]
+pub fn version_of(object: &ObjectMeta) -> Option<Tag> {
+    Some(Tag::of_version(e_tag(object)?, object.size))
 }
 
 /// The entity tag of an object. Some stores quote it in headers but not in listings.
 #[must_use]
 pub fn e_tag(object: &ObjectMeta) -> Option<&str> {
     object.e_tag.as_deref().map(|tag| tag.trim_matches('"'))
-}
-
-impl fmt::Display for Tag {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:016x}", self.0)
-    }
 }
 
 /// Where the indexes of a bucket are.
@@ -113,67 +86,37 @@ impl Place {
     }
 }
 
-/// What the name of an index object says.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Name {
-    /// The column, as a part of a path.
-    column: String,
-    version: String,
-    format: String,
+/// The name of the index of a column of some version of an object.
+#[must_use]
+pub fn name_of(column: &str, version: Tag, format: Tag) -> Name {
+    Name::new(PathPart::from(column).as_ref().to_owned(), version, format)
 }
 
-impl Name {
-    /// The name of the index of a column of some version of an object.
-    #[must_use]
-    pub fn new(column: &str, version: Tag, format: Tag) -> Self {
-        Self {
-            column: PathPart::from(column).as_ref().to_owned(),
-            version: version.to_string(),
-            format: format.to_string(),
-        }
-    }
+/// What the name of an object says, if it is that of an index object.
+#[must_use]
+pub fn parse(path: &Path) -> Option<Name> {
+    Name::parse(path.filename()?)
+}
 
-    /// What the name of an object says, if it is that of an index object.
-    #[must_use]
-    pub fn parse(path: &Path) -> Option<Self> {
-        let name = path.filename()?.strip_prefix('_')?.strip_suffix(SUFFIX)?;
-        let mut parts = name.rsplitn(3, '.').map(ToOwned::to_owned);
-        let (format, version, column) = (parts.next()?, parts.next()?, parts.next()?);
-        Some(Self { column, version, format })
-    }
+/// The object of a name in the folder of a data object.
+#[must_use]
+pub fn within(folder: &Path, name: &Name) -> Path {
+    // The column is encoded already.
+    let whole =
+        if folder.as_ref().is_empty() { name.to_string() } else { format!("{folder}/{name}") };
+    Path::parse(&whole).unwrap_or_else(|_| Path::from(whole))
+}
 
-    /// The object of this name in the folder of a data object.
-    #[must_use]
-    pub fn within(&self, folder: &Path) -> Path {
-        let name = format!("_{}.{}.{}{SUFFIX}", self.column, self.version, self.format);
-        // The column is encoded already.
-        let whole = if folder.as_ref().is_empty() { name } else { format!("{folder}/{name}") };
-        Path::parse(&whole).unwrap_or_else(|_| Path::from(whole))
-    }
+/// The column that a name is about.
+#[must_use]
+pub fn column_of(name: &Name) -> String {
+    percent_decode_str(name.column()).decode_utf8_lossy().into_owned()
+}
 
-    /// The column.
-    #[must_use]
-    pub fn column(&self) -> String {
-        percent_decode_str(&self.column).decode_utf8_lossy().into_owned()
-    }
-
-    /// Whether it is about this column.
-    #[must_use]
-    pub fn is_about(&self, column: &str) -> bool {
-        self.column == PathPart::from(column).as_ref()
-    }
-
-    /// Whether it is about this version of the data object.
-    #[must_use]
-    pub fn is_of_version(&self, version: Tag) -> bool {
-        self.version == version.to_string()
-    }
-
-    /// Whether it is about objects that are read so.
-    #[must_use]
-    pub fn is_of_format(&self, format: Tag) -> bool {
-        self.format == format.to_string()
-    }
+/// Whether a name is about this column.
+#[must_use]
+pub fn is_about(name: &Name, column: &str) -> bool {
+    name.column() == PathPart::from(column).as_ref()
 }
 
 #[cfg(test)]
@@ -190,17 +133,15 @@ mod tests {
         for column in ["price", "a.b", "a/b c", "%", "é", "x/../y", "a%20b"] {
             let place = place("").unwrap();
             let data = Path::from("t/a.csv");
-            let path = Name::new(column, version, format).within(&place.folder(&data));
+            let path = within(&place.folder(&data), &name_of(column, version, format));
             assert!(path.as_ref().starts_with(".sluice-index/t/a.csv/_"), "{path}");
-            let name = Name::parse(&path).unwrap();
-            assert!(name.is_about(column) && !name.is_about("x"), "{path}");
-            assert_eq!(name.column(), column);
-            assert!(name.is_of_version(version) && !name.is_of_version(format));
-            assert!(name.is_of_format(format) && !name.is_of_format(version));
+            let name = parse(&path).unwrap();
+            assert!(is_about(&name, column) && !is_about(&name, "x"), "{path}");
+            assert_eq!(column_of(&name), column);
+            assert!(name.is_of_version(version) && name.is_of_format(format));
             assert_eq!(place.data(&path), Some(data));
         }
-        assert_eq!(Name::parse(&Path::from("a/b.idx")), None);
-        assert_eq!(Name::parse(&Path::from("a/_b.idx")), None);
+        assert_eq!(parse(&Path::from("a/b.idx")), None);
     }
 
     #[test]
@@ -212,12 +153,5 @@ mod tests {
         assert_eq!(place("s3://other").unwrap().folder(&Path::from("a")).as_ref(), "bucket/a");
         let error = place("folder").unwrap_err().to_string();
         assert!(error.contains("s3://bucket/folder/"), "{error}");
-    }
-
-    /// Names must stay the same: an index that is not found is not used.
-    #[test]
-    fn tags_are_stable() {
-        assert_eq!(Tag::of(b"").to_string(), "cbf29ce484222325");
-        assert_eq!(Tag::of(b"foobar").to_string(), "85944171f73967e8");
     }
 }

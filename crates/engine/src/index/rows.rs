@@ -16,9 +16,9 @@ use object_store::{ObjectMeta, ObjectStore};
 use parquet::arrow::arrow_reader::{ArrowReaderOptions, RowSelection};
 use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData};
 use sluicegate_index::layout::Place;
+use sluicegate_index::ranges::coalesced;
 
 use super::create::{Collected, Collector, Column};
-use super::lookup::coalesced;
 use crate::datasource::one_file::one_file;
 use crate::datasource::pinned::PinnedStore;
 

@@ -17,8 +17,8 @@ use datafusion::common::config::{ConfigEntry, ConfigExtension, ConfigOptions, Ex
 use datafusion::common::{Result, config_err, exec_datafusion_err};
 
 use super::{About, ObjectStatistics, Origin, message};
-use crate::index::name::Tag;
 use crate::notes::some_of;
+use sluicegate_index::name::Tag;
 
 /// The most bytes of statistics in memory, and in files.
 const MEMORY: usize = 128 << 20;

@@ -17,6 +17,7 @@ use datafusion::datasource::physical_plan::{
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::physical_plan::ExecutionPlan;
 use object_store::ObjectMeta;
+use sluicegate_index::name::Tag;
 
 use super::known::{KnownStatistics, Version};
 use super::sample::{OBJECTS, Sampling};
@@ -26,7 +27,7 @@ use crate::datasource::indexed::IndexedSource;
 use crate::datasource::named::NamedSource;
 use crate::datasource::s3_select::S3SelectSource;
 use crate::endpoints::Endpoints;
-use crate::index::name::{Tag, e_tag};
+use crate::index::name::e_tag;
 use crate::notes::Notes;
 
 /// What gzip makes of tables, roughly.

@@ -1,0 +1,120 @@
+//! What the names of index objects say.
+//!
+//! The index of a column of an object in some version is an object beside it, below a folder that
+//! mirrors the bucket:
+//!
+//! ```text
+//! .sluice-index/<key of the object>/_<column>.<version of the object>.<format>.idx
+//! ```
+//!
+//! So a listing of the folder tells which indexes are fresh.
+
+use std::fmt;
+
+/// The folder of the indexes of a bucket, in that bucket.
+pub const FOLDER: &str = ".sluice-index";
+/// How the names of index objects end.
+const SUFFIX: &str = ".idx";
+
+/// What stands for something in a name: 64 bits of it. Whoever opens the object compares the thing
+/// itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tag(u64);
+
+impl Tag {
+    /// FNV-1a: the same on every machine and in every version of this program.
+    #[must_use]
+    pub fn of(bytes: &[u8]) -> Self {
+        let fold = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        Self(bytes.iter().fold(0xcbf2_9ce4_8422_2325, fold))
+    }
+
+    /// What stands for a version of an object: its entity tag, without quotes, and its bytes.
+    #[must_use]
+    pub fn of_version(e_tag: &str, size: u64) -> Self {
+        Self::of(format!("{e_tag} {size}").as_bytes())
+    }
+}
+
+impl fmt::Display for Tag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
+
+/// What the name of an index object says, without its folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Name {
+    column: String,
+    version: String,
+    format: String,
+}
+
+impl Name {
+    /// The name of the index of a column, which is spelled as a part of a key, in some version of an
+    /// object.
+    #[must_use]
+    pub fn new(column: String, version: Tag, format: Tag) -> Self {
+        Self { column, version: version.to_string(), format: format.to_string() }
+    }
+
+    /// What a name says, if it is that of an index object.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        let name = name.strip_prefix('_')?.strip_suffix(SUFFIX)?;
+        let mut parts = name.rsplitn(3, '.').map(ToOwned::to_owned);
+        let (format, version, column) = (parts.next()?, parts.next()?, parts.next()?);
+        Some(Self { column, version, format })
+    }
+
+    /// The column, as it is spelled in keys.
+    #[must_use]
+    pub fn column(&self) -> &str {
+        &self.column
+    }
+
+    /// Whether it is about this version of the data object.
+    #[must_use]
+    pub fn is_of_version(&self, version: Tag) -> bool {
+        self.version == version.to_string()
+    }
+
+    /// Whether it is about objects that are read so.
+    #[must_use]
+    pub fn is_of_format(&self, format: Tag) -> bool {
+        self.format == format.to_string()
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "_{}.{}.{}{SUFFIX}", self.column, self.version, self.format)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_says_column_version_and_format() {
+        let (version, format) = (Tag::of_version("e", 7), Tag::of(b"f"));
+        for column in ["price", "a.b", "a%2Fb"] {
+            let name = Name::new(column.to_owned(), version, format);
+            assert_eq!(Name::parse(&name.to_string()).as_ref(), Some(&name));
+            assert_eq!(name.column(), column);
+            assert!(name.is_of_version(version) && !name.is_of_version(format));
+            assert!(name.is_of_format(format) && !name.is_of_format(version));
+        }
+        assert_eq!(Name::parse("b.idx"), None);
+        assert_eq!(Name::parse("_b.idx"), None);
+    }
+
+    /// Names must stay the same: an index that is not found is not used.
+    #[test]
+    fn tags_are_stable() {
+        assert_eq!(Tag::of(b"").to_string(), "cbf29ce484222325");
+        assert_eq!(Tag::of(b"foobar").to_string(), "85944171f73967e8");
+        assert_eq!(Tag::of_version("foo", 8), Tag::of(b"foo 8"));
+    }
+}
