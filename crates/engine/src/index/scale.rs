@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::key::NULL;
+use sluicegate_index::key::NULL;
 
 /// How keys of a column are turned into numbers.
 #[derive(Debug, Clone, Copy)]
