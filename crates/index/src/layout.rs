@@ -75,6 +75,9 @@ pub struct TopMessage {
     /// Keys that no entry has. Unknown in objects of former programs.
     #[prost(message, optional, tag = "13")]
     pub absent: Option<AbsentMessage>,
+    /// Of CSV, if every record is a line, however its quotes and line ends are read.
+    #[prost(message, optional, tag = "14")]
+    pub lines: Option<LinesMessage>,
 }
 
 /// A span of keys.
@@ -86,6 +89,24 @@ pub struct AbsentMessage {
     /// The first key beyond; without it, all keys from the least on.
     #[prost(bytes = "vec", optional, tag = "2")]
     pub high: Option<Vec<u8>>,
+}
+
+/// What is known of an object of which each record, and the header, is one line: it ends with a line
+/// feed or the object, a carriage return stands nowhere but before that, before all line feeds or before
+/// none, and no line is empty, is longer than a MiB or begins with a byte order mark. Its text is UTF-8,
+/// the header's perhaps not.
+#[derive(Clone, PartialEq, Eq, Message)]
+pub struct LinesMessage {
+    /// The bytes of the first line, with its end.
+    #[prost(uint64, tag = "1")]
+    pub first_bytes: u64,
+    /// Whether a line begins with `#`, which may be that of a comment.
+    #[prost(bool, tag = "2")]
+    pub hashes: bool,
+    /// Whether carriage returns stand before line feeds. Then each entry, but for that of the first
+    /// line, begins with the line feed of the line before.
+    #[prost(bool, tag = "3")]
+    pub returns: bool,
 }
 
 /// How objects are read: the options of a CSV table, or another format.
@@ -452,6 +473,15 @@ mod tests {
             }
             prop_assert_eq!(found, expected);
         }
+    }
+
+    /// A top that lies makes no list that is longer than itself.
+    #[test]
+    fn blocks_in_no_order_are_named_once() {
+        let top =
+            TopMessage { blocks: vec![BlockMessage::default(); 100], ..TopMessage::default() };
+        let points = (0..100_u8).map(|key| Span::point(vec![2 * key])).collect();
+        assert_eq!(top.blocks_with(&Spans::sorted(points)), (0..100).collect::<Vec<_>>());
     }
 
     #[test]

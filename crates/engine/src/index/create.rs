@@ -13,11 +13,14 @@ use object_store::buffered::BufWriter;
 use object_store::path::Path;
 use object_store::{GetOptions, ObjectMeta, ObjectStore};
 use sluicegate_index::key::NULL;
-use sluicegate_index::layout::{AbsentMessage, Blocks, MAGIC, Place, TopMessage, VERSION, beyond};
+use sluicegate_index::layout::{
+    AbsentMessage, Blocks, LinesMessage, MAGIC, Place, TopMessage, VERSION, beyond,
+};
 use tokio::io::AsyncWriteExt;
 
 use super::format::{Format, TextReader};
 use super::key::Keys;
+use super::lines::Lines;
 use super::name::e_tag;
 use super::sort::{Sorted, Sorter};
 
@@ -123,6 +126,7 @@ impl Collector {
             with_value: self.with_value,
             row_bytes: self.row_bytes,
             greatest: self.greatest,
+            lines: None,
             column: self.column,
         })
     }
@@ -133,6 +137,7 @@ impl Collector {
 pub struct TextCollector {
     collector: Collector,
     reader: TextReader,
+    lines: Option<Lines>,
     /// Records that are not parsed yet.
     found: VecDeque<Range<u64>>,
 }
@@ -147,7 +152,8 @@ impl TextCollector {
         let reader = column.format.reader(&column.schema, column.position, BATCH_ROWS)?;
         let Some(reader) = reader else { return exec_err!("its records are no ranges of bytes") };
         let collector = Collector::new(column, run_bytes);
-        Ok(Self { collector, reader, found: VecDeque::new() })
+        let lines = Lines::of(&column.format);
+        Ok(Self { collector, reader, lines, found: VecDeque::new() })
     }
 
     /// Reads on.
@@ -156,6 +162,9 @@ impl TextCollector {
     ///
     /// If a record cannot be read as the table's, or a temporary file cannot be written.
     pub fn feed(&mut self, mut bytes: &[u8]) -> Result<()> {
+        if let Some(lines) = &mut self.lines {
+            lines.feed(bytes);
+        }
         let found = &mut self.found;
         self.reader.find(bytes, |record| found.push_back(record))?;
         while !bytes.is_empty() {
@@ -192,7 +201,9 @@ impl TextCollector {
         if !self.found.is_empty() {
             return exec_err!("the records of the object are read in two different ways");
         }
-        self.collector.finish()
+        let mut collected = self.collector.finish()?;
+        collected.lines = self.lines.and_then(|lines| lines.finish(collected.records));
+        Ok(collected)
     }
 }
 
@@ -207,6 +218,7 @@ pub struct Collected {
     pub with_value: u64,
     row_bytes: u64,
     greatest: Option<Vec<u8>>,
+    lines: Option<LinesMessage>,
 }
 
 impl Collected {
@@ -239,6 +251,7 @@ impl Collected {
             blocks: Vec::new(),
             row_bytes: self.row_bytes,
             absent,
+            lines: self.lines,
         };
         Ok(IndexPieces { entries: self.entries, blocks: Blocks::default(), next: Next::Magic, top })
     }

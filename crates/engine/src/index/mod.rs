@@ -14,6 +14,7 @@
 //! | [`format`](mod@format) | how the objects of a table are read: what is a record, and where |
 //! | [`csv_text`] | the options of a CSV table that decide where records begin and what they hold |
 //! | [`records`], [`json_records`] | where the records of a text begin and end |
+//! | [`lines`] | whether each record of a CSV object is a line, whoever reads it |
 //! | [`rows`] | the rows of a Parquet object, and what reading some of them takes |
 //! | [`sort`] | sorting more entries than memory holds |
 //! | [`create`] | an index object from a data object, in one pass |
@@ -39,6 +40,7 @@ pub mod format;
 pub mod found;
 pub mod json_records;
 pub mod key;
+pub mod lines;
 pub mod lookup;
 pub mod manage;
 pub mod name;
