@@ -22,7 +22,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("sluicegate-engine", &["client", "costmodel", "index", "pruning", "s3select"]),
     ("sluicegate-client", &["conformance", "s3select"]),
     ("sluicegate-conformance", &["s3select"]),
-    ("sluicegate-server", &["evaluator", "s3select"]),
+    ("sluicegate-server", &["evaluator", "index", "s3select"]),
     ("sluicegate-evaluator", &["s3select"]),
     ("sluicegate-s3select", &[]),
     ("sluicegate-index", &[]),

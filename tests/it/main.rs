@@ -24,6 +24,7 @@ mod group_by;
 mod harness;
 mod html;
 mod index;
+mod index_inside;
 mod join;
 mod json;
 mod many_ranges;

@@ -237,6 +237,9 @@ pub(crate) struct ServeArgs {
     /// Do not support S3 Select and several ranges in a GET, like most stores
     #[arg(long)]
     pub(crate) no_select: bool,
+    /// Read objects whole, even if they have an index that leads a statement to its records
+    #[arg(long)]
+    pub(crate) no_index: bool,
     /// Rate that all connections share, in both directions: 1gbit, 50MB/s
     #[arg(long, default_value = "unlimited", value_name = "RATE")]
     pub(crate) link: BytesPerSecond,

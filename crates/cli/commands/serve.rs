@@ -18,7 +18,8 @@ pub(crate) async fn run(args: ServeArgs, compute: &Compute) -> Result<()> {
         .listen(args.listen.0)
         .link_rate(whole_rate(args.link))
         .latency(args.latency.0)
-        .select(!args.no_select);
+        .select(!args.no_select)
+        .indexes(!args.no_index);
     let is_given = given.is_some();
     if args.anonymous {
         builder = builder.anonymous();

@@ -1,7 +1,9 @@
 //! The part of an object whose records are wanted.
 
+use std::ops::Range;
+
 use super::input::BYTE_ORDER_MARK;
-use sluicegate_s3select::error::{SelectError, SelectErrorCode};
+use sluicegate_s3select::error::SelectError;
 use sluicegate_s3select::request::ScanRange;
 
 /// Offsets `start..end` in an object.
@@ -25,23 +27,9 @@ impl ByteRange {
     /// What `range` means for an object of `len` bytes. A range that starts past the end of the
     /// object is empty; one that ends before it starts is an error.
     pub(crate) fn resolve(range: Option<ScanRange>, len: u64) -> Result<Self, SelectError> {
-        match range {
-            None => Ok(Self::ALL),
-            Some(ScanRange::Bounded { start, last }) if last < start => Err(SelectError::new(
-                SelectErrorCode::InvalidScanRange,
-                "The scan range ends before it starts.",
-            )),
-            Some(ScanRange::Bounded { start, last }) => {
-                Ok(Self { start, end: last.saturating_add(1) })
-            }
-            Some(ScanRange::From { start }) => Ok(Self { start, end: u64::MAX }),
-            Some(ScanRange::Suffix { length: 0 }) => {
-                Err(SelectError::new(SelectErrorCode::InvalidScanRange, "The scan range is empty."))
-            }
-            Some(ScanRange::Suffix { length }) => {
-                Ok(Self { start: len.saturating_sub(length), end: u64::MAX })
-            }
-        }
+        let Some(range) = range else { return Ok(Self::ALL) };
+        let Range { start, end } = range.offsets(len)?;
+        Ok(Self { start, end })
     }
 }
 

@@ -1,7 +1,10 @@
 //! A `SelectObjectContent` request as plain data: the statement, how the object is read and how rows
 //! are returned. A client sends it, and a server evaluates it.
 
+use std::ops::Range;
+
 use crate::dialect::Extras;
+use crate::error::{Result, SelectError, SelectErrorCode};
 
 /// The content of one `SelectObjectContent` call, apart from the bucket and the key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -183,6 +186,29 @@ pub enum ScanRange {
         /// How many bytes.
         length: u64,
     },
+}
+
+impl ScanRange {
+    /// Its offsets in an object of `len` bytes. A range that starts past the end of the object is
+    /// empty.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidScanRange` if it ends before it starts, or is of no bytes.
+    pub fn offsets(self, len: u64) -> Result<Range<u64>> {
+        let invalid = |message: &'static str| {
+            Err(SelectError::new(SelectErrorCode::InvalidScanRange, message))
+        };
+        match self {
+            Self::Bounded { start, last } if last < start => {
+                invalid("The scan range ends before it starts.")
+            }
+            Self::Bounded { start, last } => Ok(start..last.saturating_add(1)),
+            Self::From { start } => Ok(start..u64::MAX),
+            Self::Suffix { length: 0 } => invalid("The scan range is empty."),
+            Self::Suffix { length } => Ok(len.saturating_sub(length)..u64::MAX),
+        }
+    }
 }
 
 #[cfg(test)]

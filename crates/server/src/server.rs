@@ -75,6 +75,7 @@ pub struct Builder {
     select: bool,
     select_slots: usize,
     max_groups: Option<usize>,
+    indexes: bool,
     sync: bool,
 }
 
@@ -162,6 +163,14 @@ impl Builder {
         self
     }
 
+    /// Whether a statement over an object that has an index reads only the records that the index leads
+    /// to, where that gives the same answer. On by default.
+    #[must_use]
+    pub fn indexes(mut self, indexes: bool) -> Self {
+        self.indexes = indexes;
+        self
+    }
+
     /// Whether an object's bytes are forced to disk before they become visible, so that even a
     /// power failure leaves no incomplete object. On by default; off is for data that can be
     /// generated again.
@@ -198,8 +207,8 @@ impl Builder {
             service.set_auth(SimpleAuth::from_single(access_key, secret_key));
         }
         let anonymous = credentials.is_none();
-        let (slots, max_groups) = (self.select_slots, self.max_groups);
-        let select = self.select.then(|| SelectRoute::new(api.clone(), slots, max_groups));
+        let (slots, max_groups, indexes) = (self.select_slots, self.max_groups, self.indexes);
+        let select = self.select.then(|| SelectRoute::new(api.clone(), slots, max_groups, indexes));
         service.set_route(Routes::new(api, anonymous, select));
         let front = Front::new(service.build(), self.latency, anonymous, self.select);
         let (stop, stopped) = watch::channel(false);
@@ -224,6 +233,7 @@ impl Server {
             select: true,
             select_slots: SELECT_SLOTS,
             max_groups: None,
+            indexes: true,
             sync: true,
         }
     }

@@ -1,9 +1,15 @@
 //! What a statement's names mean in a CSV object.
 
+use std::sync::Arc;
+
+use super::reader::CsvReader;
 use crate::batch::{Column, Schema};
+use crate::scan_range::ByteRange;
+use crate::source::ObjectSource;
 use crate::vector::Kind;
-use sluicegate_s3select::dialect::ast::PathStep;
+use sluicegate_s3select::dialect::ast::{From, PathStep};
 use sluicegate_s3select::error::{SelectError, SelectErrorCode};
+use sluicegate_s3select::request::{Compression, CsvInput};
 
 /// The most columns that a header may name.
 pub(super) const MAX_COLUMNS: usize = 10_000;
@@ -73,6 +79,34 @@ impl CsvSchema {
                 ),
             )),
         }
+    }
+}
+
+/// What the names of a statement mean in a CSV object.
+#[derive(Debug)]
+pub struct CsvColumns {
+    schema: CsvSchema,
+    from: From,
+}
+
+impl CsvColumns {
+    /// Reads the header of an object, if the options say that names are taken from it.
+    ///
+    /// # Errors
+    /// Those of the options and of the header.
+    pub fn open(
+        source: &Arc<dyn ObjectSource>,
+        options: &CsvInput,
+        from: &From,
+    ) -> Result<Self, SelectError> {
+        let (_, schema) = CsvReader::open(source, options, Compression::None, ByteRange::ALL)?;
+        Ok(Self { schema, from: from.clone() })
+    }
+
+    /// The place of a column, from 0, if there is such a column.
+    #[must_use]
+    pub fn position(&self, path: &[PathStep]) -> Option<usize> {
+        self.schema.position(self.from.within_row(path)).ok().map(|(position, _)| position)
     }
 }
 

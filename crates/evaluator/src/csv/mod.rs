@@ -16,4 +16,5 @@ mod simd;
 mod structure;
 mod syntax;
 
+pub use header::CsvColumns;
 pub(super) use reader::CsvReader;

@@ -15,6 +15,8 @@ use s3s::dto::{
 };
 use s3s::{S3Result, s3_error};
 use sluicegate_evaluator::{Evaluation, MAX_RECORDS_BYTES, ObjectSource, Sink, Stats};
+use sluicegate_s3select::SelectError;
+use sluicegate_s3select::request::SelectRequest;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::task::spawn_blocking;
@@ -55,6 +57,73 @@ impl ObjectSource for Snapshot {
     }
 }
 
+/// What an answer is computed from.
+pub(super) struct Source {
+    snapshot: Arc<Snapshot>,
+    indexed: Option<IndexedSource>,
+}
+
+/// Records that indexes led to.
+struct IndexedSource {
+    /// Bytes that were read of the indexes.
+    bytes: u64,
+    /// What to evaluate over the whole object.
+    request: Arc<SelectRequest>,
+}
+
+impl Source {
+    /// All of an object.
+    pub(super) fn whole(snapshot: Arc<Snapshot>) -> Self {
+        Self { snapshot, indexed: None }
+    }
+
+    /// Records of an object to which indexes led, of which so many bytes were read; over the whole object
+    /// the request has the same answer.
+    pub(super) fn indexed(
+        snapshot: Arc<Snapshot>,
+        bytes: u64,
+        request: Arc<SelectRequest>,
+    ) -> Self {
+        Self { snapshot, indexed: Some(IndexedSource { bytes, request }) }
+    }
+
+    pub(super) fn etag(&self) -> &str {
+        self.snapshot.etag()
+    }
+
+    /// A statement has failed. Over records that indexes led to it is evaluated again over the whole
+    /// object, which says where it fails. Should it not fail there, the rest of the answer is sent.
+    fn again(&self, error: SelectError, sink: &mut EventSink) -> Result<Stats, SelectError> {
+        let Some(IndexedSource { request, .. }) = &self.indexed else { return Err(error) };
+        let source = Arc::clone(&self.snapshot);
+        let whole = Evaluation::prepare(request, source)?;
+        // What groups are answered before the end depends on where batches end.
+        let is_same = sink.sent == 0 || !request.extras.groups;
+        let skip = if is_same { sink.sent } else { u64::MAX };
+        let stats = whole.run(&mut Rest { sink, skip })?;
+        if is_same { Ok(stats) } else { Err(error) }
+    }
+}
+
+/// Sends what comes behind the bytes that were sent before.
+struct Rest<'a> {
+    sink: &'a mut EventSink,
+    skip: u64,
+}
+
+impl Sink for Rest<'_> {
+    fn records(&mut self, mut bytes: Bytes) -> ControlFlow<()> {
+        let skipped = usize::try_from(self.skip).unwrap_or(usize::MAX).min(bytes.len());
+        self.skip -= skipped as u64;
+        let rest = bytes.split_off(skipped);
+        if rest.is_empty() { ControlFlow::Continue(()) } else { self.sink.records(rest) }
+    }
+
+    fn progress(&mut self, stats: &Stats) -> ControlFlow<()> {
+        self.sink.progress(stats)
+    }
+}
+
 /// The events of one answer.
 pub(super) struct Answer {
     events: Receiver<S3Result<SelectObjectContentEvent>>,
@@ -73,7 +142,7 @@ impl Answer {
     /// the answer is dropped.
     pub(super) fn start(
         evaluation: Evaluation,
-        snapshot: Arc<Snapshot>,
+        source: Source,
         progress: bool,
         slot: OwnedSemaphorePermit,
         cores: Option<OwnedSemaphorePermit>,
@@ -82,7 +151,7 @@ impl Answer {
         spawn_blocking(move || {
             let _slot = slot;
             let threads = cores.as_ref().map_or(1, OwnedSemaphorePermit::num_permits);
-            evaluate(evaluation, threads, &snapshot, progress, sender);
+            evaluate(evaluation, threads, &source, progress, sender);
         });
         Self::new(events, IDLE)
     }
@@ -91,13 +160,16 @@ impl Answer {
 fn evaluate(
     evaluation: Evaluation,
     threads: usize,
-    snapshot: &Snapshot,
+    source: &Source,
     progress: bool,
     sender: Sender<S3Result<SelectObjectContentEvent>>,
 ) {
-    let mut sink = EventSink { sender, progress: progress.then(Instant::now) };
-    let last = match evaluation.run_on(threads, &mut sink) {
-        Ok(_) if !snapshot.0.is_unchanged() => {
+    let index_bytes = source.indexed.as_ref().map_or(0, |indexed| indexed.bytes);
+    let progress = progress.then(Instant::now);
+    let mut sink = EventSink { sender, progress, index_bytes, sent: 0 };
+    let ran = evaluation.run_on(threads, &mut sink);
+    let last = match ran.or_else(|error| source.again(error, &mut sink)) {
+        Ok(_) if !source.snapshot.0.is_unchanged() => {
             Err(s3_error!(InternalError, "the object was changed in place while it was read"))
         }
         Ok(stats) => Ok(stats),
@@ -115,6 +187,10 @@ struct EventSink {
     sender: Sender<S3Result<SelectObjectContentEvent>>,
     /// When the next `Progress` is due; `None` if none are wanted.
     progress: Option<Instant>,
+    /// Bytes of indexes that were read before.
+    index_bytes: u64,
+    /// Bytes of rows that were sent.
+    sent: u64,
 }
 
 impl EventSink {
@@ -127,7 +203,7 @@ impl EventSink {
 
     fn send_progress(&self, stats: &Stats) -> ControlFlow<()> {
         let details = Progress {
-            bytes_scanned: count(stats.bytes_scanned),
+            bytes_scanned: count(stats.bytes_scanned + self.index_bytes),
             bytes_processed: count(stats.bytes_processed),
             bytes_returned: count(stats.bytes_returned),
         };
@@ -140,7 +216,7 @@ impl EventSink {
             self.send_progress(stats)?;
         }
         let details = s3s::dto::Stats {
-            bytes_scanned: count(stats.bytes_scanned),
+            bytes_scanned: count(stats.bytes_scanned + self.index_bytes),
             bytes_processed: count(stats.bytes_processed),
             bytes_returned: count(stats.bytes_returned),
         };
@@ -152,6 +228,7 @@ impl EventSink {
 impl Sink for EventSink {
     fn records(&mut self, bytes: Bytes) -> ControlFlow<()> {
         debug_assert!(bytes.len() <= MAX_RECORDS_BYTES);
+        self.sent += bytes.len() as u64;
         self.send(Ok(SelectObjectContentEvent::Records(RecordsEvent { payload: Some(bytes) })))
     }
 
@@ -224,6 +301,25 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn the_rest_of_an_answer_begins_where_the_first_part_ends() {
+        let (sender, mut answer) = answer();
+        spawn_blocking(move || {
+            let mut sink = EventSink { sender, progress: None, index_bytes: 0, sent: 5 };
+            let mut rest = Rest { skip: sink.sent, sink: &mut sink };
+            for rows in ["ab", "cdef", "", "gh"] {
+                assert!(rest.records(Bytes::from_static(rows.as_bytes())).is_continue());
+            }
+        })
+        .await
+        .unwrap();
+        let mut sent = Vec::new();
+        while let Some(Ok(SelectObjectContentEvent::Records(records))) = answer.next().await {
+            sent.extend(records.payload.unwrap());
+        }
+        assert_eq!(sent, b"fgh");
+    }
+
+    #[tokio::test]
     async fn nothing_follows_an_end() {
         let (sender, mut answer) = answer();
         sender.send(Ok(SelectObjectContentEvent::End(EndEvent {}))).await.unwrap();
@@ -235,7 +331,7 @@ mod tests {
     async fn a_client_that_left_stops_the_evaluation() {
         let (sender, answer) = answer();
         drop(answer);
-        let mut sink = EventSink { sender, progress: None };
+        let mut sink = EventSink { sender, progress: None, index_bytes: 0, sent: 0 };
         assert!(sink.progress(&Stats::default()).is_break());
         let sent = spawn_blocking(move || sink.records(Bytes::from_static(b"1\n"))).await;
         assert!(sent.unwrap().is_break());

@@ -9,6 +9,7 @@
 
 mod answer;
 mod frames;
+mod indexed;
 mod request;
 
 use std::num::NonZeroUsize;
@@ -30,7 +31,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::api::{Api, body_error};
 use crate::counters::Operation;
 
-use answer::{Answer, Snapshot};
+use answer::{Answer, Snapshot, Source};
 
 /// The ETag of the version that an answer was computed from, which S3 does not report.
 const ETAG: HeaderName = HeaderName::from_static("x-sluice-etag");
@@ -55,15 +56,17 @@ pub(crate) struct SelectRoute {
     slots: Slots,
     /// The most groups that a statement keeps in memory, if there is such a limit.
     max_groups: Option<usize>,
+    /// Whether indexes are used.
+    indexes: bool,
     /// The machine's cores that no statement uses.
     cores: Arc<Semaphore>,
 }
 
 impl SelectRoute {
-    pub(crate) fn new(api: Api, slots: usize, max_groups: Option<usize>) -> Self {
+    pub(crate) fn new(api: Api, slots: usize, max_groups: Option<usize>, indexes: bool) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         let cores = Arc::new(Semaphore::new(cores));
-        Self { api, slots: Slots::new(slots), max_groups, cores }
+        Self { api, slots: Slots::new(slots), max_groups, indexes, cores }
     }
 
     /// The cores that a statement gets: all that are free, if it can use several.
@@ -107,17 +110,29 @@ impl SelectRoute {
 
         let slot = self.slots.take().await?;
         let wanted = Arc::clone(&request);
-        let (evaluation, snapshot) = self
+        let indexes = self.indexes;
+        let (evaluation, source) = self
             .api
             .blocking(move |store| {
                 let snapshot = Arc::new(Snapshot::new(store.get(&bucket, &key)?));
-                let source = Arc::clone(&snapshot);
-                let evaluation = Evaluation::prepare(&wanted, source).map_err(select_error)?;
-                Ok((evaluation, snapshot))
+                let found = indexes
+                    .then(|| indexed::indexed(store, &bucket, &key, &snapshot, &wanted))
+                    .flatten();
+                // If that cannot be evaluated, the whole object says why.
+                let found = found.and_then(|found| {
+                    let evaluation = Evaluation::prepare(&found.request, found.source).ok()?;
+                    Some((evaluation, found.index_bytes))
+                });
+                if let Some((evaluation, bytes)) = found {
+                    return Ok((evaluation, Source::indexed(snapshot, bytes, wanted)));
+                }
+                let whole = Arc::clone(&snapshot);
+                let evaluation = Evaluation::prepare(&wanted, whole).map_err(select_error)?;
+                Ok((evaluation, Source::whole(snapshot)))
             })
             .await?;
         let mut headers = HeaderMap::new();
-        if let Ok(etag) = HeaderValue::from_str(&format!("\"{}\"", snapshot.etag())) {
+        if let Ok(etag) = HeaderValue::from_str(&format!("\"{}\"", source.etag())) {
             headers.insert(ETAG, etag);
         }
         let offered = Extension::header_value(&Extension::ALL.into());
@@ -129,7 +144,7 @@ impl SelectRoute {
             None => evaluation,
         };
         let cores = self.take_cores(&evaluation);
-        let answer = Answer::start(evaluation, snapshot, request.progress, slot, cores);
+        let answer = Answer::start(evaluation, source, request.progress, slot, cores);
         let frames = SelectObjectContentEventStream::new(answer).into_byte_stream();
         let frames = frames::with_fault(frames, fault);
         Ok(S3Response::with_headers(Body::from(frames), headers))
