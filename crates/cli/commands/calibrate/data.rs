@@ -41,7 +41,7 @@ pub(super) const SMALL_PARTS: u64 = 16;
 /// Rows of a small object.
 const FEW: u64 = 8;
 /// Bytes of a row as CSV and as JSON, about.
-const CSV_ROW: u64 = 127;
+const CSV_ROW: u64 = 120;
 const ANSWERED_ROW: u64 = 29;
 const JSON_ROW: u64 = 233;
 /// By how much the smaller objects that statements are asked about are smaller.
