@@ -22,7 +22,7 @@ use crate::{HardwareProfile, Phase, PhaseTime, Resource, Work};
 #[derive(Debug, Clone, PartialEq)]
 pub enum Steps {
     /// One phase.
-    Phase(Phase),
+    Phase(Box<Phase>),
     /// Each starts when the one before is over: its statement depends on that one's answer.
     InTurn(Vec<Self>),
     /// All start at once and share every resource.
@@ -31,7 +31,7 @@ pub enum Steps {
 
 impl From<Phase> for Steps {
     fn from(phase: Phase) -> Self {
-        Self::Phase(phase)
+        Self::Phase(Box::new(phase))
     }
 }
 
@@ -194,7 +194,7 @@ mod tests {
             Steps::Phase(phase) => {
                 let here = *at == 0;
                 *at = at.wrapping_sub(1);
-                if here { more(phase, factor, which).into() } else { phase.clone().into() }
+                if here { more(phase, factor, which).into() } else { Steps::Phase(phase.clone()) }
             }
         }
     }

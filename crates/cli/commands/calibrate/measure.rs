@@ -289,7 +289,7 @@ impl Bench {
             returned: Bytes(counted.returned_bytes),
             ..Phase::default()
         };
-        Ok(Outcome::Timed(Asked::Query(phase), time))
+        Ok(Outcome::Timed(Asked::Query(Box::new(phase)), time))
     }
 
     /// How tables are read from now on. Aggregates are computed here, so that rows are sent.

@@ -391,7 +391,7 @@ fn rounded(value: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Bytes, Requests, Rows};
+    use crate::{Bytes, Requests, Rows, Steps};
     use proptest::prelude::*;
 
     /// What `sluice calibrate` asks, about: 8 MiB of 80 000 rows.
@@ -442,7 +442,7 @@ mod tests {
         for gets in [1_u64, 4] {
             let got = size * gets;
             let phase = Phase { gets: Requests(gets), got, ..Phase::default() };
-            all.push(Asked::Query(phase));
+            all.push(Asked::Query(Box::new(phase)));
         }
         let phase = Phase {
             selects: Requests(4),
@@ -452,7 +452,7 @@ mod tests {
             returned: size * 1_u64,
             ..Phase::default()
         };
-        all.push(Asked::Query(phase));
+        all.push(Asked::Query(Box::new(phase)));
         all
     }
 
@@ -504,7 +504,9 @@ mod tests {
                 let phase = Phase { gets: Requests(*objects), ..Phase::default() };
                 truth.client.startup.as_secs_f64() + on(phase, &bare)
             }
-            Asked::Query(phase) => predict(&phase.clone().into(), truth).total().as_secs_f64(),
+            Asked::Query(phase) => {
+                predict(&Steps::Phase(phase.clone()), truth).total().as_secs_f64()
+            }
         }
     }
 

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 pub use self::fit::{Fit, fit};
-use crate::{Bytes, Format, HardwareProfile, Phase, Requests, Rows, Scanned, predict};
+use crate::{Bytes, Format, HardwareProfile, Phase, Requests, Rows, Scanned, Steps, predict};
 
 /// What was asked.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,7 +63,7 @@ pub enum Asked {
         objects: u64,
     },
     /// A whole query that asks for this.
-    Query(Phase),
+    Query(Box<Phase>),
 }
 
 /// What was asked, and how long it took.
@@ -109,7 +109,7 @@ impl Experiment {
     #[must_use]
     pub fn error(&self, hardware: &HardwareProfile) -> Option<f64> {
         let Asked::Query(phase) = &self.asked else { return None };
-        let predicted = predict(&phase.clone().into(), hardware).total().as_secs_f64();
+        let predicted = predict(&Steps::Phase(phase.clone()), hardware).total().as_secs_f64();
         Some((predicted - self.median()).abs() / self.median())
     }
 }

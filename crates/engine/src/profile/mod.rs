@@ -244,7 +244,7 @@ pub fn top_k_demand(
 
 fn phase(name: &'static str, demand: &ScanDemand) -> Steps {
     match demand.select().map(|select| select.steps) {
-        Some(Steps::Phase(phase)) => Phase { name, ..phase }.into(),
+        Some(Steps::Phase(phase)) => Phase { name, ..*phase }.into(),
         Some(steps) => steps,
         None => Phase { name, ..Phase::default() }.into(),
     }
