@@ -148,10 +148,9 @@ pub struct ClientRates {
     /// One core's decoding of Parquet column chunks.
     #[serde(deserialize_with = "data::rate")]
     pub parquet_bytes_per_second: BytesPerSecond,
-    /// One core's time for a row of a store's answer, beyond that of its bytes, of which it has few;
-    /// if left out, none.
-    #[serde(default, rename = "row_seconds", deserialize_with = "data::some_duration")]
-    pub per_row: Option<Duration>,
+    /// One core's time for a value of text, beyond that of the bytes of its row; if left out, none.
+    #[serde(default, rename = "value_seconds", deserialize_with = "data::some_duration")]
+    pub per_value: Option<Duration>,
     /// Whether the store runs on the same cores.
     #[serde(default)]
     pub shares_cores: bool,

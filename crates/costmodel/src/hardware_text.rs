@@ -72,8 +72,8 @@ impl HardwareProfile {
             ("client.json_bytes_per_second", client.json_bytes_per_second.0),
             ("client.parquet_bytes_per_second", client.parquet_bytes_per_second.0),
         ]);
-        let row = client.per_row.map(|time| ("client.row_seconds", time.as_secs_f64()));
-        all.extend(row);
+        let value = client.per_value.map(|time| ("client.value_seconds", time.as_secs_f64()));
+        all.extend(value);
         all.push(("client.overlap", client.overlap));
         all.into_iter().map(|(key, value)| Constant { key, value }).collect()
     }

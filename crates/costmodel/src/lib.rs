@@ -33,6 +33,7 @@
 //!     items: Terms::NONE,
 //!     constants: 0,
 //!     selectivity: 1e-5,
+//!     columns: 16,
 //!     bytes_per_returned_row: 130.0,
 //!     get_requests: 960.into(),
 //!     select_requests: Some(96.into()),

@@ -67,6 +67,8 @@ pub struct Phase {
     pub answered_rows: Rows,
     /// Payload of their answers, which is text: JSON for JSON, CSV for the rest.
     pub returned: Bytes,
+    /// Values of text that are parsed here, whichever way they came.
+    pub values: f64,
     /// What else it keeps busy.
     pub uses: Vec<Use>,
 }
@@ -90,6 +92,7 @@ impl Default for Phase {
             constants: 0,
             answered_rows: Rows::ZERO,
             returned: Bytes::ZERO,
+            values: 0.0,
             uses: Vec::new(),
         }
     }
@@ -209,8 +212,7 @@ impl Phase {
         let cores = f64::from(hardware.client.cores.get());
         let parsing = self.got.as_f64() / hardware.parse_rate(self.format).0
             + self.returned.as_f64() / hardware.parse_rate(self.format.of_answer()).0
-            + self.answered_rows.as_f64()
-                * hardware.client.per_row.unwrap_or_default().as_secs_f64();
+            + self.values * hardware.client.per_value.unwrap_or_default().as_secs_f64();
         let client = parsing / requests.as_f64().clamp(1.0, cores);
 
         let link = (self.got + self.returned).as_f64() / hardware.link.bytes_per_second.0;
@@ -375,6 +377,7 @@ pub(crate) mod tests {
             constants: max,
             answered_rows: Rows(max),
             returned: Bytes(max),
+            values: 1e30,
             ..Phase::default()
         };
         let steps = Steps::InTurn(vec![phase.into(); 3]);
@@ -406,6 +409,7 @@ pub(crate) mod tests {
                 constants: gets,
                 answered_rows: Rows(rows / 5),
                 returned: Bytes(returned),
+                values: rows as f64,
                 uses,
                 ..Phase::default()
             },
@@ -451,7 +455,7 @@ pub(crate) mod tests {
             18 => select.per_constant = Some(select.per_term / 2),
             19 => select.per_row_answered = None,
             20 => (select.per_cast, select.per_timestamp) = (None, None),
-            21 => client.per_row = None,
+            21 => client.per_value = None,
             22 => client.shares_cores = false,
             _ => client.startup = client.startup.div_f64(factor),
         }
@@ -459,7 +463,7 @@ pub(crate) mod tests {
     }
 
     /// The ways in which [`more`] asks for more.
-    pub(crate) const MORE: u32 = 16;
+    pub(crate) const MORE: u32 = 17;
 
     /// The same with more to do. (More requests for the same bytes may be faster.)
     pub(crate) fn more(phase: &Phase, factor: f64, which: u32) -> Phase {
@@ -479,6 +483,7 @@ pub(crate) mod tests {
             13 => more.terms.casts += 1.0,
             14 => more.terms.timestamps += 1.0,
             12 => more.answered_rows = more.answered_rows * factor,
+            15 => more.values *= factor,
             11 => more.constants = (more.constants as f64 * factor) as u64,
             _ => more.rounds += 1,
         }

@@ -47,6 +47,8 @@ pub struct ScanDemand {
     pub constants: u64,
     /// The fraction of rows that the store would return, 0 to 1: those that pass, or fewer groups.
     pub selectivity: f64,
+    /// Columns that are asked for.
+    pub columns: u32,
     /// Bytes of one returned row, as CSV, with the columns that are asked for.
     pub bytes_per_returned_row: f64,
     /// GET requests: ranges of the objects.
@@ -64,6 +66,11 @@ impl ScanDemand {
         )
     }
 
+    /// The values of a share of the rows.
+    pub(crate) fn values(&self, share: f64) -> f64 {
+        self.rows.as_f64() * share * f64::from(self.columns)
+    }
+
     /// Loading the objects: one phase. A Parquet reader asks for the footer first.
     #[must_use]
     pub fn get(&self) -> Candidate<ScanStrategy> {
@@ -71,11 +78,13 @@ impl ScanDemand {
             Format::Csv | Format::Json => (1, 0),
             Format::Parquet => (2, self.objects),
         };
+        let is_text = self.format != Format::Parquet;
         let phase = Phase {
             format: self.format,
             rounds,
             gets: self.get_requests + Requests(footers),
             got: self.needed,
+            values: if is_text { self.values(1.0) } else { 0.0 },
             ..Phase::default()
         };
         Candidate { strategy: ScanStrategy::Get, steps: phase.into() }
@@ -95,6 +104,7 @@ impl ScanDemand {
             constants: self.constants.saturating_mul(self.select_requests?.0),
             answered_rows: self.rows * self.selectivity.clamp(0.0, 1.0),
             returned: self.returned(),
+            values: self.values(self.selectivity.clamp(0.0, 1.0)),
             ..Phase::default()
         };
         Some(Candidate { strategy: ScanStrategy::Select, steps: phase.into() })
@@ -133,6 +143,7 @@ mod tests {
             items: Terms::NONE,
             constants: 0,
             selectivity,
+            columns: 16,
             bytes_per_returned_row: 130.0,
             get_requests: Requests(960),
             select_requests: Some(Requests(96)),

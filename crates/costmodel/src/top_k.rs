@@ -61,7 +61,7 @@ impl TopKDemand {
         // If the answer is anywhere, each of its rows is in a part of its own.
         let requests = self.scan.select_requests?.as_f64().max(1.0);
         let asked = (self.k.as_f64() / requests).min(1.0);
-        let phase = |name, demand: &ScanDemand, share: f64| {
+        let phase = |name, demand: &ScanDemand, share: f64, columns: f64| {
             let selects = Requests::from_f64((requests * share).ceil());
             Phase {
                 name,
@@ -72,10 +72,12 @@ impl TopKDemand {
                 terms: demand.terms,
                 answered_rows: demand.rows * demand.selectivity,
                 returned: demand.returned(),
+                values: demand.values(demand.selectivity) * columns,
                 ..Phase::default()
             }
         };
-        let (keys, rows) = (phase("keys", &keys, 1.0), phase("rows", &rows, asked));
+        let (keys, rows) =
+            (phase("keys", &keys, 1.0, self.share), phase("rows", &rows, asked, 1.0));
         Some(Steps::InTurn(vec![sampled.into(), keys.into(), rows.into()]))
     }
 
@@ -95,6 +97,7 @@ impl TopKDemand {
             terms: self.scan.terms,
             answered_rows: sample,
             returned: self.scan.returned() * (fraction * self.share),
+            values: sample.as_f64() * f64::from(self.scan.columns) * self.share,
             ..Phase::default()
         })
     }
@@ -146,6 +149,7 @@ mod tests {
             items: Terms::NONE,
             constants: 0,
             selectivity: 1.0,
+            columns: 16,
             bytes_per_returned_row: 130.0,
             get_requests: Requests(960),
             select_requests: Some(Requests(96)),

@@ -99,7 +99,7 @@ impl Object {
 pub(super) struct Data {
     /// The folder `csv`: parts of a table, all alike.
     pub(super) parts: Vec<Object>,
-    /// One object of each format: those of CSV are a part and a smaller one.
+    /// Two objects of each other format, one of them smaller.
     pub(super) scanned: Vec<Object>,
     /// The folders `one` and `small`: objects of a few rows.
     pub(super) small: Vec<Object>,
@@ -116,7 +116,6 @@ impl Data {
             .map(|number| Object { name: format!("csv/{number}.csv"), ..part.clone() })
             .collect();
         let scanned = [
-            ("less/0.csv", Format::Csv, csv / LESS),
             ("json/0.json", Format::Json, json),
             ("less/0.json", Format::Json, json / LESS),
             ("parquet/0.parquet", Format::Parquet, csv),

@@ -154,16 +154,11 @@ impl Bench {
             }
             Trial::Select(statement) => self.statement(statement, 1).await,
             Trial::Selects { lanes, statement } => self.statement(statement, *lanes).await,
-            Trial::Parse { name, sql } => {
-                let Some(object) = self.data.object(name) else { return Ok(REFUSED) };
-                let asked = Asked::Parse { format: object.format, bytes: object.size() };
-                let started = Instant::now();
-                Box::pin(Box::pin(self.memory.sql(sql)).await?.collect()).await?;
-                Ok(Outcome::Timed(asked, started.elapsed()))
-            }
-            Trial::ParseAnswer { sql } => {
-                let Object { rows, .. } = self.data.answer;
-                let asked = Asked::ParseAnswer { bytes: self.data.answer.size(), rows };
+            Trial::Parse { name, columns, sql } => {
+                let mut objects = self.data.objects().chain([&self.data.answer]);
+                let Some(object) = objects.find(|it| it.name == *name) else { return Ok(REFUSED) };
+                let values = object.rows.as_f64() * f64::from(*columns);
+                let asked = Asked::Parse { format: object.format, bytes: object.size(), values };
                 let started = Instant::now();
                 Box::pin(Box::pin(self.memory.sql(sql)).await?.collect()).await?;
                 Ok(Outcome::Timed(asked, started.elapsed()))
@@ -274,19 +269,21 @@ impl Bench {
             return Ok(REFUSED);
         }
         let part = &self.data.parts[0];
-        let rows = part.rows.as_f64() / part.size().as_f64() * counted.scanned_bytes as f64;
+        let rows_of = |bytes: u64| part.rows.as_f64() / part.size().as_f64() * bytes as f64;
+        let answered = counted.returned_bytes as f64 / ANSWERED_ROW;
         let phase = Phase {
             gets: Requests(counted.get),
             got: Bytes(counted.got_bytes),
             selects: Requests(counted.select),
             scanned: Bytes(counted.scanned_bytes),
-            scanned_rows: Rows::from_f64(rows),
+            scanned_rows: Rows::from_f64(rows_of(counted.scanned_bytes)),
             terms: match sql.contains("WHERE") {
                 true => Terms { timestamps: 1.0, ..1.into() },
                 false => Terms::NONE,
             },
-            answered_rows: Rows::from_f64(counted.returned_bytes as f64 / ANSWERED_ROW),
+            answered_rows: Rows::from_f64(answered),
             returned: Bytes(counted.returned_bytes),
+            values: (rows_of(counted.got_bytes) + answered) * ANSWERED.len() as f64,
             ..Phase::default()
         };
         Ok(Outcome::Timed(Asked::Query(Box::new(phase)), time))

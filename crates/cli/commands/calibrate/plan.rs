@@ -6,7 +6,7 @@ use sluicegate_costmodel::{
 use sluicegate_engine::profile::{constants, items, terms};
 use sluicegate_s3select::dialect::{Extras, parse_with};
 
-use super::data::{Data, Object, PARTS, SMALL_PARTS};
+use super::data::{ANSWERED, COLUMNS, Data, Object, PARTS, SMALL_PARTS};
 use crate::failure::{Failure, Result};
 
 /// The most requests under way at once.
@@ -31,10 +31,9 @@ pub(super) enum Trial {
     Select(Statement),
     /// The same so often at once.
     Selects { lanes: u32, statement: Statement },
-    /// An object in memory, parsed by one core: the table in memory, and its query.
-    Parse { name: String, sql: String },
-    /// An answer in memory, parsed by one core.
-    ParseAnswer { sql: String },
+    /// An object in memory, parsed by one core: its name, which is that of the table in memory, and the
+    /// query, which asks for so many of its columns.
+    Parse { name: String, columns: u32, sql: String },
     /// A query over small objects.
     Small { objects: u64, sql: String },
     /// A query whose table is read as this says.
@@ -92,7 +91,9 @@ pub(super) fn trials(data: &Data) -> Result<Vec<Trial>> {
     // One after the other, so that none is still in a cache of the store's processor.
     let mut parts = data.parts.iter().cycle();
     let mut next = move || parts.next().unwrap_or(part);
-    for object in data.scanned.iter().chain([next()]) {
+    // What a statement takes that has next to nothing to scan.
+    let few = &data.small[0];
+    for object in data.scanned.iter().chain([few, next()]) {
         trials.push(Trial::Select(Statement::new(object, absent(object.format))?));
     }
     let conditions = [one_comparison(), many_comparisons(), slices(1), slices(4)];
@@ -112,11 +113,9 @@ pub(super) fn trials(data: &Data) -> Result<Vec<Trial>> {
         trials.push(Trial::Select(Statement::new(next(), sql)?));
     }
     trials.push(Trial::Select(Statement::new(next(), listed(CONSTANTS))?));
-    // The smallest object of text, as answers are kept in memory.
-    let less = &data.scanned[0];
     let all = "SELECT s._2, s._6 FROM S3Object s".to_owned();
-    trials.push(Trial::Select(Statement::new(less, all)?));
-    for object in [less, next()] {
+    trials.push(Trial::Select(Statement::new(next(), all)?));
+    for object in [few, next()] {
         // The last column: as much of each row is looked at as any statement may ask for.
         let sql = "SELECT COUNT(*) FROM S3Object s WHERE s._16 = 'none'".to_owned();
         trials.push(Trial::Select(Statement::new(object, sql)?));
@@ -125,16 +124,23 @@ pub(super) fn trials(data: &Data) -> Result<Vec<Trial>> {
     for lanes in [2, STATEMENTS] {
         trials.push(Trial::Selects { lanes, statement: statement.clone() });
     }
-    for object in [part].into_iter().chain(&data.scanned) {
-        let columns = match object.format {
-            Format::Csv | Format::Json => "max(k), max(x), max(d), max(g)",
-            Format::Parquet => "max(id), max(k), max(x), max(d), max(g), max(t)",
+    let parse = |object: &Object, columns: &[&str]| {
+        let greatest: Vec<_> = columns.iter().map(|name| format!("max({name})")).collect();
+        let sql = format!("SELECT {} FROM \"{}\"", greatest.join(", "), object.name);
+        Trial::Parse { name: object.name.clone(), columns: columns.len() as u32, sql }
+    };
+    for object in &data.scanned {
+        let columns: &[&str] = match object.format {
+            Format::Csv | Format::Json => &ANSWERED,
+            Format::Parquet => &["id", "k", "x", "d", "g", "t"],
         };
-        let sql = format!("SELECT {columns} FROM \"{}\"", object.name);
-        trials.push(Trial::Parse { name: object.name.clone(), sql });
+        trials.push(parse(object, columns));
     }
-    let sql = format!("SELECT max(k), max(x), max(g), max(d) FROM \"{}\"", data.answer.name);
-    trials.push(Trial::ParseAnswer { sql });
+    let all = COLUMNS.map(|(name, _)| name);
+    for columns in [&ANSWERED[..1], &ANSWERED, &all] {
+        trials.push(parse(part, columns));
+    }
+    trials.push(parse(&data.answer, &ANSWERED));
     for (objects, table) in [(1, "one"), (SMALL_PARTS, "small")] {
         trials.push(Trial::Small { objects, sql: format!("SELECT max(k) FROM {table}") });
     }
@@ -287,7 +293,7 @@ fn of_trial(data: &Data, trial: &Trial, hardware: &HardwareProfile) -> Work {
             let lanes = u64::from(*lanes);
             Work { store, ..select(lanes, size(&statement.name) * lanes) }
         }
-        Trial::Parse { .. } | Trial::ParseAnswer { .. } => Work::default(),
+        Trial::Parse { .. } => Work::default(),
         Trial::Small { objects, .. } => listed(get(*objects, Bytes(TINY * objects))),
         // Large objects may be read in parts.
         Trial::Query { scan: "get", .. } => listed(get(4 * PARTS, all)),

@@ -234,34 +234,24 @@ impl Fitting<'_> {
         self.fit.hardware.store_seconds(scanned)
     }
 
-    /// Bytes in memory: bytes / rate. Of an answer, the time of each row as well.
+    /// Bytes in memory: bytes / rate of their format, and for text values · time of each.
     fn parsing(&mut self) {
-        let rate_of = |format: Format| {
-            let mut equations = Equations::new(1);
-            for (asked, seconds) in self.times() {
-                if let Asked::Parse { format: of, bytes } = asked
-                    && *of == format
-                {
-                    equations.push(&[bytes.as_f64()], seconds, seconds);
-                }
-            }
-            equations.solve()[0]
-        };
-        let [csv, json, parquet] = [Format::Csv, Format::Json, Format::Parquet].map(rate_of);
+        let mut equations = Equations::new(4);
+        for (asked, seconds) in self.times() {
+            let Asked::Parse { format: this, bytes, values } = asked else { continue };
+            let of = |format: Format| if *this == format { bytes.as_f64() } else { 0.0 };
+            let values = if *this == Format::Parquet { 0.0 } else { *values };
+            let amounts = [of(Format::Csv), of(Format::Json), of(Format::Parquet), values];
+            equations.push(&amounts, seconds, seconds);
+        }
+        let found = equations.solve();
+        let [csv, json, parquet, value] = std::array::from_fn(|at| found[at]);
         self.rate("client.csv_bytes_per_second", csv, |it| &mut it.client.csv_bytes_per_second);
         self.rate("client.json_bytes_per_second", json, |it| &mut it.client.json_bytes_per_second);
         self.rate("client.parquet_bytes_per_second", parquet, |it| {
             &mut it.client.parquet_bytes_per_second
         });
-        let rate = self.fit.hardware.client.csv_bytes_per_second.0;
-        let mut equations = Equations::new(1);
-        for (asked, seconds) in self.times() {
-            if let Asked::ParseAnswer { bytes, rows } = asked {
-                equations.push(&[rows.as_f64()], seconds - bytes.as_f64() / rate, seconds);
-            }
-        }
-        let row = equations.solve()[0];
-        self.some_duration("client.row_seconds", row, |it| &mut it.client.per_row);
+        self.some_duration("client.value_seconds", value, |it| &mut it.client.per_value);
     }
 
     /// Queries over small objects: planning + a latency for each wave of objects. How many objects
@@ -435,9 +425,10 @@ mod tests {
         all.push(Asked::Select(Scanned { constants: 100_000, ..plain }));
         all.push(Asked::Select(Scanned { answered: each.rows, ..plain }));
         for format in [Format::Csv, Format::Json, Format::Parquet] {
-            all.extend([1, 8].map(|mib| Asked::Parse { format, bytes: Bytes::mib(mib) }));
+            for (mib, values) in [(1, 30_000.0), (8, 60_000.0), (8, 900_000.0)] {
+                all.push(Asked::Parse { format, bytes: Bytes::mib(mib), values });
+            }
         }
-        all.push(Asked::ParseAnswer { bytes: Bytes::mib(1), rows: Rows(30_000) });
         all.extend([1, 16].map(|objects| Asked::Small { objects }));
         for gets in [1_u64, 4] {
             let got = size * gets;
@@ -465,7 +456,7 @@ mod tests {
         bare.link.bytes_per_second = BytesPerSecond::UNLIMITED;
         bare.requests.per_second = f64::INFINITY;
         bare.client.csv_bytes_per_second = BytesPerSecond::UNLIMITED;
-        bare.client.per_row = None;
+        bare.client.per_value = None;
         let statements = |count: u32, each: &Scanned| Phase {
             format: each.format,
             selects: Requests(u64::from(count)),
@@ -495,10 +486,12 @@ mod tests {
                 bare.requests.slots = NonZeroU32::new(*lanes).unwrap();
                 on(statements(*lanes, each), &bare)
             }
-            Asked::Parse { format, bytes } => bytes.as_f64() / truth.parse_rate(*format).0,
-            Asked::ParseAnswer { bytes, rows } => {
-                let row = truth.client.per_row.unwrap_or_default().as_secs_f64();
-                bytes.as_f64() / truth.parse_rate(Format::Csv).0 + rows.as_f64() * row
+            Asked::Parse { format, bytes, values } => {
+                let value = match format {
+                    Format::Csv | Format::Json => truth.client.per_value.unwrap_or_default(),
+                    Format::Parquet => Duration::ZERO,
+                };
+                bytes.as_f64() / truth.parse_rate(*format).0 + values * value.as_secs_f64()
             }
             Asked::Small { objects } => {
                 let phase = Phase { gets: Requests(*objects), ..Phase::default() };
@@ -526,7 +519,7 @@ mod tests {
         truth.select.per_key = Some(Duration::from_nanos(91));
         truth.select.per_constant = Some(Duration::from_nanos(310));
         truth.select.per_row_answered = Some(Duration::from_nanos(130));
-        truth.client.per_row = Some(Duration::from_nanos(140));
+        truth.client.per_value = Some(Duration::from_nanos(14));
         truth.client.overlap = 0.42;
         truth.client.startup = Duration::from_millis(12);
         truth
@@ -566,7 +559,7 @@ mod tests {
             ("parse csv", client.csv_bytes_per_second.0),
             ("parse json", client.json_bytes_per_second.0),
             ("parse parquet", client.parquet_bytes_per_second.0),
-            ("parse row", time(client.per_row)),
+            ("parse value", time(client.per_value)),
             ("startup", client.startup.as_secs_f64()),
             ("overlap", client.overlap),
         ]

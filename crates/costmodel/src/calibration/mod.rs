@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 pub use self::fit::{Fit, fit};
-use crate::{Bytes, Format, HardwareProfile, Phase, Requests, Rows, Scanned, Steps, predict};
+use crate::{Bytes, Format, HardwareProfile, Phase, Requests, Scanned, Steps, predict};
 
 /// What was asked.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,19 +43,14 @@ pub enum Asked {
         /// One of them.
         each: Scanned,
     },
-    /// Bytes in memory, parsed here by one core.
+    /// An object in memory, parsed here by one core.
     Parse {
-        /// Their format.
+        /// Its format.
         format: Format,
-        /// How many.
+        /// Its bytes.
         bytes: Bytes,
-    },
-    /// An answer in memory, parsed here by one core.
-    ParseAnswer {
-        /// Its bytes, as CSV.
-        bytes: Bytes,
-        /// Its rows.
-        rows: Rows,
+        /// The values that are asked for.
+        values: f64,
     },
     /// A whole query over so many objects of a few bytes each.
     Small {

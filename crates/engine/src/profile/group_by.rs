@@ -277,6 +277,7 @@ impl GroupByDemand {
                 // What the groups are known by, and their values, are computed once for all of them.
                 items: Terms { cases: self.items.cases * groups as f64, ..self.items },
                 selectivity: (self.scan.objects as f64 / self.scan.rows.as_f64().max(1.0)).min(1.0),
+                columns: columns as u32,
                 bytes_per_returned_row: columns * AGGREGATE_BYTES,
                 ..self.scan
             },

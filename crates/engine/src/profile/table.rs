@@ -123,6 +123,7 @@ impl<'a> Table<'a> {
             items: Terms::NONE,
             constants: 0,
             selectivity,
+            columns: columns.len() as u32,
             bytes_per_returned_row: row_bytes,
             get_requests: Requests(self.requests),
             select_requests: Some(Requests(self.requests)),
