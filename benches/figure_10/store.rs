@@ -99,7 +99,7 @@ impl Store {
     async fn hardware(&self, rate: Option<BytesPerSecond>, settings: &Settings) -> HardwareProfile {
         let name = std::env::var("HARDWARE").unwrap_or_else(|_| "local-1gbit".to_owned());
         if name == "calibrate" {
-            return self.calibrated(settings);
+            return self.calibrated();
         }
         let mut hardware = match HardwareProfile::by_name(&name) {
             Some(known) => known.clone(),
@@ -116,16 +116,13 @@ impl Store {
     }
 
     /// What `sluice calibrate` measures of this store.
-    fn calibrated(&self, settings: &Settings) -> HardwareProfile {
+    fn calibrated(&self) -> HardwareProfile {
         let server = self.server();
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("hardware.toml");
-        // Over a slow link, larger samples would take minutes.
-        let is_slow = settings.gbit > 0.0 && settings.gbit < 0.5;
-        let size = if is_slow { "4MiB" } else { "32MiB" };
         let status = Command::new(env!("CARGO_BIN_EXE_sluice"))
             .args(["calibrate", "--endpoint", &server.endpoint(), "--bucket", "calibration"])
-            .args(["--size", size, "--output"])
+            .arg("--output")
             .arg(&file)
             .env("AWS_ACCESS_KEY_ID", server.access_key())
             .env("AWS_SECRET_ACCESS_KEY", server.secret_key())

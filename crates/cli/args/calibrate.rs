@@ -14,8 +14,8 @@ Examples:
       What it would write, send and cost; nothing is sent.
   sluice calibrate --endpoint http://127.0.0.1:9000 --bucket scratch
       Measures; from then on sql and explain predict for this store with what was measured.
-  sluice calibrate --bucket scratch --size 64MiB --max-cost 0.50 --output office.toml
-      AWS over a fast link, which small objects would not keep busy; not for more than 50 cents.
+  sluice calibrate --bucket scratch --max-cost 0.50 --output office.toml
+      AWS, if it is predicted to bill no more than 50 cents.
       `--hardware office.toml` then uses the file anywhere.
 
 What is measured: the latency of a GET, the rate of one connection and of all together, requests per
@@ -45,9 +45,10 @@ pub(crate) struct CalibrateArgs {
     /// Also write the profile to this file
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Size of the largest samples, of which there are six: 64KiB to 256MiB
-    #[arg(long, value_name = "SIZE", default_value = "8MiB", value_parser = size)]
-    pub(crate) size: Bytes,
+    /// Size of the largest samples, of which there are six: 64KiB to 256MiB [default: 32MiB, or over
+    /// a slow link what it carries in a second, at least 2MiB]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) size: Option<Bytes>,
     /// How often everything is measured, after once that does not count
     #[arg(
         long,

@@ -8,6 +8,7 @@ use datafusion::common::DataFusionError;
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt};
 use sluicegate_client::Error;
+use sluicegate_costmodel::Bytes;
 use sluicegate_engine::counters::RequestKind;
 use sluicegate_engine::{Engine, ErrorKind};
 
@@ -50,6 +51,13 @@ impl<'a> Samples<'a> {
         &self.prefix
     }
 
+    /// The bytes of one that was written, from its beginning.
+    pub(super) async fn read(&self, name: &str, bytes: Bytes) -> Result<()> {
+        let path = Path::from(format!("{}{name}", self.prefix));
+        let read = self.store.get_range(&path, 0..bytes.0).await;
+        read.map(drop).map_err(|error| DataFusionError::ObjectStore(Box::new(error)).into())
+    }
+
     /// Fails early, and with a better reason, if nothing can be asked at all.
     async fn check_connection(&self) -> Result<()> {
         self.engine.endpoint().counters.request(RequestKind::Head);
@@ -65,12 +73,8 @@ impl<'a> Samples<'a> {
         }
     }
 
-    /// Makes the bucket if it is not there, and writes samples: the key behind the prefix, and the
-    /// bytes.
-    pub(super) async fn write(
-        &mut self,
-        samples: impl IntoIterator<Item = (String, Vec<u8>)>,
-    ) -> Result<()> {
+    /// Makes the bucket if it is not there.
+    pub(super) async fn begin(&mut self) -> Result<()> {
         self.check_connection().await?;
         let counters = &self.engine.endpoint().counters;
         counters.request(RequestKind::Head);
@@ -78,6 +82,14 @@ impl<'a> Samples<'a> {
         if self.made {
             counters.request(RequestKind::Put);
         }
+        Ok(())
+    }
+
+    /// Writes samples: the key behind the prefix, and the bytes.
+    pub(super) async fn write(
+        &mut self,
+        samples: impl IntoIterator<Item = (String, Vec<u8>)>,
+    ) -> Result<()> {
         for (name, bytes) in samples {
             let path = Path::from(format!("{}{name}", self.prefix));
             // Known before it is there: an interruption must not forget it.

@@ -4,6 +4,7 @@ mod data;
 mod measure;
 mod plan;
 mod report;
+mod size;
 
 use std::io::Write;
 use std::num::NonZeroU32;
@@ -14,7 +15,7 @@ use std::time::Duration;
 use sluicegate_costmodel::calibration::{
     Calibration, Experiment, NOISY_LOAD, NOISY_SCATTER, fit, scatter,
 };
-use sluicegate_costmodel::{HardwareProfile, PriceBook, Work};
+use sluicegate_costmodel::{Bytes, HardwareProfile, PriceBook, Work};
 use sluicegate_engine::Engine;
 use sluicegate_s3select::profile::EndpointProfile;
 
@@ -62,15 +63,14 @@ async fn calibrate(args: CalibrateArgs, compute: &Compute) -> Result<()> {
     if output.is_none() && !args.dry_run {
         cache()?.check()?;
     }
-    let (size, seed) = (args.size, args.seed);
-    let generating = async move {
-        tracing::debug!(%size, "generating samples");
-        Ok(Arc::new(Data::generate(size, seed)?))
-    };
-    let data = interruptible(compute.run(generating)).await?;
-    let trials = plan::trials(&data)?;
+    let largest = args.size.unwrap_or(size::LARGEST);
+    let mut data = interruptible(generate(largest, args.seed, compute)).await?;
+    let mut trials = plan::trials(&data)?;
     let rounds = u64::from(args.rounds) + 1;
-    let work = plan::work(&data, &trials, rounds, &engine.endpoint().hardware);
+    let mut work = plan::work(&data, &trials, rounds, &engine.endpoint().hardware);
+    if args.size.is_none() {
+        work = [work, size::work()].into_iter().sum();
+    }
     announce(&args, &place, &work, &prices)?;
     if args.dry_run {
         return Ok(());
@@ -83,6 +83,14 @@ async fn calibrate(args: CalibrateArgs, compute: &Compute) -> Result<()> {
     let mut samples = Samples::new(&engine, &args.bucket, "calibrate", HINT)?;
     let target = (args.bucket.clone(), samples.prefix().to_owned());
     let measured = interruptible(Box::pin(async {
+        samples.begin().await?;
+        if args.size.is_none() {
+            let size = size::carried_in_a_second(&mut samples, &data.parts[0]).await?;
+            if size < largest {
+                data = generate(size, args.seed, compute).await?;
+                trials = plan::trials(&data)?;
+            }
+        }
         let objects = data.objects().map(|it| (it.name.clone(), it.contents.clone()));
         samples.write(objects).await?;
         let work =
@@ -121,6 +129,14 @@ async fn calibrate(args: CalibrateArgs, compute: &Compute) -> Result<()> {
     keep(&args, output, &profile)?;
     // What was measured is not lost.
     removed
+}
+
+async fn generate(size: Bytes, seed: u64, compute: &Compute) -> Result<Arc<Data>> {
+    let generating = async move {
+        tracing::debug!(%size, "generating samples");
+        Ok(Arc::new(Data::generate(size, seed)?))
+    };
+    compute.run(generating).await
 }
 
 async fn connect(
@@ -234,7 +250,6 @@ fn load_per_core() -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use sluicegate_costmodel::Bytes;
     use sluicegate_costmodel::calibration::Asked;
 
     use super::*;

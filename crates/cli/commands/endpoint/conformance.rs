@@ -29,6 +29,7 @@ pub(crate) async fn run(args: ConformanceArgs) -> Result<()> {
     let asked = interruptible(Box::pin(async {
         let objects =
             table.objects().map(|(key, bytes)| (key[prefix..].to_owned(), bytes.to_vec()));
+        samples.begin().await?;
         samples.write(objects).await?;
         ask(&engine, &args.bucket, &table).await
     }))

@@ -56,6 +56,7 @@ async fn ask(engine: &Engine, args: &ProbeArgs) -> Result<Report> {
     let asked = interruptible(Box::pin(async {
         let written =
             Sample::ALL.iter().map(|sample| (sample.file_name().to_owned(), sample.bytes()));
+        samples.begin().await?;
         samples.write(written).await?;
         questions(engine, &target).await
     }))
