@@ -75,15 +75,15 @@ pub struct SelectRates {
     /// term that asks for it.
     #[serde(default, rename = "cast_seconds", deserialize_with = "data::some_duration")]
     pub per_cast: Option<Duration>,
-    /// The same for converting a text to a timestamp; if left out, as for any other conversion.
-    #[serde(default, rename = "timestamp_seconds", deserialize_with = "data::some_duration")]
-    pub per_timestamp: Option<Duration>,
+    /// The same for a conversion that takes longer, of a text to a decimal or a timestamp; if left out, as for any other conversion.
+    #[serde(default, rename = "long_cast_seconds", deserialize_with = "data::some_duration")]
+    pub per_long_cast: Option<Duration>,
     /// The same for each key by which a row's group is looked up; if left out, as for a term.
     #[serde(default, rename = "key_seconds", deserialize_with = "data::some_duration")]
     pub per_key: Option<Duration>,
-    /// One request's time to write a row of its answer; if left out, none.
-    #[serde(default, rename = "row_seconds", deserialize_with = "data::some_duration")]
-    pub per_row_answered: Option<Duration>,
+    /// One request's time to write a value of its answer; if left out, none.
+    #[serde(default, rename = "value_seconds", deserialize_with = "data::some_duration")]
+    pub per_value: Option<Duration>,
     /// One request's time to read a constant of a list in its statement; if left out, as for a term.
     #[serde(default, rename = "constant_seconds", deserialize_with = "data::some_duration")]
     pub per_constant: Option<Duration>,
@@ -118,13 +118,13 @@ impl SelectRates {
         let update = self.per_update.map_or(term, |time| time.as_secs_f64());
         let key = self.per_key.map_or(term, |time| time.as_secs_f64());
         let cast = self.per_cast.unwrap_or_default().as_secs_f64();
-        let timestamp = self.per_timestamp.map_or(cast, |time| time.as_secs_f64());
+        let timestamp = self.per_long_cast.map_or(cast, |time| time.as_secs_f64());
         terms.comparisons * term
             + terms.cases * case
             + terms.probes * probe
             + terms.updates * update
             + terms.casts * cast
-            + terms.timestamps * timestamp
+            + terms.long_casts * timestamp
             + terms.keys * key
     }
 }
@@ -279,7 +279,7 @@ impl HardwareProfile {
         bytes.as_f64() / self.select_rate(format).0
             + rows.as_f64() * select.per_row(terms)
             + passing.as_f64() * select.per_row(items)
-            + answered.as_f64() * select.per_row_answered.unwrap_or_default().as_secs_f64()
+            + answered * select.per_value.unwrap_or_default().as_secs_f64()
             + scanned.constants as f64 * constant
     }
 

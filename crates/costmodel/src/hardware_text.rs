@@ -54,9 +54,9 @@ impl HardwareProfile {
                 ("select.probe_seconds", select.per_probe),
                 ("select.update_seconds", select.per_update),
                 ("select.cast_seconds", select.per_cast),
-                ("select.timestamp_seconds", select.per_timestamp),
+                ("select.long_cast_seconds", select.per_long_cast),
                 ("select.key_seconds", select.per_key),
-                ("select.row_seconds", select.per_row_answered),
+                ("select.value_seconds", select.per_value),
                 ("select.constant_seconds", select.per_constant),
             ];
             all.extend(some.iter().filter_map(|(key, time)| Some((*key, (*time)?.as_secs_f64()))));

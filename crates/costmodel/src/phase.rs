@@ -63,8 +63,8 @@ pub struct Phase {
     pub items: Terms,
     /// Constants in lists of all their statements.
     pub constants: u64,
-    /// Rows of their answers.
-    pub answered_rows: Rows,
+    /// Values of their answers.
+    pub answered: f64,
     /// Payload of their answers, which is text: JSON for JSON, CSV for the rest.
     pub returned: Bytes,
     /// Values of text that are parsed here, whichever way they came.
@@ -90,7 +90,7 @@ impl Default for Phase {
             passing_rows: Rows::ZERO,
             items: Terms::NONE,
             constants: 0,
-            answered_rows: Rows::ZERO,
+            answered: 0.0,
             returned: Bytes::ZERO,
             values: 0.0,
             uses: Vec::new(),
@@ -131,7 +131,7 @@ impl Phase {
             terms: self.terms,
             passing: self.passing_rows,
             items: self.items,
-            answered: self.answered_rows,
+            answered: self.answered,
             returned: self.returned,
             constants: self.constants,
         }
@@ -375,7 +375,7 @@ pub(crate) mod tests {
             passing_rows: Rows(max),
             items: Terms { updates: 1e30, keys: 1e30, ..Terms::NONE },
             constants: max,
-            answered_rows: Rows(max),
+            answered: 1e30,
             returned: Bytes(max),
             values: 1e30,
             ..Phase::default()
@@ -407,7 +407,7 @@ pub(crate) mod tests {
                 passing_rows: Rows(rows / 3),
                 items: Terms { updates: f64::from(terms), keys: f64::from(rounds), ..Terms::NONE },
                 constants: gets,
-                answered_rows: Rows(rows / 5),
+                answered: rows as f64 / 5.0,
                 returned: Bytes(returned),
                 values: rows as f64,
                 uses,
@@ -453,8 +453,8 @@ pub(crate) mod tests {
             16 => select.per_update = Some(select.per_term / 2),
             17 => select.per_key = Some(select.per_term / 2),
             18 => select.per_constant = Some(select.per_term / 2),
-            19 => select.per_row_answered = None,
-            20 => (select.per_cast, select.per_timestamp) = (None, None),
+            19 => select.per_value = None,
+            20 => (select.per_cast, select.per_long_cast) = (None, None),
             21 => client.per_value = None,
             22 => client.shares_cores = false,
             _ => client.startup = client.startup.div_f64(factor),
@@ -481,8 +481,8 @@ pub(crate) mod tests {
             9 => more.items.updates += 1.0,
             10 => more.items.keys += 1.0,
             13 => more.terms.casts += 1.0,
-            14 => more.terms.timestamps += 1.0,
-            12 => more.answered_rows = more.answered_rows * factor,
+            14 => more.terms.long_casts += 1.0,
+            12 => more.answered *= factor,
             15 => more.values *= factor,
             11 => more.constants = (more.constants as f64 * factor) as u64,
             _ => more.rounds += 1,

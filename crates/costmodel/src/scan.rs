@@ -102,7 +102,7 @@ impl ScanDemand {
             passing_rows: self.rows * self.passing.clamp(0.0, 1.0),
             items: self.items,
             constants: self.constants.saturating_mul(self.select_requests?.0),
-            answered_rows: self.rows * self.selectivity.clamp(0.0, 1.0),
+            answered: self.values(self.selectivity.clamp(0.0, 1.0)),
             returned: self.returned(),
             values: self.values(self.selectivity.clamp(0.0, 1.0)),
             ..Phase::default()

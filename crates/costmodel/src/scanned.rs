@@ -17,8 +17,8 @@ pub struct Scanned {
     pub passing: Rows,
     /// What is evaluated for each of these: what the statement selects, aggregates and groups by.
     pub items: Terms,
-    /// Rows of the answers.
-    pub answered: Rows,
+    /// Values of the answers.
+    pub answered: f64,
     /// Bytes of the answers, as [`Format::Json`] or as CSV.
     pub returned: Bytes,
     /// Constants in lists of the statements, which are read before the first row is.

@@ -17,17 +17,17 @@ use std::ops::{Add, Sub};
 pub struct Terms {
     /// Comparisons, arithmetic operations on columns, and branches of CASE.
     pub comparisons: f64,
-    /// Aggregates of one group each, `SUM(CASE WHEN g = 'a' THEN x END)`: its condition and its update,
-    /// without looking up the row's group and computing the value, which all groups have in common.
+    /// Aggregates of one group each, `SUM(CASE WHEN g = 'a' THEN x END)`: its condition, without looking
+    /// up the row's group, computing the value and updating a group's, which all groups have in common.
     pub cases: f64,
     /// Looks into slices of a Bloom filter, each with its hash function.
     pub probes: f64,
     /// Updates of aggregates, of all rows or of their groups, without their arguments.
     pub updates: f64,
-    /// Conversions of values, each of which is made once, but not to timestamps.
+    /// Conversions of values, each of which is made once, but not to long_casts.
     pub casts: f64,
-    /// Conversions to timestamps.
-    pub timestamps: f64,
+    /// Conversions that take longer: to decimals and timestamps.
+    pub long_casts: f64,
     /// Keys by which the group of a row is looked up.
     pub keys: f64,
 }
@@ -40,7 +40,7 @@ impl Terms {
         probes: 0.0,
         updates: 0.0,
         casts: 0.0,
-        timestamps: 0.0,
+        long_casts: 0.0,
         keys: 0.0,
     };
 
@@ -58,7 +58,7 @@ impl Terms {
             probes: of(self.probes, rhs.probes),
             updates: of(self.updates, rhs.updates),
             casts: of(self.casts, rhs.casts),
-            timestamps: of(self.timestamps, rhs.timestamps),
+            long_casts: of(self.long_casts, rhs.long_casts),
             keys: of(self.keys, rhs.keys),
         }
     }
@@ -106,7 +106,7 @@ mod tests {
             probes: 3.0,
             updates: 4.0,
             casts: 5.0,
-            timestamps: 6.0,
+            long_casts: 6.0,
             keys: 7.0,
         };
         assert_eq!([one, one].into_iter().sum::<Terms>(), one.times(2.0));

@@ -62,6 +62,7 @@ impl TopKDemand {
         let requests = self.scan.select_requests?.as_f64().max(1.0);
         let asked = (self.k.as_f64() / requests).min(1.0);
         let phase = |name, demand: &ScanDemand, share: f64, columns: f64| {
+            let values = demand.values(demand.selectivity) * columns;
             let selects = Requests::from_f64((requests * share).ceil());
             Phase {
                 name,
@@ -70,9 +71,9 @@ impl TopKDemand {
                 scanned: demand.needed * share,
                 scanned_rows: demand.rows * share,
                 terms: demand.terms,
-                answered_rows: demand.rows * demand.selectivity,
+                answered: values,
                 returned: demand.returned(),
-                values: demand.values(demand.selectivity) * columns,
+                values,
                 ..Phase::default()
             }
         };
@@ -88,6 +89,7 @@ impl TopKDemand {
             return None;
         }
         let fraction = sample / passing;
+        let values = sample.as_f64() * f64::from(self.scan.columns) * self.share;
         Some(Phase {
             name: "sample",
             format: self.scan.format,
@@ -95,9 +97,9 @@ impl TopKDemand {
             scanned: self.keys_needed * fraction,
             scanned_rows: self.scan.rows * fraction,
             terms: self.scan.terms,
-            answered_rows: sample,
+            answered: values,
             returned: self.scan.returned() * (fraction * self.share),
-            values: sample.as_f64() * f64::from(self.scan.columns) * self.share,
+            values,
             ..Phase::default()
         })
     }

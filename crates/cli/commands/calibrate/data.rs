@@ -38,6 +38,8 @@ pub(super) const ANSWERED: [&str; 4] = ["k", "x", "g", "d"];
 pub(super) const PARTS: u64 = 4;
 /// Objects of the table of many small ones.
 pub(super) const SMALL_PARTS: u64 = 16;
+/// Values of the column that rows are grouped by.
+pub(super) const GROUPS: usize = 16;
 /// Rows of a small object.
 const FEW: u64 = 8;
 /// Bytes of a row as CSV and as JSON, about.
@@ -173,7 +175,7 @@ fn rows_of(columns: &[&str], rows: u64, seed: u64) -> Result<RecordBatch> {
                 let days = (0..rows).map(|_| FIRST_DAY + random.below(DAYS) as i32);
                 Arc::new(Date32Array::from_iter_values(days))
             }
-            "g" => texts(&mut || random.letters(1, 16)),
+            "g" => texts(&mut || random.letters(1, GROUPS as u64)),
             // In quotes, as texts of several words are.
             "t" => texts(&mut || [random.letters(6, 26), random.letters(5, 26)].join(", ")),
             _ => texts(&mut || random.letters(6, 26)),

@@ -184,9 +184,10 @@ impl Bench {
         let stored = object.size();
         // Several statements at once are about different objects, as a query's are.
         let key = |object: &Object| format!("{}{}", self.prefix, object.name);
+        let is_part = |object: &Object| self.data.parts.iter().any(|it| it.name == object.name);
         let keys: Vec<_> = match lanes {
-            1 => vec![key(object)],
-            _ => self.data.parts.iter().map(key).collect(),
+            2.. if is_part(object) => self.data.parts.iter().map(key).collect(),
+            _ => vec![key(object)],
         };
         let request = self.request(format, statement);
         if statement.extras.groups && !self.engine.endpoint().profile().syntax.group_by {
@@ -278,10 +279,10 @@ impl Bench {
             scanned: Bytes(counted.scanned_bytes),
             scanned_rows: Rows::from_f64(rows_of(counted.scanned_bytes)),
             terms: match sql.contains("WHERE") {
-                true => Terms { timestamps: 1.0, ..1.into() },
+                true => Terms { long_casts: 1.0, ..1.into() },
                 false => Terms::NONE,
             },
-            answered_rows: Rows::from_f64(answered),
+            answered: answered * ANSWERED.len() as f64,
             returned: Bytes(counted.returned_bytes),
             values: (rows_of(counted.got_bytes) + answered) * ANSWERED.len() as f64,
             ..Phase::default()

@@ -6,7 +6,7 @@ use sluicegate_costmodel::{
 use sluicegate_engine::profile::{constants, items, terms};
 use sluicegate_s3select::dialect::{Extras, parse_with};
 
-use super::data::{ANSWERED, COLUMNS, Data, Object, PARTS, SMALL_PARTS};
+use super::data::{ANSWERED, COLUMNS, Data, GROUPS, Object, PARTS, SMALL_PARTS};
 use crate::failure::{Failure, Result};
 
 /// The most requests under way at once.
@@ -15,10 +15,22 @@ const LANES: u32 = 32;
 const STATEMENTS: u32 = 8;
 /// Constants of a list, which is as long as a statement of 64 KiB allows.
 const CONSTANTS: u64 = 8_000;
+/// Rows of an answer at most: its bytes are kept in memory, up to 8 MiB.
+const ANSWERED_ROWS: Rows = Rows(160_000);
 /// Bytes of a GET that asks for no more than an answer.
 const TINY: u64 = 1024;
 /// Bytes that statistics are taken from, of each object that they are taken from, at most.
 const SAMPLED: u64 = 512 << 10;
+
+/// What rows are aggregated to.
+const AGGREGATES: [(&str, &str); 6] = [
+    ("SUM", "CAST(s._6 AS DECIMAL(15, 2))"),
+    ("SUM", "CAST(s._2 AS INT)"),
+    ("MIN", "CAST(s._6 AS DECIMAL(15, 2))"),
+    ("MAX", "CAST(s._6 AS DECIMAL(15, 2))"),
+    ("MIN", "CAST(s._2 AS INT)"),
+    ("MAX", "CAST(s._2 AS INT)"),
+];
 
 /// Something that is timed.
 #[derive(Debug, Clone)]
@@ -58,7 +70,6 @@ impl Statement {
         // The planner counts what its own statements ask for in the same way.
         let query = parse_with(&sql, Extras::ALL)
             .map_err(|error| Failure::new(format!("{sql}: {error}")))?;
-        let all = query.filter.is_none() && !sql.contains('(');
         let scanned = Scanned {
             format: object.format,
             bytes: object.size(),
@@ -67,11 +78,23 @@ impl Statement {
             // No condition here holds for any row.
             passing: if query.filter.is_none() { object.rows } else { Rows::ZERO },
             items: items(&query),
-            answered: if all { object.rows } else { Rows::ZERO },
             constants: constants(&query),
             ..Scanned::default()
         };
         Ok(Self { name: object.name.clone(), extras: Extras::of(&query), scanned, sql })
+    }
+
+    /// A statement that is answered by these columns of the first rows.
+    fn answered(object: &Object, columns: &[u32]) -> Result<Self> {
+        let rows = object.rows.min(ANSWERED_ROWS);
+        let list = columns.iter().map(|column| format!("s._{column}")).collect::<Vec<_>>();
+        // The first column is a row's number.
+        let condition = format!("CAST(s._1 AS INT) < {}", rows.0);
+        let sql = format!("SELECT {} FROM S3Object s WHERE {condition}", list.join(", "));
+        let mut statement = Self::new(object, sql)?;
+        statement.scanned.passing = rows;
+        statement.scanned.answered = rows.as_f64() * columns.len() as f64;
+        Ok(statement)
     }
 }
 
@@ -88,41 +111,49 @@ pub(super) fn trials(data: &Data) -> Result<Vec<Trial>> {
     {
         trials.push(Trial::Gets { requests, lanes, each });
     }
-    // One after the other, so that none is still in a cache of the store's processor.
-    let mut parts = data.parts.iter().cycle();
-    let mut next = move || parts.next().unwrap_or(part);
     // What a statement takes that has next to nothing to scan.
     let few = &data.small[0];
-    for object in data.scanned.iter().chain([few, next()]) {
-        trials.push(Trial::Select(Statement::new(object, absent(object.format))?));
+    for sql in [absent(few.format), last()] {
+        trials.push(Trial::Select(Statement::new(few, sql)?));
     }
-    let conditions = [one_comparison(), many_comparisons(), slices(1), slices(4)];
+    // How many of a statement are scanned side by side.
+    let statement = Statement::new(part, absent(part.format))?;
+    trials.push(Trial::Select(statement.clone()));
+    for lanes in [STATEMENTS, PARTS as u32] {
+        trials.push(Trial::Selects { lanes, statement: statement.clone() });
+    }
+    // What each takes, at once with others, as in queries.
+    let at_once = |object, sql| -> Result<_> {
+        Ok(Trial::Selects { lanes: PARTS as u32, statement: Statement::new(object, sql)? })
+    };
+    for object in &data.scanned {
+        trials.push(at_once(object, absent(object.format))?);
+    }
+    let conditions = [
+        "CAST(s._2 AS INT) = 501".to_owned(),
+        "CAST(s._6 AS DECIMAL(15, 2)) < -1.00".to_owned(),
+        "s._9 IN ('y', 'z')".to_owned(),
+        many_comparisons(),
+        slices(1),
+        slices(4),
+    ];
     for condition in conditions {
-        let sql = format!("SELECT COUNT(*) FROM S3Object s WHERE {condition}");
-        trials.push(Trial::Select(Statement::new(next(), sql)?));
+        trials.push(at_once(part, format!("SELECT COUNT(*) FROM S3Object s WHERE {condition}"))?);
     }
-    for groups in [4, 16] {
-        trials.push(Trial::Select(Statement::new(next(), sums_of_groups(groups))?));
+    for aggregates in [1, 6] {
+        trials.push(at_once(part, aggregated_by_case(aggregates))?);
     }
     for (grouped, aggregates) in [(false, 1), (false, 6), (true, 1), (true, 6)] {
-        trials.push(Trial::Select(Statement::new(next(), aggregated(grouped, aggregates))?));
+        trials.push(at_once(part, aggregated(grouped, aggregates))?);
     }
     let texts = "SELECT MAX(s._9), MAX(s._16) FROM S3Object s".to_owned();
     let days = "SELECT MAX(CAST(s._11 AS TIMESTAMP)) FROM S3Object s".to_owned();
-    for sql in [texts, days, converted()] {
-        trials.push(Trial::Select(Statement::new(next(), sql)?));
+    for sql in [texts, days, converted(), listed(CONSTANTS), last()] {
+        trials.push(at_once(part, sql)?);
     }
-    trials.push(Trial::Select(Statement::new(next(), listed(CONSTANTS))?));
-    let all = "SELECT s._2, s._6 FROM S3Object s".to_owned();
-    trials.push(Trial::Select(Statement::new(next(), all)?));
-    for object in [few, next()] {
-        // The last column: as much of each row is looked at as any statement may ask for.
-        let sql = "SELECT COUNT(*) FROM S3Object s WHERE s._16 = 'none'".to_owned();
-        trials.push(Trial::Select(Statement::new(object, sql)?));
-    }
-    let statement = Statement::new(part, absent(Format::Csv))?;
-    for lanes in [2, STATEMENTS] {
-        trials.push(Trial::Selects { lanes, statement: statement.clone() });
+    for columns in [[2, 6].as_slice(), &[1, 2, 5, 6, 9, 11]] {
+        let statement = Statement::answered(part, columns)?;
+        trials.push(Trial::Selects { lanes: PARTS as u32, statement });
     }
     let parse = |object: &Object, columns: &[&str]| {
         let greatest: Vec<_> = columns.iter().map(|name| format!("max({name})")).collect();
@@ -167,14 +198,15 @@ fn number(format: Format, place: usize, name: &str) -> String {
     if format == Format::Csv { format!("CAST({column} AS INT)") } else { column }
 }
 
+/// The last column: as much of each row is looked at as any statement may ask for.
+fn last() -> String {
+    "SELECT COUNT(*) FROM S3Object s WHERE s._16 = 'none'".to_owned()
+}
+
 /// No row has such a key or text, but neither is beyond those that rows have, so all are looked at.
 fn absent(format: Format) -> String {
     let (key, text) = (number(format, 2, "k"), column(format, 16, "t"));
     format!("SELECT COUNT(*) FROM S3Object s WHERE {key} = 501 OR {text} = 'none'")
-}
-
-fn one_comparison() -> String {
-    "CAST(s._2 AS INT) = 501".to_owned()
 }
 
 /// None of them holds, so each is evaluated for every row.
@@ -208,21 +240,21 @@ fn slices(count: u64) -> String {
     (0..count).map(slice).collect::<Vec<_>>().join(" OR ")
 }
 
-/// The sum of each of so many groups, as for a store without GROUP BY.
-fn sums_of_groups(count: u8) -> String {
-    let sum = |letter: u8| {
-        let letter = char::from(b'a' + letter);
-        format!("SUM(CASE WHEN s._9 = '{letter}' THEN CAST(s._2 AS INT) END)")
+/// Some aggregates of each group, as for a store without GROUP BY.
+fn aggregated_by_case(aggregates: usize) -> String {
+    let groups = (b'a'..).take(GROUPS).map(char::from);
+    let of_group = |group| {
+        let case = move |(name, of)| format!("{name}(CASE WHEN s._9 = '{group}' THEN {of} END)");
+        AGGREGATES.into_iter().take(aggregates).map(case)
     };
-    format!("SELECT {} FROM S3Object s", (0..count).map(sum).collect::<Vec<_>>().join(", "))
+    let all: Vec<_> = groups.flat_map(of_group).collect();
+    format!("SELECT {} FROM S3Object s", all.join(", "))
 }
 
 /// Some aggregates of all rows, or of the rows of each of few groups.
 fn aggregated(grouped: bool, aggregates: usize) -> String {
-    let (x, k) = ("CAST(s._6 AS DECIMAL(15, 2))", "CAST(s._2 AS INT)");
-    let of = [("SUM", x), ("SUM", k), ("MIN", x), ("MAX", x), ("MIN", k), ("MAX", k)];
-    let each: Vec<_> =
-        of.iter().take(aggregates).map(|(name, of)| format!("{name}({of})")).collect();
+    let each = AGGREGATES.iter().take(aggregates).map(|(name, of)| format!("{name}({of})"));
+    let each: Vec<_> = each.collect();
     match (grouped, each.join(", ")) {
         (false, all) => format!("SELECT {all} FROM S3Object s"),
         (true, all) => format!("SELECT s._9, {all} FROM S3Object s GROUP BY s._9"),
@@ -324,7 +356,7 @@ mod tests {
             .unwrap()
             .into_iter()
             .filter_map(|trial| match trial {
-                Trial::Select(statement) => Some(statement),
+                Trial::Select(statement) | Trial::Selects { statement, .. } => Some(statement),
                 _ => None,
             })
             .collect();
@@ -339,23 +371,25 @@ mod tests {
             casts,
             ..Terms::NONE
         };
-        let count = Terms { updates: 1.0, ..Terms::NONE };
+        let count = Terms::from(1);
         // OR is a term.
         let one = terms(0.0, 0.0, 1.0, 1.0);
         assert_eq!(of("SUBSTRING"), [(one, count), (terms(3.0, 0.0, 4.0, 1.0), count)]);
-        let sums = |groups| Terms { keys: 1.0, ..terms(0.0, groups, 0.0, 1.0) };
-        assert_eq!(of("CASE"), [(Terms::NONE, sums(4.0)), (Terms::NONE, sums(16.0))]);
+        let aggregated = |updates, casts, keys, cases| {
+            let casts = Terms { long_casts: 1.0, ..terms(0.0, cases, 0.0, casts) };
+            (Terms::NONE, Terms { updates, keys, ..casts })
+        };
+        let by_case = [aggregated(1.0, 0.0, 1.0, 16.0), aggregated(6.0, 1.0, 1.0, 96.0)];
+        assert_eq!(of("CASE"), by_case);
         assert_eq!(of("s.t = 'none'"), [(3.into(), count); 4]);
         assert!(of("s._16 = 'none'").contains(&(terms(3.0, 0.0, 0.0, 1.0), count)));
-        let many = Terms { timestamps: 1.0, ..terms(15.0, 0.0, 0.0, 3.0) };
+        let many = Terms { long_casts: 2.0, ..terms(15.0, 0.0, 0.0, 2.0) };
         assert_eq!(of("1980-01-01"), [(many, count)]);
-        let aggregated = |updates, casts, keys| {
-            (Terms::NONE, Terms { updates, keys, ..terms(0.0, 0.0, 0.0, casts) })
-        };
-        assert_eq!(of("GROUP BY"), [aggregated(1.0, 1.0, 1.0), aggregated(6.0, 2.0, 1.0)]);
-        let ungrouped = [aggregated(1.0, 1.0, 0.0), aggregated(6.0, 2.0, 0.0)];
+        let grouped = [aggregated(1.0, 0.0, 1.0, 0.0), aggregated(6.0, 1.0, 1.0, 0.0)];
+        assert_eq!(of("GROUP BY"), grouped);
+        let ungrouped = [aggregated(1.0, 0.0, 0.0, 0.0), aggregated(6.0, 1.0, 0.0, 0.0)];
         assert_eq!(of("SELECT SUM(CAST(s._6"), ungrouped);
-        let converted = Terms { updates: 4.0, timestamps: 1.0, ..terms(0.0, 0.0, 0.0, 3.0) };
+        let converted = Terms { updates: 4.0, long_casts: 2.0, ..terms(0.0, 0.0, 0.0, 2.0) };
         assert_eq!(of("MAX(CAST(s._1 "), [(Terms::NONE, converted)]);
         let lists = statements.iter().filter(|it| it.scanned.constants == CONSTANTS);
         assert_eq!(lists.count(), 1);

@@ -140,17 +140,27 @@ impl Fitting<'_> {
         self.inverse("requests.per_second", found, |it| &mut it.requests.per_second);
     }
 
-    /// One statement: latency + bytes / rate of its format + rows · terms · time of each +
-    /// constants · time of each + rows of the answer · time of each + its bytes over the link.
+    /// Statements: latency + bytes / rate of their format + rows · terms · time of each + constants ·
+    /// time of each + values of the answers · time of each + their bytes over the link.
+    ///
+    /// Several at once take so many times as long as one as they are more than the store's cores. So
+    /// do a query's, and therefore they are what tells most constants: a store may use all of its
+    /// cores for a statement that is alone.
     fn statements(&mut self) {
-        let link = self.fit.hardware.link.connection_bytes_per_second;
+        self.side_by_side();
+        let (link, cores) = (self.fit.hardware.link, self.fit.hardware.select.cores);
         let mut equations = Equations::new(STATEMENTS);
         for (asked, seconds) in self.times() {
-            let Asked::Select(scanned) = asked else { continue };
+            let (lanes, scanned, rate) = match asked {
+                Asked::Select(scanned) => (1.0, scanned, link.connection_bytes_per_second),
+                Asked::Selects { lanes, each } => (f64::from(*lanes), each, link.bytes_per_second),
+                _ => continue,
+            };
             let Scanned { format, bytes, rows, terms, passing, items, .. } = *scanned;
-            let of = |this: Format| if this == format { bytes.as_f64() } else { 0.0 };
+            let turns = (lanes / cores).max(1.0);
+            let of = |this: Format| if this == format { bytes.as_f64() * turns } else { 0.0 };
             let each = |kind: fn(Terms) -> f64| {
-                rows.as_f64() * kind(terms) + passing.as_f64() * kind(items)
+                (rows.as_f64() * kind(terms) + passing.as_f64() * kind(items)) * turns
             };
             let amounts: [f64; STATEMENTS] = [
                 1.0,
@@ -162,23 +172,24 @@ impl Fitting<'_> {
                 each(|it| it.probes),
                 each(|it| it.updates),
                 each(|it| it.casts),
-                each(|it| it.timestamps),
+                each(|it| it.long_casts),
                 each(|it| it.keys),
-                scanned.constants as f64,
-                scanned.answered.as_f64(),
+                scanned.constants as f64 * turns,
+                scanned.answered * turns,
             ];
-            let sent = scanned.returned.as_f64() / link.0;
+            let sent = scanned.returned.as_f64() * lanes / rate.0;
             equations.push(&amounts, seconds - sent, seconds);
         }
         let found = equations.solve();
         if found[0].is_none() {
             self.fit.hardware.select = SelectRates::assumed();
+            self.fit.assumed.retain(|key| !key.starts_with("select."));
             self.fit.assumed.push("select".to_owned());
             return;
         }
         let [latency, csv, json, parquet, found @ ..]: [_; STATEMENTS] =
             std::array::from_fn(|at| found[at]);
-        let [term, case, probe, update, cast, timestamp, key, constant, row] = found;
+        let [term, case, probe, update, cast, timestamp, key, constant, value] = found;
         self.duration("select.latency_seconds", latency, |it| &mut it.select.latency);
         self.rate("select.csv_bytes_per_second", csv, |it| &mut it.select.csv_bytes_per_second);
         self.rate("select.json_bytes_per_second", json, |it| &mut it.select.json_bytes_per_second);
@@ -190,48 +201,44 @@ impl Fitting<'_> {
         self.some_duration("select.probe_seconds", probe, |it| &mut it.select.per_probe);
         self.some_duration("select.update_seconds", update, |it| &mut it.select.per_update);
         self.some_duration("select.cast_seconds", cast, |it| &mut it.select.per_cast);
-        self.some_duration("select.timestamp_seconds", timestamp, |it| {
-            &mut it.select.per_timestamp
+        self.some_duration("select.long_cast_seconds", timestamp, |it| {
+            &mut it.select.per_long_cast
         });
         self.some_duration("select.key_seconds", key, |it| &mut it.select.per_key);
-        self.some_duration("select.row_seconds", row, |it| &mut it.select.per_row_answered);
+        self.some_duration("select.value_seconds", value, |it| &mut it.select.per_value);
         self.some_duration("select.constant_seconds", constant, |it| &mut it.select.per_constant);
-        self.side_by_side();
-    }
-
-    /// The same statement many times at once: how many are scanned side by side.
-    fn side_by_side(&mut self) {
-        let most = self.medians().filter_map(|(asked, seconds)| match asked {
-            Asked::Selects { lanes, each } => Some((*lanes, *each, seconds)),
-            _ => None,
-        });
-        let Some((lanes, each, seconds)) = most.max_by_key(|(lanes, ..)| *lanes) else {
-            self.fit.assumed.push("select.cores".to_owned());
-            self.fit.assumed.push("select.total_bytes_per_second".to_owned());
-            return;
-        };
-        let latency = self.fit.hardware.select.latency.as_secs_f64();
-        let alone = self.medians().find(|(asked, _)| **asked == Asked::Select(each));
-        let alone =
-            alone.map_or_else(|| self.scan_seconds(&each), |(_, seconds)| seconds - latency);
-        let slower = (seconds - latency) / alone;
         let select = &mut self.fit.hardware.select;
-        if slower > SLOWED && slower.is_finite() {
-            let cores = rounded((f64::from(lanes) / slower).max(1.0));
-            select.cores = cores;
-            let total = each.bytes.as_f64() / alone * cores;
-            select.total_bytes_per_second =
-                BytesPerSecond(total.max(select.csv_bytes_per_second.0 * cores));
-        } else {
-            // At least so many, and nothing tells how many more.
-            select.cores = select.cores.max(f64::from(lanes));
-            self.fit.assumed.push("select.cores".to_owned());
-            self.fit.assumed.push("select.total_bytes_per_second".to_owned());
-        }
+        let together = select.csv_bytes_per_second.0 * select.cores;
+        select.total_bytes_per_second = BytesPerSecond(rounded(together));
     }
 
-    fn scan_seconds(&self, scanned: &Scanned) -> f64 {
-        self.fit.hardware.store_seconds(scanned)
+    /// The same statement alone and many times at once: how many are scanned side by side.
+    fn side_by_side(&mut self) {
+        let statements = |(asked, seconds)| match asked {
+            &Asked::Select(each) => Some((1, each, seconds)),
+            &Asked::Selects { lanes, each } => Some((lanes, each, seconds)),
+            _ => None,
+        };
+        let all: Vec<(u32, Scanned, f64)> = self.medians().filter_map(statements).collect();
+        // One that has next to nothing to scan.
+        let latency = all.iter().map(|(.., seconds)| *seconds).fold(f64::INFINITY, f64::min);
+        let alone = |each: Scanned| all.iter().find(|(lanes, it, _)| *lanes == 1 && *it == each);
+        let pairs = all.iter().filter_map(|it| Some((it, alone(it.1)?)));
+        let most = pairs.filter(|(it, _)| it.0 > 1).max_by_key(|(it, _)| it.0);
+        let slower = most.map(|(many, one)| (many.0, (many.2 - latency) / (one.2 - latency)));
+        let select = &mut self.fit.hardware.select;
+        match slower {
+            Some((lanes, slower)) if slower > SLOWED && slower.is_finite() => {
+                select.cores = rounded((f64::from(lanes) / slower).max(1.0));
+            }
+            _ => {
+                // At least so many, and nothing tells how many more.
+                let lanes = slower.map_or(1, |(lanes, _)| lanes);
+                select.cores = select.cores.max(f64::from(lanes));
+                self.fit.assumed.push("select.cores".to_owned());
+                self.fit.assumed.push("select.total_bytes_per_second".to_owned());
+            }
+        }
     }
 
     /// Bytes in memory: bytes / rate of their format, and for text values · time of each.
@@ -403,6 +410,7 @@ mod tests {
             all.push(Asked::Select(scanned));
             scanned
         };
+        select(Format::Csv, Bytes(100), 1, 0, 0);
         for format in [Format::Csv, Format::Json, Format::Parquet] {
             select(format, Bytes::mib(1), 1, 0, 0);
             select(format, size, 1, 0, 0);
@@ -412,18 +420,18 @@ mod tests {
         select(Format::Csv, size, 9, 4, 0);
         select(Format::Csv, size, 1, 0, 4);
         let each = select(Format::Csv, size, 1, 0, 1);
-        all.extend([2, 8].map(|lanes| Asked::Selects { lanes, each }));
         let plain = Scanned { terms: 1.into(), ..each };
-        for (updates, casts, keys, timestamps) in
+        all.extend([2, 8].map(|lanes| Asked::Selects { lanes, each: plain }));
+        for (updates, casts, keys, long_casts) in
             [(1, 0, 0, 0), (8, 0, 0, 0), (1, 0, 1, 0), (0, 1, 2, 0), (2, 4, 0, 1), (1, 0, 0, 1)]
         {
-            let [updates, casts, keys, timestamps] =
-                [updates, casts, keys, timestamps].map(f64::from);
-            let items = Terms { updates, casts, keys, timestamps, ..Terms::NONE };
+            let [updates, casts, keys, long_casts] =
+                [updates, casts, keys, long_casts].map(f64::from);
+            let items = Terms { updates, casts, keys, long_casts, ..Terms::NONE };
             all.push(Asked::Select(Scanned { passing: each.rows, items, ..plain }));
         }
         all.push(Asked::Select(Scanned { constants: 100_000, ..plain }));
-        all.push(Asked::Select(Scanned { answered: each.rows, ..plain }));
+        all.push(Asked::Select(Scanned { answered: each.rows.as_f64(), ..plain }));
         for format in [Format::Csv, Format::Json, Format::Parquet] {
             for (mib, values) in [(1, 30_000.0), (8, 60_000.0), (8, 900_000.0)] {
                 all.push(Asked::Parse { format, bytes: Bytes::mib(mib), values });
@@ -466,7 +474,7 @@ mod tests {
             passing_rows: each.passing * u64::from(count),
             items: each.items,
             constants: each.constants * u64::from(count),
-            answered_rows: each.answered * u64::from(count),
+            answered: each.answered * f64::from(count),
             ..Phase::default()
         };
         match asked {
@@ -515,10 +523,10 @@ mod tests {
         truth.select.per_probe = Some(Duration::from_nanos(170));
         truth.select.per_update = Some(Duration::from_nanos(23));
         truth.select.per_cast = Some(Duration::from_nanos(17));
-        truth.select.per_timestamp = Some(Duration::from_nanos(48));
+        truth.select.per_long_cast = Some(Duration::from_nanos(48));
         truth.select.per_key = Some(Duration::from_nanos(91));
         truth.select.per_constant = Some(Duration::from_nanos(310));
-        truth.select.per_row_answered = Some(Duration::from_nanos(130));
+        truth.select.per_value = Some(Duration::from_nanos(130));
         truth.client.per_value = Some(Duration::from_nanos(14));
         truth.client.overlap = 0.42;
         truth.client.startup = Duration::from_millis(12);
@@ -550,10 +558,10 @@ mod tests {
             ("probe", time(select.per_probe)),
             ("update", time(select.per_update)),
             ("cast", time(select.per_cast)),
-            ("timestamp", time(select.per_timestamp)),
+            ("long cast", time(select.per_long_cast)),
             ("key", time(select.per_key)),
             ("constant", time(select.per_constant)),
-            ("row", time(select.per_row_answered)),
+            ("value", time(select.per_value)),
             ("cores", select.cores),
             ("total", select.total_bytes_per_second.0),
             ("parse csv", client.csv_bytes_per_second.0),

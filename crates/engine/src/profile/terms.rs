@@ -1,7 +1,9 @@
 //! What statements have a store evaluate.
 
 use sluicegate_costmodel::Terms;
-use sluicegate_s3select::dialect::ast::{BinaryOp, Expr, Function, Projection, Query, Type};
+use sluicegate_s3select::dialect::ast::{
+    Aggregate, BinaryOp, Expr, Function, Projection, Query, Type,
+};
 
 /// What a look by `BLOOM_CONTAINS` is taken for, in comparisons: a hash and its seven bits take a little
 /// less than one look by `SUBSTRING` does.
@@ -66,7 +68,7 @@ pub fn items(query: &Query) -> Terms {
     if let Some(filter) = &query.filter {
         casts(filter, &mut known);
     }
-    let mut of_groups = Vec::new();
+    let mut of_groups = OfGroups::default();
     let mut weight = |expr| match GroupAggregate::of(expr) {
         Some(aggregate) => aggregate.weight(&mut known, &mut of_groups),
         None => weight(expr) + casts(expr, &mut known),
@@ -82,35 +84,51 @@ pub fn items(query: &Query) -> Terms {
 struct GroupAggregate<'a> {
     /// What the group is known by.
     keys: Vec<&'a Expr>,
-    /// The value in its rows.
+    /// What is done with the value in its rows, ...
+    function: Aggregate,
+    /// ... which is this.
     value: &'a Expr,
+}
+
+/// What the aggregates of several groups have in common.
+#[derive(Default)]
+struct OfGroups<'a> {
+    /// Keys and values.
+    exprs: Vec<&'a Expr>,
+    /// What is done with the values of a row, in whichever group it is.
+    updates: Vec<(Aggregate, &'a Expr)>,
 }
 
 impl<'a> GroupAggregate<'a> {
     fn of(expr: &'a Expr) -> Option<Self> {
-        let Expr::Aggregate { arg: Some(arg), .. } = expr else { return None };
+        let Expr::Aggregate { function, arg: Some(arg) } = expr else { return None };
         let Expr::Case { operand: None, branches, otherwise } = arg.as_ref() else { return None };
         let [(condition, value)] = branches.as_slice() else { return None };
         if !matches!(otherwise.as_deref(), None | Some(Expr::Literal(_))) {
             return None;
         }
         let mut keys = Vec::new();
-        equal_keys(condition, &mut keys).then_some(Self { keys, value })
+        equal_keys(condition, &mut keys).then_some(Self { keys, function: *function, value })
     }
 
     /// What it asks for beyond the conversions that are `known`, and the keys and values that other
     /// aggregates `of_groups` have, which are then more.
-    fn weight(&self, known: &mut Vec<&'a Expr>, of_groups: &mut Vec<&'a Expr>) -> Terms {
+    fn weight(&self, known: &mut Vec<&'a Expr>, of_groups: &mut OfGroups<'a>) -> Terms {
         let key = Terms { keys: 1.0, ..Terms::NONE };
         let keys = self.keys.iter().map(|it| (*it, key));
         let value = (self.value, weight(self.value));
         let mut all = Terms { cases: 1.0, ..Terms::NONE };
         for (expr, weight) in keys.chain([value]) {
             all = all + casts(expr, known);
-            if !of_groups.contains(&expr) {
-                of_groups.push(expr);
+            if !of_groups.exprs.contains(&expr) {
+                of_groups.exprs.push(expr);
                 all = all + weight;
             }
+        }
+        let update = (self.function, self.value);
+        if !of_groups.updates.contains(&update) {
+            of_groups.updates.push(update);
+            all = all + updating(self.function);
         }
         all
     }
@@ -127,6 +145,15 @@ fn equal_keys<'a>(condition: &'a Expr, keys: &mut Vec<&'a Expr>) -> bool {
             true
         }
         _ => false,
+    }
+}
+
+/// Updating an aggregate.
+fn updating(function: Aggregate) -> Terms {
+    match function {
+        // Whether a value is there is seen at once.
+        Aggregate::Count => Terms::from(1),
+        _ => Terms { updates: 1.0, ..Terms::NONE },
     }
 }
 
@@ -153,9 +180,8 @@ fn weight(expr: &Expr) -> Terms {
             Terms::from(BLOOM_CONTAINS) + args.iter().map(weight).sum()
         }
         Expr::Call { args, .. } => args.iter().map(weight).sum(),
-        Expr::Aggregate { arg, .. } => {
-            let update = Terms { updates: 1.0, ..Terms::NONE };
-            update + arg.as_deref().map_or(Terms::NONE, weight)
+        Expr::Aggregate { function, arg } => {
+            updating(*function) + arg.as_deref().map_or(Terms::NONE, weight)
         }
     }
 }
@@ -174,7 +200,7 @@ fn casts<'a>(expr: &'a Expr, known: &mut Vec<&'a Expr>) -> Terms {
             }
             known.push(expr);
             let cast = match to {
-                Type::Timestamp => Terms { timestamps: 1.0, ..Terms::NONE },
+                Type::Decimal(_) | Type::Timestamp => Terms { long_casts: 1.0, ..Terms::NONE },
                 _ => Terms { casts: 1.0, ..Terms::NONE },
             };
             cast + casts(inner, known)
