@@ -110,6 +110,43 @@ impl ScanDemand {
         Some(Candidate { strategy: ScanStrategy::Select, steps: phase.into() })
     }
 
+    /// What a part of the objects asks for that has this share of their bytes, 0 to 1.
+    ///
+    /// ```
+    /// use sluicegate_costmodel::{Bytes, Format, Requests, Rows, ScanDemand, Terms};
+    ///
+    /// let all = ScanDemand {
+    ///     objects: 8,
+    ///     format: Format::Csv,
+    ///     needed: Bytes::mib(80),
+    ///     rows: Rows(1_000_000),
+    ///     terms: Terms::from(2),
+    ///     passing: 0.01,
+    ///     items: Terms::NONE,
+    ///     constants: 0,
+    ///     selectivity: 0.01,
+    ///     bytes_per_returned_row: 40.0,
+    ///     get_requests: Requests(8),
+    ///     select_requests: Some(Requests(8)),
+    /// };
+    /// let left = all.part(0.25);
+    /// assert_eq!((left.needed, left.rows), (Bytes::mib(20), Rows(250_000)));
+    /// assert_eq!((left.get_requests, left.select_requests), (Requests(2), Some(Requests(2))));
+    /// ```
+    #[must_use]
+    pub fn part(&self, share: f64) -> Self {
+        let share = share.clamp(0.0, 1.0);
+        let some = |requests: Requests| Requests((requests.as_f64() * share).ceil() as u64);
+        Self {
+            objects: (self.objects as f64 * share).ceil() as u64,
+            needed: self.needed * share,
+            rows: self.rows * share,
+            get_requests: some(self.get_requests),
+            select_requests: self.select_requests.map(some),
+            ..*self
+        }
+    }
+
     /// The better strategy. Select is an alternative only where the store has it
     /// (`select_requests`) and sells it ([`PriceBook::select`]).
     #[must_use]
