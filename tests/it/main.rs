@@ -41,5 +41,6 @@ mod switch;
 mod tables;
 mod top_k;
 mod tpch;
+mod turning;
 mod upstream;
 mod writes;

@@ -125,6 +125,7 @@ impl ScanDemand {
     ///     items: Terms::NONE,
     ///     constants: 0,
     ///     selectivity: 0.01,
+    ///     columns: 2,
     ///     bytes_per_returned_row: 40.0,
     ///     get_requests: Requests(8),
     ///     select_requests: Some(Requests(8)),

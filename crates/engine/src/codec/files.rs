@@ -16,6 +16,7 @@ use datafusion_proto::protobuf::PhysicalPlanNode;
 use datafusion_proto::protobuf::physical_plan_node::PhysicalPlanType;
 use prost::Message;
 
+use super::turning_scan::InsteadMessage;
 use super::{Decoder, Encoder};
 use crate::datasource::named::{NamedSource, TextLayout};
 
@@ -41,6 +42,10 @@ pub(super) struct FilesMessage {
     limit: Option<u64>,
     #[prost(bool, tag = "7")]
     preserve_order: bool,
+    /// What the store may be asked instead from some file on. Who does not know this reads all files
+    /// with GET, and gets the same rows.
+    #[prost(message, optional, tag = "8")]
+    pub(super) instead: Option<InsteadMessage>,
 }
 
 /// The version of an object, as its listing says.
@@ -81,6 +86,7 @@ impl Encoder<'_> {
             layout: named.map(|named| LayoutMessage::from(named.layout()) as i32),
             limit: config.limit.map(|limit| limit as u64),
             preserve_order: config.preserve_order,
+            instead: None,
         })
     }
 }

@@ -16,6 +16,7 @@ mod s3_group_by;
 mod select_scan;
 mod switch;
 mod top_k_sample;
+mod turning_scan;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -42,7 +43,7 @@ use self::select_scan::SelectMessage;
 use self::switch::{SwitchMessage, SwitchPruneMessage};
 use self::top_k_sample::TopKSampleMessage;
 use crate::datasource::named::NamedSource;
-use crate::datasource::s3_scan::{S3Scan, as_index_scan, as_select_scan};
+use crate::datasource::s3_scan::{S3Scan, as_index_scan, as_select_scan, as_turning_scan};
 use crate::physical_plan::StagedWriteExec;
 use crate::physical_plan::s3_aggregate::S3AggregateExec;
 use crate::physical_plan::s3_group_by::S3GroupByExec;
@@ -144,6 +145,8 @@ impl PhysicalExtensionCodec for SluiceCodec {
             Node::Select(Box::new(encoder.select(config, source)?))
         } else if let Some((config, source)) = as_index_scan(node.as_ref()) {
             Node::Index(Box::new(encoder.index(config, source)?))
+        } else if let Some((config, source)) = as_turning_scan(node.as_ref()) {
+            Node::Files(Box::new(encoder.turning(config, source)?))
         } else if let Some(config) = named_scan(node.as_ref()) {
             Node::Files(Box::new(encoder.files(config)?))
         } else if node.is::<StagedWriteExec>() {
@@ -174,7 +177,15 @@ impl PhysicalExtensionCodec for SluiceCodec {
         let decoder = Decoder { context, converter };
         match (message.node, inputs) {
             (Some(Node::Files(files)), []) => {
-                Ok(DataSourceExec::from_data_source(decoder.files(&files)?))
+                let config = decoder.files(&files)?;
+                let turning = match &files.instead {
+                    Some(instead) => decoder.turning(instead, &config)?,
+                    None => None,
+                };
+                Ok(match turning {
+                    Some(turning) => S3Scan::node(turning),
+                    None => DataSourceExec::from_data_source(config),
+                })
             }
             (Some(Node::Select(select)), []) => Ok(S3Scan::node(decoder.select(&select)?)),
             (Some(Node::Index(index)), []) => Ok(S3Scan::node(decoder.index(&index)?)),

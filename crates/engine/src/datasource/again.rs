@@ -11,6 +11,7 @@ use datafusion::datasource::source::DataSourceExec;
 use datafusion::physical_plan::ExecutionPlan;
 
 use super::named::NamedSource;
+use super::s3_scan::{S3Scan, as_turning_scan};
 use super::s3_select::S3SelectSource;
 
 /// The same plan with scans that count for themselves and read from the store of the task context.
@@ -22,6 +23,11 @@ use super::s3_select::S3SelectSource;
 pub(crate) fn again(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
     plan.transform_up(|node| {
         let scan = node.downcast_ref::<DataSourceExec>();
+        if let Some((config, turning)) = as_turning_scan(node.as_ref()) {
+            let again = FileScanConfigBuilder::from(config.clone());
+            let again = again.with_source(Arc::new(turning.again())).build();
+            return Ok(Transformed::yes(S3Scan::node(again) as Arc<dyn ExecutionPlan>));
+        }
         let Some(config) = scan.and_then(|it| it.data_source().downcast_ref::<FileScanConfig>())
         else {
             return Ok(Transformed::no(node));

@@ -21,3 +21,4 @@ pub mod s3_select;
 pub mod snapshot;
 pub mod statement;
 pub mod stored_types;
+pub mod turning;

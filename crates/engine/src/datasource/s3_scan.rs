@@ -18,6 +18,7 @@ use datafusion::physical_expr::projection::ProjectionExprs;
 use datafusion::physical_expr::{
     EquivalenceProperties, LexOrdering, PhysicalExpr, PhysicalSortExpr,
 };
+use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::execution_plan::SchedulingType;
 use datafusion::physical_plan::filter_pushdown::FilterPushdownPropagation;
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
@@ -28,13 +29,14 @@ use super::indexed::IndexedSource;
 use super::keys::KeysAtOpen;
 use super::opener::S3SelectOpener;
 use super::s3_select::S3SelectSource;
+use super::turning::{BoundTurning, Pace, TurningSource};
 use crate::counters::Counters;
 use crate::endpoint::Endpoint;
 use crate::endpoints::resolve;
 use crate::metrics::NodeMetrics;
 use crate::query::QueryCounters;
 
-/// The files of a scan with an [`S3SelectSource`], or with an [`IndexedSource`].
+/// The files of a scan with an [`S3SelectSource`], an [`IndexedSource`] or a [`TurningSource`].
 ///
 /// A [`FileSource`] is opened without the task's context, in which the endpoint is found; a
 /// [`DataSource`] is opened with it. In all else this is the [`FileScanConfig`] inside.
@@ -55,6 +57,32 @@ impl S3Scan {
     pub fn parts(&self) -> Option<(&FileScanConfig, &S3SelectSource)> {
         let source = self.config.file_source().downcast_ref::<S3SelectSource>()?;
         Some((&self.config, source))
+    }
+
+    /// The scan's source with what it takes to run as a part of a task.
+    fn bound(
+        &self,
+        siblings: Option<&Siblings>,
+        context: &Arc<TaskContext>,
+    ) -> Result<Arc<dyn FileSource>> {
+        let source = self.config.file_source();
+        if let Some(indexed) = source.downcast_ref::<IndexedSource>() {
+            return Ok(Arc::new(indexed.bound(&self.config.object_store_url, context)?));
+        }
+        if let Some(turning) = source.downcast_ref::<TurningSource>() {
+            let select = BoundSource::new(turning.select(), None, &self.config, context)?;
+            let options = context.session_config().options();
+            let pace = match siblings.and_then(|all| all.pace.clone()) {
+                Some(pace) => pace,
+                None => turning.pace(&self.config, options)?,
+            };
+            return Ok(Arc::new(BoundTurning { source: turning.clone(), select, pace }));
+        }
+        let (_, source) =
+            self.parts().ok_or_else(|| internal_datafusion_err!("a scan without a statement"))?;
+        let keys = siblings
+            .map_or_else(|| KeysAtOpen::of(source, source.metrics_set()), |all| all.keys.clone());
+        Ok(Arc::new(BoundSource::new(source, keys, &self.config, context)?))
     }
 
     /// What DataFusion made of the scan inside, as a scan of ours.
@@ -82,37 +110,14 @@ impl DataSource for S3Scan {
     }
 
     fn open_with_args(&self, args: OpenArgs) -> Result<SendableRecordBatchStream> {
-        if let Some(indexed) = self.config.file_source().downcast_ref::<IndexedSource>() {
-            let OpenArgs { partition, context, sibling_state } = args;
-            let siblings = sibling_state.as_ref().and_then(|it| it.downcast_ref::<Siblings>());
-            let files = siblings.map(|all| Arc::clone(&all.files));
-            let bound = indexed.bound(&self.config.object_store_url, &context)?;
-            return FileScanConfigBuilder::from(FileScanConfig::clone(&self.config))
-                .with_source(Arc::new(bound))
-                .build()
-                .open_with_args(OpenArgs::new(partition, context).with_shared_state(files));
-        }
-        let (_, source) =
-            self.parts().ok_or_else(|| internal_datafusion_err!("a scan without a statement"))?;
-        let endpoint = resolve(args.context.session_config().options(), source.endpoint_name())?;
         let OpenArgs { partition, context, sibling_state } = args;
         let siblings = sibling_state.as_ref().and_then(|state| state.downcast_ref::<Siblings>());
-        let keys = siblings
-            .map_or_else(|| KeysAtOpen::of(source, source.metrics_set()), |all| all.keys.clone());
-        let files = siblings.map(|all| Arc::clone(&all.files));
-        let args = OpenArgs::new(partition, context).with_shared_state(files);
-        let bound = BoundSource {
-            source: source.clone(),
-            keys,
-            counters: QueryCounters::of_task(&args.context, &endpoint),
-            endpoint,
-            config: Arc::clone(&self.config),
-            context: Arc::clone(&args.context),
-        };
+        let source = self.bound(siblings, &context)?;
+        let files = siblings.and_then(|all| all.files.clone());
         FileScanConfigBuilder::from(FileScanConfig::clone(&self.config))
-            .with_source(Arc::new(bound))
+            .with_source(source)
             .build()
-            .open_with_args(args)
+            .open_with_args(OpenArgs::new(partition, context).with_shared_state(files))
     }
 
     fn fmt_as(&self, t: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
@@ -150,6 +155,14 @@ impl DataSource for S3Scan {
     }
 
     fn with_fetch(&self, limit: Option<usize>) -> Option<Arc<dyn DataSource>> {
+        if let (Some(turning), Some(_)) =
+            (self.config.file_source().downcast_ref::<TurningSource>(), limit)
+        {
+            // A limit counts all rows that GET reads, and ends it before long.
+            let get = FileScanConfigBuilder::from(FileScanConfig::clone(&self.config))
+                .with_source(Arc::clone(turning.get()));
+            return Some(Arc::new(get.with_limit(limit).build()));
+        }
         let (config, source) = self.parts()?;
         // EXPLAIN shows the statement as it is sent.
         let source: Arc<dyn FileSource> = Arc::new(source.with_limit(limit));
@@ -204,23 +217,30 @@ impl DataSource for S3Scan {
     }
 
     fn create_sibling_state(&self, config: &ConfigOptions) -> Option<Arc<dyn Any + Send + Sync>> {
-        let files = self.config.create_sibling_state(config)?;
+        let files = self.config.create_sibling_state(config);
+        if let Some(turning) = self.config.file_source().downcast_ref::<TurningSource>() {
+            // They share a link, even if they do not share the files.
+            let pace = turning.pace(&self.config, config).ok();
+            return Some(Arc::new(Siblings { files, keys: None, pace }));
+        }
+        let files = Some(files?);
         let scan = self.parts();
         let keys = scan.and_then(|(_, source)| KeysAtOpen::of(source, source.metrics_set()));
-        Some(Arc::new(Siblings { files, keys }))
+        Some(Arc::new(Siblings { files, keys, pace: None }))
     }
 }
 
 /// What the partitions of a scan share while it runs once.
 struct Siblings {
     /// The files that none of them has opened yet.
-    files: Arc<dyn Any + Send + Sync>,
+    files: Option<Arc<dyn Any + Send + Sync>>,
     keys: Option<Arc<KeysAtOpen>>,
+    pace: Option<Arc<Pace>>,
 }
 
 /// A Select source while it runs: with the endpoint that its name stands for. Never in a plan.
 #[derive(Clone)]
-struct BoundSource {
+pub(super) struct BoundSource {
     source: S3SelectSource,
     keys: Option<Arc<KeysAtOpen>>,
     endpoint: Arc<Endpoint>,
@@ -229,19 +249,37 @@ struct BoundSource {
     context: Arc<TaskContext>,
 }
 
-impl FileSource for BoundSource {
-    fn create_file_opener(
-        &self,
-        _object_store: Arc<dyn ObjectStore>,
-        _base_config: &FileScanConfig,
-        partition: usize,
-    ) -> Result<Arc<dyn FileOpener>> {
-        let metrics = NodeMetrics::new(
-            &self.endpoint,
-            Arc::clone(&self.counters),
-            self.source.metrics_set(),
-            partition,
-        );
+impl BoundSource {
+    fn new(
+        source: &S3SelectSource,
+        keys: Option<Arc<KeysAtOpen>>,
+        config: &Arc<FileScanConfig>,
+        context: &Arc<TaskContext>,
+    ) -> Result<Self> {
+        let options = context.session_config().options();
+        let endpoint = resolve(options, source.endpoint_name())?;
+        Ok(Self {
+            source: source.clone(),
+            keys,
+            counters: QueryCounters::of_task(context, &endpoint),
+            endpoint,
+            config: Arc::clone(config),
+            context: Arc::clone(context),
+        })
+    }
+
+    pub(super) fn in_batches(&self, batch_size: usize) -> Self {
+        Self { source: self.source.in_batches(batch_size), ..self.clone() }
+    }
+
+    /// The counters of a partition.
+    pub(super) fn metrics(&self, partition: usize) -> NodeMetrics {
+        let counters = Arc::clone(&self.counters);
+        NodeMetrics::new(&self.endpoint, counters, self.source.metrics_set(), partition)
+    }
+
+    /// What opens the files of a partition.
+    pub(super) fn opener(&self, metrics: NodeMetrics) -> Result<Arc<dyn FileOpener>> {
         let opener = S3SelectOpener::new(
             &self.source,
             &self.endpoint,
@@ -253,13 +291,24 @@ impl FileSource for BoundSource {
         let projection = self.source.split_projection().clone();
         ProjectionOpener::try_new(projection, Arc::new(opener), self.source.file_schema())
     }
+}
+
+impl FileSource for BoundSource {
+    fn create_file_opener(
+        &self,
+        _object_store: Arc<dyn ObjectStore>,
+        _base_config: &FileScanConfig,
+        partition: usize,
+    ) -> Result<Arc<dyn FileOpener>> {
+        self.opener(self.metrics(partition))
+    }
 
     fn table_schema(&self) -> &TableSchema {
         self.source.table_schema()
     }
 
     fn with_batch_size(&self, batch_size: usize) -> Arc<dyn FileSource> {
-        Arc::new(Self { source: self.source.in_batches(batch_size), ..self.clone() })
+        Arc::new(self.in_batches(batch_size))
     }
 
     fn filter(&self) -> Option<Arc<dyn PhysicalExpr>> {
@@ -286,21 +335,35 @@ impl FileSource for BoundSource {
     }
 }
 
-/// The index scan of a plan node, if it is one.
-#[must_use]
-pub fn as_index_scan(
-    node: &dyn datafusion::physical_plan::ExecutionPlan,
-) -> Option<(&FileScanConfig, &IndexedSource)> {
+/// The scan of a plan node by one of our sources.
+fn scan_by<T: FileSource>(node: &dyn ExecutionPlan) -> Option<(&FileScanConfig, &T)> {
     let node = (node as &dyn Any).downcast_ref::<DataSourceExec>()?;
     let config = &node.data_source().downcast_ref::<S3Scan>()?.config;
-    Some((config, config.file_source().downcast_ref::<IndexedSource>()?))
+    Some((config, config.file_source().downcast_ref::<T>()?))
+}
+
+/// The index scan of a plan node, if it is one.
+#[must_use]
+pub fn as_index_scan(node: &dyn ExecutionPlan) -> Option<(&FileScanConfig, &IndexedSource)> {
+    scan_by(node)
 }
 
 /// The Select scan of a plan node, if it is one.
 #[must_use]
-pub fn as_select_scan(
-    node: &dyn datafusion::physical_plan::ExecutionPlan,
-) -> Option<(&FileScanConfig, &S3SelectSource)> {
-    let node = (node as &dyn Any).downcast_ref::<DataSourceExec>()?;
-    node.data_source().downcast_ref::<S3Scan>()?.parts()
+pub fn as_select_scan(node: &dyn ExecutionPlan) -> Option<(&FileScanConfig, &S3SelectSource)> {
+    scan_by(node)
+}
+
+/// The scan of a plan node that begins with GET and may turn to Select, if it is one.
+#[must_use]
+pub fn as_turning_scan(node: &dyn ExecutionPlan) -> Option<(&FileScanConfig, &TurningSource)> {
+    scan_by(node)
+}
+
+/// The files that a plan node scans, if it does, by a source of DataFusion's or of ours.
+#[must_use]
+pub fn as_scan(node: &dyn ExecutionPlan) -> Option<&FileScanConfig> {
+    let source = (node as &dyn Any).downcast_ref::<DataSourceExec>()?.data_source();
+    let ours = source.downcast_ref::<S3Scan>().map(|scan| scan.config.as_ref());
+    ours.or_else(|| source.downcast_ref::<FileScanConfig>())
 }

@@ -28,7 +28,7 @@ use super::sort::RUN_BYTES;
 use crate::Engine;
 use crate::config::SluiceOptions;
 use crate::datasource::named::with_place;
-use crate::datasource::s3_scan::{as_index_scan, as_select_scan};
+use crate::datasource::s3_scan::{as_index_scan, as_select_scan, as_turning_scan};
 use crate::staging::StagingStores;
 
 /// A table whose objects can have indexes, as it is now.
@@ -458,6 +458,9 @@ fn scan(node: &Arc<dyn ExecutionPlan>) -> Option<FileScanConfig> {
     }
     if let Some((config, source)) = as_index_scan(node.as_ref()) {
         return Some(with(config, source.inner()));
+    }
+    if let Some((config, source)) = as_turning_scan(node.as_ref()) {
+        return Some(with(config, source.get()));
     }
     let data_source = node.downcast_ref::<DataSourceExec>()?.data_source();
     data_source.downcast_ref::<FileScanConfig>().cloned()

@@ -1,4 +1,4 @@
-//! Metrics of Select scans and of aggregates in the store.
+//! Metrics of scans that ask the store, and of aggregates in the store.
 
 mod cost;
 mod scans;
@@ -102,6 +102,14 @@ impl NodeMetrics {
     pub fn fallback(&self) {
         self.fallbacks.add(1);
         self.counters.fallback();
+    }
+
+    /// Counts GET requests of this node, or bytes of their answers, and what they cost.
+    pub fn fetched(&self, get: Requests, bytes: u64) {
+        self.got.add(usize::try_from(bytes).unwrap_or(usize::MAX));
+        let requests = RequestCounts { get, ..RequestCounts::default() };
+        let work = Work { requests, got: Bytes(bytes), ..Work::default() };
+        self.cost.add(self.endpoint.prices.cost(&work).total());
     }
 
     /// Bytes received through GET requests of this node.

@@ -10,7 +10,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
 
 use super::key_paths::KeyPaths;
-use super::{aggregate, group_by, join, scan, top_k};
+use super::{aggregate, group_by, join, scan, top_k, turning};
 use crate::choice::{Chooser, Journal, Question};
 use crate::endpoint::Endpoint;
 
@@ -66,7 +66,8 @@ fn choose(
         }
     }
     if let Some(Asked { endpoint, question }) = asked {
-        let (plan, decision) = Chooser::of(&endpoint, options).choose(question)?;
+        let (plan, mut decision) = Chooser::of(&endpoint, options).choose(question)?;
+        decision.notes.extend(turning::note(&plan, &endpoint, options));
         Journal::note(options, || decision);
         return Ok(plan);
     }

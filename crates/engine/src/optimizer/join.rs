@@ -15,6 +15,7 @@ use super::index::{INDEX, instead_of_select};
 use super::key_paths::{Joined, KeyPaths};
 use super::scan::{fetched, filters_here, only_get, subject, why_not};
 use super::select_scan::of_bucket;
+use super::turning::keep_open;
 use crate::choice::{Decision, Forced, Journal, Offer, Question, Way, Why};
 use crate::config::{Join, Scan, SluiceOptions};
 use crate::datasource::s3_scan::as_select_scan;
@@ -76,7 +77,8 @@ pub(super) fn question(
         }
     };
     let bloom_is_possible = bloom.is_ok();
-    let get = Offer { steps: demand.get().steps, statement: None, build: fetched };
+    let build = keep_open(fetched, source, &demand, &endpoint, options)?;
+    let get = Offer { steps: demand.get().steps, statement: None, build };
     let mut ways = vec![
         Way { strategy: BASELINE, offer: Ok(get) },
         Way { strategy: FILTERED, offer: filtered },

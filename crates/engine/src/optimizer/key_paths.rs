@@ -26,7 +26,7 @@ use super::equal_keys::on_the_build_side;
 use crate::choice::Why;
 use crate::config::{Join as Strategy, SluiceOptions};
 use crate::datasource::arriving::ArrivingKeys;
-use crate::datasource::s3_scan::as_select_scan;
+use crate::datasource::s3_scan::{as_select_scan, as_turning_scan};
 use crate::profile::{selectivity, table_rows};
 
 /// Which scans of a plan lie below joins, and which of these joins' keys reach them on the probe
@@ -358,7 +358,8 @@ fn whole_table(plan: &Plan) -> Option<f64> {
         return source.filters().is_empty().then(|| all_rows(config)).flatten();
     }
     if let Some(scan) = plan.downcast_ref::<DataSourceExec>() {
-        let config = scan.data_source().downcast_ref::<FileScanConfig>()?;
+        let turning = as_turning_scan(plan.as_ref()).map(|(config, _)| config);
+        let config = turning.or_else(|| scan.data_source().downcast_ref::<FileScanConfig>())?;
         return config.file_source().filter().is_none().then(|| all_rows(config)).flatten();
     }
     let passes = plan.is::<ProjectionExec>()

@@ -14,7 +14,7 @@
 //!
 //! An operator with a choice is a file that offers its ways (`scan.rs`, `aggregate.rs`,
 //! `group_by.rs`, `top_k.rs`) and a line in `choose.rs` (`join.rs`, which asks about scans, comes before them;
-//! `index.rs` is a way of scans); no other rule replaces
+//! `index.rs` is a way of scans, `turning.rs` keeps two of them open until it runs); no other rule replaces
 //! a plan by a cheaper one.
 
 mod aggregate;
@@ -33,6 +33,7 @@ mod select_scan;
 mod staged_writes;
 mod switch_pruning;
 mod top_k;
+mod turning;
 
 use std::sync::Arc;
 

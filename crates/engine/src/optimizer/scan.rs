@@ -15,6 +15,7 @@ use super::index::{INDEX, instead_of_get, instead_of_select};
 use super::join::Asking;
 use super::key_paths::KeyPaths;
 use super::select_scan::{of_bucket, propose};
+use super::turning::keep_open;
 use crate::choice::{Forced, Journal, Offer, Question, Way, Why};
 use crate::config::{GroupBy, Scan, SluiceOptions, TopK};
 use crate::datasource::named::NamedSource;
@@ -93,7 +94,8 @@ fn either(
 ) -> Result<Vec<Way<Plan>>> {
     let fetched = fetched(config, source, options)?;
     let demand = scan_demand(node, &fetched, config, source, options)?;
-    let get = Offer { steps: demand.get().steps, statement: None, build: fetched };
+    let build = keep_open(fetched, source, &demand, endpoint, options)?;
+    let get = Offer { steps: demand.get().steps, statement: None, build };
     let prices = &endpoint.prices;
     // Who forces Select does not ask what it costs.
     let sold = prices.select.is_some() || SluiceOptions::of(options).scan == Scan::Select;

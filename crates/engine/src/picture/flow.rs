@@ -63,7 +63,7 @@ impl Flow {
         let (received, got) = (count("bytes_received"), count("bytes_got"));
         let asked = (received.is_some() || got.is_some()).then(|| Asked {
             selects: count("select_requests").unwrap_or(0),
-            gets: count("range_requests").unwrap_or(0),
+            gets: count("range_requests").or_else(|| count("get_requests")).unwrap_or(0),
             scanned: count("bytes_scanned_by_store").unwrap_or(0),
             link: received.unwrap_or(0) + got.unwrap_or(0),
             fallbacks: count("fallbacks").unwrap_or(0),

@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use datafusion::datasource::physical_plan::FileScanConfig;
-use datafusion::datasource::source::DataSourceExec;
 use datafusion::physical_plan::ExecutionPlan;
 
 use super::Asked;
 use crate::counters::RequestKind;
-use crate::datasource::s3_scan::{as_index_scan, as_select_scan};
+use crate::datasource::s3_scan::as_scan;
 use crate::optimizer::subject;
 use crate::physical_plan::s3_aggregate::S3AggregateExec;
 use crate::physical_plan::s3_group_by::S3GroupByExec;
@@ -54,11 +53,7 @@ fn config(plan: &Arc<dyn ExecutionPlan>) -> Option<&FileScanConfig> {
     if let Some(groups) = plan.downcast_ref::<S3GroupByExec>() {
         return Some(groups.config());
     }
-    let select = as_select_scan(plan.as_ref()).map(|(config, _)| config);
-    let of_ours = select.or_else(|| as_index_scan(plan.as_ref()).map(|(config, _)| config));
-    of_ours.or_else(|| {
-        plan.downcast_ref::<DataSourceExec>()?.data_source().downcast_ref::<FileScanConfig>()
-    })
+    as_scan(plan.as_ref())
 }
 
 /// Which operators read which objects.

@@ -26,6 +26,7 @@ use super::{About, ColumnStatistics, ObjectStatistics, Origin};
 use crate::datasource::indexed::IndexedSource;
 use crate::datasource::named::NamedSource;
 use crate::datasource::s3_select::S3SelectSource;
+use crate::datasource::turning::TurningSource;
 use crate::endpoints::Endpoints;
 use crate::index::name::e_tag;
 use crate::notes::Notes;
@@ -308,6 +309,9 @@ fn own_source(config: &FileScanConfig) -> &Arc<dyn FileSource> {
     let source = config.file_source();
     if let Some(select) = source.downcast_ref::<S3SelectSource>() {
         return select.get().source();
+    }
+    if let Some(turning) = source.downcast_ref::<TurningSource>() {
+        return turning.get();
     }
     source.downcast_ref::<IndexedSource>().map_or(source, IndexedSource::inner)
 }

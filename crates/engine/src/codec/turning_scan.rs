@@ -1,0 +1,73 @@
+//! A scan that begins with GET: what the store may be asked instead while it runs.
+
+use std::sync::Arc;
+
+use datafusion::common::{Result, plan_datafusion_err};
+use datafusion::datasource::physical_plan::{FileScanConfig, FileScanConfigBuilder};
+use datafusion_proto::protobuf;
+use prost::Message;
+
+use super::files::FilesMessage;
+use super::{Decoder, Encoder};
+use crate::datasource::turning::{Instead, TurningSource};
+use crate::endpoints::resolve;
+
+/// What a [`TurningSource`] has beside the scan with GET.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct InsteadMessage {
+    /// The endpoint's name in the session.
+    #[prost(string, tag = "1")]
+    endpoint: String,
+    /// Filters that stand above the scan, over the table's columns.
+    #[prost(message, repeated, tag = "2")]
+    filters: Vec<protobuf::PhysicalExprNode>,
+    #[prost(uint64, tag = "3")]
+    range_bytes: u64,
+    #[prost(uint64, tag = "4")]
+    batch_size: u64,
+}
+
+impl Encoder<'_> {
+    pub(super) fn turning(
+        &self,
+        config: &FileScanConfig,
+        source: &TurningSource,
+    ) -> Result<FilesMessage> {
+        let get = Arc::clone(source.get());
+        let files = FileScanConfigBuilder::from(config.clone()).with_source(get).build();
+        let asked = source.select().asked();
+        let instead = InsteadMessage {
+            endpoint: source.select().endpoint_name().to_owned(),
+            filters: asked.filters.iter().map(|it| self.expr(it)).collect::<Result<_>>()?,
+            range_bytes: asked.range_bytes as u64,
+            batch_size: asked.batch_size as u64,
+        };
+        let mut files = self.files(&files)?;
+        files.instead = Some(instead);
+        Ok(files)
+    }
+}
+
+impl Decoder<'_> {
+    /// The scan that may turn; none if the session's endpoint takes no such statement, so that all
+    /// files are read with GET. The filters stand above the scan, whatever the store makes of them.
+    pub(super) fn turning(
+        &self,
+        message: &InsteadMessage,
+        config: &FileScanConfig,
+    ) -> Result<Option<FileScanConfig>> {
+        let options = self.context.task_ctx().session_config().options();
+        let Ok(endpoint) = resolve(options, &message.endpoint) else { return Ok(None) };
+        let table = Arc::clone(config.file_source().table_schema().table_schema());
+        let filters = message.filters.iter().map(|it| self.expr(Some(it), &table));
+        let size = |bytes: u64| {
+            usize::try_from(bytes).map_err(|_| plan_datafusion_err!("a size beyond this machine's"))
+        };
+        let instead = Instead {
+            filters: filters.collect::<Result<_>>()?,
+            range_bytes: size(message.range_bytes)?,
+            batch_size: size(message.batch_size)?,
+        };
+        Ok(TurningSource::replace(config, &endpoint, instead).ok())
+    }
+}

@@ -1,0 +1,58 @@
+//! Opens a file in the way that is better at that moment.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use datafusion::common::Result;
+use datafusion::datasource::listing::PartitionedFile;
+use datafusion::datasource::physical_plan::{FileOpenFuture, FileOpener};
+use datafusion::physical_plan::metrics::{
+    Count, ExecutionPlanMetricsSet, MetricBuilder, MetricCategory,
+};
+
+use super::Pace;
+use super::pace::Reads;
+
+/// Opens files by GET, and then perhaps by statements.
+pub(super) struct TurningOpener {
+    pub(super) get: Arc<dyn FileOpener>,
+    pub(super) select: Arc<dyn FileOpener>,
+    pub(super) pace: Arc<Pace>,
+    /// Whether the store may be asked about a range of a file.
+    pub(super) takes_ranges: bool,
+    pub(super) ways: Ways,
+}
+
+/// What EXPLAIN ANALYZE shows of a partition: how many files or ranges went each way.
+#[derive(Debug, Clone)]
+pub(super) struct Ways {
+    got: Count,
+    selected: Count,
+    /// GET requests.
+    pub(super) requests: Count,
+}
+
+impl Ways {
+    pub(super) fn new(set: &ExecutionPlanMetricsSet, partition: usize) -> Self {
+        let count = |name: &'static str| {
+            MetricBuilder::new(set).with_category(MetricCategory::Rows).counter(name, partition)
+        };
+        Self {
+            got: count("opened_by_get"),
+            selected: count("opened_by_select"),
+            requests: count("get_requests"),
+        }
+    }
+}
+
+impl FileOpener for TurningOpener {
+    fn open(&self, file: PartitionedFile) -> Result<FileOpenFuture> {
+        let is_askable = file.range.is_none() || self.takes_ranges;
+        let (opener, count) = match self.pace.opens(&file, is_askable, Instant::now()) {
+            Reads::Get => (&self.get, &self.ways.got),
+            Reads::Select => (&self.select, &self.ways.selected),
+        };
+        count.add(1);
+        opener.open(file)
+    }
+}
