@@ -214,9 +214,9 @@ impl Fitting<'_> {
 
     /// The same statement alone and many times at once: how many are scanned side by side.
     fn side_by_side(&mut self) {
-        let statements = |(asked, seconds)| match asked {
-            &Asked::Select(each) => Some((1, each, seconds)),
-            &Asked::Selects { lanes, each } => Some((lanes, each, seconds)),
+        let statements = |(asked, seconds): (&Asked, f64)| match asked {
+            Asked::Select(each) => Some((1, *each, seconds)),
+            Asked::Selects { lanes, each } => Some((*lanes, *each, seconds)),
             _ => None,
         };
         let all: Vec<(u32, Scanned, f64)> = self.medians().filter_map(statements).collect();
