@@ -83,7 +83,7 @@ pub use provenance::{Provenance, Sourced};
 pub use quantity::{Bytes, Dollars, ParseQuantityError, Requests, Rows};
 pub use rate::BytesPerSecond;
 pub use resource::{Resource, Use};
-pub use scan::{ScanDemand, ScanStrategy};
+pub use scan::{ScanDemand, ScanStrategy, answered};
 pub use scanned::Scanned;
 pub use steps::{Prediction, Steps, predict};
 pub use terms::Terms;

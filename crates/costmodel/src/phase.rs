@@ -63,7 +63,7 @@ pub struct Phase {
     pub items: Terms,
     /// Constants in lists of all their statements.
     pub constants: u64,
-    /// Values of their answers.
+    /// What is [`answered`](crate::answered).
     pub answered: f64,
     /// Payload of their answers, which is text: JSON for JSON, CSV for the rest.
     pub returned: Bytes,

@@ -93,6 +93,7 @@ impl ScanDemand {
     /// Letting the store scan: one phase. None without Select.
     #[must_use]
     pub fn select(&self) -> Option<Candidate<ScanStrategy>> {
+        let share = self.selectivity.clamp(0.0, 1.0);
         let phase = Phase {
             format: self.format,
             selects: self.select_requests?,
@@ -102,9 +103,9 @@ impl ScanDemand {
             passing_rows: self.rows * self.passing.clamp(0.0, 1.0),
             items: self.items,
             constants: self.constants.saturating_mul(self.select_requests?.0),
-            answered: self.values(self.selectivity.clamp(0.0, 1.0)),
+            answered: answered(self.rows.as_f64() * share, self.columns.into()),
             returned: self.returned(),
-            values: self.values(self.selectivity.clamp(0.0, 1.0)),
+            values: self.values(share),
             ..Phase::default()
         };
         Some(Candidate { strategy: ScanStrategy::Select, steps: phase.into() })
@@ -160,6 +161,13 @@ impl ScanDemand {
         let select = prices.select.and_then(|_| self.select());
         choose(self.get(), select, hardware, prices, objective)
     }
+}
+
+/// What the store writes for so many rows of so many columns: values, and the end of each row, which takes
+/// about as long as a value.
+#[must_use]
+pub fn answered(rows: f64, columns: f64) -> f64 {
+    rows * (columns + 1.0)
 }
 
 #[cfg(test)]

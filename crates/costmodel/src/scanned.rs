@@ -17,7 +17,7 @@ pub struct Scanned {
     pub passing: Rows,
     /// What is evaluated for each of these: what the statement selects, aggregates and groups by.
     pub items: Terms,
-    /// Values of the answers.
+    /// What is [`answered`](crate::answered).
     pub answered: f64,
     /// Bytes of the answers, as [`Format::Json`] or as CSV.
     pub returned: Bytes,

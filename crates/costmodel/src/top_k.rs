@@ -1,7 +1,7 @@
 //! ORDER BY … LIMIT over a scan: a sample first, then only the rows that may be in the answer.
 
 use crate::break_even::top_k_sample;
-use crate::{Bytes, Phase, Requests, Rows, ScanDemand, Steps, Terms};
+use crate::{Bytes, Phase, Requests, Rows, ScanDemand, Steps, Terms, answered};
 
 /// The best rows of a scan, in numbers.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -62,7 +62,8 @@ impl TopKDemand {
         let requests = self.scan.select_requests?.as_f64().max(1.0);
         let asked = (self.k.as_f64() / requests).min(1.0);
         let phase = |name, demand: &ScanDemand, share: f64, columns: f64| {
-            let values = demand.values(demand.selectivity) * columns;
+            let rows = demand.rows.as_f64() * demand.selectivity;
+            let columns = f64::from(demand.columns) * columns;
             let selects = Requests::from_f64((requests * share).ceil());
             Phase {
                 name,
@@ -71,9 +72,9 @@ impl TopKDemand {
                 scanned: demand.needed * share,
                 scanned_rows: demand.rows * share,
                 terms: demand.terms,
-                answered: values,
+                answered: answered(rows, columns),
                 returned: demand.returned(),
-                values,
+                values: rows * columns,
                 ..Phase::default()
             }
         };
@@ -89,7 +90,7 @@ impl TopKDemand {
             return None;
         }
         let fraction = sample / passing;
-        let values = sample.as_f64() * f64::from(self.scan.columns) * self.share;
+        let columns = f64::from(self.scan.columns) * self.share;
         Some(Phase {
             name: "sample",
             format: self.scan.format,
@@ -97,9 +98,9 @@ impl TopKDemand {
             scanned: self.keys_needed * fraction,
             scanned_rows: self.scan.rows * fraction,
             terms: self.scan.terms,
-            answered: values,
+            answered: answered(sample.as_f64(), columns),
             returned: self.scan.returned() * (fraction * self.share),
-            values,
+            values: sample.as_f64() * columns,
             ..Phase::default()
         })
     }

@@ -17,7 +17,7 @@ use object_store::{ObjectStore, ObjectStoreExt};
 use sluicegate_client::SelectMetrics;
 use sluicegate_conformance::NoAnswer;
 use sluicegate_costmodel::calibration::{Asked, Experiment};
-use sluicegate_costmodel::{Bytes, Format, Phase, Requests, Rows, Scanned, Terms};
+use sluicegate_costmodel::{Bytes, Format, Phase, Requests, Rows, Scanned, Terms, answered};
 use sluicegate_engine::{Engine, Error};
 use sluicegate_s3select::profile::Extension;
 use sluicegate_s3select::request::{
@@ -271,7 +271,7 @@ impl Bench {
         }
         let part = &self.data.parts[0];
         let rows_of = |bytes: u64| part.rows.as_f64() / part.size().as_f64() * bytes as f64;
-        let answered = counted.returned_bytes as f64 / ANSWERED_ROW;
+        let (rows, columns) = (counted.returned_bytes as f64 / ANSWERED_ROW, ANSWERED.len() as f64);
         let phase = Phase {
             gets: Requests(counted.get),
             got: Bytes(counted.got_bytes),
@@ -282,9 +282,9 @@ impl Bench {
                 true => Terms { long_casts: 1.0, ..1.into() },
                 false => Terms::NONE,
             },
-            answered: answered * ANSWERED.len() as f64,
+            answered: answered(rows, columns),
             returned: Bytes(counted.returned_bytes),
-            values: (rows_of(counted.got_bytes) + answered) * ANSWERED.len() as f64,
+            values: (rows_of(counted.got_bytes) + rows) * columns,
             ..Phase::default()
         };
         Ok(Outcome::Timed(Asked::Query(Box::new(phase)), time))

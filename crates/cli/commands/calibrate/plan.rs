@@ -1,7 +1,7 @@
 //! What is measured, and what that asks of the store.
 
 use sluicegate_costmodel::{
-    Bytes, Format, HardwareProfile, RequestCounts, Requests, Rows, Scanned, Work,
+    Bytes, Format, HardwareProfile, RequestCounts, Requests, Rows, Scanned, Work, answered,
 };
 use sluicegate_engine::profile::{constants, items, terms};
 use sluicegate_s3select::dialect::{Extras, parse_with};
@@ -93,7 +93,7 @@ impl Statement {
         let sql = format!("SELECT {} FROM S3Object s WHERE {condition}", list.join(", "));
         let mut statement = Self::new(object, sql)?;
         statement.scanned.passing = rows;
-        statement.scanned.answered = rows.as_f64() * columns.len() as f64;
+        statement.scanned.answered = answered(rows.as_f64(), columns.len() as f64);
         Ok(statement)
     }
 }
