@@ -251,6 +251,45 @@ async fn objects_are_not_asked_where_their_footers_exclude_the_filter() {
     assert!(plan.contains("files_left_out=4"), "{plan}");
 }
 
+/// A table of more Parquet objects than footers are read of when it is planned.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_footers_of_many_objects_are_sampled() {
+    const OBJECTS: usize = 1100;
+    let store = Store::start().await;
+    for number in 0..OBJECTS {
+        let k: ArrayRef = Arc::new(Int64Array::from(vec![number as i64; 2]));
+        let batch = RecordBatch::try_from_iter([("k", k)]).unwrap();
+        let mut object = Vec::new();
+        let mut writer = ArrowWriter::try_new(&mut object, batch.schema(), None).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+        store.put(&format!("many/{number:04}.parquet"), object);
+    }
+    for scan in [Scan::Get, Scan::Select] {
+        let engine = store.builder().scan(scan).threads(2).build().await.unwrap();
+        let ddl = format!(
+            "CREATE EXTERNAL TABLE many (k BIGINT) STORED AS PARQUET LOCATION 's3://{BUCKET}/many/'"
+        );
+        rows(&engine, &ddl).await;
+        assert_eq!(engine.counted().get, 1024);
+        let before = engine.counted();
+        let plan = engine.explain("SELECT sum(k) FROM many").await.unwrap().to_string();
+        assert_eq!(engine.counted().since(&before).get, 0);
+        assert!(plan.contains("the footers of 1024 of 1100 objects"), "{plan}");
+        let all: usize = (0..OBJECTS).sum();
+        for (sql, expected) in [
+            ("SELECT count(*), min(k), max(k), sum(k) FROM many", [2 * OBJECTS, 0, 1099, 2 * all]),
+            (
+                "SELECT count(*), min(k), max(k), sum(k) FROM many WHERE k >= 1020 AND k < 1090",
+                [140, 1020, 1089, 70 * (1020 + 1089)],
+            ),
+        ] {
+            let expected = expected.map(|it| format!("{:?}", it.to_string())).join(" | ");
+            assert_eq!(rows(&engine, sql).await, [expected], "{scan}: {sql}");
+        }
+    }
+}
+
 const NOT_A_NUMBER: &str = "1,7.0\n2,-NaN\n3,8.0\n4,NaN\n5,-nan\n6,-inf\n";
 
 #[tokio::test(flavor = "multi_thread")]

@@ -22,6 +22,7 @@ use object_store::{ObjectMeta, ObjectStore};
 use crate::datasource::footer_statistics::vouched;
 use crate::datasource::named::{NamedSource, TextLayout};
 use crate::index::found::attach;
+use crate::statistics::footers::{self, Budget};
 use crate::statistics::table;
 
 /// Makes [`S3Format`]s of a kind: `STORED AS CSV` and `*.csv`, for example.
@@ -54,7 +55,7 @@ impl S3FormatFactory {
     }
 
     fn wrap(&self, inner: Arc<dyn FileFormat>) -> Arc<dyn FileFormat> {
-        Arc::new(S3Format { inner, extension: self.extension })
+        Arc::new(S3Format { inner, extension: self.extension, footers: Budget::default() })
     }
 }
 
@@ -82,13 +83,14 @@ impl GetExt for S3FormatFactory {
 /// join can push down, are planned by these.
 ///
 /// Of text: bytes from the listing, and what is remembered of the objects or seen in samples of a few
-/// ([`table`]). Of Parquet: those of the footer, without the promise that the least and the greatest of
+/// ([`table`]). Of Parquet: those of the footer, of so many objects as a [`Budget`] allows, without the promise that the least and the greatest of
 /// floating-point numbers are exact. The footer leaves NaN out and says -0.0 for 0.0, and DataFusion
 /// answers MIN and MAX from what is exact.
 #[derive(Debug)]
 pub struct S3Format {
     inner: Arc<dyn FileFormat>,
     extension: &'static str,
+    footers: Budget,
 }
 
 #[async_trait]
@@ -121,12 +123,12 @@ impl FileFormat for S3Format {
         table_schema: SchemaRef,
         object: &ObjectMeta,
     ) -> Result<Statistics> {
-        if !self.is_text() {
+        if !self.is_text() && self.footers.allows(object) {
             let declared = Arc::clone(&table_schema);
             let statistics = self.inner.infer_stats(state, store, table_schema, object).await?;
             return Ok(vouched(statistics, state, store, &declared, object).await);
         }
-        // Of text, `table` knows more once all objects are listed.
+        // Once all objects are listed, `table` and `footers` know more.
         let mut statistics = Statistics::new_unknown(&table_schema);
         let bytes = usize::try_from(object.size).unwrap_or(usize::MAX);
         statistics.total_byte_size = Precision::Inexact(bytes);
@@ -153,7 +155,7 @@ impl FileFormat for S3Format {
         table_schema: SchemaRef,
         object: &ObjectMeta,
     ) -> Result<FileMeta> {
-        if self.is_text() {
+        if self.is_text() || !self.footers.allows(object) {
             return Ok(FileMeta::new(self.infer_stats(state, store, table_schema, object).await?));
         }
         // One look at the footer.
@@ -177,7 +179,7 @@ impl FileFormat for S3Format {
             None => conf,
         };
         let scan = self.inner.create_physical_plan(state, conf).await?;
-        let scan = table::attach(state, scan).await?;
+        let scan = table::attach(state, footers::attach(state, scan)).await?;
         Ok(attach(state, scan).await)
     }
 

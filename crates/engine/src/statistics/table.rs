@@ -19,6 +19,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use object_store::ObjectMeta;
 use sluicegate_index::name::Tag;
 
+use super::footers;
 use super::known::{KnownStatistics, Version};
 use super::sample::{OBJECTS, Sampling};
 use super::sketch::Sketch;
@@ -227,10 +228,13 @@ impl TableStatistics {
 #[must_use]
 pub fn origin(config: &FileScanConfig, options: &ConfigOptions) -> String {
     if own_source(config).file_type() == "parquet" {
-        return match config.statistics().num_rows {
-            Precision::Exact(_) => "the footers of all objects".to_owned(),
-            Precision::Inexact(_) => "footers".to_owned(),
-            Precision::Absent => "the listing".to_owned(),
+        return match (config.statistics().num_rows, footers::known(config)) {
+            (Precision::Exact(_), _) => "the footers of all objects".to_owned(),
+            (Precision::Inexact(_), (all, some)) if some < all => {
+                format!("the footers of {some} of {all} objects")
+            }
+            (Precision::Inexact(_), _) => "footers".to_owned(),
+            (Precision::Absent, _) => "the listing".to_owned(),
         };
     }
     let known = TableStatistics::of(config, options).map(|table| table.origin().to_string());
