@@ -25,7 +25,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("sluicegate-server", &["evaluator", "index", "s3select"]),
     ("sluicegate-evaluator", &["s3select"]),
     ("sluicegate-s3select", &[]),
-    ("sluicegate-index", &[]),
+    ("sluicegate-index", &["s3select"]),
     ("sluicegate-pruning", &[]),
     ("sluicegate-costmodel", &[]),
     ("sluicegate-workloads", &[]),

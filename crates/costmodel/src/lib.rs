@@ -28,6 +28,7 @@
 //!     format: Format::Csv,
 //!     needed: Bytes(7_775_727_688),
 //!     rows: Rows(59_986_052),
+//!     looked_up: None,
 //!     terms: 2.into(), // two comparisons per row
 //!     passing: 0.01,
 //!     items: Terms::NONE,
@@ -83,7 +84,7 @@ pub use provenance::{Provenance, Sourced};
 pub use quantity::{Bytes, Dollars, ParseQuantityError, Requests, Rows};
 pub use rate::BytesPerSecond;
 pub use resource::{Resource, Use};
-pub use scan::{ScanDemand, ScanStrategy, answered};
+pub use scan::{LookedUp, ScanDemand, ScanStrategy, answered};
 pub use scanned::Scanned;
 pub use steps::{Prediction, Steps, predict};
 pub use terms::Terms;

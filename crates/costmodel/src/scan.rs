@@ -23,6 +23,23 @@ impl fmt::Display for ScanStrategy {
     }
 }
 
+/// The part of some objects that a store reads for a statement which it answers by indexes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LookedUp {
+    /// Bytes: of the indexes, and of the records that they lead to.
+    pub bytes: Bytes,
+    /// These records.
+    pub rows: Rows,
+}
+
+impl LookedUp {
+    /// So many times as much.
+    #[must_use]
+    pub fn times(self, factor: f64) -> Self {
+        Self { bytes: self.bytes * factor, rows: self.rows * factor }
+    }
+}
+
 /// What a scan has to read and what is left after it, in numbers.
 ///
 /// A pushed aggregate is a scan whose selectivity is one row per request.
@@ -37,6 +54,8 @@ pub struct ScanDemand {
     pub needed: Bytes,
     /// Rows in the objects.
     pub rows: Rows,
+    /// What the store reads instead for a statement, if it need not read all of that.
+    pub looked_up: Option<LookedUp>,
     /// What the store would evaluate for each of them.
     pub terms: Terms,
     /// The fraction of rows that pass the store's condition, 0 to 1.
@@ -58,6 +77,29 @@ pub struct ScanDemand {
 }
 
 impl ScanDemand {
+    /// What the store reads for a statement. It looks nothing up if that is more than all there is.
+    #[must_use]
+    pub fn scanned(&self) -> LookedUp {
+        let all = LookedUp { bytes: self.needed, rows: self.rows };
+        self.looked_up.map_or(all, |some| LookedUp {
+            bytes: some.bytes.min(all.bytes),
+            rows: some.rows.min(all.rows),
+        })
+    }
+
+    /// The same scan of objects that the store finds the records of so: no more of them pass than are
+    /// found.
+    #[must_use]
+    pub fn looking_up(self, found: LookedUp) -> Self {
+        let most = (found.rows / self.rows).min(1.0);
+        Self {
+            looked_up: Some(found),
+            passing: self.passing.min(most),
+            selectivity: self.selectivity.min(most),
+            ..self
+        }
+    }
+
     /// Bytes that the store would return.
     #[must_use]
     pub fn returned(&self) -> Bytes {
@@ -94,11 +136,12 @@ impl ScanDemand {
     #[must_use]
     pub fn select(&self) -> Option<Candidate<ScanStrategy>> {
         let share = self.selectivity.clamp(0.0, 1.0);
+        let LookedUp { bytes, rows } = self.scanned();
         let phase = Phase {
             format: self.format,
             selects: self.select_requests?,
-            scanned: self.needed,
-            scanned_rows: self.rows,
+            scanned: bytes,
+            scanned_rows: rows,
             terms: self.terms,
             passing_rows: self.rows * self.passing.clamp(0.0, 1.0),
             items: self.items,
@@ -121,6 +164,7 @@ impl ScanDemand {
     ///     format: Format::Csv,
     ///     needed: Bytes::mib(80),
     ///     rows: Rows(1_000_000),
+    ///     looked_up: None,
     ///     terms: Terms::from(2),
     ///     passing: 0.01,
     ///     items: Terms::NONE,
@@ -143,6 +187,7 @@ impl ScanDemand {
             objects: (self.objects as f64 * share).ceil() as u64,
             needed: self.needed * share,
             rows: self.rows * share,
+            looked_up: self.looked_up.map(|found| found.times(share)),
             get_requests: some(self.get_requests),
             select_requests: self.select_requests.map(some),
             ..*self
@@ -184,6 +229,7 @@ mod tests {
             format: Format::Csv,
             needed: Bytes(7_775_727_688),
             rows: Rows(59_986_052),
+            looked_up: None,
             terms: 2.into(),
             passing: selectivity,
             items: Terms::NONE,
@@ -273,6 +319,22 @@ mod tests {
         let choice = lineitem(1e-5).choose(hardware, express, Objective::Time);
         assert_eq!(choice.chosen.strategy, ScanStrategy::Get);
         assert!(choice.rejected.is_empty());
+    }
+
+    #[test]
+    fn what_is_looked_up_is_all_that_the_store_reads() {
+        let found = LookedUp { bytes: Bytes(1_000_000), rows: Rows(6000) };
+        let scan = lineitem(0.2).looking_up(found);
+        let steps = scan.select().unwrap().steps;
+        let phase = steps.phases()[0];
+        assert_eq!((phase.scanned, phase.scanned_rows), (found.bytes, found.rows));
+        assert!(phase.passing_rows <= found.rows);
+        assert_eq!(phase.selects, Requests(96));
+        assert_eq!(scan.get(), lineitem(0.2).get());
+        // Rows are known to be fewer, or there are no more than these.
+        assert_eq!(lineitem(1e-6).looking_up(found).passing, 1e-6);
+        let more = lineitem(0.2).looking_up(found.times(1e6));
+        assert_eq!(more.select(), lineitem(0.2).select());
     }
 
     #[test]

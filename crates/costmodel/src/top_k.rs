@@ -65,12 +65,13 @@ impl TopKDemand {
             let rows = demand.rows.as_f64() * demand.selectivity;
             let columns = f64::from(demand.columns) * columns;
             let selects = Requests::from_f64((requests * share).ceil());
+            let scanned = demand.scanned();
             Phase {
                 name,
                 format: demand.format,
                 selects,
-                scanned: demand.needed * share,
-                scanned_rows: demand.rows * share,
+                scanned: scanned.bytes * share,
+                scanned_rows: scanned.rows * share,
                 terms: demand.terms,
                 answered: answered(rows, columns),
                 returned: demand.returned(),
@@ -91,12 +92,13 @@ impl TopKDemand {
         }
         let fraction = sample / passing;
         let columns = f64::from(self.scan.columns) * self.share;
+        let scanned = ScanDemand { needed: self.keys_needed, ..self.scan }.scanned();
         Some(Phase {
             name: "sample",
             format: self.scan.format,
             selects: self.sample_requests,
-            scanned: self.keys_needed * fraction,
-            scanned_rows: self.scan.rows * fraction,
+            scanned: scanned.bytes * fraction,
+            scanned_rows: scanned.rows * fraction,
             terms: self.scan.terms,
             answered: answered(sample.as_f64(), columns),
             returned: self.scan.returned() * (fraction * self.share),
@@ -147,6 +149,7 @@ mod tests {
             format: Format::Csv,
             needed: Bytes(7_775_727_688),
             rows: Rows(60_000_000),
+            looked_up: None,
             terms: Terms::NONE,
             passing: 1.0,
             items: Terms::NONE,

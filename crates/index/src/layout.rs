@@ -159,6 +159,10 @@ pub struct BlockMessage {
     /// Its different keys.
     #[prost(uint32, tag = "5")]
     pub keys: u32,
+    /// Those of its entries whose record does not follow that of the entry before. 0 in objects of former
+    /// programs.
+    #[prost(uint32, tag = "6")]
+    pub places: u32,
 }
 
 impl TopMessage {
@@ -313,6 +317,8 @@ pub struct Blocks {
     block: Vec<u8>,
     now: BlockMessage,
     last_key: Vec<u8>,
+    /// Where its last record ends.
+    last_end: u64,
     done: Vec<BlockMessage>,
 }
 
@@ -329,6 +335,9 @@ impl Blocks {
             self.last_key.extend_from_slice(key);
         }
         self.now.entries += 1;
+        let follows = self.now.places > 0 && self.last_end == place.first;
+        self.now.places += u32::from(!follows);
+        self.last_end = place.first.saturating_add(place.bytes);
         write_number(key.len() as u64, &mut self.block);
         self.block.extend_from_slice(key);
         write_number(place.first, &mut self.block);

@@ -12,12 +12,14 @@
 //! | [`key`] | numbers and NULL as keys |
 //! | [`span`] | ranges of keys |
 //! | [`ranges`] | the parts of a data object that hold some of its records |
+//! | [`statement`] | which statements of S3 Select a store answers by indexes |
 
 pub mod key;
 pub mod layout;
 pub mod name;
 pub mod ranges;
 pub mod span;
+pub mod statement;
 
 /// What is wrong with an index object, said of "it".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -2,6 +2,7 @@
 //! missing; and they read little.
 
 mod command;
+mod inside;
 mod manage;
 mod options;
 mod random;

@@ -104,6 +104,7 @@ impl Report {
         }
         lessons.profile.answers_name_version = facts.names_version == Some(true);
         lessons.profile.many_ranges = facts.extensions.contains(&Extension::ManyRanges);
+        lessons.profile.indexes = facts.extensions.contains(&Extension::Indexes);
         // Events that did not come were not seen to be right.
         lessons.profile.progress &= facts.progress_came;
         let mut profile = lessons.conclude(all_right, &facts.extensions);

@@ -20,6 +20,7 @@
 //! | [`create`] | an index object from a data object, in one pass |
 //! | [`found`] | which indexes a table has, from one listing |
 //! | [`estimate`] | how much of an object a filter selects, from the top of an index |
+//! | [`inside`] | what a store reads that answers a statement by indexes itself |
 //! | [`scale`] | where keys lie among others |
 //! | [`reading`] | how the records that an index leads to are asked for |
 //! | [`lookup`] | reading the part of an index object that a filter is about |
@@ -38,6 +39,7 @@ pub mod estimate;
 pub mod filter;
 pub mod format;
 pub mod found;
+pub mod inside;
 pub mod json_records;
 pub mod key;
 pub mod lines;

@@ -24,7 +24,7 @@ use crate::datasource::s3_select::S3SelectSource;
 use crate::endpoint::Endpoint;
 use crate::endpoints::resolve;
 use crate::explain::in_sql;
-use crate::profile::{get_demand, scan_demand};
+use crate::profile::{get_demand, inside, scan_demand};
 use crate::statistics::table::origin;
 
 /// Fetching the objects.
@@ -43,7 +43,11 @@ pub(super) fn question(
         if let Some((config, source)) = as_select_scan(node.as_ref()) {
             let endpoint = resolve(options, source.endpoint_name())?;
             let notes = match Journal::explains(options) {
-                true => filters_here(source, &endpoint, above)?,
+                true => {
+                    let by_index = inside(node, source, options)?.map(|it| it.note(source));
+                    let here = filters_here(source, &endpoint, above)?;
+                    here.into_iter().chain(by_index).collect()
+                }
                 false => Vec::new(),
             };
             let asking = Asking::of_scan(node, source, paths, options);

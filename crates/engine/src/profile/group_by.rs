@@ -9,8 +9,9 @@ use sluicegate_costmodel::{
 
 use super::table::Table;
 use super::terms::{items, terms};
-use super::{AGGREGATE_BYTES, phase};
+use super::{AGGREGATE_BYTES, looking_up, phase};
 use crate::config::{GroupBy, SluiceOptions};
+use crate::index::inside::Inside;
 use crate::physical_plan::s3_group_by::{MOST_GROUPS, S3GroupByExec};
 
 /// How many groups are assumed where nothing is known.
@@ -65,6 +66,7 @@ impl GroupByDemand {
         let passing = Some(selectivity);
         let filter = source.statement(None).map_or(Terms::NONE, |it| terms(&it.query, passing));
         let scan = table.demand(columns, selectivity, table.row_bytes(columns), filter);
+        let scan = looking_up(scan, Inside::of(exec.config(), source, options).as_ref());
         let key_bytes = table.row_bytes(&asked.sampled);
         let (terms, items) = (terms(&asked.group, passing) - filter, items(&asked.group));
         let width = asked.width;
@@ -115,6 +117,7 @@ impl GroupByDemand {
             objects: 1,
             needed: Bytes::from_f64(self.scan.needed.0 as f64 * share),
             rows: Rows::from_f64(self.scan.rows.as_f64() * share),
+            looked_up: self.scan.looked_up.map(|some| some.times(share)),
             get_requests: Requests(1),
             select_requests: Some(Requests(1)),
             ..self.scan
@@ -259,6 +262,7 @@ impl GroupByDemand {
                 &ScanDemand {
                     needed: self.scan.needed * scans,
                     rows: Rows::from_f64(rows),
+                    looked_up: self.scan.looked_up.map(|some| some.times(scans)),
                     terms: self.scan.terms + self.terms + Terms::from(1),
                     // Each row is in one group, and once more in the count of all.
                     passing: self.scan.passing * 2.0 / scans,

@@ -23,6 +23,7 @@ use crate::datasource::predicate::ColumnStyle;
 use crate::datasource::s3_scan::as_select_scan;
 use crate::datasource::s3_select::S3SelectSource;
 use crate::datasource::statement::Statement;
+use crate::index::inside::Inside;
 use crate::physical_plan::s3_aggregate::S3AggregateExec;
 
 /// Bytes of a CSV record when nothing is known about it.
@@ -48,12 +49,29 @@ pub fn scan_demand(
     let columns = source.columns();
     let demand =
         table.demand(columns, selectivity.min(limited), table.row_bytes(columns), Terms::NONE);
-    let demand = asking(demand, source);
+    let demand = looking_up(asking(demand, source), inside(select, source, options)?.as_ref());
     Ok(ScanDemand {
         get_requests: opened(get, options)?,
         select_requests: Some(opened(select, options)?),
         ..demand
     })
+}
+
+/// What the store reads for the statement of a Select scan, the node `select`, if it answers it by indexes.
+///
+/// # Errors
+///
+/// If the scan cannot be split.
+pub fn inside(
+    select: &Arc<dyn ExecutionPlan>,
+    source: &S3SelectSource,
+    options: &ConfigOptions,
+) -> Result<Option<Inside>> {
+    Ok(split(select, options)?.and_then(|config| Inside::of(&config, source, options)))
+}
+
+fn looking_up(demand: ScanDemand, inside: Option<&Inside>) -> ScanDemand {
+    inside.map_or(demand, |inside| demand.looking_up(inside.read()))
 }
 
 /// The files and parts of files that the scan at the bottom of a plan will open, each by a request of
@@ -126,8 +144,14 @@ pub fn aggregate_demand(exec: &S3AggregateExec, options: &ConfigOptions) -> Resu
     let query = &statement.query;
     let passing = table.selectivity(source, options);
     let terms = terms(query, Some(passing));
-    let demand = table.demand(source.columns(), selectivity.min(1.0), bytes, terms);
-    Ok(ScanDemand { passing, items: items(query), constants: constants(query), ..demand })
+    let demand = table.demand(source.columns(), passing, bytes, terms);
+    let inside = Inside::of(exec.config(), source, options);
+    Ok(ScanDemand {
+        selectivity: selectivity.min(1.0),
+        items: items(query),
+        constants: constants(query),
+        ..looking_up(demand, inside.as_ref())
+    })
 }
 
 /// What a Select scan asks for when its files are opened.
@@ -140,7 +164,8 @@ pub fn open_demand(
     let table = Table::of(config, source, Some(options));
     let selectivity = table.selectivity(source, options);
     let columns = source.columns();
-    asking(table.demand(columns, selectivity, table.row_bytes(columns), Terms::NONE), source)
+    let demand = table.demand(columns, selectivity, table.row_bytes(columns), Terms::NONE);
+    looking_up(asking(demand, source), Inside::of(config, source, options).as_ref())
 }
 
 /// The same by a source's own statement.

@@ -118,6 +118,7 @@ impl<'a> Table<'a> {
             format,
             needed: Bytes::from_f64(needed),
             rows: Rows::from_f64(self.rows),
+            looked_up: None,
             terms,
             passing,
             items: Terms::NONE,

@@ -34,6 +34,10 @@ pub enum Extension {
     /// A GET that asks for several ranges is answered in parts, as
     /// [`byteranges`](crate::byteranges) documents it, instead of with the whole object.
     ManyRanges,
+    /// Where index objects say which records of a CSV object a statement wants, those and the indexes are
+    /// read instead of the object. The answer is the same; `BytesScanned` is what was read. The crate
+    /// `sluicegate-index` documents the objects and the statements.
+    Indexes,
 }
 
 impl Extension {
@@ -49,7 +53,7 @@ impl Extension {
     pub const BLOOM_HEADER: &'static str = "x-sluice-bloom";
 
     /// All extensions.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::DecimalPrecision,
         Self::MinMaxAny,
         Self::ExactSum,
@@ -58,6 +62,7 @@ impl Extension {
         Self::PartialGroups,
         Self::Bloom,
         Self::ManyRanges,
+        Self::Indexes,
     ];
 
     /// The name on the wire.
@@ -71,6 +76,7 @@ impl Extension {
             Self::PartialGroups => "partial-groups",
             Self::Bloom => "bloom",
             Self::ManyRanges => "many-ranges",
+            Self::Indexes => "indexes",
         }
     }
 
@@ -104,7 +110,7 @@ mod tests {
         assert_eq!(
             value,
             "decimal-precision, min-max-any, exact-sum, snapshot, strict-lines, partial-groups, bloom, \
-             many-ranges"
+             many-ranges, indexes"
         );
         assert_eq!(Extension::parse_header(&value), all);
         let some = Extension::parse_header("exact-sum,teleportation");

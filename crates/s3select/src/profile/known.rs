@@ -53,6 +53,7 @@ impl EndpointProfile {
             internal_error_is_final: false,
             answers_name_version: true,
             many_ranges: true,
+            indexes: true,
             // Not `Snapshot`: if an answer does not name the object's version, it is asked for.
             relies_on: [
                 Extension::DecimalPrecision,
@@ -97,6 +98,7 @@ impl EndpointProfile {
             empty_field: EmptyField::Unknown,
             answers_name_version: false,
             many_ranges: false,
+            indexes: false,
             relies_on: [].into(),
             syntax: Syntax {
                 angle_not_equal: false,
@@ -186,6 +188,7 @@ impl EndpointProfile {
             internal_error_is_final: true,
             answers_name_version: false,
             many_ranges: false,
+            indexes: false,
             relies_on: [].into(),
             exactness: vec![
                 ExactnessRule::new(&[Project], &[], Exactness::Exact),
@@ -240,6 +243,7 @@ impl EndpointProfile {
             failed_cast: FailedCast::SkipsRow,
             answers_name_version: false,
             many_ranges: false,
+            indexes: false,
             relies_on: [].into(),
             exactness: vec![
                 ExactnessRule::new(
@@ -271,6 +275,7 @@ impl EndpointProfile {
             empty_field: EmptyField::Unknown,
             answers_name_version: false,
             many_ranges: false,
+            indexes: false,
             relies_on: [].into(),
             exactness: vec![],
             ..Self::sluice()

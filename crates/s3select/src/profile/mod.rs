@@ -74,6 +74,10 @@ pub struct EndpointProfile {
     /// Whether a GET may ask for several ranges of an object, as [`Extension::ManyRanges`] has it.
     #[serde(default)]
     pub many_ranges: bool,
+    /// Whether statements are answered by index objects, as [`Extension::Indexes`] has it. Nothing but
+    /// predictions rests on it.
+    #[serde(default)]
+    pub indexes: bool,
     /// What the head of each answer must name, or the answer is not used: the profile counts on it.
     #[serde(default)]
     pub relies_on: BTreeSet<Extension>,

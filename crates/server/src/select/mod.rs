@@ -35,7 +35,7 @@ use answer::{Answer, Snapshot, Source};
 
 /// The ETag of the version that an answer was computed from, which S3 does not report.
 const ETAG: HeaderName = HeaderName::from_static("x-sluice-etag");
-/// The extensions of S3 Select that the server supports: all of them.
+/// The extensions of S3 Select that the server supports: all of them, but that of indexes if it uses none.
 const EXTENSIONS: HeaderName = HeaderName::from_static(Extension::HEADER);
 /// Asks for [`Extension::StrictLines`].
 const STRICT_LINES: HeaderName = HeaderName::from_static(Extension::STRICT_LINES_HEADER);
@@ -135,8 +135,9 @@ impl SelectRoute {
         if let Ok(etag) = HeaderValue::from_str(&format!("\"{}\"", source.etag())) {
             headers.insert(ETAG, etag);
         }
-        let offered = Extension::header_value(&Extension::ALL.into());
-        if let Ok(offered) = HeaderValue::from_str(&offered) {
+        let offered = Extension::ALL.into_iter();
+        let offered = offered.filter(|it| self.indexes || *it != Extension::Indexes).collect();
+        if let Ok(offered) = HeaderValue::from_str(&Extension::header_value(&offered)) {
             headers.insert(EXTENSIONS, offered);
         }
         let evaluation = match self.max_groups {

@@ -95,9 +95,9 @@ async fn a_store_without_select_says_so_and_not_its_name() {
 
 #[tokio::test]
 async fn the_answer_names_the_version_and_either_root_is_taken() {
-    let fixture = Fixture::with(Builder::anonymous).await;
-    let etag = fixture.put("n.csv", NAMES).await;
-    for root in ["SelectRequest", "SelectObjectContentRequest"] {
+    for (root, indexes) in [("SelectRequest", true), ("SelectObjectContentRequest", false)] {
+        let fixture = Fixture::with(|builder| builder.anonymous().indexes(indexes)).await;
+        let etag = fixture.put("n.csv", NAMES).await;
         let body = format!(
             "<{root}><Expression>SELECT * FROM S3Object</Expression>\
              <ExpressionType>SQL</ExpressionType><InputSerialization><CSV/></InputSerialization>\
@@ -112,6 +112,7 @@ async fn the_answer_names_the_version_and_either_root_is_taken() {
         assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
         assert!(answer.contains(&format!("x-sluice-etag: {etag}\r\n")), "{answer}");
         assert!(answer.contains("x-sluice-extensions: "), "{answer}");
+        assert_eq!(answer.contains(", indexes\r\n"), indexes, "{answer}");
         assert!(answer.contains("3,cem\n"), "{answer}");
         let ranged = format!("{head}Range: bytes=0-3\r\n\r\n{body}");
         let answer = raw(fixture.server.address(), &ranged).await;

@@ -82,6 +82,7 @@ pub(super) mod tests {
             format: Format::Csv,
             needed: Bytes(FILES * FILE),
             rows: Rows(FILES * FILE / 100),
+            looked_up: None,
             terms: Terms::from(2),
             passing: 0.01,
             items: Terms::NONE,

@@ -5,6 +5,7 @@ use std::ops::Range;
 use sluicegate_evaluator::ObjectSource as _;
 use sluicegate_index::layout::{FormatMessage, LEAST_BYTES, LinesMessage, TRAILER, TopMessage};
 use sluicegate_index::name::{FOLDER, Name, Tag};
+use sluicegate_index::statement::input::Usable;
 use sluicegate_s3select::request::CsvInput;
 
 use crate::select::answer::Snapshot;
@@ -34,33 +35,8 @@ pub(super) struct Index {
     object: Object,
     /// Its top.
     pub(super) top: TopMessage,
-    /// The place of its column in a record.
-    pub(super) column: usize,
-    /// What its keys stand for.
-    pub(super) keys: Keys,
-}
-
-/// What keys stand for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Keys {
-    /// Text, byte for byte.
-    Text,
-    /// Whole numbers of at most 64 bits.
-    Integers,
-}
-
-impl Keys {
-    /// Of a column's type, as index objects call it, if statements compare such values as the keys do.
-    fn of_type(name: &str) -> Option<Self> {
-        match name {
-            "Utf8" => Some(Self::Text),
-            "Int8" | "Int16" | "Int32" | "Int64" | "UInt8" | "UInt16" | "UInt32" => {
-                Some(Self::Integers)
-            }
-            // Those beyond 63 bits are none in S3 Select.
-            _ => None,
-        }
-    }
+    /// What it is about.
+    pub(super) usable: Usable,
 }
 
 impl Indexes {
@@ -98,17 +74,17 @@ impl Indexes {
             bytes_read += top.1;
             let about =
                 top.0.data == key && top.0.e_tag == snapshot.etag() && top.0.size == snapshot.len();
-            if let (true, Some((index, format, lines))) = (about, usable(object, top.0, csv)) {
-                let all = found.get_or_insert_with(|| Self {
-                    format: format.clone(),
-                    lines: lines.clone(),
-                    all: Vec::new(),
-                    bytes_read: 0,
-                });
-                let known = all.all.iter().any(|known| known.column == index.column);
-                if !known && all.format == format && all.lines == lines {
-                    all.all.push(index);
-                }
+            let Some(usable) = Usable::of(&top.0, csv).filter(|_| about) else { continue };
+            let (Some(format), Some(lines)) = (&top.0.format, &top.0.lines) else { continue };
+            let all = found.get_or_insert_with(|| Self {
+                format: format.clone(),
+                lines: lines.clone(),
+                all: Vec::new(),
+                bytes_read: 0,
+            });
+            let known = all.all.iter().any(|known| known.usable.column == usable.column);
+            if !known && all.format == *format && all.lines == *lines {
+                all.all.push(Index { object, top: top.0, usable });
             }
         }
         found.map(|found| Self { bytes_read, ..found })
@@ -125,39 +101,6 @@ impl Index {
     pub(super) fn is_unchanged(&self) -> bool {
         self.object.is_unchanged()
     }
-}
-
-/// The index, if it is about objects that are read as a request says, and those are read alike by
-/// everybody.
-fn usable(
-    object: Object,
-    top: TopMessage,
-    csv: &CsvInput,
-) -> Option<(Index, FormatMessage, LinesMessage)> {
-    let (format, lines) = (top.format.clone()?, top.lines.clone()?);
-    let column = usize::try_from(top.position).ok()?;
-    let keys = Keys::of_type(&top.column_type)?;
-    let inside = lines.first_bytes <= top.size;
-    (inside && reads_alike(&format, &lines, csv)).then_some(())?;
-    Some((Index { object, top, column, keys }, format, lines))
-}
-
-/// Whether a request reads the object as the index was made.
-fn reads_alike(format: &FormatMessage, lines: &LinesMessage, csv: &CsvInput) -> bool {
-    const CSV: u32 = 0;
-    let own = format.escape.is_some() || format.comment.is_some() || format.terminator.is_some();
-    let comments = match csv.comments {
-        None => true,
-        Some('#') => !lines.hashes,
-        Some(_) => false,
-    };
-    format.kind == CSV
-        && !own
-        && comments
-        && csv.record_delimiter == "\n"
-        && csv.field_delimiter.chars().map(u32::from).eq([format.delimiter])
-        && csv.quote.map(u32::from) == Some(format.quote)
-        && csv.quote_escape.is_none_or(|escape| Some(escape) == csv.quote)
 }
 
 /// The top of an index object, and how many bytes were read; at most so many.
@@ -189,50 +132,4 @@ fn read(object: &Object, range: Range<u64>) -> Option<Vec<u8>> {
         }
     }
     Some(bytes)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_objects_that_are_read_as_the_index_was_made() {
-        let format = FormatMessage {
-            columns: 2,
-            delimiter: u32::from(b','),
-            quote: u32::from(b'"'),
-            ..FormatMessage::default()
-        };
-        let lines = LinesMessage::default();
-        let csv = CsvInput::default();
-        assert!(reads_alike(&format, &lines, &csv));
-        let hashes = LinesMessage { hashes: true, ..lines.clone() };
-        assert!(!reads_alike(&format, &hashes, &csv));
-        assert!(reads_alike(&format, &hashes, &CsvInput { comments: None, ..csv.clone() }));
-        for other in [
-            CsvInput { comments: Some(';'), ..csv.clone() },
-            CsvInput { field_delimiter: ";".to_owned(), ..csv.clone() },
-            CsvInput { record_delimiter: "\r\n".to_owned(), ..csv.clone() },
-            CsvInput { quote: None, ..csv.clone() },
-            CsvInput { quote: Some('\''), ..csv.clone() },
-            CsvInput { quote_escape: Some('\\'), ..csv.clone() },
-        ] {
-            assert!(!reads_alike(&format, &lines, &other), "{other:?}");
-        }
-        for other in [
-            FormatMessage { escape: Some(92), ..format.clone() },
-            FormatMessage { comment: Some(35), ..format.clone() },
-            FormatMessage { terminator: Some(10), ..format.clone() },
-            FormatMessage { kind: 1, ..format.clone() },
-        ] {
-            assert!(!reads_alike(&other, &lines, &csv), "{other:?}");
-        }
-    }
-
-    #[test]
-    fn types_whose_order_may_differ_are_left_out() {
-        for name in ["UInt64", "Float64", "Date32", "Timestamp(Nanosecond, None)", ""] {
-            assert_eq!(Keys::of_type(name), None, "{name}");
-        }
-    }
 }

@@ -9,8 +9,7 @@
 //! | file | holds |
 //! |---|---|
 //! | [`indexes`] | the index objects of a version of an object, and which can be relied on |
-//! | [`condition`] | from WHERE to ranges of keys |
-//! | [`lookup`] | from ranges of keys to records |
+//! | [`lookup`] | from ranges of keys, which [`statement`] finds in WHERE, to records |
 //! | [`records`] | those records as an object |
 //!
 //! An index is used only if the answer is surely the same:
@@ -20,14 +19,15 @@
 //!   which made the index, and S3 Select agree about where records begin and end.
 //! * Records of which the column is empty are always read: they are NULL there, and empty text here.
 //! * What stands in WHERE before a condition that is looked up cannot fail in any record, and what
-//!   stands behind it is evaluated only where that condition may hold ([`condition`]). So a
+//!   stands behind it is evaluated only where that condition may hold ([`statement`]). So a
 //!   statement that fails without an index fails with it. It is then evaluated anew over the whole object,
 //!   so that its error is the same to the letter.
 //!
 //! Whatever else is the case (an index that is stale, damaged or of another program, too many records),
 //! the object is read as if there were no index.
+//!
+//! [`statement`]: sluicegate_index::statement
 
-mod condition;
 mod indexes;
 mod lookup;
 mod records;
@@ -36,15 +36,16 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use sluicegate_evaluator::{CsvColumns, ObjectSource};
+use sluicegate_index::layout::Place;
 use sluicegate_index::ranges::coalesced;
+use sluicegate_index::statement::budget::{Budget, Found};
+use sluicegate_index::statement::condition::Conditions;
+use sluicegate_index::statement::input::csv_of;
 use sluicegate_s3select::dialect;
-use sluicegate_s3select::request::{
-    Compression, CsvInput, FileHeaderInfo, InputFormat, SelectRequest,
-};
+use sluicegate_s3select::dialect::ast::PathStep;
+use sluicegate_s3select::request::{FileHeaderInfo, SelectRequest};
 
-use self::condition::Conditions;
 use self::indexes::Indexes;
-use self::lookup::Budget;
 use self::records::Records;
 use super::answer::Snapshot;
 use crate::store::Store;
@@ -67,7 +68,7 @@ pub(super) fn indexed(
     snapshot: &Arc<Snapshot>,
     request: &SelectRequest,
 ) -> Option<Indexed> {
-    let csv = csv_of(request)?;
+    let csv = csv_of(&request.input, request.scan_range.is_some())?;
     let query = dialect::parse_with(&request.expression, request.extras).ok()?;
     let filter = query.filter.as_ref()?;
     let size = snapshot.len();
@@ -84,34 +85,30 @@ pub(super) fn indexed(
     };
     let header = read(vec![first_line.clone()]);
     let columns = CsvColumns::open(&header, csv, &query.from).ok()?;
-    let conditions = Conditions::new(&columns, &indexes.all);
-    let lookups = conditions.lookups(filter);
+    let position = |path: &[PathStep]| columns.position(path);
+    let usable = indexes.all.iter().map(|index| index.usable).collect();
+    let lookups = Conditions::new(&position, usable).lookups(filter);
 
     let wanted_bytes = wanted.end.min(size).saturating_sub(wanted.start);
-    let mut budget = Budget::instead_of(wanted_bytes);
+    let records = indexes.all.first()?.top.records.min(size);
+    let wanted_records = records as f64 * wanted_bytes as f64 / size.max(1) as f64;
+    let mut budget = Budget::instead_of(wanted_records as u64, wanted_bytes);
     budget.spend(indexes.bytes_read)?;
-    let found = lookup::find(&indexes.all, lookups, &mut budget)?;
-
     // An entry may begin with the line feed of the line before.
-    let line_of = |first: u64| first + u64::from(indexes.lines.returns && first > 0);
-    let found = found.into_iter().filter(|place| wanted.contains(&line_of(place.first)));
-    let mut ranges = coalesced(&found.collect::<Vec<_>>(), 0);
+    let line_of = |first: u64| first.saturating_add(u64::from(indexes.lines.returns && first > 0));
+    let is_wanted = |place: &Place| wanted.contains(&line_of(place.first));
+    let found = lookup::find(&indexes.all, lookups, &is_wanted, &mut budget)?;
+    let mut ranges = coalesced(&found, 0);
     let is_header = csv.header != FileHeaderInfo::None;
     // What the table takes for a header is a record to a statement that does not.
     if is_header || (indexes.format.header && wanted.contains(&0)) {
         ranges = with_first(ranges, first_line);
     }
-    budget.spend_on_records(&ranges)?;
+    let bytes = ranges.iter().map(|range| range.end - range.start).sum();
+    let (records, places) = (found.len() as u64, ranges.len() as u64);
+    budget.allows(Found { records, places, bytes }).then_some(())?;
     let request = SelectRequest { scan_range: None, ..request.clone() };
     Some(Indexed { source: read(ranges), request, index_bytes: budget.index_bytes() })
-}
-
-/// The options of CSV whose records can be looked up.
-fn csv_of(request: &SelectRequest) -> Option<&CsvInput> {
-    let InputFormat::Csv(csv) = &request.input.format else { return None };
-    // The two do not go together, which the evaluator will say.
-    let refused = request.scan_range.is_some() && csv.allow_quoted_record_delimiter;
-    (request.input.compression == Compression::None && !refused).then_some(csv)
 }
 
 /// Ranges in their order, with one that starts at 0.

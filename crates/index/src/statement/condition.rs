@@ -14,28 +14,37 @@
 //!
 //! and AND and OR of such conditions on one column.
 
-use sluicegate_evaluator::CsvColumns;
-use sluicegate_index::key;
-use sluicegate_index::span::{Span, Spans};
-use sluicegate_s3select::dialect::ast::{BinaryOp, Expr, Function, Literal, Type, UnaryOp};
+use std::fmt;
+
+use sluicegate_s3select::dialect::ast::{
+    BinaryOp, Expr, Function, Literal, PathStep, Type, UnaryOp,
+};
 use sluicegate_s3select::value::cast::parse_int;
 
-use super::indexes::{Index, Keys};
+use super::input::{Keys, Usable};
+use crate::key;
+use crate::span::{Span, Spans};
 
 /// What is looked up in an index.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Lookup {
+pub struct Lookup {
     /// Which of the indexes.
-    pub(super) index: usize,
+    pub index: usize,
     /// The keys.
-    pub(super) spans: Spans,
+    pub spans: Spans,
 }
 
 /// Understands conditions on an object with indexes.
-pub(super) struct Conditions<'a> {
-    columns: &'a CsvColumns,
-    /// The columns that have an index, and what its keys stand for.
-    indexed: Vec<(usize, Keys)>,
+pub struct Conditions<'a> {
+    /// The place of the column that a path names.
+    position: &'a dyn Fn(&[PathStep]) -> Option<usize>,
+    indexes: Vec<Usable>,
+}
+
+impl fmt::Debug for Conditions<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Conditions").field("indexes", &self.indexes).finish_non_exhaustive()
+    }
 }
 
 /// What is compared with constants.
@@ -51,17 +60,16 @@ struct Operand {
 }
 
 impl<'a> Conditions<'a> {
-    pub(super) fn new(columns: &'a CsvColumns, indexes: &[Index]) -> Self {
-        Self::over(columns, indexes.iter().map(|index| (index.column, index.keys)).collect())
-    }
-
-    fn over(columns: &'a CsvColumns, indexed: Vec<(usize, Keys)>) -> Self {
-        Self { columns, indexed }
+    /// On an object with some indexes, in which a path names the column at a position.
+    #[must_use]
+    pub fn new(position: &'a dyn Fn(&[PathStep]) -> Option<usize>, indexes: Vec<Usable>) -> Self {
+        Self { position, indexes }
     }
 
     /// What to look up for a WHERE: all of it, at most once for each index. A record that it leaves
     /// out is not wanted.
-    pub(super) fn lookups(&self, filter: &Expr) -> Vec<Lookup> {
+    #[must_use]
+    pub fn lookups(&self, filter: &Expr) -> Vec<Lookup> {
         let mut lookups: Vec<Lookup> = Vec::new();
         // The index of which all records without a value must be read.
         let mut bound = None;
@@ -132,9 +140,9 @@ impl<'a> Conditions<'a> {
     fn operand(&self, expr: &Expr) -> Option<Operand> {
         match expr {
             Expr::Path(path) => {
-                let column = self.columns.position(path)?;
-                let index = self.indexed.iter().position(|(indexed, _)| *indexed == column)?;
-                let keys = self.indexed[index].1;
+                let column = (self.position)(path)?;
+                let index = self.indexes.iter().position(|index| index.column == column)?;
+                let keys = self.indexes[index].keys;
                 Some(Operand { index, keys, is_number: false, is_nullable: false })
             }
             Expr::Cast { expr, to: Type::String } => {
@@ -205,7 +213,7 @@ impl<'a> Conditions<'a> {
     /// Whether an expression is the text of a column, or NULL.
     fn is_text(&self, expr: &Expr) -> bool {
         match expr {
-            Expr::Path(path) => self.columns.position(path).is_some(),
+            Expr::Path(path) => (self.position)(path).is_some(),
             Expr::Cast { expr, to: Type::String } => self.is_text(expr),
             Expr::Call { function: Function::NullIf, args } => match &args[..] {
                 [expr, Expr::Literal(Literal::String(_))] => self.is_text(expr),
@@ -278,11 +286,7 @@ fn mirrored(op: BinaryOp) -> BinaryOp {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use sluicegate_evaluator::ObjectSource;
     use sluicegate_s3select::dialect::parse;
-    use sluicegate_s3select::request::{CsvInput, FileHeaderInfo};
 
     use super::*;
 
@@ -290,11 +294,15 @@ mod tests {
     /// 2; the others have no index.
     fn looked_up(condition: &str) -> (Option<Vec<i64>>, Option<String>) {
         let query = parse(&format!("SELECT * FROM S3Object s WHERE {condition}")).unwrap();
-        let header: Arc<dyn ObjectSource> = Arc::new(b"k,t,x\n".to_vec());
-        let csv = CsvInput { header: FileHeaderInfo::Use, ..CsvInput::default() };
-        let columns = CsvColumns::open(&header, &csv, &query.from).unwrap();
-        let indexed = vec![(0, Keys::Integers), (1, Keys::Text)];
-        let lookups = Conditions::over(&columns, indexed).lookups(&query.filter.unwrap());
+        let position = |path: &[PathStep]| {
+            let [PathStep::Field(name)] = query.from.within_row(path) else { return None };
+            let named = ["k", "t", "x"].iter().position(|column| name.matches(column));
+            named.or_else(|| name.position()?.checked_sub(1))
+        };
+        let index = |column, keys| Usable { column, keys };
+        let indexes = vec![index(0, Keys::Integers), index(1, Keys::Text)];
+        let filter = query.filter.as_ref().unwrap();
+        let lookups = Conditions::new(&position, indexes).lookups(filter);
         let of = |index| lookups.iter().find(|it| it.index == index).map(|it| &it.spans);
         assert!(lookups.iter().all(|it| it.spans.contains(&key::NULL)), "{condition}");
         let numbers = of(0).map(|spans| {
