@@ -81,7 +81,7 @@ pub(super) fn indexed(
     let first_line = 0..indexes.lines.first_bytes;
     let read = |ranges| -> Arc<dyn ObjectSource> {
         let object = Arc::clone(snapshot);
-        Arc::new(Records::new(object, ranges))
+        Arc::new(Records::new(object, ranges, indexes.lines.returns))
     };
     let header = read(vec![first_line.clone()]);
     let columns = CsvColumns::open(&header, csv, &query.from).ok()?;

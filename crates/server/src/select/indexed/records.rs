@@ -1,4 +1,4 @@
-//! Some ranges of an object as if they were all of it.
+//! Some lines of an object as if they were all of it.
 
 use std::io;
 use std::ops::Range;
@@ -6,10 +6,13 @@ use std::sync::Arc;
 
 use sluicegate_evaluator::ObjectSource;
 
-/// The ranges of an object, one after the other.
+/// Ranges of whole lines of an object, one after the other. One that is not is an error once it is read: the
+/// index that led to it is wrong.
 pub(super) struct Records {
     object: Arc<dyn ObjectSource>,
     ranges: Vec<Range<u64>>,
+    /// Whether lines end with two bytes, the second of which may belong to the next line.
+    returns: bool,
     /// For each range, the bytes of those before it.
     before: Vec<u64>,
     bytes: u64,
@@ -17,7 +20,11 @@ pub(super) struct Records {
 
 impl Records {
     /// Of ranges that lie in the object.
-    pub(super) fn new(object: Arc<dyn ObjectSource>, ranges: Vec<Range<u64>>) -> Self {
+    pub(super) fn new(
+        object: Arc<dyn ObjectSource>,
+        ranges: Vec<Range<u64>>,
+        returns: bool,
+    ) -> Self {
         let mut bytes = 0;
         let before = ranges.iter().map(|range| {
             let before = bytes;
@@ -25,7 +32,18 @@ impl Records {
             before
         });
         let before = before.collect();
-        Self { object, ranges, before, bytes }
+        Self { object, ranges, returns, before, bytes }
+    }
+
+    /// Fails if no line begins or ends, with the object or within it, at this offset.
+    fn check_end_of_line(&self, offset: u64) -> io::Result<()> {
+        if offset == 0 || offset >= self.object.len() {
+            return Ok(());
+        }
+        let mut last = [0];
+        let is_end = self.object.read_at(offset - 1, &mut last)? == 1
+            && (last[0] == b'\n' || (self.returns && last[0] == b'\r'));
+        if is_end { Ok(()) } else { Err(io::Error::other("an index leads into a record")) }
     }
 }
 
@@ -52,6 +70,10 @@ impl ObjectSource for Records {
             if wanted == 0 {
                 break;
             }
+            if skipped == 0 {
+                self.check_end_of_line(range.start)?;
+                self.check_end_of_line(range.end)?;
+            }
             let got = self.object.read_at(start, &mut buf[read..read + wanted])?;
             if got == 0 {
                 // The object is shorter than it was.
@@ -70,10 +92,12 @@ mod tests {
 
     #[test]
     fn any_part_of_the_ranges_is_read() {
-        let object: Arc<dyn ObjectSource> = Arc::new((0..100_u8).collect::<Vec<_>>());
+        let bytes: Vec<u8> = (0..100).map(|at| if at % 10 == 9 { b'\n' } else { at }).collect();
+        let object: Arc<dyn ObjectSource> = Arc::new(bytes.clone());
         let check = |ranges: &[Range<u64>]| {
-            let records = Records::new(Arc::clone(&object), ranges.to_vec());
-            let all: Vec<u8> = ranges.iter().flat_map(|it| it.start as u8..it.end as u8).collect();
+            let records = Records::new(Arc::clone(&object), ranges.to_vec(), false);
+            let each = ranges.iter().map(|it| &bytes[it.start as usize..it.end as usize]);
+            let all = each.collect::<Vec<_>>().concat();
             assert_eq!(records.len(), all.len() as u64);
             for offset in 0..all.len() + 2 {
                 for length in [0, 1, 2, 7, 200] {
@@ -85,10 +109,31 @@ mod tests {
             }
         };
         check(&[]);
-        check(&[3..9, 20..20]);
-        check(&[0..1, 1..1, 5..6, 50..60, 60..60, 99..100]);
-        check(&[0..0, 7..9]);
-        let beyond = Records::new(Arc::clone(&object), vec![90..99, 99..110]);
+        check(&[10..30, 40..40]);
+        check(&[0..10, 10..10, 20..30, 40..60, 60..60, 90..100]);
+        check(&[0..0, 70..80]);
+        let beyond = Records::new(Arc::clone(&object), vec![90..100, 100..110], false);
         assert!(beyond.read_at(0, &mut [0; 20]).is_err());
+    }
+
+    #[test]
+    fn a_range_that_is_not_of_whole_lines_is_not_read() {
+        let read = |object: &[u8], range: Range<u64>, returns| {
+            let bytes = (range.end - range.start) as usize;
+            let object: Arc<dyn ObjectSource> = Arc::new(object.to_vec());
+            let mut buf = vec![0; bytes];
+            Records::new(object, vec![range], returns).read_at(0, &mut buf).is_ok()
+        };
+        let lines = b"ab\ncd\nef";
+        for whole in [0..3, 0..6, 3..6, 3..8, 6..8, 0..8] {
+            assert!(read(lines, whole.clone(), false), "{whole:?}");
+        }
+        for part in [0..2, 1..3, 2..6, 3..5, 4..6, 5..8, 3..7] {
+            assert!(!read(lines, part.clone(), false), "{part:?}");
+        }
+        // Where lines end with two bytes, an entry begins with the last of the line before.
+        let lines = b"a\r\nb\r\nc";
+        assert!(read(lines, 2..5, true) && read(lines, 3..6, true));
+        assert!(!read(lines, 2..5, false) && !read(lines, 1..5, true) && !read(lines, 2..4, true));
     }
 }
