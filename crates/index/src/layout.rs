@@ -219,6 +219,9 @@ impl TopMessage {
         if MAGIC.len() as u64 + blocks + (length + TRAILER) as u64 != size {
             return damaged("it is cut short");
         }
+        if top.blocks.iter().any(|block| block.bytes == 0 || block.entries == 0) {
+            return damaged("a block of it is empty");
+        }
         Ok(top)
     }
 
@@ -535,5 +538,18 @@ mod tests {
             assert!(read(&shorter).is_err(), "without byte {at}");
         }
         assert!(read(b"").is_err());
+    }
+
+    #[test]
+    fn no_block_is_empty() {
+        let (_, mut top) = object(&[b"a".to_vec()], true);
+        let read = |top: &TopMessage| {
+            let tail = top.to_tail();
+            let blocks = top.places().last().map_or(0, |last| last.end);
+            TopMessage::of_tail(&tail, blocks + tail.len() as u64)
+        };
+        assert!(read(&top).is_ok());
+        top.blocks.push(BlockMessage { bytes: 0, ..top.blocks[0].clone() });
+        assert_eq!(read(&top).unwrap_err().0, "a block of it is empty");
     }
 }
