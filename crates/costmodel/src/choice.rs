@@ -6,6 +6,10 @@ use crate::{
     Cost, HardwareProfile, Objective, Prediction, PriceBook, Provenance, Steps, Work, predict,
 };
 
+/// Predicted times that differ by so little, as a part of the shorter one, do not tell which strategy is
+/// faster.
+pub const ALIKE: f64 = 0.05;
+
 /// A strategy and what it would ask for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate<S> {
@@ -58,11 +62,6 @@ impl<S> Alternative<S> {
             }
         }
     }
-
-    fn better_than(&self, other: &Self, objective: Objective) -> bool {
-        let ((a, b), (c, d)) = (self.score(objective), other.score(objective));
-        a.total_cmp(&c).then(b.total_cmp(&d)).is_lt()
-    }
 }
 
 /// `select: 1.58 s, $0.0155, 96 requests, 76.2 KiB over the link, bound by store scan (modelled for
@@ -92,7 +91,7 @@ pub struct Choice<S> {
     pub objective: Objective,
     /// The best.
     pub chosen: Alternative<S>,
-    /// The others, best first.
+    /// The others, best first, as they were compared.
     pub rejected: Vec<Alternative<S>>,
 }
 
@@ -104,7 +103,7 @@ impl<S> Choice<S> {
 }
 
 /// Compares strategies. The first, `fallback`, is always possible; of equals, the one named first
-/// wins.
+/// wins. Of those whose times are [alike](ALIKE), the cheapest wins.
 #[must_use]
 pub fn choose<S>(
     fallback: Candidate<S>,
@@ -113,21 +112,23 @@ pub fn choose<S>(
     prices: &PriceBook,
     objective: Objective,
 ) -> Choice<S> {
-    let mut chosen = Alternative::new(fallback, hardware, prices);
-    let mut rejected = Vec::new();
-    for candidate in others {
-        let alternative = Alternative::new(candidate, hardware, prices);
-        if alternative.better_than(&chosen, objective) {
-            rejected.push(std::mem::replace(&mut chosen, alternative));
-        } else {
-            rejected.push(alternative);
-        }
+    let all = std::iter::once(fallback).chain(others);
+    let all = all.map(|candidate| Alternative::new(candidate, hardware, prices));
+    let mut all: Vec<Alternative<S>> = all.collect();
+    let by_score = |a: &Alternative<S>, b: &Alternative<S>| {
+        let ((a, b), (c, d)) = (a.score(objective), b.score(objective));
+        a.total_cmp(&c).then(b.total_cmp(&d))
+    };
+    all.sort_by(by_score);
+    if objective == Objective::Time {
+        let seconds = |it: &Alternative<S>| it.score(objective).0;
+        let most = seconds(&all[0]) * (1.0 + ALIKE);
+        let alike = all.partition_point(|it| seconds(it) <= most);
+        let dollars = |it: &Alternative<S>| it.score(objective).1;
+        all[..alike].sort_by(|a, b| dollars(a).total_cmp(&dollars(b)));
     }
-    rejected.sort_by(|a, b| {
-        let ((a1, a2), (b1, b2)) = (a.score(objective), b.score(objective));
-        a1.total_cmp(&b1).then(a2.total_cmp(&b2))
-    });
-    Choice { objective, chosen, rejected }
+    let chosen = all.remove(0);
+    Choice { objective, chosen, rejected: all }
 }
 
 #[cfg(test)]
@@ -165,6 +166,26 @@ mod tests {
         }
         // All cost nothing: time decides.
         order(Objective::Dollars, PriceBook::by_name("free").unwrap(), &expected);
+    }
+
+    /// By time, a little less of it does not matter where it costs more.
+    #[test]
+    fn of_times_that_are_alike_the_cheapest_wins() {
+        let way = |strategy, mib, scanned| {
+            let phase = Phase { gets: Requests(1), got: Bytes::mib(mib), ..Phase::default() };
+            let scanned = Bytes::mib(scanned);
+            Candidate { strategy, steps: Phase { scanned, ..phase }.into() }
+        };
+        let check = |least: u64, objective, expected: [&str; 3]| {
+            let ways = [way("cheap", 103, 0), way("slow", 120, 0)];
+            let (hardware, prices) = (HardwareProfile::paper(), PriceBook::paper());
+            let choice = choose(way("fast", least, 500), ways, hardware, prices, objective);
+            let order: Vec<_> = choice.alternatives().map(|it| it.strategy).collect();
+            assert_eq!(order, expected);
+        };
+        check(100, Objective::Time, ["cheap", "fast", "slow"]);
+        check(90, Objective::Time, ["fast", "cheap", "slow"]);
+        check(90, Objective::Dollars, ["cheap", "fast", "slow"]);
     }
 
     #[test]

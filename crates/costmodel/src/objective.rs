@@ -16,7 +16,7 @@ use crate::Dollars;
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub enum Objective {
-    /// Seconds; dollars decide a tie.
+    /// Seconds; dollars decide between those that are [alike](crate::ALIKE).
     #[default]
     Time,
     /// Dollars; seconds decide a tie.

@@ -218,7 +218,7 @@ pub fn answered(rows: f64, columns: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{BytesPerSecond, Dollars};
+    use crate::{ALIKE, BytesPerSecond, Dollars};
     use proptest::prelude::*;
     use std::time::Duration;
 
@@ -378,10 +378,11 @@ mod tests {
                 let choice = scan.choose(hardware, PriceBook::paper(), Objective::Time);
                 choice.chosen.time.total()
             };
-            prop_assert!(time(less) <= time(whole) + Duration::from_nanos(10));
+            let alike = time(whole).mul_f64(1.0 + ALIKE);
+            prop_assert!(time(less) <= alike + Duration::from_nanos(10));
         }
 
-        /// The time-optimal choice is never slower than either strategy, whatever the link.
+        /// The time-optimal choice is never clearly slower than either strategy, whatever the link.
         #[test]
         fn the_choice_is_the_minimum(selectivity in 0.0..1.0f64, gbit in 0.01..100.0f64) {
             let mut hardware = HardwareProfile::by_name("aws-in-region").unwrap().clone();
@@ -389,7 +390,7 @@ mod tests {
             let choice =
                 lineitem(selectivity).choose(&hardware, PriceBook::paper(), Objective::Time);
             for other in &choice.rejected {
-                prop_assert!(choice.chosen.work.wall <= other.work.wall);
+                prop_assert!(choice.chosen.work.wall <= other.work.wall.mul_f64(1.0 + ALIKE));
             }
         }
     }

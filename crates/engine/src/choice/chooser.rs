@@ -2,7 +2,9 @@
 
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::{Result, internal_err};
-use sluicegate_costmodel::{Candidate, HardwareProfile, Objective, PriceBook, Steps, choose};
+use sluicegate_costmodel::{
+    ALIKE, Alternative, Candidate, HardwareProfile, Objective, PriceBook, Steps, choose,
+};
 
 use super::{Basis, Decision, Verdict, Why};
 use crate::config::SluiceOptions;
@@ -92,7 +94,7 @@ impl<'a> Chooser<'a> {
     ///
     /// If no way is possible: an operator must have one that always works.
     pub fn choose<T>(&self, question: Question<T>) -> Result<(T, Decision)> {
-        let Question { operator, subject, ways, forced, notes } = question;
+        let Question { operator, subject, ways, forced, mut notes } = question;
         let mut offers = Vec::new();
         let mut refused = Vec::new();
         for Way { strategy, offer } in ways {
@@ -124,6 +126,11 @@ impl<'a> Chooser<'a> {
         };
         let chosen = followed.flatten().unwrap_or(0);
         let taken = best_first[chosen].strategy;
+        if forced.is_none() && self.objective == Objective::Time {
+            notes.extend(
+                alike(&best_first).map(|way| offers[way.strategy].0).map(not_clearly_faster),
+            );
+        }
         let mut ways: Vec<Verdict> = best_first
             .drain(..)
             .map(|way| {
@@ -142,6 +149,19 @@ impl<'a> Chooser<'a> {
         let decision = Decision { operator, subject, chosen, ways, unmet, notes, basis };
         Ok((offer.build, decision))
     }
+}
+
+/// The fastest way, if another one was preferred to it because that is about as fast.
+fn alike(best_first: &[Alternative<usize>]) -> Option<&Alternative<usize>> {
+    let (chosen, others) = best_first.split_first()?;
+    let fastest = others.iter().min_by_key(|way| way.time.total())?;
+    let cheaper = chosen.cost.total().0 < fastest.cost.total().0;
+    (fastest.time.total() < chosen.time.total() && cheaper).then_some(fastest)
+}
+
+fn not_clearly_faster(strategy: &str) -> String {
+    let percent = 100.0 * ALIKE;
+    format!("{strategy} is not faster by more than {percent} %, and costs more")
 }
 
 fn unmet(forced: &Forced, refused: &[Verdict]) -> String {
