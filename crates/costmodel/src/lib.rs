@@ -38,6 +38,7 @@
 //!     bytes_per_returned_row: 130.0,
 //!     get_requests: 960.into(),
 //!     select_requests: Some(96.into()),
+//!     selects_at_once: None,
 //! };
 //! let (hardware, prices) = (HardwareProfile::paper(), PriceBook::paper());
 //!

@@ -51,6 +51,8 @@ pub struct Phase {
     pub got: Bytes,
     /// Select requests.
     pub selects: Requests,
+    /// How many of them are in flight at once; none if as many as the hardware takes.
+    pub selects_at_once: Option<Requests>,
     /// Bytes they scan.
     pub scanned: Bytes,
     /// Rows they scan.
@@ -84,6 +86,7 @@ impl Default for Phase {
             gets: Requests::ZERO,
             got: Bytes::ZERO,
             selects: Requests::ZERO,
+            selects_at_once: None,
             scanned: Bytes::ZERO,
             scanned_rows: Rows::ZERO,
             terms: Terms::NONE,
@@ -192,21 +195,22 @@ impl Phase {
     /// Each resource's time alone, in seconds.
     fn demands(&self, hardware: &HardwareProfile) -> Demands {
         let slots = f64::from(hardware.requests.slots.get());
+        let select_slots = self.selects_at_once.map_or(slots, |many| many.as_f64().max(1.0));
         let plain = self.plain_requests();
         let requests = plain + self.selects;
         // As many requests as this run side by side; at least one, so that it divides.
-        let lanes = |requests: Requests| requests.as_f64().clamp(1.0, slots);
+        let lanes = |requests: Requests, slots: f64| requests.as_f64().clamp(1.0, slots);
         // Waves of requests after the first, whose latency is counted as a round.
-        let waves = |requests: Requests| (requests.as_f64() / slots - 1.0).max(0.0);
+        let waves = |requests: Requests, slots: f64| (requests.as_f64() / slots - 1.0).max(0.0);
 
         let connection = hardware.link.connection_bytes_per_second;
-        let request_slots = waves(plain) * hardware.link.latency.as_secs_f64()
-            + waves(self.selects) * hardware.select.latency.as_secs_f64()
-            + self.got.as_f64() / (connection.0 * lanes(self.gets));
+        let request_slots = waves(plain, slots) * hardware.link.latency.as_secs_f64()
+            + waves(self.selects, select_slots) * hardware.select.latency.as_secs_f64()
+            + self.got.as_f64() / (connection.0 * lanes(self.gets, slots));
 
         let one_by_one = self.store_seconds(hardware);
         let together = self.scanned.as_f64() / hardware.select.total_bytes_per_second.0;
-        let scanning = lanes(self.selects).min(hardware.select.cores);
+        let scanning = lanes(self.selects, select_slots).min(hardware.select.cores);
         let store_scan = (one_by_one / scanning).max(together);
 
         let cores = f64::from(hardware.client.cores.get());

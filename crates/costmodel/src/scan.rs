@@ -74,6 +74,8 @@ pub struct ScanDemand {
     pub get_requests: Requests,
     /// Select requests; none where the store has no Select or the statement cannot be pushed.
     pub select_requests: Option<Requests>,
+    /// How many of them are in flight at once; none if as many as the hardware takes.
+    pub selects_at_once: Option<Requests>,
 }
 
 impl ScanDemand {
@@ -140,6 +142,7 @@ impl ScanDemand {
         let phase = Phase {
             format: self.format,
             selects: self.select_requests?,
+            selects_at_once: self.selects_at_once,
             scanned: bytes,
             scanned_rows: rows,
             terms: self.terms,
@@ -174,6 +177,7 @@ impl ScanDemand {
     ///     bytes_per_returned_row: 40.0,
     ///     get_requests: Requests(8),
     ///     select_requests: Some(Requests(8)),
+    ///     selects_at_once: None,
     /// };
     /// let left = all.part(0.25);
     /// assert_eq!((left.needed, left.rows), (Bytes::mib(20), Rows(250_000)));
@@ -239,6 +243,7 @@ mod tests {
             bytes_per_returned_row: 130.0,
             get_requests: Requests(960),
             select_requests: Some(Requests(96)),
+            selects_at_once: None,
         }
     }
 

@@ -70,6 +70,7 @@ impl TopKDemand {
                 name,
                 format: demand.format,
                 selects,
+                selects_at_once: demand.selects_at_once,
                 scanned: scanned.bytes * share,
                 scanned_rows: scanned.rows * share,
                 terms: demand.terms,
@@ -97,6 +98,7 @@ impl TopKDemand {
             name: "sample",
             format: self.scan.format,
             selects: self.sample_requests,
+            selects_at_once: Some(self.sample_requests),
             scanned: scanned.bytes * fraction,
             scanned_rows: scanned.rows * fraction,
             terms: self.scan.terms,
@@ -159,6 +161,7 @@ mod tests {
             bytes_per_returned_row: 130.0,
             get_requests: Requests(960),
             select_requests: Some(Requests(96)),
+            selects_at_once: None,
         };
         TopKDemand {
             keys_needed: scan.needed,

@@ -213,7 +213,10 @@ config_namespace! {
         pub group_by_sample: usize, default = 4096
 
         /// An object is split among parallel Select requests of at least this many bytes each
-        pub range_bytes: usize, default = 16 * 1024 * 1024
+        pub range_bytes: usize, default = 8 * 1024 * 1024
+
+        /// How many partitions of a table are asked for at the same time by Select, at least, as far as it has objects or ranges
+        pub select_partitions: usize, default = 8
 
         /// The switch that prunes rows on their way: 'off', 'tofino1', 'tofino2', 'paper' or a target file
         pub switch: SwitchTarget, default = SwitchTarget::Off

@@ -276,6 +276,7 @@ impl Bench {
             gets: Requests(counted.get),
             got: Bytes(counted.got_bytes),
             selects: Requests(counted.select),
+            selects_at_once: Some(Requests(counted.select)),
             scanned: Bytes(counted.scanned_bytes),
             scanned_rows: Rows::from_f64(rows_of(counted.scanned_bytes)),
             terms: match sql.contains("WHERE") {

@@ -10,7 +10,7 @@ use prost::Message;
 use super::files::FilesMessage;
 use super::{Decoder, Encoder};
 use crate::datasource::arriving::{Arriving, ArrivingKeys};
-use crate::datasource::s3_select::{Asked, S3SelectSource};
+use crate::datasource::s3_select::{Asked, S3SelectSource, Split};
 use crate::endpoints::resolve;
 
 /// An [`S3Scan`](crate::datasource::s3_scan::S3Scan).
@@ -29,8 +29,8 @@ pub(super) struct SelectMessage {
     filters: Vec<FilterMessage>,
     #[prost(uint64, optional, tag = "5")]
     limit: Option<u64>,
-    #[prost(uint64, tag = "6")]
-    range_bytes: u64,
+    #[prost(message, optional, tag = "6")]
+    split: Option<SplitMessage>,
     #[prost(uint64, tag = "7")]
     batch_size: u64,
     /// Filters that are not known before the query runs, over the table's columns.
@@ -39,6 +39,31 @@ pub(super) struct SelectMessage {
     /// The files of the table that are not among those of the scan.
     #[prost(uint64, tag = "9")]
     left_out: u64,
+}
+
+/// How its files are split among statements.
+#[derive(Clone, Copy, PartialEq, Message)]
+pub(super) struct SplitMessage {
+    #[prost(uint64, tag = "1")]
+    range_bytes: u64,
+    #[prost(uint64, tag = "2")]
+    partitions: u64,
+}
+
+impl SplitMessage {
+    pub(super) fn of(split: Split) -> Self {
+        Self { range_bytes: split.range_bytes as u64, partitions: split.partitions as u64 }
+    }
+
+    pub(super) fn split(self) -> Result<Split> {
+        let Self { range_bytes, partitions } = self;
+        Ok(Split { range_bytes: size(range_bytes)?, partitions: size(partitions)? })
+    }
+}
+
+/// A number of bytes or things on this machine.
+pub(super) fn size(size: u64) -> Result<usize> {
+    usize::try_from(size).map_err(|_| plan_datafusion_err!("a size beyond this machine's"))
 }
 
 /// A filter that is not known before the query runs.
@@ -99,7 +124,7 @@ impl Encoder<'_> {
             projection: Some(self.projection(&asked.projection)?),
             filters: filters.collect::<Result<_>>()?,
             limit: asked.limit.map(|limit| limit as u64),
-            range_bytes: asked.range_bytes as u64,
+            split: Some(SplitMessage::of(asked.split)),
             batch_size: asked.batch_size as u64,
             arriving: arriving.collect::<Result<_>>()?,
             left_out: asked.left_out as u64,
@@ -122,15 +147,12 @@ impl Decoder<'_> {
             let keys = it.keys.then_some(ArrivingKeys { domain: it.domain });
             Ok(Arriving { filter, keys })
         });
-        let size = |bytes: u64| {
-            usize::try_from(bytes).map_err(|_| plan_datafusion_err!("a size beyond this machine's"))
-        };
         let asked = Asked {
             projection: self.projection(projection, &table)?,
             filters: filters.collect::<Result<_>>()?,
             arriving: arriving.collect::<Result<_>>()?,
             limit: message.limit.map(size).transpose()?,
-            range_bytes: size(message.range_bytes)?,
+            split: message.split.unwrap_or_default().split()?,
             batch_size: size(message.batch_size)?,
             left_out: size(message.left_out)?,
         };

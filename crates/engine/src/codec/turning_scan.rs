@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use datafusion::common::{Result, plan_datafusion_err};
+use datafusion::common::Result;
 use datafusion::datasource::physical_plan::{FileScanConfig, FileScanConfigBuilder};
 use datafusion_proto::protobuf;
 use prost::Message;
 
 use super::files::FilesMessage;
+use super::select_scan::{SplitMessage, size};
 use super::{Decoder, Encoder};
 use crate::datasource::turning::{Instead, TurningSource};
 use crate::endpoints::resolve;
@@ -21,8 +22,8 @@ pub(super) struct InsteadMessage {
     /// Filters that stand above the scan, over the table's columns.
     #[prost(message, repeated, tag = "2")]
     filters: Vec<protobuf::PhysicalExprNode>,
-    #[prost(uint64, tag = "3")]
-    range_bytes: u64,
+    #[prost(message, optional, tag = "3")]
+    split: Option<SplitMessage>,
     #[prost(uint64, tag = "4")]
     batch_size: u64,
 }
@@ -39,7 +40,7 @@ impl Encoder<'_> {
         let instead = InsteadMessage {
             endpoint: source.select().endpoint_name().to_owned(),
             filters: asked.filters.iter().map(|it| self.expr(it)).collect::<Result<_>>()?,
-            range_bytes: asked.range_bytes as u64,
+            split: Some(SplitMessage::of(asked.split)),
             batch_size: asked.batch_size as u64,
         };
         let mut files = self.files(&files)?;
@@ -60,12 +61,9 @@ impl Decoder<'_> {
         let Ok(endpoint) = resolve(options, &message.endpoint) else { return Ok(None) };
         let table = Arc::clone(config.file_source().table_schema().table_schema());
         let filters = message.filters.iter().map(|it| self.expr(Some(it), &table));
-        let size = |bytes: u64| {
-            usize::try_from(bytes).map_err(|_| plan_datafusion_err!("a size beyond this machine's"))
-        };
         let instead = Instead {
             filters: filters.collect::<Result<_>>()?,
-            range_bytes: size(message.range_bytes)?,
+            split: message.split.unwrap_or_default().split()?,
             batch_size: size(message.batch_size)?,
         };
         Ok(TurningSource::replace(config, &endpoint, instead).ok())

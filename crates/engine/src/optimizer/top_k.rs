@@ -6,7 +6,7 @@ use std::sync::Arc;
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
-use datafusion::datasource::physical_plan::FileSource;
+use datafusion::datasource::physical_plan::{FileScanConfigBuilder, FileSource};
 use datafusion::physical_expr::projection::ProjectionExprs;
 use datafusion::physical_expr::{LexOrdering, PhysicalExpr, PhysicalSortExpr};
 use datafusion::physical_expr_common::physical_expr::is_volatile;
@@ -22,7 +22,7 @@ use super::key_paths::KeyPaths;
 use super::scan;
 use crate::choice::{Decision, Forced, Journal, Offer, Question, Way, Why};
 use crate::config::{Scan, SluiceOptions, TopK};
-use crate::datasource::s3_scan::as_select_scan;
+use crate::datasource::s3_scan::{S3Scan, as_select_scan};
 use crate::datasource::s3_select::S3SelectSource;
 use crate::endpoint::Endpoint;
 use crate::explain::{in_sql, key_in_sql};
@@ -83,9 +83,10 @@ pub(super) fn question(
     let sampled_only = matches!(ours.top_k, TopK::Sampling | TopK::Late)
         && ours.scan == Scan::Select
         && select_is_possible;
-    let bounded = match as_select_scan(below.as_ref()) {
+    let in_turn = in_turn(below)?;
+    let bounded = match as_select_scan(in_turn.as_ref()) {
         Some(scan) if sampled.iter().any(|way| way.offer.is_ok()) => {
-            best_rows_demand(below, scan, k, options)?.select()
+            best_rows_demand(&in_turn, scan, k, options)?.select()
         }
         _ => None,
     };
@@ -97,6 +98,7 @@ pub(super) fn question(
         scan::SELECT => {
             let offer = way.offer.map(|offer| Offer {
                 steps: bounded.as_ref().map_or(offer.steps, |bounded| bounded.steps.clone()),
+                build: Arc::clone(&in_turn),
                 ..offer
             });
             Way { strategy: FILTERED, offer }
@@ -117,6 +119,20 @@ pub(super) fn question(
     let notes = of_scan.notes;
     let question = Question { operator: "top_k", subject, ways, forced, notes };
     Ok(Some(Asked { endpoint, question }))
+}
+
+/// The same plan, whose files are read in turn, as far as the session has no more partitions: what the
+/// first of them say about the best rows, the others are asked with.
+fn in_turn(plan: &Plan) -> Result<Plan> {
+    let in_turn = |node: Plan| {
+        let Some((config, source)) = as_select_scan(node.as_ref()) else {
+            return Ok(Transformed::no(node));
+        };
+        let source: Arc<dyn FileSource> = Arc::new(source.in_turn());
+        let config = FileScanConfigBuilder::from(config.clone()).with_source(source).build();
+        Ok(Transformed::yes(S3Scan::node(config) as Plan))
+    };
+    Arc::clone(plan).transform_down(in_turn).data()
 }
 
 fn with(forced: Forced, strategy: &'static str) -> Forced {

@@ -43,7 +43,7 @@ pub(super) fn keep_open(
             let Some(config) = config else { return Ok(Transformed::no(node)) };
             let instead = Instead {
                 filters: source.filters().iter().map(|it| Arc::clone(&it.here)).collect(),
-                range_bytes: source.range_bytes(),
+                split: source.split(),
                 batch_size: source.batch_size(),
             };
             Ok(match TurningSource::replace(config, endpoint, instead) {

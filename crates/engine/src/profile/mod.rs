@@ -50,9 +50,11 @@ pub fn scan_demand(
     let demand =
         table.demand(columns, selectivity.min(limited), table.row_bytes(columns), Terms::NONE);
     let demand = looking_up(asking(demand, source), inside(select, source, options)?.as_ref());
+    let (select_requests, selects_at_once) = opened(select, options)?;
     Ok(ScanDemand {
-        get_requests: opened(get, options)?,
-        select_requests: Some(opened(select, options)?),
+        get_requests: opened(get, options)?.0,
+        select_requests: Some(select_requests),
+        selects_at_once: Some(selects_at_once),
         ..demand
     })
 }
@@ -75,10 +77,16 @@ fn looking_up(demand: ScanDemand, inside: Option<&Inside>) -> ScanDemand {
 }
 
 /// The files and parts of files that the scan at the bottom of a plan will open, each by a request of
-/// its own.
-fn opened(plan: &Arc<dyn ExecutionPlan>, options: &ConfigOptions) -> Result<Requests> {
+/// its own, and how many of them at once.
+fn opened(plan: &Arc<dyn ExecutionPlan>, options: &ConfigOptions) -> Result<(Requests, Requests)> {
     let groups = split(plan, options)?.map(|config| config.file_groups).unwrap_or_default();
-    Ok(Requests(groups.iter().map(|group| group.len() as u64).sum()))
+    let files = groups.iter().map(|group| group.len() as u64).sum();
+    Ok((Requests(files), at_once(groups.len())))
+}
+
+/// How many files so many partitions open at once: each opens the next one while it reads another.
+fn at_once(partitions: usize) -> Requests {
+    Requests(2 * partitions.max(1) as u64)
 }
 
 /// The scan at the bottom of a plan as it will run: DataFusion splits large files once it places
@@ -302,5 +310,5 @@ pub fn get_demand(
         None => (0..schema.fields().len()).collect(),
     };
     let demand = table.demand(&columns, 1.0, table.row_bytes(&columns), Terms::NONE);
-    Ok(ScanDemand { get_requests: opened(scan, options)?, select_requests: None, ..demand })
+    Ok(ScanDemand { get_requests: opened(scan, options)?.0, select_requests: None, ..demand })
 }

@@ -10,7 +10,7 @@ use datafusion::physical_plan::expressions::Column;
 use sluicegate_costmodel::{Bytes, Format, Requests, Rows, ScanDemand, Terms};
 
 use super::group_by::ASSUMED_LARGEST;
-use super::{default_selectivity, table_rows};
+use super::{at_once, default_selectivity, table_rows};
 use crate::datasource::predicate::ColumnStyle;
 use crate::datasource::s3_select::S3SelectSource;
 use crate::physical_plan::s3_group_by::S3GroupByExec;
@@ -22,6 +22,7 @@ pub(super) struct Table<'a> {
     style: ColumnStyle,
     pub(super) files: f64,
     requests: u64,
+    groups: usize,
     pub(super) bytes: f64,
     pub(super) rows: f64,
     known: Option<TableStatistics>,
@@ -52,7 +53,8 @@ impl<'a> Table<'a> {
         let rows = table_rows(config);
         let known = options.filter(|options| options.execution.collect_statistics);
         let known = known.and_then(|options| TableStatistics::of(config, options));
-        Self { schema, style, files: requests as f64, requests, bytes, rows, known }
+        let (files, groups) = (requests as f64, config.file_groups.len());
+        Self { schema, style, files, requests, groups, bytes, rows, known }
     }
 
     /// The share of the rows that pass the filters of a scan.
@@ -128,6 +130,7 @@ impl<'a> Table<'a> {
             bytes_per_returned_row: row_bytes,
             get_requests: Requests(self.requests),
             select_requests: Some(Requests(self.requests)),
+            selects_at_once: Some(at_once(self.groups)),
         }
     }
 

@@ -29,7 +29,7 @@ pub struct Exact {
 
 impl Exact {
     /// Reads the sort columns of the rows within a bound, over the table's columns, or of all rows:
-    /// each file by itself, as many at once as the session has partitions. `None` if fewer than K
+    /// each file by itself, as many at once as the scan has partitions. `None` if fewer than K
     /// rows are within, and if the K-th best of them bounds nothing.
     ///
     /// # Errors
@@ -47,7 +47,7 @@ impl Exact {
             let sort = SortExec::new(scan.keys().clone(), rows).with_fetch(Some(sampling.k));
             Ok(collect(Arc::new(sort), Arc::clone(context)))
         };
-        let at_once = context.session_config().target_partitions();
+        let at_once = scan.config().file_groups.len();
         let parts: Vec<_> = files.map(best).collect::<Result<_>>()?;
         let parts: Vec<Vec<RecordBatch>> = iter(parts)
             .map(|part| async {

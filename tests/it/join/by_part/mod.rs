@@ -100,6 +100,8 @@ async fn engine(store: &Store, bytes: usize, range_bytes: usize) -> Engine {
         rows(&engine, &ddl).await;
     }
     rows(&engine, &format!("SET sluice.range_bytes = {range_bytes}")).await;
+    // So small parts of a table are hardly worth a look.
+    rows(&engine, "SET sluice.select_partitions = 2").await;
     rows(&engine, "SET sluice.join = 'bloom'").await;
     engine
 }
@@ -134,7 +136,8 @@ async fn keys_too_many_for_a_statement_are_few_enough_for_parts() {
         let bloom = returned(&engine, "bloom", "2000").await;
         let auto = returned(&engine, "auto", "2000").await;
         let filtered = returned(&engine, "filtered", "2000").await;
-        assert!(12 * bloom < filtered && 12 * auto < filtered, "{bloom}, {auto} and {filtered}");
+        // What is not faster by much is not worth the requests.
+        assert!(12 * bloom < filtered && auto < filtered, "{bloom}, {auto} and {filtered}");
     }
 }
 

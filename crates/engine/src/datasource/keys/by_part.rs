@@ -273,6 +273,6 @@ fn pieces(source: &S3SelectSource, bytes: u64) -> usize {
 }
 
 fn pieces_of(source: &S3SelectSource, bytes: u64) -> usize {
-    let least = source.range_bytes().max(1) as u64;
+    let least = source.split().range_bytes.max(1) as u64;
     usize::try_from(bytes / least).unwrap_or(usize::MAX).max(1)
 }

@@ -7,7 +7,7 @@ use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, internal_err};
 use datafusion::datasource::physical_plan::{
-    FileGroupPartitioner, FileOpener, FileScanConfig, FileScanConfigBuilder, FileSource,
+    FileOpener, FileScanConfig, FileScanConfigBuilder, FileSource,
 };
 use datafusion::datasource::projection::SplitProjection;
 use datafusion::datasource::table_schema::TableSchema;
@@ -21,7 +21,7 @@ use datafusion::physical_plan::{DisplayFormatType, apply_expression_roots};
 use object_store::ObjectStore;
 use sluicegate_s3select::profile::Exactness;
 
-use super::{Filter, S3SelectSource};
+use super::{Filter, S3SelectSource, Split};
 use crate::datasource::arriving::{Arriving, arrives};
 use crate::endpoints::resolve;
 
@@ -97,15 +97,16 @@ impl FileSource for S3SelectSource {
         output_ordering: Option<LexOrdering>,
         config: &FileScanConfig,
     ) -> Result<Option<FileScanConfig>> {
-        if !self.takes_ranges() {
-            return Ok(None);
-        }
-        // Our own least size: a request costs more than a read.
-        let groups = FileGroupPartitioner::new()
-            .with_target_partitions(target_partitions)
-            .with_repartition_file_min_size(self.range_bytes)
-            .with_preserve_order_within_groups(output_ordering.is_some())
-            .repartition_file_groups(&config.file_groups);
+        // Rows that are enough for a query are found soon; what is asked at the same time is for nothing.
+        let split = match config.limit {
+            Some(_) => Split { partitions: 0, ..self.split },
+            None => self.split,
+        };
+        let groups = match output_ordering {
+            Some(_) if !self.takes_ranges() => None,
+            Some(_) => split.groups_in_order(&config.file_groups, target_partitions),
+            None => split.groups(&config.file_groups, target_partitions, self.takes_ranges()),
+        };
         Ok(groups.map(|groups| {
             FileScanConfigBuilder::from(config.clone()).with_file_groups(groups).build()
         }))

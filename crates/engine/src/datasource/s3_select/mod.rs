@@ -2,6 +2,7 @@
 
 mod file_source;
 mod filters;
+mod split;
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,7 +19,6 @@ use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use sluicegate_s3select::profile::EndpointProfile;
 
 use crate::choice::Why;
-use crate::config::SluiceOptions;
 use crate::datasource::arriving::Arriving;
 use crate::datasource::format::TableFormat;
 use crate::datasource::get::GetScan;
@@ -27,6 +27,7 @@ use crate::datasource::statement::{Statement, is_sendable};
 use crate::endpoint::Endpoint;
 
 pub use self::filters::{Filter, KeyFilter};
+pub use self::split::Split;
 
 /// Reads files through S3 Select: one statement per file or range, carrying the columns that the
 /// query needs and every filter that the store can apply.
@@ -48,7 +49,7 @@ pub struct S3SelectSource {
     arriving: Vec<Arriving>,
     /// The most rows wanted of a file, once that is known.
     limit: Option<usize>,
-    range_bytes: usize,
+    split: Split,
     batch_size: usize,
     left_out: usize,
     metrics: ExecutionPlanMetricsSet,
@@ -65,8 +66,8 @@ pub struct Asked {
     pub arriving: Vec<Arriving>,
     /// The most rows wanted of a file.
     pub limit: Option<usize>,
-    /// The least bytes of a range that is asked for by a request of its own.
-    pub range_bytes: usize,
+    /// How the files are split among statements.
+    pub split: Split,
     /// The most rows in a batch.
     pub batch_size: usize,
     /// The files of the table that are not among those of the scan, because none of their rows
@@ -87,8 +88,8 @@ impl S3SelectSource {
         endpoint: &Arc<Endpoint>,
         options: &ConfigOptions,
     ) -> Result<FileScanConfig, Why> {
-        let range_bytes = SluiceOptions::of(options).range_bytes;
-        let source = Self::over(config, endpoint, range_bytes, options.execution.batch_size.get())?;
+        let batch_size = options.execution.batch_size.get();
+        let source = Self::over(config, endpoint, Split::of(options), batch_size)?;
         source.may_be_sent(endpoint, &[], config.limit)?;
         let source: Arc<dyn FileSource> = Arc::new(source);
         Ok(FileScanConfigBuilder::from(config.clone()).with_source(source).build())
@@ -101,7 +102,7 @@ impl S3SelectSource {
     ///
     /// The reason: the store cannot read such files, or does not take the filters or the statement.
     pub fn asking(config: &FileScanConfig, endpoint: &Endpoint, asked: Asked) -> Result<Self, Why> {
-        let mut source = Self::over(config, endpoint, asked.range_bytes, asked.batch_size)?;
+        let mut source = Self::over(config, endpoint, asked.split, asked.batch_size)?;
         source.projection = SplitProjection::new(source.file_schema(), &asked.projection);
         source.limit = asked.limit;
         source.arriving = asked.arriving;
@@ -121,7 +122,7 @@ impl S3SelectSource {
     fn over(
         config: &FileScanConfig,
         endpoint: &Endpoint,
-        range_bytes: usize,
+        split: Split,
         batch_size: usize,
     ) -> Result<Self, Why> {
         if !endpoint.profile().has_select() {
@@ -153,7 +154,7 @@ impl S3SelectSource {
             filters: Vec::new(),
             arriving: Vec::new(),
             limit: config.limit,
-            range_bytes,
+            split,
             batch_size,
             left_out: 0,
             metrics: ExecutionPlanMetricsSet::new(),
@@ -168,7 +169,7 @@ impl S3SelectSource {
             filters: self.filters.iter().map(|filter| Arc::clone(&filter.here)).collect(),
             arriving: self.arriving.clone(),
             limit: self.limit,
-            range_bytes: self.range_bytes,
+            split: self.split,
             batch_size: self.batch_size,
             left_out: self.left_out,
         }
@@ -247,10 +248,16 @@ impl S3SelectSource {
         self.format.is_splittable() && self.profile.scan_ranges
     }
 
-    /// The least bytes of a range that is asked for by a request of its own.
+    /// The same scan, with no more files at once than the session has partitions.
     #[must_use]
-    pub fn range_bytes(&self) -> usize {
-        self.range_bytes
+    pub fn in_turn(&self) -> Self {
+        Self { split: Split { partitions: 0, ..self.split }, ..self.clone() }
+    }
+
+    /// How the files are split among statements.
+    #[must_use]
+    pub fn split(&self) -> Split {
+        self.split
     }
 
     /// What the files look like.

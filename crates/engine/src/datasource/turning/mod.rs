@@ -37,7 +37,7 @@ pub use self::stakes::Stakes;
 use super::format::TableFormat;
 use super::named::NamedSource;
 use super::predicate::ColumnStyle;
-use super::s3_select::{Asked, S3SelectSource};
+use super::s3_select::{Asked, S3SelectSource, Split};
 use crate::choice::Why;
 use crate::endpoint::Endpoint;
 use crate::endpoints::resolve;
@@ -59,8 +59,8 @@ pub struct TurningSource {
 pub struct Instead {
     /// Filters that stand above the scan, over the table's columns.
     pub filters: Vec<Arc<dyn PhysicalExpr>>,
-    /// The least bytes of a range that is asked for by a request of its own.
-    pub range_bytes: usize,
+    /// How the files are split among statements.
+    pub split: Split,
     /// The most rows in a batch.
     pub batch_size: usize,
 }
@@ -99,7 +99,7 @@ impl TurningSource {
             filters: instead.filters,
             arriving: Vec::new(),
             limit: None,
-            range_bytes: instead.range_bytes,
+            split: instead.split,
             batch_size: instead.batch_size,
             left_out: 0,
         };

@@ -92,6 +92,7 @@ pub(super) mod tests {
             bytes_per_returned_row: 100.0,
             get_requests: Requests(FILES),
             select_requests: Some(Requests(FILES)),
+            selects_at_once: None,
         };
         Stakes { demand, hardware, prices: PriceBook::paper().clone(), objective }
     }

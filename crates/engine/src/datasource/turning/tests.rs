@@ -28,7 +28,7 @@ fn turning(
         let Some(config) = config else { return Ok(Transformed::no(node)) };
         let instead = Instead {
             filters: asked.filters.clone(),
-            range_bytes: asked.range_bytes,
+            split: asked.split,
             batch_size: asked.batch_size,
         };
         let config = TurningSource::replace(config, engine.endpoint(), instead).unwrap();
@@ -156,6 +156,7 @@ fn rows_do_not_depend_on_when_a_scan_turns() {
                 // So that there are ranges.
                 "SET datafusion.optimizer.repartition_file_min_size = 100",
                 "SET sluice.range_bytes = 100",
+                "SET sluice.select_partitions = 1",
                 "SET sluice.aggregate = 'here'",
                 "SET sluice.group_by = 'filtered'",
             ] {
