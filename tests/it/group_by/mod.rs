@@ -428,6 +428,33 @@ async fn left_to_itself_it_groups_here_what_is_hardly_fewer() {
     assert!(text.contains("S3GroupByExec"), "{text}");
 }
 
+/// Statistics say that there are few groups. Whoever has seen only the first rows of a sorted table does
+/// not know that.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_sample_is_taken_of_groups_that_are_known_to_be_few() {
+    let store = Store::start().await;
+    let line = |k: u64| format!("{k},{},{},{}\n", k * 7919 % 5, k / 25_000, "x".repeat(40));
+    store.put("t/0.csv", (0..100_000).map(line).collect::<String>());
+    let engine = store.builder().scan(Scan::Select).build().await.unwrap();
+    let ddl = format!(
+        "CREATE EXTERNAL TABLE t (k INT, mixed INT, sorted INT, pad VARCHAR) STORED AS CSV \
+         LOCATION 's3://{BUCKET}/t/' OPTIONS ('format.has_header' 'false')"
+    );
+    rows(&engine, &ddl).await;
+    sample(&engine, 500).await;
+    let samples = async |column: &str| {
+        let sql = format!("SELECT {column}, count(pad), max(pad) FROM t GROUP BY {column}");
+        let text = rows(&engine, &format!("EXPLAIN ANALYZE {sql}")).await.join("\n");
+        assert!(text.contains("S3GroupByExec"), "{text}");
+        text.contains("sample_rows=500")
+    };
+    assert!(!samples("mixed").await);
+    assert!(samples("sorted").await);
+    assert!(samples("mixed, sorted").await);
+    rows(&engine, "ANALYZE TABLE t").await;
+    assert!(!samples("sorted").await && !samples("mixed, sorted").await);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_best_of_groups_may_have_nan_for_a_key() {
     let store = Store::start().await;

@@ -44,6 +44,8 @@ pub struct GroupByDemand {
     looks: u64,
     /// How many groups a file has at most, if that is known.
     groups: Option<f64>,
+    /// Whether that is so few, and known so well, that no sample is needed.
+    settled: bool,
     /// How many the largest are, and the share of the rows that is in none of these.
     largest: (u64, f64),
 }
@@ -74,6 +76,8 @@ impl GroupByDemand {
         let (one_by_one, exact) = (asked.one_by_one, asked.exact);
         let (bytes, looks) = (table.bytes, 0);
         let (groups, largest) = (table.groups(exec), table.largest(exec));
+        let few = groups.is_some_and(|groups| groups * WORTH_A_SAMPLE <= sample_rows as f64);
+        let settled = few && table.groups_are_typical(exec);
         let all = Self {
             scan,
             bytes,
@@ -86,6 +90,7 @@ impl GroupByDemand {
             exact,
             looks,
             groups,
+            settled,
             largest,
         };
         // One of the files of a partition stands for all.
@@ -106,6 +111,7 @@ impl GroupByDemand {
     #[must_use]
     pub fn is_worth_a_sample(&self, options: &ConfigOptions) -> bool {
         SluiceOptions::of(options).group_by == GroupBy::Auto
+            && !self.settled
             && self.rows() >= WORTH_A_SAMPLE * self.sample_rows as f64
     }
 

@@ -79,6 +79,12 @@ impl<'a> Table<'a> {
         Some(groups.min(self.rows.max(1.0)))
     }
 
+    /// Whether the number of groups is known for all rows, as well as a sample of a file would tell it.
+    pub(super) fn groups_are_typical(&self, exec: &S3GroupByExec) -> bool {
+        let Some((known, keys)) = self.known.as_ref().zip(self.keys(exec)) else { return false };
+        keys.into_iter().all(|position| known.is_typical(position))
+    }
+
     /// How many the largest groups are, and the share of the rows that is in none of these.
     pub(super) fn largest(&self, exec: &S3GroupByExec) -> (u64, f64) {
         let (most, left) = ASSUMED_LARGEST;

@@ -122,6 +122,9 @@ pub struct ColumnStatistics {
     pub correlation: f64,
 }
 
+/// The correlation of rows and values from which these are called clustered.
+const CLUSTERED: f64 = 0.5;
+
 impl ColumnStatistics {
     /// The order of the rows, in words.
     #[must_use]
@@ -130,7 +133,7 @@ impl ColumnStatistics {
             _ if self.ascending >= 1.0 => "sorted",
             it if it >= 0.99 => "nearly sorted",
             it if it <= -0.99 => "descending",
-            it if it.abs() >= 0.5 => "clustered",
+            it if it.abs() >= CLUSTERED => "clustered",
             _ => "random",
         }
     }

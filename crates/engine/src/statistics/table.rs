@@ -23,7 +23,7 @@ use super::footers;
 use super::known::{KnownStatistics, Version};
 use super::sample::{OBJECTS, Sampling};
 use super::sketch::Sketch;
-use super::{About, ColumnStatistics, ObjectStatistics, Origin};
+use super::{About, CLUSTERED, ColumnStatistics, ObjectStatistics, Origin};
 use crate::datasource::indexed::IndexedSource;
 use crate::datasource::named::NamedSource;
 use crate::datasource::s3_select::S3SelectSource;
@@ -34,6 +34,9 @@ use crate::notes::Notes;
 
 /// What gzip makes of tables, roughly.
 const COMPRESSION_RATIO: f64 = 4.0;
+/// How often each value is there again after others, in rows where equal values are not next to each
+/// other.
+const AGAIN: f64 = 4.0;
 /// The most objects whose distinct values are counted together; more are guessed from these.
 const COUNTED: usize = 512;
 
@@ -162,6 +165,19 @@ impl TableStatistics {
         }
         let distinct = Sketch::count_of(counted().map(|(_, column)| &column.distinct));
         Some(of_all(distinct, seen, self.rows()))
+    }
+
+    /// Whether what is known of a column's values holds for all rows: all were read, or those that were
+    /// not are like those that were, because the same values come again and again.
+    #[must_use]
+    pub fn is_typical(&self, position: usize) -> bool {
+        self.is_analyzed()
+            || self.column(position).next().is_some()
+                && self.column(position).all(|(object, column)| {
+                    // Where a value is less than the one before, values that were there come again.
+                    let less = (1.0 - column.ascending) * object.seen as f64;
+                    less >= AGAIN * column.distinct.count() && column.correlation.abs() < CLUSTERED
+                })
     }
 
     /// The share of the rows that have one of the `most` most frequent values of a column, roughly;
