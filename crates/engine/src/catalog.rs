@@ -21,7 +21,6 @@ use object_store::{ObjectMeta, ObjectStore};
 
 use crate::datasource::footer_statistics::vouched;
 use crate::datasource::named::{NamedSource, TextLayout};
-use crate::index::found::attach;
 use crate::statistics::footers::{self, Budget};
 use crate::statistics::table;
 
@@ -179,8 +178,7 @@ impl FileFormat for S3Format {
             None => conf,
         };
         let scan = self.inner.create_physical_plan(state, conf).await?;
-        let scan = table::attach(state, footers::attach(state, scan)).await?;
-        Ok(attach(state, scan).await)
+        table::attach(state, footers::attach(state, scan)).await
     }
 
     async fn create_writer_physical_plan(

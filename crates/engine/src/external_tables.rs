@@ -12,10 +12,12 @@ use datafusion::datasource::provider::DefaultTableFactory;
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::CreateExternalTable;
 use futures::TryStreamExt;
+use object_store::ObjectMeta;
 use object_store::path::Path;
 
+use crate::files_table::FilesTable;
+use crate::index::found::Foreseen;
 use crate::locations::as_url;
-use crate::named_objects::NamedObjects;
 use crate::notes::{Notes, some_of};
 use crate::url_tables::of_bucket;
 
@@ -48,10 +50,9 @@ impl TableProviderFactory for ExternalTables {
         let mut urls = whole.unwrap_or_else(|| command.clone());
         urls.locations = urls.locations.iter().map(|url| as_url(url).into_owned()).collect();
         let table = self.inner.create(state, &urls).await?;
-        if let Some(listing) = table.downcast_ref::<ListingTable>() {
-            look(state, command, listing).await?;
-        }
-        Ok(NamedObjects::of(table))
+        let Some(listing) = table.downcast_ref::<ListingTable>() else { return Ok(table) };
+        let indexes = look(state, command, listing).await?;
+        Ok(Arc::new(FilesTable::new(listing.clone(), indexes)))
     }
 }
 
@@ -88,8 +89,8 @@ async fn with_columns_of_files(
     Ok(Some(CreateExternalTable { schema, ..command.clone() }))
 }
 
-/// Looks at what the table will read. The listing is the one that DataFusion made for the table,
-/// and is cached.
+/// Looks at what the table will read, and whether a listing of its indexes is worth it. The listing is
+/// the one that DataFusion made for the table, and is cached.
 ///
 /// # Errors
 ///
@@ -98,19 +99,19 @@ async fn look(
     state: &dyn Session,
     command: &CreateExternalTable,
     table: &ListingTable,
-) -> Result<()> {
+) -> Result<Foreseen> {
+    let foreseen = Foreseen::default();
     let extension = &table.options().file_extension;
     let ignored = state.config_options().execution.listing_table_ignore_subdirectory;
-    let Some(session) = state.as_any().downcast_ref::<SessionState>() else { return Ok(()) };
+    let Some(session) = state.as_any().downcast_ref::<SessionState>() else { return Ok(foreseen) };
     let everything = with_subfolders(session);
     let notes = state.config().get_extension::<Notes>().unwrap_or_default();
     for (location, read) in command.locations.iter().zip(table.table_paths()) {
         let store = state.runtime_env().object_store(read)?;
-        let there: Vec<Path> = ListingTableUrl::parse(as_url(location))?
+        let there: Vec<ObjectMeta> = ListingTableUrl::parse(as_url(location))?
             .with_table_ref(command.name.clone())
             .list_all_files(&everything, store.as_ref(), "")
             .await?
-            .map_ok(|object| object.location)
             .try_collect()
             .await?;
         if there.is_empty() && !read.is_collection() {
@@ -122,7 +123,10 @@ async fn look(
                 command.name
             ));
         }
-        let there = there.iter().filter(|path| !is_hidden(path));
+        if let [_] = table.table_paths().as_slice() {
+            foreseen.learn(state, &read.object_store(), &there);
+        }
+        let there = there.iter().map(|object| &object.location).filter(|path| !is_hidden(path));
         let (unread, read_or_deeper): (Vec<&Path>, Vec<&Path>) = there.partition(|path| {
             !(path.as_ref().ends_with(extension.as_str()) && read.contains(path, false))
         });
@@ -142,7 +146,7 @@ async fn look(
             notes.add(in_subfolders(location, &deeper));
         }
     }
-    Ok(())
+    Ok(foreseen)
 }
 
 /// The setting that makes tables read subfolders.

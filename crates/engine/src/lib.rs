@@ -49,12 +49,12 @@ pub mod endpoints;
 mod error;
 pub mod explain;
 pub mod external_tables;
+mod files_table;
 mod hardware;
 pub mod index;
 mod locations;
 #[doc(hidden)]
 pub mod metrics;
-mod named_objects;
 pub mod notes;
 mod object_names;
 mod one_version;

@@ -21,6 +21,8 @@ use object_store::path::Path;
 use crate::external_tables::{
     SUBFOLDERS, in_subfolders, inferred_partition_type, is_hidden, with_subfolders,
 };
+use crate::files_table::FilesTable;
+use crate::index::found::Foreseen;
 use crate::locations::as_url;
 use crate::notes::{Notes, some_of};
 
@@ -76,6 +78,8 @@ impl UrlTableFactory for UrlTables {
         let (objects, deeper): (Vec<_>, Vec<_>) = there
             .into_iter()
             .partition(|object| in_folder || location.contains(&object.location, true));
+        let foreseen = Foreseen::default();
+        foreseen.learn(&state, &location.object_store(), &objects);
         let found = Found::new(&state, url, &objects, &deeper)?;
         let kind = found.kind;
         let location = match found.glob {
@@ -98,7 +102,8 @@ impl UrlTableFactory for UrlTables {
         let config =
             ListingTableConfig::new(location).with_listing_options(options).with_schema(schema);
         let cache = state.runtime_env().cache_manager.get_file_statistic_cache();
-        Ok(Some(Arc::new(ListingTable::try_new(config)?.with_cache(cache))))
+        let table = ListingTable::try_new(config)?.with_cache(cache);
+        Ok(Some(Arc::new(FilesTable::new(table, foreseen))))
     }
 }
 

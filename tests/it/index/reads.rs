@@ -1,6 +1,8 @@
 //! What is looked up, and how little is read for it.
 
+use futures::TryStreamExt;
 use sluicegate_engine::config::Scan;
+use sluicegate_engine::counters::RequestKind;
 use sluicegate_s3select::profile::EndpointProfile;
 
 use super::{create, files, index_in_plan, is_indexed, key, numbers};
@@ -48,6 +50,22 @@ async fn planning_does_not_look_at_each_object() {
     // With auto, so small a table is not worth a listing.
     rows(&engine, "SET sluice.scan = 'auto'").await;
     assert_eq!(planned().await, (1, 0));
+}
+
+/// Nobody waits for the listing of the objects to ask for that of their indexes.
+#[tokio::test(flavor = "multi_thread")]
+async fn indexes_are_listed_at_the_same_time_as_the_objects() {
+    let latency = std::time::Duration::from_millis(100);
+    let store = Store::start_with(|server| server.latency(latency)).await;
+    let engine = store.engine(Scan::Index).await;
+    numbers(&store, &engine, 2, 10).await;
+    let query = engine.profile("SELECT v FROM n WHERE k = 3").await.unwrap();
+    query.start().await.unwrap().try_collect::<Vec<_>>().await.unwrap();
+    let requests = query.profile().unwrap().recorded.requests;
+    let lists: Vec<_> = requests.iter().filter(|it| it.kind == RequestKind::List).collect();
+    let [first, second] = lists.as_slice() else { panic!("{requests:?}") };
+    assert!(first.start < second.start + second.took, "{lists:?}");
+    assert!(second.start < first.start + first.took, "{lists:?}");
 }
 
 /// With auto, who wants little of a large table finds its index, and who wants much leaves it.

@@ -1,13 +1,17 @@
-//! Which indexes a table has: one listing when a query over it is planned.
+//! Which indexes a table has: one listing when a query over it is planned, at the same time as that of
+//! its files if that was worth it before.
 
-use std::sync::Arc;
+use std::future::Future;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use datafusion::catalog::Session;
 use datafusion::common::Result;
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::{FileGroup, FileScanConfig, FileScanConfigBuilder};
 use datafusion::datasource::source::DataSourceExec;
+use datafusion::execution::object_store::ObjectStoreUrl;
 use datafusion::physical_plan::ExecutionPlan;
+use futures::future::join;
 use futures::{StreamExt, TryStreamExt};
 use object_store::path::Path;
 use object_store::{ObjectMeta, ObjectStore};
@@ -91,48 +95,130 @@ impl FileIndexes {
     }
 }
 
-/// The same scan, whose files know their indexes, if that is worth a listing. Whatever goes wrong,
-/// the scan is as good as before, and its files know why they have none.
-pub async fn attach(state: &dyn Session, plan: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
-    let config = plan
-        .downcast_ref::<DataSourceExec>()
-        .and_then(|scan| scan.data_source().downcast_ref::<FileScanConfig>());
-    let Some(config) = config else { return plan };
-    match attached(state, config).await {
-        Ok(Some(config)) => DataSourceExec::from_data_source(config),
-        Ok(None) => plan,
-        Err(error) => {
-            let unlisted = Some(crate::Error::from(error).to_string().into());
-            let unknown = FileIndexes { unlisted, ..FileIndexes::default() };
-            DataSourceExec::from_data_source(with_indexes(config, std::iter::repeat(unknown)))
+/// Below which folder a table has its objects, if a listing of their indexes is worth it to who scans
+/// tables so. It need not wait then for the listing of the objects themselves.
+#[derive(Debug, Default)]
+pub struct Foreseen(Mutex<Option<(Scan, Path)>>);
+
+impl Foreseen {
+    /// Learns it from the objects that a table of a store has.
+    pub fn learn(&self, state: &dyn Session, store: &ObjectStoreUrl, objects: &[ObjectMeta]) {
+        let objects: Vec<&ObjectMeta> = objects.iter().collect();
+        self.keep(state, worth_a_look(state, store, &objects));
+    }
+
+    fn keep(&self, state: &dyn Session, folder: Option<Path>) {
+        // Who does not look learns nothing.
+        if matches!(asked(state), Scan::Index | Scan::Auto) {
+            *self.known() = folder.map(|folder| (asked(state), folder));
         }
+    }
+
+    fn folder(&self, state: &dyn Session) -> Option<Path> {
+        let known = self.known();
+        known.as_ref().filter(|(scan, _)| *scan == asked(state)).map(|(_, folder)| folder.clone())
+    }
+
+    fn known(&self) -> MutexGuard<'_, Option<(Scan, Path)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The scan that a table of a store plans, whose files know their indexes, if that is worth a
+    /// listing. Whatever goes wrong with that, the scan is as good as before, and its files know why
+    /// they have none.
+    ///
+    /// # Errors
+    ///
+    /// If the scan cannot be planned.
+    pub async fn attach(
+        &self,
+        state: &dyn Session,
+        store: &ObjectStoreUrl,
+        scan: impl Future<Output = Result<Arc<dyn ExecutionPlan>>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let folder = self.folder(state);
+        let ahead = async {
+            let folder = folder?;
+            let listing = Listing::of(state, store, &folder).await;
+            Some((folder, listing))
+        };
+        let (plan, ahead) = join(scan, ahead).await;
+        let plan = plan?;
+        let config = plan
+            .downcast_ref::<DataSourceExec>()
+            .and_then(|scan| scan.data_source().downcast_ref::<FileScanConfig>());
+        let Some(config) = config else { return Ok(plan) };
+        Ok(match self.attached(state, config, ahead).await {
+            Ok(Some(config)) => DataSourceExec::from_data_source(config),
+            Ok(None) => plan,
+            Err(error) => {
+                let unlisted = Some(crate::Error::from(error).to_string().into());
+                let unknown = FileIndexes { unlisted, ..FileIndexes::default() };
+                DataSourceExec::from_data_source(with_indexes(config, std::iter::repeat(unknown)))
+            }
+        })
+    }
+
+    async fn attached(
+        &self,
+        state: &dyn Session,
+        config: &FileScanConfig,
+        ahead: Option<(Path, Result<Listing>)>,
+    ) -> Result<Option<FileScanConfig>> {
+        let Ok(format) = Format::of(config) else { return Ok(None) };
+        let files: Vec<&ObjectMeta> = files(config).map(|file| &file.object_meta).collect();
+        let folder = worth_a_look(state, &config.object_store_url, &files);
+        self.keep(state, folder.clone());
+        let Some(folder) = folder else { return Ok(None) };
+        let listing = match ahead {
+            Some((listed, listing)) if folder.prefix_matches(&listed) => listing?,
+            _ => Listing::of(state, &config.object_store_url, &folder).await?,
+        };
+        if listing.objects.is_empty() {
+            return Ok(None);
+        }
+        let mut found = Found::new(config, &format, &listing.place, listing.objects);
+        found.sample(&listing.store).await;
+        Ok(Some(with_indexes(config, found.files.into_iter())))
     }
 }
 
-async fn attached(state: &dyn Session, config: &FileScanConfig) -> Result<Option<FileScanConfig>> {
+/// The index objects below a folder.
+struct Listing {
+    place: Place,
+    store: Arc<dyn ObjectStore>,
+    objects: Vec<ObjectMeta>,
+}
+
+impl Listing {
+    async fn of(state: &dyn Session, data: &ObjectStoreUrl, folder: &Path) -> Result<Self> {
+        let ours = SluiceOptions::of(state.config_options());
+        let place = Place::of(data, &ours.index_location)?;
+        let store = state.runtime_env().object_store(&place.store)?;
+        let objects = store.list(Some(&place.folder(folder))).try_collect().await?;
+        Ok(Self { place, store, objects })
+    }
+}
+
+fn asked(state: &dyn Session) -> Scan {
+    SluiceOptions::of(state.config_options()).scan
+}
+
+/// The innermost folder of these objects, if it is worth a listing of their indexes.
+fn worth_a_look(
+    state: &dyn Session,
+    store: &ObjectStoreUrl,
+    objects: &[&ObjectMeta],
+) -> Option<Path> {
     let options = state.config_options();
     let ours = SluiceOptions::of(options);
-    let endpoint = Endpoints::of(options).and_then(|all| all.serving(&config.object_store_url));
-    let (Some(endpoint), Ok(format)) = (endpoint, Format::of(config)) else { return Ok(None) };
+    let endpoint = Endpoints::of(options).and_then(|all| all.serving(store))?;
     let wanted = match ours.scan {
         Scan::Index => true,
-        Scan::Auto => is_worth_a_look(config, &endpoint, ours.objective.into()),
+        Scan::Auto => is_worth_a_look(objects, &endpoint, ours.objective.into()),
         Scan::Get | Scan::Select => false,
     };
-    let files: Vec<&ObjectMeta> = files(config).map(|file| &file.object_meta).collect();
-    let Some(folder) = common_folder(&files) else { return Ok(None) };
-    if !wanted {
-        return Ok(None);
-    }
-    let place = Place::of(&config.object_store_url, &ours.index_location)?;
-    let store = state.runtime_env().object_store(&place.store)?;
-    let listed: Vec<ObjectMeta> = store.list(Some(&place.folder(&folder))).try_collect().await?;
-    if listed.is_empty() {
-        return Ok(None);
-    }
-    let mut found = Found::new(config, &format, &place, listed);
-    found.sample(&store).await;
-    Ok(Some(with_indexes(config, found.files.into_iter())))
+    if wanted { common_folder(objects) } else { None }
 }
 
 fn files(config: &FileScanConfig) -> impl Iterator<Item = &PartitionedFile> {
@@ -156,13 +242,10 @@ pub(super) fn common_folder(files: &[&ObjectMeta]) -> Option<Path> {
 }
 
 /// Whether reading the table is predicted to cost so much that a listing does not matter.
-fn is_worth_a_look(config: &FileScanConfig, endpoint: &Endpoint, objective: Objective) -> bool {
-    let (mut objects, mut bytes) = (0, 0);
-    for file in files(config) {
-        objects += 1;
-        bytes += file.object_meta.size;
-    }
-    let get = Phase { gets: Requests(objects), got: Bytes(bytes), ..Phase::default() };
+fn is_worth_a_look(objects: &[&ObjectMeta], endpoint: &Endpoint, objective: Objective) -> bool {
+    let bytes = objects.iter().map(|object| object.size).sum();
+    let gets = Requests(objects.len() as u64);
+    let get = Phase { gets, got: Bytes(bytes), ..Phase::default() };
     let list = Phase { lists: Requests(1), ..Phase::default() };
     let cost = |phase: Phase| {
         let steps = Steps::from(phase);

@@ -1,4 +1,4 @@
-//! Tables of objects that are named one by one, which must be there.
+//! Tables of files, as DataFusion lists them: what is named must be there, and indexes are listed beside.
 
 use std::sync::Arc;
 
@@ -16,31 +16,32 @@ use datafusion::logical_expr::{Expr, TableProviderFilterPushDown};
 use datafusion::physical_plan::ExecutionPlan;
 use futures::TryStreamExt;
 
-/// A table of files with locations that do not end in `/`. DataFusion takes what is no longer at
-/// such a location for an empty folder, and answers as if the object had no rows.
+use crate::index::found::Foreseen;
+
+/// A table of files. DataFusion takes what is no longer at a location that does not end in `/` for an
+/// empty folder, and answers as if the object had no rows; here it must be there.
 #[derive(Debug)]
-pub(crate) struct NamedObjects {
-    table: Arc<dyn TableProvider>,
-    locations: Vec<ListingTableUrl>,
+pub(crate) struct FilesTable {
+    table: ListingTable,
+    /// Those that name an object.
+    named: Vec<ListingTableUrl>,
+    indexes: Foreseen,
 }
 
-impl NamedObjects {
-    /// The table itself, if it has no such location.
-    pub(crate) fn of(table: Arc<dyn TableProvider>) -> Arc<dyn TableProvider> {
-        let Some(listing) = table.downcast_ref::<ListingTable>() else { return table };
-        let locations: Vec<ListingTableUrl> =
-            listing.table_paths().iter().filter(|url| !url.is_collection()).cloned().collect();
-        match locations.is_empty() {
-            true => table,
-            false => Arc::new(Self { table, locations }),
-        }
+impl FilesTable {
+    /// Below a location, indexes are listed at the same time as the objects if those are such that this
+    /// is worth it.
+    pub(crate) fn new(table: ListingTable, indexes: Foreseen) -> Self {
+        let paths = table.table_paths().iter();
+        let named = paths.filter(|url| !url.is_collection()).cloned().collect();
+        Self { table, named, indexes }
     }
 
     /// # Errors
     ///
     /// If the plan has no file of a location, and there is none either.
     async fn are_there(&self, state: &dyn Session, plan: &Arc<dyn ExecutionPlan>) -> Result<()> {
-        for location in &self.locations {
+        for location in &self.named {
             if reads(plan, location)? {
                 continue;
             }
@@ -72,7 +73,7 @@ fn reads(plan: &Arc<dyn ExecutionPlan>, location: &ListingTableUrl) -> Result<bo
 }
 
 #[async_trait]
-impl TableProvider for NamedObjects {
+impl TableProvider for FilesTable {
     fn schema(&self) -> SchemaRef {
         self.table.schema()
     }
@@ -112,9 +113,14 @@ impl TableProvider for NamedObjects {
         state: &dyn Session,
         args: ScanArgs<'a>,
     ) -> Result<ScanResult> {
-        let result = self.table.scan_with_args(state, args).await?;
-        self.are_there(state, result.plan()).await?;
-        Ok(result)
+        let scan = async { Ok(self.table.scan_with_args(state, args).await?.into_inner()) };
+        // All locations are in one store.
+        let plan = match self.table.table_paths().first() {
+            Some(location) => self.indexes.attach(state, &location.object_store(), scan).await?,
+            None => scan.await?,
+        };
+        self.are_there(state, &plan).await?;
+        Ok(ScanResult::new(plan))
     }
 
     fn supports_filters_pushdown(
