@@ -4,6 +4,7 @@ use sluicegate_engine::config::Scan;
 use sluicegate_engine::index::csv_text::CsvText;
 use sluicegate_engine::index::format::Format;
 use sluicegate_engine::index::manage::{Look, State};
+use sluicegate_index::layout::{Blocks, MAGIC, Place, TopMessage, entries};
 
 use super::{FEW, create, create_after, files, is_indexed, list, numbers, table_indexes};
 use crate::harness::{BUCKET, Store, rows};
@@ -77,6 +78,55 @@ async fn an_index_that_cannot_be_relied_on_is_not_used() {
         warning.contains("the table has no index; `sluice index create` makes one"),
         "{warning}"
     );
+}
+
+/// The same index, all of whose records begin so many bytes later.
+fn later(sound: &[u8], by: u64) -> Vec<u8> {
+    let top = TopMessage::of_tail(sound, sound.len() as u64).unwrap();
+    let (mut at, mut blocks, mut bytes) = (MAGIC.len(), Blocks::default(), MAGIC.to_vec());
+    for block in &top.blocks {
+        let end = at + block.bytes as usize;
+        entries(&sound[at..end], block, |key, Place { first, bytes: length }| {
+            let place = Place { first: first + by, bytes: length - by };
+            bytes.extend(blocks.push(key, place).unwrap_or_default());
+        })
+        .unwrap();
+        at = end;
+    }
+    bytes.extend(blocks.end().unwrap_or_default());
+    let top = TopMessage { blocks: blocks.done(), ..top };
+    [bytes, top.to_tail()].concat()
+}
+
+/// An index that was made wrong, with checksums that are right, leads into records: no row is made of
+/// their parts.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_index_that_leads_into_records_is_not_used() {
+    let store = Store::start().await;
+    let engine = store.engine(Scan::Index).await;
+    numbers(&store, &engine, 2, 5_000).await;
+    let expected = rows(&engine, FEW).await;
+    let _ = engine.take_notes();
+    let indexes = files(&store.folder.path().join(BUCKET).join(".sluice-index"));
+    let sound = std::fs::read(&indexes[0]).unwrap();
+    std::fs::write(&indexes[0], later(&sound, 0)).unwrap();
+    assert_eq!(rows(&engine, FEW).await, expected);
+    assert!(engine.take_notes().is_empty());
+    for by in 1..4 {
+        std::fs::write(&indexes[0], later(&sound, by)).unwrap();
+        assert_eq!(rows(&engine, FEW).await, expected);
+        let notes = engine.take_notes().join("\n");
+        let why = "the index of k for n/0.csv is not used: it leads into a record, to byte ";
+        assert!(notes.contains(why), "{notes}");
+        let table = table_indexes(&engine, "n").await;
+        let listed = table.list().await.unwrap();
+        let found = table.verify(&listed[0]).await.unwrap();
+        assert_eq!(found.as_deref(), Some("its records do not follow each other"));
+        assert_eq!(table.verify(&listed[1]).await.unwrap(), None);
+        assert_eq!(create_after(&engine, "n", "k", Look::Whole).await.unwrap(), 1);
+        assert_eq!(rows(&engine, FEW).await, expected);
+        assert!(engine.take_notes().is_empty());
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

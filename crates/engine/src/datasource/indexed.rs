@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{
-    DataFusionError, Result, exec_err, internal_datafusion_err, internal_err,
+    DataFusionError, Result, exec_datafusion_err, exec_err, internal_datafusion_err, internal_err,
 };
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::parquet::ParquetRowSelection;
@@ -29,11 +29,12 @@ use sluicegate_index::layout::Place;
 use sluicegate_index::ranges::coalesced;
 use sluicegate_index::span::Spans;
 
+use super::borders::Borders;
 use super::float_bounds::distrusting;
-use super::many_ranges::{ManyRanges, RangesRead, batches};
+use super::many_ranges::{Fetch, ManyRanges, RangesRead};
 use super::named::with_place;
 use super::one_file::one_file;
-use super::record_ranges::RecordRanges;
+use super::record_ranges::{RecordRanges, within_record};
 use crate::choice::Why;
 use crate::counters::Counters;
 use crate::endpoints::Endpoints;
@@ -42,7 +43,7 @@ use crate::index::filter::spans_of;
 use crate::index::format::{Format, RecordSource};
 use crate::index::found::FileIndexes;
 use crate::index::key;
-use crate::index::lookup::{About, IndexObject, OpenIndex};
+use crate::index::lookup::{About, IndexObject, OpenIndex, PIECE_BYTES};
 use crate::index::reading::Reading;
 use crate::index::rows::selection;
 use crate::notes::Notes;
@@ -488,6 +489,7 @@ impl Shared {
         if self.many.are_refused() {
             reading = reading.one_by_one();
         }
+        let size = file.object_meta.size;
         let ranges = coalesced(records, reading.gap);
         if ranges.is_empty() {
             return Ok(futures::stream::empty().boxed());
@@ -496,7 +498,7 @@ impl Shared {
         let count = ranges.len() as f64;
         let weight =
             reading.weight(reading.requests(count, bytes), bytes + reading.overhead(count));
-        if weight > reading.weight(1.0, file.object_meta.size as f64) {
+        if weight > reading.weight(1.0, size as f64) {
             self.metrics.whole.add(1);
             return self.whole(file);
         }
@@ -504,14 +506,22 @@ impl Shared {
             self.source.format.source_of_records(&self.source.inner).ok_or_else(|| {
                 internal_datafusion_err!("ranges of bytes of an object that has no such records")
             })?;
-        let some = RecordRanges::new(
-            Arc::clone(&self.store),
-            file.object_meta.clone(),
-            before,
-            batches(&ranges, reading.ranges_per_request),
-            Arc::clone(&self.many),
-            self.metrics.read.clone(),
-        );
+        let (object, many, read) =
+            (file.object_meta.clone(), Arc::clone(&self.many), self.metrics.read.clone());
+        let fetch = Fetch::new(Arc::clone(&self.store), object, many, read);
+        let borders = Borders::new(&self.source.format, size, ranges);
+        let few = borders.bytes() <= PIECE_BYTES;
+        let mut some = RecordRanges::new(fetch, before, borders, reading.ranges_per_request);
+        // Of more than that, rows are on their way before all is here.
+        if few && let Err(error) = some.fetch().await {
+            let Some(within) = within_record(&error) else { return Err(error.into()) };
+            let offset = within.offset;
+            for wanted in self.source.wanted.iter() {
+                let why = exec_datafusion_err!("it leads into a record, to byte {offset}");
+                self.distrust(&file, wanted, why);
+            }
+            return self.whole(file);
+        }
         let store = self.config.object_store_url.as_str().trim_end_matches('/');
         let place = format!(
             "{store}/{}, counted among the records that its index leads to",

@@ -2,6 +2,7 @@
 
 pub(crate) mod again;
 pub mod arriving;
+pub mod borders;
 pub mod float_bounds;
 pub mod footer_statistics;
 pub mod format;

@@ -13,7 +13,8 @@ use object_store::{
     PutResult, Result,
 };
 
-use super::many_ranges::{Batch, Fetch, ManyRanges, RangesRead};
+use super::borders::{Borders, WithinRecord};
+use super::many_ranges::{Fetch, batches};
 use crate::index::lookup::REQUESTS;
 
 /// A store of one object: the bytes of another in some ranges, one after the other, as GETs fetch them.
@@ -22,42 +23,67 @@ use crate::index::lookup::REQUESTS;
 pub struct RecordRanges {
     fetch: Arc<Fetch>,
     before: Bytes,
-    batches: Vec<Batch>,
+    borders: Borders,
+    /// The most ranges that one request asks for.
+    together: u32,
+    /// The bytes of the ranges, if they are here.
+    fetched: Option<Vec<Bytes>>,
 }
 
 impl RecordRanges {
-    /// `before`, and the ranges of `object`, in the version that was listed. What is asked for is
-    /// counted.
+    /// `before`, and the ranges of an object, so many of them by one request.
     #[must_use]
-    pub fn new(
-        store: Arc<dyn ObjectStore>,
-        object: ObjectMeta,
-        before: Bytes,
-        batches: Vec<Batch>,
-        many: Arc<ManyRanges>,
-        read: RangesRead,
-    ) -> Self {
-        Self { fetch: Arc::new(Fetch::new(store, object, many, read)), before, batches }
+    pub fn new(fetch: Fetch, before: Bytes, borders: Borders, together: u32) -> Self {
+        Self { fetch: Arc::new(fetch), before, borders, together, fetched: None }
     }
 
-    fn bytes(&self) -> BoxStream<'static, Result<Bytes>> {
+    /// Fetches all of it now, so that nothing is read of ranges that are no records.
+    ///
+    /// # Errors
+    ///
+    /// If the ranges cannot be read, or are not whole records: see [`within_record`].
+    pub async fn fetch(&mut self) -> Result<()> {
+        self.fetched = Some(self.ranges().try_collect().await?);
+        Ok(())
+    }
+
+    fn ranges(&self) -> BoxStream<'static, Result<Bytes>> {
+        if let Some(fetched) = &self.fetched {
+            return futures::stream::iter(fetched.clone()).map(Ok).boxed();
+        }
         let fetch = Arc::clone(&self.fetch);
-        let fetched = futures::stream::iter(self.batches.clone())
+        let mut borders = self.borders.clone();
+        futures::stream::iter(batches(&borders.to_read(), self.together))
             .map(move |batch| {
                 let fetch = Arc::clone(&fetch);
                 async move { fetch.batch(batch).await }
             })
             .buffered(REQUESTS)
-            .map_ok(|ranges| futures::stream::iter(ranges.into_iter().map(Ok)))
-            .try_flatten();
-        let before = self.before.clone();
-        futures::stream::once(async { Ok(before) }).chain(fetched).boxed()
+            .map_ok(|ranges| futures::stream::iter(ranges.into_iter().map(Ok::<_, Error>)))
+            .try_flatten()
+            .map(move |bytes: Result<Bytes>| {
+                let wrong = |within: WithinRecord| Error::Generic {
+                    store: "index",
+                    source: Box::new(within),
+                };
+                borders.check(bytes?).map_err(wrong)
+            })
+            .boxed()
+    }
+}
+
+/// Where a range of an object was no record, if that is what is wrong.
+#[must_use]
+pub fn within_record(error: &Error) -> Option<WithinRecord> {
+    match error {
+        Error::Generic { source, .. } => source.downcast_ref().copied(),
+        _ => None,
     }
 }
 
 impl fmt::Display for RecordRanges {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} requests for ranges in {}", self.batches.len(), self.fetch)
+        write!(f, "{} bytes of ranges in {}", self.borders.bytes(), self.fetch)
     }
 }
 
@@ -84,10 +110,11 @@ impl ObjectStore for RecordRanges {
         if *location != object.location || options.range.is_some() {
             return only_read();
         }
-        let ranges = self.batches.iter().flatten().map(|range| range.end - range.start);
-        let size = self.before.len() as u64 + ranges.sum::<u64>();
+        let size = self.before.len() as u64 + self.borders.bytes();
+        let before = self.before.clone();
+        let bytes = futures::stream::once(async { Ok(before) }).chain(self.ranges());
         Ok(GetResult {
-            payload: GetResultPayload::Stream(self.bytes()),
+            payload: GetResultPayload::Stream(bytes.boxed()),
             meta: ObjectMeta { size, ..object.clone() },
             range: 0..size,
             attributes: Attributes::default(),
@@ -120,15 +147,19 @@ mod tests {
     use object_store::ObjectStoreExt;
     use object_store::memory::InMemory;
 
-    use super::super::many_ranges::batches;
+    use super::super::many_ranges::{ManyRanges, RangesRead};
     use super::*;
+    use crate::index::format::Format;
     use crate::index::lookup::PIECE_BYTES;
 
     #[tokio::test]
     async fn ranges_follow_each_other() {
         let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
         let path = Path::from("a");
-        let bytes: Vec<u8> = (0..3 * PIECE_BYTES).map(|n| (n % 251) as u8).collect();
+        // The borders of all ranges are line ends.
+        let borders = [4, 8, 99, 2 * PIECE_BYTES + 106, 3 * PIECE_BYTES - 2];
+        let byte = |n: u64| if borders.contains(&n) { b'}' } else { (n % 251) as u8 };
+        let bytes: Vec<u8> = (0..3 * PIECE_BYTES).map(byte).collect();
         store.put(&path, bytes.clone().into()).await.unwrap();
         let object = store.head(&path).await.unwrap();
         let ranges =
@@ -137,22 +168,29 @@ mod tests {
         let count = |name| MetricBuilder::new(&set).counter(name, 0);
         let counted =
             RangesRead { requests: count("requests"), ranges: count("ranges"), got: count("got") };
-        let some = RecordRanges::new(
-            Arc::clone(&store),
-            object,
-            "\n".into(),
-            batches(&ranges, 1),
-            Arc::new(ManyRanges::new(None)),
-            counted.clone(),
-        );
-        let read = some.get(&path).await.unwrap().bytes().await.unwrap();
+        let size = object.size;
+        let of = |ranges: &[std::ops::Range<u64>]| {
+            let many = Arc::new(ManyRanges::new(None));
+            let fetch = Fetch::new(Arc::clone(&store), object.clone(), many, counted.clone());
+            let borders = Borders::new(&Format::JsonLines, size, ranges.to_vec());
+            RecordRanges::new(fetch, "\n".into(), borders, 1)
+        };
         let mut expected = b"\n".to_vec();
-        for range in ranges {
+        for range in &ranges {
             expected.extend(&bytes[range.start as usize..range.end as usize]);
         }
+        let mut some = of(&ranges);
+        let read = some.get(&path).await.unwrap().bytes().await.unwrap();
         assert!(read == expected);
-        let values = [counted.requests, counted.ranges, counted.got].map(|count| count.value());
-        assert_eq!(values, [5, 5, expected.len() - 1]);
+        // And the byte before each range.
+        let counts = || [&counted.requests, &counted.ranges, &counted.got].map(|it| it.value());
+        assert_eq!(counts(), [5, 5, expected.len() - 1 + 3]);
+        some.fetch().await.unwrap();
+        assert_eq!(counts()[0], 10);
+        let read = some.get(&path).await.unwrap().bytes().await.unwrap();
+        assert!(read == expected && counts()[0] == 10);
+        let within = of(&[6..9, 20..21]).fetch().await.unwrap_err();
+        assert_eq!(within_record(&within), Some(WithinRecord { offset: 6 }));
         assert!(some.put(&path, "x".into()).await.is_err());
         assert!(some.get_range(&path, 0..1).await.is_err());
     }

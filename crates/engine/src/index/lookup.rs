@@ -13,6 +13,7 @@ use sluicegate_index::Damaged;
 use sluicegate_index::layout::{self, AbsentMessage, LEAST_BYTES, MAGIC, Place, TopMessage};
 use sluicegate_index::span::Spans;
 
+use super::cover::Cover;
 use super::name::e_tag;
 
 /// What is read of an index object's end at least, so that mostly one request is enough.
@@ -202,6 +203,7 @@ impl OpenIndex {
         let mut last: Option<(Vec<u8>, Place)> = None;
         let absent = self.top.absent.as_ref().map(AbsentMessage::span);
         let (mut entries, mut sorted, mut inside, mut present) = (0, true, true, true);
+        let mut cover = Cover::default();
         for run in runs(&(0..places.len()).collect::<Vec<_>>(), &places) {
             let start = places[run.start].start;
             let bytes = self.read(start..places[run.end - 1].end).await?;
@@ -217,6 +219,7 @@ impl OpenIndex {
                         .first
                         .checked_add(place.bytes)
                         .is_some_and(|end| end <= self.top.end());
+                    cover.add(place);
                     entries += 1;
                     last = Some((key.to_vec(), place));
                 })
@@ -234,6 +237,10 @@ impl OpenIndex {
         }
         if entries != self.top.entries {
             return exec_err!("it has {entries} entries and not {}", self.top.entries);
+        }
+        // A record without an entry may be anywhere.
+        if entries == self.top.records && !cover.is_seamless() {
+            return exec_err!("its records do not follow each other");
         }
         Ok(())
     }

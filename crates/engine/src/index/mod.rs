@@ -17,6 +17,7 @@
 //! | [`lines`] | whether each record of a CSV object is a line, whoever reads it |
 //! | [`rows`] | the rows of a Parquet object, and what reading some of them takes |
 //! | [`sort`] | sorting more entries than memory holds |
+//! | [`cover`] | whether records follow each other without a gap |
 //! | [`create`] | an index object from a data object, in one pass |
 //! | [`found`] | which indexes a table has, from one listing |
 //! | [`estimate`] | how much of an object a filter selects, from the top of an index |
@@ -30,9 +31,10 @@
 //!
 //! An index is trusted only if all of this is so: its name says the entity tag of the data object
 //! and how the table reads it, its own top says the same, and the checksums of what is read are
-//! right. Otherwise the data object is read as if there were none. Rows that an index finds are
-//! filtered again.
+//! right, and what it leads to begins and ends where records do, as far as their borders tell. Otherwise
+//! the data object is read as if there were none. Rows that an index finds are filtered again.
 
+pub mod cover;
 pub mod create;
 pub mod csv_text;
 pub mod estimate;
