@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use arrow::datatypes::{DataType, Field, Schema};
 use datafusion::common::TableReference;
+use datafusion::common::runtime::SpawnedTask;
 use datafusion::execution::object_store::ObjectStoreUrl;
 use datafusion::prelude::{
     CsvReadOptions, JsonReadOptions, ParquetReadOptions, SessionConfig, SessionContext,
@@ -25,10 +26,11 @@ use sluicegate_s3select::request::{
     OutputSerialization, SelectRequest,
 };
 
+use super::cores;
 use super::data::{ANSWERED, COLUMNS, Data, Object};
 use super::plan::{Statement, Trial};
 use crate::commands::generate::bucket_store;
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::output::progress::Steps;
 
 /// The address of objects in memory.
@@ -101,7 +103,7 @@ struct Bench {
     bucket: String,
     prefix: String,
     data: Arc<Data>,
-    /// Objects in memory, for one core.
+    /// Objects in memory, each query of which is for one core.
     memory: SessionContext,
 }
 
@@ -159,8 +161,15 @@ impl Bench {
                 let Some(object) = objects.find(|it| it.name == *name) else { return Ok(REFUSED) };
                 let values = object.rows.as_f64() * f64::from(*columns);
                 let asked = Asked::Parse { format: object.format, bytes: object.size(), values };
+                let mut frames = Vec::new();
+                for _ in 0..cores().get() {
+                    frames.push(Box::pin(self.memory.sql(sql)).await?);
+                }
                 let started = Instant::now();
-                Box::pin(Box::pin(self.memory.sql(sql)).await?.collect()).await?;
+                let parses = frames.into_iter().map(|it| SpawnedTask::spawn(it.collect()));
+                for parsed in futures::future::join_all(parses.map(SpawnedTask::join)).await {
+                    parsed.map_err(|stopped| Failure::new(stopped.to_string()))??;
+                }
                 Ok(Outcome::Timed(asked, started.elapsed()))
             }
             Trial::Small { objects, sql } => {

@@ -43,7 +43,7 @@ pub(super) enum Trial {
     Select(Statement),
     /// The same so often at once.
     Selects { lanes: u32, statement: Statement },
-    /// An object in memory, parsed by one core: its name, which is that of the table in memory, and the
+    /// An object in memory, parsed by each core at the same time: its name, which is that of the table in memory, and the
     /// query, which asks for so many of its columns.
     Parse { name: String, columns: u32, sql: String },
     /// A query over small objects.

@@ -293,7 +293,8 @@ impl Fitting<'_> {
     }
 
     /// Whole queries: what their slowest resource does not explain, as a part of what the others
-    /// would need.
+    /// would need. Where they wait for longer than that, how long is not predicted well enough to be taken
+    /// for granted: it is told apart, as a part of what is predicted.
     fn overlap(&mut self) {
         let with = |overlap: f64| {
             let mut hardware = self.fit.hardware.clone();
@@ -304,15 +305,27 @@ impl Fitting<'_> {
         let seconds_on = |phase: &Phase, hardware: &HardwareProfile| {
             predict(&phase.clone().into(), hardware).total().as_secs_f64()
         };
-        let mut equations = Equations::new(1);
+        let mut busy = perfect.clone();
+        busy.link.latency = Duration::ZERO;
+        busy.select.latency = Duration::ZERO;
+        let (mut equations, mut apart) = (Equations::new(1), Equations::new(2));
+        let (mut waits, mut adds) = (0.0, 0.0);
         for (asked, seconds) in self.times() {
             if let Asked::Query(phase) = asked {
                 let least = seconds_on(phase, &perfect);
                 let most = seconds_on(phase, &none);
+                let busy = seconds_on(phase, &busy);
                 equations.push(&[most - least], seconds - least, seconds);
+                apart.push(&[most - least, least - busy], seconds - busy, seconds);
+                waits += least - busy;
+                adds += most - least;
             }
         }
-        match equations.solve()[0] {
+        let found = match apart.solve()[..] {
+            [found @ Some(_), Some(waiting)] if waits > adds && waiting.value < 1.0 => found,
+            _ => equations.solve()[0],
+        };
+        match found {
             Some(Estimate { value, low, high }) => {
                 let overlap = |alpha: f64| 1.0 - alpha.clamp(0.0, 1.0);
                 self.fit.hardware.client.overlap = rounded(overlap(value));
@@ -659,6 +672,21 @@ mod tests {
         let fit = fit(&experiments, &base());
         assert_eq!(fit.hardware.select.cores, base().select.cores);
         assert_eq!(fit.assumed, ["select.cores", "select.total_bytes_per_second"]);
+    }
+
+    /// Queries that wait for a third less than is predicted, and for little else.
+    #[test]
+    fn waiting_for_less_is_no_overlap() {
+        let mut truth = truth();
+        truth.link.latency = Duration::from_millis(60);
+        truth.select.latency = truth.link.latency;
+        let experiment = |asked: Asked| {
+            let less = if matches!(asked, Asked::Query(_)) { 0.02 } else { 0.0 };
+            Experiment { seconds: vec![seconds(&asked, &truth) - less; 9], asked }
+        };
+        let experiments: Vec<_> = suite().into_iter().map(experiment).collect();
+        let overlap = fit(&experiments, &base()).hardware.client.overlap;
+        assert!((overlap - truth.client.overlap).abs() < 0.05, "{overlap}");
     }
 
     #[test]

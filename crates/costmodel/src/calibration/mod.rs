@@ -43,7 +43,7 @@ pub enum Asked {
         /// One of them.
         each: Scanned,
     },
-    /// An object in memory, parsed here by one core.
+    /// An object in memory, parsed here by one core, while the others parse it, too.
     Parse {
         /// Its format.
         format: Format,
