@@ -168,16 +168,23 @@ impl TableStatistics {
     }
 
     /// Whether what is known of a column's values holds for all rows: all were read, or those that were
-    /// not are like those that were, because the same values come again and again.
+    /// not are like those that were, because the same values come again and again, in every object.
     #[must_use]
     pub fn is_typical(&self, position: usize) -> bool {
-        self.is_analyzed()
-            || self.column(position).next().is_some()
-                && self.column(position).all(|(object, column)| {
-                    // Where a value is less than the one before, values that were there come again.
-                    let less = (1.0 - column.ascending) * object.seen as f64;
-                    less >= AGAIN * column.distinct.count() && column.correlation.abs() < CLUSTERED
-                })
+        if self.is_analyzed() {
+            return true;
+        }
+        let (mut less, mut sketches) = (0.0, Vec::new());
+        for (object, column) in self.column(position) {
+            // Where a value is less than the one before, values that were there come again.
+            let here = (1.0 - column.ascending) * object.seen as f64;
+            if column.correlation.abs() >= CLUSTERED || here < column.distinct.count() {
+                return false;
+            }
+            less += here;
+            sketches.push(&column.distinct);
+        }
+        !sketches.is_empty() && less >= AGAIN * Sketch::count_of(sketches)
     }
 
     /// The share of the rows that have one of the `most` most frequent values of a column, roughly;
