@@ -387,7 +387,8 @@ pub fn entries(
         let (key, rest) = block.split_at_checked(length).ok_or_else(wrong)?;
         block = rest;
         let first = read_number(&mut block).ok_or_else(wrong)?;
-        let bytes = read_number(&mut block).ok_or_else(wrong)?;
+        // A record has its end at least.
+        let bytes = read_number(&mut block).filter(|bytes| *bytes > 0).ok_or_else(wrong)?;
         entry(key, Place { first, bytes });
     }
     if !block.is_empty() {
@@ -485,6 +486,19 @@ mod tests {
             }
             prop_assert_eq!(found, expected);
         }
+    }
+
+    /// Whoever looks it up would miss the record, and not know.
+    #[test]
+    fn an_entry_of_no_bytes_is_damage() {
+        let read = |bytes| {
+            let mut blocks = Blocks::default();
+            blocks.push(b"key", Place { first: 7, bytes });
+            let block = blocks.end().unwrap();
+            entries(&block, &blocks.done()[0], |_, _| {})
+        };
+        assert!(read(1).is_ok());
+        assert!(read(0).is_err());
     }
 
     /// A top that lies makes no list that is longer than itself.
