@@ -128,7 +128,7 @@ Tables:
                               -- answer last; 'filtered' and 'server' sort here; 'auto' chooses
   SET sluice.group_by_sample = 4096;  -- rows of a file that tell its groups, or how many there are
   SET sluice.range_bytes = 8388608;   -- the least bytes of a range with a request of its own
-  SET sluice.select_partitions = 8;   -- objects or ranges that Select is asked about at a time
+  SET sluice.select_partitions = 8;   -- objects or ranges that Select is asked about at a time, to 256
   SHOW sluice.scan;           -- SHOW ALL VERBOSE lists every option, with what it does
   EXPLAIN SELECT …            -- the plan, the alternatives, and why others are not possible
   EXPLAIN ANALYZE SELECT …    -- the plan with what each node counted and sent; VERBOSE: whole";

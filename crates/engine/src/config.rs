@@ -176,6 +176,59 @@ impl ConfigField for Objective {
     }
 }
 
+/// How many partitions of a table are asked for at a time: 1 to [`Partitions::MOST`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Partitions(usize);
+
+impl Partitions {
+    /// The most. Each may have two requests under way, and stores say that they are busy before many
+    /// more than that.
+    pub const MOST: usize = 256;
+
+    /// The number.
+    #[must_use]
+    pub const fn get(self) -> usize {
+        self.0
+    }
+}
+
+impl Default for Partitions {
+    fn default() -> Self {
+        Self(8)
+    }
+}
+
+impl FromStr for Partitions {
+    type Err = DataFusionError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.trim().parse() {
+            Ok(number) if (1..=Self::MOST).contains(&number) => Ok(Self(number)),
+            _ => config_err!(
+                "sluice.select_partitions is '{text}', but must be a whole number from 1 to {}",
+                Self::MOST
+            ),
+        }
+    }
+}
+
+impl fmt::Display for Partitions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl ConfigField for Partitions {
+    fn visit<V: Visit>(&self, v: &mut V, key: &str, description: &'static str) {
+        v.some(key, self, description);
+    }
+
+    fn set(&mut self, _key: &str, value: &str) -> datafusion::common::Result<()> {
+        *self = value.parse()?;
+        Ok(())
+    }
+}
+
 config_namespace! {
     /// Options under the prefix `sluice`.
     pub struct SluiceOptions {
@@ -215,8 +268,8 @@ config_namespace! {
         /// An object is split among parallel Select requests of at least this many bytes each
         pub range_bytes: usize, default = 8 * 1024 * 1024
 
-        /// How many partitions of a table are asked for at the same time by Select, at least, as far as it has objects or ranges
-        pub select_partitions: usize, default = 8
+        /// How many partitions of a table are asked for at the same time by Select, 1 to 256, as far as it has objects or ranges, and at least as many as queries have here
+        pub select_partitions: Partitions, default = Partitions::default()
 
         /// The switch that prunes rows on their way: 'off', 'tofino1', 'tofino2', 'paper' or a target file
         pub switch: SwitchTarget, default = SwitchTarget::Off
@@ -357,6 +410,11 @@ mod tests {
         assert!(said.contains("sluice.switch_opt is 'maybe', but must be true or false"), "{said}");
         let said = error("sluice.range_bytes", "5MB");
         assert!(said.contains("sluice.range_bytes is '5MB', but must be a whole number"), "{said}");
+        for wrong in ["0", "257", "-1", "many", ""] {
+            let said = error("sluice.select_partitions", wrong);
+            let expected = format!("'{wrong}', but must be a whole number from 1 to 256");
+            assert!(said.contains(&expected), "{said}");
+        }
         let said = error("sluice.scam", "get");
         assert!(said.contains("no option sluice.scam; there are sluice.scan, "), "{said}");
         options.set("sluice.objective", "12 dollars per hour").unwrap();

@@ -4,10 +4,7 @@ use datafusion::common::config::ConfigOptions;
 use datafusion::datasource::listing::{FileRange, PartitionedFile};
 use datafusion::datasource::physical_plan::{FileGroup, FileGroupPartitioner};
 
-use crate::config::SluiceOptions;
-
-/// The most partitions: more requests than any store answers at once.
-const MOST: usize = 4096;
+use crate::config::{Partitions, SluiceOptions};
 
 /// How the files of a scan are split among statements. The store does the work and the client mostly
 /// waits for it, so there may be more partitions than cores: what one of them waits for its first byte,
@@ -25,7 +22,7 @@ impl Split {
     #[must_use]
     pub fn of(options: &ConfigOptions) -> Self {
         let SluiceOptions { range_bytes, select_partitions, .. } = SluiceOptions::of(options);
-        Self { range_bytes, partitions: select_partitions }
+        Self { range_bytes, partitions: select_partitions.get() }
     }
 
     /// These files in so many groups, or in more; fewer if there are not as many files, nor parts of
@@ -36,7 +33,7 @@ impl Split {
         partitions: usize,
         in_parts: bool,
     ) -> Option<Vec<FileGroup>> {
-        let wanted = partitions.max(self.partitions).clamp(1, MOST);
+        let wanted = partitions.max(self.partitions).clamp(1, Partitions::MOST);
         let files = || groups.iter().flat_map(FileGroup::iter);
         let total: u64 = files().map(PartitionedFile::effective_size).sum();
         let share = (total / wanted as u64).max(1);
