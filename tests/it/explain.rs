@@ -427,6 +427,33 @@ async fn planning_over_many_objects_asks_for_few() {
     assert!(again.get <= 8, "{again:?}");
 }
 
+/// A query that ends after some rows is not predicted to read all there is.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_limit_is_predicted_to_end_the_scan() {
+    let store = Store::start().await;
+    for index in 0..100 {
+        store.put(&format!("t/{index:03}.csv"), "1,x\n2,y\n".repeat(10 + index));
+    }
+    let ddl = format!(
+        "CREATE EXTERNAL TABLE t (a BIGINT, b VARCHAR) STORED AS CSV LOCATION 's3://{BUCKET}/t/'
+         OPTIONS ('format.has_header' 'false')"
+    );
+    for scan in [Scan::Get, Scan::Select] {
+        let engine = store.builder().scan(scan).threads(2).build().await.unwrap();
+        rows(&engine, &ddl).await;
+        let sql = "SELECT a FROM t LIMIT 1";
+        let predicted = engine.explain(sql).await.unwrap().estimate().work.requests.total().0;
+        let before = engine.counted();
+        rows(&engine, sql).await;
+        let sent = engine.counted().since(&before);
+        let sent = sent.get + sent.select;
+        assert!(sent <= predicted && predicted <= 12, "{scan}: {sent} of {predicted}");
+        let sql = "SELECT a FROM t LIMIT 100000";
+        let predicted = engine.explain(sql).await.unwrap().estimate().work.requests;
+        assert_eq!(predicted.total().0, 100, "{scan}");
+    }
+}
+
 /// Waiting has a price in SQL.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_hour_of_waiting_can_be_given_a_value() {

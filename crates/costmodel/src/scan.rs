@@ -5,6 +5,9 @@ use std::fmt;
 use crate::choice::{Candidate, Choice, choose};
 use crate::{Bytes, Format, HardwareProfile, Objective, Phase, PriceBook, Requests, Rows, Terms};
 
+/// What comes of an object until whoever asked for it says that it is enough.
+const AHEAD: Bytes = Bytes::mib(1);
+
 /// How a scan gets its rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ScanStrategy {
@@ -198,6 +201,42 @@ impl ScanDemand {
         }
     }
 
+    /// The same scan if it ends as soon as so many rows have passed, where so many GETs are under way
+    /// at once. Rows that pass are taken to be everywhere.
+    #[must_use]
+    pub fn ending_after(&self, rows: Rows, gets_at_once: Requests) -> Self {
+        let lanes = gets_at_once.max(self.selects_at_once.unwrap_or(gets_at_once)).as_f64();
+        let passing = self.rows * self.selectivity.clamp(0.0, 1.0);
+        // Nobody tells a request that others have found enough already.
+        let wanted = rows * lanes;
+        let share = if passing > wanted { wanted / passing } else { 1.0 };
+        let some = |requests: Requests, at_once: Requests| {
+            let asked = Requests((requests.as_f64() * share).ceil() as u64) + at_once;
+            requests.min(asked)
+        };
+        let get_requests = some(self.get_requests, gets_at_once);
+        let select_requests = self
+            .select_requests
+            .map(|requests| some(requests, self.selects_at_once.unwrap_or(gets_at_once)));
+        let opened = |some: Requests, all: Requests| some.as_f64() / all.as_f64().max(1.0);
+        let opened = match (self.select_requests, select_requests) {
+            (Some(all), Some(some)) => {
+                opened(some, all).max(opened(get_requests, self.get_requests))
+            }
+            _ => opened(get_requests, self.get_requests),
+        };
+        let ahead = lanes * AHEAD.as_f64() / self.needed.as_f64().max(1.0);
+        let part = self.part((share + ahead).min(opened));
+        let most = wanted.as_f64() / part.rows.as_f64().max(1.0);
+        Self {
+            get_requests,
+            select_requests,
+            passing: part.passing.min(most),
+            selectivity: part.selectivity.min(most),
+            ..part
+        }
+    }
+
     /// The better strategy. Select is an alternative only where the store has it
     /// (`select_requests`) and sells it ([`PriceBook::select`]).
     #[must_use]
@@ -324,6 +363,33 @@ mod tests {
         let choice = lineitem(1e-5).choose(hardware, express, Objective::Time);
         assert_eq!(choice.chosen.strategy, ScanStrategy::Get);
         assert!(choice.rejected.is_empty());
+    }
+
+    #[test]
+    fn a_scan_that_ends_early_asks_for_little() {
+        let scan = ScanDemand { selects_at_once: Some(Requests(16)), ..lineitem(0.1) };
+        let first = scan.ending_after(Rows(1), Requests(4));
+        assert_eq!((first.get_requests, first.select_requests), (Requests(5), Some(Requests(17))));
+        assert!(first.needed < Bytes::mib(17) && first.needed >= Bytes::mib(16), "{first:?}");
+        // Each of sixteen statements finds one.
+        assert!(first.returned() <= Bytes(16 * 130), "{first:?}");
+        // All of it is wanted, or more than there is.
+        assert_eq!(scan.ending_after(Rows(10_000_000), Requests(4)), scan);
+        let nothing = ScanDemand { selectivity: 0.0, passing: 0.0, ..scan };
+        assert_eq!(nothing.ending_after(Rows(1), Requests(4)).needed, scan.needed);
+        // Of many small objects, some.
+        let small = ScanDemand {
+            objects: 1500,
+            needed: Bytes(1_500_000),
+            rows: Rows(15_000),
+            get_requests: Requests(1500),
+            select_requests: None,
+            selects_at_once: None,
+            ..scan
+        };
+        let few = small.ending_after(Rows(1), Requests(4));
+        assert_eq!(few.get_requests, Requests(8));
+        assert!(few.needed < Bytes(9000), "{few:?}");
     }
 
     #[test]

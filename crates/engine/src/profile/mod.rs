@@ -45,18 +45,26 @@ pub fn scan_demand(
 ) -> Result<ScanDemand> {
     let table = Table::of(config, source, Some(options));
     let selectivity = table.selectivity(source, options);
-    let limited = config.limit.map_or(1.0, |limit| (limit as f64 / table.rows.max(1.0)).min(1.0));
     let columns = source.columns();
-    let demand =
-        table.demand(columns, selectivity.min(limited), table.row_bytes(columns), Terms::NONE);
+    let demand = table.demand(columns, selectivity, table.row_bytes(columns), Terms::NONE);
     let demand = looking_up(asking(demand, source), inside(select, source, options)?.as_ref());
     let (select_requests, selects_at_once) = opened(select, options)?;
-    Ok(ScanDemand {
-        get_requests: opened(get, options)?.0,
+    let (get_requests, gets_at_once) = opened(get, options)?;
+    let demand = ScanDemand {
+        get_requests,
         select_requests: Some(select_requests),
         selects_at_once: Some(selects_at_once),
         ..demand
-    })
+    };
+    Ok(limited(demand, config, gets_at_once))
+}
+
+/// The same scan, which ends at the limit if it has one.
+fn limited(demand: ScanDemand, config: &FileScanConfig, gets_at_once: Requests) -> ScanDemand {
+    match config.limit {
+        Some(limit) => demand.ending_after(Rows(limit as u64), gets_at_once),
+        None => demand,
+    }
 }
 
 /// What the store reads for the statement of a Select scan, the node `select`, if it answers it by indexes.
@@ -310,5 +318,7 @@ pub fn get_demand(
         None => (0..schema.fields().len()).collect(),
     };
     let demand = table.demand(&columns, 1.0, table.row_bytes(&columns), Terms::NONE);
-    Ok(ScanDemand { get_requests: opened(scan, options)?.0, select_requests: None, ..demand })
+    let (get_requests, gets_at_once) = opened(scan, options)?;
+    let demand = ScanDemand { get_requests, select_requests: None, ..demand };
+    Ok(limited(demand, config, gets_at_once))
 }
