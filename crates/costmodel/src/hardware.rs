@@ -151,6 +151,15 @@ pub struct ClientRates {
     /// One core's time for a value of text, beyond that of the bytes of its row; if left out, none.
     #[serde(default, rename = "value_seconds", deserialize_with = "data::some_duration")]
     pub per_value: Option<Duration>,
+    /// One core's time for arithmetic on two values; if left out, none.
+    #[serde(default, rename = "term_seconds", deserialize_with = "data::some_duration")]
+    pub per_term: Option<Duration>,
+    /// The same for updating an aggregate of a group.
+    #[serde(default, rename = "update_seconds", deserialize_with = "data::some_duration")]
+    pub per_update: Option<Duration>,
+    /// The same for a key by which a row is grouped or ordered.
+    #[serde(default, rename = "key_seconds", deserialize_with = "data::some_duration")]
+    pub per_key: Option<Duration>,
     /// Whether the store runs on the same cores.
     #[serde(default)]
     pub shares_cores: bool,
@@ -158,6 +167,16 @@ pub struct ClientRates {
     /// In the notation of the model, 1 − α.
     #[serde(deserialize_with = "data::fraction")]
     pub overlap: f64,
+}
+
+impl ClientRates {
+    /// One core's seconds for all of these.
+    pub(crate) fn evaluating(&self, terms: Terms) -> f64 {
+        let seconds = |each: Option<Duration>| each.unwrap_or_default().as_secs_f64();
+        terms.comparisons * seconds(self.per_term)
+            + terms.updates * seconds(self.per_update)
+            + terms.keys * seconds(self.per_key)
+    }
 }
 
 /// What a store, a link and a client can do: the constants of [`crate::predict`].

@@ -72,8 +72,13 @@ impl HardwareProfile {
             ("client.json_bytes_per_second", client.json_bytes_per_second.0),
             ("client.parquet_bytes_per_second", client.parquet_bytes_per_second.0),
         ]);
-        let value = client.per_value.map(|time| ("client.value_seconds", time.as_secs_f64()));
-        all.extend(value);
+        let some = [
+            ("client.value_seconds", client.per_value),
+            ("client.term_seconds", client.per_term),
+            ("client.update_seconds", client.per_update),
+            ("client.key_seconds", client.per_key),
+        ];
+        all.extend(some.iter().filter_map(|(key, time)| Some((*key, (*time)?.as_secs_f64()))));
         all.push(("client.overlap", client.overlap));
         all.into_iter().map(|(key, value)| Constant { key, value }).collect()
     }

@@ -71,6 +71,9 @@ pub struct Phase {
     pub returned: Bytes,
     /// Values of text that are parsed here, whichever way they came.
     pub values: f64,
+    /// What is evaluated here for all rows together: arithmetic, updates of aggregates, and keys by
+    /// which rows are grouped or ordered.
+    pub here: Terms,
     /// What else it keeps busy.
     pub uses: Vec<Use>,
 }
@@ -96,6 +99,7 @@ impl Default for Phase {
             answered: 0.0,
             returned: Bytes::ZERO,
             values: 0.0,
+            here: Terms::NONE,
             uses: Vec::new(),
         }
     }
@@ -217,7 +221,8 @@ impl Phase {
         let parsing = self.got.as_f64() / hardware.parse_rate(self.format).0
             + self.returned.as_f64() / hardware.parse_rate(self.format.of_answer()).0
             + self.values * hardware.client.per_value.unwrap_or_default().as_secs_f64();
-        let client = parsing / requests.as_f64().clamp(1.0, cores);
+        let working = parsing + hardware.client.evaluating(self.here);
+        let client = working / requests.as_f64().clamp(1.0, cores);
 
         let link = (self.got + self.returned).as_f64() / hardware.link.bytes_per_second.0;
         let mut demands = Demands::default();
@@ -228,7 +233,7 @@ impl Phase {
         demands.add(Resource::CLIENT, client);
         if hardware.client.shares_cores {
             let store = one_by_one / hardware.select.cores;
-            demands.add(Resource::SHARED_CORES, store + parsing / cores);
+            demands.add(Resource::SHARED_CORES, store + working / cores);
         }
         for Use { resource, amount, per_second } in &self.uses {
             let capacity = hardware.capacities.get(resource.name()).unwrap_or(per_second);
@@ -312,6 +317,25 @@ pub(crate) mod tests {
         let prediction = predict(&phase.into(), HardwareProfile::paper());
         assert_eq!(prediction.bound_by(), Some(Resource::STORE_SCAN));
         near(prediction.total(), 1.38);
+    }
+
+    /// What is grouped here keeps the client's cores busy, and none of the store's.
+    #[test]
+    fn aggregating_here_takes_the_clients_cores() {
+        let mut hardware = HardwareProfile::by_name("local-1gbit").unwrap().clone();
+        hardware.client.cores = NonZeroU32::new(2).unwrap();
+        hardware.client.per_term = Some(Duration::from_nanos(5));
+        hardware.client.per_update = Some(Duration::from_nanos(3));
+        hardware.client.per_key = Some(Duration::from_nanos(20));
+        let here = Terms { updates: 11e6, keys: 2e6, ..Terms::from(4_000_000) };
+        let client = |steps: &Steps| {
+            let [phase] = &predict(steps, &hardware).phases[..] else { panic!("{steps:?}") };
+            let of_client = phase.demands.iter().find(|(it, _)| *it == Resource::CLIENT);
+            of_client.unwrap().1.as_secs_f64()
+        };
+        let steps = Steps::from(get(Bytes::mib(8), 4));
+        let more = client(&steps.clone().evaluating(here)) - client(&steps);
+        assert!((more - (0.020 + 0.033 + 0.040) / 2.0).abs() < 1e-6, "{more}");
     }
 
     #[test]
@@ -414,6 +438,7 @@ pub(crate) mod tests {
                 answered: rows as f64 / 5.0,
                 returned: Bytes(returned),
                 values: rows as f64,
+                here: Terms { updates: rows as f64, keys: rows as f64 / 4.0, ..Terms::NONE },
                 uses,
                 ..Phase::default()
             },
@@ -424,12 +449,15 @@ pub(crate) mod tests {
         (0..HardwareProfile::all().len(), 0.0..=1.0f64).prop_map(|(index, overlap)| {
             let mut hardware = HardwareProfile::all()[index].clone();
             hardware.client.overlap = overlap;
+            hardware.client.per_term = Some(Duration::from_nanos(4));
+            hardware.client.per_update = Some(Duration::from_nanos(3));
+            hardware.client.per_key = Some(Duration::from_nanos(20));
             hardware
         })
     }
 
     /// The ways in which [`better`] makes a profile better.
-    pub(crate) const BETTER: u32 = 24;
+    pub(crate) const BETTER: u32 = 25;
 
     /// The same with more of one thing, or less of what takes time.
     pub(crate) fn better(hardware: &HardwareProfile, factor: f64, which: u32) -> HardwareProfile {
@@ -461,13 +489,14 @@ pub(crate) mod tests {
             20 => (select.per_cast, select.per_long_cast) = (None, None),
             21 => client.per_value = None,
             22 => client.shares_cores = false,
+            23 => (client.per_term, client.per_update, client.per_key) = (None, None, None),
             _ => client.startup = client.startup.div_f64(factor),
         }
         better
     }
 
     /// The ways in which [`more`] asks for more.
-    pub(crate) const MORE: u32 = 17;
+    pub(crate) const MORE: u32 = 18;
 
     /// The same with more to do. (More requests for the same bytes may be faster.)
     pub(crate) fn more(phase: &Phase, factor: f64, which: u32) -> Phase {
@@ -489,6 +518,9 @@ pub(crate) mod tests {
             12 => more.answered *= factor,
             15 => more.values *= factor,
             11 => more.constants = (more.constants as f64 * factor) as u64,
+            16 => {
+                more.here = more.here + Terms { updates: 1e6, keys: 1e6, ..Terms::from(1_000_000) }
+            }
             _ => more.rounds += 1,
         }
         more

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::rate::seconds;
 use crate::resource::Demands;
-use crate::{HardwareProfile, Phase, PhaseTime, Resource, Work};
+use crate::{HardwareProfile, Phase, PhaseTime, Resource, Terms, Work};
 
 /// What a strategy does, and in which order.
 ///
@@ -45,6 +45,22 @@ impl Steps {
                 steps.iter().flat_map(Self::phases).collect()
             }
         }
+    }
+
+    /// The same with this evaluated here for all rows of the last step together.
+    #[must_use]
+    pub fn evaluating(mut self, here: Terms) -> Self {
+        let mut last = Some(&mut self);
+        while let Some(steps) = last {
+            last = match steps {
+                Self::Phase(phase) => {
+                    phase.here = phase.here + here;
+                    None
+                }
+                Self::InTurn(steps) | Self::Together(steps) => steps.last_mut(),
+            };
+        }
+        self
     }
 
     /// The work that all of it amounts to; its times are zero until [`predict`]ed.

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use arrow::datatypes::{DataType, Field, Schema};
 use datafusion::common::TableReference;
 use datafusion::common::runtime::SpawnedTask;
+use datafusion::datasource::MemTable;
 use datafusion::execution::object_store::ObjectStoreUrl;
 use datafusion::prelude::{
     CsvReadOptions, JsonReadOptions, ParquetReadOptions, SessionConfig, SessionContext,
@@ -28,7 +29,7 @@ use sluicegate_s3select::request::{
 
 use super::cores;
 use super::data::{ANSWERED, COLUMNS, Data, Object};
-use super::plan::{Statement, Trial};
+use super::plan::{ROWS, Statement, Trial};
 use crate::commands::generate::bucket_store;
 use crate::failure::{Failure, Result};
 use crate::output::progress::Steps;
@@ -105,6 +106,8 @@ struct Bench {
     data: Arc<Data>,
     /// Objects in memory, each query of which is for one core.
     memory: SessionContext,
+    /// Those of the table of rows that are parsed already.
+    rows: Rows,
 }
 
 const REFUSED: Outcome = Outcome::Refused { every_statement: false };
@@ -122,8 +125,9 @@ impl Bench {
             Box::pin(engine.collect(&sql)).await?;
         }
         let memory = Box::pin(in_memory(&data)).await?;
+        let rows = Box::pin(parsed(&memory, &data.parts[0])).await?;
         let bucket = bucket.to_owned();
-        Ok(Self { engine, store, bucket, prefix, data, memory })
+        Ok(Self { engine, store, bucket, prefix, data, memory, rows })
     }
 
     async fn run(&self, trial: &Trial) -> Result<Outcome> {
@@ -161,16 +165,11 @@ impl Bench {
                 let Some(object) = objects.find(|it| it.name == *name) else { return Ok(REFUSED) };
                 let values = object.rows.as_f64() * f64::from(*columns);
                 let asked = Asked::Parse { format: object.format, bytes: object.size(), values };
-                let mut frames = Vec::new();
-                for _ in 0..cores().get() {
-                    frames.push(Box::pin(self.memory.sql(sql)).await?);
-                }
-                let started = Instant::now();
-                let parses = frames.into_iter().map(|it| SpawnedTask::spawn(it.collect()));
-                for parsed in futures::future::join_all(parses.map(SpawnedTask::join)).await {
-                    parsed.map_err(|stopped| Failure::new(stopped.to_string()))??;
-                }
-                Ok(Outcome::Timed(asked, started.elapsed()))
+                Ok(Outcome::Timed(asked, self.on_each_core(sql).await?))
+            }
+            Trial::Aggregate { sql, here } => {
+                let here = here.times(self.rows.as_f64());
+                Ok(Outcome::Timed(Asked::Aggregate { here }, self.on_each_core(sql).await?))
             }
             Trial::Small { objects, sql } => {
                 self.set_scan("get").await?;
@@ -180,6 +179,20 @@ impl Bench {
             }
             Trial::Query { scan, sql } => self.query(scan, sql).await,
         }
+    }
+
+    /// How long a query of what is in memory takes if each core runs it at the same time.
+    async fn on_each_core(&self, sql: &str) -> Result<Duration> {
+        let mut frames = Vec::new();
+        for _ in 0..cores().get() {
+            frames.push(Box::pin(self.memory.sql(sql)).await?);
+        }
+        let started = Instant::now();
+        let answers = frames.into_iter().map(|it| SpawnedTask::spawn(it.collect()));
+        for answer in futures::future::join_all(answers.map(SpawnedTask::join)).await {
+            answer.map_err(|stopped| Failure::new(stopped.to_string()))??;
+        }
+        Ok(started.elapsed())
     }
 
     fn path(&self, name: &str) -> Path {
@@ -349,6 +362,19 @@ async fn in_memory(data: &Data) -> Result<SessionContext> {
         }
     }
     Ok(context)
+}
+
+/// Makes the table of an object's rows, parsed and so many times that a query over them takes a
+/// while; returns how many they are.
+async fn parsed(memory: &SessionContext, object: &Object) -> Result<Rows> {
+    const TIMES: usize = 8;
+    let frame = memory.sql(&format!("SELECT k, x, g FROM \"{}\"", object.name)).await?;
+    let schema = Arc::clone(frame.schema().inner());
+    let batches = frame.collect().await?;
+    let batches = vec![batches; TIMES].concat();
+    let rows = batches.iter().map(|batch| batch.num_rows() as u64).sum();
+    memory.register_table(ROWS, Arc::new(MemTable::try_new(schema, vec![batches])?))?;
+    Ok(Rows(rows))
 }
 
 fn store_error(error: object_store::Error) -> datafusion::common::DataFusionError {

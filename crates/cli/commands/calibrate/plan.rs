@@ -1,7 +1,7 @@
 //! What is measured, and what that asks of the store.
 
 use sluicegate_costmodel::{
-    Bytes, Format, HardwareProfile, RequestCounts, Requests, Rows, Scanned, Work, answered,
+    Bytes, Format, HardwareProfile, RequestCounts, Requests, Rows, Scanned, Terms, Work, answered,
 };
 use sluicegate_engine::profile::{constants, items, terms};
 use sluicegate_s3select::dialect::{Extras, parse_with};
@@ -21,6 +21,9 @@ const ANSWERED_ROWS: Rows = Rows(160_000);
 const TINY: u64 = 1024;
 /// Bytes that statistics are taken from, of each object that they are taken from, at most.
 const SAMPLED: u64 = 512 << 10;
+
+/// The table in memory whose rows are aggregated here.
+pub(super) const ROWS: &str = "rows";
 
 /// What rows are aggregated to.
 const AGGREGATES: [(&str, &str); 6] = [
@@ -46,6 +49,9 @@ pub(super) enum Trial {
     /// An object in memory, parsed by each core at the same time: its name, which is that of the table in memory, and the
     /// query, which asks for so many of its columns.
     Parse { name: String, columns: u32, sql: String },
+    /// Rows in memory, aggregated by each core at the same time, and what that evaluates for each of
+    /// them.
+    Aggregate { sql: String, here: Terms },
     /// A query over small objects.
     Small { objects: u64, sql: String },
     /// A query whose table is read as this says.
@@ -172,6 +178,7 @@ pub(super) fn trials(data: &Data) -> Result<Vec<Trial>> {
         trials.push(parse(part, columns));
     }
     trials.push(parse(&data.answer, &ANSWERED));
+    trials.extend(aggregates_here());
     for (objects, table) in [(1, "one"), (SMALL_PARTS, "small")] {
         trials.push(Trial::Small { objects, sql: format!("SELECT max(k) FROM {table}") });
     }
@@ -261,6 +268,16 @@ fn aggregated(grouped: bool, aggregates: usize) -> String {
     }
 }
 
+/// Aggregates of the rows of each of few groups, here.
+fn aggregates_here() -> impl Iterator<Item = Trial> {
+    let all = "sum(x), sum(k), min(x), max(x), min(k), max(k)";
+    let each = [("count(k)", 0, 1), (all, 0, 6), ("sum(x * (1 - x) * (1 + x))", 4, 1)];
+    each.into_iter().map(|(aggregates, arithmetic, updates)| Trial::Aggregate {
+        sql: format!("SELECT g, {aggregates} FROM {ROWS} GROUP BY g"),
+        here: Terms { updates: f64::from(updates), keys: 1.0, ..Terms::from(arithmetic) },
+    })
+}
+
 /// The greatest values of columns that must be converted.
 fn converted() -> String {
     let of = ["s._1 AS INT", "s._2 AS INT", "s._6 AS DECIMAL(15, 2)", "s._11 AS TIMESTAMP"];
@@ -325,7 +342,7 @@ fn of_trial(data: &Data, trial: &Trial, hardware: &HardwareProfile) -> Work {
             let lanes = u64::from(*lanes);
             Work { store, ..select(lanes, size(&statement.name) * lanes) }
         }
-        Trial::Parse { .. } => Work::default(),
+        Trial::Parse { .. } | Trial::Aggregate { .. } => Work::default(),
         Trial::Small { objects, .. } => listed(get(*objects, Bytes(TINY * objects))),
         // Large objects may be read in parts.
         Trial::Query { scan: "get", .. } => listed(get(4 * PARTS, all)),

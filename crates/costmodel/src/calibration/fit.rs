@@ -44,6 +44,7 @@ pub fn fit(experiments: &[Experiment], base: &HardwareProfile) -> Fit {
     fitting.requests();
     fitting.statements();
     fitting.parsing();
+    fitting.aggregating();
     fitting.planning();
     fitting.overlap();
     fitting.fit
@@ -261,6 +262,21 @@ impl Fitting<'_> {
         self.some_duration("client.value_seconds", value, |it| &mut it.client.per_value);
     }
 
+    /// Rows in memory: what they have in common + arithmetic, updates and keys · time of each.
+    fn aggregating(&mut self) {
+        let mut equations = Equations::new(4);
+        for (asked, seconds) in self.times() {
+            if let Asked::Aggregate { here } = asked {
+                let amounts = [1.0, here.comparisons, here.updates, here.keys];
+                equations.push(&amounts, seconds, seconds);
+            }
+        }
+        let found = equations.solve();
+        self.some_duration("client.term_seconds", found[1], |it| &mut it.client.per_term);
+        self.some_duration("client.update_seconds", found[2], |it| &mut it.client.per_update);
+        self.some_duration("client.key_seconds", found[3], |it| &mut it.client.per_key);
+    }
+
     /// Queries over small objects: planning + a latency for each wave of objects. How many objects
     /// make a wave is at least the number of cores, each of which opens its own.
     fn planning(&mut self) {
@@ -450,6 +466,12 @@ mod tests {
                 all.push(Asked::Parse { format, bytes: Bytes::mib(mib), values });
             }
         }
+        for (comparisons, updates, keys) in [(0, 1, 1), (0, 6, 1), (4, 1, 1), (0, 3, 2)] {
+            let [comparisons, updates, keys] =
+                [comparisons, updates, keys].map(|each| f64::from(each) * 500_000.0);
+            let here = Terms { comparisons, updates, keys, ..Terms::NONE };
+            all.push(Asked::Aggregate { here });
+        }
         all.extend([1, 16].map(|objects| Asked::Small { objects }));
         for gets in [1_u64, 4] {
             let got = size * gets;
@@ -514,6 +536,7 @@ mod tests {
                 };
                 bytes.as_f64() / truth.parse_rate(*format).0 + values * value.as_secs_f64()
             }
+            Asked::Aggregate { here } => 0.0005 + truth.client.evaluating(*here),
             Asked::Small { objects } => {
                 let phase = Phase { gets: Requests(*objects), ..Phase::default() };
                 truth.client.startup.as_secs_f64() + on(phase, &bare)
@@ -541,6 +564,9 @@ mod tests {
         truth.select.per_constant = Some(Duration::from_nanos(310));
         truth.select.per_value = Some(Duration::from_nanos(130));
         truth.client.per_value = Some(Duration::from_nanos(14));
+        truth.client.per_term = Some(Duration::from_nanos(5));
+        truth.client.per_update = Some(Duration::from_nanos(3));
+        truth.client.per_key = Some(Duration::from_nanos(21));
         truth.client.overlap = 0.42;
         truth.client.startup = Duration::from_millis(12);
         truth
@@ -581,6 +607,9 @@ mod tests {
             ("parse json", client.json_bytes_per_second.0),
             ("parse parquet", client.parquet_bytes_per_second.0),
             ("parse value", time(client.per_value)),
+            ("term here", time(client.per_term)),
+            ("update here", time(client.per_update)),
+            ("key here", time(client.per_key)),
             ("startup", client.startup.as_secs_f64()),
             ("overlap", client.overlap),
         ]

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 pub use self::fit::{Fit, fit};
-use crate::{Bytes, Format, HardwareProfile, Phase, Requests, Scanned, Steps, predict};
+use crate::{Bytes, Format, HardwareProfile, Phase, Requests, Scanned, Steps, Terms, predict};
 
 /// What was asked.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,6 +51,11 @@ pub enum Asked {
         bytes: Bytes,
         /// The values that are asked for.
         values: f64,
+    },
+    /// Rows in memory, aggregated here by one core, while the others do the same.
+    Aggregate {
+        /// What is evaluated for all rows together.
+        here: Terms,
     },
     /// A whole query over so many objects of a few bytes each.
     Small {

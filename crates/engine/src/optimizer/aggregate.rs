@@ -21,7 +21,7 @@ use crate::datasource::statement::Statement;
 use crate::endpoint::Endpoint;
 use crate::explain::aggregate_in_sql;
 use crate::physical_plan::s3_aggregate::{S3AggregateExec, StateColumn, replace_scan};
-use crate::profile::aggregate_demand;
+use crate::profile::{aggregate_demand, evaluated_here, of_aggregate};
 
 /// Computing the aggregates in the store.
 const STORE: &str = "store";
@@ -54,12 +54,15 @@ pub(super) fn question(
         _ => in_store(&partial, &of_scan, &endpoint, options)?,
     };
     let mut ways = Vec::new();
+    let here = evaluated_here(node, of_aggregate(&partial), options);
     for way in of_scan.ways {
         let strategy = way.strategy;
         let offer = match way.offer {
-            Ok(Offer { steps, statement, build }) => {
-                Ok(Offer { steps, statement, build: replace_scan(&partial, build)? })
-            }
+            Ok(Offer { steps, statement, build }) => Ok(Offer {
+                steps: steps.evaluating(here),
+                statement,
+                build: replace_scan(&partial, build)?,
+            }),
             Err(why) => Err(why),
         };
         ways.push(Way { strategy, offer });

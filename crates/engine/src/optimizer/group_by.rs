@@ -19,7 +19,7 @@ use crate::endpoint::Endpoint;
 use crate::explain::in_sql;
 use crate::physical_plan::s3_aggregate::replace_scan;
 use crate::physical_plan::s3_group_by::{Pushed, S3GroupByExec};
-use crate::profile::GroupByDemand;
+use crate::profile::{GroupByDemand, evaluated_here, of_aggregate};
 
 /// Grouping here what is fetched.
 const SERVER: &str = "server";
@@ -78,6 +78,7 @@ pub(super) fn question(
         Way { strategy: CASE, offer: case },
         Way { strategy: HYBRID, offer: hybrid },
     ];
+    let here = evaluated_here(node, of_aggregate(&partial), options);
     for way in of_scan.ways {
         let strategy = match way.strategy {
             scan::GET => SERVER,
@@ -88,9 +89,11 @@ pub(super) fn question(
             Ok(_) if strategy == SERVER && (only_select || in_store_only) => {
                 Err("sluice.scan = 'select'".into())
             }
-            Ok(Offer { steps, statement, build }) => {
-                Ok(Offer { steps, statement, build: replace_scan(&partial, build)? })
-            }
+            Ok(Offer { steps, statement, build }) => Ok(Offer {
+                steps: steps.evaluating(here),
+                statement,
+                build: replace_scan(&partial, build)?,
+            }),
             Err(why) => Err(why),
         };
         // Of equals the first wins: what is simpler.

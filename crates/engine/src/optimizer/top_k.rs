@@ -15,7 +15,7 @@ use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
-use sluicegate_costmodel::{Requests, TopKDemand};
+use sluicegate_costmodel::{Requests, Terms, TopKDemand};
 
 use super::choose::{Asked, Plan};
 use super::key_paths::KeyPaths;
@@ -27,7 +27,7 @@ use crate::datasource::s3_select::S3SelectSource;
 use crate::endpoint::Endpoint;
 use crate::explain::{in_sql, key_in_sql};
 use crate::physical_plan::top_k_sample::TopKSampleExec;
-use crate::profile::{best_rows_demand, top_k_demand};
+use crate::profile::{best_rows_demand, evaluated_here, top_k_demand};
 use crate::sampling::Sampling;
 use crate::sampling::bound::example;
 
@@ -90,14 +90,23 @@ pub(super) fn question(
         }
         _ => None,
     };
+    // Each row is compared with the worst that is kept.
+    let compared = Terms::from(sort.expr().len() as u32);
+    let here = evaluated_here(node, compared, options);
     let of_scan_ways = of_scan.ways.into_iter().map(|way| match way.strategy {
         scan::GET if only_select || sampled_only => {
             Way { strategy: SERVER, offer: Err("sluice.scan = 'select'".into()) }
         }
-        scan::GET => Way { strategy: SERVER, ..way },
+        scan::GET => {
+            let offer = way.offer.map(|it| Offer { steps: it.steps.evaluating(here), ..it });
+            Way { strategy: SERVER, offer }
+        }
         scan::SELECT => {
             let offer = way.offer.map(|offer| Offer {
-                steps: bounded.as_ref().map_or(offer.steps, |bounded| bounded.steps.clone()),
+                steps: bounded
+                    .as_ref()
+                    .map_or(offer.steps, |bounded| bounded.steps.clone())
+                    .evaluating(here),
                 build: Arc::clone(&in_turn),
                 ..offer
             });

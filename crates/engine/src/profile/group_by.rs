@@ -1,12 +1,16 @@
 //! What GROUP BY in the store asks for.
 
+use std::sync::Arc;
+
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
 use datafusion::datasource::listing::PartitionedFile;
+use datafusion::physical_plan::ExecutionPlan;
 use sluicegate_costmodel::{
     Bytes, HardwareProfile, Requests, Rows, ScanDemand, Steps, Terms, predict,
 };
 
+use super::here::{of_aggregate, of_row};
 use super::table::Table;
 use super::terms::{items, terms};
 use super::{AGGREGATE_BYTES, looking_up, phase};
@@ -48,6 +52,8 @@ pub struct GroupByDemand {
     settled: bool,
     /// How many the largest are, and the share of the rows that is in none of these.
     largest: (u64, f64),
+    /// What is evaluated here for each row that is grouped here.
+    here: Terms,
 }
 
 /// How many times the rows of a sample a file must have to be worth one.
@@ -77,6 +83,7 @@ impl GroupByDemand {
         let (bytes, looks) = (table.bytes, 0);
         let (groups, largest) = (table.groups(exec), table.largest(exec));
         let few = groups.is_some_and(|groups| groups * WORTH_A_SAMPLE <= sample_rows as f64);
+        let partial = Arc::clone(exec.partial()) as Arc<dyn ExecutionPlan>;
         let settled = few && table.groups_are_typical(exec);
         let all = Self {
             scan,
@@ -92,6 +99,7 @@ impl GroupByDemand {
             groups,
             settled,
             largest,
+            here: of_row(&partial, of_aggregate(exec.partial())).0,
         };
         // One of the files of a partition stands for all.
         let looks = exec.config().file_groups.iter().filter(|group| {
@@ -304,5 +312,6 @@ impl GroupByDemand {
                 ..self.scan
             },
         )
+        .evaluating(self.here.times(self.rows() * share))
     }
 }

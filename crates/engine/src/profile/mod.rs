@@ -1,6 +1,7 @@
 //! From plans and statistics to the plain numbers that the cost model takes.
 
 mod group_by;
+mod here;
 mod table;
 mod terms;
 
@@ -16,6 +17,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use sluicegate_costmodel::{Bytes, Phase, Requests, Rows, ScanDemand, Steps, Terms, TopKDemand};
 
 pub use self::group_by::GroupByDemand;
+pub use self::here::{evaluated_here, of_aggregate};
 use self::table::Table;
 pub(crate) use self::terms::conditions;
 pub use self::terms::{BLOOM_CONTAINS, constants, items, terms};
