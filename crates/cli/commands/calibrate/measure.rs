@@ -368,7 +368,9 @@ async fn in_memory(data: &Data) -> Result<SessionContext> {
 /// while; returns how many they are.
 async fn parsed(memory: &SessionContext, object: &Object) -> Result<Rows> {
     const TIMES: usize = 8;
-    let frame = memory.sql(&format!("SELECT k, x, g FROM \"{}\"", object.name)).await?;
+    let frame = memory
+        .sql(&format!("SELECT k, x, g, substr(t7, 1, 1) AS h FROM \"{}\"", object.name))
+        .await?;
     let schema = Arc::clone(frame.schema().inner());
     let batches = frame.collect().await?;
     let batches = vec![batches; TIMES].concat();

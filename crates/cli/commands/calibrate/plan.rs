@@ -271,10 +271,20 @@ fn aggregated(grouped: bool, aggregates: usize) -> String {
 /// Aggregates of the rows of each of few groups, here.
 fn aggregates_here() -> impl Iterator<Item = Trial> {
     let all = "sum(x), sum(k), min(x), max(x), min(k), max(k)";
-    let each = [("count(k)", 0, 1), (all, 0, 6), ("sum(x * (1 - x) * (1 + x))", 4, 1)];
-    each.into_iter().map(|(aggregates, arithmetic, updates)| Trial::Aggregate {
-        sql: format!("SELECT g, {aggregates} FROM {ROWS} GROUP BY g"),
-        here: Terms { updates: f64::from(updates), keys: 1.0, ..Terms::from(arithmetic) },
+    let each = [
+        ("g", "count(k)", 0, 1, 1),
+        ("g", all, 0, 6, 1),
+        ("g", "sum(x * (1 - x) * (1 + x))", 4, 1, 1),
+        ("g, h", "count(k)", 0, 1, 2),
+        ("g, h", all, 0, 6, 2),
+    ];
+    each.into_iter().map(|(keys, aggregates, arithmetic, updates, so_many)| Trial::Aggregate {
+        sql: format!("SELECT {keys}, {aggregates} FROM {ROWS} GROUP BY {keys}"),
+        here: Terms {
+            updates: f64::from(updates),
+            keys: f64::from(so_many),
+            ..Terms::from(arithmetic)
+        },
     })
 }
 
