@@ -72,7 +72,7 @@ mod terms;
 mod top_k;
 mod work;
 
-pub use choice::{ALIKE, Alternative, Candidate, Choice, choose};
+pub use choice::{ALIKE, Alternative, Candidate, Choice, choose, rechoose};
 pub use cost::Cost;
 pub use data::DataError;
 pub use gap::{RANGE_BYTES, gap, gap_among};
