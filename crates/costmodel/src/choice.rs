@@ -74,18 +74,6 @@ impl<S> Alternative<S> {
         let Self { strategy: _, steps, work, time, cost, provenance } = self;
         Alternative { strategy, steps, work, time, cost, provenance }
     }
-
-    /// Lower is better; the second number decides a tie.
-    fn score(&self, objective: Objective) -> (f64, f64) {
-        let (seconds, dollars) = (self.time.total().as_secs_f64(), self.cost.total().0);
-        match objective {
-            Objective::Time => (seconds, dollars),
-            Objective::Dollars => (dollars, seconds),
-            Objective::Weighted { dollars_per_hour } => {
-                (dollars_per_hour.0 / 3600.0 * seconds + dollars, seconds)
-            }
-        }
-    }
 }
 
 /// `select: 1.58 s, $0.0155, 96 requests, 76.2 KiB over the link, bound by store scan (modelled for
@@ -171,20 +159,31 @@ pub fn choose<S>(
     let all = std::iter::once(fallback).chain(others);
     let all = all.map(|candidate| Alternative::new(candidate, hardware, prices));
     let mut all: Vec<Alternative<S>> = all.collect();
-    let by_score = |a: &Alternative<S>, b: &Alternative<S>| {
-        let ((a, b), (c, d)) = (a.score(objective), b.score(objective));
-        a.total_cmp(&c).then(b.total_cmp(&d))
-    };
-    all.sort_by(by_score);
-    if objective == Objective::Time {
-        let seconds = |it: &Alternative<S>| it.score(objective).0;
-        let most = seconds(&all[0]) * (1.0 + ALIKE);
-        let alike = all.partition_point(|it| seconds(it) <= most);
-        let dollars = |it: &Alternative<S>| it.score(objective).1;
-        all[..alike].sort_by(|a, b| dollars(a).total_cmp(&dollars(b)));
-    }
+    sort_best_first(&mut all, objective, |it| (it.time.total().as_secs_f64(), it.cost.total().0));
     let chosen = all.remove(0);
     Choice { objective, chosen, rejected: all }
+}
+
+/// Sorts what takes so many seconds and dollars: by score, and by dollars what is alike if it is time that
+/// is minimised. Equals keep their order.
+pub(crate) fn sort_best_first<T>(
+    all: &mut [T],
+    objective: Objective,
+    outcome: impl Fn(&T) -> (f64, f64),
+) {
+    let score = |it: &T| {
+        let (seconds, dollars) = outcome(it);
+        objective.score(seconds, dollars)
+    };
+    all.sort_by(|a, b| {
+        let ((a, b), (c, d)) = (score(a), score(b));
+        a.total_cmp(&c).then(b.total_cmp(&d))
+    });
+    if let (Objective::Time, Some(first)) = (objective, all.first()) {
+        let most = score(first).0 * (1.0 + ALIKE);
+        let alike = all.partition_point(|it| score(it).0 <= most);
+        all[..alike].sort_by(|a, b| score(a).1.total_cmp(&score(b).1));
+    }
 }
 
 #[cfg(test)]
