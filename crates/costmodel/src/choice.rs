@@ -3,7 +3,8 @@
 use std::fmt;
 
 use crate::{
-    Cost, HardwareProfile, Objective, Prediction, PriceBook, Provenance, Steps, Work, predict,
+    Cost, HardwareProfile, Objective, Prediction, PriceBook, Provenance, Requests, Steps, Work,
+    predict,
 };
 
 /// Predicted times that differ by so little, as a part of the shorter one, do not tell which strategy is
@@ -24,6 +25,8 @@ pub struct Candidate<S> {
 pub struct Alternative<S> {
     /// Which strategy.
     pub strategy: S,
+    /// What it asks for, so that it can be priced again.
+    pub steps: Steps,
     /// What it would do; its `wall` is the predicted time, `store` that of the store's cores.
     pub work: Work,
     /// How long it would take, phase by phase.
@@ -41,26 +44,35 @@ impl<S> Alternative<S> {
         work.wall = time.total();
         work.store = candidate.steps.store_time(hardware);
         let cost = prices.cost(&work);
-        Self { strategy: candidate.strategy, work, time, cost, provenance: hardware.provenance() }
+        let Candidate { strategy, steps } = candidate;
+        Self { strategy, steps, work, time, cost, provenance: hardware.provenance() }
+    }
+
+    /// The same strategy with the numbers of this hardware and these prices. Its steps stay as they
+    /// are, also where hardware or prices once decided them: how large a gap between two ranges is read,
+    /// how large a sample is.
+    #[must_use]
+    pub fn repriced(&self, hardware: &HardwareProfile, prices: &PriceBook) -> Self
+    where
+        S: Clone,
+    {
+        Self::new(self.candidate(), hardware, prices)
+    }
+
+    /// The strategy and what it asks for, without the numbers.
+    #[must_use]
+    pub fn candidate(&self) -> Candidate<S>
+    where
+        S: Clone,
+    {
+        Candidate { strategy: self.strategy.clone(), steps: self.steps.clone() }
     }
 
     /// The same numbers under another name.
     #[must_use]
     pub fn with_strategy<R>(self, strategy: R) -> Alternative<R> {
-        let Self { strategy: _, work, time, cost, provenance } = self;
-        Alternative { strategy, work, time, cost, provenance }
-    }
-
-    /// Lower is better; the second number decides a tie.
-    fn score(&self, objective: Objective) -> (f64, f64) {
-        let (seconds, dollars) = (self.time.total().as_secs_f64(), self.cost.total().0);
-        match objective {
-            Objective::Time => (seconds, dollars),
-            Objective::Dollars => (dollars, seconds),
-            Objective::Weighted { dollars_per_hour } => {
-                (dollars_per_hour.0 / 3600.0 * seconds + dollars, seconds)
-            }
-        }
+        let Self { strategy: _, steps, work, time, cost, provenance } = self;
+        Alternative { strategy, steps, work, time, cost, provenance }
     }
 }
 
@@ -100,6 +112,38 @@ impl<S> Choice<S> {
     pub fn alternatives(&self) -> impl Iterator<Item = &Alternative<S>> {
         std::iter::once(&self.chosen).chain(&self.rejected)
     }
+
+    /// The same strategies, compared on this hardware and at these prices; see [`rechoose`].
+    #[must_use]
+    pub fn repriced(
+        &self,
+        hardware: &HardwareProfile,
+        prices: &PriceBook,
+        objective: Objective,
+    ) -> Option<Self>
+    where
+        S: Clone,
+    {
+        rechoose(self.alternatives(), hardware, prices, objective)
+    }
+}
+
+/// Compares strategies again, on other hardware or at other prices. Those that ask for S3 Select are
+/// left out where the book does not sell it; none if nothing remains. Of equals, the one named first
+/// wins.
+#[must_use]
+pub fn rechoose<'a, S: Clone + 'a>(
+    alternatives: impl IntoIterator<Item = &'a Alternative<S>>,
+    hardware: &HardwareProfile,
+    prices: &PriceBook,
+    objective: Objective,
+) -> Option<Choice<S>> {
+    let sold = |it: &&Alternative<S>| {
+        prices.select.is_some() || it.steps.work().requests.select == Requests::ZERO
+    };
+    let mut possible = alternatives.into_iter().filter(sold).map(Alternative::candidate);
+    let first = possible.next()?;
+    Some(choose(first, possible, hardware, prices, objective))
 }
 
 /// Compares strategies. The first, `fallback`, is always possible; of equals, the one named first
@@ -115,26 +159,37 @@ pub fn choose<S>(
     let all = std::iter::once(fallback).chain(others);
     let all = all.map(|candidate| Alternative::new(candidate, hardware, prices));
     let mut all: Vec<Alternative<S>> = all.collect();
-    let by_score = |a: &Alternative<S>, b: &Alternative<S>| {
-        let ((a, b), (c, d)) = (a.score(objective), b.score(objective));
-        a.total_cmp(&c).then(b.total_cmp(&d))
-    };
-    all.sort_by(by_score);
-    if objective == Objective::Time {
-        let seconds = |it: &Alternative<S>| it.score(objective).0;
-        let most = seconds(&all[0]) * (1.0 + ALIKE);
-        let alike = all.partition_point(|it| seconds(it) <= most);
-        let dollars = |it: &Alternative<S>| it.score(objective).1;
-        all[..alike].sort_by(|a, b| dollars(a).total_cmp(&dollars(b)));
-    }
+    sort_best_first(&mut all, objective, |it| (it.time.total().as_secs_f64(), it.cost.total().0));
     let chosen = all.remove(0);
     Choice { objective, chosen, rejected: all }
+}
+
+/// Sorts what takes so many seconds and dollars: by score, and by dollars what is alike if it is time that
+/// is minimised. Equals keep their order.
+pub(crate) fn sort_best_first<T>(
+    all: &mut [T],
+    objective: Objective,
+    outcome: impl Fn(&T) -> (f64, f64),
+) {
+    let score = |it: &T| {
+        let (seconds, dollars) = outcome(it);
+        objective.score(seconds, dollars)
+    };
+    all.sort_by(|a, b| {
+        let ((a, b), (c, d)) = (score(a), score(b));
+        a.total_cmp(&c).then(b.total_cmp(&d))
+    });
+    if let (Objective::Time, Some(first)) = (objective, all.first()) {
+        let most = score(first).0 * (1.0 + ALIKE);
+        let alike = all.partition_point(|it| score(it).0 <= most);
+        all[..alike].sort_by(|a, b| score(a).1.total_cmp(&score(b).1));
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Bytes, Dollars, Phase, Requests};
+    use crate::{Bytes, BytesPerSecond, Dollars, Phase, Rows};
 
     fn get(strategy: &'static str, mib: u64) -> Candidate<&'static str> {
         let phase = Phase { gets: Requests(1), got: Bytes::mib(mib), ..Phase::default() };
@@ -203,5 +258,61 @@ mod tests {
              (modelled for paper)"
         );
         assert!(choice.rejected.is_empty());
+    }
+    /// A choice between loading a table and having it filtered.
+    fn load_or_filter() -> Choice<&'static str> {
+        let select = Phase {
+            selects: Requests(96),
+            scanned: Bytes::gib(7),
+            scanned_rows: Rows(60_000_000),
+            returned: Bytes::kib(80),
+            ..Phase::default()
+        };
+        let select = Candidate { strategy: "select", steps: select.into() };
+        let (hardware, prices) = (HardwareProfile::paper(), PriceBook::paper());
+        choose(get("get", 7 * 1024), [select], hardware, prices, Objective::Time)
+    }
+
+    #[test]
+    fn a_choice_is_the_same_where_nothing_changed() {
+        let (hardware, prices) = (HardwareProfile::paper(), PriceBook::paper());
+        let choice = load_or_filter();
+        assert_eq!(choice.repriced(hardware, prices, Objective::Time).as_ref(), Some(&choice));
+        assert_eq!(choice.chosen.repriced(hardware, prices), choice.chosen);
+    }
+
+    #[test]
+    fn a_choice_changes_with_hardware_and_objective() {
+        let (hardware, prices) = (HardwareProfile::paper(), PriceBook::paper());
+        let choice = load_or_filter();
+        assert_eq!(choice.chosen.strategy, "select");
+        let mut better = hardware.clone();
+        better.link.bytes_per_second = BytesPerSecond::gbit(1000.0);
+        better.link.connection_bytes_per_second = BytesPerSecond::gbit(1000.0);
+        better.client.csv_bytes_per_second = BytesPerSecond::gbit(1000.0);
+        let faster = choice.repriced(&better, prices, Objective::Time).unwrap();
+        assert_eq!(faster.chosen.strategy, "get");
+        let cheaper = faster.repriced(hardware, prices, Objective::Dollars).unwrap();
+        assert_eq!(
+            cheaper,
+            choose(
+                choice.rejected[0].candidate(),
+                [choice.chosen.candidate()],
+                hardware,
+                prices,
+                Objective::Dollars,
+            )
+        );
+    }
+
+    #[test]
+    fn what_the_store_does_not_sell_is_left_out() {
+        let express = PriceBook::by_name("s3-express-us-east-1").unwrap();
+        let hardware = HardwareProfile::paper();
+        let choice = load_or_filter();
+        let repriced = choice.repriced(hardware, express, Objective::Time).unwrap();
+        assert_eq!((repriced.chosen.strategy, repriced.rejected.len()), ("get", 0));
+        let only_select = [&choice.chosen];
+        assert_eq!(rechoose(only_select, hardware, express, Objective::Time), None);
     }
 }

@@ -67,78 +67,108 @@ const MOST_SECONDS: f64 = 3600.0;
 /// The most cores, and requests in flight.
 const MOST_AT_ONCE: u32 = 1_000_000;
 
-/// A price: from nothing to a billion dollars.
+/// What values a constant may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Range {
+    /// Dollars: from nothing to a billion.
+    Price,
+    /// Requests per second; infinity is no limit.
+    Requests,
+    /// Bytes, or units of a resource, per second; infinity is no limit.
+    Rate,
+    /// How many there are at once.
+    AtOnce,
+    /// How many work at once, where some may slow each other down.
+    Cores,
+    /// A time that something takes once.
+    Seconds,
+    /// A fraction.
+    Fraction,
+}
+
+impl Range {
+    /// The least and the most.
+    pub(crate) fn bounds(self) -> (f64, f64) {
+        match self {
+            Self::Price => (0.0, MOST_DOLLARS),
+            Self::Requests => (LEAST_REQUESTS, f64::INFINITY),
+            Self::Rate => (LEAST_RATE, f64::INFINITY),
+            Self::AtOnce | Self::Cores => (1.0, f64::from(MOST_AT_ONCE)),
+            Self::Seconds => (0.0, MOST_SECONDS),
+            Self::Fraction => (0.0, 1.0),
+        }
+    }
+
+    /// What is wrong with a value that is out of bounds, or no number.
+    pub(crate) fn check(self, value: f64) -> Result<f64, &'static str> {
+        let (least, most) = self.bounds();
+        if (least..=most).contains(&value) { Ok(value) } else { Err(self.expected()) }
+    }
+
+    /// The nearest value that is allowed; NaN stays what it is.
+    pub(crate) fn clamp(self, value: f64) -> f64 {
+        let (least, most) = self.bounds();
+        value.clamp(least, most)
+    }
+
+    fn expected(self) -> &'static str {
+        match self {
+            Self::Price => "a price must be a number of dollars between 0 and 1e9",
+            Self::Requests => "must be at least 0.001; `inf` is no limit",
+            Self::Rate => "must be at least 1 byte per second; `inf` is no limit",
+            Self::AtOnce | Self::Cores => "must be between 1 and 1000000",
+            Self::Seconds => "must be a number of seconds between 0 and 3600",
+            Self::Fraction => "must be between 0 and 1",
+        }
+    }
+
+    fn read<'de, D: Deserializer<'de>>(self, deserializer: D) -> Result<f64, D::Error> {
+        self.check(f64::deserialize(deserializer)?).map_err(D::Error::custom)
+    }
+}
+
+/// A price.
 pub(crate) fn price<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Dollars, D::Error> {
-    let dollars = f64::deserialize(deserializer)?;
-    if (0.0..=MOST_DOLLARS).contains(&dollars) {
-        Ok(Dollars(dollars))
-    } else {
-        Err(D::Error::custom("a price must be a number of dollars between 0 and 1e9"))
-    }
+    Range::Price.read(deserializer).map(Dollars)
 }
 
-/// Requests per second; `inf` is no limit.
+/// Requests per second.
 pub(crate) fn requests_rate<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
-    let number = f64::deserialize(deserializer)?;
-    if number >= LEAST_REQUESTS {
-        Ok(number)
-    } else {
-        Err(D::Error::custom("must be at least 0.001; `inf` is no limit"))
-    }
+    Range::Requests.read(deserializer)
 }
 
-/// Units per second by the names of resources; `inf` is no limit.
+/// Units per second by the names of resources.
 pub(crate) fn capacities<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<BTreeMap<String, f64>, D::Error> {
     let capacities = BTreeMap::<String, f64>::deserialize(deserializer)?;
-    match capacities.iter().find(|(_, capacity)| !is_rate(**capacity)) {
+    match capacities.iter().find(|(_, capacity)| Range::Rate.check(**capacity).is_err()) {
         Some((name, _)) => Err(D::Error::custom(format!("`{name}` must be at least 1 per second"))),
         None => Ok(capacities),
     }
 }
 
-/// A data rate; `inf` is no limit.
+/// A data rate.
 pub(crate) fn rate<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BytesPerSecond, D::Error> {
-    let rate = f64::deserialize(deserializer)?;
-    if is_rate(rate) {
-        Ok(BytesPerSecond(rate))
-    } else {
-        Err(D::Error::custom("must be at least 1 byte per second; `inf` is no limit"))
-    }
-}
-
-/// Not a NaN, and not a rate at which nothing ever ends.
-fn is_rate(rate: f64) -> bool {
-    rate >= LEAST_RATE
+    Range::Rate.read(deserializer).map(BytesPerSecond)
 }
 
 /// How many there are at once.
 pub(crate) fn at_once<'de, D: Deserializer<'de>>(deserializer: D) -> Result<NonZeroU32, D::Error> {
     match NonZeroU32::deserialize(deserializer)? {
         number if number.get() <= MOST_AT_ONCE => Ok(number),
-        _ => Err(D::Error::custom("must be between 1 and 1000000")),
+        _ => Err(D::Error::custom(Range::AtOnce.expected())),
     }
 }
 
-/// How many work at once, where some may slow each other down.
+/// How many work at once.
 pub(crate) fn cores<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
-    let cores = f64::deserialize(deserializer)?;
-    if (1.0..=f64::from(MOST_AT_ONCE)).contains(&cores) {
-        Ok(cores)
-    } else {
-        Err(D::Error::custom("must be between 1 and 1000000"))
-    }
+    Range::Cores.read(deserializer)
 }
 
 /// A time that something takes once.
 pub(crate) fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
-    let seconds = f64::deserialize(deserializer)?;
-    if (0.0..=MOST_SECONDS).contains(&seconds) {
-        Ok(Duration::from_secs_f64(seconds))
-    } else {
-        Err(D::Error::custom("must be a number of seconds between 0 and 3600"))
-    }
+    Range::Seconds.read(deserializer).map(Duration::from_secs_f64)
 }
 
 /// The same, where it may be left out.
@@ -148,12 +178,7 @@ pub(crate) fn some_duration<'de, D: Deserializer<'de>>(
     duration(deserializer).map(Some)
 }
 
-/// A fraction between 0 and 1.
+/// A fraction.
 pub(crate) fn fraction<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
-    let number = f64::deserialize(deserializer)?;
-    if (0.0..=1.0).contains(&number) {
-        Ok(number)
-    } else {
-        Err(D::Error::custom("must be between 0 and 1"))
-    }
+    Range::Fraction.read(deserializer)
 }

@@ -3,6 +3,7 @@
 use std::fmt::{self, Write};
 
 use crate::calibration::Calibration;
+use crate::constants::OF_HARDWARE;
 use crate::{HardwareProfile, SelectRates};
 
 /// A constant of a profile.
@@ -32,55 +33,16 @@ impl HardwareProfile {
     /// [`SelectRates::assumed`].
     #[must_use]
     pub fn constants(&self) -> Vec<Constant> {
-        let (link, requests, select, client) =
-            (&self.link, &self.requests, &self.select, &self.client);
-        let mut all = vec![
-            ("link.bytes_per_second", link.bytes_per_second.0),
-            ("link.connection_bytes_per_second", link.connection_bytes_per_second.0),
-            ("link.latency_seconds", link.latency.as_secs_f64()),
-            ("requests.slots", f64::from(requests.slots.get())),
-            ("requests.per_second", requests.per_second),
-        ];
-        if *select != SelectRates::assumed() {
-            all.extend([
-                ("select.latency_seconds", select.latency.as_secs_f64()),
-                ("select.csv_bytes_per_second", select.csv_bytes_per_second.0),
-                ("select.json_bytes_per_second", select.json_bytes_per_second.0),
-                ("select.parquet_bytes_per_second", select.parquet_bytes_per_second.0),
-                ("select.term_seconds", select.per_term.as_secs_f64()),
-            ]);
-            let some = [
-                ("select.case_seconds", select.per_case),
-                ("select.probe_seconds", select.per_probe),
-                ("select.update_seconds", select.per_update),
-                ("select.cast_seconds", select.per_cast),
-                ("select.long_cast_seconds", select.per_long_cast),
-                ("select.key_seconds", select.per_key),
-                ("select.value_seconds", select.per_value),
-                ("select.constant_seconds", select.per_constant),
-            ];
-            all.extend(some.iter().filter_map(|(key, time)| Some((*key, (*time)?.as_secs_f64()))));
-            all.extend([
-                ("select.cores", select.cores),
-                ("select.total_bytes_per_second", select.total_bytes_per_second.0),
-            ]);
+        let mut profile = self.clone();
+        let assumed = self.select == SelectRates::assumed();
+        let stated = |key: &str| !(assumed && key.starts_with("select."));
+        let mut all = Vec::new();
+        for (key, place) in OF_HARDWARE {
+            if let Some(value) = place.get(&mut profile).filter(|_| stated(key)) {
+                all.push(Constant { key, value });
+            }
         }
-        all.extend([
-            ("client.startup_seconds", client.startup.as_secs_f64()),
-            ("client.cores", f64::from(client.cores.get())),
-            ("client.csv_bytes_per_second", client.csv_bytes_per_second.0),
-            ("client.json_bytes_per_second", client.json_bytes_per_second.0),
-            ("client.parquet_bytes_per_second", client.parquet_bytes_per_second.0),
-        ]);
-        let some = [
-            ("client.value_seconds", client.per_value),
-            ("client.term_seconds", client.per_term),
-            ("client.update_seconds", client.per_update),
-            ("client.key_seconds", client.per_key),
-        ];
-        all.extend(some.iter().filter_map(|(key, time)| Some((*key, (*time)?.as_secs_f64()))));
-        all.push(("client.overlap", client.overlap));
-        all.into_iter().map(|(key, value)| Constant { key, value }).collect()
+        all
     }
 }
 

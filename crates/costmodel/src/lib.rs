@@ -11,6 +11,9 @@
 //! * [`choose`] compares strategies by an [`Objective`] and keeps what it rejected, for EXPLAIN.
 //!   [`ScanDemand`] describes a scan and offers its two strategies, GET and S3 Select;
 //!   [`TopKDemand`] its best rows, for which a sample may pay.
+//! * A [`Scenario`] has hardware and prices with every constant under its name, to change one and ask again.
+//!   [`uncertainty`] turns what is known of the constants into intervals of predictions, and says which of
+//!   them matter.
 //! * [`calibration`] finds the constants of a hardware profile from experiments.
 //! * [`break_even`] answers "when does it pay at all" without any of the above.
 //!
@@ -53,6 +56,7 @@
 pub mod break_even;
 pub mod calibration;
 mod choice;
+mod constants;
 mod cost;
 mod data;
 mod gap;
@@ -63,16 +67,19 @@ mod phase;
 mod prices;
 mod provenance;
 mod quantity;
+mod random;
 mod rate;
 mod resource;
 mod scan;
 mod scanned;
+mod scenario;
 mod steps;
 mod terms;
 mod top_k;
+pub mod uncertainty;
 mod work;
 
-pub use choice::{ALIKE, Alternative, Candidate, Choice, choose};
+pub use choice::{ALIKE, Alternative, Candidate, Choice, choose, rechoose};
 pub use cost::Cost;
 pub use data::DataError;
 pub use gap::{RANGE_BYTES, gap, gap_among};
@@ -87,6 +94,7 @@ pub use rate::BytesPerSecond;
 pub use resource::{Resource, Use};
 pub use scan::{LookedUp, ScanDemand, ScanStrategy, answered};
 pub use scanned::Scanned;
+pub use scenario::{ConstantError, Scenario};
 pub use steps::{Prediction, Steps, predict};
 pub use terms::Terms;
 pub use top_k::TopKDemand;

@@ -28,6 +28,19 @@ pub enum Objective {
     },
 }
 
+impl Objective {
+    /// What so many seconds and dollars come to. Lower is better; the second number decides a tie.
+    pub(crate) fn score(self, seconds: f64, dollars: f64) -> (f64, f64) {
+        match self {
+            Self::Time => (seconds, dollars),
+            Self::Dollars => (dollars, seconds),
+            Self::Weighted { dollars_per_hour } => {
+                (dollars_per_hour.0 / 3600.0 * seconds + dollars, seconds)
+            }
+        }
+    }
+}
+
 const PER_HOUR: &str = "dollars per hour";
 
 impl fmt::Display for Objective {

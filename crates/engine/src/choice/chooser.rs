@@ -228,6 +228,10 @@ mod tests {
         let (built, decision) = chooser().choose(question(join(), Some(&["baseline"]))).unwrap();
         assert_eq!((built, decision.strategy()), (30, Some("baseline")));
         assert_eq!(decision.unmet, None);
+        // What is forced does not matter to what would be best.
+        let (hardware, prices) = (HardwareProfile::paper(), PriceBook::paper());
+        let best = decision.repriced(hardware, prices, Objective::Time).unwrap();
+        assert_eq!((best.chosen.strategy, best.rejected.len()), ("filtered", 1));
         // The second choice follows the setting, too.
         let forced: &[&'static str] = &["bloom", "baseline"];
         let (built, decision) = chooser().choose(question(join(), Some(forced))).unwrap();

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use sluicegate_costmodel::Alternative;
+use sluicegate_costmodel::{Alternative, Choice, HardwareProfile, Objective, PriceBook, rechoose};
 
 use super::{Basis, Why};
 
@@ -66,6 +66,19 @@ impl Decision {
     #[must_use]
     pub fn prediction(&self) -> Option<&Alternative<&'static str>> {
         self.ways.get(self.chosen?)?.outcome.as_ref().ok()
+    }
+
+    /// The possible ways, compared on this hardware and at these prices, whatever the session forces.
+    /// None if there is no possible way with numbers.
+    #[must_use]
+    pub fn repriced(
+        &self,
+        hardware: &HardwareProfile,
+        prices: &PriceBook,
+        objective: Objective,
+    ) -> Option<Choice<&'static str>> {
+        let possible = self.ways.iter().filter_map(|way| way.outcome.as_ref().ok());
+        rechoose(possible, hardware, prices, objective)
     }
 
     /// The setting that is not followed, with the operator and the reason: `scan of

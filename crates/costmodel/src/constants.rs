@@ -1,0 +1,109 @@
+//! Where a hardware profile and a price book keep their constants, by key.
+
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use crate::data::Range;
+use crate::{BytesPerSecond, Dollars, HardwareProfile, PriceBook};
+
+/// Where a profile keeps a constant.
+#[derive(Clone, Copy)]
+pub(crate) enum Place {
+    Rate(fn(&mut HardwareProfile) -> &mut BytesPerSecond),
+    Seconds(fn(&mut HardwareProfile) -> &mut Duration),
+    /// What may be left out.
+    SomeSeconds(fn(&mut HardwareProfile) -> &mut Option<Duration>),
+    AtOnce(fn(&mut HardwareProfile) -> &mut NonZeroU32),
+    Number(Range, fn(&mut HardwareProfile) -> &mut f64),
+}
+
+use Place::{AtOnce, Number, Rate, Seconds, SomeSeconds};
+
+/// The constants of a profile, in the order of its file. Those of a table follow each other.
+pub(crate) static OF_HARDWARE: [(&str, Place); 30] = [
+    ("link.bytes_per_second", Rate(|it| &mut it.link.bytes_per_second)),
+    ("link.connection_bytes_per_second", Rate(|it| &mut it.link.connection_bytes_per_second)),
+    ("link.latency_seconds", Seconds(|it| &mut it.link.latency)),
+    ("requests.slots", AtOnce(|it| &mut it.requests.slots)),
+    ("requests.per_second", Number(Range::Requests, |it| &mut it.requests.per_second)),
+    ("select.latency_seconds", Seconds(|it| &mut it.select.latency)),
+    ("select.csv_bytes_per_second", Rate(|it| &mut it.select.csv_bytes_per_second)),
+    ("select.json_bytes_per_second", Rate(|it| &mut it.select.json_bytes_per_second)),
+    ("select.parquet_bytes_per_second", Rate(|it| &mut it.select.parquet_bytes_per_second)),
+    ("select.term_seconds", Seconds(|it| &mut it.select.per_term)),
+    ("select.case_seconds", SomeSeconds(|it| &mut it.select.per_case)),
+    ("select.probe_seconds", SomeSeconds(|it| &mut it.select.per_probe)),
+    ("select.update_seconds", SomeSeconds(|it| &mut it.select.per_update)),
+    ("select.cast_seconds", SomeSeconds(|it| &mut it.select.per_cast)),
+    ("select.long_cast_seconds", SomeSeconds(|it| &mut it.select.per_long_cast)),
+    ("select.key_seconds", SomeSeconds(|it| &mut it.select.per_key)),
+    ("select.value_seconds", SomeSeconds(|it| &mut it.select.per_value)),
+    ("select.constant_seconds", SomeSeconds(|it| &mut it.select.per_constant)),
+    ("select.cores", Number(Range::Cores, |it| &mut it.select.cores)),
+    ("select.total_bytes_per_second", Rate(|it| &mut it.select.total_bytes_per_second)),
+    ("client.startup_seconds", Seconds(|it| &mut it.client.startup)),
+    ("client.cores", AtOnce(|it| &mut it.client.cores)),
+    ("client.csv_bytes_per_second", Rate(|it| &mut it.client.csv_bytes_per_second)),
+    ("client.json_bytes_per_second", Rate(|it| &mut it.client.json_bytes_per_second)),
+    ("client.parquet_bytes_per_second", Rate(|it| &mut it.client.parquet_bytes_per_second)),
+    ("client.value_seconds", SomeSeconds(|it| &mut it.client.per_value)),
+    ("client.term_seconds", SomeSeconds(|it| &mut it.client.per_term)),
+    ("client.update_seconds", SomeSeconds(|it| &mut it.client.per_update)),
+    ("client.key_seconds", SomeSeconds(|it| &mut it.client.per_key)),
+    ("client.overlap", Number(Range::Fraction, |it| &mut it.client.overlap)),
+];
+
+impl Place {
+    /// The value; none if the profile leaves it out.
+    pub(crate) fn get(self, profile: &mut HardwareProfile) -> Option<f64> {
+        Some(match self {
+            Rate(place) => place(profile).0,
+            Seconds(place) => place(profile).as_secs_f64(),
+            SomeSeconds(place) => (*place(profile))?.as_secs_f64(),
+            AtOnce(place) => f64::from(place(profile).get()),
+            Number(_, place) => *place(profile),
+        })
+    }
+
+    /// What values it may have.
+    pub(crate) fn range(self) -> Range {
+        match self {
+            Rate(_) => Range::Rate,
+            Seconds(_) | SomeSeconds(_) => Range::Seconds,
+            AtOnce(_) => Range::AtOnce,
+            Number(range, _) => range,
+        }
+    }
+
+    /// Sets a value within its range: times to the nanosecond, numbers of things to a whole one.
+    pub(crate) fn set(self, profile: &mut HardwareProfile, value: f64) {
+        match self {
+            Rate(place) => place(profile).0 = value,
+            Seconds(place) => *place(profile) = crate::rate::seconds(value),
+            SomeSeconds(place) => *place(profile) = Some(crate::rate::seconds(value)),
+            AtOnce(place) => {
+                *place(profile) = NonZeroU32::new(value.round() as u32).unwrap_or(NonZeroU32::MIN);
+            }
+            Number(_, place) => *place(profile) = value,
+        }
+    }
+}
+
+/// Where a book keeps a price; none if it does not sell that.
+pub(crate) type PricePlace = fn(&mut PriceBook) -> Option<&mut Dollars>;
+
+/// The prices of a book, in the order of its file.
+pub(crate) static OF_PRICES: [(&str, PricePlace); 12] = [
+    ("prices.requests.get", |it| Some(&mut it.requests.get)),
+    ("prices.requests.put", |it| Some(&mut it.requests.put)),
+    ("prices.requests.list", |it| Some(&mut it.requests.list)),
+    ("prices.requests.head", |it| Some(&mut it.requests.head)),
+    ("prices.requests.select", |it| Some(&mut it.requests.select)),
+    ("prices.select.scanned", |it| Some(&mut it.select.as_mut()?.scanned)),
+    ("prices.select.returned", |it| Some(&mut it.select.as_mut()?.returned)),
+    ("prices.select.processed", |it| Some(&mut it.select.as_mut()?.processed)),
+    ("prices.select.core_hour", |it| Some(&mut it.select.as_mut()?.core_hour)),
+    ("prices.transfer.out", |it| Some(&mut it.transfer.out)),
+    ("prices.transfer.retrieved", |it| Some(&mut it.transfer.retrieved)),
+    ("prices.compute.per_hour", |it| Some(&mut it.compute.per_hour)),
+];
