@@ -12,6 +12,7 @@
 //!   [`ScanDemand`] describes a scan and offers its two strategies, GET and S3 Select;
 //!   [`TopKDemand`] its best rows, for which a sample may pay.
 //! * A [`Scenario`] has hardware and prices with every constant under its name, to change one and ask again.
+//!   [`what_if`] reads such changes from text, and axes of them; [`pareto`] keeps what is fast or cheap;
 //!   [`uncertainty`] turns what is known of the constants into intervals of predictions, and says which of
 //!   them matter.
 //! * [`calibration`] finds the constants of a hardware profile from experiments.
@@ -63,6 +64,7 @@ mod gap;
 mod hardware;
 mod hardware_text;
 mod objective;
+mod pareto;
 mod phase;
 mod prices;
 mod provenance;
@@ -77,6 +79,7 @@ mod steps;
 mod terms;
 mod top_k;
 pub mod uncertainty;
+pub mod what_if;
 mod work;
 
 pub use choice::{ALIKE, Alternative, Candidate, Choice, choose, rechoose};
@@ -86,6 +89,7 @@ pub use gap::{RANGE_BYTES, gap, gap_among};
 pub use hardware::{ClientRates, HardwareProfile, Link, RequestLimits, SelectRates};
 pub use hardware_text::Constant;
 pub use objective::{Objective, ParseObjectiveError};
+pub use pareto::pareto;
 pub use phase::{Format, Phase, PhaseTime};
 pub use prices::{ComputePrice, PriceBook, RequestPrices, SelectPrices, TransferPrices};
 pub use provenance::{Provenance, Sourced};

@@ -129,6 +129,29 @@ impl Phase {
         }
     }
 
+    /// The same for so many times as much of everything.
+    pub(crate) fn scaled(&self, factor: f64) -> Self {
+        let requests = |count: Requests| Requests((count.as_f64() * factor).ceil() as u64);
+        let uses = self.uses.iter().map(|it| Use { amount: it.amount * factor, ..*it });
+        Self {
+            lists: requests(self.lists),
+            heads: requests(self.heads),
+            gets: requests(self.gets),
+            got: self.got * factor,
+            selects: requests(self.selects),
+            scanned: self.scanned * factor,
+            scanned_rows: self.scanned_rows * factor,
+            passing_rows: self.passing_rows * factor,
+            constants: (self.constants as f64 * factor).round() as u64,
+            answered: self.answered * factor,
+            returned: self.returned * factor,
+            values: self.values * factor,
+            here: self.here.times(factor),
+            uses: uses.collect(),
+            ..*self
+        }
+    }
+
     /// What the store does in it.
     fn scan(&self) -> Scanned {
         Scanned {

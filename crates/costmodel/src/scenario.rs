@@ -107,6 +107,11 @@ impl Scenario {
         Ok(())
     }
 
+    /// What values a constant may have; none if there is no such constant.
+    pub(crate) fn range(key: &str) -> Option<Range> {
+        find(key).map(|found| found.range())
+    }
+
     /// The nearest value that the constant can have; as it is if there is no such constant.
     pub(crate) fn nearest(key: &str, value: f64) -> f64 {
         find(key).map_or(value, |found| found.range().clamp(value))

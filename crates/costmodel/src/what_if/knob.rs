@@ -1,0 +1,298 @@
+//! One thing to change, and how its value is written.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use super::ParseWhatIfError;
+use crate::data::Range;
+use crate::quantity::number_and_unit;
+use crate::{BytesPerSecond, ConstantError, Scenario};
+
+const LINK: &str = "link.bytes_per_second";
+const CONNECTION: &str = "link.connection_bytes_per_second";
+const LATENCY: &str = "link.latency_seconds";
+const SELECT_LATENCY: &str = "select.latency_seconds";
+
+/// Short names of constants, in the order shown to users.
+const SHORT: [(&str, &str); 14] = [
+    ("bandwidth", LINK),
+    ("latency", LATENCY),
+    ("connection", CONNECTION),
+    ("slots", "requests.slots"),
+    ("request-rate", "requests.per_second"),
+    ("cores", "client.cores"),
+    ("overlap", "client.overlap"),
+    ("store-cores", "select.cores"),
+    ("store-rate", "select.total_bytes_per_second"),
+    ("get-price", "prices.requests.get"),
+    ("scan-price", "prices.select.scanned"),
+    ("return-price", "prices.select.returned"),
+    ("transfer-price", "prices.transfer.out"),
+    ("hour-price", "prices.compute.per_hour"),
+];
+
+/// A constant of a scenario, by a short name or by its key.
+///
+/// Two short names change more than one constant. `bandwidth` is that of the link, and of a connection as
+/// well if one connection can have all of the link. `latency` is that of GET; Select's changes by as much.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Knob {
+    name: String,
+    key: String,
+}
+
+impl Knob {
+    /// As it was written: `bandwidth`, `link.bytes_per_second`.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The key of the constant that it is about.
+    #[must_use]
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// The short names.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        SHORT.iter().map(|(name, _)| *name)
+    }
+
+    /// The keys of all constants that it changes.
+    #[must_use]
+    pub fn keys(&self) -> Vec<&str> {
+        match self.name.as_str() {
+            "bandwidth" => vec![LINK, CONNECTION],
+            "latency" => vec![LATENCY, SELECT_LATENCY],
+            _ => vec![self.key()],
+        }
+    }
+
+    /// Its value in a scenario, in the unit of its key.
+    #[must_use]
+    pub fn get(&self, scenario: &Scenario) -> Option<f64> {
+        scenario.get(&self.key)
+    }
+
+    /// Changes it.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Scenario::set`].
+    pub fn set(&self, scenario: &mut Scenario, value: f64) -> Result<(), ConstantError> {
+        let before = scenario.get(&self.key);
+        scenario.set(&self.key, value)?;
+        match (self.name.as_str(), before) {
+            ("bandwidth", Some(before)) => {
+                let has_all = scenario.get(CONNECTION).filter(|it| *it >= before);
+                has_all.map_or(Ok(()), |_| scenario.set(CONNECTION, value))
+            }
+            ("latency", Some(before)) => {
+                let select = scenario.get(SELECT_LATENCY).unwrap_or(before) + value - before;
+                scenario.set(SELECT_LATENCY, Scenario::nearest(SELECT_LATENCY, select))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Reads a value: `10Gbit`, `5ms`, `$0.002`, `70%`, `64`. Keys say their unit, so a plain number will do
+    /// for them.
+    ///
+    /// # Errors
+    ///
+    /// If it is not a value of this kind, or the constant cannot have it.
+    pub fn read(&self, text: &str) -> Result<f64, ParseWhatIfError> {
+        let error = |expected: &str| {
+            let message = format!("`{}` is not {expected}", text.trim());
+            ParseWhatIfError::new(&self.name, message)
+        };
+        let plain = text.trim().parse::<f64>().ok().filter(|_| !self.needs_unit());
+        let value = match (plain, self.range()) {
+            (Some(value), _) => value,
+            (None, Range::Rate) if self.key.ends_with("bytes_per_second") => {
+                text.parse::<BytesPerSecond>()
+                    .map_err(|_| error("a rate such as 1Gbit, 125MB/s or unlimited"))?
+                    .0
+            }
+            (None, Range::Seconds) => {
+                seconds(text).ok_or_else(|| error("a time such as 5ms, 30us or 1s"))?
+            }
+            (None, Range::Price) => text
+                .trim()
+                .strip_prefix('$')
+                .and_then(|number| number.parse().ok())
+                .ok_or_else(|| error("a price such as $0.002"))?,
+            (None, Range::Fraction) => text
+                .trim()
+                .strip_suffix('%')
+                .and_then(|number| number.trim().parse::<f64>().ok())
+                .map(|percent| percent / 100.0)
+                .ok_or_else(|| error("a fraction such as 0.7 or 70%"))?,
+            (None, _) => return Err(error("a number")),
+        };
+        let value = self.range().check(value);
+        value.map_err(|message| ParseWhatIfError::new(&self.name, message))
+    }
+
+    /// A value as it is read: `10 Gbit/s`, `5 ms`.
+    #[must_use]
+    pub fn show(&self, value: f64) -> String {
+        let digits = |number: f64| {
+            let number: f64 = format!("{number:.2e}").parse().unwrap_or(number);
+            number.to_string()
+        };
+        match self.range() {
+            _ if !value.is_finite() => "unlimited".to_owned(),
+            Range::Rate if self.key.ends_with("bytes_per_second") => {
+                let bits = value * 8.0;
+                let units = [(1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")];
+                let (size, unit) = units
+                    .into_iter()
+                    .find(|(size, _)| bits * 1.000_001 >= *size)
+                    .unwrap_or((1.0, "bit/s"));
+                format!("{} {unit}", digits(bits / size))
+            }
+            Range::Seconds => format!("{:?}", Duration::from_secs_f64(value.max(0.0))),
+            Range::Price => format!("${}", digits(value)),
+            _ => digits(value),
+        }
+    }
+
+    /// The unit of an axis of its values, and how much of the key's unit that is: Gbit/s are 1.25e8 bytes
+    /// per second. Empty for numbers of things and for fractions.
+    #[must_use]
+    pub fn unit(&self) -> (&'static str, f64) {
+        match self.range() {
+            Range::Rate if self.key.ends_with("bytes_per_second") => ("Gbit/s", 1.25e8),
+            Range::Seconds => ("ms", 1e-3),
+            Range::Price => ("$", 1.0),
+            _ => ("", 1.0),
+        }
+    }
+
+    /// Whether values make sense between its own by their ratios: all but those between 0 and 1.
+    pub(super) fn is_logarithmic(&self) -> bool {
+        self.range() != Range::Fraction
+    }
+
+    /// A plain number of bits or bytes, of seconds or milliseconds, is anybody's guess.
+    fn needs_unit(&self) -> bool {
+        self.name != self.key && matches!(self.range(), Range::Rate | Range::Seconds)
+    }
+
+    fn range(&self) -> Range {
+        Scenario::range(&self.key).unwrap_or(Range::Rate)
+    }
+}
+
+fn seconds(text: &str) -> Option<f64> {
+    let (number, unit) = number_and_unit(text)?;
+    let factor = match unit.as_str() {
+        "ns" => 1e-9,
+        "us" | "µs" => 1e-6,
+        "ms" => 1e-3,
+        "s" => 1.0,
+        "min" => 60.0,
+        _ => return None,
+    };
+    Some(number * factor)
+}
+
+impl fmt::Display for Knob {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.name)
+    }
+}
+
+impl FromStr for Knob {
+    type Err = ParseWhatIfError;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        let key = SHORT.iter().find(|(short, _)| *short == name).map_or(name, |(_, key)| *key);
+        if Scenario::range(key).is_some() {
+            return Ok(Self { name: name.to_owned(), key: key.to_owned() });
+        }
+        let names: Vec<_> = Self::names().collect();
+        let message = format!(
+            "is not a constant; there are {}, and the keys of hardware profiles and price books such as \
+             select.cores and prices.requests.get",
+            names.join(", ")
+        );
+        Err(ParseWhatIfError::new(name, message))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::HardwareProfile;
+
+    #[test]
+    fn every_short_name_is_a_constant() {
+        for name in Knob::names() {
+            let knob: Knob = name.parse().unwrap();
+            let mut scenario = Scenario::default();
+            let value = knob.get(&scenario).unwrap();
+            knob.set(&mut scenario, value).unwrap();
+            assert_eq!(scenario, Scenario::default(), "{name}");
+        }
+    }
+
+    #[test]
+    fn values_have_their_units() {
+        for (name, text, expected, shown) in [
+            ("bandwidth", "10Gbit", 1.25e9, "10 Gbit/s"),
+            ("bandwidth", "125 MB/s", 125e6, "1 Gbit/s"),
+            ("bandwidth", "unlimited", f64::INFINITY, "unlimited"),
+            ("link.bytes_per_second", "1e9", 1e9, "8 Gbit/s"),
+            ("latency", "5ms", 0.005, "5ms"),
+            ("select.term_seconds", "3e-7", 3e-7, "300ns"),
+            ("hour-price", "$2.5", 2.5, "$2.5"),
+            ("scan-price", "0.002", 0.002, "$0.002"),
+            ("overlap", "70%", 0.7, "0.7"),
+            ("cores", "64", 64.0, "64"),
+            ("request-rate", "5500", 5500.0, "5500"),
+            ("capacities.switch pipeline", "1e9", 1e9, "1000000000"),
+        ] {
+            let knob: Knob = name.parse().unwrap();
+            let value = knob.read(text).unwrap();
+            assert!(value == expected || (value / expected - 1.0).abs() < 1e-12, "{name}={text}");
+            assert_eq!(knob.show(value), shown, "{name}={text}");
+        }
+        for (name, text) in [
+            ("bandwidth", "10"),
+            ("latency", "5"),
+            ("latency", "5 parsecs"),
+            ("cores", "many"),
+            ("hour-price", "€2"),
+            ("overlap", "70 percent"),
+        ] {
+            let error = name.parse::<Knob>().unwrap().read(text).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("`{name}`: `{text}` is not a ")), "{error}");
+        }
+    }
+
+    #[test]
+    fn bandwidth_and_latency_change_what_depends_on_them() {
+        let mut local = Scenario {
+            hardware: HardwareProfile::by_name("local-1gbit").unwrap().clone(),
+            ..Scenario::default()
+        };
+        let mut paper = Scenario::default();
+        let bandwidth: Knob = "bandwidth".parse().unwrap();
+        for scenario in [&mut local, &mut paper] {
+            bandwidth.set(scenario, 1.25e9).unwrap();
+            assert_eq!(scenario.get(LINK), Some(1.25e9));
+        }
+        // One connection fills this link, and not the other.
+        assert_eq!(local.get(CONNECTION), Some(1.25e9));
+        assert_eq!(paper.get(CONNECTION), Some(52_428_800.0));
+        let latency: Knob = "latency".parse().unwrap();
+        latency.set(&mut local, 0.011).unwrap();
+        assert_eq!((local.get(LATENCY), local.get(SELECT_LATENCY)), (Some(0.011), Some(0.012)));
+        latency.set(&mut local, 0.0).unwrap();
+        assert_eq!((local.get(LATENCY), local.get(SELECT_LATENCY)), (Some(0.0), Some(0.001)));
+    }
+}

@@ -1,0 +1,228 @@
+//! What if: other constants, other devices, and how numbers change along an axis.
+//!
+//! A [`WhatIf`] is what a user writes, `bandwidth=10Gbit` or `store=smart-ssd`, and makes one
+//! [`Scenario`](crate::Scenario) of another. A [`Sweep`] is an axis with its points. [`Overlay`]s are the devices
+//! that have a name, as dated data.
+
+mod knob;
+mod overlay;
+mod sweep;
+
+use std::fmt;
+use std::str::FromStr;
+
+pub use self::knob::Knob;
+pub use self::overlay::Overlay;
+pub use self::sweep::{Axis, MOST_POINTS, Sweep};
+use crate::{ConstantError, HardwareProfile, PriceBook, Scenario};
+
+/// A text that is no "what if", or no sweep. Names what is wrong: the axis, the constant, the device.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{name}`: {message}")]
+pub struct ParseWhatIfError {
+    /// What stands before `=`.
+    pub name: String,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl ParseWhatIfError {
+    fn new(name: &str, message: impl Into<String>) -> Self {
+        Self { name: name.chars().take(80).collect(), message: message.into() }
+    }
+}
+
+/// Other constants, one or several.
+///
+/// ```
+/// use sluicegate_costmodel::Scenario;
+/// use sluicegate_costmodel::what_if::WhatIf;
+///
+/// let what_if: WhatIf = "bandwidth=100Gbit, latency=5ms, store=smart-ssd".parse().unwrap();
+/// let scenario = what_if.apply(&Scenario::default()).unwrap();
+/// assert_eq!(scenario.get("link.latency_seconds"), Some(0.005));
+/// assert_eq!(scenario.hardware.name, "paper with bandwidth=100Gbit, latency=5ms, store=smart-ssd");
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct WhatIf {
+    text: String,
+    changes: Vec<Change>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Change {
+    Constant(Knob, f64),
+    Overlay(Box<Overlay>),
+    Hardware(&'static HardwareProfile),
+    Prices(&'static PriceBook),
+}
+
+impl WhatIf {
+    /// The same scenario with these changes, in their order; predictions carry their text.
+    ///
+    /// # Errors
+    ///
+    /// If a constant cannot have its value there, such as the price of S3 Select where it is not sold.
+    pub fn apply(&self, scenario: &Scenario) -> Result<Scenario, ConstantError> {
+        let mut changed = scenario.clone();
+        for change in &self.changes {
+            match change {
+                Change::Constant(knob, value) => knob.set(&mut changed, *value)?,
+                Change::Overlay(overlay) => overlay.apply(&mut changed)?,
+                Change::Hardware(hardware) => changed.hardware = (*hardware).clone(),
+                Change::Prices(prices) => changed.prices = (*prices).clone(),
+            }
+        }
+        changed.hardware.name = format!("{} with {self}", scenario.hardware.name);
+        Ok(changed)
+    }
+
+    /// A device of the user's own.
+    #[must_use]
+    pub fn overlay(overlay: Overlay) -> Self {
+        let text = format!("{}={}", overlay.of, overlay.name);
+        Self { text, changes: vec![Change::Overlay(Box::new(overlay))] }
+    }
+
+    /// The keys of the constants that are given by value, and so are exact.
+    pub fn exact(&self) -> impl Iterator<Item = &str> {
+        self.changes.iter().flat_map(|change| match change {
+            Change::Constant(knob, _) => knob.keys(),
+            _ => Vec::new(),
+        })
+    }
+
+    /// Where the numbers of the devices in it come from: each with its name, date and source.
+    pub fn sources(&self) -> impl Iterator<Item = String> + '_ {
+        self.changes.iter().filter_map(|change| match change {
+            Change::Overlay(it) => Some(format!("{} ({}): {}", it.name, it.date, it.source)),
+            Change::Hardware(it) => Some(format!("{} ({}): {}", it.name, it.date, it.source)),
+            Change::Prices(it) => Some(format!("{}: {}", it.introduction(), it.source)),
+            Change::Constant(..) => None,
+        })
+    }
+}
+
+/// As it was written.
+impl fmt::Display for WhatIf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.text)
+    }
+}
+
+impl FromStr for WhatIf {
+    type Err = ParseWhatIfError;
+
+    /// Reads `name=value`, several with commas between them.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let one = |part: &str| {
+            let (name, value) = part.split_once('=').ok_or_else(|| {
+                ParseWhatIfError::new(
+                    part.trim(),
+                    "a what-if is `name=value`, as `bandwidth=10Gbit`",
+                )
+            })?;
+            change(name.trim(), value.trim())
+        };
+        let changes = text.split(',').map(one).collect::<Result<_, _>>()?;
+        let parts: Vec<_> = text.split(',').map(str::trim).collect();
+        Ok(Self { text: parts.join(", "), changes })
+    }
+}
+
+fn change(name: &str, value: &str) -> Result<Change, ParseWhatIfError> {
+    let none = |names: Vec<&str>| {
+        let message = format!("there is no `{value}`; there are {}", names.join(", "));
+        ParseWhatIfError::new(name, message)
+    };
+    match name {
+        "hardware" => {
+            let names = || HardwareProfile::all().iter().map(|it| it.name.as_str()).collect();
+            HardwareProfile::by_name(value).map(Change::Hardware).ok_or_else(|| none(names()))
+        }
+        "prices" => {
+            let names = || PriceBook::all().iter().map(|it| it.name.as_str()).collect();
+            PriceBook::by_name(value).map(Change::Prices).ok_or_else(|| none(names()))
+        }
+        _ => {
+            let of: Vec<_> = Overlay::all().iter().filter(|it| it.of == name).collect();
+            if of.is_empty() {
+                let knob: Knob = name.parse()?;
+                let value = knob.read(value)?;
+                return Ok(Change::Constant(knob, value));
+            }
+            let found = of.iter().find(|it| it.name == value);
+            let names = || of.iter().map(|it| it.name.as_str()).collect();
+            found.map(|it| Change::Overlay(Box::new((*it).clone()))).ok_or_else(|| none(names()))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Bytes, Candidate, Objective, Phase, Requests, choose};
+
+    #[track_caller]
+    fn refused(text: &str, expected: &str) {
+        let error = text.parse::<WhatIf>().unwrap_err().to_string();
+        assert!(error.starts_with(expected), "{error}");
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_by_name() {
+        refused("", "``: a what-if is `name=value`");
+        refused("fast", "`fast`: a what-if is `name=value`");
+        refused("bandwidth=fast", "`bandwidth`: `fast` is not a rate such as 1Gbit");
+        refused("bandwidth=1Gbit, latency=-1ms", "`latency`: `-1ms` is not a time");
+        refused("overlap=1.1", "`overlap`: must be between 0 and 1");
+        refused("cores=0", "`cores`: must be between 1 and");
+        refused("hour-price=nan", "`hour-price`: a price must be");
+        refused("store=drum", "`store`: there is no `drum`; there are smart-ssd, ");
+        refused("prices=drum", "`prices`: there is no `drum`; there are paper-2020-us-east-1, ");
+        refused("hardware=drum", "`hardware`: there is no `drum`; there are paper, ");
+        refused("speed=1", "`speed`: is not a constant; there are bandwidth, latency, ");
+    }
+
+    #[test]
+    fn the_price_of_what_is_not_sold_cannot_be_changed() {
+        let what_if: WhatIf = "prices=s3-express-us-east-1, scan-price=$0.001".parse().unwrap();
+        let error = what_if.apply(&Scenario::default()).unwrap_err().to_string();
+        assert!(error.starts_with("`prices.select.scanned`: S3 Select is not sold"), "{error}");
+    }
+
+    #[test]
+    fn given_constants_are_exact_and_devices_have_sources() {
+        let what_if: WhatIf = "bandwidth=1Gbit,switch=tofino2".parse().unwrap();
+        let exact: Vec<_> = what_if.exact().collect();
+        assert_eq!(exact, ["link.bytes_per_second", "link.connection_bytes_per_second"]);
+        let sources: Vec<_> = what_if.sources().collect();
+        assert!(sources.len() == 1 && sources[0].starts_with("tofino2 (20"), "{sources:?}");
+    }
+
+    /// What a smart drive and a bigger link would save of a scan that keeps little.
+    #[test]
+    fn a_choice_is_priced_for_what_might_be() {
+        let get = Phase { gets: Requests(960), got: Bytes::gib(7), ..Phase::default() };
+        let scanned = Bytes::gib(7);
+        let select = Phase { selects: Requests(96), scanned, ..Phase::default() };
+        let get = Candidate { strategy: "get", steps: get.into() };
+        let select = Candidate { strategy: "select", steps: select.into() };
+        let now = Scenario {
+            hardware: HardwareProfile::by_name("remote-1gbit").unwrap().clone(),
+            ..Scenario::default()
+        };
+        let choice = choose(get, [select], &now.hardware, &now.prices, Objective::Time);
+        let seconds = |text: &str| {
+            let then = text.parse::<WhatIf>().unwrap().apply(&now).unwrap();
+            let best = choice.repriced(&then.hardware, &then.prices, Objective::Time).unwrap();
+            (best.chosen.strategy, best.chosen.time.total().as_secs_f64())
+        };
+        // 7.5 GB at 2.08 GB/s, and at the 3 GB/s of the drive.
+        let ((way, before), (same_way, after)) = (seconds("cores=8"), seconds("store=smart-ssd"));
+        assert_eq!((way, same_way), ("select", "select"));
+        assert!((before - 3.6).abs() < 0.1 && (after - 2.5).abs() < 0.1, "{before} {after}");
+        // Eight cores parse at 2 GB/s, which no link makes faster.
+        assert_eq!(seconds("bandwidth=100Gbit,store-rate=1GB/s").0, "get");
+    }
+}

@@ -1,0 +1,170 @@
+//! Devices by name, as dated data: the constants of a scenario that they decide.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+
+use crate::data;
+use crate::{ConstantError, DataError, PriceBook, Scenario};
+
+/// A device, or a service, by name: the constants that it decides. Plain data, with date and source.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Overlay {
+    /// What it is called.
+    pub name: String,
+    /// What it replaces: `store`, `switch`, `link`, `instance`.
+    pub of: String,
+    /// When these figures held: year, or year and month.
+    pub date: String,
+    /// Where they were published, and what in them is assumed.
+    pub source: String,
+    /// The book with its prices, one that comes with this crate; none if it leaves prices as they are.
+    #[serde(default, deserialize_with = "book")]
+    pub prices: Option<String>,
+    /// The name of the client's machine; none if it is the same.
+    #[serde(default)]
+    pub instance: Option<String>,
+    /// Whether the store runs on the client's cores; none if it stays where it is.
+    #[serde(default)]
+    pub shares_cores: Option<bool>,
+    /// Constants by key.
+    #[serde(deserialize_with = "constants")]
+    pub constants: BTreeMap<String, f64>,
+}
+
+/// In the order shown to users.
+static OVERLAYS: LazyLock<[Overlay; 9]> = LazyLock::new(|| {
+    [
+        include_str!("../../what_if/smart-ssd.toml"),
+        include_str!("../../what_if/smart-ssd-cold.toml"),
+        include_str!("../../what_if/s3-standard.toml"),
+        include_str!("../../what_if/s3-express.toml"),
+        include_str!("../../what_if/tofino.toml"),
+        include_str!("../../what_if/tofino2.toml"),
+        include_str!("../../what_if/10gbe.toml"),
+        include_str!("../../what_if/100gbe.toml"),
+        include_str!("../../what_if/r4.8xlarge.toml"),
+    ]
+    .map(data::embedded)
+});
+
+impl Overlay {
+    /// All that come with this crate.
+    #[must_use]
+    pub fn all() -> &'static [Self] {
+        &*OVERLAYS
+    }
+
+    /// Reads one of the user's own, in the form of the ones in `what_if/`.
+    ///
+    /// # Errors
+    ///
+    /// The first key that is missing, unknown, of the wrong type or out of range, with its line.
+    pub fn parse(toml: &str) -> Result<Self, DataError> {
+        data::parse(toml)
+    }
+
+    /// Makes a scenario one with this device.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Scenario::set`].
+    pub fn apply(&self, scenario: &mut Scenario) -> Result<(), ConstantError> {
+        if let Some(book) = self.prices.as_deref().and_then(PriceBook::by_name) {
+            let compute = scenario.prices.compute.clone();
+            scenario.prices = PriceBook { compute, ..book.clone() };
+        }
+        if let Some(instance) = &self.instance {
+            scenario.prices.compute.instance.clone_from(instance);
+        }
+        if let Some(shares) = self.shares_cores {
+            scenario.hardware.client.shares_cores = shares;
+        }
+        for (key, value) in &self.constants {
+            scenario.set(key, *value)?;
+        }
+        Ok(())
+    }
+}
+
+fn constants<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<BTreeMap<String, f64>, D::Error> {
+    let constants = BTreeMap::<String, f64>::deserialize(deserializer)?;
+    let mut scenario = Scenario::default();
+    for (key, value) in &constants {
+        scenario.set(key, *value).map_err(D::Error::custom)?;
+    }
+    Ok(constants)
+}
+
+fn book<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    match PriceBook::by_name(&name) {
+        Some(_) => Ok(Some(name)),
+        None => Err(D::Error::custom(format!("there are no prices `{name}`"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::HardwareProfile;
+
+    #[test]
+    fn every_overlay_can_be_applied_to_every_profile() {
+        for overlay in Overlay::all() {
+            assert!(overlay.date.len() >= 4 && !overlay.source.is_empty(), "{}", overlay.name);
+            let named = |it: &&Overlay| it.name == overlay.name && it.of == overlay.of;
+            assert_eq!(Overlay::all().iter().filter(named).count(), 1);
+            for hardware in HardwareProfile::all() {
+                let mut scenario = Scenario::new(hardware, PriceBook::paper());
+                overlay.apply(&mut scenario).unwrap();
+                for (key, value) in &overlay.constants {
+                    assert_eq!(scenario.get(key), Some(*value), "{} {key}", overlay.name);
+                }
+                let profile = scenario.hardware;
+                assert_eq!(HardwareProfile::parse(&profile.to_string()).as_ref(), Ok(&profile));
+            }
+        }
+    }
+
+    #[test]
+    fn a_service_with_prices_leaves_the_clients_machine() {
+        let mut scenario = Scenario::default();
+        scenario.prices.compute = PriceBook::by_name("fpdb-us-west-1").unwrap().compute.clone();
+        let express = Overlay::all().iter().find(|it| it.name == "s3-express").unwrap();
+        express.apply(&mut scenario).unwrap();
+        assert_eq!(scenario.prices.select, None);
+        assert_eq!(scenario.prices.compute.instance, "c5a.8xlarge");
+    }
+
+    const GOOD: &str = include_str!("../../what_if/smart-ssd.toml");
+
+    #[track_caller]
+    fn refused(from: &str, to: &str, expected: &str) {
+        assert!(GOOD.contains(from));
+        let error = Overlay::parse(&GOOD.replacen(from, to, 1)).unwrap_err().to_string();
+        assert!(error.starts_with("line ") && error.contains(expected), "{error}");
+    }
+
+    #[test]
+    fn what_cannot_be_is_named_with_its_line() {
+        refused("name = ", "nam = ", "unknown field `nam`");
+        refused("of = \"store\"\n", "", "missing field `of`");
+        refused(
+            "latency_seconds\" = 0.001",
+            "latency_seconds\" = -1",
+            "`select.latency_seconds`: must",
+        );
+        refused(
+            "latency_seconds\" = 0.001",
+            "latency\" = 0.001",
+            "`select.latency`: is not a constant",
+        );
+        refused("shares_cores = false", "prices = \"none\"", "there are no prices `none`");
+    }
+}
