@@ -29,6 +29,7 @@ mod join;
 mod json;
 mod many_ranges;
 mod minio;
+mod model;
 mod negotiation;
 mod parquet_types;
 mod random;

@@ -6,6 +6,7 @@ mod destination;
 mod endpoint;
 mod generate;
 mod index;
+mod model;
 pub(crate) mod quantity;
 pub(crate) mod source;
 mod statistics;
@@ -25,6 +26,7 @@ pub(crate) use self::generate::{DataFormat, GenerateCommand, TableArgs};
 pub(crate) use self::index::{
     CreateArgs, DropArgs, IndexCommand, IndexStore, ListArgs, VerifyArgs,
 };
+pub(crate) use self::model::{ModelArgs, ModelFormat};
 use self::quantity::{Address, Latency, Price};
 pub(crate) use self::statistics::{
     StatisticsCommand, StatisticsDropArgs, StatisticsListArgs, StatisticsShowArgs,
@@ -56,6 +58,7 @@ pub(crate) enum Command {
     Demo(DemoArgs),
     Sql(Box<SqlArgs>),
     Explain(Box<ExplainArgs>),
+    Model(Box<ModelArgs>),
     #[command(subcommand)]
     Endpoint(EndpointCommand),
     #[command(subcommand)]

@@ -52,7 +52,7 @@ pub(crate) async fn run(args: ExplainArgs) -> Result<()> {
 }
 
 /// Explains a query; a definition takes effect.
-async fn explain(engine: &Engine, statement: &str) -> Result<Option<Explanation>> {
+pub(super) async fn explain(engine: &Engine, statement: &str) -> Result<Option<Explanation>> {
     if is_query(engine, statement).await? {
         return Ok(Some(Box::pin(engine.explain(statement)).await?));
     }

@@ -7,6 +7,7 @@ mod endpoint;
 mod explain;
 pub(crate) mod generate;
 mod index;
+mod model;
 mod samples;
 mod serve;
 mod sql;
@@ -36,6 +37,10 @@ pub(crate) async fn run(
         Command::Explain(args) => {
             let _watch = watch(LastResort::Soon);
             interruptible(compute.run(Box::pin(explain::run(*args)))).await
+        }
+        Command::Model(args) => {
+            let _watch = watch(LastResort::Soon);
+            interruptible(compute.run(Box::pin(model::run(*args)))).await
         }
         Command::Endpoint(command) => {
             let _watch = watch(LastResort::WhenAskedTwice);

@@ -60,7 +60,8 @@ impl Listing {
         Ok(out.flush()?)
     }
 
-    fn text(&self, format: ListFormat) -> String {
+    /// What is printed, without notes.
+    pub(crate) fn text(&self, format: ListFormat) -> String {
         match format {
             ListFormat::Table => {
                 let is_number = |column: usize| {

@@ -79,6 +79,7 @@ mod steps;
 mod terms;
 mod top_k;
 pub mod uncertainty;
+pub mod validation;
 pub mod what_if;
 mod work;
 

@@ -229,6 +229,54 @@ impl ConfigField for Partitions {
     }
 }
 
+/// The share of the rows that filters are taken to pass.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Selectivity(Option<f64>);
+
+impl Selectivity {
+    /// The share, 0 to 1; none if statistics are to tell it.
+    #[must_use]
+    pub const fn assumed(self) -> Option<f64> {
+        self.0
+    }
+}
+
+impl FromStr for Selectivity {
+    type Err = DataFusionError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text.trim().eq_ignore_ascii_case("auto") {
+            return Ok(Self(None));
+        }
+        match text.trim().parse() {
+            Ok(share) if (0.0..=1.0).contains(&share) => Ok(Self(Some(share))),
+            _ => config_err!(
+                "sluice.selectivity is '{text}', but must be 'auto' or a number from 0 to 1"
+            ),
+        }
+    }
+}
+
+impl fmt::Display for Selectivity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(share) => share.fmt(f),
+            None => f.write_str("auto"),
+        }
+    }
+}
+
+impl ConfigField for Selectivity {
+    fn visit<V: Visit>(&self, v: &mut V, key: &str, description: &'static str) {
+        v.some(key, self, description);
+    }
+
+    fn set(&mut self, _key: &str, value: &str) -> datafusion::common::Result<()> {
+        *self = value.parse()?;
+        Ok(())
+    }
+}
+
 config_namespace! {
     /// Options under the prefix `sluice`.
     pub struct SluiceOptions {
@@ -243,6 +291,9 @@ config_namespace! {
 
         /// What 'auto' minimises: 'time', 'dollars', or the bill plus what an hour of waiting is worth, such as '12 dollars per hour'
         pub objective: Objective, default = Objective::default()
+
+        /// The share of a table's rows that predictions take its filters to pass, 0 to 1; 'auto': what statistics tell. Indexes always tell it themselves
+        pub selectivity: Selectivity, default = Selectivity::default()
 
         /// Where aggregates without GROUP BY are computed: 'auto', 'store' or 'here'
         pub aggregate: Aggregate, default = Aggregate::Auto

@@ -11,6 +11,7 @@ use sluicegate_costmodel::{Bytes, Format, Requests, Rows, ScanDemand, Terms};
 
 use super::group_by::ASSUMED_LARGEST;
 use super::{at_once, default_selectivity, table_rows};
+use crate::config::SluiceOptions;
 use crate::datasource::predicate::ColumnStyle;
 use crate::datasource::s3_select::S3SelectSource;
 use crate::physical_plan::s3_group_by::S3GroupByExec;
@@ -61,6 +62,9 @@ impl<'a> Table<'a> {
     pub(super) fn selectivity(&self, source: &S3SelectSource, options: &ConfigOptions) -> f64 {
         if source.filters().is_empty() {
             return 1.0;
+        }
+        if let Some(assumed) = SluiceOptions::of(options).selectivity.assumed() {
+            return assumed;
         }
         let otherwise = default_selectivity(options);
         let filters = source.filters().iter().map(|filter| &filter.here);

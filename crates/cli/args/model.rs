@@ -1,0 +1,76 @@
+//! Arguments of `sluice model`.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use sluicegate_costmodel::what_if::{Sweep, WhatIf};
+
+use super::{ConnectArgs, StatementArgs};
+
+const EXAMPLES: &str = "\
+Examples:
+  sluice model -c \"SELECT sum(x) FROM 's3://bucket/t.csv' WHERE y < 3\"
+      Every way to run its operators: seconds and dollars with the interval that holds four cases of
+      five, how likely each is the best, what binds it, and which constants matter most.
+  sluice model -f tables.sql -c \"SELECT …\" --what-if bandwidth=10Gbit --what-if store=smart-ssd
+      The same on a faster link, and in a store with computational drives.
+  sluice model -f tables.sql -c \"SELECT …\" --sweep bandwidth=0.1..100Gbit
+      How each way takes more or less time along an axis, as a table and a chart.
+  sluice model -f tables.sql -c \"SELECT …\" --sweep selectivity=1e-6..1 --format svg --output s.svg
+      The chart as a picture.
+
+Axes and what-ifs:
+  bandwidth=10Gbit, latency=5ms, connection=50MB/s, slots=64, request-rate=5500, cores=8, overlap=0.7,
+  store-cores=16, store-rate=1GB/s, get-price=$4e-7, scan-price=$0.002, return-price=$0.0007,
+  transfer-price=$0.09, hour-price=$2.128, and any key of a hardware profile or price book; for a
+  sweep also scale=0.1..100 (times the data) and selectivity=1e-6..1 (the share that filters pass).
+  For a what-if also hardware=NAME, prices=NAME, and devices: store=smart-ssd, link=100gbe,
+  client=r4.8xlarge. A wrong name lists the known ones.
+
+Schemas, listings and statistics are read from the store; queries do not run. All numbers are
+modelled. `*` is the way that would be taken; `+` ways are on the Pareto front: nothing is both faster
+and cheaper.";
+
+/// Predict what every way to run a query takes here, and would take elsewhere
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct ModelArgs {
+    #[command(flatten)]
+    pub(crate) statements: StatementArgs,
+    /// Predict it with other constants or devices, too; may be repeated. Several with commas between
+    /// them change together
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub(crate) what_if: Vec<WhatIf>,
+    /// Predict it along an axis, too, at 13 points or as many as `/N` says; may be repeated
+    #[arg(long, value_name = "NAME=LOW..HIGH[/N]")]
+    pub(crate) sweep: Vec<Sweep>,
+    /// How often the uncertain constants are drawn for an interval
+    #[arg(long, default_value_t = 1000, value_name = "N",
+          value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) draws: u32,
+    /// Seed of the draws: the same one gives the same intervals
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub(crate) seed: u64,
+    /// How predictions are written [default: by the extension of --output, else table]
+    #[arg(long, value_enum)]
+    pub(crate) format: Option<ModelFormat>,
+    /// Write the predictions to a file, which appears when it is complete
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) connect: ConnectArgs,
+}
+
+/// How predictions are written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ModelFormat {
+    /// For reading; a sweep has a chart below its table
+    #[default]
+    Table,
+    /// A line for each way, and for each way at each point of a sweep
+    Csv,
+    /// One object with everything
+    Json,
+    /// A picture of the sweeps
+    Svg,
+}

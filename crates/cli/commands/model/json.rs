@@ -1,0 +1,106 @@
+//! Predictions as JSON.
+
+use serde_json::{Value, json};
+use sluicegate_costmodel::uncertainty::Sensitivity;
+
+use super::modelled::{Case, Modelled, Operator, Way, total};
+use crate::failure::{Failure, Result};
+
+/// The version of the layout; it grows when a field changes its meaning or goes.
+const VERSION: u32 = 1;
+
+pub(super) fn write(all: &[Modelled]) -> Result<String> {
+    let statements: Vec<_> = all.iter().map(statement).collect();
+    let value = json!({ "version": VERSION, "statements": statements });
+    let text = serde_json::to_string_pretty(&value);
+    Ok(text.map_err(|error| Failure::new(error.to_string()))? + "\n")
+}
+
+fn statement(modelled: &Modelled) -> Value {
+    let cases: Vec<_> = modelled.cases.iter().map(case).collect();
+    json!({
+        "statement": modelled.statement,
+        "objective": modelled.objective.to_string(),
+        "cases": cases,
+    })
+}
+
+fn case(case: &Case) -> Value {
+    let (time, dollars, work) = total(&case.operators);
+    let sweeps: Vec<_> = case
+        .sweeps
+        .iter()
+        .map(|swept| {
+            let points = swept.points.iter().map(
+                |point| json!({ "value": point.value, "operators": operators(&point.operators) }),
+            );
+            json!({ "axis": swept.sweep.axis.name(), "points": points.collect::<Vec<_>>() })
+        })
+        .collect();
+    json!({
+        "what_if": case.assumed.what_if,
+        "hardware": case.assumed.scenario.hardware.introduction(),
+        "prices": case.assumed.scenario.prices.introduction(),
+        "sources": case.assumed.sources,
+        "operators": operators(&case.operators),
+        "total": {
+            "seconds": time.as_secs_f64(),
+            "dollars": dollars.0,
+            "requests": work.requests.total().0,
+            "link_bytes": work.link.0,
+        },
+        "sweeps": sweeps,
+    })
+}
+
+fn operators(all: &[Operator]) -> Vec<Value> {
+    all.iter()
+        .map(|operator| {
+            let ways = operator.ways.iter().enumerate().map(|(place, it)| way(it, place == 0));
+            let impossible = operator
+                .impossible
+                .iter()
+                .map(|(strategy, why)| json!({ "strategy": strategy, "reason": why }));
+            json!({
+                "operator": operator.operator,
+                "subject": operator.subject,
+                "ways": ways.collect::<Vec<_>>(),
+                "impossible": impossible.collect::<Vec<_>>(),
+                "sensitivity": operator.sensitivity.iter().map(constant).collect::<Vec<_>>(),
+            })
+        })
+        .collect()
+}
+
+fn way(way: &Way, taken: bool) -> Value {
+    let (numbers, likely) = (&way.numbers, &way.likely);
+    let work = &numbers.work;
+    let seconds = [likely.time.p10, likely.time.p50, likely.time.p90].map(|it| it.as_secs_f64());
+    let dollars = [likely.dollars.p10, likely.dollars.p50, likely.dollars.p90].map(|it| it.0);
+    json!({
+        "strategy": numbers.strategy,
+        "taken": taken,
+        "pareto": way.is_pareto,
+        "seconds": numbers.time.total().as_secs_f64(),
+        "seconds_p10_p50_p90": seconds,
+        "dollars": numbers.cost.total().0,
+        "dollars_p10_p50_p90": dollars,
+        "requests": work.requests.total().0,
+        "scanned_bytes": work.scanned.0,
+        "link_bytes": work.link.0,
+        "bound_by": numbers.time.bound_by().map(|it| it.to_string()),
+        "best_probability": likely.best,
+        "expected_regret": likely.regret,
+    })
+}
+
+fn constant(it: &Sensitivity) -> Value {
+    json!({
+        "constant": it.key,
+        "value": it.value,
+        "seconds_at_20_percent_less": it.less,
+        "seconds_at_20_percent_more": it.more,
+        "elasticity": it.elasticity,
+        "total_index": it.total,
+    })
+}

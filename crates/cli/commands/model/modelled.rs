@@ -1,0 +1,166 @@
+//! What is predicted of a query, as plain data.
+
+use std::time::Duration;
+
+use sluicegate_costmodel::uncertainty::{
+    Likely, Output, Sensitivity, Uncertainty, intervals, sensitivity,
+};
+use sluicegate_costmodel::what_if::Sweep;
+use sluicegate_costmodel::{Alternative, Dollars, Objective, Scenario, Work, pareto};
+use sluicegate_engine::choice::Decision;
+
+/// Samples for total sensitivities: enough for two digits.
+const SENSITIVITY_SAMPLES: u32 = 256;
+
+/// Constants without which a prediction would be almost the same are not worth a line.
+const LEAST_ELASTICITY: f64 = 0.01;
+
+/// A query, here and elsewhere.
+pub(super) struct Modelled {
+    pub(super) statement: String,
+    pub(super) objective: Objective,
+    /// First what is so, then each what-if.
+    pub(super) cases: Vec<Case>,
+}
+
+/// What is assumed.
+#[derive(Clone)]
+pub(super) struct Assumptions {
+    /// The what-if; none for what is so.
+    pub(super) what_if: Option<String>,
+    pub(super) scenario: Scenario,
+    pub(super) uncertainty: Uncertainty,
+    /// Where the numbers of a what-if's devices come from.
+    pub(super) sources: Vec<String>,
+}
+
+impl Assumptions {
+    /// `as it is`, or the what-if.
+    pub(super) fn name(&self) -> &str {
+        self.what_if.as_deref().unwrap_or("as it is")
+    }
+}
+
+/// A query under some assumptions.
+pub(super) struct Case {
+    pub(super) assumed: Assumptions,
+    pub(super) operators: Vec<Operator>,
+    pub(super) sweeps: Vec<Swept>,
+}
+
+/// Predictions along an axis.
+pub(super) struct Swept {
+    pub(super) sweep: Sweep,
+    pub(super) points: Vec<Point>,
+}
+
+/// A point of an axis.
+pub(super) struct Point {
+    pub(super) value: f64,
+    pub(super) operators: Vec<Operator>,
+}
+
+/// An operator of a query with the ways to run it.
+pub(super) struct Operator {
+    /// `scan`, `join`: as `SET sluice.<operator>` calls it.
+    pub(super) operator: &'static str,
+    pub(super) subject: String,
+    /// The possible ways, best first: the first would be taken.
+    pub(super) ways: Vec<Way>,
+    /// The others, each with the reason.
+    pub(super) impossible: Vec<(&'static str, String)>,
+    /// What the time of the first way depends on, most important first.
+    pub(super) sensitivity: Vec<Sensitivity>,
+}
+
+/// A way to run an operator.
+pub(super) struct Way {
+    /// As EXPLAIN has them.
+    pub(super) numbers: Alternative<&'static str>,
+    pub(super) likely: Likely<&'static str>,
+    /// Whether no other way is both faster and cheaper.
+    pub(super) is_pareto: bool,
+}
+
+impl Operator {
+    pub(super) fn of(
+        decision: &Decision,
+        assumed: &Assumptions,
+        objective: Objective,
+        draws: (u32, u64),
+    ) -> Self {
+        let mut operator = Self::scaled(decision, assumed, objective, draws, 1.0);
+        if let Some(first) = operator.ways.first() {
+            let (steps, seed) = (&first.numbers.steps, draws.1);
+            let Assumptions { scenario, uncertainty, .. } = assumed;
+            let mut all =
+                sensitivity(steps, scenario, uncertainty, Output::Time, SENSITIVITY_SAMPLES, seed);
+            all.retain(|it| it.elasticity.abs() >= LEAST_ELASTICITY);
+            operator.sensitivity = all;
+        }
+        operator
+    }
+
+    /// With so many times the data, and without [`Self::sensitivity`].
+    pub(super) fn scaled(
+        decision: &Decision,
+        assumed: &Assumptions,
+        objective: Objective,
+        (draws, seed): (u32, u64),
+        scale: f64,
+    ) -> Self {
+        let Scenario { hardware, prices } = &assumed.scenario;
+        let mut scaled = decision.clone();
+        for way in scaled.ways.iter_mut().filter_map(|way| way.outcome.as_mut().ok()) {
+            way.steps = way.steps.scaled(scale);
+        }
+        let choice = scaled.repriced(hardware, prices, objective);
+        let mut ways = Vec::new();
+        if let Some(choice) = &choice {
+            let likely = intervals(choice, &assumed.scenario, &assumed.uncertainty, draws, seed);
+            let front: Vec<_> =
+                pareto(choice.alternatives()).iter().map(|it| it.strategy).collect();
+            for (numbers, likely) in choice.alternatives().zip(likely) {
+                let is_pareto = front.contains(&numbers.strategy);
+                ways.push(Way { numbers: numbers.clone(), likely, is_pareto });
+            }
+        }
+        let not_sold = "the store does not sell S3 Select".to_owned();
+        let impossible = decision.ways.iter().filter_map(|way| match &way.outcome {
+            Err(why) => Some((way.strategy, why.to_string())),
+            Ok(_) if ways.iter().any(|it| it.numbers.strategy == way.strategy) => None,
+            Ok(_) => Some((way.strategy, not_sold.clone())),
+        });
+        let impossible = impossible.collect();
+        let (operator, subject) = (decision.operator, decision.subject.clone());
+        Self { operator, subject, ways, impossible, sensitivity: Vec::new() }
+    }
+}
+
+/// What the best ways of all operators come to, one after the other.
+pub(super) fn total(operators: &[Operator]) -> (Duration, Dollars, Work) {
+    let mut total = (Duration::ZERO, Dollars::ZERO, Work::default());
+    for way in operators.iter().filter_map(|operator| operator.ways.first()) {
+        total.0 = total.0.saturating_add(way.numbers.time.total());
+        total.1 += way.numbers.cost.total();
+        total.2 += way.numbers.work;
+    }
+    total
+}
+
+/// The names of the ways of an operator along an axis, in the order of their first appearance.
+pub(super) fn strategies(points: &[Point], operator: usize) -> Vec<&'static str> {
+    let mut all = Vec::new();
+    for way in points.iter().filter_map(|it| it.operators.get(operator)).flat_map(|it| &it.ways) {
+        if !all.contains(&way.numbers.strategy) {
+            all.push(way.numbers.strategy);
+        }
+    }
+    all
+}
+
+/// The ways of an operator at a point of an axis, by name.
+pub(super) fn at<'a>(point: &'a Point, operator: usize, strategy: &str) -> Option<&'a Way> {
+    let ways = &point.operators.get(operator)?.ways;
+    ways.iter().find(|way| way.numbers.strategy == strategy)
+}

@@ -1,0 +1,192 @@
+//! Predictions for reading.
+
+use std::time::Duration;
+
+use sluicegate_costmodel::Dollars;
+use sluicegate_costmodel::uncertainty::Interval;
+
+use super::chart;
+use super::modelled::{Case, Modelled, Operator, Swept, at, strategies, total};
+use crate::output::grid::align;
+use crate::output::stats;
+use crate::output::visible::visible;
+
+/// How many constants are shown of those that matter.
+const MOST_CONSTANTS: usize = 5;
+
+pub(super) fn write(all: &[Modelled], colour: bool) -> String {
+    let mut text = String::new();
+    for (place, modelled) in all.iter().enumerate() {
+        if place > 0 {
+            text.push('\n');
+        }
+        if all.len() > 1 {
+            text += &format!("{}\n\n", visible(&modelled.statement));
+        }
+        for (place, case) in modelled.cases.iter().enumerate() {
+            if place > 0 {
+                text.push('\n');
+            }
+            text += &self::case(modelled, case, colour);
+        }
+    }
+    text
+}
+
+fn case(modelled: &Modelled, case: &Case, colour: bool) -> String {
+    let scenario = &case.assumed.scenario;
+    let mut text = format!(
+        "{} (modelled: hardware {}, prices {}, best by {})\n",
+        case.assumed.name(),
+        scenario.hardware.introduction(),
+        stats::book(&scenario.prices),
+        modelled.objective,
+    );
+    for source in &case.assumed.sources {
+        text += &format!("  source: {source}\n");
+    }
+    for operator in &case.operators {
+        text += &format!(
+            "\n{} of {}\n{}{}",
+            operator.operator,
+            visible(&operator.subject),
+            ways(operator),
+            constants(operator)
+        );
+    }
+    let (time, dollars, work) = total(&case.operators);
+    text += &format!(
+        "\nthe query: {}, {dollars}, {}, {} over the link, if its operators run one after the other\n",
+        stats::seconds(time),
+        work.requests.total().in_words(),
+        work.link,
+    );
+    for swept in &case.sweeps {
+        for place in 0..case.operators.len() {
+            text += &along(swept, case, place, colour);
+        }
+    }
+    text
+}
+
+fn ways(operator: &Operator) -> String {
+    let header = [
+        "",
+        "way",
+        "time",
+        "p10–p90",
+        "dollars",
+        "p10–p90",
+        "requests",
+        "link",
+        "bound by",
+        "best",
+    ];
+    let mut rows = Vec::new();
+    for (place, way) in operator.ways.iter().enumerate() {
+        let numbers = &way.numbers;
+        let mark = match (place == 0, way.is_pareto) {
+            (true, true) => "*+",
+            (true, false) => "*",
+            (false, true) => " +",
+            (false, false) => "",
+        };
+        rows.push(vec![
+            mark.to_owned(),
+            numbers.strategy.to_owned(),
+            stats::seconds(numbers.time.total()),
+            span(way.likely.time, seconds),
+            numbers.cost.total().to_string(),
+            span(way.likely.dollars, dollars),
+            numbers.work.requests.total().to_string(),
+            numbers.work.link.to_string(),
+            numbers.time.bound_by().map_or_else(String::new, |it| it.to_string()),
+            format!("{:.0} %", 100.0 * way.likely.best),
+        ]);
+    }
+    let mut text = String::new();
+    if !rows.is_empty() {
+        text += &align(&header, &[2, 4, 6, 7, 9], &rows);
+    }
+    for (strategy, why) in &operator.impossible {
+        text += &format!("   {strategy} is not possible: {}\n", visible(why));
+    }
+    text
+}
+
+/// `time of select grows with: link.latency_seconds +0.61 % per %, …`
+fn constants(operator: &Operator) -> String {
+    let Some(first) = operator.ways.first().filter(|_| !operator.sensitivity.is_empty()) else {
+        return String::new();
+    };
+    let header = ["constant", "value", "20 % less", "20 % more", "per 1 %", "of the variance"];
+    let time = |seconds: f64| stats::seconds(Duration::from_secs_f64(seconds.max(0.0)));
+    let rows: Vec<_> = operator
+        .sensitivity
+        .iter()
+        .take(MOST_CONSTANTS)
+        .map(|it| {
+            vec![
+                it.key.clone(),
+                format!("{:.4e}", it.value),
+                time(it.less),
+                time(it.more),
+                format!("{:+.2} %", it.elasticity),
+                format!("{:.0} %", 100.0 * it.total),
+            ]
+        })
+        .collect();
+    format!(
+        "what the time of {} depends on most:\n{}",
+        first.numbers.strategy,
+        align(&header, &[1, 2, 3, 4, 5], &rows)
+    )
+}
+
+/// The seconds of each way along an axis, the best marked.
+fn along(swept: &Swept, case: &Case, place: usize, colour: bool) -> String {
+    let strategies = strategies(&swept.points, place);
+    if strategies.is_empty() {
+        return String::new();
+    }
+    let axis = &swept.sweep.axis;
+    let mut header = vec![axis.name()];
+    header.extend(&strategies);
+    let mut rows = Vec::new();
+    for point in &swept.points {
+        let best = point.operators.get(place).and_then(|it| it.ways.first());
+        let mut row = vec![axis.show(point.value)];
+        for strategy in &strategies {
+            let Some(way) = at(point, place, strategy) else {
+                row.push("-".to_owned());
+                continue;
+            };
+            let is_best = best.is_some_and(|best| best.numbers.strategy == *strategy);
+            let mark = if is_best { "* " } else { "" };
+            row.push(format!("{mark}{}", stats::seconds(way.numbers.time.total())));
+        }
+        rows.push(row);
+    }
+    let right: Vec<_> = (0..header.len()).collect();
+    let operator = &case.operators[place];
+    format!(
+        "\n{} of {} along {}\n{}{}",
+        operator.operator,
+        visible(&operator.subject),
+        axis.name(),
+        align(&header, &right, &rows),
+        chart::terminal(swept, case, place, colour)
+    )
+}
+
+fn span<T>(interval: Interval<T>, show: impl Fn(T) -> String) -> String {
+    format!("{}–{}", show(interval.p10), show(interval.p90))
+}
+
+fn seconds(time: Duration) -> String {
+    stats::seconds(time).trim_end_matches(" s").to_owned()
+}
+
+fn dollars(dollars: Dollars) -> String {
+    dollars.to_string()
+}

@@ -1,0 +1,193 @@
+//! Predictions against what was measured.
+
+use crate::{ALIKE, Resource};
+
+/// A strategy that ran: what was predicted, and what was measured.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Observed {
+    /// Predicted seconds.
+    pub predicted: f64,
+    /// Measured seconds.
+    pub measured: f64,
+    /// What the prediction says binds it.
+    pub bound_by: Option<Resource>,
+    /// Whether this is the strategy that would be taken.
+    pub taken: bool,
+}
+
+impl Observed {
+    /// How far the prediction is from what was measured, as a part of the latter: 0 is exact.
+    #[must_use]
+    pub fn error(&self) -> f64 {
+        (self.predicted / self.measured - 1.0).abs()
+    }
+}
+
+/// How good predictions were.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Validation {
+    /// How many strategies ran.
+    pub strategies: usize,
+    /// How many choices there were among them.
+    pub choices: usize,
+    /// The mean of [`Observed::error`].
+    pub mean_error: f64,
+    /// Its median.
+    pub median_error: f64,
+    /// What nine of ten errors are below.
+    pub p90_error: f64,
+    /// The mean error where the link binds; none if it never does.
+    pub link_bound_error: Option<f64>,
+    /// Spearman's rank correlation of predicted and measured seconds, −1 to 1; none of fewer than two
+    /// strategies, or where all take the same time.
+    pub rank_correlation: Option<f64>,
+    /// The part of the choices, 0 to 1, that are [`right`].
+    pub right: f64,
+    /// How many times as long as the fastest strategy the taken one took, on average: 1 is as fast.
+    pub mean_regret: f64,
+    /// The same of the worst choice.
+    pub worst_regret: f64,
+}
+
+/// How many times as long as the fastest of its strategies the taken one took: 1 if it was the fastest.
+/// None if none was taken.
+#[must_use]
+pub fn regret(choice: &[Observed]) -> Option<f64> {
+    let taken = choice.iter().find(|it| it.taken)?;
+    let fastest = choice.iter().map(|it| it.measured).fold(f64::INFINITY, f64::min);
+    Some(taken.measured / fastest)
+}
+
+/// Whether the taken strategy was the fastest, or took a time [alike](ALIKE).
+#[must_use]
+pub fn right(choice: &[Observed]) -> bool {
+    regret(choice).is_some_and(|regret| regret <= 1.0 + ALIKE)
+}
+
+/// What all choices come to, each with the strategies that ran.
+#[must_use]
+pub fn validate(choices: &[Vec<Observed>]) -> Validation {
+    let all: Vec<Observed> = choices.iter().flatten().copied().collect();
+    let mut errors: Vec<f64> = all.iter().map(Observed::error).collect();
+    errors.sort_by(f64::total_cmp);
+    let regrets: Vec<f64> = choices.iter().filter_map(|choice| regret(choice)).collect();
+    let link = all.iter().filter(|it| it.bound_by == Some(Resource::LINK));
+    let link: Vec<f64> = link.map(Observed::error).collect();
+    let made = regrets.len().max(1) as f64;
+    Validation {
+        strategies: all.len(),
+        choices: regrets.len(),
+        mean_error: mean(&errors).unwrap_or_default(),
+        median_error: quantile(&errors, 0.5),
+        p90_error: quantile(&errors, 0.9),
+        link_bound_error: mean(&link),
+        rank_correlation: rank_correlation(&all),
+        right: choices.iter().filter(|choice| right(choice)).count() as f64 / made,
+        mean_regret: mean(&regrets).unwrap_or(1.0),
+        worst_regret: regrets.iter().copied().fold(1.0, f64::max),
+    }
+}
+
+fn mean(numbers: &[f64]) -> Option<f64> {
+    (!numbers.is_empty()).then(|| numbers.iter().sum::<f64>() / numbers.len() as f64)
+}
+
+/// Of sorted numbers, the least that so many are not above.
+fn quantile(sorted: &[f64], part: f64) -> f64 {
+    let place = (part * sorted.len() as f64).ceil() as usize;
+    sorted.get(place.saturating_sub(1)).copied().unwrap_or_default()
+}
+
+/// Pearson's correlation of the ranks; equals share the mean of theirs.
+fn rank_correlation(all: &[Observed]) -> Option<f64> {
+    let predicted = ranks(all.iter().map(|it| it.predicted));
+    let measured = ranks(all.iter().map(|it| it.measured));
+    let (a, b) = (mean(&predicted)?, mean(&measured)?);
+    let (mut both, mut first, mut second) = (0.0, 0.0, 0.0);
+    for (x, y) in predicted.iter().zip(&measured) {
+        both += (x - a) * (y - b);
+        first += (x - a).powi(2);
+        second += (y - b).powi(2);
+    }
+    let scale = (first * second).sqrt();
+    (scale > 0.0).then(|| both / scale)
+}
+
+fn ranks(numbers: impl Iterator<Item = f64>) -> Vec<f64> {
+    let numbers: Vec<f64> = numbers.collect();
+    let mut order: Vec<usize> = (0..numbers.len()).collect();
+    order.sort_by(|a, b| numbers[*a].total_cmp(&numbers[*b]));
+    let mut ranks = vec![0.0; numbers.len()];
+    let mut start = 0;
+    for equals in order.chunk_by(|a, b| numbers[*a] == numbers[*b]) {
+        let rank = start as f64 + (equals.len() - 1) as f64 / 2.0;
+        for place in equals {
+            ranks[*place] = rank;
+        }
+        start += equals.len();
+    }
+    ranks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn observed(predicted: f64, measured: f64, taken: bool) -> Observed {
+        Observed { predicted, measured, bound_by: None, taken }
+    }
+
+    #[track_caller]
+    fn close(a: f64, b: f64) {
+        assert!((a - b).abs() < 1e-9, "{a} is not {b}");
+    }
+
+    #[test]
+    fn errors_are_relative_to_what_was_measured() {
+        let link = Some(Resource::LINK);
+        let choice = vec![
+            Observed { bound_by: link, ..observed(1.1, 1.0, true) },
+            observed(3.0, 4.0, false),
+            observed(2.0, 2.0, false),
+        ];
+        let found = validate(&[choice]);
+        close(found.mean_error, 0.35 / 3.0);
+        close(found.median_error, 0.1);
+        close(found.p90_error, 0.25);
+        close(found.link_bound_error.unwrap(), 0.1);
+        assert_eq!((found.strategies, found.choices), (3, 1));
+    }
+
+    #[test]
+    fn a_choice_is_right_if_nothing_was_clearly_faster() {
+        let fastest = vec![observed(1.0, 1.0, true), observed(2.0, 2.0, false)];
+        let alike = vec![observed(1.0, 1.04, true), observed(2.0, 1.0, false)];
+        let wrong = vec![observed(1.0, 3.0, true), observed(2.0, 2.0, false)];
+        let found = validate(&[fastest, alike, wrong]);
+        close(found.right, 2.0 / 3.0);
+        close(found.mean_regret, (1.0 + 1.04 + 1.5) / 3.0);
+        close(found.worst_regret, 1.5);
+    }
+
+    #[test]
+    fn ranks_are_what_is_correlated() {
+        let of = |pairs: &[(f64, f64)]| {
+            let all = pairs.iter().map(|(p, m)| observed(*p, *m, false)).collect();
+            validate(&[all]).rank_correlation
+        };
+        close(of(&[(1.0, 10.0), (2.0, 1000.0), (3.0, 1001.0)]).unwrap(), 1.0);
+        close(of(&[(3.0, 1.0), (2.0, 2.0), (1.0, 3.0)]).unwrap(), -1.0);
+        // Kendall & Gibbons: 1 − 6 Σd² / n(n² − 1) with d² = 0, 1, 1, 0.
+        close(of(&[(1.0, 1.0), (2.0, 3.0), (3.0, 2.0), (4.0, 4.0)]).unwrap(), 0.8);
+        // Of two equals, each has the mean of their ranks.
+        close(of(&[(1.0, 1.0), (1.0, 2.0), (2.0, 3.0)]).unwrap(), 0.75_f64.sqrt());
+        assert_eq!(of(&[(1.0, 1.0), (1.0, 2.0)]), None);
+        assert_eq!(of(&[]), None);
+    }
+
+    #[test]
+    fn nothing_is_no_error() {
+        let found = validate(&[]);
+        assert_eq!((found.mean_error, found.right, found.mean_regret), (0.0, 0.0, 1.0));
+    }
+}
