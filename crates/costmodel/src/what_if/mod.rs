@@ -1,7 +1,7 @@
 //! What if: other constants, other devices, and how numbers change along an axis.
 //!
 //! A [`WhatIf`] is what a user writes, `bandwidth=10Gbit` or `store=smart-ssd`, and makes one
-//! [`Scenario`](crate::Scenario) of another. A [`Sweep`] is an axis with its points. [`Overlay`]s are the devices
+//! [`Scenario`] of another. A [`Sweep`] is an axis with its points. [`Overlay`]s are the devices
 //! that have a name, as dated data.
 
 mod knob;
