@@ -44,4 +44,5 @@ mod top_k;
 mod tpch;
 mod turning;
 mod upstream;
+mod validate;
 mod writes;

@@ -11,6 +11,7 @@ pub(crate) mod quantity;
 pub(crate) mod source;
 mod statistics;
 pub(crate) mod switch;
+mod validate;
 
 use std::path::PathBuf;
 
@@ -31,6 +32,7 @@ use self::quantity::{Address, Latency, Price};
 pub(crate) use self::statistics::{
     StatisticsCommand, StatisticsDropArgs, StatisticsListArgs, StatisticsShowArgs,
 };
+pub(crate) use self::validate::ValidateArgs;
 use crate::output::Format;
 
 const EXAMPLES: &str = "\
@@ -59,6 +61,7 @@ pub(crate) enum Command {
     Sql(Box<SqlArgs>),
     Explain(Box<ExplainArgs>),
     Model(Box<ModelArgs>),
+    Validate(ValidateArgs),
     #[command(subcommand)]
     Endpoint(EndpointCommand),
     #[command(subcommand)]

@@ -3,6 +3,7 @@
 mod calibrate;
 mod completions;
 mod demo;
+mod embedded;
 mod endpoint;
 mod explain;
 pub(crate) mod generate;
@@ -13,6 +14,7 @@ mod serve;
 mod sql;
 mod statistics;
 pub(crate) mod switch;
+mod validate;
 
 use sluicegate_workloads::bigdata::Seed;
 
@@ -41,6 +43,10 @@ pub(crate) async fn run(
         Command::Model(args) => {
             let _watch = watch(LastResort::Soon);
             interruptible(compute.run(Box::pin(model::run(*args)))).await
+        }
+        Command::Validate(args) => {
+            let _watch = watch(LastResort::Soon);
+            Box::pin(validate::run(args, compute, scratch)).await
         }
         Command::Endpoint(command) => {
             let _watch = watch(LastResort::WhenAskedTwice);

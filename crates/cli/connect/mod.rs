@@ -108,16 +108,29 @@ async fn hardware(
         let client = client.map_err(sluicegate_engine::Error::from)?;
         return Ok(calibrated.of_store(&place(&client)).cloned());
     };
+    read(name, calibrated.as_ref(), tell_damage).map(Some)
+}
+
+/// The hardware profile of a name or in a file.
+pub(crate) fn profile_named(name: &str) -> Result<HardwareProfile> {
+    read(name, CalibratedProfiles::in_cache().as_ref(), || ())
+}
+
+fn read(
+    name: &str,
+    calibrated: Option<&CalibratedProfiles>,
+    tell_damage: impl Fn(),
+) -> Result<HardwareProfile> {
     let names = || {
         let come_with_us = HardwareProfile::all().iter().map(|it| it.name.clone());
-        let measured = calibrated.iter().flat_map(CalibratedProfiles::names);
+        let measured = calibrated.into_iter().flat_map(CalibratedProfiles::names);
         come_with_us.chain(measured).collect()
     };
-    let known = HardwareProfile::by_name(name).or_else(|| calibrated.as_ref()?.by_name(name));
+    let known = HardwareProfile::by_name(name).or_else(|| calibrated?.by_name(name));
     if known.is_none() && !Path::new(name).is_file() {
         tell_damage();
     }
-    named_or_read("hardware profile", name, known.cloned(), HardwareProfile::parse, names).map(Some)
+    named_or_read("hardware profile", name, known.cloned(), HardwareProfile::parse, names)
 }
 
 /// Something that comes with the program, or the contents of a file.

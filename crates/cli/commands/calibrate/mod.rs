@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
+use sluicegate_client::ConnectOptions;
 use sluicegate_costmodel::calibration::{
     Calibration, Experiment, NOISY_LOAD, NOISY_SCATTER, fit, scatter,
 };
@@ -64,8 +65,8 @@ async fn calibrate(args: CalibrateArgs, compute: &Compute) -> Result<()> {
         cache()?.check()?;
     }
     let largest = args.size.unwrap_or(size::LARGEST);
-    let mut data = interruptible(generate(largest, args.seed, compute)).await?;
-    let mut trials = plan::trials(&data)?;
+    let data = interruptible(generate(largest, args.seed, compute)).await?;
+    let trials = plan::trials(&data)?;
     let rounds = u64::from(args.rounds) + 1;
     let mut work = plan::work(&data, &trials, rounds, &engine.endpoint().hardware);
     if args.size.is_none() {
@@ -79,56 +80,116 @@ async fn calibrate(args: CalibrateArgs, compute: &Compute) -> Result<()> {
     let profile = interruptible(Box::pin(detect::profile(&args.store.options()))).await?;
     // With connections of its own, which live on the threads that queries run on.
     let measuring = connect(&args, &prices, profile).await?;
-    let load = load_per_core();
-    let mut samples = Samples::new(&engine, &args.bucket, "calibrate", HINT)?;
-    let target = (args.bucket.clone(), samples.prefix().to_owned());
-    let measured = interruptible(Box::pin(async {
-        samples.begin().await?;
-        if args.size.is_none() {
-            let size = size::carried_in_a_second(&mut samples, &data.parts[0]).await?;
-            if size < largest {
-                data = generate(size, args.seed, compute).await?;
-                trials = plan::trials(&data)?;
-            }
-        }
-        let objects = data.objects().map(|it| (it.name.clone(), it.contents.clone()));
-        samples.write(objects).await?;
-        let work =
-            measure::measure(measuring.clone(), target, Arc::clone(&data), trials, args.rounds);
-        compute.run(Box::pin(work)).await
-    }))
-    .await;
-    // Nothing is left behind, however that ended.
-    let removed = samples.remove().await;
-    if let (Err(_), Err(failure)) = (&measured, &removed) {
-        let (message, hint) = failure.words();
-        say(&format!("warning: {message}\n{}", hint.unwrap_or_default()));
-    }
-    let experiments = measured?;
-
-    let mut base = measuring.endpoint().hardware.clone();
-    base.client.cores = cores();
-    let fit = fit(&experiments, &base);
-    let noise = noise(load, &experiments);
-    let profile = HardwareProfile {
+    let question = Question {
+        bucket: &args.bucket,
         name,
-        date: known::now(),
-        source: format!("measured by sluice {}", env!("CARGO_PKG_VERSION")),
-        calibration: Some(Box::new(Calibration {
-            endpoint: place,
-            rounds: args.rounds,
-            load,
-            noise,
-            assumed: fit.assumed,
-            intervals: fit.intervals,
-        })),
-        ..fit.hardware
+        size: args.size,
+        rounds: args.rounds,
+        seed: args.seed,
     };
+    let Measured { profile, experiments, removed } =
+        question.answer(&engine, &measuring, data, trials, compute).await?;
     let counted = [engine.counted(), measuring.counted()].into_iter().sum();
     report::print(&profile, &experiments, &counted, &prices, args.format)?;
     keep(&args, output, &profile)?;
     // What was measured is not lost.
     removed
+}
+
+/// What is asked of a store.
+struct Question<'a> {
+    bucket: &'a str,
+    /// Of the profile.
+    name: String,
+    /// Of the largest samples; none for what the link carries in a second.
+    size: Option<Bytes>,
+    rounds: u32,
+    seed: u64,
+}
+
+/// What a store answered.
+struct Measured {
+    profile: HardwareProfile,
+    experiments: Vec<Experiment>,
+    /// Whether the samples are gone.
+    removed: Result<()>,
+}
+
+impl Question<'_> {
+    /// Writes samples through one engine, and measures through the other.
+    async fn answer(
+        self,
+        engine: &Engine,
+        measuring: &Engine,
+        mut data: Arc<Data>,
+        mut trials: Vec<plan::Trial>,
+        compute: &Compute,
+    ) -> Result<Measured> {
+        let load = load_per_core();
+        let mut samples = Samples::new(engine, self.bucket, "calibrate", HINT)?;
+        let target = (self.bucket.to_owned(), samples.prefix().to_owned());
+        let measured = interruptible(Box::pin(async {
+            samples.begin().await?;
+            if self.size.is_none() {
+                let size = size::carried_in_a_second(&mut samples, &data.parts[0]).await?;
+                if size < size::LARGEST {
+                    data = generate(size, self.seed, compute).await?;
+                    trials = plan::trials(&data)?;
+                }
+            }
+            let objects = data.objects().map(|it| (it.name.clone(), it.contents.clone()));
+            samples.write(objects).await?;
+            let data = Arc::clone(&data);
+            let work = measure::measure(measuring.clone(), target, data, trials, self.rounds);
+            compute.run(Box::pin(work)).await
+        }))
+        .await;
+        // Nothing is left behind, however that ended.
+        let removed = samples.remove().await;
+        if let (Err(_), Err(failure)) = (&measured, &removed) {
+            let (message, hint) = failure.words();
+            say(&format!("warning: {message}\n{}", hint.unwrap_or_default()));
+        }
+        let experiments = measured?;
+
+        let mut base = measuring.endpoint().hardware.clone();
+        base.client.cores = cores();
+        let fit = fit(&experiments, &base);
+        let noise = noise(load, &experiments);
+        let profile = HardwareProfile {
+            name: self.name,
+            date: known::now(),
+            source: format!("measured by sluice {}", env!("CARGO_PKG_VERSION")),
+            calibration: Some(Box::new(Calibration {
+                endpoint: place(&measuring.endpoint().client),
+                rounds: self.rounds,
+                load,
+                noise,
+                assumed: fit.assumed,
+                intervals: fit.intervals,
+            })),
+            ..fit.hardware
+        };
+        Ok(Measured { profile, experiments, removed })
+    }
+}
+
+/// Measures a store of ours; nothing is said or remembered.
+pub(super) async fn quietly(
+    options: &ConnectOptions,
+    bucket: &str,
+    rounds: u32,
+    compute: &Compute,
+) -> Result<HardwareProfile> {
+    let engine = Engine::builder().connect(options.clone()).profile(EndpointProfile::sluice());
+    let (engine, measuring) = (engine.clone().build().await?, engine.build().await?);
+    let seed = 1;
+    let data = generate(size::LARGEST, seed, compute).await?;
+    let trials = plan::trials(&data)?;
+    let name = name_of(&place(&measuring.endpoint().client));
+    let question = Question { bucket, name, size: None, rounds, seed };
+    let measured = question.answer(&engine, &measuring, data, trials, compute).await?;
+    measured.removed.map(|()| measured.profile)
 }
 
 async fn generate(size: Bytes, seed: u64, compute: &Compute) -> Result<Arc<Data>> {

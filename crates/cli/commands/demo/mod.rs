@@ -1,6 +1,6 @@
 //! `sluice demo`: a store, tables, and the items of PushdownDB's Figure 10 with pushdown off and on.
 
-mod measure;
+mod comparison;
 mod report;
 
 use std::fs;
@@ -8,22 +8,22 @@ use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use sluicegate_client::{ConnectOptions, Credentials};
 use sluicegate_costmodel::{BytesPerSecond, HardwareProfile};
 use sluicegate_engine::Engine;
 use sluicegate_engine::choice::Decision;
 use sluicegate_engine::config::Scan;
-use sluicegate_s3select::profile::EndpointProfile;
 use sluicegate_server::Server;
 use sluicegate_workloads::pushdowndb::{self, ITEMS, Item, TPCH_TABLES};
-use sluicegate_workloads::{DataTable, Generate, tpch};
+use sluicegate_workloads::{Generate, tpch};
 
-use self::measure::{Comparison, measure};
+use self::comparison::Comparison;
 use crate::args::DemoArgs;
 use crate::args::quantity::{link_words, whole_rate};
-use crate::commands::generate::{bucket_store, create, ddl};
+use crate::commands::embedded::measure::measure;
+use crate::commands::embedded::{connect, load, set};
+use crate::commands::generate::ddl;
 use crate::failure::{Failure, Result};
-use crate::output::progress::{self, say};
+use crate::output::progress::say;
 use crate::runtime::compute::Compute;
 use crate::runtime::interrupt::interruptible;
 use crate::runtime::scratch::Scratch;
@@ -62,8 +62,8 @@ async fn demonstrate(args: DemoArgs, folder: PathBuf) -> Result<()> {
         prefix: Default::default(),
         ..Generate::default()
     };
-    load(&engine, &tables, "TPC-H").await?;
-    load(&engine, &skewed, "a skewed table").await?;
+    load(&engine, BUCKET, &tables, "TPC-H").await?;
+    load(&engine, BUCKET, &skewed, "a skewed table").await?;
     server.set_link_rate(whole_rate(args.link));
 
     let mut compared = Vec::new();
@@ -113,38 +113,6 @@ fn hardware(link: BytesPerSecond) -> Result<HardwareProfile> {
     Ok(hardware)
 }
 
-async fn connect(server: &Server, hardware: &HardwareProfile) -> Result<Engine> {
-    let options = ConnectOptions {
-        endpoint: Some(server.endpoint()),
-        region: Some("us-east-1".to_owned()),
-        credentials: Some(Credentials::new(server.access_key(), server.secret_key())),
-        ..ConnectOptions::default()
-    };
-    let builder = Engine::builder()
-        .connect(options)
-        .profile(EndpointProfile::sluice())
-        .hardware(hardware.clone());
-    Ok(builder.build().await?)
-}
-
-/// Generates tables through the store's front door, and defines them.
-async fn load<T: DataTable>(engine: &Engine, request: &Generate<T>, title: &str) -> Result<()> {
-    let store = bucket_store(engine, BUCKET)?;
-    let message = format!("loading {title} at scale {}", request.scale);
-    progress::generate(request, store.as_ref(), &message).await?;
-    for table in &request.tables {
-        let sql = create(request, &format!("s3://{BUCKET}"), *table);
-        Box::pin(Box::pin(engine.query(&sql)).await?.collect()).await?;
-    }
-    Ok(())
-}
-
-async fn set_scan(engine: &Engine, scan: Scan) -> Result<()> {
-    let set = Box::pin(engine.query(&format!("SET sluice.scan = '{scan}'"))).await?;
-    Box::pin(set.collect()).await?;
-    Ok(())
-}
-
 /// The strategies of a join that differ by whether keys are sent.
 const BLOOM: &str = "bloom";
 const FILTERED: &str = "filtered";
@@ -158,9 +126,9 @@ async fn compare(server: &Server, engine: &Engine, item: Item) -> Result<Compari
     let at = |failure: Failure| failure.at(item.name);
     // Also reads the tables' statistics, so that neither run pays for that.
     let explanation = Box::pin(engine.explain(item.sql)).await.map_err(|e| at(e.into()))?;
-    set_scan(engine, Scan::Get).await?;
+    set(engine, "scan", Scan::Get).await?;
     let off = measure(server, engine, item.sql).await.map_err(at)?;
-    set_scan(engine, Scan::Auto).await?;
+    set(engine, "scan", Scan::Auto).await?;
     let on = measure(server, engine, item.sql).await.map_err(at)?;
     let mut strategies: Vec<&str> = Vec::new();
     for decision in &explanation.decisions {

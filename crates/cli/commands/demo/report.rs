@@ -4,7 +4,7 @@ use std::path::Path;
 
 use sluicegate_costmodel::PriceBook;
 
-use super::measure::Comparison;
+use super::comparison::Comparison;
 use crate::output::grid::align;
 use crate::output::stats::{book, seconds};
 

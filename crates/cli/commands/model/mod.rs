@@ -17,6 +17,7 @@ use sluicegate_engine::choice::Decision;
 use sluicegate_engine::config::SluiceOptions;
 
 use self::modelled::{Assumptions, Case, Modelled, Operator, Point, Swept};
+use super::embedded::set;
 use super::explain::explain;
 use super::sql::script;
 use crate::args::{ModelArgs, ModelFormat};
@@ -26,7 +27,7 @@ use crate::output::progress::say;
 use crate::session::{place, statements};
 
 /// The setting that a sweep of the selectivity changes.
-const SELECTIVITY: &str = "sluice.selectivity";
+const SELECTIVITY: &str = "selectivity";
 
 pub(crate) async fn run(args: ModelArgs) -> Result<()> {
     let format = format(&args)?;
@@ -168,14 +169,8 @@ fn at(assumed: &Assumptions, sweep: &Sweep, value: f64) -> Result<Assumptions> {
 /// The decisions about a query if its filters passed this share of the rows.
 async fn passing(engine: &Engine, statement: &str, share: f64) -> Result<Vec<Decision>> {
     let before = SluiceOptions::of(engine.context().state().config_options()).selectivity;
-    set(engine, SELECTIVITY, &share.to_string()).await?;
+    set(engine, SELECTIVITY, share).await?;
     let explained = explain(engine, statement).await;
-    set(engine, SELECTIVITY, &before.to_string()).await?;
+    set(engine, SELECTIVITY, before).await?;
     Ok(explained?.map(|it| it.decisions).unwrap_or_default())
-}
-
-async fn set(engine: &Engine, option: &str, value: &str) -> Result<()> {
-    let query = Box::pin(engine.query(&format!("SET {option} = '{value}'"))).await?;
-    Box::pin(query.collect()).await?;
-    Ok(())
 }

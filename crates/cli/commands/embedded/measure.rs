@@ -18,37 +18,29 @@ type Row = Vec<Option<String>>;
 
 /// What one run of a query gave and took.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Run {
+pub(in crate::commands) struct Run {
     /// The answer's rows, sorted.
-    pub(super) answer: Vec<Row>,
+    pub(in crate::commands) answer: Vec<Row>,
     /// Requests sent, counted.
-    pub(super) requests: u64,
+    pub(in crate::commands) requests: u64,
     /// Statements among them.
-    pub(super) statements: u64,
+    pub(in crate::commands) statements: u64,
     /// Bytes over the link, both directions, counted at the store's sockets.
-    pub(super) link: Bytes,
+    pub(in crate::commands) link: Bytes,
     /// Wall clock, measured.
-    pub(super) time: Duration,
+    pub(in crate::commands) time: Duration,
     /// What it would cost: counted work and measured time, at the session's prices.
-    pub(super) cost: Dollars,
+    pub(in crate::commands) cost: Dollars,
     /// Whether the store was asked about the keys of a join, which is decided when they arrive.
-    pub(super) asked_about_keys: bool,
-}
-
-/// A query with pushdown off and on.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Comparison {
-    pub(super) name: &'static str,
-    /// What was chosen for each of its operators.
-    pub(super) strategy: String,
-    /// Whether the answers are equal.
-    pub(super) equal: bool,
-    pub(super) off: Run,
-    pub(super) on: Run,
+    pub(in crate::commands) asked_about_keys: bool,
 }
 
 /// Runs a query the way that the session is set to.
-pub(super) async fn measure(server: &Server, engine: &Engine, sql: &str) -> Result<Run> {
+pub(in crate::commands) async fn measure(
+    server: &Server,
+    engine: &Engine,
+    sql: &str,
+) -> Result<Run> {
     let (counted, link) = (engine.counted(), server.counters().snapshot());
     let started = Instant::now();
     let query = Box::pin(engine.query(sql)).await?;

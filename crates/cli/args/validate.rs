@@ -1,0 +1,75 @@
+//! Arguments of `sluice validate`.
+
+use sluicegate_costmodel::BytesPerSecond;
+
+use super::quantity::Latency;
+use crate::output::listing::ListFormat;
+
+const EXAMPLES: &str = "\
+Examples:
+  sluice validate
+      Scale 0.1 behind 0.1, 1 and 10 Gbit/s with 0 and 5 ms; takes some minutes and leaves no files.
+  sluice validate --link 1gbit --latency 20ms --selectivity 0.001,0.1 --query filter,join
+      A part of it.
+  sluice validate --hardware local-1gbit --link 1gbit --latency 0ms
+      How good the predictions of a profile are that was not calibrated.
+  sluice validate --format csv > trials.csv
+      Every trial as a line; the summary is on stderr.
+
+Each query runs in every way that it can be forced to, and as `auto` has it. Errors are those of
+predicted seconds, as a part of the measured ones. A choice of `auto` is right if no other way was
+faster by more than 5 %; its regret is how many times as long it took as the fastest way.
+Nothing else should run on the machine meanwhile.";
+
+/// Check predictions against reality: every way to run queries, behind links of several kinds
+///
+/// The store is one of the program's own, in a temporary folder, with TPC-H as CSV.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct ValidateArgs {
+    /// Scale factor of TPC-H: 1 is about 1 GB of CSV
+    #[arg(long, default_value_t = 0.1, value_name = "FACTOR")]
+    pub(crate) scale: f64,
+    /// Rates of the link between store and client: 1gbit, 50MB/s, unlimited
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "100mbit,1gbit,10gbit",
+        value_name = "RATES"
+    )]
+    pub(crate) link: Vec<BytesPerSecond>,
+    /// Delays before each request is answered
+    #[arg(long, value_delimiter = ',', default_value = "0ms,5ms", value_name = "TIMES")]
+    pub(crate) latency: Vec<Latency>,
+    /// Shares of lineitem's rows that pass the filter, 0 to 1
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "0.0001,0.01,0.3",
+        value_name = "SHARES",
+        value_parser = share
+    )]
+    pub(crate) selectivity: Vec<f64>,
+    /// Queries: filter, aggregate, group-by, top-k, join [default: all]
+    #[arg(long, value_delimiter = ',', value_name = "NAMES",
+          value_parser = ["filter", "aggregate", "group-by", "top-k", "join"])]
+    pub(crate) query: Vec<String>,
+    /// How often each way runs; those that take longer than 3 s run once
+    #[arg(long, default_value_t = 3, value_name = "N",
+          value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(crate) rounds: u32,
+    /// Profile that predictions assume, by name or as a TOML file, with the rate of each link and its
+    /// latency. calibrate: what is measured behind each link first
+    #[arg(long, value_name = "NAME|FILE", default_value = "calibrate")]
+    pub(crate) hardware: String,
+    /// How trials are printed
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: ListFormat,
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    match text.trim().parse() {
+        Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
+        _ => Err(format!("`{text}` is not a share, 0 to 1")),
+    }
+}

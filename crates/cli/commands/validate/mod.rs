@@ -1,0 +1,130 @@
+//! `sluice validate`: what was predicted, and what was measured.
+
+mod queries;
+mod report;
+mod trial;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use sluicegate_costmodel::{BytesPerSecond, HardwareProfile};
+use sluicegate_engine::Engine;
+use sluicegate_server::Server;
+use sluicegate_workloads::{Generate, tpch};
+
+use self::queries::{QUERIES, Query};
+use self::trial::{Cell, Choice, run_all};
+use super::calibrate;
+use super::embedded::{connect, define, load, options};
+use crate::args::ValidateArgs;
+use crate::args::quantity::{link_words, whole_rate};
+use crate::connect::profile_named;
+use crate::failure::{Failure, Result};
+use crate::output::progress::say;
+use crate::runtime::compute::Compute;
+use crate::runtime::interrupt::interruptible;
+use crate::runtime::scratch::Scratch;
+
+const BUCKET: &str = "tpch";
+/// Where samples of a calibration are, for some seconds.
+const SAMPLES: &str = "calibration";
+const CALIBRATE: &str = "calibrate";
+
+pub(super) async fn run(
+    args: ValidateArgs,
+    compute: &Compute,
+    scratch: &mut Scratch,
+) -> Result<()> {
+    let given = match args.hardware.as_str() {
+        CALIBRATE => None,
+        name => Some(profile_named(name)?),
+    };
+    let folder = scratch.make("sluice-validate-")?;
+    fs::create_dir(folder.join(BUCKET)).map_err(|error| Failure::file(&folder, error))?;
+    let tables = tables(args.scale);
+    fill(compute, &folder, &tables).await?;
+    let wanted =
+        |query: &&Query| args.query.is_empty() || args.query.iter().any(|it| it == query.name);
+    let queries: Vec<Query> = QUERIES.iter().filter(wanted).copied().collect();
+    let mut choices = Vec::new();
+    for latency in args.latency.iter().map(|it| it.0) {
+        let server = Arc::new(start(compute, &folder, latency).await?);
+        for link in &args.link {
+            let cell = Cell { link: *link, latency };
+            say(&format!(
+                "behind a link of {}, {} ms",
+                link_words(*link),
+                latency.as_secs_f64() * 1e3
+            ));
+            server.set_link_rate(whole_rate(*link));
+            let hardware = match &given {
+                Some(profile) => shaped(profile, cell),
+                None => {
+                    let options = options(&server);
+                    calibrate::quietly(&options, SAMPLES, args.rounds.max(3), compute).await?
+                }
+            };
+            let engine = connect(&server, &hardware).await?;
+            define(&engine, BUCKET, &tables).await?;
+            for query in &queries {
+                for share in &args.selectivity {
+                    let (query, share, rounds) = (*query, *share, args.rounds);
+                    let (engine, scale) = (engine.clone(), args.scale);
+                    let server = Arc::clone(&server);
+                    let ways = compute.run(Box::pin(async move {
+                        run_all(&engine, &server, query, &query.sql(share, scale), rounds).await
+                    }));
+                    let ways = interruptible(ways).await?;
+                    choices.push(Choice { cell, query: query.name, share, ways });
+                }
+            }
+        }
+        if let Ok(server) = Arc::try_unwrap(server) {
+            server.shutdown().await;
+        }
+    }
+    report::print(&choices, args.format)
+}
+
+fn tables(scale: f64) -> tpch::Generate {
+    Generate {
+        scale,
+        tables: vec![tpch::Table::Orders, tpch::Table::Lineitem],
+        objects_per_table: std::num::NonZeroUsize::MIN.saturating_add(3),
+        prefix: Default::default(),
+        ..Generate::default()
+    }
+}
+
+async fn start(compute: &Compute, folder: &Path, latency: Duration) -> Result<Server> {
+    // What is written can be made again, so it need not survive a power failure.
+    let server = Server::builder(folder).sync_writes(false).latency(latency);
+    compute.run(async move { Ok(server.start().await?) }).await
+}
+
+async fn fill(compute: &Compute, folder: &PathBuf, tables: &tpch::Generate) -> Result<()> {
+    let server = start(compute, folder, Duration::ZERO).await?;
+    let hardware = HardwareProfile::by_name("local").cloned();
+    let hardware = hardware.ok_or_else(|| Failure::new("the profile `local` is missing"))?;
+    let engine: Engine = connect(&server, &hardware).await?;
+    let tables = tables.clone();
+    let loading = async move { load(&engine, BUCKET, &tables, "TPC-H").await };
+    interruptible(compute.run(Box::pin(loading))).await?;
+    server.shutdown().await;
+    Ok(())
+}
+
+/// A profile behind the link of a cell.
+fn shaped(profile: &HardwareProfile, cell: Cell) -> HardwareProfile {
+    let mut shaped = profile.clone();
+    let latency = cell.latency.saturating_sub(shaped.link.latency);
+    if cell.link != BytesPerSecond::UNLIMITED {
+        shaped.link.bytes_per_second = cell.link;
+        shaped.link.connection_bytes_per_second = cell.link;
+    }
+    shaped.link.latency += latency;
+    shaped.select.latency += latency;
+    shaped
+}

@@ -1,0 +1,132 @@
+//! A query, run in every way.
+
+use std::time::Duration;
+
+use sluicegate_costmodel::validation::Observed;
+use sluicegate_costmodel::{Bytes, BytesPerSecond, Resource};
+use sluicegate_engine::Engine;
+use sluicegate_engine::choice::Decision;
+use sluicegate_server::Server;
+
+use super::queries::{AUTO, Query};
+use crate::commands::embedded::measure::measure;
+use crate::commands::embedded::set;
+use crate::failure::{Failure, Result};
+
+/// What takes longer runs once.
+const LONG: Duration = Duration::from_secs(3);
+
+/// A link and its latency.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Cell {
+    pub(super) link: BytesPerSecond,
+    pub(super) latency: Duration,
+}
+
+/// A query in a cell: what could be chosen.
+pub(super) struct Choice {
+    pub(super) cell: Cell,
+    pub(super) query: &'static str,
+    /// Of the rows that pass.
+    pub(super) share: f64,
+    pub(super) ways: Vec<Trial>,
+}
+
+/// A way to run a query, with what was predicted and what happened.
+pub(super) struct Trial {
+    pub(super) way: &'static str,
+    /// What that means for each of its operators.
+    pub(super) chosen: String,
+    pub(super) predicted: Duration,
+    pub(super) predicted_link: Bytes,
+    pub(super) bound_by: Option<Resource>,
+    /// Counted at the store's sockets, both directions.
+    pub(super) link: Bytes,
+    pub(super) requests: u64,
+    /// Of each run.
+    times: Vec<Duration>,
+}
+
+impl Choice {
+    /// For [`sluicegate_costmodel::validation`].
+    pub(super) fn observed(&self) -> Vec<Observed> {
+        self.ways.iter().map(Trial::observed).collect()
+    }
+}
+
+impl Trial {
+    /// The median of the runs.
+    pub(super) fn measured(&self) -> Duration {
+        let mut times = self.times.clone();
+        times.sort_unstable();
+        times.get(times.len() / 2).copied().unwrap_or_default()
+    }
+
+    pub(super) fn observed(&self) -> Observed {
+        Observed {
+            predicted: self.predicted.as_secs_f64(),
+            measured: self.measured().as_secs_f64(),
+            bound_by: self.bound_by,
+            taken: self.way == AUTO,
+        }
+    }
+}
+
+/// Runs a query in every way that is possible, one after the other in each round.
+pub(super) async fn run_all(
+    engine: &Engine,
+    server: &Server,
+    query: Query,
+    sql: &str,
+    rounds: u32,
+) -> Result<Vec<Trial>> {
+    let at = |failure: Failure| failure.at(query.name);
+    let mut trials = Vec::new();
+    for way in query.ways() {
+        set(engine, query.option, way).await.map_err(at)?;
+        trials.extend(predict(engine, way, sql).await.map_err(at)?);
+    }
+    let mut answer = None;
+    for round in 0..rounds {
+        for trial in &mut trials {
+            if round > 0 && trial.measured() > LONG {
+                continue;
+            }
+            set(engine, query.option, trial.way).await.map_err(at)?;
+            let run = measure(server, engine, sql).await.map_err(at)?;
+            trial.times.push(run.time);
+            (trial.link, trial.requests) = (run.link, run.requests);
+            if *answer.get_or_insert_with(|| run.answer.clone()) != run.answer {
+                let message = format!("{}: the answer of `{}` differs", query.name, trial.way);
+                return Err(Failure::new(message)
+                    .with_hint(format!("This is a bug: please report it with the query: {sql}")));
+            }
+        }
+    }
+    set(engine, query.option, AUTO).await.map_err(at)?;
+    Ok(trials)
+}
+
+/// What a way is predicted to take; none if it is not possible. Also reads what planning keeps of the
+/// tables, so that no run pays for that.
+async fn predict(engine: &Engine, way: &'static str, sql: &str) -> Result<Option<Trial>> {
+    let explanation = Box::pin(engine.explain(sql)).await?;
+    if explanation.decisions.iter().any(|decision| decision.unmet.is_some()) {
+        return Ok(None);
+    }
+    let estimate = explanation.estimate();
+    let predictions = || explanation.decisions.iter().filter_map(Decision::prediction);
+    let longest = predictions().max_by_key(|it| it.time.total());
+    let mut chosen: Vec<_> = explanation.decisions.iter().filter_map(Decision::strategy).collect();
+    chosen.dedup();
+    Ok(Some(Trial {
+        way,
+        chosen: chosen.join("+"),
+        predicted: estimate.time,
+        predicted_link: estimate.work.link,
+        bound_by: longest.and_then(|it| it.time.bound_by()),
+        link: Bytes::ZERO,
+        requests: 0,
+        times: Vec::new(),
+    }))
+}
