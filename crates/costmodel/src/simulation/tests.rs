@@ -307,7 +307,8 @@ proptest! {
         }
     }
 
-    /// On average, more slots and a faster link are no slower.
+    /// On average, more slots and a faster link are no slower, but for one request: where all slots are
+    /// taken by one wave, what is left over goes alone, on one connection.
     #[test]
     fn more_slots_and_a_faster_link_are_no_slower_on_average(
         phase in phases(), faster in 1.0..8.0f64, link in any::<bool>(),
@@ -327,7 +328,9 @@ proptest! {
             let run = |seed| simulate(&steps, hardware, &conditions, seed).unwrap().time;
             (0..8).map(run).sum::<Duration>().as_secs_f64() / 8.0
         };
+        let requests = steps.work().requests.total().as_f64();
+        let alone = predict(&steps.scaled(1.0 / requests), &hardware).total().as_secs_f64();
         let (now, then) = (mean(&better), mean(&hardware));
-        prop_assert!(now <= then * 1.05 + 0.1, "{now} s, {then} s");
+        prop_assert!(now <= then * 1.05 + alone, "{now} s, {then} s");
     }
 }
