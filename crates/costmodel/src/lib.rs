@@ -11,6 +11,8 @@
 //! * [`choose`] compares strategies by an [`Objective`] and keeps what it rejected, for EXPLAIN.
 //!   [`ScanDemand`] describes a scan and offers its two strategies, GET and S3 Select;
 //!   [`TopKDemand`] its best rows, for which a sample may pay.
+//! * [`simulation`] follows each request of the same steps instead: latencies that scatter, requests that
+//!   are refused, stragglers, a master behind a switch.
 //! * A [`Scenario`] has hardware and prices with every constant under its name, to change one and ask again.
 //!   [`what_if`] reads such changes from text, and axes of them; [`pareto`] keeps what is fast or cheap;
 //!   [`uncertainty`] turns what is known of the constants into intervals of predictions, and says which of
@@ -75,6 +77,7 @@ mod resource;
 mod scan;
 mod scanned;
 mod scenario;
+pub mod simulation;
 mod steps;
 mod terms;
 mod top_k;

@@ -23,7 +23,7 @@ pub enum Format {
 
 impl Format {
     /// What S3 Select answers in.
-    fn of_answer(self) -> Self {
+    pub(crate) fn of_answer(self) -> Self {
         match self {
             Self::Json => Self::Json,
             Self::Csv | Self::Parquet => Self::Csv,

@@ -106,12 +106,15 @@ pub struct PriceBook {
 }
 
 /// In the order shown to users; the default comes first.
-static BOOKS: LazyLock<[PriceBook; 6]> = LazyLock::new(|| {
+static BOOKS: LazyLock<[PriceBook; 9]> = LazyLock::new(|| {
     [
         include_str!("../prices/paper-2020-us-east-1.toml"),
         include_str!("../prices/paper-2020-us-east-1-internet.toml"),
         include_str!("../prices/fpdb-us-west-1.toml"),
         include_str!("../prices/s3-express-us-east-1.toml"),
+        include_str!("../prices/s3-standard-2024-us-east-1.toml"),
+        include_str!("../prices/s3-standard-2026-us-east-1.toml"),
+        include_str!("../prices/s3-standard-2026-us-east-1-internet.toml"),
         include_str!("../prices/work-2020-us-east-1.toml"),
         include_str!("../prices/free.toml"),
     ]

@@ -20,7 +20,7 @@ pub struct Interval<T> {
 }
 
 impl<T> Interval<T> {
-    fn map<R>(self, of: impl Fn(T) -> R) -> Interval<R> {
+    pub(crate) fn map<R>(self, of: impl Fn(T) -> R) -> Interval<R> {
         Interval { p10: of(self.p10), p50: of(self.p50), p90: of(self.p90) }
     }
 }

@@ -9,6 +9,7 @@ mod sensitivity;
 
 use std::collections::BTreeMap;
 
+pub(crate) use self::intervals::percentiles;
 pub use self::intervals::{Interval, Likely, intervals};
 pub use self::sensitivity::{Output, Sensitivity, sensitivity};
 use crate::{HardwareProfile, Scenario};

@@ -36,7 +36,7 @@ pub struct Overlay {
 }
 
 /// In the order shown to users.
-static OVERLAYS: LazyLock<[Overlay; 9]> = LazyLock::new(|| {
+static OVERLAYS: LazyLock<[Overlay; 12]> = LazyLock::new(|| {
     [
         include_str!("../../what_if/smart-ssd.toml"),
         include_str!("../../what_if/smart-ssd-cold.toml"),
@@ -47,6 +47,9 @@ static OVERLAYS: LazyLock<[Overlay; 9]> = LazyLock::new(|| {
         include_str!("../../what_if/10gbe.toml"),
         include_str!("../../what_if/100gbe.toml"),
         include_str!("../../what_if/r4.8xlarge.toml"),
+        include_str!("../../what_if/c5a.8xlarge.toml"),
+        include_str!("../../what_if/c5n.9xlarge.toml"),
+        include_str!("../../what_if/m7g.8xlarge.toml"),
     ]
     .map(data::embedded)
 });
