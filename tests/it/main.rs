@@ -37,6 +37,7 @@ mod scans;
 mod slt;
 mod statistics;
 mod stop;
+mod storage;
 mod strategies;
 mod switch;
 mod tables;

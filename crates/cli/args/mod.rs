@@ -10,6 +10,7 @@ mod model;
 pub(crate) mod quantity;
 pub(crate) mod source;
 mod statistics;
+mod storage;
 pub(crate) mod switch;
 mod validate;
 
@@ -32,6 +33,7 @@ use self::quantity::{Address, Latency, Price};
 pub(crate) use self::statistics::{
     StatisticsCommand, StatisticsDropArgs, StatisticsListArgs, StatisticsShowArgs,
 };
+pub(crate) use self::storage::{FormulaArg, StorageArgs};
 pub(crate) use self::validate::ValidateArgs;
 use crate::output::Format;
 
@@ -62,6 +64,7 @@ pub(crate) enum Command {
     Explain(Box<ExplainArgs>),
     Model(Box<ModelArgs>),
     Validate(ValidateArgs),
+    Storage(StorageArgs),
     #[command(subcommand)]
     Endpoint(EndpointCommand),
     #[command(subcommand)]

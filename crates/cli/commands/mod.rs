@@ -13,6 +13,7 @@ mod samples;
 mod serve;
 mod sql;
 mod statistics;
+mod storage;
 pub(crate) mod switch;
 mod validate;
 
@@ -79,6 +80,7 @@ pub(crate) async fn run(
             let (seed, title) = (Seed(args.seed), "PushdownDB's table");
             interruptible(compute.run(Box::pin(generate::run(args.tables, title, seed)))).await
         }
+        Command::Storage(args) => storage::run(&args),
         Command::Switch(args) => switch::run(*args),
         Command::Completions(args) => completions::run(&args),
     }

@@ -79,6 +79,7 @@ mod scanned;
 mod scenario;
 pub mod simulation;
 mod steps;
+pub mod storage;
 mod terms;
 mod top_k;
 pub mod uncertainty;

@@ -1,0 +1,261 @@
+//! Stages of a query that has run, and which of them wait for which.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::Bytes;
+
+/// What was measured of a stage (ICPE 2020, §4.1).
+#[derive(Debug, Clone, PartialEq, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stage {
+    /// Its number, each only once.
+    pub id: u64,
+    /// What it is called, for reading.
+    #[serde(default)]
+    pub name: String,
+    /// Seconds by the clock, from its first task to the end of its last.
+    pub wall_seconds: f64,
+    /// Seconds that threads spent in all of its operators, over all tasks: more than by the clock where
+    /// several run at once.
+    pub thread_seconds: f64,
+    /// Those of them that were spent scanning tables.
+    #[serde(default)]
+    pub scan_seconds: f64,
+    /// Those of them that were spent in filters and projections directly above scans.
+    #[serde(default)]
+    pub filter_project_seconds: f64,
+    /// Bytes read from storage.
+    #[serde(default)]
+    pub read_bytes: f64,
+    /// Bytes that scan, filter and project hand on: what a device would send.
+    #[serde(default)]
+    pub result_bytes: f64,
+    /// The stages that must be over before this one starts.
+    #[serde(default)]
+    pub after: Vec<u64>,
+}
+
+impl Stage {
+    /// Thread seconds of scan, filter and project.
+    #[must_use]
+    pub fn sfp_seconds(&self) -> f64 {
+        self.scan_seconds + self.filter_project_seconds
+    }
+
+    /// The part of the thread time, 0 to 1, that is scan, filter and project; 0 if there is no thread
+    /// time.
+    #[must_use]
+    pub fn sfp_share(&self) -> f64 {
+        if self.thread_seconds > 0.0 { self.sfp_seconds() / self.thread_seconds } else { 0.0 }
+    }
+
+    /// Whether it reads a table.
+    #[must_use]
+    pub fn scans(&self) -> bool {
+        self.sfp_seconds() > 0.0
+    }
+
+    fn check(&self) -> Result<(), StageError> {
+        let numbers = [
+            ("wall_seconds", self.wall_seconds),
+            ("thread_seconds", self.thread_seconds),
+            ("scan_seconds", self.scan_seconds),
+            ("filter_project_seconds", self.filter_project_seconds),
+            ("read_bytes", self.read_bytes),
+            ("result_bytes", self.result_bytes),
+        ];
+        for (field, number) in numbers {
+            if !number.is_finite() || number < 0.0 {
+                let message = format!("is {number}, but must be a number, 0 or more");
+                return Err(StageError::new(self.id, field, message));
+            }
+        }
+        // As far as rounding goes.
+        if self.sfp_seconds() > self.thread_seconds * (1.0 + 1e-6) {
+            let message = format!(
+                "is {}, less than the {} of scan, filter and project",
+                self.thread_seconds,
+                self.sfp_seconds()
+            );
+            return Err(StageError::new(self.id, "thread_seconds", message));
+        }
+        Ok(())
+    }
+}
+
+/// A stage that cannot be. Names the stage and the field.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("stage {stage}, `{field}` {message}")]
+pub struct StageError {
+    /// The stage's number.
+    pub stage: u64,
+    /// The field.
+    pub field: &'static str,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl StageError {
+    fn new(stage: u64, field: &'static str, message: impl Into<String>) -> Self {
+        Self { stage, field, message: message.into() }
+    }
+}
+
+/// Stages in an order in which each is behind those that it waits for.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct StageGraph {
+    stages: Vec<Stage>,
+    /// For each stage, the places of those that it waits for.
+    before: Vec<Vec<usize>>,
+}
+
+impl StageGraph {
+    /// Puts stages in order: those that wait for nothing first, otherwise as they come.
+    ///
+    /// # Errors
+    ///
+    /// The first number that is negative or none, an id that comes twice, a stage that waits for one
+    /// that is not there or, by whatever way, for itself.
+    pub fn new(mut stages: Vec<Stage>) -> Result<Self, StageError> {
+        let mut ids = BTreeSet::new();
+        for stage in &stages {
+            stage.check()?;
+            if !ids.insert(stage.id) {
+                return Err(StageError::new(stage.id, "id", "comes twice"));
+            }
+        }
+        for stage in &mut stages {
+            stage.after.sort_unstable();
+            stage.after.dedup();
+            if let Some(missing) = stage.after.iter().find(|id| !ids.contains(id)) {
+                let message = format!("names stage {missing}, which is not there");
+                return Err(StageError::new(stage.id, "after", message));
+            }
+        }
+        // Kahn's algorithm.
+        let mut placed: BTreeMap<u64, usize> = BTreeMap::new();
+        let mut sorted = Vec::with_capacity(stages.len());
+        while !stages.is_empty() {
+            let (ready, waiting): (Vec<_>, Vec<_>) = stages
+                .into_iter()
+                .partition(|stage: &Stage| stage.after.iter().all(|id| placed.contains_key(id)));
+            if let (true, Some(stuck)) = (ready.is_empty(), waiting.first()) {
+                return Err(StageError::new(
+                    stuck.id,
+                    "after",
+                    "leads back to a stage that waits for it",
+                ));
+            }
+            for stage in ready {
+                placed.insert(stage.id, sorted.len());
+                sorted.push(stage);
+            }
+            stages = waiting;
+        }
+        let before = sorted
+            .iter()
+            .map(|stage| stage.after.iter().filter_map(|id| placed.get(id)).copied().collect())
+            .collect();
+        Ok(Self { stages: sorted, before })
+    }
+
+    /// The stages, each behind those that it waits for.
+    #[must_use]
+    pub fn stages(&self) -> &[Stage] {
+        &self.stages
+    }
+
+    /// The places in [`Self::stages`] of those that a stage waits for.
+    #[must_use]
+    pub fn before(&self, place: usize) -> &[usize] {
+        self.before.get(place).map_or(&[], Vec::as_slice)
+    }
+
+    /// The Scan Ratio (ICPE 2020, §4.2): the part of the query's thread time, 0 to 1, that scans take.
+    /// It ranks queries. It does not bound what a device saves: `1/(1 − ratio)` is below what the paper
+    /// estimates for its Q4 and Q75, and above for Q9 and Q44.
+    #[must_use]
+    pub fn scan_ratio(&self) -> f64 {
+        self.share(|stage| stage.scan_seconds)
+    }
+
+    /// The same of scan, filter and project.
+    #[must_use]
+    pub fn sfp_ratio(&self) -> f64 {
+        self.share(Stage::sfp_seconds)
+    }
+
+    /// All bytes read from storage.
+    #[must_use]
+    pub fn read_bytes(&self) -> Bytes {
+        Bytes::from_f64(self.stages.iter().map(|stage| stage.read_bytes).sum())
+    }
+
+    /// Thread seconds of all operators.
+    #[must_use]
+    pub fn thread_seconds(&self) -> f64 {
+        self.stages.iter().map(|stage| stage.thread_seconds).sum()
+    }
+
+    fn share(&self, of: impl Fn(&Stage) -> f64) -> f64 {
+        let all = self.thread_seconds();
+        if all > 0.0 { self.stages.iter().map(of).sum::<f64>() / all } else { 0.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stage(id: u64, after: &[u64]) -> Stage {
+        Stage {
+            id,
+            wall_seconds: 1.0,
+            thread_seconds: 2.0,
+            after: after.to_vec(),
+            ..Stage::default()
+        }
+    }
+
+    #[test]
+    fn stages_come_behind_those_that_they_wait_for() {
+        let graph =
+            StageGraph::new(vec![stage(5, &[7, 3]), stage(7, &[3, 3]), stage(3, &[])]).unwrap();
+        let order: Vec<_> = graph.stages().iter().map(|it| it.id).collect();
+        assert_eq!(order, [3, 7, 5]);
+        assert_eq!(
+            (graph.before(0), graph.before(1), graph.before(2)),
+            (&[][..], &[0][..], &[0, 1][..])
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_is_named_by_stage_and_field() {
+        #[track_caller]
+        fn check(stages: Vec<Stage>, expected: &str) {
+            let error = StageGraph::new(stages).unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{error}");
+        }
+        check(vec![stage(1, &[]), stage(1, &[])], "stage 1, `id` comes twice");
+        check(vec![stage(1, &[9])], "stage 1, `after` names stage 9, which is not there");
+        check(vec![stage(1, &[1])], "stage 1, `after` leads back");
+        check(vec![stage(2, &[]), stage(1, &[3]), stage(3, &[1])], "stage 1, `after` leads back");
+        let negative = Stage { wall_seconds: -1.0, ..stage(4, &[]) };
+        check(vec![negative], "stage 4, `wall_seconds` is -1, but must be a number, 0 or more");
+        let none = Stage { read_bytes: f64::NAN, ..stage(4, &[]) };
+        check(vec![none], "stage 4, `read_bytes` is NaN");
+        let more = Stage { scan_seconds: 1.5, filter_project_seconds: 1.0, ..stage(4, &[]) };
+        check(vec![more], "stage 4, `thread_seconds` is 2, less than the 2.5 of scan");
+    }
+
+    #[test]
+    fn ratios_are_of_thread_time() {
+        let scan = Stage { scan_seconds: 1.0, filter_project_seconds: 0.5, ..stage(1, &[]) };
+        let graph = StageGraph::new(vec![scan, stage(2, &[1])]).unwrap();
+        assert_eq!((graph.scan_ratio(), graph.sfp_ratio()), (0.25, 0.375));
+        let nothing = StageGraph::new(Vec::new()).unwrap();
+        assert_eq!((nothing.scan_ratio(), nothing.read_bytes()), (0.0, Bytes::ZERO));
+    }
+}

@@ -1,0 +1,120 @@
+//! Which queries are worth a closer look.
+
+use crate::{Bytes, BytesPerSecond};
+
+/// What bounds a query over a link to its storage, with and without pushdown.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Roofline {
+    /// The speed-up that fewer bytes over the link allow at most: bytes without pushdown over bytes with.
+    pub byte_ratio: f64,
+    /// The speed-up that less work for the host's cores allows at most.
+    pub cpu_ratio: f64,
+    /// The link's rate below which the link binds without pushdown: the knee.
+    pub knee: BytesPerSecond,
+    /// The speed-up behind this link: the [`Self::byte_ratio`] on slow ones, the [`Self::cpu_ratio`] on
+    /// fast ones.
+    pub speedup: f64,
+}
+
+/// The speed-up that pushdown attains at most where reading and computing overlap.
+///
+/// `read` bytes and `cpu` seconds of the host's cores without pushdown, `sent` and `left` with.
+#[must_use]
+pub fn roofline(
+    (read, cpu): (Bytes, f64),
+    (sent, left): (Bytes, f64),
+    link: BytesPerSecond,
+) -> Roofline {
+    let ratio = |before: f64, after: f64| if before == 0.0 { 1.0 } else { before / after };
+    let time = |bytes: Bytes, cpu: f64| (bytes / link).as_secs_f64().max(cpu);
+    Roofline {
+        byte_ratio: ratio(read.as_f64(), sent.as_f64()),
+        cpu_ratio: ratio(cpu, left),
+        knee: BytesPerSecond(read.as_f64() / cpu),
+        speedup: ratio(time(read, cpu), time(sent, left)),
+    }
+}
+
+/// Where a query stands by Scan Ratio and use of the cores (ICPE 2020, Fig. 8).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Quadrant {
+    /// Scans keep the cores busy: what a device helps most.
+    ScanAndBusy,
+    /// It scans and the cores wait: for storage, or for slots.
+    ScanAndIdle,
+    /// The cores are busy with something else: a device helps little.
+    ComputeAndBusy,
+    /// Neither: something else binds.
+    ComputeAndIdle,
+}
+
+impl Quadrant {
+    /// By the Scan Ratio and the part of the cores that is busy, 0 to 1 each, halved in the middle.
+    #[must_use]
+    pub fn of(scan_ratio: f64, cpu_utilisation: f64) -> Self {
+        match (scan_ratio >= 0.5, cpu_utilisation >= 0.5) {
+            (true, true) => Self::ScanAndBusy,
+            (true, false) => Self::ScanAndIdle,
+            (false, true) => Self::ComputeAndBusy,
+            (false, false) => Self::ComputeAndIdle,
+        }
+    }
+
+    /// In words.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ScanAndBusy => "scans keep the cores busy",
+            Self::ScanAndIdle => "scans, and the cores wait",
+            Self::ComputeAndBusy => "other work keeps the cores busy",
+            Self::ComputeAndIdle => "neither scans nor keeps the cores busy",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn slow_links_have_the_byte_ratio_and_fast_ones_the_cpu_ratio() {
+        let of = |gbit| {
+            roofline(
+                (Bytes(1_000_000_000), 2.0),
+                (Bytes(50_000_000), 0.5),
+                BytesPerSecond::gbit(gbit),
+            )
+        };
+        assert_eq!((of(0.01).speedup, of(0.01).byte_ratio), (20.0, 20.0));
+        assert_eq!((of(1000.0).speedup, of(1000.0).cpu_ratio), (4.0, 4.0));
+        assert_eq!(of(1.0).knee, BytesPerSecond::gbit(4.0));
+        // Below the knee, and what is left is bound by the cores.
+        assert_eq!(of(1.0).speedup, 16.0);
+    }
+
+    #[test]
+    fn quadrants_are_those_of_figure_8() {
+        // Table 2: Q9 and Q4 with their average use of the cores; Table 3: Q44.
+        assert_eq!(Quadrant::of(0.93, 0.31), Quadrant::ScanAndIdle);
+        assert_eq!(Quadrant::of(0.04, 0.76), Quadrant::ComputeAndBusy);
+        assert_eq!(Quadrant::of(0.99, 0.70), Quadrant::ScanAndBusy);
+        assert_eq!(Quadrant::of(0.0, 0.35), Quadrant::ComputeAndIdle);
+    }
+
+    proptest! {
+        #[test]
+        fn the_speedup_is_between_the_ratios(
+            read in 1u64..1_000_000_000, part in 0.001..1.0f64, cpu in 0.001..100.0f64,
+            left in 0.001..1.0f64, gbit in 0.001..1000.0f64,
+        ) {
+            let sent = Bytes(((read as f64 * part) as u64).max(1));
+            let link = BytesPerSecond::gbit(gbit);
+            let found = roofline((Bytes(read), cpu), (sent, cpu * left), link);
+            let (a, b) = (found.byte_ratio, found.cpu_ratio);
+            // Times are whole nanoseconds.
+            prop_assert!(found.speedup >= a.min(b) * 0.99 && found.speedup <= a.max(b) * 1.01);
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Stages in time.
+
+use std::num::NonZeroUsize;
+
+use super::StageGraph;
+
+/// How many stages may run at once.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Slots {
+    /// As many as there are, as the paper assumes.
+    #[default]
+    Unlimited,
+    /// No more than these: of the stages that are ready, the one with the longest way to the end starts
+    /// first (list scheduling).
+    Finite(NonZeroUsize),
+}
+
+/// When each stage runs.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Schedule {
+    /// Start and end of each stage in seconds, in the order of [`StageGraph::stages`].
+    pub times: Vec<(f64, f64)>,
+    /// The places of the stages on a longest way through the graph, first to last.
+    pub critical_path: Vec<usize>,
+    /// Seconds along that way: no number of slots makes it shorter.
+    pub critical_seconds: f64,
+    /// Seconds until the last stage is over.
+    pub makespan: f64,
+}
+
+impl Schedule {
+    /// What Graham's bound (1966) says of any list schedule with so many slots: all work over the slots,
+    /// and the part of the critical path that the others wait for.
+    #[must_use]
+    pub fn graham_bound(&self, slots: NonZeroUsize) -> f64 {
+        let work: f64 = self.times.iter().map(|(start, end)| end - start).sum();
+        let slots = slots.get() as f64;
+        work / slots + (1.0 - 1.0 / slots) * self.critical_seconds
+    }
+}
+
+/// Runs stages that take so many seconds each, in the order of [`StageGraph::stages`].
+#[must_use]
+pub fn schedule(graph: &StageGraph, seconds: &[f64], slots: Slots) -> Schedule {
+    let count = graph.stages().len();
+    let takes = |place: usize| seconds.get(place).copied().unwrap_or_default().max(0.0);
+    // How long it takes from the start of each stage to the end of the query, and by which way.
+    let mut to_end = vec![0.0; count];
+    let mut next: Vec<Option<usize>> = vec![None; count];
+    for place in (0..count).rev() {
+        to_end[place] += takes(place);
+        for before in graph.before(place) {
+            if to_end[place] > to_end[*before] || next[*before].is_none() {
+                to_end[*before] = to_end[place];
+                next[*before] = Some(place);
+            }
+        }
+    }
+    let first = (0..count).max_by(|a, b| to_end[*a].total_cmp(&to_end[*b]).then(b.cmp(a)));
+    let critical_path: Vec<_> = std::iter::successors(first, |place| next[*place]).collect();
+    let critical_seconds = first.map_or(0.0, |place| to_end[place]);
+    let at_once = match slots {
+        Slots::Unlimited => usize::MAX,
+        Slots::Finite(slots) => slots.get(),
+    };
+    let times = list_schedule(graph, &takes, &to_end, at_once);
+    let makespan = times.iter().map(|(_, end)| *end).fold(0.0, f64::max);
+    Schedule { times, critical_path, critical_seconds, makespan }
+}
+
+fn list_schedule(
+    graph: &StageGraph,
+    takes: &impl Fn(usize) -> f64,
+    priority: &[f64],
+    slots: usize,
+) -> Vec<(f64, f64)> {
+    let count = priority.len();
+    let mut times: Vec<Option<(f64, f64)>> = vec![None; count];
+    let mut running: Vec<usize> = Vec::new();
+    let mut now = 0.0;
+    loop {
+        let over = |place: &usize| times[*place].is_some_and(|(_, end)| end <= now);
+        running.retain(|place| !over(place));
+        let mut ready: Vec<usize> = (0..count)
+            .filter(|place| times[*place].is_none() && graph.before(*place).iter().all(over))
+            .collect();
+        ready.sort_by(|a, b| priority[*b].total_cmp(&priority[*a]).then(a.cmp(b)));
+        for place in ready.into_iter().take(slots.saturating_sub(running.len())) {
+            times[place] = Some((now, now + takes(place)));
+            running.push(place);
+        }
+        let ends = running.iter().filter_map(|place| Some(times[*place]?.1));
+        match ends.reduce(f64::min) {
+            Some(end) => now = end,
+            None => break,
+        }
+    }
+    times.into_iter().map(Option::unwrap_or_default).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::storage::Stage;
+
+    fn slots(number: usize) -> Slots {
+        Slots::Finite(NonZeroUsize::new(number).unwrap())
+    }
+
+    fn graph(after: &[&[u64]]) -> StageGraph {
+        let stage =
+            |(id, after): (u64, &&[u64])| Stage { id, after: after.to_vec(), ..Stage::default() };
+        StageGraph::new((0..).zip(after).map(stage).collect()).unwrap()
+    }
+
+    #[test]
+    fn stages_run_when_they_can() {
+        let diamond = graph(&[&[], &[0], &[0], &[1, 2]]);
+        let seconds = [1.0, 2.0, 5.0, 1.0];
+        let free = schedule(&diamond, &seconds, Slots::Unlimited);
+        assert_eq!(free.times, [(0.0, 1.0), (1.0, 3.0), (1.0, 6.0), (6.0, 7.0)]);
+        assert_eq!((free.critical_path.as_slice(), free.critical_seconds), (&[0, 2, 3][..], 7.0));
+        let alone = schedule(&diamond, &seconds, slots(1));
+        assert_eq!(alone.times, [(0.0, 1.0), (6.0, 8.0), (1.0, 6.0), (8.0, 9.0)]);
+        assert_eq!((alone.makespan, alone.critical_seconds), (9.0, 7.0));
+        let nothing = schedule(&graph(&[]), &[], Slots::Unlimited);
+        assert_eq!((nothing.makespan, nothing.critical_path.len()), (0.0, 0));
+    }
+
+    proptest! {
+        /// Each stage waits for some before it.
+        #[test]
+        fn every_schedule_is_within_its_bounds(
+            stages in proptest::collection::vec((0.0..10.0f64, proptest::collection::vec(0u64..12, 0..3)), 1..12),
+            number in 1usize..6,
+        ) {
+            let after: Vec<Vec<u64>> = (0u64..)
+                .zip(&stages)
+                .map(|(id, (_, after))| after.iter().copied().filter(|it| *it < id).collect())
+                .collect();
+            let after: Vec<&[u64]> = after.iter().map(Vec::as_slice).collect();
+            let graph = graph(&after);
+            let of = |id: u64| stages[id as usize].0;
+            let seconds: Vec<f64> = graph.stages().iter().map(|it| of(it.id)).collect();
+            let slack = 1e-9;
+            let free = schedule(&graph, &seconds, Slots::Unlimited);
+            prop_assert!((free.makespan - free.critical_seconds).abs() < slack);
+            let path: f64 = free.critical_path.iter().map(|place| seconds[*place]).sum();
+            prop_assert!((path - free.critical_seconds).abs() < slack);
+            for (from, to) in free.critical_path.iter().zip(free.critical_path.iter().skip(1)) {
+                prop_assert!(graph.before(*to).contains(from));
+            }
+            let finite = schedule(&graph, &seconds, slots(number));
+            let bound = finite.graham_bound(NonZeroUsize::new(number).unwrap());
+            prop_assert!(finite.critical_seconds <= finite.makespan + slack);
+            prop_assert!(finite.makespan <= bound + slack, "{} {bound}", finite.makespan);
+            for (place, (start, end)) in finite.times.iter().enumerate() {
+                prop_assert!((end - start - seconds[place]).abs() < slack);
+                for before in graph.before(place) {
+                    prop_assert!(finite.times[*before].1 <= *start);
+                }
+                let at_once = finite.times.iter().filter(|(s, e)| s <= start && start < e).count();
+                prop_assert!(at_once <= number);
+            }
+            let alone: f64 = seconds.iter().sum();
+            prop_assert!((schedule(&graph, &seconds, slots(1)).makespan - alone).abs() < 1e-6);
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! `sluice storage` as it is typed.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::cli::{bad, good, sluice};
+
+/// The example of ICPE 2020, Fig. 4: its edges, its seconds of scan, filter and project, and others that
+/// fit its 18 seconds.
+fn worked_example() -> Value {
+    let stage = |id: u64, sfp: f64, rest: f64, after: &[u64]| {
+        json!({
+            "id": id, "wall_seconds": sfp + rest, "thread_seconds": 4.0 * (sfp + rest),
+            "scan_seconds": 3.0 * sfp, "filter_project_seconds": sfp, "after": after,
+        })
+    };
+    json!({"version": 1, "name": "Fig. 4", "cores": 4, "stages": [
+        stage(0, 1.0, 2.0, &[]), stage(1, 5.0, 2.0, &[]), stage(2, 8.0, 2.0, &[]),
+        stage(3, 0.0, 5.0, &[1]), stage(4, 0.0, 4.0, &[2]), stage(5, 0.0, 4.0, &[0, 3, 4]),
+    ]})
+}
+
+fn written(contents: &str) -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("stages.json");
+    fs::write(&path, contents).unwrap();
+    (folder, path)
+}
+
+fn storage(path: &std::path::Path, more: &[&str]) -> Command {
+    let mut command = sluice(&["storage", "--stages"]);
+    command.arg(path).args(more);
+    command
+}
+
+#[test]
+fn the_papers_example_takes_12_of_18_seconds() {
+    let (_folder, path) = written(&worked_example().to_string());
+    let text = good(&mut storage(&path, &[]));
+    for expected in [
+        "Fig. 4: 18.000 s → 12.000 s with icpe-2020 (modelled; no limit to the stages at once): 1.50 times",
+        "Scan Ratio 31.8 %, of scan, filter and project 42.4 %",
+        "critical path: 2 → 4 → 5 before, 1 → 3 → 5 with the device",
+        "source: Modeling Analytics for Computational Storage (ICPE 2020)",
+    ] {
+        assert!(text.contains(expected), "no {expected} in {text}");
+    }
+    let printed = good(&mut storage(&path, &["--formula", "printed"]));
+    assert!(printed.contains("18.000 s → 17.000 s"), "{printed}");
+    let alone = good(&mut storage(&path, &["--slots", "1", "--device", "ideal"]));
+    assert!(alone.contains("33.000 s → 19.000 s"), "{alone}");
+    assert!(
+        alone.contains("critical path 11.000 s ≤ schedule 19.000 s ≤ Graham's bound 19.000 s"),
+        "{alone}"
+    );
+    let stages: Vec<Value> =
+        serde_json::from_str(&good(&mut storage(&path, &["--format", "json", "--setup", "0s"])))
+            .unwrap();
+    let of = |place: usize, field: &str| stages[place][field].as_f64().unwrap();
+    assert_eq!(
+        (of(2, "measured_s"), of(2, "estimated_s"), of(2, "sfp_percent")),
+        (10.0, 2.0, 80.0)
+    );
+    assert_eq!(stages[5]["after"], "0 3 4");
+}
+
+#[test]
+fn what_cannot_be_is_said_with_its_place() {
+    let change = |from: &str, to: &str| worked_example().to_string().replacen(from, to, 1);
+    let mut unknown = worked_example();
+    unknown["stages"][3]["after"] = json!([77]);
+    for (contents, words) in [
+        (unknown.to_string(), "stage 3, `after` names stage 77, which is not there"),
+        (change("\"version\":1", "\"version\":9"), "is of version 9, but 1 is known"),
+        (change("\"cores\":4", "\"cores\":-4"), "`cores` is -4, but must be more than 0"),
+        (change("\"wall_seconds\":3.0", "\"wall_seconds\":-3.0"), "stage 0, `wall_seconds` is -3"),
+        (change("\"wall_seconds\":3.0", "\"speed\":-3.0"), "unknown field `speed`"),
+        ("{\"version\": 1, \"stages\": [".to_owned(), "EOF while parsing"),
+        ("{\"version\": 1, \"stages\": []}".to_owned(), "has no stages"),
+        ("not json".to_owned(), "line 1 column 2"),
+    ] {
+        let (_folder, path) = written(&contents);
+        bad(&mut storage(&path, &[]), words);
+    }
+    let (folder, path) = written(&worked_example().to_string());
+    bad(&mut storage(&path, &["--device", "magic"]), "there is no device and no file `magic`");
+    bad(&mut storage(&folder.path().join("nothing"), &[]), "nothing");
+    bad(&mut storage(folder.path(), &[]), "is a folder");
+    let device = folder.path().join("device.toml");
+    fs::write(&device, "name = \"x\"\nsetup_seconds = -1\n").unwrap();
+    bad(&mut storage(&path, &["--device", device.to_str().unwrap()]), "line 2, `setup_seconds`");
+}
