@@ -117,7 +117,8 @@ impl Scenario {
         find(key).map_or(value, |found| found.range().clamp(value))
     }
 
-    fn value(&mut self, key: &str) -> Option<f64> {
+    /// As [`Self::get`], without a copy of everything.
+    pub(crate) fn value(&mut self, key: &str) -> Option<f64> {
         match find(key)? {
             Found::Hardware(place) => place.get(&mut self.hardware),
             Found::Price(place) => place(&mut self.prices).map(|price| price.0),
