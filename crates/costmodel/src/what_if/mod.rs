@@ -84,22 +84,13 @@ impl WhatIf {
         Self { text, changes: vec![Change::Overlay(Box::new(overlay))] }
     }
 
-    /// The keys of the constants that are given by value, and so are exact, of a scenario to which this is
-    /// applied.
-    #[must_use]
-    pub fn exact(&self, scenario: &Scenario) -> Vec<&str> {
-        let keys = |change| match change {
-            &Change::Constant(ref knob, value) => {
-                let mut changed = scenario.clone();
-                // What cannot be set is not applied either.
-                let _ = knob.set(&mut changed, value);
-                let is_given =
-                    |key: &&str| *key == knob.key() || changed.get(key) != scenario.get(key);
-                knob.keys().into_iter().filter(is_given).collect()
-            }
-            _ => Vec::new(),
-        };
-        self.changes.iter().flat_map(keys).collect()
+    /// The keys of the constants that are given by value, and so are exact. What follows from one of them,
+    /// such as the rate of a connection from that of the link, is as uncertain as what is not measured.
+    pub fn exact(&self) -> impl Iterator<Item = &str> {
+        self.changes.iter().filter_map(|change| match change {
+            Change::Constant(knob, _) => Some(knob.key()),
+            _ => None,
+        })
     }
 
     /// Where the numbers of the devices in it come from: each with its name, date and source.
@@ -204,11 +195,7 @@ mod tests {
     #[test]
     fn given_constants_are_exact_and_devices_have_sources() {
         let what_if: WhatIf = "bandwidth=1Gbit,switch=tofino2".parse().unwrap();
-        // A connection of the paper's has less than the link, and stays as it is.
-        assert_eq!(what_if.exact(&Scenario::default()), ["link.bytes_per_second"]);
-        let local = HardwareProfile::by_name("local-1gbit").unwrap();
-        let exact = ["link.bytes_per_second", "link.connection_bytes_per_second"];
-        assert_eq!(what_if.exact(&Scenario::new(local, PriceBook::paper())), exact);
+        assert_eq!(what_if.exact().collect::<Vec<_>>(), ["link.bytes_per_second"]);
         let sources: Vec<_> = what_if.sources().collect();
         assert!(sources.len() == 1 && sources[0].starts_with("tofino2 (20"), "{sources:?}");
     }
