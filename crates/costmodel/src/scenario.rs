@@ -76,7 +76,8 @@ impl Scenario {
         self.clone().value(key)
     }
 
-    /// Changes a constant: times to the nanosecond, numbers of things to a whole one.
+    /// Changes a constant: times to the nanosecond, numbers of things to a whole one. In the profile it is
+    /// assumed from then on, whatever was measured.
     ///
     /// # Errors
     ///
@@ -92,7 +93,13 @@ impl Scenario {
             checked => checked.map_err(|message| error(message.to_owned()))?,
         };
         match found {
-            Found::Hardware(place) => place.set(&mut self.hardware, value),
+            Found::Hardware(place) => {
+                let before = place.get(&mut self.hardware);
+                place.set(&mut self.hardware, value);
+                if place.get(&mut self.hardware) != before {
+                    self.forget(key);
+                }
+            }
             Found::Capacity(name) => {
                 self.hardware.capacities.insert(name.to_owned(), value);
             }
@@ -107,6 +114,15 @@ impl Scenario {
         Ok(())
     }
 
+    /// What was measured of a constant does not hold for another value of it.
+    fn forget(&mut self, key: &str) {
+        if let Some(calibration) = self.hardware.calibration.as_deref_mut()
+            && calibration.intervals.remove(key).is_some()
+        {
+            calibration.assumed.push(key.to_owned());
+        }
+    }
+
     /// What values a constant may have; none if there is no such constant.
     pub(crate) fn range(key: &str) -> Option<Range> {
         find(key).map(|found| found.range())
@@ -117,7 +133,8 @@ impl Scenario {
         find(key).map_or(value, |found| found.range().clamp(value))
     }
 
-    fn value(&mut self, key: &str) -> Option<f64> {
+    /// As [`Self::get`], without a copy of everything.
+    pub(crate) fn value(&mut self, key: &str) -> Option<f64> {
         match find(key)? {
             Found::Hardware(place) => place.get(&mut self.hardware),
             Found::Price(place) => place(&mut self.prices).map(|price| price.0),
@@ -187,6 +204,23 @@ mod tests {
             let read = HardwareProfile::parse(&scenario.hardware.to_string()).unwrap();
             assert_eq!(Scenario::new(&read, PriceBook::paper()).get(key), Some(value), "{key}");
         }
+    }
+
+    #[test]
+    fn another_value_was_not_measured() {
+        use crate::calibration::Calibration;
+        use crate::uncertainty::Uncertainty;
+        let mut scenario = scenario();
+        let key = "link.bytes_per_second";
+        scenario.hardware.calibration = Some(Box::new(Calibration {
+            intervals: [(key.to_owned(), [1.1e9, 1.2e9])].into(),
+            ..Calibration::default()
+        }));
+        let interval = |of: &Scenario| Uncertainty::of(&of.hardware).constants[key];
+        scenario.set(key, 1.163e9).unwrap();
+        assert_eq!(interval(&scenario), [1.1e9, 1.2e9]);
+        scenario.set(key, 12e9).unwrap();
+        assert_eq!(interval(&scenario), [8e9, 18e9]);
     }
 
     #[test]

@@ -33,8 +33,8 @@ pub(super) struct Stage {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Kind {
     pub(super) requests: u64,
-    /// How many may be in flight at once, beside the client's own limit.
-    pub(super) at_once: u64,
+    /// How many may be in flight at once; none if they share the slots of the profile.
+    pub(super) at_once: Option<u64>,
     /// Seconds to the first byte.
     pub(super) latency: f64,
     pub(super) chunks: u32,
@@ -86,7 +86,7 @@ pub(super) fn kinds(phase: &Phase, hardware: &HardwareProfile, extra: &[usize]) 
     let mut all = Vec::new();
     if bare > 0 {
         let (chunks, stages) = (1, Vec::new());
-        all.push(Kind { requests: bare, at_once: bare, latency, chunks, stages, arriving: 0 });
+        all.push(Kind { requests: bare, at_once: None, latency, chunks, stages, arriving: 0 });
     }
     if gets > 0 {
         let bytes = got / gets as f64;
@@ -94,7 +94,7 @@ pub(super) fn kinds(phase: &Phase, hardware: &HardwareProfile, extra: &[usize]) 
         let mut stages = vec![transfer(bytes)];
         stages.extend(used(each(gets)));
         stages.push(parse(own));
-        all.push(kind(gets, gets, latency, bytes, stages, 1));
+        all.push(kind(gets, None, latency, bytes, stages, 1));
     }
     if selects > 0 {
         let many = selects as f64;
@@ -112,7 +112,7 @@ pub(super) fn kinds(phase: &Phase, hardware: &HardwareProfile, extra: &[usize]) 
         let mut stages = vec![scan, transfer(bytes)];
         stages.extend(used(each(selects)));
         stages.push(parse(own));
-        let at_once = phase.selects_at_once.map_or(selects, |many| many.0.max(1));
+        let at_once = phase.selects_at_once.map(|many| many.0.max(1));
         let size = scanned.max(bytes);
         all.push(kind(selects, at_once, select.as_secs_f64(), size, stages, 2));
     }
@@ -143,7 +143,7 @@ pub(super) fn limits(resource: usize, hardware: &HardwareProfile) -> Demand {
 /// Stages for whole requests, of which each chunk has its part. A stage without work is left out.
 fn kind(
     requests: u64,
-    at_once: u64,
+    at_once: Option<u64>,
     latency: f64,
     bytes: f64,
     mut stages: Vec<Stage>,

@@ -100,6 +100,8 @@ pub(super) struct Run<'a> {
     /// Phases with requests to send, and which of them is next.
     open: Vec<usize>,
     turn: usize,
+    /// Slots of the profile.
+    slots_taken: u32,
     in_flight: u32,
     most_in_flight: u32,
     sent: u64,
@@ -135,6 +137,7 @@ impl<'a> Run<'a> {
             unused: Vec::new(),
             open: Vec::new(),
             turn: 0,
+            slots_taken: 0,
             in_flight: 0,
             most_in_flight: 0,
             sent: 0,
@@ -281,14 +284,19 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Gives free slots to the open phases in turn.
+    /// Gives free slots to the open phases in turn. Requests of which the plan says how many there are at
+    /// once have slots of their own.
     fn fill_slots(&mut self) {
         let slots = self.hardware.requests.slots.get();
         let mut passed = 0;
-        while self.in_flight < slots && passed < self.open.len() {
+        while passed < self.open.len() {
             self.turn %= self.open.len();
             let phase = self.open[self.turn];
-            let can = |it: &KindRun| it.sent < it.kind.requests && it.in_flight < it.kind.at_once;
+            let is_free = self.slots_taken < slots;
+            let can = |it: &KindRun| {
+                let has_slot = it.kind.at_once.map_or(is_free, |many| it.in_flight < many);
+                it.sent < it.kind.requests && has_slot
+            };
             match self.phases[phase].kinds.iter().position(can) {
                 Some(kind) => {
                     passed = 0;
@@ -311,6 +319,7 @@ impl<'a> Run<'a> {
         run.sent += 1;
         run.in_flight += 1;
         let stages = vec![(0, false); run.kind.stages.len()];
+        self.slots_taken += u32::from(run.kind.at_once.is_none());
         self.in_flight += 1;
         self.most_in_flight = self.most_in_flight.max(self.in_flight);
         let stragglers = self.conditions.stragglers;
@@ -441,8 +450,10 @@ impl<'a> Run<'a> {
     /// The whole answer is here: its slot is free.
     fn arrived(&mut self, request: usize) {
         let Request { phase, kind, .. } = self.requests[request];
+        let of = &mut self.phases[phase].kinds[kind];
+        of.in_flight -= 1;
+        self.slots_taken -= u32::from(of.kind.at_once.is_none());
         self.in_flight -= 1;
-        self.phases[phase].kinds[kind].in_flight -= 1;
         self.fill_slots();
     }
 

@@ -100,6 +100,11 @@ fn the_stores_cores_bind() {
     // Few at once by request of the client.
     let few = Phase { selects_at_once: Some(Requests(4)), ..select(96) };
     agrees(&few.into(), &hardware, Resource::STORE_SCAN);
+    // A plan that says how many there are at once does not ask how many slots there are.
+    hardware.requests.slots = NonZeroU32::MIN;
+    let all = Phase { selects_at_once: Some(Requests(96)), ..select(96) };
+    agrees(&all.into(), &hardware, Resource::STORE_SCAN);
+    hardware.requests.slots = NonZeroU32::new(96).unwrap();
     hardware.select.cores = 1000.0;
     hardware.select.total_bytes_per_second = BytesPerSecond(1e9);
     agrees(&select(96).into(), &hardware, Resource::STORE_SCAN);

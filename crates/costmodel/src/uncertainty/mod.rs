@@ -77,7 +77,7 @@ impl Uncertainty {
     pub(crate) fn drawn(&self, scenario: &Scenario, deviations: &[f64]) -> Scenario {
         let mut drawn = scenario.clone();
         for ((key, interval), deviation) in self.constants.iter().zip(deviations) {
-            if let Some(value) = scenario.get(key) {
+            if let Some(value) = drawn.value(key) {
                 let value = Scenario::nearest(key, quantile(value, *interval, *deviation));
                 // A key that the scenario knows, and a value that it can have.
                 let _ = drawn.set(key, value);

@@ -60,16 +60,6 @@ impl Knob {
         SHORT.iter().map(|(name, _)| *name)
     }
 
-    /// The keys of all constants that it changes.
-    #[must_use]
-    pub fn keys(&self) -> Vec<&str> {
-        match self.name.as_str() {
-            "bandwidth" => vec![LINK, CONNECTION],
-            "latency" => vec![LATENCY, SELECT_LATENCY],
-            _ => vec![self.key()],
-        }
-    }
-
     /// Its value in a scenario, in the unit of its key.
     #[must_use]
     pub fn get(&self, scenario: &Scenario) -> Option<f64> {
