@@ -161,7 +161,7 @@ fn at(assumed: &Assumptions, sweep: &Sweep, value: f64) -> Result<Assumptions> {
     if let Axis::Constant(knob) = &sweep.axis {
         let set = knob.set(&mut there.scenario, value);
         set.map_err(|error| Failure::new(format!("--sweep {error}")))?;
-        there.uncertainty = there.uncertainty.without(knob.keys());
+        there.uncertainty = there.uncertainty.without([knob.key()]);
     }
     Ok(there)
 }

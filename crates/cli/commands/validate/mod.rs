@@ -5,7 +5,7 @@ mod report;
 mod trial;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -104,7 +104,7 @@ async fn start(compute: &Compute, folder: &Path, latency: Duration) -> Result<Se
     compute.run(async move { Ok(server.start().await?) }).await
 }
 
-async fn fill(compute: &Compute, folder: &PathBuf, tables: &tpch::Generate) -> Result<()> {
+async fn fill(compute: &Compute, folder: &Path, tables: &tpch::Generate) -> Result<()> {
     let server = start(compute, folder, Duration::ZERO).await?;
     let hardware = HardwareProfile::by_name("local").cloned();
     let hardware = hardware.ok_or_else(|| Failure::new("the profile `local` is missing"))?;

@@ -22,6 +22,7 @@ use crate::datasource::s3_scan::as_select_scan;
 use crate::datasource::s3_select::S3SelectSource;
 use crate::endpoints::resolve;
 use crate::profile::{BLOOM_CONTAINS, keys_demand, scan_demand};
+use crate::session::LISTED_KEYS;
 
 /// The tables are fetched.
 const BASELINE: &str = "baseline";
@@ -155,11 +156,15 @@ impl Asking {
 
     /// Steps that wait for the keys to be read from the join and written into statements.
     pub(super) fn after(&self, steps: Steps) -> Steps {
-        /// Keys in a second, measured on two cores.
+        /// Keys of a list in a second, measured on two cores.
         const PER_SECOND: f64 = 5e5;
+        /// How many are counted out in the time of one in a list.
+        const COUNTED: f64 = 6.0;
+        let keys = self.keys.unwrap_or(0.0);
+        let listed = keys.min(LISTED_KEYS as f64);
         let making = Use {
             resource: Resource::new("keys of joins"),
-            amount: self.keys.unwrap_or(0.0),
+            amount: listed.max(keys / COUNTED),
             per_second: PER_SECOND,
         };
         let made = Phase { name: "keys", uses: vec![making], ..Phase::default() };

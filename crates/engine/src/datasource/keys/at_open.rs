@@ -13,6 +13,7 @@ use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::utils::{collect_columns, conjunction_opt};
 use datafusion::physical_plan::expressions::Literal;
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
+use sluicegate_costmodel::predict;
 use tokio::sync::Mutex;
 use tokio::task::JoinError;
 use tokio::time::Instant;
@@ -33,7 +34,7 @@ use crate::datasource::s3_select::{Filter, KeyFilter, S3SelectSource};
 use crate::endpoint::Endpoint;
 use crate::metrics::NodeMetrics;
 use crate::optimizer::subject;
-use crate::profile::record_bytes;
+use crate::profile::{open_demand, record_bytes};
 
 /// The keys of a scan while it runs: of all its partitions, or of one.
 #[derive(Debug)]
@@ -110,8 +111,9 @@ impl KeysAtOpen {
         if let Some(decided) = known.as_ref() {
             return Ok(Arc::clone(decided));
         }
-        let until =
-            *self.until.get_or_init(|| Instant::now() + patience(endpoint, config, options));
+        let until = *self
+            .until
+            .get_or_init(|| Instant::now() + patience(source, endpoint, config, options));
         let mut all_final = true;
         for arriving in source.arriving().iter().filter(|it| it.keys.is_some()) {
             arriving.wait(until).await;
@@ -125,7 +127,8 @@ impl KeysAtOpen {
             Keys::Any => Decided::Nothing("the join does not say which keys it has"),
             Keys::None => Decided::NoRow,
             Keys::Of(keys) => {
-                let until = std::time::Instant::now() + patience(endpoint, config, options);
+                let until =
+                    std::time::Instant::now() + patience(source, endpoint, config, options) / 2;
                 let most = SluiceOptions::of(options).join_keys;
                 let keys = all_keys(source, keys, &filters, most, until).await?;
                 decide(source, endpoint, config, options, keys)?
@@ -236,14 +239,18 @@ fn gone(error: JoinError) -> DataFusionError {
     DataFusionError::ExecutionJoin(Box::new(error))
 }
 
-/// Waiting for keys takes no longer than to fetch everything without them, unless they are wanted
-/// at any price.
-fn patience(endpoint: &Endpoint, config: &FileScanConfig, options: &ConfigOptions) -> Duration {
+/// Waiting for keys takes no longer than to read the table without them, and counting them out half of that, unless
+/// they are wanted at any price. So where they turn out not to be worth it, little is lost.
+fn patience(
+    source: &S3SelectSource,
+    endpoint: &Endpoint,
+    config: &FileScanConfig,
+    options: &ConfigOptions,
+) -> Duration {
     if SluiceOptions::of(options).join == Join::Bloom {
         return PATIENCE;
     }
-    let files = config.file_groups.iter().flat_map(|group| group.files());
-    let bytes: f64 = files.map(|file| file.effective_size() as f64).sum();
-    let seconds = bytes / endpoint.hardware.link.bytes_per_second.0.max(1.0);
-    Duration::try_from_secs_f64(seconds).unwrap_or(PATIENCE).min(PATIENCE)
+    let demand = open_demand(config, source, options);
+    let without = demand.select().unwrap_or_else(|| demand.get());
+    predict(&without.steps, &endpoint.hardware).total().min(PATIENCE)
 }

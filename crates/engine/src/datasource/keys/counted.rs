@@ -31,6 +31,9 @@ const AT_ONCE: i64 = 1 << 16;
 /// The most values that are asked about: more take longer than anybody waits.
 const MOST_VALUES: i128 = 1 << 28;
 
+/// The part of the time that is given before what was done so far tells how long it takes.
+const LEAST_DONE: f64 = 0.25;
+
 /// A filter that says of each value of a column whether it is a key, if it is not NULL.
 #[derive(Debug, Clone)]
 pub struct Countable {
@@ -75,8 +78,8 @@ impl Countable {
         &self.filter
     }
 
-    /// The keys in order; none if there are more than `most`, or if it takes beyond a moment to find
-    /// them.
+    /// The keys in order; none if there are more than `most`, or if it takes, or seems to take, beyond a
+    /// moment to find them.
     ///
     /// # Errors
     ///
@@ -84,7 +87,14 @@ impl Countable {
     pub fn keys(&self, most: usize, until: Instant) -> Result<Option<Vec<ScalarValue>>> {
         let schema = Arc::new(Schema::new(vec![Arc::clone(&self.field)]));
         let passes = reassign_expr_columns(Arc::clone(&self.filter), &schema)?;
-        let (mut next, end) = (*self.between.start(), *self.between.end());
+        let (first, end) = (*self.between.start(), *self.between.end());
+        let all = (end as f64 - first as f64 + 1.0).max(1.0);
+        let started = Instant::now();
+        let time = until.saturating_duration_since(started);
+        if time.is_zero() {
+            return Ok(None);
+        }
+        let mut next = first;
         let mut keys = Vec::new();
         while next <= end {
             let last = next.saturating_add(AT_ONCE - 1).min(end);
@@ -95,7 +105,11 @@ impl Countable {
             for row in 0..found.len() {
                 keys.push(ScalarValue::try_from_array(&found, row)?);
             }
-            if keys.len() > most || Instant::now() > until {
+            if keys.len() > most {
+                return Ok(None);
+            }
+            let done = (last as f64 - first as f64 + 1.0) / all;
+            if last < end && started.elapsed() > time.mul_f64(done.max(LEAST_DONE)) {
                 return Ok(None);
             }
             match last.checked_add(1) {
