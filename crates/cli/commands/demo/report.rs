@@ -88,8 +88,8 @@ mod tests {
 
     use sluicegate_costmodel::{Bytes, Dollars};
 
-    use super::super::measure::Run;
     use super::*;
+    use crate::commands::embedded::measure::Run;
 
     #[test]
     fn each_row_shows_off_and_on() {
