@@ -8,6 +8,7 @@ use super::stages::Query;
 use crate::failure::Result;
 use crate::output::listing::{ListFormat, Listing};
 use crate::output::progress::say;
+use crate::output::visible::visible;
 
 const HEADER: [&str; 10] = [
     "stage",
@@ -64,7 +65,7 @@ pub(super) fn print(
 
 fn summary(query: &Query, device: &Device, slots: Slots, estimate: &Estimate) -> String {
     let graph = &query.graph;
-    let name = if query.name.is_empty() { "the query" } else { &query.name };
+    let name = if query.name.is_empty() { "the query".into() } else { visible(&query.name) };
     let slot_words = match slots {
         Slots::Unlimited => "no limit to the stages at once".to_owned(),
         Slots::Finite(slots) => format!("{slots} stages at once"),

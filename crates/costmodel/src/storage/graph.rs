@@ -6,6 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::Bytes;
 
+/// More seconds or bytes are a mistake; sums of such numbers are still numbers.
+const MOST: f64 = 1e18;
+
 /// What was measured of a stage (ICPE 2020, §4.1).
 #[derive(Debug, Clone, PartialEq, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -67,8 +70,8 @@ impl Stage {
             ("result_bytes", self.result_bytes),
         ];
         for (field, number) in numbers {
-            if !number.is_finite() || number < 0.0 {
-                let message = format!("is {number}, but must be a number, 0 or more");
+            if !(0.0..=MOST).contains(&number) {
+                let message = format!("is {number}, but must be between 0 and 1e18");
                 return Err(StageError::new(self.id, field, message));
             }
         }
@@ -116,7 +119,7 @@ impl StageGraph {
     ///
     /// # Errors
     ///
-    /// The first number that is negative or none, an id that comes twice, a stage that waits for one
+    /// The first number that is negative, beyond 1e18 or none, an id that comes twice, a stage that waits for one
     /// that is not there or, by whatever way, for itself.
     pub fn new(mut stages: Vec<Stage>) -> Result<Self, StageError> {
         let mut ids = BTreeSet::new();
@@ -243,7 +246,9 @@ mod tests {
         check(vec![stage(1, &[1])], "stage 1, `after` leads back");
         check(vec![stage(2, &[]), stage(1, &[3]), stage(3, &[1])], "stage 1, `after` leads back");
         let negative = Stage { wall_seconds: -1.0, ..stage(4, &[]) };
-        check(vec![negative], "stage 4, `wall_seconds` is -1, but must be a number, 0 or more");
+        check(vec![negative], "stage 4, `wall_seconds` is -1, but must be between 0 and 1e18");
+        let endless = Stage { thread_seconds: 1e300, ..stage(4, &[]) };
+        check(vec![endless], "stage 4, `thread_seconds` is 1000");
         let none = Stage { read_bytes: f64::NAN, ..stage(4, &[]) };
         check(vec![none], "stage 4, `read_bytes` is NaN");
         let more = Stage { scan_seconds: 1.5, filter_project_seconds: 1.0, ..stage(4, &[]) };
