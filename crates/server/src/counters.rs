@@ -116,6 +116,10 @@ impl Counters {
         self.bytes_out.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
+    pub(crate) fn uncount_out(&self, bytes: usize) {
+        self.bytes_out.fetch_sub(bytes as u64, Ordering::Relaxed);
+    }
+
     pub(crate) fn count_connection(&self) {
         self.connections.fetch_add(1, Ordering::Relaxed);
     }

@@ -105,10 +105,20 @@ impl<S: AsyncRead + Unpin> AsyncRead for Shaped<S> {
 }
 
 impl<S> Shaped<S> {
-    fn sent(&mut self, bytes: usize) -> usize {
+    /// Counts bytes before a write offers them to the socket: who has received an answer and then reads
+    /// the counters finds all of it there. [`Self::sent`] takes back what the socket did not accept.
+    fn offer(&self, bytes: usize) {
         self.link.counters.count_out(bytes);
+    }
+
+    fn sent(&mut self, offered: usize, sent: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        let bytes = match &sent {
+            Poll::Ready(Ok(bytes)) => *bytes,
+            Poll::Ready(Err(_)) | Poll::Pending => 0,
+        };
+        self.link.counters.uncount_out(offered.saturating_sub(bytes));
         self.write_pause = self.link.book(bytes).map(|at| Box::pin(sleep_until(at)));
-        bytes
+        sent
     }
 }
 
@@ -121,8 +131,9 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Shaped<S> {
         let this = &mut *self;
         ready!(poll_pause(&mut this.write_pause, cx));
         let turn = if this.link.is_shaped() { buf.len().min(TURN) } else { buf.len() };
-        let sent = ready!(Pin::new(&mut this.socket).poll_write(cx, &buf[..turn]))?;
-        Poll::Ready(Ok(this.sent(sent)))
+        this.offer(turn);
+        let sent = Pin::new(&mut this.socket).poll_write(cx, &buf[..turn]);
+        this.sent(turn, sent)
     }
 
     fn poll_write_vectored(
@@ -136,8 +147,10 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Shaped<S> {
         }
         let this = &mut *self;
         ready!(poll_pause(&mut this.write_pause, cx));
-        let sent = ready!(Pin::new(&mut this.socket).poll_write_vectored(cx, bufs))?;
-        Poll::Ready(Ok(this.sent(sent)))
+        let offered = bufs.iter().map(|buf| buf.len()).sum();
+        this.offer(offered);
+        let sent = Pin::new(&mut this.socket).poll_write_vectored(cx, bufs);
+        this.sent(offered, sent)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -156,6 +169,8 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Shaped<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    use std::future::poll_fn;
 
     use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 
@@ -194,5 +209,68 @@ mod tests {
             assert_eq!(got[300_006], 3);
             assert_eq!((counters.bytes_in(), counters.bytes_out()), (500_000, 300_007));
         }
+    }
+
+    /// Takes a part of what it is offered, now and then; looks at the counters as a client could that
+    /// has received the bytes already.
+    struct Slow {
+        counters: Arc<Counters>,
+        taken: u64,
+        turn: usize,
+    }
+
+    impl AsyncWrite for Slow {
+        fn poll_write(
+            mut self: Pin<&mut Self>,
+            cx: &mut Context<'_>,
+            buf: &[u8],
+        ) -> Poll<io::Result<usize>> {
+            assert_eq!(self.counters.bytes_out(), self.taken + buf.len() as u64);
+            self.turn += 1;
+            match self.turn % 3 {
+                0 => Poll::Ready(Err(io::ErrorKind::Interrupted.into())),
+                1 => {
+                    cx.waker().wake_by_ref();
+                    Poll::Pending
+                }
+                _ => {
+                    let part = buf.len().div_ceil(2);
+                    self.taken += part as u64;
+                    Poll::Ready(Ok(part))
+                }
+            }
+        }
+
+        fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    #[tokio::test]
+    async fn bytes_are_counted_before_a_client_can_have_them() {
+        let (counters, link) = link(None);
+        let slow = Slow { counters: Arc::clone(&counters), taken: 0, turn: 0 };
+        let mut near = Shaped::new(slow, link);
+        let bytes = [7; 100];
+        for (turn, offered) in [100, 30, 100, 7, 1, 100].into_iter().enumerate() {
+            let vectored = turn % 2 == 1;
+            let sent = poll_fn(|cx| {
+                let near = Pin::new(&mut near);
+                match vectored {
+                    true => near.poll_write_vectored(cx, &[IoSlice::new(&bytes[..offered])]),
+                    false => near.poll_write(cx, &bytes[..offered]),
+                }
+            });
+            match sent.await {
+                Ok(sent) => assert_eq!(sent, offered.div_ceil(2)),
+                Err(error) => assert_eq!(error.kind(), io::ErrorKind::Interrupted),
+            }
+            assert_eq!(counters.bytes_out(), near.socket.taken);
+        }
+        assert!(counters.bytes_out() > 0);
     }
 }
