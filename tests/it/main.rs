@@ -35,6 +35,7 @@ mod parquet_types;
 mod random;
 mod scans;
 mod slt;
+mod stages;
 mod statistics;
 mod stop;
 mod storage;

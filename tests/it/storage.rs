@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::cli::{bad, good, sluice};
+use crate::cli::{Served, bad, good, sluice};
 
 /// The example of ICPE 2020, Fig. 4: its edges, its seconds of scan, filter and project, and others that
 /// fit its 18 seconds.
@@ -66,6 +66,42 @@ fn the_papers_example_takes_12_of_18_seconds() {
         (10.0, 2.0, 80.0)
     );
     assert_eq!(stages[5]["after"], "0 3 4");
+}
+
+#[test]
+fn queries_run_and_are_ranked() {
+    let served = Served::start();
+    let sql = "\n-- few\nSELECT name FROM 's3://bucket/fruit.csv' WHERE id < 3;
+               SET sluice.scan = 'select';
+               -- sum\nSELECT name, sum(price) FROM 's3://bucket/fruit.csv' GROUP BY name ORDER BY name";
+    let run = |more: &[&str]| {
+        let mut command = served.command(&["storage", "--rounds", "1", "-c", sql]);
+        command.args(more);
+        command
+    };
+    let ranked: Vec<Value> = serde_json::from_str(&good(&mut run(&["--format", "json"]))).unwrap();
+    let mut names: Vec<_> = ranked.iter().map(|it| it["query"].as_str().unwrap()).collect();
+    let ratio = |place: usize| ranked[place]["scan_ratio"].as_f64().unwrap();
+    assert!(ratio(0) >= ratio(1) && ratio(1) > 0.0, "{ranked:?}");
+    names.sort_unstable();
+    assert_eq!(names, ["few", "sum"]);
+    let bytes = fs::metadata(served.path().join("bucket/fruit.csv")).unwrap().len();
+    for query in &ranked {
+        assert_eq!(query["read_mb"].as_f64().unwrap(), (bytes as f64 / 1e3).round() / 1e3);
+    }
+    let table = good(&mut run(&[]));
+    assert!(table.contains("2 queries with icpe-2020 (2020-04): median speed-up"), "{table}");
+    // Stages of the one that is asked for.
+    let stages = good(&mut run(&["--query", "sum"]));
+    for words in ["Sort", "← s3://bucket/fruit.csv", "scans waited for the store", "sum: "] {
+        assert!(stages.contains(words), "no {words} in {stages}");
+    }
+    bad(&mut run(&["--query", "none"]), "there is no query `none`");
+    bad(&mut served.command(&["storage", "-c", "SET sluice.scan = 'get'"]), "no query to predict");
+    bad(&mut served.command(&["storage", "-c", "SELECT x FROM nowhere"]), "nowhere");
+    bad(&mut served.command(&["storage"]), "no query to predict");
+    let both = served.command(&["storage", "-c", sql, "--stages", "x"]).output().unwrap();
+    assert_eq!(both.status.code(), Some(2));
 }
 
 #[test]

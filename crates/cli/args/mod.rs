@@ -64,7 +64,7 @@ pub(crate) enum Command {
     Explain(Box<ExplainArgs>),
     Model(Box<ModelArgs>),
     Validate(ValidateArgs),
-    Storage(StorageArgs),
+    Storage(Box<StorageArgs>),
     #[command(subcommand)]
     Endpoint(EndpointCommand),
     #[command(subcommand)]

@@ -6,19 +6,29 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 
 use super::quantity::Latency;
+use super::{ConnectArgs, StatementArgs};
 use crate::output::listing::ListFormat;
 
 const EXAMPLES: &str = "\
 Examples:
+  sluice storage -f tables.sql -c \"SELECT sum(x) FROM t WHERE y < 3\"
+      Runs the query without pushdown, and says what a drive that scans, filters and projects would save
+      it: each stage before and after, the critical path, and the speed-up with its bounds.
+  sluice storage -f tables.sql -f queries.sql
+      Several queries: a line for each, the highest Scan Ratio first. A comment `-- Q9` before a query
+      names it; --query Q9 shows the stages of that one.
   sluice storage --stages q9.json
-      What a drive that scans, filters and projects would save a query that has run: each stage before
-      and after, the critical path, and the speed-up with its bounds.
+      The same for a query that has run anywhere.
   sluice storage --stages q9.json --device smart-ssd --slots 8
       Another drive, and no more than eight stages at once.
   sluice storage --stages q9.json --setup 10ms --only-if-beneficial --format csv > stages.csv
       A shorter set-up, and stages that would become slower stay where they are.
 
-The file is what was measured of each stage, from the log of whatever engine ran the query:
+A query runs --rounds times, and the run of the median time counts. Its times are measured by clocks of
+our own around each operator, since DataFusion's metrics mean other things in other operators: thread time
+is time inside an operator, less that of its inputs; what scans wait for the store is beside it.
+
+A file of stages is what was measured of each stage, from the log of whatever engine ran the query:
   {\"version\": 1, \"name\": \"Q9\", \"cores\": 16, \"stages\": [
     {\"id\": 0, \"wall_seconds\": 10.0, \"thread_seconds\": 120.0, \"scan_seconds\": 80.0,
      \"filter_project_seconds\": 20.0, \"read_bytes\": 4e9, \"result_bytes\": 2e7},
@@ -29,13 +39,22 @@ parts of them. A stage starts when those it is `after` are over.
 The model is that of \"Modeling Analytics for Computational Storage\" (ICPE 2020). Its formula is printed
 without what remains of a stage; --formula printed computes that, to compare with the paper.";
 
-/// Predict what computational storage would save a query that has run
+/// Predict what computational storage would save a query
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct StorageArgs {
-    /// Stages of a query, as JSON
-    #[arg(long, value_name = "FILE")]
-    pub(crate) stages: PathBuf,
+    #[command(flatten)]
+    pub(crate) statements: StatementArgs,
+    /// Stages of a query that has run, as JSON; may be repeated
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["command", "file"])]
+    pub(crate) stages: Vec<PathBuf>,
+    /// How often each query runs; the median counts
+    #[arg(long, value_name = "N", default_value_t = 3,
+          value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) rounds: u32,
+    /// Of several queries, the one whose stages are wanted
+    #[arg(long, value_name = "NAME")]
+    pub(crate) query: Option<String>,
     /// The drive: icpe-2020, ideal, smart-ssd, or a TOML file
     #[arg(long, value_name = "NAME|FILE", default_value = "icpe-2020")]
     pub(crate) device: String,
@@ -54,6 +73,8 @@ pub(crate) struct StorageArgs {
     /// How stages are printed
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: ListFormat,
+    #[command(flatten)]
+    pub(crate) connect: ConnectArgs,
 }
 
 /// How the rest of a stage is estimated.

@@ -80,7 +80,10 @@ pub(crate) async fn run(
             let (seed, title) = (Seed(args.seed), "PushdownDB's table");
             interruptible(compute.run(Box::pin(generate::run(args.tables, title, seed)))).await
         }
-        Command::Storage(args) => storage::run(&args),
+        Command::Storage(args) => {
+            let _watch = watch(LastResort::Soon);
+            Box::pin(storage::run(*args, compute)).await
+        }
         Command::Switch(args) => switch::run(*args),
         Command::Completions(args) => completions::run(&args),
     }

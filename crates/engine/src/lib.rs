@@ -73,6 +73,7 @@ mod silence;
 #[doc(hidden)]
 pub mod skyline;
 mod sql;
+pub mod stages;
 pub mod staging;
 pub mod statistics;
 pub mod store;

@@ -1,30 +1,93 @@
 //! `sluice storage`
 
+mod measure;
+mod ranking;
 mod report;
 mod stages;
 
 use std::fs;
 use std::path::Path;
 
-use sluicegate_costmodel::storage::{Device, Formula, Setup, Slots, estimate};
+use sluicegate_costmodel::storage::{
+    Device, Estimate, Formula, Setup, Slots, StageGraph, estimate,
+};
 
 use crate::args::{FormulaArg, StorageArgs};
 use crate::failure::{Failure, Result};
+use crate::runtime::compute::Compute;
+use crate::runtime::interrupt::interruptible;
 
-pub(super) fn run(args: &StorageArgs) -> Result<()> {
-    let mut device = device(&args.device)?;
-    if let Some(setup) = args.setup {
-        device.setup = setup.0;
+/// A query that has run.
+#[derive(Debug)]
+struct Query {
+    name: String,
+    /// Cores that it could use; none if that is not known.
+    cores: Option<f64>,
+    graph: StageGraph,
+}
+
+impl Query {
+    /// The part of the cores' time, 0 to 1, that threads worked; none if the cores are not known or it
+    /// took no time.
+    fn busy(&self, estimate: &Estimate) -> Option<f64> {
+        let cores = self.cores.filter(|_| estimate.before.makespan > 0.0)?;
+        Some(self.graph.thread_seconds() / (cores * estimate.before.makespan))
     }
-    let query = stages::read(&args.stages)?;
-    let setup = if args.only_if_beneficial { Setup::OnlyIfBeneficial } else { Setup::Always };
-    let formula = match args.formula {
-        FormulaArg::Intended => Formula::Intended,
-        FormulaArg::Printed => Formula::AsPrinted,
-    };
-    let slots = args.slots.map_or(Slots::Unlimited, Slots::Finite);
-    let estimate = estimate(&query.graph, &device, setup, formula, slots);
-    report::print(&query, &device, slots, &estimate, args.format)
+}
+
+/// What is assumed of the drive and of who waits for it.
+struct Assumed {
+    device: Device,
+    setup: Setup,
+    formula: Formula,
+    slots: Slots,
+}
+
+impl Assumed {
+    fn of(args: &StorageArgs) -> Result<Self> {
+        let mut device = device(&args.device)?;
+        if let Some(setup) = args.setup {
+            device.setup = setup.0;
+        }
+        let formula = match args.formula {
+            FormulaArg::Intended => Formula::Intended,
+            FormulaArg::Printed => Formula::AsPrinted,
+        };
+        Ok(Self {
+            device,
+            setup: if args.only_if_beneficial { Setup::OnlyIfBeneficial } else { Setup::Always },
+            formula,
+            slots: args.slots.map_or(Slots::Unlimited, Slots::Finite),
+        })
+    }
+
+    fn estimate(&self, graph: &StageGraph) -> Estimate {
+        estimate(graph, &self.device, self.setup, self.formula, self.slots)
+    }
+}
+
+pub(super) async fn run(args: StorageArgs, compute: &Compute) -> Result<()> {
+    let assumed = Assumed::of(&args)?;
+    let (wanted, format) = (args.query.clone(), args.format);
+    let mut queries = Vec::new();
+    for path in &args.stages {
+        queries.push(stages::read(path)?);
+    }
+    if queries.is_empty() {
+        queries = interruptible(compute.run(Box::pin(measure::queries(args)))).await?;
+    }
+    if let Some(wanted) = wanted {
+        let names: Vec<_> = queries.iter().map(|it| it.name.clone()).collect();
+        queries.retain(|it| it.name == wanted);
+        if queries.is_empty() {
+            return Err(Failure::new(format!("there is no query `{wanted}`"))
+                .with_hint(format!("There is {}.", names.join(", "))));
+        }
+    }
+    match queries.as_slice() {
+        [query] => report::print(query, &assumed, &assumed.estimate(&query.graph), format),
+        queries => ranking::print(queries, &assumed, format),
+    }
 }
 
 /// The device of a name or in a file.

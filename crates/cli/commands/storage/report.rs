@@ -2,9 +2,9 @@
 
 use serde_json::json;
 use sluicegate_costmodel::Bytes;
-use sluicegate_costmodel::storage::{Device, Estimate, Quadrant, Slots};
+use sluicegate_costmodel::storage::{Estimate, Quadrant, Slots};
 
-use super::stages::Query;
+use super::{Assumed, Query};
 use crate::failure::Result;
 use crate::output::listing::{ListFormat, Listing};
 use crate::output::progress::say;
@@ -25,8 +25,7 @@ const HEADER: [&str; 10] = [
 
 pub(super) fn print(
     query: &Query,
-    device: &Device,
-    slots: Slots,
+    assumed: &Assumed,
     estimate: &Estimate,
     format: ListFormat,
 ) -> Result<()> {
@@ -56,15 +55,16 @@ pub(super) fn print(
             json!(critical),
         ]);
     }
-    let summary = summary(query, device, slots, estimate);
+    let summary = summary(query, assumed, estimate);
     if format != ListFormat::Table {
         say(summary.trim_end());
     }
     listing.print(format, &summary)
 }
 
-fn summary(query: &Query, device: &Device, slots: Slots, estimate: &Estimate) -> String {
-    let graph = &query.graph;
+fn summary(query: &Query, assumed: &Assumed, estimate: &Estimate) -> String {
+    let Assumed { device, slots, .. } = assumed;
+    let (graph, slots) = (&query.graph, *slots);
     let name = if query.name.is_empty() { "the query".into() } else { visible(&query.name) };
     let slot_words = match slots {
         Slots::Unlimited => "no limit to the stages at once".to_owned(),
@@ -77,8 +77,14 @@ fn summary(query: &Query, device: &Device, slots: Slots, estimate: &Estimate) ->
         percent(graph.sfp_ratio()),
         graph.read_bytes(),
     );
-    if let Some(cores) = query.cores.filter(|_| estimate.before.makespan > 0.0) {
-        let busy = graph.thread_seconds() / (cores * estimate.before.makespan);
+    let waited: f64 = graph.stages().iter().map(|stage| stage.wait_seconds).sum();
+    if waited > 0.0 {
+        text += &format!(
+            "threads worked for {:.3} s; scans waited for the store for {waited:.3} s\n",
+            graph.thread_seconds()
+        );
+    }
+    if let (Some(cores), Some(busy)) = (query.cores, query.busy(estimate)) {
         let quadrant = Quadrant::of(graph.scan_ratio(), busy);
         text += &format!("{} of {cores} cores busy: {}\n", percent(busy), quadrant.name());
     }
@@ -130,7 +136,7 @@ fn summary(query: &Query, device: &Device, slots: Slots, estimate: &Estimate) ->
     text
 }
 
-fn percent(part: f64) -> String {
+pub(super) fn percent(part: f64) -> String {
     format!("{:.1} %", 100.0 * part)
 }
 
@@ -138,6 +144,6 @@ fn times(ratio: f64) -> String {
     if ratio.is_finite() { format!("{ratio:.2} times as fast") } else { "without limit".to_owned() }
 }
 
-fn rounded(number: f64) -> f64 {
+pub(super) fn rounded(number: f64) -> f64 {
     (number * 1e3).round() / 1e3
 }

@@ -7,20 +7,13 @@ use std::path::Path;
 use serde::Deserialize;
 use sluicegate_costmodel::storage::{Stage, StageGraph};
 
+use super::Query;
 use crate::failure::{Failure, Result};
 
 /// The largest file: a hundred thousand stages.
 const MOST_BYTES: u64 = 64 << 20;
 /// The version of the layout that is read.
 const VERSION: u64 = 1;
-
-/// A query that has run.
-pub(super) struct Query {
-    pub(super) name: String,
-    /// Cores that it could use; none if that is not known.
-    pub(super) cores: Option<f64>,
-    pub(super) graph: StageGraph,
-}
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

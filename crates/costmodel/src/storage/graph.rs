@@ -29,6 +29,10 @@ pub struct Stage {
     /// Those of them that were spent in filters and projections directly above scans.
     #[serde(default)]
     pub filter_project_seconds: f64,
+    /// Seconds that scans waited for storage without a thread at work, over all tasks: beside the thread
+    /// time, not in it. Engines that block while they read (Spark) have it in the thread time, and 0 here.
+    #[serde(default)]
+    pub wait_seconds: f64,
     /// Bytes read from storage.
     #[serde(default)]
     pub read_bytes: f64,
@@ -47,17 +51,18 @@ impl Stage {
         self.scan_seconds + self.filter_project_seconds
     }
 
-    /// The part of the thread time, 0 to 1, that is scan, filter and project; 0 if there is no thread
-    /// time.
+    /// The part of the time of threads and of waiting, 0 to 1, that is scan, filter and project; 0 if
+    /// there is no such time.
     #[must_use]
     pub fn sfp_share(&self) -> f64 {
-        if self.thread_seconds > 0.0 { self.sfp_seconds() / self.thread_seconds } else { 0.0 }
+        let all = self.thread_seconds + self.wait_seconds;
+        if all > 0.0 { (self.sfp_seconds() + self.wait_seconds) / all } else { 0.0 }
     }
 
     /// Whether it reads a table.
     #[must_use]
     pub fn scans(&self) -> bool {
-        self.sfp_seconds() > 0.0
+        self.sfp_seconds() + self.wait_seconds > 0.0
     }
 
     fn check(&self) -> Result<(), StageError> {
@@ -66,6 +71,7 @@ impl Stage {
             ("thread_seconds", self.thread_seconds),
             ("scan_seconds", self.scan_seconds),
             ("filter_project_seconds", self.filter_project_seconds),
+            ("wait_seconds", self.wait_seconds),
             ("read_bytes", self.read_bytes),
             ("result_bytes", self.result_bytes),
         ];
@@ -259,6 +265,11 @@ mod tests {
     fn ratios_are_of_thread_time() {
         let scan = Stage { scan_seconds: 1.0, filter_project_seconds: 0.5, ..stage(1, &[]) };
         let graph = StageGraph::new(vec![scan, stage(2, &[1])]).unwrap();
+        assert_eq!((graph.scan_ratio(), graph.sfp_ratio()), (0.25, 0.375));
+        // Waiting is no thread time, but goes with the scan.
+        let waits = Stage { wait_seconds: 2.0, ..graph.stages()[0].clone() };
+        assert_eq!((waits.sfp_share(), waits.scans()), (0.875, true));
+        let graph = StageGraph::new(vec![waits, stage(2, &[1])]).unwrap();
         assert_eq!((graph.scan_ratio(), graph.sfp_ratio()), (0.25, 0.375));
         let nothing = StageGraph::new(Vec::new()).unwrap();
         assert_eq!((nothing.scan_ratio(), nothing.read_bytes()), (0.0, Bytes::ZERO));

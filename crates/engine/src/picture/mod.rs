@@ -5,8 +5,8 @@
 
 mod decided;
 mod flow;
-mod scan;
-mod title;
+pub(crate) mod scan;
+pub(crate) mod title;
 
 use std::sync::Arc;
 

@@ -16,20 +16,20 @@ use crate::physical_plan::top_k_sample::TopKSampleExec;
 use crate::timeline::Recorded;
 
 /// What a node reads.
-pub(super) struct Reads {
+pub(crate) struct Reads {
     /// Its objects in words.
-    pub(super) subject: String,
+    pub(crate) subject: String,
     /// Whether they are somewhere else than on this machine.
-    pub(super) is_remote: bool,
+    pub(crate) is_remote: bool,
     /// The nodes that this is one of together.
-    pub(super) nodes: usize,
+    pub(crate) nodes: usize,
     /// Its objects: `s3://bucket/t/a.csv`.
-    pub(super) objects: Vec<String>,
+    pub(crate) objects: Vec<String>,
 }
 
 impl Reads {
     /// None, if the node reads no files.
-    pub(super) fn of(plan: &Arc<dyn ExecutionPlan>) -> Option<Self> {
+    pub(crate) fn of(plan: &Arc<dyn ExecutionPlan>) -> Option<Self> {
         if plan.is::<TopKSampleExec>() {
             let scan = plan.children().into_iter().next()?;
             return Some(Self { nodes: 2, ..Self::of(scan)? });
@@ -58,19 +58,19 @@ fn config(plan: &Arc<dyn ExecutionPlan>) -> Option<&FileScanConfig> {
 
 /// Which operators read which objects.
 #[derive(Default)]
-pub(super) struct Objects {
+pub(crate) struct Objects {
     readers: BTreeMap<String, Vec<usize>>,
 }
 
 impl Objects {
-    pub(super) fn add(&mut self, operator: usize, objects: Vec<String>) {
+    pub(crate) fn add(&mut self, operator: usize, objects: Vec<String>) {
         for object in objects {
             self.readers.entry(object).or_default().push(operator);
         }
     }
 
     /// What each operator asked for while the plan ran. Who reads the same object shares it evenly.
-    pub(super) fn asked(&self, recorded: &Recorded) -> BTreeMap<usize, Asked> {
+    pub(crate) fn asked(&self, recorded: &Recorded) -> BTreeMap<usize, Asked> {
         let mut asked: BTreeMap<usize, Asked> = BTreeMap::new();
         for operator in self.readers.values().flatten() {
             asked.entry(*operator).or_default();

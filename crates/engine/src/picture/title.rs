@@ -26,7 +26,7 @@ const HANDS_ON: [&str; 7] = [
 ];
 
 /// Whether a node only hands on the rows that it is given.
-pub(super) fn hands_on(plan: &dyn ExecutionPlan) -> bool {
+pub(crate) fn hands_on(plan: &dyn ExecutionPlan) -> bool {
     if let Some(projection) = plan.downcast_ref::<ProjectionExec>() {
         return projection.expr().iter().all(|it| it.expr.is::<Column>());
     }
@@ -34,7 +34,7 @@ pub(super) fn hands_on(plan: &dyn ExecutionPlan) -> bool {
 }
 
 /// What a node does.
-pub(super) fn of(plan: &dyn ExecutionPlan) -> String {
+pub(crate) fn of(plan: &dyn ExecutionPlan) -> String {
     let words = if let Some(aggregate) = plan.downcast_ref::<AggregateExec>() {
         let grouped = !aggregate.group_expr().is_true_no_grouping();
         match (grouped, *aggregate.mode()) {

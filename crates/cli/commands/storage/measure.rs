@@ -1,0 +1,104 @@
+//! Queries that run here, without pushdown.
+
+use sluicegate_engine::Engine;
+use sluicegate_engine::stages::MeasuredStages;
+
+use super::Query;
+use crate::args::StorageArgs;
+use crate::commands::embedded::set;
+use crate::commands::sql::script;
+use crate::failure::{Failure, Result};
+use crate::output::progress::say;
+use crate::session::{is_query, place, statements};
+
+/// The ways in which nothing but GETs is asked of the store: what a drive would take over is then done
+/// here, and can be measured.
+const PLAIN: [(&str, &str); 5] = [
+    ("scan", "get"),
+    ("aggregate", "here"),
+    ("group_by", "server"),
+    ("join", "baseline"),
+    ("top_k", "server"),
+];
+
+/// Runs the queries of the arguments, after the definitions among them.
+pub(super) async fn queries(args: StorageArgs) -> Result<Vec<Query>> {
+    let Some(script) = script(&args.statements)? else {
+        let message = "there is nothing to predict; give a query with -c, or a file with --stages";
+        return Err(Failure::Usage(message.to_owned()));
+    };
+    let engine = args.connect.connect().await?;
+    let statements = statements::all(&script);
+    let mut queries = Vec::new();
+    for (index, statement) in statements.iter().enumerate() {
+        let name = name(statement).unwrap_or_else(|| format!("query {}", queries.len() + 1));
+        let measured = measured(&engine, name, statement, args.rounds).await;
+        for note in engine.take_notes() {
+            say(&format!("note: {note}"));
+        }
+        match measured {
+            Ok(query) => queries.extend(query),
+            Err(failure) if statements.len() == 1 => return Err(failure),
+            Err(failure) => return Err(failure.at(&place(index, statement))),
+        }
+    }
+    if queries.is_empty() {
+        return Err(Failure::new("there is no query to predict")
+            .with_hint("Give one with -c, after the definitions of its tables."));
+    }
+    Ok(queries)
+}
+
+/// Runs a statement; a definition takes effect, and is no query.
+async fn measured(
+    engine: &Engine,
+    name: String,
+    statement: &str,
+    rounds: u32,
+) -> Result<Option<Query>> {
+    if !is_query(engine, statement).await? {
+        Box::pin(Box::pin(engine.query(statement)).await?.collect()).await?;
+        return Ok(None);
+    }
+    Ok(Some(measure(engine, name, statement, rounds).await?))
+}
+
+/// Runs a query several times; the run of the median time counts.
+pub(super) async fn measure(
+    engine: &Engine,
+    name: String,
+    sql: &str,
+    rounds: u32,
+) -> Result<Query> {
+    for (option, way) in PLAIN {
+        set(engine, option, way).await?;
+    }
+    let mut runs: Vec<MeasuredStages> = Vec::new();
+    for _ in 0..rounds {
+        let query = Box::pin(engine.profile(sql)).await?;
+        runs.push(Box::pin(query.measure_stages()).await?);
+    }
+    runs.sort_by_key(|run| run.took);
+    let median = runs.swap_remove(runs.len() / 2);
+    let cores = engine.context().copied_config().target_partitions();
+    Ok(Query { name, cores: Some(cores as f64), graph: median.graph })
+}
+
+/// What a comment before a query calls it.
+fn name(statement: &str) -> Option<String> {
+    let comment = statement.lines().next()?.trim().strip_prefix("--")?;
+    let name: String = comment.trim().chars().take(40).collect();
+    (!name.is_empty()).then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_comment_names_a_query() {
+        assert_eq!(name("-- Q9, derived\nSELECT 1").as_deref(), Some("Q9, derived"));
+        assert_eq!(name("SELECT 1 -- one"), None);
+        assert_eq!(name("--\nSELECT 1"), None);
+    }
+}

@@ -1,0 +1,130 @@
+//! Queries that run in stages, with clocks on their operators. Nothing here expects a time.
+
+use object_store::local::LocalFileSystem;
+use sluicegate_engine::config::Scan;
+use sluicegate_engine::stages::MeasuredStages;
+use sluicegate_workloads::tpch::{Format, Table, generate, query};
+
+use crate::harness::{BUCKET, Store, rows, try_ordered};
+use crate::tpch::{data, register};
+
+/// Everything is asked by GET.
+const PLAIN: [&str; 4] = [
+    "SET sluice.aggregate = 'here'",
+    "SET sluice.group_by = 'server'",
+    "SET sluice.join = 'baseline'",
+    "SET sluice.top_k = 'server'",
+];
+
+/// What is true of any query.
+fn sound(measured: &MeasuredStages, about: &str) {
+    let (graph, took) = (&measured.graph, measured.took.as_secs_f64());
+    let stages = graph.stages();
+    let mut ends: Vec<f64> = Vec::new();
+    for (place, stage) in stages.iter().enumerate() {
+        let before = graph.before(place).iter().map(|it| ends[*it]);
+        ends.push(before.fold(0.0, f64::max) + stage.wall_seconds);
+        assert!(stage.sfp_seconds() <= stage.thread_seconds, "{about}: {stage:?}");
+        assert!(!stage.name.is_empty(), "{about}: {stage:?}");
+        assert!(stage.sfp_share() <= 1.0, "{about}: {stage:?}");
+    }
+    // One stage after the other, a query takes no longer than it did.
+    let last = ends.iter().copied().fold(0.0, f64::max);
+    assert!(last <= took, "{about}: {last} {took}");
+    assert!(last > 0.0 && graph.scan_ratio() > 0.0, "{about}");
+    let read: f64 = stages.iter().map(|stage| stage.read_bytes).sum();
+    assert!((read - measured.read.as_f64()).abs() < 1.0, "{about}: {read} {}", measured.read);
+    // All stages are on the way to the answer.
+    let mut needed = vec![false; stages.len()];
+    for place in (0..stages.len()).rev() {
+        needed[place] |= place + 1 == stages.len();
+        if needed[place] {
+            graph.before(place).iter().for_each(|it| needed[*it] = true);
+        }
+    }
+    assert!(needed.iter().all(|it| *it), "{about}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_queries_of_tpch_come_apart_into_stages() {
+    let store = Store::start().await;
+    let bucket = LocalFileSystem::new_with_prefix(store.folder.path().join(BUCKET)).unwrap();
+    for format in [Format::csv(), Format::parquet()] {
+        let data = data(&format, 2, 0.01);
+        let engine = store.engine(Scan::Get).await;
+        generate(&data, &bucket, &|_| ()).await.unwrap();
+        register(&engine, BUCKET, &data).await;
+        for option in PLAIN {
+            rows(&engine, option).await;
+        }
+        for number in 1..=22 {
+            let about = format!("query {number} over {format:?}");
+            let sql = query(number).unwrap();
+            let before = engine.counted();
+            let measured = engine.profile(sql).await.unwrap().measure_stages().await.unwrap();
+            let counted = engine.counted().since(&before);
+            assert_eq!(counted.select, 0, "{about}");
+            let expected = try_ordered(&engine, sql).await.unwrap();
+            assert_eq!(measured.rows, expected.len() as u64, "{about}");
+            sound(&measured, &about);
+            // What a query reads, some stage reads.
+            for table in Table::ALL {
+                let folder = format!("{}/", data.folder(table));
+                let is_read = measured.graph.stages().iter().any(|it| it.name.contains(&folder));
+                assert_eq!(is_read, reads(sql, table.name()), "{about}: {table:?}");
+            }
+        }
+    }
+}
+
+/// Whether a query names a table.
+fn reads(sql: &str, table: &str) -> bool {
+    sql.split(|it: char| !(it.is_alphanumeric() || it == '_')).any(|word| word == table)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn stages_end_where_all_of_an_input_is_wanted() {
+    let store = Store::start().await;
+    store.put("a/1.csv", "k,v\n1,10\n2,20\n3,30\n");
+    store.put("b/1.csv", "k,w\n1,x\n1,y\n9,z\n");
+    let engine = store.engine(Scan::Get).await;
+    for (table, columns) in [("a", "k INT, v INT"), ("b", "k INT, w VARCHAR")] {
+        let sql = format!(
+            "CREATE EXTERNAL TABLE {table} ({columns}) STORED AS CSV LOCATION 's3://{BUCKET}/{table}/' \
+             OPTIONS ('format.has_header' 'true')"
+        );
+        rows(&engine, &sql).await;
+    }
+    let stages = async |sql: &str| {
+        for option in PLAIN {
+            rows(&engine, option).await;
+        }
+        let query = engine.profile(sql).await.unwrap();
+        let measured = query.measure_stages().await.unwrap();
+        let stages = measured.graph.stages().iter();
+        stages
+            .map(|it| (it.name.clone(), it.after.clone(), it.scans(), it.read_bytes))
+            .collect::<Vec<_>>()
+    };
+    // A filter and a scan are one.
+    let found = stages("SELECT v FROM a WHERE k > 1").await;
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0].3, 19.0);
+    assert!(found[0].0.contains("Filter ← s3://test/a/1.csv"), "{found:?}");
+    // A join waits for its build side, an order for all rows.
+    let found = stages("SELECT w, v FROM a JOIN b ON a.k = b.k ORDER BY w, v").await;
+    let build: Vec<_> = found.iter().filter(|it| it.1.is_empty()).collect();
+    let probe: Vec<_> = found.iter().filter(|it| it.2 && !it.1.is_empty()).collect();
+    assert_eq!((build.len(), probe.len()), (1, 1), "{found:?}");
+    assert!(probe[0].0.contains("Join (Inner)") && !build[0].0.contains("Join"), "{found:?}");
+    assert!(probe[0].0.starts_with("Sort"), "{found:?}");
+    // Two scans of an object share what was read of it.
+    let found = stages("SELECT x.v FROM a x JOIN a y ON x.k = y.k WHERE y.v > 10").await;
+    let read: Vec<_> = found.iter().filter(|it| it.2).map(|it| it.3).collect();
+    assert_eq!(read.iter().sum::<f64>(), 38.0, "{found:?}");
+    assert!(read.iter().all(|it| (it - 19.0).abs() <= 1.0), "{found:?}");
+    // A value of a subquery is known before its query begins.
+    let found = stages("SELECT count(*) FROM a WHERE v > (SELECT min(k) FROM b)").await;
+    let outer = found.iter().find(|it| it.0.contains("s3://test/a/")).unwrap();
+    assert!(!outer.1.is_empty(), "{found:?}");
+}
