@@ -4,10 +4,13 @@
 //! comparable to published TPC-DS results.
 //!
 //! Tables are generated row for row as `dsdgen` does, its errors included, by the `tpcdsgen` crates.
+//! `dbgen_version`, which says how `dsdgen` was called, is left out: no query reads it.
 
+mod query;
 mod rows;
 mod table;
 
+pub use query::{QUERIES, query};
 pub use table::{Table, UnknownTable};
 
 /// What to generate. The scale factor is the specification's: 1 is about 1 GB of CSV. Below it tables
