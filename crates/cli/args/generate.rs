@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Subcommand, ValueEnum};
-use sluicegate_workloads::{DataTable, bigdata, pushdowndb, tpch};
+use sluicegate_workloads::{DataTable, bigdata, pushdowndb, tpcds, tpch};
 
 use super::quantity::threads;
 use super::{Destination, StoreArgs};
@@ -14,6 +14,7 @@ use super::{Destination, StoreArgs};
 #[derive(Debug, Subcommand)]
 pub(crate) enum GenerateCommand {
     Tpch(Box<TpchArgs>),
+    Tpcds(Box<TpcdsArgs>),
     Bigdata(Box<BigdataArgs>),
     Pushdowndb(Box<PushdowndbArgs>),
 }
@@ -34,6 +35,26 @@ Memory stays bounded at any scale. Running the same command again writes the sam
 pub(crate) struct TpchArgs {
     #[command(flatten)]
     pub(crate) tables: TableArgs<tpch::Table>,
+}
+
+const TPCDS_EXAMPLES: &str = "\
+Examples:
+  sluice generate tpcds --scale 1 --to s3://bench/tpcds --objects 8 --ddl tables.sql
+      1 GB of CSV into a bucket, which is created if it is missing; then
+      sluice sql -f tables.sql -c \"SELECT count(*) FROM store_sales WHERE ss_store_sk IS NULL\"
+  sluice generate tpcds --scale 0.1 --format parquet --tables web_sales,date_dim --to ./data
+      Two tables as Parquet into a folder.
+
+Derived from TPC-DS: results are not comparable to published TPC-DS results. Tables of fixed size have
+100 MB of CSV at any scale. Memory stays bounded at any scale. Running the same command again writes the
+same bytes.";
+
+/// The 24 tables of TPC-DS, at any scale
+#[derive(Debug, clap::Args)]
+#[command(after_help = TPCDS_EXAMPLES)]
+pub(crate) struct TpcdsArgs {
+    #[command(flatten)]
+    pub(crate) tables: TableArgs<tpcds::Table>,
 }
 
 const BIGDATA_EXAMPLES: &str = "\
@@ -86,8 +107,8 @@ pub(crate) struct TableArgs<T>
 where
     T: DataTable + FromStr<Err: std::error::Error + Send + Sync>,
 {
-    /// Scale factor: 1 is about 1 GB of CSV for TPC-H and PushdownDB's table, and 7 GB for the Big Data
-    /// benchmark
+    /// Scale factor: 1 is about 1 GB of CSV for TPC-H, TPC-DS and PushdownDB's table, and 7 GB for the
+    /// Big Data benchmark
     #[arg(long, default_value_t = 1.0, value_name = "FACTOR")]
     pub(crate) scale: f64,
     /// How the objects are encoded

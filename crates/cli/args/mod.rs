@@ -298,6 +298,7 @@ mod tests {
         refused(&["sluice", "serve", "--dir", "d", "--latency", "5"], "a delay such as 10ms");
         refused(&["sluice", "serve", "--dir", "d", "--listen", "9000"], "an address such as");
         refused(&["sluice", "generate", "tpch", "--to", "x", "--tables", "line"], "no TPC-H table");
+        refused(&["sluice", "generate", "tpcds", "--to", "x", "--tables", "sales"], "store_sales");
         refused(
             &["sluice", "generate", "tpch", "--to", "gs://x"],
             "s3://bucket/prefix or a folder",

@@ -70,6 +70,10 @@ pub(crate) async fn run(
             let _watch = watch(LastResort::Soon);
             interruptible(compute.run(Box::pin(generate::run(args.tables, "TPC-H", ())))).await
         }
+        Command::Generate(GenerateCommand::Tpcds(args)) => {
+            let _watch = watch(LastResort::Soon);
+            interruptible(compute.run(Box::pin(generate::run(args.tables, "TPC-DS", ())))).await
+        }
         Command::Generate(GenerateCommand::Bigdata(args)) => {
             let _watch = watch(LastResort::Soon);
             let (seed, title) = (Seed(args.seed), "the Big Data benchmark");

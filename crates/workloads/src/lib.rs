@@ -1,6 +1,7 @@
 //! The papers' data sets and queries, generated.
 //!
 //! * [`tpch`]: the eight tables of TPC-H, the 22 queries and the published answers.
+//! * [`tpcds`]: the 24 tables of TPC-DS and the 99 queries.
 //! * [`bigdata`]: the two tables of the Big Data benchmark and Cheetah's seven queries over them.
 //! * [`pushdowndb`]: the ten items of PushdownDB's Figure 10, and the skewed table of one of them.
 //!
@@ -31,6 +32,7 @@ mod numbered;
 pub mod pushdowndb;
 mod random;
 mod table;
+pub mod tpcds;
 pub mod tpch;
 mod upload;
 
