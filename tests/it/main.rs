@@ -42,6 +42,7 @@ mod strategies;
 mod switch;
 mod tables;
 mod top_k;
+mod tpcds;
 mod tpch;
 mod turning;
 mod upstream;
