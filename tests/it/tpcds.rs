@@ -12,7 +12,7 @@ use sluicegate_engine::config::Scan;
 use sluicegate_workloads::tpcds::{Generate, Table, query};
 use sluicegate_workloads::{DataTable as _, Format, generate};
 
-use crate::harness::{BUCKET, Store, batches, rows, stock, stock_rows, values};
+use crate::harness::{BUCKET, Store, rows, stock, stock_rows, values};
 
 /// Queries whose ORDER BY leaves open which of several equal rows the LIMIT keeps.
 ///
@@ -120,21 +120,25 @@ impl Oracle {
         Answer::of(&frame.collect().await.unwrap())
     }
 
-    /// Compares an answer with DataFusion's, as far as the query determines it.
-    async fn compare(&self, number: usize, actual: &Answer, expected: &Answer, way: &str) {
+    /// How an answer differs from DataFusion's, as far as the query determines it.
+    async fn difference(
+        &self,
+        number: usize,
+        actual: &Answer,
+        expected: &Answer,
+    ) -> Option<String> {
         if actual.equals(expected) {
-            return;
+            return None;
         }
         let sizes = (actual.rows.len(), expected.rows.len());
         if TIED.contains(&number) && sizes.0 == sizes.1 {
             let unlimited = query(number).unwrap().replace("\nlimit 100\n", "\n");
             let whole = self.answer(&unlimited).await;
-            assert!(actual.is_among(&whole), "query {number}, {way}: rows that are no answer");
-            return;
+            return (!actual.is_among(&whole)).then(|| "rows that are no answer".to_owned());
         }
         let differing =
             actual.rows.iter().zip(&expected.rows).find(|(a, b)| !actual.same_row(a, b));
-        panic!("query {number}, {way}: rows {sizes:?}, the first that differ {differing:?}");
+        Some(format!("rows {sizes:?}, the first that differ {differing:?}"))
     }
 }
 
@@ -193,18 +197,24 @@ async fn check(scale: f64, numbers: &[usize]) {
     let oracle = Oracle::new(&store, &Format::parquet(), scale, numbers).await;
     let csv = Oracle::new(&store, &Format::csv(), scale, numbers).await;
     for ((number, answer), (_, expected)) in csv.answers.iter().zip(&oracle.answers) {
-        oracle.compare(*number, answer, expected, "the oracle over CSV").await;
+        let difference = oracle.difference(*number, answer, expected).await;
+        assert_eq!(difference, None, "query {number} on the oracle over CSV");
     }
+    let mut failures = Vec::new();
     for way in ways() {
         let engine = engine(&store, &way, scale).await;
         let before = engine.counted();
         for (number, expected) in &oracle.answers {
             let sql = query(*number).unwrap();
-            let answer = match batches(&engine, sql).await {
-                Ok(batches) => Answer::of(&batches),
-                Err(error) => panic!("query {number}, {}: {error}", way.name),
+            // Not through the plan's bytes: a scan that computes with a scalar subquery, as in query 9,
+            // does not come back from them.
+            let frame = engine.query(sql).await.unwrap();
+            let difference = match frame.collect().await {
+                Ok(batches) => oracle.difference(*number, &Answer::of(&batches), expected).await,
+                Err(error) => Some(error.to_string()),
             };
-            oracle.compare(*number, &answer, expected, way.name).await;
+            let failure = |text| format!("query {number}, {}: {text}", way.name);
+            failures.extend(difference.map(failure));
         }
         let counted = engine.counted().since(&before);
         let forced = way.scan == Scan::Select;
@@ -212,6 +222,7 @@ async fn check(scale: f64, numbers: &[usize]) {
         assert!(counted.select == 0 || way.scan != Scan::Get, "{}", way.name);
         assert_eq!((counted.fallbacks, counted.retries), (0, 0), "{}", way.name);
     }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
 /// The queries of the paper on computational storage (ICPE 2020), and those that filter a fact table.
