@@ -151,7 +151,7 @@ fn help_teaches() {
         let help = good(&mut sluice(&["index", command, "--help"]));
         assert!(help.contains("Examples:"), "{command}");
     }
-    for data_set in ["tpch", "bigdata", "pushdowndb"] {
+    for data_set in ["tpch", "tpcds", "bigdata", "pushdowndb"] {
         let help = good(&mut sluice(&["generate", data_set, "--help"]));
         assert!(help.contains("Examples:"), "{data_set}");
     }

@@ -43,6 +43,7 @@ mod strategies;
 mod switch;
 mod tables;
 mod top_k;
+mod tpcds;
 mod tpch;
 mod turning;
 mod upstream;
