@@ -334,9 +334,8 @@ fn what_goes_wrong_is_said_in_a_sentence_with_a_hint() {
     // No credentials at all, then wrong ones.
     bad(&mut sluice(&["sql", "-c", &fruit, "--endpoint", &served.endpoint]), "credentials");
     bad(served.command(&["sql", "-c", &fruit]).env("AWS_SECRET_ACCESS_KEY", "x"), "refuses access");
-    // A port that was free a moment ago.
-    let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let mut unreachable = sluice(&["sql", "-c", &fruit, "--endpoint", &format!("http://{gone}")]);
+    // A port that no server of another test is given.
+    let mut unreachable = sluice(&["sql", "-c", &fruit, "--endpoint", "http://127.0.0.1:1"]);
     unreachable.env("AWS_ACCESS_KEY_ID", "me").env("AWS_SECRET_ACCESS_KEY", "x");
     bad(&mut unreachable, "cannot be reached");
     bad(&mut sluice(&["sql", "-c", "SELECT 1", "--endpoint", "nonsense"]), "not a URL");
