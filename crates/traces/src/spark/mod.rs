@@ -27,8 +27,8 @@ use crate::{Error, Import};
 
 /// The longest line: an event with the plan of a very large query.
 const MOST_LINE_BYTES: u64 = 64 << 20;
-/// The deepest nesting of a line that is read; a plan of 400 operators in a row has twice as many.
-const MOST_LEVELS: usize = 1000;
+/// The deepest nesting of a line that is read; a plan of 300 operators in a row has twice as many.
+const MOST_LEVELS: usize = 600;
 
 /// Reads a log: a file or a folder of rolled ones.
 ///
