@@ -59,6 +59,21 @@ fn a_star_join_has_the_numbers_of_sparks_pages() {
     assert!((query.graph.scan_ratio() - ratio).abs() < 1e-9);
 }
 
+/// The same query in PySpark 4.0.1, whose log is a folder, compressed.
+#[test]
+fn a_star_join_of_spark_4_has_the_numbers_of_its_pages() {
+    let query = only("eventlog_v2_star-4.0.1");
+    check(
+        query.graph.stages(),
+        &[
+            (3, [0.401, 0.350, 0.270, 0.027], 10_487.0, &[]),
+            (4, [0.378, 0.334, 0.274, 0.012], 10_027.0, &[]),
+            (5, [0.789, 1.288, 0.370, 0.0], 9_929_690.0, &[3, 4]),
+            (7, [0.119, 0.089, 0.0, 0.0], 0.0, &[5]),
+        ],
+    );
+}
+
 /// Subqueries of one value, each with a shuffle, compressed with zstd.
 #[test]
 fn subqueries_have_the_numbers_of_sparks_pages() {
