@@ -16,6 +16,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "pruning",
             "s3select",
             "server",
+            "traces",
             "workloads",
         ],
     ),
@@ -28,6 +29,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("sluicegate-index", &["s3select"]),
     ("sluicegate-pruning", &[]),
     ("sluicegate-costmodel", &[]),
+    ("sluicegate-traces", &["costmodel"]),
     ("sluicegate-workloads", &[]),
 ];
 
@@ -42,6 +44,7 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
     ("sluicegate-index", &["arrow", "datafusion", "object_store", "tokio"]),
     ("sluicegate-pruning", &["arrow", "datafusion", "object_store", "tokio"]),
     ("sluicegate-costmodel", &["arrow", "datafusion", "object_store", "tokio"]),
+    ("sluicegate-traces", &["arrow", "datafusion", "object_store", "tokio"]),
     ("sluicegate-workloads", &["aws-sdk-s3", "datafusion"]),
 ];
 

@@ -105,6 +105,42 @@ fn queries_run_and_are_ranked() {
 }
 
 #[test]
+fn event_logs_of_spark_are_read() {
+    let log = concat!(env!("CARGO_MANIFEST_DIR"), "/crates/traces/fixtures/star-3.5.3.jsonl");
+    let run = |more: &[&str]| {
+        let mut command = sluice(&["storage", "--spark-log", log]);
+        command.args(more);
+        command
+    };
+    let stages: Vec<Value> =
+        serde_json::from_str(&good(&mut run(&["--format", "json", "--device", "ideal"]))).unwrap();
+    let seconds: Vec<_> = stages.iter().map(|it| it["measured_s"].as_f64().unwrap()).collect();
+    assert_eq!(seconds, [0.617, 0.601, 0.581, 0.149]);
+    assert_eq!(stages[2]["after"], "3 4");
+    // 1.286 of 2.123 seconds.
+    assert!(good(&mut run(&[])).contains("Scan Ratio 60.6 %"));
+    // The same stages by hand give the same numbers.
+    let stage = |id: u64, wall: f64, thread: f64, scan: f64, filter: f64, after: &[u64]| {
+        json!({"id": id, "wall_seconds": wall, "thread_seconds": thread, "scan_seconds": scan,
+               "filter_project_seconds": filter, "after": after})
+    };
+    let by_hand = json!({"version": 1, "name": "by hand", "cores": 2, "stages": [
+        stage(3, 0.617, 0.549, 0.497, 0.002, &[]), stage(4, 0.601, 0.570, 0.484, 0.04, &[]),
+        stage(5, 0.581, 0.893, 0.305, 0.0, &[3, 4]), stage(7, 0.149, 0.111, 0.0, 0.0, &[5]),
+    ]});
+    let (_folder, path) = written(&by_hand.to_string());
+    let mut both =
+        run(&["--stages", path.to_str().unwrap(), "--device", "ideal", "--format", "json"]);
+    let ranked: Vec<Value> = serde_json::from_str(&good(&mut both)).unwrap();
+    for column in ["scan_ratio", "sfp_ratio", "measured_s", "estimated_s", "speedup", "bound"] {
+        assert_eq!(ranked[0][column], ranked[1][column], "{column}");
+    }
+    bad(&mut sluice(&["storage", "--spark-log", "nowhere"]), "nowhere");
+    let (_folder, path) = written("{}");
+    bad(sluice(&["storage", "--spark-log"]).arg(&path), "line 1: is no event of Spark");
+}
+
+#[test]
 fn what_cannot_be_is_said_with_its_place() {
     let change = |from: &str, to: &str| worked_example().to_string().replacen(from, to, 1);
     let mut unknown = worked_example();

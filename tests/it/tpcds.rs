@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::DataType;
+use datafusion::common::Result;
 use datafusion::prelude::SessionContext;
 use object_store::local::LocalFileSystem;
 use sluicegate_engine::Engine;
@@ -22,6 +23,10 @@ use crate::harness::{BUCKET, Store, rows, stock, stock_rows, values};
 /// several returns (84).
 const TIED: [usize; 19] =
     [3, 36, 37, 44, 46, 47, 52, 55, 57, 65, 66, 68, 70, 75, 79, 82, 84, 86, 89];
+
+/// Queries that divide by a count that is 0 in little data, which DataFusion refuses: no web page of
+/// 5000 to 5200 letters (90).
+const DIVIDE_BY_ZERO: [usize; 1] = [90];
 
 /// Relative error of a sum of binary floating-point numbers in another order.
 const FLOAT_ERROR: f64 = 1e-9;
@@ -109,15 +114,19 @@ impl Oracle {
         }
         let mut oracle = Self { context, answers: Vec::new() };
         for &number in numbers {
-            let answer = oracle.answer(query(number).unwrap()).await;
-            oracle.answers.push((number, answer));
+            match oracle.answer(query(number).unwrap()).await {
+                Ok(answer) => oracle.answers.push((number, answer)),
+                Err(error) => {
+                    let expected = DIVIDE_BY_ZERO.contains(&number);
+                    assert!(expected, "query {number} on the oracle: {error}");
+                }
+            }
         }
         oracle
     }
 
-    async fn answer(&self, sql: &str) -> Answer {
-        let frame = self.context.sql(sql).await.unwrap();
-        Answer::of(&frame.collect().await.unwrap())
+    async fn answer(&self, sql: &str) -> Result<Answer> {
+        Ok(Answer::of(&self.context.sql(sql).await?.collect().await?))
     }
 
     /// How an answer differs from DataFusion's, as far as the query determines it.
@@ -133,7 +142,7 @@ impl Oracle {
         let sizes = (actual.rows.len(), expected.rows.len());
         if TIED.contains(&number) && sizes.0 == sizes.1 {
             let unlimited = query(number).unwrap().replace("\nlimit 100\n", "\n");
-            let whole = self.answer(&unlimited).await;
+            let whole = self.answer(&unlimited).await.unwrap();
             return (!actual.is_among(&whole)).then(|| "rows that are no answer".to_owned());
         }
         let differing =
@@ -200,6 +209,7 @@ async fn check(scale: f64, numbers: &[usize]) {
         let difference = oracle.difference(*number, answer, expected).await;
         assert_eq!(difference, None, "query {number} on the oracle over CSV");
     }
+    assert_eq!(csv.answers.len(), oracle.answers.len());
     let mut failures = Vec::new();
     for way in ways() {
         let engine = engine(&store, &way, scale).await;

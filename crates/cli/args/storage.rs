@@ -19,6 +19,8 @@ Examples:
       names it; --query Q9 shows the stages of that one.
   sluice storage --stages q9.json
       The same for a query that has run anywhere.
+  sluice storage --spark-log spark-events/app-20261124-0001 --query \"3: collect\"
+      The same for the queries of a Spark application, from its event log.
   sluice storage --stages q9.json --device smart-ssd --slots 8
       Another drive, and no more than eight stages at once.
   sluice storage --stages q9.json --setup 10ms --only-if-beneficial --format csv > stages.csv
@@ -48,6 +50,9 @@ pub(crate) struct StorageArgs {
     /// Stages of a query that has run, as JSON; may be repeated
     #[arg(long, value_name = "FILE", conflicts_with_all = ["command", "file"])]
     pub(crate) stages: Vec<PathBuf>,
+    /// Event log of Apache Spark 3 or 4, a file or the folder of a rolled one; may be repeated
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["command", "file"])]
+    pub(crate) spark_log: Vec<PathBuf>,
     /// How often each query runs; the median counts
     #[arg(long, value_name = "N", default_value_t = 3,
           value_parser = clap::value_parser!(u32).range(1..=1000))]

@@ -14,6 +14,8 @@ use sluicegate_costmodel::storage::{
 
 use crate::args::{FormulaArg, StorageArgs};
 use crate::failure::{Failure, Result};
+use crate::output::progress::say;
+use crate::output::visible::visible;
 use crate::runtime::compute::Compute;
 use crate::runtime::interrupt::interruptible;
 
@@ -73,6 +75,9 @@ pub(super) async fn run(args: StorageArgs, compute: &Compute) -> Result<()> {
     for path in &args.stages {
         queries.push(stages::read(path)?);
     }
+    for path in &args.spark_log {
+        queries.extend(spark(path)?);
+    }
     if queries.is_empty() {
         queries = interruptible(compute.run(Box::pin(measure::queries(args)))).await?;
     }
@@ -88,6 +93,22 @@ pub(super) async fn run(args: StorageArgs, compute: &Compute) -> Result<()> {
         [query] => report::print(query, &assumed, &assumed.estimate(&query.graph), format),
         queries => ranking::print(queries, &assumed, format),
     }
+}
+
+/// The queries of an event log.
+fn spark(path: &Path) -> Result<Vec<Query>> {
+    let import = sluicegate_traces::spark::read(path).map_err(|error| {
+        Failure::new(error.to_string()).with_hint(
+            "Spark writes event logs with spark.eventLog.enabled=true to spark.eventLog.dir.",
+        )
+    })?;
+    for note in &import.notes {
+        say(&format!("note: {}", visible(note)));
+    }
+    let queries = import.queries.into_iter();
+    let query =
+        |it: sluicegate_traces::Query| Query { name: it.name, cores: it.cores, graph: it.graph };
+    Ok(queries.map(query).collect())
 }
 
 /// The device of a name or in a file.

@@ -1,0 +1,25 @@
+//! Logs that cannot be read.
+
+use std::path::{Path, PathBuf};
+
+/// Why a log cannot be read: the file, the line if there is one, and what is wrong.
+#[derive(Debug, thiserror::Error)]
+#[error("`{}`{}: {message}", path.display(), line.map(|it| format!(", line {it}")).unwrap_or_default())]
+pub struct Error {
+    /// The file.
+    pub path: PathBuf,
+    /// The line, from 1.
+    pub line: Option<u64>,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl Error {
+    pub(crate) fn file(path: &Path, message: impl ToString) -> Self {
+        Self { path: path.to_owned(), line: None, message: message.to_string() }
+    }
+
+    pub(crate) fn line(path: &Path, line: u64, message: impl ToString) -> Self {
+        Self { path: path.to_owned(), line: Some(line), message: message.to_string() }
+    }
+}

@@ -1,0 +1,106 @@
+//! The files of a log.
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+use crate::Error;
+
+/// What the first bytes of a file say about its compression.
+const ZSTD: &[u8] = &[0x28, 0xB5, 0x2F, 0xFD];
+const OTHERS: [(&[u8], &str); 4] = [
+    (b"LZ4Block", "LZ4"),
+    (&[0x82, b'S', b'N', b'A', b'P', b'P', b'Y'], "Snappy"),
+    (b"ZV", "LZF"),
+    (&[0x1F, 0x8B], "gzip"),
+];
+
+/// A file of a log.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Part {
+    pub(super) path: PathBuf,
+}
+
+/// The files of a log in order: the file itself, or those of a folder of rolled ones.
+///
+/// # Errors
+///
+/// If there is no such file or folder, or nothing of a log in the folder.
+pub(super) fn parts(path: &Path) -> Result<Vec<Part>, Error> {
+    let failed = |error| Error::file(path, error);
+    if !fs::metadata(path).map_err(failed)?.is_dir() {
+        return Ok(vec![Part { path: path.to_owned() }]);
+    }
+    let mut rolled = Vec::new();
+    for entry in fs::read_dir(path).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if let Some(number) = number(&name) {
+            rolled.push((number, name.contains(".compact"), path));
+        }
+    }
+    rolled.sort();
+    // A compacted file has what is left of all before it.
+    let compact = rolled.iter().filter(|it| it.1).map(|it| it.0).max();
+    rolled.retain(|it| Some((it.0, it.1)) >= compact.map(|number| (number, true)));
+    if rolled.is_empty() {
+        let message = "is a folder without events_1_…: give a log, or the folder of a rolled one";
+        return Err(Error::file(path, message));
+    }
+    Ok(rolled.into_iter().map(|(_, _, path)| Part { path }).collect())
+}
+
+/// `events_12_app.zstd` → 12
+fn number(name: &str) -> Option<u64> {
+    name.strip_prefix("events_")?.split('_').next()?.parse().ok()
+}
+
+impl Part {
+    /// Its text.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be opened, or is compressed in another way than with zstd.
+    pub(super) fn open(&self) -> Result<Box<dyn BufRead>, Error> {
+        let failed = |error| Error::file(&self.path, error);
+        let mut reader = BufReader::with_capacity(1 << 16, File::open(&self.path).map_err(failed)?);
+        let start = reader.fill_buf().map_err(failed)?;
+        if start.starts_with(ZSTD) {
+            let decoder = zstd::Decoder::with_buffer(reader).map_err(failed)?;
+            return Ok(Box::new(BufReader::with_capacity(1 << 16, decoder)));
+        }
+        if let Some((_, name)) = OTHERS.iter().find(|(magic, _)| start.starts_with(magic)) {
+            let message = format!(
+                "is compressed with {name}, which is not read: decompress it, or have Spark write it with \
+                 spark.eventLog.compression.codec=zstd"
+            );
+            return Err(Error::file(&self.path, message));
+        }
+        Ok(Box::new(reader))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rolled_files_come_in_order_from_the_last_compacted_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let names = |path: &Path| -> Vec<String> {
+            let parts = parts(path).unwrap();
+            parts
+                .iter()
+                .map(|it| it.path.file_name().unwrap().to_str().unwrap().to_owned())
+                .collect()
+        };
+        for name in ["events_10_a", "events_2_a.zstd", "appstatus_a", "events_1_a"] {
+            fs::write(folder.path().join(name), "").unwrap();
+        }
+        assert_eq!(names(folder.path()), ["events_1_a", "events_2_a.zstd", "events_10_a"]);
+        fs::write(folder.path().join("events_2_a.compact"), "").unwrap();
+        assert_eq!(names(folder.path()), ["events_2_a.compact", "events_10_a"]);
+        let empty = tempfile::tempdir().unwrap();
+        assert!(parts(empty.path()).unwrap_err().to_string().contains("is a folder without"));
+    }
+}

@@ -1,0 +1,94 @@
+//! Event logs of Apache Spark (`spark.eventLog.enabled`), of versions 3 and 4.
+//!
+//! A log is a file, or a folder of rolled ones, as it is or compressed with zstd. Spark writes it while
+//! it runs, so its end may be missing.
+//!
+//! * A stage takes, by the clock, from the launch of its first task to its completion: what Spark's pages
+//!   call its duration.
+//! * Its thread time is the run time of its tasks (`Executor Run Time`), which includes waiting for storage.
+//! * Its scan time is the SQL metric `scan time` of its tasks. Filters and projections have none of their
+//!   own: where generated code does nothing else, its `duration` less that of the scan is theirs; where
+//!   they are part of an aggregate or a join, they count as the rest.
+//! * It waits for its parents, and for the broadcasts and subqueries that its plan reads. A parent that
+//!   was skipped because its output was there stands for the stage that wrote that output.
+
+mod events;
+mod files;
+mod plan;
+mod query;
+
+use std::io::BufRead;
+use std::path::Path;
+
+use self::events::Event;
+use self::files::Part;
+use self::query::Log;
+use crate::{Error, Import};
+
+/// The longest line: an event with the plan of a very large query.
+const MOST_LINE_BYTES: u64 = 64 << 20;
+/// The deepest nesting of a line that is read; a plan of 300 operators in a row has twice as many.
+const MOST_LEVELS: usize = 600;
+
+/// Reads a log: a file or a folder of rolled ones.
+///
+/// # Errors
+///
+/// If it cannot be read, is no event log, is of another version, or has no query that ran to its end.
+pub fn read(path: &Path) -> Result<Import, Error> {
+    let mut log = Log::default();
+    let mut notes = Vec::new();
+    for part in files::parts(path)? {
+        read_part(&part, &mut log, &mut notes)?;
+    }
+    let queries = log.queries(path, &mut notes)?;
+    if queries.is_empty() {
+        let message = "has no SQL query that ran to its end; the event log must be that of a Spark SQL \
+                       application";
+        return Err(Error::file(path, message));
+    }
+    Ok(Import { queries, notes })
+}
+
+fn read_part(part: &Part, log: &mut Log, notes: &mut Vec<String>) -> Result<(), Error> {
+    let path = &part.path;
+    let mut reader = part.open()?;
+    let mut line = Vec::new();
+    for number in 1.. {
+        line.clear();
+        let read =
+            std::io::Read::take(&mut reader, MOST_LINE_BYTES + 1).read_until(b'\n', &mut line);
+        match read {
+            Ok(0) => break,
+            Ok(bytes) if bytes as u64 > MOST_LINE_BYTES => {
+                let message = format!("is longer than {} MiB", MOST_LINE_BYTES >> 20);
+                return Err(Error::line(path, number, message));
+            }
+            Ok(_) => {}
+            Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof && number > 1 => {
+                notes.push(cut_short(path, number));
+                break;
+            }
+            Err(error) => return Err(Error::line(path, number, error)),
+        }
+        let is_whole = line.last() == Some(&b'\n');
+        match Event::parse(&line, MOST_LEVELS) {
+            Ok(event) => {
+                log.add(event).map_err(|message| Error::line(path, number, message))?;
+            }
+            Err(_) if !is_whole && number > 1 => {
+                notes.push(cut_short(path, number));
+                break;
+            }
+            Err(message) => return Err(Error::line(path, number, message)),
+        }
+    }
+    Ok(())
+}
+
+fn cut_short(path: &Path, line: u64) -> String {
+    format!("`{}` ends in the middle of line {line}; what is before it is read", path.display())
+}
+
+#[cfg(test)]
+mod tests;

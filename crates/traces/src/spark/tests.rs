@@ -1,0 +1,236 @@
+use std::fs;
+use std::path::PathBuf;
+
+use proptest::prelude::*;
+use sluicegate_costmodel::storage::Stage;
+
+use super::*;
+
+fn fixture(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(name)
+}
+
+fn only(name: &str) -> crate::Query {
+    let mut import = read(&fixture(name)).unwrap();
+    assert_eq!(import.notes, [""; 0]);
+    assert_eq!(import.queries.len(), 1);
+    import.queries.remove(0)
+}
+
+/// In the order of their numbers: seconds by the clock, of threads, of scans and of filters; bytes read;
+/// what they wait for.
+type Row<'a> = (u64, [f64; 4], f64, &'a [u64]);
+
+fn check(stages: &[Stage], expected: &[Row<'_>]) {
+    let mut stages: Vec<_> = stages.iter().collect();
+    stages.sort_by_key(|stage| stage.id);
+    assert_eq!(stages.len(), expected.len(), "{stages:?}");
+    for (stage, (id, seconds, read, after)) in stages.into_iter().zip(expected) {
+        let found = [
+            stage.wall_seconds,
+            stage.thread_seconds,
+            stage.scan_seconds,
+            stage.filter_project_seconds,
+        ];
+        let same = found.iter().zip(seconds).all(|(one, other)| (one - other).abs() < 1e-9);
+        assert!(same && stage.id == *id, "{stage:?}, not {seconds:?}");
+        assert_eq!((stage.read_bytes, stage.after.as_slice()), (*read, *after), "{stage:?}");
+    }
+}
+
+/// A join of a fact table with two broadcast dimensions, written by PySpark 3.5.3. The numbers are those
+/// that Spark's own REST interface gave of the application: `firstTaskLaunchedTime` to `completionTime`,
+/// `executorRunTime`, the nodes' `scan time` and `duration`, `inputBytes`. Adaptive execution skipped stage
+/// 6, which is stage 5 again.
+#[test]
+fn a_star_join_has_the_numbers_of_sparks_pages() {
+    let query = only("star-3.5.3.jsonl");
+    assert_eq!((query.name.as_str(), query.cores), ("3: collect", Some(2.0)));
+    check(
+        query.graph.stages(),
+        &[
+            (3, [0.617, 0.549, 0.497, 0.002], 10_027.0, &[]),
+            (4, [0.601, 0.570, 0.484, 0.040], 10_487.0, &[]),
+            (5, [0.581, 0.893, 0.305, 0.0], 9_929_690.0, &[3, 4]),
+            (7, [0.149, 0.111, 0.0, 0.0], 0.0, &[5]),
+        ],
+    );
+    let ratio = (0.497 + 0.484 + 0.305) / (0.549 + 0.570 + 0.893 + 0.111);
+    assert!((query.graph.scan_ratio() - ratio).abs() < 1e-9);
+}
+
+/// The same query in PySpark 4.0.1, whose log is a folder, compressed.
+#[test]
+fn a_star_join_of_spark_4_has_the_numbers_of_its_pages() {
+    let query = only("eventlog_v2_star-4.0.1");
+    check(
+        query.graph.stages(),
+        &[
+            (3, [0.401, 0.350, 0.270, 0.027], 10_487.0, &[]),
+            (4, [0.378, 0.334, 0.274, 0.012], 10_027.0, &[]),
+            (5, [0.789, 1.288, 0.370, 0.0], 9_929_690.0, &[3, 4]),
+            (7, [0.119, 0.089, 0.0, 0.0], 0.0, &[5]),
+        ],
+    );
+}
+
+/// Subqueries of one value, each with a shuffle, compressed with zstd.
+#[test]
+fn subqueries_have_the_numbers_of_sparks_pages() {
+    let query = only("buckets-3.5.3.jsonl.zst");
+    let stages = query.graph.stages();
+    let stage = |id: u64| stages.iter().find(|it| it.id == id).unwrap();
+    for (id, wall, run, scan, read) in [
+        (3, 0.801, 1.147, 0.722, 4_441_415.0),
+        (4, 0.353, 0.512, 0.212, 5_191_709.0),
+        (5, 0.258, 0.345, 0.129, 1_434_220.0),
+    ] {
+        let found = stage(id);
+        for (one, other) in [
+            (found.wall_seconds, wall),
+            (found.thread_seconds, run),
+            (found.scan_seconds, scan),
+            (found.read_bytes, read),
+        ] {
+            assert!((one - other).abs() < 1e-9, "{found:?}");
+        }
+    }
+    // Stages 6, 8 and 10 were skipped: they are 3, 4 and 5 again.
+    for (id, before) in [(7, 3), (9, 4), (11, 5)] {
+        assert!(stage(id).after.contains(&before), "{:?}", stage(id));
+    }
+    assert_eq!(stage(12).after, [7, 9, 11]);
+}
+
+fn written(text: &[u8]) -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("app");
+    fs::write(&path, text).unwrap();
+    (folder, path)
+}
+
+fn star() -> Vec<u8> {
+    fs::read(fixture("star-3.5.3.jsonl")).unwrap()
+}
+
+#[test]
+fn a_log_can_end_anywhere() {
+    let star = star();
+    // In the midst of the last line but after the query's end.
+    let (_folder, path) = written(&star[..star.len() - 10]);
+    let import = read(&path).unwrap();
+    assert_eq!(import.queries.len(), 1);
+    assert!(import.notes[0].contains("ends in the middle of line"), "{:?}", import.notes);
+    // Before the query's end.
+    let (_folder, path) = written(&star[..star.len() * 9 / 10]);
+    let error = read(&path).unwrap_err().to_string();
+    assert!(error.contains("has no SQL query that ran to its end"), "{error}");
+    // A compressed one.
+    let whole = zstd::encode_all(star.as_slice(), 3).unwrap();
+    let (_folder, path) = written(&whole[..whole.len() / 2]);
+    assert!(read(&path).is_err());
+}
+
+#[test]
+fn rolled_files_are_one_log() {
+    let star = star();
+    let folder = tempfile::tempdir().unwrap();
+    let middle = star.len() / 2;
+    let cut = middle + star[middle..].iter().position(|it| *it == b'\n').unwrap() + 1;
+    fs::write(folder.path().join("events_1_app"), &star[..cut]).unwrap();
+    let rest = zstd::encode_all(&star[cut..], 3).unwrap();
+    fs::write(folder.path().join("events_2_app.zstd"), rest).unwrap();
+    assert_eq!(read(folder.path()).unwrap().queries, [only("star-3.5.3.jsonl")]);
+}
+
+#[test]
+fn what_cannot_be_read_is_named_with_its_line() {
+    let star = String::from_utf8(star()).unwrap();
+    #[track_caller]
+    fn check(text: &[u8], words: &str) {
+        let (_folder, path) = written(text);
+        let error = read(&path).unwrap_err().to_string();
+        assert!(error.contains(words), "{error}");
+    }
+    check(b"", "has no SQL query");
+    check(b"hello\n", "line 1: is no event of Spark");
+    check(b"{\"a\": 1}\n", "line 1: is no event of Spark: missing field `Event`");
+    let second = star.split_once('\n').unwrap().1;
+    check(second.as_bytes(), "line 1: does not begin an event log");
+    check(
+        star.replace("3.5.3", "2.4.8").as_bytes(),
+        "line 1: is of Spark 2.4.8, but logs of 3 and 4",
+    );
+    let broken = star.replacen("\"Executor Run Time\":", "\"Executor Run Time\":-", 1);
+    check(broken.as_bytes(), "invalid value");
+    let deep = format!("{{\"Event\":\"x\",\"y\":{}{}}}\n", "[".repeat(5000), "]".repeat(5000));
+    check(
+        format!("{}\n{deep}", star.lines().next().unwrap()).as_bytes(),
+        "line 2: nests 5001 levels",
+    );
+    check(b"LZ4Block....", "is compressed with LZ4, which is not read");
+    let failed = star.replace("\"errorMessage\":\"\"", "\"errorMessage\":\"out of memory\\nat x\"");
+    check(failed.as_bytes(), "has no SQL query");
+}
+
+#[test]
+fn deep_plans_are_read() {
+    let wrap = |text: &str| {
+        let from = "\"sparkPlanInfo\":{\"nodeName\":\"AdaptiveSparkPlan\"";
+        let wrapper = "\"sparkPlanInfo\":".to_owned()
+            + &"{\"nodeName\":\"Project\",\"children\":[".repeat(200)
+            + "{\"nodeName\":\"AdaptiveSparkPlan\"";
+        let mut lines = Vec::new();
+        for line in text.lines() {
+            if line.contains(from) {
+                let opened = line.replacen(from, &wrapper, 1);
+                lines.push(close(&opened));
+            } else {
+                lines.push(line.to_owned());
+            }
+        }
+        lines.join("\n") + "\n"
+    };
+    /// Closes the wrappers where the wrapped plan ends.
+    fn close(line: &str) -> String {
+        let start = line.find("{\"nodeName\":\"AdaptiveSparkPlan\"").unwrap();
+        let mut level = 0_usize;
+        let mut quoted = false;
+        for (at, byte) in line.bytes().enumerate().skip(start) {
+            match byte {
+                b'"' => quoted = !quoted,
+                b'{' | b'[' if !quoted => level += 1,
+                b'}' | b']' if !quoted => level -= 1,
+                _ => {}
+            }
+            if level == 0 && at > start {
+                return format!("{}{}{}", &line[..=at], "]}".repeat(200), &line[at + 1..]);
+            }
+        }
+        line.to_owned()
+    }
+    let (_folder, path) = written(wrap(&String::from_utf8(star()).unwrap()).as_bytes());
+    assert_eq!(read(&path).unwrap().queries, [only("star-3.5.3.jsonl")]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Whatever is in a file, reading it ends, with queries or an error.
+    #[test]
+    fn hostile_logs_are_refused_or_read(
+        changes in proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>()), 1..20),
+        length in any::<proptest::sample::Index>(),
+    ) {
+        let mut bytes = star();
+        for (at, byte) in changes {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        bytes.truncate(length.index(bytes.len()) + 1);
+        let (_folder, path) = written(&bytes);
+        if let Ok(import) = read(&path) {
+            prop_assert!(!import.queries.is_empty());
+        }
+    }
+}
