@@ -2,14 +2,13 @@
 //! time.
 
 use std::fs;
-use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use sluicegate_costmodel::HardwareProfile;
 use sluicegate_server::{Fault, Operation, Rule};
 
-use crate::cli::{Served, bad, good, sluice, text};
+use crate::cli::{Served, UNREACHABLE, bad, good, sluice, text};
 use crate::endpoint::objects;
 use crate::harness::{BUCKET, Store};
 
@@ -135,9 +134,7 @@ fn of_a_store_without_select_the_rest_is_measured() {
 
 #[test]
 fn what_it_would_cost_is_said_without_asking_anything() {
-    let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let url = format!("http://{gone}");
-    let ask = ["calibrate", "--dry-run", "--bucket", "b", "--endpoint", &url];
+    let ask = ["calibrate", "--dry-run", "--bucket", "b", "--endpoint", UNREACHABLE];
     let (table, said) = both(sluice(&ask).args(LITTLE));
     assert!(table.is_empty(), "{table}");
     assert!(requests(&said, "calibrating") > 1000, "{said}");
@@ -170,9 +167,7 @@ fn what_hinders_a_calibration_is_said_in_a_sentence_with_a_hint() {
     fails(&mut bucket(&["--max-cost", "0.0000001"]), "that may be more than");
     let nobody = ["calibrate", "--bucket", "bucket", "--endpoint", &served.endpoint];
     fails(sluice(&nobody).args(LITTLE).env("XDG_CACHE_HOME", cache.path()), "credentials");
-    let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let url = format!("http://{gone}");
-    let mut unreachable = sluice(&["calibrate", "--bucket", "bucket", "--endpoint", &url]);
+    let mut unreachable = sluice(&["calibrate", "--bucket", "bucket", "--endpoint", UNREACHABLE]);
     unreachable.env("AWS_ACCESS_KEY_ID", "me").env("AWS_SECRET_ACCESS_KEY", "x");
     unreachable.env("XDG_CACHE_HOME", cache.path());
     fails(unreachable.args(LITTLE), "reached");

@@ -82,6 +82,9 @@ fn control_characters_are_shown_and_not_obeyed() {
     assert_eq!(csv, "n\napple\u{1b}[2J\n");
 }
 
+/// A store that nobody serves: no server of another test is given this port.
+pub(crate) const UNREACHABLE: &str = "http://127.0.0.1:1";
+
 /// `sluice serve` over a folder with a bucket and a CSV file, on a port of its own.
 pub(crate) struct Served {
     child: Child,
@@ -334,8 +337,7 @@ fn what_goes_wrong_is_said_in_a_sentence_with_a_hint() {
     // No credentials at all, then wrong ones.
     bad(&mut sluice(&["sql", "-c", &fruit, "--endpoint", &served.endpoint]), "credentials");
     bad(served.command(&["sql", "-c", &fruit]).env("AWS_SECRET_ACCESS_KEY", "x"), "refuses access");
-    // A port that no server of another test is given.
-    let mut unreachable = sluice(&["sql", "-c", &fruit, "--endpoint", "http://127.0.0.1:1"]);
+    let mut unreachable = sluice(&["sql", "-c", &fruit, "--endpoint", UNREACHABLE]);
     unreachable.env("AWS_ACCESS_KEY_ID", "me").env("AWS_SECRET_ACCESS_KEY", "x");
     bad(&mut unreachable, "cannot be reached");
     bad(&mut sluice(&["sql", "-c", "SELECT 1", "--endpoint", "nonsense"]), "not a URL");

@@ -2,11 +2,10 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use crate::cli::{Served, bad, good, sluice, text};
+use crate::cli::{Served, UNREACHABLE, bad, good, sluice, text};
 
 /// The table of a probe: feature, verdict and evidence.
 pub(crate) struct Table(Vec<serde_json::Value>);
@@ -165,9 +164,8 @@ fn what_hinders_a_probe_is_said_in_a_sentence_with_a_hint() {
     bad(wrong.env("AWS_SECRET_ACCESS_KEY", "x"), "bucket");
     let nobody = ["endpoint", "probe", "--bucket", "bucket", "--endpoint", &served.endpoint];
     bad(&mut sluice(&nobody), "credentials");
-    let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let url = format!("http://{gone}");
-    let mut unreachable = sluice(&["endpoint", "probe", "--bucket", "bucket", "--endpoint", &url]);
+    let mut unreachable =
+        sluice(&["endpoint", "probe", "--bucket", "bucket", "--endpoint", UNREACHABLE]);
     unreachable.env("AWS_ACCESS_KEY_ID", "me").env("AWS_SECRET_ACCESS_KEY", "x");
     bad(&mut unreachable, "reached");
     assert_eq!(objects(&served), ["bucket", "bucket/fruit.csv"]);

@@ -335,9 +335,9 @@ async fn values_that_do_not_fit_their_columns_are_named() {
 #[tokio::test]
 async fn a_store_that_is_not_there_is_named() {
     let store = Store::start(vec![], &[]).await;
-    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let options = ConnectOptions {
-        endpoint: Some(format!("http://{nobody}")),
+        // A port that no server is given.
+        endpoint: Some("http://127.0.0.1:1".to_owned()),
         request_attempts: 1,
         ..options(&store)
     };
