@@ -9,7 +9,7 @@ use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
 
 use super::aggregate::{filtered_here, names, possible, question_below};
 use super::choose::{Asked, Plan};
-use super::join::Asking;
+use super::join::expected_of_scan;
 use super::key_paths::KeyPaths;
 use super::scan;
 use crate::choice::{Decision, Forced, Journal, Offer, Question, Way, Why};
@@ -189,7 +189,7 @@ fn in_store(
     if let Err(why) = exec.may_be_sent(endpoint) {
         return Ok(Err(why));
     }
-    let asking = Asking::of_scan(over.scan, over.source, paths, options);
+    let asking = expected_of_scan(over.scan, over.source, paths, options);
     let demand = GroupByDemand::of(&exec, options)?;
     let demand = asking.map_or(demand, |asking| demand.with_keys(asking.share, |it| asking.of(it)));
     let steps = match pushed {

@@ -8,7 +8,6 @@ use datafusion::common::tree_node::TreeNode;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::expressions::Column;
 use datafusion::physical_plan::joins::{CrossJoinExec, NestedLoopJoinExec};
-use sluicegate_costmodel::{Phase, Resource, ScanDemand, Steps, Terms, Use};
 
 use super::choose::{Asked, Plan};
 use super::index::{INDEX, instead_of_select};
@@ -18,11 +17,11 @@ use super::select_scan::of_bucket;
 use super::turning::keep_open;
 use crate::choice::{Decision, Forced, Journal, Offer, Question, Way, Why};
 use crate::config::{Join, Scan, SluiceOptions};
+use crate::datasource::keys::ExpectedKeys;
 use crate::datasource::s3_scan::as_select_scan;
 use crate::datasource::s3_select::S3SelectSource;
 use crate::endpoints::resolve;
-use crate::profile::{BLOOM_CONTAINS, keys_demand, scan_demand};
-use crate::session::LISTED_KEYS;
+use crate::profile::scan_demand;
 
 /// The tables are fetched.
 const BASELINE: &str = "baseline";
@@ -67,7 +66,7 @@ pub(super) fn question(
     let bloom = if joined.keys.is_empty() {
         Err(joined.side.without_keys())
     } else {
-        let asked = Asking::expected(source, joined, paths, no_bloom.is_none());
+        let asked = expected(source, joined, paths, no_bloom.is_none());
         match (sold, asked.of(demand).select()) {
             (true, Some(select)) => Ok(Offer {
                 steps: asked.after(select.steps),
@@ -104,72 +103,28 @@ pub(super) fn question(
     Ok(Some(Asked { endpoint, question }))
 }
 
-/// What a scan is expected to ask about keys. What it asks is known with the keys; this is the paper's
-/// filter of one percent, where the store has Bloom filters.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Asking {
-    /// The share of the rows that passes.
-    pub(super) share: f64,
-    terms: Terms,
-    constants: u64,
-    /// How many keys there are, if that can be estimated.
-    keys: Option<f64>,
+/// What a scan is expected to ask about the keys that reach it; none if none do, or the session does not
+/// want them sent.
+pub(super) fn expected_of_scan(
+    scan: &Plan,
+    source: &S3SelectSource,
+    paths: &KeyPaths,
+    options: &ConfigOptions,
+) -> Option<ExpectedKeys> {
+    let joined = paths.joined(scan).filter(|joined| !joined.keys.is_empty())?;
+    let wanted = matches!(SluiceOptions::of(options).join, Join::Auto | Join::Bloom);
+    let bloom = no_bloom(source, joined).is_none();
+    wanted.then(|| expected(source, joined, paths, bloom))
 }
 
-impl Asking {
-    /// What a scan is expected to ask about the keys that reach it; none if none do, or the session
-    /// does not want them sent.
-    pub(super) fn of_scan(
-        scan: &Plan,
-        source: &S3SelectSource,
-        paths: &KeyPaths,
-        options: &ConfigOptions,
-    ) -> Option<Self> {
-        let joined = paths.joined(scan).filter(|joined| !joined.keys.is_empty())?;
-        let wanted = matches!(SluiceOptions::of(options).join, Join::Auto | Join::Bloom);
-        let bloom = no_bloom(source, joined).is_none();
-        wanted.then(|| Self::expected(source, joined, paths, bloom))
-    }
-
-    fn expected(source: &S3SelectSource, joined: &Joined, paths: &KeyPaths, bloom: bool) -> Self {
-        let share = paths.share(joined).unwrap_or(DEFAULT_SHARE);
-        let keys = paths.most_keys(joined);
-        let mut constants = 0;
-        let (share, terms) = match bloom {
-            true if source.profile().syntax.bloom => {
-                (with_wrong_yeses(share), BLOOM_CONTAINS.into())
-            }
-            true => (with_wrong_yeses(share), TERMS),
-            false if lists(source, keys) => {
-                constants = keys.map_or(0, |keys| keys as u64);
-                (share, COMPARED.into())
-            }
-            false => (share.max(BETWEEN), COMPARED.into()),
-        };
-        Self { share, terms, constants, keys }
-    }
-
-    /// What is asked of the store with it.
-    pub(super) fn of(&self, demand: ScanDemand) -> ScanDemand {
-        keys_demand(demand, self.share, (self.terms, self.constants))
-    }
-
-    /// Steps that wait for the keys to be read from the join and written into statements.
-    pub(super) fn after(&self, steps: Steps) -> Steps {
-        /// Keys of a list in a second, measured on two cores.
-        const PER_SECOND: f64 = 5e5;
-        /// How many are counted out in the time of one in a list.
-        const COUNTED: f64 = 6.0;
-        let keys = self.keys.unwrap_or(0.0);
-        let listed = keys.min(LISTED_KEYS as f64);
-        let making = Use {
-            resource: Resource::new("keys of joins"),
-            amount: listed.max(keys / COUNTED),
-            per_second: PER_SECOND,
-        };
-        let made = Phase { name: "keys", uses: vec![making], ..Phase::default() };
-        Steps::InTurn(vec![made.into(), steps])
-    }
+fn expected(
+    source: &S3SelectSource,
+    joined: &Joined,
+    paths: &KeyPaths,
+    bloom: bool,
+) -> ExpectedKeys {
+    let share = paths.share(joined).unwrap_or(DEFAULT_SHARE);
+    ExpectedKeys::new(source, share, paths.most_keys(joined), bloom)
 }
 
 /// Why none of a scan's keys can be looked up in a Bloom filter, if that is so.
@@ -186,18 +141,6 @@ fn no_bloom(source: &S3SelectSource, joined: &Joined) -> Option<Why> {
         first = first.or_else(|| Some(source.no_bloom(&column)));
     }
     first
-}
-
-/// Whether a statement of a scan has room for a list of so many keys, about.
-fn lists(source: &S3SelectSource, keys: Option<f64>) -> bool {
-    /// Of a number and a comma.
-    const BYTES: f64 = 10.0;
-    keys.is_some_and(|keys| keys * BYTES <= source.profile().max_expression_bytes as f64)
-}
-
-/// The share of the rows that a Bloom filter lets pass.
-fn with_wrong_yeses(share: f64) -> f64 {
-    share + (1.0 - share) * WRONG_YES
 }
 
 /// Records why keys that a session wants to be sent can be sent nowhere in a plan with joins.
@@ -245,15 +188,6 @@ fn only_baseline(node: &Plan, joined: &Joined, options: &ConfigOptions) -> Resul
 
 /// Of rows with a key that is wanted, if nothing is known about the build side.
 const DEFAULT_SHARE: f64 = 0.2;
-/// Of rows that lie between keys that are wanted, if nothing else is known.
-const BETWEEN: f64 = 0.9;
-/// What the store evaluates per row for a list, or for bounds.
-const COMPARED: u32 = 2;
-/// What the paper asks for.
-const WRONG_YES: f64 = 0.01;
-/// What the store evaluates per row for such a filter without `BLOOM_CONTAINS`: seven slices.
-const TERMS: Terms = Terms { probes: 7.0, ..Terms::NONE };
-
 fn forced(options: &SluiceOptions, joined: &Joined) -> Option<Forced> {
     let strategies = match (options.join, options.scan) {
         (Join::Auto, Scan::Select) if !joined.keys.is_empty() => {

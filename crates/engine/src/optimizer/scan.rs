@@ -12,12 +12,13 @@ use sluicegate_s3select::profile::Exactness;
 
 use super::choose::{Asked, Plan};
 use super::index::{INDEX, instead_of_get, instead_of_select};
-use super::join::Asking;
+use super::join::expected_of_scan;
 use super::key_paths::KeyPaths;
 use super::select_scan::{of_bucket, propose};
 use super::turning::keep_open;
 use crate::choice::{Forced, Journal, Offer, Question, Way, Why};
 use crate::config::{GroupBy, Scan, SluiceOptions, TopK};
+use crate::datasource::keys::ExpectedKeys;
 use crate::datasource::named::NamedSource;
 use crate::datasource::s3_scan::as_select_scan;
 use crate::datasource::s3_select::S3SelectSource;
@@ -50,7 +51,7 @@ pub(super) fn question(
                 }
                 false => Vec::new(),
             };
-            let asking = Asking::of_scan(node, source, paths, options);
+            let asking = expected_of_scan(node, source, paths, options);
             let mut ways = either(node, config, source, &endpoint, asking, options)?;
             ways.extend(instead_of_select(config, source, above, &endpoint, options)?);
             (config, endpoint, ways, notes)
@@ -93,7 +94,7 @@ fn either(
     config: &FileScanConfig,
     source: &S3SelectSource,
     endpoint: &Endpoint,
-    asking: Option<Asking>,
+    asking: Option<ExpectedKeys>,
     options: &ConfigOptions,
 ) -> Result<Vec<Way<Plan>>> {
     let fetched = fetched(config, source, options)?;

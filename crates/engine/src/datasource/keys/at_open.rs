@@ -20,7 +20,7 @@ use tokio::time::Instant;
 
 use super::ask::{Asking, KeysByColumn};
 use super::counted::Countable;
-use super::decide::{Decided, decide};
+use super::decide::{Decided, counting_pays, decide};
 use super::extract::{ColumnKeys, Keys};
 use super::look::Looking;
 use super::ordered::OrderedKeys;
@@ -130,7 +130,9 @@ impl KeysAtOpen {
                 let until =
                     std::time::Instant::now() + patience(source, endpoint, config, options) / 2;
                 let most = SluiceOptions::of(options).join_keys;
-                let keys = all_keys(source, keys, &filters, most, until).await?;
+                let pays =
+                    |column, keys| counting_pays(source, endpoint, config, options, column, keys);
+                let keys = all_keys(source, keys, &filters, pays, (most, until)).await?;
                 decide(source, endpoint, config, options, keys)?
             }
         };
@@ -185,13 +187,14 @@ fn note_unmet(config: &FileScanConfig, options: &ConfigOptions, why: Why) {
     });
 }
 
-/// Keys as far as filters tell them, counted out where they are too many to be listed.
+/// Keys as far as filters tell them, counted out where they are too many to be listed, if that pays for
+/// so many of a column: so many at most, and only until then.
 async fn all_keys(
     source: &S3SelectSource,
     keys: BTreeMap<usize, ColumnKeys>,
     about: &[KeyFilter],
-    most: usize,
-    until: std::time::Instant,
+    pays: impl Fn(usize, f64) -> Result<bool>,
+    (most, until): (usize, std::time::Instant),
 ) -> Result<KeysByColumn> {
     let filters: Vec<_> =
         about.iter().filter(|it| it.one_key).map(|it| Arc::clone(&it.now)).collect();
@@ -206,7 +209,9 @@ async fn all_keys(
         if listed {
             keys.filter = about_alone(about, column);
         }
-        if let Some(countable) = countable {
+        if let Some(countable) = countable
+            && pays(column, countable.about()?)?
+        {
             let filter = Arc::clone(countable.filter());
             let counted = SpawnedTask::spawn_blocking(move || countable.keys(most, until));
             if let Some(values) = counted.join_unwind().await.map_err(gone)?? {

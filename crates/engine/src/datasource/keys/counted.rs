@@ -28,6 +28,9 @@ use super::extract::ColumnKeys;
 /// How many values are asked about at once.
 const AT_ONCE: i64 = 1 << 16;
 
+/// How many values, evenly spread between the bounds, tell about how many keys there are.
+const TELLING: i64 = 1 << 12;
+
 /// The most values that are asked about: more take longer than anybody waits.
 const MOST_VALUES: i128 = 1 << 28;
 
@@ -85,8 +88,7 @@ impl Countable {
     ///
     /// If the filter cannot be evaluated.
     pub fn keys(&self, most: usize, until: Instant) -> Result<Option<Vec<ScalarValue>>> {
-        let schema = Arc::new(Schema::new(vec![Arc::clone(&self.field)]));
-        let passes = reassign_expr_columns(Arc::clone(&self.filter), &schema)?;
+        let passing = Passing::new(self)?;
         let (first, end) = (*self.between.start(), *self.between.end());
         let all = (end as f64 - first as f64 + 1.0).max(1.0);
         let started = Instant::now();
@@ -98,10 +100,7 @@ impl Countable {
         let mut keys = Vec::new();
         while next <= end {
             let last = next.saturating_add(AT_ONCE - 1).min(end);
-            let values = numbers(next..=last, self.field.data_type())?;
-            let batch = RecordBatch::try_new(Arc::clone(&schema), vec![Arc::clone(&values)])?;
-            let passing = passes.evaluate(&batch)?.into_array(batch.num_rows())?;
-            let found = filter(&values, passing.as_boolean())?;
+            let found = passing.of(next..=last)?;
             for row in 0..found.len() {
                 keys.push(ScalarValue::try_from_array(&found, row)?);
             }
@@ -118,6 +117,48 @@ impl Countable {
             }
         }
         Ok(Some(keys))
+    }
+
+    /// About how many keys there are, from values that are spread evenly between the bounds.
+    ///
+    /// # Errors
+    ///
+    /// If the filter cannot be evaluated.
+    pub fn about(&self) -> Result<f64> {
+        let (first, end) = (i128::from(*self.between.start()), i128::from(*self.between.end()));
+        let all = (end - first + 1).max(0);
+        let told = all.min(i128::from(TELLING)).max(1);
+        // One of each of as many equal ranges, at a place that differs: keys are often all multiples.
+        let range = (all / told).max(1);
+        let of = |number: i128| {
+            let place = (((number * 0x9e37_79b9) % (1 << 32)) * range) >> 32;
+            i64::try_from(first + number * all / told + place)
+        };
+        let values = (0..told.min(all)).filter_map(|number| of(number).ok());
+        let found = Passing::new(self)?.of(values)?;
+        Ok(found.len() as f64 * (all as f64 / told as f64))
+    }
+}
+
+/// Which values pass a filter.
+struct Passing {
+    filter: Arc<dyn PhysicalExpr>,
+    schema: Arc<Schema>,
+}
+
+impl Passing {
+    fn new(countable: &Countable) -> Result<Self> {
+        let schema = Arc::new(Schema::new(vec![Arc::clone(&countable.field)]));
+        let filter = reassign_expr_columns(Arc::clone(&countable.filter), &schema)?;
+        Ok(Self { filter, schema })
+    }
+
+    /// Those among these numbers, as values of the column.
+    fn of(&self, numbers: impl IntoIterator<Item = i64>) -> Result<ArrayRef> {
+        let values = values(numbers, self.schema.field(0).data_type())?;
+        let batch = RecordBatch::try_new(Arc::clone(&self.schema), vec![Arc::clone(&values)])?;
+        let passing = self.filter.evaluate(&batch)?.into_array(batch.num_rows())?;
+        Ok(filter(&values, passing.as_boolean())?)
     }
 }
 
@@ -140,7 +181,7 @@ fn as_number(value: &ScalarValue) -> Option<i64> {
 }
 
 /// Numbers as values of such a type.
-fn numbers(numbers: RangeInclusive<i64>, of: &DataType) -> Result<ArrayRef> {
+fn values(numbers: impl IntoIterator<Item = i64>, of: &DataType) -> Result<ArrayRef> {
     let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(numbers));
     let numbers = match of {
         // Days.
@@ -211,6 +252,23 @@ mod tests {
             &schema(DataType::Date32),
         );
         assert_eq!(wide.unwrap().keys(10, soon()).unwrap().unwrap(), [date(3), date(5)]);
+    }
+
+    /// Every third value; and every 32nd, of which evenly spread ones would be all or none.
+    #[test]
+    fn some_values_tell_about_how_many_keys_there_are() {
+        let about = |filter, low: i64, high: i64| {
+            let of = schema(DataType::Int64);
+            Countable::of(&[filter], 1, &between(low, high), &of).unwrap().about().unwrap()
+        };
+        let of_32 = || binary(binary(k(), Operator::Modulo, 32_i64), Operator::Eq, 0_i64);
+        let thirds = about(thirds(), -1_000_000, 1_999_999);
+        assert!((thirds / 1e6 - 1.0).abs() < 0.1, "{thirds}");
+        let strided = about(of_32(), 0, i64::from(1 << 22) - 1);
+        assert!((strided / f64::from(1 << 17) - 1.0).abs() < 0.3, "{strided}");
+        assert_eq!(about(of_32(), 1, 31), 0.0);
+        assert_eq!(about(of_32(), 0, 64), 3.0);
+        assert_eq!(about(of_32(), 2, 1), 0.0);
     }
 
     #[test]

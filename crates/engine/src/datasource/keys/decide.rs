@@ -5,10 +5,13 @@ use std::sync::Arc;
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
 use datafusion::datasource::physical_plan::FileScanConfig;
-use sluicegate_costmodel::Terms;
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_plan::expressions::Column;
+use sluicegate_costmodel::{ScanDemand, Terms};
 
 use super::ask::{Asking, Form, KeysByColumn, Spans, ask};
 use super::by_part::{ByPart, Expected};
+use super::expected::ExpectedKeys;
 use super::look::look_bytes;
 use super::sent::Sent;
 use crate::choice::{Chooser, Offer, Question, Way};
@@ -115,4 +118,45 @@ pub fn decide(
     };
     let (decided, _) = Chooser::of(endpoint, options).choose(question)?;
     Ok(decided)
+}
+
+/// Whether keys of a column, about so many, are worth being counted out, to be asked about.
+///
+/// # Errors
+///
+/// Never; it fails where [`Chooser::choose`] does, which has a way here.
+pub(super) fn counting_pays(
+    source: &S3SelectSource,
+    endpoint: &Endpoint,
+    config: &FileScanConfig,
+    options: &ConfigOptions,
+    column: usize,
+    keys: f64,
+) -> Result<bool> {
+    let of: Arc<dyn PhysicalExpr> =
+        Arc::new(Column::new(source.file_schema().field(column).name(), column));
+    let domain = source.domain().filter(|_| source.takes_bloom(&of));
+    let (Some(domain), Join::Auto) = (domain, SluiceOptions::of(options).join) else {
+        return Ok(true);
+    };
+    let demand = open_demand(config, source, options);
+    let share = (keys / domain.max(1.0)).min(1.0);
+    let expected = ExpectedKeys::new(source, share, Some(keys), true);
+    let steps = |demand: ScanDemand| demand.select().unwrap_or_else(|| demand.get()).steps;
+    let way = |strategy, steps, build| Way {
+        strategy,
+        offer: Ok(Offer { steps, statement: None, build }),
+    };
+    let question = Question {
+        operator: "join",
+        subject: String::new(),
+        ways: vec![
+            way("filtered", steps(demand), false),
+            way("bloom", expected.after(steps(expected.of(demand))), true),
+        ],
+        forced: None,
+        notes: Vec::new(),
+    };
+    let (pays, _) = Chooser::of(endpoint, options).choose(question)?;
+    Ok(pays)
 }

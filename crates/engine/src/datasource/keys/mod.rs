@@ -3,9 +3,10 @@
 //! DataFusion's joins tell their probe side what they found on the build side, in a filter that
 //! arrives while the query runs. It has bounds, and as long as the build side is small enough the
 //! keys themselves (our sessions raise what is small enough). [`Keys::of`] reads them off the filter,
-//! or they are counted out ([`Countable`]), and `ask` makes of them the cheapest condition that the store takes. Either may only be weaker
-//! than the filter: the join sees the rows again. Keys that are too many for one statement may still
-//! be few enough for each part of a file: `by_part`.
+//! or they are counted out ([`Countable`]) if that is expected to pay ([`ExpectedKeys`]), and `ask` makes
+//! of them the cheapest condition that the store takes. Either may only be weaker than the filter: the
+//! join sees the rows again. Keys that are too many for one statement may still be few enough for each
+//! part of a file: `by_part`.
 
 mod ask;
 mod asked_column;
@@ -14,6 +15,7 @@ pub mod bloom;
 mod by_part;
 mod counted;
 mod decide;
+mod expected;
 mod extract;
 mod hashing;
 mod look;
@@ -27,6 +29,7 @@ pub use self::at_open::{KeysAtOpen, Opening};
 pub use self::by_part::{ByPart, Expected};
 pub use self::counted::Countable;
 pub use self::decide::{Decided, decide};
+pub use self::expected::ExpectedKeys;
 pub use self::extract::{ColumnKeys, Keys};
 pub use self::hashing::Hashing;
 pub use self::look::{Looking, look_bytes};
