@@ -5,11 +5,14 @@
 //! is in them, and what cannot be read is an error that names its place.
 
 mod error;
+mod file;
+mod json;
+mod query;
 pub mod spark;
-
-use sluicegate_costmodel::storage::StageGraph;
+pub mod stages;
 
 pub use self::error::Error;
+pub use self::query::{Query, name_of};
 
 /// What a log says.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,15 +21,4 @@ pub struct Import {
     pub queries: Vec<Query>,
     /// What is missing in the log, for its reader to know.
     pub notes: Vec<String>,
-}
-
-/// A query that has run.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Query {
-    /// What the log calls it.
-    pub name: String,
-    /// Cores that it could use; none if the log does not say.
-    pub cores: Option<f64>,
-    /// Its stages.
-    pub graph: StageGraph,
 }
