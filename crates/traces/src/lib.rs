@@ -4,9 +4,11 @@
 //! Each engine has a module of its own, and each reads files from anywhere: sizes are bounded, whatever
 //! is in them, and what cannot be read is an error that names its place.
 
+pub mod duckdb;
 mod error;
 mod file;
 mod json;
+mod plan;
 mod query;
 pub mod spark;
 pub mod stages;
