@@ -4,6 +4,7 @@
 //! Each engine has a module of its own, and each reads files from anywhere: sizes are bounded, whatever
 //! is in them, and what cannot be read is an error that names its place.
 
+pub mod datafusion;
 pub mod duckdb;
 mod error;
 mod file;

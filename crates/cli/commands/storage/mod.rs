@@ -11,7 +11,7 @@ use std::path::Path;
 use sluicegate_costmodel::storage::{
     Device, Estimate, Formula, Setup, Slots, StageGraph, estimate,
 };
-use sluicegate_traces::{Error, Import, Query, spark, stages};
+use sluicegate_traces::{Error, Import, Query, datafusion, duckdb, spark, stages};
 
 use crate::args::{FormulaArg, StorageArgs};
 use crate::failure::{Failure, Result};
@@ -23,6 +23,9 @@ use crate::runtime::interrupt::interruptible;
 const STAGES_HINT: &str = "`sluice help storage` shows such a file.";
 const SPARK_HINT: &str =
     "Spark writes event logs with spark.eventLog.enabled=true to spark.eventLog.dir.";
+const DUCKDB_HINT: &str = "DuckDB writes profiles with PRAGMA enable_profiling = 'json' and PRAGMA profiling_output = 'FILE'.";
+const DATAFUSION_HINT: &str =
+    "Write what EXPLAIN ANALYZE VERBOSE or EXPLAIN (ANALYZE, FORMAT pgjson) prints to a file.";
 
 /// What is assumed of the drive and of who waits for it.
 struct Assumed {
@@ -64,6 +67,12 @@ pub(super) async fn run(args: StorageArgs, compute: &Compute) -> Result<()> {
     }
     for path in &args.spark_log {
         queries.extend(imported(spark::read(path), SPARK_HINT)?);
+    }
+    for path in &args.duckdb {
+        queries.extend(imported(duckdb::read(path), DUCKDB_HINT)?);
+    }
+    for path in &args.datafusion {
+        queries.extend(imported(datafusion::read(path), DATAFUSION_HINT)?);
     }
     if queries.is_empty() {
         queries = interruptible(compute.run(Box::pin(measure::queries(args)))).await?;

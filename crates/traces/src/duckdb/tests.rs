@@ -145,7 +145,7 @@ fn what_cannot_be_read_is_named_with_its_place() {
     };
     refused(b"", "EOF while parsing");
     refused(b"hello", "line 1 column 1");
-    refused(star[..star.len() / 2].as_bytes(), "EOF while parsing");
+    refused(&star.as_bytes()[..star.len() / 2], "EOF while parsing");
     refused(format!("{star}{star}").as_bytes(), "trailing characters");
     refused(b"{}", "is no profile of DuckDB");
     refused(b"[1]", "is no profile of DuckDB");

@@ -42,9 +42,9 @@ impl<'a> Stages<'a> {
         self.walk(top, true, &mut open);
         let Open { mut stage, mut titles, subjects } = open;
         let subjects = subjects.join(" and ");
-        titles.dedup();
-        titles.push(&subjects);
         titles.retain(|it| !it.is_empty());
+        titles.dedup();
+        titles.extend((!subjects.is_empty()).then_some(subjects.as_str()));
         let id = self.stages.len() as u64;
         stage.id = id;
         stage.name = titles.join(" ← ");
