@@ -140,6 +140,94 @@ fn event_logs_of_spark_are_read() {
     bad(sluice(&["storage", "--spark-log"]).arg(&path), "line 1: is no event of Spark");
 }
 
+/// What `sluice storage` prints of an imported query and of the same stages by hand.
+fn same_by_hand(option: &str, log: &str, by_hand: &Value) {
+    let (_folder, path) = written(&by_hand.to_string());
+    let args = ["--device", "ideal", "--format", "json"];
+    let single = |first: &str, file: &str| -> Value {
+        let mut command = sluice(&["storage", first, file]);
+        serde_json::from_str(&good(command.args(args))).unwrap()
+    };
+    let path = path.to_str().unwrap();
+    let (imported, hand) = (single(option, log), single("--stages", path));
+    assert!(!imported.as_array().unwrap().is_empty());
+    for (one, other) in imported.as_array().unwrap().iter().zip(hand.as_array().unwrap()) {
+        for column in ["measured_s", "sfp_percent", "estimated_s", "after", "critical"] {
+            assert_eq!(one[column], other[column], "{column} of {one}");
+        }
+    }
+    let mut both = sluice(&["storage", option, log, "--stages", path]);
+    let ranked: Vec<Value> = serde_json::from_str(&good(both.args(args))).unwrap();
+    assert_eq!(ranked.len(), 2);
+    for column in
+        ["scan_ratio", "sfp_ratio", "measured_s", "estimated_s", "speedup", "bound", "read_mb"]
+    {
+        assert_eq!(ranked[0][column], ranked[1][column], "{column}");
+    }
+}
+
+fn fixture(name: &str) -> String {
+    format!("{}/crates/traces/fixtures/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Stages of milliseconds of threads, scans and filters, bytes read, and what they wait for. The longest
+/// chain takes `latency` milliseconds.
+fn stages_of(rows: &[([f64; 3], f64, &[u64])], chain: f64, latency: f64) -> Value {
+    let stage = |(id, (millis, read, after)): (usize, &([f64; 3], f64, &[u64]))| {
+        json!({"id": id, "wall_seconds": millis[0] / chain * latency / 1e3,
+               "thread_seconds": millis[0] / 1e3, "scan_seconds": millis[1] / 1e3,
+               "filter_project_seconds": millis[2] / 1e3, "read_bytes": read, "after": after})
+    };
+    json!({"version": 1, "stages": rows.iter().enumerate().map(stage).collect::<Vec<_>>()})
+}
+
+#[test]
+fn profiles_of_duckdb_are_read() {
+    let log = fixture("star.duckdb-2.0.0.json");
+    let read = |millis: f64| 9_508_071.0 * millis / 11.006_584;
+    let rows: [([f64; 3], f64, &[u64]); 4] = [
+        ([0.085_457, 0.085_457, 0.0], read(0.085_457), &[]),
+        ([0.179_819, 0.174_741, 0.005_078], read(0.174_741), &[]),
+        ([12.693_827, 10.746_386, 0.0], read(10.746_386), &[0, 1]),
+        ([0.041_031, 0.0, 0.0], 0.0, &[2]),
+    ];
+    same_by_hand("--duckdb", &log, &stages_of(&rows, 12.914_677, 10.404_47));
+    let old = fixture("star.duckdb-1.4.2.json");
+    let text = good(&mut sluice(&["storage", "--duckdb", &old]));
+    // 13.230053 of 16.891768 ms.
+    assert!(text.contains("Scan Ratio 78.3 %") && text.contains("star: 0.011 s"), "{text}");
+    let ranked =
+        good(&mut sluice(&["storage", "--duckdb", &old, "--duckdb", &log, "--format", "csv"]));
+    assert_eq!(ranked.lines().filter(|line| line.starts_with("star,")).count(), 2, "{ranked}");
+    bad(&mut sluice(&["storage", "--duckdb", "nowhere"]), "nowhere");
+    let (_folder, path) = written("{}");
+    bad(sluice(&["storage", "--duckdb"]).arg(&path), "stages.json`: is no profile of DuckDB");
+    let both = sluice(&["storage", "-c", "SELECT 1", "--duckdb", &log]).output().unwrap();
+    assert_eq!(both.status.code(), Some(2));
+}
+
+#[test]
+fn what_datafusion_prints_is_read() {
+    let log = fixture("star.datafusion-55.0.0.txt");
+    let rows: [([f64; 3], f64, &[u64]); 6] = [
+        ([0.127_6, 0.127_6, 0.0], 9_240.0, &[]),
+        ([0.193_342, 0.176, 0.007_5], 8_370.0, &[]),
+        ([21.482_74, 16.82, 2.020_35], 9_340_000.0, &[0, 1]),
+        ([0.053_04, 0.0, 0.0], 0.0, &[2]),
+        ([0.079_74, 0.0, 0.0], 0.0, &[3]),
+        ([0.024_35, 0.0, 0.0], 0.0, &[4]),
+    ];
+    same_by_hand("--datafusion", &log, &stages_of(&rows, 21.833_212, 8.093_184));
+    let json = fixture("star.datafusion-55.0.0.json");
+    let output = sluice(&["storage", "--datafusion", &json]).output().unwrap();
+    let notes = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success() && notes.contains("note: there is no Duration"), "{notes}");
+    let (_folder, path) = written("SELECT 1");
+    bad(sluice(&["storage", "--datafusion"]).arg(&path), "line 1: is no operator with metrics");
+    let both = sluice(&["storage", "-f", "x.sql", "--datafusion", &log]).output().unwrap();
+    assert_eq!(both.status.code(), Some(2));
+}
+
 #[test]
 fn what_cannot_be_is_said_with_its_place() {
     let change = |from: &str, to: &str| worked_example().to_string().replacen(from, to, 1);

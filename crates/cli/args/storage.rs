@@ -21,6 +21,12 @@ Examples:
       The same for a query that has run anywhere.
   sluice storage --spark-log spark-events/app-20261124-0001 --query \"3: collect\"
       The same for the queries of a Spark application, from its event log.
+  sluice storage --duckdb q9.json --duckdb q44.json
+      The same for queries of DuckDB 1.1 or later, from their profiles: PRAGMA enable_profiling = 'json';
+      PRAGMA profiling_output = 'q9.json'; and the query.
+  sluice storage --datafusion q9.txt
+      The same for a query of DataFusion, from what EXPLAIN ANALYZE VERBOSE prints, or EXPLAIN (ANALYZE,
+      FORMAT pgjson).
   sluice storage --stages q9.json --device smart-ssd --slots 8
       Another drive, and no more than eight stages at once.
   sluice storage --stages q9.json --setup 10ms --only-if-beneficial --format csv > stages.csv
@@ -53,6 +59,12 @@ pub(crate) struct StorageArgs {
     /// Event log of Apache Spark 3 or 4, a file or the folder of a rolled one; may be repeated
     #[arg(long, value_name = "PATH", conflicts_with_all = ["command", "file"])]
     pub(crate) spark_log: Vec<PathBuf>,
+    /// JSON profile of a query of DuckDB 1.1 or later; may be repeated
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["command", "file"])]
+    pub(crate) duckdb: Vec<PathBuf>,
+    /// What EXPLAIN ANALYZE of DataFusion prints, as text or pgjson; may be repeated
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["command", "file"])]
+    pub(crate) datafusion: Vec<PathBuf>,
     /// How often each query runs; the median counts
     #[arg(long, value_name = "N", default_value_t = 3,
           value_parser = clap::value_parser!(u32).range(1..=1000))]

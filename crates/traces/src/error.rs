@@ -1,5 +1,6 @@
 //! Logs that cannot be read.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// Why a log cannot be read: the file, the line if there is one, and what is wrong.
@@ -12,14 +13,20 @@ pub struct Error {
     pub line: Option<u64>,
     /// What is wrong.
     pub message: String,
+    /// If the file could not be opened or read, why.
+    pub io: Option<io::ErrorKind>,
 }
 
 impl Error {
     pub(crate) fn file(path: &Path, message: impl ToString) -> Self {
-        Self { path: path.to_owned(), line: None, message: message.to_string() }
+        Self { path: path.to_owned(), line: None, message: message.to_string(), io: None }
+    }
+
+    pub(crate) fn open(path: &Path, error: io::Error) -> Self {
+        Self { io: Some(error.kind()), ..Self::file(path, error) }
     }
 
     pub(crate) fn line(path: &Path, line: u64, message: impl ToString) -> Self {
-        Self { path: path.to_owned(), line: Some(line), message: message.to_string() }
+        Self { path: path.to_owned(), line: Some(line), message: message.to_string(), io: None }
     }
 }

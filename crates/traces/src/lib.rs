@@ -4,12 +4,18 @@
 //! Each engine has a module of its own, and each reads files from anywhere: sizes are bounded, whatever
 //! is in them, and what cannot be read is an error that names its place.
 
+pub mod datafusion;
+pub mod duckdb;
 mod error;
+mod file;
+mod json;
+mod plan;
+mod query;
 pub mod spark;
-
-use sluicegate_costmodel::storage::StageGraph;
+pub mod stages;
 
 pub use self::error::Error;
+pub use self::query::{Query, name_of};
 
 /// What a log says.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,15 +24,4 @@ pub struct Import {
     pub queries: Vec<Query>,
     /// What is missing in the log, for its reader to know.
     pub notes: Vec<String>,
-}
-
-/// A query that has run.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Query {
-    /// What the log calls it.
-    pub name: String,
-    /// Cores that it could use; none if the log does not say.
-    pub cores: Option<f64>,
-    /// Its stages.
-    pub graph: StageGraph,
 }

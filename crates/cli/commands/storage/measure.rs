@@ -2,8 +2,8 @@
 
 use sluicegate_engine::Engine;
 use sluicegate_engine::stages::MeasuredStages;
+use sluicegate_traces::{Query, name_of};
 
-use super::Query;
 use crate::args::StorageArgs;
 use crate::commands::embedded::set;
 use crate::commands::sql::script;
@@ -31,7 +31,7 @@ pub(super) async fn queries(args: StorageArgs) -> Result<Vec<Query>> {
     let statements = statements::all(&script);
     let mut queries = Vec::new();
     for (index, statement) in statements.iter().enumerate() {
-        let name = name(statement).unwrap_or_else(|| format!("query {}", queries.len() + 1));
+        let name = name_of(statement).unwrap_or_else(|| format!("query {}", queries.len() + 1));
         let measured = measured(&engine, name, statement, args.rounds).await;
         for note in engine.take_notes() {
             say(&format!("note: {note}"));
@@ -82,23 +82,4 @@ pub(super) async fn measure(
     let median = runs.swap_remove(runs.len() / 2);
     let cores = engine.context().copied_config().target_partitions();
     Ok(Query { name, cores: Some(cores as f64), graph: median.graph })
-}
-
-/// What a comment before a query calls it.
-fn name(statement: &str) -> Option<String> {
-    let comment = statement.lines().next()?.trim().strip_prefix("--")?;
-    let name: String = comment.trim().chars().take(40).collect();
-    (!name.is_empty()).then_some(name)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_comment_names_a_query() {
-        assert_eq!(name("-- Q9, derived\nSELECT 1").as_deref(), Some("Q9, derived"));
-        assert_eq!(name("SELECT 1 -- one"), None);
-        assert_eq!(name("--\nSELECT 1"), None);
-    }
 }

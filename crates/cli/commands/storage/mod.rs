@@ -3,14 +3,15 @@
 mod measure;
 mod ranking;
 mod report;
-mod stages;
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 
 use sluicegate_costmodel::storage::{
     Device, Estimate, Formula, Setup, Slots, StageGraph, estimate,
 };
+use sluicegate_traces::{Error, Import, Query, datafusion, duckdb, spark, stages};
 
 use crate::args::{FormulaArg, StorageArgs};
 use crate::failure::{Failure, Result};
@@ -19,23 +20,12 @@ use crate::output::visible::visible;
 use crate::runtime::compute::Compute;
 use crate::runtime::interrupt::interruptible;
 
-/// A query that has run.
-#[derive(Debug)]
-struct Query {
-    name: String,
-    /// Cores that it could use; none if that is not known.
-    cores: Option<f64>,
-    graph: StageGraph,
-}
-
-impl Query {
-    /// The part of the cores' time, 0 to 1, that threads worked; none if the cores are not known or it
-    /// took no time.
-    fn busy(&self, estimate: &Estimate) -> Option<f64> {
-        let cores = self.cores.filter(|_| estimate.before.makespan > 0.0)?;
-        Some(self.graph.thread_seconds() / (cores * estimate.before.makespan))
-    }
-}
+const STAGES_HINT: &str = "`sluice help storage` shows such a file.";
+const SPARK_HINT: &str =
+    "Spark writes event logs with spark.eventLog.enabled=true to spark.eventLog.dir.";
+const DUCKDB_HINT: &str = "DuckDB writes profiles with PRAGMA enable_profiling = 'json' and PRAGMA profiling_output = 'FILE'.";
+const DATAFUSION_HINT: &str =
+    "Write what EXPLAIN ANALYZE VERBOSE or EXPLAIN (ANALYZE, FORMAT pgjson) prints to a file.";
 
 /// What is assumed of the drive and of who waits for it.
 struct Assumed {
@@ -73,10 +63,16 @@ pub(super) async fn run(args: StorageArgs, compute: &Compute) -> Result<()> {
     let (wanted, format) = (args.query.clone(), args.format);
     let mut queries = Vec::new();
     for path in &args.stages {
-        queries.push(stages::read(path)?);
+        queries.push(stages::read(path).map_err(|error| unread(&error, STAGES_HINT))?);
     }
     for path in &args.spark_log {
-        queries.extend(spark(path)?);
+        queries.extend(imported(spark::read(path), SPARK_HINT)?);
+    }
+    for path in &args.duckdb {
+        queries.extend(imported(duckdb::read(path), DUCKDB_HINT)?);
+    }
+    for path in &args.datafusion {
+        queries.extend(imported(datafusion::read(path), DATAFUSION_HINT)?);
     }
     if queries.is_empty() {
         queries = interruptible(compute.run(Box::pin(measure::queries(args)))).await?;
@@ -95,20 +91,24 @@ pub(super) async fn run(args: StorageArgs, compute: &Compute) -> Result<()> {
     }
 }
 
-/// The queries of an event log.
-fn spark(path: &Path) -> Result<Vec<Query>> {
-    let import = sluicegate_traces::spark::read(path).map_err(|error| {
-        Failure::new(error.to_string()).with_hint(
-            "Spark writes event logs with spark.eventLog.enabled=true to spark.eventLog.dir.",
-        )
-    })?;
+/// The queries of a log, after its notes.
+fn imported(import: Result<Import, Error>, hint: &str) -> Result<Vec<Query>> {
+    let import = import.map_err(|error| unread(&error, hint))?;
     for note in &import.notes {
         say(&format!("note: {}", visible(note)));
     }
-    let queries = import.queries.into_iter();
-    let query =
-        |it: sluicegate_traces::Query| Query { name: it.name, cores: it.cores, graph: it.graph };
-    Ok(queries.map(query).collect())
+    Ok(import.queries)
+}
+
+/// A file that cannot be read, with what helps.
+fn unread(error: &Error, hint: &str) -> Failure {
+    let failure = Failure::new(error.to_string());
+    match error.io {
+        Some(ErrorKind::NotFound) => failure.with_hint("Check the path."),
+        Some(ErrorKind::PermissionDenied) => failure.with_hint("Check its permissions."),
+        Some(_) => failure,
+        None => failure.with_hint(hint),
+    }
 }
 
 /// The device of a name or in a file.

@@ -2,9 +2,10 @@
 
 use serde_json::json;
 use sluicegate_costmodel::storage::Quadrant;
+use sluicegate_traces::Query;
 
+use super::Assumed;
 use super::report::{percent, rounded};
-use super::{Assumed, Query};
 use crate::failure::Result;
 use crate::output::listing::{ListFormat, Listing};
 use crate::output::progress::say;

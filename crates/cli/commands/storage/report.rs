@@ -3,8 +3,9 @@
 use serde_json::json;
 use sluicegate_costmodel::Bytes;
 use sluicegate_costmodel::storage::{Estimate, Quadrant, Slots};
+use sluicegate_traces::Query;
 
-use super::{Assumed, Query};
+use super::Assumed;
 use crate::failure::Result;
 use crate::output::listing::{ListFormat, Listing};
 use crate::output::progress::say;

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::plan::PlanInfo;
+use crate::json::{bound, deep};
 
 /// An event.
 #[derive(Debug)]
@@ -29,13 +30,10 @@ struct Tag<'a> {
 
 impl Event {
     /// Reads a line.
-    pub(super) fn parse(line: &[u8], most_levels: usize) -> Result<Self, String> {
+    pub(super) fn parse(line: &[u8]) -> Result<Self, String> {
         let text = |error: serde_json::Error| format!("is no event of Spark: {error}");
         let tag: Tag<'_> = serde_json::from_slice(line).map_err(text)?;
-        let levels = levels(line);
-        if levels > most_levels {
-            return Err(format!("nests {levels} levels deep, but at most {most_levels} are read"));
-        }
+        bound(line)?;
         let name = tag.event.rsplit('.').next().unwrap_or_default();
         Ok(match name {
             "SparkListenerLogStart" => Self::LogStart(deep(line)?),
@@ -49,32 +47,6 @@ impl Event {
             _ => Self::Other,
         })
     }
-}
-
-/// Reads a line whose depth is known: plans are deeper than the 128 levels that serde_json takes by itself.
-fn deep<'a, T: Deserialize<'a>>(line: &'a [u8]) -> Result<T, String> {
-    let mut reader = serde_json::Deserializer::from_slice(line);
-    reader.disable_recursion_limit();
-    T::deserialize(&mut reader).map_err(|error| error.to_string())
-}
-
-/// How deep a line nests.
-fn levels(line: &[u8]) -> usize {
-    let (mut level, mut most, mut quoted, mut escaped) = (0_usize, 0, false, false);
-    for byte in line {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' => escaped = quoted,
-            b'"' => quoted = !quoted,
-            b'{' | b'[' if !quoted => {
-                level += 1;
-                most = most.max(level);
-            }
-            b'}' | b']' if !quoted => level = level.saturating_sub(1),
-            _ => {}
-        }
-    }
-    most
 }
 
 #[derive(Debug, Deserialize)]

@@ -27,7 +27,7 @@ pub(super) struct Part {
 ///
 /// If there is no such file or folder, or nothing of a log in the folder.
 pub(super) fn parts(path: &Path) -> Result<Vec<Part>, Error> {
-    let failed = |error| Error::file(path, error);
+    let failed = |error| Error::open(path, error);
     if !fs::metadata(path).map_err(failed)?.is_dir() {
         return Ok(vec![Part { path: path.to_owned() }]);
     }
@@ -62,7 +62,7 @@ impl Part {
     ///
     /// If it cannot be opened, or is compressed in another way than with zstd.
     pub(super) fn open(&self) -> Result<Box<dyn BufRead>, Error> {
-        let failed = |error| Error::file(&self.path, error);
+        let failed = |error| Error::open(&self.path, error);
         let mut reader = BufReader::with_capacity(1 << 16, File::open(&self.path).map_err(failed)?);
         let start = reader.fill_buf().map_err(failed)?;
         if start.starts_with(ZSTD) {

@@ -27,8 +27,6 @@ use crate::{Error, Import};
 
 /// The longest line: an event with the plan of a very large query.
 const MOST_LINE_BYTES: u64 = 64 << 20;
-/// The deepest nesting of a line that is read; a plan of 300 operators in a row has twice as many.
-const MOST_LEVELS: usize = 600;
 
 /// Reads a log: a file or a folder of rolled ones.
 ///
@@ -72,7 +70,7 @@ fn read_part(part: &Part, log: &mut Log, notes: &mut Vec<String>) -> Result<(), 
             Err(error) => return Err(Error::line(path, number, error)),
         }
         let is_whole = line.last() == Some(&b'\n');
-        match Event::parse(&line, MOST_LEVELS) {
+        match Event::parse(&line) {
             Ok(event) => {
                 log.add(event).map_err(|message| Error::line(path, number, message))?;
             }

@@ -1,17 +1,21 @@
-//! Stages as JSON.
+//! Stages as JSON, of whatever engine: the layout of this project.
+//!
+//! ```json
+//! {"version": 1, "name": "Q9", "cores": 16, "stages": [
+//!   {"id": 0, "wall_seconds": 10.0, "thread_seconds": 120.0, "scan_seconds": 80.0,
+//!    "filter_project_seconds": 20.0, "read_bytes": 4e9, "result_bytes": 2e7},
+//!   {"id": 1, "wall_seconds": 2.0, "thread_seconds": 8.0, "after": [0]}]}
+//! ```
+//!
+//! The fields of a stage are those of [`Stage`].
 
-use std::fs::{self, File};
-use std::io::Read;
 use std::path::Path;
 
 use serde::Deserialize;
 use sluicegate_costmodel::storage::{Stage, StageGraph};
 
-use super::Query;
-use crate::failure::{Failure, Result};
+use crate::{Error, Query, file};
 
-/// The largest file: a hundred thousand stages.
-const MOST_BYTES: u64 = 64 << 20;
 /// The version of the layout that is read.
 const VERSION: u64 = 1;
 
@@ -27,24 +31,14 @@ struct StagesFile {
 }
 
 /// Reads and checks a file.
-pub(super) fn read(path: &Path) -> Result<Query> {
-    let failed = |error| Failure::file(path, error);
-    let at = |message: String| {
-        Failure::new(format!("`{}`: {message}", path.display()))
-            .with_hint("`sluice help storage` shows such a file.")
-    };
-    if fs::metadata(path).map_err(failed)?.is_dir() {
-        return Err(at("is a folder".to_owned()));
-    }
-    let mut text = String::new();
-    let read = File::open(path).map_err(failed)?.take(MOST_BYTES + 1).read_to_string(&mut text);
-    match read {
-        Ok(bytes) if bytes as u64 > MOST_BYTES => {
-            return Err(at(format!("is larger than {} MiB", MOST_BYTES >> 20)));
-        }
-        Ok(_) => {}
-        Err(error) => return Err(at(error.to_string())),
-    }
+///
+/// # Errors
+///
+/// If it cannot be read, is not of this layout or of another version, has no stages, or stages that cannot
+/// be.
+pub fn read(path: &Path) -> Result<Query, Error> {
+    let text = file::text(path)?;
+    let at = |message: String| Error::file(path, message);
     let file: StagesFile = serde_json::from_str(&text).map_err(|error| at(error.to_string()))?;
     if file.version != VERSION {
         return Err(at(format!("is of version {}, but {VERSION} is known", file.version)));

@@ -1,0 +1,155 @@
+//! Operators of DataFusion as those of a plan.
+
+use super::metrics::Metrics;
+use crate::plan::{Input, Operator, Work};
+
+/// The deepest plan that is read, as in JSON.
+pub(super) const MOST_DEPTH: usize = 300;
+/// More partitions than any machine has cores for are none of our business.
+const MOST_PARTITIONS: f64 = 65_536.0;
+
+/// Operators that change no row.
+const HANDS_ON: [&str; 6] = [
+    "CoalesceBatchesExec",
+    "CoalescePartitionsExec",
+    "CooperativeExec",
+    "OutputRequirementExec",
+    "RepartitionExec",
+    "SortPreservingMergeExec",
+];
+/// Joins that take their first input before they look at the second.
+const BUILD: [&str; 4] =
+    ["HashJoinExec", "NestedLoopJoinExec", "CrossJoinExec", "PiecewiseMergeJoinExec"];
+
+/// An operator as it is printed.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Node {
+    /// `FilterExec`
+    name: String,
+    /// `FilterExec: x@0 < 3`
+    details: String,
+    metrics: Metrics,
+    pub(super) inputs: Vec<Node>,
+}
+
+impl Node {
+    pub(super) fn new(details: &str, metrics: Metrics) -> Self {
+        let name = details.split([':', ',', ' ', '(']).next().unwrap_or_default();
+        Self { name: name.to_owned(), details: details.to_owned(), metrics, inputs: Vec::new() }
+    }
+
+    /// Whether it reads a table: data in memory has no metrics of files.
+    fn scans(&self) -> bool {
+        let of_files = ["bytes_scanned", "time_elapsed_processing", "time_elapsed_scanning_total"];
+        self.inputs.is_empty() && of_files.iter().any(|name| self.metrics.get(name).is_some())
+    }
+
+    fn work(&self) -> Work {
+        match self.name.as_str() {
+            _ if self.scans() => Work::Scan,
+            "FilterExec" | "ProjectionExec" => Work::FilterProject,
+            name if HANDS_ON.contains(&name) => Work::HandsOn,
+            _ => Work::Other,
+        }
+    }
+
+    /// Seconds that threads spent in it.
+    fn seconds(&self) -> f64 {
+        let of = |name: &str| self.metrics.get(name).unwrap_or_default();
+        if self.scans() {
+            return of("elapsed_compute").max(of("time_elapsed_processing"));
+        }
+        of("elapsed_compute") + of("repartition_time")
+    }
+
+    fn gathers(&self) -> bool {
+        match self.name.as_str() {
+            "AggregateExec" => {
+                self.details.contains("gby=[],") || !self.details.contains(", ordering_mode=")
+            }
+            "SortExec" | "WindowAggExec" => true,
+            _ => false,
+        }
+    }
+
+    fn wants_first(&self, input: usize) -> bool {
+        match self.name.as_str() {
+            "ScalarSubqueryExec" => input > 0,
+            name => input == 0 && BUILD.contains(&name),
+        }
+    }
+
+    /// What a stage with it is called: `AggregateExec Partial`, the files of a scan.
+    fn title(&self) -> String {
+        let of = |key: &str, end: &[char]| {
+            let (_, rest) = self.details.split_once(key)?;
+            rest.split(end).next().filter(|it| !it.is_empty())
+        };
+        match self.work() {
+            Work::HandsOn => String::new(),
+            Work::FilterProject if self.name == "ProjectionExec" => String::new(),
+            Work::Scan => of("[[", &[',', ']', ':']).unwrap_or(&self.name).to_owned(),
+            _ => match of("mode=", &[',']) {
+                Some(mode) if self.name == "AggregateExec" => format!("{} {mode}", self.name),
+                _ => self.name.clone(),
+            },
+        }
+    }
+}
+
+/// The plan as operators.
+pub(super) fn operator(node: Node) -> Operator {
+    let (work, seconds, gathers, title) =
+        (node.work(), node.seconds(), node.gathers(), node.title());
+    let first: Vec<_> = (0..node.inputs.len()).map(|place| node.wants_first(place)).collect();
+    let of = |name: &str| node.metrics.get(name).unwrap_or_default();
+    let (read_bytes, result_bytes) = (of("bytes_scanned"), of("output_bytes"));
+    let inputs = node.inputs.into_iter().zip(first).map(|(input, first)| {
+        let input = operator(input);
+        if first { Input::first(input) } else { Input::streamed(input) }
+    });
+    Operator {
+        title,
+        work,
+        seconds,
+        read_bytes,
+        result_bytes,
+        gathers,
+        inputs: inputs.collect(),
+        takes: None,
+    }
+}
+
+/// How many scans have no time of threads.
+pub(super) fn scans_without_time(node: &Node) -> usize {
+    let own = usize::from(node.scans() && node.seconds() <= 0.0);
+    own + node.inputs.iter().map(scans_without_time).sum::<usize>()
+}
+
+/// The most partitions that an operator names: DataFusion makes as many as there are cores, if it is not
+/// told otherwise.
+pub(super) fn partitions(node: &Node) -> Option<f64> {
+    let number = |key: &str| {
+        let (_, rest) = node.details.split_once(key)?;
+        leading(rest)
+    };
+    let repartitioned = || {
+        let (_, rest) = node.details.split_once("partitioning=")?;
+        let (partitioning, _) = rest.split_once(", input_partitions=")?;
+        let last = partitioning.trim_end_matches(')').rsplit([' ', '(']).next()?;
+        leading(last)
+    };
+    let own = match node.name.as_str() {
+        "RepartitionExec" => number(", input_partitions=").into_iter().chain(repartitioned()).max(),
+        "DataSourceExec" => number("file_groups={"),
+        _ => None,
+    };
+    let own = own.map(f64::from).filter(|it| (1.0..=MOST_PARTITIONS).contains(it));
+    let below = node.inputs.iter().filter_map(partitions);
+    own.into_iter().chain(below).reduce(f64::max)
+}
+
+fn leading(text: &str) -> Option<u32> {
+    let end = text.find(|it: char| !it.is_ascii_digit()).unwrap_or(text.len());
+    text.get(..end)?.parse().ok()
+}

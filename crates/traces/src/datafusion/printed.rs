@@ -1,0 +1,97 @@
+//! The parts of what is printed: a plan with metrics and, if it is verbose, how long the query took.
+
+/// A line with its number, from 1.
+pub(super) type Line<'a> = (u64, &'a str);
+
+/// What JSON begins with.
+const JSON: char = '[';
+const PLAN: &str = "Plan with Metrics";
+const DURATION: &str = "Duration";
+const LABELS: [&str; 4] = [PLAN, "Plan with Full Metrics", "Output Rows", DURATION];
+
+/// What was printed.
+#[derive(Debug, Default)]
+pub(super) struct Printed<'a> {
+    /// Lines of the plan.
+    pub(super) plan: Vec<Line<'a>>,
+    pub(super) duration: Option<(u64, String)>,
+}
+
+impl<'a> Printed<'a> {
+    /// Whether the plan is JSON.
+    pub(super) fn is_json(&self) -> bool {
+        self.plan.first().is_some_and(|(_, line)| line.trim_start().starts_with(JSON))
+    }
+
+    /// Finds the parts, in a table or without one.
+    ///
+    /// # Errors
+    ///
+    /// If there is no plan with metrics.
+    pub(super) fn of(text: &'a str) -> Result<Self, String> {
+        let lines = (1..).zip(text.lines());
+        let border = text.lines().find(|line| is_border(line));
+        let mut printed = Self::default();
+        match border {
+            _ if text.trim_start().starts_with(JSON) => printed.plan = lines.collect(),
+            Some(border) => printed.table(lines, border),
+            None => printed.bare(lines),
+        }
+        if printed.plan.is_empty() {
+            return Err(
+                "has no plan with metrics: it must be what EXPLAIN ANALYZE of DataFusion prints"
+                    .to_owned(),
+            );
+        }
+        Ok(printed)
+    }
+
+    /// Cells of two columns; the first one is empty where the other goes on.
+    fn table(&mut self, lines: impl Iterator<Item = Line<'a>>, border: &str) {
+        let Some(width) = border.get(1..).and_then(|it| it.find('+')) else { return };
+        let mut label = "";
+        for (number, line) in lines {
+            let cells = line.strip_prefix('|').and_then(|it| it.split_at_checked(width));
+            let Some((first, second)) = cells else { continue };
+            let Some(second) = second.strip_prefix('|') else { continue };
+            if !first.trim().is_empty() {
+                label = first.trim();
+            }
+            let second = second.trim_end();
+            let second = second.strip_suffix('|').unwrap_or(second).trim_end();
+            self.add(label, number, second.strip_prefix(' ').unwrap_or(second));
+        }
+    }
+
+    /// Labels in lines of their own, or none and a plan.
+    fn bare(&mut self, lines: impl Iterator<Item = Line<'a>>) {
+        let mut label = PLAN;
+        for (number, line) in lines {
+            let line = line.trim_end();
+            if let Some(known) = LABELS.into_iter().find(|it| *it == line) {
+                label = known;
+            } else if line.is_empty() {
+                // What comes behind a plan is none of it.
+                if label != PLAN || !self.plan.is_empty() {
+                    label = "";
+                }
+            } else {
+                self.add(label, number, line);
+            }
+        }
+    }
+
+    fn add(&mut self, label: &str, number: u64, line: &'a str) {
+        match label {
+            PLAN if !line.is_empty() => self.plan.push((number, line)),
+            DURATION if self.duration.is_none() => {
+                self.duration = Some((number, line.trim().to_owned()));
+            }
+            _ => {}
+        }
+    }
+}
+
+fn is_border(line: &str) -> bool {
+    line.starts_with("+-") && line.bytes().all(|byte| matches!(byte, b'+' | b'-'))
+}

@@ -1,0 +1,121 @@
+//! Which operators of DuckDB end a pipeline (`Sink`s of its physical plans).
+
+use serde_json::Value;
+
+use crate::plan::{Input, Operator, Work};
+
+/// Operators that take all of their input before they give a row.
+const GATHER: [&str; 12] = [
+    "HASH_GROUP_BY",
+    "PERFECT_HASH_GROUP_BY",
+    "PARTITIONED_AGGREGATE",
+    "UNGROUPED_AGGREGATE",
+    "SIMPLE_AGGREGATE",
+    "ORDER_BY",
+    "TOP_N",
+    "WINDOW",
+    "LIMIT",
+    "LIMIT_PERCENT",
+    "RESERVOIR_SAMPLE",
+    "DISTINCT",
+];
+
+/// Joins that take their second input before they look at the first.
+const BUILD: [&str; 5] =
+    ["HASH_JOIN", "CROSS_PRODUCT", "NESTED_LOOP_JOIN", "BLOCKWISE_NL_JOIN", "PIECEWISE_MERGE_JOIN"];
+
+/// Joins that sort both of their inputs.
+const SORT_BOTH: [&str; 2] = ["IE_JOIN", "ASOF_JOIN"];
+
+/// Functions in place of a table that read nothing from storage.
+const NO_STORAGE: [&str; 6] =
+    ["RANGE", "GENERATE_SERIES", "REPEAT", "UNNEST", "PANDAS_SCAN", "ARROW_SCAN"];
+
+/// What an operator without inputs does, by its type and `extra_info`.
+pub(super) fn work(kind: &str, info: &Value) -> Work {
+    match kind {
+        "TABLE_SCAN" => {
+            let function = info.get("Function").and_then(Value::as_str).unwrap_or_default();
+            if NO_STORAGE.contains(&function) { Work::Other } else { Work::Scan }
+        }
+        "FILTER" | "PROJECTION" => Work::FilterProject,
+        "RESULT_COLLECTOR" | "EXPLAIN_ANALYZE" => Work::HandsOn,
+        _ => Work::Other,
+    }
+}
+
+pub(super) fn gathers(kind: &str) -> bool {
+    GATHER.contains(&kind)
+}
+
+/// The inputs of an operator, as it takes their rows.
+pub(super) fn inputs(kind: &str, info: &Value, children: Vec<Operator>) -> Vec<Input> {
+    if kind.ends_with("_DELIM_JOIN") {
+        return delim_join(info, children);
+    }
+    let wanted = |place: usize| match kind {
+        "CTE" | "RECURSIVE_CTE" => place == 0,
+        _ => SORT_BOTH.contains(&kind) || (place == 1 && BUILD.contains(&kind)),
+    };
+    let label = |place: usize| match kind {
+        "CTE" if place == 0 => index(info, "Table Index").map(cte),
+        _ => None,
+    };
+    // A delim join has a placeholder for the rows that it keeps.
+    let has_others = children.len() > 1;
+    let is_input = |operator: &Operator| !(has_others && operator.title == "DUMMY_SCAN");
+    let children = children.into_iter().enumerate().filter(|(_, operator)| is_input(operator));
+    let input = |(place, operator)| Input { operator, first: wanted(place), label: label(place) };
+    children.map(input).collect()
+}
+
+/// A delim join keeps the rows of its first input; its last one finds the distinct values among them, which
+/// the scans in the join between them read.
+fn delim_join(info: &Value, children: Vec<Operator>) -> Vec<Input> {
+    let mut children = children.into_iter();
+    let index = index(info, "Delim Index");
+    let mut inputs: Vec<_> = children.next().map(Input::first).into_iter().collect();
+    let others: Vec<_> = children.collect();
+    let last = others.len().saturating_sub(1);
+    for (place, mut operator) in others.into_iter().enumerate() {
+        if place < last || last == 0 {
+            inputs.push(Input::streamed(operator));
+            continue;
+        }
+        operator.takes = index.as_deref().map(kept);
+        inputs.push(Input { label: index.as_deref().map(delim), ..Input::first(operator) });
+    }
+    if let (Some(rows), Some(index)) = (inputs.first_mut(), &index) {
+        rows.label = Some(kept(index));
+    }
+    inputs
+}
+
+/// The rows that an operator reads of another part of the plan.
+pub(super) fn takes(kind: &str, info: &Value) -> Option<String> {
+    match kind {
+        "CTE_SCAN" => index(info, "CTE Index").map(cte),
+        "DELIM_SCAN" => index(info, "Delim Index").map(|it| delim(&it)),
+        _ => None,
+    }
+}
+
+fn index(info: &Value, key: &str) -> Option<String> {
+    match info.get(key)? {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+fn cte(index: String) -> String {
+    format!("expression {index}")
+}
+
+fn kept(index: &str) -> String {
+    format!("rows {index}")
+}
+
+fn delim(index: &str) -> String {
+    format!("values {index}")
+}

@@ -1,0 +1,71 @@
+//! Files that are read whole.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::Path;
+
+use crate::Error;
+
+/// The largest file: a hundred thousand stages, or the plan of a very large query.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// The text of a file.
+///
+/// # Errors
+///
+/// If it cannot be opened, is a folder, is larger than 64 MiB, or is no UTF-8.
+pub(crate) fn text(path: &Path) -> Result<String, Error> {
+    let failed = |error| Error::open(path, error);
+    if fs::metadata(path).map_err(failed)?.is_dir() {
+        return Err(Error::file(path, "is a folder"));
+    }
+    let mut text = String::new();
+    let read = File::open(path).map_err(failed)?.take(MOST_BYTES + 1).read_to_string(&mut text);
+    // The limit may cut a character of a file that is too large.
+    match read {
+        Ok(bytes) if bytes as u64 > MOST_BYTES => Err(too_large(path)),
+        Ok(_) => Ok(text),
+        Err(_) if fs::metadata(path).map_err(failed)?.len() > MOST_BYTES => Err(too_large(path)),
+        Err(error) => Err(Error::file(path, error)),
+    }
+}
+
+fn too_large(path: &Path) -> Error {
+    Error::file(path, format!("is larger than {} MiB", MOST_BYTES >> 20))
+}
+
+/// The name of a file without its endings: `q9.duckdb.json` → `q9`.
+pub(crate) fn stem(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let (start, rest) = name.split_at(name.chars().next().map_or(0, char::len_utf8));
+    format!("{start}{}", rest.split('.').next().unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_ends_at_its_first_dot() {
+        for (path, name) in
+            [("a/q9.duckdb.json", "q9"), ("q9", "q9"), (".q9.txt", ".q9"), ("/", "")]
+        {
+            assert_eq!(stem(Path::new(path)), name);
+        }
+    }
+
+    #[test]
+    fn large_files_and_others_than_text_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x");
+        fs::write(&path, b"\xFF\xFF").unwrap();
+        assert!(text(&path).unwrap_err().message.contains("UTF-8"));
+        for byte in [b' ', 0xFF] {
+            fs::write(&path, vec![byte; (64 << 20) + 1]).unwrap();
+            assert_eq!(text(&path).unwrap_err().message, "is larger than 64 MiB");
+        }
+        assert_eq!(text(folder.path()).unwrap_err().message, "is a folder");
+        let missing = text(&folder.path().join("nowhere")).unwrap_err();
+        assert_eq!(missing.io, Some(std::io::ErrorKind::NotFound));
+    }
+}

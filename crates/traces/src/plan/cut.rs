@@ -1,0 +1,170 @@
+//! A plan cut into stages.
+//!
+//! The rules are those by which this project cuts its own plans: a stage ends where an operator takes all
+//! of its input before it gives a row, and where one wants all of an input before it looks at another. The
+//! rest of a plan streams, and is one stage with what it streams into. Stages wait for those whose rows they
+//! take, and for no others: profiles do not say when operators began.
+
+use std::collections::BTreeMap;
+
+use sluicegate_costmodel::storage::Stage;
+
+use super::{Input, Operator, Work};
+
+/// The stages of a plan, each behind those that it waits for; without their times by the clock.
+pub(crate) fn stages(plan: &Operator) -> Vec<Stage> {
+    let mut stages = Stages::default();
+    stages.add(plan, None);
+    stages.stages
+}
+
+#[derive(Default)]
+struct Stages<'a> {
+    stages: Vec<Stage>,
+    /// The stages whose rows are read elsewhere.
+    labels: BTreeMap<&'a str, u64>,
+}
+
+/// A stage that is being put together.
+#[derive(Default)]
+struct Open<'a> {
+    stage: Stage,
+    /// What it does, the last operator first.
+    titles: Vec<&'a str>,
+    /// What it reads.
+    subjects: Vec<&'a str>,
+}
+
+impl<'a> Stages<'a> {
+    /// Adds the stage that ends with an operator, behind all that it waits for.
+    fn add(&mut self, top: &'a Operator, label: Option<&'a str>) -> u64 {
+        let mut open = Open::default();
+        self.walk(top, true, &mut open);
+        let Open { mut stage, mut titles, subjects } = open;
+        let subjects = subjects.join(" and ");
+        titles.retain(|it| !it.is_empty());
+        titles.dedup();
+        titles.extend((!subjects.is_empty()).then_some(subjects.as_str()));
+        let id = self.stages.len() as u64;
+        stage.id = id;
+        stage.name = titles.join(" ← ");
+        self.stages.push(stage);
+        if let Some(label) = label {
+            self.labels.insert(label, id);
+        }
+        id
+    }
+
+    /// Adds an operator to its stage, and what it takes rows from to that or to others. `hands_out` says
+    /// that its rows go to something else than a filter or projection. Returns whether its rows are those
+    /// of a scan.
+    fn walk(&mut self, operator: &'a Operator, hands_out: bool, open: &mut Open<'a>) -> bool {
+        let is_of_a_scan = is_of_a_scan(operator);
+        let stage = &mut open.stage;
+        stage.thread_seconds += operator.seconds;
+        match operator.work {
+            Work::Scan => stage.scan_seconds += operator.seconds,
+            Work::FilterProject if is_of_a_scan => {
+                stage.filter_project_seconds += operator.seconds;
+            }
+            _ => {}
+        }
+        stage.read_bytes += operator.read_bytes;
+        if is_of_a_scan && hands_out {
+            stage.result_bytes += operator.result_bytes;
+        }
+        let words = if operator.work == Work::Scan { &mut open.subjects } else { &mut open.titles };
+        words.push(&operator.title);
+        let (first, others): (Vec<_>, Vec<_>) = operator.inputs.iter().partition(|it| it.first);
+        for input in first.into_iter().chain(others) {
+            if ends(input) {
+                let before = self.add(&input.operator, input.label.as_deref());
+                open.stage.after.push(before);
+            } else {
+                self.walk(&input.operator, !is_of_a_scan, open);
+            }
+        }
+        // Behind its inputs: a label is given before the operators that take it are reached.
+        let taken = operator.takes.as_deref().and_then(|label| self.labels.get(label));
+        open.stage.after.extend(taken);
+        is_of_a_scan
+    }
+}
+
+fn ends(input: &Input) -> bool {
+    input.first || input.operator.gathers
+}
+
+/// Whether an operator reads a table, or does nothing but filter, project or hand on what one reads.
+fn is_of_a_scan(operator: &Operator) -> bool {
+    let mut operator = operator;
+    loop {
+        match (operator.work, operator.inputs.as_slice()) {
+            (Work::Scan, []) => return true,
+            (Work::FilterProject | Work::HandsOn, [input]) if !ends(input) => {
+                operator = &input.operator;
+            }
+            _ => return false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn operator(work: Work, seconds: f64, inputs: Vec<Input>) -> Operator {
+        Operator {
+            title: format!("{work:?}"),
+            work,
+            seconds,
+            read_bytes: if work == Work::Scan { 10.0 * seconds } else { 0.0 },
+            result_bytes: seconds,
+            gathers: false,
+            inputs,
+            takes: None,
+        }
+    }
+
+    fn scan(seconds: f64) -> Operator {
+        operator(Work::Scan, seconds, Vec::new())
+    }
+
+    #[test]
+    fn a_plan_is_cut_where_all_of_an_input_is_wanted() {
+        let filter = |of: Operator| operator(Work::FilterProject, 0.25, vec![Input::streamed(of)]);
+        let exchange = operator(Work::HandsOn, 0.125, vec![Input::streamed(filter(scan(4.0)))]);
+        let join = operator(
+            Work::Other,
+            1.0,
+            vec![Input::streamed(filter(exchange)), Input::first(filter(scan(2.0)))],
+        );
+        let mut group = operator(Work::Other, 8.0, vec![Input::streamed(join)]);
+        group.gathers = true;
+        let stages = stages(&filter(group));
+        let [build, probe, top] = stages.as_slice() else { panic!("{stages:?}") };
+        assert_eq!((build.thread_seconds, build.scan_seconds), (2.25, 2.0));
+        assert_eq!((build.filter_project_seconds, build.result_bytes), (0.25, 0.25));
+        assert_eq!((probe.thread_seconds, probe.scan_seconds), (13.625, 4.0));
+        assert_eq!((probe.filter_project_seconds, probe.read_bytes), (0.5, 40.0));
+        // A filter of groups is none of a scan's rows.
+        assert_eq!((top.thread_seconds, top.filter_project_seconds), (0.25, 0.0));
+        assert_eq!((&*build.after, &*probe.after, &*top.after), (&[][..], &[0][..], &[1][..]));
+        assert_eq!(probe.name, "Other ← FilterProject ← HandsOn ← FilterProject ← Scan");
+    }
+
+    #[test]
+    fn rows_that_are_read_elsewhere_are_waited_for() {
+        let mut reads = operator(Work::Other, 1.0, Vec::new());
+        reads.takes = Some("a".to_owned());
+        let build = Input::first(reads.clone());
+        let join = operator(Work::Other, 1.0, vec![Input::streamed(reads), build]);
+        let defined = Input { label: Some("a".to_owned()), ..Input::first(scan(1.0)) };
+        let plan = operator(Work::Other, 1.0, vec![Input::streamed(join), defined]);
+        let after: Vec<_> = stages(&plan).into_iter().map(|stage| stage.after).collect();
+        assert_eq!(after, [vec![], vec![0], vec![0, 1, 0]]);
+        let mut unknown = scan(1.0);
+        unknown.takes = Some("b".to_owned());
+        assert_eq!(stages(&unknown)[0].after, [0; 0]);
+    }
+}

@@ -1,0 +1,47 @@
+//! Queries that have run.
+
+use sluicegate_costmodel::storage::{Estimate, StageGraph};
+
+/// The longest name that is taken from a comment, in characters.
+const MOST_NAME: usize = 40;
+
+/// A query that has run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Query {
+    /// What it is called.
+    pub name: String,
+    /// Cores that it could use; none if that is not known.
+    pub cores: Option<f64>,
+    /// Its stages.
+    pub graph: StageGraph,
+}
+
+impl Query {
+    /// The part of the cores' time, 0 to 1, that threads worked; none if the cores are not known or it
+    /// took no time.
+    #[must_use]
+    pub fn busy(&self, estimate: &Estimate) -> Option<f64> {
+        let cores = self.cores.filter(|_| estimate.before.makespan > 0.0)?;
+        Some(self.graph.thread_seconds() / (cores * estimate.before.makespan))
+    }
+}
+
+/// What a comment in the first line of a statement calls it: `-- Q9`.
+#[must_use]
+pub fn name_of(sql: &str) -> Option<String> {
+    let comment = sql.lines().next()?.trim().strip_prefix("--")?;
+    let name: String = comment.trim().chars().take(MOST_NAME).collect();
+    (!name.is_empty()).then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_comment_names_a_query() {
+        assert_eq!(name_of("-- Q9, derived\nSELECT 1").as_deref(), Some("Q9, derived"));
+        assert_eq!(name_of("SELECT 1 -- one"), None);
+        assert_eq!(name_of("--\nSELECT 1"), None);
+    }
+}
