@@ -104,6 +104,45 @@ fn queries_run_and_are_ranked() {
     assert_eq!(both.status.code(), Some(2));
 }
 
+/// A join, a subquery, a self-join, a scan of no row and one without columns: over model tables, all have
+/// the same answers, read less, and leave nothing behind.
+#[test]
+fn queries_run_over_model_tables() {
+    let served = Served::start();
+    let fruit = "'s3://bucket/fruit.csv'";
+    let sql = format!(
+        "-- filtered\nSELECT name, price FROM {fruit} WHERE id < 3 ORDER BY price;
+         -- self-join\nSELECT a.name, b.price FROM {fruit} a JOIN {fruit} b ON a.id = b.id WHERE b.id > 1;
+         -- subquery\nSELECT name FROM {fruit} WHERE price > (SELECT avg(price) FROM {fruit});
+         -- none\nSELECT count(*), max(name) FROM {fruit} WHERE id < -1;
+         -- count\nSELECT count(*) FROM {fruit}"
+    );
+    let run = |bucket: &str, more: &[&str]| {
+        let query = ["storage", "--rounds", "2", "--format", "json", "-c", &sql, "--model-tables"];
+        let mut command = served.command(&query);
+        command.arg(bucket).args(more);
+        command
+    };
+    let before = fs::read_dir(served.path().join("bucket")).unwrap().count();
+    let compared: Vec<Value> = serde_json::from_str(&good(&mut run("bucket", &[]))).unwrap();
+    let names: Vec<_> = compared.iter().map(|it| it["query"].as_str().unwrap()).collect();
+    assert_eq!(names, ["filtered", "self-join", "subquery", "none", "count"]);
+    for query in &compared {
+        assert_eq!(query["answer"], "equal", "{query}");
+        assert!(query["layout_bytes_ratio"].as_f64().unwrap() >= 1.0, "{query}");
+    }
+    let of = |place: usize, field: &str| compared[place][field].as_u64().unwrap();
+    assert_eq!((of(1, "scans"), of(2, "scans")), (2, 2));
+    assert!(compared[3]["layout_bytes_ratio"].as_f64().unwrap() > 1.5, "{}", compared[3]);
+    assert_eq!(fs::read_dir(served.path().join("bucket")).unwrap().count(), before);
+    // A bucket that was not there is not there afterwards.
+    good(&mut run("scratch", &["--query", "none"]));
+    assert!(!served.path().join("scratch").exists());
+    bad(&mut run("bucket", &["--query", "other"]), "there is no query `other`");
+    bad(&mut run("bucket", &["-c", "SELECT x FROM nowhere"]), "nowhere");
+    assert_eq!(fs::read_dir(served.path().join("bucket")).unwrap().count(), before);
+}
+
 #[test]
 fn event_logs_of_spark_are_read() {
     let log = concat!(env!("CARGO_MANIFEST_DIR"), "/crates/traces/fixtures/star-3.5.3.jsonl");

@@ -31,6 +31,9 @@ Examples:
       Another drive, and no more than eight stages at once.
   sluice storage --stages q9.json --setup 10ms --only-if-beneficial --format csv > stages.csv
       A shorter set-up, and stages that would become slower stay where they are.
+  sluice storage -f tables.sql -f queries.sql --model-tables scratch --rounds 5
+      Does not predict, but tries: each query runs over its tables, over copies of them (what the writer's
+      layout changes by itself) and over tables of only the rows and columns that its scans give.
 
 A query runs --rounds times, and the run of the median time counts. Its times are measured by clocks of
 our own around each operator, since DataFusion's metrics mean other things in other operators: thread time
@@ -65,6 +68,10 @@ pub(crate) struct StorageArgs {
     /// What EXPLAIN ANALYZE of DataFusion prints, as text or pgjson; may be repeated
     #[arg(long, value_name = "FILE", conflicts_with_all = ["command", "file"])]
     pub(crate) datafusion: Vec<PathBuf>,
+    /// Write what each scan gives to tables in this bucket, and compare: the method of model tables; the
+    /// tables are removed
+    #[arg(long, value_name = "BUCKET", conflicts_with_all = ["stages", "spark_log", "duckdb", "datafusion"])]
+    pub(crate) model_tables: Option<String>,
     /// How often each query runs; the median counts
     #[arg(long, value_name = "N", default_value_t = 3,
           value_parser = clap::value_parser!(u32).range(1..=1000))]

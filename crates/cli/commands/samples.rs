@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use datafusion::common::DataFusionError;
+use futures::TryStreamExt;
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt};
 use sluicegate_client::Error;
@@ -99,6 +100,18 @@ impl<'a> Samples<'a> {
             }
         }
         tracing::debug!(bucket = self.bucket, prefix = self.prefix, "samples are written");
+        Ok(())
+    }
+
+    /// Takes in what something else has written there, to be removed with the rest.
+    pub(super) async fn take_in(&mut self) -> Result<()> {
+        let prefix = Path::from(self.prefix.as_str());
+        let listed = self.store.list(Some(&prefix)).map_ok(|object| object.location);
+        let listed: Vec<_> = listed
+            .try_collect()
+            .await
+            .map_err(|error| DataFusionError::ObjectStore(Box::new(error)))?;
+        self.written.extend(listed);
         Ok(())
     }
 

@@ -55,6 +55,7 @@ pub mod index;
 mod locations;
 #[doc(hidden)]
 pub mod metrics;
+pub mod model_tables;
 pub mod notes;
 mod object_names;
 mod one_version;

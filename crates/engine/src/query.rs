@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use arrow::array::RecordBatch;
 use datafusion::dataframe::DataFrame;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 
 use crate::Result;
@@ -43,6 +44,12 @@ pub struct Profile {
 impl Query {
     pub(crate) fn new(frame: DataFrame, counters: Arc<QueryCounters>, journal: Journal) -> Self {
         Self { frame, counters, journal, plan: Arc::default() }
+    }
+
+    /// The same with another plan, for which nothing is counted yet.
+    pub(crate) fn with_plan(self, plan: LogicalPlan) -> Self {
+        let (state, _) = self.frame.into_parts();
+        Self { frame: DataFrame::new(state, plan), plan: Arc::default(), ..self }
     }
 
     /// Starts the query. Dropping the stream ends it.

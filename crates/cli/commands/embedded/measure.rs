@@ -14,7 +14,7 @@ use sluicegate_server::Server;
 use crate::failure::Result;
 
 /// A row as text; None is NULL.
-type Row = Vec<Option<String>>;
+pub(in crate::commands) type Row = Vec<Option<String>>;
 
 /// What one run of a query gave and took.
 #[derive(Debug, Clone, PartialEq)]
@@ -62,7 +62,7 @@ pub(in crate::commands) async fn measure(
 }
 
 /// All rows of an answer, in an order that does not depend on how they came.
-fn sorted_rows(batches: &[RecordBatch]) -> Result<Vec<Row>> {
+pub(in crate::commands) fn sorted_rows(batches: &[RecordBatch]) -> Result<Vec<Row>> {
     let options = FormatOptions::default();
     let mut rows = Vec::new();
     for batch in batches {

@@ -70,9 +70,7 @@ pub(super) async fn measure(
     sql: &str,
     rounds: u32,
 ) -> Result<Query> {
-    for (option, way) in PLAIN {
-        set(engine, option, way).await?;
-    }
+    without_pushdown(engine).await?;
     let mut runs: Vec<MeasuredStages> = Vec::new();
     for _ in 0..rounds {
         let query = Box::pin(engine.profile(sql)).await?;
@@ -82,4 +80,12 @@ pub(super) async fn measure(
     let median = runs.swap_remove(runs.len() / 2);
     let cores = engine.context().copied_config().target_partitions();
     Ok(Query { name, cores: Some(cores as f64), graph: median.graph })
+}
+
+/// From now on.
+pub(super) async fn without_pushdown(engine: &Engine) -> Result<()> {
+    for (option, way) in PLAIN {
+        set(engine, option, way).await?;
+    }
+    Ok(())
 }

@@ -1,6 +1,7 @@
 //! `sluice storage`
 
 mod measure;
+mod model_tables;
 mod ranking;
 mod report;
 
@@ -60,6 +61,9 @@ impl Assumed {
 
 pub(super) async fn run(args: StorageArgs, compute: &Compute) -> Result<()> {
     let assumed = Assumed::of(&args)?;
+    if let Some(bucket) = args.model_tables.clone() {
+        return model_tables::run(args, &bucket, &assumed, compute).await;
+    }
     let (wanted, format) = (args.query.clone(), args.format);
     let mut queries = Vec::new();
     for path in &args.stages {
