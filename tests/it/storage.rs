@@ -4,6 +4,10 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
+use arrow::util::pretty::pretty_format_batches;
+use datafusion::physical_plan::display::DisplayableExecutionPlan;
+use datafusion::physical_plan::{ExecutionPlan, collect};
+use datafusion::prelude::{CsvReadOptions, SessionConfig, SessionContext};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -265,6 +269,71 @@ fn what_datafusion_prints_is_read() {
     bad(sluice(&["storage", "--datafusion"]).arg(&path), "line 1: is no operator with metrics");
     let both = sluice(&["storage", "-f", "x.sql", "--datafusion", &log]).output().unwrap();
     assert_eq!(both.status.code(), Some(2));
+}
+
+/// Seconds of a metric of scans and of all operators.
+fn seconds(plan: &dyn ExecutionPlan, scans: &mut f64, all: &mut f64) {
+    let metrics = plan.metrics();
+    let of = |name: &str| {
+        let metric = metrics.as_ref().and_then(|it| it.sum_by_name(name));
+        metric.map_or(0.0, |nanos| nanos.as_usize() as f64 / 1e9)
+    };
+    let mut own = of("elapsed_compute") + of("repartition_time");
+    if plan.children().is_empty() {
+        own = own.max(of("time_elapsed_processing"));
+        *scans += own;
+    }
+    *all += own;
+    for child in plan.children() {
+        seconds(child.as_ref(), scans, all);
+    }
+}
+
+/// Plans that DataFusion runs and prints here, against its metrics as numbers.
+#[tokio::test]
+async fn what_the_linked_datafusion_prints_has_its_metrics() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows: String = (0..20_000).map(|it| format!("{it},{}\n", it % 7)).collect();
+    let csv = folder.path().join("t.csv");
+    fs::write(&csv, format!("a,b\n{rows}")).unwrap();
+    let context = SessionContext::new_with_config(SessionConfig::new().with_target_partitions(2));
+    context.register_csv("t", csv.to_str().unwrap(), CsvReadOptions::new()).await.unwrap();
+    let sql =
+        "SELECT x.b, count(*) FROM t x JOIN t y ON x.a = y.a WHERE y.b < 3 GROUP BY x.b ORDER BY 2";
+    let plan = context.sql(sql).await.unwrap().create_physical_plan().await.unwrap();
+    collect(std::sync::Arc::clone(&plan), context.task_ctx()).await.unwrap();
+    let (mut scans, mut all) = (0.0, 0.0);
+    seconds(plan.as_ref(), &mut scans, &mut all);
+    assert!(scans > 0.0 && all > scans);
+
+    let path = folder.path().join("q.txt");
+    let read = |text: String| {
+        fs::write(&path, text).unwrap();
+        sluicegate_traces::datafusion::read(&path).unwrap().queries.remove(0)
+    };
+    let displayed = DisplayableExecutionPlan::with_metrics(plan.as_ref());
+    let exact = read(displayed.pgjson(false).to_string());
+    let scanned =
+        |query: &sluicegate_traces::Query| query.graph.scan_ratio() * query.graph.thread_seconds();
+    assert!((exact.graph.thread_seconds() - all).abs() < 1e-9 * all);
+    assert!((scanned(&exact) - scans).abs() < 1e-9 * scans);
+    // Text is rounded to 1 % at worst.
+    let rounded = read(displayed.indent(false).to_string());
+    assert!((rounded.graph.thread_seconds() - all).abs() < 1e-2 * all);
+    assert!((scanned(&rounded) - scans).abs() < 1e-2 * scans);
+    assert_eq!(rounded.graph.stages().len(), exact.graph.stages().len());
+    // A statement of its own, as a table.
+    for statement in
+        ["EXPLAIN ANALYZE", "EXPLAIN ANALYZE VERBOSE", "EXPLAIN (ANALYZE, FORMAT pgjson)"]
+    {
+        let answer = context.sql(&format!("{statement} {sql}")).await.unwrap();
+        let answer = answer.collect().await.unwrap();
+        let query = read(pretty_format_batches(&answer).unwrap().to_string());
+        let names = |of: &sluicegate_traces::Query| -> Vec<String> {
+            of.graph.stages().iter().map(|it| it.name.clone()).collect()
+        };
+        assert_eq!((names(&query), query.cores), (names(&exact), Some(2.0)), "{statement}");
+    }
 }
 
 #[test]

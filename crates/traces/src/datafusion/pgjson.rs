@@ -13,11 +13,11 @@ use crate::json;
 ///
 /// If it is no such JSON, of `VERBOSE`, or a number is none or absurd; names the operator and the field.
 pub(super) fn plan(lines: &[Line<'_>]) -> Result<Node, String> {
-    let mut text = String::new();
-    for (_, line) in lines {
-        text.push_str(line);
-        text.push('\n');
-    }
+    // At its lines of the file, for errors to name these.
+    let above = lines.first().map_or(0, |(number, _)| number.saturating_sub(1));
+    let mut text = "\n".repeat(usize::try_from(above).unwrap_or(0));
+    let plan: Vec<_> = lines.iter().map(|(_, line)| *line).collect();
+    text.push_str(&plan.join("\n"));
     json::bound(text.as_bytes())?;
     let value: Value = json::deep(text.as_bytes())?;
     let roots = value.as_array().map(Vec::as_slice).unwrap_or_default();

@@ -200,6 +200,8 @@ fn what_cannot_be_read_is_named_with_its_place() {
     refused(&deep.join("\n"), "line 302: is deeper than the 300 levels");
 
     refused(&json[..json.len() / 2], "EOF while parsing");
+    let drawn = "+-+-+\n| Plan with Metrics | [ |\n".replace("+-+-+", "+-------------------+---+");
+    refused(&format!("{drawn}|                   | x |"), "expected value at line 3");
     refused("[]", "has 0 plans");
     refused("[{\"name\": 3}]", "has no `Plan`");
     refused("[{\"Plan\": {}}]", "operator 1 has no `Node Type`");
@@ -218,7 +220,7 @@ fn what_cannot_be_read_is_named_with_its_place() {
     refused(&format!("[{{\"Plan\":{deep}}}]"), "levels deep, but at most 600");
     // Sums may be absurd where numbers are not.
     let most = "AExec, metrics=[elapsed_compute=1e18s]";
-    refused(&format!("{most}\n  {most}"), "stage 0, `thread_seconds` is 2000000000000000000");
+    refused(&format!("{most}\n  {most}"), "stage 0, `wall_seconds` is 2000000000000000000");
 }
 
 #[test]
