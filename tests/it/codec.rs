@@ -337,6 +337,27 @@ async fn a_plan_says_who_is_asked_and_not_how_to_get_in() {
     assert!(error.contains("does not take") || error.contains("would be sent"), "{error}");
 }
 
+/// A scan that computes with the result of a subquery, which DataFusion's operator around it has.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn scans_with_scalar_subqueries_come_back() {
+    let store = Store::start().await;
+    store.put("t.csv", "a,b\n1,10\n2,20\n3,30\n");
+    let table = format!("'s3://{BUCKET}/t.csv'");
+    for scan in SCANS {
+        let engine = store.engine(scan).await;
+        for sql in [
+            format!("SELECT a + (SELECT min(b) FROM {table}) AS x FROM {table} ORDER BY x"),
+            format!("SELECT a FROM {table} WHERE b > (SELECT avg(b) - 1 FROM {table}) ORDER BY a"),
+            format!(
+                "SELECT CASE WHEN (SELECT count(*) FROM {table} WHERE a > (SELECT min(a) FROM {table})) > 1 \
+                 THEN a ELSE b END AS x FROM {table} ORDER BY x"
+            ),
+        ] {
+            round_trip(&engine, &sql).await;
+        }
+    }
+}
+
 /// Bytes from anywhere: an error, or a plan that can be shown.
 #[test]
 fn hostile_bytes_are_an_error() {

@@ -8,6 +8,7 @@
 //! Bytes may come from anywhere. What is not a plan is an error, and so is a plan that the session's
 //! endpoint would answer otherwise than the encoding session's did.
 
+mod converter;
 mod expressions;
 mod files;
 mod index_scan;
@@ -30,11 +31,11 @@ use datafusion_proto::bytes::{
     physical_plan_from_bytes_with_proto_converter, physical_plan_to_bytes_with_proto_converter,
 };
 use datafusion_proto::physical_plan::{
-    DeduplicatingProtoConverter, PhysicalExtensionCodec, PhysicalPlanDecodeContext,
-    PhysicalProtoConverterExtension,
+    PhysicalExtensionCodec, PhysicalPlanDecodeContext, PhysicalProtoConverterExtension,
 };
 use prost::Message;
 
+pub use self::converter::Converter;
 use self::files::FilesMessage;
 use self::index_scan::IndexMessage;
 use self::s3_aggregate::AggregateMessage;
@@ -60,7 +61,7 @@ const HEADER: [u8; 7] = *b"sluice\x01";
 ///
 /// If an operator has no encoding.
 pub fn encode(plan: &Arc<dyn ExecutionPlan>) -> Result<Vec<u8>> {
-    let converter = DeduplicatingProtoConverter {};
+    let converter = Converter::default();
     let plan = Arc::clone(plan);
     physical_plan_to_bytes_with_proto_converter(plan, &SluiceCodec, &converter).map(Vec::from)
 }
@@ -71,7 +72,7 @@ pub fn encode(plan: &Arc<dyn ExecutionPlan>) -> Result<Vec<u8>> {
 ///
 /// If the bytes are no plan, or the session does not know an endpoint or a function of it.
 pub fn decode(bytes: &[u8], context: &TaskContext) -> Result<Arc<dyn ExecutionPlan>> {
-    let converter = DeduplicatingProtoConverter {};
+    let converter = Converter::default();
     // DataFusion trusts the bytes of its own operators, and some that are damaged make it panic.
     let decoded = catch_unwind(AssertUnwindSafe(|| {
         physical_plan_from_bytes_with_proto_converter(bytes, context, &SluiceCodec, &converter)
@@ -79,7 +80,8 @@ pub fn decode(bytes: &[u8], context: &TaskContext) -> Result<Arc<dyn ExecutionPl
     decoded.map_err(|_| plan_datafusion_err!("the bytes of the plan are damaged"))?
 }
 
-/// Encodes our operators, for whoever sends DataFusion's plans over a wire.
+/// Encodes our operators, for whoever sends DataFusion's plans over a wire. With a [`Converter`] of ours, also
+/// scans that compute with a scalar subquery can be decoded.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SluiceCodec;
 
@@ -242,7 +244,7 @@ mod tests {
 
     fn refused(bytes: &[u8]) -> String {
         let context = TaskContext::default();
-        let converter = DeduplicatingProtoConverter {};
+        let converter = Converter::default();
         match SluiceCodec.try_decode(bytes, &[], &context, &converter) {
             Ok(plan) => panic!("{bytes:?} is a plan: {plan:?}"),
             Err(error) => error.to_string(),

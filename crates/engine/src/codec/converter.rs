@@ -1,0 +1,85 @@
+//! What is inside operators, as bytes.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow::datatypes::Schema;
+use datafusion::common::Result;
+use datafusion::logical_expr::physical_planning_context::ScalarSubqueryResults;
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion_proto::physical_plan::{
+    DeduplicatingProtoConverter, PhysicalExtensionCodec, PhysicalPlanDecodeContext,
+    PhysicalProtoConverterExtension,
+};
+use datafusion_proto::protobuf::{PhysicalExprNode, PhysicalPlanNode};
+
+/// DataFusion's [`DeduplicatingProtoConverter`] for plans with operators of ours: of a plan that comes back,
+/// dynamic filters that are shared are shared again.
+///
+/// DataFusion tells a codec's operator nothing about the scalar subqueries around it, whose results its
+/// expressions may read. Here they are kept while what is inside of their operator is decoded. Of one plan
+/// only: it remembers the plan's expressions.
+#[derive(Default)]
+pub struct Converter {
+    known: RefCell<HashMap<u64, Arc<dyn PhysicalExpr>>>,
+    /// The results that may be read where decoding is, the innermost operator's last.
+    results: RefCell<Vec<Option<ScalarSubqueryResults>>>,
+}
+
+impl PhysicalProtoConverterExtension for Converter {
+    fn proto_to_execution_plan(
+        &self,
+        proto: &PhysicalPlanNode,
+        context: &PhysicalPlanDecodeContext<'_>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        self.results.borrow_mut().push(context.scalar_subquery_results().cloned());
+        let plan = self.default_proto_to_execution_plan(proto, context);
+        self.results.borrow_mut().pop();
+        plan
+    }
+
+    fn proto_to_physical_expr(
+        &self,
+        proto: &PhysicalExprNode,
+        schema: &Schema,
+        context: &PhysicalPlanDecodeContext<'_>,
+    ) -> Result<Arc<dyn PhysicalExpr>> {
+        let around = self.results.borrow().last().cloned().flatten();
+        let context = match (context.scalar_subquery_results(), around) {
+            (None, Some(results)) => context.with_scalar_subquery_results(results),
+            _ => context.clone(),
+        };
+        let parsed = self.default_proto_to_physical_expr(proto, schema, &context)?;
+        let Some(id) = proto.expr_id else { return Ok(parsed) };
+        let mut known = self.known.borrow_mut();
+        match known.get(&id) {
+            // Derived expressions share what they have learnt with the first.
+            Some(first) => {
+                let children = parsed.children().into_iter().cloned().collect();
+                Arc::clone(first).with_new_children(children)
+            }
+            None => {
+                known.insert(id, Arc::clone(&parsed));
+                Ok(parsed)
+            }
+        }
+    }
+
+    fn execution_plan_to_proto(
+        &self,
+        plan: &Arc<dyn ExecutionPlan>,
+        codec: &dyn PhysicalExtensionCodec,
+    ) -> Result<PhysicalPlanNode> {
+        DeduplicatingProtoConverter {}.execution_plan_to_proto(plan, codec)
+    }
+
+    fn physical_expr_to_proto(
+        &self,
+        expr: &Arc<dyn PhysicalExpr>,
+        codec: &dyn PhysicalExtensionCodec,
+    ) -> Result<PhysicalExprNode> {
+        DeduplicatingProtoConverter {}.physical_expr_to_proto(expr, codec)
+    }
+}
