@@ -234,12 +234,14 @@ fn what_datafusion_prints_is_read() {
 
 /// Seconds of a metric of scans and of all operators.
 fn seconds(plan: &dyn ExecutionPlan, scans: &mut f64, all: &mut f64) {
-    let metrics = plan.metrics();
+    let metrics = plan.metrics().unwrap_or_default();
     let of = |name: &str| {
-        let metric = metrics.as_ref().and_then(|it| it.sum_by_name(name));
-        metric.map_or(0.0, |nanos| nanos.as_usize() as f64 / 1e9)
+        let nanos = metrics.sum_by_name(name).map_or(0, |it| it.as_usize());
+        nanos as f64 / 1e9
     };
-    let mut own = of("elapsed_compute") + of("repartition_time");
+    // Which `sum_by_name` does not find.
+    let compute = metrics.elapsed_compute().unwrap_or_default() as f64 / 1e9;
+    let mut own = compute + of("repartition_time");
     if plan.children().is_empty() {
         own = own.max(of("time_elapsed_processing"));
         *scans += own;
