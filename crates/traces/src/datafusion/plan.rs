@@ -86,8 +86,6 @@ impl Node {
             rest.split(end).next().filter(|it| !it.is_empty())
         };
         match self.work() {
-            Work::HandsOn => String::new(),
-            Work::FilterProject if self.name == "ProjectionExec" => String::new(),
             Work::Scan => of("[[", &[',', ']', ':']).unwrap_or(&self.name).to_owned(),
             _ => match of("mode=", &[',']) {
                 Some(mode) if self.name == "AggregateExec" => format!("{} {mode}", self.name),
@@ -101,6 +99,7 @@ impl Node {
 pub(super) fn operator(node: Node) -> Operator {
     let (work, seconds, gathers, title) =
         (node.work(), node.seconds(), node.gathers(), node.title());
+    let is_minor = work == Work::HandsOn || node.name == "ProjectionExec";
     let first: Vec<_> = (0..node.inputs.len()).map(|place| node.wants_first(place)).collect();
     let of = |name: &str| node.metrics.get(name).unwrap_or_default();
     let (read_bytes, result_bytes) = (of("bytes_scanned"), of("output_bytes"));
@@ -110,6 +109,7 @@ pub(super) fn operator(node: Node) -> Operator {
     });
     Operator {
         title,
+        is_minor,
         work,
         seconds,
         read_bytes,

@@ -159,6 +159,7 @@ fn operator(value: &Value, layout: &Layout, number: &mut u64) -> Result<Operator
     let work = if children.is_empty() { work(kind, info) } else { work_above(kind) };
     Ok(Operator {
         title: title(kind, work, value),
+        is_minor: work == Work::HandsOn || kind == "PROJECTION",
         work,
         seconds,
         read_bytes,
@@ -177,21 +178,17 @@ fn work_above(kind: &str) -> Work {
     }
 }
 
-/// What it is called: of a scan, the table, file or function; nothing for what changes no row.
+/// What it is called: of a scan, the table, file or function.
 fn title(kind: &str, work: Work, value: &Value) -> String {
-    match work {
-        Work::HandsOn => String::new(),
-        Work::FilterProject if kind == "PROJECTION" => String::new(),
-        Work::Scan => {
-            let info = &value["extra_info"];
-            let names = ["Table", "Filename(s)"].map(|key| info.get(key).and_then(Value::as_str));
-            let own = value.get("operator_name").and_then(Value::as_str).map(str::trim);
-            let function = info.get("Function").and_then(Value::as_str);
-            let name = names.into_iter().flatten().next().or(own).or(function);
-            name.unwrap_or(kind).to_owned()
-        }
-        _ => kind.to_owned(),
+    if work != Work::Scan {
+        return kind.to_owned();
     }
+    let info = &value["extra_info"];
+    let names = ["Table", "Filename(s)"].map(|key| info.get(key).and_then(Value::as_str));
+    let own = value.get("operator_name").and_then(Value::as_str).map(str::trim);
+    let function = info.get("Function").and_then(Value::as_str);
+    let name = names.into_iter().flatten().next().or(own).or(function);
+    name.unwrap_or(kind).to_owned()
 }
 
 /// The plan without what shows its answer; the time of that is the plan's.

@@ -42,8 +42,10 @@ impl<'a> Stages<'a> {
         self.walk(top, true, &mut open);
         let Open { mut stage, mut titles, subjects } = open;
         let subjects = subjects.join(" and ");
-        titles.retain(|it| !it.is_empty());
         titles.dedup();
+        if titles.is_empty() && subjects.is_empty() {
+            titles.push(&top.title);
+        }
         titles.extend((!subjects.is_empty()).then_some(subjects.as_str()));
         let id = self.stages.len() as u64;
         stage.id = id;
@@ -74,7 +76,9 @@ impl<'a> Stages<'a> {
             stage.result_bytes += operator.result_bytes;
         }
         let words = if operator.work == Work::Scan { &mut open.subjects } else { &mut open.titles };
-        words.push(&operator.title);
+        if !operator.is_minor {
+            words.push(&operator.title);
+        }
         let (first, others): (Vec<_>, Vec<_>) = operator.inputs.iter().partition(|it| it.first);
         for input in first.into_iter().chain(others) {
             if ends(input) {
@@ -116,6 +120,7 @@ mod tests {
     fn operator(work: Work, seconds: f64, inputs: Vec<Input>) -> Operator {
         Operator {
             title: format!("{work:?}"),
+            is_minor: work == Work::HandsOn,
             work,
             seconds,
             read_bytes: if work == Work::Scan { 10.0 * seconds } else { 0.0 },
@@ -128,6 +133,12 @@ mod tests {
 
     fn scan(seconds: f64) -> Operator {
         operator(Work::Scan, seconds, Vec::new())
+    }
+
+    fn stages_of_one(plan: &Operator) -> String {
+        let stages = stages(plan);
+        assert_eq!(stages.len(), 1);
+        stages[0].name.clone()
     }
 
     #[test]
@@ -150,7 +161,8 @@ mod tests {
         // A filter of groups is none of a scan's rows.
         assert_eq!((top.thread_seconds, top.filter_project_seconds), (0.25, 0.0));
         assert_eq!((&*build.after, &*probe.after, &*top.after), (&[][..], &[0][..], &[1][..]));
-        assert_eq!(probe.name, "Other ← FilterProject ← HandsOn ← FilterProject ← Scan");
+        assert_eq!(stages_of_one(&operator(Work::HandsOn, 1.0, Vec::new())), "HandsOn");
+        assert_eq!(probe.name, "Other ← FilterProject ← Scan");
     }
 
     #[test]

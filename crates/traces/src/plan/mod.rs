@@ -25,8 +25,10 @@ pub(crate) enum Work {
 /// An operator of a plan that has run.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Operator {
-    /// What a stage with it is called; nothing if it is not worth a word.
+    /// What it is called.
     pub(crate) title: String,
+    /// Whether a stage is called by it only if there is nothing else in it.
+    pub(crate) is_minor: bool,
     pub(crate) work: Work,
     /// Seconds that threads spent in it, without its inputs, over all threads.
     pub(crate) seconds: f64,
