@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::Arc;
 
 use arrow::datatypes::Schema;
@@ -26,6 +27,12 @@ pub struct Converter {
     known: RefCell<HashMap<u64, Arc<dyn PhysicalExpr>>>,
     /// The results that may be read where decoding is, the innermost operator's last.
     results: RefCell<Vec<Option<ScalarSubqueryResults>>>,
+}
+
+impl fmt::Debug for Converter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Converter").finish_non_exhaustive()
+    }
 }
 
 impl PhysicalProtoConverterExtension for Converter {
