@@ -29,6 +29,17 @@ pub struct Converter {
     results: RefCell<Vec<Option<ScalarSubqueryResults>>>,
 }
 
+impl Converter {
+    /// A context that knows the results around it; an operator of ours makes one that does not.
+    fn within<'a>(&self, context: &PhysicalPlanDecodeContext<'a>) -> PhysicalPlanDecodeContext<'a> {
+        let around = self.results.borrow().last().cloned().flatten();
+        match (context.scalar_subquery_results(), around) {
+            (None, Some(results)) => context.with_scalar_subquery_results(results),
+            _ => context.clone(),
+        }
+    }
+}
+
 impl fmt::Debug for Converter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Converter").finish_non_exhaustive()
@@ -41,8 +52,9 @@ impl PhysicalProtoConverterExtension for Converter {
         proto: &PhysicalPlanNode,
         context: &PhysicalPlanDecodeContext<'_>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
+        let context = self.within(context);
         self.results.borrow_mut().push(context.scalar_subquery_results().cloned());
-        let plan = self.default_proto_to_execution_plan(proto, context);
+        let plan = self.default_proto_to_execution_plan(proto, &context);
         self.results.borrow_mut().pop();
         plan
     }
@@ -53,12 +65,7 @@ impl PhysicalProtoConverterExtension for Converter {
         schema: &Schema,
         context: &PhysicalPlanDecodeContext<'_>,
     ) -> Result<Arc<dyn PhysicalExpr>> {
-        let around = self.results.borrow().last().cloned().flatten();
-        let context = match (context.scalar_subquery_results(), around) {
-            (None, Some(results)) => context.with_scalar_subquery_results(results),
-            _ => context.clone(),
-        };
-        let parsed = self.default_proto_to_physical_expr(proto, schema, &context)?;
+        let parsed = self.default_proto_to_physical_expr(proto, schema, &self.within(context))?;
         let Some(id) = proto.expr_id else { return Ok(parsed) };
         let mut known = self.known.borrow_mut();
         match known.get(&id) {
