@@ -241,8 +241,8 @@ impl Phase {
         let store_scan = (one_by_one / scanning).max(together);
 
         let cores = f64::from(hardware.client.cores.get());
-        let parsing = self.got.as_f64() / hardware.parse_rate(self.format).0
-            + self.returned.as_f64() / hardware.parse_rate(self.format.of_answer()).0
+        let parsing = hardware.ingest_seconds(self.format, self.got.as_f64())
+            + hardware.ingest_seconds(self.format.of_answer(), self.returned.as_f64())
             + self.values * hardware.client.per_value.unwrap_or_default().as_secs_f64();
         let working = parsing + hardware.client.evaluating(self.here);
         let client = working / requests.as_f64().clamp(1.0, cores);

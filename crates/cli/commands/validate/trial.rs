@@ -49,7 +49,7 @@ pub(super) struct Trial {
 
 impl Choice {
     /// For [`sluicegate_costmodel::validation`].
-    pub(super) fn observed(&self) -> Vec<Observed> {
+    pub(super) fn observed(&self) -> Vec<Observed<'_>> {
         self.ways.iter().map(Trial::observed).collect()
     }
 }
@@ -62,8 +62,9 @@ impl Trial {
         times.get(times.len() / 2).copied().unwrap_or_default()
     }
 
-    pub(super) fn observed(&self) -> Observed {
+    pub(super) fn observed(&self) -> Observed<'_> {
         Observed {
+            strategy: &self.chosen,
             predicted: self.predicted.as_secs_f64(),
             measured: self.measured().as_secs_f64(),
             bound_by: self.bound_by,

@@ -90,7 +90,7 @@ pub(super) fn kinds(phase: &Phase, hardware: &HardwareProfile, extra: &[usize]) 
     }
     if gets > 0 {
         let bytes = got / gets as f64;
-        let own = bytes / hardware.parse_rate(phase.format).0 + parsing * each(gets);
+        let own = hardware.ingest_seconds(phase.format, bytes) + parsing * each(gets);
         let mut stages = vec![transfer(bytes)];
         stages.extend(used(each(gets)));
         stages.push(parse(own));
@@ -108,7 +108,8 @@ pub(super) fn kinds(phase: &Phase, hardware: &HardwareProfile, extra: &[usize]) 
             straggles: true,
         };
         let bytes = returned / many;
-        let own = bytes / hardware.parse_rate(phase.format.of_answer()).0 + parsing * each(selects);
+        let own =
+            hardware.ingest_seconds(phase.format.of_answer(), bytes) + parsing * each(selects);
         let mut stages = vec![scan, transfer(bytes)];
         stages.extend(used(each(selects)));
         stages.push(parse(own));
