@@ -324,7 +324,7 @@ impl HardwareProfile {
     }
 
     /// One core's parsing rate.
-    fn parse_rate(&self, format: Format) -> BytesPerSecond {
+    pub(crate) fn parse_rate(&self, format: Format) -> BytesPerSecond {
         match format {
             Format::Csv => self.client.csv_bytes_per_second,
             Format::Json => self.client.json_bytes_per_second,

@@ -361,6 +361,28 @@ pub(crate) mod tests {
         assert!((more - (0.020 + 0.033 + 0.040) / 2.0).abs() < 1e-6, "{more}");
     }
 
+    /// Beside the parsing, whichever way they come.
+    #[test]
+    fn bytes_are_received_by_the_clients_cores() {
+        let mut hardware = HardwareProfile::by_name("local").unwrap().clone();
+        let seconds = |phase: &Phase, of: Resource, hardware: &HardwareProfile| {
+            let time = phase.predict(hardware);
+            time.demands.iter().find(|(it, _)| *it == of).unwrap().1.as_secs_f64()
+        };
+        let got = get(Bytes(100_000_000), 4);
+        let returned =
+            Phase { selects: Requests(4), returned: Bytes(100_000_000), ..Phase::default() };
+        for phase in [got, returned] {
+            for of in [Resource::CLIENT, Resource::SHARED_CORES] {
+                hardware.client.receive_bytes_per_second = None;
+                let without = seconds(&phase, of, &hardware);
+                hardware.client.receive_bytes_per_second = Some(BytesPerSecond(1e9));
+                let more = seconds(&phase, of, &hardware) - without;
+                assert!((more - 0.1 / 2.0).abs() < 1e-9, "{of}: {more}");
+            }
+        }
+    }
+
     #[test]
     fn a_phase_amounts_to_its_work() {
         let phase = Phase {

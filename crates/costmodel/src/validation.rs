@@ -5,8 +5,7 @@ use crate::{ALIKE, Resource};
 /// A strategy that ran: what was predicted, and what was measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Observed<'a> {
-    /// Its name. What is taken by choice has that of the strategy that was chosen, which may also have
-    /// been asked for by name.
+    /// Its name, by which runs of one strategy know each other: by choice, and where it was asked for.
     pub strategy: &'a str,
     /// Predicted seconds.
     pub predicted: f64,

@@ -30,9 +30,9 @@ const HEADER: [&str; 14] = [
 pub(super) fn print(choices: &[Choice], format: ListFormat) -> Result<()> {
     let mut listing = Listing::new(&HEADER);
     for choice in choices {
-        let is_right = right(&choice.observed());
-        for trial in &choice.ways {
-            let observed = trial.observed();
+        let all = choice.observed();
+        let is_right = right(&all);
+        for (trial, observed) in choice.ways.iter().zip(&all) {
             listing.push(vec![
                 json!(link_words(choice.cell.link)),
                 json!(milliseconds(choice.cell)),
