@@ -1,7 +1,7 @@
 //! Event logs of Apache Spark (`spark.eventLog.enabled`), of versions 3 and 4.
 //!
-//! A log is a file, or a folder of rolled ones, as it is or compressed with zstd. Spark writes it while
-//! it runs, so its end may be missing.
+//! A log is a file, or a folder of rolled ones, as it is or compressed with one of Spark's codecs (zstd, lz4,
+//! snappy, lzf). Spark writes it while it runs, so its end may be missing.
 //!
 //! * A stage takes, by the clock, from the launch of its first task to its completion: what Spark's pages
 //!   call its duration.
@@ -12,6 +12,7 @@
 //! * It waits for its parents, and for the broadcasts and subqueries that its plan reads. A parent that
 //!   was skipped because its output was there stands for the stage that wrote that output.
 
+mod compression;
 mod events;
 mod files;
 mod plan;
@@ -63,7 +64,10 @@ fn read_part(part: &Part, log: &mut Log, notes: &mut Vec<String>) -> Result<(), 
                 return Err(Error::line(path, number, message));
             }
             Ok(_) => {}
-            Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof && number > 1 => {
+            Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
+                if number == 1 {
+                    return Err(Error::line(path, number, "the file ends before this line does"));
+                }
                 notes.push(cut_short(path, number));
                 break;
             }

@@ -168,7 +168,8 @@ fn what_cannot_be_read_is_named_with_its_line() {
         format!("{}\n{deep}", star.lines().next().unwrap()).as_bytes(),
         "line 2: nests 5001 levels",
     );
-    check(b"LZ4Block....", "is compressed with LZ4, which is not read");
+    check(b"LZ4Block....", "line 1: the file ends before this line does");
+    check(b"\x1F\x8B\x08\0", "is compressed with gzip, which Spark does not use");
     let failed = star.replace("\"errorMessage\":\"\"", "\"errorMessage\":\"out of memory\\nat x\"");
     check(failed.as_bytes(), "has no SQL query");
 }
