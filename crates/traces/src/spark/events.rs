@@ -12,6 +12,7 @@ use crate::json::{bound, deep};
 #[derive(Debug)]
 pub(super) enum Event {
     LogStart(LogStart),
+    ApplicationStart,
     ExecutorAdded(ExecutorAdded),
     JobStart(JobStart),
     StageCompleted(StageCompleted),
@@ -37,6 +38,7 @@ impl Event {
         let name = tag.event.rsplit('.').next().unwrap_or_default();
         Ok(match name {
             "SparkListenerLogStart" => Self::LogStart(deep(line)?),
+            "SparkListenerApplicationStart" => Self::ApplicationStart,
             "SparkListenerExecutorAdded" => Self::ExecutorAdded(deep(line)?),
             "SparkListenerJobStart" => Self::JobStart(deep(line)?),
             "SparkListenerStageCompleted" => Self::StageCompleted(deep(line)?),

@@ -102,6 +102,62 @@ fn subqueries_have_the_numbers_of_sparks_pages() {
     assert_eq!(stage(12).after, [7, 9, 11]);
 }
 
+/// Tasks that ran twice may end behind their stage.
+#[test]
+fn a_stage_is_over_when_spark_says_so() {
+    let star = String::from_utf8(star()).unwrap();
+    let task = star.lines().rfind(|it| it.contains("TaskEnd\",\"Stage ID\":5")).unwrap();
+    let finish = task.split_once("\"Finish Time\":").unwrap().1.split_once(',').unwrap().0;
+    let late = task.replace(finish, "1999999999999").replace("\"Task Metrics\"", "\"x\"");
+    let late = late.replace("\"Metadata\":\"sql\"", "\"Metadata\":\"\"");
+    let (_folder, path) = written(format!("{star}{late}\n").as_bytes());
+    assert_eq!(read(&path).unwrap().queries, [only("star-3.5.3.jsonl")]);
+    // Of a stage whose completion is not in the log, the last task says it.
+    let cut = star.replace("SparkListenerStageCompleted", "x");
+    let (_folder, path) = written(cut.as_bytes());
+    let walls = |query: &crate::Query| -> Vec<_> {
+        query.graph.stages().iter().map(|it| it.wall_seconds).collect()
+    };
+    let found = walls(&read(&path).unwrap().queries[0]);
+    for (one, other) in found.iter().zip(walls(&only("star-3.5.3.jsonl"))) {
+        assert!((one - other).abs() < 0.1 && *one > 0.0, "{found:?}");
+    }
+}
+
+#[test]
+fn a_description_may_be_a_whole_statement() {
+    let star = String::from_utf8(star()).unwrap();
+    let name = |description: &str| {
+        let text = star
+            .replace("\"description\":\"collect\"", &format!("\"description\":\"{description}\""));
+        let (_folder, path) = written(text.as_bytes());
+        read(&path).unwrap().queries.remove(0).name
+    };
+    assert_eq!(name("m\\nid = 1\\n  batch = 0"), "3: m id = 1 batch = 0");
+    assert_eq!(name("-- Q9\\nSELECT 1"), "3: Q9");
+    assert_eq!(name(&"é".repeat(500)), format!("3: {}…", "é".repeat(77)));
+}
+
+/// Jobs of long loops name all stages that were skipped.
+#[test]
+fn long_chains_of_skipped_stages_are_followed() {
+    let star = String::from_utf8(star()).unwrap();
+    let mut infos = Vec::new();
+    for id in 1000..50_000 {
+        infos.push(format!("{{\"Stage ID\":{id},\"Parent IDs\":[{}]}}", id + 1));
+    }
+    infos.push("{\"Stage ID\":50000,\"Parent IDs\":[3]}".to_owned());
+    let job =
+        format!("{{\"Event\":\"SparkListenerJobStart\",\"Stage Infos\":[{}]}}", infos.join(","));
+    let from = "\"Parent IDs\":[6]";
+    assert!(star.contains(from));
+    let text = format!("{}{job}\n", star.replace(from, "\"Parent IDs\":[1000]"));
+    let (_folder, path) = written(text.as_bytes());
+    let stages = read(&path).unwrap().queries.remove(0);
+    let last = stages.graph.stages().iter().find(|it| it.id == 7).unwrap();
+    assert!(last.after.contains(&3), "{last:?}");
+}
+
 fn written(text: &[u8]) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("app");
@@ -155,6 +211,10 @@ fn what_cannot_be_read_is_named_with_its_line() {
     check(b"", "has no SQL query");
     check(b"hello\n", "line 1: is no event of Spark");
     check(b"{\"a\": 1}\n", "line 1: is no event of Spark: missing field `Event`");
+    check(
+        format!("{star}{star}").as_bytes(),
+        "begins another application: give each log for itself",
+    );
     let second = star.split_once('\n').unwrap().1;
     check(second.as_bytes(), "line 1: does not begin an event log");
     check(
