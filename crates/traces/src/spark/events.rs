@@ -14,6 +14,7 @@ pub(super) enum Event {
     LogStart(LogStart),
     ApplicationStart,
     ExecutorAdded(ExecutorAdded),
+    ExecutorRemoved(ExecutorRemoved),
     JobStart(JobStart),
     StageCompleted(StageCompleted),
     TaskEnd(Box<TaskEnd>),
@@ -40,6 +41,7 @@ impl Event {
             "SparkListenerLogStart" => Self::LogStart(deep(line)?),
             "SparkListenerApplicationStart" => Self::ApplicationStart,
             "SparkListenerExecutorAdded" => Self::ExecutorAdded(deep(line)?),
+            "SparkListenerExecutorRemoved" => Self::ExecutorRemoved(deep(line)?),
             "SparkListenerJobStart" => Self::JobStart(deep(line)?),
             "SparkListenerStageCompleted" => Self::StageCompleted(deep(line)?),
             "SparkListenerTaskEnd" => Self::TaskEnd(deep(line)?),
@@ -59,8 +61,16 @@ pub(super) struct LogStart {
 
 #[derive(Debug, Deserialize)]
 pub(super) struct ExecutorAdded {
+    #[serde(rename = "Executor ID", default)]
+    pub(super) id: String,
     #[serde(rename = "Executor Info")]
     pub(super) info: ExecutorInfo,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct ExecutorRemoved {
+    #[serde(rename = "Executor ID", default)]
+    pub(super) id: String,
 }
 
 #[derive(Debug, Deserialize)]

@@ -10,7 +10,7 @@ use super::plan::PlanInfo;
 use super::ran::{Ran, Stages, stages};
 use crate::{Error, Query, name_of};
 
-/// The most stages and queries of a log.
+/// The most stages, queries and executors of a log.
 const MOST: usize = 100_000;
 /// The longest name of a query, in characters.
 const MOST_NAME: usize = 80;
@@ -23,7 +23,7 @@ pub(super) struct Log {
     version: Option<String>,
     /// Whether an application has begun.
     has_begun: bool,
-    cores: u32,
+    executors: Executors,
     executions: BTreeMap<u64, Execution>,
     stages: BTreeMap<u64, Ran>,
 }
@@ -65,7 +65,8 @@ impl Log {
                 return Err("begins another application: give each log for itself".to_owned());
             }
             Event::ApplicationStart => self.has_begun = true,
-            Event::ExecutorAdded(it) => self.cores = self.cores.saturating_add(it.info.cores),
+            Event::ExecutorAdded(it) => self.executors.add(it.id, it.info.cores),
+            Event::ExecutorRemoved(it) => self.executors.remove(&it.id),
             Event::JobStart(job) => {
                 let execution = job.execution();
                 for stage in &job.stages {
@@ -92,8 +93,13 @@ impl Log {
                 execution.error = it.error_message.filter(|message| !message.is_empty());
             }
         }
-        if self.stages.len() > MOST || self.executions.len() > MOST {
-            return Err(format!("is beyond the {MOST} stages or queries that are read of a log"));
+        if [self.stages.len(), self.executions.len(), self.executors.cores.len()]
+            .into_iter()
+            .any(|number| number > MOST)
+        {
+            return Err(format!(
+                "is beyond the {MOST} stages, queries or executors that are read of a log"
+            ));
         }
         Ok(())
     }
@@ -129,7 +135,7 @@ impl Log {
             let graph = StageGraph::new(stages)
                 .map_err(|error| Error::file(path, format!("query {name}: {error}")))?;
             untimed += usize::from(has_untimed_scans);
-            let cores = (self.cores > 0).then(|| f64::from(self.cores));
+            let cores = Some(self.executors.most as f64).filter(|cores| *cores > 0.0);
             queries.push(Query { name, cores, graph });
         }
         if untimed > 0 {
@@ -140,6 +146,28 @@ impl Log {
             ));
         }
         Ok(queries)
+    }
+}
+
+/// The cores of executors, which come and go.
+#[derive(Debug, Default)]
+struct Executors {
+    cores: BTreeMap<String, u32>,
+    now: u64,
+    /// The most at once.
+    most: u64,
+}
+
+impl Executors {
+    fn add(&mut self, id: String, cores: u32) {
+        self.remove(&id);
+        self.now += u64::from(cores);
+        self.most = self.most.max(self.now);
+        self.cores.insert(id, cores);
+    }
+
+    fn remove(&mut self, id: &str) {
+        self.now -= self.cores.remove(id).map_or(0, u64::from);
     }
 }
 

@@ -215,3 +215,99 @@ fn measured(id: u64, stage: &Ran, after: Vec<u64>, fragments: &[&Fragment]) -> S
         after,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn node(name: &str, metrics: &[(&str, u64)], children: &[Value]) -> Value {
+        let metrics: Vec<_> = metrics
+            .iter()
+            .map(|(name, id)| json!({"name": name, "accumulatorId": id, "metricType": "timing"}))
+            .collect();
+        json!({"nodeName": name, "metrics": metrics, "children": children})
+    }
+
+    /// Code that scans and filters.
+    fn code(scan: &[(&str, u64)]) -> Value {
+        let filter = node("Filter", &[], &[node("Scan", scan, &[])]);
+        node("WholeStageCodegen (1)", &[("duration", 11)], &[filter])
+    }
+
+    const TIMED: [(&str, u64); 2] = [("scan time", 10), ("number of output rows", 12)];
+
+    /// The stages of a plan, of which each ran one task of 100 ms that read 500 bytes and added to metrics.
+    fn ran(plan: Value, updates: &[&[(u64, u64)]]) -> Stages {
+        let mut all: BTreeMap<u64, Ran> = BTreeMap::new();
+        for (id, updates) in (0..).zip(updates) {
+            let updates: Vec<_> = updates
+                .iter()
+                .map(|(id, update)| json!({"ID": id, "Update": update, "Metadata": "sql"}))
+                .collect();
+            let task = json!({
+                "Stage ID": id,
+                "Task Info": {"Launch Time": 1, "Finish Time": 9, "Accumulables": updates},
+                "Task Metrics": {"Executor Run Time": 100, "Input Metrics": {"Bytes Read": 500}},
+            });
+            all.entry(id).or_default().add(&serde_json::from_value(task).unwrap());
+        }
+        stages(&all.keys().copied().collect(), &all, &serde_json::from_value(plan).unwrap())
+    }
+
+    #[track_caller]
+    fn check(stage: &Stage, scan: f64, filter: f64, read: f64) {
+        let close = |one: f64, other: f64| (one - other).abs() < 1e-9;
+        assert!(
+            close(stage.scan_seconds, scan)
+                && close(stage.filter_project_seconds, filter)
+                && close(stage.read_bytes, read),
+            "{stage:?}"
+        );
+    }
+
+    #[test]
+    fn what_is_reused_counts_once() {
+        let exchange = node("BroadcastExchange", &[("data size", 1)], &[code(&TIMED)]);
+        let reused = node("ReusedExchange", &[], std::slice::from_ref(&exchange));
+        let join = node("BroadcastHashJoin", &[("number of output rows", 90)], &[exchange, reused]);
+        let found = ran(join, &[&[(10, 22), (11, 30), (12, 5)], &[(90, 1)]]);
+        check(&found.stages[0], 0.022, 0.008, 500.0);
+        assert!(!found.has_untimed_scans);
+    }
+
+    #[test]
+    fn what_takes_rows_from_a_filter_is_no_filter() {
+        for (above, filter) in [
+            ("AdaptiveSparkPlan", 0.008),
+            ("BroadcastExchange", 0.008),
+            ("Subquery", 0.008),
+            ("Exchange", 0.0),
+            ("WriteFiles", 0.0),
+            ("InputAdapter", 0.0),
+        ] {
+            let plan = node("Project", &[], &[node(above, &[], &[code(&TIMED)])]);
+            let found = ran(plan, &[&[(10, 22), (11, 30), (12, 5)]]);
+            check(&found.stages[0], 0.022, filter, 500.0);
+        }
+    }
+
+    #[test]
+    fn scans_without_a_time_are_known_by_their_code() {
+        for (above, scan) in [("AdaptiveSparkPlan", 0.03), ("Exchange", 0.0)] {
+            let plan = node(above, &[], &[code(&TIMED[1..])]);
+            let found = ran(plan, &[&[(11, 30), (12, 5)]]);
+            check(&found.stages[0], scan, 0.0, 500.0);
+            assert!(found.has_untimed_scans);
+        }
+    }
+
+    #[test]
+    fn what_comes_out_of_a_cache_is_not_read() {
+        let cached = node("InMemoryTableScan", &[("number of output rows", 13)], &[code(&TIMED)]);
+        let found = ran(cached, &[&[(10, 22), (12, 5), (13, 5)], &[(13, 5)]]);
+        check(&found.stages[0], 0.022, 0.0, 500.0);
+        check(&found.stages[1], 0.0, 0.0, 0.0);
+    }
+}
