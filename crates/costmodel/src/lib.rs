@@ -42,7 +42,9 @@
 //!     selectivity: 1e-5,
 //!     columns: 16,
 //!     bytes_per_returned_row: 130.0,
+//!     footers: 0.into(),
 //!     get_requests: 960.into(),
+//!     gets_at_once: None,
 //!     select_requests: Some(96.into()),
 //!     selects_at_once: None,
 //! };

@@ -58,7 +58,7 @@ impl Choice {
     pub(super) fn observed(&self) -> Vec<Observed<'_>> {
         let same = |trial: &Trial| self.ways.iter().find(|it| it.is_same(trial));
         let observed = |trial: &Trial| trial.observed(same(trial).map_or(trial.way, |it| it.way));
-        self.ways.iter().map(|trial| observed(trial)).collect()
+        self.ways.iter().map(observed).collect()
     }
 }
 

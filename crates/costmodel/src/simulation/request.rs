@@ -94,7 +94,8 @@ pub(super) fn kinds(phase: &Phase, hardware: &HardwareProfile, extra: &[usize]) 
         let mut stages = vec![transfer(bytes)];
         stages.extend(used(each(gets)));
         stages.push(parse(own));
-        all.push(kind(gets, None, latency, bytes, stages, 1));
+        let at_once = phase.gets_at_once.map(|many| many.0.max(1));
+        all.push(kind(gets, at_once, latency, bytes, stages, 1));
     }
     if selects > 0 {
         let many = selects as f64;
