@@ -16,7 +16,7 @@ use sluicegate_costmodel::{Dollars, Work};
 
 pub(crate) use self::expression::{aggregate_in_sql, in_sql, key_in_sql};
 pub(crate) use self::planner::ExplainPlanner;
-pub(crate) use self::statement::is_definition;
+pub(crate) use self::statement::{is_definition, only_reads};
 use crate::choice::{Decision, Journal};
 use crate::counters::Counted;
 use crate::picture::Picture;
