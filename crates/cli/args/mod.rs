@@ -8,6 +8,7 @@ mod generate;
 mod index;
 mod model;
 pub(crate) mod quantity;
+mod simulation;
 pub(crate) mod source;
 mod statistics;
 mod storage;
@@ -30,6 +31,7 @@ pub(crate) use self::index::{
 };
 pub(crate) use self::model::{ModelArgs, ModelFormat};
 use self::quantity::{Address, Latency, Price};
+pub(crate) use self::simulation::SimulationArgs;
 pub(crate) use self::statistics::{
     StatisticsCommand, StatisticsDropArgs, StatisticsListArgs, StatisticsShowArgs,
 };

@@ -5,7 +5,7 @@ use crate::data::Range;
 use crate::{HardwareProfile, PriceBook};
 
 /// The table of a profile whose keys are the names of resources.
-const CAPACITIES: &str = "capacities.";
+pub(crate) const CAPACITIES: &str = "capacities.";
 
 /// Hardware and prices, whose constants are read and changed by key: `link.latency_seconds` as in a
 /// profile's file, `prices.requests.get` as in a book's, `capacities.switch pipeline`.
