@@ -81,6 +81,12 @@ pub(crate) struct ParameterArgs {
     /// What happens to an entry that equals a stored one; prune is correct only for whole values
     #[arg(long, value_enum)]
     pub(crate) ties: Option<TiesArg>,
+    /// Which hash functions: those of a number; the same number, the same run
+    #[arg(long, value_name = "N")]
+    pub(crate) hash_seed: Option<u64>,
+    /// Hash by a single CRC, a stage less: sound in theory for keys that are hashes themselves
+    #[arg(long)]
+    pub(crate) linear_hash: bool,
 }
 
 /// A relation, in letters that a shell leaves alone.
@@ -152,6 +158,8 @@ impl ParameterArgs {
                 TiesArg::Prune => Ties::Prune,
             }),
             row_value: None,
+            seed: self.hash_seed,
+            linear_hash: self.linear_hash.then_some(true),
         }
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use datafusion::common::config::ConfigOptions;
 use sluicegate_pruning::ConfigError;
 use sluicegate_pruning::algorithm::catalog::Configured;
+use sluicegate_pruning::algorithm::hashing::Hashing;
 use sluicegate_pruning::deployment::pack::{Query, pack};
 use sluicegate_pruning::switch::{Misfit, Program, Target, fit};
 use sluicegate_pruning::theory::{Accounting, Configuration, Goal, Limits, plans};
@@ -61,9 +62,9 @@ impl Planner {
         self.workers
     }
 
-    /// Which of the hash polynomials the seed chooses.
-    pub(crate) fn polynomial(&self) -> u8 {
-        (self.seed % 16) as u8
+    /// The hash functions that the seed chooses.
+    pub(crate) fn hashing(&self) -> Hashing {
+        Hashing::Mixed { seed: self.seed }
     }
 
     /// The greatest number of bits in a register array.

@@ -270,9 +270,12 @@ impl<'a> Names<'a> {
     }
 }
 
-/// Whether the program's hash `number` uses Ethernet's polynomial, which every architecture knows.
+/// Whether the program's hash `number` is Ethernet's CRC, which every architecture knows.
 fn is_ethernet_crc(program: &Program, number: u16) -> bool {
-    program.hashes.get(usize::from(number)).is_some_and(|hash| hash.polynomial == POLYNOMIALS[0])
+    program
+        .hashes
+        .get(usize::from(number))
+        .is_some_and(|hash| hash.polynomial == POLYNOMIALS[0] && hash.initial == u32::MAX)
 }
 
 /// `name`, or with a trailing underscore where P4 or the printed text reserves the word.

@@ -33,9 +33,9 @@ pub(super) fn print(names: &Names<'_>) -> String {
         let (name, bits) = (identifier(&hash.name), hash.bits);
         let _ = writeln!(
             out,
-            "    CRCPolynomial<bit<32>>(32w{:#010x}, true, false, false, 32w0xffffffff, 32w0xffffffff) {name}_polynomial;\n    \
+            "    CRCPolynomial<bit<32>>(32w{:#010x}, true, false, false, 32w{:#010x}, 32w0xffffffff) {name}_polynomial;\n    \
              Hash<bit<{bits}>>(HashAlgorithm_t.CUSTOM, {name}_polynomial) {name}_hash;",
-            hash.polynomial
+            hash.polynomial, hash.initial
         );
     }
     for register in &program.registers {

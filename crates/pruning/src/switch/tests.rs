@@ -175,7 +175,7 @@ fn a_trace_tells_what_was_touched() {
     let trace = run.trace(&Packet::new(0, 0, [9])).unwrap();
     assert_eq!(trace.verdicts, [Verdict::Forward]);
     let access = trace.steps.iter().find_map(|step| step.access).unwrap();
-    assert_eq!((access.stage, access.before, access.after), (0, [0, 0], [9, 0]));
+    assert_eq!((access.stage, access.before, access.after), (1, [0, 0], [9, 0]));
     let again = run.trace(&Packet::new(0, 1, [9])).unwrap();
     assert_eq!(again.verdicts, [Verdict::Prune]);
     assert_eq!(again.steps.last().map(|step| step.table.as_str()), Some("drop_duplicate"));

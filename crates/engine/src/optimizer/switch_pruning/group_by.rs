@@ -57,10 +57,11 @@ pub(super) fn rewrite(
     let groups = (known.rows / ASSUMED_GROUP_ROWS).clamp(1, 1 << 16);
     let goal = Goal::GroupBy { entries: known.rows, keys: groups, pair_bits: 64 };
     let fields = vec![Field::Key(key), Field::Order(order)];
+    let hashing = planner.hashing();
     let mut plan = planner.place(&goal, fields, |configuration| {
         let Configuration::GroupBy { rows, tables, .. } = configuration else { return odd() };
         let config = Config::new(narrow(rows), narrow(tables), extreme, ties, wide);
-        Ok(Configured::GroupBy(config.map_err(reason)?))
+        Ok(Configured::GroupBy(config.map_err(reason)?.with_hashing(hashing)))
     })?;
     if value.data_type(&input.schema())?.is_floating() {
         // A worker that bypasses the program would not notice a NaN.

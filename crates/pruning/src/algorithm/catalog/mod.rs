@@ -221,6 +221,8 @@ mod tests {
                 ("extreme", Parameters { extreme: Some(Extreme::Min), ..Parameters::default() }),
                 ("ties", Parameters { ties: Some(Ties::Prune), ..Parameters::default() }),
                 ("row_value", Parameters { row_value: Some(true), ..Parameters::default() }),
+                ("seed", Parameters { seed: Some(u64::MAX), ..Parameters::default() }),
+                ("linear_hash", Parameters { linear_hash: Some(true), ..Parameters::default() }),
             ] {
                 let configured = algorithm.configure(&given);
                 if algorithm.entry().parameters.contains(&name) {
@@ -282,7 +284,7 @@ mod tests {
             (Algorithm::TopNDeterministic, "\"n\":250", "\"n\":4294967295"),
             (Algorithm::TopNDeterministic, "\"cutoffs\":4", "\"cutoffs\":32"),
             (Algorithm::TopNRandomized, "\"rows\":4096", "\"rows\":0"),
-            (Algorithm::TopNRandomized, "\"seed\":0", "\"seed\":16"),
+            (Algorithm::TopNRandomized, "\"seed\":0", "\"seed\":-1"),
             (Algorithm::GroupBy, "\"cells\":4096", "\"cells\":134217728"),
             (Algorithm::GroupBy, "\"tables\":8", "\"tables\":17"),
             (Algorithm::JoinBloom, "\"hashes\":3", "\"hashes\":17"),
