@@ -244,6 +244,10 @@ impl Pruner for Having {
         Ok(())
     }
 
+    fn needs_every_entry(&self) -> bool {
+        true
+    }
+
     fn registers(&self) -> Vec<Vec<[u32; 2]>> {
         let rows = self.counters.chunks(self.config.counters as usize);
         rows.map(|row| row.iter().map(|&counter| [counter, 0]).collect()).collect()
