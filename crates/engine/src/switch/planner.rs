@@ -19,6 +19,7 @@ use crate::config::SluiceOptions;
 #[derive(Debug)]
 pub(crate) struct Planner {
     target: Arc<Target>,
+    /// What is left of the failure probability that the query may have.
     delta: f64,
     seed: u64,
     workers: bool,
@@ -49,8 +50,21 @@ impl Planner {
         }
     }
 
+    /// The probability with which the next operator may make the answer wrong: what those before it
+    /// leave of the query's.
     pub(crate) fn delta(&self) -> f64 {
         self.delta
+    }
+
+    /// The same for an operator that would use up all of it, whatever its size: half, so that others
+    /// may follow.
+    pub(crate) fn share(&self) -> f64 {
+        self.delta / 2.0
+    }
+
+    /// Notes with which probability an operator makes the answer wrong.
+    pub(crate) fn spend(&mut self, failure: f64) {
+        self.delta = (self.delta - failure).max(0.0);
     }
 
     pub(crate) fn seed(&self) -> u64 {
@@ -112,6 +126,7 @@ impl Planner {
             });
             match fitted {
                 Ok((algorithm, resources)) => {
+                    self.spend(plan.failure);
                     return Ok(SwitchPlan {
                         program: self.placed.len() - 1,
                         // A filter is its own optimum.

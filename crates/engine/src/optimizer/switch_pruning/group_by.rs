@@ -69,7 +69,8 @@ pub(super) fn rewrite(
     }
     if fingerprint {
         // Here a cell is chosen by the fingerprint itself: all keys must differ.
-        plan = plan.with_fingerprints(known.rows, trusted_keys(planner.delta(), 1), 1);
+        plan = plan.with_fingerprints(known.most_rows, trusted_keys(planner.share(), 1), 1);
+        planner.spend(plan.failure);
     }
     let below = rewrite_workers(Arc::clone(input), planner)?;
     Ok(above(node, Arc::new(SwitchPruneExec::new(below, plan)))?)
