@@ -163,8 +163,10 @@ fn notes(rows: &[Row], target: &Target) -> Result<String> {
             golden.design, golden.measured
         );
     }
-    if let Some(golden) = table2::golden()?.iter().find(|golden| !golden.reason.is_empty()) {
-        let _ = writeln!(text, "  {} More than 12 stages are refused.", golden.reason);
+    let golden = table2::golden()?;
+    let reasons = golden.iter().map(|golden| golden.reason).filter(|reason| !reason.is_empty());
+    for reason in reasons.collect::<std::collections::BTreeSet<_>>() {
+        let _ = writeln!(text, "  {reason}");
     }
     let _ =
         writeln!(text, "\nThe largest that fits {} alone, from the defaults down:", target.name);
