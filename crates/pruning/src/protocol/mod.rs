@@ -76,7 +76,7 @@ mod worker;
 
 pub use config::{Config, ConfigError, Link, Reboots};
 pub use explore::{Budget, Exploration, explore};
-pub use fast_path::FastPath;
+pub use fast_path::{FastPath, Programmed};
 pub use packet::{Entry, Name, Packet};
 pub use prune::{Pruner, SmallPruner};
 pub use query::{Answer, Query};

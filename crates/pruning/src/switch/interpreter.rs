@@ -1,5 +1,7 @@
 //! Running a program packet by packet, bit by bit.
 
+use std::sync::Arc;
+
 use thiserror::Error;
 
 use super::decoded::Decoded;
@@ -60,8 +62,8 @@ pub struct WrongValues {
 /// A program with its registers.
 #[derive(Debug, Clone)]
 pub struct Interpreter {
-    program: Program,
-    decoded: Decoded,
+    program: Arc<Program>,
+    decoded: Arc<Decoded>,
     registers: Vec<Vec<[u32; 2]>>,
     words: Vec<u32>,
     results: Vec<u32>,
@@ -80,7 +82,13 @@ impl Interpreter {
         let (words, registers) = (decoded.words.clone(), initial_registers(&program));
         let most = decoded.tables.iter().flat_map(|table| &table.actions).map(|a| a.to.len()).max();
         let results = vec![0; most.unwrap_or(0)];
-        Ok(Self { program, decoded, registers, words, results })
+        Ok(Self {
+            program: Arc::new(program),
+            decoded: Arc::new(decoded),
+            registers,
+            words,
+            results,
+        })
     }
 
     /// The program.
