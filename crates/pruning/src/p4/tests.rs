@@ -179,3 +179,38 @@ fn bmv2_actions_and_entries() {
             .contains("table_add SwitchIngress.roll1_table SwitchIngress.roll1__search 0 =>\n")
     );
 }
+
+/// The seed is the initial value of the CRCs of the first round.
+#[test]
+fn seeds_are_printed() {
+    let program = randomized::Config::new(16, 2, Ties::Keep, 0xABCD_0000_0001).unwrap().program();
+    let entries = print(&program, Arch::V1Model).entries;
+    for (polynomial, initial) in [("0x1edc6f41", "0xfffffffe"), ("0x741b8cd7", "0xffff5432")] {
+        let parameters = format!(" {polynomial} {initial} 0xffffffff true true\n");
+        assert!(entries.contains(&parameters), "{entries}");
+    }
+    let text = print(&program, Arch::Tna).program;
+    assert!(text.contains("(32w0x1edc6f41, true, false, false, 32w0xfffffffe, 32w0xffffffff)"));
+}
+
+/// What is pruned goes back to the worker, with the number of the boot; else it would be sent for ever.
+#[test]
+fn acknowledgements_are_turned_around() {
+    let program = randomized::Config::new(16, 2, Ties::Keep, 1).unwrap().program();
+    let flows = crate::protocol::Flow::of_workers(crate::algorithm::catalog::Carries::Value, 2);
+    let program =
+        crate::protocol::reliable(&program, &flows, crate::protocol::Copies::Once).unwrap();
+    for (arch, bounce, drop) in [
+        (
+            Arch::V1Model,
+            "standard_metadata.egress_spec = standard_metadata.ingress_port;",
+            "mark_to",
+        ),
+        (Arch::Tna, "ig_tm_md.ucast_egress_port = ig_intr_md.ingress_port;", "drop_ctl"),
+    ] {
+        let source = print(&program, arch);
+        assert!(source.program.contains("hdr.entry0.v1 = meta.stamp;\n"), "{}", source.program);
+        assert!(source.program.contains(bounce) && !source.program.contains(drop));
+        assert!(source.entries.contains("flow"), "{}", source.entries);
+    }
+}

@@ -60,7 +60,10 @@ pub(super) fn print(names: &Names<'_>) -> String {
         out.push_str(&names.table(table));
     }
     out.push_str("\n    apply {\n        forward.apply();\n        if (hdr.entry0.isValid()) {\n");
-    out.push_str(&names.apply("ig_dprsr_md.drop_ctl = 1;"));
+    out.push_str(&names.apply(
+        "ig_dprsr_md.drop_ctl = 1;",
+        "ig_tm_md.ucast_egress_port = ig_intr_md.ingress_port;",
+    ));
     out.push_str("        }\n    }\n}\n\n");
     out.push_str(ENDING);
     out

@@ -24,6 +24,8 @@ impl Builder {
             hashes: Vec::new(),
             stages: Vec::new(),
             verdicts: Vec::new(),
+            rewrites: Vec::new(),
+            acknowledges: false,
         };
         Self { program }
     }
