@@ -194,6 +194,34 @@ mod tests {
         check(Query::HavingSum { above: 500 }, || config.pruner());
     }
 
+    /// The programs themselves, on links with losses, bursts and a full queue, through reboots. With
+    /// `SLUICEGATE_PROTOCOL_RUNS` as many runs.
+    #[test]
+    fn every_program_survives_the_protocol() {
+        let programs = crate::protocol::explore_programs();
+        let runs =
+            std::env::var("SLUICEGATE_PROTOCOL_RUNS").ok().and_then(|runs| runs.parse().ok());
+        let each = runs.map_or(25, |runs: u64| runs.div_ceil(programs.len() as u64));
+        for (name, query, program) in programs {
+            let empty = Programmed::new(query, program).unwrap();
+            let mut pruned = 0;
+            for seed in 0..each {
+                let mut rng = Rng::new(seed);
+                let mut config = Config::new(query, Rules::repaired());
+                config.reboots = Reboots::Random { count: (seed % 4) as u32, until: 600 };
+                config.link.burst = if seed % 5 == 0 { 5 } else { 0 };
+                config.queue = (seed % 3 == 0).then_some(6);
+                config.first_id = if seed % 2 == 0 { 0 } else { u32::MAX - 10 };
+                let rows = (0..3).map(|_| query.rows(20, &mut rng)).collect();
+                let report = simulate_with(&config, rows, empty.clone(), seed).unwrap();
+                assert_eq!(report.outcome, Outcome::Correct, "{name}, seed {seed}:\n{report}");
+                pruned += report.pruned;
+            }
+            println!("{name:<22} {each} runs, {pruned} entries pruned");
+            assert!(pruned > each, "{name} prunes {pruned}");
+        }
+    }
+
     #[test]
     fn an_empty_bloom_filter_prunes_matches_after_a_reboot() {
         let shape = Shape::new(Kind::Inner, Passes::Two, false);

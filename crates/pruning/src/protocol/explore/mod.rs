@@ -129,6 +129,7 @@ pub fn explore<P: Pruner + Clone + Eq + Hash>(
         broken: None,
         copies: Arc::new(copies),
         once: !rules.replay,
+        asks_again: budget.worker_crashes > 0,
     };
     let mut graph = Graph::new(start);
     let complete = graph.expand(budget.states);
@@ -174,6 +175,8 @@ struct State<P> {
     copies: Arc<BTreeMap<(u8, u64, u64), usize>>,
     /// Whether no entry may be processed twice.
     once: bool,
+    /// Whether a worker that crashes may ask again what was acknowledged.
+    asks_again: bool,
 }
 
 impl<P: Pruner + Clone> State<P> {
@@ -339,11 +342,15 @@ impl<P: Pruner + Clone> State<P> {
                 if let Some(worker) = self.workers.get_mut(usize::from(packet.fid()))
                     && worker.on_packet(&packet)
                     && let Packet::Ack { name, .. } = &packet
-                    && !self.pruned.contains(name)
-                    && !self.master.has(name)
                 {
-                    self.broken =
-                        Some("an entry is acknowledged that was neither delivered nor pruned");
+                    if !self.pruned.contains(name) && !self.master.has(name) {
+                        self.broken =
+                            Some("an entry is acknowledged that was neither delivered nor pruned");
+                    }
+                    // What is acknowledged is not asked about again.
+                    if !self.asks_again {
+                        self.pruned.remove(name);
+                    }
                 }
             }
         }
