@@ -158,7 +158,7 @@ impl ParameterArgs {
                 TiesArg::Prune => Ties::Prune,
             }),
             row_value: None,
-            seed: self.hash_seed,
+            hash_seed: self.hash_seed,
             linear_hash: self.linear_hash.then_some(true),
         }
     }

@@ -221,7 +221,7 @@ mod tests {
                 ("extreme", Parameters { extreme: Some(Extreme::Min), ..Parameters::default() }),
                 ("ties", Parameters { ties: Some(Ties::Prune), ..Parameters::default() }),
                 ("row_value", Parameters { row_value: Some(true), ..Parameters::default() }),
-                ("seed", Parameters { seed: Some(u64::MAX), ..Parameters::default() }),
+                ("hash_seed", Parameters { hash_seed: Some(u64::MAX), ..Parameters::default() }),
                 ("linear_hash", Parameters { linear_hash: Some(true), ..Parameters::default() }),
             ] {
                 let configured = algorithm.configure(&given);

@@ -35,7 +35,7 @@ pub struct Parameters {
     /// Whether packets carry one more value that selects the row: for fingerprints.
     pub row_value: Option<bool>,
     /// Which hash functions: see [`Hashing`].
-    pub seed: Option<u64>,
+    pub hash_seed: Option<u64>,
     /// Whether keys are hashed by one CRC, a stage less: for keys that are hashes themselves.
     pub linear_hash: Option<bool>,
 }
@@ -55,7 +55,7 @@ impl Parameters {
             ("extreme", self.extreme.is_some()),
             ("ties", self.ties.is_some()),
             ("row_value", self.row_value.is_some()),
-            ("seed", self.seed.is_some()),
+            ("hash_seed", self.hash_seed.is_some()),
             ("linear_hash", self.linear_hash.is_some()),
         ]
     }
@@ -108,7 +108,7 @@ impl Parameters {
     ///
     /// If a seed is given for a hash that has none.
     pub(crate) fn hashing(&self) -> Result<Hashing, ConfigError> {
-        match (self.linear_hash, self.seed) {
+        match (self.linear_hash, self.hash_seed) {
             (Some(true), None) => Ok(Hashing::Linear),
             (Some(true), Some(_)) => Err(ConfigError::Conflict(
                 "a linear hash has no seed: another one would only rename the places",

@@ -11,7 +11,7 @@ use crate::theory::Configuration;
 /// DISTINCT; the least recently seen key is evicted.
 pub(crate) const LRU: Entry = Entry {
     name: "distinct",
-    parameters: &["columns", "rows", "key_bits", "row_value", "seed", "linear_hash"],
+    parameters: &["columns", "rows", "key_bits", "row_value", "hash_seed", "linear_hash"],
     carries: Carries::Key,
     configure: |given| configure(given, Policy::Lru, given.wide_or(true)?),
     sizes: Sizes::Columns(2),
@@ -34,7 +34,7 @@ pub(crate) const LRU: Entry = Entry {
 /// DISTINCT; the oldest key is evicted.
 pub(crate) const FIFO: Entry = Entry {
     name: "distinct-fifo",
-    parameters: &["columns", "rows", "row_value", "seed", "linear_hash"],
+    parameters: &["columns", "rows", "row_value", "hash_seed", "linear_hash"],
     carries: Carries::Key,
     configure: |given| configure(given, Policy::Fifo, false),
     sizes: Sizes::Fixed,
@@ -55,7 +55,7 @@ fn configure(given: &Parameters, policy: Policy, wide: bool) -> Result<Configure
     let width = if wide { Width::Bits64 } else { Width::Bits32 };
     let config = Config::new(given.rows_or(4096), given.columns_or(2), width, policy)?;
     let by_row_value = given.row_value == Some(true);
-    if by_row_value && given.seed.is_some() {
+    if by_row_value && given.hash_seed.is_some() {
         return Err(ConfigError::Conflict(
             "a row value is a hash already, and the worker's: there is no seed to set",
         ));

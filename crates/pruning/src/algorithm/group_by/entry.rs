@@ -8,7 +8,7 @@ use crate::theory::Configuration;
 /// GROUP BY with MAX or MIN.
 pub(crate) const GROUP_BY: Entry = Entry {
     name: "group-by",
-    parameters: &["columns", "rows", "key_bits", "extreme", "ties", "seed", "linear_hash"],
+    parameters: &["columns", "rows", "key_bits", "extreme", "ties", "hash_seed", "linear_hash"],
     carries: Carries::KeyAndValue,
     configure: |given| {
         let (cells, tables) = (given.rows_or(4096), given.columns_or(8));

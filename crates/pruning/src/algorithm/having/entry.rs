@@ -8,7 +8,7 @@ use crate::theory::Configuration;
 /// HAVING SUM or COUNT, by Count-Min.
 pub(crate) const SUM: Entry = Entry {
     name: "having",
-    parameters: &["rows", "hashes", "threshold", "key_bits", "seed", "linear_hash"],
+    parameters: &["rows", "hashes", "threshold", "key_bits", "hash_seed", "linear_hash"],
     carries: Carries::KeyAndValue,
     configure: |given| {
         let (rows, counters) = (given.hashes(), given.rows_or(1024));
@@ -32,7 +32,7 @@ pub(crate) const SUM: Entry = Entry {
 /// HAVING MAX or MIN.
 pub(crate) const EXTREME: Entry = Entry {
     name: "having-extreme",
-    parameters: &["columns", "rows", "threshold", "relation", "seed", "linear_hash"],
+    parameters: &["columns", "rows", "threshold", "relation", "hash_seed", "linear_hash"],
     carries: Carries::KeyAndValue,
     configure: |given| {
         let (rows, columns) = (given.rows_or(4096), given.columns_or(2));

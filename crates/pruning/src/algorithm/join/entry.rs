@@ -11,7 +11,7 @@ use crate::theory::{Configuration, JoinFilter};
 /// JOIN with a Bloom filter.
 pub(crate) const BLOOM: Entry = Entry {
     name: "join-bloom",
-    parameters: &["rows", "hashes", "key_bits", "seed", "linear_hash"],
+    parameters: &["rows", "hashes", "key_bits", "hash_seed", "linear_hash"],
     carries: Carries::KeyOfEither,
     configure: |given| {
         let cells = given.rows_or(1 << 23);
@@ -36,7 +36,7 @@ pub(crate) const BLOOM: Entry = Entry {
 /// JOIN with a register Bloom filter.
 pub(crate) const REGISTER_BLOOM: Entry = Entry {
     name: "join-register-bloom",
-    parameters: &["rows", "hashes", "key_bits", "seed", "linear_hash"],
+    parameters: &["rows", "hashes", "key_bits", "hash_seed", "linear_hash"],
     carries: Carries::KeyOfEither,
     configure: |given| {
         let words = given.rows_or(1 << 19);

@@ -32,7 +32,7 @@ pub(crate) const DETERMINISTIC: Entry = Entry {
 /// TOP N by the greatest values of random rows.
 pub(crate) const RANDOMIZED: Entry = Entry {
     name: "top-n-randomized",
-    parameters: &["n", "columns", "rows", "ties", "seed", "linear_hash"],
+    parameters: &["n", "columns", "rows", "ties", "hash_seed", "linear_hash"],
     carries: Carries::Value,
     configure: |given| {
         let (rows, columns) = (given.rows_or(4096), given.columns_or(4));
