@@ -16,6 +16,8 @@
 //! It costs one stage, two hash units and two 32-bit fields for each word; an action adds a hash
 //! unit's output to a field, as address hashing does.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::switch::{Action, Builder, FieldId, MIXING_POLYNOMIALS, Op, Operand, Operation, Table};
@@ -30,6 +32,17 @@ pub enum Hashing {
     },
     /// By one CRC: a stage less. Only for keys that are hashes themselves.
     Linear,
+}
+
+/// The end of a list of parameters, as EXPLAIN shows it: what differs from the default.
+impl fmt::Display for Hashing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Mixed { seed: 0 } => Ok(()),
+            Self::Mixed { seed } => write!(f, ", seed={seed}"),
+            Self::Linear => f.write_str(", linear hash"),
+        }
+    }
 }
 
 impl Default for Hashing {

@@ -236,6 +236,31 @@ mod tests {
     }
 
     #[test]
+    fn the_seed_is_shown_and_kept() {
+        let given = Parameters { hash_seed: Some(7), ..Parameters::default() };
+        let linear = Parameters { linear_hash: Some(true), ..Parameters::default() };
+        for &algorithm in Algorithm::ALL {
+            if !algorithm.entry().parameters.contains(&"hash_seed") {
+                continue;
+            }
+            let seeded = algorithm.configure(&given).unwrap();
+            let json = serde_json::to_string(&seeded).unwrap();
+            assert_eq!(serde_json::from_str::<Configured>(&json).unwrap(), seeded);
+            assert_ne!(
+                seeded.program(),
+                algorithm.configure(&Parameters::default()).unwrap().program()
+            );
+            if algorithm != Algorithm::HavingExtreme {
+                assert!(seeded.to_string().ends_with(", seed=7)"), "{seeded}");
+                let linear = algorithm.configure(&linear).unwrap().to_string();
+                assert!(linear.ends_with(", linear hash)"), "{linear}");
+            }
+        }
+        let both = Parameters { linear_hash: Some(true), ..given };
+        assert!(Algorithm::Distinct.configure(&both).is_err());
+    }
+
+    #[test]
     fn what_was_released_can_be_had() {
         let default = Parameters::default();
         let released = Algorithm::ALL.iter().filter(|a| a.released(&default).is_ok()).count();

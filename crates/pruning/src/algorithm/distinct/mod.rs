@@ -306,7 +306,7 @@ checked_when_read!(Config { rows: u32, columns: u32, width: Width, policy: Polic
 
 impl fmt::Display for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "distinct(rows={}, columns={})", self.rows, self.columns)
+        write!(f, "distinct(rows={}, columns={}{})", self.rows, self.columns, self.hashing)
     }
 }
 

@@ -243,7 +243,8 @@ impl fmt::Display for Config {
             Extreme::Max => "max",
             Extreme::Min => "min",
         };
-        write!(f, "group_by_{extreme}(cells={}, tables={})", self.cells, self.tables)
+        let Self { cells, tables, hashing, .. } = self;
+        write!(f, "group_by_{extreme}(cells={cells}, tables={tables}{hashing})")
     }
 }
 

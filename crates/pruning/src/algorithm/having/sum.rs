@@ -179,8 +179,8 @@ checked_when_read!(Config { rows: u32, counters: u32, threshold: u32, aggregate:
 
 impl fmt::Display for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { rows, counters, threshold, .. } = self;
-        write!(f, "having_sum(rows={rows}, counters={counters}, threshold={threshold})")
+        let Self { rows, counters, threshold, hashing, .. } = self;
+        write!(f, "having_sum(rows={rows}, counters={counters}, threshold={threshold}{hashing})")
     }
 }
 

@@ -113,7 +113,7 @@ checked_when_read!(Config { shape: Shape, cells: u32, hashes: u32, hashing: Hash
 
 impl fmt::Display for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "join_bloom(arrays={}, bits={})", self.hashes, self.cells)
+        write!(f, "join_bloom(arrays={}, bits={}{})", self.hashes, self.cells, self.hashing)
     }
 }
 

@@ -173,7 +173,8 @@ checked_when_read!(Config { shape: Shape, words: u32, hashes: u32, mask_bits: u8
 
 impl fmt::Display for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "join_register_bloom(words={}, hashes={})", self.words, self.hashes)
+        let Self { words, hashes, hashing, .. } = self;
+        write!(f, "join_register_bloom(words={words}, hashes={hashes}{hashing})")
     }
 }
 

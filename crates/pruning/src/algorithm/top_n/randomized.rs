@@ -195,7 +195,8 @@ checked_when_read!(Config { rows: u32, columns: u32, ties: Ties, hashing: Hashin
 
 impl fmt::Display for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "top_n_randomized(rows={}, columns={})", self.rows, self.columns)
+        let Self { rows, columns, hashing, .. } = self;
+        write!(f, "top_n_randomized(rows={rows}, columns={columns}{hashing})")
     }
 }
 
