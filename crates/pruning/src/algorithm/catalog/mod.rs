@@ -236,6 +236,14 @@ mod tests {
     }
 
     #[test]
+    fn only_what_is_first_in_first_out_is_called_so() {
+        let four = Parameters { columns: Some(4), ..Parameters::default() };
+        let refused = Algorithm::DistinctFifo.configure(&four).unwrap_err().to_string();
+        assert!(refused.contains("take `distinct` for more"), "{refused}");
+        assert!(Algorithm::Distinct.configure(&four).is_ok());
+    }
+
+    #[test]
     fn the_seed_is_shown_and_kept() {
         let given = Parameters { hash_seed: Some(7), ..Parameters::default() };
         let linear = Parameters { linear_hash: Some(true), ..Parameters::default() };

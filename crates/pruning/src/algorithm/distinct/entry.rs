@@ -54,6 +54,11 @@ const DEFAULTS: &str = "w = 2, d = 4096";
 fn configure(given: &Parameters, policy: Policy, wide: bool) -> Result<Configured, ConfigError> {
     let width = if wide { Width::Bits64 } else { Width::Bits32 };
     let config = Config::new(given.rows_or(4096), given.columns_or(2), width, policy)?;
+    if policy == Policy::Fifo && config.columns() != 2 {
+        return Err(ConfigError::Conflict(
+            "a packet touches a register once, so only two columns, which share one, are first in, first out; take `distinct` for more",
+        ));
+    }
     let by_row_value = given.row_value == Some(true);
     if by_row_value && given.hash_seed.is_some() {
         return Err(ConfigError::Conflict(

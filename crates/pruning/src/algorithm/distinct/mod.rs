@@ -19,7 +19,8 @@
 //! once, so a FIFO must see all columns before it writes: the paper lets ALUs of one stage share
 //! memory; here two columns share one pair of registers, which hardware supports. More columns chain such
 //! pairs: a pair that misses takes the key and passes its oldest on, so a key that a later pair had is
-//! then held twice, and a long chain prunes less than an LRU of its size.
+//! then held twice. That is no FIFO, prunes less (44 % where a FIFO of 8 columns prunes 54 %), and the
+//! catalog does not offer it.
 //!
 //! # The empty cell
 //!
