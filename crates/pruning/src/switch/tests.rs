@@ -230,6 +230,13 @@ fn misfits_tell_why() {
         }
     });
     assert!(reasons(&phv).contains("bits of header vector containers"));
+    // Headers: n, twice 32 + 16 and the type, five words of IPv4, four numbers of UDP; then fid, id, a
+    // value and the verdict.
+    let least = program(|b, prune| {
+        b.table(Table::always("t", set(prune, Operand::Const(1))));
+    });
+    let bits = fit(&least, &Target::tofino1()).unwrap().phv_bits;
+    assert_eq!(bits, 8 + 2 * 48 + 16 + 5 * 32 + 4 * 16 + 16 + 32 + 32 + 8);
     let five = program(|b, _| {
         for n in 0..5 {
             let register = b.register(format!("r{n}"), Cell::Bit32, 4);
