@@ -100,12 +100,17 @@ impl HashTable {
         let base = crc32_from(initial, polynomial, &input);
         let bytes = (0..length)
             .map(|position| {
-                let mut flips = [0; 256];
-                for (value, flip) in (0..=255_u8).zip(&mut flips) {
-                    input[position] = value;
-                    *flip = (crc32_from(initial, polynomial, &input) ^ base) & mask(bits);
-                }
+                // A CRC is affine: what a value flips is what its bits flip.
+                let of_bits: [u32; 8] = std::array::from_fn(|bit| {
+                    input[position] = 1 << bit;
+                    (crc32_from(initial, polynomial, &input) ^ base) & mask(bits)
+                });
                 input[position] = 0;
+                let mut flips = [0; 256];
+                for value in 1..256_usize {
+                    let rest = value & (value - 1);
+                    flips[value] = flips[rest] ^ of_bits[value.trailing_zeros() as usize];
+                }
                 flips
             })
             .collect();
