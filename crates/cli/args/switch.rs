@@ -399,7 +399,7 @@ pub(crate) enum QueryArg {
     GroupBy,
     /// Inner or semi join
     Join,
-    /// HAVING SUM or COUNT
+    /// HAVING SUM or COUNT; of the protocol, also HAVING MAX
     Having,
     /// SKYLINE OF
     Skyline,
