@@ -71,10 +71,11 @@ impl Resources {
 }
 
 impl SwitchPlan {
-    /// The same for keys that are fingerprints of 64 bits. `keys` are expected, `most` may be
-    /// forwarded before everything passes, and only keys of the same of `rows` rows can be confused.
-    pub(crate) fn with_fingerprints(self, keys: u64, most: u64, rows: u64) -> Self {
-        let failure = confusion(most.min(keys), rows, 64);
+    /// The same for keys that are fingerprints of 64 bits, `most` of which may be forwarded before
+    /// everything passes; only keys of the same of `rows` rows can be confused. There are at most
+    /// `keys`, if that is known: an estimate bounds nothing.
+    pub(crate) fn with_fingerprints(self, keys: Option<u64>, most: u64, rows: u64) -> Self {
+        let failure = confusion(keys.map_or(most, |keys| most.min(keys)), rows, 64);
         Self { trusted_rows: Some(most), failure, ..self }
     }
 

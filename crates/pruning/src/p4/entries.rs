@@ -8,10 +8,10 @@ use crate::switch::{Cell, Entry, Index, MatchKind, Operand, Table, mask as all_o
 /// Commands of `simple_switch_CLI`.
 pub(super) fn simple_switch(names: &Names<'_>) -> String {
     let mut out = String::new();
-    for (number, polynomial) in custom_hashes(names).into_iter().enumerate() {
+    for (number, (polynomial, initial)) in custom_hashes(names).into_iter().enumerate() {
         let _ = writeln!(
             out,
-            "set_crc32_parameters calc_{number} {polynomial:#010x} 0xffffffff 0xffffffff true true"
+            "set_crc32_parameters calc_{number} {polynomial:#010x} {initial:#010x} 0xffffffff true true"
         );
     }
     for register in &names.program.registers {
@@ -58,7 +58,7 @@ pub(super) fn simple_switch(names: &Names<'_>) -> String {
 
 /// The polynomials of the `crc32_custom` calls, in the order of the calls in the program's text,
 /// which is the order in which the compiler numbers them after the calls of other algorithms.
-fn custom_hashes(names: &Names<'_>) -> Vec<u32> {
+fn custom_hashes(names: &Names<'_>) -> Vec<(u32, u32)> {
     let program = names.program;
     let actions = program.tables().flat_map(|(_, table)| &table.actions);
     let calls = actions.flat_map(|action| {
@@ -75,7 +75,7 @@ fn custom_hashes(names: &Names<'_>) -> Vec<u32> {
     let custom = calls.filter(|&hash| !is_ethernet_crc(program, hash));
     custom
         .filter_map(|hash| program.hashes.get(usize::from(hash)))
-        .map(|hash| hash.polynomial)
+        .map(|hash| (hash.polynomial, hash.initial))
         .collect()
 }
 

@@ -75,7 +75,7 @@ impl<'a> Names<'a> {
         let entries = program.verdicts.len().max(1);
         let per_entry = usize::from(program.values).div_ceil(entries).max(1);
         let drop = match *program.verdicts {
-            [verdict] if arch == Arch::Tna => {
+            [verdict] if arch == Arch::Tna && !program.acknowledges => {
                 let read =
                     program.tables().any(|(_, table)| program.reads(table).contains(&verdict));
                 (!read).then_some(verdict)
@@ -179,8 +179,15 @@ impl<'a> Names<'a> {
         metadata.map(|field| format!("{indent}{field} = 0;\n")).collect()
     }
 
-    /// The body of `apply`: the stages, then the verdicts. `drop` is the architecture's statement.
-    fn apply(&self, drop: &str) -> String {
+    /// The body of `apply`: the stages, then the verdicts. `drop` is the architecture's statement, and
+    /// `bounce` the one that sends a packet out where it came in.
+    fn apply(&self, drop: &str, bounce: &str) -> String {
+        let turned = format!(
+            "bit<48> mac = hdr.ethernet.dst; hdr.ethernet.dst = hdr.ethernet.src; hdr.ethernet.src = mac;\n                \
+             bit<32> ip = hdr.ipv4.dst; hdr.ipv4.dst = hdr.ipv4.src; hdr.ipv4.src = ip;\n                \
+             bit<16> port = hdr.udp.dst; hdr.udp.dst = hdr.udp.src; hdr.udp.src = port;\n                {bounce}"
+        );
+        let drop = if self.program.acknowledges { turned.as_str() } else { drop };
         let mut out = String::new();
         for (number, stage) in self.program.stages.iter().enumerate() {
             let _ = writeln!(out, "            // stage {number}");
@@ -196,6 +203,13 @@ impl<'a> Names<'a> {
         }
         if self.drop.is_some() {
             return out;
+        }
+        for (to, from) in &self.program.rewrites {
+            let _ = writeln!(out, "            {} = {};", self.field(*to), self.field(*from));
+        }
+        if !self.program.rewrites.is_empty() {
+            // Zero: not computed.
+            out.push_str("            hdr.udp.checksum = 0;\n");
         }
         let verdicts: Vec<&str> = self.program.verdicts.iter().map(|v| self.field(*v)).collect();
         let all: Vec<String> = verdicts.iter().map(|v| format!("{v} == 1")).collect();
@@ -270,9 +284,12 @@ impl<'a> Names<'a> {
     }
 }
 
-/// Whether the program's hash `number` uses Ethernet's polynomial, which every architecture knows.
+/// Whether the program's hash `number` is Ethernet's CRC, which every architecture knows.
 fn is_ethernet_crc(program: &Program, number: u16) -> bool {
-    program.hashes.get(usize::from(number)).is_some_and(|hash| hash.polynomial == POLYNOMIALS[0])
+    program
+        .hashes
+        .get(usize::from(number))
+        .is_some_and(|hash| hash.polynomial == POLYNOMIALS[0] && hash.initial == u32::MAX)
 }
 
 /// `name`, or with a trailing underscore where P4 or the printed text reserves the word.

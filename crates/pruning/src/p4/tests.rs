@@ -6,6 +6,7 @@ use crate::algorithm::catalog::{Algorithm, Parameters};
 use crate::algorithm::distinct::{self, Policy, Width};
 use crate::algorithm::filter::{self, Formula};
 use crate::algorithm::group_by;
+use crate::algorithm::hashing::Hashing;
 use crate::algorithm::having::{extreme, sum};
 use crate::algorithm::join::{self, Kind, Passes, Shape};
 use crate::algorithm::released;
@@ -128,6 +129,7 @@ fn tofino_register_actions() {
     let text = print(
         &group_by::Config::new(4096, 1, group_by::Extreme::Max, Ties::Keep, false)
             .unwrap()
+            .with_hashing(Hashing::Linear)
             .program(),
         Arch::Tna,
     )
@@ -153,12 +155,12 @@ fn tofino_register_actions() {
 
 #[test]
 fn bmv2_actions_and_entries() {
-    let source =
-        print(&randomized::Config::new(16, 2, Ties::Keep, 1).unwrap().program(), Arch::V1Model);
+    let config = randomized::Config::new(16, 2, Ties::Keep, 1).unwrap();
+    let source = print(&config.with_hashing(Hashing::Linear).program(), Arch::V1Model);
     let expected = "\
     action roll0__search() {
         bit<32> index = 0;
-        hash(index, HashAlgorithm.crc32_custom, 32w0, { hdr.cheetah.fid, hdr.cheetah.id }, 64w16);
+        hash(index, HashAlgorithm.crc32, 32w0, { hdr.cheetah.fid, hdr.cheetah.id }, 64w16);
         bit<32> cell;
         column0.read(cell, index);
         bool lo = (bit<40>)cell <= (bit<40>)hdr.entry0.v0;
@@ -174,11 +176,41 @@ fn bmv2_actions_and_entries() {
     assert!(
         source
             .entries
-            .contains("set_crc32_parameters calc_0 0xf1922815 0xffffffff 0xffffffff true true\n")
-    );
-    assert!(
-        source
-            .entries
             .contains("table_add SwitchIngress.roll1_table SwitchIngress.roll1__search 0 =>\n")
     );
+}
+
+/// The seed is the initial value of the CRCs of the first round.
+#[test]
+fn seeds_are_printed() {
+    let program = randomized::Config::new(16, 2, Ties::Keep, 0xABCD_0000_0001).unwrap().program();
+    let entries = print(&program, Arch::V1Model).entries;
+    for (polynomial, initial) in [("0x1edc6f41", "0xfffffffe"), ("0x741b8cd7", "0xffff5432")] {
+        let parameters = format!(" {polynomial} {initial} 0xffffffff true true\n");
+        assert!(entries.contains(&parameters), "{entries}");
+    }
+    let text = print(&program, Arch::Tna).program;
+    assert!(text.contains("(32w0x1edc6f41, true, false, false, 32w0xfffffffe, 32w0xffffffff)"));
+}
+
+/// What is pruned goes back to the worker, with the number of the boot; else it would be sent for ever.
+#[test]
+fn acknowledgements_are_turned_around() {
+    let program = randomized::Config::new(16, 2, Ties::Keep, 1).unwrap().program();
+    let flows = crate::protocol::Flow::of_workers(crate::algorithm::catalog::Carries::Value, 2);
+    let program =
+        crate::protocol::reliable(&program, &flows, crate::protocol::Copies::Once).unwrap();
+    for (arch, bounce, drop) in [
+        (
+            Arch::V1Model,
+            "standard_metadata.egress_spec = standard_metadata.ingress_port;",
+            "mark_to",
+        ),
+        (Arch::Tna, "ig_tm_md.ucast_egress_port = ig_intr_md.ingress_port;", "drop_ctl"),
+    ] {
+        let source = print(&program, arch);
+        assert!(source.program.contains("hdr.entry0.v1 = meta.stamp;\n"), "{}", source.program);
+        assert!(source.program.contains(bounce) && !source.program.contains(drop));
+        assert!(source.entries.contains("flow"), "{}", source.entries);
+    }
 }

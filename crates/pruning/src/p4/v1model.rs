@@ -50,7 +50,10 @@ pub(super) fn print(names: &Names<'_>) -> String {
     }
     out.push_str("\n    apply {\n        forward.apply();\n        if (hdr.entry0.isValid()) {\n");
     out.push_str(&names.clear_metadata("            "));
-    out.push_str(&names.apply("mark_to_drop(standard_metadata);"));
+    out.push_str(&names.apply(
+        "mark_to_drop(standard_metadata);",
+        "standard_metadata.egress_spec = standard_metadata.ingress_port;",
+    ));
     out.push_str("        }\n    }\n}\n\n");
     out.push_str(
         "control SwitchEgress(inout headers_t hdr, inout metadata_t meta,\n                     \
