@@ -10,6 +10,7 @@
 
 mod aggregate;
 mod batch;
+mod cancellation;
 mod csv;
 mod execute;
 mod group_by;
@@ -33,6 +34,7 @@ mod vector;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+pub use cancellation::Cancellation;
 pub use csv::CsvColumns;
 pub use sink::{MAX_RECORDS_BYTES, Sink, Stats};
 pub use source::ObjectSource;
@@ -181,6 +183,18 @@ impl Evaluation {
         self.execution.limit_groups(groups);
         if let Some(divisible) = &mut self.divisible {
             divisible.max_groups = Some(groups);
+        }
+        self
+    }
+
+    /// Stops with an error as soon as the cancellation says so: at its deadline with
+    /// `MaxOperatorsExceeded`, and with `InternalError` if it was cancelled. Rows that were sent
+    /// before are part of the right answer.
+    #[must_use]
+    pub fn with_cancellation(mut self, cancellation: &Cancellation) -> Self {
+        self.execution.stop_with(cancellation.clone());
+        if let Some(divisible) = &mut self.divisible {
+            divisible.cancellation = cancellation.clone();
         }
         self
     }

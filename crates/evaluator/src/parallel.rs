@@ -17,6 +17,7 @@ use bytes::Bytes;
 
 use super::aggregate::State;
 use super::batch::BatchReader;
+use super::cancellation::Cancellation;
 use super::execute::{Execution, Part, Sofar};
 use super::group_by::Groups;
 use super::output::RowWriter;
@@ -45,6 +46,7 @@ pub(super) struct Divisible {
     pub(super) output: OutputSerialization,
     /// The most groups that are kept, if that was said.
     pub(super) max_groups: Option<usize>,
+    pub(super) cancellation: Cancellation,
 }
 
 enum Message {
@@ -61,7 +63,8 @@ impl Divisible {
         open: OpenPart,
     ) -> Self {
         let range = ByteRange { end: range.end.min(object_bytes), ..range };
-        Self { range, part_bytes: PART_BYTES, open, output, max_groups: None }
+        let cancellation = Cancellation::new();
+        Self { range, part_bytes: PART_BYTES, open, output, max_groups: None, cancellation }
     }
 
     fn part(&self, index: u64) -> Option<ByteRange> {
@@ -136,6 +139,7 @@ impl Divisible {
         if let Some(groups) = self.max_groups {
             execution.limit_groups(groups);
         }
+        execution.stop_with(self.cancellation.clone());
         execution.run_part(sofar, sink)
     }
 

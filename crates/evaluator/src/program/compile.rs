@@ -1,6 +1,6 @@
 //! From expressions to programs.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::fold::NoColumns;
@@ -262,42 +262,52 @@ impl<'a> Compiler<'a> {
 
     fn within(&mut self, expr: &Expr, list: &[Expr]) -> Result<NodeId, SelectError> {
         let arg = self.compile(expr)?;
-        if let Some(values) = self.constants(list)? {
-            let members = values.iter().cloned().map(Constant).collect();
-            let set = Derived(Set::new(values, self.program.kind(arg)));
-            return Ok(self.add(Op::In { arg, members, set }, Kind::Bool));
-        }
-        let members =
-            list.iter().map(|member| self.compile(member)).collect::<Result<Vec<_>, _>>()?;
-        Ok(self.any_equal(arg, &members))
-    }
-
-    /// The values of some expressions, if all are constant. There may be very many literals, which
-    /// are no nodes of the program.
-    fn constants(&mut self, exprs: &[Expr]) -> Result<Option<Vec<Value>>, SelectError> {
-        let mut values = Vec::with_capacity(exprs.len());
-        for expr in exprs {
-            values.push(match expr {
-                Expr::Literal(literal) => constant(literal)?,
+        let mut tests = Vec::new();
+        let mut constants = Vec::new();
+        let mut seen = HashSet::new();
+        for member in list {
+            let member = match member {
+                // There may be very many literals, which are no nodes of the program.
+                Expr::Literal(literal) => Ok(constant(literal)?),
                 _ => {
-                    let id = self.compile(expr)?;
-                    let Some(value) = self.constant_of(id) else { return Ok(None) };
-                    value.clone()
+                    let id = self.compile(member)?;
+                    self.constant_of(id).cloned().ok_or(id)
                 }
-            });
+            };
+            match member {
+                Ok(value) => constants.push(value),
+                Err(id) if seen.insert(id) => {
+                    // What is equal to a constant is not compared with what stands behind it.
+                    if !constants.is_empty() {
+                        tests.push(self.among(arg, std::mem::take(&mut constants)));
+                    }
+                    tests.push(self.compare(BinaryOp::Eq, arg, id));
+                }
+                Err(_) => {}
+            }
         }
-        Ok(Some(values))
+        if !constants.is_empty() {
+            tests.push(self.among(arg, constants));
+        }
+        Ok(self.any(&tests))
     }
 
-    /// `arg = a OR arg = b OR …` as a balanced tree, whatever the length of the list.
-    fn any_equal(&mut self, arg: NodeId, members: &[NodeId]) -> NodeId {
-        match members {
+    /// `arg IN (constants)`.
+    fn among(&mut self, arg: NodeId, constants: Vec<Value>) -> NodeId {
+        let set = Derived(Set::new(&constants));
+        let members = constants.into_iter().map(Constant).collect();
+        self.add(Op::In { arg, members, set }, Kind::Bool)
+    }
+
+    /// `a OR b OR …` as a balanced tree, however many there are.
+    fn any(&mut self, tests: &[NodeId]) -> NodeId {
+        match tests {
             [] => self.constant(Value::Bool(false)),
-            [member] => self.compare(BinaryOp::Eq, arg, *member),
+            [test] => *test,
             _ => {
-                let (left, right) = members.split_at(members.len() / 2);
-                let left = self.any_equal(arg, left);
-                let right = self.any_equal(arg, right);
+                let (left, right) = tests.split_at(tests.len() / 2);
+                let left = self.any(left);
+                let right = self.any(right);
                 self.add(Op::Or(left, right), Kind::Bool)
             }
         }

@@ -2,6 +2,7 @@
 
 use super::{ColumnRef, NodeId, Op, Program, arithmetic, bloom, call, cast, choose, compare, text};
 use crate::batch::BatchReader;
+use crate::cancellation::Cancellation;
 use crate::output::invalid_text;
 use crate::selection::{Frame, Lineage, Selection, SelectionId};
 use crate::vector::{Data, Tag, Truth, Vector};
@@ -22,6 +23,8 @@ pub(crate) struct Machine {
     scratch: Vector,
     /// Bytes of text that the slots hold.
     text_bytes: usize,
+    /// When to stop; asked before every operator.
+    cancellation: Cancellation,
 }
 
 #[derive(Debug, Default)]
@@ -53,6 +56,16 @@ impl<'a> Values<'a> {
 }
 
 impl Machine {
+    /// Fails when told to stop.
+    pub(crate) fn stop_with(&mut self, cancellation: Cancellation) {
+        self.cancellation = cancellation;
+    }
+
+    /// What it stops with.
+    pub(crate) fn cancellation(&self) -> &Cancellation {
+        &self.cancellation
+    }
+
     /// Begins a batch; returns the selection of all its rows.
     pub(crate) fn start(&mut self, rows: usize) -> Selection {
         for slot in &mut self.slots {
@@ -152,6 +165,7 @@ impl Machine {
             self.slots[id.index()] = Slot { vector, computed: Computed::Always };
             return Ok(());
         }
+        self.cancellation.check()?;
         let mut out = std::mem::take(&mut self.slots[id.index()].vector);
         self.text_bytes = self.text_bytes.saturating_sub(out.text_bytes());
         let mut result = self.run(program, id, selection, batch, &mut out);

@@ -1,6 +1,7 @@
 //! Whole statements over whole objects.
 
 mod bloom;
+mod cancellation;
 mod compression;
 mod conformance;
 mod csv_input;
