@@ -69,8 +69,14 @@ impl Execution {
         }
     }
 
+    /// Decompresses what follows on a thread of its own.
+    pub(super) fn read_ahead(&mut self) {
+        self.reader.read_ahead();
+    }
+
     /// Fails when told to stop.
     pub(super) fn stop_with(&mut self, cancellation: Cancellation) {
+        self.reader.stop_with(&cancellation);
         self.machine.stop_with(cancellation);
     }
 
@@ -135,12 +141,20 @@ impl Execution {
         if self.scan(&mut outbox)?.is_break() || outbox.flush().is_break() {
             return Ok(None);
         }
-        let (records, (_, processed)) = (self.reader.records_read(), self.reader.bytes_read());
+        let (records, (scanned, processed)) =
+            (self.reader.records_read(), self.reader.bytes_read());
         let answered = match &self.groups {
             Some(_) => outbox.stats(0, 0).bytes_returned,
             None => 0,
         };
-        Ok(Some(Part { states: self.states, groups: self.groups, records, processed, answered }))
+        Ok(Some(Part {
+            states: self.states,
+            groups: self.groups,
+            records,
+            scanned,
+            processed,
+            answered,
+        }))
     }
 
     /// Answers aggregates, or groups, from the given states.
@@ -200,6 +214,9 @@ impl Execution {
         selection: &Selection,
         outbox: &mut Outbox<'_>,
     ) -> Result<Outcome, Failure> {
+        if selection.is_empty() {
+            return Ok(Outcome::More);
+        }
         let Self { statement, reader, machine, .. } = self;
         let mut chosen = match statement.filter {
             Some(filter) => machine.filter(&statement.program, filter, selection, &**reader)?,
@@ -379,7 +396,9 @@ pub(super) struct Part {
     pub(super) groups: Option<Box<Groups>>,
     /// Records up to its end.
     pub(super) records: u64,
-    /// Bytes from its start to where its last record ends.
+    /// Bytes read, as [`BatchReader::bytes_read`] counts: without compression from its start to where
+    /// its last record ends.
+    pub(super) scanned: u64,
     pub(super) processed: u64,
     /// Bytes of groups that were answered.
     pub(super) answered: u64,

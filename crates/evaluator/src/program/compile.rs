@@ -7,9 +7,9 @@ use super::fold::NoColumns;
 use super::text::{ConstantText, is_comparison};
 use super::{
     ColumnRef, Constant, Derived, Machine, Node, NodeId, Op, Program, Set, arithmetic, call, cast,
-    choose,
+    choose, function,
 };
-use crate::batch::Schema;
+use crate::batch::{Column, Schema};
 use crate::vector::Kind;
 use sluicegate_s3select::dialect::ast::{BinaryOp, Expr, From, Function, Literal, Type, UnaryOp};
 use sluicegate_s3select::error::{SelectError, SelectErrorCode};
@@ -59,6 +59,20 @@ impl<'a> Compiler<'a> {
         self.program
     }
 
+    /// All columns with their names, if `*` stands for them.
+    pub(crate) fn all(&mut self) -> Result<Option<Vec<(String, NodeId)>>, SelectError> {
+        let columns = self.schema.all()?;
+        Ok(columns.map(|columns| {
+            let columns = columns.into_iter();
+            columns.map(|column| (column.name.clone(), self.column(column))).collect()
+        }))
+    }
+
+    fn column(&mut self, column: Column) -> NodeId {
+        let name = column.name.into();
+        self.add(Op::Column(ColumnRef { index: column.index, name }), column.kind)
+    }
+
     /// Compiles a scalar expression.
     pub(crate) fn compile(&mut self, expr: &Expr) -> Result<NodeId, SelectError> {
         if let Some(index) = self.given.iter().position(|given| given == expr) {
@@ -72,8 +86,7 @@ impl<'a> Compiler<'a> {
             }
             Expr::Path(path) => {
                 let column = self.schema.resolve(self.from.within_row(path))?;
-                let name = column.name.into();
-                self.add(Op::Column(ColumnRef { index: column.index, name }), column.kind)
+                self.column(column)
             }
             Expr::Unary { op, expr } => {
                 let arg = self.compile(expr)?;
@@ -384,7 +397,7 @@ impl<'a> Compiler<'a> {
                     format!("{} got a wrong number of arguments.", call::name(function)),
                 ));
             }
-            _ => self.add(Op::Call { function, args }, Kind::Dynamic),
+            _ => self.add(Op::Call { function, args }, function::kind(function)),
         })
     }
 }
@@ -440,7 +453,7 @@ fn mirrored(op: BinaryOp) -> BinaryOp {
 }
 
 /// The operands of an operator that only depends on them; `None` for a column.
-fn operands(op: &Op) -> Option<Vec<NodeId>> {
+pub(super) fn operands(op: &Op) -> Option<Vec<NodeId>> {
     Some(match op {
         Op::Constant(_) => Vec::new(),
         Op::Column(_) | Op::CastColumn { .. } => return None,

@@ -1,6 +1,8 @@
 //! Runs a program.
 
-use super::{ColumnRef, NodeId, Op, Program, arithmetic, bloom, call, cast, choose, compare, text};
+use super::{
+    ColumnRef, NodeId, Op, Program, arithmetic, bloom, cast, choose, compare, function, text,
+};
 use crate::batch::BatchReader;
 use crate::cancellation::Cancellation;
 use crate::output::invalid_text;
@@ -351,16 +353,8 @@ impl Machine {
             }
             Op::Call { function, args } => {
                 let values = self.eval_all(program, args.iter().copied(), selection, batch)?;
-                let out = out.values(n).0;
-                let mut row_args = Vec::with_capacity(args.len());
-                rows.try_for_each(|row| {
-                    row_args.clear();
-                    for arg in args {
-                        row_args.push(values.of(*arg).value(row, block).ok_or_else(invalid_text)?);
-                    }
-                    out[row] = call::call(*function, &row_args)?;
-                    Ok(())
-                })
+                let args: Vec<_> = args.iter().map(|arg| values.of(*arg)).collect();
+                function::call(*function, &args, frame, out)
             }
         }
     }

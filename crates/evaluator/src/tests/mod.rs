@@ -16,6 +16,7 @@ mod parquet_input;
 mod probe;
 mod properties;
 mod ranges;
+mod row_groups;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
