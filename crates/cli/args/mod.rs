@@ -315,7 +315,10 @@ mod tests {
         refused(&["sluice", "serve", "--dir", "d", "--latency", "5"], "a delay such as 10ms");
         refused(&["sluice", "serve", "--dir", "d", "--listen", "9000"], "an address such as");
         refused(&["sluice", "serve", "--dir", "d", "--upload-expiry", "7"], "an age such as 7d");
-        refused(&["sluice", "serve", "--dir", "d", "--scrub", "--anonymous"], "cannot be used with");
+        refused(
+            &["sluice", "serve", "--dir", "d", "--scrub", "--anonymous"],
+            "cannot be used with",
+        );
         refused(&["sluice", "generate", "tpch", "--to", "x", "--tables", "line"], "no TPC-H table");
         refused(&["sluice", "generate", "tpcds", "--to", "x", "--tables", "sales"], "store_sales");
         refused(

@@ -55,7 +55,10 @@ impl FromStr for Age {
             "d" => 86_400,
             _ => return Err(error()),
         };
-        number.checked_mul(seconds).map(|age| Self(Some(Duration::from_secs(age)))).ok_or_else(error)
+        number
+            .checked_mul(seconds)
+            .map(|age| Self(Some(Duration::from_secs(age))))
+            .ok_or_else(error)
     }
 }
 
