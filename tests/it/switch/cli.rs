@@ -214,7 +214,7 @@ fn theorems_have_their_numbers() {
 fn hashes_have_a_seed_and_a_stage() {
     let run = |seed: &str| {
         let input = "generated:uniform:entries=60000";
-        let args = ["switch", "run", "--algorithm", "top-n-randomized", "-d", "256"];
+        let args = ["switch", "run", "--algorithm", "top-n-randomized"];
         let more = ["--input", input, "--hash-seed", seed, "--check", "2000"];
         json(&[&args[..], &more].concat()).remove(0)
     };
@@ -235,7 +235,7 @@ fn the_protocol_stands_in_front_of_programs() {
         let fit = |more: &[&str]| {
             let base = ["switch", "fit", "--target", "paper", "--algorithm", algorithm];
             let size: &[&str] = if algorithm.starts_with("join") { &["-d", "4096"] } else { &[] };
-            json(&[&base, size, more].concat())
+            json(&[&base[..], size, more].concat())
         };
         let (alone, with) = (fit(&[]), fit(&["--workers", "4"]));
         assert!((1..=2).contains(&(with.len() - alone.len())), "{algorithm}");
