@@ -159,7 +159,7 @@ fn queries_run_over_model_tables() {
     assert!(!served.path().join("bucket/out").exists());
     // One that fails leaves what the others measured.
     let some = format!(
-        "-- good\nSELECT count(*) FROM {fruit};
+        "\n-- good\nSELECT count(*) FROM {fruit};
          -- bad\nSELECT 1 / (id - id) FROM {fruit};
          -- late\nSELECT max(id) FROM {fruit};
          CREATE EXTERNAL TABLE t STORED AS NOTHING LOCATION 's3://bucket/fruit.csv';
