@@ -360,7 +360,7 @@ mod tests {
     const GOLDEN: [(u64, u32, u32); 4] = [
         (0, 0, 0xDA49_3CFE),
         (0, 0xDEAD_BEEF, 0x1E09_16C0),
-        (0x0123_4567_89AB_CDEF, 0x0000_002A, 0xCE9A_462C),
-        (0x0000_0001_0000_0000, 0xFFFF_FFFF, 0xDAC3_CD7C),
+        (0x0123_4567_89AB_CDEF, 0x0000_002A, 0x1601_5E82),
+        (0x0000_0001_0000_0000, 0xFFFF_FFFF, 0xB630_8C6D),
     ];
 }
