@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use sluicegate_costmodel::Dollars;
 use sluicegate_costmodel::uncertainty::Interval;
+use sluicegate_costmodel::{ALIKE, Dollars, Objective};
 
 use super::chart;
 use super::modelled::{Case, Modelled, Operator, Swept, at, strategies, total};
@@ -61,6 +61,12 @@ fn case(modelled: &Modelled, case: &Case, colour: bool) -> String {
         work.requests.total().in_words(),
         work.link,
     );
+    if modelled.objective == Objective::Time {
+        text += &format!(
+            "`*` is the cheapest way of those that take at most {:.0} % longer than the fastest\n",
+            100.0 * ALIKE
+        );
+    }
     for swept in &case.sweeps {
         for place in 0..case.operators.len() {
             text += &along(swept, case, place, colour);
