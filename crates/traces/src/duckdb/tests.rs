@@ -180,7 +180,7 @@ fn what_cannot_be_read_is_named_with_its_place() {
     let union = format!(
         "{{\"operator\": [{{\"type\": \"UNION\", \"timing\": 1e18, \"children\": [{most}]}}]}}"
     );
-    refused(union.as_bytes(), "stage 0, `wall_seconds` is 2000");
+    refused(union.as_bytes(), "stage 0, `wall_seconds` is 2e18");
     let deep = "{\"type\":\"FILTER\",\"timing\":0,\"children\":[".repeat(400) + &"]}".repeat(400);
     refused(format!("{{\"operator\":[{deep}]}}").as_bytes(), "levels deep, but at most 600");
     let folder = tempfile::tempdir().unwrap();
