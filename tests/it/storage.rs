@@ -350,7 +350,7 @@ fn what_cannot_be_is_said_with_its_place() {
     for (contents, words) in [
         (unknown.to_string(), "stage 3, `after` names stage 77, which is not there"),
         (change("\"version\":1", "\"version\":9"), "is of version 9, but 1 is known"),
-        (change("\"cores\":4", "\"cores\":-4"), "`cores` is -4, but must be more than 0"),
+        (change("\"cores\":4", "\"cores\":-4"), "`cores` is -4, but must be between 0.001 and"),
         (change("\"wall_seconds\":3.0", "\"wall_seconds\":-3.0"), "stage 0, `wall_seconds` is -3"),
         (change("\"wall_seconds\":3.0", "\"speed\":-3.0"), "unknown field `speed`"),
         ("{\"version\": 1, \"stages\": [".to_owned(), "EOF while parsing"),

@@ -17,12 +17,13 @@ pub struct Query {
 }
 
 impl Query {
-    /// The part of the cores' time, 0 to 1, that threads worked; none if the cores are not known or it
-    /// took no time.
+    /// The part of the cores' time, 0 to 1, that threads worked; more if the log has less time by the clock
+    /// than they worked. None if the cores are not known or it took no time.
     #[must_use]
     pub fn busy(&self, estimate: &Estimate) -> Option<f64> {
         let cores = self.cores.filter(|_| estimate.before.makespan > 0.0)?;
-        Some(self.graph.thread_seconds() / (cores * estimate.before.makespan))
+        let busy = self.graph.thread_seconds() / (cores * estimate.before.makespan);
+        busy.is_finite().then_some(busy)
     }
 }
 
@@ -36,7 +37,22 @@ pub fn name_of(sql: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use sluicegate_costmodel::storage::{Device, Formula, Setup, Slots, Stage, estimate};
+
     use super::*;
+
+    #[test]
+    fn no_time_keeps_no_cores_busy() {
+        let device = &Device::all()[0];
+        let busy = |wall_seconds: f64| {
+            let stage = Stage { wall_seconds, thread_seconds: 8.0, ..Stage::default() };
+            let graph = StageGraph::new(vec![stage]).unwrap();
+            let estimate =
+                estimate(&graph, device, Setup::Always, Formula::Intended, Slots::Unlimited);
+            Query { name: String::new(), cores: Some(16.0), graph }.busy(&estimate)
+        };
+        assert_eq!([1.0, 0.0, 1e-310].map(busy), [Some(0.5), None, None]);
+    }
 
     #[test]
     fn a_comment_names_a_query() {
