@@ -236,7 +236,7 @@ fn compressed_logs_can_end_anywhere() {
             let (_folder, path) = written(&bytes[..cut]);
             match read(&path) {
                 Ok(import) => {
-                    assert_eq!(import.queries, [whole.clone()], "{name}, {cut}");
+                    assert_eq!(import.queries, std::slice::from_ref(&whole), "{name}, {cut}");
                     has_read = true;
                 }
                 Err(error) => {
