@@ -58,9 +58,9 @@ impl Ran {
         }
     }
 
-    /// When its first task began.
+    /// When its last attempt began: behind the last one of what it waits for.
     fn launched(&self) -> Option<u64> {
-        self.attempts.values().filter_map(|it| it.launched).min()
+        self.attempts.values().filter_map(|it| it.launched).max()
     }
 
     /// For how many milliseconds an attempt was running: what ran between two of them has its own time.
@@ -349,9 +349,31 @@ mod tests {
             stage.add(&serde_json::from_value(task).unwrap());
         }
         let wall = |stage: &Ran| measured(3, stage, Vec::new(), &[]).wall_seconds;
-        assert_eq!((wall(&stage), stage.launched()), (0.39, Some(100)));
+        assert_eq!((wall(&stage), stage.launched()), (0.39, Some(550)));
         let info = json!({"Stage ID": 3, "Stage Attempt ID": 0, "Completion Time": 210});
         stage.complete(&serde_json::from_value(info).unwrap());
         assert_eq!(wall(&stage), 0.31);
+    }
+
+    /// What was lost is written by a stage with a number of its own, behind the first attempt of what
+    /// reads it.
+    #[test]
+    fn the_last_attempt_waits_for_what_is_written_again() {
+        let mut all: BTreeMap<u64, Ran> = BTreeMap::new();
+        for (id, attempt, launched, parents) in
+            [(9, 0, 100, &[][..]), (10, 1, 500, &[]), (11, 0, 300, &[10]), (11, 1, 600, &[10])]
+        {
+            let task = json!({
+                "Stage ID": id, "Stage Attempt ID": attempt,
+                "Task Info": {"Launch Time": launched, "Finish Time": launched + 50},
+            });
+            let info = json!({"Stage ID": id, "Stage Attempt ID": attempt, "Parent IDs": parents});
+            let stage = all.entry(id).or_default();
+            stage.add(&serde_json::from_value(task).unwrap());
+            stage.complete(&serde_json::from_value(info).unwrap());
+        }
+        let found = stages(&all.keys().copied().collect(), &all, &PlanInfo::default());
+        let after: Vec<_> = found.stages.iter().map(|it| it.after.as_slice()).collect();
+        assert_eq!(after, [&[][..], &[], &[10]]);
     }
 }
