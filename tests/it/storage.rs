@@ -159,7 +159,7 @@ fn numbers_are_plausible_or_doubted() {
     says(&printed(1.0, &one(0.000_123_4, 0.000_123_4), &[]), &["q: 0.000123 s → 0.000123 s"]);
     let file = json!({"version": 1, "cores": 1e308, "stages": one(1.0, 1.0)});
     let (_folder, path) = written(&file.to_string());
-    bad(&mut storage(&path, &[]), "`cores` is 1e308, but must be more than 0 and at most 1e6");
+    bad(&mut storage(&path, &[]), "`cores` is 1e308, but must be between 0.001 and 1000000");
 }
 
 #[test]
@@ -502,7 +502,7 @@ fn what_cannot_be_is_said_with_its_place() {
     for (contents, words) in [
         (unknown.to_string(), "stage 3, `after` names stage 77, which is not there"),
         (change("\"version\":1", "\"version\":9"), "is of version 9, but 1 is known"),
-        (change("\"cores\":4", "\"cores\":-4"), "`cores` is -4, but must be more than 0"),
+        (change("\"cores\":4", "\"cores\":-4"), "`cores` is -4, but must be between 0.001 and"),
         (change("\"wall_seconds\":3.0", "\"wall_seconds\":-3.0"), "stage 0, `wall_seconds` is -3"),
         (change("\"wall_seconds\":3.0", "\"speed\":-3.0"), "unknown field `speed`"),
         ("{\"version\": 1, \"stages\": [".to_owned(), "EOF while parsing"),

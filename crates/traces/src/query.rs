@@ -20,12 +20,13 @@ pub struct Query {
 }
 
 impl Query {
-    /// The part of the cores' time, 0 to 1, that threads worked; none if the cores are not known or it
-    /// took no time.
+    /// The part of the cores' time, 0 to 1, that threads worked; more if the log has less time by the clock
+    /// than they worked. None if the cores are not known or it took no time.
     #[must_use]
     pub fn busy(&self, estimate: &Estimate) -> Option<f64> {
         let cores = self.cores.filter(|_| estimate.before.makespan > 0.0)?;
-        Some(self.graph.thread_seconds() / (cores * estimate.before.makespan))
+        let busy = self.graph.thread_seconds() / (cores * estimate.before.makespan);
+        busy.is_finite().then_some(busy)
     }
 
     /// What is wrong with the measurements, if threads worked for longer than the cores can have.
@@ -71,6 +72,19 @@ mod tests {
         assert!(of(1e18, Some(1e-9)).unwrap().starts_with("threads worked 1.0e27 times"));
         assert!(of(9.0, Some(2.0)).unwrap().contains("2 cores"));
         assert_eq!((of(2.05, Some(2.0)), of(100.0, None)), (None, None));
+    }
+
+    #[test]
+    fn no_time_keeps_no_cores_busy() {
+        let device = &Device::all()[0];
+        let busy = |wall_seconds: f64| {
+            let stage = Stage { wall_seconds, thread_seconds: 8.0, ..Stage::default() };
+            let graph = StageGraph::new(vec![stage]).unwrap();
+            let estimate =
+                estimate(&graph, device, Setup::Always, Formula::Intended, Slots::Unlimited);
+            Query { name: String::new(), cores: Some(16.0), graph }.busy(&estimate)
+        };
+        assert_eq!([1.0, 0.0, 1e-310].map(busy), [Some(0.5), None, None]);
     }
 
     #[test]
