@@ -180,17 +180,23 @@ fn bmv2_actions_and_entries() {
     );
 }
 
-/// The seed is the initial value of the CRCs of the first round.
+/// The seed is in the polynomials and the initial values of the CRCs of the first round.
 #[test]
 fn seeds_are_printed() {
-    let program = randomized::Config::new(16, 2, Ties::Keep, 0xABCD_0000_0001).unwrap().program();
+    let seed = 0xABCD_0000_0001;
+    let program = randomized::Config::new(16, 2, Ties::Keep, seed).unwrap().program();
+    let units = Hashing::Mixed { seed }.first_round().unwrap();
+    assert_eq!(units.map(|(_, initial)| initial), [0xFFFF_FFFE, 0xFFFF_5432]);
     let entries = print(&program, Arch::V1Model).entries;
-    for (polynomial, initial) in [("0x1edc6f41", "0xfffffffe"), ("0x741b8cd7", "0xffff5432")] {
-        let parameters = format!(" {polynomial} {initial} 0xffffffff true true\n");
-        assert!(entries.contains(&parameters), "{entries}");
-    }
     let text = print(&program, Arch::Tna).program;
-    assert!(text.contains("(32w0x1edc6f41, true, false, false, 32w0xfffffffe, 32w0xffffffff)"));
+    for (polynomial, initial) in units {
+        let parameters = format!(" {polynomial:#010x} {initial:#010x} 0xffffffff true true\n");
+        assert!(entries.contains(&parameters), "{entries}");
+        let unit = format!(
+            "(32w{polynomial:#010x}, true, false, false, 32w{initial:#010x}, 32w0xffffffff)"
+        );
+        assert!(text.contains(&unit), "{text}");
+    }
 }
 
 /// What is pruned goes back to the worker, with the number of the boot; else it would be sent for ever.
