@@ -1,13 +1,16 @@
 //! EXPLAIN shows what would be sent, EXPLAIN ANALYZE what was.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use parquet::arrow::ArrowWriter;
 use sluicegate_costmodel::{Bytes, Dollars, HardwareProfile, PriceBook, Rows, Scanned};
 use sluicegate_engine::choice::Decision;
 use sluicegate_engine::config::Scan;
 use sluicegate_s3select::profile::EndpointProfile;
 
-use crate::harness::{BUCKET, Store, rows, statements};
+use crate::harness::{BUCKET, Store, rows, statements, try_rows};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_statement_is_shown_word_for_word() {
@@ -511,4 +514,56 @@ async fn predictions_know_what_is_asked_for() {
     let filtered = link(&best[0], "filtered");
     assert!((0.2 * all..0.3 * all).contains(&filtered), "{filtered}: one of four objects");
     assert!(link(&explained("SELECT * FROM t").await[0], "select") > 0.9 * all);
+}
+
+/// The footers say how wide columns are in an object: a filter's are fetched, too.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_bytes_of_parquet_columns_are_those_of_the_footer() {
+    let store = Store::start().await;
+    let rows = 20_000_i64;
+    let scattered = |row: i64| row.wrapping_mul(0x9e37_79b9_7f4a_7c15_u64 as i64);
+    let columns: [(&str, ArrayRef); 4] = [
+        ("same", Arc::new(Int64Array::from_iter_values((0..rows).map(|_| 7)))),
+        ("scattered", Arc::new(Int64Array::from_iter_values((0..rows).map(scattered)))),
+        ("few", Arc::new(Int64Array::from_iter_values((0..rows).map(|row| row % 3)))),
+        (
+            "long",
+            Arc::new(StringArray::from_iter_values(
+                (0..rows).map(|row| format!("{:x}{:x}", scattered(row), scattered(row + 1))),
+            )),
+        ),
+    ];
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    let mut file = Vec::new();
+    let mut writer = ArrowWriter::try_new(&mut file, batch.schema(), None).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    store.put("t/a.parquet", file.as_slice());
+    for (wanted, filter) in [
+        ("same", ""),
+        ("scattered", ""),
+        ("long", ""),
+        ("same", "WHERE scattered % 2 = 0"),
+        ("few", "WHERE long < '8'"),
+        ("sum(scattered)", "WHERE few = 1"),
+    ] {
+        for (scan, get) in [(Scan::Get, true), (Scan::Select, false)] {
+            let engine = store.engine(scan).await;
+            let sql = format!("SELECT {wanted} FROM 's3://{BUCKET}/t/' {filter}");
+            // What reads the footer is planning.
+            let predicted = engine.explain(&sql).await.unwrap().estimate().work;
+            let before = engine.counted();
+            try_rows(&engine, &sql).await.unwrap();
+            let counted = engine.counted().since(&before);
+            if !get && counted.select == 0 {
+                continue;
+            }
+            let (predicted, counted) = match get {
+                true => (predicted.got.0, counted.got_bytes),
+                false => (predicted.scanned.0, counted.scanned_bytes),
+            };
+            let off = (predicted as f64 / counted as f64 - 1.0).abs();
+            assert!(off < 0.05, "{scan:?} {sql}: {predicted} predicted, {counted} counted");
+        }
+    }
 }

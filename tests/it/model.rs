@@ -99,6 +99,176 @@ fn a_sweep_has_a_line_for_each_way_at_each_point() {
     assert!(get[1] > get[0], "{get:?}");
 }
 
+/// 40 000 rows with 50 names, in four objects.
+fn fruits(served: &Served) {
+    let folder = served.path().join("bucket/fruits");
+    std::fs::create_dir(&folder).unwrap();
+    for object in 0..4 {
+        let row = |id: usize| format!("{id},name {},{}\n", id % 50, id % 977);
+        let rows: String = (object * 10_000..(object + 1) * 10_000).map(row).collect();
+        std::fs::write(folder.join(format!("{object}.csv")), format!("id,name,price\n{rows}"))
+            .unwrap();
+    }
+}
+
+fn cases_of(served: &Served, sql: &str, more: &[&str]) -> Value {
+    let mut command = served.command(&["model", "--profile", "sluice", "--draws", "100"]);
+    command.args(["-c", sql, "--format", "json"]).args(more);
+    let value: Value = serde_json::from_str(&good(&mut command)).unwrap();
+    value["statements"][0]["cases"].clone()
+}
+
+/// The operators of a case that are about a switch.
+fn switched(case: &Value) -> Vec<&Value> {
+    case["operators"].as_array().unwrap().iter().filter(|it| it["operator"] == "switch").collect()
+}
+
+/// Each shape without a switch and with it, in a session that has none.
+#[test]
+fn a_switch_is_asked_about_without_having_one() {
+    let served = Served::start();
+    fruits(&served);
+    let from = "FROM 's3://bucket/fruits/'";
+    for (sql, subject, most) in [
+        (format!("SELECT DISTINCT name {from}"), "DISTINCT on name", 0.1),
+        (format!("SELECT name, max(price) {from} GROUP BY name"), "GROUP BY on name", 0.3),
+        (format!("SELECT * {from} ORDER BY price DESC LIMIT 10"), "ORDER BY LIMIT on price", 0.9),
+        (
+            format!("SELECT a.id {from} a JOIN 's3://bucket/fruit.csv' b ON a.id = b.id"),
+            "JOIN on id",
+            0.2,
+        ),
+    ] {
+        let cases = cases_of(&served, &sql, &["--what-if", "switch=tofino2"]);
+        assert!(switched(&cases[0]).is_empty(), "{sql}: {}", cases[0]);
+        let found = switched(&cases[1]);
+        let [only] = found[..] else { panic!("{sql}: {found:?}") };
+        assert!(only["subject"].as_str().unwrap().starts_with(subject), "{only}");
+        let ways = only["ways"].as_array().unwrap();
+        let mut names: Vec<_> = ways.iter().map(|way| way["strategy"].as_str().unwrap()).collect();
+        names.sort_unstable();
+        assert_eq!(names, ["off", "prune"], "{only}");
+        assert!(ways.iter().all(|way| way["seconds"].as_f64().unwrap() > 0.0), "{only}");
+        let prune = &only["switch"]["prune"];
+        let [sent, handled] =
+            ["sent_rows", "handled_rows"].map(|field| prune[field].as_f64().unwrap());
+        assert!((30_000.0..50_000.0).contains(&sent), "{only}");
+        assert!(handled > 0.0 && handled < most * sent, "{sql}: {only}");
+        assert!(cases[1]["sources"][0].as_str().unwrap().contains("Cheetah"));
+    }
+    // A slower pipeline, or master, is never faster; the master's rows bind it in the end.
+    let distinct = format!("SELECT DISTINCT name {from}");
+    let more = ["--what-if", "switch=tofino2", "--sweep", "capacities.switch pipeline=1e3..1e9/4"];
+    let cases = cases_of(&served, &distinct, &more);
+    let points = cases[1]["sweeps"][0]["points"].as_array().unwrap();
+    let seconds: Vec<f64> = points
+        .iter()
+        .map(|point| {
+            let ways = switched(point)[0]["ways"].as_array().unwrap().iter();
+            let prune = ways.clone().find(|way| way["strategy"] == "prune").unwrap();
+            prune["seconds"].as_f64().unwrap()
+        })
+        .collect();
+    assert!(seconds.is_sorted_by(|a, b| a >= b) && seconds[0] > 30.0, "{seconds:?}");
+    // The session is as it was, and one that has a switch is told the same of it.
+    let both =
+        format!("SET sluice.switch = 'tofino2'; SET sluice.group_by = 'filtered'; {distinct}");
+    let own = cases_of(&served, &both, &[]);
+    assert_eq!(switched(&own[0])[0]["switch"], switched(&cases[1])[0]["switch"]);
+    let table = good(
+        served
+            .command(&["model", "--profile", "sluice", "-c", &distinct])
+            .args(["--what-if", "switch=tofino1"]),
+    );
+    assert!(table.contains("rows at the master") && table.contains("(modelled: "), "{table}");
+}
+
+#[test]
+fn a_query_without_anything_to_prune_says_why() {
+    let served = Served::start();
+    fruits(&served);
+    let why = |sql: &str| {
+        let cases = cases_of(&served, sql, &["--what-if", "switch=tofino2"]);
+        let found = switched(&cases[1]);
+        let [only] = found[..] else { panic!("{sql}: {found:?}") };
+        assert!(only["ways"].as_array().unwrap().is_empty(), "{only}");
+        only["impossible"][0]["reason"].as_str().unwrap().to_owned()
+    };
+    let from = "FROM 's3://bucket/fruits/'";
+    let all = why(&format!("SELECT id {from}"));
+    assert!(all.contains("the master needs every row"), "{all}");
+    let refused = why(&format!("SELECT name, sum(price) {from} GROUP BY name"));
+    assert!(refused.contains("single MIN or MAX"), "{refused}");
+    let by_store = why(&format!("SELECT id {from} WHERE price < 3"));
+    assert!(by_store.contains("the store does the scan"), "{by_store}");
+}
+
+#[test]
+fn simulated_runs_stand_beside_predictions() {
+    let served = Served::start();
+    fruits(&served);
+    let sql = "SELECT name FROM 's3://bucket/fruits/' WHERE id < 1000";
+    let times = |more: &[&str]| {
+        let cases = cases_of(&served, sql, more);
+        let ways = cases[0]["operators"][0]["ways"].as_array().unwrap().clone();
+        let of = |way: &Value| {
+            let times = &way["simulated"]["seconds_p10_p50_p90"];
+            [0, 1, 2].map(|place| times[place].as_f64().unwrap())
+        };
+        ways.iter().map(of).collect::<Vec<_>>()
+    };
+    let calm = times(&["--simulate", "20", "--scatter", "0"]);
+    let scattered = times(&["--simulate", "20"]);
+    let slow = times(&["--simulate", "20", "--stragglers", "50%:100"]);
+    for ((calm, scattered), slow) in calm.iter().zip(&scattered).zip(&slow) {
+        assert!(calm[0] == calm[2] && calm[0] > 0.0, "{calm:?}");
+        assert!(scattered[0] < scattered[1] && scattered[1] < scattered[2], "{scattered:?}");
+        assert!(slow[1] > 3.0 * scattered[1], "{slow:?} {scattered:?}");
+    }
+    // The seed decides the runs.
+    assert_eq!(scattered, times(&["--simulate", "20"]));
+    assert_ne!(scattered, times(&["--simulate", "20", "--seed", "2"]));
+    let refused = cases_of(&served, sql, &["--simulate", "5", "--throttle", "1"]);
+    let ways = refused[0]["operators"][0]["ways"].as_array().unwrap();
+    let refusals = |way: &Value| way["simulated"]["refused_requests"].as_f64().unwrap();
+    assert!(ways.iter().any(|way| refusals(way) > 0.0), "{refused}");
+    let command =
+        || served.command(&["model", "--profile", "sluice", "-c", sql, "--simulate", "5"]);
+    let csv = good(command().args(["--format", "csv"]));
+    let lines: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
+    let at = lines[0].iter().position(|name| *name == "simulated_p50").unwrap();
+    assert!(lines[1][at].parse::<f64>().unwrap() > 0.0, "{csv}");
+    let table = good(&mut command());
+    assert!(table.contains("5 simulated runs (seed 1)") && table.contains("simulated"), "{table}");
+}
+
+/// An index is predicted to lead to the share that is assumed, whatever it says itself.
+#[test]
+fn a_selectivity_is_that_of_an_index_too() {
+    let served = Served::start();
+    let rows: String = (0..300_000).map(|id| format!("{id},name {id}\n")).collect();
+    std::fs::write(served.path().join("bucket/many.csv"), format!("id,name\n{rows}")).unwrap();
+    good(&mut served.command(&["index", "create", "s3://bucket/many.csv", "id"]));
+    let sql = "SELECT name FROM 's3://bucket/many.csv' WHERE id < 1000";
+    let cases = cases_of(&served, sql, &["--sweep", "selectivity=1e-6,1e-4,1e-2,1"]);
+    let points = cases[0]["sweeps"][0]["points"].as_array().unwrap();
+    let of = |point: &Value, field: &str| {
+        let ways = point["operators"][0]["ways"].as_array().unwrap().iter();
+        let index = ways
+            .clone()
+            .find(|way| way["strategy"] == "index")
+            .unwrap_or_else(|| panic!("{point}"));
+        index[field].as_f64().unwrap()
+    };
+    let bytes: Vec<f64> = points.iter().map(|point| of(point, "link_bytes")).collect();
+    let seconds: Vec<f64> = points.iter().map(|point| of(point, "seconds")).collect();
+    assert!(bytes.is_sorted() && seconds.is_sorted(), "{bytes:?} {seconds:?}");
+    assert!(bytes[3] > 2.0 * bytes[0], "{bytes:?}");
+    let assumed = format!("SET sluice.selectivity = '0.01'; SET sluice.scan = 'index'; {sql}");
+    let said = good(&mut served.command(&["explain", "--profile", "sluice", "-c", &assumed]));
+    assert!(said.contains("a share of 0.01 of the records is assumed"), "{said}");
+}
+
 #[test]
 fn a_picture_is_a_file_of_its_own() {
     let served = Served::start();
@@ -129,7 +299,25 @@ fn what_cannot_be_is_said_before_work_starts() {
     refused(&["--what-if", "store=magic"], "there is no `magic`");
     refused(&["--what-if", "bandwidth"], "a what-if is `name=value`");
     refused(&["--format", "svg"], "a picture needs an axis");
+    refused(&["--what-if", "cores=8,hardware=local"], "hardware undoes it: name that first");
+    let many = ["--sweep", "bandwidth=1..9Gbit/1000", "--draws", "1000000"];
+    refused(&many, "1001000000 draws");
+    refused(&["--simulate", "0"], "0 is not in 1..=10000");
+    refused(&["--simulate", "5", "--scatter", "nan"], "`nan` is not a number from 0 to 3");
+    refused(&["--simulate", "5", "--stragglers", "2:5"], "is not a share and a factor");
+    refused(&["--simulate", "5", "--throttle=-1"], "is not a number of requests per second");
+    refused(&["--throttle", "5500"], "--simulate");
+    refused(&["--what-if", "switch=tofino3"], "there is no `tofino3`; there are tofino1, tofino2");
     bad(&mut served.command(&["model", "-c", "SET sluice.scan = 'get'"]), "there is no query");
+    let explain = format!("EXPLAIN {QUERY}");
+    bad(&mut served.command(&["model", "-c", &explain]), "EXPLAIN reads nothing");
+    let nothing = json(&served, &["--what-if", "capacities.unknown=5", "--what-if", "latency=9ms"]);
+    let says = |case: usize| nothing[case]["changes_nothing"].as_bool().unwrap();
+    assert_eq!([says(0), says(1), says(2)], [false, true, false], "{nothing}");
+    let table = good(&mut model(&served, &["--what-if", "capacities.unknown=5"]));
+    assert!(table.contains("nothing that it changes matters"), "{table}");
+    let one = good(&mut served.command(&["model", "-c", "SELECT 1"]));
+    assert!(one.contains("no operator of the query reads a table"), "{one}");
     let nowhere = ["model", "-c", "SELECT * FROM 's3://bucket/nothing.csv'"];
     bad(&mut served.command(&nowhere), "nothing.csv");
 }

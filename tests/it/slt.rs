@@ -73,7 +73,7 @@ async fn operators(engine: &Engine, sql: &str) -> Result<Vec<String>, Error> {
     let operator = |line: &str| {
         let (name, depth) = (line.trim_start(), line.len() - line.trim_start().len());
         let ends: &[char] = if name.starts_with("Switch") { &['('] } else { &[':', ','] };
-        let name = name.split(ends).next().unwrap_or(name);
+        let name = name.split(ends).next().unwrap_or(name).trim_end();
         format!("{}{name}", ".".repeat(depth / 2))
     };
     Ok(text.lines().map(operator).collect())

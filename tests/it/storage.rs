@@ -11,7 +11,7 @@ use datafusion::prelude::{CsvReadOptions, SessionConfig, SessionContext};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::cli::{Served, bad, good, sluice};
+use crate::cli::{Served, bad, good, sluice, text};
 
 /// The example of ICPE 2020, Fig. 4: its edges, its seconds of scan, filter and project, and others that
 /// fit its 18 seconds.
@@ -148,6 +148,42 @@ fn queries_run_over_model_tables() {
     bad(&mut run("bucket", &["--query", "other"]), "there is no query `other`");
     let mut nowhere = served.command(&["storage", "-c", "SELECT x FROM nowhere"]);
     bad(nowhere.args(["--model-tables", "bucket"]), "nowhere");
+    // What writes would write as often as it runs.
+    for writes in ["COPY (SELECT 1 AS a) TO 's3://bucket/out/' STORED AS CSV", "EXPLAIN SELECT 1"] {
+        let words = "is no query that can run several times";
+        bad(&mut served.command(&["storage", "-c", writes]), words);
+        let output =
+            served.command(&["storage", "-c", writes, "--model-tables", "bucket"]).output();
+        assert!(text(&output.unwrap().stderr).contains(words));
+    }
+    assert!(!served.path().join("bucket/out").exists());
+    // One that fails leaves what the others measured.
+    let some = format!(
+        "-- good\nSELECT count(*) FROM {fruit};
+         -- bad\nSELECT 1 / (id - id) FROM {fruit};
+         -- late\nSELECT max(id) FROM {fruit};
+         CREATE EXTERNAL TABLE t STORED AS NOTHING LOCATION 's3://bucket/fruit.csv';
+         -- last\nSELECT id FROM {fruit}"
+    );
+    let mut several = served.command(&["storage", "--rounds", "1", "-c", &some]);
+    let output = several.args(["--model-tables", "bucket", "--format", "json"]).output().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("error: 2 of 5 statements failed: `bad`, `statement 4 (`"), "{said}");
+    let compared: Vec<Value> = serde_json::from_str(&text(&output.stdout)).unwrap();
+    let answers: Vec<_> = compared.iter().map(|it| it["answer"].as_str().unwrap()).collect();
+    assert_eq!(answers, ["equal", "failed", "equal", "failed", "equal"]);
+    let why = compared[1]["error"].as_str().unwrap();
+    assert!(why.starts_with("statement 2 (") && why.contains("ivide by zero"), "{why}");
+    assert!(compared[0]["error"].is_null() && compared[1]["model_s"].is_null());
+    // So it is where they are only measured.
+    let output =
+        served.command(&["storage", "--rounds", "1", "--format", "json", "-c", &some]).output();
+    let output = output.unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("error: 2 of 5 statements failed: `bad`, `query 4`"));
+    let ranked: Vec<Value> = serde_json::from_str(&text(&output.stdout)).unwrap();
+    assert_eq!(ranked.len(), 3);
     assert_eq!(fs::read_dir(served.path().join("bucket")).unwrap().count(), before);
 }
 

@@ -307,3 +307,17 @@ async fn a_named_object_that_is_gone_is_missed() {
         assert_eq!(rows(&engine, "SELECT k FROM both WHERE k = 2").await, [r#""2""#; 2]);
     }
 }
+
+/// Tests run in a folder that has `benches` and `crates`.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_folder_here_does_not_take_the_place_of_a_table() {
+    let store = Store::start().await;
+    store.put("t/a.csv", "a\n7\n");
+    let engine = store.engine(Scan::Get).await;
+    assert!(std::path::Path::new("benches").is_dir());
+    let table = format!("CREATE EXTERNAL TABLE benches STORED AS CSV LOCATION 's3://{BUCKET}/t/'");
+    rows(&engine, &table).await;
+    assert_eq!(rows(&engine, "SELECT a FROM benches").await, ["7"]);
+    let error = try_rows(&engine, "SELECT * FROM crates").await.unwrap_err().to_string();
+    assert!(error.contains("crates") && error.contains("not found"), "{error}");
+}

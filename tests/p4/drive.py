@@ -87,7 +87,7 @@ class Switch:
             raise Differs(f"the entries are refused: {told[-2000:]}")
 
     def packets(self, expected):
-        """The packets that left, once the last one, which always passes, did."""
+        """The packets that left at port 1, once the last one, which always passes, did."""
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             left = frames(self.work / "1_out.pcap")
@@ -96,13 +96,23 @@ class Switch:
             time.sleep(0.05)
         raise Differs(f"after {len(left)} packets of {len(expected)} no more leave")
 
+    def answers(self, count):
+        """Those that left at port 0, after all came in. Another thread writes them."""
+        deadline = time.monotonic() + 5
+        while time.monotonic() < deadline:
+            back = frames(self.work / "0_out.pcap")
+            if len(back) >= count:
+                break
+            time.sleep(0.05)
+        return back
 
-def check_packets(left, expected):
+
+def check_packets(left, expected, port):
     for number, (ours, theirs) in enumerate(zip(expected, left)):
         if ours != theirs:
-            raise Differs(f"packet {number} leaves as {theirs.hex()}, not {ours.hex()}")
+            raise Differs(f"packet {number} leaves port {port} as {theirs.hex()}, not {ours.hex()}")
     if len(left) != len(expected):
-        raise Differs(f"{len(left)} packets leave, not {len(expected)}")
+        raise Differs(f"{len(left)} packets leave port {port}, not {len(expected)}")
 
 
 def check_registers(switch, expected):
@@ -126,7 +136,7 @@ def check_registers(switch, expected):
 def drive(folder, switch, cli):
     entries = (folder / "v1model.entries").read_text()
     check_hashes(folder / "v1model.json", entries)
-    expected = frames(folder / "out.pcap")
+    expected, answers = frames(folder / "out.pcap"), frames(folder / "back.pcap")
     wait = 2 + entries.count("\n") // 200
     while True:
         with Switch(folder, wait, switch, cli) as running:
@@ -134,26 +144,28 @@ def drive(folder, switch, cli):
             if time.monotonic() - running.started > wait - 0.5:
                 wait *= 2
                 continue
-            check_packets(running.packets(expected), expected)
+            check_packets(running.packets(expected), expected, 1)
+            check_packets(running.answers(len(answers)), answers, 0)
             cells = check_registers(running, (folder / "registers").read_text())
-        return len(frames(folder / "in.pcap")), len(expected), cells
+        return len(frames(folder / "in.pcap")), len(expected), len(answers), cells
 
 
 def main():
     root, switch, cli = sys.argv[1:]
-    wrong, programs, entered, left, cells = 0, 0, 0, 0, 0
+    wrong, programs, totals = 0, 0, [0, 0, 0, 0]
     for folder in sorted(path for path in pathlib.Path(root).iterdir() if path.is_dir()):
         if not (folder / "v1model.json").exists():
             continue
         programs += 1
         try:
             counts = drive(folder, switch, cli)
-            entered, left, cells = entered + counts[0], left + counts[1], cells + counts[2]
+            totals = [total + count for total, count in zip(totals, counts)]
         except (Differs, subprocess.TimeoutExpired) as error:
             print(f"FAILED: {folder.name}: {error}", file=sys.stderr)
             wrong += 1
+    entered, left, back, cells = totals
     print(f"simple_switch: {programs - wrong} of {programs} programs as the interpreter: "
-          f"{entered} packets in, {left} out, {cells} register cells")
+          f"{entered} packets in, {left} out, {back} acknowledged, {cells} register cells")
     sys.exit(wrong > 0)
 
 

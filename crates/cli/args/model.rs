@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use sluicegate_costmodel::what_if::{Sweep, WhatIf};
 
-use super::{ConnectArgs, StatementArgs};
+use super::{ConnectArgs, SimulationArgs, StatementArgs};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -18,6 +18,12 @@ Examples:
       How each way takes more or less time along an axis, as a table and a chart.
   sluice model -f tables.sql -c \"SELECT …\" --sweep selectivity=1e-6..1 --format svg --output s.svg
       The chart as a picture.
+  sluice model -f tables.sql -c \"SELECT DISTINCT name FROM t\" --what-if switch=tofino2
+      What a switch between workers and a master would save: rows, bytes and seconds without it (`off`) and
+      with it (`prune`), for each operator that it can prune for; the session needs no switch.
+  sluice model -f tables.sql -c \"SELECT …\" --simulate 200 --stragglers 1%:5 --throttle 5500
+      Beside each prediction the median of 200 simulated runs, and the interval of four of five: requests
+      wait for slots, first bytes scatter, one in a hundred is slow, and 503 is answered beyond a rate.
 
 Axes and what-ifs:
   bandwidth=10Gbit, latency=5ms, connection=50MB/s, slots=64, request-rate=5500, cores=8, overlap=0.7,
@@ -25,7 +31,10 @@ Axes and what-ifs:
   transfer-price=$0.09, hour-price=$2.128, and any key of a hardware profile or price book; for a
   sweep also scale=0.1..100 (times the data) and selectivity=1e-6..1 (the share that filters pass).
   For a what-if also hardware=NAME, prices=NAME, and devices: store=smart-ssd, link=100gbe,
-  client=r4.8xlarge. A wrong name lists the known ones.
+  client=r4.8xlarge, switch=tofino2. A wrong name lists the known ones. Between workers and a master,
+  \"capacities.master rows=5e6\" and the like: worker and master rows, packets and link (bytes), and the
+  switch pipeline (packets), all per second. A selectivity is assumed of every filter, whatever statistics
+  and indexes say.
 
 Schemas, listings and statistics are read from the store; queries do not run. All numbers are
 modelled. `*` is the way that would be taken; `+` ways are on the Pareto front: nothing is both faster
@@ -48,9 +57,11 @@ pub(crate) struct ModelArgs {
     #[arg(long, default_value_t = 1000, value_name = "N",
           value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) draws: u32,
-    /// Seed of the draws: the same one gives the same intervals
+    /// Seed of the draws and of simulated runs: the same one gives the same numbers
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub(crate) seed: u64,
+    #[command(flatten)]
+    pub(crate) simulation: SimulationArgs,
     /// How predictions are written [default: by the extension of --output, else table]
     #[arg(long, value_enum)]
     pub(crate) format: Option<ModelFormat>,

@@ -81,6 +81,12 @@ pub(crate) struct ParameterArgs {
     /// What happens to an entry that equals a stored one; prune is correct only for whole values
     #[arg(long, value_enum)]
     pub(crate) ties: Option<TiesArg>,
+    /// Which hash functions: those of a number; the same number, the same run
+    #[arg(long, value_name = "N")]
+    pub(crate) hash_seed: Option<u64>,
+    /// Hash by a single CRC, a stage less: sound in theory for keys that are hashes themselves
+    #[arg(long)]
+    pub(crate) linear_hash: bool,
 }
 
 /// A relation, in letters that a shell leaves alone.
@@ -152,6 +158,8 @@ impl ParameterArgs {
                 TiesArg::Prune => Ties::Prune,
             }),
             row_value: None,
+            hash_seed: self.hash_seed,
+            linear_hash: self.linear_hash.then_some(true),
         }
     }
 }
@@ -268,6 +276,9 @@ pub(crate) struct FitArgs {
     /// Which version of the program
     #[arg(long, value_enum, default_value_t, requires = "algorithm")]
     pub(crate) variant: Variant,
+    /// Put the reliability protocol in front, for this many workers; packets then end with the epoch
+    #[arg(long, value_name = "N", requires = "algorithm", value_parser = clap::value_parser!(u16).range(1..=16384))]
+    pub(crate) workers: Option<u16>,
     /// tofino1, tofino2, paper, or a TOML file
     #[arg(long, default_value = "tofino1", value_name = "NAME|FILE")]
     pub(crate) target: String,
@@ -298,6 +309,9 @@ pub(crate) struct P4Args {
     /// Which version of the program
     #[arg(long, value_enum, default_value_t)]
     pub(crate) variant: Variant,
+    /// Put the reliability protocol in front, for this many workers; packets then end with the epoch
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=16384))]
+    pub(crate) workers: Option<u16>,
     /// Write the table entries to a file; otherwise they follow the program as a comment
     #[arg(long, value_name = "FILE")]
     pub(crate) entries: Option<PathBuf>,
@@ -388,7 +402,7 @@ pub(crate) enum QueryArg {
     GroupBy,
     /// Inner or semi join
     Join,
-    /// HAVING SUM or COUNT
+    /// HAVING SUM or COUNT; of the protocol, also HAVING MAX
     Having,
     /// SKYLINE OF
     Skyline,

@@ -1,6 +1,7 @@
 //! What a command runs in: threads, signals, temporary files, the terminal.
 
 pub(crate) mod compute;
+pub(crate) mod cpu;
 pub(crate) mod interrupt;
 pub(crate) mod scratch;
 pub(crate) mod terminal;

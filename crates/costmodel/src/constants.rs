@@ -10,6 +10,8 @@ use crate::{BytesPerSecond, Dollars, HardwareProfile, PriceBook};
 #[derive(Clone, Copy)]
 pub(crate) enum Place {
     Rate(fn(&mut HardwareProfile) -> &mut BytesPerSecond),
+    /// What may be left out.
+    SomeRate(fn(&mut HardwareProfile) -> &mut Option<BytesPerSecond>),
     Seconds(fn(&mut HardwareProfile) -> &mut Duration),
     /// What may be left out.
     SomeSeconds(fn(&mut HardwareProfile) -> &mut Option<Duration>),
@@ -17,10 +19,10 @@ pub(crate) enum Place {
     Number(Range, fn(&mut HardwareProfile) -> &mut f64),
 }
 
-use Place::{AtOnce, Number, Rate, Seconds, SomeSeconds};
+use Place::{AtOnce, Number, Rate, Seconds, SomeRate, SomeSeconds};
 
 /// The constants of a profile, in the order of its file. Those of a table follow each other.
-pub(crate) static OF_HARDWARE: [(&str, Place); 30] = [
+pub(crate) static OF_HARDWARE: [(&str, Place); 31] = [
     ("link.bytes_per_second", Rate(|it| &mut it.link.bytes_per_second)),
     ("link.connection_bytes_per_second", Rate(|it| &mut it.link.connection_bytes_per_second)),
     ("link.latency_seconds", Seconds(|it| &mut it.link.latency)),
@@ -46,6 +48,7 @@ pub(crate) static OF_HARDWARE: [(&str, Place); 30] = [
     ("client.csv_bytes_per_second", Rate(|it| &mut it.client.csv_bytes_per_second)),
     ("client.json_bytes_per_second", Rate(|it| &mut it.client.json_bytes_per_second)),
     ("client.parquet_bytes_per_second", Rate(|it| &mut it.client.parquet_bytes_per_second)),
+    ("client.receive_bytes_per_second", SomeRate(|it| &mut it.client.receive_bytes_per_second)),
     ("client.value_seconds", SomeSeconds(|it| &mut it.client.per_value)),
     ("client.term_seconds", SomeSeconds(|it| &mut it.client.per_term)),
     ("client.update_seconds", SomeSeconds(|it| &mut it.client.per_update)),
@@ -58,6 +61,7 @@ impl Place {
     pub(crate) fn get(self, profile: &mut HardwareProfile) -> Option<f64> {
         Some(match self {
             Rate(place) => place(profile).0,
+            SomeRate(place) => (*place(profile))?.0,
             Seconds(place) => place(profile).as_secs_f64(),
             SomeSeconds(place) => (*place(profile))?.as_secs_f64(),
             AtOnce(place) => f64::from(place(profile).get()),
@@ -68,7 +72,7 @@ impl Place {
     /// What values it may have.
     pub(crate) fn range(self) -> Range {
         match self {
-            Rate(_) => Range::Rate,
+            Rate(_) | SomeRate(_) => Range::Rate,
             Seconds(_) | SomeSeconds(_) => Range::Seconds,
             AtOnce(_) => Range::AtOnce,
             Number(range, _) => range,
@@ -79,6 +83,7 @@ impl Place {
     pub(crate) fn set(self, profile: &mut HardwareProfile, value: f64) {
         match self {
             Rate(place) => place(profile).0 = value,
+            SomeRate(place) => *place(profile) = Some(BytesPerSecond(value)),
             Seconds(place) => *place(profile) = crate::rate::seconds(value),
             SomeSeconds(place) => *place(profile) = Some(crate::rate::seconds(value)),
             AtOnce(place) => {

@@ -153,6 +153,13 @@ pub(crate) fn rate<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BytesPe
     Range::Rate.read(deserializer).map(BytesPerSecond)
 }
 
+/// The same, where it may be left out.
+pub(crate) fn some_rate<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<BytesPerSecond>, D::Error> {
+    rate(deserializer).map(Some)
+}
+
 /// How many there are at once.
 pub(crate) fn at_once<'de, D: Deserializer<'de>>(deserializer: D) -> Result<NonZeroU32, D::Error> {
     match NonZeroU32::deserialize(deserializer)? {

@@ -148,6 +148,10 @@ pub struct ClientRates {
     /// One core's decoding of Parquet column chunks.
     #[serde(deserialize_with = "data::rate")]
     pub parquet_bytes_per_second: BytesPerSecond,
+    /// One core's receiving of bytes: the network stack and TLS and, where the store runs on the same
+    /// cores, its sending; if left out, that takes no time beside the parsing.
+    #[serde(default, deserialize_with = "data::some_rate")]
+    pub receive_bytes_per_second: Option<BytesPerSecond>,
     /// One core's time for a value of text, beyond that of the bytes of its row; if left out, none.
     #[serde(default, rename = "value_seconds", deserialize_with = "data::some_duration")]
     pub per_value: Option<Duration>,
@@ -311,6 +315,12 @@ impl HardwareProfile {
             Format::Json => self.select.json_bytes_per_second,
             Format::Parquet => self.select.parquet_bytes_per_second,
         }
+    }
+
+    /// One core's seconds to receive and parse bytes.
+    pub(crate) fn ingest_seconds(&self, format: Format, bytes: f64) -> f64 {
+        let receiving = self.client.receive_bytes_per_second.map_or(0.0, |rate| bytes / rate.0);
+        bytes / self.parse_rate(format).0 + receiving
     }
 
     /// One core's parsing rate.

@@ -10,7 +10,8 @@
 //!   to the [`Work`] they predict. The [`Resource`]s that they keep busy are an open set.
 //! * [`choose`] compares strategies by an [`Objective`] and keeps what it rejected, for EXPLAIN.
 //!   [`ScanDemand`] describes a scan and offers its two strategies, GET and S3 Select;
-//!   [`TopKDemand`] its best rows, for which a sample may pay.
+//!   [`TopKDemand`] its best rows, for which a sample may pay; [`SwitchDemand`] rows that workers send
+//!   to a master, for which a switch may pay.
 //! * [`simulation`] follows each request of the same steps instead: latencies that scatter, requests that
 //!   are refused, stragglers, a master behind a switch.
 //! * A [`Scenario`] has hardware and prices with every constant under its name, to change one and ask again.
@@ -42,7 +43,9 @@
 //!     selectivity: 1e-5,
 //!     columns: 16,
 //!     bytes_per_returned_row: 130.0,
+//!     footers: 0.into(),
 //!     get_requests: 960.into(),
+//!     gets_at_once: None,
 //!     select_requests: Some(96.into()),
 //!     selects_at_once: None,
 //! };
@@ -80,6 +83,7 @@ mod scenario;
 pub mod simulation;
 mod steps;
 pub mod storage;
+mod switch;
 mod terms;
 mod top_k;
 pub mod uncertainty;
@@ -105,6 +109,7 @@ pub use scan::{LookedUp, ScanDemand, ScanStrategy, answered};
 pub use scanned::Scanned;
 pub use scenario::{ConstantError, Scenario};
 pub use steps::{Prediction, Steps, predict};
+pub use switch::{Crossing, Flow, SwitchDemand};
 pub use terms::Terms;
 pub use top_k::TopKDemand;
 pub use work::{RequestCounts, Work};

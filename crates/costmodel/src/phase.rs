@@ -47,6 +47,8 @@ pub struct Phase {
     pub heads: Requests,
     /// GET requests.
     pub gets: Requests,
+    /// How many of them are in flight at once; none if as many as the hardware takes.
+    pub gets_at_once: Option<Requests>,
     /// Payload of their answers.
     pub got: Bytes,
     /// Select requests.
@@ -87,6 +89,7 @@ impl Default for Phase {
             lists: Requests::ZERO,
             heads: Requests::ZERO,
             gets: Requests::ZERO,
+            gets_at_once: None,
             got: Bytes::ZERO,
             selects: Requests::ZERO,
             selects_at_once: None,
@@ -222,7 +225,9 @@ impl Phase {
     /// Each resource's time alone, in seconds.
     fn demands(&self, hardware: &HardwareProfile) -> Demands {
         let slots = f64::from(hardware.requests.slots.get());
-        let select_slots = self.selects_at_once.map_or(slots, |many| many.as_f64().max(1.0));
+        let at_once =
+            |planned: Option<Requests>| planned.map_or(slots, |many| many.as_f64().max(1.0));
+        let (get_slots, select_slots) = (at_once(self.gets_at_once), at_once(self.selects_at_once));
         let plain = self.plain_requests();
         let requests = plain + self.selects;
         // As many requests as this run side by side; at least one, so that it divides.
@@ -231,9 +236,10 @@ impl Phase {
         let waves = |requests: Requests, slots: f64| (requests.as_f64() / slots - 1.0).max(0.0);
 
         let connection = hardware.link.connection_bytes_per_second;
-        let request_slots = waves(plain, slots) * hardware.link.latency.as_secs_f64()
+        let request_slots = waves(plain, get_slots) * hardware.link.latency.as_secs_f64()
             + waves(self.selects, select_slots) * hardware.select.latency.as_secs_f64()
-            + self.got.as_f64() / (connection.0 * lanes(self.gets, slots));
+            + self.got.as_f64() / (connection.0 * lanes(self.gets, get_slots))
+            + self.returned.as_f64() / (connection.0 * lanes(self.selects, select_slots));
 
         let one_by_one = self.store_seconds(hardware);
         let together = self.scanned.as_f64() / hardware.select.total_bytes_per_second.0;
@@ -241,8 +247,8 @@ impl Phase {
         let store_scan = (one_by_one / scanning).max(together);
 
         let cores = f64::from(hardware.client.cores.get());
-        let parsing = self.got.as_f64() / hardware.parse_rate(self.format).0
-            + self.returned.as_f64() / hardware.parse_rate(self.format.of_answer()).0
+        let parsing = hardware.ingest_seconds(self.format, self.got.as_f64())
+            + hardware.ingest_seconds(self.format.of_answer(), self.returned.as_f64())
             + self.values * hardware.client.per_value.unwrap_or_default().as_secs_f64();
         let working = parsing + hardware.client.evaluating(self.here);
         let client = working / requests.as_f64().clamp(1.0, cores);
@@ -359,6 +365,52 @@ pub(crate) mod tests {
         let steps = Steps::from(get(Bytes::mib(8), 4));
         let more = client(&steps.clone().evaluating(here)) - client(&steps);
         assert!((more - (0.020 + 0.033 + 0.040) / 2.0).abs() < 1e-6, "{more}");
+    }
+
+    /// However many the hardware takes, a plan sends one after the other in each of its partitions.
+    #[test]
+    fn requests_wait_for_each_other_in_a_partition() {
+        let mut hardware = HardwareProfile::by_name("local").unwrap().clone();
+        hardware.link.latency = Duration::from_millis(300);
+        for (partitions, expected) in [(1, 3.6), (2, 1.8), (32, 0.3)] {
+            let gets_at_once = Some(Requests(partitions));
+            let phase = Phase { gets_at_once, ..get(Bytes(12), 12) };
+            near(phase.predict(&hardware).total, expected);
+        }
+    }
+
+    /// An answer comes over connections, too.
+    #[test]
+    fn answers_are_no_faster_than_their_connections() {
+        let mut hardware = HardwareProfile::by_name("local").unwrap().clone();
+        hardware.link.connection_bytes_per_second = BytesPerSecond(1e6);
+        let returned = Bytes(14_798_528);
+        let phase = Phase { selects: Requests(3), returned, ..Phase::default() };
+        let time = phase.predict(&hardware);
+        assert_eq!(time.bound_by, Resource::REQUEST_SLOTS);
+        near(time.total, 4.98);
+    }
+
+    /// Beside the parsing, whichever way they come.
+    #[test]
+    fn bytes_are_received_by_the_clients_cores() {
+        let mut hardware = HardwareProfile::by_name("local").unwrap().clone();
+        let seconds = |phase: &Phase, of: Resource, hardware: &HardwareProfile| {
+            let time = phase.predict(hardware);
+            time.demands.iter().find(|(it, _)| *it == of).unwrap().1.as_secs_f64()
+        };
+        let got = get(Bytes(100_000_000), 4);
+        let returned =
+            Phase { selects: Requests(4), returned: Bytes(100_000_000), ..Phase::default() };
+        for phase in [got, returned] {
+            for of in [Resource::CLIENT, Resource::SHARED_CORES] {
+                hardware.client.receive_bytes_per_second = None;
+                let without = seconds(&phase, of, &hardware);
+                hardware.client.receive_bytes_per_second = Some(BytesPerSecond(1e9));
+                let more = seconds(&phase, of, &hardware) - without;
+                assert!((more - 0.1 / 2.0).abs() < 1e-9, "{of}: {more}");
+            }
+        }
     }
 
     #[test]

@@ -73,8 +73,12 @@ pub struct ScanDemand {
     pub columns: u32,
     /// Bytes of one returned row, as CSV, with the columns that are asked for.
     pub bytes_per_returned_row: f64,
+    /// Footers of Parquet objects that are still to be read before their columns.
+    pub footers: Requests,
     /// GET requests: ranges of the objects.
     pub get_requests: Requests,
+    /// How many of them are in flight at once; none if as many as the hardware takes.
+    pub gets_at_once: Option<Requests>,
     /// Select requests; none where the store has no Select or the statement cannot be pushed.
     pub select_requests: Option<Requests>,
     /// How many of them are in flight at once; none if as many as the hardware takes.
@@ -121,15 +125,13 @@ impl ScanDemand {
     /// Loading the objects: one phase. A Parquet reader asks for the footer first.
     #[must_use]
     pub fn get(&self) -> Candidate<ScanStrategy> {
-        let (rounds, footers) = match self.format {
-            Format::Csv | Format::Json => (1, 0),
-            Format::Parquet => (2, self.objects),
-        };
         let is_text = self.format != Format::Parquet;
+        let footers = if is_text { Requests::ZERO } else { self.footers };
         let phase = Phase {
             format: self.format,
-            rounds,
-            gets: self.get_requests + Requests(footers),
+            rounds: if footers > Requests::ZERO { 2 } else { 1 },
+            gets: self.get_requests + footers,
+            gets_at_once: self.gets_at_once,
             got: self.needed,
             values: if is_text { self.values(1.0) } else { 0.0 },
             ..Phase::default()
@@ -178,7 +180,9 @@ impl ScanDemand {
     ///     selectivity: 0.01,
     ///     columns: 2,
     ///     bytes_per_returned_row: 40.0,
+    ///     footers: Requests::ZERO,
     ///     get_requests: Requests(8),
+    ///     gets_at_once: None,
     ///     select_requests: Some(Requests(8)),
     ///     selects_at_once: None,
     /// };
@@ -193,6 +197,7 @@ impl ScanDemand {
         Self {
             objects: (self.objects as f64 * share).ceil() as u64,
             needed: self.needed * share,
+            footers: some(self.footers),
             rows: self.rows * share,
             looked_up: self.looked_up.map(|found| found.times(share)),
             get_requests: some(self.get_requests),
@@ -280,7 +285,9 @@ mod tests {
             selectivity,
             columns: 16,
             bytes_per_returned_row: 130.0,
+            footers: Requests::ZERO,
             get_requests: Requests(960),
+            gets_at_once: None,
             select_requests: Some(Requests(96)),
             selects_at_once: None,
         }
@@ -410,10 +417,13 @@ mod tests {
 
     #[test]
     fn a_parquet_reader_asks_for_footers_first() {
-        let scan = ScanDemand { format: Format::Parquet, ..lineitem(0.1) };
-        let steps = scan.get().steps;
-        let phase = steps.phases()[0];
-        assert_eq!((phase.rounds, phase.gets), (2, Requests(1056)));
+        let known = ScanDemand { format: Format::Parquet, ..lineitem(0.1) };
+        let read = ScanDemand { footers: Requests(96), ..known };
+        for (scan, expected) in [(read, (2, Requests(1056))), (known, (1, Requests(960)))] {
+            let steps = scan.get().steps;
+            let phase = steps.phases()[0];
+            assert_eq!((phase.rounds, phase.gets), expected);
+        }
     }
 
     proptest! {

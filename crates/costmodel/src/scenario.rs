@@ -5,7 +5,7 @@ use crate::data::Range;
 use crate::{HardwareProfile, PriceBook};
 
 /// The table of a profile whose keys are the names of resources.
-const CAPACITIES: &str = "capacities.";
+pub(crate) const CAPACITIES: &str = "capacities.";
 
 /// Hardware and prices, whose constants are read and changed by key: `link.latency_seconds` as in a
 /// profile's file, `prices.requests.get` as in a book's, `capacities.switch pipeline`.
@@ -183,8 +183,9 @@ mod tests {
     fn every_constant_reads_as_it_was_set() {
         let mut other = scenario();
         let constants = scenario().constants();
-        // Everything but what the paper's profile leaves out: ten times of terms, and four here.
-        assert_eq!(constants.len(), OF_HARDWARE.len() - 12 + 1 + OF_PRICES.len());
+        // Everything but what the paper's profile leaves out: eight times of the store, and five of
+        // the client.
+        assert_eq!(constants.len(), OF_HARDWARE.len() - 13 + 1 + OF_PRICES.len());
         for (key, value) in constants {
             let half = Scenario::nearest(&key, value / 2.0);
             other.set(&key, half).unwrap();

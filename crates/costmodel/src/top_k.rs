@@ -159,7 +159,9 @@ mod tests {
             selectivity: 1.0,
             columns: 16,
             bytes_per_returned_row: 130.0,
+            footers: Requests::ZERO,
             get_requests: Requests(960),
+            gets_at_once: None,
             select_requests: Some(Requests(96)),
             selects_at_once: None,
         };

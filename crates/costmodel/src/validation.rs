@@ -4,7 +4,9 @@ use crate::{ALIKE, Resource};
 
 /// A strategy that ran: what was predicted, and what was measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Observed {
+pub struct Observed<'a> {
+    /// Its name, by which runs of one strategy know each other: by choice, and where it was asked for.
+    pub strategy: &'a str,
     /// Predicted seconds.
     pub predicted: f64,
     /// Measured seconds.
@@ -15,7 +17,7 @@ pub struct Observed {
     pub taken: bool,
 }
 
-impl Observed {
+impl Observed<'_> {
     /// How far the prediction is from what was measured, as a part of the latter: 0 is exact.
     #[must_use]
     pub fn error(&self) -> f64 {
@@ -43,6 +45,8 @@ pub struct Validation {
     pub rank_correlation: Option<f64>,
     /// The part of the choices, 0 to 1, that are [`right`].
     pub right: f64,
+    /// The part of the choices, 0 to 1, whose [`regret`] is that of times which are [alike](ALIKE).
+    pub alike: f64,
     /// How many times as long as the fastest strategy the taken one took, on average: 1 is as fast.
     pub mean_regret: f64,
     /// The same of the worst choice.
@@ -52,22 +56,28 @@ pub struct Validation {
 /// How many times as long as the fastest of its strategies the taken one took: 1 if it was the fastest.
 /// None if none was taken.
 #[must_use]
-pub fn regret(choice: &[Observed]) -> Option<f64> {
+pub fn regret(choice: &[Observed<'_>]) -> Option<f64> {
     let taken = choice.iter().find(|it| it.taken)?;
     let fastest = choice.iter().map(|it| it.measured).fold(f64::INFINITY, f64::min);
     Some(taken.measured / fastest)
 }
 
-/// Whether the taken strategy was the fastest, or took a time [alike](ALIKE).
+/// Whether the taken strategy was the fastest, or took a time [alike](ALIKE). What ran several times,
+/// by choice and by name, took the mean of that. How long choosing took shows in [`regret`] only.
 #[must_use]
-pub fn right(choice: &[Observed]) -> bool {
-    regret(choice).is_some_and(|regret| regret <= 1.0 + ALIKE)
+pub fn right(choice: &[Observed<'_>]) -> bool {
+    let time = |of: &Observed<'_>| {
+        let same = choice.iter().filter(|it| it.strategy == of.strategy);
+        mean(&same.map(|it| it.measured).collect::<Vec<_>>()).unwrap_or(f64::INFINITY)
+    };
+    let fastest = choice.iter().map(time).fold(f64::INFINITY, f64::min);
+    choice.iter().any(|it| it.taken && time(it) <= fastest * (1.0 + ALIKE))
 }
 
 /// What all choices come to, each with the strategies that ran.
 #[must_use]
-pub fn validate(choices: &[Vec<Observed>]) -> Validation {
-    let all: Vec<Observed> = choices.iter().flatten().copied().collect();
+pub fn validate(choices: &[Vec<Observed<'_>>]) -> Validation {
+    let all: Vec<Observed<'_>> = choices.iter().flatten().copied().collect();
     let mut errors: Vec<f64> = all.iter().map(Observed::error).collect();
     errors.sort_by(f64::total_cmp);
     let regrets: Vec<f64> = choices.iter().filter_map(|choice| regret(choice)).collect();
@@ -83,6 +93,7 @@ pub fn validate(choices: &[Vec<Observed>]) -> Validation {
         link_bound_error: mean(&link),
         rank_correlation: rank_correlation(&all),
         right: choices.iter().filter(|choice| right(choice)).count() as f64 / made,
+        alike: regrets.iter().filter(|it| **it <= 1.0 + ALIKE).count() as f64 / made,
         mean_regret: mean(&regrets).unwrap_or(1.0),
         worst_regret: regrets.iter().copied().fold(1.0, f64::max),
     }
@@ -99,7 +110,7 @@ fn quantile(sorted: &[f64], part: f64) -> f64 {
 }
 
 /// Pearson's correlation of the ranks; equals share the mean of theirs.
-fn rank_correlation(all: &[Observed]) -> Option<f64> {
+fn rank_correlation(all: &[Observed<'_>]) -> Option<f64> {
     let predicted = ranks(all.iter().map(|it| it.predicted));
     let measured = ranks(all.iter().map(|it| it.measured));
     let (a, b) = (mean(&predicted)?, mean(&measured)?);
@@ -133,8 +144,9 @@ fn ranks(numbers: impl Iterator<Item = f64>) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    fn observed(predicted: f64, measured: f64, taken: bool) -> Observed {
-        Observed { predicted, measured, bound_by: None, taken }
+    fn observed(predicted: f64, measured: f64, taken: bool) -> Observed<'static> {
+        let strategy = if taken { "taken" } else { "other" };
+        Observed { strategy, predicted, measured, bound_by: None, taken }
     }
 
     #[track_caller]
@@ -165,8 +177,21 @@ mod tests {
         let wrong = vec![observed(1.0, 3.0, true), observed(2.0, 2.0, false)];
         let found = validate(&[fastest, alike, wrong]);
         close(found.right, 2.0 / 3.0);
+        close(found.alike, 2.0 / 3.0);
         close(found.mean_regret, (1.0 + 1.04 + 1.5) / 3.0);
         close(found.worst_regret, 1.5);
+    }
+
+    /// By choice it took 1.2 s, by name 1.0 s: the same plan, and there was none better.
+    #[test]
+    fn a_strategy_is_no_better_than_itself() {
+        let by_name = Observed { strategy: "taken", ..observed(1.0, 1.0, false) };
+        let slower = observed(2.0, 1.3, false);
+        let right = validate(&[vec![observed(1.0, 1.2, true), by_name, slower]]);
+        assert_eq!((right.right, right.alike), (1.0, 0.0));
+        close(right.mean_regret, 1.2);
+        let faster = observed(2.0, 1.04, false);
+        assert_eq!(validate(&[vec![observed(1.0, 1.2, true), by_name, faster]]).right, 0.0);
     }
 
     #[test]

@@ -292,7 +292,7 @@ config_namespace! {
         /// What 'auto' minimises: 'time', 'dollars', or the bill plus what an hour of waiting is worth, such as '12 dollars per hour'
         pub objective: Objective, default = Objective::default()
 
-        /// The share of a table's rows that predictions take its filters to pass, 0 to 1; 'auto': what statistics tell. Indexes always tell it themselves
+        /// The share of a table's rows that predictions take its filters to pass, 0 to 1; 'auto': what statistics and indexes tell
         pub selectivity: Selectivity, default = Selectivity::default()
 
         /// Where aggregates without GROUP BY are computed: 'auto', 'store' or 'here'

@@ -286,6 +286,20 @@ impl Engine {
         Ok(explain::is_definition(&statement))
     }
 
+    /// Whether a statement reads rows and does nothing else: it can run as often as one likes. INSERT, COPY,
+    /// CREATE TABLE AS and ANALYZE TABLE also write, and EXPLAIN does not give the rows of its query.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Engine::is_definition`].
+    pub async fn only_reads(&self, sql: &str) -> Result<bool> {
+        if Analyze::parse(sql)?.is_some() {
+            return Ok(false);
+        }
+        let statement = Box::pin(sql::logical_plan(&self.context.state(), sql)).await?;
+        Ok(explain::only_reads(&statement))
+    }
+
     /// What was asked of all endpoints so far, by all queries; [`Query::counted`] is for one query.
     #[must_use]
     pub fn counted(&self) -> Counted {

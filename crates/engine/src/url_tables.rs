@@ -62,8 +62,10 @@ impl UrlTables {
 #[async_trait]
 impl UrlTableFactory for UrlTables {
     async fn try_new(&self, url: &str) -> Result<Option<Arc<dyn TableProvider>>> {
-        // Anything else is an ordinary table name, which may not exist.
-        if !url.contains("://") && !std::path::Path::new(url).exists() {
+        // Anything else is an ordinary table name, which may not exist. So is the name of a folder without a
+        // slash: a folder that happens to be called as a table does not take its place.
+        let is_path = || url.contains(['/', '\\', '.']) && std::path::Path::new(url).exists();
+        if !url.contains("://") && !is_path() {
             return Ok(None);
         }
         let state = self.state()?;

@@ -1,20 +1,27 @@
 //! Statements over CSV that looks like TPC-H's lineitem, on one core, from memory: once without a
-//! quote, and once with every comment quoted, as `sluice generate tpch` writes it.
+//! quote, and once with every comment quoted, as `sluice generate tpch` writes it. The same rows as
+//! JSON lines, as one JSON document, gzipped and as Parquet.
 //!
-//! Throughput is object bytes per second. `SLUICEGATE_BENCH_BYTES` sets the object's size;
+//! Throughput is object bytes per second, compressed ones where they are. `SLUICEGATE_BENCH_BYTES` sets the object's size;
 //! `SLUICEGATE_BENCH_OBJECT` names a CSV file of lineitem to be used as well.
 #![expect(missing_docs, reason = "criterion's macros make items without docs")]
 #![expect(clippy::unwrap_used, reason = "a benchmark that cannot run should stop")]
 
 use std::hint::black_box;
+use std::io::Write as _;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use arrow::csv::ReaderBuilder;
+use arrow::datatypes::{DataType, Field, Schema};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use flate2::write::GzEncoder;
+use parquet::arrow::ArrowWriter;
+use parquet::file::properties::WriterProperties;
 use sluicegate_evaluator::{Evaluation, Sink, Stats};
 use sluicegate_s3select::dialect::Extras;
 use sluicegate_s3select::request::{
-    Compression, CsvInput, CsvOutput, FileHeaderInfo, InputFormat, InputSerialization,
+    Compression, CsvInput, CsvOutput, FileHeaderInfo, InputFormat, InputSerialization, JsonType,
     OutputSerialization, SelectRequest,
 };
 use sluicegate_s3select::value::BloomFilter;
@@ -90,16 +97,15 @@ impl Sink for Discard {
     }
 }
 
-fn run(expression: &str, object: &bytes::Bytes) -> Stats {
+fn csv() -> InputSerialization {
+    let csv = CsvInput { header: FileHeaderInfo::Ignore, ..CsvInput::default() };
+    InputSerialization { format: InputFormat::Csv(csv), compression: Compression::None }
+}
+
+fn run(expression: &str, object: &bytes::Bytes, input: &InputSerialization) -> Stats {
     let request = SelectRequest {
         expression: expression.to_owned(),
-        input: InputSerialization {
-            format: InputFormat::Csv(CsvInput {
-                header: FileHeaderInfo::Ignore,
-                ..CsvInput::default()
-            }),
-            compression: Compression::None,
-        },
+        input: input.clone(),
         output: OutputSerialization::Csv(CsvOutput::default()),
         scan_range: None,
         progress: false,
@@ -188,11 +194,172 @@ fn select(criterion: &mut Criterion) {
         let mut group = criterion.benchmark_group(name);
         group.throughput(Throughput::Bytes(object.len() as u64)).sample_size(10);
         for (name, statement) in statements() {
-            group.bench_function(name, |bencher| bencher.iter(|| run(&statement, &object)));
+            group.bench_function(name, |bencher| bencher.iter(|| run(&statement, &object, &csv())));
         }
         group.finish();
     }
 }
 
-criterion_group!(benches, select);
+const COLUMNS: [&str; 16] = [
+    "l_orderkey",
+    "l_partkey",
+    "l_suppkey",
+    "l_linenumber",
+    "l_quantity",
+    "l_extendedprice",
+    "l_discount",
+    "l_tax",
+    "l_returnflag",
+    "l_linestatus",
+    "l_shipdate",
+    "l_commitdate",
+    "l_receiptdate",
+    "l_shipinstruct",
+    "l_shipmode",
+    "l_comment",
+];
+
+/// The rows of the CSV object as JSON, numbers as numbers.
+fn json(csv: &[u8], between: &str) -> Vec<u8> {
+    let mut object = Vec::with_capacity(3 * csv.len());
+    for line in csv.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+        let fields = line.split(|byte| *byte == b',').zip(COLUMNS);
+        let fields = fields.map(|(field, name)| {
+            let field = std::str::from_utf8(field).unwrap();
+            let is_number = !matches!(field.parse::<f64>(), Err(_));
+            if is_number {
+                format!("\"{name}\":{field}")
+            } else {
+                format!("\"{name}\":\"{field}\"")
+            }
+        });
+        if !object.is_empty() {
+            object.extend_from_slice(between.as_bytes());
+        }
+        object
+            .extend_from_slice(format!("{{{}}}", fields.collect::<Vec<_>>().join(",")).as_bytes());
+    }
+    object
+}
+
+fn gzip(object: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), flate2::Compression::default());
+    encoder.write_all(object).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// The rows of the CSV object as Parquet, with Snappy.
+fn parquet(csv: &[u8]) -> Vec<u8> {
+    use DataType::{Date32, Decimal128, Int64, Utf8};
+    let types = [
+        Int64,
+        Int64,
+        Int64,
+        Int64,
+        Decimal128(15, 2),
+        Decimal128(15, 2),
+        Decimal128(15, 2),
+        Decimal128(15, 2),
+        Utf8,
+        Utf8,
+        Date32,
+        Date32,
+        Date32,
+        Utf8,
+        Utf8,
+        Utf8,
+    ];
+    let fields = COLUMNS.iter().zip(types).map(|(name, of)| Field::new(*name, of, false));
+    let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+    let rows = ReaderBuilder::new(Arc::clone(&schema)).with_batch_size(8192).build(csv).unwrap();
+    let properties = WriterProperties::builder()
+        .set_compression(parquet::basic::Compression::SNAPPY)
+        .set_max_row_group_row_count(Some(122_880))
+        .build();
+    let mut object = Vec::new();
+    let mut writer = ArrowWriter::try_new(&mut object, schema, Some(properties)).unwrap();
+    rows.for_each(|batch| writer.write(&batch.unwrap()).unwrap());
+    writer.close().unwrap();
+    object
+}
+
+/// The statements of the comparison with other engines, by format.
+fn formats(criterion: &mut Criterion) {
+    let size = std::env::var("SLUICEGATE_BENCH_BYTES").ok().and_then(|text| text.parse().ok());
+    let rows = lineitem(size.unwrap_or(100 << 20), "");
+    let input = |format, compression| InputSerialization { format, compression };
+    let lines = input(InputFormat::Json(JsonType::Lines), Compression::None);
+    let document = input(InputFormat::Json(JsonType::Document), Compression::None);
+    let gzipped = InputSerialization { compression: Compression::Gzip, ..csv() };
+    let by_date = "SELECT * FROM S3Object s WHERE s.l_shipdate < CAST('1992-03-01' AS TIMESTAMP)";
+    let cases = [
+        (
+            "json_lines",
+            lines,
+            json(&rows, "\n"),
+            [
+                ("count", "SELECT COUNT(*) FROM S3Object s"),
+                ("filter", "SELECT COUNT(*) FROM S3Object s WHERE s.l_quantity < 10"),
+                ("sum", "SELECT SUM(s.l_extendedprice) FROM S3Object s WHERE s.l_shipmode = 'AIR'"),
+            ],
+        ),
+        (
+            "json_document",
+            document,
+            [b"[".to_vec(), json(&rows, ",\n"), b"]".to_vec()].concat(),
+            [
+                ("count", "SELECT COUNT(*) FROM S3Object[*][*] s"),
+                ("filter", "SELECT COUNT(*) FROM S3Object[*][*] s WHERE s.l_quantity < 10"),
+                (
+                    "sum",
+                    "SELECT SUM(s.l_extendedprice) FROM S3Object[*][*] s WHERE s.l_shipmode = 'AIR'",
+                ),
+            ],
+        ),
+        (
+            "gzip",
+            gzipped,
+            gzip(&rows),
+            [
+                ("count", "SELECT COUNT(*) FROM S3Object s"),
+                ("filter", "SELECT COUNT(*) FROM S3Object s WHERE CAST(s._5 AS INT) < 10"),
+                ("sum", "SELECT SUM(CAST(s._6 AS DECIMAL)) FROM S3Object s WHERE s._15 = 'AIR'"),
+            ],
+        ),
+        (
+            "parquet",
+            input(InputFormat::Parquet, Compression::None),
+            parquet(&rows),
+            [
+                ("star", "SELECT * FROM S3Object s"),
+                ("star_filtered", by_date),
+                ("sum", "SELECT SUM(s.l_extendedprice) FROM S3Object s WHERE s.l_shipmode = 'AIR'"),
+            ],
+        ),
+        (
+            "functions",
+            csv(),
+            rows.to_vec(),
+            [
+                ("comparison", "SELECT COUNT(*) FROM S3Object s WHERE s._15 <> 'AIR'"),
+                ("upper", "SELECT COUNT(*) FROM S3Object s WHERE UPPER(s._15) <> 'AIR'"),
+                (
+                    "extract",
+                    "SELECT COUNT(*) FROM S3Object s WHERE EXTRACT(YEAR FROM CAST(s._11 AS TIMESTAMP)) = 1994",
+                ),
+            ],
+        ),
+    ];
+    for (name, input, object, statements) in cases {
+        let object = bytes::Bytes::from(object);
+        let mut group = criterion.benchmark_group(name);
+        group.throughput(Throughput::Bytes(object.len() as u64)).sample_size(10);
+        for (name, statement) in statements {
+            group.bench_function(name, |bencher| bencher.iter(|| run(statement, &object, &input)));
+        }
+        group.finish();
+    }
+}
+
+criterion_group!(benches, select, formats);
 criterion_main!(benches);

@@ -1,5 +1,6 @@
 //! What a format provides: batches of rows, and their columns on demand.
 
+use super::cancellation::Cancellation;
 use super::output::RowWriter;
 use super::selection::Rows;
 use super::vector::{Kind, Vector};
@@ -21,6 +22,12 @@ pub(crate) struct Column {
 pub(crate) trait Schema {
     /// Finds a column by its path, without the row's alias. An empty path is the row itself.
     fn resolve(&mut self, path: &[PathStep]) -> Result<Column, SelectError>;
+
+    /// All columns, if all rows have the same: then `*` stands for them. Otherwise
+    /// [`BatchReader::write_row`] says what a row has.
+    fn all(&mut self) -> Result<Option<Vec<Column>>, SelectError> {
+        Ok(None)
+    }
 }
 
 /// Reads an object in batches of rows.
@@ -59,6 +66,12 @@ pub(crate) trait BatchReader: Send {
 
     /// Bytes read so far: of the object, and after decompression.
     fn bytes_read(&self) -> (u64, u64);
+
+    /// Gives up reading ahead what takes long when told to stop.
+    fn stop_with(&mut self, _: &Cancellation) {}
+
+    /// Decompresses what follows on a thread of its own.
+    fn read_ahead(&mut self) {}
 
     /// Records up to the end of the batch, counted as in [`Self::locate`]; called only for parts of
     /// an object.

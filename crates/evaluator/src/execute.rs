@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::aggregate::State;
 use super::batch::BatchReader;
+use super::cancellation::Cancellation;
 use super::group_by::Groups;
 use super::output::{self, Key, RowWriter};
 use super::program::{Machine, Program, Values};
@@ -68,6 +69,17 @@ impl Execution {
         }
     }
 
+    /// Decompresses what follows on a thread of its own.
+    pub(super) fn read_ahead(&mut self) {
+        self.reader.read_ahead();
+    }
+
+    /// Fails when told to stop.
+    pub(super) fn stop_with(&mut self, cancellation: Cancellation) {
+        self.reader.stop_with(&cancellation);
+        self.machine.stop_with(cancellation);
+    }
+
     /// Runs to the end, or until the client is gone.
     pub(super) fn run(mut self, sink: &mut dyn Sink) -> Result<Stats, SelectError> {
         let mut outbox = Outbox::new(sink);
@@ -83,7 +95,8 @@ impl Execution {
         let mut reported = 0;
         while self.has_batch {
             let all = self.machine.start(self.reader.rows());
-            let outcome = match self.batch(&all, outbox) {
+            let batch = self.machine.cancellation().check().map_err(Failure::Writing);
+            let outcome = match batch.and_then(|()| self.batch(&all, outbox)) {
                 Err(Failure::Evaluating(error)) => self.row_by_row(&all, error, outbox),
                 Err(Failure::Writing(error)) => Err(error),
                 Ok(outcome) => Ok(outcome),
@@ -128,12 +141,20 @@ impl Execution {
         if self.scan(&mut outbox)?.is_break() || outbox.flush().is_break() {
             return Ok(None);
         }
-        let (records, (_, processed)) = (self.reader.records_read(), self.reader.bytes_read());
+        let (records, (scanned, processed)) =
+            (self.reader.records_read(), self.reader.bytes_read());
         let answered = match &self.groups {
             Some(_) => outbox.stats(0, 0).bytes_returned,
             None => 0,
         };
-        Ok(Some(Part { states: self.states, groups: self.groups, records, processed, answered }))
+        Ok(Some(Part {
+            states: self.states,
+            groups: self.groups,
+            records,
+            scanned,
+            processed,
+            answered,
+        }))
     }
 
     /// Answers aggregates, or groups, from the given states.
@@ -172,7 +193,15 @@ impl Execution {
         }
         if let (Answer::Groups { outer, items, .. }, Some(groups)) =
             (&self.statement.answer, &mut self.groups)
-            && answer_groups(groups, outer, items, &mut self.writer, outbox)?.is_break()
+            && answer_groups(
+                groups,
+                outer,
+                items,
+                &mut self.writer,
+                outbox,
+                self.machine.cancellation(),
+            )?
+            .is_break()
         {
             return Ok(ControlFlow::Break(()));
         }
@@ -185,6 +214,9 @@ impl Execution {
         selection: &Selection,
         outbox: &mut Outbox<'_>,
     ) -> Result<Outcome, Failure> {
+        if selection.is_empty() {
+            return Ok(Outcome::More);
+        }
         let Self { statement, reader, machine, .. } = self;
         let mut chosen = match statement.filter {
             Some(filter) => machine.filter(&statement.program, filter, selection, &**reader)?,
@@ -247,10 +279,15 @@ impl Execution {
         };
         let args = calls.iter().filter_map(|(_, arg)| *arg);
         let nodes = keys.iter().copied().chain(args);
+        let cancellation = machine.cancellation().clone();
         let values = machine.eval_all(&statement.program, nodes, chosen, &**reader)?;
         let keys: Vec<&Vector> = keys.iter().map(|key| values.of(*key)).collect();
         let (reader, block) = (&**reader, reader.block());
         let at = |row: usize, error: &SelectError| Failure::Writing(located(error, reader, row));
+        let answer = |groups: &mut Groups, writer: &mut RowWriter, outbox: &mut Outbox<'_>| {
+            answer_groups(groups, outer, items, writer, outbox, &cancellation)
+                .map_err(Failure::Writing)
+        };
         let mut flow = ControlFlow::Continue(());
         chosen.rows().try_for_each(|row| {
             if flow.is_break() {
@@ -263,12 +300,12 @@ impl Execution {
                 return Err(Failure::Writing(no_room()));
             }
             groups.update(values, calls, block).map_err(|(row, error)| at(row, &error))?;
-            flow = answer_groups(groups, outer, items, writer, outbox).map_err(Failure::Writing)?;
+            flow = answer(groups, writer, outbox)?;
             groups.place(row, &keys, calls, block).map_err(|error| at(row, &error)).map(drop)
         })?;
         groups.update(values, calls, block).map_err(|(row, error)| at(row, &error))?;
         if flow.is_continue() && groups.is_full_of_text() {
-            flow = answer_groups(groups, outer, items, writer, outbox).map_err(Failure::Writing)?;
+            flow = answer(groups, writer, outbox)?;
         }
         Ok(if flow.is_break() { Outcome::Gone } else { Outcome::More })
     }
@@ -285,6 +322,7 @@ impl Execution {
             Answer::Star | Answer::Aggregates { .. } | Answer::Groups { .. } => &[],
         };
         let nodes = items.iter().map(|item| item.node);
+        let cancellation = machine.cancellation().clone();
         let values = machine.eval_all(&statement.program, nodes, chosen, &**reader)?;
         let mut last = 0;
         let mut flow = ControlFlow::Continue(());
@@ -304,6 +342,7 @@ impl Execution {
             if writer.bytes().len() >= MAX_RECORDS_BYTES {
                 flow = outbox.append(writer.bytes());
                 writer.clear();
+                cancellation.check()?;
             }
             Ok::<_, SelectError>(())
         });
@@ -314,7 +353,10 @@ impl Execution {
             flow = outbox.append(writer.bytes());
         }
         writer.clear();
-        written.map_err(|error| Failure::Writing(located(&error, &**reader, last)))?;
+        written.map_err(|error| {
+            let stopped = cancellation.check().err();
+            Failure::Writing(stopped.unwrap_or_else(|| located(&error, &**reader, last)))
+        })?;
         self.emitted += chosen.rows().len() as u64;
         if self.emitted >= statement.limit {
             reader.stop_behind(last);
@@ -331,12 +373,17 @@ impl Execution {
         outbox: &mut Outbox<'_>,
     ) -> Result<Outcome, SelectError> {
         for row in 0..self.reader.rows() {
+            // This may be why the batch has failed; then no row is to blame.
+            self.machine.cancellation().check()?;
             let selection = self.machine.pick(all, vec![row as u32]);
             match self.batch(&selection, outbox) {
                 Ok(Outcome::More) => {}
                 Ok(outcome) => return Ok(outcome),
                 Err(Failure::Writing(error)) => return Err(error),
-                Err(Failure::Evaluating(error)) => return Err(located(&error, &*self.reader, row)),
+                Err(Failure::Evaluating(error)) => {
+                    self.machine.cancellation().check()?;
+                    return Err(located(&error, &*self.reader, row));
+                }
             }
         }
         Err(error)
@@ -349,7 +396,9 @@ pub(super) struct Part {
     pub(super) groups: Option<Box<Groups>>,
     /// Records up to its end.
     pub(super) records: u64,
-    /// Bytes from its start to where its last record ends.
+    /// Bytes read, as [`BatchReader::bytes_read`] counts: without compression from its start to where
+    /// its last record ends.
+    pub(super) scanned: u64,
     pub(super) processed: u64,
     /// Bytes of groups that were answered.
     pub(super) answered: u64,
@@ -412,8 +461,10 @@ fn answer_groups(
     items: &[Item],
     writer: &mut RowWriter,
     outbox: &mut Outbox<'_>,
+    cancellation: &Cancellation,
 ) -> Result<ControlFlow<()>, SelectError> {
     let mut machine = Machine::default();
+    machine.stop_with(cancellation.clone());
     let nodes = || items.iter().map(|item| item.node);
     for first in (0..groups.len()).step_by(ANSWERED_GROUPS) {
         let last = groups.len().min(first + ANSWERED_GROUPS);

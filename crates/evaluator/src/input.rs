@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bzip2::bufread::BzDecoder;
 use flate2::bufread::GzDecoder;
 
+use super::ahead::Ahead;
 use super::members::Members;
 use super::source::{ObjectSource, SourceReader};
 use sluicegate_s3select::error::{SelectError, SelectErrorCode};
@@ -25,6 +26,8 @@ pub(crate) enum Input {
     Gzip(Box<Members<GzDecoder<BufReader<SourceReader>>>>),
     /// bzip2 streams, likewise.
     Bzip2(Box<Members<BzDecoder<BufReader<SourceReader>>>>),
+    /// One of these, on another thread.
+    Ahead(Ahead),
 }
 
 impl Input {
@@ -46,14 +49,29 @@ impl Input {
         }
     }
 
+    /// Decompresses what follows on a thread of its own, if there can be one.
+    pub(crate) fn read_ahead(&mut self) {
+        if let Self::Gzip(_) | Self::Bzip2(_) = self
+            && let Some((ahead, hand)) = Ahead::start(self.bytes_scanned())
+        {
+            let input = std::mem::replace(self, Self::Ahead(ahead));
+            // Should the thread have ended, reading fails.
+            let _ = hand.send(input);
+        }
+    }
+
     /// Fills `buf` as far as the object goes.
     pub(crate) fn fill(&mut self, mut buf: &mut [u8]) -> Result<usize, SelectError> {
+        if let Self::Ahead(ahead) = self {
+            return ahead.fill(buf);
+        }
         let mut filled = 0;
         while !buf.is_empty() {
             let read = match self {
                 Self::Plain(reader) => reader.read(buf),
                 Self::Gzip(reader) => reader.read(buf),
                 Self::Bzip2(reader) => reader.read(buf),
+                Self::Ahead(_) => break,
             };
             match read {
                 Ok(0) => break,
@@ -70,7 +88,7 @@ impl Input {
 
     fn explain(&self, error: &io::Error) -> SelectError {
         let format = match self {
-            Self::Plain(_) => {
+            Self::Plain(_) | Self::Ahead(_) => {
                 return SelectError::new(
                     SelectErrorCode::InternalError,
                     format!("The object could not be read: {error}."),
@@ -99,6 +117,7 @@ impl Input {
             Self::Bzip2(members) => {
                 members.source().map_or(0, |source| source.get_ref().bytes_read)
             }
+            Self::Ahead(ahead) => ahead.bytes_scanned(),
         }
     }
 

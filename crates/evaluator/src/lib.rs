@@ -9,7 +9,10 @@
 //! `statement` is compiled once into a `program` over such batches, which `execute` drives.
 
 mod aggregate;
+mod ahead;
 mod batch;
+mod block;
+mod cancellation;
 mod csv;
 mod execute;
 mod group_by;
@@ -33,6 +36,7 @@ mod vector;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+pub use cancellation::Cancellation;
 pub use csv::CsvColumns;
 pub use sink::{MAX_RECORDS_BYTES, Sink, Stats};
 pub use source::ObjectSource;
@@ -56,6 +60,8 @@ pub struct Evaluation {
     execution: Execution,
     /// How to evaluate it in parts, if that is possible.
     divisible: Option<Divisible>,
+    /// Whether a thread for decompressing pays.
+    is_compressed: bool,
 }
 
 impl std::fmt::Debug for Evaluation {
@@ -108,7 +114,8 @@ impl Evaluation {
         let compression = request.input.compression;
         let object_bytes = source.len();
         let divide = |statement: &Statement, open: OpenPart| {
-            let divisible = Divisible::new(range, object_bytes, request.output.clone(), open);
+            let output = request.output.clone();
+            let divisible = Divisible::new(range, object_bytes, output, statement, open);
             let whole = compression == Compression::None && statement.is_divisible();
             Some(divisible).filter(|_| whole)
         };
@@ -132,11 +139,17 @@ impl Evaluation {
             InputFormat::Parquet => {
                 let mut file = ParquetFile::open(&source)?;
                 let statement = Arc::new(Statement::compile(&query, &mut file, now)?);
-                let conditions =
-                    statement.filter.map(|filter| statement.program.conditions(filter));
-                let star = matches!(statement.answer, Answer::Star);
-                let conditions = conditions.unwrap_or_default();
-                let reader = ParquetReader::new(file, star, range, &conditions, max_rows)?;
+                let starts: Vec<_> =
+                    file.groups_in(range).iter().map(|(_, start)| *start).collect();
+                if starts.is_sorted_by(|a, b| a < b) {
+                    let (file, reads) = (file.clone(), Arc::clone(&statement));
+                    let open = move |part, before| {
+                        let reader = ParquetReader::new(file.clone(), part, &reads, max_rows)?;
+                        Ok(Box::new(reader.counting_from(before)) as Box<dyn BatchReader>)
+                    };
+                    divisible = divide(&statement, Box::new(open)).map(|it| it.cut_at(starts));
+                }
+                let reader = ParquetReader::new(file, range, &statement, max_rows)?;
                 Execution::new(statement, Box::new(reader), writer)?
             }
             InputFormat::Json(layout) => {
@@ -161,7 +174,8 @@ impl Evaluation {
                 Execution::new(statement, Box::new(tell(reader, schema)), writer)?
             }
         };
-        Ok(Self { execution, divisible })
+        let is_compressed = compression != Compression::None && object_bytes >= MIN_AHEAD_BYTES;
+        Ok(Self { execution, divisible, is_compressed })
     }
 
     /// Runs the statement on this thread; blocking. Ends early, with success, when the sink says
@@ -185,15 +199,39 @@ impl Evaluation {
         self
     }
 
+    /// Stops with an error as soon as the cancellation says so: at its deadline with
+    /// `MaxOperatorsExceeded`, and with `InternalError` if it was cancelled. Rows that were sent
+    /// before are part of the right answer.
+    #[must_use]
+    pub fn with_cancellation(mut self, cancellation: &Cancellation) -> Self {
+        self.execution.stop_with(cancellation.clone());
+        if let Some(divisible) = &mut self.divisible {
+            divisible.cancellation = cancellation.clone();
+        }
+        self
+    }
+
     /// Whether [`Evaluation::run_on`] can use several threads: the object is large, uncompressed,
-    /// and CSV without quoted record delimiters or JSON lines; and the statement has no LIMIT and
-    /// no aggregate that depends on the order of rows.
+    /// and CSV without quoted record delimiters or JSON lines, or is Parquet of several row groups;
+    /// and the statement has no LIMIT and no aggregate that depends on the order of rows.
     #[must_use]
     pub fn is_divisible(&self) -> bool {
         self.divisible.as_ref().is_some_and(Divisible::is_divided)
     }
 
-    /// With parts of so many bytes for [`Evaluation::run_on`], at least 1; 8 MiB unless told.
+    /// How many threads [`Evaluation::run_on`] can use: as many as there are if it
+    /// [is divisible](Evaluation::is_divisible), two if the object is compressed and has 1 MiB at
+    /// least, which one of them decompresses, else one.
+    #[must_use]
+    pub fn max_threads(&self) -> usize {
+        match self.is_divisible() {
+            true => usize::MAX,
+            false => 1 + usize::from(self.is_compressed),
+        }
+    }
+
+    /// With parts of so many bytes for [`Evaluation::run_on`], at least 1; unless told 2 MiB
+    /// if the statement answers rows, else 8 MiB.
     #[must_use]
     pub fn with_part_bytes(mut self, bytes: u64) -> Self {
         if let Some(divisible) = &mut self.divisible {
@@ -202,20 +240,29 @@ impl Evaluation {
         self
     }
 
-    /// [`Evaluation::run`] with so many threads besides this one, which hands the answer on. The
-    /// answer, and an error, are the same.
+    /// [`Evaluation::run`] on so many threads. Where it is divisible they are besides this one,
+    /// which hands the answer on. The answer, and an error, are the same; where a compressed
+    /// stream is damaged, some of the last rows before that may be missing from either.
     ///
     /// # Errors
     /// The same.
-    pub fn run_on(self, threads: usize, sink: &mut dyn Sink) -> Result<Stats, SelectError> {
+    pub fn run_on(mut self, threads: usize, sink: &mut dyn Sink) -> Result<Stats, SelectError> {
         match self.divisible {
             Some(divisible) if threads > 1 && divisible.is_divided() => {
                 divisible.run(self.execution, threads, sink)
             }
-            _ => self.execution.run(sink),
+            _ => {
+                if threads > 1 && self.is_compressed {
+                    self.execution.read_ahead();
+                }
+                self.execution.run(sink)
+            }
         }
     }
 }
+
+/// Shorter compressed objects are not worth a thread of their own.
+const MIN_AHEAD_BYTES: u64 = 1 << 20;
 
 /// The most rows of a batch. Every operator of a statement keeps its values for a batch, so the
 /// longer the statement, the fewer rows: together they stay within some 100 MB.

@@ -1,7 +1,7 @@
 //! One object on several cores.
 //!
 //! The object is cut into parts of equal size, which the readers align with records as they do for
-//! a scan range. Threads take the parts in turn. Their rows are sent, and their aggregates merged,
+//! a scan range; Parquet where its row groups begin. Threads take the parts in turn. Their rows are sent, and their aggregates merged,
 //! in the order of the parts; the length of its queue bounds what a thread can produce ahead of its
 //! turn.
 //!
@@ -17,6 +17,7 @@ use bytes::Bytes;
 
 use super::aggregate::State;
 use super::batch::BatchReader;
+use super::cancellation::Cancellation;
 use super::execute::{Execution, Part, Sofar};
 use super::group_by::Groups;
 use super::output::RowWriter;
@@ -29,8 +30,13 @@ use sluicegate_s3select::request::OutputSerialization;
 /// Bytes of a part: large enough to amortise opening it, small enough to balance the load.
 const PART_BYTES: u64 = 8 << 20;
 
-/// The most messages, of at most 128 KiB each, that a thread may have ready before its turn.
-const QUEUE: usize = 8;
+/// The same where rows are answered, which wait for those of the parts before them.
+const ROWS_PART_BYTES: u64 = 2 << 20;
+
+/// The most messages, of at most 128 KiB each, that a thread may have ready before its turn: those
+/// of a part, even if its rows take a multiple of its bytes. Else it would wait for its turn, and
+/// one thread after the other would run.
+const QUEUE: usize = 64;
 
 /// Opens the reader of a part; the second argument is the number of records before it.
 pub(super) type OpenPart =
@@ -45,6 +51,10 @@ pub(super) struct Divisible {
     pub(super) output: OutputSerialization,
     /// The most groups that are kept, if that was said.
     pub(super) max_groups: Option<usize>,
+    /// Where parts begin, if they are not of equal size. Then they are read independently, and of
+    /// each what is counted adds up.
+    cuts: Option<Vec<u64>>,
+    pub(super) cancellation: Cancellation,
 }
 
 enum Message {
@@ -58,13 +68,27 @@ impl Divisible {
         range: ByteRange,
         object_bytes: u64,
         output: OutputSerialization,
+        statement: &Statement,
         open: OpenPart,
     ) -> Self {
+        let part_bytes = if statement.has_rows() { ROWS_PART_BYTES } else { PART_BYTES };
         let range = ByteRange { end: range.end.min(object_bytes), ..range };
-        Self { range, part_bytes: PART_BYTES, open, output, max_groups: None }
+        let cancellation = Cancellation::new();
+        Self { range, part_bytes, open, output, max_groups: None, cuts: None, cancellation }
+    }
+
+    /// With parts that begin there, the first with what is read.
+    pub(super) fn cut_at(self, cuts: Vec<u64>) -> Self {
+        Self { cuts: Some(cuts), ..self }
     }
 
     fn part(&self, index: u64) -> Option<ByteRange> {
+        if let Some(cuts) = &self.cuts {
+            let index = usize::try_from(index).ok()?;
+            let start = *cuts.get(index)?;
+            let end = cuts.get(index + 1).copied().unwrap_or(self.range.end);
+            return (start < end).then_some(ByteRange { start, end });
+        }
         let start = self.range.start.checked_add(index.checked_mul(self.part_bytes)?)?;
         let end = start.saturating_add(self.part_bytes).min(self.range.end);
         (start < end).then_some(ByteRange { start, end })
@@ -136,6 +160,7 @@ impl Divisible {
         if let Some(groups) = self.max_groups {
             execution.limit_groups(groups);
         }
+        execution.stop_with(self.cancellation.clone());
         execution.run_part(sofar, sink)
     }
 
@@ -188,9 +213,14 @@ impl Divisible {
             };
             stats.bytes_returned += part.answered;
             (states, groups, records) = (part.states, part.groups, part.records);
-            let processed = range.start - self.range.start + part.processed;
-            stats.bytes_processed = stats.bytes_processed.max(processed);
-            stats.bytes_scanned = stats.bytes_processed;
+            if self.cuts.is_some() {
+                stats.bytes_processed += part.processed;
+                stats.bytes_scanned += part.scanned;
+            } else {
+                let processed = range.start - self.range.start + part.processed;
+                stats.bytes_processed = stats.bytes_processed.max(processed);
+                stats.bytes_scanned = stats.bytes_processed;
+            }
             if sink.progress(&stats).is_break() {
                 return Ok(stats);
             }
@@ -213,7 +243,8 @@ fn merge(
     if let (Some(groups), Some(more)) = (&mut groups, part.groups) {
         groups.merge(&more);
     }
-    Part { states, groups, records: records + part.records, processed: part.processed, answered: 0 }
+    let Part { records: more, scanned, processed, .. } = part;
+    Part { states, groups, records: records + more, scanned, processed, answered: 0 }
 }
 
 /// A thread ended without being told to.

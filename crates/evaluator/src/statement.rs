@@ -26,7 +26,7 @@ pub(super) struct Statement {
 
 #[derive(Debug)]
 pub(super) enum Answer {
-    /// All fields of every row.
+    /// All fields of every row, whatever it has.
     Star,
     /// These values of every row.
     Items(Vec<Item>),
@@ -67,6 +67,11 @@ impl Statement {
             }
             Answer::Star | Answer::Items(_) | Answer::Groups { .. } => Vec::new(),
         }
+    }
+
+    /// Whether it answers a row for each that it chooses.
+    pub(super) fn has_rows(&self) -> bool {
+        matches!(self.answer, Answer::Star | Answer::Items(_))
     }
 
     /// Whether it has GROUP BY.
@@ -113,7 +118,14 @@ impl Statement {
         let mut compiler = Compiler::new(schema, &query.from, now);
         let filter = query.filter.as_ref().map(|filter| compiler.compile(filter)).transpose()?;
         let answer = match &query.projection {
-            Projection::Star => Answer::Star,
+            Projection::Star => match compiler.all()? {
+                Some(columns) => {
+                    let items = columns.into_iter();
+                    let item = |(name, node): (String, _)| Item { key: Key::new(&name), node };
+                    Answer::Items(items.map(item).collect())
+                }
+                None => Answer::Star,
+            },
             Projection::Items(items) => {
                 let mut aggregates = Vec::new();
                 for item in items {

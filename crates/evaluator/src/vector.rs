@@ -168,7 +168,8 @@ pub(crate) enum Data {
     Dynamic(Vec<Value>),
 }
 
-/// The representation of an expression's values, known before it runs.
+/// The representation of an expression's values, known before it runs. One that is not known is
+/// `Dynamic`: then each batch has the one that suits its values, as [`Data`] tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Bool,

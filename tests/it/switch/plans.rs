@@ -1,5 +1,8 @@
 //! Which operators a switch serves, and what is said of the others.
 
+use datafusion::physical_plan::displayable;
+use sluicegate_engine::Engine;
+
 use super::{counting, engine, not_pruned, switch_lines};
 use crate::harness::{rows, try_rows};
 
@@ -42,6 +45,37 @@ async fn every_shape_is_served() {
     let said = not_pruned(&engine, sql).await;
     assert!(said[0].starts_with("switch of DISTINCT\n"), "{said:?}");
     assert!(said[0].contains("not possible: the key has no code of 64 bits"), "{said:?}");
+}
+
+/// The bounds that EXPLAIN shows: of the operators, and of the whole query.
+async fn bounds(engine: &Engine, sql: &str) -> (Vec<f64>, f64) {
+    let plan = engine.explain(sql).await.unwrap().plan;
+    let text = displayable(plan.as_ref()).indent(false).to_string();
+    let bound = |line: &str| -> Option<f64> {
+        let number = line.split("failure<=").nth(1)?;
+        Some(number.split([')', ',']).next()?.parse().unwrap())
+    };
+    let of = |name: &str| -> Vec<f64> {
+        text.lines().filter(|line| line.trim().starts_with(name)).filter_map(bound).collect()
+    };
+    (of("SwitchPruneExec"), of("SwitchExec").into_iter().sum())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bound_rests_on_what_is_known_and_is_the_querys() {
+    let engine = counting("tofino1", 100).await;
+    // The table's rows are known.
+    let (each, whole) = bounds(&engine, "SELECT DISTINCT s FROM x").await;
+    assert!(each.len() == 1 && whole < 1e-12, "{each:?} {whole}");
+    // Those that a filter leaves are estimated, and an estimate bounds nothing: the switch stops
+    // pruning once it has forwarded so many that the bound would be exceeded.
+    let some = "SELECT DISTINCT s FROM x WHERE i < 10";
+    let (each, whole) = bounds(&engine, some).await;
+    assert!(each.len() == 1 && (1e-5..=1e-4).contains(&whole), "{each:?} {whole}");
+    let (each, whole) = bounds(&engine, &format!("{some} UNION ALL {some}")).await;
+    assert_eq!(each.len(), 2, "{each:?}");
+    assert!(whole <= 1e-4 && whole > each[0] && whole > each[1], "{each:?} {whole}");
+    assert!((whole - each.iter().sum::<f64>()).abs() < 0.1 * whole, "{each:?} {whole}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -34,6 +34,7 @@ use super::plan::{ROWS, Statement, Trial};
 use crate::commands::generate::bucket_store;
 use crate::failure::{Failure, Result};
 use crate::output::progress::Steps;
+use crate::runtime::cpu::process_time;
 
 /// The address of objects in memory.
 const MEMORY: &str = "memory://samples";
@@ -51,7 +52,7 @@ pub(super) async fn measure(
 ) -> Result<Vec<Experiment>> {
     let bench = Bench::new(engine, &bucket, prefix, data).await?;
     let steps = Steps::new(trials.len() * (rounds as usize + 1), "measuring");
-    let mut found: Vec<Option<Experiment>> = trials.iter().map(|_| None).collect();
+    let mut found: Vec<Vec<Experiment>> = trials.iter().map(|_| Vec::new()).collect();
     let mut refused = BTreeSet::new();
     let mut no_select = false;
     for round in 0..=rounds as usize {
@@ -61,10 +62,14 @@ pub(super) async fn measure(
                 continue;
             }
             match Box::pin(bench.run(trial)).await? {
-                Outcome::Timed(..) if round == 0 => {}
-                Outcome::Timed(asked, time) => {
-                    let new = || Experiment { asked, seconds: Vec::new() };
-                    found[number].get_or_insert_with(new).seconds.push(time.as_secs_f64());
+                Outcome::Timed(_) if round == 0 => {}
+                Outcome::Timed(times) => {
+                    for (place, (asked, time)) in times.into_iter().enumerate() {
+                        if found[number].len() == place {
+                            found[number].push(Experiment { asked, seconds: Vec::new() });
+                        }
+                        found[number][place].seconds.push(time.as_secs_f64());
+                    }
                 }
                 Outcome::Refused { every_statement } => {
                     refused.insert(number);
@@ -75,8 +80,8 @@ pub(super) async fn measure(
         }
     }
     steps.done();
-    for (trial, experiment) in trials.iter().zip(&found) {
-        if let Some(Experiment { asked, seconds }) = experiment {
+    for (trial, experiments) in trials.iter().zip(&found) {
+        for Experiment { asked, seconds } in experiments {
             tracing::debug!(?trial, ?asked, ?seconds, "measured");
         }
     }
@@ -90,11 +95,10 @@ impl Trial {
 }
 
 enum Outcome {
-    Timed(Asked, Duration),
+    /// Always as many times, in the same order.
+    Timed(Vec<(Asked, Duration)>),
     /// The store does not do that, or nothing of the kind.
-    Refused {
-        every_statement: bool,
-    },
+    Refused { every_statement: bool },
     /// Not this time.
     Failed,
 }
@@ -135,10 +139,10 @@ impl Bench {
         match trial {
             Trial::Get { name, bytes } => {
                 let path = self.path(name);
-                let started = Instant::now();
+                let (cpu, started) = (process_time(), Instant::now());
                 let got = self.get(&path, 0..*bytes).await?;
                 let time = started.elapsed();
-                Ok(Outcome::Timed(Asked::Get(got), time))
+                Ok(received(cpu, Requests(1), got, (Asked::Get(got), time)))
             }
             Trial::Gets { requests, lanes, each } => {
                 let part = |number: u64| {
@@ -148,7 +152,7 @@ impl Bench {
                     let start = number.wrapping_mul(0x9e37_79b9) % span;
                     (self.path(&object.name), start..start + each)
                 };
-                let started = Instant::now();
+                let (cpu, started) = (process_time(), Instant::now());
                 let all = stream::iter((0..*requests).map(part))
                     .map(|(path, range)| async move { self.get(&path, range).await });
                 let all = all.buffer_unordered(*lanes as usize);
@@ -156,7 +160,7 @@ impl Bench {
                     all.try_fold(Bytes::ZERO, |sum, got| async move { Ok(sum + got) }).await?;
                 let time = started.elapsed();
                 let (requests, lanes) = (Requests(*requests), *lanes);
-                Ok(Outcome::Timed(Asked::Gets { requests, lanes, bytes }, time))
+                Ok(received(cpu, requests, bytes, (Asked::Gets { requests, lanes, bytes }, time)))
             }
             Trial::Select(statement) => self.statement(statement, 1).await,
             Trial::Selects { lanes, statement } => self.statement(statement, *lanes).await,
@@ -165,17 +169,17 @@ impl Bench {
                 let Some(object) = objects.find(|it| it.name == *name) else { return Ok(REFUSED) };
                 let values = object.rows.as_f64() * f64::from(*columns);
                 let asked = Asked::Parse { format: object.format, bytes: object.size(), values };
-                Ok(Outcome::Timed(asked, self.on_each_core(sql).await?))
+                Ok(timed(asked, self.on_each_core(sql).await?))
             }
             Trial::Aggregate { sql, here } => {
                 let here = here.times(self.rows.as_f64());
-                Ok(Outcome::Timed(Asked::Aggregate { here }, self.on_each_core(sql).await?))
+                Ok(timed(Asked::Aggregate { here }, self.on_each_core(sql).await?))
             }
             Trial::Small { objects, sql } => {
                 self.set_scan("get").await?;
                 let started = Instant::now();
                 Box::pin(Box::pin(self.engine.plan(sql)).await?.collect()).await?;
-                Ok(Outcome::Timed(Asked::Small { objects: *objects }, started.elapsed()))
+                Ok(timed(Asked::Small { objects: *objects }, started.elapsed()))
             }
             Trial::Query { scan, sql } => self.query(scan, sql).await,
         }
@@ -257,7 +261,7 @@ impl Bench {
             1 => Asked::Select(each),
             lanes => Asked::Selects { lanes, each },
         };
-        Ok(Outcome::Timed(asked, time))
+        Ok(timed(asked, time))
     }
 
     /// The request as a scan sends it.
@@ -321,7 +325,7 @@ impl Bench {
             values: (rows_of(counted.got_bytes) + rows) * columns,
             ..Phase::default()
         };
-        Ok(Outcome::Timed(Asked::Query(Box::new(phase)), time))
+        Ok(timed(Asked::Query(Box::new(phase)), time))
     }
 
     /// How tables are read from now on. Aggregates are computed here, so that rows are sent.
@@ -331,6 +335,22 @@ impl Bench {
         }
         Ok(())
     }
+}
+
+fn timed(asked: Asked, time: Duration) -> Outcome {
+    Outcome::Timed(vec![(asked, time)])
+}
+
+/// GETs, and the CPU time that they took since `before`, if the system says.
+fn received(
+    before: Option<Duration>,
+    requests: Requests,
+    bytes: Bytes,
+    by_the_clock: (Asked, Duration),
+) -> Outcome {
+    let used = before.and_then(|before| process_time()?.checked_sub(before));
+    let receive = used.map(|used| (Asked::Receive { requests, bytes }, used));
+    Outcome::Timed([Some(by_the_clock), receive].into_iter().flatten().collect())
 }
 
 /// The samples of every format in memory, as tables of their names.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::modelled::{Modelled, Operator};
 use crate::output::listing::{ListFormat, Listing};
 
-const HEADER: [&str; 23] = [
+const HEADER: [&str; 27] = [
     "statement",
     "case",
     "axis",
@@ -29,6 +29,10 @@ const HEADER: [&str; 23] = [
     "link_bytes",
     "bound_by",
     "best_probability",
+    "simulated_p10",
+    "simulated_p50",
+    "simulated_p90",
+    "simulated_refused",
 ];
 
 pub(super) fn write(all: &[Modelled]) -> String {
@@ -78,6 +82,12 @@ fn operators(lines: &mut Listing, place: &[Value], operators: &[Operator]) {
                 json!(numbers.time.bound_by().map(|it| it.to_string())),
                 json!(likely.best),
             ]);
+            if let Some(Ok(runs)) = &way.simulated {
+                let time = [runs.time.p10, runs.time.p50, runs.time.p90];
+                row.extend(time.map(|it| json!(it.as_secs_f64())));
+                row.push(json!(runs.refused));
+            }
+            row.resize(HEADER.len(), Value::Null);
             lines.push(row);
         }
         for (strategy, _) in &operator.impossible {

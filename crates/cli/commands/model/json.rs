@@ -1,9 +1,12 @@
 //! Predictions as JSON.
 
 use serde_json::{Value, json};
+use sluicegate_costmodel::Flow;
 use sluicegate_costmodel::uncertainty::Sensitivity;
+use sluicegate_engine::switch::Switched;
 
 use super::modelled::{Case, Modelled, Operator, Way, total};
+use super::simulated::{Simulated, Simulation};
 use crate::failure::{Failure, Result};
 
 /// The version of the layout; it grows when a field changes its meaning or goes.
@@ -17,15 +20,16 @@ pub(super) fn write(all: &[Modelled]) -> Result<String> {
 }
 
 fn statement(modelled: &Modelled) -> Value {
-    let cases: Vec<_> = modelled.cases.iter().map(case).collect();
+    let cases: Vec<_> = modelled.cases.iter().map(|it| case(it, &modelled.cases[0])).collect();
     json!({
         "statement": modelled.statement,
         "objective": modelled.objective.to_string(),
+        "simulation": modelled.simulation.as_ref().map(Simulation::in_words),
         "cases": cases,
     })
 }
 
-fn case(case: &Case) -> Value {
+fn case(case: &Case, here: &Case) -> Value {
     let (time, dollars, work) = total(&case.operators);
     let sweeps: Vec<_> = case
         .sweeps
@@ -39,6 +43,7 @@ fn case(case: &Case) -> Value {
         .collect();
     json!({
         "what_if": case.assumed.what_if,
+        "changes_nothing": case.changes_nothing(here),
         "hardware": case.assumed.scenario.hardware.introduction(),
         "prices": case.assumed.scenario.prices.introduction(),
         "sources": case.assumed.sources,
@@ -67,6 +72,7 @@ fn operators(all: &[Operator]) -> Vec<Value> {
                 "ways": ways.collect::<Vec<_>>(),
                 "impossible": impossible.collect::<Vec<_>>(),
                 "sensitivity": operator.sensitivity.iter().map(constant).collect::<Vec<_>>(),
+                "switch": operator.switched.as_ref().map(switch),
             })
         })
         .collect()
@@ -91,6 +97,36 @@ fn way(way: &Way, taken: bool) -> Value {
         "bound_by": numbers.time.bound_by().map(|it| it.to_string()),
         "best_probability": likely.best,
         "expected_regret": likely.regret,
+        "simulated": way.simulated.as_ref().map(simulated),
+    })
+}
+
+fn simulated(it: &Simulated) -> Value {
+    match it {
+        Ok(runs) => json!({
+            "seconds_p10_p50_p90": [runs.time.p10, runs.time.p50, runs.time.p90].map(|it| it.as_secs_f64()),
+            "refused_requests": runs.refused,
+            "most_in_flight": runs.in_flight,
+        }),
+        Err(why) => json!({ "error": why }),
+    }
+}
+
+fn switch(switched: &Switched) -> Value {
+    let flow = |flow: Flow| {
+        json!({
+            "sent_rows": flow.sent.0,
+            "sent_bytes": flow.sent_bytes.0,
+            "handled_rows": flow.handled.0,
+            "handled_bytes": flow.handled_bytes.0,
+        })
+    };
+    let demand = &switched.demand;
+    json!({
+        "workers": demand.workers,
+        "off": flow(demand.without_switch()),
+        "prune": flow(demand.with_switch()),
+        "assumed": switched.assumed,
     })
 }
 

@@ -4,19 +4,22 @@ mod chart;
 mod csv;
 mod json;
 mod modelled;
+mod simulated;
+mod switched;
 mod table;
 
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
-use sluicegate_costmodel::Scenario;
-use sluicegate_costmodel::uncertainty::Uncertainty;
 use sluicegate_costmodel::what_if::{Axis, Sweep, WhatIf};
-use sluicegate_engine::Engine;
+use sluicegate_costmodel::{Objective, Scenario};
 use sluicegate_engine::choice::Decision;
 use sluicegate_engine::config::SluiceOptions;
+use sluicegate_engine::{Engine, Explanation};
 
 use self::modelled::{Assumptions, Case, Modelled, Operator, Point, Swept};
+use self::simulated::Simulation;
+use self::switched::{LEFT_TO_WORKERS, SWITCH};
 use super::embedded::set;
 use super::explain::explain;
 use super::sql::script;
@@ -29,8 +32,21 @@ use crate::session::{place, statements};
 /// The setting that a sweep of the selectivity changes.
 const SELECTIVITY: &str = "selectivity";
 
+/// More draws than this, over all points of all sweeps, take some minutes for each way.
+const MOST_DRAWS: u64 = 50_000_000;
+
 pub(crate) async fn run(args: ModelArgs) -> Result<()> {
     let format = format(&args)?;
+    let cases = 1 + args.what_if.len() as u64;
+    let points = 1 + args.sweep.iter().map(|sweep| sweep.points.len() as u64).sum::<u64>();
+    let draws = cases.saturating_mul(points).saturating_mul(args.draws.into());
+    if draws > MOST_DRAWS {
+        return Err(Failure::Usage(format!(
+            "{draws} draws, of --draws {} at {points} points in {cases} cases, are more than {MOST_DRAWS}; \
+             take fewer points (`/N` behind a range) or fewer draws",
+            args.draws
+        )));
+    }
     let Some(script) = script(&args.statements)? else {
         return Err(Failure::Usage("there is nothing to predict; give a query with -c".to_owned()));
     };
@@ -91,21 +107,11 @@ fn format(args: &ModelArgs) -> Result<ModelFormat> {
 fn scenarios(engine: &Engine, what_ifs: &[WhatIf]) -> Result<Vec<Assumptions>> {
     let endpoint = engine.endpoint();
     let here = Scenario::new(&endpoint.hardware, &endpoint.prices);
-    let mut all = vec![Assumptions {
-        what_if: None,
-        uncertainty: Uncertainty::of(&here.hardware),
-        sources: Vec::new(),
-        scenario: here.clone(),
-    }];
+    let mut all = vec![Assumptions::new(here.clone())];
     for what_if in what_ifs {
         let scenario = what_if.apply(&here);
         let scenario = scenario.map_err(|error| Failure::new(format!("--what-if {error}")))?;
-        all.push(Assumptions {
-            what_if: Some(what_if.to_string()),
-            uncertainty: Uncertainty::of(&scenario.hardware).without(what_if.exact()),
-            sources: what_if.sources().collect(),
-            scenario,
-        });
+        all.push(Assumptions::what_if(what_if, scenario));
     }
     Ok(all)
 }
@@ -117,42 +123,90 @@ async fn model(
     scenarios: &[Assumptions],
     args: &ModelArgs,
 ) -> Result<Option<Modelled>> {
-    let Some(explanation) = explain(engine, statement).await? else { return Ok(None) };
+    let Some(here) = explain(engine, statement).await? else { return Ok(None) };
+    let is_explained =
+        || statement.split_whitespace().next().is_some_and(|it| it.eq_ignore_ascii_case("explain"));
+    if here.decisions.is_empty() && is_explained() {
+        return Err(Failure::new("EXPLAIN reads nothing that could be predicted")
+            .with_hint("Give the query itself: nothing of it runs."));
+    }
     let objective = SluiceOptions::of(engine.context().state().config_options()).objective.into();
-    let draws = (args.draws, args.seed);
+    let simulation = Simulation::of(&args.simulation, args.seed);
+    let predict = Predict { objective, draws: (args.draws, args.seed) };
     let mut cases = Vec::new();
     for assumed in scenarios {
-        let decisions = explanation.decisions.iter();
-        let operators =
-            decisions.map(|decision| Operator::of(decision, assumed, objective, draws)).collect();
-        cases.push(Case { assumed: assumed.clone(), operators, sweeps: Vec::new() });
-    }
-    for sweep in &args.sweep {
-        // Along all other axes the query stays what it is.
-        let mut points = Vec::new();
-        for value in &sweep.points {
-            let decisions = match sweep.axis {
-                Axis::Selectivity => Some(passing(engine, statement, *value).await?),
-                _ => None,
-            };
-            points.push((*value, decisions));
+        let query = match &assumed.switch {
+            Some(switch) => &explained(engine, statement, &with_switch(engine, switch)).await?,
+            None => &here,
+        };
+        let mut operators = predict.operators(query, assumed);
+        if let Some(simulation) = &simulation {
+            operators.iter_mut().for_each(|it| it.simulate(simulation, assumed));
         }
-        for case in &mut cases {
-            let mut swept = Swept { sweep: sweep.clone(), points: Vec::new() };
-            for (value, decisions) in &points {
-                let decisions = decisions.as_ref().unwrap_or(&explanation.decisions);
-                let assumed = at(&case.assumed, sweep, *value)?;
-                let scale = if sweep.axis == Axis::Scale { *value } else { 1.0 };
-                let operators = decisions
-                    .iter()
-                    .map(|decision| Operator::scaled(decision, &assumed, objective, draws, scale))
-                    .collect();
-                swept.points.push(Point { value: *value, operators });
+        let mut sweeps = Vec::new();
+        for sweep in &args.sweep {
+            let mut points = Vec::new();
+            for value in &sweep.points {
+                let there = at(assumed, sweep, *value)?;
+                // Along all other axes the query stays what it is.
+                let operators = match sweep.axis {
+                    Axis::Selectivity => {
+                        let switch = assumed.switch.iter().flat_map(|it| with_switch(engine, it));
+                        let set = switch.chain([(SELECTIVITY, value.to_string())]);
+                        let set: Vec<_> = set.collect();
+                        predict.points(&explained(engine, statement, &set).await?, &there, 1.0)
+                    }
+                    Axis::Scale => predict.points(query, &there, *value),
+                    Axis::Constant(_) => predict.points(query, &there, 1.0),
+                };
+                points.push(Point { value: *value, operators });
             }
-            case.sweeps.push(swept);
+            sweeps.push(Swept { sweep: sweep.clone(), points });
         }
+        cases.push(Case { assumed: assumed.clone(), operators, sweeps });
     }
-    Ok(Some(Modelled { statement: statement.to_owned(), objective, cases }))
+    Ok(Some(Modelled { statement: statement.to_owned(), objective, simulation, cases }))
+}
+
+/// How operators are predicted.
+struct Predict {
+    objective: Objective,
+    draws: (u32, u64),
+}
+
+impl Predict {
+    /// The operators of a query, and what its time depends on.
+    fn operators(&self, explained: &Explanation, assumed: &Assumptions) -> Vec<Operator> {
+        self.each(explained, assumed, |decision, assumed| {
+            Operator::of(decision, assumed, self.objective, self.draws)
+        })
+    }
+
+    /// The same for so many times the data, without that.
+    fn points(&self, explained: &Explanation, assumed: &Assumptions, scale: f64) -> Vec<Operator> {
+        self.each(explained, assumed, |decision, assumed| {
+            Operator::scaled(decision, assumed, self.objective, self.draws, scale)
+        })
+    }
+
+    fn each(
+        &self,
+        explained: &Explanation,
+        assumed: &Assumptions,
+        of: impl Fn(&Decision, &Assumptions) -> Operator,
+    ) -> Vec<Operator> {
+        let mut all: Vec<_> = explained.decisions.iter().map(|it| of(it, assumed)).collect();
+        let between = assumed.between_workers();
+        for switched in &explained.switched {
+            let decision = switched::decision(switched, &between.scenario, self.objective);
+            let operator = of(&decision, &between);
+            all.push(Operator { switched: Some(switched.clone()), ..operator });
+        }
+        if assumed.switch.is_some() {
+            all.extend(switched::nothing(explained).map(|decision| of(&decision, assumed)));
+        }
+        all
+    }
 }
 
 /// What is assumed at a point of an axis.
@@ -161,16 +215,41 @@ fn at(assumed: &Assumptions, sweep: &Sweep, value: f64) -> Result<Assumptions> {
     if let Axis::Constant(knob) = &sweep.axis {
         let set = knob.set(&mut there.scenario, value);
         set.map_err(|error| Failure::new(format!("--sweep {error}")))?;
+        there.exact.push(knob.key().to_owned());
         there.uncertainty = there.uncertainty.without([knob.key()]);
     }
     Ok(there)
 }
 
-/// The decisions about a query if its filters passed this share of the rows.
-async fn passing(engine: &Engine, statement: &str, share: f64) -> Result<Vec<Decision>> {
-    let before = SluiceOptions::of(engine.context().state().config_options()).selectivity;
-    set(engine, SELECTIVITY, share).await?;
+/// The settings of a session with this switch, whose workers get what a store would do for them: what has
+/// been decided for them stays.
+fn with_switch(engine: &Engine, switch: &str) -> Vec<(&'static str, String)> {
+    let left = LEFT_TO_WORKERS.into_iter().filter(|(name, _)| setting(engine, name) == "auto");
+    let left = left.map(|(name, way)| (name, way.to_owned()));
+    left.chain([(SWITCH, switch.to_owned())]).collect()
+}
+
+/// Explains a query under other settings; afterwards they are as they were.
+async fn explained(
+    engine: &Engine,
+    statement: &str,
+    settings: &[(&'static str, String)],
+) -> Result<Explanation> {
+    let before: Vec<_> = settings.iter().map(|(name, _)| (*name, setting(engine, name))).collect();
+    for (name, value) in settings {
+        set(engine, name, value).await?;
+    }
     let explained = explain(engine, statement).await;
-    set(engine, SELECTIVITY, before).await?;
-    Ok(explained?.map(|it| it.decisions).unwrap_or_default())
+    for (name, value) in before {
+        set(engine, name, value).await?;
+    }
+    explained?.ok_or_else(|| Failure::new("the statement is no query any more"))
+}
+
+/// The value of `sluice.<name>`.
+fn setting(engine: &Engine, name: &str) -> String {
+    let key = format!("sluice.{name}");
+    let state = engine.context().state();
+    let found = state.config_options().entries().into_iter().find(|entry| entry.key == key);
+    found.and_then(|entry| entry.value).unwrap_or_default()
 }

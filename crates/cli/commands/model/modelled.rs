@@ -5,9 +5,12 @@ use std::time::Duration;
 use sluicegate_costmodel::uncertainty::{
     Likely, Output, Sensitivity, Uncertainty, intervals, sensitivity,
 };
-use sluicegate_costmodel::what_if::Sweep;
-use sluicegate_costmodel::{Alternative, Dollars, Objective, Scenario, Work, pareto};
+use sluicegate_costmodel::what_if::{Sweep, WhatIf};
+use sluicegate_costmodel::{Alternative, Dollars, Objective, Scenario, SwitchDemand, Work, pareto};
 use sluicegate_engine::choice::Decision;
+use sluicegate_engine::switch::Switched;
+
+use super::simulated::{Simulated, Simulation};
 
 /// Samples for total sensitivities: enough for two digits.
 const SENSITIVITY_SAMPLES: u32 = 256;
@@ -19,6 +22,8 @@ const LEAST_ELASTICITY: f64 = 0.01;
 pub(super) struct Modelled {
     pub(super) statement: String,
     pub(super) objective: Objective,
+    /// How ways were simulated; none if they were not.
+    pub(super) simulation: Option<Simulation>,
     /// First what is so, then each what-if.
     pub(super) cases: Vec<Case>,
 }
@@ -30,11 +35,47 @@ pub(super) struct Assumptions {
     pub(super) what_if: Option<String>,
     pub(super) scenario: Scenario,
     pub(super) uncertainty: Uncertainty,
+    /// The constants that are given, and so are exact.
+    pub(super) exact: Vec<String>,
+    /// The what-if's switch, as a session calls it.
+    pub(super) switch: Option<String>,
     /// Where the numbers of a what-if's devices come from.
     pub(super) sources: Vec<String>,
 }
 
 impl Assumptions {
+    pub(super) fn new(scenario: Scenario) -> Self {
+        Self {
+            what_if: None,
+            uncertainty: Uncertainty::of(&scenario.hardware),
+            exact: Vec::new(),
+            switch: None,
+            sources: Vec::new(),
+            scenario,
+        }
+    }
+
+    pub(super) fn what_if(what_if: &WhatIf, scenario: Scenario) -> Self {
+        let exact: Vec<String> = what_if.exact().map(str::to_owned).collect();
+        let mut assumed = Self {
+            what_if: Some(what_if.to_string()),
+            exact,
+            switch: what_if.switch().map(str::to_owned),
+            sources: what_if.sources().collect(),
+            ..Self::new(scenario)
+        };
+        assumed.uncertainty = assumed.uncertainty.without(assumed.exact.iter().map(String::as_str));
+        assumed
+    }
+
+    /// The same where workers send rows to a master: what is not known of them is assumed, under names.
+    pub(super) fn between_workers(&self) -> Self {
+        let scenario = SwitchDemand::on(&self.scenario);
+        let uncertainty =
+            Uncertainty::of(&scenario.hardware).without(self.exact.iter().map(String::as_str));
+        Self { scenario, uncertainty, ..self.clone() }
+    }
+
     /// `as it is`, or the what-if.
     pub(super) fn name(&self) -> &str {
         self.what_if.as_deref().unwrap_or("as it is")
@@ -46,6 +87,17 @@ pub(super) struct Case {
     pub(super) assumed: Assumptions,
     pub(super) operators: Vec<Operator>,
     pub(super) sweeps: Vec<Swept>,
+}
+
+impl Case {
+    /// Whether it is a what-if with the predictions of another case.
+    pub(super) fn changes_nothing(&self, here: &Self) -> bool {
+        let numbers = |case: &Self| -> Vec<_> {
+            let ways = case.operators.iter().flat_map(|it| &it.ways).map(|way| &way.numbers);
+            ways.map(|it| (it.strategy, it.time.total(), it.cost.total())).collect()
+        };
+        self.assumed.what_if.is_some() && numbers(self) == numbers(here)
+    }
 }
 
 /// Predictions along an axis.
@@ -71,6 +123,8 @@ pub(super) struct Operator {
     pub(super) impossible: Vec<(&'static str, String)>,
     /// What the time of the first way depends on, most important first.
     pub(super) sensitivity: Vec<Sensitivity>,
+    /// Rows and bytes between workers and master, if it is about a switch.
+    pub(super) switched: Option<Switched>,
 }
 
 /// A way to run an operator.
@@ -80,6 +134,8 @@ pub(super) struct Way {
     pub(super) likely: Likely<&'static str>,
     /// Whether no other way is both faster and cheaper.
     pub(super) is_pareto: bool,
+    /// What simulated runs of it come to, if it was simulated.
+    pub(super) simulated: Option<Simulated>,
 }
 
 impl Operator {
@@ -122,7 +178,7 @@ impl Operator {
                 pareto(choice.alternatives()).iter().map(|it| it.strategy).collect();
             for (numbers, likely) in choice.alternatives().zip(likely) {
                 let is_pareto = front.contains(&numbers.strategy);
-                ways.push(Way { numbers: numbers.clone(), likely, is_pareto });
+                ways.push(Way { numbers: numbers.clone(), likely, is_pareto, simulated: None });
             }
         }
         let not_sold = "the store does not sell S3 Select".to_owned();
@@ -133,14 +189,28 @@ impl Operator {
         });
         let impossible = impossible.collect();
         let (operator, subject) = (decision.operator, decision.subject.clone());
-        Self { operator, subject, ways, impossible, sensitivity: Vec::new() }
+        Self { operator, subject, ways, impossible, sensitivity: Vec::new(), switched: None }
+    }
+
+    /// Simulates each way.
+    pub(super) fn simulate(&mut self, simulation: &Simulation, assumed: &Assumptions) {
+        let hardware = &assumed.scenario.hardware;
+        for way in &mut self.ways {
+            let Alternative { strategy, steps, .. } = &way.numbers;
+            way.simulated = Some(match &self.switched {
+                Some(it) => simulation.switch(&it.demand, strategy, hardware),
+                None => simulation.steps(steps, hardware),
+            });
+        }
     }
 }
 
-/// What the best ways of all operators come to, one after the other.
+/// What the best ways of all operators come to, one after the other. What workers send to a master is not
+/// in it: no other operator has it, with a switch or without.
 pub(super) fn total(operators: &[Operator]) -> (Duration, Dollars, Work) {
     let mut total = (Duration::ZERO, Dollars::ZERO, Work::default());
-    for way in operators.iter().filter_map(|operator| operator.ways.first()) {
+    let operators = operators.iter().filter(|operator| operator.switched.is_none());
+    for way in operators.filter_map(|operator| operator.ways.first()) {
         total.0 = total.0.saturating_add(way.numbers.time.total());
         total.1 += way.numbers.cost.total();
         total.2 += way.numbers.work;

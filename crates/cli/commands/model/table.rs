@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use sluicegate_costmodel::Dollars;
 use sluicegate_costmodel::uncertainty::Interval;
+use sluicegate_costmodel::what_if::Axis;
+use sluicegate_costmodel::{Dollars, Flow, SwitchDemand};
+use sluicegate_engine::switch::Switched;
 
 use super::chart;
 use super::modelled::{Case, Modelled, Operator, Swept, at, strategies, total};
@@ -42,17 +44,29 @@ fn case(modelled: &Modelled, case: &Case, colour: bool) -> String {
         stats::book(&scenario.prices),
         modelled.objective,
     );
+    if let Some(simulation) = &modelled.simulation {
+        text += &format!("  {}\n", simulation.in_words());
+    }
     for source in &case.assumed.sources {
         text += &format!("  source: {source}\n");
     }
     for operator in &case.operators {
         text += &format!(
-            "\n{} of {}\n{}{}",
+            "\n{} of {}\n{}{}{}{}",
             operator.operator,
             visible(&operator.subject),
             ways(operator),
+            between_workers(operator),
+            simulated(operator),
             constants(operator)
         );
+    }
+    if case.operators.is_empty() {
+        return text
+            + "\nno operator of the query reads a table of the store: there is nothing to choose\n";
+    }
+    if case.changes_nothing(&modelled.cases[0]) {
+        text += "\nnothing that it changes matters to a way of this query: all numbers are as they are\n";
     }
     let (time, dollars, work) = total(&case.operators);
     text += &format!(
@@ -114,6 +128,68 @@ fn ways(operator: &Operator) -> String {
     text
 }
 
+/// What workers and master do, without a switch and with it.
+fn between_workers(operator: &Operator) -> String {
+    let Some(Switched { demand, assumed, .. }) = &operator.switched else { return String::new() };
+    let header = ["", "rows sent", "bytes sent", "rows at the master", "bytes at the master"];
+    let row = |name: &str, flow: Flow| {
+        vec![
+            name.to_owned(),
+            flow.sent.to_string(),
+            flow.sent_bytes.to_string(),
+            flow.handled.to_string(),
+            flow.handled_bytes.to_string(),
+        ]
+    };
+    let [off, prune] = SwitchDemand::WAYS;
+    let rows = [row(off, demand.without_switch()), row(prune, demand.with_switch())];
+    let mut text = align(&header, &[1, 2, 3, 4], &rows);
+    let crossings: Vec<_> = demand
+        .crossings
+        .iter()
+        .map(|it| format!("{:.2} % of its {} pass the switch", 100.0 * it.unpruned, it.name))
+        .collect();
+    let machines = match demand.workers {
+        1 => "1 worker and a master".to_owned(),
+        workers => format!("{workers} workers and a master"),
+    };
+    text += &format!(
+        "expected: {}; {machines}, each a machine like the client, and its time and dollars not in the \
+         query's\n",
+        crossings.join(", ")
+    );
+    if !assumed.is_empty() {
+        text += &format!("assumed: {}\n", assumed.join(", "));
+    }
+    text
+}
+
+/// The simulated runs of each way.
+fn simulated(operator: &Operator) -> String {
+    let mut rows = Vec::new();
+    let mut failures = String::new();
+    for way in &operator.ways {
+        let strategy = way.numbers.strategy.to_owned();
+        match &way.simulated {
+            Some(Ok(runs)) => rows.push(vec![
+                strategy,
+                stats::seconds(way.numbers.time.total()),
+                stats::seconds(runs.time.p50),
+                span(runs.time, seconds),
+                format!("{:.1}", runs.refused),
+                runs.in_flight.to_string(),
+            ]),
+            Some(Err(why)) => failures += &format!("{strategy} is not simulated: {why}\n"),
+            None => {}
+        }
+    }
+    if rows.is_empty() {
+        return failures;
+    }
+    let header = ["way", "predicted", "simulated", "p10–p90", "refused", "in flight"];
+    align(&header, &[1, 2, 3, 4, 5], &rows) + &failures
+}
+
 /// `time of select grows with: link.latency_seconds +0.61 % per %, …`
 fn constants(operator: &Operator) -> String {
     let Some(first) = operator.ways.first().filter(|_| !operator.sensitivity.is_empty()) else {
@@ -169,8 +245,9 @@ fn along(swept: &Swept, case: &Case, place: usize, colour: bool) -> String {
     }
     let right: Vec<_> = (0..header.len()).collect();
     let operator = &case.operators[place];
+    let assumed = if *axis == Axis::Selectivity { ", which is assumed" } else { "" };
     format!(
-        "\n{} of {} along {}\n{}{}",
+        "\n{} of {} along {}{assumed}\n{}{}",
         operator.operator,
         visible(&operator.subject),
         axis.name(),

@@ -21,28 +21,39 @@ const PLAIN: [(&str, &str); 5] = [
     ("top_k", "server"),
 ];
 
-/// Runs the queries of the arguments, after the definitions among them.
-pub(super) async fn queries(args: StorageArgs) -> Result<Vec<Query>> {
+/// Runs the queries of the arguments, after the definitions among them: what was measured, and the names of
+/// those that failed, with the reasons.
+pub(super) async fn queries(args: StorageArgs) -> Result<(Vec<Query>, Vec<(String, Failure)>)> {
     let Some(script) = script(&args.statements)? else {
         let message = "there is nothing to predict; give a query with -c, or a file with --stages";
         return Err(Failure::Usage(message.to_owned()));
     };
     let engine = args.connect.connect().await?;
     let statements = statements::all(&script);
-    let mut queries = Vec::new();
+    let (mut queries, mut failures) = (Vec::new(), Vec::new());
     for (index, statement) in statements.iter().enumerate() {
-        let name = name_of(statement).unwrap_or_else(|| format!("query {}", queries.len() + 1));
-        let measured = measured(&engine, name, statement, args.rounds).await;
+        let name = name_of(statement)
+            .unwrap_or_else(|| format!("query {}", queries.len() + failures.len() + 1));
+        let measured = measured(&engine, name.clone(), statement, args.rounds).await;
         for note in engine.take_notes() {
             say(&format!("note: {note}"));
         }
         match measured {
             Ok(query) => queries.extend(query),
             Err(failure) if statements.len() == 1 => return Err(failure),
-            Err(failure) => return Err(failure.at(&place(index, statement))),
+            Err(failure) => {
+                // Without its definitions, nothing that follows can be measured.
+                let is_planned = !queries.is_empty() || is_query(&engine, statement).await.is_ok();
+                match failure.at(&place(index, statement)) {
+                    failure @ Failure::Failed { .. } if is_planned => {
+                        failures.push((name, failure))
+                    }
+                    failure => return Err(failure),
+                }
+            }
         }
     }
-    if queries.is_empty() {
+    if queries.is_empty() && failures.is_empty() {
         return Err(Failure::new("there is no query to predict")
             .with_hint("Give one with -c, after the definitions of its tables."));
     }
@@ -60,7 +71,19 @@ async fn measured(
         Box::pin(Box::pin(engine.query(statement)).await?.collect()).await?;
         return Ok(None);
     }
+    refuse_effects(engine, statement).await?;
     Ok(Some(measure(engine, name, statement, rounds).await?))
+}
+
+/// Refuses what does more than read, since a query runs several times.
+pub(super) async fn refuse_effects(engine: &Engine, statement: &str) -> Result<()> {
+    if Box::pin(engine.only_reads(statement)).await? {
+        return Ok(());
+    }
+    Err(Failure::new(
+        "the statement is no query that can run several times: it writes, or explains",
+    )
+    .with_hint("Give the query that it is about."))
 }
 
 /// Runs a query several times; the run of the median time counts.

@@ -78,21 +78,42 @@ pub(super) async fn run(args: StorageArgs, compute: &Compute) -> Result<()> {
     for path in &args.datafusion {
         queries.extend(imported(datafusion::read(path), DATAFUSION_HINT)?);
     }
+    let mut failures = Vec::new();
     if queries.is_empty() {
-        queries = interruptible(compute.run(Box::pin(measure::queries(args)))).await?;
+        let measured = measure::queries(args);
+        (queries, failures) = interruptible(compute.run(Box::pin(measured))).await?;
     }
+    let all = queries.len() + failures.len();
     if let Some(wanted) = wanted {
         let names: Vec<_> = queries.iter().map(|it| it.name.clone()).collect();
         queries.retain(|it| it.name == wanted);
-        if queries.is_empty() {
+        if queries.is_empty() && !failures.iter().any(|(name, _)| *name == wanted) {
             return Err(Failure::new(format!("there is no query `{wanted}`"))
                 .with_hint(format!("There is {}.", names.join(", "))));
         }
     }
     match queries.as_slice() {
-        [query] => report::print(query, &assumed, &assumed.estimate(&query.graph), format),
-        queries => ranking::print(queries, &assumed, format),
+        [] => {}
+        [query] => report::print(query, &assumed, &assumed.estimate(&query.graph), format)?,
+        queries => ranking::print(queries, &assumed, format)?,
     }
+    failed(all, failures.into_iter())
+}
+
+/// The failure that a run ends with of which some statements failed, after saying why each did.
+fn failed(all: usize, failures: impl Iterator<Item = (String, Failure)>) -> Result<()> {
+    let failures: Vec<_> = failures.collect();
+    let names: Vec<_> = failures.iter().map(|(name, _)| format!("`{name}`")).collect();
+    if all > 1 {
+        failures.iter().for_each(|(_, failure)| say(&format!("failed: {}", failure.words().0)));
+    }
+    let Some((_, first)) = failures.into_iter().next() else { return Ok(()) };
+    if all == 1 {
+        return Err(first);
+    }
+    let (_, hint) = first.words();
+    let message = format!("{} of {all} statements failed: {}", names.len(), names.join(", "));
+    Err(Failure::new(message).with_hint(hint.unwrap_or_else(|| "The reasons stand above.".into())))
 }
 
 /// The queries of a log, after its notes.

@@ -1,15 +1,15 @@
 //! Queries over model tables (ICPE 2020, §5.2), beside what is predicted.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use sluicegate_costmodel::storage::StageGraph;
 use sluicegate_engine::Engine;
 use sluicegate_engine::model_tables::{ModelTables, Modelled, Over};
 use sluicegate_engine::stages::MeasuredStages;
 use sluicegate_traces::name_of;
 
-use super::Assumed;
-use super::measure::without_pushdown;
+use super::measure::{refuse_effects, without_pushdown};
 use super::report::rounded;
+use super::{Assumed, failed};
 use crate::args::StorageArgs;
 use crate::commands::embedded::measure::{Row, sorted_rows};
 use crate::commands::samples::Samples;
@@ -23,7 +23,7 @@ use crate::session::{is_query, place, statements};
 
 const HINT: &str =
     "Name a bucket in which the access key may write and delete, with --model-tables.";
-const HEADER: [&str; 16] = [
+const HEADER: [&str; 17] = [
     "query",
     "scans",
     "tables",
@@ -40,14 +40,20 @@ const HEADER: [&str; 16] = [
     "layout_bytes_ratio",
     "cpu_ratio",
     "amdahl",
+    "error",
 ];
 const OVER: [Over; 3] = [Over::Original, Over::Layout, Over::Model];
 /// By which part of it a floating-point number may differ that is summed in another order.
 const ALIKE: f64 = 1e-9;
 
+/// A query, and what became of it.
+struct Tried {
+    name: String,
+    outcome: Result<Compared>,
+}
+
 /// A query that ran over each kind of tables.
 struct Compared {
-    name: String,
     modelled: Modelled,
     /// Whether all answers are equal; otherwise they are of as many rows.
     equal: bool,
@@ -68,7 +74,7 @@ pub(super) async fn run(
     let engine = args.connect.connect().await?;
     let mut samples = Samples::new(&engine, bucket, "model-tables", HINT)?;
     let root = format!("s3://{bucket}/{}", samples.prefix());
-    let compared = interruptible(Box::pin(async {
+    let tried = interruptible(Box::pin(async {
         samples.begin().await?;
         let (engine, wanted, rounds) = (engine.clone(), args.query.clone(), args.rounds);
         let work = async move { all(&engine, &script, wanted.as_deref(), rounds, root).await };
@@ -80,30 +86,48 @@ pub(super) async fn run(
         Ok(()) => samples.remove().await,
         listed => listed,
     };
-    if let (Err(_), Err(failure)) = (&compared, &removed) {
+    let failed = match tried {
+        Ok(tried) => {
+            print(&tried, assumed, args.format)?;
+            let all = tried.len();
+            failed(all, tried.into_iter().filter_map(|it| Some((it.name, it.outcome.err()?))))
+        }
+        Err(failure) => Err(failure),
+    };
+    if let (Err(_), Err(failure)) = (&failed, &removed) {
         let (message, hint) = failure.words();
         say(&format!("warning: {message}\n{}", hint.unwrap_or_default()));
     }
-    print(&compared?, assumed, args.format)?;
-    removed
+    failed.and(removed)
 }
 
-/// Runs the queries of a script, after the definitions among them.
+/// Runs the queries of a script, after the definitions among them. One that fails does not keep others from
+/// being tried.
 async fn all(
     engine: &Engine,
     script: &str,
     wanted: Option<&str>,
     rounds: u32,
     root: String,
-) -> Result<Vec<Compared>> {
+) -> Result<Vec<Tried>> {
     let mut tables = ModelTables::new(root);
-    let (mut compared, mut names) = (Vec::new(), Vec::new());
-    for (index, statement) in statements::all(script).iter().enumerate() {
-        let at = |failure: Failure| failure.at(&place(index, statement));
-        if !is_query(engine, statement).await.map_err(at)? {
-            let run = Box::pin(engine.query(statement)).await.map_err(|error| at(error.into()))?;
-            Box::pin(run.collect()).await.map_err(|error| at(error.into()))?;
-            continue;
+    let (mut tried, mut names) = (Vec::new(), Vec::new());
+    let statements = statements::all(script);
+    for (index, statement) in statements.iter().enumerate() {
+        let at = |failure: Failure| match statements.len() {
+            1 => failure,
+            _ => failure.at(&place(index, statement)),
+        };
+        match define(engine, statement).await.map_err(at) {
+            Ok(true) => continue,
+            Ok(false) => {}
+            // Without its definitions, nothing that follows can be measured.
+            Err(failure) if tried.is_empty() => return Err(failure),
+            Err(failure) => {
+                let name = name_of(statement).unwrap_or_else(|| place(index, statement));
+                tried.push(Tried { name, outcome: Err(failure) });
+                continue;
+            }
         }
         let name = name_of(statement).unwrap_or_else(|| format!("query {}", names.len() + 1));
         names.push(name.clone());
@@ -111,11 +135,15 @@ async fn all(
             continue;
         }
         say(&format!("{name}: writing model tables, and running it {rounds} times over each kind"));
-        let one = Box::pin(compare(engine, &mut tables, name, statement, rounds)).await;
-        compared.push(one.map_err(at)?);
+        let one = Box::pin(compare(engine, &mut tables, &name, statement, rounds)).await;
+        let outcome = match one.map_err(at) {
+            Err(failure) if !matches!(failure, Failure::Failed { .. }) => return Err(failure),
+            outcome => outcome,
+        };
+        tried.push(Tried { name, outcome });
     }
-    match (compared.is_empty(), wanted) {
-        (false, _) => Ok(compared),
+    match (tried.is_empty(), wanted) {
+        (false, _) => Ok(tried),
         (true, Some(wanted)) if !names.is_empty() => {
             Err(Failure::new(format!("there is no query `{wanted}`"))
                 .with_hint(format!("There is {}.", names.join(", "))))
@@ -125,13 +153,23 @@ async fn all(
     }
 }
 
+/// Runs a statement that is no query; whether it was one.
+async fn define(engine: &Engine, statement: &str) -> Result<bool> {
+    if is_query(engine, statement).await? {
+        return Ok(false);
+    }
+    Box::pin(Box::pin(engine.query(statement)).await?.collect()).await?;
+    Ok(true)
+}
+
 async fn compare(
     engine: &Engine,
     tables: &mut ModelTables,
-    name: String,
+    name: &str,
     sql: &str,
     rounds: u32,
 ) -> Result<Compared> {
+    refuse_effects(engine, sql).await?;
     without_pushdown(engine).await?;
     let modelled = Box::pin(tables.write(engine, sql)).await?;
     let mut answers: Vec<Vec<Row>> = Vec::new();
@@ -155,7 +193,7 @@ async fn compare(
     for runs in &mut runs {
         runs.sort_by_key(|run| run.took);
     }
-    Ok(Compared { name, modelled, equal, runs })
+    Ok(Compared { modelled, equal, runs })
 }
 
 /// Whether two answers are equal, but for the order in which floating-point numbers were summed.
@@ -188,25 +226,23 @@ impl Compared {
         };
         self.runs.iter().map(of).fold(0.0, f64::max)
     }
-}
 
-fn print(compared: &[Compared], assumed: &Assumed, format: ListFormat) -> Result<()> {
-    let mut listing = Listing::new(&HEADER);
-    for query in compared {
-        let [original, layout, model] = [0, 1, 2].map(|kind| query.median(kind));
+    /// As a line below [`HEADER`].
+    fn row(&self, name: &str, assumed: &Assumed) -> Vec<Value> {
+        let [original, layout, model] = [0, 1, 2].map(|kind| self.median(kind));
         let [before, copied, after] = [original, layout, model].map(|run| run.took.as_secs_f64());
         let bytes = |run: &MeasuredStages| run.read.as_f64();
         let threads = |graph: &StageGraph| graph.thread_seconds();
-        listing.push(vec![
-            json!(query.name),
-            json!(query.modelled.scans),
-            json!(query.modelled.tables),
-            json!(query.modelled.same_plan),
-            json!(if query.equal { "equal" } else { "as many rows" }),
+        vec![
+            json!(name),
+            json!(self.modelled.scans),
+            json!(self.modelled.tables),
+            json!(self.modelled.same_plan),
+            json!(if self.equal { "equal" } else { "as many rows" }),
             json!(rounded(before)),
             json!(rounded(copied)),
             json!(rounded(after)),
-            json!(rounded(query.variation())),
+            json!(rounded(self.variation())),
             json!(rounded(before / after)),
             json!(rounded(before / copied)),
             json!(rounded(copied / after)),
@@ -214,7 +250,30 @@ fn print(compared: &[Compared], assumed: &Assumed, format: ListFormat) -> Result
             json!(rounded(bytes(layout) / bytes(model).max(1.0))),
             json!(rounded(threads(&original.graph) / threads(&model.graph))),
             json!(rounded(assumed.estimate(&original.graph).amdahl)),
-        ]);
+            Value::Null,
+        ]
+    }
+}
+
+fn print(tried: &[Tried], assumed: &Assumed, format: ListFormat) -> Result<()> {
+    if tried.len() == 1 && tried[0].outcome.is_err() {
+        return Ok(());
+    }
+    // A sentence in a column would push all others apart.
+    let columns = HEADER.len() - usize::from(format == ListFormat::Table);
+    let mut listing = Listing::new(&HEADER[..columns]);
+    for Tried { name, outcome } in tried {
+        let mut row = match outcome {
+            Ok(compared) => compared.row(name, assumed),
+            Err(failure) => {
+                let mut row = vec![Value::Null; HEADER.len()];
+                (row[0], row[4]) = (json!(name), json!("failed"));
+                row[HEADER.len() - 1] = json!(failure.words().0);
+                row
+            }
+        };
+        row.truncate(columns);
+        listing.push(row);
     }
     let notes = "Seconds and CPU are measured (medians; variation: standard deviation over mean, the largest of the \
                  three), bytes counted,\nAmdahl's bound modelled. speedup: over the tables against over the model \

@@ -6,7 +6,7 @@ use serde_json::Value;
 use sluicegate_pruning::experiment::table2::{self, Row};
 use sluicegate_pruning::switch::{Misfit, Placement, Target, fit};
 
-use super::{program, target};
+use super::{program, target, with_protocol};
 use crate::args::switch::FitArgs;
 use crate::failure::{Failure, Result};
 use crate::output::listing::{ListFormat, Listing};
@@ -31,6 +31,7 @@ pub(super) fn run(args: &FitArgs) -> Result<()> {
     match args.algorithm {
         Some(algorithm) => {
             let program = program(algorithm, &args.parameters, args.variant)?;
+            let program = with_protocol(program, algorithm, args.workers)?;
             one(&fit(&program, &target), &program.name, &target, args.format)
         }
         None if args.parameters.parameters() != Default::default() => Err(Failure::Usage(
@@ -163,9 +164,12 @@ fn notes(rows: &[Row], target: &Target) -> Result<String> {
             golden.design, golden.measured
         );
     }
-    if let Some(golden) = table2::golden()?.iter().find(|golden| !golden.reason.is_empty()) {
-        let _ = writeln!(text, "  {} More than 12 stages are refused.", golden.reason);
+    let golden = table2::golden()?;
+    let reasons = golden.iter().map(|golden| golden.reason).filter(|reason| !reason.is_empty());
+    for reason in reasons.collect::<std::collections::BTreeSet<_>>() {
+        let _ = writeln!(text, "  {reason}");
     }
+    text += "  More than 12 stages are refused.\n";
     let _ =
         writeln!(text, "\nThe largest that fits {} alone, from the defaults down:", target.name);
     for row in rows.iter().filter(|row| row.placed.is_err()) {

@@ -14,10 +14,11 @@ use std::fs;
 use std::path::Path;
 
 use sluicegate_pruning::ConfigError;
-use sluicegate_pruning::algorithm::catalog::{Algorithm, CatalogError};
+use sluicegate_pruning::algorithm::catalog::{Algorithm, Carries, CatalogError};
 use sluicegate_pruning::deployment::PlacementError;
 use sluicegate_pruning::experiment::trial::TrialError;
 use sluicegate_pruning::p4::P4Error;
+use sluicegate_pruning::protocol::{Copies, Flow, reliable};
 use sluicegate_pruning::switch::{Program, Target};
 
 use crate::args::switch::{ParameterArgs, SwitchArgs, SwitchCommand, Variant};
@@ -83,6 +84,17 @@ fn program(algorithm: Algorithm, parameters: &ParameterArgs, variant: Variant) -
         Variant::Paper => algorithm.configure(&given)?.program(),
         Variant::Released => algorithm.released(&given)?,
     })
+}
+
+/// The same with the reliability protocol in front, for so many workers.
+fn with_protocol(program: Program, algorithm: Algorithm, workers: Option<u16>) -> Result<Program> {
+    let Some(workers) = workers else { return Ok(program) };
+    let carries = algorithm.entry().carries;
+    let copies = match carries {
+        Carries::KeyOfEither => Copies::Replayed,
+        _ => Copies::Once,
+    };
+    Ok(reliable(&program, &Flow::of_workers(carries, workers), copies)?)
 }
 
 /// A built-in target, or the one in a file.

@@ -5,12 +5,13 @@ use std::io::{self, Write};
 
 use sluicegate_pruning::p4;
 
-use super::program;
+use super::{program, with_protocol};
 use crate::args::switch::{ArchArg, P4Args};
 use crate::failure::{Failure, Result};
 
 pub(super) fn run(args: &P4Args) -> Result<()> {
     let program = program(args.algorithm, &args.parameters, args.variant)?;
+    let program = with_protocol(program, args.algorithm, args.workers)?;
     let source = p4::print(&program, args.arch.into())?;
     let mut text = source.program;
     match &args.entries {

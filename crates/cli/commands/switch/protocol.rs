@@ -108,7 +108,7 @@ const fn kind(query: Query) -> QueryArg {
         Query::GroupByMax => QueryArg::GroupBy,
         Query::Skyline => QueryArg::Skyline,
         Query::Join => QueryArg::Join,
-        Query::HavingSum { .. } => QueryArg::Having,
+        Query::HavingMax { .. } | Query::HavingSum { .. } => QueryArg::Having,
     }
 }
 
@@ -120,6 +120,7 @@ const fn name(query: Query) -> &'static str {
         Query::GroupByMax => "group-by",
         Query::Skyline => "skyline",
         Query::Join => "join",
+        Query::HavingMax { .. } => "having-max",
         Query::HavingSum { .. } => "having",
     }
 }

@@ -30,9 +30,9 @@ const HEADER: [&str; 14] = [
 pub(super) fn print(choices: &[Choice], format: ListFormat) -> Result<()> {
     let mut listing = Listing::new(&HEADER);
     for choice in choices {
-        let is_right = right(&choice.observed());
-        for trial in &choice.ways {
-            let observed = trial.observed();
+        let all = choice.observed();
+        let is_right = right(&all);
+        for (trial, observed) in choice.ways.iter().zip(&all) {
             listing.push(vec![
                 json!(link_words(choice.cell.link)),
                 json!(milliseconds(choice.cell)),
@@ -84,13 +84,15 @@ fn summary(choices: &[Choice]) -> String {
         "link-bound",
         "rank corr.",
         "right",
+        "alike",
         "mean regret",
         "worst",
     ];
     format!(
         "{}\nErrors are of predicted (modelled) against measured seconds, the median of the runs; link-bound: where the\n\
-         link is predicted to bind. Regret: how many times as long `auto` took as the fastest way.\n",
-        align(&header, &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10], &rows)
+         link is predicted to bind. Right: what `auto` chose is within 5 % of the fastest way, all runs of the same\n\
+         choice taken together; alike: so is its own run. Regret: how many times as long that took as the fastest way.\n",
+        align(&header, &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11], &rows)
     )
 }
 
@@ -106,6 +108,7 @@ fn row(name: String, of: &Validation) -> Vec<String> {
         of.link_bound_error.map_or_else(|| "-".to_owned(), percent),
         of.rank_correlation.map_or_else(|| "-".to_owned(), |it| format!("{it:.3}")),
         percent(of.right),
+        percent(of.alike),
         format!("{:.3}", of.mean_regret),
         format!("{:.2}", of.worst_regret),
     ]

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use datafusion::physical_plan::displayable;
 use sluicegate_costmodel::validation::Observed;
 use sluicegate_costmodel::{Bytes, BytesPerSecond, Resource};
 use sluicegate_engine::Engine;
@@ -32,11 +33,16 @@ pub(super) struct Choice {
     pub(super) ways: Vec<Trial>,
 }
 
+/// The part by which the bytes of two runs differ at most if both were asked for the same.
+const SAME_BYTES: f64 = 0.05;
+
 /// A way to run a query, with what was predicted and what happened.
 pub(super) struct Trial {
     pub(super) way: &'static str,
     /// What that means for each of its operators.
     pub(super) chosen: String,
+    /// The plan.
+    plan: String,
     pub(super) predicted: Duration,
     pub(super) predicted_link: Bytes,
     pub(super) bound_by: Option<Resource>,
@@ -49,8 +55,10 @@ pub(super) struct Trial {
 
 impl Choice {
     /// For [`sluicegate_costmodel::validation`].
-    pub(super) fn observed(&self) -> Vec<Observed> {
-        self.ways.iter().map(Trial::observed).collect()
+    pub(super) fn observed(&self) -> Vec<Observed<'_>> {
+        let same = |trial: &Trial| self.ways.iter().find(|it| it.is_same(trial));
+        let observed = |trial: &Trial| trial.observed(same(trial).map_or(trial.way, |it| it.way));
+        self.ways.iter().map(observed).collect()
     }
 }
 
@@ -62,8 +70,16 @@ impl Trial {
         times.get(times.len() / 2).copied().unwrap_or_default()
     }
 
-    pub(super) fn observed(&self) -> Observed {
+    /// Whether both ran in the same way: by the same plan, and with the same bytes over the link, which tell
+    /// what was decided while it ran.
+    fn is_same(&self, other: &Self) -> bool {
+        let (a, b) = (self.link.as_f64(), other.link.as_f64());
+        self.plan == other.plan && (a - b).abs() <= SAME_BYTES * a.max(b)
+    }
+
+    fn observed<'a>(&self, strategy: &'a str) -> Observed<'a> {
         Observed {
+            strategy,
             predicted: self.predicted.as_secs_f64(),
             measured: self.measured().as_secs_f64(),
             bound_by: self.bound_by,
@@ -122,6 +138,7 @@ async fn predict(engine: &Engine, way: &'static str, sql: &str) -> Result<Option
     Ok(Some(Trial {
         way,
         chosen: chosen.join("+"),
+        plan: displayable(explanation.plan.as_ref()).indent(false).to_string(),
         predicted: estimate.time,
         predicted_link: estimate.work.link,
         bound_by: longest.and_then(|it| it.time.bound_by()),

@@ -43,6 +43,7 @@ pub fn fit(experiments: &[Experiment], base: &HardwareProfile) -> Fit {
     fitting.link();
     fitting.requests();
     fitting.statements();
+    fitting.receiving();
     fitting.parsing();
     fitting.aggregating();
     fitting.planning();
@@ -242,6 +243,20 @@ impl Fitting<'_> {
         }
     }
 
+    /// CPU time of GETs: requests · time of each + bytes / rate.
+    fn receiving(&mut self) {
+        let mut equations = Equations::new(2);
+        for (asked, seconds) in self.times() {
+            if let Asked::Receive { requests, bytes } = asked {
+                equations.push(&[requests.as_f64(), bytes.as_f64()], seconds, seconds);
+            }
+        }
+        let found = equations.solve()[1];
+        self.inverse("client.receive_bytes_per_second", found, |it| {
+            &mut it.client.receive_bytes_per_second.get_or_insert(BytesPerSecond::UNLIMITED).0
+        });
+    }
+
     /// Bytes in memory: bytes / rate of their format, and for text values · time of each.
     fn parsing(&mut self) {
         let mut equations = Equations::new(4);
@@ -429,8 +444,9 @@ mod tests {
             .to_vec();
         for (requests, bytes) in [(16, 4 << 20), (16, 16 << 20), (64, 64 << 10), (256, 256 << 10)] {
             let lanes = if requests == 16 { 16 } else { 32 };
-            let requests = Requests(requests);
-            all.push(Asked::Gets { requests, lanes, bytes: Bytes(bytes) });
+            let (requests, bytes) = (Requests(requests), Bytes(bytes));
+            all.push(Asked::Gets { requests, lanes, bytes });
+            all.push(Asked::Receive { requests, bytes });
         }
         let mut select = |format, bytes: Bytes, comparisons: u32, cases: u32, probes: u32| {
             let rows = Rows::from_f64(bytes.as_f64() / 100.0);
@@ -501,6 +517,7 @@ mod tests {
         bare.requests.per_second = f64::INFINITY;
         bare.client.csv_bytes_per_second = BytesPerSecond::UNLIMITED;
         bare.client.per_value = None;
+        bare.client.receive_bytes_per_second = None;
         let statements = |count: u32, each: &Scanned| Phase {
             format: each.format,
             selects: Requests(u64::from(count)),
@@ -523,6 +540,10 @@ mod tests {
                 latency * waves
                     + requests.as_f64() / truth.requests.per_second
                     + bytes.as_f64() / truth.link.bytes_per_second.0
+            }
+            Asked::Receive { requests, bytes } => {
+                let rate = truth.client.receive_bytes_per_second.unwrap();
+                40e-6 * requests.as_f64() + bytes.as_f64() / rate.0
             }
             Asked::Select(each) => on(statements(1, each), &bare),
             Asked::Selects { lanes, each } => {
@@ -564,6 +585,7 @@ mod tests {
         truth.select.per_key = Some(Duration::from_nanos(91));
         truth.select.per_constant = Some(Duration::from_nanos(310));
         truth.select.per_value = Some(Duration::from_nanos(130));
+        truth.client.receive_bytes_per_second = Some(BytesPerSecond(1.7e9));
         truth.client.per_value = Some(Duration::from_nanos(14));
         truth.client.per_term = Some(Duration::from_nanos(5));
         truth.client.per_update = Some(Duration::from_nanos(3));
@@ -607,6 +629,7 @@ mod tests {
             ("parse csv", client.csv_bytes_per_second.0),
             ("parse json", client.json_bytes_per_second.0),
             ("parse parquet", client.parquet_bytes_per_second.0),
+            ("receive", client.receive_bytes_per_second.map_or(f64::NAN, |it| it.0)),
             ("parse value", time(client.per_value)),
             ("term here", time(client.per_term)),
             ("update here", time(client.per_update)),

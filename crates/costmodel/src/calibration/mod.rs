@@ -1,7 +1,7 @@
 //! Calibration: the constants of a [`HardwareProfile`] from experiments.
 //!
 //! An experiment is something that was [`Asked`] of a store, or of this machine, and the seconds that
-//! it took each time. Most ask one resource at a time, so that their times are sums of known amounts
+//! it took each time: by the clock, or of CPU time. Most ask one resource at a time, so that their times are sums of known amounts
 //! (requests, bytes, rows × terms) times unknown constants; [`fit()`] finds these by least squares with
 //! coefficients that are not negative, with relative errors.
 //! Whole queries then tell what is left: how long planning takes, how many requests are under way at
@@ -31,6 +31,14 @@ pub enum Asked {
         requests: Requests,
         /// How many at once.
         lanes: u32,
+        /// The bytes of all.
+        bytes: Bytes,
+    },
+    /// The CPU time of this process, in seconds, of GETs. Where the store is a part of it, it is that
+    /// of both.
+    Receive {
+        /// How many.
+        requests: Requests,
         /// The bytes of all.
         bytes: Bytes,
     },

@@ -155,6 +155,17 @@ pub fn simulate(
     Ok(Run::new(steps, hardware, conditions, seed).finish())
 }
 
+/// What several runs come to.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Runs {
+    /// From the start of the query to its last row.
+    pub time: Interval<Duration>,
+    /// Requests that were refused and sent again, in the mean of the runs.
+    pub refused: f64,
+    /// The most requests in flight at any time of any run.
+    pub in_flight: u32,
+}
+
 /// The same for so many seeds, from the one given on.
 ///
 /// # Errors
@@ -166,11 +177,11 @@ pub fn simulate_often(
     conditions: &Conditions,
     seed: u64,
     runs: u32,
-) -> Result<Interval<Duration>, TooManyRequests> {
-    let one = |run: u32| {
-        let run = simulate(steps, hardware, conditions, seed.wrapping_add(run.into()))?;
-        Ok(run.time.as_secs_f64())
-    };
-    let times = (0..runs.max(1)).map(one).collect::<Result<Vec<_>, _>>()?;
-    Ok(percentiles(times).map(seconds))
+) -> Result<Runs, TooManyRequests> {
+    let one = |run: u32| simulate(steps, hardware, conditions, seed.wrapping_add(run.into()));
+    let all = (0..runs.max(1)).map(one).collect::<Result<Vec<_>, _>>()?;
+    let refused = all.iter().map(|run| run.refused as f64).sum::<f64>() / all.len() as f64;
+    let in_flight = all.iter().map(|run| run.in_flight).max().unwrap_or_default();
+    let times = all.iter().map(|run| run.time.as_secs_f64()).collect();
+    Ok(Runs { time: percentiles(times).map(seconds), refused, in_flight })
 }

@@ -90,11 +90,12 @@ pub(super) fn kinds(phase: &Phase, hardware: &HardwareProfile, extra: &[usize]) 
     }
     if gets > 0 {
         let bytes = got / gets as f64;
-        let own = bytes / hardware.parse_rate(phase.format).0 + parsing * each(gets);
+        let own = hardware.ingest_seconds(phase.format, bytes) + parsing * each(gets);
         let mut stages = vec![transfer(bytes)];
         stages.extend(used(each(gets)));
         stages.push(parse(own));
-        all.push(kind(gets, None, latency, bytes, stages, 1));
+        let at_once = phase.gets_at_once.map(|many| many.0.max(1));
+        all.push(kind(gets, at_once, latency, bytes, stages, 1));
     }
     if selects > 0 {
         let many = selects as f64;
@@ -108,7 +109,8 @@ pub(super) fn kinds(phase: &Phase, hardware: &HardwareProfile, extra: &[usize]) 
             straggles: true,
         };
         let bytes = returned / many;
-        let own = bytes / hardware.parse_rate(phase.format.of_answer()).0 + parsing * each(selects);
+        let own =
+            hardware.ingest_seconds(phase.format.of_answer(), bytes) + parsing * each(selects);
         let mut stages = vec![scan, transfer(bytes)];
         stages.extend(used(each(selects)));
         stages.push(parse(own));

@@ -225,7 +225,8 @@ fn scatter_and_stragglers_cost_time() {
     let slow = time(&steps, paper, &Conditions { stragglers, ..Conditions::default() });
     assert!(slow > 2.0 * calm, "{slow} s, {calm} s");
     let latency = Latency::LogNormal(0.62);
-    let often = |conditions: &Conditions| simulate_often(&steps, paper, conditions, 1, 40).unwrap();
+    let often =
+        |conditions: &Conditions| simulate_often(&steps, paper, conditions, 1, 40).unwrap().time;
     let scattered = often(&Conditions { latency, ..Conditions::default() });
     assert!(scattered.p10 < scattered.p50 && scattered.p50 < scattered.p90);
     // The slowest of 96 first bytes: about 4 times the median of 200 ms.

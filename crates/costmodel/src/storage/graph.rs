@@ -143,26 +143,9 @@ impl StageGraph {
                 return Err(StageError::new(stage.id, "after", message));
             }
         }
-        // Kahn's algorithm.
-        let mut placed: BTreeMap<u64, usize> = BTreeMap::new();
-        let mut sorted = Vec::with_capacity(stages.len());
-        while !stages.is_empty() {
-            let (ready, waiting): (Vec<_>, Vec<_>) = stages
-                .into_iter()
-                .partition(|stage: &Stage| stage.after.iter().all(|id| placed.contains_key(id)));
-            if let (true, Some(stuck)) = (ready.is_empty(), waiting.first()) {
-                return Err(StageError::new(
-                    stuck.id,
-                    "after",
-                    "leads back to a stage that waits for it",
-                ));
-            }
-            for stage in ready {
-                placed.insert(stage.id, sorted.len());
-                sorted.push(stage);
-            }
-            stages = waiting;
-        }
+        let sorted = in_order(stages)?;
+        let placed: BTreeMap<u64, usize> =
+            sorted.iter().enumerate().map(|(place, stage)| (stage.id, place)).collect();
         let before = sorted
             .iter()
             .map(|stage| stage.after.iter().filter_map(|id| placed.get(id)).copied().collect())
@@ -214,6 +197,36 @@ impl StageGraph {
     }
 }
 
+/// Stages by how many others stand in a row before them, otherwise as they come (Kahn's algorithm).
+fn in_order(stages: Vec<Stage>) -> Result<Vec<Stage>, StageError> {
+    let places: BTreeMap<u64, usize> =
+        stages.iter().enumerate().map(|(place, stage)| (stage.id, place)).collect();
+    let mut waits_for: Vec<usize> = stages.iter().map(|stage| stage.after.len()).collect();
+    let mut followers = vec![Vec::new(); stages.len()];
+    for (place, stage) in stages.iter().enumerate() {
+        for before in stage.after.iter().filter_map(|id| places.get(id)) {
+            followers[*before].push(place);
+        }
+    }
+    let mut depths = vec![0_usize; stages.len()];
+    let mut ready: Vec<_> = (0..stages.len()).filter(|place| waits_for[*place] == 0).collect();
+    while let Some(place) = ready.pop() {
+        for follower in &followers[place] {
+            depths[*follower] = depths[*follower].max(depths[place] + 1);
+            waits_for[*follower] -= 1;
+            if waits_for[*follower] == 0 {
+                ready.push(*follower);
+            }
+        }
+    }
+    if let Some((_, stuck)) = waits_for.iter().zip(&stages).find(|(waits, _)| **waits > 0) {
+        return Err(StageError::new(stuck.id, "after", "leads back to a stage that waits for it"));
+    }
+    let mut sorted: Vec<_> = depths.into_iter().zip(stages).collect();
+    sorted.sort_by_key(|(depth, _)| *depth);
+    Ok(sorted.into_iter().map(|(_, stage)| stage).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -238,6 +251,14 @@ mod tests {
             (graph.before(0), graph.before(1), graph.before(2)),
             (&[][..], &[0][..], &[0, 1][..])
         );
+    }
+
+    #[test]
+    fn long_chains_in_any_order_are_read() {
+        let many = 100_000;
+        let chain = |id| stage(id, if id + 1 < many { vec![id + 1] } else { vec![] }.as_slice());
+        let graph = StageGraph::new((0..many).map(chain).collect()).unwrap();
+        assert_eq!((graph.stages()[0].id, graph.before(99_999)), (many - 1, &[99_998][..]));
     }
 
     #[test]

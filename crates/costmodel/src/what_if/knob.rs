@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::ParseWhatIfError;
 use crate::data::Range;
 use crate::quantity::number_and_unit;
+use crate::scenario::CAPACITIES;
 use crate::{BytesPerSecond, ConstantError, Scenario};
 
 const LINK: &str = "link.bytes_per_second";
@@ -122,8 +123,15 @@ impl Knob {
                 .ok_or_else(|| error("a fraction such as 0.7 or 70%"))?,
             (None, _) => return Err(error("a number")),
         };
-        let value = self.range().check(value);
-        value.map_err(|message| ParseWhatIfError::new(&self.name, message))
+        let message = match self.range().check(value) {
+            Ok(value) if self.range() != Range::AtOnce || value.fract() == 0.0 => return Ok(value),
+            Ok(_) => "must be a whole number",
+            Err(_) if self.key.starts_with(CAPACITIES) => {
+                "must be at least 1 per second; `inf` is no limit"
+            }
+            Err(message) => message,
+        };
+        Err(ParseWhatIfError::new(&self.name, message))
     }
 
     /// A value as it is read: `10 Gbit/s`, `5 ms`.
@@ -165,6 +173,11 @@ impl Knob {
     /// Whether values make sense between its own by their ratios: all but those between 0 and 1.
     pub(super) fn is_logarithmic(&self) -> bool {
         self.range() != Range::Fraction
+    }
+
+    /// The nearest value that there can be, of numbers of things a whole one.
+    pub(super) fn settle(&self, value: f64) -> f64 {
+        if self.range() == Range::AtOnce { value.round() } else { value }
     }
 
     /// A plain number of bits or bytes, of seconds or milliseconds, is anybody's guess.

@@ -57,6 +57,37 @@ enum Change {
     Prices(&'static PriceBook),
 }
 
+impl Change {
+    /// What stands before `=`.
+    fn name(&self) -> &str {
+        match self {
+            Self::Constant(knob, _) => knob.name(),
+            Self::Overlay(overlay) => &overlay.of,
+            Self::Hardware(_) => "hardware",
+            Self::Prices(_) => "prices",
+        }
+    }
+
+    /// Whether nothing is left of an earlier change after this one.
+    fn undoes(&self, earlier: &Self) -> bool {
+        let is_price = |knob: &Knob| knob.key().starts_with("prices.");
+        match (self, earlier) {
+            (Self::Constant(knob, _), Self::Constant(before, _)) => knob.key() == before.key(),
+            (Self::Overlay(overlay), Self::Constant(before, _)) => {
+                overlay.constants.contains_key(before.key())
+            }
+            (Self::Hardware(_), Self::Constant(before, _)) => !is_price(before),
+            (Self::Prices(_), Self::Constant(before, _)) => is_price(before),
+            (Self::Hardware(_), Self::Overlay(before)) => {
+                before.constants.keys().any(|key| !key.starts_with("prices."))
+            }
+            (Self::Overlay(overlay), Self::Prices(_))
+            | (Self::Prices(_), Self::Overlay(overlay)) => overlay.prices.is_some(),
+            (one, other) => one.name() == other.name(),
+        }
+    }
+}
+
 impl WhatIf {
     /// The same scenario with these changes, in their order; predictions carry their text.
     ///
@@ -93,6 +124,16 @@ impl WhatIf {
         })
     }
 
+    /// The switch among its devices, by the name under which a session has it; the last one if there are
+    /// several.
+    #[must_use]
+    pub fn switch(&self) -> Option<&str> {
+        self.changes.iter().rev().find_map(|change| match change {
+            Change::Overlay(it) if it.of == "switch" => Some(it.name.as_str()),
+            _ => None,
+        })
+    }
+
     /// Where the numbers of the devices in it come from: each with its name, date and source.
     pub fn sources(&self) -> impl Iterator<Item = String> + '_ {
         self.changes.iter().filter_map(|change| match change {
@@ -125,7 +166,17 @@ impl FromStr for WhatIf {
             })?;
             change(name.trim(), value.trim())
         };
-        let changes = text.split(',').map(one).collect::<Result<_, _>>()?;
+        let changes = text.split(',').map(one).collect::<Result<Vec<_>, _>>()?;
+        let undone = changes.iter().enumerate().find_map(|(place, later)| {
+            let earlier = changes[..place].iter().find(|earlier| later.undoes(earlier))?;
+            Some((earlier, later))
+        });
+        if let Some((earlier, later)) = undone {
+            let is_same = earlier.name() == later.name();
+            let way_out = if is_same { "give it once" } else { "name that first" };
+            let message = format!("{} undoes it: {way_out}", later.name());
+            return Err(ParseWhatIfError::new(earlier.name(), message));
+        }
         let parts: Vec<_> = text.split(',').map(str::trim).collect();
         Ok(Self { text: parts.join(", "), changes })
     }
@@ -182,6 +233,20 @@ mod tests {
         refused("store=drum", "`store`: there is no `drum`; there are smart-ssd, ");
         refused("prices=drum", "`prices`: there is no `drum`; there are paper-2020-us-east-1, ");
         refused("hardware=drum", "`hardware`: there is no `drum`; there are paper, ");
+        refused("cores=1.5", "`cores`: must be a whole number");
+        refused(
+            "capacities.master rows=0.5",
+            "`capacities.master rows`: must be at least 1 per second",
+        );
+        refused(
+            "bandwidth=1Gbit,bandwidth=2Gbit",
+            "`bandwidth`: bandwidth undoes it: give it once",
+        );
+        refused("cores=8,hardware=local", "`cores`: hardware undoes it: name that first");
+        refused("scan-price=$1,prices=free", "`scan-price`: prices undoes it: name that first");
+        refused("bandwidth=1Gbit,link=10gbe", "`bandwidth`: link undoes it: name that first");
+        refused("store=smart-ssd,hardware=local", "`store`: hardware undoes it: name that first");
+        refused("link=10gbe,link=100gbe", "`link`: link undoes it: give it once");
         refused("speed=1", "`speed`: is not a constant; there are bandwidth, latency, ");
     }
 
@@ -196,6 +261,7 @@ mod tests {
     fn given_constants_are_exact_and_devices_have_sources() {
         let what_if: WhatIf = "bandwidth=1Gbit,switch=tofino2".parse().unwrap();
         assert_eq!(what_if.exact().collect::<Vec<_>>(), ["link.bytes_per_second"]);
+        assert_eq!(what_if.switch(), Some("tofino2"));
         let sources: Vec<_> = what_if.sources().collect();
         assert!(sources.len() == 1 && sources[0].starts_with("tofino2 (20"), "{sources:?}");
     }

@@ -42,7 +42,7 @@ static OVERLAYS: LazyLock<[Overlay; 12]> = LazyLock::new(|| {
         include_str!("../../what_if/smart-ssd-cold.toml"),
         include_str!("../../what_if/s3-standard.toml"),
         include_str!("../../what_if/s3-express.toml"),
-        include_str!("../../what_if/tofino.toml"),
+        include_str!("../../what_if/tofino1.toml"),
         include_str!("../../what_if/tofino2.toml"),
         include_str!("../../what_if/10gbe.toml"),
         include_str!("../../what_if/100gbe.toml"),

@@ -130,6 +130,10 @@ impl FromStr for Sweep {
         };
         let mut each = Vec::new();
         for point in points {
+            let point = match &axis {
+                Axis::Constant(knob) => knob.settle(point),
+                Axis::Scale | Axis::Selectivity => point,
+            };
             if !each.contains(&point) {
                 each.push(point);
             }
@@ -218,6 +222,7 @@ mod tests {
         check("scale=0.1..10/3", &["0.1 ×", "1 ×", "10 ×"]);
         check("selectivity=1e-6..1e-2/3", &["0.000001", "0.0001", "0.01"]);
         check("cores=2,4,4,8", &["2", "4", "8"]);
+        check("cores=1..4", &["1", "2", "3", "4"]);
         check("capacities.switch pipeline=1e6..1e8/3", &["1000000", "10000000", "100000000"]);
         assert_eq!("bandwidth=1..10Gbit".parse::<Sweep>().unwrap().points.len(), POINTS);
         // The slash of a rate is none before a number of points.
@@ -241,6 +246,7 @@ mod tests {
             ("scale=big..2", "`scale`: `big` is not a number"),
             ("hour-price=-1..2", "`hour-price`: a price must be"),
             ("cores=1,0", "`cores`: must be between 1 and"),
+            ("cores=1,1.5", "`cores`: must be a whole number"),
             ("cores=1,nan", "`cores`: must be between 1 and"),
             ("cores=1,,2", "`cores`: `` is not a number"),
         ] {

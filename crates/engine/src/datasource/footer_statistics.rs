@@ -10,6 +10,7 @@ use object_store::{ObjectMeta, ObjectStore};
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 
 use super::stored_types::StoredTypes;
+use crate::statistics::known::KnownStatistics;
 
 /// What DataFusion made of a footer, without promises that the footer does not make.
 ///
@@ -31,7 +32,11 @@ pub async fn vouched(
         .with_file_metadata_cache(Some(cache))
         .fetch_metadata()
         .await;
-    doubt(statistics, footer.ok().as_deref(), declared)
+    let footer = footer.ok();
+    if let (Some(footer), Some(known)) = (&footer, KnownStatistics::of(state.config_options())) {
+        known.stored().remember(object, footer, declared);
+    }
+    doubt(statistics, footer.as_deref(), declared)
 }
 
 fn doubt(

@@ -16,12 +16,14 @@ use sluicegate_costmodel::{Dollars, Work};
 
 pub(crate) use self::expression::{aggregate_in_sql, in_sql, key_in_sql};
 pub(crate) use self::planner::ExplainPlanner;
-pub(crate) use self::statement::is_definition;
+pub(crate) use self::statement::{is_definition, only_reads};
 use crate::choice::{Decision, Journal};
 use crate::counters::Counted;
 use crate::picture::Picture;
 use crate::query::QueryCounters;
 use crate::statistics::analyze::Analyze;
+use crate::switch::Switched;
+use crate::switch::demand::switched;
 use crate::{Engine, Result, sql};
 
 /// A plan, the statements that it would send, and its predicted work and cost.
@@ -31,6 +33,8 @@ pub struct Explanation {
     pub plan: Arc<dyn ExecutionPlan>,
     /// The decision about each operator that has a choice, with its alternatives.
     pub decisions: Vec<Decision>,
+    /// What crosses the session's switch, if it has one, in numbers for predictions.
+    pub switched: Vec<Switched>,
     /// What the store refused earlier in this session, and is therefore not sent.
     pub refusals: Vec<KnownRefusal>,
     /// What planning itself asked for: listings, and looks into objects for their columns and for
@@ -108,5 +112,7 @@ pub(crate) async fn explain(engine: &Engine, text: &str) -> Result<Explanation> 
     };
     let endpoints = engine.endpoints().all();
     let refusals = endpoints.iter().flat_map(|endpoint| endpoint.client.refusals()).collect();
-    Ok(Explanation { plan, decisions: journal.take(), refusals, planning: counters.read() })
+    let switched = switched(&plan, state.config_options())?;
+    let (decisions, planning) = (journal.take(), counters.read());
+    Ok(Explanation { plan, decisions, switched, refusals, planning })
 }

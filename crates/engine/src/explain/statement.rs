@@ -35,6 +35,19 @@ pub(super) async fn work(
     })
 }
 
+/// Whether a statement reads rows and does nothing else. What was prepared is taken to do so.
+pub(crate) fn only_reads(statement: &LogicalPlan) -> bool {
+    match statement {
+        LogicalPlan::Statement(statement) => matches!(statement, Statement::Execute(_)),
+        LogicalPlan::Ddl(_)
+        | LogicalPlan::Dml(_)
+        | LogicalPlan::Copy(_)
+        | LogicalPlan::Explain(_)
+        | LogicalPlan::Analyze(_) => false,
+        _ => true,
+    }
+}
+
 /// Whether a statement only defines a name, sets an option or forgets one. Such a statement is
 /// cheap, it takes effect as soon as it is planned, and there is nothing to explain about it.
 pub(crate) fn is_definition(statement: &LogicalPlan) -> bool {

@@ -19,6 +19,19 @@ pub struct Selected {
 }
 
 impl Selected {
+    /// The same for a filter of which it is assumed that it selects this share of the records, 0 to 1: their
+    /// entries follow each other in the index.
+    #[must_use]
+    pub fn assumed(top: &TopMessage, share: f64) -> Self {
+        let bytes: f64 = top.blocks.iter().map(|block| f64::from(block.bytes)).sum();
+        let block = bytes / top.blocks.len().max(1) as f64;
+        Self {
+            records: top.records as f64 * share,
+            index_bytes: (bytes * share).max(block).ceil() as u64,
+            index_requests: u64::from(bytes > 0.0),
+        }
+    }
+
     /// The same of an object that is so many times as large, and whose values are spread alike.
     #[must_use]
     pub fn of_share(self, share: f64) -> Self {
@@ -281,6 +294,22 @@ mod tests {
         assert_eq!(selected(&top, &spans(200_000, 1_000_000)), nothing);
         let last = selected(&top, &spans(199_900, 1_000_000));
         assert!((last.records / 100.0 - 1.0).abs() < 0.1 && last.index_requests == 1, "{last:?}");
+    }
+
+    #[test]
+    fn an_assumed_share_takes_as_much_of_the_index() {
+        let mut top = top(0..100_000);
+        top.records = 100_000;
+        let shares = [0.0, 1e-6, 0.01, 0.5, 1.0];
+        let all = shares.map(|share| Selected::assumed(&top, share));
+        assert_eq!(all.map(|it| it.records.round() as u64), [0, 0, 1000, 50_000, 100_000]);
+        assert!(all.is_sorted_by_key(|it| it.index_bytes) && all[0].index_bytes > 0, "{all:?}");
+        // As much as a filter does of which the top says that it selects as many.
+        let half = selected(&top, &spans(0, 50_000));
+        let ratio = all[3].index_bytes as f64 / half.index_bytes as f64;
+        assert!((ratio - 1.0).abs() < 0.1 && half.index_requests == all[3].index_requests);
+        let empty = Selected::assumed(&TopMessage::default(), 1.0);
+        assert_eq!(empty, Selected { records: 0.0, index_bytes: 0, index_requests: 0 });
     }
 
     #[test]

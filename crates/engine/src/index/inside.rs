@@ -49,7 +49,8 @@ impl Inside {
         // The store looks for indexes in the bucket only.
         let is_there = SluiceOptions::of(options).index_location.is_empty();
         let query = source.statement(None).filter(|_| source.profile().indexes && is_there)?.query;
-        let looked = looked_up(config, source, &query);
+        let assumed = SluiceOptions::of(options).selectivity.assumed();
+        let looked = looked_up(config, source, &query, assumed);
         if looked.is_empty() {
             return None;
         }
@@ -111,11 +112,13 @@ fn files(config: &FileScanConfig) -> impl Iterator<Item = &PartitionedFile> {
     config.file_groups.iter().flat_map(FileGroup::iter)
 }
 
-/// What a statement has looked up, what reads least of indexes first.
+/// What a statement has looked up, what reads least of indexes first. Of a share that is assumed of all
+/// filters, one index is taken to tell it all.
 fn looked_up<'a>(
     config: &'a FileScanConfig,
     source: &S3SelectSource,
     query: &Query,
+    assumed: Option<f64>,
 ) -> Vec<Looked<'a>> {
     let input = source.format().input_at(0, true);
     let (Some(csv), Some(filter)) = (csv_of(&input, false), &query.filter) else {
@@ -142,10 +145,17 @@ fn looked_up<'a>(
     let looked = lookups.iter().map(|lookup| {
         let (column, top) = tops[lookup.index];
         let places = places_of_record(top, &lookup.spans);
-        Looked { column, top, selected: selected(top, &lookup.spans), places }
+        let selected = match assumed {
+            Some(share) => Selected::assumed(top, share),
+            None => selected(top, &lookup.spans),
+        };
+        Looked { column, top, selected, places }
     });
     let mut looked: Vec<_> = looked.collect();
     looked.sort_by_key(|it| it.selected.index_bytes);
+    if assumed.is_some() {
+        looked.truncate(1);
+    }
     looked
 }
 

@@ -166,6 +166,7 @@ fn best(
     let most = if several { ours.ranges_per_request.min(MAX_RANGES) as u32 } else { 1 };
     let reading = Reading::new(request, most);
     let place = Place::of(&config.object_store_url, &ours.index_location)?;
+    let assumed = ours.selectivity.assumed();
     let mut about: Vec<Candidate> = Vec::new();
     for column in fresh.iter().copied() {
         let of_type = schema.field(column).data_type();
@@ -178,7 +179,10 @@ fn best(
         let Some(spans) = spans_of(&filter, column, of_type) else { continue };
         // The same top stands for all files.
         let top = known(config).find_map(|(_, it)| it?.of(column)?.sample.as_deref());
-        let selected = top.map(|top| selected(top, &spans));
+        let selected = top.map(|top| match assumed {
+            Some(share) => Selected::assumed(top, share),
+            None => selected(top, &spans),
+        });
         about.push(Candidate {
             name: name(column),
             selected,
@@ -206,8 +210,12 @@ fn best(
         }));
     }
     let some = |numbers: &[usize]| numbers.iter().map(|number| &about[*number]).collect::<Vec<_>>();
-    let numbers =
+    let mut numbers =
         best_together(about.len(), |numbers| priced(config, &some(numbers), &reading).weight);
+    if assumed.is_some() {
+        // The share is that of all filters, so another column leaves no less to read.
+        numbers.truncate(1);
+    }
     let used = some(&numbers);
     let Priced { steps, without, files, .. } = priced(config, &used, &reading);
     let columns: Vec<_> =
@@ -222,7 +230,12 @@ fn best(
         ranges => format!(", up to {ranges} ranges in a request"),
     };
     let gap = Bytes(reading.gap);
-    let statement = format!("{} (gaps of up to {gap}{several}{without})", columns.join(" and "));
+    let share = match assumed {
+        Some(share) => format!("; a share of {share} of the records is assumed"),
+        None => String::new(),
+    };
+    let columns = columns.join(" and ");
+    let statement = format!("{columns} (gaps of up to {gap}{several}{without}{share})");
     let columns = used.iter().map(|one| one.asked.clone()).collect();
     let asked = Asked { columns, reading, store: place.store };
     Ok(Ok(Best { asked, steps, statement }))

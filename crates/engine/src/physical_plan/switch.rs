@@ -1,9 +1,10 @@
 //! The switch of a query, above all that crosses it.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{Result, Statistics, internal_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{Distribution, PhysicalExpr};
@@ -15,6 +16,7 @@ use datafusion::physical_plan::{
     PlanProperties, StatisticsArgs,
 };
 
+use super::switch_prune::SwitchPruneExec;
 use super::switch_run::Execution;
 
 /// Starts the switch: each execution of this node gives the
@@ -35,6 +37,21 @@ impl SwitchExec {
         Self { input, one_version }
     }
 
+    /// A bound on the probability of a wrong answer of all below: the sum of those of its operators,
+    /// the two sides of a join counted once.
+    #[must_use]
+    pub fn failure(&self) -> f64 {
+        let mut failures = BTreeMap::new();
+        // The walk visits every node; nothing in it fails.
+        let _ = self.input.apply(|node| {
+            if let Some(prune) = node.downcast_ref::<SwitchPruneExec>() {
+                failures.insert(prune.plan().program, prune.plan().failure);
+            }
+            Ok(TreeNodeRecursion::Continue)
+        });
+        failures.into_values().sum::<f64>().min(1.0)
+    }
+
     /// Whether an execution fails if an object changes between two reads.
     #[must_use]
     pub fn one_version(&self) -> bool {
@@ -45,10 +62,14 @@ impl SwitchExec {
 impl DisplayAs for SwitchExec {
     fn fmt_as(&self, t: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
         match t {
-            DisplayFormatType::Default | DisplayFormatType::Verbose if self.one_version => {
-                f.write_str("SwitchExec: one version of each object")
+            DisplayFormatType::Default | DisplayFormatType::Verbose => {
+                f.write_str("SwitchExec")?;
+                if self.one_version {
+                    f.write_str(": one version of each object")?;
+                }
+                let failure = self.failure();
+                if failure > 0.0 { write!(f, " (failure<={failure:.1e})") } else { Ok(()) }
             }
-            DisplayFormatType::Default | DisplayFormatType::Verbose => f.write_str("SwitchExec"),
             DisplayFormatType::TreeRender => Ok(()),
         }
     }

@@ -84,6 +84,11 @@ impl SwitchPruneExec {
         self.side
     }
 
+    /// What is fetched for the rows that it lets pass.
+    pub(crate) fn late(&self) -> &Late {
+        &self.late
+    }
+
     /// What the switch does.
     #[must_use]
     pub fn plan(&self) -> &SwitchPlan {

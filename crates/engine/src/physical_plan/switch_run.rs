@@ -168,7 +168,9 @@ impl SwitchState {
         }
         inner.open |= words.is_stop();
         let early = side == Side::Probe && inner.building != Some(0);
-        if early || inner.open || inner.forwarded > inner.trusted {
+        // All of the batch may be forwarded.
+        let most = inner.forwarded.saturating_add(entries.len() as u64);
+        if early || inner.open || most > inner.trusted {
             selection.fill(entries.len(), |_| true);
             return Ok(!early);
         }

@@ -11,7 +11,7 @@ use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::stats::Precision;
 use datafusion::datasource::listing::PartitionedFile;
-use datafusion::datasource::physical_plan::FileScanConfig;
+use datafusion::datasource::physical_plan::{FileGroup, FileScanConfig};
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::physical_plan::ExecutionPlan;
 use sluicegate_costmodel::{Bytes, Phase, Requests, Rows, ScanDemand, Steps, Terms, TopKDemand};
@@ -50,15 +50,16 @@ pub fn scan_demand(
     let columns = source.columns();
     let demand = table.demand(columns, selectivity, table.row_bytes(columns), Terms::NONE);
     let demand = looking_up(asking(demand, source), inside(select, source, options)?.as_ref());
-    let (select_requests, selects_at_once) = opened(select, options)?;
-    let (get_requests, gets_at_once) = opened(get, options)?;
+    let (select_requests, selecting) = opened(select, options)?;
+    let (get_requests, getting) = opened(get, options)?;
     let demand = ScanDemand {
         get_requests,
+        gets_at_once: Some(Requests(getting as u64)),
         select_requests: Some(select_requests),
-        selects_at_once: Some(selects_at_once),
+        selects_at_once: Some(at_once(selecting)),
         ..demand
     };
-    Ok(limited(demand, config, gets_at_once))
+    Ok(limited(demand, config, at_once(getting)))
 }
 
 /// The same scan, which ends at the limit if it has one.
@@ -87,14 +88,23 @@ fn looking_up(demand: ScanDemand, inside: Option<&Inside>) -> ScanDemand {
 }
 
 /// The files and parts of files that the scan at the bottom of a plan will open, each by a request of
-/// its own, and how many of them at once.
-fn opened(plan: &Arc<dyn ExecutionPlan>, options: &ConfigOptions) -> Result<(Requests, Requests)> {
+/// its own, and how many partitions do so.
+fn opened(plan: &Arc<dyn ExecutionPlan>, options: &ConfigOptions) -> Result<(Requests, usize)> {
     let groups = split(plan, options)?.map(|config| config.file_groups).unwrap_or_default();
     let files = groups.iter().map(|group| group.len() as u64).sum();
-    Ok((Requests(files), at_once(groups.len())))
+    Ok((Requests(files), partitions(&groups, Some(options))))
 }
 
-/// How many files so many partitions open at once: each opens the next one while it reads another.
+/// How many partitions such files are read in. As long as each has one of its own, more files would be read
+/// in more partitions.
+fn partitions(groups: &[FileGroup], options: Option<&ConfigOptions>) -> usize {
+    let alone = groups.iter().all(|group| group.len() <= 1);
+    let most = options.map_or(1, |options| options.execution.target_partitions);
+    if alone { groups.len().max(most) } else { groups.len() }.max(1)
+}
+
+/// How many statements so many partitions have in flight: each sends the next one while it reads the answer to
+/// another. (Of a GET, the next is sent when the one before is read, or nearly.)
 fn at_once(partitions: usize) -> Requests {
     Requests(2 * partitions.max(1) as u64)
 }
@@ -320,7 +330,8 @@ pub fn get_demand(
         None => (0..schema.fields().len()).collect(),
     };
     let demand = table.demand(&columns, 1.0, table.row_bytes(&columns), Terms::NONE);
-    let (get_requests, gets_at_once) = opened(scan, options)?;
-    let demand = ScanDemand { get_requests, select_requests: None, ..demand };
-    Ok(limited(demand, config, gets_at_once))
+    let (get_requests, getting) = opened(scan, options)?;
+    let gets_at_once = Some(Requests(getting as u64));
+    let demand = ScanDemand { get_requests, gets_at_once, select_requests: None, ..demand };
+    Ok(limited(demand, config, at_once(getting)))
 }

@@ -1,20 +1,23 @@
 //! A table in numbers: from its files, and from what is known about its values.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Schema};
 use datafusion::common::config::ConfigOptions;
 use datafusion::datasource::physical_plan::FileScanConfig;
 use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::utils::collect_columns;
 use datafusion::physical_plan::expressions::Column;
 use sluicegate_costmodel::{Bytes, Format, Requests, Rows, ScanDemand, Terms};
 
 use super::group_by::ASSUMED_LARGEST;
-use super::{at_once, default_selectivity, table_rows};
+use super::{at_once, default_selectivity, partitions, table_rows};
 use crate::config::SluiceOptions;
 use crate::datasource::predicate::ColumnStyle;
 use crate::datasource::s3_select::S3SelectSource;
 use crate::physical_plan::s3_group_by::S3GroupByExec;
+use crate::statistics::stored;
 use crate::statistics::table::TableStatistics;
 
 /// A table in numbers.
@@ -23,10 +26,14 @@ pub(super) struct Table<'a> {
     style: ColumnStyle,
     pub(super) files: f64,
     requests: u64,
-    groups: usize,
+    partitions: usize,
     pub(super) bytes: f64,
     pub(super) rows: f64,
     known: Option<TableStatistics>,
+    /// The share of the bytes that each column takes, as footers say.
+    stored: Option<Vec<f64>>,
+    /// The columns that are filtered on.
+    filtered: BTreeSet<usize>,
 }
 
 impl<'a> Table<'a> {
@@ -36,7 +43,9 @@ impl<'a> Table<'a> {
         source: &'a S3SelectSource,
         options: Option<&ConfigOptions>,
     ) -> Self {
-        Self::new(config, source.file_schema(), source.format().style, options)
+        let table = Self::new(config, source.file_schema(), source.format().style, options);
+        let filters = source.filters().iter().flat_map(|filter| collect_columns(&filter.here));
+        Self { filtered: filters.map(|column| column.index()).collect(), ..table }
     }
 
     pub(super) fn new(
@@ -54,8 +63,21 @@ impl<'a> Table<'a> {
         let rows = table_rows(config);
         let known = options.filter(|options| options.execution.collect_statistics);
         let known = known.and_then(|options| TableStatistics::of(config, options));
-        let (files, groups) = (requests as f64, config.file_groups.len());
-        Self { schema, style, files, requests, groups, bytes, rows, known }
+        let stored = options.filter(|_| style == ColumnStyle::Named);
+        let stored = stored.and_then(|options| stored::shares(config, options));
+        let partitions = partitions(&config.file_groups, options);
+        Self {
+            schema,
+            style,
+            files: requests as f64,
+            requests,
+            partitions,
+            bytes,
+            rows,
+            known,
+            stored,
+            filtered: BTreeSet::new(),
+        }
     }
 
     /// The share of the rows that pass the filters of a scan.
@@ -123,7 +145,7 @@ impl<'a> Table<'a> {
         let (format, needed) = match self.style {
             ColumnStyle::Positional => (Format::Csv, self.bytes),
             ColumnStyle::Member => (Format::Json, self.bytes),
-            ColumnStyle::Named => (Format::Parquet, self.bytes * self.share(columns)),
+            ColumnStyle::Named => (Format::Parquet, self.bytes * self.read(columns)),
         };
         ScanDemand {
             objects: self.requests,
@@ -138,9 +160,11 @@ impl<'a> Table<'a> {
             selectivity,
             columns: columns.len() as u32,
             bytes_per_returned_row: row_bytes,
+            footers: Requests(if self.stored.is_some() { 0 } else { self.requests }),
             get_requests: Requests(self.requests),
+            gets_at_once: Some(Requests(self.partitions as u64)),
             select_requests: Some(Requests(self.requests)),
-            selects_at_once: Some(at_once(self.groups)),
+            selects_at_once: Some(at_once(self.partitions)),
         }
     }
 
@@ -152,6 +176,16 @@ impl<'a> Table<'a> {
             }
             ColumnStyle::Named => columns.iter().map(|index| self.width(*index)).sum(),
         }
+    }
+
+    /// The share of the bytes of Parquet objects that are read for some columns, and for the filters.
+    fn read(&self, columns: &[usize]) -> f64 {
+        let read: BTreeSet<usize> = columns.iter().chain(&self.filtered).copied().collect();
+        let share = match &self.stored {
+            Some(stored) => read.iter().filter_map(|index| stored.get(*index)).sum(),
+            None => self.share(&read.into_iter().collect::<Vec<_>>()),
+        };
+        share.clamp(0.0, 1.0)
     }
 
     /// The share of a row's bytes in some columns.

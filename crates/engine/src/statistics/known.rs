@@ -16,6 +16,7 @@ use std::time::SystemTime;
 use datafusion::common::config::{ConfigEntry, ConfigExtension, ConfigOptions, ExtensionOptions};
 use datafusion::common::{Result, config_err, exec_datafusion_err};
 
+use super::stored::StoredColumns;
 use super::{About, ObjectStatistics, Origin, message};
 use crate::notes::some_of;
 use sluicegate_index::name::Tag;
@@ -36,6 +37,7 @@ const LOOK_AFTER: usize = 256;
 pub struct KnownStatistics {
     memory: Arc<Mutex<Memory>>,
     folder: Option<Arc<Folder>>,
+    stored: Arc<StoredColumns>,
 }
 
 #[derive(Debug, Default)]
@@ -75,13 +77,19 @@ impl KnownStatistics {
     #[must_use]
     pub fn in_folder(folder: impl Into<PathBuf>) -> Self {
         let folder = Folder { path: folder.into(), written: Mutex::new(0) };
-        Self { memory: Arc::default(), folder: Some(Arc::new(folder)) }
+        Self { folder: Some(Arc::new(folder)), ..Self::default() }
     }
 
     /// The statistics of a session, if it keeps any.
     #[must_use]
     pub fn of(options: &ConfigOptions) -> Option<&Self> {
         options.extensions.get::<Self>()
+    }
+
+    /// What footers said about the bytes of columns.
+    #[must_use]
+    pub fn stored(&self) -> &StoredColumns {
+        &self.stored
     }
 
     fn memory(&self) -> MutexGuard<'_, Memory> {

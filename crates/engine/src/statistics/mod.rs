@@ -4,7 +4,7 @@
 //! It comes from ANALYZE TABLE, which reads whole objects ([`analyze`]), or from a sample of a few of
 //! them, which is taken when a table is first planned ([`sample`]). Either is kept by the version of the
 //! object ([`known`]), in memory and, if the engine is given a folder, in files. Of Parquet objects it is
-//! in their footers ([`footers`]).
+//! in their footers ([`footers`]), which also tell how many bytes each column takes ([`stored`]).
 //!
 //! **Statistics are never relied on.** A file may be damaged, old or a lie, so they only estimate:
 //! DataFusion is offered them as inexact, and without the least and greatest values, from which it
@@ -19,6 +19,7 @@ pub mod known;
 pub mod message;
 pub mod sample;
 pub mod sketch;
+pub mod stored;
 pub mod summary;
 pub mod table;
 

@@ -32,6 +32,11 @@ impl Late {
         Self { columns, names }
     }
 
+    /// The places of these columns.
+    pub(crate) fn columns(&self) -> &[usize] {
+        &self.columns
+    }
+
     /// Whether packets hold whole rows.
     pub(crate) fn is_empty(&self) -> bool {
         self.columns.is_empty()

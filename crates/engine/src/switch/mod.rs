@@ -12,6 +12,7 @@
 //! | columns → words | `key` (equality), `order` (order), `lanes` (Arrow types) |
 //! | what is fetched for the rows that passed | `late` |
 //! | a program as bytes, and back | `parts`; each field checks its own |
+//! | how many rows it is expected to let through, for predictions | `demand` |
 //! | when a switch that prunes nothing is bypassed | `patience` |
 //! | what a switch without limits would forward | `recording` |
 //! | rows through the switch | [`crate::physical_plan::switch_prune`] |
@@ -22,6 +23,7 @@
 //! WHERE) bypasses the switch, which is right because pruning may forward too much.
 
 mod amount;
+pub(crate) mod demand;
 mod flags;
 mod key;
 mod lanes;
@@ -37,6 +39,7 @@ mod target;
 mod words;
 
 pub use amount::Amount;
+pub use demand::Switched;
 pub use flags::Flags;
 pub use key::Key;
 pub use late::Late;

@@ -71,10 +71,11 @@ impl Resources {
 }
 
 impl SwitchPlan {
-    /// The same for keys that are fingerprints of 64 bits. `keys` are expected, `most` may be
-    /// forwarded before everything passes, and only keys of the same of `rows` rows can be confused.
-    pub(crate) fn with_fingerprints(self, keys: u64, most: u64, rows: u64) -> Self {
-        let failure = confusion(most.min(keys), rows, 64);
+    /// The same for keys that are fingerprints of 64 bits, `most` of which may be forwarded before
+    /// everything passes; only keys of the same of `rows` rows can be confused. There are at most
+    /// `keys`, if that is known: an estimate bounds nothing.
+    pub(crate) fn with_fingerprints(self, keys: Option<u64>, most: u64, rows: u64) -> Self {
+        let failure = confusion(keys.map_or(most, |keys| most.min(keys)), rows, 64);
         Self { trusted_rows: Some(most), failure, ..self }
     }
 
@@ -92,6 +93,17 @@ impl SwitchPlan {
         self.fields.iter().flat_map(Field::expressions).collect()
     }
 
+    /// What a packet holds, for EXPLAIN.
+    pub(crate) fn fields_in_words(&self) -> String {
+        let word = |field: &Field| match field {
+            Field::Key(key) => key.to_string(),
+            Field::Order(order) => order.to_string(),
+            Field::Flags(flags) => flags.to_string(),
+            Field::Amount(amount) => amount.to_string(),
+        };
+        self.fields.iter().map(word).collect::<Vec<_>>().join(", ")
+    }
+
     /// Bytes of a packet on the wire, one entry each.
     pub(crate) fn packet_bytes(&self) -> usize {
         (FRAME_BYTES + HEADER_BYTES + 4 * self.words()).max(SHORTEST_FRAME_BYTES)
@@ -105,20 +117,12 @@ impl SwitchPlan {
 
 impl fmt::Display for SwitchPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} on [", self.algorithm)?;
-        for (number, field) in self.fields.iter().enumerate() {
-            let comma = if number == 0 { "" } else { ", " };
-            match field {
-                Field::Key(key) => write!(f, "{comma}{key}")?,
-                Field::Order(order) => write!(f, "{comma}{order}")?,
-                Field::Flags(flags) => write!(f, "{comma}{flags}")?,
-                Field::Amount(amount) => write!(f, "{comma}{amount}")?,
-            }
-        }
         let r = &self.resources;
         write!(
             f,
-            "], target={}, stages={}/{}, stateful_alus={}, registers={} KiB, sram_blocks={}, tcam_blocks={}",
+            "{} on [{}], target={}, stages={}/{}, stateful_alus={}, registers={} KiB, sram_blocks={}, tcam_blocks={}",
+            self.algorithm,
+            self.fields_in_words(),
             r.target,
             r.stages[0],
             r.stages[1],

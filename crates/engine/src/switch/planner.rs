@@ -5,6 +5,7 @@ use std::sync::Arc;
 use datafusion::common::config::ConfigOptions;
 use sluicegate_pruning::ConfigError;
 use sluicegate_pruning::algorithm::catalog::Configured;
+use sluicegate_pruning::algorithm::hashing::Hashing;
 use sluicegate_pruning::deployment::pack::{Query, pack};
 use sluicegate_pruning::switch::{Misfit, Program, Target, fit};
 use sluicegate_pruning::theory::{Accounting, Configuration, Goal, Limits, plans};
@@ -18,6 +19,7 @@ use crate::config::SluiceOptions;
 #[derive(Debug)]
 pub(crate) struct Planner {
     target: Arc<Target>,
+    /// What is left of the failure probability that the query may have.
     delta: f64,
     seed: u64,
     workers: bool,
@@ -48,8 +50,21 @@ impl Planner {
         }
     }
 
+    /// The probability with which the next operator may make the answer wrong: what those before it
+    /// leave of the query's.
     pub(crate) fn delta(&self) -> f64 {
         self.delta
+    }
+
+    /// The same for an operator that would use up all of it, whatever its size: half, so that others
+    /// may follow.
+    pub(crate) fn share(&self) -> f64 {
+        self.delta / 2.0
+    }
+
+    /// Notes with which probability an operator makes the answer wrong.
+    pub(crate) fn spend(&mut self, failure: f64) {
+        self.delta = (self.delta - failure).max(0.0);
     }
 
     pub(crate) fn seed(&self) -> u64 {
@@ -61,9 +76,9 @@ impl Planner {
         self.workers
     }
 
-    /// Which of the hash polynomials the seed chooses.
-    pub(crate) fn polynomial(&self) -> u8 {
-        (self.seed % 16) as u8
+    /// The hash functions that the seed chooses.
+    pub(crate) fn hashing(&self) -> Hashing {
+        Hashing::Mixed { seed: self.seed }
     }
 
     /// The greatest number of bits in a register array.
@@ -111,6 +126,7 @@ impl Planner {
             });
             match fitted {
                 Ok((algorithm, resources)) => {
+                    self.spend(plan.failure);
                     return Ok(SwitchPlan {
                         program: self.placed.len() - 1,
                         // A filter is its own optimum.

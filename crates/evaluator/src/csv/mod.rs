@@ -18,3 +18,6 @@ mod syntax;
 
 pub use header::CsvColumns;
 pub(super) use reader::CsvReader;
+#[cfg(test)]
+pub(super) use simd::tests::levels;
+pub(super) use simd::{Level, WORD_BYTES};

@@ -9,6 +9,7 @@ use super::simd;
 use super::structure::Structure;
 use super::syntax::Syntax;
 use crate::batch::BatchReader;
+use crate::block::Block;
 use crate::input::{BYTE_ORDER_MARK, Input};
 use crate::output::{Item, Key, RowWriter};
 use crate::scan_range::ByteRange;
@@ -33,7 +34,7 @@ pub(crate) struct CsvReader {
     structure: Structure,
     input: Input,
     /// The bytes at hand; only whole and partly read records of them are still to come.
-    block: Vec<u8>,
+    block: Block,
     /// Offset of the block in the (decompressed) object.
     block_offset: u64,
     /// Where the next record starts in the block.
@@ -72,7 +73,7 @@ impl CsvReader {
                 structure: Structure::new(&syntax),
                 syntax,
                 input: Input::new(Arc::clone(source), offset, compression),
-                block: Vec::new(),
+                block: Block::default(),
                 block_offset: offset,
                 next: 0,
                 complete: false,
@@ -227,7 +228,7 @@ impl CsvReader {
     /// Drops what was consumed and reads on; doubles the block if nothing was.
     fn read_more(&mut self) -> Result<(), SelectError> {
         let first = self.block.is_empty() && self.block_offset == 0;
-        self.block.drain(..self.next);
+        self.block.consume(self.next);
         self.block_offset += self.next as u64;
         self.next = 0;
         let kept = self.block.len();
@@ -238,10 +239,9 @@ impl CsvReader {
             let range_left = usize::try_from(range_left).unwrap_or(usize::MAX);
             want = want.min(kept.saturating_add(range_left));
         }
-        self.block.resize(want.max(kept + 1), 0);
-        let read = self.input.fill(&mut self.block[kept..])?;
-        self.complete = kept + read < self.block.len();
-        self.block.truncate(kept + read);
+        let want = want.saturating_sub(kept).max(1);
+        let read = self.block.fill(want, |space| self.input.fill(space))?;
+        self.complete = read < want;
         if self.strict_lines {
             self.check_lines(kept.saturating_sub(1))?;
         }
@@ -405,6 +405,10 @@ impl BatchReader for CsvReader {
         let processed = self.wanted_to.saturating_sub(self.range.start);
         let scanned = if self.input.is_plain() { processed } else { self.input.bytes_scanned() };
         (scanned, processed)
+    }
+
+    fn read_ahead(&mut self) {
+        self.input.read_ahead();
     }
 
     fn records_read(&self) -> u64 {

@@ -1,6 +1,6 @@
 //! Finds delimiters, 64 bytes at a time, and fields among them.
 //!
-//! This is the one module of the crate with `unsafe`: the vector instructions of the machine it
+//! This module and its like for JSON are those of the crate with `unsafe`: the vector instructions of the machine it
 //! runs on are only known at run time, and calling code that was compiled for them is unsafe.
 //! Every function has a scalar twin that must agree with it (property-tested below) and is what other
 //! machines run. Miri checks the tests below on x86-64 (CONTRIBUTING says how).
@@ -11,11 +11,11 @@ use super::structure::{Marks, Seen, Word};
 use crate::selection::Rows;
 
 /// Bytes that one [`Word`] describes.
-pub(super) const WORD_BYTES: usize = 64;
+pub(crate) const WORD_BYTES: usize = 64;
 
 /// What this machine offers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Level {
+pub(crate) enum Level {
     Scalar,
     #[cfg(target_arch = "x86_64")]
     Avx2,
@@ -27,7 +27,7 @@ pub(super) enum Level {
 
 impl Level {
     /// The best that this machine can run.
-    pub(super) fn detect() -> Self {
+    pub(crate) fn detect() -> Self {
         #[cfg(target_arch = "x86_64")]
         {
             let bits = is_x86_feature_detected!("bmi1")
@@ -223,7 +223,7 @@ mod arm {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use proptest::prelude::*;
 
     use super::super::structure::Structure;
@@ -232,7 +232,7 @@ mod tests {
     use sluicegate_s3select::request::CsvInput;
 
     /// Every level that this machine can run.
-    fn levels() -> Vec<Level> {
+    pub(crate) fn levels() -> Vec<Level> {
         let mut levels = vec![Level::Scalar, Level::detect()];
         #[cfg(target_arch = "x86_64")]
         if Level::detect() == Level::Avx512 {

@@ -57,6 +57,16 @@ impl Descent {
         Self { levels: Vec::new(), next: Next::Value(Some(0)) }
     }
 
+    /// Whether a row is read next.
+    pub(super) fn is_at_row(&self, from: &[PathStep]) -> bool {
+        matches!(self.next, Next::Value(Some(steps)) if steps == from.len())
+    }
+
+    /// Says that it was read.
+    pub(super) fn pass_row(&mut self) {
+        self.next = Next::Separator;
+    }
+
     /// Goes one step on. Where the bytes do not suffice nothing has changed, and the step can be
     /// taken again with more of them.
     pub(super) fn step(

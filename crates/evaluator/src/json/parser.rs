@@ -6,6 +6,7 @@
 //! than 38 digits that no type holds is refused, because a CAST could no longer see its digits.
 
 use super::path::Filter;
+use sluicegate_s3select::error::SelectErrorCode;
 use sluicegate_s3select::value::decimal::MAX_DIGITS;
 use sluicegate_s3select::value::{Decimal, Value, cast};
 
@@ -28,6 +29,26 @@ pub(super) enum Problem {
 }
 
 pub(super) type Parsed<T> = Result<T, Problem>;
+
+impl Problem {
+    /// Where it is, and what to say.
+    #[cold]
+    pub(super) fn explain(self) -> (usize, SelectErrorCode, &'static str) {
+        let syntax = SelectErrorCode::JSONParsingError;
+        match self {
+            Self::Incomplete => (0, syntax, "it ends too early"),
+            Self::Surrogate(at) => (at, syntax, "a string holds half of a surrogate pair"),
+            Self::Ambiguous(at) => {
+                let what = "several fields have the name that FROM goes through";
+                (at, SelectErrorCode::AmbiguousFieldName, what)
+            }
+            Self::Invalid(at, what) => (at, syntax, what),
+            Self::Encoding(at) => {
+                (at, SelectErrorCode::InvalidTextEncoding, "a string is not UTF-8")
+            }
+        }
+    }
+}
 
 /// Reads values from bytes.
 #[derive(Debug)]
@@ -327,6 +348,30 @@ impl<'a> Parser<'a> {
         char::from_u32(0x1_0000 + ((first - 0xD800) << 10) + (second - 0xDC00))
             .ok_or_else(surrogate)
     }
+}
+
+/// The number that [`Parser::value`] makes of the text, if that is an `int`.
+#[inline]
+pub(super) fn int(text: &[u8]) -> Option<i64> {
+    match text {
+        [b'1'..=b'9', ..] | [b'0'] | [b'-', b'1'..=b'9', ..] => cast::parse_int(text),
+        _ => None,
+    }
+}
+
+/// The same if it is a `decimal` with a point.
+pub(super) fn decimal(text: &[u8]) -> Option<Decimal> {
+    let is_fraction = text.contains(&b'.') && !text.iter().any(|byte| matches!(byte, b'e' | b'E'));
+    if !is_fraction || !is_json_number(text) {
+        return None;
+    }
+    Decimal::parse(text).filter(|decimal| decimal.unscaled() != 0 || text[0] != b'-')
+}
+
+/// The first byte that is no space.
+#[inline]
+pub(super) fn first_byte(text: &[u8]) -> Option<u8> {
+    text.iter().copied().find(|byte| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r'))
 }
 
 /// How many digits a number has between its zeros at both ends.

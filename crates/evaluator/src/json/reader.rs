@@ -2,17 +2,21 @@
 
 use std::sync::Arc;
 
+use super::batch::{Batch, Column, Place};
 use super::descent::{Descent, Event};
-use super::parser::{Parser, Problem};
-use super::path::{Filter, expand, lookup};
+use super::objects::{Found, Objects};
+use super::parser::{Parser, Problem, first_byte};
+use super::path::{Filter, expand};
 use super::schema::JsonSchema;
+use super::structure::Structure;
 use crate::batch::BatchReader;
+use crate::block::Block;
 use crate::input::{BYTE_ORDER_MARK, Input};
-use crate::output::{Item, Key, RowWriter};
+use crate::output::RowWriter;
 use crate::scan_range::ByteRange;
 use crate::selection::Rows;
 use crate::source::ObjectSource;
-use crate::vector::Vector;
+use crate::vector::{Span, Vector};
 use sluicegate_s3select::dialect::ast::{From, PathStep};
 use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 use sluicegate_s3select::request::{Compression, JsonType};
@@ -28,8 +32,8 @@ const MAX_LINE_BYTES: usize = 1 << 20;
 /// a row may be that FROM leads to.
 const MAX_DOCUMENT_BYTES: usize = 8 << 20;
 
-/// The most rows of a batch; they are whole values, which take more memory than text does.
-const MAX_ROWS: usize = 1024;
+/// The most rows of a batch that are whole values, which take more memory than text does.
+const MAX_VALUES: usize = 1024;
 
 /// A batch ends when it has used up so many bytes.
 const BATCH_BYTES: u64 = 1 << 20;
@@ -39,7 +43,7 @@ pub(crate) struct JsonReader {
     layout: JsonType,
     input: Input,
     /// The bytes at hand.
-    block: Vec<u8>,
+    block: Block,
     /// Offset of the block in the (decompressed) object.
     block_offset: u64,
     /// Where the next value starts in the block.
@@ -54,19 +58,26 @@ pub(crate) struct JsonReader {
     seeking: bool,
     /// The path of FROM behind S3Object[*].
     from: Vec<PathStep>,
+    /// The names that FROM goes through first.
+    names: Vec<Objects>,
     /// The paths of the columns.
     paths: Vec<Vec<PathStep>>,
+    columns: Vec<Column>,
     /// Whether all of a row is wanted, or what the paths lead to.
     whole_rows: bool,
+    /// How rows are read without making values, if the statement wants only fields of them; and the
+    /// bitmaps of the block.
+    objects: Option<Objects>,
+    structure: Structure,
+    /// Whether the bitmaps are those of this block.
+    is_indexed: bool,
     /// Where in a long value the next row is looked for.
     descent: Option<Descent>,
     max_document_bytes: usize,
     /// Rows of the value read last that are not yet in a batch, and where it is.
     waiting: std::vec::IntoIter<Value>,
     place: Place,
-    rows: Vec<Value>,
-    /// Where the value is from which each row was taken.
-    places: Vec<Place>,
+    batch: Batch,
     /// What is wrong behind the rows of the batch.
     pending: Option<SelectError>,
     finished: bool,
@@ -80,17 +91,13 @@ enum Step {
     Value(Value),
     /// What FROM leads to.
     Row(Value),
+    /// A row whose fields were found.
+    Fields,
+    /// What follows is not yet in the block.
+    NeedsBytes,
     /// Bytes that hold no value, or not yet a whole one.
     Skipped,
     End,
-}
-
-#[derive(Debug, Clone, Copy, Default)]
-struct Place {
-    /// Counted from 1, and from the start of the range.
-    number: u64,
-    start: u64,
-    end: u64,
 }
 
 impl JsonReader {
@@ -108,23 +115,27 @@ impl JsonReader {
         let reader = Self {
             layout,
             input: Input::new(Arc::clone(source), offset, compression),
-            block: Vec::new(),
+            block: Block::default(),
             block_offset: offset,
             next: 0,
             complete: false,
             range,
             numbered: range.start == 0,
-            max_rows: MAX_ROWS,
+            max_rows: MAX_VALUES,
             seeking,
             from: from.path.get(1..).unwrap_or_default().to_vec(),
+            names: Vec::new(),
             paths: Vec::new(),
+            columns: Vec::new(),
             whole_rows: true,
+            objects: None,
+            structure: Structure::new(layout == JsonType::Lines),
+            is_indexed: false,
             descent: None,
             max_document_bytes: MAX_DOCUMENT_BYTES,
             waiting: Vec::new().into_iter(),
             place: Place::default(),
-            rows: Vec::new(),
-            places: Vec::new(),
+            batch: Batch::default(),
             pending: None,
             finished: false,
             wanted_to: range.start,
@@ -135,7 +146,23 @@ impl JsonReader {
     /// Tells what will be read, before the first batch: the columns resolved, and, for `*`, whole
     /// rows.
     pub(crate) fn read_only(self, schema: JsonSchema, whole_rows: bool) -> Self {
-        Self { whole_rows, paths: schema.paths, ..self }
+        let paths = schema.paths;
+        // In a line FROM may lead to several rows, which are values.
+        let by_fields = !whole_rows && (self.from.is_empty() || self.layout == JsonType::Document);
+        let objects = by_fields.then(|| Objects::new(&paths)).flatten();
+        let (objects, roots) = objects.unzip();
+        let root = |column: usize| roots.as_ref().and_then(|roots: &Vec<_>| roots[column]);
+        let columns = paths.iter().enumerate();
+        let columns =
+            columns.map(|(column, path)| Column { path: path.clone(), root: root(column) });
+        let columns = columns.collect();
+        let batch = Batch::new(objects.as_ref().map_or(0, Objects::roots));
+        let names = self.from.iter().map_while(|step| match step {
+            PathStep::Field(name) => Some(Objects::with_root(name)),
+            _ => None,
+        });
+        let names = names.collect();
+        Self { whole_rows, names, columns, paths, objects, batch, ..self }
     }
 
     /// Has only values of so many bytes in memory as a whole.
@@ -144,13 +171,25 @@ impl JsonReader {
         Self { max_document_bytes, ..self }
     }
 
+    /// Makes every row into a value.
+    #[cfg(test)]
+    pub(super) fn by_value(self) -> Self {
+        Self { objects: None, ..self }
+    }
+
+    /// How many rows of the batch are values.
+    #[cfg(test)]
+    pub(super) fn values(&self) -> usize {
+        self.batch.values()
+    }
+
     fn filter(&self) -> Filter<'_> {
         Filter::new(&self.from, (!self.whole_rows).then_some(self.paths.as_slice()))
     }
 
     /// Has at most so many rows in a batch.
     pub(crate) fn with_max_rows(self, max_rows: usize) -> Self {
-        Self { max_rows: max_rows.min(MAX_ROWS), ..self }
+        Self { max_rows, ..self }
     }
 
     /// Counts on from the values of the parts before this one; `numbered` says whether those began
@@ -166,15 +205,14 @@ impl JsonReader {
 
     /// Reads on, at least as much as is left of the block.
     fn read_more(&mut self) -> Result<(), SelectError> {
-        self.block.drain(..self.next);
+        self.block.consume(self.next);
         self.block_offset += self.next as u64;
         self.next = 0;
         let left = self.block.len();
         let wanted = left.max(BLOCK_BYTES);
-        self.block.resize(left + wanted, 0);
-        let read = self.input.fill(&mut self.block[left..])?;
-        self.block.truncate(left + read);
+        let read = self.block.fill(wanted, |space| self.input.fill(space))?;
         self.complete = read < wanted;
+        self.is_indexed = false;
         if self.block_offset == 0 && left == 0 && self.block.starts_with(BYTE_ORDER_MARK) {
             // As DataFusion's reader does, so that the answers agree.
             let what = "the object begins with a byte order mark, which is no part of JSON";
@@ -192,21 +230,25 @@ impl JsonReader {
     }
 
     fn step_line(&mut self) -> Result<Step, SelectError> {
+        if !self.seeking {
+            self.index();
+        }
         let rest = &self.block[self.next..];
-        let length = match memchr::memchr(b'\n', rest) {
+        let newline = if self.is_indexed {
+            self.structure.next_newline(self.next).map(|newline| newline - self.next)
+        } else {
+            memchr::memchr(b'\n', rest)
+        };
+        let length = match newline {
             Some(mark) => mark,
             None if self.complete => rest.len(),
             // What is skipped may be as long as it likes.
             None if self.seeking => {
                 self.next = self.block.len();
-                self.read_more()?;
-                return Ok(Step::Skipped);
+                return Ok(Step::NeedsBytes);
             }
             None if rest.len() > MAX_LINE_BYTES => MAX_LINE_BYTES + 1,
-            None => {
-                self.read_more()?;
-                return Ok(Step::Skipped);
-            }
+            None => return Ok(Step::NeedsBytes),
         };
         let start = self.next;
         let behind = (start + length + 1).min(self.block.len());
@@ -231,6 +273,15 @@ impl JsonReader {
             self.next = behind;
             return Ok(Step::Skipped);
         }
+        let end = start + length;
+        if let Found::Object(last) = self.find(start, end)
+            && first_byte(&self.block[last..end]).is_none()
+        {
+            self.begin(start);
+            self.next = behind;
+            self.place.end = self.offset();
+            return Ok(Step::Fields);
+        }
         self.begin(start);
         let line = &self.block[start..start + length];
         let mut parser = Parser::new(line, true);
@@ -248,6 +299,40 @@ impl JsonReader {
         Ok(Step::Value(value))
     }
 
+    /// Describes the block, from a value's start on, if values need not be made.
+    fn index(&mut self) {
+        if self.is_indexed || self.objects.is_none() {
+            return;
+        }
+        // Where the block begins in the middle of a value, what stands before `next` may be of a
+        // string.
+        self.block.consume(self.next);
+        self.block_offset += self.next as u64;
+        self.next = 0;
+        self.structure.index(&self.block);
+        self.is_indexed = true;
+    }
+
+    /// Looks for the fields of the object at `start`, or behind spaces there.
+    fn find(&mut self, start: usize, limit: usize) -> Found {
+        let Self { objects: Some(objects), structure, block, batch, .. } = self else {
+            return Found::Unusual;
+        };
+        if !self.is_indexed || start > structure.doubtful() {
+            return Found::Unusual;
+        }
+        // What ends with a doubtful line feed holds it.
+        let is_line = self.layout == JsonType::Lines;
+        if is_line && limit >= structure.doubtful() {
+            return Found::Unusual;
+        }
+        let limit = limit.min(structure.doubtful());
+        let mut parser = Parser::new(&block[start..limit], false);
+        parser.skip_space();
+        let start = start + parser.position();
+        objects.find(block, structure, start, limit, batch.fields())
+    }
+
     fn step_document(&mut self) -> Result<Step, SelectError> {
         if let Some(descent) = self.descent.take() {
             return self.step_descent(descent);
@@ -261,9 +346,32 @@ impl JsonReader {
                 self.wanted_to = self.offset();
                 return Ok(Step::End);
             }
-            self.read_more()?;
-            return Ok(Step::Skipped);
+            return Ok(Step::NeedsBytes);
         }
+        self.index();
+        if self.from.is_empty() {
+            match self.find(self.next, self.block.len()) {
+                Found::Object(end) if end - self.next <= self.max_document_bytes => {
+                    self.begin(self.next);
+                    self.next = end;
+                    self.place.end = self.offset();
+                    return Ok(Step::Fields);
+                }
+                Found::Incomplete if !self.complete && self.is_in_memory() => {
+                    return Ok(Step::NeedsBytes);
+                }
+                _ => {}
+            }
+        } else {
+            match self.leads_down() {
+                Found::Object(_) => return self.descend(),
+                Found::Incomplete if !self.complete && self.is_in_memory() => {
+                    return Ok(Step::NeedsBytes);
+                }
+                _ => {}
+            }
+        }
+        let rest = &self.block[self.next..];
         let mut parser = Parser::new(rest, self.complete);
         match parser.value(self.filter()) {
             Ok(_) if parser.position() > self.max_document_bytes => self.descend(),
@@ -278,14 +386,42 @@ impl JsonReader {
                 if rest.len() > self.max_document_bytes {
                     return self.descend();
                 }
-                self.read_more()?;
-                Ok(Step::Skipped)
+                Ok(Step::NeedsBytes)
             }
             Err(problem) => {
                 self.begin(self.next);
                 Err(self.explain(problem))
             }
         }
+    }
+
+    fn is_in_memory(&self) -> bool {
+        self.block.len() - self.next <= self.max_document_bytes
+    }
+
+    /// Whether the rows of the value at `next` can be read one by one, as those of a long one are,
+    /// although it is short: no name that FROM goes through can be repeated.
+    fn leads_down(&mut self) -> Found {
+        let by_name = |step: &&PathStep| matches!(step, PathStep::Field(_));
+        let names = self.from.iter().take_while(by_name).count();
+        if !self.is_indexed || self.from[names..].iter().any(|step| by_name(&step)) {
+            return Found::Unusual;
+        }
+        let (mut start, mut limit) = (self.next, self.block.len().min(self.structure.doubtful()));
+        if start > limit {
+            return Found::Unusual;
+        }
+        for names in &mut self.names[..names] {
+            let mut field = [Vec::new()];
+            match names.find(&self.block, &self.structure, start, limit, &mut field) {
+                Found::Object(_) if field[0] != [Span::MISSING] => {
+                    let span = field[0][0];
+                    (start, limit) = (span.start(), span.start() + span.len());
+                }
+                found => return found,
+            }
+        }
+        Found::Object(limit)
     }
 
     /// Begins to go through a value that is too long to be in memory.
@@ -299,6 +435,25 @@ impl JsonReader {
     }
 
     fn step_descent(&mut self, mut descent: Descent) -> Result<Step, SelectError> {
+        self.index();
+        let most = self.max_document_bytes.max(BLOCK_BYTES);
+        if descent.is_at_row(&self.from) {
+            match self.find(self.next, self.block.len()) {
+                Found::Object(end) if end - self.next <= most => {
+                    self.next = end;
+                    self.place.end = self.offset();
+                    descent.pass_row();
+                    self.descent = Some(descent);
+                    return Ok(Step::Fields);
+                }
+                // Not to be told by what is parsed of it.
+                Found::Incomplete if !self.complete && self.block.len() - self.next <= most => {
+                    self.descent = Some(descent);
+                    return Ok(Step::NeedsBytes);
+                }
+                _ => {}
+            }
+        }
         let rest = &self.block[self.next..];
         let mut parser = Parser::new(rest, self.complete);
         match descent.step(&mut parser, &self.from, self.filter()) {
@@ -321,8 +476,7 @@ impl JsonReader {
                     return Err(self.too_long());
                 }
                 self.descent = Some(descent);
-                self.read_more()?;
-                Ok(Step::Skipped)
+                Ok(Step::NeedsBytes)
             }
             Err(problem) => Err(self.explain(problem)),
         }
@@ -337,23 +491,8 @@ impl JsonReader {
     /// What is wrong with the value that begins at `next`.
     #[cold]
     fn explain(&self, problem: Problem) -> SelectError {
-        match problem {
-            Problem::Incomplete => {
-                self.error(0, SelectErrorCode::JSONParsingError, "it ends too early")
-            }
-            Problem::Surrogate(at) => {
-                let what = "a string holds half of a surrogate pair";
-                self.error(at, SelectErrorCode::JSONParsingError, what)
-            }
-            Problem::Ambiguous(at) => {
-                let what = "several fields have the name that FROM goes through";
-                self.error(at, SelectErrorCode::AmbiguousFieldName, what)
-            }
-            Problem::Invalid(at, what) => self.error(at, SelectErrorCode::JSONParsingError, what),
-            Problem::Encoding(at) => {
-                self.error(at, SelectErrorCode::InvalidTextEncoding, "a string is not UTF-8")
-            }
-        }
+        let (at, code, what) = problem.explain();
+        self.error(at, code, what)
     }
 
     #[cold]
@@ -375,23 +514,37 @@ impl JsonReader {
     /// Fills the batch; it stays empty in a long stretch without values.
     fn collect(&mut self) -> Result<(), SelectError> {
         let start = self.offset();
-        while self.rows.len() < self.max_rows {
+        while self.batch.rows() < self.max_rows && self.batch.values() < MAX_VALUES {
             if let Some(row) = self.waiting.next() {
-                self.rows.push(row);
-                self.places.push(self.place);
+                self.batch.push_value(row, self.place);
                 continue;
             }
             if self.finished || self.offset() - start > BATCH_BYTES {
                 return Ok(());
             }
-            let value = match self.step()? {
-                Step::Value(value) => value,
+            let step = match self.step()? {
                 Step::Row(row) => {
                     self.wanted_to = self.place.end;
-                    self.rows.push(row);
-                    self.places.push(self.place);
+                    self.batch.push_value(row, self.place);
                     continue;
                 }
+                Step::Fields => {
+                    self.wanted_to = self.place.end;
+                    self.batch.push_fields(self.place);
+                    continue;
+                }
+                Step::NeedsBytes => {
+                    // The rows of the batch may point into the block.
+                    if self.batch.rows() > 0 {
+                        return Ok(());
+                    }
+                    self.read_more()?;
+                    Step::Skipped
+                }
+                step => step,
+            };
+            let value = match step {
+                Step::Value(value) => value,
                 Step::Skipped => {
                     if !self.seeking {
                         self.wanted_to = self.wanted_to.max(self.offset());
@@ -402,6 +555,7 @@ impl JsonReader {
                     self.finished = true;
                     return Ok(());
                 }
+                Step::Row(_) | Step::Fields | Step::NeedsBytes => continue,
             };
             self.wanted_to = self.place.end;
             let mut rows = Vec::new();
@@ -414,31 +568,31 @@ impl JsonReader {
 
 impl BatchReader for JsonReader {
     fn next_batch(&mut self) -> Result<bool, SelectError> {
-        self.rows.clear();
-        self.places.clear();
+        self.batch.clear();
         if let Some(error) = self.pending.take() {
             self.finished = true;
             return Err(error);
         }
         if let Err(error) = self.collect() {
-            if self.rows.is_empty() {
+            if self.batch.rows() == 0 {
                 return Err(error);
             }
             self.pending = Some(error);
         }
-        Ok(!self.rows.is_empty() || !self.finished)
+        Ok(self.batch.rows() > 0 || !self.finished)
     }
 
     fn rows(&self) -> usize {
-        self.rows.len()
+        self.batch.rows()
     }
 
     fn block(&self) -> &[u8] {
-        &[]
+        &self.block
     }
 
     fn is_utf8(&self) -> bool {
-        true
+        // What was made into values was checked.
+        !self.is_indexed || self.structure.is_ascii()
     }
 
     fn read_column(
@@ -447,26 +601,18 @@ impl BatchReader for JsonReader {
         rows: Rows<'_>,
         out: &mut Vector,
     ) -> Result<(), SelectError> {
-        let (values, _) = out.values(self.rows.len());
-        let path = self.paths.get(column).map(Vec::as_slice).unwrap_or_default();
-        rows.try_for_each(|row| {
-            values[row] = lookup(&self.rows[row], path)?.clone();
-            Ok(())
-        })
-    }
-
-    fn write_row(&self, row: usize, out: &mut RowWriter) -> Result<(), SelectError> {
-        match &self.rows[row] {
-            Value::Struct(fields) => fields
-                .iter()
-                .try_for_each(|(name, value)| out.put(&Key::new(name), Item::Value(value))),
-            Value::Missing => Ok(()),
-            value => out.put(&Key::new("_1"), Item::Value(value)),
+        match self.columns.get(column) {
+            Some(column) => self.batch.read_column(column, rows, &self.block, out),
+            None => Ok(()),
         }
     }
 
+    fn write_row(&self, row: usize, out: &mut RowWriter) -> Result<(), SelectError> {
+        self.batch.write_row(row, out)
+    }
+
     fn locate(&self, row: usize) -> String {
-        let Place { number, start, .. } = self.places[row];
+        let Place { number, start, .. } = self.batch.place(row);
         if self.numbered {
             format!("value {number}, byte {start}")
         } else {
@@ -478,13 +624,17 @@ impl BatchReader for JsonReader {
         self.finished = true;
         self.waiting = Vec::new().into_iter();
         self.pending = None;
-        self.wanted_to = self.places[row].end;
+        self.wanted_to = self.batch.place(row).end;
     }
 
     fn bytes_read(&self) -> (u64, u64) {
         let processed = self.wanted_to.saturating_sub(self.range.start);
         let scanned = if self.input.is_plain() { processed } else { self.input.bytes_scanned() };
         (scanned, processed)
+    }
+
+    fn read_ahead(&mut self) {
+        self.input.read_ahead();
     }
 
     fn records_read(&self) -> u64 {

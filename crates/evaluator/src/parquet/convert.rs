@@ -11,6 +11,7 @@ use arrow::datatypes::{
 };
 
 use super::parquet_error;
+use crate::selection::Rows;
 use crate::vector::{Heap, Kind, Span, Tag, Truth, Vector};
 use sluicegate_s3select::error::SelectError;
 use sluicegate_s3select::value::{Decimal, Timestamp, Value};
@@ -41,62 +42,71 @@ pub(super) fn is_supported(data_type: &DataType) -> bool {
     }
 }
 
-/// Converts a whole array, in the representation that [`kind`] promises.
-pub(super) fn fill(array: &ArrayRef, out: &mut Vector) -> Result<(), SelectError> {
+/// Converts the given rows of an array, in the representation that [`kind`] promises.
+pub(super) fn fill(array: &ArrayRef, rows: Rows<'_>, out: &mut Vector) -> Result<(), SelectError> {
     use DataType as D;
     match array.data_type() {
         D::Boolean => {
             let array = array.as_boolean();
             let truths = out.bools(array.len()).0;
-            for (row, truth) in truths.iter_mut().enumerate() {
-                *truth = if array.is_null(row) { Truth::Null } else { array.value(row).into() };
-            }
+            rows.for_each(|row| {
+                truths[row] =
+                    if array.is_null(row) { Truth::Null } else { array.value(row).into() };
+            });
             Ok(())
         }
-        D::Int8 => ints::<Int8Type>(array, out),
-        D::Int16 => ints::<Int16Type>(array, out),
-        D::Int32 => ints::<Int32Type>(array, out),
-        D::Int64 => ints::<Int64Type>(array, out),
-        D::UInt8 => ints::<UInt8Type>(array, out),
-        D::UInt16 => ints::<UInt16Type>(array, out),
-        D::UInt32 => ints::<UInt32Type>(array, out),
-        D::UInt64 => decimals(array.as_primitive::<UInt64Type>(), out, |int| {
+        D::Int8 => ints::<Int8Type>(array, rows, out),
+        D::Int16 => ints::<Int16Type>(array, rows, out),
+        D::Int32 => ints::<Int32Type>(array, rows, out),
+        D::Int64 => ints::<Int64Type>(array, rows, out),
+        D::UInt8 => ints::<UInt8Type>(array, rows, out),
+        D::UInt16 => ints::<UInt16Type>(array, rows, out),
+        D::UInt32 => ints::<UInt32Type>(array, rows, out),
+        D::UInt64 => decimals(array.as_primitive::<UInt64Type>(), rows, out, |int| {
             Decimal::new(i128::from(int), 0)
         }),
         D::Decimal128(_, scale) => {
             let scale = *scale;
-            decimals(array.as_primitive::<Decimal128Type>(), out, |unscaled| {
+            decimals(array.as_primitive::<Decimal128Type>(), rows, out, |unscaled| {
                 Decimal::new(unscaled, scale)
             })
         }
-        D::Float16 => floats(array.as_primitive::<Float16Type>(), out, f64::from),
-        D::Float32 => floats(array.as_primitive::<Float32Type>(), out, f64::from),
-        D::Float64 => floats(array.as_primitive::<Float64Type>(), out, |float| float),
-        D::Date32 => timestamps(array.as_primitive::<Date32Type>(), out, |days| {
+        D::Float16 => floats(array.as_primitive::<Float16Type>(), rows, out, f64::from),
+        D::Float32 => floats(array.as_primitive::<Float32Type>(), rows, out, f64::from),
+        D::Float64 => floats(array.as_primitive::<Float64Type>(), rows, out, |float| float),
+        D::Date32 => timestamps(array.as_primitive::<Date32Type>(), rows, out, |days| {
             Timestamp::from_days(i64::from(days))
         }),
         D::Timestamp(unit, _) => match unit {
             TimeUnit::Second => {
-                timestamps(array.as_primitive::<TimestampSecondType>(), out, |n| instant(n, 0))
+                timestamps(array.as_primitive::<TimestampSecondType>(), rows, out, |n| {
+                    instant(n, 0)
+                })
             }
             TimeUnit::Millisecond => {
-                timestamps(array.as_primitive::<TimestampMillisecondType>(), out, |n| instant(n, 3))
+                timestamps(array.as_primitive::<TimestampMillisecondType>(), rows, out, |n| {
+                    instant(n, 3)
+                })
             }
             TimeUnit::Microsecond => {
-                timestamps(array.as_primitive::<TimestampMicrosecondType>(), out, |n| instant(n, 6))
+                timestamps(array.as_primitive::<TimestampMicrosecondType>(), rows, out, |n| {
+                    instant(n, 6)
+                })
             }
             TimeUnit::Nanosecond => {
-                timestamps(array.as_primitive::<TimestampNanosecondType>(), out, |n| instant(n, 9))
+                timestamps(array.as_primitive::<TimestampNanosecondType>(), rows, out, |n| {
+                    instant(n, 9)
+                })
             }
         },
-        D::Utf8 => texts(array.as_string::<i32>(), out),
-        D::Binary => texts(array.as_binary::<i32>(), out),
+        D::Utf8 => texts(array.as_string::<i32>(), rows, out),
+        D::Binary => texts(array.as_binary::<i32>(), rows, out),
         _ => {
-            for row in 0..array.len() {
-                let value = value(array, row)?;
-                out.values(array.len()).0[row] = value;
-            }
-            Ok(())
+            let values = out.values(array.len()).0;
+            rows.try_for_each(|row| {
+                values[row] = value(array, row)?;
+                Ok(())
+            })
         }
     }
 }
@@ -117,73 +127,82 @@ fn set_nulls(array: &dyn Array, tags: &mut crate::vector::Tags) {
     }
 }
 
-fn ints<T: ArrowPrimitiveType>(array: &ArrayRef, out: &mut Vector) -> Result<(), SelectError>
+fn ints<T: ArrowPrimitiveType>(
+    array: &ArrayRef,
+    rows: Rows<'_>,
+    out: &mut Vector,
+) -> Result<(), SelectError>
 where
     i64: From<T::Native>,
 {
     let array = array.as_primitive::<T>();
     let (ints, tags) = out.ints(array.len());
-    for (int, native) in ints.iter_mut().zip(array.values()) {
-        *int = i64::from(*native);
-    }
+    let natives = &array.values()[..];
+    rows.for_each(|row| ints[row] = i64::from(natives[row]));
     set_nulls(array, tags);
     Ok(())
 }
 
 fn floats<T: ArrowPrimitiveType>(
     array: &PrimitiveArray<T>,
+    rows: Rows<'_>,
     out: &mut Vector,
     convert: impl Fn(T::Native) -> f64,
 ) -> Result<(), SelectError> {
     let (floats, tags) = out.floats(array.len());
-    for (float, native) in floats.iter_mut().zip(array.values()) {
-        *float = convert(*native);
-    }
+    let natives = &array.values()[..];
+    rows.for_each(|row| floats[row] = convert(natives[row]));
     set_nulls(array, tags);
     Ok(())
 }
 
 fn decimals<T: ArrowPrimitiveType>(
     array: &PrimitiveArray<T>,
+    rows: Rows<'_>,
     out: &mut Vector,
     convert: impl Fn(T::Native) -> Option<Decimal>,
 ) -> Result<(), SelectError> {
     let (decimals, tags) = out.decimals(array.len());
-    for (row, native) in array.values().iter().enumerate() {
+    let natives = &array.values()[..];
+    set_nulls(array, tags);
+    rows.try_for_each(|row| {
         if array.is_valid(row) {
-            decimals[row] = convert(*native)
+            decimals[row] = convert(natives[row])
                 .ok_or_else(|| parquet_error("a decimal has more than 38 digits"))?;
         }
-    }
-    set_nulls(array, tags);
-    Ok(())
+        Ok(())
+    })
 }
 
 fn timestamps<T: ArrowPrimitiveType>(
     array: &PrimitiveArray<T>,
+    rows: Rows<'_>,
     out: &mut Vector,
     convert: impl Fn(T::Native) -> Option<Timestamp>,
 ) -> Result<(), SelectError> {
     let (timestamps, tags) = out.timestamps(array.len());
-    for (row, native) in array.values().iter().enumerate() {
+    let natives = &array.values()[..];
+    set_nulls(array, tags);
+    rows.try_for_each(|row| {
         if array.is_valid(row) {
-            timestamps[row] = convert(*native)
+            timestamps[row] = convert(natives[row])
                 .ok_or_else(|| parquet_error("a timestamp is beyond the years 1 to 9999"))?;
         }
-    }
-    set_nulls(array, tags);
-    Ok(())
+        Ok(())
+    })
 }
 
 fn texts<T: ByteArrayType<Offset = i32>>(
     array: &GenericByteArray<T>,
+    rows: Rows<'_>,
     out: &mut Vector,
 ) -> Result<(), SelectError> {
     let spans = out.texts(array.len(), Heap::Shared(array.values().clone()));
-    for (row, offsets) in array.value_offsets().windows(2).enumerate() {
-        let (start, end) = (offsets[0].cast_unsigned(), offsets[1].cast_unsigned());
+    let offsets = array.value_offsets();
+    rows.for_each(|row| {
+        let (start, end) = (offsets[row].cast_unsigned(), offsets[row + 1].cast_unsigned());
         spans[row] = if array.is_null(row) { Span::NULL } else { Span::new(start, end - start) };
-    }
+    });
     Ok(())
 }
 
@@ -202,7 +221,7 @@ pub(super) fn value(array: &ArrayRef, row: usize) -> Result<Value, SelectError> 
         DataType::Struct(_) => group(array.as_struct(), row)?,
         _ => {
             let mut vector = Vector::default();
-            fill(&array.slice(row, 1), &mut vector)?;
+            fill(&array.slice(row, 1), Rows::All(1), &mut vector)?;
             vector.value(0, &[]).ok_or_else(crate::output::invalid_text)?
         }
     })

@@ -16,6 +16,7 @@ use super::schema::ParquetFile;
 use super::source::ParquetSource;
 use super::{convert, guarded};
 use crate::program::Condition;
+use crate::selection::Rows;
 use crate::vector::Vector;
 use sluicegate_s3select::dialect::ast::BinaryOp;
 use sluicegate_s3select::value;
@@ -33,7 +34,7 @@ pub(super) fn rules_out(file: &ParquetFile, group: usize, conditions: &[Conditio
         let data_type = file.schema().fields()[column.root].data_type();
         let values = guarded(|| Ok(read(file, group, chunk, data_type))).ok().flatten()?;
         let mut vector = Vector::default();
-        convert::fill(&values, &mut vector).ok()?;
+        convert::fill(&values, Rows::All(values.len()), &mut vector).ok()?;
         let holds = (0..values.len()).any(|row| {
             vector.value(row, &[]).is_none_or(|value| {
                 value::compare(&value, &condition.value).is_none_or(|o| o.is_eq())

@@ -2,11 +2,14 @@
 //!
 //! The footer is read when the statement is prepared; then only the column chunks that the
 //! statement touches, of the row groups that start in the scan range, and of those only the pages
-//! that neither statistics, dictionaries nor the page index rule out.
+//! that neither statistics, dictionaries nor the page index rule out. Columns that the filter does not
+//! look at are read only where a row passes it ([`late`]). Row groups are the parts that several
+//! threads evaluate.
 
 mod convert;
 mod dictionary;
 mod headers;
+mod late;
 mod lengths;
 mod pages;
 mod pruning;

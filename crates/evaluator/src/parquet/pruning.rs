@@ -8,6 +8,7 @@ use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
 use super::convert;
 use super::schema::ParquetFile;
 use crate::program::Condition;
+use crate::selection::Rows;
 use crate::vector::{Kind, Vector};
 use sluicegate_s3select::dialect::ast::BinaryOp;
 use sluicegate_s3select::value::{self, Value};
@@ -100,7 +101,7 @@ impl Bounds {
                 return None;
             }
             let mut vector = Vector::default();
-            convert::fill(&bounds.slice(place, 1), &mut vector).ok()?;
+            convert::fill(&bounds.slice(place, 1), Rows::All(1), &mut vector).ok()?;
             let bound = vector.value(0, &[])?;
             let is_nan = matches!(bound, Value::Float(float) if float.is_nan());
             (!is_nan).then(|| value::compare(&bound, &condition.value)).flatten()

@@ -4,185 +4,252 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
+use arrow::datatypes::{DataType, Schema};
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, RowGroups, RowSelection};
-use parquet::arrow::{ProjectionMask, parquet_to_arrow_field_levels};
+use parquet::arrow::{FieldLevels, ProjectionMask, parquet_to_arrow_field_levels};
 
+use super::late::LateRows;
 use super::lengths::CheckedRowGroups;
+use super::pages::RowRanges;
 use super::schema::{NamedColumn, ParquetFile};
 use super::source::ParquetSource;
 use super::{convert, dictionary, guarded, pages, parquet_error, pruning};
 use crate::batch::BatchReader;
-use crate::output::{Item, Key, RowWriter};
-use crate::program::Condition;
+use crate::cancellation::Cancellation;
+use crate::output::RowWriter;
 use crate::scan_range::ByteRange;
 use crate::selection::Rows;
+use crate::statement::Statement;
 use crate::vector::Vector;
 use sluicegate_s3select::dialect::ast::PathStep;
 use sluicegate_s3select::error::SelectError;
 use sluicegate_s3select::value::Value;
 
+/// The most values of fixed size in a batch, of which each takes some 64 bytes.
+const BATCH_VALUES: usize = 1 << 20;
+
 /// A batch-wise reader of one Parquet object.
 pub(crate) struct ParquetReader {
-    reader: ParquetRecordBatchReader,
-    batch: RecordBatch,
-    /// The named columns, each with its place among the columns of a batch.
-    columns: Vec<(NamedColumn, usize)>,
-    keys: Vec<Key>,
-    groups: Vec<Group>,
-    /// How many of `groups` were begun, and the rows of those.
-    begun: usize,
-    rows_begun: u64,
-    /// Rows of the batches before this one.
+    chunks: Chunks,
+    /// The row groups that are still to be read, and which of their rows may be wanted.
+    groups: std::vec::IntoIter<(usize, RowRanges)>,
+    /// Finds the rows that pass the filter before the other columns are read.
+    late: Option<LateRows>,
+    /// Whether the first batch is an empty one: a whole row group may have to be looked at before
+    /// there is a row, which is not for when the statement is prepared.
+    is_fresh: bool,
+    reader: Option<ParquetRecordBatchReader>,
+    batch: ColumnBatch,
+    /// Rows of the parts of the object before this one, and of the batches before this one.
+    rows_elsewhere: u64,
     rows_before: u64,
     /// Bytes of the column chunks of the groups begun, as far as they are read, and the same
     /// decompressed.
     scanned: u64,
     processed: u64,
+}
+
+/// Some columns of an object, to be read one row group at a time.
+pub(super) struct Chunks {
+    file: ParquetFile,
+    source: Arc<ParquetSource>,
+    roots: BTreeSet<usize>,
+    levels: FieldLevels,
+    max_rows: usize,
+}
+
+/// A batch, and where the named columns are in it.
+pub(super) struct ColumnBatch {
+    batch: RecordBatch,
+    /// The named columns, each with its place among the columns of a batch, if it is there.
+    columns: Vec<(NamedColumn, Option<usize>)>,
     has_binary: bool,
 }
 
-/// A row group that is read: how many of its rows, and the bytes of its chosen column chunks that
-/// these are in.
-#[derive(Default)]
-struct Group {
-    rows: u64,
-    scanned: u64,
-    processed: u64,
-}
-
 impl ParquetReader {
-    /// `star` asks for all columns, else those that the statement named are read.
+    /// Reads the columns that the statement named, of the rows that may be wanted.
     pub(crate) fn new(
         mut file: ParquetFile,
-        star: bool,
         range: ByteRange,
-        conditions: &[Condition],
+        statement: &Arc<Statement>,
         max_rows: usize,
     ) -> Result<Self, SelectError> {
-        let width = file.schema().fields().len();
-        let roots: BTreeSet<usize> = if star {
-            (0..width).try_for_each(|root| file.check_type(root))?;
-            (0..width).collect()
-        } else {
-            file.columns.iter().map(|column| column.root).collect()
-        };
-        let metadata = Arc::clone(file.metadata.metadata());
-        let started = |group: &usize| {
-            let columns = metadata.row_group(*group).columns();
-            let start = columns.iter().map(|chunk| chunk.byte_range().0).min();
-            start.is_some_and(|start| (range.start..range.end).contains(&start))
-        };
-        let chosen = (0..metadata.num_row_groups()).filter(started).collect();
-        let mut chosen = guarded(|| Ok(pruning::prune(&file, chosen, conditions)))?;
+        let roots: BTreeSet<usize> = file.columns.iter().map(|column| column.root).collect();
+        let conditions = statement.filter.map(|filter| statement.program.conditions(filter));
+        let conditions = conditions.unwrap_or_default();
+        let chosen = file.groups_in(range).into_iter().map(|(group, _)| group).collect();
+        let mut chosen = guarded(|| Ok(pruning::prune(&file, chosen, &conditions)))?;
         let mut in_dictionaries = 0;
-        chosen.retain(|group| match dictionary::rules_out(&file, *group, conditions) {
+        chosen.retain(|group| match dictionary::rules_out(&file, *group, &conditions) {
             Some(read) => {
                 in_dictionaries += read;
                 false
             }
             None => true,
         });
-        if !conditions.is_empty() && !chosen.is_empty() {
+        if statement.filter.is_some() && !chosen.is_empty() {
             pages::load(&mut file);
         }
-        let metadata = Arc::clone(file.metadata.metadata());
-        let rows = |group: &usize| Ok((*group, pages::rows(&file, *group, conditions)));
-        let mut chosen = guarded(|| chosen.iter().map(rows).collect::<Result<Vec<_>, _>>())?;
-        chosen.retain(|(_, rows)| !rows.is_empty());
-        let parquet_schema = file.metadata.parquet_schema();
-        let groups = chosen.iter().map(|(group, rows)| {
-            let rows_read = rows.iter().map(|range| range.len() as u64).sum();
-            let mut read = Group { rows: rows_read, ..Group::default() };
-            for (leaf, chunk) in metadata.row_group(*group).columns().iter().enumerate() {
-                if roots.contains(&parquet_schema.get_column_root_idx(leaf)) {
-                    let bytes = pages::bytes_read(&metadata, *group, leaf, rows);
-                    let all = u128::from(chunk.compressed_size().unsigned_abs().max(1));
-                    let decompressed = u128::from(chunk.uncompressed_size().unsigned_abs());
-                    read.scanned += bytes;
-                    // Pages tell their own sizes only when they are read.
-                    read.processed += (decompressed * u128::from(bytes) / all) as u64;
+        let rows = |group: &usize| Ok((*group, pages::rows(&file, *group, &conditions)));
+        let mut groups = guarded(|| chosen.iter().map(rows).collect::<Result<Vec<_>, _>>())?;
+        groups.retain(|(_, rows)| !rows.is_empty());
+        let late = LateRows::new(&file, statement, &roots, max_rows)?;
+        let chunks = Chunks::new(file, roots, max_rows)?;
+        Ok(Self {
+            is_fresh: late.is_some(),
+            late,
+            batch: chunks.no_batch(),
+            chunks,
+            groups: groups.into_iter(),
+            reader: None,
+            rows_elsewhere: 0,
+            rows_before: 0,
+            scanned: in_dictionaries,
+            processed: in_dictionaries,
+        })
+    }
+
+    /// Counts on from the rows of the parts before this one.
+    pub(crate) fn counting_from(self, rows_elsewhere: u64) -> Self {
+        Self { rows_elsewhere, ..self }
+    }
+
+    /// Begins the next row group; says whether there is one.
+    fn begin_group(&mut self) -> Result<bool, SelectError> {
+        let Some((group, mut rows)) = self.groups.next() else { return Ok(false) };
+        let Self { chunks, late, .. } = self;
+        let pays = late.as_mut().is_some_and(LateRows::pays);
+        let (mut scanned, mut processed) = (0, 0);
+        let mut count = |rows: &RowRanges, wanted: &dyn Fn(usize) -> bool| {
+            let bytes = chunks.bytes(group, rows, wanted);
+            (scanned, processed) = (scanned + bytes.0, processed + bytes.1);
+        };
+        match late {
+            Some(late) if pays => {
+                count(&rows, &|root| late.reads(root));
+                rows = late.rows(group, &rows);
+                if !rows.is_empty() {
+                    count(&rows, &|root| !late.reads(root));
                 }
             }
-            read
-        });
-        let groups = groups.collect();
-        let mut before = 0;
-        let mut ranges = Vec::new();
-        for (group, rows) in &chosen {
-            ranges.extend(rows.iter().map(|range| before + range.start..before + range.end));
-            before += metadata.row_group(*group).num_rows().unsigned_abs() as usize;
+            _ => count(&rows, &|_| true),
         }
-        let selection = RowSelection::from_consecutive_ranges(ranges.into_iter(), before);
-        let chosen = chosen.into_iter().map(|(group, _)| group).collect();
-        let columns = file.columns.iter().map(|column| {
-            let place = roots.iter().position(|root| *root == column.root).unwrap_or_default();
-            (column.clone(), place)
-        });
-        let columns = columns.collect();
-        let fields = file.schema().fields();
-        let keys = fields.iter().map(|field| Key::new(field.name())).collect();
-        let has_binary = roots
-            .iter()
-            .any(|root| *fields[*root].data_type() == arrow::datatypes::DataType::Binary);
-        let mask = ProjectionMask::roots(parquet_schema, roots.iter().copied());
-        let source = if metadata.offset_index().is_some() {
+        self.scanned += scanned;
+        self.processed += processed;
+        if !rows.is_empty() {
+            self.reader = Some(self.chunks.open(group, &rows)?);
+        }
+        Ok(true)
+    }
+}
+
+impl Chunks {
+    /// These columns, in batches of so many rows at most.
+    pub(super) fn new(
+        file: ParquetFile,
+        roots: BTreeSet<usize>,
+        max_rows: usize,
+    ) -> Result<Self, SelectError> {
+        let schema = file.metadata.parquet_schema();
+        let mask = ProjectionMask::roots(schema, roots.iter().copied());
+        let levels =
+            guarded(|| parquet_to_arrow_field_levels(schema, mask, None).map_err(parquet_error))?;
+        let source = if file.metadata.metadata().offset_index().is_some() {
             ParquetSource::located_pages(&file.source)
         } else {
             ParquetSource::pages(&file.source)
         };
+        // Columns take memory for a whole batch.
+        let by_columns = (BATCH_VALUES / roots.len().max(1)).max(64);
+        let max_rows = max_rows.min(by_columns);
+        Ok(Self { file, source: Arc::new(source), roots, levels, max_rows })
+    }
+
+    /// A batch without rows.
+    pub(super) fn no_batch(&self) -> ColumnBatch {
+        let fields = self.file.schema().fields();
+        let columns = self.file.columns.iter().map(|column| {
+            (column.clone(), self.roots.iter().position(|root| *root == column.root))
+        });
+        ColumnBatch {
+            batch: RecordBatch::new_empty(Arc::new(Schema::empty())),
+            columns: columns.collect(),
+            has_binary: self
+                .roots
+                .iter()
+                .any(|root| *fields[*root].data_type() == DataType::Binary),
+        }
+    }
+
+    pub(super) fn reads(&self, root: usize) -> bool {
+        self.roots.contains(&root)
+    }
+
+    /// Reads the given rows of a row group.
+    pub(super) fn open(
+        &self,
+        group: usize,
+        rows: &RowRanges,
+    ) -> Result<ParquetRecordBatchReader, SelectError> {
+        let metadata = self.file.metadata.metadata();
         let row_groups = CheckedRowGroups {
-            source: Arc::new(source),
-            metadata: Arc::clone(&metadata),
-            groups: chosen,
+            source: Arc::clone(&self.source),
+            metadata: Arc::clone(metadata),
+            groups: vec![group],
         };
-        // Its columns take memory for a whole batch.
-        let max_rows = max_rows.min(row_groups.num_rows());
-        let reader = guarded(|| {
-            parquet_to_arrow_field_levels(parquet_schema, mask, None)
-                .and_then(|levels| {
-                    let rows = Some(selection);
-                    ParquetRecordBatchReader::try_new_with_row_groups(
-                        &levels,
-                        &row_groups,
-                        max_rows,
-                        rows,
-                    )
-                })
-                .map_err(parquet_error)
-        })?;
-        Ok(Self {
-            reader,
-            batch: RecordBatch::new_empty(Arc::new(arrow::datatypes::Schema::empty())),
-            columns,
-            keys,
-            groups,
-            begun: 0,
-            rows_begun: 0,
-            rows_before: 0,
-            scanned: in_dictionaries,
-            processed: in_dictionaries,
-            has_binary,
+        let max_rows = self.max_rows.min(rows.iter().map(ExactSizeIterator::len).sum());
+        let selection =
+            RowSelection::from_consecutive_ranges(rows.iter().cloned(), row_groups.num_rows());
+        guarded(|| {
+            let selection = Some(selection);
+            let levels = &self.levels;
+            ParquetRecordBatchReader::try_new_with_row_groups(
+                levels,
+                &row_groups,
+                max_rows,
+                selection,
+            )
+            .map_err(parquet_error)
         })
+    }
+
+    /// The bytes of the wanted ones of its columns that hold these rows of a row group, and the same
+    /// decompressed.
+    fn bytes(&self, group: usize, rows: &RowRanges, wanted: &dyn Fn(usize) -> bool) -> (u64, u64) {
+        let metadata = self.file.metadata.metadata();
+        let schema = self.file.metadata.parquet_schema();
+        let (mut scanned, mut processed) = (0, 0);
+        for (leaf, chunk) in metadata.row_group(group).columns().iter().enumerate() {
+            let root = schema.get_column_root_idx(leaf);
+            if self.roots.contains(&root) && wanted(root) {
+                let bytes = pages::bytes_read(metadata, group, leaf, rows);
+                let all = u128::from(chunk.compressed_size().unsigned_abs().max(1));
+                let decompressed = u128::from(chunk.uncompressed_size().unsigned_abs());
+                scanned += bytes;
+                // Pages tell their own sizes only when they are read.
+                processed += (decompressed * u128::from(bytes) / all) as u64;
+            }
+        }
+        (scanned, processed)
     }
 }
 
-impl BatchReader for ParquetReader {
+impl ColumnBatch {
+    /// Reads on; says whether there was more.
+    pub(super) fn next(
+        &mut self,
+        reader: &mut ParquetRecordBatchReader,
+    ) -> Result<bool, SelectError> {
+        let batch = guarded(|| reader.next().transpose().map_err(parquet_error))?;
+        let is_more = batch.is_some();
+        self.batch = batch.unwrap_or_else(|| RecordBatch::new_empty(Arc::new(Schema::empty())));
+        Ok(is_more)
+    }
+}
+
+impl BatchReader for ColumnBatch {
     fn next_batch(&mut self) -> Result<bool, SelectError> {
-        self.rows_before += self.batch.num_rows() as u64;
-        let Some(batch) = guarded(|| self.reader.next().transpose().map_err(parquet_error))? else {
-            return Ok(false);
-        };
-        self.batch = batch;
-        let end = self.rows_before + self.batch.num_rows() as u64;
-        while self.rows_begun < end
-            && let Some(group) = self.groups.get(self.begun)
-        {
-            self.begun += 1;
-            self.rows_begun += group.rows;
-            self.scanned += group.scanned;
-            self.processed += group.processed;
-        }
-        Ok(true)
+        Ok(false)
     }
 
     fn rows(&self) -> usize {
@@ -203,12 +270,12 @@ impl BatchReader for ParquetReader {
         rows: Rows<'_>,
         out: &mut Vector,
     ) -> Result<(), SelectError> {
-        let Some((column, place)) = self.columns.get(column) else {
+        let Some((column, Some(place))) = self.columns.get(column) else {
             return Err(parquet_error("a column is missing"));
         };
         let array = self.batch.column(*place);
         if column.path.is_empty() {
-            return convert::fill(array, out);
+            return convert::fill(array, rows, out);
         }
         let values = out.values(self.rows()).0;
         rows.try_for_each(|row| {
@@ -217,21 +284,90 @@ impl BatchReader for ParquetReader {
         })
     }
 
-    fn write_row(&self, row: usize, out: &mut RowWriter) -> Result<(), SelectError> {
-        for (array, key) in self.batch.columns().iter().zip(&self.keys) {
-            out.put(key, Item::Value(&convert::value(array, row)?))?;
-        }
+    fn write_row(&self, _: usize, _: &mut RowWriter) -> Result<(), SelectError> {
+        // All columns of a row are named.
         Ok(())
     }
 
     fn locate(&self, row: usize) -> String {
-        format!("row {} of those read", self.rows_before + row as u64 + 1)
+        format!("row {} of a row group", row + 1)
+    }
+
+    fn stop_behind(&mut self, _: usize) {}
+
+    fn bytes_read(&self) -> (u64, u64) {
+        (0, 0)
+    }
+}
+
+impl BatchReader for ParquetReader {
+    fn next_batch(&mut self) -> Result<bool, SelectError> {
+        if std::mem::take(&mut self.is_fresh) {
+            return Ok(true);
+        }
+        self.rows_before += self.batch.rows() as u64;
+        loop {
+            if let Some(reader) = &mut self.reader {
+                if self.batch.next(reader)? {
+                    return Ok(true);
+                }
+                self.reader = None;
+            }
+            if !self.begin_group()? {
+                return Ok(false);
+            }
+            if self.reader.is_none() {
+                // So that the caller regains control.
+                self.batch = self.chunks.no_batch();
+                return Ok(true);
+            }
+        }
+    }
+
+    fn rows(&self) -> usize {
+        self.batch.rows()
+    }
+
+    fn block(&self) -> &[u8] {
+        self.batch.block()
+    }
+
+    fn is_utf8(&self) -> bool {
+        self.batch.is_utf8()
+    }
+
+    fn read_column(
+        &self,
+        column: usize,
+        rows: Rows<'_>,
+        out: &mut Vector,
+    ) -> Result<(), SelectError> {
+        self.batch.read_column(column, rows, out)
+    }
+
+    fn write_row(&self, row: usize, out: &mut RowWriter) -> Result<(), SelectError> {
+        self.batch.write_row(row, out)
+    }
+
+    fn locate(&self, row: usize) -> String {
+        let row = self.rows_elsewhere + self.rows_before + row as u64 + 1;
+        format!("row {row} of those read")
     }
 
     fn stop_behind(&mut self, _: usize) {}
 
     fn bytes_read(&self) -> (u64, u64) {
         (self.scanned, self.processed)
+    }
+
+    fn stop_with(&mut self, cancellation: &Cancellation) {
+        if let Some(late) = &mut self.late {
+            late.stop_with(cancellation);
+        }
+    }
+
+    fn records_read(&self) -> u64 {
+        self.rows_elsewhere + self.rows_before + self.batch.rows() as u64
     }
 }
 

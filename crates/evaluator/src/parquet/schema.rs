@@ -5,11 +5,12 @@ use std::sync::Arc;
 use arrow::datatypes::{DataType, Field, SchemaRef};
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::basic::Type as PhysicalType;
-use parquet::file::metadata::ParquetMetaData;
+use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 
 use super::source::ParquetSource;
 use super::{convert, guarded, parquet_error};
 use crate::batch::{Column, Schema};
+use crate::scan_range::ByteRange;
 use crate::source::ObjectSource;
 use crate::vector::Kind;
 use sluicegate_s3select::dialect::ast::PathStep;
@@ -19,6 +20,7 @@ use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 const MAX_ROW_GROUP_BYTES: i64 = 512 << 20;
 
 /// A Parquet object whose footer was read, and the columns that a statement named.
+#[derive(Clone)]
 pub(crate) struct ParquetFile {
     pub(super) source: Arc<dyn ObjectSource>,
     pub(super) metadata: ArrowReaderMetadata,
@@ -48,6 +50,16 @@ impl ParquetFile {
 
     pub(super) fn schema(&self) -> &SchemaRef {
         self.metadata.schema()
+    }
+
+    /// The row groups that start in the range, and where they do.
+    pub(crate) fn groups_in(&self, range: ByteRange) -> Vec<(usize, u64)> {
+        let groups = self.metadata.metadata().row_groups().iter().enumerate();
+        let start = |(group, metadata): (usize, &RowGroupMetaData)| {
+            let start = metadata.columns().iter().map(|chunk| chunk.byte_range().0).min()?;
+            (range.start..range.end).contains(&start).then_some((group, start))
+        };
+        groups.filter_map(start).collect()
     }
 
     fn root(&self, step: &PathStep) -> Result<usize, SelectError> {
@@ -96,6 +108,16 @@ impl ParquetFile {
     }
 }
 
+impl ParquetFile {
+    /// The number of a column that the statement names.
+    fn name(&mut self, column: NamedColumn) -> usize {
+        self.columns.iter().position(|known| *known == column).unwrap_or_else(|| {
+            self.columns.push(column);
+            self.columns.len() - 1
+        })
+    }
+}
+
 impl Schema for ParquetFile {
     fn resolve(&mut self, path: &[PathStep]) -> Result<Column, SelectError> {
         let Some((first, path)) = path.split_first() else {
@@ -116,12 +138,18 @@ impl Schema for ParquetFile {
         }
         check_path(field.data_type(), path)?;
         let name = field.name().clone();
-        let column = NamedColumn { root, path: path.to_vec() };
-        let index = self.columns.iter().position(|known| *known == column).unwrap_or_else(|| {
-            self.columns.push(column);
-            self.columns.len() - 1
+        Ok(Column { index: self.name(NamedColumn { root, path: path.to_vec() }), kind, name })
+    }
+
+    fn all(&mut self) -> Result<Option<Vec<Column>>, SelectError> {
+        let fields = self.schema().fields().clone();
+        let columns = fields.iter().enumerate().map(|(root, field)| {
+            self.check_type(root)?;
+            let index = self.name(NamedColumn { root, path: Vec::new() });
+            let kind = convert::kind(field.data_type());
+            Ok(Column { index, kind, name: field.name().clone() })
         });
-        Ok(Column { index, kind, name })
+        columns.collect::<Result<_, _>>().map(Some)
     }
 }
 

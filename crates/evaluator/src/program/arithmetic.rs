@@ -8,7 +8,7 @@ use crate::selection::{Frame, Rows};
 use crate::vector::{Data, Kind, Tags, Vector};
 use sluicegate_s3select::dialect::ast::BinaryOp;
 use sluicegate_s3select::error::SelectError;
-use sluicegate_s3select::value::arithmetic as scalar;
+use sluicegate_s3select::value::{Value, arithmetic as scalar};
 
 /// The representation of `left op right`.
 pub(super) fn kind(left: Kind, right: Kind) -> Kind {
@@ -31,6 +31,11 @@ pub(super) fn arithmetic(
     out: &mut Vector,
 ) -> Result<(), SelectError> {
     let Frame { rows, batch_rows, block } = frame;
+    // The values of a batch may all be of one type although nobody promised it.
+    let kind = match kind {
+        Kind::Dynamic => self::kind(kind_of(left), kind_of(right)),
+        kind => kind,
+    };
     match kind {
         Kind::Int => {
             if let (Some(left), Some(right)) = (operand::ints(left), operand::ints(right)) {
@@ -59,6 +64,16 @@ pub(super) fn arithmetic(
         out[row] = scalar::arithmetic(op, &left, &right)?;
         Ok(())
     })
+}
+
+/// The representation of the numbers that a vector has.
+fn kind_of(vector: &Vector) -> Kind {
+    match &vector.data {
+        Data::Int(_) | Data::Constant(Value::Int(_)) => Kind::Int,
+        Data::Float(_) | Data::Constant(Value::Float(_)) => Kind::Float,
+        Data::Decimal(_) | Data::Constant(Value::Decimal(_)) => Kind::Decimal,
+        _ => Kind::Dynamic,
+    }
 }
 
 fn typed<T: Copy>(

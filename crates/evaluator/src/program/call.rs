@@ -1,7 +1,7 @@
 //! Functions that run row by row.
 
 use super::text::needs_text;
-use sluicegate_s3select::dialect::ast::Function;
+use sluicegate_s3select::dialect::ast::{DatePart, Function};
 use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 use sluicegate_s3select::value::{Timestamp, TimestampPattern, Value, text};
 
@@ -56,15 +56,9 @@ pub(super) fn call(function: Function, args: &[Value]) -> Result<Value, SelectEr
         }
         Function::DateAdd(part) => {
             let quantity = whole(function, args.first().unwrap_or(&Value::Null))?;
-            let sum = timestamp(1)?.add(part, quantity);
-            Value::Timestamp(
-                sum.ok_or_else(|| wrong(function, "a result beyond the years 1 to 9999"))?,
-            )
+            Value::Timestamp(sum(part, quantity, timestamp(1)?)?)
         }
-        Function::DateDiff(part) => {
-            let difference = timestamp(0)?.difference(timestamp(1)?, part);
-            Value::Int(difference.ok_or_else(|| wrong(function, "a part that has no difference"))?)
-        }
+        Function::DateDiff(part) => Value::Int(difference(part, timestamp(0)?, timestamp(1)?)?),
         Function::Extract(part) => Value::Int(timestamp(0)?.extract(part)),
         Function::ToString => {
             let mut text = Vec::new();
@@ -84,6 +78,28 @@ pub(super) fn call(function: Function, args: &[Value]) -> Result<Value, SelectEr
         // The others are nodes of their own.
         _ => return Err(wrong(function, "an unexpected place")),
     })
+}
+
+/// DATE_ADD.
+#[inline]
+pub(super) fn sum(
+    part: DatePart,
+    quantity: i64,
+    time: Timestamp,
+) -> Result<Timestamp, SelectError> {
+    time.add(part, quantity)
+        .ok_or_else(|| wrong(Function::DateAdd(part), "a result beyond the years 1 to 9999"))
+}
+
+/// DATE_DIFF.
+#[inline]
+pub(super) fn difference(
+    part: DatePart,
+    from: Timestamp,
+    to: Timestamp,
+) -> Result<i64, SelectError> {
+    from.difference(to, part)
+        .ok_or_else(|| wrong(Function::DateDiff(part), "a part that has no difference"))
 }
 
 /// The argument of a function that takes whole numbers.

@@ -116,6 +116,14 @@ pub(super) fn cast(
     if let (Data::Decimal(decimals), Type::Decimal(shape)) = (&arg.data, to) {
         return cast_decimal(decimals, &arg.tags, shape, frame, out);
     }
+    if let (Data::Int(ints), Type::Int) = (&arg.data, to) {
+        let (out, tags) = out.ints(batch_rows);
+        rows.for_each(|row| match arg.tags.get(row) {
+            Tag::Present => out[row] = ints[row],
+            tag => tags.set(row, tag, batch_rows),
+        });
+        return Ok(());
+    }
     let value = |row| value::cast(&arg.value(row, block).ok_or_else(invalid_text)?, to);
     match to {
         Type::Int => store(rows, out.ints(batch_rows), value, |value| match value {

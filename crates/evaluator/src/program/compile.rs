@@ -1,15 +1,15 @@
 //! From expressions to programs.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::fold::NoColumns;
 use super::text::{ConstantText, is_comparison};
 use super::{
     ColumnRef, Constant, Derived, Machine, Node, NodeId, Op, Program, Set, arithmetic, call, cast,
-    choose,
+    choose, function,
 };
-use crate::batch::Schema;
+use crate::batch::{Column, Schema};
 use crate::vector::Kind;
 use sluicegate_s3select::dialect::ast::{BinaryOp, Expr, From, Function, Literal, Type, UnaryOp};
 use sluicegate_s3select::error::{SelectError, SelectErrorCode};
@@ -59,6 +59,20 @@ impl<'a> Compiler<'a> {
         self.program
     }
 
+    /// All columns with their names, if `*` stands for them.
+    pub(crate) fn all(&mut self) -> Result<Option<Vec<(String, NodeId)>>, SelectError> {
+        let columns = self.schema.all()?;
+        Ok(columns.map(|columns| {
+            let columns = columns.into_iter();
+            columns.map(|column| (column.name.clone(), self.column(column))).collect()
+        }))
+    }
+
+    fn column(&mut self, column: Column) -> NodeId {
+        let name = column.name.into();
+        self.add(Op::Column(ColumnRef { index: column.index, name }), column.kind)
+    }
+
     /// Compiles a scalar expression.
     pub(crate) fn compile(&mut self, expr: &Expr) -> Result<NodeId, SelectError> {
         if let Some(index) = self.given.iter().position(|given| given == expr) {
@@ -72,8 +86,7 @@ impl<'a> Compiler<'a> {
             }
             Expr::Path(path) => {
                 let column = self.schema.resolve(self.from.within_row(path))?;
-                let name = column.name.into();
-                self.add(Op::Column(ColumnRef { index: column.index, name }), column.kind)
+                self.column(column)
             }
             Expr::Unary { op, expr } => {
                 let arg = self.compile(expr)?;
@@ -262,42 +275,52 @@ impl<'a> Compiler<'a> {
 
     fn within(&mut self, expr: &Expr, list: &[Expr]) -> Result<NodeId, SelectError> {
         let arg = self.compile(expr)?;
-        if let Some(values) = self.constants(list)? {
-            let members = values.iter().cloned().map(Constant).collect();
-            let set = Derived(Set::new(values, self.program.kind(arg)));
-            return Ok(self.add(Op::In { arg, members, set }, Kind::Bool));
-        }
-        let members =
-            list.iter().map(|member| self.compile(member)).collect::<Result<Vec<_>, _>>()?;
-        Ok(self.any_equal(arg, &members))
-    }
-
-    /// The values of some expressions, if all are constant. There may be very many literals, which
-    /// are no nodes of the program.
-    fn constants(&mut self, exprs: &[Expr]) -> Result<Option<Vec<Value>>, SelectError> {
-        let mut values = Vec::with_capacity(exprs.len());
-        for expr in exprs {
-            values.push(match expr {
-                Expr::Literal(literal) => constant(literal)?,
+        let mut tests = Vec::new();
+        let mut constants = Vec::new();
+        let mut seen = HashSet::new();
+        for member in list {
+            let member = match member {
+                // There may be very many literals, which are no nodes of the program.
+                Expr::Literal(literal) => Ok(constant(literal)?),
                 _ => {
-                    let id = self.compile(expr)?;
-                    let Some(value) = self.constant_of(id) else { return Ok(None) };
-                    value.clone()
+                    let id = self.compile(member)?;
+                    self.constant_of(id).cloned().ok_or(id)
                 }
-            });
+            };
+            match member {
+                Ok(value) => constants.push(value),
+                Err(id) if seen.insert(id) => {
+                    // What is equal to a constant is not compared with what stands behind it.
+                    if !constants.is_empty() {
+                        tests.push(self.among(arg, std::mem::take(&mut constants)));
+                    }
+                    tests.push(self.compare(BinaryOp::Eq, arg, id));
+                }
+                Err(_) => {}
+            }
         }
-        Ok(Some(values))
+        if !constants.is_empty() {
+            tests.push(self.among(arg, constants));
+        }
+        Ok(self.any(&tests))
     }
 
-    /// `arg = a OR arg = b OR …` as a balanced tree, whatever the length of the list.
-    fn any_equal(&mut self, arg: NodeId, members: &[NodeId]) -> NodeId {
-        match members {
+    /// `arg IN (constants)`.
+    fn among(&mut self, arg: NodeId, constants: Vec<Value>) -> NodeId {
+        let set = Derived(Set::new(&constants));
+        let members = constants.into_iter().map(Constant).collect();
+        self.add(Op::In { arg, members, set }, Kind::Bool)
+    }
+
+    /// `a OR b OR …` as a balanced tree, however many there are.
+    fn any(&mut self, tests: &[NodeId]) -> NodeId {
+        match tests {
             [] => self.constant(Value::Bool(false)),
-            [member] => self.compare(BinaryOp::Eq, arg, *member),
+            [test] => *test,
             _ => {
-                let (left, right) = members.split_at(members.len() / 2);
-                let left = self.any_equal(arg, left);
-                let right = self.any_equal(arg, right);
+                let (left, right) = tests.split_at(tests.len() / 2);
+                let left = self.any(left);
+                let right = self.any(right);
                 self.add(Op::Or(left, right), Kind::Bool)
             }
         }
@@ -374,7 +397,7 @@ impl<'a> Compiler<'a> {
                     format!("{} got a wrong number of arguments.", call::name(function)),
                 ));
             }
-            _ => self.add(Op::Call { function, args }, Kind::Dynamic),
+            _ => self.add(Op::Call { function, args }, function::kind(function)),
         })
     }
 }
@@ -430,7 +453,7 @@ fn mirrored(op: BinaryOp) -> BinaryOp {
 }
 
 /// The operands of an operator that only depends on them; `None` for a column.
-fn operands(op: &Op) -> Option<Vec<NodeId>> {
+pub(super) fn operands(op: &Op) -> Option<Vec<NodeId>> {
     Some(match op {
         Op::Constant(_) => Vec::new(),
         Op::Column(_) | Op::CastColumn { .. } => return None,

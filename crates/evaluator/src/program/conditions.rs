@@ -1,5 +1,8 @@
 //! The conditions of a filter on single columns, for skipping parts of an object by statistics.
 
+use std::collections::BTreeSet;
+
+use super::compile::operands;
 use super::{Constant, NodeId, Op, Program};
 use sluicegate_s3select::dialect::ast::BinaryOp;
 use sluicegate_s3select::value::Value;
@@ -22,6 +25,29 @@ impl Program {
             self.collect(filter, &mut conditions);
         }
         conditions
+    }
+
+    /// The columns that a node is computed from.
+    pub(crate) fn columns(&self, id: NodeId) -> BTreeSet<usize> {
+        let mut columns = BTreeSet::new();
+        let mut reached = vec![false; self.nodes.len()];
+        reached[id.index()] = true;
+        let mut open = vec![id];
+        while let Some(id) = open.pop() {
+            match self.op(id) {
+                Op::Column(column) | Op::CastColumn { column, .. } => {
+                    columns.insert(column.index);
+                }
+                op => {
+                    for operand in operands(op).unwrap_or_default() {
+                        if !std::mem::replace(&mut reached[operand.index()], true) {
+                            open.push(operand);
+                        }
+                    }
+                }
+            }
+        }
+        columns
     }
 
     fn collect(&self, id: NodeId, conditions: &mut Vec<Condition>) {

@@ -1,7 +1,10 @@
 //! Runs a program.
 
-use super::{ColumnRef, NodeId, Op, Program, arithmetic, bloom, call, cast, choose, compare, text};
+use super::{
+    ColumnRef, NodeId, Op, Program, arithmetic, bloom, cast, choose, compare, function, text,
+};
 use crate::batch::BatchReader;
+use crate::cancellation::Cancellation;
 use crate::output::invalid_text;
 use crate::selection::{Frame, Lineage, Selection, SelectionId};
 use crate::vector::{Data, Tag, Truth, Vector};
@@ -22,6 +25,8 @@ pub(crate) struct Machine {
     scratch: Vector,
     /// Bytes of text that the slots hold.
     text_bytes: usize,
+    /// When to stop; asked before every operator.
+    cancellation: Cancellation,
 }
 
 #[derive(Debug, Default)]
@@ -53,6 +58,16 @@ impl<'a> Values<'a> {
 }
 
 impl Machine {
+    /// Fails when told to stop.
+    pub(crate) fn stop_with(&mut self, cancellation: Cancellation) {
+        self.cancellation = cancellation;
+    }
+
+    /// What it stops with.
+    pub(crate) fn cancellation(&self) -> &Cancellation {
+        &self.cancellation
+    }
+
     /// Begins a batch; returns the selection of all its rows.
     pub(crate) fn start(&mut self, rows: usize) -> Selection {
         for slot in &mut self.slots {
@@ -152,6 +167,7 @@ impl Machine {
             self.slots[id.index()] = Slot { vector, computed: Computed::Always };
             return Ok(());
         }
+        self.cancellation.check()?;
         let mut out = std::mem::take(&mut self.slots[id.index()].vector);
         self.text_bytes = self.text_bytes.saturating_sub(out.text_bytes());
         let mut result = self.run(program, id, selection, batch, &mut out);
@@ -337,16 +353,8 @@ impl Machine {
             }
             Op::Call { function, args } => {
                 let values = self.eval_all(program, args.iter().copied(), selection, batch)?;
-                let out = out.values(n).0;
-                let mut row_args = Vec::with_capacity(args.len());
-                rows.try_for_each(|row| {
-                    row_args.clear();
-                    for arg in args {
-                        row_args.push(values.of(*arg).value(row, block).ok_or_else(invalid_text)?);
-                    }
-                    out[row] = call::call(*function, &row_args)?;
-                    Ok(())
-                })
+                let args: Vec<_> = args.iter().map(|arg| values.of(*arg)).collect();
+                function::call(*function, &args, frame, out)
             }
         }
     }

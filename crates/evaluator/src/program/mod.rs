@@ -15,6 +15,7 @@ mod compare;
 mod compile;
 mod conditions;
 mod fold;
+mod function;
 mod grouped;
 mod identity;
 mod machine;
@@ -157,7 +158,7 @@ enum Op {
         length: Option<NodeId>,
     },
     CharLength(NodeId),
-    /// Any other function, row by row.
+    /// Any other function.
     Call {
         function: Function,
         args: Vec<NodeId>,

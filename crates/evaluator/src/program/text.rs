@@ -1,5 +1,8 @@
 //! LIKE, SUBSTRING and CHAR_LENGTH over whole batches.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
 use super::call::whole;
 use super::cast::push_text;
 use super::operand;
@@ -55,14 +58,24 @@ pub(super) fn like_any(
     out: &mut [Truth],
 ) -> Result<(), SelectError> {
     let value = |vector: &Vector, row| vector.value(row, block).ok_or_else(invalid_text);
+    let mut patterns = Patterns::default();
     rows.try_for_each(|row| {
         let escape = escape.map(|escape| value(escape, row)).transpose()?;
-        out[row] = like_values(&value(arg, row)?, &value(pattern, row)?, escape.as_ref())?;
+        out[row] =
+            like_values(&value(arg, row)?, &value(pattern, row)?, escape.as_ref(), &mut patterns)?;
         Ok(())
     })
 }
 
-fn like_values(arg: &Value, pattern: &Value, escape: Option<&Value>) -> Result<Truth, SelectError> {
+/// The patterns of a batch, each with its escape, compiled once.
+type Patterns = HashMap<(String, Option<String>), LikePattern>;
+
+fn like_values(
+    arg: &Value,
+    pattern: &Value,
+    escape: Option<&Value>,
+    patterns: &mut Patterns,
+) -> Result<Truth, SelectError> {
     if arg.is_null() || pattern.is_null() || escape.is_some_and(Value::is_null) {
         return Ok(Truth::Null);
     }
@@ -71,7 +84,14 @@ fn like_values(arg: &Value, pattern: &Value, escape: Option<&Value>) -> Result<T
         other => Err(like_needs_text(other)),
     };
     let escape = escape.map(string).transpose()?;
-    let pattern = LikePattern::compile(&string(pattern)?, escape.as_deref())?;
+    let pattern = match patterns.entry((string(pattern)?, escape)) {
+        Entry::Occupied(known) => known.into_mut(),
+        Entry::Vacant(new) => {
+            let (pattern, escape) = new.key();
+            let compiled = LikePattern::compile(pattern, escape.as_deref())?;
+            new.insert(compiled)
+        }
+    };
     Ok(pattern.matches(string(arg)?.as_bytes()).into())
 }
 

@@ -1,10 +1,11 @@
 //! Compressed objects.
 
 use std::io::Write;
+use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::{check_error, request, run};
+use super::{Answer, Evaluation, check_error, request, run};
 use sluicegate_s3select::error::SelectErrorCode as Code;
 use sluicegate_s3select::request::{Compression, SelectRequest};
 
@@ -82,6 +83,33 @@ proptest! {
                 let codes = [Code::TruncatedInput, Code::InvalidCompressionFormat];
                 prop_assert!(codes.contains(&error.code), "{}", error);
             }
+        }
+    }
+}
+
+#[test]
+fn a_thread_that_decompresses_changes_nothing() {
+    let rows: String = (0..400_000).map(|i| format!("{i},{}\n", i * 7919 % 10_007)).collect();
+    let whole = gzip(&rows);
+    assert!(whole.len() > 1 << 20);
+    let mut damaged = whole.clone();
+    let middle = damaged.len() / 2;
+    damaged[middle..middle + 20].fill(0xff);
+    for object in [whole.clone(), whole[..middle].to_vec(), damaged] {
+        for expression in [
+            "SELECT COUNT(*), SUM(CAST(_2 AS INT)) FROM S3Object",
+            "SELECT * FROM S3Object LIMIT 7",
+        ] {
+            let mut request = request(expression);
+            request.input.compression = Compression::Gzip;
+            let outcome = |threads| {
+                let evaluation = Evaluation::prepare(&request, Arc::new(object.clone())).unwrap();
+                assert_eq!(evaluation.max_threads(), 2);
+                let mut answer = Answer::default();
+                let stats = evaluation.run_on(threads, &mut answer);
+                (answer.bytes, stats.map(|stats| stats.bytes_processed))
+            };
+            assert_eq!(outcome(1), outcome(2), "{expression}");
         }
     }
 }

@@ -246,7 +246,10 @@ impl Generator {
                     5 => {
                         let kind = self.kind();
                         let members = if self.below(2) == 0 { 0 } else { d.min(1) };
-                        let list = (0..1 + self.below(4)).map(|_| self.expr(kind, members));
+                        let list = (0..1 + self.below(4)).map(|_| {
+                            let kind = if self.below(4) == 0 { self.kind() } else { kind };
+                            self.expr(kind, members)
+                        });
                         let list = list.collect();
                         Expr::In { expr: self.boxed(kind, d), list, negated }
                     }

@@ -1,6 +1,7 @@
 //! Whole statements over whole objects.
 
 mod bloom;
+mod cancellation;
 mod compression;
 mod conformance;
 mod csv_input;
@@ -15,6 +16,7 @@ mod parquet_input;
 mod probe;
 mod properties;
 mod ranges;
+mod row_groups;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;

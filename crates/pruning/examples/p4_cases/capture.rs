@@ -36,11 +36,20 @@ pub(crate) fn cheetah(payload: &[u8]) -> Vec<u8> {
     frame(17, UDP_PORT, payload)
 }
 
-/// The same, after entries were popped: there is no UDP checksum any more.
-pub(crate) fn popped(payload: &[u8]) -> Vec<u8> {
+/// The same, after entries were popped or values rewritten: there is no UDP checksum any more.
+pub(crate) fn changed(payload: &[u8]) -> Vec<u8> {
     let mut frame = cheetah(payload);
     frame[14 + 20 + 6..14 + 20 + 8].fill(0);
     frame
+}
+
+/// A frame on its way back: sender and receiver exchanged, which leaves the sums as they are.
+pub(crate) fn turned(frame: &[u8]) -> Vec<u8> {
+    let mut back = frame.to_vec();
+    for (at, width) in [(0, 6), (14 + 12, 4), (14 + 20, 2)] {
+        back[at..at + 2 * width].rotate_left(width);
+    }
+    back
 }
 
 /// The Internet checksum (RFC 1071).

@@ -9,7 +9,8 @@
 //!
 //! * `v1model.p4`, `v1model.entries` (commands of `simple_switch_CLI`), and `tna.p4` or, for programs
 //!   that only Tofino 2 can run, `t2na.p4`;
-//! * `in.pcap`, the packets that enter at port 0, and `out.pcap`, those that leave at port 1;
+//! * `in.pcap`, the packets that enter at port 0, `out.pcap`, those that leave at port 1, and
+//!   `back.pcap`, the acknowledgements, which leave where they came in;
 //! * `registers`, what is in them then: a line for each array of at most 65,536 cells with all of
 //!   them, and for each cell of a larger one that a packet touched: name, cell or `*`, values.
 
@@ -22,13 +23,16 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::{env, fs};
 
-use sluicegate_pruning::Verdict;
 use sluicegate_pruning::p4::{self, Arch, P4Error};
+use sluicegate_pruning::protocol::BOOT_REGISTER;
 use sluicegate_pruning::rng::Rng;
-use sluicegate_pruning::switch::{Cell, Interpreter, Packet, Program, Register};
+use sluicegate_pruning::switch::{Cell, Interpreter, Outcome, Packet, Program, Register};
 
 /// Arrays of up to so many cells are compared whole.
 const WHOLE: u32 = 1 << 16;
+
+/// The number of the boot, where the protocol stands in front; a control plane counts them.
+const BOOT: u32 = 3;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = env::args().skip(1);
@@ -50,7 +54,10 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn write(folder: &Path, program: Program, packets: u32, seed: u64) -> Result<(), Box<dyn Error>> {
     fs::create_dir_all(folder)?;
-    let v1model = p4::print(&program, Arch::V1Model)?;
+    let mut v1model = p4::print(&program, Arch::V1Model)?;
+    if program.acknowledges {
+        writeln!(v1model.entries, "register_write SwitchIngress.{BOOT_REGISTER} 0 {BOOT}")?;
+    }
     fs::write(folder.join("v1model.p4"), v1model.program)?;
     fs::write(folder.join("v1model.entries"), v1model.entries)?;
     let (arch, tofino) = match p4::print(&program, Arch::Tna) {
@@ -67,6 +74,7 @@ fn write(folder: &Path, program: Program, packets: u32, seed: u64) -> Result<(),
     drive.passes(capture::frame(17, 53, b"end"));
     fs::write(folder.join("in.pcap"), capture::pcap(&drive.entered))?;
     fs::write(folder.join("out.pcap"), capture::pcap(&drive.left))?;
+    fs::write(folder.join("back.pcap"), capture::pcap(&drive.back))?;
     fs::write(folder.join("registers"), drive.registers())?;
     Ok(())
 }
@@ -76,25 +84,38 @@ struct Drive {
     interpreter: Interpreter,
     entered: Vec<Vec<u8>>,
     left: Vec<Vec<u8>>,
+    back: Vec<Vec<u8>>,
     touched: BTreeSet<(u16, u32)>,
 }
 
 impl Drive {
     fn new(program: Program) -> Result<Self, Box<dyn Error>> {
-        let interpreter = Interpreter::new(program)?;
-        let (entered, left, touched) = (Vec::new(), Vec::new(), BTreeSet::new());
-        Ok(Self { interpreter, entered, left, touched })
+        let mut interpreter = Interpreter::new(program)?;
+        interpreter.write(BOOT_REGISTER, 0, [BOOT, 0]);
+        let (entered, left, back) = (Vec::new(), Vec::new(), Vec::new());
+        Ok(Self { interpreter, entered, left, back, touched: BTreeSet::new() })
     }
 
     /// Sends one packet; one in twenty is not the program's, and passes as it came.
     fn packet(&mut self, number: u32, rng: &mut Rng) -> Result<(), Box<dyn Error>> {
         let program = self.interpreter.program();
-        let values = usize::from(program.values);
-        let per_entry = values.div_ceil(program.verdicts.len());
+        let acknowledges = program.acknowledges;
+        let rewrites = !program.rewrites.is_empty();
         let fid = if rng.chance(0.95) { rng.below(4) as u16 } else { rng.next_u64() as u16 };
-        let id = if rng.chance(0.95) { number } else { rng.next_u64() as u32 };
-        let packet =
-            Packet::new(fid, id, (0..values).map(|_| value(number, rng)).collect::<Vec<_>>());
+        let id = match rng.chance(0.95) {
+            true => number,
+            // A retransmission: an identifier that is too great would end its flow.
+            false if acknowledges => rng.below(u64::from(number) + 1) as u32,
+            false => rng.next_u64() as u32,
+        };
+        let mut values: Vec<u32> = (0..program.values).map(|_| value(number, rng)).collect();
+        if acknowledges
+            && rng.chance(0.95)
+            && let Some(epoch) = values.last_mut()
+        {
+            *epoch = BOOT;
+        }
+        let packet = Packet::new(fid, id, values);
         let payload = packet.encode()?;
         let frame = capture::cheetah(&payload);
         let other = match rng.below(100) {
@@ -114,14 +135,13 @@ impl Drive {
         let trace = self.interpreter.trace(&packet)?;
         let accesses = trace.steps.iter().filter_map(|step| step.access);
         self.touched.extend(accesses.map(|access| (access.register.0, access.index)));
-        let kept = trace.verdicts.iter().filter(|v| **v == Verdict::Forward).count();
-        if kept == trace.verdicts.len() {
-            self.left.push(frame);
-        } else if kept > 0 {
-            let entries = packet.values.chunks(per_entry).zip(&trace.verdicts);
-            let forwarded = entries.filter(|(_, verdict)| **verdict == Verdict::Forward);
-            let values: Vec<u32> = forwarded.flat_map(|(entry, _)| entry).copied().collect();
-            self.left.push(capture::popped(&Packet::new(fid, id, values).encode()?));
+        match trace.outcome {
+            Outcome::Forward(same) if same == packet && !rewrites => self.left.push(frame),
+            Outcome::Forward(other) => self.left.push(capture::changed(&other.encode()?)),
+            Outcome::Acknowledge(answer) => {
+                self.back.push(capture::turned(&capture::changed(&answer.encode()?)));
+            }
+            Outcome::Drop => {}
         }
         Ok(())
     }

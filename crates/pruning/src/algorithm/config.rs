@@ -57,6 +57,23 @@ pub(crate) fn power_of_two(what: &'static str, rows: u32) -> Result<u32, ConfigE
     in_range(what, rows, 2, MAX_ROWS)
 }
 
+/// The most cells of all register arrays of a program together: 1 GiB of 32-bit numbers, ten times the
+/// memory of any switch.
+pub(crate) const MAX_CELLS: u64 = 1 << 28;
+
+/// Checks that `arrays` arrays of `cells` cells have no more than [`MAX_CELLS`].
+pub(crate) fn cells_in_range(
+    what: &'static str,
+    cells: u32,
+    arrays: u32,
+) -> Result<(), ConfigError> {
+    let value = u64::from(cells) * u64::from(arrays);
+    if value <= MAX_CELLS {
+        return Ok(());
+    }
+    Err(ConfigError::OutOfRange { what, value, least: 1, greatest: MAX_CELLS })
+}
+
 /// How many bits index `rows` rows, a power of two.
 pub(crate) const fn index_bits(rows: u32) -> u8 {
     rows.trailing_zeros() as u8

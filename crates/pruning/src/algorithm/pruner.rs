@@ -31,6 +31,12 @@ pub trait Pruner: Debug + Send {
         selection: &mut Selection,
     ) -> Result<(), WrongValues>;
 
+    /// Whether its verdicts are right only if it has seen every entry, as those of JOIN and of HAVING
+    /// with a sum: then no switch before it may drop any.
+    fn needs_every_entry(&self) -> bool {
+        false
+    }
+
     /// The state, laid out as the program's register arrays.
     fn registers(&self) -> Vec<Vec<[u32; 2]>>;
 

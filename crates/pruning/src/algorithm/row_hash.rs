@@ -1,87 +1,157 @@
 //! The fast paths' form of the switch's hash units: whole words, and many rows at once.
 
-use std::ops::BitXor;
+use std::ops::{BitOr, BitXor, Range, Shl};
 
 use crate::Selection;
+use crate::algorithm::hashing::Hashing;
 use crate::switch::{HashTable, POLYNOMIALS};
 
-/// CRCs over one or more 32-bit words. `T` is `u32` for one hash, or `u128` for as many lanes as
-/// fit, each the CRC with another polynomial of [`POLYNOMIALS`].
+/// A word that holds one CRC, or as many as fit side by side.
+pub(crate) trait Lanes:
+    Copy
+    + Default
+    + From<u32>
+    + BitXor<Output = Self>
+    + BitOr<Output = Self>
+    + Shl<usize, Output = Self>
+{
+}
+
+impl Lanes for u32 {}
+impl Lanes for u64 {}
+impl Lanes for u128 {}
+
+/// CRCs of the same input: some bytes that seldom change, then words.
 #[derive(Debug, Clone)]
-pub(crate) struct RowHash<T> {
+struct Crcs<T> {
+    /// The CRCs of zeros, and of zeros after the bytes in front.
+    zeros: T,
     base: T,
+    front: Vec<[T; 256]>,
     words: Vec<[[T; 256]; 4]>,
 }
 
-impl<T: Copy + Default + BitXor<Output = T>> RowHash<T> {
+impl<T: Lanes> Crcs<T> {
+    /// The CRCs by polynomial and initial value, `lane` bits apart, over `front` bytes and `words`
+    /// words; their low `bits` bits are kept.
+    fn new(units: &[(u32, u32)], lane: usize, front: usize, words: usize, bits: u8) -> Self {
+        let length = front + 4 * words;
+        let tables: Vec<HashTable> = units
+            .iter()
+            .map(|&(polynomial, initial)| HashTable::new(polynomial, initial, length, bits))
+            .collect();
+        let join = |value: &dyn Fn(&HashTable) -> u32| {
+            let lanes = tables.iter().enumerate();
+            lanes.fold(T::default(), |all, (n, table)| all | T::from(value(table)) << (lane * n))
+        };
+        let byte = |at: usize| std::array::from_fn(|value| join(&|t| t.byte(at)[value]));
+        let zeros = join(&HashTable::base);
+        Self {
+            zeros,
+            base: zeros,
+            front: (0..front).map(byte).collect(),
+            words: (0..words)
+                .map(|word| std::array::from_fn(|at| byte(front + 4 * word + at)))
+                .collect(),
+        }
+    }
+
+    /// What a word flips.
     #[inline]
     fn flips(tables: &[[T; 256]; 4], word: u32) -> T {
         let [a, b, c, d] = word.to_be_bytes().map(usize::from);
         tables[0][a] ^ tables[1][b] ^ tables[2][c] ^ tables[3][d]
     }
 
+    #[inline]
+    fn of<const N: usize>(&self, words: [u32; N]) -> T {
+        let words = words.iter().zip(&self.words);
+        words.fold(self.base, |hash, (word, tables)| hash ^ Self::flips(tables, *word))
+    }
+}
+
+/// Hashes of one or more 32-bit words. `T` is `u32` for one hash, or a wider word for as many lanes
+/// as fit, each with another polynomial of [`POLYNOMIALS`] in the last round.
+#[derive(Debug, Clone)]
+pub(crate) struct RowHash<T> {
+    first: Option<Crcs<u64>>,
+    last: Crcs<T>,
+}
+
+impl<T: Lanes> RowHash<T> {
+    /// The hashes of those arrays, `lane` bits apart, over `front` bytes, which are all zeros, and
+    /// `words` words.
+    pub(crate) fn new(
+        hashing: Hashing,
+        arrays: Range<usize>,
+        lane: usize,
+        front: usize,
+        words: usize,
+        bits: u8,
+    ) -> Self {
+        let polynomials = POLYNOMIALS.iter().skip(arrays.start).take(arrays.len());
+        let units: Vec<(u32, u32)> = polynomials.map(|&p| (p, u32::MAX)).collect();
+        let first = hashing.first_round().map(|units| Crcs::new(&units, 32, front, words, 32));
+        let last = match first {
+            Some(_) => Crcs::new(&units, lane, 0, 2 * words, bits),
+            None => Crcs::new(&units, lane, front, words, bits),
+        };
+        Self { first, last }
+    }
+
+    /// Sets the bytes in front.
+    pub(crate) fn start(&mut self, front: &[u8]) {
+        fn start<T: Lanes>(crcs: &mut Crcs<T>, front: &[u8]) {
+            let flips = crcs.front.iter().zip(front).map(|(flips, byte)| flips[usize::from(*byte)]);
+            crcs.base = flips.fold(crcs.zeros, |base, flip| base ^ flip);
+        }
+        match &mut self.first {
+            Some(first) => start(first, front),
+            None => start(&mut self.last, front),
+        }
+    }
+
     /// The hash of one word.
     #[inline]
     pub(crate) fn one(&self, word: u32) -> T {
-        match self.words.first() {
-            Some(tables) => self.base ^ Self::flips(tables, word),
-            None => self.base,
-        }
+        self.many([word])
     }
 
     /// The hash of several words.
     #[inline]
     pub(crate) fn many<const N: usize>(&self, words: [u32; N]) -> T {
-        words
-            .iter()
-            .zip(&self.words)
-            .fold(self.base, |hash, (word, tables)| hash ^ Self::flips(tables, *word))
+        let Some(first) = &self.first else { return self.last.of(words) };
+        let sums = first.of(words);
+        let (a, b) = (sums as u32, (sums >> 32) as u32);
+        let tables = self.last.words.as_chunks::<2>().0;
+        words.iter().zip(tables).fold(self.last.base, |hash, (word, [of_a, of_b])| {
+            let flips = Crcs::flips(of_a, word.wrapping_add(a));
+            hash ^ flips ^ Crcs::flips(of_b, word.wrapping_add(b))
+        })
     }
 }
 
 impl RowHash<u32> {
-    /// The CRC with one polynomial over `words` words, after `prefix` bytes of zeros.
-    pub(crate) fn single(polynomial: u32, prefix: usize, words: usize, bits: u8) -> Self {
-        let table = HashTable::new(polynomial, prefix + 4 * words, bits);
-        let words = (0..words)
-            .map(|w| std::array::from_fn(|byte| *table.byte(prefix + 4 * w + byte)))
-            .collect();
-        Self { base: table.base(), words }
+    /// The hash of the first array.
+    pub(crate) fn single(hashing: Hashing, front: usize, words: usize, bits: u8) -> Self {
+        Self::new(hashing, 0..1, 32, front, words, bits)
     }
 }
 
 /// The hashes with `COUNT` of [`POLYNOMIALS`] of the same words, 128 bits together.
 #[derive(Debug, Clone)]
-struct Lanes<const COUNT: usize> {
+struct Bank<const COUNT: usize> {
     hash: RowHash<u128>,
 }
 
-impl<const COUNT: usize> Lanes<COUNT> {
+impl<const COUNT: usize> Bank<COUNT> {
     /// Bits of a hash.
     const BITS: usize = 128 / COUNT;
 
-    /// The CRCs with the polynomials from number `first` over `words` words.
-    fn new(first: usize, words: usize, bits: u8) -> Self {
-        let tables: Vec<HashTable> = POLYNOMIALS
-            .iter()
-            .skip(first)
-            .take(COUNT)
-            .map(|&polynomial| HashTable::new(polynomial, 4 * words, bits))
-            .collect();
-        let join = |value: &dyn Fn(&HashTable) -> u32| {
-            tables
-                .iter()
-                .enumerate()
-                .fold(0, |all, (lane, t)| all | u128::from(value(t)) << (Self::BITS * lane))
-        };
-        let words = (0..words)
-            .map(|w| {
-                std::array::from_fn(|byte| {
-                    std::array::from_fn(|value| join(&|t: &HashTable| t.byte(4 * w + byte)[value]))
-                })
-            })
-            .collect();
-        Self { hash: RowHash { base: join(&HashTable::base), words } }
+    /// The hashes of the arrays from number `first` on, over `words` words.
+    fn new(hashing: Hashing, first: usize, words: usize, bits: u8) -> Self {
+        let arrays = first..first + COUNT;
+        Self { hash: RowHash::new(hashing, arrays, Self::BITS, 0, words, bits) }
     }
 
     /// Writes the hashes of every key, those with one polynomial side by side.
@@ -113,29 +183,35 @@ pub(crate) type Places = [u32; BLOCK + LINE];
 /// chooses a cell in an array of its own.
 #[derive(Debug, Clone)]
 pub(crate) struct Hashes {
-    lanes: Banks,
+    banks: Banks,
     count: usize,
     places: Vec<Places>,
 }
 
 #[derive(Debug, Clone)]
 enum Banks {
-    Narrow(Vec<Lanes<8>>),
-    Wide(Vec<Lanes<4>>),
+    Narrow(Vec<Bank<8>>),
+    Wide(Vec<Bank<4>>),
 }
 
 impl Hashes {
     /// `count` hashes of `bits` bits over `words` words.
-    pub(crate) fn new(count: usize, words: usize, bits: u8) -> Self {
-        fn banks<const COUNT: usize>(count: usize, words: usize, bits: u8) -> Vec<Lanes<COUNT>> {
-            (0..count).step_by(COUNT).map(|first| Lanes::new(first, words, bits)).collect()
+    pub(crate) fn new(hashing: Hashing, count: usize, words: usize, bits: u8) -> Self {
+        fn banks<const COUNT: usize>(
+            hashing: Hashing,
+            count: usize,
+            words: usize,
+            bits: u8,
+        ) -> Vec<Bank<COUNT>> {
+            let firsts = (0..count).step_by(COUNT);
+            firsts.map(|first| Bank::new(hashing, first, words, bits)).collect()
         }
-        let lanes = if bits <= 16 {
-            Banks::Narrow(banks(count, words, bits))
+        let banks = if bits <= 16 {
+            Banks::Narrow(banks(hashing, count, words, bits))
         } else {
-            Banks::Wide(banks(count, words, bits))
+            Banks::Wide(banks(hashing, count, words, bits))
         };
-        Self { lanes, places: vec![[0; BLOCK + LINE]; count.next_multiple_of(8)], count }
+        Self { banks, places: vec![[0; BLOCK + LINE]; count.next_multiple_of(8)], count }
     }
 
     /// Hashes `len` keys and passes on block after block: where it starts, how many entries it has,
@@ -150,7 +226,7 @@ impl Hashes {
         for start in (0..len).step_by(BLOCK) {
             let block = start..len.min(start + BLOCK);
             let keys = block.clone().map(&key);
-            match &self.lanes {
+            match &self.banks {
                 Banks::Narrow(banks) => {
                     let all = banks.iter().zip(self.places.as_chunks_mut().0);
                     all.for_each(|(bank, places)| bank.write(keys.clone(), places));
@@ -201,36 +277,54 @@ impl<'a> Placed<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::switch::crc32;
+    use crate::switch::{MIXING_POLYNOMIALS, crc32, crc32_from};
+
+    /// What the documentation of [`Hashing`] says, word by word.
+    fn by_definition(hashing: Hashing, array: usize, front: &[u8], words: &[u32]) -> u32 {
+        let bytes = |words: &[u32]| words.iter().flat_map(|w| w.to_be_bytes()).collect::<Vec<u8>>();
+        let read = [front, &bytes(words)].concat();
+        let Hashing::Mixed { seed } = hashing else { return crc32(POLYNOMIALS[array], &read) };
+        let [a, b] = MIXING_POLYNOMIALS;
+        let sums =
+            [crc32_from(!(seed as u32), a, &read), crc32_from(!((seed >> 32) as u32), b, &read)];
+        let mixed: Vec<u32> =
+            words.iter().flat_map(|w| sums.map(|sum| w.wrapping_add(sum))).collect();
+        crc32(POLYNOMIALS[array], &bytes(&mixed))
+    }
 
     #[test]
     fn each_array_has_its_polynomial() {
         // More than a block, and the last block is not full.
         let keys: Vec<u32> = (0..BLOCK as u32 + 100).map(|n| n.wrapping_mul(0x9E37_79B9)).collect();
-        for bits in [12, 16, 17, 23, 32_u8] {
-            let crc = |array: usize, bytes: &[u8]| {
-                (crc32(POLYNOMIALS[array], bytes) & (u32::MAX >> (32 - bits))) as usize
+        for (hashing, bits) in [
+            (Hashing::Linear, 12),
+            (Hashing::Mixed { seed: 0 }, 16),
+            (Hashing::Mixed { seed: 0x0123_4567_89AB_CDEF }, 17),
+            (Hashing::Mixed { seed: 1 << 32 }, 23),
+            (Hashing::Linear, 32_u8),
+        ] {
+            let hash = |array: usize, words: &[u32]| {
+                (by_definition(hashing, array, &[], words) & (u32::MAX >> (32 - bits))) as usize
             };
             let mut selection = Selection::new();
-            let (mut one, mut two) = (Hashes::new(11, 1, bits), Hashes::new(11, 2, bits));
+            let mut one = Hashes::new(hashing, 11, 1, bits);
             one.sweep(
                 keys.len(),
                 |i| [keys[i]],
                 &mut selection,
                 |i, placed| {
-                    let expected = (0..11).map(|array| crc(array, &keys[i].to_be_bytes()));
-                    assert!(placed.cells(0).eq(expected));
+                    assert!(placed.cells(0).eq((0..11).map(|array| hash(array, &keys[i..=i]))));
                     i % 3 == 0
                 },
             );
             assert!(selection.iter().eq((0..keys.len()).step_by(3)));
+            let mut two = Hashes::new(hashing, 11, 2, bits);
             two.sweep(
                 keys.len(),
                 |i| [7, keys[i]],
                 &mut selection,
                 |i, placed| {
-                    let bytes = [7_u32.to_be_bytes(), keys[i].to_be_bytes()].concat();
-                    let expected = (0..11).map(|array| 1000 * array + crc(array, &bytes));
+                    let expected = (0..11).map(|array| 1000 * array + hash(array, &[7, keys[i]]));
                     assert!(placed.cells(1000).eq(expected));
                     false
                 },
@@ -240,8 +334,29 @@ mod tests {
     }
 
     #[test]
-    fn a_prefix_of_zeros_counts() {
-        let hash = RowHash::single(POLYNOMIALS[0], 2, 1, 32);
-        assert_eq!(hash.one(0xABCD), crc32(POLYNOMIALS[0], &[0, 0, 0, 0, 0xAB, 0xCD]));
+    fn bytes_in_front_count() {
+        for hashing in [Hashing::Linear, Hashing::Mixed { seed: 5 }] {
+            let mut hash = RowHash::single(hashing, 2, 1, 32);
+            assert_eq!(hash.one(0xABCD), by_definition(hashing, 0, &[0, 0], &[0xABCD]));
+            for flow in [0x1234_u16, 0, 7] {
+                hash.start(&flow.to_be_bytes());
+                let expected = by_definition(hashing, 0, &flow.to_be_bytes(), &[0xABCD]);
+                assert_eq!(hash.one(0xABCD), expected);
+            }
+        }
     }
+
+    /// Computed with Python's zlib for the last round and a bitwise CRC for the first.
+    #[test]
+    fn golden_hashes() {
+        let of = |seed, words: &[u32]| by_definition(Hashing::Mixed { seed }, 0, &[], words);
+        assert_eq!(GOLDEN.map(|(seed, key, _)| of(seed, &[key])), GOLDEN.map(|(_, _, hash)| hash));
+    }
+
+    const GOLDEN: [(u64, u32, u32); 4] = [
+        (0, 0, 0xDA49_3CFE),
+        (0, 0xDEAD_BEEF, 0x1E09_16C0),
+        (0x0123_4567_89AB_CDEF, 0x0000_002A, 0xCE9A_462C),
+        (0x0000_0001_0000_0000, 0xFFFF_FFFF, 0xDAC3_CD7C),
+    ];
 }

@@ -2,16 +2,19 @@
 //!
 //! Headers are most of a packet that carries one entry, so packing four into it nearly quarters the
 //! bytes. But a packet touches a register once. So the matrix is split into *lanes*, each a whole
-//! copy of the program with its own registers; a hash sends each entry to a lane, and if two entries
-//! of a packet want the same lane, the first gets it and the others are forwarded unprocessed. That
-//! is sound for every algorithm whose pruning relies only on entries that were processed:
+//! copy of the program with its own registers. By position ([`LaneBy::Position`]) every entry has a
+//! lane and all are processed; a key is then held by as many lanes as positions bring it, and
+//! forwarded once by each. Otherwise a hash sends each entry to a lane, and if two entries
+//! of a packet want the same lane, the first gets it and the others are forwarded unprocessed: with
+//! four, a quarter to a third. Either is sound for every algorithm whose pruning relies only on entries that were processed:
 //! DISTINCT, TOP N, GROUP BY, SKYLINE. It is not for JOIN and HAVING, which must see every entry.
 //!
 //! Entry `e` of a packet with identifier `i` has the identifier `i + e`. A pruned entry's header is
 //! popped; the packet is dropped if all are.
 //!
-//! It costs two stages in front, one to hash and one to choose, and one ALU for each lane where the
-//! program takes one.
+//! A hash costs two stages in front, one to hash and one to choose, and one behind; a position none,
+//! but for programs that look at the identifier. Either takes one ALU for each lane where the program takes
+//! one.
 
 use crate::ConfigError;
 use crate::algorithm::config::in_range;
@@ -24,6 +27,8 @@ use crate::switch::{
 /// What chooses an entry's lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LaneBy {
+    /// The entry's position in the packet.
+    Position,
     /// A hash of this many leading values: entries with one key meet in one lane.
     Values(u8),
     /// A hash of the entry's identifier: for algorithms that spread entries at random.
@@ -55,6 +60,9 @@ pub fn multi_entry(
     let mut b = Builder::new(format!("{}_by_{entries}", program.name), program.values * entries);
     let shape = Shape { per_entry: program.values, entries };
     let drops: Vec<FieldId> = (0..entries).map(|e| b.verdict(format!("drop{e}"))).collect();
+    if lane_by == LaneBy::Position {
+        return Ok(shape.by_position(b, program, &drops));
+    }
     b.stage();
     let lanes_of = shape.hash_entries(&mut b, lane_by);
     b.stage();
@@ -95,6 +103,32 @@ impl Shape {
         FieldId::value(entry * self.per_entry + value)
     }
 
+    /// A lane for each position.
+    fn by_position(self, mut b: Builder, program: &Program, drops: &[FieldId]) -> Program {
+        let counts = program.tables().any(|(_, table)| program.reads(table).contains(&FieldId::ID));
+        let mut ids = vec![FieldId::ID; drops.len()];
+        if counts {
+            b.stage();
+            for (entry, id) in (0_u32..).zip(&mut ids).skip(1) {
+                *id = b.field(format!("id{entry}"), 32);
+                let (first, offset) = (Operand::Field(FieldId::ID), Operand::Const(entry));
+                let add = [Op::new(*id, Operation::Add, first, offset)];
+                b.table(Table::always(format!("count{entry}"), Action::compute("count", add)));
+            }
+        }
+        let mut whole = b.finish();
+        let start = whole.stages.len();
+        for ((entry, id), &drop) in (0..).zip(ids).zip(drops) {
+            let values: Vec<FieldId> =
+                (0..self.per_entry).map(|value| self.value(entry, value)).collect();
+            let (prefix, head) = (format!("lane{entry}_"), [FieldId::FID, id]);
+            let graft =
+                Graft::with_sources(&mut whole, program, &prefix, head, &values, Some(drop));
+            graft.stages(&mut whole, program, start, &[]);
+        }
+        whole
+    }
+
     /// The first stage: each entry's lane, and its identifier.
     fn hash_entries(self, b: &mut Builder, lane_by: LaneBy) -> Vec<FieldId> {
         let bits = self.entries.trailing_zeros() as u8;
@@ -114,6 +148,7 @@ impl Shape {
                     let hash = b.hash(format!("lane_hash{entry}"), polynomial, [FieldId::ID], bits);
                     Op::new(lane, Operation::Xor, Operand::Hash(hash), Operand::Const(entry.into()))
                 }
+                LaneBy::Position => Op::set(lane, Operand::Const(entry.into())),
             };
             b.table(Table::always(format!("hash_entry{entry}"), Action::compute("hash", [op])));
             lanes.push(lane);
@@ -230,11 +265,30 @@ mod tests {
         assert_eq!(pruned([7; 4]), 1, "only the first is looked at");
     }
 
+    /// DISTINCT of 1000 keys, four entries in a packet: by position each key passes at most once a
+    /// lane, by value the entries that share a lane pass every time.
+    #[test]
+    fn by_position_all_are_looked_at() {
+        let single = distinct::Config::new(1024, 2, Width::Bits32, Policy::Lru).unwrap().program();
+        let mut rng = crate::rng::Rng::new(4);
+        let singles: Vec<Packet> =
+            (0..40_000).map(|id| Packet::new(0, id, [rng.below(1000) as u32 + 1])).collect();
+        let passed = |lane_by| {
+            let program = multi_entry(&single, 4, lane_by).unwrap();
+            left(&program, &singles, 4).len() as f64 / singles.len() as f64
+        };
+        let (position, values) = (passed(LaneBy::Position), passed(LaneBy::Values(1)));
+        assert!(position < 0.2 && values > 0.25, "{position} by position, {values} by value");
+        let stages = |program| fit(&program, &Target::tofino1()).map(|placed| placed.stages.len());
+        let lanes = multi_entry(&distinct(), 4, LaneBy::Position).unwrap();
+        assert_eq!(stages(lanes), Ok(7));
+    }
+
     #[test]
     fn it_fits_and_prints() {
         let program = multi_entry(&distinct(), 4, LaneBy::Values(1)).unwrap();
         let placement = fit(&program, &Target::tofino1()).unwrap();
-        assert_eq!((placement.stages.len(), placement.stateful_alus()), (6, 8));
+        assert_eq!((placement.stages.len(), placement.stateful_alus()), (10, 8));
         let text = p4::print(&program, p4::Arch::V1Model).unwrap().program;
         assert!(text.contains("hdr.entry3.setInvalid();"));
         assert!(multi_entry(&distinct(), 3, LaneBy::Id).is_err());
@@ -245,8 +299,11 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(24))]
 
         #[test]
-        fn distinct_keeps_every_key(packets in stream(1, 160), entries in prop::sample::select(vec![2_u8, 4, 8])) {
-            let program = multi_entry(&distinct(), entries, LaneBy::Values(1)).unwrap();
+        fn distinct_keeps_every_key(
+            packets in stream(1, 160), entries in prop::sample::select(vec![2_u8, 4, 8]), by_position: bool,
+        ) {
+            let lane_by = if by_position { LaneBy::Position } else { LaneBy::Values(1) };
+            let program = multi_entry(&distinct(), entries, lane_by).unwrap();
             let keys: BTreeSet<Vec<u32>> = packets.iter().map(|p| p.values.clone()).collect();
             let left: BTreeSet<Vec<u32>> = left(&program, &packets, entries.into()).into_iter().collect();
             prop_assert_eq!(left, keys);
@@ -268,9 +325,10 @@ mod tests {
         }
 
         #[test]
-        fn top_n_keeps_the_greatest(packets in stream(1, 160), n in 1..5_u32) {
+        fn top_n_keeps_the_greatest(packets in stream(1, 160), n in 1..5_u32, by_position: bool) {
             let single = randomized::Config::new(4, n, Ties::Keep, 0).unwrap().program();
-            let program = multi_entry(&single, 4, LaneBy::Id).unwrap();
+            let lane_by = if by_position { LaneBy::Position } else { LaneBy::Id };
+            let program = multi_entry(&single, 4, lane_by).unwrap();
             let top = |mut values: Vec<Vec<u32>>| {
                 values.sort_unstable_by(|a, b| b.cmp(a));
                 values.truncate(n as usize);

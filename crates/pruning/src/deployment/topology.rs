@@ -26,6 +26,11 @@ pub struct Tree {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum TreeError {
+    /// JOIN or HAVING with a sum, which must see every entry.
+    #[error(
+        "a pruner that must see every entry stands in no tree: give it the one switch that all entries cross"
+    )]
+    NeedsEveryEntry,
     /// There is no such leaf.
     #[error("the tree has {leaves} leaves, not number {leaf}")]
     Leaf {
@@ -41,16 +46,23 @@ pub enum TreeError {
 
 impl Tree {
     /// A tree of these switches.
-    #[must_use]
-    pub fn new(leaves: Vec<Box<dyn Pruner>>, root: Box<dyn Pruner>) -> Self {
-        Self {
+    ///
+    /// # Errors
+    ///
+    /// If one must see every entry: a leaf sees its own workers' only, the root what the leaves let
+    /// through.
+    pub fn new(leaves: Vec<Box<dyn Pruner>>, root: Box<dyn Pruner>) -> Result<Self, TreeError> {
+        if leaves.iter().chain([&root]).any(|pruner| pruner.needs_every_entry()) {
+            return Err(TreeError::NeedsEveryEntry);
+        }
+        Ok(Self {
             leaves,
             root,
             next_id: 0,
             columns: Vec::new(),
             survivors: Vec::new(),
             at_root: Selection::new(),
-        }
+        })
     }
 
     /// Sends a batch from a worker below leaf `leaf` to the master. The root counts its entries
@@ -213,7 +225,8 @@ mod tests {
         let mut tree = Tree::new(
             vec![Box::new(distinct().pruner()), Box::new(distinct().pruner())],
             Box::new(distinct().pruner()),
-        );
+        )
+        .unwrap();
         let mut selection = Selection::new();
         let mut send = |leaf, keys: &[u32]| {
             tree.prune(leaf, &Entries::new(0, 0, &[keys]).unwrap(), &mut selection).unwrap();
@@ -223,6 +236,24 @@ mod tests {
         assert_eq!(send(1, &[9, 5, 6, 9]), [0], "5 and 6 came through the other leaf");
         let error = tree.prune(2, &Entries::new(0, 0, &[&[1]]).unwrap(), &mut Selection::new());
         assert_eq!(error, Err(TreeError::Leaf { leaf: 2, leaves: 2 }));
+    }
+
+    /// Each leaf sees a part of a group's sum, and none crosses the threshold.
+    #[test]
+    fn what_must_see_every_entry_is_refused() {
+        use crate::algorithm::catalog::{Algorithm, Parameters};
+        for (algorithm, taken) in [
+            (Algorithm::Having, false),
+            (Algorithm::JoinBloom, false),
+            (Algorithm::JoinRegisterBloom, false),
+            (Algorithm::HavingExtreme, true),
+            (Algorithm::GroupBy, true),
+        ] {
+            let pruner = || algorithm.configure(&Parameters::default()).unwrap().pruner();
+            let leaf = Tree::new(vec![pruner()], Box::new(distinct().pruner()));
+            let root = Tree::new(vec![Box::new(distinct().pruner())], pruner());
+            assert_eq!((leaf.is_ok(), root.is_ok()), (taken, taken), "{algorithm}");
+        }
     }
 
     #[test]
@@ -249,7 +280,8 @@ mod tests {
             let mut tree = Tree::new(
                 vec![Box::new(distinct().pruner()), Box::new(distinct().pruner())],
                 Box::new(distinct().pruner()),
-            );
+            )
+            .unwrap();
             let (mut selection, mut left) = (Selection::new(), BTreeSet::new());
             for (a, b) in a.chunks(batch).zip(b.chunks(batch)) {
                 for (leaf, keys) in [a, b].into_iter().enumerate() {

@@ -74,7 +74,7 @@ fn top_n_fails_as_rarely_as_the_binomial_tail_says() {
     let mut failures = 0;
     for run in 0..runs {
         let packets = stream(run, 400, 1, |rng| rng.next_u64() as u32);
-        let config = randomized::Config::new(16, 5, Ties::Keep, (run % 16) as u8).unwrap();
+        let config = randomized::Config::new(16, 5, Ties::Keep, run).unwrap();
         let keep = fast_forwarded(&mut config.pruner(), &packets, 64);
         let mut ranked: Vec<(u32, bool)> =
             packets.iter().zip(keep).map(|(p, keep)| (p.values[0], keep)).collect();
@@ -154,7 +154,8 @@ fn having_and_skyline_near_opt() {
     }
 }
 
-/// Stages and stateful ALUs at the paper's defaults (Table 2 in brackets), on the target `paper`.
+/// Stages and stateful ALUs at the paper's defaults (Table 2 in brackets), on the target `paper`. What
+/// hashes takes one more stage, to mix.
 #[test]
 fn resources_at_the_papers_defaults() {
     let where_one = |kind| Shape::new(kind, Passes::SmallFirst, false);
@@ -166,11 +167,11 @@ fn resources_at_the_papers_defaults() {
         // One ALU, then the truth table.
         (filter.program(), 2, 1),
         // [1 stage, 2 ALUs]: a pair of registers needs one ALU; one stage drops.
-        (two_columns(Policy::Fifo), 2, 1),
+        (two_columns(Policy::Fifo), 3, 1),
         // [2, 2]: as the table, and one stage drops.
-        (two_columns(Policy::Lru), 3, 2),
+        (two_columns(Policy::Lru), 4, 2),
         // 64 bits: two ALUs and a stage to compare for each column.
-        (distinct::Config::paper().program(), 5, 4),
+        (distinct::Config::paper().program(), 6, 4),
         // [21, 31]: coordinates share a stage with the next point's score; sum and drop are two more.
         (skyline(Score::Sum), 13, 30),
         // [23, 31]: highest bit, logarithm, shift and sum; ALUs of the PHV are not counted.
@@ -178,19 +179,19 @@ fn resources_at_the_papers_defaults() {
         // [5, 5]: count, least, then compare, count for each cutoff in a pipeline, drop.
         (deterministic::Config::paper().program(), 9, 6),
         // [4, 4] and one stage drops.
-        (randomized::Config::paper().program(), 5, 4),
+        (randomized::Config::paper().program(), 6, 4),
         // [8, 8] and one stage drops.
-        (group_by::Config::paper().program(), 9, 8),
+        (group_by::Config::paper().program(), 10, 8),
         // [2, 3] for one filter.
-        (bloom::Config::new(where_one(Kind::Inner), 1 << 20, 3).unwrap().program(), 2, 3),
+        (bloom::Config::new(where_one(Kind::Inner), 1 << 20, 3).unwrap().program(), 3, 3),
         // [1, 1]: choosing, looking up, comparing a mask and dropping are stages; a word is two arrays.
         (
             register_bloom::Config::new(where_one(Kind::Inner), 1 << 17, 3, 16).unwrap().program(),
-            5,
+            6,
             2,
         ),
         // [1, 3] and one stage drops.
-        (sum::Config::paper(1_000_000).program(), 2, 3),
+        (sum::Config::paper(1_000_000).program(), 3, 3),
     ];
     for (program, stages, alus) in rows {
         let placement = fit(&program, &Target::paper()).unwrap();

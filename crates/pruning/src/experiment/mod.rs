@@ -12,5 +12,7 @@ pub(crate) mod conformance;
 mod measured;
 pub mod opt;
 mod question;
+#[cfg(test)]
+mod rates;
 pub mod table2;
 pub mod trial;

@@ -66,6 +66,23 @@ pub fn having_sum<K: Hash + Eq>(
     forwarded
 }
 
+/// SKYLINE of any number of dimensions, greater is better: points that no earlier point dominates.
+/// [`skyline`] is faster for two.
+pub fn skyline_of<V: Ord>(points: impl IntoIterator<Item = Vec<V>>) -> usize {
+    let dominates = |p: &[V], q: &[V]| p != q && p.iter().zip(q).all(|(p, q)| p >= q);
+    let mut best: Vec<Vec<V>> = Vec::new();
+    let mut forwarded = 0;
+    for point in points {
+        if best.iter().any(|other| dominates(other, &point)) {
+            continue;
+        }
+        forwarded += 1;
+        best.retain(|other| !dominates(&point, other) && *other != point);
+        best.push(point);
+    }
+    forwarded
+}
+
 /// SKYLINE of two dimensions, greater is better: points that no earlier point dominates.
 pub fn skyline<V: Ord + Copy>(points: impl IntoIterator<Item = (V, V)>) -> usize {
     // The skyline so far: y falls as x rises, and equal points are held once.
@@ -125,7 +142,19 @@ mod tests {
             let dominates = |p: (u32, u32), q: (u32, u32)| p.0 >= q.0 && p.1 >= q.1 && p != q;
             let expected =
                 (0..list.len()).filter(|&i| !list[..i].iter().any(|p| dominates(*p, list[i]))).count();
+            prop_assert_eq!(skyline_of(list.iter().map(|&(x, y)| vec![x, y])), expected);
             prop_assert_eq!(skyline(list), expected);
+        }
+
+        #[test]
+        fn skyline_of_any_dimensions(
+            list in prop::collection::vec(prop::collection::vec(0..5_u32, 4), 0..40), d in 1..=4_usize,
+        ) {
+            let list: Vec<Vec<u32>> = list.into_iter().map(|p| p[..d].to_vec()).collect();
+            let dominates = |p: &[u32], q: &[u32]| p != q && p.iter().zip(q).all(|(p, q)| p >= q);
+            let expected =
+                (0..list.len()).filter(|&i| !list[..i].iter().any(|p| dominates(p, &list[i]))).count();
+            prop_assert_eq!(skyline_of(list), expected);
         }
 
         #[test]

@@ -79,9 +79,10 @@ impl Question {
             Self::HavingExtreme(relation, threshold) => opt::distinct(
                 rows().filter(|r| relation.holds(value(*r).into(), threshold.into())).map(key),
             ),
-            Self::Skyline => {
+            Self::Skyline if stream.iter().all(|run| run.columns.len() == 2) => {
                 opt::skyline(rows().map(|(run, at)| (run.columns[0][at], run.columns[1][at])))
             }
+            Self::Skyline => opt::skyline_of(rows().map(|(run, at)| run.row(at))),
         }
     }
 

@@ -7,6 +7,7 @@
 //! difference.
 
 use crate::algorithm::catalog::{Algorithm, Carries, CatalogError, Configured, Paper, Parameters};
+use crate::algorithm::hashing::Hashing;
 use crate::algorithm::join;
 use crate::algorithm::{distinct, group_by, released, top_n};
 use crate::deployment::pack::{Query, pack};
@@ -68,13 +69,16 @@ pub struct Golden {
     pub design: &'static str,
     /// Ingress stages that the compiler took. It does not refuse programs that are too long.
     pub measured: usize,
+    /// Stages that our placement is known to take; [`Golden::placed`] says what it takes.
+    pub ours: usize,
     /// Our placement on Tofino 1.
     pub placed: Result<Placement, Vec<Misfit>>,
-    /// Why ours is tighter, or nothing.
+    /// Why the two differ, or nothing.
     pub reason: &'static str,
 }
 
-/// Stage counts measured with p4c's open Tofino backend (Tofino 1), and ours.
+/// Stage counts measured with p4c's open Tofino backend (Tofino 1), and ours. The measured designs hash
+/// once ([`Hashing::Linear`]).
 ///
 /// # Errors
 ///
@@ -82,38 +86,48 @@ pub struct Golden {
 pub fn golden() -> Result<Vec<Golden>, ConfigError> {
     const COPY: &str = "The compiled program copies the packet's value into the travelling field first; ours reads the value itself in the first column.";
     let target = Target::tofino1();
-    let top_n =
-        |columns| Ok(top_n::randomized::Config::new(4096, columns, Ties::Keep, 0)?.program());
+    let top_n = |columns| {
+        Ok(top_n::randomized::Config::new(4096, columns, Ties::Keep, 0)?
+            .with_hashing(Hashing::Linear)
+            .program())
+    };
     let pairs = |tables| {
         let extreme = group_by::Extreme::Max;
-        Ok(group_by::Config::new(4096, tables, extreme, Ties::Keep, false)?.program())
+        Ok(group_by::Config::new(4096, tables, extreme, Ties::Keep, false)?
+            .with_hashing(Hashing::Linear)
+            .program())
     };
     let lru = |columns| {
         let (width, policy) = (distinct::Width::Bits64, distinct::Policy::Lru);
-        Ok(distinct::Config::new(4096, columns, width, policy)?.program())
+        Ok(distinct::Config::new(4096, columns, width, policy)?
+            .with_hashing(Hashing::Linear)
+            .program())
     };
-    let designs: Vec<(&str, usize, Result<Program, ConfigError>, &str)> = vec![
-        ("released filter", 2, Ok(released::filter(10)), ""),
+    const FOLDED: &str = "The compiler takes `register - sum < 0` of an unsigned register to be false, so the score decides nothing and shares a stage with what it should decide.";
+    let designs: Vec<(&str, usize, usize, Result<Program, ConfigError>, &str)> = vec![
+        ("released filter", 2, 2, Ok(released::filter(10)), ""),
         (
             "released DISTINCT, 4 columns",
+            6,
             6,
             Ok(released::distinct(16, released::Repairs::default())),
             "",
         ),
-        ("released TOP N, 1 cutoff", 6, Ok(released::top_n(250)), ""),
-        ("released JOIN, 6 blocks", 8, Ok(released::join(17)), ""),
-        ("released GROUP BY, 5 rows", 12, Ok(released::group_by(17)), ""),
-        ("GROUP BY, register pairs, 5 rows", 6, pairs(5), ""),
-        ("GROUP BY, register pairs, 11 rows", 12, pairs(11), ""),
-        ("TOP N randomized, 4 columns", 6, top_n(4), COPY),
-        ("TOP N randomized, 8 columns", 10, top_n(8), COPY),
-        ("TOP N randomized, 11 columns", 13, top_n(11), COPY),
-        ("DISTINCT, flag-free LRU of 64 bits, 4 columns", 10, lru(4), COPY),
+        ("released TOP N, 1 cutoff", 6, 6, Ok(released::top_n(250)), ""),
+        ("released JOIN, 6 blocks", 8, 8, Ok(released::join(17)), ""),
+        ("released GROUP BY, 5 rows", 12, 12, Ok(released::group_by(17)), ""),
+        ("released SKYLINE", 3, 4, Ok(released::skyline(released::Compiler::Intended)), FOLDED),
+        ("GROUP BY, register pairs, 5 rows", 6, 6, pairs(5), ""),
+        ("GROUP BY, register pairs, 11 rows", 12, 12, pairs(11), ""),
+        ("TOP N randomized, 4 columns", 6, 5, top_n(4), COPY),
+        ("TOP N randomized, 8 columns", 10, 9, top_n(8), COPY),
+        ("TOP N randomized, 11 columns", 13, 12, top_n(11), COPY),
+        ("DISTINCT, flag-free LRU of 64 bits, 4 columns", 10, 9, lru(4), COPY),
     ];
     designs
         .into_iter()
-        .map(|(design, measured, program, reason)| {
-            Ok(Golden { design, measured, placed: fit(&program?, &target), reason })
+        .map(|(design, measured, ours, program, reason)| {
+            Ok(Golden { design, measured, ours, placed: fit(&program?, &target), reason })
         })
         .collect()
 }
@@ -195,16 +209,17 @@ mod tests {
     #[test]
     fn golden_stages_are_met() {
         for golden in golden().unwrap() {
-            let ours = golden.placed.as_ref().map(|placed| placed.stages.len()).unwrap();
-            let tighter = usize::from(!golden.reason.is_empty());
-            assert_eq!(ours + tighter, golden.measured, "{}", golden.design);
+            let placed = golden.placed.as_ref().map(|placed| placed.stages.len());
+            assert_eq!(placed, Ok(golden.ours), "{}", golden.design);
+            let differ = golden.ours != golden.measured;
+            assert_eq!(differ, !golden.reason.is_empty(), "{}", golden.design);
         }
     }
 
     /// The compiler placed 13 stages without an error; the model does not.
     #[test]
     fn more_than_12_stages_are_refused() {
-        let given = Parameters { columns: Some(12), ..Parameters::default() };
+        let given = Parameters { columns: Some(11), ..Parameters::default() };
         for algorithm in [Algorithm::TopNRandomized, Algorithm::GroupBy] {
             let program = algorithm.configure(&given).unwrap().program();
             let misfits = fit(&program, &Target::tofino1()).unwrap_err();

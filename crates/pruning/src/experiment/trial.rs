@@ -269,6 +269,20 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_skyline_of_any_dimensions_has_its_optimum() {
+        for dimensions in 1..=4 {
+            for algorithm in [Algorithm::SkylineSum, Algorithm::SkylineProduct] {
+                let given = Parameters { dimensions: Some(dimensions), ..Parameters::default() };
+                assert_sound(algorithm, &given, &streams(algorithm, dimensions as usize));
+            }
+        }
+        // By hand: of (1, 1, 1) and two that it does not dominate, only (0, 1, 1) is superfluous.
+        let columns = vec![vec![1, 0, 0, 2], vec![1, 1, 2, 0], vec![1, 1, 0, 0]];
+        let stream = [Run { flow: 0, columns }];
+        assert_eq!(Question::Skyline.optimum(&stream, 0), 3);
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(32))]
 

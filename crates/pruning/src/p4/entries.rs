@@ -17,8 +17,8 @@ pub(super) fn simple_switch(names: &Names<'_>, calls: &[u16]) -> String {
         let name = number.checked_sub(1).map_or("calc".to_owned(), |n| format!("calc_{n}"));
         let _ = writeln!(
             out,
-            "set_crc32_parameters {name} {:#010x} 0xffffffff 0xffffffff true true",
-            unit.polynomial
+            "set_crc32_parameters {name} {:#010x} {:#010x} 0xffffffff true true",
+            unit.polynomial, unit.initial
         );
     }
     for (_, table) in names.program.tables() {

@@ -41,7 +41,8 @@ impl Names<'_> {
         }
     }
 
-    /// The right side of each field operation of an action. `hash` prints a hash unit's result.
+    /// The right side of each field operation of an action. `hash` prints a hash unit's result, in the
+    /// unit's width.
     pub(super) fn ops(
         &self,
         action: &Action,
@@ -57,7 +58,14 @@ impl Names<'_> {
                 Operand::Const(value) => constant(value.into(), bits),
                 Operand::Arg(n) if bits == 32 => format!("arg{n}"),
                 Operand::Arg(n) => format!("(bit<{bits}>)arg{n}"),
-                Operand::Hash(number) => hash(number),
+                Operand::Hash(number) => {
+                    let unit = self.program.hashes.get(usize::from(number));
+                    if unit.is_none_or(|unit| unit.bits == bits) {
+                        hash(number)
+                    } else {
+                        format!("(bit<{bits}>){}", hash(number))
+                    }
+                }
             };
             let value = operation(op.operation, &print(op.a), &print(op.b));
             let value = if shift { format!("(bit<{bits}>)({value})") } else { value };

@@ -15,14 +15,16 @@
 //! * No name of the architecture is declared again, not even that of a type of its controls.
 //! * `p4c-bm2-ss` names every `hash` call, whatever its algorithm, in the order of the text: `calc`,
 //!   `calc_0`, `calc_1`, …; the one of `update_checksum` comes last. What the entries set is numbered
-//!   from the list of the calls as they were printed.
+//!   from the list of the calls as they were printed: polynomial and initial value, in normal notation.
 //! * BMv2's control plane takes numbers as signed 64-bit integers, and one command for each cell. So
 //!   it sets no register: one that does not start at zero holds its cells with the bits of the initial
 //!   value flipped, and zero stands for that value. Tofino's registers have it in their declaration.
 //! * Both sides of a comparison have one width.
 //! * A second output word of a register access is a `RegisterAction2`, which only Tofino 2 has.
 //! * A local that nothing reads is not declared.
-//! * Popping an entry changes the UDP length, and sets the UDP checksum to 0: none.
+//! * Popping an entry changes the UDP length, and sets the UDP checksum to 0: none. So does rewriting
+//!   a header. What is pruned by a program that acknowledges leaves where it came in, with sender and
+//!   receiver exchanged.
 //!
 //! ```
 //! use sluicegate_pruning::algorithm::distinct;
@@ -158,7 +160,7 @@ impl<'a> Names<'a> {
         let entries = program.verdicts.len().max(1);
         let per_entry = usize::from(program.values).div_ceil(entries).max(1);
         let drop = match *program.verdicts {
-            [verdict] if arch != Arch::V1Model => {
+            [verdict] if arch != Arch::V1Model && !program.acknowledges => {
                 let read =
                     program.tables().any(|(_, table)| program.reads(table).contains(&verdict));
                 (!read).then_some(verdict)
@@ -262,8 +264,9 @@ impl<'a> Names<'a> {
         metadata.map(|field| format!("{indent}{field} = 0;\n")).collect()
     }
 
-    /// The body of `apply`: the stages, then the verdicts. `drop` is the architecture's statement.
-    fn apply(&self, drop: &str) -> String {
+    /// The body of `apply`: the stages, what is rewritten, then the verdicts. `drop` is the
+    /// architecture's statement, and `bounce` the one that sends a packet out where it came in.
+    fn apply(&self, drop: &str, bounce: &str) -> String {
         let mut out = String::new();
         for (number, stage) in self.program.stages.iter().enumerate() {
             let _ = writeln!(out, "            // stage {number}");
@@ -277,12 +280,30 @@ impl<'a> Names<'a> {
                 .unwrap_or_default();
             }
         }
+        for &(to, from) in &self.program.rewrites {
+            let _ = writeln!(
+                out,
+                "            {} = {};",
+                self.field(to),
+                self.cast(from, self.bits(to))
+            );
+        }
+        if !self.program.rewrites.is_empty() {
+            // Zero: not computed.
+            out.push_str("            hdr.udp.checksum = 0;\n");
+        }
         if self.drop.is_some() {
             return out;
         }
         let verdicts: Vec<&str> = self.program.verdicts.iter().map(|v| self.field(*v)).collect();
         let all: Vec<String> = verdicts.iter().map(|v| format!("{v} == 1")).collect();
-        let _ = writeln!(out, "            if ({}) {{ {drop} }}", all.join(" && "));
+        let all = all.join(" && ");
+        if self.program.acknowledges {
+            let _ = writeln!(out, "            if ({all}) {{\n{}", turned());
+            let _ = writeln!(out, "                {bounce}\n            }}");
+        } else {
+            let _ = writeln!(out, "            if ({all}) {{ {drop} }}");
+        }
         if verdicts.len() > 1 {
             let bytes = 4 * self.per_entry;
             for (entry, verdict) in verdicts.iter().enumerate() {
@@ -358,9 +379,22 @@ impl<'a> Names<'a> {
     }
 }
 
-/// Whether the program's hash `number` uses Ethernet's polynomial, which every architecture knows.
+/// Statements that exchange sender and receiver.
+fn turned() -> String {
+    let pairs = [("mac", 48, "ethernet"), ("ip", 32, "ipv4"), ("port", 16, "udp")];
+    let lines = pairs.map(|(local, bits, header)| {
+        let [to, from] = ["dst", "src"].map(|end| format!("hdr.{header}.{end}"));
+        format!("                bit<{bits}> {local} = {to}; {to} = {from}; {from} = {local};")
+    });
+    lines.join("\n")
+}
+
+/// Whether the program's hash `number` is Ethernet's CRC, which every architecture knows.
 fn is_ethernet_crc(program: &Program, number: u16) -> bool {
-    program.hashes.get(usize::from(number)).is_some_and(|hash| hash.polynomial == POLYNOMIALS[0])
+    program
+        .hashes
+        .get(usize::from(number))
+        .is_some_and(|hash| hash.polynomial == POLYNOMIALS[0] && hash.initial == u32::MAX)
 }
 
 #[cfg(test)]

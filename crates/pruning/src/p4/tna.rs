@@ -36,9 +36,9 @@ pub(super) fn print(names: &Names<'_>, arch: Arch) -> String {
         let (name, bits) = (identifier(&hash.name), hash.bits);
         let _ = writeln!(
             out,
-            "    CRCPolynomial<bit<32>>(32w{:#010x}, true, false, false, 32w0xffffffff, 32w0xffffffff) {name}_polynomial;\n    \
+            "    CRCPolynomial<bit<32>>(32w{:#010x}, true, false, false, 32w{:#010x}, 32w0xffffffff) {name}_polynomial;\n    \
              Hash<bit<{bits}>>(HashAlgorithm_t.CUSTOM, {name}_polynomial) {name}_hash;",
-            hash.polynomial
+            hash.polynomial, hash.initial
         );
     }
     for register in &program.registers {
@@ -63,7 +63,10 @@ pub(super) fn print(names: &Names<'_>, arch: Arch) -> String {
         out.push_str(&names.table(table));
     }
     out.push_str("\n    apply {\n        forward.apply();\n        if (hdr.entry0.isValid()) {\n");
-    out.push_str(&names.apply("ig_dprsr_md.drop_ctl = 1;"));
+    out.push_str(&names.apply(
+        "ig_dprsr_md.drop_ctl = 1;",
+        "ig_tm_md.ucast_egress_port = ig_intr_md.ingress_port;",
+    ));
     out.push_str("        }\n    }\n}\n\n");
     out.push_str(ENDING);
     out

@@ -53,7 +53,10 @@ pub(super) fn print(names: &Names<'_>) -> (String, Vec<u16>) {
     }
     out.push_str("\n    apply {\n        forward.apply();\n        if (hdr.entry0.isValid()) {\n");
     out.push_str(&names.clear_metadata("            "));
-    out.push_str(&names.apply("mark_to_drop(standard_metadata);"));
+    out.push_str(&names.apply(
+        "mark_to_drop(standard_metadata);",
+        "standard_metadata.egress_spec = standard_metadata.ingress_port;",
+    ));
     out.push_str("        }\n    }\n}\n\n");
     out.push_str(
         "control SwitchEgress(inout headers_t hdr, inout metadata_t meta,\n                     \
@@ -93,7 +96,8 @@ fn print_action(
                 && !hashed.contains(&hash)
             {
                 hashed.push(hash);
-                let bits = names.bits(op.to);
+                let unit = names.program.hashes.get(usize::from(hash));
+                let bits = unit.map_or(32, |unit| unit.bits);
                 body.push(format!("bit<{bits}> hash{hash};"));
                 body.push(hash_call(names, hash, &format!("hash{hash}"), bits, calls));
             }

@@ -18,6 +18,8 @@ pub struct Link {
     pub min_delay: u64,
     /// Longest delay, ticks; delays are uniform, so packets overtake each other.
     pub max_delay: u64,
+    /// Ticks after a loss during which every packet is lost, on all links.
+    pub burst: u64,
 }
 
 /// When the switch reboots.
@@ -43,6 +45,8 @@ pub struct Config {
     pub workers: u16,
     /// Rows of each worker.
     pub rows: usize,
+    /// The identifier before each flow's first; they wrap.
+    pub first_id: u32,
     /// The variant of the protocol.
     pub rules: Rules,
     /// All links.
@@ -51,6 +55,9 @@ pub struct Config {
     pub window: usize,
     /// Ticks after which an unacknowledged packet is sent again, at least one.
     pub timeout: u64,
+    /// Packets that may wait at the master, which takes one a tick; what comes then is lost. `None`:
+    /// it takes packets as they come.
+    pub queue: Option<usize>,
     /// Reboots of the switch.
     pub reboots: Reboots,
     /// Ticks for which a rebooting switch loses everything.
@@ -68,10 +75,12 @@ impl Config {
             query,
             workers: 3,
             rows: 30,
+            first_id: 0,
             rules,
-            link: Link { loss: 0.1, duplication: 0.05, min_delay: 1, max_delay: 20 },
+            link: Link { loss: 0.1, duplication: 0.05, min_delay: 1, max_delay: 20, burst: 0 },
             window: 8,
             timeout: 100,
+            queue: None,
             reboots: Reboots::Random { count: 1, until: 400 },
             downtime: 0,
             patience: 200,
@@ -101,11 +110,12 @@ pub(super) fn validate(config: &Config, workers: usize) -> Result<(), ConfigErro
         (config.window as u64, "the window"),
         (config.timeout, "the timeout"),
         (config.patience, "the patience"),
+        (config.queue.map_or(1, |queue| queue as u64), "the master's queue"),
     ];
     if let Some((_, name)) = sizes.iter().find(|(size, _)| *size == 0) {
         return Err(ConfigError::Zero(name));
     }
-    let Link { loss, duplication, min_delay, max_delay } = config.link;
+    let Link { loss, duplication, min_delay, max_delay, burst: _ } = config.link;
     for (probability, name) in [(loss, "loss"), (duplication, "duplication")] {
         if !(0.0..1.0).contains(&probability) {
             return Err(ConfigError::Probability(name));

@@ -1,71 +1,141 @@
-//! The real algorithms in the protocol: an adapter from entries to a fast path's columns.
+//! The real algorithms in the protocol: adapters from entries to what a program parses.
 
-use super::packet::Entry;
+use std::hash::{Hash, Hasher};
+
+use super::packet::{Entry, Name};
 use super::prune::Pruner;
 use super::query::Query;
 use crate::algorithm::join;
 use crate::rng::mix64;
-use crate::{Entries, Selection};
+use crate::switch::{Interpreter, Program, ProgramError};
+use crate::{Entries, Selection, Verdict};
 
-/// A fast path of this crate as the simulation's pruner.
+/// The flow and the values that a program of so many values for `query` parses, if the entry has
+/// any: the value for [`Query::Filter`] and [`Query::TopN`], the key for [`Query::Distinct`] and
+/// [`Query::Join`] (in two passes), key and value for the others; a key has one word or two.
 ///
-/// It must be one for the query, over these 32-bit values: the value for [`Query::Filter`] and
-/// [`Query::TopN`], the key for [`Query::Distinct`] and [`Query::Join`] (in two passes), key and
-/// value for the others. What does not fit 32 bits is forwarded unprocessed where that is sound;
-/// keys of JOIN and HAVING are replaced by fingerprints, which can only prune less.
+/// What does not fit is forwarded unprocessed where that is sound; keys of JOIN and HAVING are
+/// replaced by fingerprints, which can only prune less.
+fn packet(query: Query, name: &Name, entry: &Entry, values: usize) -> Option<(u16, [u32; 3])> {
+    let narrow = |value: u64| u32::try_from(value).ok();
+    let halves = |key: u64| [(key >> 32) as u32, key as u32];
+    // The key in as many words as there are before `rest` others.
+    let with_key = |rest: usize, value: u32, hashed: bool| {
+        let [high, low] = halves(entry.key);
+        match (values.saturating_sub(rest), narrow(entry.key)) {
+            (2, _) => Some([high, low, value]),
+            (_, Some(key)) => Some([key, value, 0]),
+            (_, None) => hashed.then(|| [mix64(entry.key) as u32, value, 0]),
+        }
+    };
+    match query {
+        Query::Filter { .. } | Query::TopN { .. } => Some((name.fid, [narrow(entry.value)?, 0, 0])),
+        Query::Distinct => Some((0, with_key(0, 0, false)?)),
+        Query::Skyline => Some((0, [narrow(entry.key)?, narrow(entry.value)?, 0])),
+        Query::GroupByMax | Query::HavingMax { .. } => {
+            Some((0, with_key(1, narrow(entry.value)?, false)?))
+        }
+        Query::Join => {
+            let flow = match (entry.pass, entry.table & 1) {
+                (0, 0) => join::BUILD_A,
+                (0, _) => join::BUILD_B,
+                (_, 0) => join::PROBE_A,
+                (_, _) => join::PROBE_B,
+            };
+            Some((flow, with_key(0, 0, true)?))
+        }
+        Query::HavingSum { .. } => {
+            let value = narrow(entry.value).unwrap_or(u32::MAX);
+            (entry.pass == 0).then_some((0, with_key(1, value, true)?))
+        }
+    }
+}
+
+/// A fast path of this crate as the simulation's pruner. It must be one for the query, over its
+/// values.
 #[derive(Debug)]
 pub struct FastPath<P> {
     query: Query,
     pruner: P,
     selection: Selection,
-    entries: u32,
 }
 
 impl<P: crate::Pruner> FastPath<P> {
     /// Puts `pruner` behind `query`.
     pub fn new(query: Query, pruner: P) -> Self {
-        Self { query, pruner, selection: Selection::new(), entries: 0 }
-    }
-
-    /// The flow identifier and the values that the fast path expects, if the entry has any.
-    fn values(&self, entry: &Entry) -> Option<(u16, [u32; 2], usize)> {
-        let narrow = |value: u64| u32::try_from(value).ok();
-        let fingerprint = narrow(entry.key).unwrap_or_else(|| mix64(entry.key) as u32);
-        match self.query {
-            Query::Filter { .. } | Query::TopN { .. } => Some((0, [narrow(entry.value)?, 0], 1)),
-            Query::Distinct => Some((0, [narrow(entry.key)?, 0], 1)),
-            Query::GroupByMax | Query::Skyline => {
-                Some((0, [narrow(entry.key)?, narrow(entry.value)?], 2))
-            }
-            Query::Join => {
-                let flow = match (entry.pass, entry.table & 1) {
-                    (0, 0) => join::BUILD_A,
-                    (0, _) => join::BUILD_B,
-                    (_, 0) => join::PROBE_A,
-                    (_, _) => join::PROBE_B,
-                };
-                Some((flow, [fingerprint, 0], 1))
-            }
-            Query::HavingSum { .. } => {
-                let value = narrow(entry.value).unwrap_or(u32::MAX);
-                (entry.pass == 0).then_some((0, [fingerprint, value], 2))
-            }
-        }
+        Self { query, pruner, selection: Selection::new() }
     }
 }
 
 impl<P: crate::Pruner> Pruner for FastPath<P> {
-    fn prune(&mut self, entry: &Entry) -> bool {
-        let Some((flow, values, width)) = self.values(entry) else { return false };
-        let columns: [&[u32]; 2] = [&values[..1], &values[1..]];
-        self.entries = self.entries.wrapping_add(1);
-        let Ok(batch) = Entries::new(flow, self.entries, &columns[..width]) else { return false };
+    fn prune(&mut self, name: &Name, entry: &Entry) -> bool {
+        let values = self.pruner.values();
+        let Some((flow, words)) = packet(self.query, name, entry, values) else { return false };
+        let columns: [&[u32]; 3] = [&words[..1], &words[1..2], &words[2..]];
+        let columns = columns.get(..values).unwrap_or_default();
+        let Ok(batch) = Entries::new(flow, name.id, columns) else { return false };
         // A pruner for other values than the query's prunes nothing.
-        self.pruner.prune(&batch, &mut self.selection).is_ok() && !self.selection.get(0)
+        self.pruner.prune(&batch, &mut self.selection).is_ok()
+            && self.selection.len() == 1
+            && !self.selection.get(0)
     }
 
     fn reset(&mut self) {
         self.pruner.reset();
+    }
+}
+
+/// A program of this crate as the explorer's pruner: two are the same if their registers are.
+#[derive(Debug, Clone)]
+pub struct Programmed {
+    query: Query,
+    interpreter: Interpreter,
+}
+
+impl Programmed {
+    /// Puts `program` behind `query`, over whose values it must be.
+    ///
+    /// # Errors
+    ///
+    /// If the program breaks a rule of the switch.
+    pub fn new(query: Query, program: Program) -> Result<Self, ProgramError> {
+        Ok(Self { query, interpreter: Interpreter::new(program)? })
+    }
+}
+
+#[cfg(test)]
+impl Programmed {
+    /// The words of the entry's packet, or as many zeros if it has none.
+    pub(super) fn values(query: Query, name: &Name, entry: &Entry, values: usize) -> Vec<u32> {
+        let words = packet(query, name, entry, values).map_or([0; 3], |(_, words)| words);
+        words.get(..values).unwrap_or_default().to_vec()
+    }
+}
+
+impl PartialEq for Programmed {
+    fn eq(&self, other: &Self) -> bool {
+        self.query == other.query && self.interpreter.registers() == other.interpreter.registers()
+    }
+}
+
+impl Eq for Programmed {}
+
+impl Hash for Programmed {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.interpreter.registers().hash(state);
+    }
+}
+
+impl Pruner for Programmed {
+    fn prune(&mut self, name: &Name, entry: &Entry) -> bool {
+        let values = usize::from(self.interpreter.program().values);
+        let Some((flow, words)) = packet(self.query, name, entry, values) else { return false };
+        let words = words.get(..values).unwrap_or_default();
+        self.interpreter.process(flow, name.id, words) == Ok(Verdict::Prune)
+    }
+
+    fn reset(&mut self) {
+        self.interpreter.reset();
     }
 }
 
@@ -122,6 +192,34 @@ mod tests {
         let sum = having::sum::Aggregate::Sum;
         let config = having::sum::Config::new(2, 8, 500, sum, false).unwrap();
         check(Query::HavingSum { above: 500 }, || config.pruner());
+    }
+
+    /// The programs themselves, on links with losses, bursts and a full queue, through reboots. With
+    /// `SLUICEGATE_PROTOCOL_RUNS` as many runs.
+    #[test]
+    fn every_program_survives_the_protocol() {
+        let programs = crate::protocol::explore_programs();
+        let runs =
+            std::env::var("SLUICEGATE_PROTOCOL_RUNS").ok().and_then(|runs| runs.parse().ok());
+        let each = runs.map_or(25, |runs: u64| runs.div_ceil(programs.len() as u64));
+        for (name, query, program) in programs {
+            let empty = Programmed::new(query, program).unwrap();
+            let mut pruned = 0;
+            for seed in 0..each {
+                let mut rng = Rng::new(seed);
+                let mut config = Config::new(query, Rules::repaired());
+                config.reboots = Reboots::Random { count: (seed % 4) as u32, until: 600 };
+                config.link.burst = if seed % 5 == 0 { 5 } else { 0 };
+                config.queue = (seed % 3 == 0).then_some(6);
+                config.first_id = if seed % 2 == 0 { 0 } else { u32::MAX - 10 };
+                let rows = (0..3).map(|_| query.rows(20, &mut rng)).collect();
+                let report = simulate_with(&config, rows, empty.clone(), seed).unwrap();
+                assert_eq!(report.outcome, Outcome::Correct, "{name}, seed {seed}:\n{report}");
+                pruned += report.pruned;
+            }
+            println!("{name:<22} {each} runs, {pruned} entries pruned");
+            assert!(pruned > each, "{name} prunes {pruned}");
+        }
     }
 
     #[test]

@@ -12,6 +12,8 @@ use super::rules::{OnReboot, Rules};
 pub(super) struct Master {
     rules: Rules,
     query: Query,
+    /// The number of the query.
+    number: u16,
     pass: u8,
     /// The boot in which the query (re)started.
     attempt: u32,
@@ -41,6 +43,7 @@ impl Master {
         Self {
             rules,
             query,
+            number: 0,
             pass: 0,
             attempt: 0,
             seen: BTreeSet::new(),
@@ -48,6 +51,18 @@ impl Master {
             finished: vec![false; workers],
             keys: None,
         }
+    }
+
+    /// Loses everything, and issues the query again under the next number.
+    pub(super) fn crash(&mut self) -> u16 {
+        let number = self.number + 1;
+        *self = Self { number, ..Self::new(self.rules, self.query, self.finished.len()) };
+        number
+    }
+
+    /// Whether the entry of that name has arrived, in this pass or a finished one.
+    pub(super) fn has(&self, name: &Name) -> bool {
+        name.pass < self.pass || self.seen.contains(&(name.fid, name.id))
     }
 
     /// Whether all workers have finished the last pass.
@@ -68,16 +83,19 @@ impl Master {
         stamp: u32,
         replies: &mut Vec<Packet>,
     ) -> Arrival {
+        if self.rules.query_numbers && name.query != self.number {
+            return Arrival::Repeated;
+        }
         let rule = self.rules.on_reboot.unwrap_or(self.query.on_reboot(self.pass));
         let restarts = rule == OnReboot::Restart && !self.is_done();
         if restarts && stamp > self.attempt && name.pass == self.pass {
             self.attempt = stamp;
             self.begin(0, None);
-            replies.push(Packet::Restart { fid: name.fid, attempt: stamp });
+            replies.push(self.restart(name.fid));
             return Arrival::Restarted;
         }
         if name.epoch < self.attempt {
-            replies.push(Packet::Restart { fid: name.fid, attempt: self.attempt });
+            replies.push(self.restart(name.fid));
             return Arrival::Repeated;
         }
         replies.push(Packet::Ack { name: *name, stamp });
@@ -95,9 +113,18 @@ impl Master {
     }
 
     /// Takes a FIN; pushes GO to all workers when it was the last one, and again to those who ask.
-    pub(super) fn on_fin(&mut self, fid: u16, pass: u8, attempt: u32, replies: &mut Vec<Packet>) {
+    pub(super) fn on_fin(
+        &mut self,
+        (query, fid): (u16, u16),
+        pass: u8,
+        attempt: u32,
+        replies: &mut Vec<Packet>,
+    ) {
+        if self.rules.query_numbers && query != self.number {
+            return;
+        }
         if attempt < self.attempt {
-            replies.push(Packet::Restart { fid, attempt: self.attempt });
+            replies.push(self.restart(fid));
         } else if pass < self.pass {
             replies.push(self.go(fid));
         } else if pass == self.pass && !self.is_done() {
@@ -112,7 +139,12 @@ impl Master {
     }
 
     fn go(&self, fid: u16) -> Packet {
-        Packet::Go { fid, pass: self.pass, attempt: self.attempt, keys: self.keys.clone() }
+        let Self { number, pass, attempt, ref keys, .. } = *self;
+        Packet::Go { query: number, fid, pass, attempt, keys: keys.clone() }
+    }
+
+    const fn restart(&self, fid: u16) -> Packet {
+        Packet::Restart { query: self.number, fid, attempt: self.attempt }
     }
 
     fn advance(&mut self) {
@@ -135,13 +167,13 @@ impl Master {
 
     /// Forgets all but `most` copies of equal entries: for the explorer, which needs finitely many
     /// states.
-    pub(super) fn forget_copies(&mut self, most: usize) {
+    pub(super) fn forget_copies(&mut self, most: impl Fn(&Entry) -> usize) {
         let mut index = 0;
         self.received = std::mem::take(&mut self.received).into_iter().fold(
             Vec::new(),
             |mut kept: Vec<Entry>, entry| {
                 index = if kept.last() == Some(&entry) { index + 1 } else { 0 };
-                if index < most {
+                if index < most(&entry) {
                     kept.push(entry);
                 }
                 kept

@@ -65,6 +65,7 @@ mod explore;
 mod fast_path;
 mod master;
 mod packet;
+mod program;
 mod prune;
 mod query;
 mod report;
@@ -76,11 +77,15 @@ mod worker;
 
 pub use config::{Config, ConfigError, Link, Reboots};
 pub use explore::{Budget, Exploration, explore};
-pub use fast_path::FastPath;
+pub use fast_path::{FastPath, Programmed};
 pub use packet::{Entry, Name, Packet};
+pub use program::{BOOT_REGISTER, Copies, Flow, reliable};
 pub use prune::{Pruner, SmallPruner};
 pub use query::{Answer, Query};
 pub use report::{Outcome, Report};
 pub use rules::{Gap, OnReboot, Recovery, Rules};
 pub use simulate::{simulate, simulate_with};
 pub use tally::Tally;
+
+#[cfg(test)]
+pub(crate) use explore::programs as explore_programs;

@@ -20,6 +20,8 @@ pub struct Entry {
 /// Which entry a packet carries or acknowledges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Name {
+    /// The number of the query, as the master issued it.
+    pub query: u16,
     /// The flow: one per worker.
     pub fid: u16,
     /// The pass.
@@ -44,6 +46,8 @@ pub enum Packet {
     },
     /// All entries of this flow and pass are acknowledged.
     Fin {
+        /// The query.
+        query: u16,
         /// The flow.
         fid: u16,
         /// The pass.
@@ -60,6 +64,8 @@ pub enum Packet {
     },
     /// All workers have finished the previous pass.
     Go {
+        /// The query.
+        query: u16,
         /// To this flow.
         fid: u16,
         /// The pass to begin; after the last one, the end.
@@ -71,6 +77,8 @@ pub enum Packet {
     },
     /// The query begins again: the switch lost state that it needs.
     Restart {
+        /// The query.
+        query: u16,
         /// To this flow.
         fid: u16,
         /// The new attempt.
@@ -87,12 +95,23 @@ impl Packet {
             Self::Fin { fid, .. } | Self::Go { fid, .. } | Self::Restart { fid, .. } => *fid,
         }
     }
+
+    /// The query it belongs to.
+    #[must_use]
+    pub const fn query(&self) -> u16 {
+        match self {
+            Self::Entry { name, .. } | Self::Ack { name, .. } => name.query,
+            Self::Fin { query, .. } | Self::Go { query, .. } | Self::Restart { query, .. } => {
+                *query
+            }
+        }
+    }
 }
 
 impl fmt::Display for Name {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { fid, pass, id, epoch } = self;
-        write!(f, "{fid}.{id} (pass {pass}, epoch {epoch})")
+        let Self { query, fid, pass, id, epoch } = self;
+        write!(f, "{fid}.{id} (query {query}, pass {pass}, epoch {epoch})")
     }
 }
 
@@ -105,7 +124,9 @@ impl fmt::Display for Packet {
             Self::Fin { fid, pass, .. } => write!(f, "FIN of flow {fid}, pass {pass}"),
             Self::Ack { name, .. } => write!(f, "ACK of {name}"),
             Self::Go { fid, pass, .. } => write!(f, "GO of flow {fid} to pass {pass}"),
-            Self::Restart { fid, attempt } => write!(f, "RESTART of flow {fid} in epoch {attempt}"),
+            Self::Restart { fid, attempt, .. } => {
+                write!(f, "RESTART of flow {fid} in epoch {attempt}")
+            }
         }
     }
 }

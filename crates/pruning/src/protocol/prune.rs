@@ -3,15 +3,15 @@
 //! They have the structure of the real ones (caches that evict, filters and sketches that collide)
 //! at a size at which short streams already make them do so.
 
-use super::packet::Entry;
+use super::packet::{Entry, Name};
 use super::query::{Query, dominates};
 use crate::rng::mix64;
 
 /// Decides which entries the switch drops. The simulation calls it for entries in the order in
 /// which the switch processes them.
 pub trait Pruner {
-    /// Processes `entry` and returns whether to prune it.
-    fn prune(&mut self, entry: &Entry) -> bool;
+    /// Processes the entry of that name and returns whether to prune it.
+    fn prune(&mut self, name: &Name, entry: &Entry) -> bool;
 
     /// Reboots: forgets everything.
     fn reset(&mut self);
@@ -52,7 +52,7 @@ impl SmallPruner {
     pub fn new(query: Query) -> Self {
         let state = match query {
             Query::Filter { .. } => State::Nothing,
-            Query::Distinct => State::Cache(vec![Vec::new(); Self::ROWS]),
+            Query::Distinct | Query::HavingMax { .. } => State::Cache(vec![Vec::new(); Self::ROWS]),
             Query::TopN { .. } => State::Largest(Vec::new()),
             Query::GroupByMax => State::Maxima(vec![None; Self::ROWS]),
             Query::Skyline => State::Points(Vec::new()),
@@ -69,9 +69,10 @@ fn hash(row: u64, key: u64, bound: usize) -> usize {
 }
 
 impl Pruner for SmallPruner {
-    fn prune(&mut self, entry: &Entry) -> bool {
+    fn prune(&mut self, _: &Name, entry: &Entry) -> bool {
         match (&mut self.state, self.query) {
             (State::Nothing, Query::Filter { at_least }) => entry.value < at_least,
+            (State::Cache(_), Query::HavingMax { above }) if entry.value <= above => true,
             (State::Cache(rows), _) => {
                 let row = &mut rows[hash(0, entry.key, Self::ROWS)];
                 let position = row.iter().position(|&key| key == entry.key);
@@ -142,12 +143,14 @@ mod tests {
     use super::*;
     use crate::rng::Rng;
 
+    const NAME: Name = Name { query: 0, fid: 0, pass: 0, id: 1, epoch: 0 };
+
     /// What the master has in the end when every `keep`-th pruned entry reaches it anyway.
     fn survivors(query: Query, rows: &[Entry], keep: u64, rng: &mut Rng) -> Vec<Entry> {
         let mut pruner = SmallPruner::new(query);
         let mut pass = |pass: u8, rows: &mut dyn Iterator<Item = &Entry>| -> Vec<Entry> {
             let sent = rows.map(|row| Entry { pass, ..*row });
-            sent.filter(|entry| !pruner.prune(entry) || rng.below(keep) == 0).collect()
+            sent.filter(|entry| !pruner.prune(&NAME, entry) || rng.below(keep) == 0).collect()
         };
         let first = pass(0, &mut rows.iter());
         match query.passes() {

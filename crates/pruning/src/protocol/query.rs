@@ -30,6 +30,11 @@ pub enum Query {
     Skyline,
     /// `SELECT key, COUNT(*) FROM table 0 JOIN table 1 USING (key) GROUP BY key`.
     Join,
+    /// `SELECT key GROUP BY key HAVING MAX(value) > above`.
+    HavingMax {
+        /// The threshold.
+        above: u64,
+    },
     /// `SELECT key, SUM(value) GROUP BY key HAVING SUM(value) > above`.
     HavingSum {
         /// The threshold.
@@ -42,13 +47,14 @@ pub type Answer = Vec<[u64; 3]>;
 
 impl Query {
     /// One query of each kind.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Filter { at_least: 60 },
         Self::Distinct,
         Self::TopN { n: 5 },
         Self::GroupByMax,
         Self::Skyline,
         Self::Join,
+        Self::HavingMax { above: 60 },
         Self::HavingSum { above: 500 },
     ];
 
@@ -128,6 +134,11 @@ impl Query {
                 let pairs = rows.into_iter().map(|(key, [a, b])| [key, a * b, 0]);
                 pairs.filter(|row| row[1] > 0).collect()
             }
+            Self::HavingMax { above } => {
+                let above = entries.iter().filter(|e| e.value > above);
+                let keys: BTreeSet<u64> = above.map(|e| e.key).collect();
+                keys.into_iter().map(|key| [key, 0, 0]).collect()
+            }
             Self::HavingSum { above } => {
                 let mut sums = BTreeMap::new();
                 for e in entries {
@@ -179,6 +190,7 @@ mod tests {
         check(Query::Skyline, &[(0, 1, 2), (0, 2, 1), (0, 1, 2)], &[[1, 2, 2], [2, 1, 1]]);
         check(Query::Join, &rows, &[[1, 2, 0]]);
         check(Query::HavingSum { above: 9 }, &rows, &[[1, 17, 0]]);
+        check(Query::HavingMax { above: 7 }, &rows, &[[2, 0, 0], [3, 0, 0]]);
     }
 
     #[test]

@@ -30,6 +30,8 @@ pub struct Report {
     pub retransmitted: u64,
     /// Packets of any kind lost on links or in a switch that was down.
     pub lost: u64,
+    /// Packets of any kind lost because the master's queue was full.
+    pub overflowed: u64,
     /// Packets of any kind doubled on links.
     pub duplicated: u64,
     /// Dropped by the switch because it was not their turn.
@@ -74,6 +76,7 @@ impl fmt::Display for Report {
             ("entries delivered", self.delivered),
             ("entries delivered in vain", self.repeated),
             ("packets lost", self.lost),
+            ("packets that found no room", self.overflowed),
             ("packets duplicated", self.duplicated),
             ("reboots", self.reboots),
             ("restarts", self.restarts),

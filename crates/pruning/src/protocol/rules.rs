@@ -47,6 +47,11 @@ pub struct Rules {
     /// Passes that may be replayed (a lookup, an idempotent insertion) process every copy of a
     /// packet, whatever its sequence number.
     pub replay: bool,
+    /// Packets carry the number of their query, and what belongs to another one is ignored.
+    pub query_numbers: bool,
+    /// A worker that crashed has its entries forwarded unprocessed where a verdict may rest on a
+    /// single epoch: it no longer knows for which it first sent them.
+    pub forget_after_crash: bool,
     /// Overrides what the query says about lost state; only with [`Recovery::Epoch`].
     pub on_reboot: Option<OnReboot>,
 }
@@ -60,6 +65,8 @@ impl Rules {
             gap: Gap::Wait,
             recovery: Recovery::Zero,
             replay: false,
+            query_numbers: false,
+            forget_after_crash: false,
             on_reboot: None,
         }
     }
@@ -72,6 +79,8 @@ impl Rules {
             gap: Gap::Skip,
             recovery: Recovery::Epoch,
             replay: true,
+            query_numbers: true,
+            forget_after_crash: true,
             on_reboot: None,
         }
     }

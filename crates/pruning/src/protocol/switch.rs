@@ -25,16 +25,30 @@ pub(super) enum Action {
 pub(super) struct Switch<P> {
     rules: Rules,
     query: Query,
+    /// The number of the query that its program is for.
+    number: u16,
     pruner: P,
     /// How often it has booted, not counting the first time.
     boot: u32,
     /// The last sequence number processed, by flow and pass.
     last: BTreeMap<(u16, u8), u32>,
+    /// The number before the first.
+    first: u32,
+}
+
+/// Whether a sequence number comes after another, as in RFC 1982: numbers wrap, and those of a flow
+/// are less than half of all apart.
+const fn is_after(id: u32, other: u32) -> bool {
+    id.wrapping_sub(other).wrapping_sub(1) < 1 << 31
 }
 
 impl<P: Pruner> Switch<P> {
-    pub(super) const fn new(rules: Rules, query: Query, pruner: P) -> Self {
-        Self { rules, query, pruner, boot: 0, last: BTreeMap::new() }
+    pub(super) const fn new(rules: Rules, query: Query, first: u32, pruner: P) -> Self {
+        Self { rules, query, number: 0, pruner, boot: 0, last: BTreeMap::new(), first }
+    }
+
+    pub(super) const fn query(&self) -> Query {
+        self.query
     }
 
     pub(super) const fn boot(&self) -> u32 {
@@ -48,23 +62,34 @@ impl<P: Pruner> Switch<P> {
         self.pruner.reset();
     }
 
+    /// The control plane installs the program anew, for the query of this number.
+    pub(super) fn install(&mut self, number: u16) {
+        self.number = number;
+        self.last.clear();
+        self.pruner.reset();
+    }
+
     pub(super) fn on_entry(&mut self, name: &Name, entry: &Entry) -> Action {
+        if self.rules.query_numbers && name.query != self.number {
+            return Action::ForwardUnprocessed;
+        }
         if self.rules.recovery == Recovery::Epoch && name.epoch != self.boot {
             return Action::ForwardUnprocessed;
         }
         if !(self.rules.replay && self.query.replayable(name.pass)) {
             let last = self.last.get(&(name.fid, name.pass)).copied();
-            let last = last.or((self.rules.recovery == Recovery::Zero).then_some(0));
+            let zero = self.rules.recovery == Recovery::Zero;
+            let last = last.or(zero.then_some(self.first));
             match last {
-                Some(last) if name.id <= last => return Action::ForwardUnprocessed,
-                Some(last) if name.id > last + 1 && self.rules.gap == Gap::Wait => {
+                Some(last) if !is_after(name.id, last) => return Action::ForwardUnprocessed,
+                Some(last) if name.id != last.wrapping_add(1) && self.rules.gap == Gap::Wait => {
                     return Action::Drop;
                 }
                 _ => {}
             }
             self.last.insert((name.fid, name.pass), name.id);
         }
-        if self.pruner.prune(entry) { Action::Prune } else { Action::Forward }
+        if self.pruner.prune(name, entry) { Action::Prune } else { Action::Forward }
     }
 }
 
@@ -74,11 +99,11 @@ mod tests {
     use crate::protocol::prune::SmallPruner;
 
     fn check(rules: Rules, query: Query, packets: &[(u32, u32, u64)], expected: &[Action]) {
-        let mut switch = Switch::new(rules, query, SmallPruner::new(query));
+        let mut switch = Switch::new(rules, query, 0, SmallPruner::new(query));
         let actions: Vec<Action> = packets
             .iter()
             .map(|&(id, epoch, key)| {
-                let name = Name { fid: 0, pass: 0, id, epoch };
+                let name = Name { query: 0, fid: 0, pass: 0, id, epoch };
                 switch.on_entry(&name, &Entry { pass: 0, table: 0, key, value: 0 })
             })
             .collect();
@@ -95,6 +120,47 @@ mod tests {
         let skip = [Forward, Prune, late, late, late, late];
         check(Rules::repaired(), Query::Distinct, &packets, &skip);
         check(Rules::repaired(), Query::Join, &packets, &[Prune; 6]);
+    }
+
+    #[test]
+    fn sequence_numbers_wrap() {
+        for (id, other, after) in [
+            (1, 0, true),
+            (0, u32::MAX, true),
+            (5, u32::MAX - 5, true),
+            (u32::MAX, 0, false),
+            (7, 7, false),
+            (7, 8, false),
+        ] {
+            assert_eq!(is_after(id, other), after, "{id} {other}");
+        }
+        let mut switch = Switch::new(
+            Rules::paper(),
+            Query::Distinct,
+            u32::MAX - 1,
+            SmallPruner::new(Query::Distinct),
+        );
+        let actions = [u32::MAX, 0, 1, u32::MAX].map(|id| {
+            let name = Name { query: 0, fid: 0, pass: 0, id, epoch: 0 };
+            switch.on_entry(&name, &Entry { pass: 0, table: 0, key: 7, value: 0 })
+        });
+        use Action::{Forward, ForwardUnprocessed, Prune};
+        assert_eq!(actions, [Forward, Prune, Prune, ForwardUnprocessed]);
+    }
+
+    #[test]
+    fn packets_of_another_query_are_not_looked_at() {
+        let mut switch =
+            Switch::new(Rules::repaired(), Query::Distinct, 0, SmallPruner::new(Query::Distinct));
+        let mut send = |query| {
+            let name = Name { query, fid: 0, pass: 0, id: 1, epoch: 0 };
+            switch.on_entry(&name, &Entry { pass: 0, table: 0, key: 7, value: 0 })
+        };
+        assert_eq!([send(3), send(0)], [Action::ForwardUnprocessed, Action::Forward]);
+        switch.install(3);
+        let name = Name { query: 3, fid: 0, pass: 0, id: 1, epoch: 0 };
+        let entry = Entry { pass: 0, table: 0, key: 7, value: 0 };
+        assert_eq!(switch.on_entry(&name, &entry), Action::Forward, "the state is new, too");
     }
 
     #[test]

@@ -6,12 +6,21 @@ use super::packet::{Entry, Name, Packet};
 use super::query::Query;
 use super::rules::{OnReboot, Rules};
 
+/// The epoch of entries whose first one is no longer known: no boot has this number.
+const UNKNOWN_EPOCH: u32 = u32::MAX;
+
 /// A worker with its rows.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Worker {
     fid: u16,
     query: Query,
-    on_reboot: Option<OnReboot>,
+    rules: Rules,
+    /// The number of the query.
+    number: u16,
+    /// The number before its first entry's.
+    first: u32,
+    /// Whether it began again without knowing what it had sent.
+    crashed: bool,
     rows: Arc<[Entry]>,
     /// The entries of this pass.
     entries: Arc<[Entry]>,
@@ -31,11 +40,20 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    pub(super) fn new(fid: u16, rules: Rules, query: Query, rows: Arc<[Entry]>) -> Self {
+    pub(super) fn new(
+        fid: u16,
+        rules: Rules,
+        query: Query,
+        first: u32,
+        rows: Arc<[Entry]>,
+    ) -> Self {
         let mut worker = Self {
             fid,
             query,
-            on_reboot: rules.on_reboot,
+            rules,
+            number: 0,
+            first,
+            crashed: false,
             entries: Arc::clone(&rows),
             rows,
             pass: 0,
@@ -48,6 +66,29 @@ impl Worker {
         };
         worker.begin(0, None);
         worker
+    }
+
+    /// Loses all but its rows, and begins the query again.
+    pub(super) fn crash(&mut self) {
+        let rows = Arc::clone(&self.rows);
+        *self = Self {
+            number: self.number,
+            round: self.round,
+            crashed: true,
+            ..Self::new(self.fid, self.rules, self.query, self.first, rows)
+        };
+        self.begin(0, None);
+    }
+
+    /// Takes part in the next query, over the same rows.
+    pub(super) fn issue(&mut self, number: u16) {
+        let rows = Arc::clone(&self.rows);
+        *self = Self {
+            number,
+            round: self.round,
+            ..Self::new(self.fid, self.rules, self.query, self.first, rows)
+        };
+        self.begin(0, None);
     }
 
     pub(super) const fn round(&self) -> u32 {
@@ -72,15 +113,19 @@ impl Worker {
         {
             return None;
         }
-        let rule = self.on_reboot.unwrap_or(self.query.on_reboot(self.pass));
-        let epoch = if rule == OnReboot::Continue { self.newest } else { self.attempt };
+        let rule = self.rules.on_reboot.unwrap_or(self.query.on_reboot(self.pass));
+        let epoch = match rule {
+            OnReboot::Continue if self.crashed && self.rules.forget_after_crash => UNKNOWN_EPOCH,
+            OnReboot::Continue => self.newest,
+            OnReboot::Forward | OnReboot::Restart => self.attempt,
+        };
         self.sent.push((epoch, false));
         Some(self.packet(index, epoch))
     }
 
     /// Entry `id` of this round once more, unless it is acknowledged.
     pub(super) fn again(&self, round: u32, id: u32) -> Option<Packet> {
-        let index = (id as usize).checked_sub(1)?;
+        let index = self.index(id);
         let (epoch, acknowledged) = *self.sent.get(index)?;
         (round == self.round && !acknowledged && !self.done).then(|| self.packet(index, epoch))
     }
@@ -88,22 +133,38 @@ impl Worker {
     /// Identifiers of entries that are in flight.
     pub(super) fn unacknowledged(&self) -> impl Iterator<Item = u32> + '_ {
         let sent = self.sent.iter().zip(1u32..);
-        sent.filter(|((_, acknowledged), _)| !acknowledged).map(|(_, id)| id)
+        let open = sent.filter(|((_, acknowledged), _)| !acknowledged);
+        let first = self.first;
+        open.map(move |(_, id)| first.wrapping_add(id))
+    }
+
+    /// The position of the entry with this identifier.
+    const fn index(&self, id: u32) -> usize {
+        id.wrapping_sub(self.first).wrapping_sub(1) as usize
     }
 
     /// FIN, once all entries of the pass are acknowledged and until the master answers.
     pub(super) fn fin(&self) -> Option<Packet> {
         let finished = self.acknowledged == self.entries.len() && !self.done;
-        finished.then_some(Packet::Fin { fid: self.fid, pass: self.pass, attempt: self.attempt })
+        finished.then_some(Packet::Fin {
+            query: self.number,
+            fid: self.fid,
+            pass: self.pass,
+            attempt: self.attempt,
+        })
     }
 
     fn packet(&self, index: usize, epoch: u32) -> Packet {
-        let name = Name { fid: self.fid, pass: self.pass, id: index as u32 + 1, epoch };
+        let id = self.first.wrapping_add(index as u32).wrapping_add(1);
+        let name = Name { query: self.number, fid: self.fid, pass: self.pass, id, epoch };
         Packet::Entry { name, entry: self.entries[index], stamp: 0 }
     }
 
     /// Takes what the switch or the master says. Returns whether that was news.
     pub(super) fn on_packet(&mut self, packet: &Packet) -> bool {
+        if self.rules.query_numbers && packet.query() != self.number {
+            return false;
+        }
         match packet {
             Packet::Ack { name, stamp } => {
                 self.newest = self.newest.max(*stamp);
@@ -140,7 +201,8 @@ impl Worker {
         if name.pass != self.pass || self.done {
             return false;
         }
-        match self.sent.get_mut((name.id as usize).wrapping_sub(1)) {
+        let index = self.index(name.id);
+        match self.sent.get_mut(index) {
             Some((epoch, acknowledged)) if *epoch == name.epoch && !*acknowledged => {
                 *acknowledged = true;
             }

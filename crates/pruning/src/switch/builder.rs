@@ -24,6 +24,8 @@ impl Builder {
             hashes: Vec::new(),
             stages: Vec::new(),
             verdicts: Vec::new(),
+            rewrites: Vec::new(),
+            acknowledges: false,
         };
         Self { program }
     }
@@ -66,7 +68,19 @@ impl Builder {
         inputs: impl Into<Vec<FieldId>>,
         bits: u8,
     ) -> u16 {
-        let hash = Hash { name: name.into(), polynomial, inputs: inputs.into(), bits };
+        self.hash_from(name, polynomial, u32::MAX, inputs, bits)
+    }
+
+    /// As [`Builder::hash`], with another initial value than all ones.
+    pub fn hash_from(
+        &mut self,
+        name: impl Into<String>,
+        polynomial: u32,
+        initial: u32,
+        inputs: impl Into<Vec<FieldId>>,
+        bits: u8,
+    ) -> u16 {
+        let hash = Hash { name: name.into(), polynomial, initial, inputs: inputs.into(), bits };
         self.program.hashes.push(hash);
         (self.program.hashes.len() - 1) as u16
     }

@@ -152,7 +152,12 @@ impl Decoded {
         let first_arg = hashed + program.hashes.len();
         let bytes = |f: &FieldId| input_bytes(program.fields[f.index()].bits);
         let unit = |(number, hash): (usize, &super::Hash)| HashUnit {
-            table: HashTable::new(hash.polynomial, hash.inputs.iter().map(bytes).sum(), hash.bits),
+            table: HashTable::new(
+                hash.polynomial,
+                hash.initial,
+                hash.inputs.iter().map(bytes).sum(),
+                hash.bits,
+            ),
             inputs: hash.inputs.iter().map(|f| (f.index() as Word, bytes(f))).collect(),
             to: hashed + number,
         };

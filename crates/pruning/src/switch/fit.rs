@@ -7,7 +7,8 @@
 //!
 //! What is modelled: stages, stateful ALUs and their operands, constants and outputs, SRAM, map
 //! RAM and TCAM blocks, logical tables, gateways and their widths, hash slices, crossbar bytes and
-//! header vector containers. What is not: which SRAM rows a bus reaches, field overlay, parser and
+//! header vector containers, those of Ethernet, IPv4 and UDP among them. What is not: the table that
+//! chooses the port, which SRAM rows a bus reaches, field overlay, parser and
 //! deparser limits.
 
 use std::collections::{HashMap, HashSet};
@@ -461,7 +462,11 @@ fn rules(program: &Program, target: &Target, table: &Table, misfits: &mut Vec<Mi
     }
 }
 
-/// Container bits that the fields take, and whether the containers suffice.
+/// Containers of 8, 16 and 32 bits of the headers that every packet has beside the program's fields:
+/// the number of values, Ethernet (an address is 32 and 16 bits), IPv4 and UDP.
+const HEADERS: [usize; 3] = [1, 7, 7];
+
+/// Container bits that the headers and fields take, and whether the containers suffice.
 ///
 /// A field of more than 16 bits takes a 32-bit container, one of more than 8 a 16-bit container;
 /// narrower ones share 8-bit containers. What does not fit spills into containers of other sizes.
@@ -469,7 +474,9 @@ fn phv(program: &Program, target: &Target) -> (usize, bool) {
     let of =
         |low: u8, high: u8| program.fields.iter().filter(move |f| (low..=high).contains(&f.bits));
     let narrow: usize = of(1, 8).map(|f| usize::from(f.bits)).sum();
-    let (n8, n16, n32) = (narrow.div_ceil(8), of(9, 16).count(), of(17, 32).count());
+    let [h8, h16, h32] = HEADERS;
+    let (n8, n16, n32) =
+        (narrow.div_ceil(8) + h8, of(9, 16).count() + h16, of(17, 32).count() + h32);
     let bits = 8 * n8 + 16 * n16 + 32 * n32;
     let [c8, c16, c32] = target.phv;
     let half_words = n16 + 2 * n32.saturating_sub(c32);

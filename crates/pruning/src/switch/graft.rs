@@ -33,7 +33,9 @@ pub(crate) struct Graft {
     prefix: String,
     fields: Vec<FieldId>,
     registers: u16,
-    hashes: u16,
+    /// The whole's number of each hash unit: parts that hash the same share one.
+    hashes: Vec<u16>,
+    verdict: Option<FieldId>,
 }
 
 impl Graft {
@@ -74,22 +76,31 @@ impl Graft {
                 }
             }
         }
-        let graft = Self {
+        let mut graft = Self {
             prefix: prefix.to_owned(),
             fields,
             registers: whole.registers.len() as u16,
-            hashes: whole.hashes.len() as u16,
+            hashes: Vec::new(),
+            verdict: part.verdicts.first().copied(),
         };
         whole.registers.extend(
             part.registers
                 .iter()
                 .map(|r| Register { name: format!("{prefix}{}", r.name), ..r.clone() }),
         );
-        whole.hashes.extend(part.hashes.iter().map(|hash| Hash {
-            name: format!("{prefix}{}", hash.name),
-            inputs: hash.inputs.iter().map(|f| graft.field(*f)).collect(),
-            ..hash.clone()
-        }));
+        for hash in &part.hashes {
+            let hash = Hash {
+                name: format!("{prefix}{}", hash.name),
+                inputs: hash.inputs.iter().map(|f| graft.field(*f)).collect(),
+                ..hash.clone()
+            };
+            let same = |other: &Hash| Hash { name: hash.name.clone(), ..other.clone() } == hash;
+            let known = whole.hashes.iter().position(same);
+            graft.hashes.push(known.unwrap_or(whole.hashes.len()) as u16);
+            if known.is_none() {
+                whole.hashes.push(hash);
+            }
+        }
         graft
     }
 
@@ -98,7 +109,13 @@ impl Graft {
         self.fields.get(field.index()).copied().unwrap_or(field)
     }
 
-    /// Adds the part's stages to the whole's from number `start`, every table behind `gate` too.
+    /// What a hash unit of the part is in the whole.
+    fn hash(&self, number: u16) -> u16 {
+        self.hashes.get(usize::from(number)).copied().unwrap_or(number)
+    }
+
+    /// Adds the part's stages to the whole's from number `start`, every table behind `gate` too that
+    /// touches a register or drops; what only computes may run in vain, and so in an earlier stage.
     pub(crate) fn stages(&self, whole: &mut Program, part: &Program, start: usize, gate: &[Test]) {
         if whole.stages.len() < start + part.stages.len() {
             whole.stages.resize(start + part.stages.len(), Stage::default());
@@ -109,6 +126,8 @@ impl Graft {
     }
 
     fn table(&self, table: &Table, gate: &[Test]) -> Table {
+        let matters =
+            table.register().is_some() || self.verdict.is_some_and(|v| table.writes().contains(&v));
         let mut table = table.clone();
         table.name = format!("{}{}", self.prefix, table.name);
         for test in table.gateway.all_of.iter_mut().flatten() {
@@ -117,7 +136,9 @@ impl Graft {
                 *field = self.field(*field);
             }
         }
-        table.gateway.all_of.extend(gate.iter().map(|test| vec![*test]));
+        if matters {
+            table.gateway.all_of.extend(gate.iter().map(|test| vec![*test]));
+        }
         table.keys.iter_mut().for_each(|key| key.field = self.field(key.field));
         for action in &mut table.actions {
             for op in &mut action.ops {
@@ -125,7 +146,7 @@ impl Graft {
                 for operand in [&mut op.a, &mut op.b] {
                     match operand {
                         Operand::Field(field) => *field = self.field(*field),
-                        Operand::Hash(hash) => *hash += self.hashes,
+                        Operand::Hash(hash) => *hash = self.hash(*hash),
                         Operand::Const(_) | Operand::Arg(_) => {}
                     }
                 }
@@ -142,7 +163,7 @@ impl Graft {
         match &mut stateful.index {
             Index::Zero => {}
             Index::Field(field) => *field = self.field(*field),
-            Index::Hash(hash) => *hash += self.hashes,
+            Index::Hash(hash) => *hash = self.hash(*hash),
         }
         for compare in [&mut stateful.lo, &mut stateful.hi].into_iter().flatten() {
             if let Some((field, _)) = &mut compare.field {

@@ -41,6 +41,10 @@ pub const POLYNOMIALS: [u32; 16] = [
     0xA934_D44D,
 ];
 
+/// The polynomials of the first of two rounds: CRC-32C, and CRC-32K of Koopman. See
+/// [`Hashing`](crate::algorithm::hashing::Hashing).
+pub const MIXING_POLYNOMIALS: [u32; 2] = [0x1EDC_6F41, 0x741B_8CD7];
+
 /// A hash unit: which CRC over which fields, and how many low bits of it are kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hash {
@@ -48,6 +52,9 @@ pub struct Hash {
     pub name: String,
     /// The polynomial of degree 32 in normal notation.
     pub polynomial: u32,
+    /// What the register holds before the first bit, in normal notation; Ethernet's is all ones. The
+    /// result is inverted.
+    pub initial: u32,
     /// The fields, most significant byte first, each padded to whole bytes.
     pub inputs: Vec<FieldId>,
     /// How many low bits of the CRC are the result, 1 to 32.
@@ -58,8 +65,14 @@ pub struct Hash {
 /// `bytes` with any polynomial of degree 32 (normal notation).
 #[must_use]
 pub fn crc32(polynomial: u32, bytes: &[u8]) -> u32 {
+    crc32_from(u32::MAX, polynomial, bytes)
+}
+
+/// As [`crc32`], with another initial value (normal notation).
+#[must_use]
+pub fn crc32_from(initial: u32, polynomial: u32, bytes: &[u8]) -> u32 {
     let reflected = polynomial.reverse_bits();
-    let mut crc = u32::MAX;
+    let mut crc = initial.reverse_bits();
     for &byte in bytes {
         crc ^= u32::from(byte);
         for _ in 0..8 {
@@ -79,19 +92,25 @@ pub struct HashTable {
 }
 
 impl HashTable {
-    /// Compiles the CRC with `polynomial` over `length` bytes, keeping the low `bits` bits.
+    /// Compiles the CRC with `polynomial` and the initial value `initial` over `length` bytes,
+    /// keeping the low `bits` bits.
     #[must_use]
-    pub fn new(polynomial: u32, length: usize, bits: u8) -> Self {
+    pub fn new(polynomial: u32, initial: u32, length: usize, bits: u8) -> Self {
         let mut input = vec![0; length];
-        let base = crc32(polynomial, &input);
+        let base = crc32_from(initial, polynomial, &input);
         let bytes = (0..length)
             .map(|position| {
-                let mut flips = [0; 256];
-                for (value, flip) in (0..=255_u8).zip(&mut flips) {
-                    input[position] = value;
-                    *flip = (crc32(polynomial, &input) ^ base) & mask(bits);
-                }
+                // A CRC is affine: what a value flips is what its bits flip.
+                let of_bits: [u32; 8] = std::array::from_fn(|bit| {
+                    input[position] = 1 << bit;
+                    (crc32_from(initial, polynomial, &input) ^ base) & mask(bits)
+                });
                 input[position] = 0;
+                let mut flips = [0; 256];
+                for value in 1..256_usize {
+                    let rest = value & (value - 1);
+                    flips[value] = flips[rest] ^ of_bits[value.trailing_zeros() as usize];
+                }
                 flips
             })
             .collect();
@@ -150,14 +169,15 @@ mod tests {
     #[test]
     fn tables_equal_the_bitwise_form() {
         for polynomial in POLYNOMIALS {
-            let table = HashTable::new(polynomial, 6, 17);
+            let initial = polynomial.rotate_left(9);
+            let table = HashTable::new(polynomial, initial, 6, 17);
             for i in 0..50_u32 {
                 let (fid, id) = ((i * 77) & 0xFFFF, i.wrapping_mul(0x9E37_79B9));
                 let mut bytes = fid.to_be_bytes()[2..].to_vec();
                 bytes.extend(id.to_be_bytes());
                 assert_eq!(
                     table.hash([(fid, 2), (id, 4)].into_iter()),
-                    crc32(polynomial, &bytes) & 0x1FFFF
+                    crc32_from(initial, polynomial, &bytes) & 0x1FFFF
                 );
             }
         }

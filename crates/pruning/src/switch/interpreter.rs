@@ -1,5 +1,7 @@
 //! Running a program packet by packet, bit by bit.
 
+use std::sync::Arc;
+
 use thiserror::Error;
 
 use super::decoded::Decoded;
@@ -45,6 +47,19 @@ pub struct Trace {
     pub steps: Vec<Step>,
     /// The verdict on each entry of the packet.
     pub verdicts: Vec<Verdict>,
+    /// What leaves the switch.
+    pub outcome: Outcome,
+}
+
+/// What leaves the switch for a packet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// The packet goes on, without the entries that were dropped.
+    Forward(Packet),
+    /// It goes back to its sender.
+    Acknowledge(Packet),
+    /// Nothing.
+    Drop,
 }
 
 /// A packet that the program's parser rejects.
@@ -57,11 +72,11 @@ pub struct WrongValues {
     pub actual: usize,
 }
 
-/// A program with its registers.
+/// A program with its registers. Copies share the program.
 #[derive(Debug, Clone)]
 pub struct Interpreter {
-    program: Program,
-    decoded: Decoded,
+    program: Arc<Program>,
+    decoded: Arc<Decoded>,
     registers: Vec<Vec<[u32; 2]>>,
     words: Vec<u32>,
     results: Vec<u32>,
@@ -80,12 +95,18 @@ impl Interpreter {
         let (words, registers) = (decoded.words.clone(), initial_registers(&program));
         let most = decoded.tables.iter().flat_map(|table| &table.actions).map(|a| a.to.len()).max();
         let results = vec![0; most.unwrap_or(0)];
-        Ok(Self { program, decoded, registers, words, results })
+        Ok(Self {
+            program: Arc::new(program),
+            decoded: Arc::new(decoded),
+            registers,
+            words,
+            results,
+        })
     }
 
     /// The program.
     #[must_use]
-    pub const fn program(&self) -> &Program {
+    pub fn program(&self) -> &Program {
         &self.program
     }
 
@@ -129,6 +150,61 @@ impl Interpreter {
         Ok(self.program.verdicts.iter().map(|v| self.verdict(*v)).collect())
     }
 
+    /// Runs one packet and gives what leaves the switch for it: with the rewrites of
+    /// [`Program::rewrites`], and an acknowledgement where [`Program::acknowledges`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Interpreter::run`].
+    pub fn outcome(&mut self, packet: &Packet) -> Result<Outcome, WrongValues> {
+        let verdicts = self.run_entries(packet)?;
+        Ok(self.outcome_of(packet, &verdicts))
+    }
+
+    /// What leaves for a packet that was just executed.
+    fn outcome_of(&self, packet: &Packet, verdicts: &[Verdict]) -> Outcome {
+        let mut out = packet.clone();
+        for &(to, from) in &self.program.rewrites {
+            let value = self.words[from.index()];
+            match to {
+                FieldId::FID => out.fid = value as u16,
+                FieldId::ID => out.id = value,
+                field => {
+                    if let Some(place) = out.values.get_mut(field.index() - 2) {
+                        *place = value;
+                    }
+                }
+            }
+        }
+        if verdicts.iter().all(|verdict| *verdict == Verdict::Prune) {
+            return if self.program.acknowledges {
+                Outcome::Acknowledge(out)
+            } else {
+                Outcome::Drop
+            };
+        }
+        if verdicts.len() > 1 {
+            let width = out.values.len().div_ceil(verdicts.len()).max(1);
+            let kept = out.values.chunks(width).zip(verdicts);
+            let kept = kept.filter(|(_, verdict)| **verdict == Verdict::Forward);
+            out.values = kept.flat_map(|(entry, _)| entry.to_vec()).collect();
+        }
+        Outcome::Forward(out)
+    }
+
+    /// The control plane writes a cell of the register array of that name; whether there is one.
+    pub fn write(&mut self, register: &str, cell: usize, value: [u32; 2]) -> bool {
+        let number = self.program.registers.iter().position(|r| r.name == register);
+        let cells = number.and_then(|number| self.registers.get_mut(number));
+        match cells.and_then(|cells| cells.get_mut(cell)) {
+            Some(place) => {
+                *place = value;
+                true
+            }
+            None => false,
+        }
+    }
+
     /// Runs one packet and returns everything it did.
     ///
     /// # Errors
@@ -137,8 +213,10 @@ impl Interpreter {
     pub fn trace(&mut self, packet: &Packet) -> Result<Trace, WrongValues> {
         let mut steps = Vec::new();
         self.execute::<true>(packet.fid, packet.id, &packet.values, &mut steps)?;
-        let verdicts = self.program.verdicts.iter().map(|v| self.verdict(*v)).collect();
-        Ok(Trace { steps, verdicts })
+        let verdicts: Vec<Verdict> =
+            self.program.verdicts.iter().map(|v| self.verdict(*v)).collect();
+        let outcome = self.outcome_of(packet, &verdicts);
+        Ok(Trace { steps, verdicts, outcome })
     }
 
     /// The value of a field after the last packet.

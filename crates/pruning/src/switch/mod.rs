@@ -25,8 +25,8 @@ mod validate;
 pub use builder::Builder;
 pub use fit::{Misfit, Placement, StageUse, fit};
 pub use graft::chain;
-pub use hash::{Hash, HashTable, POLYNOMIALS, crc32, input_bytes};
-pub use interpreter::{Access, Interpreter, Step, Trace, WrongValues};
+pub use hash::{Hash, HashTable, MIXING_POLYNOMIALS, POLYNOMIALS, crc32, crc32_from, input_bytes};
+pub use interpreter::{Access, Interpreter, Outcome, Step, Trace, WrongValues};
 pub use packet::{HEADER_BYTES, Packet, PacketError};
 pub use program::{
     Action, Call, Cell, Comparand, Entry, Field, FieldId, Gateway, Key, MatchKind, Op, Operand,

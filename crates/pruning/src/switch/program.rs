@@ -126,6 +126,14 @@ pub struct Program {
     pub stages: Vec<Stage>,
     /// One-bit metadata fields, one per entry of the packet: 1 drops the entry at the end.
     pub verdicts: Vec<FieldId>,
+    /// What the deparser writes into the header of a packet that leaves: a header field, and the
+    /// metadata that it takes.
+    #[serde(default)]
+    pub rewrites: Vec<(FieldId, FieldId)>,
+    /// Whether a packet whose entries are all dropped goes back to its sender, as an acknowledgement,
+    /// rather than nowhere.
+    #[serde(default)]
+    pub acknowledges: bool,
 }
 
 impl Program {

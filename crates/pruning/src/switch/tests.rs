@@ -175,7 +175,7 @@ fn a_trace_tells_what_was_touched() {
     let trace = run.trace(&Packet::new(0, 0, [9])).unwrap();
     assert_eq!(trace.verdicts, [Verdict::Forward]);
     let access = trace.steps.iter().find_map(|step| step.access).unwrap();
-    assert_eq!((access.stage, access.before, access.after), (0, [0, 0], [9, 0]));
+    assert_eq!((access.stage, access.before, access.after), (1, [0, 0], [9, 0]));
     let again = run.trace(&Packet::new(0, 1, [9])).unwrap();
     assert_eq!(again.verdicts, [Verdict::Prune]);
     assert_eq!(again.steps.last().map(|step| step.table.as_str()), Some("drop_duplicate"));
@@ -230,6 +230,13 @@ fn misfits_tell_why() {
         }
     });
     assert!(reasons(&phv).contains("bits of header vector containers"));
+    // Headers: n, twice 32 + 16 and the type, five words of IPv4, four numbers of UDP; then fid, id, a
+    // value and the verdict.
+    let least = program(|b, prune| {
+        b.table(Table::always("t", set(prune, Operand::Const(1))));
+    });
+    let bits = fit(&least, &Target::tofino1()).unwrap().phv_bits;
+    assert_eq!(bits, 8 + 2 * 48 + 16 + 5 * 32 + 4 * 16 + 16 + 32 + 32 + 8);
     let five = program(|b, _| {
         for n in 0..5 {
             let register = b.register(format!("r{n}"), Cell::Bit32, 4);

@@ -70,6 +70,9 @@ pub enum ProgramError {
     /// A verdict that is not one bit of metadata, or no verdict at all.
     #[error("a program needs verdicts, each one bit of metadata")]
     Verdict,
+    /// A rewrite of something that is no header field, or by something that is no metadata.
+    #[error("a rewrite takes metadata into a header field")]
+    Rewrite,
     /// More fields, hashes and constants than the interpreter numbers.
     #[error("{0} fields, hashes and constants are more than 65536")]
     Words(usize),
@@ -92,6 +95,13 @@ impl Program {
     /// The first rule that is broken.
     pub fn validate(&self) -> Result<(), ProgramError> {
         self.validate_declarations()?;
+        let (header, fields) = (self.header_fields(), self.fields.len());
+        let rewrites = |(to, from): &(FieldId, FieldId)| {
+            to.index() < header && (header..fields).contains(&from.index())
+        };
+        if !self.rewrites.iter().all(rewrites) {
+            return Err(ProgramError::Rewrite);
+        }
         let mut users: HashMap<RegisterId, &str> = HashMap::new();
         for stage in &self.stages {
             let mut written: HashSet<FieldId> = HashSet::new();

@@ -72,7 +72,7 @@ impl SelectRoute {
     /// The cores that a statement gets: all that are free, if it can use several.
     fn take_cores(&self, evaluation: &Evaluation) -> Option<OwnedSemaphorePermit> {
         let free = self.cores.available_permits();
-        let wanted = if evaluation.is_divisible() { free } else { free.min(1) };
+        let wanted = free.min(evaluation.max_threads());
         // If others took all cores in between, it still runs, without one of its own.
         Arc::clone(&self.cores).try_acquire_many_owned(u32::try_from(wanted).ok()?).ok()
     }

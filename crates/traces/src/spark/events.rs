@@ -12,7 +12,9 @@ use crate::json::{bound, deep};
 #[derive(Debug)]
 pub(super) enum Event {
     LogStart(LogStart),
+    ApplicationStart,
     ExecutorAdded(ExecutorAdded),
+    ExecutorRemoved(ExecutorRemoved),
     JobStart(JobStart),
     StageCompleted(StageCompleted),
     TaskEnd(Box<TaskEnd>),
@@ -37,7 +39,9 @@ impl Event {
         let name = tag.event.rsplit('.').next().unwrap_or_default();
         Ok(match name {
             "SparkListenerLogStart" => Self::LogStart(deep(line)?),
+            "SparkListenerApplicationStart" => Self::ApplicationStart,
             "SparkListenerExecutorAdded" => Self::ExecutorAdded(deep(line)?),
+            "SparkListenerExecutorRemoved" => Self::ExecutorRemoved(deep(line)?),
             "SparkListenerJobStart" => Self::JobStart(deep(line)?),
             "SparkListenerStageCompleted" => Self::StageCompleted(deep(line)?),
             "SparkListenerTaskEnd" => Self::TaskEnd(deep(line)?),
@@ -57,8 +61,16 @@ pub(super) struct LogStart {
 
 #[derive(Debug, Deserialize)]
 pub(super) struct ExecutorAdded {
+    #[serde(rename = "Executor ID", default)]
+    pub(super) id: String,
     #[serde(rename = "Executor Info")]
     pub(super) info: ExecutorInfo,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct ExecutorRemoved {
+    #[serde(rename = "Executor ID", default)]
+    pub(super) id: String,
 }
 
 #[derive(Debug, Deserialize)]

@@ -1,19 +1,11 @@
 //! The files of a log.
 
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, ErrorKind};
 use std::path::{Path, PathBuf};
 
+use super::compression;
 use crate::Error;
-
-/// What the first bytes of a file say about its compression.
-const ZSTD: &[u8] = &[0x28, 0xB5, 0x2F, 0xFD];
-const OTHERS: [(&[u8], &str); 4] = [
-    (b"LZ4Block", "LZ4"),
-    (&[0x82, b'S', b'N', b'A', b'P', b'P', b'Y'], "Snappy"),
-    (b"ZV", "LZF"),
-    (&[0x1F, 0x8B], "gzip"),
-];
 
 /// A file of a log.
 #[derive(Debug, PartialEq, Eq)]
@@ -60,23 +52,16 @@ impl Part {
     ///
     /// # Errors
     ///
-    /// If it cannot be opened, or is compressed in another way than with zstd.
+    /// If it cannot be opened, or is compressed in a way that Spark does not use.
     pub(super) fn open(&self) -> Result<Box<dyn BufRead>, Error> {
         let failed = |error| Error::open(&self.path, error);
-        let mut reader = BufReader::with_capacity(1 << 16, File::open(&self.path).map_err(failed)?);
-        let start = reader.fill_buf().map_err(failed)?;
-        if start.starts_with(ZSTD) {
-            let decoder = zstd::Decoder::with_buffer(reader).map_err(failed)?;
-            return Ok(Box::new(BufReader::with_capacity(1 << 16, decoder)));
-        }
-        if let Some((_, name)) = OTHERS.iter().find(|(magic, _)| start.starts_with(magic)) {
-            let message = format!(
-                "is compressed with {name}, which is not read: decompress it, or have Spark write it with \
-                 spark.eventLog.compression.codec=zstd"
-            );
-            return Err(Error::file(&self.path, message));
-        }
-        Ok(Box::new(reader))
+        let file = File::open(&self.path).map_err(failed)?;
+        compression::text(BufReader::with_capacity(1 << 16, file)).map_err(|error| {
+            if error.kind() == ErrorKind::InvalidData {
+                return Error::file(&self.path, error);
+            }
+            failed(error)
+        })
     }
 }
 

@@ -1,21 +1,27 @@
 //! Event logs of Apache Spark (`spark.eventLog.enabled`), of versions 3 and 4.
 //!
-//! A log is a file, or a folder of rolled ones, as it is or compressed with zstd. Spark writes it while
-//! it runs, so its end may be missing.
+//! A log is a file, or a folder of rolled ones, as it is or compressed with one of Spark's codecs (zstd, lz4,
+//! snappy, lzf). Spark writes it while it runs, so its end may be missing.
 //!
 //! * A stage takes, by the clock, from the launch of its first task to its completion: what Spark's pages
 //!   call its duration.
 //! * Its thread time is the run time of its tasks (`Executor Run Time`), which includes waiting for storage.
-//! * Its scan time is the SQL metric `scan time` of its tasks. Filters and projections have none of their
-//!   own: where generated code does nothing else, its `duration` less that of the scan is theirs; where
-//!   they are part of an aggregate or a join, they count as the rest.
+//!   Tasks that failed or ran twice count, and so do all attempts of a stage.
+//! * Its scan time is the SQL metric `scan time` of its tasks, which only scans of columns have (Parquet,
+//!   ORC). Filters and projections have no time of their own. Where generated code does nothing else, and its
+//!   rows go to a broadcast or to the answer, its `duration` less that of the scans is theirs, or the scans',
+//!   if these have none. Elsewhere they count as the rest: the clock of generated code also runs while
+//!   others work for its rows, such as joins, or the writing of a shuffle or a file.
+//! * Bytes that come out of Spark's own cache are not read from storage.
 //! * It waits for its parents, and for the broadcasts and subqueries that its plan reads. A parent that
 //!   was skipped because its output was there stands for the stage that wrote that output.
 
+mod compression;
 mod events;
 mod files;
 mod plan;
 mod query;
+mod ran;
 
 use std::io::BufRead;
 use std::path::Path;
@@ -41,8 +47,13 @@ pub fn read(path: &Path) -> Result<Import, Error> {
     }
     let queries = log.queries(path, &mut notes)?;
     if queries.is_empty() {
-        let message = "has no SQL query that ran to its end; the event log must be that of a Spark SQL \
-                       application";
+        let mut message =
+            "has no SQL query that ran to its end; the event log must be that of a Spark SQL \
+                           application"
+                .to_owned();
+        if let Some(note) = notes.first() {
+            message.push_str(&format!(" ({note})"));
+        }
         return Err(Error::file(path, message));
     }
     Ok(Import { queries, notes })
@@ -63,7 +74,10 @@ fn read_part(part: &Part, log: &mut Log, notes: &mut Vec<String>) -> Result<(), 
                 return Err(Error::line(path, number, message));
             }
             Ok(_) => {}
-            Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof && number > 1 => {
+            Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
+                if number == 1 {
+                    return Err(Error::line(path, number, "the file ends before this line does"));
+                }
                 notes.push(cut_short(path, number));
                 break;
             }

@@ -38,23 +38,41 @@ pub(super) struct Timer {
 pub(super) struct Fragment {
     /// Metrics that its tasks add to.
     pub(super) metrics: BTreeSet<u64>,
-    /// Times of scans.
-    pub(super) scans: Vec<Timer>,
-    /// Times of generated code that scans, filters and projects, and does nothing else; with those of the
-    /// scans in it.
-    pub(super) filters: Vec<(Timer, Vec<Timer>)>,
+    pub(super) scans: Vec<Scan>,
+    /// Metrics of scans of what was cached before.
+    pub(super) cached: BTreeSet<u64>,
+    pub(super) codes: Vec<Code>,
     /// Fragments whose rows it needs, as places.
     pub(super) needs: Vec<usize>,
+}
+
+/// A scan of a table.
+#[derive(Debug)]
+pub(super) struct Scan {
+    pub(super) metrics: BTreeSet<u64>,
+    /// Its own time, which only scans of columns have.
+    pub(super) time: Option<Timer>,
+}
+
+/// Generated code that scans, filters and projects, and does nothing else.
+#[derive(Debug)]
+pub(super) struct Code {
+    pub(super) time: Timer,
+    /// Of the scans in it.
+    pub(super) scans: Vec<Timer>,
+    /// Whether these are all of its scans.
+    pub(super) knows_scans: bool,
 }
 
 /// The fragments of a plan; the first one gives the answer.
 pub(super) fn fragments(plan: &PlanInfo) -> Vec<Fragment> {
     let mut fragments = vec![Fragment::default()];
-    add(plan, 0, &mut fragments);
+    add(plan, "", 0, &mut fragments);
     fragments
 }
 
-fn add(plan: &PlanInfo, place: usize, fragments: &mut Vec<Fragment>) {
+fn add(plan: &PlanInfo, above: &str, place: usize, fragments: &mut Vec<Fragment>) {
+    let metrics = plan.metrics.iter().map(|it| it.accumulator_id);
     let place = if ends_a_stage(&plan.node_name) {
         let next = fragments.len();
         fragments[place].needs.push(next);
@@ -62,21 +80,36 @@ fn add(plan: &PlanInfo, place: usize, fragments: &mut Vec<Fragment>) {
         next
     } else {
         // An exchange has metrics of those who write and those who read.
-        fragments[place].metrics.extend(plan.metrics.iter().map(|it| it.accumulator_id));
+        fragments[place].metrics.extend(metrics.clone());
         place
     };
     if is_scan(&plan.node_name) {
-        fragments[place].scans.extend(timer(plan, "scan time"));
+        let time = timer(plan, "scan time");
+        fragments[place].scans.push(Scan { metrics: metrics.collect(), time });
+    } else if plan.node_name == "InMemoryTableScan" {
+        fragments[place].cached.extend(metrics);
     }
     if plan.node_name.starts_with("WholeStageCodegen")
-        && let Some(timer) = timer(plan, "duration")
+        && takes_rows_as_they_are(above)
+        && let Some(time) = timer(plan, "duration")
         && let Some(scans) = plan.children.iter().map(only_filters).collect::<Option<Vec<_>>>()
     {
-        fragments[place].filters.push((timer, scans.concat()));
+        let scans = scans.concat();
+        let knows_scans = scans.iter().all(Option::is_some);
+        let scans = scans.into_iter().flatten().collect();
+        fragments[place].codes.push(Code { time, scans, knows_scans });
     }
     for child in &plan.children {
-        add(child, place, fragments);
+        add(child, &plan.node_name, place, fragments);
     }
+}
+
+/// Whether what is above generated code hardly works for its rows. The code's clock runs from its start to
+/// its last row, so that joins, sorts, and writing a shuffle, a file or a cache are in its time.
+fn takes_rows_as_they_are(above: &str) -> bool {
+    above.is_empty()
+        || matches!(above, "AdaptiveSparkPlan" | "BroadcastExchange" | "ResultQueryStage")
+        || above.starts_with("Subquery")
 }
 
 fn ends_a_stage(name: &str) -> bool {
@@ -95,12 +128,12 @@ fn timer(plan: &PlanInfo, name: &str) -> Option<Timer> {
     Some(Timer { metric: metric.accumulator_id, unit })
 }
 
-/// The times of the scans under an operator, if there is nothing else than filters and projections and at
-/// least one scan.
-fn only_filters(plan: &PlanInfo) -> Option<Vec<Timer>> {
+/// The scans under an operator, with their times, if there is nothing else than filters and projections and
+/// at least one scan.
+fn only_filters(plan: &PlanInfo) -> Option<Vec<Option<Timer>>> {
     let name = plan.node_name.as_str();
     if is_scan(name) {
-        return Some(timer(plan, "scan time").into_iter().collect());
+        return Some(vec![timer(plan, "scan time")]);
     }
     let passes = matches!(name, "Filter" | "Project" | "ColumnarToRow" | "InputAdapter");
     if !passes || plan.children.is_empty() {

@@ -102,6 +102,155 @@ fn subqueries_have_the_numbers_of_sparks_pages() {
     assert_eq!(stage(12).after, [7, 9, 11]);
 }
 
+/// Tasks that ran twice may end behind their stage.
+#[test]
+fn a_stage_is_over_when_spark_says_so() {
+    let star = String::from_utf8(star()).unwrap();
+    let task = star.lines().rfind(|it| it.contains("TaskEnd\",\"Stage ID\":5")).unwrap();
+    let finish = task.split_once("\"Finish Time\":").unwrap().1.split_once(',').unwrap().0;
+    let late = task.replace(finish, "1999999999999").replace("\"Task Metrics\"", "\"x\"");
+    let late = late.replace("\"Metadata\":\"sql\"", "\"Metadata\":\"\"");
+    let (_folder, path) = written(format!("{star}{late}\n").as_bytes());
+    assert_eq!(read(&path).unwrap().queries, [only("star-3.5.3.jsonl")]);
+    // Of a stage whose completion is not in the log, the last task says it.
+    let cut = star.replace("SparkListenerStageCompleted", "x");
+    let (_folder, path) = written(cut.as_bytes());
+    let walls = |query: &crate::Query| -> Vec<_> {
+        query.graph.stages().iter().map(|it| it.wall_seconds).collect()
+    };
+    let found = walls(&read(&path).unwrap().queries[0]);
+    for (one, other) in found.iter().zip(walls(&only("star-3.5.3.jsonl"))) {
+        assert!((one - other).abs() < 0.1 && *one > 0.0, "{found:?}");
+    }
+}
+
+/// Executors that are lost and replaced are not there at once.
+#[test]
+fn cores_are_the_most_at_once() {
+    let mut text = String::from_utf8(star()).unwrap();
+    for id in 1..4 {
+        let executor = format!("\"Executor ID\":\"{id}\"");
+        let info = "\"Executor Info\":{\"Total Cores\":4}";
+        text += &format!("{{\"Event\":\"SparkListenerExecutorAdded\",{executor},{info}}}\n");
+        text += &format!("{{\"Event\":\"SparkListenerExecutorRemoved\",{executor}}}\n");
+    }
+    let (_folder, path) = written(text.as_bytes());
+    assert_eq!(read(&path).unwrap().queries[0].cores, Some(6.0));
+}
+
+#[test]
+fn a_description_may_be_a_whole_statement() {
+    let star = String::from_utf8(star()).unwrap();
+    let name = |description: &str| {
+        let text = star
+            .replace("\"description\":\"collect\"", &format!("\"description\":\"{description}\""));
+        let (_folder, path) = written(text.as_bytes());
+        read(&path).unwrap().queries.remove(0).name
+    };
+    assert_eq!(name("m\\nid = 1\\n  batch = 0"), "3: m id = 1 batch = 0");
+    assert_eq!(name("-- Q9\\nSELECT 1"), "3: Q9");
+    assert_eq!(name(&"é".repeat(500)), format!("3: {}…", "é".repeat(77)));
+}
+
+/// Jobs of long loops name all stages that were skipped.
+#[test]
+fn long_chains_of_skipped_stages_are_followed() {
+    let star = String::from_utf8(star()).unwrap();
+    let mut infos = Vec::new();
+    for id in 1000..50_000 {
+        infos.push(format!("{{\"Stage ID\":{id},\"Parent IDs\":[{}]}}", id + 1));
+    }
+    infos.push("{\"Stage ID\":50000,\"Parent IDs\":[3]}".to_owned());
+    let job =
+        format!("{{\"Event\":\"SparkListenerJobStart\",\"Stage Infos\":[{}]}}", infos.join(","));
+    let from = "\"Parent IDs\":[6]";
+    assert!(star.contains(from));
+    let text = format!("{}{job}\n", star.replace(from, "\"Parent IDs\":[1000]"));
+    let (_folder, path) = written(text.as_bytes());
+    let stages = read(&path).unwrap().queries.remove(0);
+    let last = stages.graph.stages().iter().find(|it| it.id == 7).unwrap();
+    assert!(last.after.contains(&3), "{last:?}");
+}
+
+/// A join and a sort, written by PySpark and compressed with Spark's codecs; events that are not read were left
+/// out. The numbers are sums over the tasks of the logs, which another program decompressed.
+#[test]
+fn logs_are_read_however_spark_compressed_them() {
+    let check = |name: &str, seconds: [[f64; 4]; 6], read: [f64; 3]| {
+        let after: [&[u64]; 6] = [&[], &[], &[4, 5], &[6], &[6], &[8, 10]];
+        let read = [&read[..], &[0.0; 3]].concat();
+        let rows: Vec<_> = [4, 5, 6, 8, 10, 13]
+            .into_iter()
+            .zip(seconds)
+            .zip(read.into_iter().zip(after))
+            .map(|((id, seconds), (read, after))| (id, seconds, read, after))
+            .collect();
+        check(only(name).graph.stages(), &rows);
+    };
+    check(
+        "join-4.0.1.lz4",
+        [
+            [1.199, 2.185, 1.898, 0.006],
+            [0.289, 0.489, 0.212, 0.051],
+            [1.028, 1.892, 0.404, 0.0],
+            [0.321, 0.282, 0.0, 0.0],
+            [0.094, 0.046, 0.0, 0.0],
+            [0.164, 0.142, 0.0, 0.0],
+        ],
+        [9_184.0, 32_752.0, 2_974_360.0],
+    );
+    check(
+        "join-4.0.1.snappy",
+        [
+            [22.202, 39.425, 34.676, 0.447],
+            [1.470, 2.309, 0.933, 0.030],
+            [21.155, 38.930, 8.843, 0.0],
+            [2.232, 1.737, 0.0, 0.0],
+            [1.135, 0.348, 0.0, 0.0],
+            [0.966, 0.703, 0.0, 0.0],
+        ],
+        [32_752.0, 9_184.0, 2_974_360.0],
+    );
+    check(
+        "join-3.5.3.lzf",
+        [
+            [0.901, 1.589, 1.338, 0.006],
+            [0.259, 0.364, 0.129, 0.008],
+            [0.784, 1.410, 0.347, 0.0],
+            [0.221, 0.160, 0.0, 0.0],
+            [0.130, 0.051, 0.0, 0.0],
+            [0.163, 0.117, 0.0, 0.0],
+        ],
+        [32_752.0, 9_184.0, 2_974_360.0],
+    );
+}
+
+/// A log that is still being written ends anywhere, however it is compressed.
+#[test]
+fn compressed_logs_can_end_anywhere() {
+    for name in ["join-4.0.1.lz4", "join-4.0.1.snappy", "join-3.5.3.lzf"] {
+        let bytes = fs::read(fixture(name)).unwrap();
+        let whole = only(name);
+        let mut has_read = false;
+        for cut in (1..40).map(|part| bytes.len() * part / 40).chain([bytes.len() - 10]) {
+            let (_folder, path) = written(&bytes[..cut]);
+            match read(&path) {
+                Ok(import) => {
+                    assert_eq!(import.queries, std::slice::from_ref(&whole), "{name}, {cut}");
+                    has_read = true;
+                }
+                Err(error) => {
+                    let error = error.to_string();
+                    let has_no_query = error.contains("has no SQL query that ran to its end")
+                        && error.contains("ends in the middle of line");
+                    assert!(has_no_query || error.contains("line 1: the file ends"), "{error}");
+                }
+            }
+        }
+        assert!(has_read, "{name}");
+    }
+}
+
 fn written(text: &[u8]) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("app");
@@ -155,6 +304,10 @@ fn what_cannot_be_read_is_named_with_its_line() {
     check(b"", "has no SQL query");
     check(b"hello\n", "line 1: is no event of Spark");
     check(b"{\"a\": 1}\n", "line 1: is no event of Spark: missing field `Event`");
+    check(
+        format!("{star}{star}").as_bytes(),
+        "begins another application: give each log for itself",
+    );
     let second = star.split_once('\n').unwrap().1;
     check(second.as_bytes(), "line 1: does not begin an event log");
     check(
@@ -168,7 +321,8 @@ fn what_cannot_be_read_is_named_with_its_line() {
         format!("{}\n{deep}", star.lines().next().unwrap()).as_bytes(),
         "line 2: nests 5001 levels",
     );
-    check(b"LZ4Block....", "is compressed with LZ4, which is not read");
+    check(b"LZ4Block....", "line 1: the file ends before this line does");
+    check(b"\x1F\x8B\x08\0", "is compressed with gzip, which Spark does not use");
     let failed = star.replace("\"errorMessage\":\"\"", "\"errorMessage\":\"out of memory\\nat x\"");
     check(failed.as_bytes(), "has no SQL query");
 }

@@ -90,7 +90,9 @@ pub(super) mod tests {
             selectivity: 0.01,
             columns: 2,
             bytes_per_returned_row: 100.0,
+            footers: Requests::ZERO,
             get_requests: Requests(FILES),
+            gets_at_once: None,
             select_requests: Some(Requests(FILES)),
             selects_at_once: None,
         };

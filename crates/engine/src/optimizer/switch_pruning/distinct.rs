@@ -33,7 +33,8 @@ pub(super) fn rewrite(
     }
     let (input, keys) = (partial.input(), partial.group_expr().input_exprs());
     let key = exact_or_fingerprint(&keys, input, true, planner)?;
-    let distinct = Knowledge::of(input)?.rows;
+    let known = Knowledge::of(input)?;
+    let (distinct, hashing) = (known.rows, planner.hashing());
     let (wide, fingerprint) = (key.is_wide(), key.is_fingerprint());
     let (width, key_bits) = if wide { (Width::Bits64, 64) } else { (Width::Bits32, 32) };
     let goal = Goal::Distinct { distinct, key_bits, delta: 0.0 };
@@ -42,13 +43,19 @@ pub(super) fn rewrite(
         let config = Config::new(narrow(rows), narrow(columns), width, Policy::Lru);
         let config = config.map_err(reason)?;
         // Fingerprints may only be confused within a row if the row is independent of them.
-        Ok(Configured::Distinct(if fingerprint { config.with_row_value() } else { config }))
+        Ok(Configured::Distinct(if fingerprint {
+            config.with_row_value()
+        } else {
+            config.with_hashing(hashing)
+        }))
     })?;
     let plan = match &plan.algorithm {
         Configured::Distinct(config) if fingerprint => {
             let rows = u64::from(config.rows());
-            let most = trusted_keys(planner.delta(), rows);
-            SwitchPlan::with_fingerprints(plan, distinct, most, rows)
+            let most = trusted_keys(planner.share(), rows);
+            let plan = SwitchPlan::with_fingerprints(plan, known.most_rows, most, rows);
+            planner.spend(plan.failure);
+            plan
         }
         _ => plan,
     };

@@ -57,10 +57,11 @@ pub(super) fn rewrite(
     let groups = (known.rows / ASSUMED_GROUP_ROWS).clamp(1, 1 << 16);
     let goal = Goal::GroupBy { entries: known.rows, keys: groups, pair_bits: 64 };
     let fields = vec![Field::Key(key), Field::Order(order)];
+    let hashing = planner.hashing();
     let mut plan = planner.place(&goal, fields, |configuration| {
         let Configuration::GroupBy { rows, tables, .. } = configuration else { return odd() };
         let config = Config::new(narrow(rows), narrow(tables), extreme, ties, wide);
-        Ok(Configured::GroupBy(config.map_err(reason)?))
+        Ok(Configured::GroupBy(config.map_err(reason)?.with_hashing(hashing)))
     })?;
     if value.data_type(&input.schema())?.is_floating() {
         // A worker that bypasses the program would not notice a NaN.
@@ -68,7 +69,8 @@ pub(super) fn rewrite(
     }
     if fingerprint {
         // Here a cell is chosen by the fingerprint itself: all keys must differ.
-        plan = plan.with_fingerprints(known.rows, trusted_keys(planner.delta(), 1), 1);
+        plan = plan.with_fingerprints(known.most_rows, trusted_keys(planner.share(), 1), 1);
+        planner.spend(plan.failure);
     }
     let below = rewrite_workers(Arc::clone(input), planner)?;
     Ok(above(node, Arc::new(SwitchPruneExec::new(below, plan)))?)

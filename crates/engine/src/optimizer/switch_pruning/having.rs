@@ -158,12 +158,13 @@ fn plan_sum(
     let [key] = Key::conflating([(keys, schema.as_ref())], planner.seed())?;
     let wide = key.is_wide();
     let goal = Goal::Having { keys: known.rows.min(1 << 20), counter_bits: 32 };
+    let hashing = planner.hashing();
     let fields = vec![Field::Key(key), Field::Amount(amount)];
     Ok(planner.place(&goal, fields, |configuration| {
         let Configuration::Having { counters, rows, .. } = configuration else { return odd() };
         let (rows, counters) = (narrow(rows), narrow(counters));
         let config = sum::Config::new(rows, counters, threshold, sum::Aggregate::Sum, wide);
-        Ok(Configured::Having(config.map_err(reason)?))
+        Ok(Configured::Having(config.map_err(reason)?.with_hashing(hashing)))
     })?)
 }
 
@@ -193,11 +194,12 @@ fn plan_extreme(
     };
     let threshold = order.word_of(condition.constant)?;
     let goal = Goal::Distinct { distinct: known.rows, key_bits: 32, delta: 0.0 };
+    let hashing = planner.hashing();
     let fields = vec![Field::Key(key), Field::Order(order)];
     Ok(planner.place(&goal, fields, |configuration| {
         let Configuration::Distinct { rows, columns, .. } = configuration else { return odd() };
         let config = extreme::Config::new(relation, threshold, narrow(rows), narrow(columns));
-        Ok(Configured::HavingExtreme(config.map_err(reason)?))
+        Ok(Configured::HavingExtreme(config.map_err(reason)?.with_hashing(hashing)))
     })?)
 }
 

@@ -74,7 +74,7 @@ fn plan(join: &HashJoinExec, planner: &mut Planner) -> Served<[SwitchPlan; 2]> {
     let [build, probe] = Key::conflating(sides, planner.seed())?;
     let shape = Shape::new(kind, Passes::SmallFirst, build.is_wide());
     let goal = Goal::Join { keys: Knowledge::of(join.left())?.rows, matching: ASSUMED_MATCHING };
-    let array_bits = planner.array_bits();
+    let (array_bits, hashing) = (planner.array_bits(), planner.hashing());
     // The planner would cut such an array into several, which the models do not.
     let whole = |bits: u64| match bits <= array_bits {
         true => Ok(()),
@@ -87,7 +87,7 @@ fn plan(join: &HashJoinExec, planner: &mut Planner) -> Served<[SwitchPlan; 2]> {
                 let cells = narrow(bits / u64::from(hashes.max(1)));
                 whole(cells.into())?;
                 let config = bloom::Config::new(shape, cells, hashes).map_err(reason)?;
-                Ok(Configured::JoinBloom(config))
+                Ok(Configured::JoinBloom(config.with_hashing(hashing)))
             }
             JoinFilter::RegisterBloom => {
                 // Two arrays, each of half words.
@@ -95,7 +95,8 @@ fn plan(join: &HashJoinExec, planner: &mut Planner) -> Served<[SwitchPlan; 2]> {
                 let words = narrow(bits / u64::from(theory::REGISTER_BITS));
                 let mask_bits = theory::masks(hashes).log2().ceil().clamp(4.0, 16.0) as u8;
                 let config = register_bloom::Config::new(shape, words, hashes, mask_bits);
-                Ok(Configured::JoinRegisterBloom(config.map_err(reason)?))
+                let config = config.map_err(reason)?.with_hashing(hashing);
+                Ok(Configured::JoinRegisterBloom(config))
             }
         }
     })?;

@@ -16,6 +16,7 @@ mod top_n;
 use std::sync::Arc;
 
 use datafusion::common::config::ConfigOptions;
+use datafusion::common::stats::Precision;
 use datafusion::common::{ColumnStatistics, DataFusionError, Result};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::Column;
@@ -172,6 +173,8 @@ const LEAST_ROWS: u64 = 1 << 16;
 /// What is known of a plan's rows: how many, and each column.
 struct Knowledge {
     rows: u64,
+    /// The most that there can be, if that is known and not estimated.
+    most_rows: Option<u64>,
     columns: Vec<ColumnStatistics>,
 }
 
@@ -179,7 +182,15 @@ impl Knowledge {
     fn of(plan: &Arc<dyn ExecutionPlan>) -> Result<Self> {
         let statistics = StatisticsContext::new().compute(plan.as_ref(), &StatisticsArgs::new())?;
         let rows = statistics.num_rows.get_value().map_or(ASSUMED_ROWS, |rows| *rows as u64);
-        Ok(Self { rows: rows.max(LEAST_ROWS), columns: statistics.column_statistics.clone() })
+        let most_rows = match statistics.num_rows {
+            Precision::Exact(rows) => Some(rows as u64),
+            Precision::Inexact(_) | Precision::Absent => None,
+        };
+        Ok(Self {
+            rows: rows.max(LEAST_ROWS),
+            most_rows,
+            columns: statistics.column_statistics.clone(),
+        })
     }
 
     /// What is known of an expression that is a column.

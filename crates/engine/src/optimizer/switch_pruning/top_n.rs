@@ -44,14 +44,14 @@ fn plan(sort: &SortExec, n: u64, planner: &mut Planner) -> Served<SwitchPlan> {
     let goal = |delta| Goal::TopN { n, entries: known.rows, value_bits: 32, delta };
     let mut refused = None;
     if planner.delta() > 0.0 {
-        let (goal, polynomial) = (goal(planner.delta()), planner.polynomial());
+        let (goal, seed) = (goal(planner.delta()), planner.seed());
         let fields = vec![Field::Order(order.clone())];
         let placed = planner.place(&goal, fields, |configuration| {
             let Configuration::TopNRandomized { rows, columns, .. } = configuration else {
                 return odd();
             };
             let (rows, columns) = (narrow(rows), narrow(columns));
-            let config = top_n::randomized::Config::new(rows, columns, Ties::Keep, polynomial);
+            let config = top_n::randomized::Config::new(rows, columns, Ties::Keep, seed);
             Ok(Configured::TopNRandomized(config.map_err(reason)?, narrow(n)))
         });
         match placed {

@@ -221,6 +221,8 @@ mod tests {
                 ("extreme", Parameters { extreme: Some(Extreme::Min), ..Parameters::default() }),
                 ("ties", Parameters { ties: Some(Ties::Prune), ..Parameters::default() }),
                 ("row_value", Parameters { row_value: Some(true), ..Parameters::default() }),
+                ("hash_seed", Parameters { hash_seed: Some(u64::MAX), ..Parameters::default() }),
+                ("linear_hash", Parameters { linear_hash: Some(true), ..Parameters::default() }),
             ] {
                 let configured = algorithm.configure(&given);
                 if algorithm.entry().parameters.contains(&name) {
@@ -231,6 +233,39 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn only_what_is_first_in_first_out_is_called_so() {
+        let four = Parameters { columns: Some(4), ..Parameters::default() };
+        let refused = Algorithm::DistinctFifo.configure(&four).unwrap_err().to_string();
+        assert!(refused.contains("take `distinct` for more"), "{refused}");
+        assert!(Algorithm::Distinct.configure(&four).is_ok());
+    }
+
+    #[test]
+    fn the_seed_is_shown_and_kept() {
+        let given = Parameters { hash_seed: Some(7), ..Parameters::default() };
+        let linear = Parameters { linear_hash: Some(true), ..Parameters::default() };
+        for &algorithm in Algorithm::ALL {
+            if !algorithm.entry().parameters.contains(&"hash_seed") {
+                continue;
+            }
+            let seeded = algorithm.configure(&given).unwrap();
+            let json = serde_json::to_string(&seeded).unwrap();
+            assert_eq!(serde_json::from_str::<Configured>(&json).unwrap(), seeded);
+            assert_ne!(
+                seeded.program(),
+                algorithm.configure(&Parameters::default()).unwrap().program()
+            );
+            if algorithm != Algorithm::HavingExtreme {
+                assert!(seeded.to_string().ends_with(", seed=7)"), "{seeded}");
+                let linear = algorithm.configure(&linear).unwrap().to_string();
+                assert!(linear.ends_with(", linear hash)"), "{linear}");
+            }
+        }
+        let both = Parameters { linear_hash: Some(true), ..given };
+        assert!(Algorithm::Distinct.configure(&both).is_err());
     }
 
     #[test]
@@ -282,7 +317,7 @@ mod tests {
             (Algorithm::TopNDeterministic, "\"n\":250", "\"n\":4294967295"),
             (Algorithm::TopNDeterministic, "\"cutoffs\":4", "\"cutoffs\":32"),
             (Algorithm::TopNRandomized, "\"rows\":4096", "\"rows\":0"),
-            (Algorithm::TopNRandomized, "\"seed\":0", "\"seed\":16"),
+            (Algorithm::TopNRandomized, "\"seed\":0", "\"seed\":-1"),
             (Algorithm::GroupBy, "\"cells\":4096", "\"cells\":134217728"),
             (Algorithm::GroupBy, "\"tables\":8", "\"tables\":17"),
             (Algorithm::JoinBloom, "\"hashes\":3", "\"hashes\":17"),

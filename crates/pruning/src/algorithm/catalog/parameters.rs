@@ -2,6 +2,7 @@
 
 use crate::algorithm::config::{index_bits, power_of_two};
 use crate::algorithm::group_by::Extreme;
+use crate::algorithm::hashing::Hashing;
 use crate::switch::Relation;
 use crate::{ConfigError, Ties};
 
@@ -33,11 +34,15 @@ pub struct Parameters {
     pub ties: Option<Ties>,
     /// Whether packets carry one more value that selects the row: for fingerprints.
     pub row_value: Option<bool>,
+    /// Which hash functions: see [`Hashing`].
+    pub hash_seed: Option<u64>,
+    /// Whether keys are hashed by one CRC, a stage less: for keys that are hashes themselves.
+    pub linear_hash: Option<bool>,
 }
 
 impl Parameters {
     /// Every parameter by its name, and whether it is set.
-    pub(super) const fn named(&self) -> [(&'static str, bool); 11] {
+    pub(super) const fn named(&self) -> [(&'static str, bool); 13] {
         [
             ("columns", self.columns.is_some()),
             ("rows", self.rows.is_some()),
@@ -50,6 +55,8 @@ impl Parameters {
             ("extreme", self.extreme.is_some()),
             ("ties", self.ties.is_some()),
             ("row_value", self.row_value.is_some()),
+            ("hash_seed", self.hash_seed.is_some()),
+            ("linear_hash", self.linear_hash.is_some()),
         ]
     }
 
@@ -93,6 +100,21 @@ impl Parameters {
     /// MAX or MIN; MAX by default.
     pub(crate) fn extreme(&self) -> Extreme {
         self.extreme.unwrap_or(Extreme::Max)
+    }
+
+    /// How keys are hashed; mixed, with seed 0, by default.
+    ///
+    /// # Errors
+    ///
+    /// If a seed is given for a hash that has none.
+    pub(crate) fn hashing(&self) -> Result<Hashing, ConfigError> {
+        match (self.linear_hash, self.hash_seed) {
+            (Some(true), None) => Ok(Hashing::Linear),
+            (Some(true), Some(_)) => Err(ConfigError::Conflict(
+                "a linear hash has no seed: another one would only rename the places",
+            )),
+            (_, seed) => Ok(Hashing::Mixed { seed: seed.unwrap_or(0) }),
+        }
     }
 
     /// Whether keys have 64 bits rather than 32.

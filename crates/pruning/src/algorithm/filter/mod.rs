@@ -88,6 +88,31 @@ impl Formula {
         }
     }
 
+    /// The same with every negation moved down to the leaves, and there into comparisons of codes that
+    /// values share: `NOT (x > c)` is `x ≤ c`, of NULLs too. What is known of such a comparison is when
+    /// it is false, so a negated one would decide nothing.
+    fn with_negations_in_leaves(&self, negate: bool) -> Self {
+        let each = |parts: &[Self]| -> Vec<Self> {
+            parts.iter().map(|part| part.with_negations_in_leaves(negate)).collect()
+        };
+        match self {
+            Self::Leaf(Leaf::Compare { value, relation, constant, exact: false, null })
+                if negate =>
+            {
+                let (value, constant, null) = (*value, *constant, *null);
+                let relation = negated(*relation);
+                Self::Leaf(Leaf::Compare { value, relation, constant, exact: false, null })
+            }
+            Self::Leaf(leaf) if negate => Self::Not(Box::new(Self::Leaf(*leaf))),
+            Self::Leaf(leaf) => Self::Leaf(*leaf),
+            Self::Not(inner) => inner.with_negations_in_leaves(!negate),
+            Self::And(parts) if negate => Self::Or(each(parts)),
+            Self::Or(parts) if negate => Self::And(each(parts)),
+            Self::And(parts) => Self::And(each(parts)),
+            Self::Or(parts) => Self::Or(each(parts)),
+        }
+    }
+
     /// Kleene's value, the leaves' values given in order of occurrence.
     fn evaluate(&self, leaves: &mut impl Iterator<Item = Option<bool>>) -> Option<bool> {
         // No short circuit: every leaf must be taken from the iterator.
@@ -107,6 +132,18 @@ impl Formula {
             Self::And(parts) => fold(parts, leaves, false),
             Self::Or(parts) => fold(parts, leaves, true),
         }
+    }
+}
+
+/// The relation that holds where this one does not.
+const fn negated(relation: Relation) -> Relation {
+    match relation {
+        Relation::Eq => Relation::Ne,
+        Relation::Ne => Relation::Eq,
+        Relation::Lt => Relation::Ge,
+        Relation::Le => Relation::Gt,
+        Relation::Gt => Relation::Le,
+        Relation::Ge => Relation::Lt,
     }
 }
 
@@ -140,6 +177,7 @@ impl Config {
     /// If a value or flag bit does not exist, if there are more than 14 distinct comparisons and
     /// flag bits (16,384 rows of the truth table), or more than 8 undecidable leaves.
     pub fn new(formula: &Formula, values: u8, flags: Option<u8>) -> Result<Self, ConfigError> {
+        let formula = &formula.with_negations_in_leaves(false);
         let mut leaves = Vec::new();
         formula.leaves(&mut leaves);
         let (mut comparisons, mut flag_bits) = (Vec::new(), Vec::new());

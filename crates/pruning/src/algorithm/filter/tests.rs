@@ -145,6 +145,32 @@ fn keeps(formula: &Formula, packet: &Packet) -> bool {
     formula.evaluate(&mut values) == Some(true)
 }
 
+/// A worker's 32-bit code of a wider value may be shared: then only `>` and `<` with equality are
+/// known, and a negation must not hide them.
+#[test]
+fn a_negated_comparison_of_shared_codes_prunes_as_its_opposite() {
+    let compare = |relation, null| {
+        let (value, constant, exact) = (0, 100, false);
+        Formula::Leaf(Leaf::Compare { value, relation, constant, exact, null })
+    };
+    let not = |formula| Formula::Not(Box::new(formula));
+    let kept = |formula: &Formula| -> Vec<u32> {
+        let program = Config::new(formula, 1, None).unwrap().program();
+        let packets: Vec<Packet> =
+            [0, 99, 100, 101, 500].into_iter().map(|v| Packet::new(0, v, [v])).collect();
+        let keep = forwarded(&program, &packets);
+        packets.iter().zip(keep).filter(|(_, keep)| *keep).map(|(p, _)| p.values[0]).collect()
+    };
+    let greater = || compare(Relation::Gt, None);
+    assert_eq!(kept(&not(greater())), [0, 99, 100]);
+    assert_eq!(kept(&not(not(greater()))), [100, 101, 500]);
+    assert_eq!(kept(&not(compare(Relation::Ne, None))), [100]);
+    let outside = Formula::Or(vec![greater(), compare(Relation::Lt, None)]);
+    assert_eq!(kept(&not(outside)), [100]);
+    let both = Formula::And(vec![greater(), Formula::Leaf(Leaf::Opaque)]);
+    assert_eq!(kept(&not(both)), [0, 99, 100, 101, 500]);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 

@@ -8,12 +8,13 @@ use crate::theory::Configuration;
 /// GROUP BY with MAX or MIN.
 pub(crate) const GROUP_BY: Entry = Entry {
     name: "group-by",
-    parameters: &["columns", "rows", "key_bits", "extreme", "ties"],
+    parameters: &["columns", "rows", "key_bits", "extreme", "ties", "hash_seed", "linear_hash"],
     carries: Carries::KeyAndValue,
     configure: |given| {
         let (cells, tables) = (given.rows_or(4096), given.columns_or(8));
         let wide = given.wide_or(false)?;
-        Ok(Configured::GroupBy(Config::new(cells, tables, given.extreme(), given.ties(), wide)?))
+        let config = Config::new(cells, tables, given.extreme(), given.ties(), wide)?;
+        Ok(Configured::GroupBy(config.with_hashing(given.hashing()?)))
     },
     sizes: Sizes::Columns(8),
     paper: Paper {
@@ -22,7 +23,7 @@ pub(crate) const GROUP_BY: Entry = Entry {
             formulas: ["w", "w", "d·w×64b", "0"],
             at: Configuration::GroupBy { rows: 4096, tables: 8, pair_bits: 64 },
         }),
-        reason: "Key and value, 32 bits each, share a pair of registers: w stages, and one drops.",
+        reason: "Key and value, 32 bits each, share a pair of registers: w stages, one before them mixes the hash, and one drops.",
     },
     released: Some(Released {
         parameters: &["rows"],

@@ -8,8 +8,8 @@
 //! # On the switch
 //!
 //! A key of 32 bits and its value share one pair of registers: one stage for each table. A key of
-//! 64 bits fills a pair by itself, and its value needs a second stage. The hashes are CRCs with
-//! different polynomials; the released program's CRC over `key + offset` maps colliding keys to
+//! 64 bits fills a pair by itself, and its value needs a second stage. The hashes end in CRCs with
+//! different polynomials ([`Hashing`]); the released program's CRC over `key + offset` maps colliding keys to
 //! colliding cells in every row.
 //!
 //! Empty cells hold key 0 with the worst value. A tie with such a cell is not a tie with an entry, so with
@@ -23,7 +23,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::algorithm::config::{in_range, index_bits, power_of_two};
+use crate::algorithm::config::{cells_in_range, in_range, index_bits, power_of_two};
+use crate::algorithm::hashing::Hashing;
 use crate::algorithm::pruner::columns;
 use crate::algorithm::row_hash::{Hashes, Placed};
 use crate::algorithm::ties::Ties;
@@ -76,6 +77,7 @@ pub struct Config {
     extreme: Extreme,
     ties: Ties,
     wide: bool,
+    hashing: Hashing,
 }
 
 impl Config {
@@ -94,13 +96,27 @@ impl Config {
     ) -> Result<Self, ConfigError> {
         power_of_two("cells", cells)?;
         in_range("tables", tables, 1, POLYNOMIALS.len() as u32)?;
-        Ok(Self { cells, tables, extreme, ties, wide })
+        cells_in_range("cells × tables", cells, tables)?;
+        Ok(Self { cells, tables, extreme, ties, wide, hashing: Hashing::DEFAULT })
     }
 
     /// The paper's default: 8 tables of 4096 groups.
     #[must_use]
     pub const fn paper() -> Self {
-        Self { cells: 4096, tables: 8, extreme: Extreme::Max, ties: Ties::Keep, wide: false }
+        Self {
+            cells: 4096,
+            tables: 8,
+            extreme: Extreme::Max,
+            ties: Ties::Keep,
+            wide: false,
+            hashing: Hashing::DEFAULT,
+        }
+    }
+
+    /// The same with other hashes.
+    #[must_use]
+    pub const fn with_hashing(self, hashing: Hashing) -> Self {
+        Self { hashing, ..self }
     }
 
     /// Groups in a table.
@@ -131,9 +147,10 @@ impl Config {
         let mut b = Builder::new("group_by", 2);
         let (key, value) = (FieldId::value(0), FieldId::value(1));
         let (case, prune) = (b.field("case", 4), b.verdict("prune"));
+        let hashed = self.hashing.mix(&mut b, &[key], &[key]);
         for number in 0..self.tables {
             b.stage();
-            let index = self.hash(&mut b, number, &[key]);
+            let index = self.hash(&mut b, number, &hashed);
             let initial = [0, self.extreme.worst()];
             let register =
                 b.register_of(format!("groups{number}"), Cell::Pair32, self.cells, initial);
@@ -154,8 +171,9 @@ impl Config {
         let mut b = Builder::new("group_by", 3);
         let (high, low, value) = (FieldId::value(0), FieldId::value(1), FieldId::value(2));
         let (case, beaten, prune) = (b.field("case", 4), b.field("beaten", 1), b.verdict("prune"));
+        let hashed = self.hashing.mix(&mut b, &[high, low], &[high, low]);
         for number in 0..self.tables {
-            let index = self.hash(&mut b, number, &[high, low]);
+            let index = self.hash(&mut b, number, &hashed);
             let guard =
                 |table: Table| if number == 0 { table } else { table.when([Test::is(beaten, 0)]) };
             b.stage();
@@ -207,7 +225,7 @@ impl Config {
         let groups = (self.cells * self.tables) as usize;
         GroupBy {
             config: *self,
-            hashes: Hashes::new(self.tables as usize, words, index_bits(self.cells)),
+            hashes: Hashes::new(self.hashing, self.tables as usize, words, index_bits(self.cells)),
             cells: if self.wide {
                 Cells::Wide(vec![[0; 3]; groups])
             } else {
@@ -217,7 +235,7 @@ impl Config {
     }
 }
 
-checked_when_read!(Config { cells: u32, tables: u32, extreme: Extreme, ties: Ties, wide: bool } => Self::new(cells, tables, extreme, ties, wide));
+checked_when_read!(Config { cells: u32, tables: u32, extreme: Extreme, ties: Ties, wide: bool, hashing: Hashing } => Self::new(cells, tables, extreme, ties, wide).map(|config| config.with_hashing(hashing)));
 
 impl fmt::Display for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -225,7 +243,8 @@ impl fmt::Display for Config {
             Extreme::Max => "max",
             Extreme::Min => "min",
         };
-        write!(f, "group_by_{extreme}(cells={}, tables={})", self.cells, self.tables)
+        let Self { cells, tables, hashing, .. } = self;
+        write!(f, "group_by_{extreme}(cells={cells}, tables={tables}{hashing})")
     }
 }
 

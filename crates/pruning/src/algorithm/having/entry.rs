@@ -8,13 +8,14 @@ use crate::theory::Configuration;
 /// HAVING SUM or COUNT, by Count-Min.
 pub(crate) const SUM: Entry = Entry {
     name: "having",
-    parameters: &["rows", "hashes", "threshold", "key_bits"],
+    parameters: &["rows", "hashes", "threshold", "key_bits", "hash_seed", "linear_hash"],
     carries: Carries::KeyAndValue,
     configure: |given| {
         let (rows, counters) = (given.hashes(), given.rows_or(1024));
         let (threshold, wide) = (threshold(given), given.wide_or(false)?);
         let sum = sum::Aggregate::Sum;
-        Ok(Configured::Having(sum::Config::new(rows, counters, threshold, sum, wide)?))
+        let config = sum::Config::new(rows, counters, threshold, sum, wide)?;
+        Ok(Configured::Having(config.with_hashing(given.hashing()?)))
     },
     sizes: Sizes::Fixed,
     paper: Paper {
@@ -23,7 +24,7 @@ pub(crate) const SUM: Entry = Entry {
             formulas: ["⌈d/A⌉", "d", "d·w×64b", "0"],
             at: Configuration::Having { counters: 1024, rows: 3, counter_bits: 64 },
         }),
-        reason: "One stage drops. Counters have 32 bits and saturate, so half the memory.",
+        reason: "One stage mixes the hash and one drops. Counters have 32 bits and saturate, so half the memory.",
     },
     released: None,
 };
@@ -31,12 +32,13 @@ pub(crate) const SUM: Entry = Entry {
 /// HAVING MAX or MIN.
 pub(crate) const EXTREME: Entry = Entry {
     name: "having-extreme",
-    parameters: &["columns", "rows", "threshold", "relation"],
+    parameters: &["columns", "rows", "threshold", "relation", "hash_seed", "linear_hash"],
     carries: Carries::KeyAndValue,
     configure: |given| {
         let (rows, columns) = (given.rows_or(4096), given.columns_or(2));
         let (relation, threshold) = (given.relation.unwrap_or(Relation::Gt), threshold(given));
-        Ok(Configured::HavingExtreme(extreme::Config::new(relation, threshold, rows, columns)?))
+        let config = extreme::Config::new(relation, threshold, rows, columns)?;
+        Ok(Configured::HavingExtreme(config.with_hashing(given.hashing()?)))
     },
     sizes: Sizes::Fixed,
     paper: Paper {

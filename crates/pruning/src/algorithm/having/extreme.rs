@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use crate::algorithm::distinct::{self, Policy, Width};
 use crate::algorithm::filter::{self, Formula};
+use crate::algorithm::hashing::Hashing;
 use crate::algorithm::pruner::columns;
 use crate::switch::{Program, Relation, WrongValues, chain};
 use crate::{ConfigError, Entries, Pruner, Selection};
@@ -44,6 +45,12 @@ impl Config {
         let filter = filter::Config::new(&Formula::compare(1, relation, threshold), 2, None)?;
         let distinct = distinct::Config::new(rows, columns, Width::Bits32, Policy::Lru)?;
         Ok(Self { relation, threshold, filter, distinct })
+    }
+
+    /// The same with other hashes.
+    #[must_use]
+    pub fn with_hashing(self, hashing: Hashing) -> Self {
+        Self { distinct: self.distinct.with_hashing(hashing), ..self }
     }
 
     /// The relation to the threshold that a group's value must have.
@@ -81,7 +88,7 @@ impl Config {
     }
 }
 
-checked_when_read!(Config { relation: Relation, threshold: u32, distinct: distinct::Config } => Self::new(relation, threshold, distinct.rows(), distinct.columns()));
+checked_when_read!(Config { relation: Relation, threshold: u32, distinct: distinct::Config } => Self::new(relation, threshold, distinct.rows(), distinct.columns()).map(|config| config.with_hashing(distinct.hashing())));
 
 impl fmt::Display for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -15,7 +15,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::algorithm::config::{in_range, index_bits, power_of_two};
+use crate::algorithm::config::{cells_in_range, in_range, index_bits, power_of_two};
+use crate::algorithm::hashing::Hashing;
 use crate::algorithm::row_hash::Hashes;
 use crate::switch::{
     Action, AluOperand, Builder, Cell, Compare, FieldId, Half, Index, Op, Operand, Operation,
@@ -40,6 +41,7 @@ pub struct Config {
     threshold: u32,
     aggregate: Aggregate,
     wide: bool,
+    hashing: Hashing,
 }
 
 impl Config {
@@ -58,15 +60,29 @@ impl Config {
     ) -> Result<Self, ConfigError> {
         in_range("rows", rows, 1, POLYNOMIALS.len() as u32)?;
         power_of_two("counters", counters)?;
+        cells_in_range("rows × counters", counters, rows)?;
         // A saturated counter must still be above the threshold.
         in_range("threshold", threshold, 0, u32::MAX - 1)?;
-        Ok(Self { rows, counters, threshold, aggregate, wide })
+        Ok(Self { rows, counters, threshold, aggregate, wide, hashing: Hashing::DEFAULT })
     }
 
     /// The paper's default: 3 rows of 1024 counters.
     #[must_use]
     pub const fn paper(threshold: u32) -> Self {
-        Self { rows: 3, counters: 1024, threshold, aggregate: Aggregate::Sum, wide: false }
+        Self {
+            rows: 3,
+            counters: 1024,
+            threshold,
+            aggregate: Aggregate::Sum,
+            wide: false,
+            hashing: Hashing::DEFAULT,
+        }
+    }
+
+    /// The same with other hashes.
+    #[must_use]
+    pub const fn with_hashing(self, hashing: Hashing) -> Self {
+        Self { hashing, ..self }
     }
 
     /// Rows of the sketch.
@@ -115,6 +131,7 @@ impl Config {
                 (AluOperand::Const(1), Compare::mem_const(Half::Lo, Relation::Ge, self.threshold))
             }
         };
+        let hashed = self.hashing.mix(&mut b, &keys, &keys);
         b.stage();
         let mut low = Vec::new();
         for row in 0..self.rows {
@@ -122,7 +139,7 @@ impl Config {
             let index = b.hash(
                 format!("counter{row}"),
                 polynomial,
-                keys.clone(),
+                hashed.clone(),
                 index_bits(self.counters),
             );
             let register = b.register(format!("sketch{row}"), Cell::Bit32, self.counters);
@@ -152,18 +169,18 @@ impl Config {
         let bits = index_bits(self.counters);
         Having {
             config: *self,
-            hashes: Hashes::new(self.rows as usize, self.key_values().into(), bits),
+            hashes: Hashes::new(self.hashing, self.rows as usize, self.key_values().into(), bits),
             counters: vec![0; (self.rows * self.counters) as usize],
         }
     }
 }
 
-checked_when_read!(Config { rows: u32, counters: u32, threshold: u32, aggregate: Aggregate, wide: bool } => Self::new(rows, counters, threshold, aggregate, wide));
+checked_when_read!(Config { rows: u32, counters: u32, threshold: u32, aggregate: Aggregate, wide: bool, hashing: Hashing } => Self::new(rows, counters, threshold, aggregate, wide).map(|config| config.with_hashing(hashing)));
 
 impl fmt::Display for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { rows, counters, threshold, .. } = self;
-        write!(f, "having_sum(rows={rows}, counters={counters}, threshold={threshold})")
+        let Self { rows, counters, threshold, hashing, .. } = self;
+        write!(f, "having_sum(rows={rows}, counters={counters}, threshold={threshold}{hashing})")
     }
 }
 
@@ -225,6 +242,10 @@ impl Pruner for Having {
             }
         }
         Ok(())
+    }
+
+    fn needs_every_entry(&self) -> bool {
+        true
     }
 
     fn registers(&self) -> Vec<Vec<[u32; 2]>> {
@@ -316,7 +337,7 @@ mod tests {
             let program = Config::new(rows, 1024, 5, Aggregate::Sum, false).unwrap().program();
             fit(&program, &Target::tofino1()).map(|p| (p.stages.len(), p.stateful_alus()))
         };
-        assert_eq!((stages(3), stages(5)), (Ok((2, 3)), Ok((3, 5))));
+        assert_eq!((stages(3), stages(5)), (Ok((3, 3)), Ok((4, 5))));
     }
 
     #[test]

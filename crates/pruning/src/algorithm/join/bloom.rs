@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::{Join, Kind, Passes, SIDES, Shape, check_filter, filter_table, finish, start};
 use crate::algorithm::config::index_bits;
+use crate::algorithm::hashing::Hashing;
 use crate::algorithm::row_hash::Hashes;
 use crate::switch::{
     Action, AluOperand, Cell, Index, POLYNOMIALS, Program, Source, Stateful, Update, When,
@@ -18,6 +19,7 @@ pub struct Config {
     shape: Shape,
     cells: u32,
     hashes: u32,
+    hashing: Hashing,
 }
 
 impl Config {
@@ -28,7 +30,7 @@ impl Config {
     /// If a parameter is out of range.
     pub fn new(shape: Shape, cells: u32, hashes: u32) -> Result<Self, ConfigError> {
         check_filter(cells, hashes, POLYNOMIALS.len() as u32)?;
-        Ok(Self { shape, cells, hashes })
+        Ok(Self { shape, cells, hashes, hashing: Hashing::DEFAULT })
     }
 
     /// The paper's default of 4 MB and 3 hashes, as far as powers of two reach: 3 arrays of 1 MiB,
@@ -39,7 +41,14 @@ impl Config {
             shape: Shape::new(Kind::Inner, Passes::SmallFirst, false),
             cells: 1 << 23,
             hashes: 3,
+            hashing: Hashing::DEFAULT,
         }
+    }
+
+    /// The same with other hashes.
+    #[must_use]
+    pub const fn with_hashing(self, hashing: Hashing) -> Self {
+        Self { hashing, ..self }
     }
 
     /// Bits in an array.
@@ -58,13 +67,15 @@ impl Config {
     #[must_use]
     pub fn program(&self) -> Program {
         let (mut b, prune) = start(self.shape);
+        let keys = self.shape.keys();
+        let hashed = self.hashing.mix(&mut b, &keys, &keys);
         let hashes: Vec<Index> = (0..self.hashes)
             .map(|n| {
                 let polynomial = POLYNOMIALS[n as usize];
                 Index::Hash(b.hash(
                     format!("bit{n}"),
                     polynomial,
-                    self.shape.keys(),
+                    hashed.clone(),
                     index_bits(self.cells),
                 ))
             })
@@ -91,18 +102,18 @@ impl Config {
     #[must_use]
     pub fn pruner(&self) -> Join<Filter> {
         let size = (self.cells as usize).next_multiple_of(64);
-        let hashes =
-            Hashes::new(self.hashes as usize, self.shape.values().into(), index_bits(self.cells));
+        let (count, words) = (self.hashes as usize, self.shape.values().into());
+        let hashes = Hashes::new(self.hashing, count, words, index_bits(self.cells));
         let bits = vec![0; size / 64 * self.hashes as usize];
         Join::new(self.shape, &Filter { cells: self.cells as usize, size, hashes, bits })
     }
 }
 
-checked_when_read!(Config { shape: Shape, cells: u32, hashes: u32 } => Self::new(shape, cells, hashes));
+checked_when_read!(Config { shape: Shape, cells: u32, hashes: u32, hashing: Hashing } => Self::new(shape, cells, hashes).map(|config| config.with_hashing(hashing)));
 
 impl fmt::Display for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "join_bloom(arrays={}, bits={})", self.hashes, self.cells)
+        write!(f, "join_bloom(arrays={}, bits={}{})", self.hashes, self.cells, self.hashing)
     }
 }
 

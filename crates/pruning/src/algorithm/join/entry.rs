@@ -11,11 +11,12 @@ use crate::theory::{Configuration, JoinFilter};
 /// JOIN with a Bloom filter.
 pub(crate) const BLOOM: Entry = Entry {
     name: "join-bloom",
-    parameters: &["rows", "hashes", "key_bits"],
+    parameters: &["rows", "hashes", "key_bits", "hash_seed", "linear_hash"],
     carries: Carries::KeyOfEither,
     configure: |given| {
         let cells = given.rows_or(1 << 23);
-        Ok(Configured::JoinBloom(bloom::Config::new(shape(given)?, cells, given.hashes())?))
+        let config = bloom::Config::new(shape(given)?, cells, given.hashes())?;
+        Ok(Configured::JoinBloom(config.with_hashing(given.hashing()?)))
     },
     sizes: Sizes::RowBits { least: 10, greatest: 23 },
     paper: Paper {
@@ -35,12 +36,12 @@ pub(crate) const BLOOM: Entry = Entry {
 /// JOIN with a register Bloom filter.
 pub(crate) const REGISTER_BLOOM: Entry = Entry {
     name: "join-register-bloom",
-    parameters: &["rows", "hashes", "key_bits"],
+    parameters: &["rows", "hashes", "key_bits", "hash_seed", "linear_hash"],
     carries: Carries::KeyOfEither,
     configure: |given| {
         let words = given.rows_or(1 << 19);
         let config = register_bloom::Config::new(shape(given)?, words, given.hashes(), 16)?;
-        Ok(Configured::JoinRegisterBloom(config))
+        Ok(Configured::JoinRegisterBloom(config.with_hashing(given.hashing()?)))
     },
     sizes: Sizes::RowBits { least: 8, greatest: 19 },
     paper: Paper {
@@ -49,7 +50,7 @@ pub(crate) const REGISTER_BLOOM: Entry = Entry {
             formulas: ["1", "1", "M + C(64,H)×64b", "0"],
             at: Configuration::Join { filter: JoinFilter::RegisterBloom, bits: 4 << 23, hashes: 3 },
         }),
-        reason: "Choosing the mask, the word, comparing and dropping are stages; a stateful ALU cannot test (word & mask) == mask. A word is two arrays of 32 bits. 0.5 MiB to an array, as for the Bloom filter.",
+        reason: "Mixing the hash, choosing the mask, the word, comparing and dropping are stages; a stateful ALU cannot test (word & mask) == mask. A word is two arrays of 32 bits. 0.5 MiB to an array, as for the Bloom filter.",
     },
     released: None,
 };

@@ -290,6 +290,10 @@ impl<F: Filter> Pruner for Join<F> {
         Ok(())
     }
 
+    fn needs_every_entry(&self) -> bool {
+        true
+    }
+
     fn registers(&self) -> Vec<Vec<[u32; 2]>> {
         self.filters.iter().flatten().flat_map(Filter::registers).collect()
     }

@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use super::{Join, Kind, Passes, SIDES, Shape, check_filter, filter_table, finish, start};
 use crate::algorithm::config::{in_range, index_bits};
+use crate::algorithm::hashing::Hashing;
 use crate::algorithm::row_hash::RowHash;
 use crate::switch::{
     Action, AluOperand, Cell, Entry, Index, Key, Op, Operand, Operation, POLYNOMIALS, Pattern,
@@ -25,6 +26,7 @@ pub struct Config {
     words: u32,
     hashes: u32,
     mask_bits: u8,
+    hashing: Hashing,
 }
 
 impl Config {
@@ -37,7 +39,7 @@ impl Config {
     pub fn new(shape: Shape, words: u32, hashes: u32, mask_bits: u8) -> Result<Self, ConfigError> {
         check_filter(words, hashes, 8)?;
         in_range("mask bits", mask_bits.into(), 4, 16)?;
-        Ok(Self { shape, words, hashes, mask_bits })
+        Ok(Self { shape, words, hashes, mask_bits, hashing: Hashing::DEFAULT })
     }
 
     /// The paper's default: 4 MB and masks of 3 bits, all C(64, 3) = 41,664 of them; an inner join of
@@ -49,7 +51,14 @@ impl Config {
             words: 1 << 19,
             hashes: 3,
             mask_bits: 16,
+            hashing: Hashing::DEFAULT,
         }
+    }
+
+    /// The same with other hashes.
+    #[must_use]
+    pub const fn with_hashing(self, hashing: Hashing) -> Self {
+        Self { hashing, ..self }
     }
 
     /// Words of 64 bits in a filter.
@@ -64,21 +73,32 @@ impl Config {
         self.hashes
     }
 
-    /// The mask for each value of the mask hash: all with `hashes` bits set in turn, or as many as
-    /// the hash can choose, evenly spread.
+    /// The mask for each value of the mask hash. The hash has a power of two of values, and C(64, H)
+    /// is none, so masks are not equally likely; but every bit is in equally many of them: the low
+    /// bits of a number rotate a pattern that its high bits choose, all patterns in turn, in an order
+    /// that spreads as many as can be chosen over all of them.
     fn masks(&self) -> Vec<u64> {
-        let (numbers, all) = (1_u64 << self.mask_bits, binomial(64, self.hashes.into()));
-        let spread = (all / numbers).max(1);
-        let combinations = Combinations::new(self.hashes.into());
-        (0..numbers).map(|n| combinations.mask(n * spread % all)).collect()
+        let others = self.hashes - 1;
+        let (patterns, combinations) = (binomial(63, others.into()), Combinations::new(others));
+        let stride = spreading(patterns);
+        let rotations = 1_u64 << self.mask_bits.min(6);
+        (0..1_u64 << self.mask_bits)
+            .map(|number| {
+                let pattern = number / rotations * stride % patterns;
+                let mask = 1 | combinations.mask(pattern) << 1;
+                mask.rotate_left((number % rotations * (64 / rotations)) as u32)
+            })
+            .collect()
     }
 
     /// The program: its packets carry the key.
     #[must_use]
     pub fn program(&self) -> Program {
         let (mut b, prune) = start(self.shape);
-        let word = b.hash("word", POLYNOMIALS[0], self.shape.keys(), index_bits(self.words));
-        let choice = b.hash("choice", POLYNOMIALS[1], self.shape.keys(), self.mask_bits);
+        let keys = self.shape.keys();
+        let hashed = self.hashing.mix(&mut b, &keys, &keys);
+        let word = b.hash("word", POLYNOMIALS[0], hashed.clone(), index_bits(self.words));
+        let choice = b.hash("choice", POLYNOMIALS[1], hashed, self.mask_bits);
         let number = b.field("mask_number", self.mask_bits);
         let halves = ["low", "high"];
         let mask = halves.map(|half| b.field(format!("mask_{half}"), 32));
@@ -138,9 +158,10 @@ impl Config {
     #[must_use]
     pub fn pruner(&self) -> Join<Filter> {
         let inputs = self.shape.values().into();
+        let low = |bits: u8| u32::MAX >> (32 - bits);
         let filter = Filter {
-            word: RowHash::single(POLYNOMIALS[0], 0, inputs, index_bits(self.words)),
-            choice: RowHash::single(POLYNOMIALS[1], 0, inputs, self.mask_bits),
+            hash: RowHash::new(self.hashing, 0..2, 32, 0, inputs, 32),
+            low_bits: [low(index_bits(self.words)), low(self.mask_bits)],
             masks: self.masks(),
             words: vec![0; self.words as usize],
         };
@@ -148,11 +169,12 @@ impl Config {
     }
 }
 
-checked_when_read!(Config { shape: Shape, words: u32, hashes: u32, mask_bits: u8 } => Self::new(shape, words, hashes, mask_bits));
+checked_when_read!(Config { shape: Shape, words: u32, hashes: u32, mask_bits: u8, hashing: Hashing } => Self::new(shape, words, hashes, mask_bits).map(|config| config.with_hashing(hashing)));
 
 impl fmt::Display for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "join_register_bloom(words={}, hashes={})", self.words, self.hashes)
+        let Self { words, hashes, hashing, .. } = self;
+        write!(f, "join_register_bloom(words={words}, hashes={hashes}{hashing})")
     }
 }
 
@@ -161,16 +183,32 @@ fn binomial(n: u64, k: u64) -> u64 {
     (0..k).fold(1, |product, i| product * (n - i) / (i + 1))
 }
 
-/// The sets of some number of 64 bits, in the order of the combinatorial number system.
+/// A stride near the golden section that visits all of so many patterns, far apart in turn.
+fn spreading(patterns: u64) -> u64 {
+    let gcd = |a: u64, b: u64| {
+        let (mut a, mut b) = (a, b);
+        while b != 0 {
+            (a, b) = (b, a % b);
+        }
+        a
+    };
+    let mut stride = ((patterns as f64 * 0.618_034) as u64).max(1);
+    while gcd(stride, patterns) != 1 {
+        stride += 1;
+    }
+    stride
+}
+
+/// The sets of some number of 63 bits, in the order of the combinatorial number system.
 struct Combinations {
     /// For each number k of bits, the greatest first: C(bit, k) for every bit from k - 1 on.
     binomials: Vec<Vec<u64>>,
 }
 
 impl Combinations {
-    fn new(bits: u64) -> Self {
-        let column = |k: u64| (k - 1..64).map(|bit| binomial(bit, k)).collect();
-        Self { binomials: (1..=bits).rev().map(column).collect() }
+    fn new(bits: u32) -> Self {
+        let column = |k: u64| (k - 1..63).map(|bit| binomial(bit, k)).collect();
+        Self { binomials: (1..=u64::from(bits)).rev().map(column).collect() }
     }
 
     /// The set with that number.
@@ -180,7 +218,7 @@ impl Combinations {
             // C(k - 1, k) is 0: there is always a bit.
             let at = binomials.partition_point(|count| *count <= rest) - 1;
             rest -= binomials[at];
-            mask |= 1 << (64 - binomials.len() + at);
+            mask |= 1 << (63 - binomials.len() + at);
         }
         mask
     }
@@ -189,8 +227,9 @@ impl Combinations {
 /// The words of one side's register Bloom filter.
 #[derive(Debug, Clone)]
 pub struct Filter {
-    word: RowHash<u32>,
-    choice: RowHash<u32>,
+    /// The word's hash below the mask's, and which of their low bits count.
+    hash: RowHash<u64>,
+    low_bits: [u32; 2],
     masks: Vec<u64>,
     words: Vec<u64>,
 }
@@ -199,7 +238,9 @@ impl Filter {
     /// The word of a key, and its bits there.
     #[inline]
     fn place<const N: usize>(&self, key: [u32; N]) -> (usize, u64) {
-        (self.word.many(key) as usize, self.masks[self.choice.many(key) as usize])
+        let hash = self.hash.many(key);
+        let [word, choice] = self.low_bits;
+        ((hash as u32 & word) as usize, self.masks[((hash >> 32) as u32 & choice) as usize])
     }
 }
 
@@ -241,11 +282,29 @@ mod tests {
 
     #[test]
     fn every_combination_once() {
-        let mut masks: Vec<u64> = (0..41_664).map(|n| Combinations::new(3).mask(n)).collect();
-        assert!(masks.iter().all(|mask| mask.count_ones() == 3));
+        let mut masks: Vec<u64> = (0..39_711).map(|n| Combinations::new(3).mask(n)).collect();
+        assert!(masks.iter().all(|mask| mask.count_ones() == 3 && mask >> 63 == 0));
         masks.sort_unstable();
         masks.dedup();
-        assert_eq!(masks.len(), 41_664);
-        assert_eq!(binomial(64, 3), 41_664);
+        assert_eq!(masks.len(), 39_711);
+        assert_eq!(binomial(63, 3), 39_711);
+    }
+
+    #[test]
+    fn every_bit_is_in_equally_many_masks() {
+        let shape = Shape::new(Kind::Inner, Passes::SmallFirst, false);
+        for (hashes, mask_bits) in [(1, 6), (2, 11), (3, 16), (3, 15), (3, 6), (5, 16), (8, 16)] {
+            let masks = Config::new(shape, 64, hashes, mask_bits).unwrap().masks();
+            assert!(masks.iter().all(|mask| mask.count_ones() == hashes));
+            let times = |bit: u32| masks.iter().filter(|mask| *mask >> bit & 1 == 1).count();
+            let each = masks.len() * hashes as usize / 64;
+            assert!((0..64).all(|bit| times(bit) == each), "{hashes} of {mask_bits} bits");
+            // As different as they can be, but for the few patterns that a rotation repeats.
+            let most = binomial(64, hashes.into()).min(masks.len() as u64) as usize;
+            let mut distinct = masks.clone();
+            distinct.sort_unstable();
+            distinct.dedup();
+            assert!(distinct.len() * 3 > most * 2, "{} of {most}", distinct.len());
+        }
     }
 }

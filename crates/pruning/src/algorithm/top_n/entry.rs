@@ -32,11 +32,12 @@ pub(crate) const DETERMINISTIC: Entry = Entry {
 /// TOP N by the greatest values of random rows.
 pub(crate) const RANDOMIZED: Entry = Entry {
     name: "top-n-randomized",
-    parameters: &["n", "columns", "rows", "ties"],
+    parameters: &["n", "columns", "rows", "ties", "hash_seed", "linear_hash"],
     carries: Carries::Value,
     configure: |given| {
         let (rows, columns) = (given.rows_or(4096), given.columns_or(4));
         let config = randomized::Config::new(rows, columns, given.ties(), 0)?;
+        let config = config.with_hashing(given.hashing()?);
         Ok(Configured::TopNRandomized(config, given.n()))
     },
     sizes: Sizes::Columns(4),
@@ -46,7 +47,7 @@ pub(crate) const RANDOMIZED: Entry = Entry {
             formulas: ["w", "w", "d·w×64b", "0"],
             at: Configuration::TopNRandomized { rows: 4096, columns: 4, value_bits: 64 },
         }),
-        reason: "One stage drops: w + 1. Values have 32 bits, so half the memory.",
+        reason: "One stage mixes the hash and one drops: w + 2. Values have 32 bits, so half the memory.",
     },
     released: None,
 };

@@ -4,8 +4,9 @@
 //! descending, and an entry below all of them is dropped. The answer survives if no row receives
 //! more than `columns` of the true top N; `theory` chooses rows and columns for a δ.
 //!
-//! The row is a hash of flow and entry identifier, so a run can be repeated. It must not depend on
-//! the value, or equal values would crowd one row.
+//! The row is a hash of flow and entry identifier, chosen by a seed: 1 − δ is a probability over the
+//! seeds, and a run can be repeated. It must not depend on the value, or equal values would crowd one
+//! row; and it must be mixed ([`Hashing`]), or entries at regular distances would.
 //!
 //! # On the switch
 //!
@@ -21,14 +22,15 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::algorithm::config::{in_range, index_bits, power_of_two};
+use crate::algorithm::config::{cells_in_range, in_range, index_bits, power_of_two};
+use crate::algorithm::hashing::Hashing;
 use crate::algorithm::pruner::columns;
 use crate::algorithm::row_hash::RowHash;
 use crate::algorithm::ties::Ties;
 use crate::switch::{
-    Action, AluOperand, Builder, Cell, Compare, Entry, FieldId, Half, HashTable, Index, Key, Op,
-    Operand, Operation, POLYNOMIALS, Pattern, Program, Relation, Source, Stateful, Table, Test,
-    Update, When, WrongValues,
+    Action, AluOperand, Builder, Cell, Compare, Entry, FieldId, Half, Index, Key, Op, Operand,
+    Operation, POLYNOMIALS, Pattern, Program, Relation, Source, Stateful, Table, Test, Update,
+    When, WrongValues,
 };
 use crate::{ConfigError, Entries, Pruner, Selection};
 
@@ -38,27 +40,32 @@ pub struct Config {
     rows: u32,
     columns: u32,
     ties: Ties,
-    seed: u8,
+    hashing: Hashing,
 }
 
 impl Config {
-    /// A matrix of `rows` (a power of two) by `columns` (1 to 64). `seed` (below 16) chooses the
-    /// polynomial of the row hash.
+    /// A matrix of `rows` (a power of two) by `columns` (1 to 64). `seed` chooses the hash of the rows.
     ///
     /// # Errors
     ///
     /// If a parameter is out of range.
-    pub fn new(rows: u32, columns: u32, ties: Ties, seed: u8) -> Result<Self, ConfigError> {
+    pub fn new(rows: u32, columns: u32, ties: Ties, seed: u64) -> Result<Self, ConfigError> {
         power_of_two("rows", rows)?;
         in_range("columns", columns, 1, 64)?;
-        in_range("seed", seed.into(), 0, POLYNOMIALS.len() as u32 - 1)?;
-        Ok(Self { rows, columns, ties, seed })
+        cells_in_range("rows × columns", rows, columns)?;
+        Ok(Self { rows, columns, ties, hashing: Hashing::Mixed { seed } })
     }
 
     /// The paper's default, for the greatest 250: 4096 rows of 4 values.
     #[must_use]
     pub const fn paper() -> Self {
-        Self { rows: 4096, columns: 4, ties: Ties::Keep, seed: 0 }
+        Self { rows: 4096, columns: 4, ties: Ties::Keep, hashing: Hashing::DEFAULT }
+    }
+
+    /// The same with other hashes.
+    #[must_use]
+    pub const fn with_hashing(self, hashing: Hashing) -> Self {
+        Self { hashing, ..self }
     }
 
     /// Rows of the matrix.
@@ -79,18 +86,14 @@ impl Config {
         self.ties
     }
 
-    fn polynomial(&self) -> u32 {
-        POLYNOMIALS[usize::from(self.seed)]
-    }
-
     /// The program: its packets carry the value.
     #[must_use]
     pub fn program(&self) -> Program {
         let mut b = Builder::new("top_n_randomized", 1);
         let value = FieldId::value(0);
         let (x, prune) = (b.field("travelling", 32), b.verdict("prune"));
-        let row =
-            b.hash("row", self.polynomial(), [FieldId::FID, FieldId::ID], index_bits(self.rows));
+        let hashed = self.hashing.mix(&mut b, &[FieldId::FID, FieldId::ID], &[FieldId::ID]);
+        let row = b.hash("row", POLYNOMIALS[0], hashed, index_bits(self.rows));
         let drop = Table::always(
             "drop_small",
             Action::compute("drop", [Op::set(prune, Operand::Const(1))]),
@@ -182,18 +185,18 @@ impl Config {
         let bits = index_bits(self.rows);
         TopN {
             config: *self,
-            hash: RowHash::single(self.polynomial(), 2, 1, bits),
-            flow_hash: HashTable::new(self.polynomial(), 6, bits),
+            hash: RowHash::single(self.hashing, 2, 1, bits),
             cells: vec![0; (self.rows * self.columns) as usize],
         }
     }
 }
 
-checked_when_read!(Config { rows: u32, columns: u32, ties: Ties, seed: u8 } => Self::new(rows, columns, ties, seed));
+checked_when_read!(Config { rows: u32, columns: u32, ties: Ties, hashing: Hashing } => Self::new(rows, columns, ties, 0).map(|config| config.with_hashing(hashing)));
 
 impl fmt::Display for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "top_n_randomized(rows={}, columns={})", self.rows, self.columns)
+        let Self { rows, columns, hashing, .. } = self;
+        write!(f, "top_n_randomized(rows={rows}, columns={columns}{hashing})")
     }
 }
 
@@ -202,7 +205,6 @@ impl fmt::Display for Config {
 pub struct TopN {
     config: Config,
     hash: RowHash<u32>,
-    flow_hash: HashTable,
     cells: Vec<u32>,
 }
 
@@ -246,13 +248,12 @@ impl TopN {
         keeps: impl Fn(&mut [u32], u32) -> bool,
     ) {
         let width = self.config.columns as usize;
-        let flow = self.flow_hash.hash([(u32::from(entries.flow()), 2), (0, 4)].into_iter());
-        // The CRC is affine: a zero entry of this flow, and what the identifier flips.
-        let flips = flow ^ self.hash.one(0);
+        self.hash.start(&entries.flow().to_be_bytes());
+        let Self { hash, cells, .. } = self;
         selection.fill(values.len(), |i| {
             let id = entries.first_id().wrapping_add(i as u32);
-            let start = (self.hash.one(id) ^ flips) as usize * width;
-            keeps(&mut self.cells[start..start + width], values[i])
+            let start = hash.one(id) as usize * width;
+            keeps(&mut cells[start..start + width], values[i])
         });
     }
 }
@@ -328,10 +329,9 @@ mod tests {
                 let program = Config::new(4096, columns, ties, 0).unwrap().program();
                 fit(&program, &Target::tofino1()).map(|p| p.stages.len())
             };
-            // Measured with the compiler: columns + 2, one of them a copy of the value into the
-            // travelling field. Here the first column reads the packet's value itself.
-            assert_eq!((stages(4), stages(8), stages(11)), (Ok(5), Ok(9), Ok(12)));
-            assert!(stages(12).is_err());
+            // One to mix the row's hash and one to drop.
+            assert_eq!((stages(4), stages(8), stages(10)), (Ok(6), Ok(10), Ok(12)));
+            assert!(stages(11).is_err());
         }
     }
 
@@ -359,7 +359,7 @@ mod tests {
     fn failures_stay_within_the_bound() {
         let (mut failures, runs, n) = (0, 600, 20);
         for run in 0..runs {
-            let config = Config::new(16, 5, Ties::Keep, (run % 16) as u8).unwrap();
+            let config = Config::new(16, 5, Ties::Keep, run).unwrap();
             let packets = random_stream(run, 1, 400, u32::MAX);
             let keep = fast_forwarded(&mut config.pruner(), &packets, 64);
             let left = packets.iter().zip(keep).filter(|(_, keep)| *keep).map(|(p, _)| p.values[0]);
@@ -374,10 +374,13 @@ mod tests {
 
         #[test]
         fn fast_path_is_the_program(
-            packets in stream(1, 200), rows in 1..4_u32, columns in 1..6_u32, prune: bool, seed in 0..16_u8,
+            packets in stream(1, 200), rows in 1..4_u32, columns in 1..6_u32, prune: bool, seed: u64, linear: bool,
         ) {
             let ties = if prune { Ties::Prune } else { Ties::Keep };
-            let config = Config::new(1 << rows, columns, ties, seed).unwrap();
+            let mut config = Config::new(1 << rows, columns, ties, seed).unwrap();
+            if linear {
+                config = config.with_hashing(Hashing::Linear);
+            }
             check(&config.program(), &mut config.pruner(), &packets).unwrap();
             assert_touches_what_fits(&config.program(), &packets);
         }

@@ -1,9 +1,12 @@
 use super::*;
 use crate::Ties;
+use crate::algorithm::catalog::Carries;
 use crate::algorithm::group_by;
+use crate::algorithm::hashing::Hashing;
 use crate::algorithm::having::extreme;
 use crate::algorithm::top_n::randomized;
-use crate::switch::{Index, Relation};
+use crate::protocol::{Copies, Flow, reliable};
+use crate::switch::{Action, Builder, Index, Op, Operand, Operation, Relation};
 
 #[path = "../../../examples/p4_cases/configurations.rs"]
 mod configurations;
@@ -46,16 +49,17 @@ fn unit(program: &Program, call: &structure::HashCall) -> Option<u16> {
 
 /// Holds the commands of BMv2's control plane against the program that they are for.
 fn check_entries(program: &Program, read: &Structure, entries: &str) -> Result<(), String> {
-    let mut polynomials = Vec::new();
+    let mut units = Vec::new();
     for (number, call) in read.hash_calls.iter().enumerate() {
         let unit = unit(program, call).ok_or_else(|| format!("{call:?} is of no hash unit"))?;
-        let polynomial = program.hashes[usize::from(unit)].polynomial;
+        let hash = &program.hashes[usize::from(unit)];
+        let crc = (hash.polynomial, hash.initial);
         // p4c's names, in the order of the text, whatever the algorithm.
         let name = if number == 0 { "calc".into() } else { format!("calc_{}", number - 1) };
         match call.algorithm.as_str() {
-            "crc32" if polynomial == POLYNOMIALS[0] => {}
-            "crc32_custom" => polynomials.push(format!("{name} {polynomial:#010x}")),
-            other => return Err(format!("{other} of {polynomial:#010x}")),
+            "crc32" if crc == (POLYNOMIALS[0], u32::MAX) => {}
+            "crc32_custom" => units.push(format!("{name} {:#010x} {:#010x}", crc.0, crc.1)),
+            other => return Err(format!("{other} of {crc:#010x?}")),
         }
     }
     let mut added = 0;
@@ -64,8 +68,11 @@ fn check_entries(program: &Program, read: &Structure, entries: &str) -> Result<(
         match words.next() {
             Some("set_crc32_parameters") => {
                 let given: Vec<&str> = words.collect();
-                if polynomials.is_empty() || polynomials.remove(0) != given[..2].join(" ") {
-                    return Err(format!("not the next polynomial: {line}"));
+                if units.is_empty() || units.remove(0) != given[..3].join(" ") {
+                    return Err(format!("not the next hash unit: {line}"));
+                }
+                if given[3..] != ["0xffffffff", "true", "true"] {
+                    return Err(format!("not reflected and inverted: {line}"));
                 }
             }
             Some("table_add") => {
@@ -82,8 +89,8 @@ fn check_entries(program: &Program, read: &Structure, entries: &str) -> Result<(
         }
     }
     let installed = program.tables().map(|(_, table)| table.entries.len()).sum::<usize>();
-    if added != installed || !polynomials.is_empty() {
-        return Err(format!("{added} of {installed} entries, without {polynomials:?}"));
+    if added != installed || !units.is_empty() {
+        return Err(format!("{added} of {installed} entries, without {units:?}"));
     }
     Ok(())
 }
@@ -173,6 +180,13 @@ fn what_compilers_refuse_is_refused() {
     // Locals that nothing reads.
     check("group-by", v1, ["bit<64> cell;", "bit<64> cell; bool odd = true;"], "`odd` of line");
     check("filter", v1, ["forward.apply()", "backward.apply()"], "`backward` is not declared");
+    // The protocol's: what is exchanged, and where the packet came in.
+    let wide = ["bit<32> ip =", "bit<48> ip ="];
+    check("distinct-reliable", v1, wide, "Bits(48) is not Bits(32)");
+    check("distinct-reliable", Arch::Tna, wide, "Bits(48) is not Bits(32)");
+    let port = ["= ig_intr_md.ingress_port", "= ig_tm_md.ingress_port"];
+    check("distinct-reliable", Arch::Tna, port, "has no field `ingress_port`");
+    check("distinct-reliable", v1, ["= meta.stamp;", "= meta.served;"], "Bits(1)");
 }
 
 #[test]
@@ -198,9 +212,26 @@ fn entries_of_another_program_are_refused() {
         entries.lines().map(renumber).collect()
     };
     for name in ["join-bloom-inner", "group-by-wide", "packed", "distinct-by-four"] {
-        check(name, &among_custom, "not the next polynomial");
+        check(name, &among_custom, "not the next hash unit");
     }
-    let unset = |entries: &str| entries.lines().skip(1).map(|line| format!("{line}\n")).collect();
+    // Each with the polynomial alone, as if all CRCs started with ones.
+    let unseeded = |entries: &str| {
+        let parameters = |line: &str| match line.rsplit_once(" 0xffffffff true") {
+            Some((hash, _)) => {
+                let (hash, _) = hash.rsplit_once(' ').unwrap();
+                format!("{hash} 0xffffffff 0xffffffff true true\n")
+            }
+            None => format!("{line}\n"),
+        };
+        entries.lines().map(parameters).collect()
+    };
+    for name in ["distinct-seeded", "group-by-seeded", "join-bloom-reliable", "having-reliable"] {
+        check(name, &unseeded, "not the next hash unit");
+    }
+    let unset = |entries: &str| {
+        let others = entries.lines().filter(|line| !line.starts_with("set_crc32"));
+        others.map(|line| format!("{line}\n")).collect()
+    };
     check("group-by-small", &unset, "without");
     let write = |value: u64| {
         move |entries: &str| format!("{entries}register_write SwitchIngress.groups0 0 {value}\n")
@@ -216,7 +247,7 @@ fn entries_of_another_program_are_refused() {
 fn cells_start_at_zero_on_bmv2() {
     let min = group_by::Config::new(4096, 8, group_by::Extreme::Min, Ties::Keep, false).unwrap();
     let source = print(&min.program(), Arch::V1Model).unwrap();
-    assert_eq!(source.entries.lines().count(), 7, "seven polynomials: {}", source.entries);
+    assert_eq!(source.entries.lines().count(), 9, "nine polynomials: {}", source.entries);
     let flipped = "\
         groups0.read(cell, index);
         cell = cell ^ 64w18446744069414584320;
@@ -279,6 +310,7 @@ fn tofino_register_actions() {
     let text = print(
         &group_by::Config::new(4096, 1, group_by::Extreme::Max, Ties::Keep, false)
             .unwrap()
+            .with_hashing(Hashing::Linear)
             .program(),
         Arch::Tna,
     )
@@ -305,13 +337,12 @@ fn tofino_register_actions() {
 
 #[test]
 fn bmv2_actions_and_entries() {
-    let source =
-        print(&randomized::Config::new(16, 2, Ties::Keep, 1).unwrap().program(), Arch::V1Model)
-            .unwrap();
+    let config = randomized::Config::new(16, 2, Ties::Keep, 1).unwrap();
+    let source = print(&config.with_hashing(Hashing::Linear).program(), Arch::V1Model).unwrap();
     let expected = "\
     action roll0__search() {
         bit<32> index;
-        hash(index, HashAlgorithm.crc32_custom, 32w0, { hdr.cheetah.fid, hdr.cheetah.id }, 64w16);
+        hash(index, HashAlgorithm.crc32, 32w0, { hdr.cheetah.fid, hdr.cheetah.id }, 64w16);
         bit<32> cell;
         column0.read(cell, index);
         bool lo = (bit<40>)cell <= (bit<40>)hdr.entry0.v0;
@@ -326,11 +357,83 @@ fn bmv2_actions_and_entries() {
     assert!(
         source
             .entries
-            .contains("set_crc32_parameters calc 0xf1922815 0xffffffff 0xffffffff true true\n")
-    );
-    assert!(
-        source
-            .entries
             .contains("table_add SwitchIngress.roll1_table SwitchIngress.roll1__search 0 =>\n")
     );
+}
+
+/// The seed is the initial value of the CRCs of the first round.
+#[test]
+fn seeds_are_printed() {
+    let program = randomized::Config::new(16, 2, Ties::Keep, 0xABCD_0000_0001).unwrap().program();
+    let entries = print(&program, Arch::V1Model).unwrap().entries;
+    let parameters = "\
+set_crc32_parameters calc 0x1edc6f41 0xfffffffe 0xffffffff true true
+set_crc32_parameters calc_0 0x741b8cd7 0xffff5432 0xffffffff true true
+";
+    assert!(entries.starts_with(parameters), "{entries}");
+    let text = print(&program, Arch::Tna).unwrap().program;
+    assert!(text.contains("(32w0x1edc6f41, true, false, false, 32w0xfffffffe, 32w0xffffffff)"));
+}
+
+/// A hash unit's result is cast to the field that takes it, whichever is wider, and called once where
+/// an action uses it twice.
+#[test]
+fn a_hash_has_the_width_of_its_unit() {
+    let mut b = Builder::new("widths", 1);
+    let (prune, byte, long) = (b.verdict("prune"), b.field("byte", 8), b.field("long", 32));
+    let hash = b.hash("h", POLYNOMIALS[1], [FieldId::value(0)], 16);
+    let op = |to| Op::new(to, Operation::Add, Operand::Hash(hash), Operand::Const(1));
+    let ops = [op(byte), op(long), Op::set(prune, Operand::Const(1))];
+    b.table(Table::always("t", Action::compute("sum", ops)));
+    let program = b.finish();
+    program.validate().unwrap();
+    for arch in [Arch::V1Model, Arch::Tna] {
+        let source = print(&program, arch).unwrap();
+        let read = structure::read(&source.program, arch).unwrap();
+        assert_eq!(read.hash_calls.len(), usize::from(arch == Arch::V1Model));
+        if arch == Arch::V1Model {
+            check_entries(&program, &read, &source.entries).unwrap();
+            assert!(source.program.contains("bit<16> hash0;"), "{}", source.program);
+        }
+    }
+}
+
+/// What is pruned goes back to the worker, with the number of the boot; else it would be sent for ever.
+#[test]
+fn acknowledgements_are_turned_around() {
+    let with_protocol: Vec<_> =
+        programs().into_iter().filter(|(_, program)| program.acknowledges).collect();
+    assert!(with_protocol.len() >= 14, "{}", with_protocol.len());
+    for (name, program) in with_protocol {
+        for (arch, bounce) in [
+            (Arch::V1Model, "standard_metadata.egress_spec = standard_metadata.ingress_port;"),
+            (Arch::Tna, "ig_tm_md.ucast_egress_port = ig_intr_md.ingress_port;"),
+        ] {
+            let text = print(&program, arch).unwrap().program;
+            let stamp = format!("hdr.entry0.v{} = meta.stamp;\n", program.values - 1);
+            let after = text.split_once(&stamp).map(|(_, after)| after).unwrap_or_default();
+            // The sum is not right any more, and the packet turns around only if it is pruned.
+            let (sum, turn) = after.split_once("if (meta.prune == 1) {").unwrap_or_default();
+            assert_eq!(sum.trim(), "hdr.udp.checksum = 0;", "{name}: {text}");
+            let (turn, _) = turn.split_once('}').unwrap_or_default();
+            for part in ["hdr.ethernet", "hdr.ipv4", "hdr.udp"] {
+                assert!(turn.contains(&format!("{part}.dst = {part}.src;")), "{name}: {turn}");
+            }
+            assert!(turn.trim_end().ends_with(bounce), "{name}: {turn}");
+            assert!(!text.contains("mark_to_drop") && !text.contains("drop_ctl"), "{name}");
+        }
+    }
+}
+
+/// The control plane knows the flows that are served, and what each is to the program.
+#[test]
+fn flows_are_entries() {
+    let program = randomized::Config::new(16, 2, Ties::Keep, 1).unwrap().program();
+    let flows = Flow::of_workers(Carries::Value, 2);
+    let program = reliable(&program, &flows, Copies::Once).unwrap();
+    let of = |arch| print(&program, arch).unwrap().entries;
+    let entries = of(Arch::V1Model);
+    let serve = "table_add SwitchIngress.flow_table SwitchIngress.flow__serve 1 => 0 1\n";
+    assert!(entries.contains(serve), "{entries}");
+    assert!(of(Arch::Tna).contains("p4.flow_table.add_with_flow__serve("));
 }

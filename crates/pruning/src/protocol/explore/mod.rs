@@ -1,13 +1,13 @@
 //! The model checker: every order of events of a small case, with a budget of faults.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry as Slot;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::hash::Hash;
 use std::sync::Arc;
 
 use super::master::Master;
-use super::packet::{Entry, Packet};
+use super::packet::{Entry, Name, Packet};
 use super::prune::Pruner;
 use super::query::{Answer, Query};
 use super::rules::Rules;
@@ -24,8 +24,31 @@ pub struct Budget {
     pub duplicates: u8,
     /// Reboots of the switch.
     pub reboots: u8,
+    /// Crashes of workers, which keep their rows and begin again.
+    pub worker_crashes: u8,
+    /// Crashes of the master, which issues the query again: packets of the earlier one are still
+    /// under way.
+    pub master_crashes: u8,
+    /// The identifier before each flow's first: near the greatest, identifiers wrap.
+    pub first_id: u32,
     /// States after which the exploration gives up.
     pub states: usize,
+}
+
+impl Budget {
+    /// No fault, and so many states.
+    #[must_use]
+    pub const fn faultless(states: usize) -> Self {
+        Self {
+            losses: 0,
+            duplicates: 0,
+            reboots: 0,
+            worker_crashes: 0,
+            master_crashes: 0,
+            first_id: 0,
+            states,
+        }
+    }
 }
 
 /// What an exploration found.
@@ -39,10 +62,15 @@ pub struct Exploration {
     pub wrong: usize,
     /// States from which no end can be reached, whatever happens.
     pub stuck: usize,
+    /// States in which the protocol breaks a promise on the way: an entry is processed twice in an
+    /// epoch, or acknowledged though it was neither delivered nor pruned.
+    pub broken: usize,
     /// Whether all states were visited; `stuck` is 0 if not.
     pub complete: bool,
     /// A shortest run to a wrong answer, one event per line.
     pub wrong_run: Option<Vec<String>>,
+    /// A shortest run to a broken promise, which the last line names.
+    pub broken_run: Option<Vec<String>>,
     /// A shortest run to a state from which no end can be reached.
     pub stuck_run: Option<Vec<String>>,
 }
@@ -51,11 +79,13 @@ impl Exploration {
     /// Whether every run ends, with the right answer, and all were seen.
     #[must_use]
     pub const fn is_safe(&self) -> bool {
-        self.complete && self.wrong == 0 && self.stuck == 0 && self.correct > 0
+        self.complete && self.wrong == 0 && self.broken == 0 && self.stuck == 0 && self.correct > 0
     }
 }
 
-/// Explores all runs of `query` on the given `rows` of each worker, breadth first.
+/// Explores all runs of `query` on the given `rows` of each worker, breadth first. A burst, a queue that
+/// overflows at the master and a link that reorders are runs among them: any packet may be late or,
+/// within the budget, lost.
 ///
 /// # Example
 ///
@@ -65,7 +95,7 @@ impl Exploration {
 /// use sluicegate_pruning::protocol::{Budget, Entry, Query, Rules, SmallPruner, explore};
 ///
 /// let row = |key| Entry { pass: 0, table: 0, key, value: 0 };
-/// let budget = Budget { losses: 0, duplicates: 0, reboots: 1, states: 10_000 };
+/// let budget = Budget { reboots: 1, ..Budget::faultless(10_000) };
 /// let check = |rules| {
 ///     let pruner = SmallPruner::new(Query::Distinct);
 ///     explore(Query::Distinct, rules, &[vec![row(1), row(2)]], &pruner, budget)
@@ -80,17 +110,27 @@ pub fn explore<P: Pruner + Clone + Eq + Hash>(
     pruner: &P,
     budget: Budget,
 ) -> Exploration {
+    let all: Vec<Entry> = rows.iter().flatten().copied().collect();
+    let mut copies = BTreeMap::new();
+    all.iter().for_each(|row| *copies.entry((row.table, row.key, row.value)).or_insert(0) += 1);
     let workers = rows.iter().zip(0u16..);
     let start = State {
         workers: workers
-            .map(|(rows, fid)| Worker::new(fid, rules, query, Arc::from(rows.as_slice())))
+            .map(|(rows, fid)| {
+                Worker::new(fid, rules, query, budget.first_id, rows.as_slice().into())
+            })
             .collect(),
-        switch: Switch::new(rules, query, pruner.clone()),
+        switch: Switch::new(rules, query, budget.first_id, pruner.clone()),
         master: Master::new(rules, query, rows.len()),
         wire: Vec::new(),
         left: budget,
+        processed: BTreeSet::new(),
+        pruned: BTreeSet::new(),
+        broken: None,
+        copies: Arc::new(copies),
+        once: !rules.replay,
+        asks_again: budget.worker_crashes > 0,
     };
-    let all: Vec<Entry> = rows.iter().flatten().copied().collect();
     let mut graph = Graph::new(start);
     let complete = graph.expand(budget.states);
     graph.judge(&query.answer(&all), complete)
@@ -114,6 +154,8 @@ enum Step {
     Again(usize, u32),
     Fin(usize),
     Reboot,
+    CrashWorker(usize),
+    CrashMaster,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -124,6 +166,17 @@ struct State<P> {
     /// Packets in flight, sorted.
     wire: Vec<(Place, Packet)>,
     left: Budget,
+    /// Names of entries that the switch processed in this boot, and of those that it pruned in any.
+    processed: BTreeSet<Name>,
+    pruned: BTreeSet<Name>,
+    /// The promise that was broken.
+    broken: Option<&'static str>,
+    /// How often each row occurs.
+    copies: Arc<BTreeMap<(u8, u64, u64), usize>>,
+    /// Whether no entry may be processed twice.
+    once: bool,
+    /// Whether a worker that crashes may ask again what was acknowledged.
+    asks_again: bool,
 }
 
 impl<P: Pruner + Clone> State<P> {
@@ -167,6 +220,12 @@ impl<P: Pruner + Clone> State<P> {
         if self.left.reboots > 0 {
             steps.push(Step::Reboot);
         }
+        if self.left.worker_crashes > 0 {
+            steps.extend((0..self.workers.len()).map(Step::CrashWorker));
+        }
+        if self.left.master_crashes > 0 {
+            steps.push(Step::CrashMaster);
+        }
         steps
     }
 
@@ -206,10 +265,29 @@ impl<P: Pruner + Clone> State<P> {
             }
             Step::Reboot => {
                 next.switch.reboot();
+                next.processed.clear();
                 next.left.reboots -= 1;
+            }
+            Step::CrashWorker(index) => {
+                if let Some(worker) = next.workers.get_mut(index) {
+                    worker.crash();
+                }
+                next.left.worker_crashes -= 1;
+            }
+            Step::CrashMaster => {
+                let number = next.master.crash();
+                next.switch.install(number);
+                next.workers.iter_mut().for_each(|worker| worker.issue(number));
+                next.processed.clear();
+                next.left.master_crashes -= 1;
             }
         }
         next
+    }
+
+    /// Whether entries of the pass may be processed once only.
+    fn once_only(&self, pass: u8) -> bool {
+        self.once || !self.switch.query().replayable(pass)
     }
 
     fn put(&mut self, place: Place, packet: Packet) {
@@ -222,9 +300,19 @@ impl<P: Pruner + Clone> State<P> {
         match (place, packet) {
             (Place::Switch, Packet::Entry { name, entry, .. }) => {
                 let stamp = self.switch.boot();
-                match self.switch.on_entry(&name, &entry) {
+                let action = self.switch.on_entry(&name, &entry);
+                if matches!(action, Action::Prune | Action::Forward)
+                    && self.once_only(name.pass)
+                    && !self.processed.insert(name)
+                {
+                    self.broken = Some("an entry is processed twice in an epoch");
+                }
+                match action {
                     Action::Drop => {}
-                    Action::Prune => self.put(Place::Worker, Packet::Ack { name, stamp }),
+                    Action::Prune => {
+                        self.pruned.insert(name);
+                        self.put(Place::Worker, Packet::Ack { name, stamp });
+                    }
                     Action::Forward | Action::ForwardUnprocessed => {
                         self.put(Place::Master, Packet::Entry { name, entry, stamp });
                     }
@@ -236,18 +324,33 @@ impl<P: Pruner + Clone> State<P> {
                 match packet {
                     Packet::Entry { name, entry, stamp } => {
                         self.master.on_entry(&name, &entry, stamp, &mut replies);
-                        self.master.forget_copies(MOST_COPIES);
+                        // One more copy than there are makes an answer wrong; yet more do not make it
+                        // any more so.
+                        let copies = &self.copies;
+                        self.master.forget_copies(|e| {
+                            1 + copies.get(&(e.table, e.key, e.value)).copied().unwrap_or(0)
+                        });
                     }
-                    Packet::Fin { fid, pass, attempt } => {
-                        self.master.on_fin(fid, pass, attempt, &mut replies);
+                    Packet::Fin { query, fid, pass, attempt } => {
+                        self.master.on_fin((query, fid), pass, attempt, &mut replies);
                     }
                     _ => {}
                 }
                 replies.into_iter().for_each(|reply| self.put(Place::Worker, reply));
             }
             (Place::Worker, packet) => {
-                if let Some(worker) = self.workers.get_mut(usize::from(packet.fid())) {
-                    worker.on_packet(&packet);
+                if let Some(worker) = self.workers.get_mut(usize::from(packet.fid()))
+                    && worker.on_packet(&packet)
+                    && let Packet::Ack { name, .. } = &packet
+                {
+                    if !self.pruned.contains(name) && !self.master.has(name) {
+                        self.broken =
+                            Some("an entry is acknowledged that was neither delivered nor pruned");
+                    }
+                    // What is acknowledged is not asked about again.
+                    if !self.asks_again {
+                        self.pruned.remove(name);
+                    }
                 }
             }
         }
@@ -275,12 +378,11 @@ impl<P: Pruner + Clone> State<P> {
             Step::Again(worker, id) => format!("worker {worker} sends entry {id} again"),
             Step::Fin(worker) => format!("worker {worker} sends FIN"),
             Step::Reboot => "the switch reboots".to_owned(),
+            Step::CrashWorker(worker) => format!("worker {worker} crashes and begins again"),
+            Step::CrashMaster => "the master crashes and issues the query again".to_owned(),
         }
     }
 }
-
-/// Copies of an entry beyond two do not make a wrong answer any more wrong.
-const MOST_COPIES: usize = 2;
 
 impl Place {
     const fn name(self) -> &'static str {
@@ -333,7 +435,7 @@ impl<P: Pruner + Clone + Eq + Hash> Graph<P> {
             }
             let state = Arc::clone(&self.states[number]);
             // Once the master has answered, nothing changes the answer.
-            if !state.master.is_done() {
+            if !state.master.is_done() && state.broken.is_none() {
                 for step in state.steps() {
                     self.add(Arc::new(state.after(step)), number, step);
                 }
@@ -357,14 +459,16 @@ impl<P: Pruner + Clone + Eq + Hash> Graph<P> {
     }
 
     fn judge(&self, expected: &Answer, complete: bool) -> Exploration {
-        let ends = |number: &usize| self.states[*number].master.is_done();
+        let is_broken = |number: &usize| self.states[*number].broken.is_some();
+        let ends = |number: &usize| self.states[*number].master.is_done() && !is_broken(number);
         let all = 0..self.states.len();
         let (correct, wrong): (Vec<usize>, Vec<usize>) = all
             .clone()
             .filter(ends)
             .partition(|&number| self.states[number].master.answer() == *expected);
         let mut can_end = vec![false; self.states.len()];
-        let mut open: Vec<usize> = correct.iter().chain(&wrong).copied().collect();
+        let broken: Vec<usize> = all.clone().filter(is_broken).collect();
+        let mut open: Vec<usize> = correct.iter().chain(&wrong).chain(&broken).copied().collect();
         while let Some(number) = open.pop() {
             if !std::mem::replace(&mut can_end[number], true) {
                 open.extend(&self.before[number]);
@@ -376,7 +480,13 @@ impl<P: Pruner + Clone + Eq + Hash> Graph<P> {
             correct: correct.len(),
             wrong: wrong.len(),
             stuck: stuck.len(),
+            broken: broken.len(),
             complete,
+            broken_run: broken.first().map(|&number| {
+                let mut run = self.run_to(number);
+                run.extend(self.states[number].broken.map(str::to_owned));
+                run
+            }),
             wrong_run: wrong.first().map(|&number| self.run_to(number)),
             stuck_run: stuck.first().map(|&number| self.run_to(number)),
         }
@@ -395,3 +505,5 @@ impl<P: Pruner + Clone + Eq + Hash> Graph<P> {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub(crate) use tests::programs;

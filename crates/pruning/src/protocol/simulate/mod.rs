@@ -64,6 +64,8 @@ pub fn simulate_with(
 enum Event {
     AtSwitch(Packet),
     AtMaster(Packet),
+    /// The master takes a packet from its queue.
+    Taken(Packet),
     AtWorker(Packet),
     /// A worker may send its next entry.
     Send(u16),
@@ -124,6 +126,11 @@ struct Run<'a, P> {
     down_until: u64,
     master: Master,
     replies: Vec<Packet>,
+    /// Until when a burst of losses lasts.
+    lossy_until: u64,
+    /// Packets in the master's queue, and when it has taken them all.
+    waiting: usize,
+    master_free: u64,
     last_progress: u64,
     report: Report,
 }
@@ -134,7 +141,7 @@ impl<'a, P: Pruner> Run<'a, P> {
         let workers: Vec<Worker> = rows
             .into_iter()
             .zip(0u16..)
-            .map(|(rows, fid)| Worker::new(fid, rules, query, Arc::from(rows)))
+            .map(|(rows, fid)| Worker::new(fid, rules, query, config.first_id, Arc::from(rows)))
             .collect();
         let mut run = Self {
             config,
@@ -144,12 +151,15 @@ impl<'a, P: Pruner> Run<'a, P> {
             scheduled: 0,
             fin_sent: vec![0; workers.len()],
             sending: vec![false; workers.len()],
-            switch: Switch::new(rules, query, pruner),
+            switch: Switch::new(rules, query, config.first_id, pruner),
             down_until: 0,
             master: Master::new(rules, query, workers.len()),
             workers,
             replies: Vec::new(),
             last_progress: 0,
+            lossy_until: 0,
+            waiting: 0,
+            master_free: 0,
             report: Report {
                 outcome: Outcome::Correct,
                 ticks: 0,
@@ -157,6 +167,7 @@ impl<'a, P: Pruner> Run<'a, P> {
                 sent: 0,
                 retransmitted: 0,
                 lost: 0,
+                overflowed: 0,
                 duplicated: 0,
                 out_of_turn: 0,
                 pruned: 0,
@@ -208,7 +219,19 @@ impl<'a, P: Pruner> Run<'a, P> {
     fn handle(&mut self, event: Event) {
         match event {
             Event::AtSwitch(packet) => self.at_switch(packet),
-            Event::AtMaster(packet) => self.at_master(&packet),
+            Event::AtMaster(packet) => match self.config.queue {
+                None => self.at_master(&packet),
+                Some(room) if self.waiting >= room => self.report.overflowed += 1,
+                Some(_) => {
+                    self.waiting += 1;
+                    self.master_free = self.master_free.max(self.now) + 1;
+                    self.schedule(self.master_free - self.now, Event::Taken(packet));
+                }
+            },
+            Event::Taken(packet) => {
+                self.waiting -= 1;
+                self.at_master(&packet);
+            }
             Event::AtWorker(packet) => {
                 let fid = packet.fid();
                 if self.workers[usize::from(fid)].on_packet(&packet) {
@@ -279,8 +302,12 @@ impl<'a, P: Pruner> Run<'a, P> {
 
     /// Puts a packet on a link.
     fn transmit(&mut self, packet: Packet, arrive: impl Fn(Packet) -> Event) {
-        let Link { loss, duplication, min_delay, max_delay } = self.config.link;
-        if self.rng.chance(loss) {
+        let Link { loss, duplication, min_delay, max_delay, burst } = self.config.link;
+        let in_burst = self.now < self.lossy_until;
+        if in_burst || self.rng.chance(loss) {
+            if !in_burst {
+                self.lossy_until = self.now.saturating_add(burst);
+            }
             self.report.lost += 1;
             return;
         }
@@ -333,8 +360,8 @@ impl<'a, P: Pruner> Run<'a, P> {
                     Arrival::Restarted => self.report.restarts += 1,
                 }
             }
-            Packet::Fin { fid, pass, attempt } => {
-                self.master.on_fin(*fid, *pass, *attempt, &mut replies);
+            Packet::Fin { query, fid, pass, attempt } => {
+                self.master.on_fin((*query, *fid), *pass, *attempt, &mut replies);
             }
             _ => {}
         }

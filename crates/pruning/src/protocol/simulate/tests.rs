@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::protocol::{Gap, OnReboot, Query, Recovery, Rules};
+use crate::protocol::{Gap, Name, OnReboot, Query, Recovery, Rules};
 
 /// Set to a number of runs (such as 100000) for a longer test.
 const RUNS_VARIABLE: &str = "SLUICEGATE_PROTOCOL_RUNS";
@@ -31,31 +31,42 @@ fn rules(query: Query) -> impl Strategy<Value = Rules> {
 }
 
 fn config() -> impl Strategy<Value = Config> {
-    let links = (0.0..0.4, 0.0..0.3, 0u64..5, 0u64..60);
-    let link = links.prop_map(|(loss, duplication, min_delay, spread)| Link {
-        loss,
+    let bursts = prop_oneof![3 => Just(0), 1 => 0u64..40];
+    let links = (0.0..0.4, 0.0..0.3, 0u64..5, 0u64..60, bursts);
+    let link = links.prop_map(|(loss, duplication, min_delay, spread, burst)| Link {
+        // A burst multiplies the losses.
+        loss: if burst > 0 { loss / 20.0 } else { loss },
         duplication,
         min_delay,
         max_delay: min_delay + spread,
+        burst,
     });
+    let queue = prop_oneof![2 => Just(None), 1 => (1usize..20).prop_map(Some)];
+    let first_id = prop_oneof![2 => Just(0), 1 => u32::MAX - 20..=u32::MAX];
     let reboots = prop_oneof![
         Just(Reboots::At(Vec::new())),
         (0u32..6, 1u64..2000).prop_map(|(count, until)| Reboots::Random { count, until }),
         prop::collection::vec(0u64..600, 0..4).prop_map(Reboots::At),
     ];
     let sizes = (1u16..6, 0usize..40, 1usize..20, 10u64..300, 0u64..30);
-    (query().prop_flat_map(|query| (Just(query), rules(query))), link, reboots, sizes).prop_map(
-        |((query, rules), link, reboots, (workers, rows, window, timeout, downtime))| Config {
-            query,
-            workers,
-            rows,
-            rules,
-            link,
-            window,
-            timeout,
-            reboots,
-            downtime,
-            patience: 500,
+    let query = query().prop_flat_map(|query| (Just(query), rules(query)));
+    (query, link, reboots, sizes, queue, first_id).prop_map(
+        |((query, rules), link, reboots, sizes, queue, first_id)| {
+            let (workers, rows, window, timeout, downtime) = sizes;
+            Config {
+                query,
+                workers,
+                rows,
+                rules,
+                link,
+                window,
+                timeout,
+                reboots,
+                downtime,
+                patience: 500,
+                queue,
+                first_id,
+            }
         },
     )
 }
@@ -111,7 +122,7 @@ fn repaired_has_no_wrong_answer_in_many_runs() {
 fn paper_is_right_without_faults() {
     for query in Query::ALL {
         let mut config = Config::new(query, Rules::paper());
-        config.link = Link { loss: 0.0, duplication: 0.0, min_delay: 1, max_delay: 1 };
+        config.link = Link { loss: 0.0, duplication: 0.0, min_delay: 1, max_delay: 1, burst: 0 };
         config.reboots = Reboots::At(Vec::new());
         assert_eq!(outcomes(&config, 50), [50, 0, 0], "{query:?}");
     }
@@ -162,7 +173,7 @@ fn adopting_a_sequence_number_without_epochs_is_not_enough() {
     config.rules.recovery = Recovery::Adopt;
     config.workers = 3;
     config.rows = 1;
-    config.link = Link { loss: 0.5, duplication: 0.5, min_delay: 0, max_delay: 300 };
+    config.link = Link { loss: 0.5, duplication: 0.5, min_delay: 0, max_delay: 300, burst: 0 };
     config.reboots = Reboots::Random { count: 4, until: 1000 };
     let [_, wrong, _] = outcomes(&config, 6000);
     assert!(wrong > 0);
@@ -176,7 +187,7 @@ fn waiting_for_lost_packets_is_dear() {
     config.workers = 1;
     config.rows = 2000;
     config.window = 32;
-    config.link = Link { loss: 0.1, duplication: 0.0, min_delay: 1, max_delay: 1 };
+    config.link = Link { loss: 0.1, duplication: 0.0, min_delay: 1, max_delay: 1, burst: 0 };
     config.reboots = Reboots::At(Vec::new());
     let mut sends = |gap| {
         config.rules.gap = gap;
@@ -186,6 +197,37 @@ fn waiting_for_lost_packets_is_dear() {
     };
     let (wait, skip) = (sends(Gap::Wait), sends(Gap::Skip));
     assert!(wait > 2.5 && skip < 1.5, "{wait} {skip}");
+}
+
+/// A window's burst finds a queue of two: what has no room is sent again.
+#[test]
+fn a_full_queue_costs_retransmissions_and_nothing_else() {
+    let mut config = Config::new(Query::Filter { at_least: 0 }, Rules::repaired());
+    config.link = Link { loss: 0.0, duplication: 0.0, min_delay: 1, max_delay: 1, burst: 0 };
+    config.reboots = Reboots::At(Vec::new());
+    let report = simulate(&config, 1).unwrap();
+    assert_eq!((report.outcome, report.overflowed), (Outcome::Correct, 0));
+    config.queue = Some(2);
+    let report = simulate(&config, 1).unwrap();
+    assert_eq!(report.outcome, Outcome::Correct);
+    assert!(report.overflowed > 0 && report.retransmitted > 0, "{report}");
+}
+
+#[test]
+fn a_burst_loses_what_follows_a_loss() {
+    let lost = |burst| {
+        let mut config = Config::new(Query::Distinct, Rules::repaired());
+        config.link.burst = burst;
+        config.link.loss = 0.01;
+        let reports = (0..50).map(|seed| simulate(&config, seed).unwrap());
+        reports
+            .map(|report| {
+                assert_eq!(report.outcome, Outcome::Correct);
+                report.lost
+            })
+            .sum::<u64>()
+    };
+    assert!(lost(20) > 5 * lost(0), "{} {}", lost(20), lost(0));
 }
 
 #[test]
@@ -198,6 +240,7 @@ fn impossible_configurations_are_refused() {
     };
     assert_eq!(check(&|c| c.workers = 0), ConfigError::Zero("the number of workers"));
     assert_eq!(check(&|c| c.window = 0), ConfigError::Zero("the window"));
+    assert_eq!(check(&|c| c.queue = Some(0)), ConfigError::Zero("the master's queue"));
     assert_eq!(check(&|c| c.link.loss = 1.0), ConfigError::Probability("loss"));
     assert_eq!(check(&|c| c.link.loss = f64::NAN), ConfigError::Probability("loss"));
     assert_eq!(check(&|c| c.link.min_delay = 21), ConfigError::Delays);
@@ -207,7 +250,7 @@ fn impossible_configurations_are_refused() {
 fn other_pruners_can_be_plugged_in() {
     struct Everything;
     impl Pruner for Everything {
-        fn prune(&mut self, _: &Entry) -> bool {
+        fn prune(&mut self, _: &Name, _: &Entry) -> bool {
             true
         }
         fn reset(&mut self) {}

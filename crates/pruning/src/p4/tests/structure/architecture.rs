@@ -165,8 +165,10 @@ pub(super) fn declares(arch: Arch, name: &str) -> bool {
 }
 
 /// The fields that the printed text uses of the architectures' structures, with their widths.
-pub(super) const FIELDS: [(&str, &str, u32); 3] = [
+pub(super) const FIELDS: [(&str, &str, u32); 5] = [
     ("standard_metadata_t", "egress_spec", 9),
+    ("standard_metadata_t", "ingress_port", 9),
+    ("ingress_intrinsic_metadata_t", "ingress_port", 9),
     ("ingress_intrinsic_metadata_for_deparser_t", "drop_ctl", 3),
     ("ingress_intrinsic_metadata_for_tm_t", "ucast_egress_port", 9),
 ];

@@ -1,0 +1,62 @@
+//! What a switch would do for a query, as operators with two ways each.
+
+use sluicegate_costmodel::{Objective, Scenario, SwitchDemand, choose};
+use sluicegate_engine::Explanation;
+use sluicegate_engine::choice::{Decision, Verdict, Why};
+use sluicegate_engine::switch::Switched;
+
+/// The operator, as the engine calls it where it refuses one.
+pub(super) const SWITCH: &str = "switch";
+
+/// Operators whose decisions are about groups and best rows, with the ways that leave these to workers.
+pub(super) const LEFT_TO_WORKERS: [(&str, &str); 2] =
+    [("group_by", "filtered"), ("top_k", "filtered")];
+
+/// The two ways of an operator: without and with the switch.
+pub(super) fn decision(switched: &Switched, scenario: &Scenario, objective: Objective) -> Decision {
+    let Scenario { hardware, prices } = scenario;
+    let [off, prune] = switched.demand.ways(hardware);
+    let choice = choose(off, [prune], hardware, prices, objective);
+    let way = |it: &sluicegate_costmodel::Alternative<&'static str>| Verdict {
+        strategy: it.strategy,
+        statement: None,
+        outcome: Ok(it.clone()),
+    };
+    Decision {
+        operator: SWITCH,
+        subject: switched.subject.clone(),
+        chosen: Some(0),
+        ways: choice.alternatives().map(way).collect(),
+        unmet: None,
+        notes: Vec::new(),
+        basis: None,
+    }
+}
+
+/// Why nothing of a query crosses the switch, unless the engine has given reasons.
+pub(super) fn nothing(explanation: &Explanation) -> Option<Decision> {
+    let gave_reasons = explanation.decisions.iter().any(|it| it.operator == SWITCH);
+    if gave_reasons || !explanation.switched.is_empty() {
+        return None;
+    }
+    let [_, prune] = SwitchDemand::WAYS;
+    let in_store = |it: &&Decision| {
+        let strategy = it.strategy().unwrap_or_default();
+        let statement = it.way(strategy).and_then(|way| way.statement.as_deref());
+        let filters = || statement.is_some_and(|it| it.contains(" WHERE "));
+        matches!(strategy, "store" | "s3" | "case" | "hybrid" | "sampling" | "late")
+            || strategy == "select" && filters()
+    };
+    let why = match explanation.decisions.iter().find(in_store) {
+        Some(it) => format!(
+            "the store does the {} of {} by `{}`, which leaves nothing to prune",
+            it.operator,
+            it.subject,
+            it.strategy().unwrap_or_default()
+        ),
+        None => "the master needs every row: a switch prunes for WHERE, DISTINCT, GROUP BY with one MIN or \
+                 MAX, HAVING, ORDER BY with LIMIT, joins and skylines"
+            .to_owned(),
+    };
+    Some(Decision::refused(SWITCH, prune, "the query", Why::new(why)))
+}

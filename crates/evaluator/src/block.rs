@@ -1,0 +1,50 @@
+//! The bytes of an object that are at hand.
+
+use std::ops::{Deref, DerefMut};
+
+use sluicegate_s3select::error::SelectError;
+
+/// A buffer from whose front bytes are consumed. Unlike a vector's, the space behind its end is not
+/// cleared before it is filled again.
+#[derive(Debug, Default)]
+pub(crate) struct Block {
+    bytes: Vec<u8>,
+    len: usize,
+}
+
+impl Block {
+    /// Forgets the first bytes.
+    pub(crate) fn consume(&mut self, bytes: usize) {
+        self.bytes.copy_within(bytes..self.len, 0);
+        self.len -= bytes;
+    }
+
+    /// Appends what `fill` reads, at most so many bytes, and says how many.
+    pub(crate) fn fill(
+        &mut self,
+        most: usize,
+        fill: impl FnOnce(&mut [u8]) -> Result<usize, SelectError>,
+    ) -> Result<usize, SelectError> {
+        let end = self.len + most;
+        if self.bytes.len() < end {
+            self.bytes.resize(end, 0);
+        }
+        let read = fill(&mut self.bytes[self.len..end])?;
+        self.len += read;
+        Ok(read)
+    }
+}
+
+impl Deref for Block {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+}
+
+impl DerefMut for Block {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes[..self.len]
+    }
+}

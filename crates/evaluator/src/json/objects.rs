@@ -1,0 +1,268 @@
+//! Finds the wanted fields of objects among the bitmaps of their block, without making values.
+//!
+//! Most objects of a file have the same names in the same order, written alike. So what stands
+//! before a value, `,"name": `, is remembered with what it means and with what followed it last, and
+//! mostly one comparison of bytes says that it has come again. Only names that come for the first
+//! time, or unexpectedly, are parsed.
+
+use std::collections::HashMap;
+
+use super::parser::{MAX_DEPTH, Parser, Problem, first_byte};
+use super::structure::{Marks, Structure};
+use crate::vector::Span;
+use sluicegate_s3select::dialect::ast::{Name, PathStep};
+
+/// The most names whose beginnings are remembered, and their longest.
+const MAX_HEADS: usize = 1024;
+const MAX_HEAD_BYTES: usize = 256;
+
+/// The most fields that are looked for.
+const MAX_ROOTS: usize = 64;
+
+/// The numbers of no head: nothing is known, and nothing stands before.
+const UNKNOWN: u32 = u32::MAX;
+const START: u32 = u32::MAX - 1;
+
+/// Finds fields by their names.
+#[derive(Debug)]
+pub(super) struct Objects {
+    roots: Vec<Name>,
+    /// What stood before values.
+    heads: Vec<Head>,
+    known: HashMap<Box<[u8]>, u32>,
+    /// The first one of the last object.
+    first: u32,
+}
+
+/// What stands between a bracket or comma and a value: a name with its colon, and spaces.
+#[derive(Debug)]
+struct Head {
+    bytes: Box<[u8]>,
+    /// Which roots it is the name of, as a set of bits.
+    wanted: u64,
+    /// What followed it last.
+    next: u32,
+}
+
+/// What stands at a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Found {
+    /// An object that ends before this position.
+    Object(usize),
+    /// Something that has to be parsed to be understood, or refused.
+    Unusual,
+    /// The block ends first.
+    Incomplete,
+}
+
+impl Objects {
+    /// Looks for the fields that these paths begin with; `None` if the paths want more than fields.
+    /// The second list says which root each path begins with, if it can lead into an object at all.
+    pub(super) fn new(paths: &[Vec<PathStep>]) -> Option<(Self, Vec<Option<usize>>)> {
+        let mut roots: Vec<Name> = Vec::new();
+        let mut root_of = Vec::with_capacity(paths.len());
+        for path in paths {
+            root_of.push(match path.first()? {
+                PathStep::Field(name) => {
+                    let known = roots.iter().position(|root| root == name);
+                    Some(known.unwrap_or_else(|| {
+                        roots.push(name.clone());
+                        roots.len() - 1
+                    }))
+                }
+                _ => None,
+            });
+        }
+        let objects = Self { roots, heads: Vec::new(), known: HashMap::new(), first: UNKNOWN };
+        (objects.roots.len() <= MAX_ROOTS).then_some((objects, root_of))
+    }
+
+    /// Looks for one field.
+    pub(super) fn with_root(root: &Name) -> Self {
+        let (roots, heads, known) = (vec![root.clone()], Vec::new(), HashMap::new());
+        Self { roots, heads, known, first: UNKNOWN }
+    }
+
+    /// How many fields are looked for.
+    pub(super) fn roots(&self) -> usize {
+        self.roots.len()
+    }
+
+    /// Goes through the object at `start`, of which nothing is at or behind `limit`. Appends the
+    /// value of each root to `fields`, or MISSING; if no object is found, what was appended is
+    /// meaningless.
+    #[inline]
+    pub(super) fn find(
+        &mut self,
+        block: &[u8],
+        structure: &Structure,
+        start: usize,
+        limit: usize,
+        fields: &mut [Vec<Span>],
+    ) -> Found {
+        if self.roots.is_empty() {
+            return pass(block, structure, start, limit);
+        }
+        fields.iter_mut().for_each(|field| field.push(Span::MISSING));
+        self.members(block, structure, start, limit, fields)
+    }
+
+    fn members(
+        &mut self,
+        block: &[u8],
+        structure: &Structure,
+        start: usize,
+        limit: usize,
+        fields: &mut [Vec<Span>],
+    ) -> Found {
+        if block.get(start) != Some(&b'{') {
+            return Found::Unusual;
+        }
+        let mut marks = structure.marks::<true>(start + 1);
+        let mut at = start + 1;
+        let mut before = START;
+        let row = fields[0].len() - 1;
+        loop {
+            let expected = match before {
+                START => self.first,
+                before => self.heads.get(before as usize).map_or(UNKNOWN, |head| head.next),
+            };
+            let is_next = |head: &Head| block[at..limit].starts_with(&head.bytes);
+            let known = self.heads.get(expected as usize).filter(|head| is_next(head));
+            let (length, mut roots) = if let Some(head) = known {
+                before = expected;
+                (head.bytes.len(), head.wanted)
+            } else if before == START && first_byte(&block[at..limit]) == Some(b'}') {
+                return marks.next().map_or(Found::Unusual, |end| Found::Object(end + 1));
+            } else {
+                match self.parse_head(&block[at..limit], before) {
+                    Ok((head, length, wanted)) => {
+                        before = head;
+                        (length, wanted)
+                    }
+                    Err(found) => return found,
+                }
+            };
+            let start = at + length;
+            let Some(mut mark) = marks.next() else { return Found::Incomplete };
+            let mut end = mark;
+            if mark == start {
+                end = match close(&mut marks, block, mark) {
+                    Ok(close) => close + 1,
+                    Err(found) => return found,
+                };
+                let Some(behind) = marks.next() else { return Found::Incomplete };
+                mark = behind;
+                if mark >= limit || first_byte(&block[end..mark]).is_some() {
+                    return Found::Unusual;
+                }
+            }
+            if mark >= limit {
+                return Found::Unusual;
+            }
+            while roots != 0 {
+                let field = &mut fields[roots.trailing_zeros() as usize][row];
+                roots &= roots - 1;
+                // A name that is repeated, or one of several that are meant.
+                if *field != Span::MISSING {
+                    return Found::Unusual;
+                }
+                let is_space = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
+                let mut length = end - start;
+                while length > 0 && is_space(&block[start + length - 1]) {
+                    length -= 1;
+                }
+                *field = Span::new(start as u32, length as u32);
+            }
+            match block[mark] {
+                b',' => at = mark + 1,
+                b'}' => return Found::Object(mark + 1),
+                _ => return Found::Unusual,
+            }
+        }
+    }
+
+    /// Parses a name, and expects it to come again behind the one before. Says which head it is, if it
+    /// is remembered, its length and what it is wanted for.
+    #[cold]
+    fn parse_head(&mut self, text: &[u8], before: u32) -> Result<(u32, usize, u64), Found> {
+        let mut parser = Parser::new(text, false);
+        let key = parser.key().map_err(|problem| match problem {
+            Problem::Incomplete => Found::Incomplete,
+            _ => Found::Unusual,
+        })?;
+        let wanted = match parser.unescape(key) {
+            // No statement can say this name.
+            Err(Problem::Surrogate(_)) => 0,
+            Err(_) => return Err(Found::Unusual),
+            Ok(name) => (0..).zip(&self.roots).fold(0, |wanted, (bit, root): (u32, _)| {
+                wanted | u64::from(root.matches(&name)) << bit
+            }),
+        };
+        parser.skip_space();
+        let bytes = &text[..parser.position()];
+        let head = match self.known.get(bytes) {
+            Some(head) => *head,
+            None if bytes.len() > MAX_HEAD_BYTES || self.heads.len() >= MAX_HEADS => UNKNOWN,
+            None => {
+                let number = self.heads.len() as u32;
+                self.heads.push(Head { bytes: bytes.into(), wanted, next: UNKNOWN });
+                self.known.insert(bytes.into(), number);
+                number
+            }
+        };
+        if before == START {
+            self.first = head;
+        } else if let Some(before) = self.heads.get_mut(before as usize) {
+            before.next = head;
+        }
+        Ok((head, bytes.len(), wanted))
+    }
+}
+
+/// Passes over an object or array of which nothing is wanted.
+fn pass(block: &[u8], structure: &Structure, start: usize, limit: usize) -> Found {
+    if !matches!(block.get(start), Some(b'{' | b'[')) {
+        return Found::Unusual;
+    }
+    let mut marks = structure.marks::<false>(start + 1);
+    match close(&mut marks, block, start) {
+        Ok(end) if end < limit => Found::Object(end + 1),
+        Ok(_) => Found::Unusual,
+        Err(found) => found,
+    }
+}
+
+/// The bracket that closes the one at `open`; all between them must close as well.
+#[inline]
+fn close<const COMMAS: bool>(
+    marks: &mut Marks<'_, COMMAS>,
+    block: &[u8],
+    open: usize,
+) -> Result<usize, Found> {
+    // Which of the brackets around the place are braces: the innermost in the lowest bit.
+    let mut braces = match block[open] {
+        b'{' => 1_u128,
+        b'[' => 0,
+        _ => return Err(Found::Unusual),
+    };
+    let mut depth = 1;
+    for mark in marks {
+        match block[mark] {
+            b'{' | b'[' if depth + 1 >= MAX_DEPTH => return Err(Found::Unusual),
+            b'{' => (braces, depth) = (braces << 1 | 1, depth + 1),
+            b'[' => (braces, depth) = (braces << 1, depth + 1),
+            b'}' | b']' => {
+                if (block[mark] == b'}') != (braces & 1 == 1) {
+                    return Err(Found::Unusual);
+                }
+                (braces, depth) = (braces >> 1, depth - 1);
+                if depth == 0 {
+                    return Ok(mark);
+                }
+            }
+            _ => {}
+        }
+    }
+    Err(Found::Incomplete)
+}

@@ -1,0 +1,105 @@
+//! Evaluations are stopped from outside.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::{Answer, Evaluation, request};
+use crate::program::{Compiler, Machine};
+use crate::statement::AggregateRows;
+use crate::{Cancellation, MAX_RECORDS_BYTES, Sink, Stats};
+use sluicegate_s3select::dialect::{Extras, ast::Projection, parse};
+use sluicegate_s3select::error::{SelectError, SelectErrorCode as Code};
+use sluicegate_s3select::request::SelectRequest;
+use sluicegate_s3select::value::Timestamp;
+
+fn prepare(request: &SelectRequest, object: &str, cancellation: &Cancellation) -> Evaluation {
+    let object = Arc::new(object.as_bytes().to_vec());
+    Evaluation::prepare(request, object).unwrap().with_cancellation(cancellation)
+}
+
+#[test]
+fn a_statement_is_stopped_before_it_begins_with_the_reason() {
+    let object = "1,some text\n".repeat(1 << 20);
+    let cancelled = Cancellation::new();
+    cancelled.clone().cancel();
+    let late = Cancellation::at(Instant::now());
+    for (cancellation, code) in
+        [(cancelled, Code::InternalError), (late, Code::MaxOperatorsExceeded)]
+    {
+        for (expression, threads) in [
+            ("SELECT * FROM S3Object", 1),
+            ("SELECT * FROM S3Object", 2),
+            ("SELECT COUNT(*) FROM S3Object WHERE CAST(_1 AS INT) = 1", 2),
+            ("SELECT _1, COUNT(*) FROM S3Object GROUP BY _1", 1),
+        ] {
+            let request = SelectRequest { extras: Extras::ALL, ..request(expression) };
+            let evaluation = prepare(&request, &object, &cancellation);
+            let mut answer = Answer::default();
+            let error = evaluation.run_on(threads, &mut answer).unwrap_err();
+            assert_eq!((error.code, answer.bytes.len()), (code, 0), "{expression}");
+            assert!(!error.message.contains("record"), "{error}");
+        }
+    }
+}
+
+/// Cancels as soon as it is given rows.
+struct Cancelling {
+    cancellation: Cancellation,
+    bytes: Vec<u8>,
+}
+
+impl Sink for Cancelling {
+    fn records(&mut self, bytes: bytes::Bytes) -> ControlFlow<()> {
+        self.cancellation.cancel();
+        self.bytes.extend_from_slice(&bytes);
+        ControlFlow::Continue(())
+    }
+
+    fn progress(&mut self, _: &Stats) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+#[test]
+fn a_statement_that_runs_is_stopped_at_the_next_batch_or_message() {
+    let object = "1,some text\n".repeat(1 << 20);
+    let literal = "x".repeat(10_000);
+    let long = format!("SELECT '{literal}' FROM S3Object");
+    for expression in ["SELECT * FROM S3Object", &long] {
+        let cancellation = Cancellation::new();
+        let evaluation = prepare(&request(expression), &object, &cancellation);
+        let mut sink = Cancelling { cancellation, bytes: Vec::new() };
+        assert_eq!(evaluation.run(&mut sink).unwrap_err().code, Code::InternalError);
+        // The rows of a batch that were in the buffer follow.
+        assert!(sink.bytes.len() <= 2 * MAX_RECORDS_BYTES, "{}", sink.bytes.len());
+    }
+}
+
+#[test]
+fn an_operator_is_not_begun_when_it_is_time_to_stop() {
+    let query = parse("SELECT 1 / 0 FROM S3Object").unwrap();
+    let Projection::Items(items) = &query.projection else { unreachable!() };
+    let mut schema = crate::json::JsonReader::open(
+        &(Arc::new(Vec::new()) as _),
+        sluicegate_s3select::request::JsonType::Lines,
+        sluicegate_s3select::request::Compression::None,
+        crate::scan_range::ByteRange::ALL,
+        &query.from,
+    )
+    .1;
+    let mut compiler = Compiler::new(&mut schema, &query.from, Timestamp::EPOCH);
+    let node = compiler.compile(&items[0].expr).unwrap();
+    let program = compiler.finish();
+    let rows = AggregateRows { columns: Vec::new(), rows: 1 };
+    let cancellation = Cancellation::new();
+    let mut machine = Machine::default();
+    machine.stop_with(cancellation.clone());
+    let mut eval = || -> Result<(), SelectError> {
+        let all = machine.start(1);
+        machine.eval(&program, node, &all, &rows).map(drop)
+    };
+    assert_eq!(eval().unwrap_err().code, Code::ExternalEvalException);
+    cancellation.cancel();
+    assert_eq!(eval().unwrap_err().code, Code::InternalError);
+}

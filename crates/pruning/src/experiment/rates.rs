@@ -1,0 +1,358 @@
+//! Whether structured keys fare as the theorems say, which assume random functions.
+//!
+//! For every algorithm that hashes, over keys as tables have them (dense, shifted, strided,
+//! clustered, like TPC-H's order keys, sorted and in turn, narrow and wide): the rate that is
+//! measured over many seeds is that of theory, or where theory has bounds only, that of random keys
+//! in the same order, within the statistical error at 99 % confidence for each table of results.
+//! `cargo test -p sluicegate-pruning rates -- --nocapture` prints the tables.
+
+use std::collections::HashSet;
+
+use crate::algorithm::group_by::{self, Extreme};
+use crate::algorithm::hashing::Hashing;
+use crate::algorithm::having::{extreme, sum};
+use crate::algorithm::join::{self, Kind, Passes, Shape, bloom, register_bloom};
+use crate::algorithm::row_hash::RowHash;
+use crate::algorithm::top_n::randomized;
+use crate::algorithm::{distinct, distinct::Policy, distinct::Width};
+use crate::rng::{Rng, mix64};
+use crate::switch::Relation;
+use crate::theory;
+use crate::theory::confidence::is_consistent;
+use crate::{Entries, Pruner, Selection, Ties};
+
+/// The `i`-th key.
+type Keys = fn(u32) -> [u32; 2];
+
+/// Narrow keys are the second word.
+const FAMILIES: [(&str, Keys); 8] = [
+    ("dense", |i| [0, i]),
+    ("shifted", |i| [0, 1_000_000 + i]),
+    ("strided by 1608", |i| [0, 1608 * i]),
+    ("strided by 2^4", |i| [0, i << 4]),
+    ("strided by 2^13", |i| [0, i << 13]),
+    ("strided by 2^17", |i| [0, i << 17]),
+    ("clustered", |i| [0, (mix64(u64::from(i >> 6) + 1) as u32).wrapping_add(i & 63)]),
+    ("order keys", |i| [0, i >> 3 << 5 | i & 7]),
+];
+
+/// Keys of 64 bits, of which either half or both vary.
+const WIDE: [(&str, Keys); 4] = [
+    ("low half", |i| [1 << 31, i]),
+    ("high half", |i| [i, 0]),
+    ("high half, strided", |i| [i << 12, 0]),
+    ("both halves", |i| [i >> 6, i << 26]),
+];
+
+/// Random keys.
+fn random(seed: u64, count: u32) -> Vec<[u32; 2]> {
+    let mut rng = Rng::new(seed);
+    let (mut keys, mut seen) = (Vec::new(), HashSet::new());
+    while keys.len() < count as usize {
+        let key = rng.next_u64();
+        if seen.insert(key as u32) {
+            keys.push([(key >> 32) as u32, key as u32]);
+        }
+    }
+    keys
+}
+
+fn keys(of: Keys, count: u32) -> Vec<[u32; 2]> {
+    // A key of zeros looks like an empty cell, which is another matter.
+    let keys: Vec<[u32; 2]> = (1..=count).map(of).collect();
+    assert_eq!(keys.iter().collect::<HashSet<_>>().len(), keys.len());
+    keys
+}
+
+fn mean_and_error(rates: &[f64]) -> (f64, f64) {
+    let count = rates.len() as f64;
+    let mean = rates.iter().sum::<f64>() / count;
+    let variance = rates.iter().map(|rate| (rate - mean).powi(2)).sum::<f64>() / (count - 1.0);
+    (mean, (variance / count).sqrt())
+}
+
+/// How far off a rate may be: with up to 40 rates in a table, all of them are within 3.8 standard
+/// errors with a probability of 99 %; samples are large enough for the normal approximation.
+const ERRORS: f64 = 3.8;
+
+/// Compares the mean of `rates` with an expectation that has an error of its own.
+fn assert_as_expected(what: &str, rates: &[f64], expected: (f64, f64)) {
+    let (mean, error) = mean_and_error(rates);
+    let error = error.hypot(expected.1);
+    println!("{what:<44} {mean:.5} ± {error:.5}, expected {:.5}", expected.0);
+    // Where the hash does not matter, nothing varies.
+    let rounding = 1e-9;
+    let difference = (mean - expected.0).abs();
+    assert!(difference <= ERRORS * error + rounding, "{what}: {mean} ± {error}, {expected:?}");
+}
+
+/// The rates of `run` for each family of keys, `seeds` times each, beside those of random keys.
+fn assert_as_random(
+    what: &str,
+    families: &[(&str, Keys)],
+    count: u32,
+    seeds: u64,
+    run: impl Fn(Hashing, &[[u32; 2]], u64) -> f64,
+) {
+    let reference = (0..seeds)
+        .map(|seed| run(Hashing::Mixed { seed: mix64(seed) }, &random(seed ^ 0x5EED, count), seed));
+    let reference = mean_and_error(&reference.collect::<Vec<f64>>());
+    for &(name, of) in families {
+        let keys = keys(of, count);
+        let rates = (0..seeds)
+            .map(|seed| run(Hashing::Mixed { seed: mix64(seed + 1000) }, &keys, seed + seeds));
+        assert_as_expected(&format!("{what}, {name}"), &rates.collect::<Vec<f64>>(), reference);
+    }
+}
+
+/// How entries come.
+#[derive(Clone, Copy)]
+enum Order {
+    Random,
+    /// One key after the other.
+    Sorted,
+    /// All keys in turn, again and again.
+    InTurn,
+}
+
+/// `times` entries of each key, as positions among the keys.
+fn order(order: Order, keys: usize, times: usize, seed: u64) -> Vec<usize> {
+    let mut all: Vec<usize> = match order {
+        Order::Sorted => (0..keys * times).map(|n| n / times).collect(),
+        Order::Random | Order::InTurn => (0..keys * times).map(|n| n % keys).collect(),
+    };
+    if let Order::Random = order {
+        Rng::new(seed).shuffle(&mut all);
+    }
+    all
+}
+
+/// The fraction of entries that passes.
+fn forwarded(pruner: &mut dyn Pruner, flow: u16, columns: &[&[u32]]) -> f64 {
+    let mut selection = Selection::new();
+    pruner.prune(&Entries::new(flow, 0, columns).unwrap(), &mut selection).unwrap();
+    selection.forwarded() as f64 / selection.len() as f64
+}
+
+fn halves(keys: impl Iterator<Item = [u32; 2]>) -> [Vec<u32>; 2] {
+    let (high, low) = keys.map(|[high, low]| (high, low)).unzip();
+    [high, low]
+}
+
+#[test]
+fn distinct_rates() {
+    for (name, arrival) in
+        [("random order", Order::Random), ("sorted", Order::Sorted), ("in turn", Order::InTurn)]
+    {
+        for (wide, families) in [(false, &FAMILIES[..]), (true, &WIDE[..])] {
+            let what = format!("distinct, {name}, {}", if wide { 64 } else { 32 });
+            let rate = |hashing, keys: &[[u32; 2]], seed| {
+                let width = if wide { Width::Bits64 } else { Width::Bits32 };
+                let config = distinct::Config::new(1024, 4, width, Policy::Lru).unwrap();
+                let entries = order(arrival, keys.len(), 4, seed);
+                let [high, low] = halves(entries.iter().map(|&at| keys[at]));
+                let columns: [&[u32]; 2] = [&high, &low];
+                let columns = if wide { &columns[..] } else { &columns[1..] };
+                forwarded(&mut config.with_hashing(hashing).pruner(), 0, columns)
+            };
+            assert_as_random(&what, families, 5000, 60, rate);
+        }
+    }
+}
+
+/// The paper's theorem has random order, where a hit is as likely as the load of the key's row says.
+#[test]
+fn distinct_meets_its_expectation() {
+    let (distinct, rows, columns) = (5000, 1024, 4);
+    let expected = theory::distinct::expected_hit_ratio(distinct.into(), rows.into(), columns);
+    for (name, of) in FAMILIES {
+        let keys = keys(of, distinct);
+        let hits = (0..40).map(|seed| {
+            // Warmed up by a stream of its own; then keys independent of each other.
+            let mut rng = Rng::new(seed);
+            let mut stream =
+                |len| (0..len).map(|_| keys[rng.below(distinct.into()) as usize][1]).collect();
+            let (warm, measured): (Vec<u32>, Vec<u32>) = (stream(60_000), stream(60_000));
+            let config = distinct::Config::new(rows, columns as u32, Width::Bits32, Policy::Lru);
+            let hashing = Hashing::Mixed { seed: mix64(seed) };
+            let mut pruner = config.unwrap().with_hashing(hashing).pruner();
+            forwarded(&mut pruner, 0, &[&warm]);
+            1.0 - forwarded(&mut pruner, 0, &[&measured])
+        });
+        let hits: Vec<f64> = hits.collect();
+        assert_as_expected(&format!("distinct hits, {name}"), &hits, (expected, 0.0));
+    }
+}
+
+#[test]
+fn group_by_rates() {
+    for (wide, families) in [(false, &FAMILIES[..]), (true, &WIDE[..])] {
+        let what = format!("group by, {}", if wide { 64 } else { 32 });
+        let rate = |hashing, keys: &[[u32; 2]], seed| {
+            let config = group_by::Config::new(4096, 8, Extreme::Max, Ties::Prune, wide).unwrap();
+            let mut rng = Rng::new(seed);
+            let entries = order(Order::Random, keys.len(), 16, seed);
+            let [high, low] = halves(entries.iter().map(|&at| keys[at]));
+            let values: Vec<u32> = low.iter().map(|_| rng.next_u64() as u32).collect();
+            let columns: [&[u32]; 3] = [&high, &low, &values];
+            let columns = if wide { &columns[..] } else { &columns[1..] };
+            forwarded(&mut config.with_hashing(hashing).pruner(), 0, columns)
+        };
+        assert_as_random(&what, families, 8192, 25, rate);
+    }
+}
+
+/// The dense keys of the paper's default size, hashed once: far off what mixing gives.
+#[test]
+fn a_linear_hash_does_not_meet_theory() {
+    let rate = |hashing: Hashing| {
+        let config = group_by::Config::paper().with_hashing(hashing);
+        let entries = order(Order::Random, 8192, 16, 1);
+        let keys: Vec<u32> = entries.iter().map(|&at| at as u32).collect();
+        let mut rng = Rng::new(2);
+        let values: Vec<u32> = keys.iter().map(|_| rng.next_u64() as u32).collect();
+        forwarded(&mut config.pruner(), 0, &[&keys, &values])
+    };
+    let (linear, mixed) = (rate(Hashing::Linear), rate(Hashing::Mixed { seed: 7 }));
+    assert!(linear > 1.1 * mixed, "{linear} hashed once, {mixed} mixed");
+}
+
+#[test]
+fn join_rates() {
+    let (built, shape) = (4096, |wide| Shape::new(Kind::Inner, Passes::SmallFirst, wide));
+    let expected_bloom = theory::bloom::bloom_rate(3 << 13, 3, built.into());
+    let expected_register = theory::bloom::register_bloom_rate(64 << 9, 3, built.into());
+    for (wide, families) in [(false, &FAMILIES[..]), (true, &WIDE[..])] {
+        for &(name, of) in families {
+            let keys = keys(of, 4 * built);
+            let rates = |pruner: &dyn Fn(Hashing) -> Box<dyn Pruner>| -> Vec<f64> {
+                let rate = |seed| {
+                    let mut pruner = pruner(Hashing::Mixed { seed: mix64(seed) });
+                    let (build, probe) = keys.split_at(built as usize);
+                    let mut send = |flow, keys: &[[u32; 2]]| {
+                        let [high, low] = halves(keys.iter().copied());
+                        let columns: [&[u32]; 2] = [&high, &low];
+                        let columns = if wide { &columns[..] } else { &columns[1..] };
+                        forwarded(pruner.as_mut(), flow, columns)
+                    };
+                    send(join::BUILD_A, build);
+                    send(join::PROBE_B, probe)
+                };
+                (0..100).map(rate).collect()
+            };
+            let plain = bloom::Config::new(shape(wide), 1 << 13, 3).unwrap();
+            let plain = rates(&|hashing| Box::new(plain.with_hashing(hashing).pruner()));
+            assert_as_expected(&format!("Bloom, {name}"), &plain, (expected_bloom, 0.0));
+            let register = register_bloom::Config::new(shape(wide), 1 << 9, 3, 16).unwrap();
+            let register = rates(&|hashing| Box::new(register.with_hashing(hashing).pruner()));
+            let what = format!("register Bloom, {name}");
+            assert_as_expected(&what, &register, (expected_register, 0.0));
+        }
+    }
+}
+
+#[test]
+fn having_rates() {
+    for (wide, families) in [(false, &FAMILIES[..]), (true, &WIDE[..])] {
+        let what = format!("having, {}", if wide { 64 } else { 32 });
+        let rate = |hashing, keys: &[[u32; 2]], seed| {
+            // No group exceeds the threshold by itself: what passes shares its counters.
+            let aggregate = sum::Aggregate::Sum;
+            let config = sum::Config::new(3, 1024, 900, aggregate, wide).unwrap();
+            let mut rng = Rng::new(seed);
+            let entries = order(Order::Random, keys.len(), 8, seed);
+            let [high, low] = halves(entries.iter().map(|&at| keys[at]));
+            let values: Vec<u32> = low.iter().map(|_| rng.below(100) as u32 + 1).collect();
+            let columns: [&[u32]; 3] = [&high, &low, &values];
+            let columns = if wide { &columns[..] } else { &columns[1..] };
+            forwarded(&mut config.with_hashing(hashing).pruner(), 0, columns)
+        };
+        assert_as_random(&what, families, 3000, 60, rate);
+    }
+    let rate = |hashing, keys: &[[u32; 2]], seed| {
+        let config = extreme::Config::new(Relation::Gt, 50, 512, 2).unwrap();
+        let mut rng = Rng::new(seed);
+        let entries = order(Order::Random, keys.len(), 8, seed);
+        let low: Vec<u32> = entries.iter().map(|&at| keys[at][1]).collect();
+        let values: Vec<u32> = low.iter().map(|_| rng.below(100) as u32).collect();
+        forwarded(&mut config.with_hashing(hashing).pruner(), 0, &[&low, &values])
+    };
+    assert_as_random("having extreme", &FAMILIES, 3000, 60, rate);
+}
+
+/// Whether TOP N loses one of the entries with these identifiers if they are the greatest, coming in
+/// this order, descending: then a row drops one iff it is full of greater ones.
+fn loses(hashing: Hashing, rows: u32, columns: u32, ids: impl Iterator<Item = u32>) -> bool {
+    let hash = RowHash::single(hashing, 2, 1, rows.trailing_zeros() as u8);
+    let mut loads = vec![0; rows as usize];
+    ids.map(|id| hash.one(id) as usize).any(|row| {
+        loads[row] += 1;
+        loads[row] > columns
+    })
+}
+
+#[test]
+fn a_row_is_lost_iff_it_is_full_of_greater_ones() {
+    let (rows, columns, mut lost) = (64, 3, 0);
+    for seed in 0..60 {
+        let config = randomized::Config::new(rows, columns, Ties::Keep, seed).unwrap();
+        let values: Vec<u32> = (0..3000).rev().collect();
+        let mut selection = Selection::new();
+        config.pruner().prune(&Entries::new(0, 0, &[&values]).unwrap(), &mut selection).unwrap();
+        let all = (0..40).all(|id| selection.get(id));
+        let hashing = Hashing::Mixed { seed };
+        assert_eq!(!all, loses(hashing, rows, columns, 0..40), "seed {seed}");
+        lost += u32::from(!all);
+    }
+    assert!((1..60).contains(&lost), "{lost}");
+}
+
+/// N = 20 of 16 rows of 5, so that there are failures to count: at most 1.9 %.
+#[test]
+fn top_n_failures() {
+    let (n, rows, columns, seeds) = (20, 16, 5, 20_000);
+    let shape = theory::top_n::Shape { rows: rows.into(), columns: columns.into() };
+    let bound = theory::top_n::failure(n, shape);
+    let mut all = 0;
+    for (name, of) in FAMILIES {
+        let failed = |seed| {
+            let ids = (0..n as u32).map(|i| of(i)[1]);
+            loses(Hashing::Mixed { seed: mix64(seed) }, rows, columns, ids)
+        };
+        let failures = (0..seeds).filter(|seed| failed(*seed)).count() as u64;
+        println!("top n, {name:<37} {failures} of {seeds}, bound {:.1}", bound * seeds as f64);
+        assert!(is_consistent(failures, seeds, bound, 1.0 - 0.01 / 8.0), "{name}: {failures}");
+        all += failures;
+    }
+    // Twenty keys that differ in a few high bits only fail more seldom than random ones.
+    assert!(all as f64 > 0.7 * 8.0 * bound * seeds as f64, "{all}: the bound is not tested");
+}
+
+/// The greatest of 402 000 entries at every 1 608th, and 19 584 regular strides: each lost a row on
+/// every run, or ten times as often as the bound, with a row that was one CRC.
+#[test]
+fn top_n_of_regular_streams() {
+    let seeds = 10_000;
+    for (n, rows, columns, stride) in [(250, 4096, 4, 1608), (100, 256, 6, 64)] {
+        let shape = theory::top_n::Shape { rows: rows.into(), columns: columns.into() };
+        let bound = theory::top_n::failure(n, shape);
+        let ids = || (0..n as u32).map(move |i| stride * i);
+        let failures = (0..seeds)
+            .filter(|&seed| loses(Hashing::Mixed { seed: mix64(seed) }, rows, columns, ids()))
+            .count() as u64;
+        println!("top {n}, every {stride}th: {failures} of {seeds}, bound {bound:.2e}");
+        assert!(is_consistent(failures, seeds, bound, 0.99), "{n}: {failures}");
+    }
+    // One seed, all strides: a stride is as good as another.
+    for (n, rows, columns) in [(250, 4096, 4), (100, 256, 6)] {
+        let shape = theory::top_n::Shape { rows: rows.into(), columns: columns.into() };
+        let bound = theory::top_n::failure(n, shape);
+        let strides = 19_584;
+        let lost =
+            |hashing, stride| loses(hashing, rows, columns, (0..n as u32).map(|i| i * stride));
+        let count = |hashing| (1..=strides).filter(|s| lost(hashing, *s)).count() as u64;
+        let failures = count(Hashing::Mixed { seed: 11 });
+        println!("top {n}, strides: {failures} of {strides}, bound {bound:.2e}");
+        assert!(is_consistent(failures, strides.into(), bound, 0.99), "{n}: {failures}");
+    }
+}

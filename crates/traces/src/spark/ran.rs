@@ -1,0 +1,313 @@
+//! What tasks did, as stages of a query.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sluicegate_costmodel::storage::Stage;
+
+use super::events::{StageInfo, TaskEnd};
+use super::plan::{Fragment, PlanInfo, Timer, fragments};
+
+/// A stage, as far as it has run; all of its attempts together.
+#[derive(Debug, Default)]
+pub(super) struct Ran {
+    parents: Vec<u64>,
+    computes: Option<u64>,
+    /// In milliseconds since 1970.
+    launched: Option<u64>,
+    /// When its last task was over.
+    finished: Option<u64>,
+    /// When it was over itself: tasks that ran twice may still be going on.
+    completed: Option<u64>,
+    run: u64,
+    read: u64,
+    shuffled: u64,
+    result: u64,
+    updates: BTreeMap<u64, f64>,
+}
+
+impl Ran {
+    pub(super) fn about(&mut self, info: &StageInfo) {
+        self.parents.clone_from(&info.parents);
+        self.computes = info.computes();
+    }
+
+    pub(super) fn complete(&mut self, info: &StageInfo) {
+        self.about(info);
+        self.completed = self.completed.max(info.completed);
+    }
+
+    pub(super) fn add(&mut self, task: &TaskEnd) {
+        let launched = task.info.launched;
+        self.launched = Some(self.launched.map_or(launched, |it| it.min(launched)));
+        self.finished = self.finished.max(Some(task.info.finished));
+        if let Some(metrics) = &task.metrics {
+            self.run = self.run.saturating_add(metrics.run);
+            self.read = self.read.saturating_add(metrics.read());
+            self.shuffled = self.shuffled.saturating_add(metrics.shuffled());
+            self.result = self.result.saturating_add(metrics.result);
+        }
+        for (metric, amount) in task.info.sql_updates() {
+            *self.updates.entry(metric).or_default() += amount;
+        }
+    }
+
+    fn touches(&self, metrics: &BTreeSet<u64>) -> bool {
+        metrics.iter().any(|it| self.updates.contains_key(it))
+    }
+
+    fn seconds(&self, timer: &Timer) -> f64 {
+        let added = self.updates.get(&timer.metric).copied().unwrap_or_default();
+        (added * timer.unit).max(0.0)
+    }
+}
+
+/// The stages of a query that have run.
+#[derive(Debug)]
+pub(super) struct Stages {
+    pub(super) stages: Vec<Stage>,
+    /// Whether one read a table in a scan without a time of its own.
+    pub(super) has_untimed_scans: bool,
+}
+
+/// Puts together the stages of a query: of `ids`, those of `all` that have run, by its plan.
+pub(super) fn stages(ids: &BTreeSet<u64>, all: &BTreeMap<u64, Ran>, plan: &PlanInfo) -> Stages {
+    let ran: BTreeMap<u64, &Ran> = ids
+        .iter()
+        .filter_map(|id| Some((*id, all.get(id)?)))
+        .filter(|(_, stage)| stage.launched.is_some())
+        .collect();
+    let fragments = fragments(plan);
+    let places = Places::of(&fragments, &ran);
+    let mut after = parents(&ran, all);
+    for (place, stages) in places.stages.iter().enumerate() {
+        let needed = places.needed(&fragments, place);
+        for id in stages {
+            after.entry(*id).or_default().extend(&needed);
+        }
+    }
+    // What a stage waits for began before it: whatever the log says, there is no circle.
+    let began = |id: u64| (ran.get(&id).and_then(|it| it.launched), id);
+    let mut has_untimed_scans = false;
+    let stage = |(id, stage): (&u64, &&Ran)| {
+        let before = after.get(id).into_iter().flatten().copied();
+        let before = before.filter(|other| began(*other) < began(*id)).collect();
+        let places = places.fragments.get(id).into_iter().flatten();
+        let fragments: Vec<_> = places.filter_map(|place| fragments.get(*place)).collect();
+        has_untimed_scans |= stage.read > 0
+            && fragments
+                .iter()
+                .flat_map(|it| &it.scans)
+                .any(|scan| scan.time.is_none() && stage.touches(&scan.metrics));
+        measured(*id, stage, before, &fragments)
+    };
+    Stages { stages: ran.iter().map(stage).collect(), has_untimed_scans }
+}
+
+/// Which stages ran which fragments.
+struct Places {
+    /// By the fragment.
+    stages: Vec<BTreeSet<u64>>,
+    /// By the stage.
+    fragments: BTreeMap<u64, BTreeSet<usize>>,
+}
+
+impl Places {
+    fn of(fragments: &[Fragment], ran: &BTreeMap<u64, &Ran>) -> Self {
+        let mut of_metric: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
+        for (place, fragment) in fragments.iter().enumerate() {
+            for metric in &fragment.metrics {
+                of_metric.entry(*metric).or_default().push(place);
+            }
+        }
+        let mut places =
+            Self { stages: vec![BTreeSet::new(); fragments.len()], fragments: BTreeMap::new() };
+        for (id, stage) in ran {
+            for place in stage.updates.keys().filter_map(|it| of_metric.get(it)).flatten() {
+                places.stages[*place].insert(*id);
+                places.fragments.entry(*id).or_default().insert(*place);
+            }
+        }
+        places
+    }
+
+    /// The stages of the fragments that one needs; of one that no stage ran for, those that it needs.
+    fn needed(&self, fragments: &[Fragment], place: usize) -> BTreeSet<u64> {
+        let mut needed = BTreeSet::new();
+        let mut open = fragments[place].needs.clone();
+        while let Some(input) = open.pop() {
+            if self.stages[input].is_empty() {
+                open.extend(&fragments[input].needs);
+            }
+            needed.extend(&self.stages[input]);
+        }
+        needed
+    }
+}
+
+/// The stages that ran for the parents of each one: themselves, or those that computed the same before.
+fn parents(ran: &BTreeMap<u64, &Ran>, all: &BTreeMap<u64, Ran>) -> BTreeMap<u64, BTreeSet<u64>> {
+    let mut computed: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+    for (id, stage) in ran {
+        if let Some(what) = stage.computes {
+            computed.entry(what).or_default().push(*id);
+        }
+    }
+    let of_one = |stage: &Ran| {
+        let (mut seen, mut found) = (BTreeSet::new(), BTreeSet::new());
+        let mut open = stage.parents.clone();
+        while let Some(parent) = open.pop() {
+            if !seen.insert(parent) {
+                continue;
+            }
+            if ran.contains_key(&parent) {
+                found.insert(parent);
+                continue;
+            }
+            let Some(skipped) = all.get(&parent) else { continue };
+            match skipped.computes.and_then(|what| computed.get(&what)) {
+                Some(same) => found.extend(same),
+                None => open.extend(&skipped.parents),
+            }
+        }
+        found
+    };
+    ran.iter().map(|(id, stage)| (*id, of_one(stage))).collect()
+}
+
+/// A stage with the numbers of its tasks, by the fragments that it ran.
+fn measured(id: u64, stage: &Ran, after: Vec<u64>, fragments: &[&Fragment]) -> Stage {
+    let thread_seconds = stage.run as f64 / 1e3;
+    let (mut scan_seconds, mut filter_seconds) = (0.0, 0.0);
+    // What is reused stands in a plan more than once.
+    let mut counted = BTreeSet::new();
+    let scans = fragments.iter().flat_map(|it| &it.scans);
+    for timer in scans.filter_map(|it| it.time.as_ref()) {
+        if counted.insert(timer.metric) {
+            scan_seconds += stage.seconds(timer);
+        }
+    }
+    for code in fragments.iter().flat_map(|it| &it.codes) {
+        if counted.insert(code.time.metric) {
+            let scanning: f64 = code.scans.iter().map(|it| stage.seconds(it)).sum();
+            let rest = (stage.seconds(&code.time) - scanning).max(0.0);
+            *if code.knows_scans { &mut filter_seconds } else { &mut scan_seconds } += rest;
+        }
+    }
+    // Metrics are rounded to milliseconds, and some begin before the task runs.
+    let scan_seconds = scan_seconds.min(thread_seconds);
+    let finished = stage.completed.or(stage.finished);
+    let wall = finished.unwrap_or(0).saturating_sub(stage.launched.unwrap_or(0));
+    let result = if stage.shuffled > 0 { stage.shuffled } else { stage.result };
+    // Spark counts what comes out of its cache as read, too.
+    let scans = fragments.iter().flat_map(|it| &it.scans).any(|it| stage.touches(&it.metrics));
+    let is_cached = !scans && fragments.iter().any(|it| stage.touches(&it.cached));
+    let read = if is_cached { 0 } else { stage.read };
+    Stage {
+        id,
+        name: if read > 0 { "reads tables".to_owned() } else { String::new() },
+        wall_seconds: wall as f64 / 1e3,
+        thread_seconds,
+        scan_seconds,
+        filter_project_seconds: filter_seconds.min(thread_seconds - scan_seconds),
+        wait_seconds: 0.0,
+        read_bytes: read as f64,
+        result_bytes: result as f64,
+        after,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn node(name: &str, metrics: &[(&str, u64)], children: &[Value]) -> Value {
+        let metrics: Vec<_> = metrics
+            .iter()
+            .map(|(name, id)| json!({"name": name, "accumulatorId": id, "metricType": "timing"}))
+            .collect();
+        json!({"nodeName": name, "metrics": metrics, "children": children})
+    }
+
+    /// Code that scans and filters.
+    fn code(scan: &[(&str, u64)]) -> Value {
+        let filter = node("Filter", &[], &[node("Scan", scan, &[])]);
+        node("WholeStageCodegen (1)", &[("duration", 11)], &[filter])
+    }
+
+    const TIMED: [(&str, u64); 2] = [("scan time", 10), ("number of output rows", 12)];
+
+    /// The stages of a plan, of which each ran one task of 100 ms that read 500 bytes and added to metrics.
+    fn ran(plan: Value, updates: &[&[(u64, u64)]]) -> Stages {
+        let mut all: BTreeMap<u64, Ran> = BTreeMap::new();
+        for (id, updates) in (0..).zip(updates) {
+            let updates: Vec<_> = updates
+                .iter()
+                .map(|(id, update)| json!({"ID": id, "Update": update, "Metadata": "sql"}))
+                .collect();
+            let task = json!({
+                "Stage ID": id,
+                "Task Info": {"Launch Time": 1, "Finish Time": 9, "Accumulables": updates},
+                "Task Metrics": {"Executor Run Time": 100, "Input Metrics": {"Bytes Read": 500}},
+            });
+            all.entry(id).or_default().add(&serde_json::from_value(task).unwrap());
+        }
+        stages(&all.keys().copied().collect(), &all, &serde_json::from_value(plan).unwrap())
+    }
+
+    #[track_caller]
+    fn check(stage: &Stage, scan: f64, filter: f64, read: f64) {
+        let close = |one: f64, other: f64| (one - other).abs() < 1e-9;
+        assert!(
+            close(stage.scan_seconds, scan)
+                && close(stage.filter_project_seconds, filter)
+                && close(stage.read_bytes, read),
+            "{stage:?}"
+        );
+    }
+
+    #[test]
+    fn what_is_reused_counts_once() {
+        let exchange = node("BroadcastExchange", &[("data size", 1)], &[code(&TIMED)]);
+        let reused = node("ReusedExchange", &[], std::slice::from_ref(&exchange));
+        let join = node("BroadcastHashJoin", &[("number of output rows", 90)], &[exchange, reused]);
+        let found = ran(join, &[&[(10, 22), (11, 30), (12, 5)], &[(90, 1)]]);
+        check(&found.stages[0], 0.022, 0.008, 500.0);
+        assert!(!found.has_untimed_scans);
+    }
+
+    #[test]
+    fn what_takes_rows_from_a_filter_is_no_filter() {
+        for (above, filter) in [
+            ("AdaptiveSparkPlan", 0.008),
+            ("BroadcastExchange", 0.008),
+            ("Subquery", 0.008),
+            ("Exchange", 0.0),
+            ("WriteFiles", 0.0),
+            ("InputAdapter", 0.0),
+        ] {
+            let plan = node("Project", &[], &[node(above, &[], &[code(&TIMED)])]);
+            let found = ran(plan, &[&[(10, 22), (11, 30), (12, 5)]]);
+            check(&found.stages[0], 0.022, filter, 500.0);
+        }
+    }
+
+    #[test]
+    fn scans_without_a_time_are_known_by_their_code() {
+        for (above, scan) in [("AdaptiveSparkPlan", 0.03), ("Exchange", 0.0)] {
+            let plan = node(above, &[], &[code(&TIMED[1..])]);
+            let found = ran(plan, &[&[(11, 30), (12, 5)]]);
+            check(&found.stages[0], scan, 0.0, 500.0);
+            assert!(found.has_untimed_scans);
+        }
+    }
+
+    #[test]
+    fn what_comes_out_of_a_cache_is_not_read() {
+        let cached = node("InMemoryTableScan", &[("number of output rows", 13)], &[code(&TIMED)]);
+        let found = ran(cached, &[&[(10, 22), (12, 5), (13, 5)], &[(13, 5)]]);
+        check(&found.stages[0], 0.022, 0.0, 500.0);
+        check(&found.stages[1], 0.0, 0.0, 0.0);
+    }
+}
