@@ -284,6 +284,8 @@ fn a_picture_is_a_file_of_its_own() {
     // No colours in a pipe.
     assert!(table.contains("316 Mbit/s") || table.contains("1 Gbit/s"), "{table}");
     assert!(!table.contains('\u{1b}'), "{table}");
+    let best = "`*` is the cheapest way of those that take at most 5 % longer than the fastest";
+    assert!(table.contains(best), "{table}");
 }
 
 #[test]
@@ -299,6 +301,7 @@ fn what_cannot_be_is_said_before_work_starts() {
     refused(&["--sweep", "speed=1..2"], "`speed`: is not a constant; there are bandwidth");
     refused(&["--sweep", "bandwidth=10..1Gbit"], "the first value must be below the last");
     refused(&["--what-if", "store=magic"], "there is no `magic`");
+    refused(&["--what-if", "bandwidth=8Gb/s"], "write 8Gbit/s or 8GB/s");
     refused(&["--what-if", "bandwidth"], "a what-if is `name=value`");
     refused(&["--format", "svg"], "a picture needs an axis");
     refused(&["--what-if", "cores=8,hardware=local"], "hardware undoes it: name that first");

@@ -154,9 +154,11 @@ fn a_target_may_be_a_file() {
 }
 
 #[test]
-fn every_algorithm_is_printed_for_both_architectures() {
+fn every_algorithm_is_printed_for_every_architecture() {
     for algorithm in ALGORITHMS {
-        for (arch, main) in [("v1model", "V1Switch("), ("tna", "Switch(pipe) main;")] {
+        for (arch, main) in
+            [("v1model", "V1Switch("), ("tna", "Switch(pipe) main;"), ("t2na", "<t2na.p4>")]
+        {
             let args = ["switch", "p4", "--algorithm", algorithm, "--arch", arch];
             let program = good(&mut sluice(&args));
             assert!(program.contains(main), "{algorithm} {arch}");
@@ -165,6 +167,10 @@ fn every_algorithm_is_printed_for_both_architectures() {
             assert_eq!(open, program.matches('}').count(), "{algorithm} {arch}");
         }
     }
+    // With the protocol in front, a pruned entry is acknowledged.
+    let args = ["switch", "p4", "--algorithm", "distinct", "--workers", "3", "--arch", "t2na"];
+    let acknowledges = "ig_tm_md.ucast_egress_port = ig_intr_md.ingress_port;";
+    assert!(good(&mut sluice(&args)).contains(acknowledges));
 }
 
 #[test]
