@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::aggregate::State;
 use super::batch::BatchReader;
 use super::group_by::Groups;
+use super::interrupt::Interrupt;
 use super::output::{self, Key, RowWriter};
 use super::program::{Machine, Program, Values};
 use super::selection::Selection;
@@ -66,6 +67,11 @@ impl Execution {
         if let Some(groups) = &mut self.groups {
             groups.limit(most);
         }
+    }
+
+    /// Has it stopped from outside.
+    pub(super) fn interrupt_by(&mut self, interrupt: Interrupt) {
+        self.machine.interrupt = interrupt;
     }
 
     /// Runs to the end, or until the client is gone.

@@ -15,6 +15,7 @@ mod execute;
 mod group_by;
 mod grouping;
 mod input;
+mod interrupt;
 mod json;
 mod members;
 mod output;
@@ -34,6 +35,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 pub use csv::CsvColumns;
+pub use interrupt::Interrupt;
 pub use sink::{MAX_RECORDS_BYTES, Sink, Stats};
 pub use source::ObjectSource;
 
@@ -182,6 +184,17 @@ impl Evaluation {
         if let Some(divisible) = &mut self.divisible {
             divisible.max_groups = Some(groups);
         }
+        self
+    }
+
+    /// Stops when told to from outside, with an error. [`Sink`]s can stop an evaluation, too, but are called
+    /// only about once per MiB of input, over which some statements take seconds.
+    #[must_use]
+    pub fn with_interrupt(mut self, interrupt: Interrupt) -> Self {
+        if let Some(divisible) = &mut self.divisible {
+            divisible.interrupt = interrupt.clone();
+        }
+        self.execution.interrupt_by(interrupt);
         self
     }
 

@@ -19,6 +19,7 @@ use super::aggregate::State;
 use super::batch::BatchReader;
 use super::execute::{Execution, Part, Sofar};
 use super::group_by::Groups;
+use super::interrupt::Interrupt;
 use super::output::RowWriter;
 use super::scan_range::ByteRange;
 use super::sink::{Sink, Stats};
@@ -45,6 +46,7 @@ pub(super) struct Divisible {
     pub(super) output: OutputSerialization,
     /// The most groups that are kept, if that was said.
     pub(super) max_groups: Option<usize>,
+    pub(super) interrupt: Interrupt,
 }
 
 enum Message {
@@ -61,7 +63,14 @@ impl Divisible {
         open: OpenPart,
     ) -> Self {
         let range = ByteRange { end: range.end.min(object_bytes), ..range };
-        Self { range, part_bytes: PART_BYTES, open, output, max_groups: None }
+        Self {
+            range,
+            part_bytes: PART_BYTES,
+            open,
+            output,
+            max_groups: None,
+            interrupt: Interrupt::default(),
+        }
     }
 
     fn part(&self, index: u64) -> Option<ByteRange> {
@@ -136,6 +145,7 @@ impl Divisible {
         if let Some(groups) = self.max_groups {
             execution.limit_groups(groups);
         }
+        execution.interrupt_by(self.interrupt.clone());
         execution.run_part(sofar, sink)
     }
 

@@ -2,6 +2,7 @@
 
 use super::{ColumnRef, NodeId, Op, Program, arithmetic, bloom, call, cast, choose, compare, text};
 use crate::batch::BatchReader;
+use crate::interrupt::Interrupt;
 use crate::output::invalid_text;
 use crate::selection::{Frame, Lineage, Selection, SelectionId};
 use crate::vector::{Data, Tag, Truth, Vector};
@@ -22,6 +23,7 @@ pub(crate) struct Machine {
     scratch: Vector,
     /// Bytes of text that the slots hold.
     text_bytes: usize,
+    pub(crate) interrupt: Interrupt,
 }
 
 #[derive(Debug, Default)]
@@ -152,6 +154,7 @@ impl Machine {
             self.slots[id.index()] = Slot { vector, computed: Computed::Always };
             return Ok(());
         }
+        self.interrupt.check()?;
         let mut out = std::mem::take(&mut self.slots[id.index()].vector);
         self.text_bytes = self.text_bytes.saturating_sub(out.text_bytes());
         let mut result = self.run(program, id, selection, batch, &mut out);

@@ -9,6 +9,7 @@ mod generator;
 mod grouping;
 mod groups;
 mod interpreter;
+mod interrupt;
 mod oracle;
 mod parallel;
 mod parquet_input;
