@@ -9,12 +9,19 @@
 //! link of a given rate and latency; for tests of clients it can misbehave ([`Faults`]).
 
 mod api;
+mod chunks;
 mod counters;
 mod credentials;
+mod documents;
 mod error;
 mod faults;
 mod front;
+mod limits;
 mod link;
+mod messages;
+mod origin;
+mod pace;
+mod received;
 mod routes;
 mod select;
 mod server;
@@ -22,9 +29,9 @@ mod signed;
 mod store;
 #[cfg(test)]
 mod tests;
-mod unchunk;
 
 pub use counters::{Counters, Counts, Operation};
 pub use error::Error;
 pub use faults::{Fault, Faults, Rule};
+pub use limits::Limits;
 pub use server::{Builder, Server};

@@ -12,24 +12,30 @@ use hyper_util::server::graceful::GracefulShutdown;
 use s3s::auth::SimpleAuth;
 use s3s::service::S3ServiceBuilder;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
 use crate::api::Api;
 use crate::counters::Counters;
 use crate::credentials::Credentials;
+use crate::documents::Documents;
 use crate::error::Error;
 use crate::faults::Faults;
-use crate::front::Front;
+use crate::front::{self, Front};
+use crate::limits::Limits;
 use crate::link::{Link, Shaped};
+use crate::pace::PacedSocket;
 use crate::routes::Routes;
-use crate::select::SelectRoute;
+use crate::select::{self, SelectRoute};
 use crate::store::Store;
 
 /// How long requests that are being answered may take when the server is asked to stop.
 const GRACE: Duration = Duration::from_secs(5);
-/// How long a client may take to send a request's head.
-const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
+/// The longest head of a request, in bytes.
+const MAX_HEAD: usize = 64 * 1024;
+/// Bytes of a connection that are read at a time, and those of an answer that wait for the client before no
+/// more are added.
+const BUFFER: usize = 128 * 1024;
 /// Statements evaluated at the same time, unless said otherwise.
 const SELECT_SLOTS: usize = 64;
 
@@ -77,6 +83,8 @@ pub struct Builder {
     max_groups: Option<usize>,
     indexes: bool,
     sync: bool,
+    hosts: Vec<String>,
+    limits: Limits,
 }
 
 #[derive(Debug)]
@@ -108,11 +116,27 @@ impl Builder {
         self
     }
 
-    /// Lets everybody do everything. Signatures are ignored, so every header counts as if it were
-    /// signed.
+    /// Lets everybody do everything who reaches the server, but pages of other servers in a browser: a
+    /// request with an `Origin`, or for another host than [`Self::host`] says, is refused. Signatures are
+    /// ignored, so every header counts as if it were signed.
     #[must_use]
     pub fn anonymous(mut self) -> Self {
         self.access = Access::Anonymous;
+        self
+    }
+
+    /// A name of the server, without a port. One that takes unsigned requests takes them only at its
+    /// addresses, at `localhost`, and at the names that it was given.
+    #[must_use]
+    pub fn host(mut self, name: impl Into<String>) -> Self {
+        self.hosts.push(name.into());
+        self
+    }
+
+    /// What clients are granted; see [`Limits`] for the defaults.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
         self
     }
 
@@ -201,16 +225,37 @@ impl Builder {
 
         let counters = Arc::new(Counters::default());
         let link = Arc::new(Link::new(Arc::clone(&counters), self.link_rate));
-        let api = Api { store, counters: Arc::clone(&counters), faults: Arc::clone(&self.faults) };
+        let limits = self.limits;
+        let uploads = Arc::new(Semaphore::new(limits.uploads.clamp(1, Semaphore::MAX_PERMITS)));
+        let api = Api {
+            store,
+            counters: Arc::clone(&counters),
+            faults: Arc::clone(&self.faults),
+            limits: limits.clone(),
+            uploads,
+        };
         let mut service = S3ServiceBuilder::new(api.clone());
         if let Some(Credentials { access_key, secret_key }) = credentials.clone() {
             service.set_auth(SimpleAuth::from_single(access_key, secret_key));
         }
         let anonymous = credentials.is_none();
-        let (slots, max_groups, indexes) = (self.select_slots, self.max_groups, self.indexes);
-        let select = self.select.then(|| SelectRoute::new(api.clone(), slots, max_groups, indexes));
-        service.set_route(Routes::new(api, anonymous, select));
-        let front = Front::new(service.build(), self.latency, anonymous, self.select);
+        let documents = Documents::new();
+        let settings = select::Settings {
+            slots: self.select_slots,
+            max_groups: self.max_groups,
+            indexes: self.indexes,
+        };
+        let select =
+            self.select.then(|| SelectRoute::new(api.clone(), documents.clone(), settings));
+        service.set_route(Routes::new(api, anonymous, select, documents));
+        let settings = front::Settings {
+            latency: self.latency,
+            anonymous,
+            hosts: self.hosts,
+            named: self.select,
+            limits,
+        };
+        let front = Front::new(service.build(), settings);
         let (stop, stopped) = watch::channel(false);
         let mut task = JoinSet::new();
         task.spawn(accept(listener, front, Arc::clone(&link), stopped));
@@ -235,6 +280,8 @@ impl Server {
             max_groups: None,
             indexes: true,
             sync: true,
+            hosts: Vec::new(),
+            limits: Limits::default(),
         }
     }
 
@@ -295,9 +342,14 @@ async fn accept(
 ) {
     let graceful = GracefulShutdown::new();
     let mut connections = JoinSet::new();
+    let mut most = front.limits().connections.max(1);
+    if let Some(files) = open_files().filter(|files| files / 2 < most) {
+        most = (files / 2).max(1);
+        tracing::warn!("the process may open {files} files: at most {most} connections at a time");
+    }
     loop {
         tokio::select! {
-            accepted = listener.accept() => match accepted {
+            accepted = listener.accept(), if connections.len() < most => match accepted {
                 Ok((socket, _)) => {
                     connections.spawn(serve(socket, front.clone(), Arc::clone(&link), &graceful));
                 }
@@ -316,6 +368,14 @@ async fn accept(
     connections.shutdown().await;
 }
 
+/// The most files and sockets that the process may have open, where the system tells. Of a connection's
+/// requests each needs a file, which it must not lack because of other connections.
+fn open_files() -> Option<usize> {
+    let limits = std::fs::read_to_string("/proc/self/limits").ok()?;
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
 /// One connection, until it ends.
 fn serve(
     socket: TcpStream,
@@ -327,9 +387,12 @@ fn serve(
     if let Err(e) = socket.set_nodelay(true) {
         tracing::debug!("cannot switch off delays: {e}");
     }
+    let socket = PacedSocket::new(socket, front.limits());
     let connection = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_TIMEOUT)
+        .header_read_timeout(front.limits().client_timeout)
+        .max_header_size(MAX_HEAD)
+        .max_buf_size(BUFFER)
         .serve_connection(TokioIo::new(Shaped::new(socket, link)), front);
     let connection = graceful.watch(connection);
     async move {

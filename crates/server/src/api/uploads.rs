@@ -10,11 +10,11 @@ use crate::store::{
     Algorithm, Expected, PartReference, Store, Upload, WriteConditions, milliseconds,
 };
 
-use super::body::trailing_checksum;
 use super::buckets::owner;
 use super::fields::{given_meta, incoming, source_conditions, stated_checksums, with_checksums};
 use super::lists::{Encoding, common_prefixes, page_size};
 use super::reads::checksum_type;
+use super::receive::trailing_checksum;
 use super::writes::{copy_source, from_milliseconds};
 use super::{Api, check_customer_key, etag};
 

@@ -7,11 +7,12 @@ use s3s::dto::*;
 use s3s::{S3Request, S3Result, s3_error};
 
 use crate::counters::Operation;
+use crate::messages::message;
 use crate::store::{Algorithm, Meta, WriteConditions};
 
-use super::body::trailing_checksum;
 use super::fields::{given_meta, incoming, source_conditions, stated_checksums, with_checksums};
 use super::reads::checksum_type;
+use super::receive::trailing_checksum;
 use super::{Api, check_customer_key, check_version, etag};
 
 /// S3's limit on the names and values of `x-amz-meta-*`, in bytes.
@@ -208,8 +209,11 @@ impl Api {
                     Ok(()) => deleted
                         .push(DeletedObject { key: Some(object.key), ..DeletedObject::default() }),
                     Err(e) => errors.push(Error {
+                        message: Some(match e.message() {
+                            Some(words) => words.to_owned(),
+                            None => message(e.code().as_str()).into_owned(),
+                        }),
                         code: Some(e.code().as_str().to_owned()),
-                        message: e.message().map(str::to_owned),
                         key: Some(object.key),
                         version_id: None,
                     }),
