@@ -33,6 +33,35 @@ impl FromStr for Latency {
     }
 }
 
+/// A time to wait: a number and `ms`, `s`, `min` or `h`, or `unlimited`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Timeout(pub(crate) Option<Duration>);
+
+impl FromStr for Timeout {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let error = || format!("`{text}` is not a time such as 30s, 10min, 1h or unlimited");
+        let trimmed = text.trim();
+        if trimmed.eq_ignore_ascii_case("unlimited") {
+            return Ok(Self(None));
+        }
+        let unit = trimmed.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+        let number: f64 = trimmed[..trimmed.len() - unit.len()].parse().map_err(|_| error())?;
+        let factor = match unit.trim() {
+            "ms" => 1e-3,
+            "s" => 1.0,
+            "min" => 60.0,
+            "h" => 3600.0,
+            _ => return Err(error()),
+        };
+        match Duration::try_from_secs_f64(number * factor) {
+            Ok(time) if !time.is_zero() => Ok(Self(Some(time))),
+            _ => Err(error()),
+        }
+    }
+}
+
 /// A sum of dollars, with or without its sign: `0.05`, `$0.05`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Price(pub(crate) Dollars);
@@ -127,6 +156,24 @@ mod tests {
         ] {
             let read = text.parse::<Latency>().ok().map(|latency| latency.0.as_micros());
             assert_eq!(read, micros, "{text}");
+        }
+    }
+
+    #[test]
+    fn times_to_wait_are_read_from_text() {
+        for (text, seconds) in [
+            ("30s", Some(Some(30.0))),
+            ("1.5 min", Some(Some(90.0))),
+            ("2h", Some(Some(7200.0))),
+            ("250ms", Some(Some(0.25))),
+            ("unlimited", Some(None)),
+            ("0s", None),
+            ("30", None),
+            ("1e30h", None),
+            ("-1s", None),
+        ] {
+            let read = text.parse::<Timeout>().ok().map(|time| time.0.map(|t| t.as_secs_f64()));
+            assert_eq!(read, seconds, "{text}");
         }
     }
 

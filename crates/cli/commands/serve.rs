@@ -19,7 +19,12 @@ pub(crate) async fn run(args: ServeArgs, compute: &Compute) -> Result<()> {
         .link_rate(whole_rate(args.link))
         .latency(args.latency.0)
         .select(!args.no_select)
-        .indexes(!args.no_index);
+        .indexes(!args.no_index)
+        .select_slots(args.max_statements.get())
+        .limits(args.limits());
+    for name in &args.host {
+        builder = builder.host(name);
+    }
     let is_given = given.is_some();
     if args.anonymous {
         builder = builder.anonymous();
