@@ -17,7 +17,7 @@ use crate::limits::Limits;
 use crate::messages::explain;
 use crate::origin::refuse_pages;
 use crate::received::{BodyState, watch};
-use crate::signed::{refuse_long_lived, refuse_unsigned_headers};
+use crate::signed::{refuse_long_lived, refuse_old, refuse_unsigned_headers};
 
 pub(crate) const CONTENT_HASH: HeaderName = HeaderName::from_static("x-amz-content-sha256");
 /// How the hash of a body begins that is in chunks.
@@ -96,6 +96,7 @@ impl Front {
             refuse_pages(request, &self.settings.hosts)
         } else {
             refuse_unsigned_headers(request)?;
+            refuse_old(request)?;
             refuse_long_lived(request)
         }
     }

@@ -1,9 +1,9 @@
-//! Bodies as they come in: at a pace, and no longer than allowed.
+//! Bodies as they come in, at a pace.
 
 use std::fmt;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use futures::Stream;
@@ -36,7 +36,6 @@ impl BodyState {
 #[derive(Debug, Clone)]
 pub(crate) enum BodyFault {
     TooSlow,
-    TooLong { limit: u64 },
     ChunkTooLong { limit: usize },
 }
 
@@ -44,7 +43,6 @@ impl fmt::Display for BodyFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooSlow => f.write_str("the client sent too little of the body for too long"),
-            Self::TooLong { limit } => write!(f, "one request uploads at most {limit} bytes"),
             Self::ChunkTooLong { limit } => {
                 write!(f, "a signed chunk has at most {limit} bytes here; send smaller ones")
             }
@@ -58,7 +56,6 @@ impl BodyFault {
     fn to_s3(&self) -> S3Error {
         let code = match self {
             Self::TooSlow => S3ErrorCode::RequestTimeout,
-            Self::TooLong { .. } => S3ErrorCode::EntityTooLarge,
             Self::ChunkTooLong { .. } => S3ErrorCode::InvalidRequest,
         };
         S3Error::with_message(code, self.to_string())
@@ -90,8 +87,6 @@ pub(crate) fn watch(request: &mut Request<Body>, limits: &Limits) -> BodyState {
         let watched = Watched {
             body: std::mem::take(request.body_mut()),
             pace: Pace::new(limits),
-            limit: limits.upload_bytes,
-            left: limits.upload_bytes,
             state: state.clone(),
         };
         let watched: DynByteStream = Box::pin(watched);
@@ -103,9 +98,6 @@ pub(crate) fn watch(request: &mut Request<Body>, limits: &Limits) -> BodyState {
 struct Watched {
     body: Body,
     pace: Pace,
-    limit: u64,
-    /// How many bytes more it may have.
-    left: u64,
     state: BodyState,
 }
 
@@ -114,61 +106,21 @@ impl Stream for Watched {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = &mut *self;
-        match Pin::new(&mut this.body).poll_next(cx) {
-            Poll::Ready(Some(Ok(bytes))) => {
-                this.pace.moved(bytes.len());
-                Poll::Ready(Some(match this.left.checked_sub(bytes.len() as u64) {
-                    Some(left) => {
-                        this.left = left;
-                        Ok(bytes)
-                    }
-                    None => Err(this.state.set(BodyFault::TooLong { limit: this.limit })),
-                }))
-            }
+        let polled = Pin::new(&mut this.body).poll_next(cx);
+        match &polled {
+            Poll::Ready(Some(Ok(bytes))) => this.pace.moved(bytes.len()),
+            Poll::Ready(_) => {}
             Poll::Pending => {
-                this.pace.poll_overdue(cx).map(|()| Some(Err(this.state.set(BodyFault::TooSlow))))
+                ready!(this.pace.poll_overdue(cx));
+                return Poll::Ready(Some(Err(this.state.set(BodyFault::TooSlow))));
             }
-            ended => ended,
         }
+        polled
     }
 }
 
 impl ByteStream for Watched {
     fn remaining_length(&self) -> RemainingLength {
         self.body.remaining_length()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    use std::io;
-
-    use futures::StreamExt as _;
-    use s3s::dto::StreamingBlob;
-
-    async fn received(pieces: &[usize], limit: u64) -> (usize, Option<String>) {
-        let pieces: Vec<_> =
-            pieces.iter().map(|n| Ok::<_, io::Error>(Bytes::from(vec![0; *n]))).collect();
-        let body = StreamingBlob::wrap(futures::stream::iter(pieces));
-        let mut request = Request::new(Body::from(body));
-        let state = watch(&mut request, &Limits { upload_bytes: limit, ..Limits::default() });
-        let (mut body, mut bytes) = (request.into_body(), 0);
-        while let Some(piece) = body.next().await {
-            match piece {
-                Ok(piece) => bytes += piece.len(),
-                Err(error) => return (bytes, Some(state.error(error).code().as_str().to_owned())),
-            }
-        }
-        (bytes, None)
-    }
-
-    #[tokio::test]
-    async fn a_body_without_a_length_is_limited_too() {
-        assert_eq!(received(&[], 5).await, (0, None));
-        assert_eq!(received(&[3, 0, 2], 5).await, (5, None));
-        assert_eq!(received(&[3, 2, 1, 1], 5).await, (5, Some("EntityTooLarge".to_owned())));
-        assert_eq!(received(&[6], 5).await, (0, Some("EntityTooLarge".to_owned())));
     }
 }

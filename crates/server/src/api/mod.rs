@@ -10,6 +10,8 @@ mod receive;
 mod uploads;
 mod writes;
 
+pub(crate) use writes::seconds;
+
 use std::sync::Arc;
 
 use http::{HeaderMap, HeaderName, HeaderValue};

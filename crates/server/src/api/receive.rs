@@ -51,7 +51,7 @@ impl Api {
         let length = length.and_then(|length| u64::try_from(length).ok());
         let most = self.limits.upload_bytes;
         if length.is_some_and(|length| length > most) {
-            return Err(s3_error!(EntityTooLarge, "one request uploads at most {most} bytes"));
+            return Err(too_long(most));
         }
         let disk_full_at = match fault {
             Some(Fault::DiskFull { after }) => Some(after),
@@ -65,7 +65,7 @@ impl Api {
         let store = Arc::clone(&self.store);
         let draft = spawn_blocking(move || store.draft(algorithms, disk_full_at));
         let draft = match body {
-            Some(body) => write(draft, body, &state).await?,
+            Some(body) => write(draft, body, &state, most, length).await?,
             None => joined(draft).await?,
         };
         if let Some(trailers) = &trailers {
@@ -80,10 +80,7 @@ impl Api {
         }
         self.blocking(move |store| {
             if length.is_some_and(|length| length != draft.size()) {
-                return Err(s3_error!(
-                    IncompleteBody,
-                    "the body has another length than announced"
-                ));
+                return Err(another_length());
             }
             let written = draft.finish();
             expected.verify(&written.digest)?;
@@ -99,9 +96,18 @@ async fn write(
     mut draft: JoinHandle<S3Result<Draft>>,
     mut body: StreamingBlob,
     state: &BodyState,
+    most: u64,
+    length: Option<u64>,
 ) -> S3Result<Draft> {
+    let mut received = 0;
     loop {
         let batch = batch(&mut body, state).await?;
+        received += batch.iter().map(|piece| piece.len() as u64).sum::<u64>();
+        match length {
+            Some(length) if received > length => return Err(another_length()),
+            None if received > most => return Err(too_long(most)),
+            _ => {}
+        }
         let mut open = joined(draft).await?;
         if batch.is_empty() {
             return Ok(open);
@@ -141,6 +147,14 @@ async fn batch(body: &mut StreamingBlob, state: &BodyState) -> S3Result<Vec<Byte
         };
     }
     Ok(batch)
+}
+
+fn too_long(most: u64) -> S3Error {
+    s3_error!(EntityTooLarge, "one request uploads at most {most} bytes")
+}
+
+fn another_length() -> S3Error {
+    s3_error!(IncompleteBody, "the body has another length than announced")
 }
 
 async fn joined(draft: JoinHandle<S3Result<Draft>>) -> S3Result<Draft> {

@@ -43,7 +43,7 @@ pub(super) fn content_encoding(encoding: Option<String>) -> Option<String> {
 }
 
 /// Seconds since 1970.
-pub(super) fn seconds(time: Option<Timestamp>) -> Option<u64> {
+pub(crate) fn seconds(time: Option<Timestamp>) -> Option<u64> {
     // The only conversion that needs no type of another crate.
     let mut text = Vec::new();
     time?.format(TimestampFormat::EpochSeconds, &mut text).ok()?;

@@ -390,9 +390,12 @@ mod tests {
         });
         // The only turn is free once the queue is full, and wanted back when there is room again.
         let other = turns.take().await.unwrap();
-        for _ in 0..=QUEUE {
-            let event = answer.next().await.unwrap().unwrap();
-            assert!(matches!(event, SelectObjectContentEvent::Records(_)), "{event:?}");
+        let mut rows = 0;
+        while rows <= QUEUE {
+            match answer.next().await.unwrap().unwrap() {
+                SelectObjectContentEvent::Records(_) => rows += 1,
+                event => assert!(matches!(event, SelectObjectContentEvent::Cont(_)), "{event:?}"),
+            }
         }
         drop(other);
         assert!(sent.await.unwrap());

@@ -145,6 +145,32 @@ async fn uploads_without_a_length_are_limited() {
     assert_eq!(fixture.get("k").await.len(), 100_000);
 }
 
+#[tokio::test]
+async fn chunks_count_without_what_is_around_them() {
+    let object = bytes(100_000);
+    let limits = Limits { upload_bytes: object.len() as u64, ..Limits::default() };
+    let fixture = Fixture::with(|builder| builder.limits(limits)).await;
+    let put = async |object: &[u8], announced: usize| {
+        let length = announced.to_string();
+        let headers = [("x-amz-decoded-content-length", &*length), ("x-amz-trailer", "x-amz-none")];
+        let mut body = Vec::new();
+        for chunk in object.chunks(100) {
+            body.extend_from_slice(format!("{:x}\r\n", chunk.len()).as_bytes());
+            body.extend_from_slice(chunk);
+            body.extend_from_slice(b"\r\n");
+        }
+        body.extend_from_slice(b"0\r\n\r\n");
+        let signed = SignableBody::StreamingUnsignedPayloadTrailer;
+        say(&fixture.server, ("PUT", "/bucket/k"), &headers, signed, &body).await
+    };
+    let answer = put(&object, object.len()).await;
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    // More than was announced is not read to its end.
+    let answer = put(&object, 10).await;
+    assert!(answer.starts_with("HTTP/1.1 400") && answer.contains("IncompleteBody"), "{answer}");
+    assert!(fixture.get("k").await == object);
+}
+
 /// Says a signed request with a body.
 async fn say(
     server: &Server,
