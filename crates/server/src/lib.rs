@@ -10,6 +10,7 @@
 
 mod api;
 mod chunks;
+mod connections;
 mod counters;
 mod credentials;
 mod documents;

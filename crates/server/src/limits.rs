@@ -13,8 +13,9 @@ use std::time::Duration;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// Connections at a time, at least 1; more wait until another ends. 4096 by default. On Linux they are
-    /// never more than half of the files that the process may open.
+    /// Connections at a time, at least 1; 4096 by default. Another takes the place of the one over which no
+    /// byte went for the longest, and for a second at least; if there is none, it waits. On Linux they
+    /// are never more than half of the files that the process may open.
     pub connections: usize,
     /// Uploads that are received at a time, at least 1. More wait, at most for [`Self::client_timeout`],
     /// and are then answered with 503 `SlowDown`. 256 by default.

@@ -7,12 +7,14 @@
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep_until};
 
+use crate::connections::Activity;
 use crate::limits::Limits;
 
 /// How far a client is behind.
@@ -77,11 +79,12 @@ impl Pace {
 pub(crate) struct PacedSocket<S> {
     socket: S,
     pace: Pace,
+    activity: Arc<Activity>,
 }
 
 impl<S> PacedSocket<S> {
-    pub(crate) fn new(socket: S, limits: &Limits) -> Self {
-        Self { socket, pace: Pace::new(limits) }
+    pub(crate) fn new(socket: S, limits: &Limits, activity: Arc<Activity>) -> Self {
+        Self { socket, pace: Pace::new(limits), activity }
     }
 
     fn written(
@@ -90,7 +93,10 @@ impl<S> PacedSocket<S> {
         written: Poll<io::Result<usize>>,
     ) -> Poll<io::Result<usize>> {
         match written {
-            Poll::Ready(Ok(bytes)) => self.pace.moved(bytes),
+            Poll::Ready(Ok(bytes)) => {
+                self.pace.moved(bytes);
+                self.activity.moved();
+            }
             Poll::Ready(Err(_)) => {}
             Poll::Pending => {
                 ready!(self.pace.poll_overdue(cx));
@@ -108,7 +114,12 @@ impl<S: AsyncRead + Unpin> AsyncRead for PacedSocket<S> {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.socket).poll_read(cx, buf)
+        let before = buf.filled().len();
+        let read = Pin::new(&mut self.socket).poll_read(cx, buf);
+        if buf.filled().len() > before {
+            self.activity.moved();
+        }
+        read
     }
 }
 

@@ -7,15 +7,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
 use s3s::auth::SimpleAuth;
 use s3s::service::S3ServiceBuilder;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
 use crate::api::Api;
+use crate::connections::accept;
 use crate::counters::Counters;
 use crate::credentials::Credentials;
 use crate::documents::Documents;
@@ -23,19 +22,11 @@ use crate::error::Error;
 use crate::faults::Faults;
 use crate::front::{self, Front};
 use crate::limits::Limits;
-use crate::link::{Link, Shaped};
-use crate::pace::PacedSocket;
+use crate::link::Link;
 use crate::routes::Routes;
 use crate::select::{self, SelectRoute};
 use crate::store::Store;
 
-/// How long requests that are being answered may take when the server is asked to stop.
-const GRACE: Duration = Duration::from_secs(5);
-/// The longest head of a request, in bytes.
-const MAX_HEAD: usize = 64 * 1024;
-/// Bytes of a connection that are read at a time, and those of an answer that wait for the client before no
-/// more are added.
-const BUFFER: usize = 128 * 1024;
 /// Statements evaluated at the same time, unless said otherwise.
 const SELECT_SLOTS: usize = 64;
 
@@ -331,73 +322,5 @@ impl Server {
         // Without a receiver the task is gone already.
         let _ = self.stop.send(true);
         while self.task.join_next().await.is_some() {}
-    }
-}
-
-async fn accept(
-    listener: TcpListener,
-    front: Front,
-    link: Arc<Link>,
-    mut stopped: watch::Receiver<bool>,
-) {
-    let graceful = GracefulShutdown::new();
-    let mut connections = JoinSet::new();
-    let mut most = front.limits().connections.max(1);
-    if let Some(files) = open_files().filter(|files| files / 2 < most) {
-        most = (files / 2).max(1);
-        tracing::warn!("the process may open {files} files: at most {most} connections at a time");
-    }
-    loop {
-        tokio::select! {
-            accepted = listener.accept(), if connections.len() < most => match accepted {
-                Ok((socket, _)) => {
-                    connections.spawn(serve(socket, front.clone(), Arc::clone(&link), &graceful));
-                }
-                Err(e) => {
-                    // Out of file handles, most likely: others must end first.
-                    tracing::warn!("cannot accept a connection: {e}");
-                    tokio::time::sleep(Duration::from_millis(50)).await;
-                }
-            },
-            Some(_) = connections.join_next() => {}
-            _ = stopped.changed() => break,
-        }
-    }
-    drop(listener);
-    let _ = tokio::time::timeout(GRACE, graceful.shutdown()).await;
-    connections.shutdown().await;
-}
-
-/// The most files and sockets that the process may have open, where the system tells. Of a connection's
-/// requests each needs a file, which it must not lack because of other connections.
-fn open_files() -> Option<usize> {
-    let limits = std::fs::read_to_string("/proc/self/limits").ok()?;
-    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"))?;
-    line.split_whitespace().next()?.parse().ok()
-}
-
-/// One connection, until it ends.
-fn serve(
-    socket: TcpStream,
-    front: Front,
-    link: Arc<Link>,
-    graceful: &GracefulShutdown,
-) -> impl Future<Output = ()> + Send + use<> {
-    link.count_connection();
-    if let Err(e) = socket.set_nodelay(true) {
-        tracing::debug!("cannot switch off delays: {e}");
-    }
-    let socket = PacedSocket::new(socket, front.limits());
-    let connection = hyper::server::conn::http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(front.limits().client_timeout)
-        .max_header_size(MAX_HEAD)
-        .max_buf_size(BUFFER)
-        .serve_connection(TokioIo::new(Shaped::new(socket, link)), front);
-    let connection = graceful.watch(connection);
-    async move {
-        if let Err(e) = connection.await {
-            tracing::debug!("connection ended: {e}");
-        }
     }
 }

@@ -12,8 +12,8 @@ use super::select_error;
 
 /// Statements that may wait for each one that runs.
 const QUEUE: usize = 4;
-/// The most statements that are begun, unless more may run: each has a thread.
-const MAX_BEGUN: usize = 256;
+/// The most statements that are begun, unless more may run: each has a thread, and some MiB.
+const MAX_BEGUN: usize = 128;
 
 /// Bounds the statements that run, those that were begun, and those that wait to begin.
 pub(super) struct Turns {

@@ -30,30 +30,29 @@ fn put(key: &str, length: usize) -> String {
     format!("PUT /bucket/{key} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {length}\r\n\r\n")
 }
 
-/// An anonymous server that serves one connection at a time: the next one only when it gave the last one
-/// up.
-async fn patient_with_one() -> Fixture {
-    let limits = Limits {
-        connections: 1,
-        client_timeout: Duration::from_secs(1),
-        least_rate: 64 << 10,
-        ..Limits::default()
-    };
+/// An anonymous server that does not wait for long.
+async fn impatient() -> Fixture {
+    let client_timeout = Duration::from_secs(1);
+    let limits = Limits { client_timeout, least_rate: 64 << 10, ..Limits::default() };
     let fixture = Fixture::with(|builder| builder.anonymous().limits(limits)).await;
     fixture.put("small", "1").await;
     fixture.put("large", bytes(64 << 20)).await;
     fixture
 }
 
-/// The next connection is served: the server has given up the one before.
-async fn is_free(fixture: &Fixture) {
-    let answer = timeout(FOREVER, raw(fixture.server.address(), &get("small"))).await.unwrap();
-    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+/// Waits until the server has given up all connections.
+async fn nobody_is_waited_for(server: &Server) {
+    let given_up = async {
+        while server.counters().open_connections() > 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    timeout(FOREVER, given_up).await.unwrap();
 }
 
 #[tokio::test]
 async fn silent_clients_are_given_up() {
-    let fixture = patient_with_one().await;
+    let fixture = impatient().await;
     for request in [
         // Nothing, and a part of a head.
         String::new(),
@@ -65,7 +64,7 @@ async fn silent_clients_are_given_up() {
         get("large"),
     ] {
         let silent = connect(&fixture.server, &request).await;
-        is_free(&fixture).await;
+        nobody_is_waited_for(&fixture.server).await;
         drop(silent);
     }
     assert_eq!(fixture.keys().await, ["large", "small"]);
@@ -73,7 +72,7 @@ async fn silent_clients_are_given_up() {
 
 #[tokio::test]
 async fn trickling_clients_are_given_up() {
-    let fixture = patient_with_one().await;
+    let fixture = impatient().await;
     let mut slow = connect(&fixture.server, &put("k", 1 << 30)).await;
     let trickle = async {
         // Ends when the server does not listen any more.
@@ -96,7 +95,7 @@ async fn trickling_clients_are_given_up() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    tokio::join!(trickle, is_free(&fixture));
+    tokio::join!(trickle, nobody_is_waited_for(&fixture.server));
 }
 
 #[tokio::test]
@@ -222,4 +221,21 @@ async fn an_answer_that_nobody_reads_ends() {
         });
     }
     assert!(cut > 0);
+}
+
+#[tokio::test]
+async fn silent_connections_give_way_to_new_ones() {
+    let limits = Limits { connections: 4, ..Limits::default() };
+    let fixture = Fixture::with(|builder| builder.anonymous().limits(limits)).await;
+    let mut silent = Vec::new();
+    for _ in 0..20 {
+        silent.push(connect(&fixture.server, "GET /bucket/sm").await);
+    }
+    let served = async {
+        fixture.put("k", "1").await;
+        raw(fixture.server.address(), &get("k")).await
+    };
+    let answer = timeout(FOREVER, served).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    assert!(fixture.server.counters().open_connections() <= 4);
 }
