@@ -74,7 +74,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Statistics(StatisticsCommand),
     Calibrate(Box<CalibrateArgs>),
-    Serve(ServeArgs),
+    Serve(Box<ServeArgs>),
     #[command(subcommand)]
     Generate(GenerateCommand),
     Switch(Box<switch::SwitchArgs>),

@@ -18,10 +18,11 @@ Examples:
       With a key pair of your own, reachable from the network.
   sluice serve --dir data --anonymous --link 1gbit --latency 10ms
       Without credentials, and with the latency of another data centre.
+  sluice serve --dir data --max-statements 8 --statement-timeout 60s --max-upload-size 100MB
+      With narrower limits, for clients that one does not know.
 
 Folders in the folder are buckets, files in them are objects. Works with aws-cli, boto3 and any other
-S3 client. Ctrl-C stops the server after
-the requests that are running.";
+S3 client. Ctrl-C stops the server after the requests that are running.";
 
 /// Serve a folder as an S3 store that answers S3 Select
 #[derive(Debug, clap::Args)]
@@ -53,7 +54,7 @@ pub(crate) struct ServeArgs {
     /// requests for its addresses, for localhost and for these names, and none from pages of other servers
     #[arg(long, value_name = "NAME", value_parser = host)]
     pub(crate) host: Vec<String>,
-    /// Most connections at a time; more wait
+    /// Most connections at a time; more take the place of silent ones, or wait
     #[arg(long, default_value = "4096", value_name = "N", help_heading = LIMITS)]
     pub(crate) max_connections: NonZeroUsize,
     /// Most uploads at a time; more wait for the client timeout, then get 503 SlowDown
