@@ -21,8 +21,11 @@ fuzz_target!(|input: &[u8]| {
     let values = usize::from(program.values);
     let entries = program.verdicts.len();
     let mut interpreter = Interpreter::new(program.clone()).unwrap();
-    for arch in [Arch::V1Model, Arch::Tna] {
-        assert!(!print(&program, arch).program.is_empty());
+    for arch in [Arch::V1Model, Arch::Tna, Arch::T2na] {
+        match print(&program, arch) {
+            Ok(source) => assert!(!source.program.is_empty()),
+            Err(error) => assert_ne!(arch, Arch::V1Model, "{error}"),
+        }
     }
     let words: Vec<u32> =
         packets.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect();

@@ -166,7 +166,7 @@ fn a_scrub_lists_what_is_damaged() {
     assert_eq!(status.code(), Some(1), "{why}");
     assert!(said.starts_with("s3://bucket/two.csv: its bytes are not those"), "{said}");
     assert!(said.contains("1 objects are what was stored, 1 are damaged"), "{said}");
-    assert!(why.starts_with("error: some objects are damaged\nhint: "), "{why}");
+    assert!(why.contains("error: some objects are damaged\nhint: "), "{why}");
 }
 
 #[test]

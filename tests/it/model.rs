@@ -250,7 +250,9 @@ fn a_selectivity_is_that_of_an_index_too() {
     std::fs::write(served.path().join("bucket/many.csv"), format!("id,name\n{rows}")).unwrap();
     good(&mut served.command(&["index", "create", "s3://bucket/many.csv", "id"]));
     let sql = "SELECT name FROM 's3://bucket/many.csv' WHERE id < 1000";
-    let cases = cases_of(&served, sql, &["--sweep", "selectivity=1e-6,1e-4,1e-2,1"]);
+    // A table of this size is otherwise not asked about indexes.
+    let asked = format!("SET sluice.scan = 'index'; {sql}");
+    let cases = cases_of(&served, &asked, &["--sweep", "selectivity=1e-6,1e-4,1e-2,1"]);
     let points = cases[0]["sweeps"][0]["points"].as_array().unwrap();
     let of = |point: &Value, field: &str| {
         let ways = point["operators"][0]["ways"].as_array().unwrap().iter();
@@ -282,6 +284,8 @@ fn a_picture_is_a_file_of_its_own() {
     // No colours in a pipe.
     assert!(table.contains("316 Mbit/s") || table.contains("1 Gbit/s"), "{table}");
     assert!(!table.contains('\u{1b}'), "{table}");
+    let best = "`*` is the cheapest way of those that take at most 5 % longer than the fastest";
+    assert!(table.contains(best), "{table}");
 }
 
 #[test]
@@ -297,11 +301,14 @@ fn what_cannot_be_is_said_before_work_starts() {
     refused(&["--sweep", "speed=1..2"], "`speed`: is not a constant; there are bandwidth");
     refused(&["--sweep", "bandwidth=10..1Gbit"], "the first value must be below the last");
     refused(&["--what-if", "store=magic"], "there is no `magic`");
+    refused(&["--what-if", "bandwidth=8Gb/s"], "write 8Gbit/s or 8GB/s");
     refused(&["--what-if", "bandwidth"], "a what-if is `name=value`");
     refused(&["--format", "svg"], "a picture needs an axis");
     refused(&["--what-if", "cores=8,hardware=local"], "hardware undoes it: name that first");
-    let many = ["--sweep", "bandwidth=1..9Gbit/1000", "--draws", "1000000"];
-    refused(&many, "1001000000 draws");
+    let many = ["model", "--draws", "1000000", "--sweep", "bandwidth=1..9Gbit/1000", "-c", QUERY];
+    let output = served.command(&many).output().unwrap();
+    let said = crate::cli::text(&output.stderr);
+    assert!(output.status.code() == Some(2) && said.contains("1001000000 draws"), "{said}");
     refused(&["--simulate", "0"], "0 is not in 1..=10000");
     refused(&["--simulate", "5", "--scatter", "nan"], "`nan` is not a number from 0 to 3");
     refused(&["--simulate", "5", "--stragglers", "2:5"], "is not a share and a factor");

@@ -317,7 +317,7 @@ async fn a_folder_here_does_not_take_the_place_of_a_table() {
     assert!(std::path::Path::new("benches").is_dir());
     let table = format!("CREATE EXTERNAL TABLE benches STORED AS CSV LOCATION 's3://{BUCKET}/t/'");
     rows(&engine, &table).await;
-    assert_eq!(rows(&engine, "SELECT a FROM benches").await, ["7"]);
+    assert_eq!(rows(&engine, "SELECT a FROM benches").await, [r#""7""#]);
     let error = try_rows(&engine, "SELECT * FROM crates").await.unwrap_err().to_string();
     assert!(error.contains("crates") && error.contains("not found"), "{error}");
 }

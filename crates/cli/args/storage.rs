@@ -42,10 +42,21 @@ is time inside an operator, less that of its inputs; what scans wait for the sto
 A file of stages is what was measured of each stage, from the log of whatever engine ran the query:
   {\"version\": 1, \"name\": \"Q9\", \"cores\": 16, \"stages\": [
     {\"id\": 0, \"wall_seconds\": 10.0, \"thread_seconds\": 120.0, \"scan_seconds\": 80.0,
-     \"filter_project_seconds\": 20.0, \"read_bytes\": 4e9, \"result_bytes\": 2e7},
+     \"filter_project_seconds\": 20.0, \"wait_seconds\": 5.0, \"read_bytes\": 4e9, \"result_bytes\": 2e7},
     {\"id\": 1, \"wall_seconds\": 2.0, \"thread_seconds\": 8.0, \"after\": [0]}]}
 Thread seconds are those of all operators of a stage over all of its tasks; scan, filter and project are
-parts of them. A stage starts when those it is `after` are over.
+parts of them. wait_seconds, 0 if left out, are those that its scans waited for storage without a thread at
+work: beside the thread seconds, not in them. A drive takes them off, too: of a stage, the part of scan,
+filter, project and waiting in thread seconds and waiting (sfp_percent) is left out of its wall seconds.
+A stage starts when those it is `after` are over.
+
+bound is the largest speed-up that any drive allows: the longest path of stages without scan, filter and
+project is left. amdahl is Amdahl's law on the critical path as it was measured, which is no smaller.
+thread_time_ratio is how many times the thread time is of that without scan, filter and project, and bounds
+no speed-up. In CSV and JSON, an empty number or null is without limit. A quadrant is about a Scan Ratio of
+50 % and more, and about cores that are busy for 50 % of the time and more (Fig. 8 of the paper, halved in the
+middle). The roofline says how much fewer bytes over the drive's link and less work for the cores allow where
+reading and computing overlap; it needs `cores`, read_bytes and result_bytes.
 
 The model is that of \"Modeling Analytics for Computational Storage\" (ICPE 2020). Its formula is printed
 without what remains of a stage; --formula printed computes that, to compare with the paper.";

@@ -323,8 +323,10 @@ pub(crate) enum ArchArg {
     /// The reference architecture, run by BMv2
     #[default]
     V1model,
-    /// The Tofino Native Architecture
+    /// The Tofino Native Architecture, of Tofino 1
     Tna,
+    /// The same of Tofino 2, whose register accesses may output several words
+    T2na,
 }
 
 impl From<ArchArg> for p4::Arch {
@@ -332,6 +334,7 @@ impl From<ArchArg> for p4::Arch {
         match arch {
             ArchArg::V1model => Self::V1Model,
             ArchArg::Tna => Self::Tna,
+            ArchArg::T2na => Self::T2na,
         }
     }
 }

@@ -99,7 +99,7 @@ count! {
     /// A number of bytes, always exact.
     ///
     /// Shown in binary units with three significant digits, and exactly below 1 KiB: `512 B`,
-    /// `7.24 GiB`. Read from text like `64MiB`, `1.5 GB` or `4096`.
+    /// `7.24 GiB`. Read from text like `64MiB`, `1.5 GB` or `4096`; not from `64Mb`, which may be bits.
     Bytes
 }
 count! {
@@ -152,7 +152,7 @@ impl Bytes {
 const BINARY_UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 
 /// Three significant digits of `bytes` in the largest binary unit that leaves at least one before
-/// the point. Shared with rates.
+/// the point, as a power of ten where even that is a long number. Shared with rates.
 pub(crate) fn binary(bytes: f64) -> (String, &'static str) {
     let mut value = bytes / 1024.0;
     let mut unit = 0;
@@ -160,6 +160,9 @@ pub(crate) fn binary(bytes: f64) -> (String, &'static str) {
     while value >= 1023.5 && unit + 1 < BINARY_UNITS.len() {
         value /= 1024.0;
         unit += 1;
+    }
+    if value >= 1e6 {
+        return (format!("{value:.2e}"), BINARY_UNITS[unit]);
     }
     let decimals = if value < 9.995 {
         2
@@ -284,7 +287,7 @@ impl fmt::Display for Dollars {
         if amount == 0.0 || !amount.is_finite() {
             return f.pad(&format!("{sign}${amount}"));
         }
-        if amount < 1e-12 {
+        if !(1e-12..1e15).contains(&amount) {
             return f.pad(&format!("{sign}${amount:.2e}"));
         }
         // The first significant digit of 0.0132 is its second decimal; two more follow it.
@@ -304,22 +307,58 @@ impl fmt::Display for Dollars {
 #[error("`{text}` is not {expected}")]
 pub struct ParseQuantityError {
     text: String,
-    expected: &'static str,
+    expected: String,
 }
 
 impl ParseQuantityError {
-    pub(crate) fn new(text: &str, expected: &'static str) -> Self {
-        Self { text: text.chars().take(80).collect(), expected }
+    pub(crate) fn new(text: &str, expected: impl Into<String>) -> Self {
+        Self { text: text.trim().chars().take(80).collect(), expected: expected.into() }
     }
 }
 
-/// Splits `1.5 GiB` into 1.5 and `gib`; none if there is no finite number ≥ 0 in front.
-pub(crate) fn number_and_unit(text: &str) -> Option<(f64, String)> {
+/// Splits `1.5 GiB` into 1.5 and `GiB`; none if there is no finite number ≥ 0 in front.
+pub(crate) fn number_and_unit(text: &str) -> Option<(f64, &str)> {
     let text = text.trim();
     let end =
         text.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(text.len());
     let number: f64 = text[..end].replace('_', "").parse().ok()?;
-    number.is_finite().then(|| (number, text[end..].trim().to_ascii_lowercase()))
+    number.is_finite().then(|| (number, text[end..].trim()))
+}
+
+/// What a unit may mean.
+pub(crate) enum ByteUnit {
+    /// So many bytes.
+    Bytes(f64),
+    /// With a lower-case b, bits to some and bytes to others. In capitals, for the way out: `G`, `GI`.
+    BitsOrBytes(String),
+    /// No unit of bytes.
+    Other,
+}
+
+/// Reads `B`, `kB`, `MiB`. Other letters than the `B` may be of either case.
+pub(crate) fn byte_unit(unit: &str) -> ByteUnit {
+    let capitals = unit.to_ascii_uppercase();
+    let factor = match capitals.as_str() {
+        "B" => 1.0,
+        "KB" => 1e3,
+        "MB" => 1e6,
+        "GB" => 1e9,
+        "TB" => 1e12,
+        "KIB" => 1024.0,
+        "MIB" => 1_048_576.0,
+        "GIB" => 1_073_741_824.0,
+        "TIB" => 1_099_511_627_776.0,
+        _ => return ByteUnit::Other,
+    };
+    if unit.ends_with('b') {
+        return ByteUnit::BitsOrBytes(capitals.trim_end_matches('B').replace('I', "i"));
+    }
+    ByteUnit::Bytes(factor)
+}
+
+/// A number with as many digits as it needs: in powers of ten where it would fill a line otherwise.
+pub(crate) fn digits(number: f64) -> String {
+    if number.abs() < 1e16 { number.to_string() } else { format!("{number:e}") }
 }
 
 impl FromStr for Bytes {
@@ -328,17 +367,20 @@ impl FromStr for Bytes {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let error = || ParseQuantityError::new(text, "a number of bytes such as 4096 or 64MiB");
         let (number, unit) = number_and_unit(text).ok_or_else(error)?;
-        let factor = match unit.as_str() {
-            "" | "b" => 1.0,
-            "kb" => 1e3,
-            "mb" => 1e6,
-            "gb" => 1e9,
-            "tb" => 1e12,
-            "k" | "kib" => 1024.0,
-            "m" | "mib" => 1_048_576.0,
-            "g" | "gib" => 1_073_741_824.0,
-            "t" | "tib" => 1_099_511_627_776.0,
-            _ => return Err(error()),
+        let factor = match (unit, byte_unit(unit)) {
+            ("", _) => 1.0,
+            ("k" | "K", _) => 1024.0,
+            ("m" | "M", _) => 1_048_576.0,
+            ("g" | "G", _) => 1_073_741_824.0,
+            ("t" | "T", _) => 1_099_511_627_776.0,
+            (_, ByteUnit::Bytes(factor)) => factor,
+            (_, ByteUnit::BitsOrBytes(prefix)) => {
+                let expected = format!(
+                    "a number of bytes: a lower-case b may be bits; write {number}{prefix}B"
+                );
+                return Err(ParseQuantityError::new(text, expected));
+            }
+            (_, ByteUnit::Other) => return Err(error()),
         };
         Ok(Self::from_f64(number * factor))
     }
@@ -402,9 +444,49 @@ mod tests {
         {
             assert_eq!(text.parse(), Ok(Bytes(bytes)), "{text}");
         }
-        for text in ["", "MiB", "-1", "1 parsec", "1e999", "1.2.3 MB", "∞"] {
+        for (text, bytes) in [
+            ("2kB", 2e3),
+            ("2KB", 2e3),
+            ("2gB", 2e9),
+            ("2 TB", 2e12),
+            ("2mIB", 2.0 * 1_048_576.0),
+            ("2TiB", 2.0 * 1_099_511_627_776.0),
+            ("3 B", 3.0),
+            ("2G", 2.0 * 1_073_741_824.0),
+        ] {
+            assert_eq!(text.parse(), Ok(Bytes(bytes as u64)), "{text}");
+        }
+        for text in ["", "MiB", "-1", "1 parsec", "1e999", "1.2.3 MB", "∞", "1 /s", "1GB/s"] {
             assert!(text.parse::<Bytes>().is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_lower_case_b_is_not_taken_for_bytes() {
+        for (text, way_out) in [
+            ("8Gb", "8GB"),
+            ("100 mb", "100MB"),
+            ("64Mib", "64MiB"),
+            ("64kib", "64KiB"),
+            ("512b", "512B"),
+            ("1_000tb", "1000TB"),
+        ] {
+            let error = text.parse::<Bytes>().unwrap_err().to_string();
+            let expected = format!(
+                "`{text}` is not a number of bytes: a lower-case b may be bits; write {way_out}"
+            );
+            assert_eq!(error, expected);
+            assert!(way_out.parse::<Bytes>().is_ok());
+        }
+    }
+
+    #[test]
+    fn large_numbers_do_not_fill_a_line() {
+        shows(digits(1e308), "1e308");
+        shows(digits(-4.5), "-4.5");
+        shows(digits(1e15), "1000000000000000");
+        shows(Dollars(1e308), "$1.00e308");
+        assert_eq!(binary(1e308), ("8.67e289".to_owned(), "EiB"));
     }
 
     #[test]

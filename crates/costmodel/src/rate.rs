@@ -5,11 +5,12 @@ use std::ops::{Div, Mul};
 use std::str::FromStr;
 use std::time::Duration;
 
-use crate::quantity::{Bytes, ParseQuantityError, binary, number_and_unit};
+use crate::quantity::{ByteUnit, Bytes, ParseQuantityError, binary, byte_unit, number_and_unit};
 
 /// A data rate. Positive; [`BytesPerSecond::UNLIMITED`] takes no time at all.
 ///
-/// Shown in binary units (`119 MiB/s`). Read from text like `1Gbit`, `125 MB/s`, `unlimited`.
+/// Shown in binary units (`119 MiB/s`). Read from text like `1Gbit`, `125 MB/s`, `unlimited`; not from
+/// `1Gb/s` and `1Gbps`, which are bits to some and bytes to others.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub struct BytesPerSecond(pub f64);
 
@@ -97,21 +98,28 @@ impl FromStr for BytesPerSecond {
         }
         let error = || ParseQuantityError::new(text, "a rate such as 1Gbit, 125MB/s or unlimited");
         let (number, unit) = number_and_unit(text).ok_or_else(error)?;
-        // Not "ps": whether MBps is bytes or bits is anybody's guess.
-        let unit = unit.strip_suffix("/s").unwrap_or(&unit);
-        let factor = match unit {
-            "bit" => 0.125,
-            "kbit" => 125.0,
-            "mbit" => 125e3,
-            "gbit" => 125e6,
-            "b" => 1.0,
-            "kb" => 1e3,
-            "mb" => 1e6,
-            "gb" => 1e9,
-            "kib" => 1024.0,
-            "mib" => 1_048_576.0,
-            "gib" => 1_073_741_824.0,
-            _ => return Err(error()),
+        let lower = unit.to_ascii_lowercase();
+        let (per, unit) = ["/s", "ps"]
+            .into_iter()
+            .find(|per| lower.ends_with(per))
+            .map_or(("", unit), |per| (per, &unit[..unit.len() - per.len()]));
+        // Not "ps": whether MBps is bytes or bits is anybody's guess, however it is written.
+        let unit = if per == "ps" { unit.replace('B', "b") } else { unit.to_owned() };
+        let factor = match (unit.to_ascii_lowercase().as_str(), byte_unit(&unit)) {
+            ("bit", _) => 0.125,
+            ("kbit", _) => 125.0,
+            ("mbit", _) => 125e3,
+            ("gbit", _) => 125e6,
+            ("tbit", _) => 125e9,
+            (_, ByteUnit::Bytes(factor)) => factor,
+            (_, ByteUnit::BitsOrBytes(prefix)) => {
+                let decimal = prefix.trim_end_matches('i');
+                let expected = format!(
+                    "a rate: it may be bits or bytes; write {number}{decimal}bit/s or {number}{prefix}B/s"
+                );
+                return Err(ParseQuantityError::new(text, expected));
+            }
+            (_, ByteUnit::Other) => return Err(error()),
         };
         let rate = number * factor;
         if rate > 0.0 && rate.is_finite() { Ok(Self(rate)) } else { Err(error()) }
@@ -138,6 +146,48 @@ mod tests {
         ] {
             let read = text.parse::<BytesPerSecond>().map(|r| r.0);
             assert_eq!(read.ok(), (!rate.is_nan()).then_some(rate), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_may_be_bits_or_bytes_is_refused_with_the_way_out() {
+        for (text, bits, bytes) in [
+            ("1Gb/s", "1Gbit/s", "1GB/s"),
+            ("8Gb", "8Gbit/s", "8GB/s"),
+            ("100mb/s", "100Mbit/s", "100MB/s"),
+            ("100 Mb/S", "100Mbit/s", "100MB/s"),
+            ("2kib/s", "2Kbit/s", "2KiB/s"),
+            ("5 b/s", "5bit/s", "5B/s"),
+            ("1Tb", "1Tbit/s", "1TB/s"),
+            ("1Gbps", "1Gbit/s", "1GB/s"),
+            ("1MBps", "1Mbit/s", "1MB/s"),
+        ] {
+            let error = text.parse::<BytesPerSecond>().unwrap_err().to_string();
+            let expected =
+                format!("`{text}` is not a rate: it may be bits or bytes; write {bits} or {bytes}");
+            assert_eq!(error, expected);
+            assert!(bits.parse::<BytesPerSecond>().is_ok(), "{bits}");
+            assert!(bytes.parse::<BytesPerSecond>().is_ok(), "{bytes}");
+        }
+    }
+
+    /// Those of help texts and documents, and of what is shown.
+    #[test]
+    fn every_documented_spelling_is_read() {
+        for (text, rate) in [
+            ("1gbit", 125e6),
+            ("100mbit", 12.5e6),
+            ("10Gbit", 1.25e9),
+            ("0.1Gbit/s", 12.5e6),
+            ("500 kbit/s", 62_500.0),
+            ("8 bit/s", 1.0),
+            ("50MB/s", 50e6),
+            ("1GB/s", 1e9),
+            ("2 kB/s", 2e3),
+            ("119 MiB/s", 119.0 * 1_048_576.0),
+            ("100 B/s", 100.0),
+        ] {
+            assert_eq!(text.parse::<BytesPerSecond>().map(|it| it.0), Ok(rate), "{text}");
         }
     }
 

@@ -226,7 +226,7 @@ fn json(csv: &[u8], between: &str) -> Vec<u8> {
         let fields = line.split(|byte| *byte == b',').zip(COLUMNS);
         let fields = fields.map(|(field, name)| {
             let field = std::str::from_utf8(field).unwrap();
-            let is_number = !matches!(field.parse::<f64>(), Err(_));
+            let is_number = field.parse::<f64>().is_ok();
             if is_number {
                 format!("\"{name}\":{field}")
             } else {

@@ -143,9 +143,9 @@ impl Evaluation {
                     file.groups_in(range).iter().map(|(_, start)| *start).collect();
                 if starts.is_sorted_by(|a, b| a < b) {
                     let (file, reads) = (file.clone(), Arc::clone(&statement));
-                    let open = move |part, before| {
+                    let open = move |part, _| {
                         let reader = ParquetReader::new(file.clone(), part, &reads, max_rows)?;
-                        Ok(Box::new(reader.counting_from(before)) as Box<dyn BatchReader>)
+                        Ok(Box::new(reader) as Box<dyn BatchReader>)
                     };
                     divisible = divide(&statement, Box::new(open)).map(|it| it.cut_at(starts));
                 }
@@ -242,7 +242,8 @@ impl Evaluation {
 
     /// [`Evaluation::run`] on so many threads. Where it is divisible they are besides this one,
     /// which hands the answer on. The answer, and an error, are the same; where a compressed
-    /// stream is damaged, some of the last rows before that may be missing from either.
+    /// stream is damaged, some of the last rows before that may be missing from either. Of Parquet,
+    /// the bytes that are read may differ.
     ///
     /// # Errors
     /// The same.

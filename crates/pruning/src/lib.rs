@@ -42,6 +42,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+// The tests of `p4` share the list of programs with the example that prints them.
+#[cfg(test)]
+extern crate self as sluicegate_pruning;
+
 #[macro_use]
 mod checked;
 

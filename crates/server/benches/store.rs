@@ -4,6 +4,9 @@
 //! `cargo bench -p sluicegate-server --bench store` (`NAMES=1000000` for a larger directory, `FOLDER=/mnt/x`
 //! for a store on another file system). With `--profile dev` it uses the build of `cargo test`.
 
+#![expect(missing_docs, reason = "criterion's macros make items without docs")]
+#![expect(clippy::unwrap_used, reason = "a benchmark that cannot run should stop")]
+
 use std::env;
 use std::fs::{self, File};
 use std::path::PathBuf;

@@ -2,6 +2,9 @@
 
 use sluicegate_costmodel::storage::{Estimate, StageGraph};
 
+/// More than this part of the cores' time is not what clocks are off by.
+const MOST_BUSY: f64 = 1.05;
+
 /// The longest name that is taken from a comment, in characters.
 const MOST_NAME: usize = 40;
 
@@ -17,12 +20,26 @@ pub struct Query {
 }
 
 impl Query {
-    /// The part of the cores' time, 0 to 1, that threads worked; none if the cores are not known or it
-    /// took no time.
+    /// The part of the cores' time, 0 to 1, that threads worked; more if the log has less time by the clock
+    /// than they worked. None if the cores are not known or it took no time.
     #[must_use]
     pub fn busy(&self, estimate: &Estimate) -> Option<f64> {
         let cores = self.cores.filter(|_| estimate.before.makespan > 0.0)?;
-        Some(self.graph.thread_seconds() / (cores * estimate.before.makespan))
+        let busy = self.graph.thread_seconds() / (cores * estimate.before.makespan);
+        busy.is_finite().then_some(busy)
+    }
+
+    /// What is wrong with the measurements, if threads worked for longer than the cores can have.
+    #[must_use]
+    pub fn doubt(&self, estimate: &Estimate) -> Option<String> {
+        let busy = self.busy(estimate).filter(|busy| *busy > MOST_BUSY)?;
+        let cores = self.cores?;
+        let noun = if cores == 1.0 { "core" } else { "cores" };
+        let busy = if busy < 1e9 { format!("{busy:.1}") } else { format!("{busy:.1e}") };
+        Some(format!(
+            "threads worked {busy} times as long as {cores} {noun} can in that time: the number of cores or the \
+             thread time is wrong"
+        ))
     }
 }
 
@@ -36,7 +53,39 @@ pub fn name_of(sql: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use sluicegate_costmodel::storage::{Device, Formula, Setup, Slots, Stage, estimate};
+
     use super::*;
+
+    #[test]
+    fn threads_that_work_longer_than_the_cores_are_doubted() {
+        let of = |thread_seconds, cores| {
+            let stage = Stage { wall_seconds: 1.0, thread_seconds, ..Stage::default() };
+            let graph = StageGraph::new(vec![stage]).unwrap();
+            let ideal = Device::by_name("ideal").unwrap();
+            let estimate =
+                estimate(&graph, ideal, Setup::Always, Formula::Intended, Slots::Unlimited);
+            Query { name: String::new(), cores, graph }.doubt(&estimate)
+        };
+        let said = of(100.0, Some(1.0)).unwrap();
+        assert!(said.starts_with("threads worked 100.0 times as long as 1 core can"), "{said}");
+        assert!(of(1e18, Some(1e-9)).unwrap().starts_with("threads worked 1.0e27 times"));
+        assert!(of(9.0, Some(2.0)).unwrap().contains("2 cores"));
+        assert_eq!((of(2.05, Some(2.0)), of(100.0, None)), (None, None));
+    }
+
+    #[test]
+    fn no_time_keeps_no_cores_busy() {
+        let device = &Device::all()[0];
+        let busy = |wall_seconds: f64| {
+            let stage = Stage { wall_seconds, thread_seconds: 8.0, ..Stage::default() };
+            let graph = StageGraph::new(vec![stage]).unwrap();
+            let estimate =
+                estimate(&graph, device, Setup::Always, Formula::Intended, Slots::Unlimited);
+            Query { name: String::new(), cores: Some(16.0), graph }.busy(&estimate)
+        };
+        assert_eq!([1.0, 0.0, 1e-310].map(busy), [Some(0.5), None, None]);
+    }
 
     #[test]
     fn a_comment_names_a_query() {

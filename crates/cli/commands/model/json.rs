@@ -1,8 +1,10 @@
 //! Predictions as JSON.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use sluicegate_costmodel::Flow;
-use sluicegate_costmodel::uncertainty::Sensitivity;
+use sluicegate_costmodel::uncertainty::{Interval, Sensitivity};
 use sluicegate_engine::switch::Switched;
 
 use super::modelled::{Case, Modelled, Operator, Way, total};
@@ -81,7 +83,7 @@ fn operators(all: &[Operator]) -> Vec<Value> {
 fn way(way: &Way, taken: bool) -> Value {
     let (numbers, likely) = (&way.numbers, &way.likely);
     let work = &numbers.work;
-    let seconds = [likely.time.p10, likely.time.p50, likely.time.p90].map(|it| it.as_secs_f64());
+    let seconds = quantiles(likely.time);
     let dollars = [likely.dollars.p10, likely.dollars.p50, likely.dollars.p90].map(|it| it.0);
     json!({
         "strategy": numbers.strategy,
@@ -101,10 +103,14 @@ fn way(way: &Way, taken: bool) -> Value {
     })
 }
 
+fn quantiles(time: Interval<Duration>) -> [f64; 3] {
+    [time.p10, time.p50, time.p90].map(|it| it.as_secs_f64())
+}
+
 fn simulated(it: &Simulated) -> Value {
     match it {
         Ok(runs) => json!({
-            "seconds_p10_p50_p90": [runs.time.p10, runs.time.p50, runs.time.p90].map(|it| it.as_secs_f64()),
+            "seconds_p10_p50_p90": quantiles(runs.time),
             "refused_requests": runs.refused,
             "most_in_flight": runs.in_flight,
         }),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use sluicegate_costmodel::uncertainty::Interval;
 use sluicegate_costmodel::what_if::Axis;
-use sluicegate_costmodel::{Dollars, Flow, SwitchDemand};
+use sluicegate_costmodel::{ALIKE, Dollars, Flow, Objective, SwitchDemand};
 use sluicegate_engine::switch::Switched;
 
 use super::chart;
@@ -75,6 +75,12 @@ fn case(modelled: &Modelled, case: &Case, colour: bool) -> String {
         work.requests.total().in_words(),
         work.link,
     );
+    if modelled.objective == Objective::Time {
+        text += &format!(
+            "`*` is the cheapest way of those that take at most {:.0} % longer than the fastest\n",
+            100.0 * ALIKE
+        );
+    }
     for swept in &case.sweeps {
         for place in 0..case.operators.len() {
             text += &along(swept, case, place, colour);

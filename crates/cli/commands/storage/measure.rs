@@ -57,7 +57,7 @@ pub(super) async fn queries(args: StorageArgs) -> Result<(Vec<Query>, Vec<(Strin
         return Err(Failure::new("there is no query to predict")
             .with_hint("Give one with -c, after the definitions of its tables."));
     }
-    Ok(queries)
+    Ok((queries, failures))
 }
 
 /// Runs a statement; a definition takes effect, and is no query.

@@ -23,7 +23,7 @@ use crate::session::{is_query, place, statements};
 
 const HINT: &str =
     "Name a bucket in which the access key may write and delete, with --model-tables.";
-const HEADER: [&str; 17] = [
+const HEADER: [&str; 18] = [
     "query",
     "scans",
     "tables",
@@ -39,7 +39,8 @@ const HEADER: [&str; 17] = [
     "bytes_ratio",
     "layout_bytes_ratio",
     "cpu_ratio",
-    "amdahl",
+    "thread_time_ratio",
+    "bound",
     "error",
 ];
 const OVER: [Over; 3] = [Over::Original, Over::Layout, Over::Model];
@@ -249,7 +250,8 @@ impl Compared {
             json!(rounded(bytes(original) / bytes(model).max(1.0))),
             json!(rounded(bytes(layout) / bytes(model).max(1.0))),
             json!(rounded(threads(&original.graph) / threads(&model.graph))),
-            json!(rounded(assumed.estimate(&original.graph).amdahl)),
+            json!(rounded(original.graph.thread_time_ratio())),
+            json!(rounded(assumed.estimate(&original.graph).bound)),
             Value::Null,
         ]
     }
@@ -276,9 +278,10 @@ fn print(tried: &[Tried], assumed: &Assumed, format: ListFormat) -> Result<()> {
         listing.push(row);
     }
     let notes = "Seconds and CPU are measured (medians; variation: standard deviation over mean, the largest of the \
-                 three), bytes counted,\nAmdahl's bound modelled. speedup: over the tables against over the model \
-                 tables; layout: what the writer alone changes;\nnet: copies against model tables. An answer of \
-                 as many rows: LIMIT leaves open which.\n";
+                 three), bytes counted,\nthread_time_ratio and bound modelled. speedup: over the tables against over the \
+                 model tables; layout: what the writer alone changes;\nnet: copies against model tables. An answer \
+                 of as many rows: LIMIT leaves open which.\nWithout scan, filter and project, cpu_ratio would \
+                 be thread_time_ratio, and speedup at most bound; one left out is without limit.\n";
     if format != ListFormat::Table {
         say(notes.trim_end());
     }

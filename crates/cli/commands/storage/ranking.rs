@@ -1,7 +1,8 @@
 //! Several queries, a line for each.
 
 use serde_json::json;
-use sluicegate_costmodel::storage::Quadrant;
+use sluicegate_costmodel::calibration::median;
+use sluicegate_costmodel::storage::{Formula, Quadrant};
 use sluicegate_traces::Query;
 
 use super::Assumed;
@@ -9,16 +10,18 @@ use super::report::{percent, rounded};
 use crate::failure::Result;
 use crate::output::listing::{ListFormat, Listing};
 use crate::output::progress::say;
+use crate::output::visible::visible;
 
-const HEADER: [&str; 10] = [
+const HEADER: [&str; 11] = [
     "query",
     "scan_ratio",
     "sfp_ratio",
+    "thread_time_ratio",
     "measured_s",
     "estimated_s",
     "speedup",
-    "amdahl",
     "bound",
+    "amdahl",
     "read_mb",
     "quadrant",
 ];
@@ -31,31 +34,46 @@ pub(super) fn print(queries: &[Query], assumed: &Assumed, format: ListFormat) ->
     let mut speedups = Vec::new();
     for query in ranked {
         let (graph, estimate) = (&query.graph, assumed.estimate(&query.graph));
-        let quadrant = query.busy(&estimate).map(|busy| Quadrant::of(graph.scan_ratio(), busy));
+        let doubt = query.doubt(&estimate);
+        if let Some(doubt) = &doubt {
+            say(&format!("warning: {}: {doubt}", visible(&query.name)));
+        }
+        let busy = query.busy(&estimate).filter(|_| doubt.is_none());
+        let quadrant = busy.map(|busy| Quadrant::of(graph.scan_ratio(), busy));
         speedups.push(estimate.speedup);
         listing.push(vec![
             json!(query.name),
             json!(rounded(graph.scan_ratio())),
             json!(rounded(graph.sfp_ratio())),
+            json!(rounded(graph.thread_time_ratio())),
             json!(rounded(estimate.before.makespan)),
             json!(rounded(estimate.after.makespan)),
             json!(rounded(estimate.speedup)),
-            json!(rounded(estimate.amdahl)),
             json!(rounded(estimate.bound)),
+            json!(rounded(estimate.amdahl)),
             json!(rounded(graph.read_bytes().as_f64() / 1e6)),
             json!(quadrant.map(Quadrant::name)),
         ]);
     }
-    speedups.sort_by(f64::total_cmp);
-    let median = speedups.get(speedups.len() / 2).copied().unwrap_or(1.0);
     let gain = speedups.iter().filter(|it| **it > 1.1).count();
+    let part = percent(gain as f64 / speedups.len().max(1) as f64);
+    let median = match median(speedups) {
+        median if median.is_finite() => format!("{median:.2}"),
+        _ => "without limit".to_owned(),
+    };
+    let of = match assumed.formula {
+        Formula::Intended => "",
+        Formula::AsPrinted => " (of the intended formula, not of the printed one)",
+    };
     let summary = format!(
-        "{} queries with {} ({}): median speed-up {median:.2}, {} of them more than 1.1 (modelled).\n\
-         Ratios are shares of the thread time: they rank queries, and bound nothing.\nsource: {}\n",
+        "{} queries with {} ({}): median speed-up {median}, {part} of them more than 1.1 (modelled).\n\
+         bound and amdahl bound the speed-up{of}: the longest path without scan, filter and project, and the \
+         critical path without them.\n\
+         Ratios are of the thread time: they rank queries, and bound nothing. A number left out is without \
+         limit.\nsource: {}\n",
         queries.len(),
         assumed.device.name,
         assumed.device.date,
-        percent(gain as f64 / speedups.len().max(1) as f64),
         assumed.device.source,
     );
     if format != ListFormat::Table {

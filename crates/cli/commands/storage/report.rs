@@ -1,8 +1,7 @@
 //! Each stage before and after, and what that comes to.
 
 use serde_json::json;
-use sluicegate_costmodel::Bytes;
-use sluicegate_costmodel::storage::{Estimate, Quadrant, Slots};
+use sluicegate_costmodel::storage::{Estimate, Formula, Quadrant, Slots, roofline_of};
 use sluicegate_traces::Query;
 
 use super::Assumed;
@@ -64,11 +63,12 @@ pub(super) fn print(
 }
 
 fn summary(query: &Query, assumed: &Assumed, estimate: &Estimate) -> String {
-    let Assumed { device, slots, .. } = assumed;
+    let Assumed { device, slots, formula, .. } = assumed;
     let (graph, slots) = (&query.graph, *slots);
     let name = if query.name.is_empty() { "the query".into() } else { visible(&query.name) };
     let slot_words = match slots {
         Slots::Unlimited => "no limit to the stages at once".to_owned(),
+        Slots::Finite(slots) if slots.get() == 1 => "1 stage at once".to_owned(),
         Slots::Finite(slots) => format!("{slots} stages at once"),
     };
     let mut text = format!(
@@ -81,18 +81,29 @@ fn summary(query: &Query, assumed: &Assumed, estimate: &Estimate) -> String {
     let waited: f64 = graph.stages().iter().map(|stage| stage.wait_seconds).sum();
     if waited > 0.0 {
         text += &format!(
-            "threads worked for {:.3} s; scans waited for the store for {waited:.3} s\n",
-            graph.thread_seconds()
+            "threads worked for {}; scans waited for the store for {}: with it, as sfp_percent of the stages\n\
+             has it, scan, filter and project are {}\n",
+            seconds(graph.thread_seconds()),
+            seconds(waited),
+            percent(graph.sfp_wait_ratio()),
         );
     }
     if let (Some(cores), Some(busy)) = (query.cores, query.busy(estimate)) {
-        let quadrant = Quadrant::of(graph.scan_ratio(), busy);
-        text += &format!("{} of {cores} cores busy: {}\n", percent(busy), quadrant.name());
+        let noun = if cores == 1.0 { "core" } else { "cores" };
+        text += &format!("{} of {cores} {noun} busy", percent(busy));
+        text += &match query.doubt(estimate) {
+            Some(doubt) => format!("\nwarning: {doubt}\n"),
+            None => {
+                let quadrant = Quadrant::of(graph.scan_ratio(), busy).name();
+                let half = percent(Quadrant::HALF);
+                format!(": {quadrant} (a Scan Ratio and cores of {half} and more are high)\n")
+            }
+        };
     }
     text += &format!(
-        "{name}: {:.3} s → {:.3} s with {} (modelled; {slot_words}): {}\n",
-        estimate.before.makespan,
-        estimate.after.makespan,
+        "{name}: {} → {} with {} (modelled; {slot_words}): {}\n",
+        seconds(estimate.before.makespan),
+        seconds(estimate.after.makespan),
         device.name,
         times(estimate.speedup),
     );
@@ -106,23 +117,41 @@ fn summary(query: &Query, assumed: &Assumed, estimate: &Estimate) -> String {
         let ids = path.iter().filter_map(|place| Some(graph.stages().get(*place)?.id.to_string()));
         ids.collect::<Vec<_>>().join(" → ")
     };
+    let of = match formula {
+        Formula::Intended => "",
+        Formula::AsPrinted => " of the intended formula, not of the printed one",
+    };
     text += &format!(
-        "bounds: Amdahl's law on thread time {}, any device and any number of slots {}\n\
+        "bounds{of}, for any device and any number of slots: {}; by Amdahl's law on the critical path alone {}\n\
+         without scan, filter and project, {} of the thread time is left (work, which bounds no speed-up)\n\
          critical path: {} before, {} with the device\n",
-        times(estimate.amdahl),
         times(estimate.bound),
+        times(estimate.amdahl),
+        percent(1.0 / graph.thread_time_ratio()),
         path(&estimate.before.critical_path),
         path(&estimate.after.critical_path),
     );
     if let Slots::Finite(slots) = slots {
         text += &format!(
-            "with the device: critical path {:.3} s ≤ schedule {:.3} s ≤ Graham's bound {:.3} s\n",
-            estimate.after.critical_seconds,
-            estimate.after.makespan,
-            estimate.after.graham_bound(slots),
+            "with the device: critical path {} ≤ schedule {} ≤ Graham's bound {}\n",
+            seconds(estimate.after.critical_seconds),
+            seconds(estimate.after.makespan),
+            seconds(estimate.after.graham_bound(slots)),
         );
     }
-    let results: f64 = graph.stages().iter().map(|stage| stage.result_bytes).sum();
+    text += &match roofline_of(graph, estimate, query.cores, device.link) {
+        Ok(roof) => format!(
+            "roofline: over the device's link of {}, with reading and computing overlapped, at most {} \
+             (modelled):\nfewer bytes allow {}, less work for the cores {}; without the device, links below {} \
+             bind\n",
+            device.link,
+            times(roof.speedup),
+            multiple(roof.byte_ratio),
+            multiple(roof.cpu_ratio),
+            roof.knee,
+        ),
+        Err(why) => format!("no roofline: {why}\n"),
+    };
     text += &format!(
         "device {} ({}): {:?} to set up, media {}, filters {}, link {}; {} sent\nsource: {}\n",
         device.name,
@@ -131,20 +160,63 @@ fn summary(query: &Query, assumed: &Assumed, estimate: &Estimate) -> String {
         device.media,
         device.filter,
         device.link,
-        Bytes::from_f64(results),
+        estimate.sent,
         device.source,
     );
     text
 }
 
 pub(super) fn percent(part: f64) -> String {
-    format!("{:.1} %", 100.0 * part)
+    match 100.0 * part {
+        percent if percent < 1e9 => format!("{percent:.1} %"),
+        percent => format!("{percent:.1e} %"),
+    }
 }
 
 fn times(ratio: f64) -> String {
     if ratio.is_finite() { format!("{ratio:.2} times as fast") } else { "without limit".to_owned() }
 }
 
+/// `20.00 ×`.
+fn multiple(ratio: f64) -> String {
+    if ratio.is_finite() { format!("{ratio:.2} ×") } else { "any multiple".to_owned() }
+}
+
+/// Seconds to the millisecond, and below ten of them to three digits.
+fn seconds(seconds: f64) -> String {
+    format!("{seconds:.*} s", decimals(seconds, 2).min(12))
+}
+
+/// To three decimals, and small numbers to four digits: the time of a fast stage is not nothing.
 pub(super) fn rounded(number: f64) -> f64 {
-    (number * 1e3).round() / 1e3
+    format!("{number:.*}", decimals(number, 3)).parse().unwrap_or(number)
+}
+
+/// Three decimals, or for a number below 0.01 as many as have this many digits behind its first.
+fn decimals(number: f64, digits: i32) -> usize {
+    match number.abs() {
+        small if small > 0.0 && small < 0.01 => {
+            usize::try_from(digits - small.log10().floor() as i32).unwrap_or(3)
+        }
+        _ => 3,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_numbers_keep_their_digits() {
+        for (number, round, words) in [
+            (0.0, 0.0, "0.000 s"),
+            (12.345_67, 12.346, "12.346 s"),
+            (0.011_23, 0.011, "0.011 s"),
+            (0.009_876_54, 0.009_877, "0.00988 s"),
+            (0.000_123_456, 0.000_123_5, "0.000123 s"),
+        ] {
+            assert_eq!((rounded(number), seconds(number).as_str()), (round, words));
+        }
+        assert!(rounded(f64::INFINITY).is_infinite());
+    }
 }

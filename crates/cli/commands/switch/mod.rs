@@ -17,6 +17,7 @@ use sluicegate_pruning::ConfigError;
 use sluicegate_pruning::algorithm::catalog::{Algorithm, Carries, CatalogError};
 use sluicegate_pruning::deployment::PlacementError;
 use sluicegate_pruning::experiment::trial::TrialError;
+use sluicegate_pruning::p4::P4Error;
 use sluicegate_pruning::protocol::{Copies, Flow, reliable};
 use sluicegate_pruning::switch::{Program, Target};
 
@@ -47,6 +48,13 @@ impl From<CatalogError> for Failure {
 impl From<ConfigError> for Failure {
     fn from(error: ConfigError) -> Self {
         CatalogError::from(error).into()
+    }
+}
+
+impl From<P4Error> for Failure {
+    fn from(error: P4Error) -> Self {
+        Self::new(error.to_string())
+            .with_hint("Print it for Tofino 2 with --arch t2na, or for BMv2 with --arch v1model.")
     }
 }
 

@@ -12,7 +12,7 @@ use crate::failure::{Failure, Result};
 pub(super) fn run(args: &P4Args) -> Result<()> {
     let program = program(args.algorithm, &args.parameters, args.variant)?;
     let program = with_protocol(program, args.algorithm, args.workers)?;
-    let source = p4::print(&program, args.arch.into());
+    let source = p4::print(&program, args.arch.into())?;
     let mut text = source.program;
     match &args.entries {
         Some(path) => {
@@ -21,7 +21,7 @@ pub(super) fn run(args: &P4Args) -> Result<()> {
         None => {
             let tool = match args.arch {
                 ArchArg::V1model => "simple_switch_CLI",
-                ArchArg::Tna => "bfrt_python",
+                ArchArg::Tna | ArchArg::T2na => "bfrt_python",
             };
             // A comment, so that the whole stays a P4 program.
             text += &match source.entries.as_str() {

@@ -130,7 +130,9 @@ pub fn scatter(experiments: &[Experiment]) -> f64 {
     if all.is_empty() { 0.0 } else { median(all) }
 }
 
-fn median(mut all: Vec<f64>) -> f64 {
+/// The middle number, the mean of the two of an even number; NaN of none.
+#[must_use]
+pub fn median(mut all: Vec<f64>) -> f64 {
     all.sort_by(f64::total_cmp);
     let (low, high) = (all.get(all.len().saturating_sub(1) / 2), all.get(all.len() / 2));
     match (low, high) {

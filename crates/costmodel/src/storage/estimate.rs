@@ -1,5 +1,6 @@
 //! What a device leaves of a query.
 
+use super::graph::times;
 use super::{Device, Schedule, Setup, Slots, Stage, StageGraph, schedule};
 use crate::Bytes;
 
@@ -44,12 +45,17 @@ pub struct Estimate {
     pub speedup: f64,
     /// The same without a limit to the stages at once.
     pub unlimited_speedup: f64,
-    /// Amdahl's law on thread time: `1 ÷ (1 − S/F/P ratio)`; infinite if nothing else is done. It knows
-    /// nothing of which stages wait for which, so the speed-up may be above it, too.
+    /// Amdahl's law, `1 ÷ (1 − f)`, where f is the part of the seconds by the clock that is not the rest of
+    /// the stages on the measured critical path, scan, filter and project taken off: a bound for any device
+    /// and any number of slots. Infinite if nothing is left of that path.
     pub amdahl: f64,
     /// The largest speed-up that any device and any number of slots allows: what was measured over the
-    /// critical path without scan, filter and project. Infinite if nothing is left of that.
+    /// longest path without scan, filter and project. No larger than [`Self::amdahl`], since without them
+    /// another path may be the longest. Infinite if nothing is left of any. It is one of
+    /// [`Formula::Intended`]: [`Formula::AsPrinted`] leaves out what it rests on.
     pub bound: f64,
+    /// What the device sends: the results of the stages that it does the scan of.
+    pub sent: Bytes,
 }
 
 /// Takes scan, filter and project off the stages that scan.
@@ -71,11 +77,14 @@ pub fn estimate(
     let unlimited = schedule(graph, &estimated, Slots::Unlimited);
     let unlimited_before = schedule(graph, &measured, Slots::Unlimited).makespan;
     let least = schedule(graph, &rest, Slots::Unlimited).critical_seconds;
+    let on_path = before.critical_path.iter().filter_map(|place| rest.get(*place)).sum();
+    let offloaded = graph.stages().iter().zip(&stages).filter(|(_, it)| it.offloaded);
     Estimate {
-        speedup: ratio(before.makespan, after.makespan),
-        unlimited_speedup: ratio(unlimited_before, unlimited.makespan),
-        amdahl: ratio(1.0, 1.0 - graph.sfp_ratio()),
-        bound: ratio(before.makespan, least),
+        speedup: times(before.makespan, after.makespan),
+        unlimited_speedup: times(unlimited_before, unlimited.makespan),
+        amdahl: times(before.makespan, on_path),
+        bound: times(before.makespan, least),
+        sent: Bytes::from_f64(offloaded.map(|(stage, _)| stage.result_bytes).sum()),
         stages,
         before,
         after,
@@ -85,7 +94,7 @@ pub fn estimate(
 
 fn one(stage: &Stage, device: &Device, setup: Setup, formula: Formula) -> EstimatedStage {
     let measured = stage.wall_seconds;
-    let sfp = measured * stage.sfp_share().min(1.0);
+    let sfp = measured * stage.sfp_share();
     let stays = EstimatedStage { measured, sfp, estimated: measured, offloaded: false };
     if !stage.scans() {
         return stays;
@@ -100,11 +109,6 @@ fn one(stage: &Stage, device: &Device, setup: Setup, formula: Formula) -> Estima
         return stays;
     }
     EstimatedStage { measured, sfp, estimated, offloaded: true }
-}
-
-/// 1 where nothing takes time before and after.
-fn ratio(before: f64, after: f64) -> f64 {
-    if before == 0.0 && after <= 0.0 { 1.0 } else { before / after.max(0.0) }
 }
 
 #[cfg(test)]
@@ -197,8 +201,73 @@ mod tests {
         assert_eq!((stays.after.makespan, stays.stages[0].offloaded), (1.5, false));
     }
 
+    /// A stage's result is sent if its scan is offloaded, and only then.
+    #[test]
+    fn what_the_device_sends_is_of_stages_that_it_scans() {
+        let scan = Stage {
+            wall_seconds: 10.0,
+            thread_seconds: 10.0,
+            scan_seconds: 5.0,
+            result_bytes: 1e6,
+            ..Stage::default()
+        };
+        let after = Stage { id: 1, after: vec![0], result_bytes: 9e9, ..Stage::default() };
+        let graph = StageGraph::new(vec![scan, after]).unwrap();
+        let slow = Device {
+            setup: Duration::from_secs(100),
+            ..Device::by_name("icpe-2020").unwrap().clone()
+        };
+        let sent = |setup| estimate(&graph, &slow, setup, Formula::Intended, Slots::Unlimited).sent;
+        assert_eq!(
+            (sent(Setup::Always), sent(Setup::OnlyIfBeneficial)),
+            (Bytes(1_000_000), Bytes(0))
+        );
+    }
+
+    #[test]
+    fn amdahls_law_is_on_the_clock_of_the_critical_path() {
+        // A scan of 10 seconds beside a second of many threads: thread time would say 1.10.
+        let stage = |id, wall_seconds, thread_seconds, scan_seconds| Stage {
+            id,
+            wall_seconds,
+            thread_seconds,
+            scan_seconds,
+            ..Stage::default()
+        };
+        let of = |stages: Vec<Stage>| {
+            let ideal = Device::by_name("ideal").unwrap();
+            let graph = StageGraph::new(stages).unwrap();
+            estimate(&graph, ideal, Setup::Always, Formula::Intended, Slots::Unlimited)
+        };
+        let beside = of(vec![stage(0, 10.0, 10.0, 10.0), stage(1, 1.0, 100.0, 0.0)]);
+        assert_eq!((beside.speedup, beside.bound, beside.amdahl), (10.0, 10.0, f64::INFINITY));
+        // What scans waited is shortened, too: thread time would say 2.
+        let waits = Stage { wait_seconds: 8.0, ..stage(0, 10.0, 2.0, 1.0) };
+        let waits = of(vec![waits]);
+        assert!((waits.speedup - 10.0).abs() < 1e-9);
+        assert_eq!((waits.bound, waits.amdahl), (waits.speedup, waits.speedup));
+    }
+
+    #[test]
+    fn what_rounding_leaves_of_a_stage_takes_no_time() {
+        let stage = Stage {
+            wall_seconds: 1.0,
+            thread_seconds: 0.3,
+            scan_seconds: 0.1,
+            filter_project_seconds: 0.2 - 1e-16,
+            ..Stage::default()
+        };
+        let graph = StageGraph::new(vec![stage]).unwrap();
+        let ideal = Device::by_name("ideal").unwrap();
+        let found = estimate(&graph, ideal, Setup::Always, Formula::Intended, Slots::Unlimited);
+        assert_eq!((found.speedup, found.bound), (f64::INFINITY, f64::INFINITY));
+        assert_eq!(found.after.makespan, 0.0);
+    }
+
     fn graphs() -> impl Strategy<Value = StageGraph> {
-        let stage = (0.0..10.0f64, 0.0..10.0f64, proptest::collection::vec(0u64..8, 0..3));
+        // Some stages have nothing but scans.
+        let rest = prop_oneof![Just(0.0), 0.0..10.0f64];
+        let stage = (0.0..10.0f64, rest, proptest::collection::vec(0u64..8, 0..3));
         proptest::collection::vec(stage, 1..8).prop_map(|stages| {
             let after: Vec<Vec<u64>> = (0u64..)
                 .zip(&stages)
@@ -217,10 +286,20 @@ mod tests {
         #[test]
         fn bounds_are_ordered_and_better_devices_are_not_slower(
             graph in graphs(), setup in 0.0..3.0f64, rate in 1e6..1e9f64, slots in 1usize..5,
-            read in 0.0..1e9f64,
+            read in 0.0..1e9f64, threads in 1.0..100.0f64, waits in 0.0..10.0f64,
         ) {
-            let stages = graph.stages().iter().map(|stage| Stage {
-                read_bytes: read, result_bytes: read / 10.0, ..stage.clone()
+            // Threads of every second stage, and scans that wait, so that shares of thread time are others
+            // than those of the clock.
+            let stages = graph.stages().iter().map(|stage| {
+                let threads = if stage.id % 2 == 0 { threads } else { 1.0 };
+                Stage {
+                    read_bytes: read,
+                    result_bytes: read / 10.0,
+                    thread_seconds: stage.thread_seconds * threads,
+                    scan_seconds: stage.scan_seconds * threads,
+                    wait_seconds: if stage.scan_seconds > 0.0 { waits } else { 0.0 },
+                    ..stage.clone()
+                }
             });
             let graph = StageGraph::new(stages.collect()).unwrap();
             let device = |setup: f64, rate: f64| Device {
@@ -234,6 +313,10 @@ mod tests {
                 estimate(&graph, device, policy, Formula::Intended, slots)
             };
             let now = of(&device(setup, rate), Setup::Always, Slots::Finite(number));
+            prop_assert!(now.speedup <= now.bound * (1.0 + 1e-6));
+            prop_assert!(now.bound <= now.amdahl * (1.0 + 1e-6));
+            let ideal = of(&device(0.0, 1e18), Setup::Always, Slots::Unlimited);
+            prop_assert!(ideal.speedup <= ideal.bound * (1.0 + 1e-6));
             let slack = 1e-6;
             prop_assert!(now.after.critical_seconds <= now.after.makespan + slack);
             prop_assert!(now.after.makespan <= now.after.graham_bound(number) + slack);

@@ -5,9 +5,24 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::Bytes;
+use crate::quantity::digits;
 
 /// More seconds or bytes are a mistake; sums of such numbers are still numbers.
 const MOST: f64 = 1e18;
+
+/// A smaller part of a whole is what rounding left of it, and is nothing.
+const RESIDUE: f64 = 1e-9;
+
+/// How many times as much one is as the other: 1 where both are nothing, infinite where less is left than
+/// rounding leaves.
+pub(super) fn times(before: f64, after: f64) -> f64 {
+    match (before > 0.0, after > before * RESIDUE) {
+        (true, true) => before / after,
+        (true, false) => f64::INFINITY,
+        (false, true) => 0.0,
+        (false, false) => 1.0,
+    }
+}
 
 /// What was measured of a stage (ICPE 2020, §4.1).
 #[derive(Debug, Clone, PartialEq, Default, Deserialize, Serialize)]
@@ -55,8 +70,7 @@ impl Stage {
     /// there is no such time.
     #[must_use]
     pub fn sfp_share(&self) -> f64 {
-        let all = self.thread_seconds + self.wait_seconds;
-        if all > 0.0 { (self.sfp_seconds() + self.wait_seconds) / all } else { 0.0 }
+        share(self.sfp_seconds() + self.wait_seconds, self.thread_seconds + self.wait_seconds)
     }
 
     /// Whether it reads a table.
@@ -77,7 +91,7 @@ impl Stage {
         ];
         for (field, number) in numbers {
             if !(0.0..=MOST).contains(&number) {
-                let message = format!("is {number}, but must be between 0 and 1e18");
+                let message = format!("is {}, but must be between 0 and 1e18", digits(number));
                 return Err(StageError::new(self.id, field, message));
             }
         }
@@ -179,6 +193,22 @@ impl StageGraph {
         self.share(Stage::sfp_seconds)
     }
 
+    /// The same with what scans waited for storage, which goes with them: what the shares of stages by
+    /// which a device shortens them come to.
+    #[must_use]
+    pub fn sfp_wait_ratio(&self) -> f64 {
+        let waited: f64 = self.stages.iter().map(|stage| stage.wait_seconds).sum();
+        share(self.sum(Stage::sfp_seconds) + waited, self.thread_seconds() + waited)
+    }
+
+    /// How many times as much thread time the query has as it would have without scan, filter and project,
+    /// `1 ÷ (1 − S/F/P ratio)`; infinite if nothing else is done. A figure of work, not of time by the
+    /// clock: it knows nothing of which stages wait for which, so it bounds no speed-up.
+    #[must_use]
+    pub fn thread_time_ratio(&self) -> f64 {
+        times(1.0, 1.0 - self.sfp_ratio())
+    }
+
     /// All bytes read from storage.
     #[must_use]
     pub fn read_bytes(&self) -> Bytes {
@@ -188,12 +218,24 @@ impl StageGraph {
     /// Thread seconds of all operators.
     #[must_use]
     pub fn thread_seconds(&self) -> f64 {
-        self.stages.iter().map(|stage| stage.thread_seconds).sum()
+        self.sum(|stage| stage.thread_seconds)
     }
 
     fn share(&self, of: impl Fn(&Stage) -> f64) -> f64 {
-        let all = self.thread_seconds();
-        if all > 0.0 { self.stages.iter().map(of).sum::<f64>() / all } else { 0.0 }
+        share(self.sum(of), self.thread_seconds())
+    }
+
+    fn sum(&self, of: impl Fn(&Stage) -> f64) -> f64 {
+        self.stages.iter().map(of).sum()
+    }
+}
+
+/// The part of a whole, 0 to 1; all of it where rounding only left less, and 0 of nothing.
+fn share(part: f64, all: f64) -> f64 {
+    match part / all {
+        share if share >= 1.0 - RESIDUE => 1.0,
+        share if share > 0.0 => share,
+        _ => 0.0,
     }
 }
 
@@ -275,7 +317,7 @@ mod tests {
         let negative = Stage { wall_seconds: -1.0, ..stage(4, &[]) };
         check(vec![negative], "stage 4, `wall_seconds` is -1, but must be between 0 and 1e18");
         let endless = Stage { thread_seconds: 1e300, ..stage(4, &[]) };
-        check(vec![endless], "stage 4, `thread_seconds` is 1000");
+        check(vec![endless], "stage 4, `thread_seconds` is 1e300, but must be");
         let none = Stage { read_bytes: f64::NAN, ..stage(4, &[]) };
         check(vec![none], "stage 4, `read_bytes` is NaN");
         let more = Stage { scan_seconds: 1.5, filter_project_seconds: 1.0, ..stage(4, &[]) };
@@ -292,7 +334,26 @@ mod tests {
         assert_eq!((waits.sfp_share(), waits.scans()), (0.875, true));
         let graph = StageGraph::new(vec![waits, stage(2, &[1])]).unwrap();
         assert_eq!((graph.scan_ratio(), graph.sfp_ratio()), (0.25, 0.375));
+        assert_eq!((graph.sfp_wait_ratio(), graph.thread_time_ratio()), (3.5 / 6.0, 1.6));
         let nothing = StageGraph::new(Vec::new()).unwrap();
         assert_eq!((nothing.scan_ratio(), nothing.read_bytes()), (0.0, Bytes::ZERO));
+    }
+    /// What remains of 0.3 − (0.1 + 0.2) in floating point is no work.
+    #[test]
+    fn what_rounding_leaves_is_nothing() {
+        let scan = Stage {
+            thread_seconds: 0.3,
+            scan_seconds: 0.1,
+            filter_project_seconds: 0.2 - 1e-16,
+            ..stage(1, &[])
+        };
+        assert_eq!(scan.sfp_share(), 1.0);
+        let graph = StageGraph::new(vec![scan]).unwrap();
+        assert_eq!(graph.thread_time_ratio(), f64::INFINITY);
+        assert_eq!(
+            (times(0.0, 0.0), times(2.0, 1.0), times(1.0, 1e-10)),
+            (1.0, 2.0, f64::INFINITY)
+        );
+        assert_eq!(times(1.0, 1e-8), 1e8);
     }
 }

@@ -11,7 +11,7 @@
 //! * A [`Schedule`] is the graph in time, with as many stages at once as there are slots; its critical
 //!   path is the shortest that any number of slots allows.
 //! * [`estimate`] puts these together: before, after, and the speed-up within its bounds.
-//! * [`roofline`] and [`Quadrant`] say which of a set of queries are worth a closer look.
+//! * [`roofline`] (of stages: [`roofline_of`]) and [`Quadrant`] say which of a set of queries are worth a closer look.
 
 mod device;
 mod estimate;
@@ -22,5 +22,5 @@ mod schedule;
 pub use device::{Device, Setup};
 pub use estimate::{Estimate, EstimatedStage, Formula, estimate};
 pub use graph::{Stage, StageError, StageGraph};
-pub use roofline::{Quadrant, Roofline, roofline};
+pub use roofline::{Quadrant, Roofline, roofline, roofline_of};
 pub use schedule::{Schedule, Slots, schedule};

@@ -1,5 +1,7 @@
 //! Which queries are worth a closer look.
 
+use super::graph::times;
+use super::{Estimate, StageGraph};
 use crate::{Bytes, BytesPerSecond};
 
 /// What bounds a query over a link to its storage, with and without pushdown.
@@ -25,14 +27,50 @@ pub fn roofline(
     (sent, left): (Bytes, f64),
     link: BytesPerSecond,
 ) -> Roofline {
-    let ratio = |before: f64, after: f64| if before == 0.0 { 1.0 } else { before / after };
-    let time = |bytes: Bytes, cpu: f64| (bytes / link).as_secs_f64().max(cpu);
+    let time = |bytes: Bytes, cpu: f64| (bytes.as_f64() / link.0).max(cpu);
     Roofline {
-        byte_ratio: ratio(read.as_f64(), sent.as_f64()),
-        cpu_ratio: ratio(cpu, left),
+        byte_ratio: times(read.as_f64(), sent.as_f64()),
+        cpu_ratio: times(cpu, left),
         knee: BytesPerSecond(read.as_f64() / cpu),
-        speedup: ratio(time(read, cpu), time(sent, left)),
+        speedup: times(time(read, cpu), time(sent, left)),
     }
+}
+
+/// The roofline of stages that were measured on so many cores, if a device does the scans that an estimate
+/// offloads: those stages send their results over the link instead of what they read, and leave the cores
+/// the rest of their thread time.
+///
+/// # Errors
+///
+/// Which measurement is missing.
+pub fn roofline_of(
+    graph: &StageGraph,
+    estimate: &Estimate,
+    cores: Option<f64>,
+    link: BytesPerSecond,
+) -> Result<Roofline, &'static str> {
+    let cores = cores.ok_or("the number of cores is not known")?;
+    let (mut read, mut left) = (0.0, 0.0);
+    for (stage, estimated) in graph.stages().iter().zip(&estimate.stages) {
+        if estimated.offloaded {
+            if stage.read_bytes == 0.0 {
+                return Err("a stage that scans has no read_bytes");
+            }
+            if stage.result_bytes == 0.0 {
+                return Err("a stage that scans has no result_bytes");
+            }
+            left += stage.thread_seconds - stage.sfp_seconds();
+        } else {
+            read += stage.read_bytes;
+            left += stage.thread_seconds;
+        }
+    }
+    if !estimate.stages.iter().any(|it| it.offloaded) {
+        return Err("nothing is offloaded");
+    }
+    let sent = estimate.sent + Bytes::from_f64(read);
+    let cpu = graph.thread_seconds() / cores;
+    Ok(roofline((graph.read_bytes(), cpu), (sent, left / cores), link))
 }
 
 /// Where a query stands by Scan Ratio and use of the cores (ICPE 2020, Fig. 8).
@@ -49,10 +87,13 @@ pub enum Quadrant {
 }
 
 impl Quadrant {
-    /// By the Scan Ratio and the part of the cores that is busy, 0 to 1 each, halved in the middle.
+    /// The Scan Ratio from which a query scans, and the part of the cores from which they are busy.
+    pub const HALF: f64 = 0.5;
+
+    /// By the Scan Ratio and the part of the cores that is busy, 0 to 1 each, halved at [`Self::HALF`].
     #[must_use]
     pub fn of(scan_ratio: f64, cpu_utilisation: f64) -> Self {
-        match (scan_ratio >= 0.5, cpu_utilisation >= 0.5) {
+        match (scan_ratio >= Self::HALF, cpu_utilisation >= Self::HALF) {
             (true, true) => Self::ScanAndBusy,
             (true, false) => Self::ScanAndIdle,
             (false, true) => Self::ComputeAndBusy,
@@ -92,6 +133,47 @@ mod tests {
         assert_eq!(of(1.0).knee, BytesPerSecond::gbit(4.0));
         // Below the knee, and what is left is bound by the cores.
         assert_eq!(of(1.0).speedup, 16.0);
+    }
+
+    #[test]
+    fn stages_have_a_roofline_where_all_is_measured() {
+        use crate::storage::{Device, Formula, Setup, Slots, Stage, estimate};
+
+        // A GB is read, 50 MB of it sent; two cores work for 2 s, and then for 0.5 s.
+        let scan = Stage {
+            wall_seconds: 2.0,
+            thread_seconds: 3.5,
+            scan_seconds: 3.0,
+            read_bytes: 1e9,
+            result_bytes: 5e7,
+            ..Stage::default()
+        };
+        // Its result stays on the host.
+        let top = Stage {
+            id: 1,
+            wall_seconds: 1.0,
+            thread_seconds: 0.5,
+            result_bytes: 9e9,
+            after: vec![0],
+            ..Stage::default()
+        };
+        let of = |scan: Stage, cores, setup| {
+            let graph = StageGraph::new(vec![scan, top.clone()]).unwrap();
+            let device = Device::by_name("icpe-2020").unwrap();
+            let found = estimate(&graph, device, setup, Formula::Intended, Slots::Unlimited);
+            roofline_of(&graph, &found, cores, BytesPerSecond::gbit(1.0))
+        };
+        let found = of(scan.clone(), Some(2.0), Setup::Always).unwrap();
+        assert_eq!((found.byte_ratio, found.cpu_ratio, found.speedup), (20.0, 4.0, 16.0));
+        assert_eq!(found.knee, BytesPerSecond(5e8));
+        let why = |scan, cores, setup| of(scan, cores, setup).unwrap_err();
+        assert_eq!(why(scan.clone(), None, Setup::Always), "the number of cores is not known");
+        let unread = Stage { read_bytes: 0.0, ..scan.clone() };
+        assert!(why(unread, Some(2.0), Setup::Always).ends_with("has no read_bytes"));
+        let unsent = Stage { result_bytes: 0.0, ..scan.clone() };
+        assert!(why(unsent, Some(2.0), Setup::Always).ends_with("has no result_bytes"));
+        let short = Stage { wall_seconds: 0.5, ..scan };
+        assert_eq!(why(short, Some(2.0), Setup::OnlyIfBeneficial), "nothing is offloaded");
     }
 
     #[test]

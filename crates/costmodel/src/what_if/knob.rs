@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::ParseWhatIfError;
 use crate::data::Range;
-use crate::quantity::number_and_unit;
+use crate::quantity::{digits, number_and_unit};
 use crate::scenario::CAPACITIES;
 use crate::{BytesPerSecond, ConstantError, Scenario};
 
@@ -103,9 +103,8 @@ impl Knob {
         let value = match (plain, self.range()) {
             (Some(value), _) => value,
             (None, Range::Rate) if self.key.ends_with("bytes_per_second") => {
-                text.parse::<BytesPerSecond>()
-                    .map_err(|_| error("a rate such as 1Gbit, 125MB/s or unlimited"))?
-                    .0
+                let rate = text.parse::<BytesPerSecond>();
+                rate.map_err(|error| ParseWhatIfError::new(&self.name, error.to_string()))?.0
             }
             (None, Range::Seconds) => {
                 seconds(text).ok_or_else(|| error("a time such as 5ms, 30us or 1s"))?
@@ -137,10 +136,7 @@ impl Knob {
     /// A value as it is read: `10 Gbit/s`, `5 ms`.
     #[must_use]
     pub fn show(&self, value: f64) -> String {
-        let digits = |number: f64| {
-            let number: f64 = format!("{number:.2e}").parse().unwrap_or(number);
-            number.to_string()
-        };
+        let digits = |number: f64| digits(format!("{number:.2e}").parse().unwrap_or(number));
         match self.range() {
             _ if !value.is_finite() => "unlimited".to_owned(),
             Range::Rate if self.key.ends_with("bytes_per_second") => {
@@ -192,7 +188,7 @@ impl Knob {
 
 fn seconds(text: &str) -> Option<f64> {
     let (number, unit) = number_and_unit(text)?;
-    let factor = match unit.as_str() {
+    let factor = match unit.to_lowercase().as_str() {
         "ns" => 1e-9,
         "us" | "µs" => 1e-6,
         "ms" => 1e-3,
@@ -258,6 +254,7 @@ mod tests {
             ("cores", "64", 64.0, "64"),
             ("request-rate", "5500", 5500.0, "5500"),
             ("capacities.switch pipeline", "1e9", 1e9, "1000000000"),
+            ("link.bytes_per_second", "1e300", 1e300, "8e291 Gbit/s"),
         ] {
             let knob: Knob = name.parse().unwrap();
             let value = knob.read(text).unwrap();
@@ -266,6 +263,7 @@ mod tests {
         }
         for (name, text) in [
             ("bandwidth", "10"),
+            ("bandwidth", "8Gb/s"),
             ("latency", "5"),
             ("latency", "5 parsecs"),
             ("cores", "many"),

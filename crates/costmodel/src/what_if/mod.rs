@@ -226,6 +226,10 @@ mod tests {
         refused("", "``: a what-if is `name=value`");
         refused("fast", "`fast`: a what-if is `name=value`");
         refused("bandwidth=fast", "`bandwidth`: `fast` is not a rate such as 1Gbit");
+        refused(
+            "bandwidth=8Gb/s",
+            "`bandwidth`: `8Gb/s` is not a rate: it may be bits or bytes; write 8Gbit/s or 8GB/s",
+        );
         refused("bandwidth=1Gbit, latency=-1ms", "`latency`: `-1ms` is not a time");
         refused("overlap=1.1", "`overlap`: must be between 0 and 1");
         refused("cores=0", "`cores`: must be between 1 and");

@@ -235,6 +235,7 @@ mod tests {
             ("bandwidth", "`bandwidth`: an axis is `name=low..high`"),
             ("speed=1..2", "`speed`: is not a constant; there are bandwidth"),
             ("bandwidth=1..10", "`bandwidth`: `10` is not a rate"),
+            ("bandwidth=0.1..10Gb/s", "`bandwidth`: `10Gb/s` is not a rate: it may be bits"),
             ("bandwidth=10..1Gbit", "`bandwidth`: the first value must be below the last"),
             ("bandwidth=1Gbit..unlimited", "`bandwidth`: an axis must end somewhere"),
             ("bandwidth=1..10Gbit/1", "`bandwidth`: `1` is not a number of points"),

@@ -40,9 +40,11 @@ pub(crate) struct ParquetReader {
     is_fresh: bool,
     reader: Option<ParquetRecordBatchReader>,
     batch: ColumnBatch,
-    /// Rows of the parts of the object before this one, and of the batches before this one.
-    rows_elsewhere: u64,
+    /// Rows of the row groups before that of the batch, the rows that are read of that, and how many
+    /// of these are in the batches before this one.
     rows_before: u64,
+    rows: RowRanges,
+    read: usize,
     /// Bytes of the column chunks of the groups begun, as far as they are read, and the same
     /// decompressed.
     scanned: u64,
@@ -102,16 +104,12 @@ impl ParquetReader {
             chunks,
             groups: groups.into_iter(),
             reader: None,
-            rows_elsewhere: 0,
             rows_before: 0,
+            rows: RowRanges::new(),
+            read: 0,
             scanned: in_dictionaries,
             processed: in_dictionaries,
         })
-    }
-
-    /// Counts on from the rows of the parts before this one.
-    pub(crate) fn counting_from(self, rows_elsewhere: u64) -> Self {
-        Self { rows_elsewhere, ..self }
     }
 
     /// Begins the next row group; says whether there is one.
@@ -139,6 +137,12 @@ impl ParquetReader {
         if !rows.is_empty() {
             self.reader = Some(self.chunks.open(group, &rows)?);
         }
+        let groups = self.chunks.file.metadata.metadata().row_groups();
+        // Nobody has checked what a file says about its row groups.
+        self.rows_before = groups[..group]
+            .iter()
+            .fold(0, |rows, group| rows.saturating_add(group.num_rows().unsigned_abs()));
+        (self.rows, self.read) = (rows, 0);
         Ok(true)
     }
 }
@@ -305,7 +309,7 @@ impl BatchReader for ParquetReader {
         if std::mem::take(&mut self.is_fresh) {
             return Ok(true);
         }
-        self.rows_before += self.batch.rows() as u64;
+        self.read += self.batch.rows();
         loop {
             if let Some(reader) = &mut self.reader {
                 if self.batch.next(reader)? {
@@ -313,12 +317,12 @@ impl BatchReader for ParquetReader {
                 }
                 self.reader = None;
             }
+            self.batch = self.chunks.no_batch();
             if !self.begin_group()? {
                 return Ok(false);
             }
             if self.reader.is_none() {
                 // So that the caller regains control.
-                self.batch = self.chunks.no_batch();
                 return Ok(true);
             }
         }
@@ -350,8 +354,9 @@ impl BatchReader for ParquetReader {
     }
 
     fn locate(&self, row: usize) -> String {
-        let row = self.rows_elsewhere + self.rows_before + row as u64 + 1;
-        format!("row {row} of those read")
+        let rows = self.rows.iter().cloned().flatten();
+        let row = rows.skip(self.read).nth(row).unwrap_or(row);
+        format!("row {}", self.rows_before.saturating_add(row as u64 + 1))
     }
 
     fn stop_behind(&mut self, _: usize) {}
@@ -364,10 +369,6 @@ impl BatchReader for ParquetReader {
         if let Some(late) = &mut self.late {
             late.stop_with(cancellation);
         }
-    }
-
-    fn records_read(&self) -> u64 {
-        self.rows_elsewhere + self.rows_before + self.batch.rows() as u64
     }
 }
 

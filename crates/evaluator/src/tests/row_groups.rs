@@ -78,19 +78,18 @@ proptest! {
     ) {
         let object = write(&rows, group_rows, page_rows);
         let (answer, stats) = run(statement, &object, 1);
-        prop_assert_eq!(&run(statement, &object, threads), &(answer.clone(), stats.clone()));
+        let (several, their_stats) = run(statement, &object, threads);
+        prop_assert_eq!(&several, &answer);
+        // Whether the filter comes first depends on the row groups before, which each thread has of
+        // its own; so does what is read.
+        prop_assert_eq!(their_stats.err(), stats.clone().err());
         if statement.contains("GROUP BY") {
             return Ok(());
         }
         // With a limit, rows are filtered when all their columns were read, and on one thread.
         let (limited, at_once) = run(&format!("{statement} LIMIT 1000000"), &object, threads);
         prop_assert_eq!(answer, limited);
-        let reason = |result: Result<Stats, (SelectErrorCode, String)>| {
-            result.err().map(|(code, message)| {
-                (code, message.rsplit_once(" (").map(|(reason, _)| reason.to_owned()))
-            })
-        };
-        prop_assert_eq!(reason(stats), reason(at_once));
+        prop_assert_eq!(stats.err(), at_once.err());
     }
 }
 

@@ -277,6 +277,7 @@ impl<'a> Placed<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rng::mix64;
     use crate::switch::{MIXING_POLYNOMIALS, crc32, crc32_from};
 
     /// What the documentation of [`Hashing`] says, word by word.
@@ -284,9 +285,12 @@ mod tests {
         let bytes = |words: &[u32]| words.iter().flat_map(|w| w.to_be_bytes()).collect::<Vec<u8>>();
         let read = [front, &bytes(words)].concat();
         let Hashing::Mixed { seed } = hashing else { return crc32(POLYNOMIALS[array], &read) };
-        let [a, b] = MIXING_POLYNOMIALS;
-        let sums =
-            [crc32_from(!(seed as u32), a, &read), crc32_from(!((seed >> 32) as u32), b, &read)];
+        let initial = [!(seed as u32), !((seed >> 32) as u32)];
+        let flips = [mix64(seed) as u32, (mix64(seed) >> 32) as u32];
+        let sums: [u32; 2] = std::array::from_fn(|n| {
+            let polynomial = (MIXING_POLYNOMIALS[n] ^ flips[n]) | 1;
+            crc32_from(initial[n], polynomial, &read)
+        });
         let mixed: Vec<u32> =
             words.iter().flat_map(|w| sums.map(|sum| w.wrapping_add(sum))).collect();
         crc32(POLYNOMIALS[array], &bytes(&mixed))

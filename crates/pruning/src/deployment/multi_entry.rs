@@ -289,7 +289,7 @@ mod tests {
         let program = multi_entry(&distinct(), 4, LaneBy::Values(1)).unwrap();
         let placement = fit(&program, &Target::tofino1()).unwrap();
         assert_eq!((placement.stages.len(), placement.stateful_alus()), (10, 8));
-        let text = p4::print(&program, p4::Arch::V1Model).program;
+        let text = p4::print(&program, p4::Arch::V1Model).unwrap().program;
         assert!(text.contains("hdr.entry3.setInvalid();"));
         assert!(multi_entry(&distinct(), 3, LaneBy::Id).is_err());
         assert!(multi_entry(&distinct(), 4, LaneBy::Values(2)).is_err());

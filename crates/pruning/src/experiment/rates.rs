@@ -313,7 +313,9 @@ fn top_n_failures() {
     let (n, rows, columns, seeds) = (20, 16, 5, 20_000);
     let shape = theory::top_n::Shape { rows: rows.into(), columns: columns.into() };
     let bound = theory::top_n::failure(n, shape);
-    let mut all = 0;
+    // Two rows seldom overflow at once, so that random rows nearly reach the bound. Where keys fail
+    // less often, seeds are no random functions of them, and other keys fail more often.
+    let least = bound * seeds as f64 - ERRORS * (bound * seeds as f64).sqrt();
     for (name, of) in FAMILIES {
         let failed = |seed| {
             let ids = (0..n as u32).map(|i| of(i)[1]);
@@ -322,10 +324,8 @@ fn top_n_failures() {
         let failures = (0..seeds).filter(|seed| failed(*seed)).count() as u64;
         println!("top n, {name:<37} {failures} of {seeds}, bound {:.1}", bound * seeds as f64);
         assert!(is_consistent(failures, seeds, bound, 1.0 - 0.01 / 8.0), "{name}: {failures}");
-        all += failures;
+        assert!(failures as f64 > least, "{name}: {failures} where rows are not random");
     }
-    // Twenty keys that differ in a few high bits only fail more seldom than random ones.
-    assert!(all as f64 > 0.7 * 8.0 * bound * seeds as f64, "{all}: the bound is not tested");
 }
 
 /// The greatest of 402 000 entries at every 1 608th, and 19 584 regular strides: each lost a row on

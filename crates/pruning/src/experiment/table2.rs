@@ -77,6 +77,9 @@ pub struct Golden {
     pub reason: &'static str,
 }
 
+/// Its name, the stages that were measured, those that ours takes, our program, and why they differ.
+type Design = (&'static str, usize, usize, Result<Program, ConfigError>, &'static str);
+
 /// Stage counts measured with p4c's open Tofino backend (Tofino 1), and ours. The measured designs hash
 /// once ([`Hashing::Linear`]).
 ///
@@ -104,7 +107,7 @@ pub fn golden() -> Result<Vec<Golden>, ConfigError> {
             .program())
     };
     const FOLDED: &str = "The compiler takes `register - sum < 0` of an unsigned register to be false, so the score decides nothing and shares a stage with what it should decide.";
-    let designs: Vec<(&str, usize, usize, Result<Program, ConfigError>, &str)> = vec![
+    let designs: Vec<Design> = vec![
         ("released filter", 2, 2, Ok(released::filter(10)), ""),
         (
             "released DISTINCT, 4 columns",

@@ -1,31 +1,25 @@
-//! What the control plane installs: table entries, initial registers, hash polynomials.
+//! What the control plane installs: table entries, hash polynomials.
 
 use std::fmt::Write as _;
 
 use super::{Names, identifier, is_ethernet_crc};
-use crate::switch::{Cell, Entry, Index, MatchKind, Operand, Table, mask as all_ones};
+use crate::switch::{Entry, MatchKind, Table, mask as all_ones};
 
-/// Commands of `simple_switch_CLI`.
-pub(super) fn simple_switch(names: &Names<'_>) -> String {
+/// Commands of `simple_switch_CLI`. `calls` are the hash units of the program's calls of `hash`, as
+/// printed: the compiler names them `calc`, `calc_0`, `calc_1` and so on, whatever their algorithm.
+pub(super) fn simple_switch(names: &Names<'_>, calls: &[u16]) -> String {
     let mut out = String::new();
-    for (number, (polynomial, initial)) in custom_hashes(names).into_iter().enumerate() {
+    for (number, &hash) in calls.iter().enumerate() {
+        let Some(unit) = names.program.hashes.get(usize::from(hash)) else { continue };
+        if is_ethernet_crc(names.program, hash) {
+            continue;
+        }
+        let name = number.checked_sub(1).map_or("calc".to_owned(), |n| format!("calc_{n}"));
         let _ = writeln!(
             out,
-            "set_crc32_parameters calc_{number} {polynomial:#010x} {initial:#010x} 0xffffffff true true"
+            "set_crc32_parameters {name} {:#010x} {:#010x} 0xffffffff true true",
+            unit.polynomial, unit.initial
         );
-    }
-    for register in &names.program.registers {
-        let [lo, hi] = register.initial;
-        if (lo, hi) != (0, 0) {
-            let value = match register.cell {
-                Cell::Pair32 => u64::from(hi) << 32 | u64::from(lo),
-                _ => lo.into(),
-            };
-            let name = identifier(&register.name);
-            for cell in 0..register.size {
-                let _ = writeln!(out, "register_write SwitchIngress.{name} {cell} {value}");
-            }
-        }
     }
     for (_, table) in names.program.tables() {
         for (priority, entry) in table.entries.iter().enumerate() {
@@ -54,29 +48,6 @@ pub(super) fn simple_switch(names: &Names<'_>) -> String {
         }
     }
     out
-}
-
-/// The polynomials of the `crc32_custom` calls, in the order of the calls in the program's text,
-/// which is the order in which the compiler numbers them after the calls of other algorithms.
-fn custom_hashes(names: &Names<'_>) -> Vec<(u32, u32)> {
-    let program = names.program;
-    let actions = program.tables().flat_map(|(_, table)| &table.actions);
-    let calls = actions.flat_map(|action| {
-        let index = action.stateful.as_ref().and_then(|s| match s.index {
-            Index::Hash(hash) => Some(hash),
-            _ => None,
-        });
-        let ops = action.ops.iter().flat_map(|op| [op.a, op.b]).filter_map(|o| match o {
-            Operand::Hash(hash) => Some(hash),
-            _ => None,
-        });
-        index.into_iter().chain(ops)
-    });
-    let custom = calls.filter(|&hash| !is_ethernet_crc(program, hash));
-    custom
-        .filter_map(|hash| program.hashes.get(usize::from(hash)))
-        .map(|hash| (hash.polynomial, hash.initial))
-        .collect()
 }
 
 /// Python for the `bfrt_python` command of `bfshell`. Registers and polynomials are in the program.

@@ -2,8 +2,11 @@
 
 use super::Names;
 use crate::switch::{
-    Action, AluOperand, Compare, Half, Operand, Operation, Relation, Sign, Stateful, Update, When,
+    Action, AluOperand, Compare, Half, Operand, Operation, Relation, Sign, Update, When,
 };
+
+/// Bits in which three terms of 32 bits add up without wrapping.
+const WIDE: u8 = 40;
 
 /// `a operation b` in `bits` bits; the operands are printed in that width already.
 pub(super) fn operation(operation: Operation, a: &str, b: &str) -> String {
@@ -38,7 +41,8 @@ impl Names<'_> {
         }
     }
 
-    /// The right side of each field operation of an action. `hash` prints a hash unit's result.
+    /// The right side of each field operation of an action. `hash` prints a hash unit's result, in the
+    /// unit's width.
     pub(super) fn ops(
         &self,
         action: &Action,
@@ -54,7 +58,14 @@ impl Names<'_> {
                 Operand::Const(value) => constant(value.into(), bits),
                 Operand::Arg(n) if bits == 32 => format!("arg{n}"),
                 Operand::Arg(n) => format!("(bit<{bits}>)arg{n}"),
-                Operand::Hash(number) => hash(number),
+                Operand::Hash(number) => {
+                    let unit = self.program.hashes.get(usize::from(number));
+                    if unit.is_none_or(|unit| unit.bits == bits) {
+                        hash(number)
+                    } else {
+                        format!("(bit<{bits}>){}", hash(number))
+                    }
+                }
             };
             let value = operation(op.operation, &print(op.a), &print(op.b));
             let value = if shift { format!("(bit<{bits}>)({value})") } else { value };
@@ -80,20 +91,34 @@ impl Names<'_> {
         parameters.join(", ")
     }
 
-    /// A comparison: negative terms stand on the right. With `wide`, terms are widened first, where
-    /// the architecture's own comparison would wrap.
-    pub(super) fn compare(&self, compare: &Compare, mem: [&str; 2], wide: bool) -> String {
+    /// A comparison with a cell of `mem_bits` bits: negative terms stand on the right, and all have
+    /// the width of the widest. With `wide`, that is one in which no sum wraps, for an architecture
+    /// whose own comparison would.
+    pub(super) fn compare(
+        &self,
+        compare: &Compare,
+        mem: [&str; 2],
+        mem_bits: u8,
+        wide: bool,
+    ) -> String {
+        let constant_bits = (u64::BITS - compare.constant.unsigned_abs().leading_zeros()) as u8;
+        let bits = if wide {
+            WIDE
+        } else {
+            let mem = compare.mem.map_or(0, |_| mem_bits);
+            let field = compare.field.map_or(0, |(field, _)| self.bits(field));
+            mem.max(field).max(constant_bits)
+        };
         let (mut left, mut right) = (Vec::new(), Vec::new());
-        let widen = |term: String| if wide { format!("(bit<40>){term}") } else { term };
         if let Some((half, sign)) = compare.mem {
-            let term = widen(mem[usize::from(half == Half::Hi)].to_owned());
+            let term = mem[usize::from(half == Half::Hi)].to_owned();
+            let term = if mem_bits == bits { term } else { format!("(bit<{bits}>){term}") };
             if sign == Sign::Plus { left.push(term) } else { right.push(term) }
         }
         if let Some((field, sign)) = compare.field {
-            let term = widen(self.field(field).to_owned());
+            let term = self.cast(field, bits);
             if sign == Sign::Plus { left.push(term) } else { right.push(term) }
         }
-        let bits = if wide { 40 } else { 32 };
         if compare.constant > 0 {
             right.push(constant(compare.constant, bits));
         } else if compare.constant < 0 {
@@ -173,9 +198,4 @@ pub(super) fn when(when: When) -> String {
         }
     };
     name.to_owned()
-}
-
-/// Whether the ALU's comparators matter to what it does.
-pub(super) fn uses_comparators(stateful: &Stateful) -> bool {
-    stateful.lo.is_some() || stateful.hi.is_some()
 }

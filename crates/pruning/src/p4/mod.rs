@@ -2,7 +2,7 @@
 //!
 //! [`Arch::V1Model`] is what BMv2 runs: registers are read, computed on and written in an action.
 //! BMv2 does not enforce one access per register and packet; [`crate::switch::Program::validate`]
-//! does. [`Arch::Tna`] is Tofino's: each access is a `RegisterAction`.
+//! does. [`Arch::Tna`] and [`Arch::T2na`] are Tofino's: each access is a `RegisterAction`.
 //!
 //! The text is complete: Ethernet, IPv4, UDP (port 4242) and the packet of Figure 4, whose values are
 //! one header for each entry, so that pruned entries of a packet with several can be popped. A
@@ -10,22 +10,45 @@
 //! `mem - x > 0`, which would wrap. Hashes take the low bits of a CRC-32; on BMv2 polynomials other
 //! than Ethernet's are `crc32_custom` and are set by the entries.
 //!
+//! # What the compilers ask for
+//!
+//! * No name of the architecture is declared again, not even that of a type of its controls.
+//! * `p4c-bm2-ss` names every `hash` call, whatever its algorithm, in the order of the text: `calc`,
+//!   `calc_0`, `calc_1`, …; the one of `update_checksum` comes last. What the entries set is numbered
+//!   from the list of the calls as they were printed: polynomial and initial value, in normal notation.
+//! * BMv2's control plane takes numbers as signed 64-bit integers, and one command for each cell. So
+//!   it sets no register: one that does not start at zero holds its cells with the bits of the initial
+//!   value flipped, and zero stands for that value. Tofino's registers have it in their declaration.
+//! * Both sides of a comparison have one width.
+//! * A second output word of a register access is a `RegisterAction2`, which only Tofino 2 has.
+//! * A local that nothing reads is not declared.
+//! * Popping an entry changes the UDP length, and sets the UDP checksum to 0: none. So does rewriting
+//!   a header. What is pruned by a program that acknowledges leaves where it came in, with sender and
+//!   receiver exchanged.
+//!
 //! ```
 //! use sluicegate_pruning::algorithm::distinct;
 //! use sluicegate_pruning::p4;
 //!
-//! let source = p4::print(&distinct::Config::paper().program(), p4::Arch::V1Model);
+//! let source = p4::print(&distinct::Config::paper().program(), p4::Arch::V1Model)?;
 //! assert!(source.program.contains("V1Switch("));
+//! # Ok::<(), p4::P4Error>(())
 //! ```
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
-use crate::switch::{Comparand, FieldId, Gateway, MatchKind, POLYNOMIALS, Program, Table};
+use thiserror::Error;
 
+use crate::switch::{Comparand, FieldId, Gateway, MatchKind, POLYNOMIALS, Program, Table, Test};
+
+mod body;
 mod entries;
 mod expression;
+mod identifier;
 mod tna;
 mod v1model;
+
+use identifier::identifier;
 
 /// The UDP port that carries the switch's packets, as in the authors' release.
 pub const UDP_PORT: u16 = 4242;
@@ -35,8 +58,57 @@ pub const UDP_PORT: u16 = 4242;
 pub enum Arch {
     /// The reference architecture, run by BMv2 (`simple_switch`).
     V1Model,
-    /// The Tofino Native Architecture.
+    /// The Tofino Native Architecture, of Tofino 1.
     Tna,
+    /// The same of Tofino 2, whose register accesses have up to four output words.
+    T2na,
+}
+
+impl Arch {
+    /// The name of its include file.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::V1Model => "v1model",
+            Self::Tna => "tna",
+            Self::T2na => "t2na",
+        }
+    }
+
+    /// The most output words of one register access.
+    const fn outputs(self) -> usize {
+        match self {
+            Self::V1Model => usize::MAX,
+            Self::Tna => 1,
+            Self::T2na => 4,
+        }
+    }
+}
+
+impl fmt::Display for Arch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// Why a program has no text for an architecture.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum P4Error {
+    /// A register access with more output words than the architecture can express.
+    #[error(
+        "table `{table}` outputs {outputs} words of one register access, {arch} has at most {most}"
+    )]
+    Outputs {
+        /// The table.
+        table: String,
+        /// The words that it outputs.
+        outputs: usize,
+        /// The architecture.
+        arch: Arch,
+        /// The words that it may output.
+        most: usize,
+    },
 }
 
 /// A printed program.
@@ -49,15 +121,28 @@ pub struct P4Source {
 }
 
 /// Prints `program`, which must keep the rules of [`Program::validate`].
-#[must_use]
-pub fn print(program: &Program, arch: Arch) -> P4Source {
-    let names = Names::new(program, arch);
-    match arch {
-        Arch::V1Model => {
-            P4Source { program: v1model::print(&names), entries: entries::simple_switch(&names) }
+///
+/// # Errors
+///
+/// If a register access outputs more words than the architecture can express.
+pub fn print(program: &Program, arch: Arch) -> Result<P4Source, P4Error> {
+    let most = arch.outputs();
+    for (_, table) in program.tables() {
+        let stateful = table.actions.iter().filter_map(|action| action.stateful.as_ref());
+        if let Some(outputs) = stateful.map(|s| s.outputs.len()).find(|outputs| *outputs > most) {
+            return Err(P4Error::Outputs { table: table.name.clone(), outputs, arch, most });
         }
-        Arch::Tna => P4Source { program: tna::print(&names), entries: entries::bfrt(&names) },
     }
+    let names = Names::new(program, arch);
+    Ok(match arch {
+        Arch::V1Model => {
+            let (program, calls) = v1model::print(&names);
+            P4Source { program, entries: entries::simple_switch(&names, &calls) }
+        }
+        Arch::Tna | Arch::T2na => {
+            P4Source { program: tna::print(&names, arch), entries: entries::bfrt(&names) }
+        }
+    })
 }
 
 /// A program with the names its parts have in P4.
@@ -75,7 +160,7 @@ impl<'a> Names<'a> {
         let entries = program.verdicts.len().max(1);
         let per_entry = usize::from(program.values).div_ceil(entries).max(1);
         let drop = match *program.verdicts {
-            [verdict] if arch == Arch::Tna && !program.acknowledges => {
+            [verdict] if arch != Arch::V1Model && !program.acknowledges => {
                 let read =
                     program.tables().any(|(_, table)| program.reads(table).contains(&verdict));
                 (!read).then_some(verdict)
@@ -179,15 +264,9 @@ impl<'a> Names<'a> {
         metadata.map(|field| format!("{indent}{field} = 0;\n")).collect()
     }
 
-    /// The body of `apply`: the stages, then the verdicts. `drop` is the architecture's statement, and
-    /// `bounce` the one that sends a packet out where it came in.
+    /// The body of `apply`: the stages, what is rewritten, then the verdicts. `drop` is the
+    /// architecture's statement, and `bounce` the one that sends a packet out where it came in.
     fn apply(&self, drop: &str, bounce: &str) -> String {
-        let turned = format!(
-            "bit<48> mac = hdr.ethernet.dst; hdr.ethernet.dst = hdr.ethernet.src; hdr.ethernet.src = mac;\n                \
-             bit<32> ip = hdr.ipv4.dst; hdr.ipv4.dst = hdr.ipv4.src; hdr.ipv4.src = ip;\n                \
-             bit<16> port = hdr.udp.dst; hdr.udp.dst = hdr.udp.src; hdr.udp.src = port;\n                {bounce}"
-        );
-        let drop = if self.program.acknowledges { turned.as_str() } else { drop };
         let mut out = String::new();
         for (number, stage) in self.program.stages.iter().enumerate() {
             let _ = writeln!(out, "            // stage {number}");
@@ -201,19 +280,30 @@ impl<'a> Names<'a> {
                 .unwrap_or_default();
             }
         }
-        if self.drop.is_some() {
-            return out;
-        }
-        for (to, from) in &self.program.rewrites {
-            let _ = writeln!(out, "            {} = {};", self.field(*to), self.field(*from));
+        for &(to, from) in &self.program.rewrites {
+            let _ = writeln!(
+                out,
+                "            {} = {};",
+                self.field(to),
+                self.cast(from, self.bits(to))
+            );
         }
         if !self.program.rewrites.is_empty() {
             // Zero: not computed.
             out.push_str("            hdr.udp.checksum = 0;\n");
         }
+        if self.drop.is_some() {
+            return out;
+        }
         let verdicts: Vec<&str> = self.program.verdicts.iter().map(|v| self.field(*v)).collect();
         let all: Vec<String> = verdicts.iter().map(|v| format!("{v} == 1")).collect();
-        let _ = writeln!(out, "            if ({}) {{ {drop} }}", all.join(" && "));
+        let all = all.join(" && ");
+        if self.program.acknowledges {
+            let _ = writeln!(out, "            if ({all}) {{\n{}", turned());
+            let _ = writeln!(out, "                {bounce}\n            }}");
+        } else {
+            let _ = writeln!(out, "            if ({all}) {{ {drop} }}");
+        }
         if verdicts.len() > 1 {
             let bytes = 4 * self.per_entry;
             for (entry, verdict) in verdicts.iter().enumerate() {
@@ -221,7 +311,7 @@ impl<'a> Names<'a> {
                     out,
                     "            if ({verdict} == 1) {{\n                hdr.entry{entry}.setInvalid();\n                \
                      hdr.cheetah.n = hdr.cheetah.n - {};\n                hdr.udp.length_ = hdr.udp.length_ - {bytes};\n                \
-                     hdr.ipv4.length_ = hdr.ipv4.length_ - {bytes};\n            }}",
+                     hdr.udp.checksum = 0;\n                hdr.ipv4.length_ = hdr.ipv4.length_ - {bytes};\n            }}",
                     self.per_entry
                 );
             }
@@ -230,28 +320,33 @@ impl<'a> Names<'a> {
     }
 
     fn gateway(&self, gateway: &Gateway) -> Option<String> {
-        let clause = |tests: &Vec<crate::switch::Test>| {
-            let tests: Vec<String> = tests
-                .iter()
-                .map(|test| {
-                    let operator = if test.equal { "==" } else { "!=" };
-                    let right = match test.with {
-                        Comparand::Field(field) => self.field(field).to_owned(),
-                        Comparand::Const(constant) => constant.to_string(),
-                    };
-                    let (left, bits) =
-                        (self.field(test.field), crate::switch::mask(self.bits(test.field)));
-                    if test.mask & bits == bits {
-                        format!("{left} {operator} {right}")
-                    } else {
-                        format!("({left} & {0}) {operator} ({right} & {0})", test.mask & bits)
-                    }
-                })
-                .collect();
+        let clause = |tests: &Vec<Test>| {
+            let tests: Vec<String> = tests.iter().map(|test| self.test(test)).collect();
             if tests.len() == 1 { tests.join("") } else { format!("({})", tests.join(" || ")) }
         };
         let clauses: Vec<String> = gateway.all_of.iter().map(clause).collect();
         (!clauses.is_empty()).then(|| clauses.join(" && "))
+    }
+
+    /// A test, in the width of its wider side.
+    fn test(&self, test: &Test) -> String {
+        let operator = if test.equal { "==" } else { "!=" };
+        let other = match test.with {
+            Comparand::Field(field) => self.bits(field),
+            Comparand::Const(constant) => (u32::BITS - constant.leading_zeros()) as u8,
+        };
+        let bits = self.bits(test.field).max(other);
+        let left = self.cast(test.field, bits);
+        let right = match test.with {
+            Comparand::Field(field) => self.cast(field, bits),
+            Comparand::Const(constant) => constant.to_string(),
+        };
+        let all = crate::switch::mask(bits);
+        if test.mask & all == all {
+            format!("{left} {operator} {right}")
+        } else {
+            format!("({left} & {0}) {operator} ({right} & {0})", test.mask & all)
+        }
     }
 
     /// A table's declaration; its actions are printed before it.
@@ -284,67 +379,22 @@ impl<'a> Names<'a> {
     }
 }
 
+/// Statements that exchange sender and receiver.
+fn turned() -> String {
+    let pairs = [("mac", 48, "ethernet"), ("ip", 32, "ipv4"), ("port", 16, "udp")];
+    let lines = pairs.map(|(local, bits, header)| {
+        let [to, from] = ["dst", "src"].map(|end| format!("hdr.{header}.{end}"));
+        format!("                bit<{bits}> {local} = {to}; {to} = {from}; {from} = {local};")
+    });
+    lines.join("\n")
+}
+
 /// Whether the program's hash `number` is Ethernet's CRC, which every architecture knows.
 fn is_ethernet_crc(program: &Program, number: u16) -> bool {
     program
         .hashes
         .get(usize::from(number))
         .is_some_and(|hash| hash.polynomial == POLYNOMIALS[0] && hash.initial == u32::MAX)
-}
-
-/// `name`, or with a trailing underscore where P4 or the printed text reserves the word.
-fn identifier(name: &str) -> String {
-    const RESERVED: [&str; 48] = [
-        "abstract",
-        "action",
-        "actions",
-        "apply",
-        "bit",
-        "bool",
-        "cell",
-        "const",
-        "control",
-        "default",
-        "else",
-        "entries",
-        "enum",
-        "error",
-        "exit",
-        "extern",
-        "false",
-        "forward",
-        "hdr",
-        "header",
-        "hi",
-        "if",
-        "in",
-        "index",
-        "inout",
-        "int",
-        "key",
-        "lo",
-        "match_kind",
-        "mem",
-        "meta",
-        "old",
-        "out",
-        "package",
-        "packet",
-        "parser",
-        "priority",
-        "return",
-        "select",
-        "state",
-        "string",
-        "struct",
-        "switch",
-        "table",
-        "this",
-        "transition",
-        "true",
-        "type",
-    ];
-    if RESERVED.contains(&name) { format!("{name}_") } else { name.to_owned() }
 }
 
 #[cfg(test)]

@@ -1,17 +1,20 @@
-//! The Tofino Native Architecture.
+//! The Tofino Native Architecture, of Tofino 1 and 2.
 
 use std::fmt::Write as _;
 
-use super::expression::{uses_comparators, when};
-use super::{Names, identifier};
+use super::body::Body;
+use super::expression::when;
+use super::{Arch, Names, identifier};
 use crate::switch::{
     Action, Cell, Index, Operand, Register, Source, Stateful, Table, Update, When,
 };
 
-pub(super) fn print(names: &Names<'_>) -> String {
+pub(super) fn print(names: &Names<'_>, arch: Arch) -> String {
     let program = names.program;
-    let mut out =
-        format!("// {}: printed for TNA.\n#include <core.p4>\n#include <tna.p4>\n\n", program.name);
+    let mut out = format!(
+        "// {}: printed for {arch}.\n#include <core.p4>\n#include <{arch}.p4>\n\n",
+        program.name
+    );
     out.push_str(&names.headers());
     out.push_str("struct pair_t { bit<32> lo; bit<32> hi; }\n\nstruct empty_t { }\n\n");
     out.push_str(
@@ -190,19 +193,12 @@ fn register_action(
         outputs.iter().enumerate().map(|(n, b)| format!(", out bit<{b}> rv{n}")).collect();
     let parameters = if outputs.is_empty() { format!(", out bit<{bits}> rv0") } else { parameters };
     let _ = writeln!(out, "        void apply(inout {kind} mem{parameters}) {{");
-    let mut line = |text: String| {
-        let _ = writeln!(out, "            {text}");
-    };
-    line(format!("{kind} old = mem;"));
+    let mut body = Body::default();
+    body.declare(&kind, "old", "mem");
     let old = if pair { ["old.lo", "old.hi"] } else { ["old", "old"] };
-    if uses_comparators(stateful) {
-        for (flag, compare) in [("lo", &stateful.lo), ("hi", &stateful.hi)] {
-            if let Some(compare) = compare {
-                line(format!("bool {flag} = {};", names.compare(compare, old, false)));
-            } else {
-                line(format!("bool {flag} = false;"));
-            }
-        }
+    for (flag, compare) in [("lo", &stateful.lo), ("hi", &stateful.hi)] {
+        let holds = compare.as_ref().map(|c| names.compare(c, old, bits, false));
+        body.declare("bool", flag, holds.as_deref().unwrap_or("false"));
     }
     let conditional = |predicate: When, text: String| {
         if predicate == When::ALWAYS {
@@ -212,14 +208,15 @@ fn register_action(
         }
     };
     if outputs.is_empty() {
-        line("rv0 = 0;".into());
+        body.push("rv0 = 0;");
     }
     for (n, output) in stateful.outputs.iter().enumerate() {
         let to_bits = names.bits(output.to);
-        line(format!("rv{n} = 0;"));
+        body.push(format!("rv{n} = 0;"));
         let mut emit = |predicate: u8, value: String| {
             if predicate != 0 {
-                line(conditional(When(predicate), format!("rv{n} = (bit<{to_bits}>)({value});")));
+                let set = format!("rv{n} = (bit<{to_bits}>)({value});");
+                body.push(conditional(When(predicate), set));
             }
         };
         // A computed half is output under the predicate of the output and of its update together.
@@ -249,12 +246,11 @@ fn register_action(
     };
     for (target, updates) in halves {
         for update in *updates {
-            line(conditional(
-                update.when,
-                format!("{target} = {};", names.update(update, old, bits)),
-            ));
+            let set = format!("{target} = {};", names.update(update, old, bits));
+            body.push(conditional(update.when, set));
         }
     }
+    out.push_str(&body.text("            "));
     out.push_str("        }\n    };\n");
     out
 }

@@ -2,14 +2,17 @@
 
 use std::fmt::Write as _;
 
+use super::body::Body;
 use super::expression::{constant, when};
 use super::{Names, identifier, is_ethernet_crc};
 use crate::switch::{
     Action, Cell, FieldId, Index, Operand, Register, Source, Stateful, Table, When,
 };
 
-pub(super) fn print(names: &Names<'_>) -> String {
+/// The text, and the hash unit of each call of `hash` in it, in the order of the text.
+pub(super) fn print(names: &Names<'_>) -> (String, Vec<u16>) {
     let program = names.program;
+    let mut calls = Vec::new();
     let mut out = format!(
         "// {}: printed for v1model.\n#include <core.p4>\n#include <v1model.p4>\n\n",
         program.name
@@ -21,7 +24,7 @@ pub(super) fn print(names: &Names<'_>) -> String {
     );
     out.push_str(&names.parser_states());
     out.push_str(
-        "}\n\ncontrol VerifyChecksum(inout headers_t hdr, inout metadata_t meta) { apply { } }\n\n",
+        "}\n\ncontrol SwitchVerifyChecksum(inout headers_t hdr, inout metadata_t meta) { apply { } }\n\n",
     );
     out.push_str(
         "control SwitchIngress(inout headers_t hdr, inout metadata_t meta,\n                      \
@@ -44,7 +47,7 @@ pub(super) fn print(names: &Names<'_>) -> String {
     for (_, table) in program.tables() {
         out.push('\n');
         for (number, action) in table.actions.iter().enumerate() {
-            out.push_str(&print_action(names, table, number, action));
+            out.push_str(&print_action(names, table, number, action, &mut calls));
         }
         out.push_str(&names.table(table));
     }
@@ -58,30 +61,32 @@ pub(super) fn print(names: &Names<'_>) -> String {
     out.push_str(
         "control SwitchEgress(inout headers_t hdr, inout metadata_t meta,\n                     \
          inout standard_metadata_t standard_metadata) { apply { } }\n\n\
-         control ComputeChecksum(inout headers_t hdr, inout metadata_t meta) {\n    apply {\n        \
+         control SwitchComputeChecksum(inout headers_t hdr, inout metadata_t meta) {\n    apply {\n        \
          update_checksum(hdr.ipv4.isValid(),\n            { hdr.ipv4.version, hdr.ipv4.ihl, hdr.ipv4.tos, \
          hdr.ipv4.length_, hdr.ipv4.id, hdr.ipv4.flags,\n              hdr.ipv4.fragment, hdr.ipv4.ttl, \
          hdr.ipv4.protocol, hdr.ipv4.src, hdr.ipv4.dst },\n            hdr.ipv4.checksum, \
          HashAlgorithm.csum16);\n    }\n}\n\n\
          control SwitchDeparser(packet_out packet, in headers_t hdr) { apply { packet.emit(hdr); } }\n\n\
-         V1Switch(SwitchParser(), VerifyChecksum(), SwitchIngress(), SwitchEgress(), ComputeChecksum(), \
-         SwitchDeparser()) main;\n",
+         V1Switch(SwitchParser(), SwitchVerifyChecksum(), SwitchIngress(), SwitchEgress(),\n         \
+         SwitchComputeChecksum(), SwitchDeparser()) main;\n",
     );
-    out
+    (out, calls)
 }
 
-fn print_action(names: &Names<'_>, table: &Table, number: usize, action: &Action) -> String {
-    let mut out =
-        format!("    action {}({}) {{\n", Names::action(table, number), Names::parameters(action));
-    let mut line = |text: String| {
-        let _ = writeln!(out, "        {text}");
-    };
+fn print_action(
+    names: &Names<'_>,
+    table: &Table,
+    number: usize,
+    action: &Action,
+    calls: &mut Vec<u16>,
+) -> String {
+    let mut body = Body::default();
     // Everything is computed before anything is written, as on the switch.
     let mut writes = Vec::new();
     if let Some(stateful) = &action.stateful
         && let Some(register) = names.program.registers.get(usize::from(stateful.register.0))
     {
-        access(names, stateful, register, &mut line, &mut writes);
+        access(names, stateful, register, calls, &mut body, &mut writes);
     }
     let mut hashed = Vec::new();
     let ops = names.ops(action, |hash| format!("hash{hash}"));
@@ -91,21 +96,22 @@ fn print_action(names: &Names<'_>, table: &Table, number: usize, action: &Action
                 && !hashed.contains(&hash)
             {
                 hashed.push(hash);
-                let bits = names.bits(op.to);
-                line(format!("bit<{bits}> hash{hash};"));
-                line(hash_call(names, hash, &format!("hash{hash}"), bits));
+                let unit = names.program.hashes.get(usize::from(hash));
+                let bits = unit.map_or(32, |unit| unit.bits);
+                body.push(format!("bit<{bits}> hash{hash};"));
+                body.push(hash_call(names, hash, &format!("hash{hash}"), bits, calls));
             }
         }
     }
     for (n, (to, bits, value)) in ops.into_iter().enumerate() {
-        line(format!("bit<{bits}> result{n} = {value};"));
+        body.push(format!("bit<{bits}> result{n} = {value};"));
         writes.push((to, format!("result{n}")));
     }
     for (to, value) in writes {
-        line(format!("{to} = {value};"));
+        body.push(format!("{to} = {value};"));
     }
-    out.push_str("    }\n");
-    out
+    let (name, parameters) = (Names::action(table, number), Names::parameters(action));
+    format!("    action {name}({parameters}) {{\n{}    }}\n", body.text("        "))
 }
 
 /// Reads the cell, computes, writes it back; outputs go to `writes`.
@@ -113,37 +119,44 @@ fn access(
     names: &Names<'_>,
     stateful: &Stateful,
     register: &Register,
-    line: &mut impl FnMut(String),
+    calls: &mut Vec<u16>,
+    body: &mut Body,
     writes: &mut Vec<(String, String)>,
 ) {
     let (name, bits) = (identifier(&register.name), register.cell.bits());
-    line("bit<32> index = 0;".into());
     match stateful.index {
-        Index::Zero => {}
-        Index::Field(field) => line(format!("index = {};", names.cast(field, 32))),
-        Index::Hash(hash) => line(hash_call(names, hash, "index", 32)),
+        Index::Zero => body.push("bit<32> index = 0;"),
+        Index::Field(field) => body.push(format!("bit<32> index = {};", names.cast(field, 32))),
+        Index::Hash(hash) => {
+            body.push("bit<32> index;");
+            body.push(hash_call(names, hash, "index", 32, calls));
+        }
     }
     let pair = register.cell == Cell::Pair32;
-    let total = register.cell.total_bits();
-    line(format!("bit<{total}> cell;"));
-    line(format!("{name}.read(cell, index);"));
+    let initial = initial(register);
+    let read = [
+        format!("bit<{}> cell;", register.cell.total_bits()),
+        format!("{name}.read(cell, index);"),
+    ];
+    let flip = initial.iter().map(|initial| format!("cell = cell ^ {initial};"));
+    body.declare_by("cell", read.into_iter().chain(flip));
     let mem = if pair {
-        line("bit<32> mem_lo = cell[31:0];".into());
-        line("bit<32> mem_hi = cell[63:32];".into());
+        body.declare("bit<32>", "mem_lo", "cell[31:0]");
+        body.declare("bit<32>", "mem_hi", "cell[63:32]");
         ["mem_lo", "mem_hi"]
     } else {
         ["cell", "cell"]
     };
     for (flag, compare) in [("lo", &stateful.lo), ("hi", &stateful.hi)] {
-        let holds =
-            compare.as_ref().map_or_else(|| "false".to_owned(), |c| names.compare(c, mem, true));
-        line(format!("bool {flag} = {holds};"));
+        let holds = compare.as_ref().map(|c| names.compare(c, mem, bits, true));
+        body.declare("bool", flag, holds.as_deref().unwrap_or("false"));
     }
+    let kind = format!("bit<{bits}>");
     let new_lo = names.new_value(&stateful.update_lo, mem, mem[0], bits);
-    line(format!("bit<{bits}> new_lo = {new_lo};"));
+    body.declare(&kind, "new_lo", &new_lo);
     let zero = constant(0, bits);
     let new_hi = names.new_value(&stateful.update_hi, mem, if pair { mem[1] } else { &zero }, bits);
-    line(format!("bit<{bits}> new_hi = {new_hi};"));
+    body.declare(&kind, "new_hi", &new_hi);
     for (n, output) in stateful.outputs.iter().enumerate() {
         let to_bits = names.bits(output.to);
         let source = match output.source {
@@ -160,17 +173,27 @@ fn access(
         } else {
             format!("({} ? {value} : {})", when(output.when), constant(0, to_bits))
         };
-        line(format!("bit<{to_bits}> output{n} = {value};"));
+        body.push(format!("bit<{to_bits}> output{n} = {value};"));
         writes.push((names.field(output.to).to_owned(), format!("output{n}")));
     }
-    line(if pair {
-        format!("{name}.write(index, new_hi ++ new_lo);")
-    } else {
-        format!("{name}.write(index, new_lo);")
+    let new = if pair { "new_hi ++ new_lo" } else { "new_lo" };
+    body.push(match initial {
+        None => format!("{name}.write(index, {new});"),
+        Some(initial) => format!("{name}.write(index, ({new}) ^ {initial});"),
     });
 }
 
-fn hash_call(names: &Names<'_>, number: u16, to: &str, bits: u8) -> String {
+/// What a register's cells start with, if it is not zero: they hold it flipped, so that zero stands
+/// for it and the control plane need not write every cell.
+fn initial(register: &Register) -> Option<String> {
+    let [lo, hi] = register.initial.map(u64::from);
+    let value = if register.cell == Cell::Pair32 { hi << 32 | lo } else { lo };
+    (value != 0).then(|| format!("{}w{value}", register.cell.total_bits()))
+}
+
+/// A call of `hash`, which joins the list of all.
+fn hash_call(names: &Names<'_>, number: u16, to: &str, bits: u8, calls: &mut Vec<u16>) -> String {
+    calls.push(number);
     let Some(hash) = names.program.hashes.get(usize::from(number)) else { return String::new() };
     let algorithm = if is_ethernet_crc(names.program, number) { "crc32" } else { "crc32_custom" };
     let inputs: Vec<String> = hash.inputs.iter().map(|f| hash_input(names, *f)).collect();

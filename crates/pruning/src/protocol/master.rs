@@ -65,6 +65,12 @@ impl Master {
         name.pass < self.pass || self.seen.contains(&(name.fid, name.id))
     }
 
+    /// The entries of this pass that have arrived in this attempt.
+    pub(super) fn delivered(&self) -> Vec<Name> {
+        let Self { number: query, pass, attempt: epoch, .. } = *self;
+        self.seen.iter().map(|&(fid, id)| Name { query, fid, pass, id, epoch }).collect()
+    }
+
     /// Whether all workers have finished the last pass.
     pub(super) fn is_done(&self) -> bool {
         self.pass == self.query.passes()

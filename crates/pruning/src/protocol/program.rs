@@ -169,6 +169,8 @@ fn in_turn(b: &mut Builder, cells: u32, cell: FieldId, turn: FieldId) -> Table {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -178,24 +180,43 @@ mod tests {
     use crate::protocol::rules::Rules;
     use crate::protocol::switch::{Action as Verdict, Switch};
     use crate::protocol::{Programmed, explore_programs};
-    use crate::switch::{Interpreter, Outcome, Packet, Target, fit};
+    use crate::switch::{Interpreter, Outcome, Packet, Placement, StageUse, Target, fit};
 
+    /// The first stage in which a program touches a register or drops.
+    fn first_effect(program: &Program, placed: &Placement) -> usize {
+        let matters = |table: &Table| {
+            table.register().is_some()
+                || program.verdicts.iter().any(|v| table.writes().contains(v))
+        };
+        let names: Vec<&String> =
+            program.tables().filter(|(_, t)| matters(t)).map(|(_, t)| &t.name).collect();
+        let has = |stage: &StageUse| stage.tables.iter().any(|name| names.contains(&name));
+        placed.stages.iter().position(has).unwrap()
+    }
+
+    /// Stages that only compute run beside its two: of a hash one, of logarithms (APH) more than two,
+    /// and then no stage is added.
     #[test]
-    fn it_fits_before_every_algorithm_in_at_most_two_stages_more() {
+    fn it_fits_before_every_algorithm_beside_what_only_computes() {
         let roomy = Target { stages: 100, ..Target::tofino2() };
+        let (mut seen, mut odd) = (HashSet::new(), Vec::new());
         for &algorithm in Algorithm::ALL {
             let rows = algorithm.entry().parameters.contains(&"rows").then_some(1024);
             let given = Parameters { rows, ..Parameters::default() };
             let program = algorithm.configure(&given).unwrap().program();
-            let with =
-                reliable(&program, &Flow::of_workers(algorithm.entry().carries, 3), Copies::Once)
-                    .unwrap();
+            let flows = Flow::of_workers(algorithm.entry().carries, 3);
+            let with = reliable(&program, &flows, Copies::Once).unwrap();
             let placed = |program| fit(program, &roomy).unwrap();
             let (alone, with) = (placed(&program), placed(&with));
             let more = with.stages.len() - alone.stages.len();
-            assert!((1..=2).contains(&more), "{algorithm}: {more}");
-            assert_eq!(with.stateful_alus(), alone.stateful_alus() + 2, "{algorithm}");
+            let expected = 2_usize.saturating_sub(first_effect(&program, &alone));
+            seen.insert(more);
+            if more != expected || with.stateful_alus() != alone.stateful_alus() + 2 {
+                odd.push(format!("{algorithm}: {more} stages more, expected {expected}"));
+            }
         }
+        assert!(odd.is_empty(), "{odd:#?}");
+        assert_eq!(seen, HashSet::from([0, 1, 2]));
     }
 
     #[test]

@@ -41,8 +41,8 @@ pub const POLYNOMIALS: [u32; 16] = [
     0xA934_D44D,
 ];
 
-/// The polynomials of the first of two rounds: CRC-32C, and CRC-32K of Koopman. See
-/// [`Hashing`](crate::algorithm::hashing::Hashing).
+/// The polynomials of the first of two rounds with seed 0, from which other seeds derive theirs:
+/// CRC-32C, and CRC-32K of Koopman. See [`Hashing`](crate::algorithm::hashing::Hashing).
 pub const MIXING_POLYNOMIALS: [u32; 2] = [0x1EDC_6F41, 0x741B_8CD7];
 
 /// A hash unit: which CRC over which fields, and how many low bits of it are kept.

@@ -47,6 +47,8 @@ pub struct Trace {
     pub steps: Vec<Step>,
     /// The verdict on each entry of the packet.
     pub verdicts: Vec<Verdict>,
+    /// What leaves the switch.
+    pub outcome: Outcome,
 }
 
 /// What leaves the switch for a packet.
@@ -156,6 +158,11 @@ impl Interpreter {
     /// As [`Interpreter::run`].
     pub fn outcome(&mut self, packet: &Packet) -> Result<Outcome, WrongValues> {
         let verdicts = self.run_entries(packet)?;
+        Ok(self.outcome_of(packet, &verdicts))
+    }
+
+    /// What leaves for a packet that was just executed.
+    fn outcome_of(&self, packet: &Packet, verdicts: &[Verdict]) -> Outcome {
         let mut out = packet.clone();
         for &(to, from) in &self.program.rewrites {
             let value = self.words[from.index()];
@@ -170,19 +177,19 @@ impl Interpreter {
             }
         }
         if verdicts.iter().all(|verdict| *verdict == Verdict::Prune) {
-            return Ok(if self.program.acknowledges {
+            return if self.program.acknowledges {
                 Outcome::Acknowledge(out)
             } else {
                 Outcome::Drop
-            });
+            };
         }
         if verdicts.len() > 1 {
             let width = out.values.len().div_ceil(verdicts.len()).max(1);
-            let kept = out.values.chunks(width).zip(&verdicts);
+            let kept = out.values.chunks(width).zip(verdicts);
             let kept = kept.filter(|(_, verdict)| **verdict == Verdict::Forward);
             out.values = kept.flat_map(|(entry, _)| entry.to_vec()).collect();
         }
-        Ok(Outcome::Forward(out))
+        Outcome::Forward(out)
     }
 
     /// The control plane writes a cell of the register array of that name; whether there is one.
@@ -206,8 +213,10 @@ impl Interpreter {
     pub fn trace(&mut self, packet: &Packet) -> Result<Trace, WrongValues> {
         let mut steps = Vec::new();
         self.execute::<true>(packet.fid, packet.id, &packet.values, &mut steps)?;
-        let verdicts = self.program.verdicts.iter().map(|v| self.verdict(*v)).collect();
-        Ok(Trace { steps, verdicts })
+        let verdicts: Vec<Verdict> =
+            self.program.verdicts.iter().map(|v| self.verdict(*v)).collect();
+        let outcome = self.outcome_of(packet, &verdicts);
+        Ok(Trace { steps, verdicts, outcome })
     }
 
     /// The value of a field after the last packet.

@@ -21,8 +21,14 @@ const GATHER: [&str; 12] = [
 ];
 
 /// Joins that take their second input before they look at the first.
-const BUILD: [&str; 5] =
-    ["HASH_JOIN", "CROSS_PRODUCT", "NESTED_LOOP_JOIN", "BLOCKWISE_NL_JOIN", "PIECEWISE_MERGE_JOIN"];
+const BUILD: [&str; 6] = [
+    "HASH_JOIN",
+    "CROSS_PRODUCT",
+    "NESTED_LOOP_JOIN",
+    "BLOCKWISE_NL_JOIN",
+    "PIECEWISE_MERGE_JOIN",
+    "POSITIONAL_JOIN",
+];
 
 /// Joins that sort both of their inputs.
 const SORT_BOTH: [&str; 2] = ["IE_JOIN", "ASOF_JOIN"];
@@ -61,9 +67,11 @@ pub(super) fn inputs(kind: &str, info: &Value, children: Vec<Operator>) -> Vec<I
         "CTE" if place == 0 => index(info, "Table Index").map(cte),
         _ => None,
     };
-    // A delim join has a placeholder for the rows that it keeps.
+    // A delim join has a placeholder for the rows that it keeps, which never runs.
     let has_others = children.len() > 1;
-    let is_input = |operator: &Operator| !(has_others && operator.title == "DUMMY_SCAN");
+    let is_input = |operator: &Operator| {
+        !(has_others && operator.title == "DUMMY_SCAN" && operator.seconds <= 0.0)
+    };
     let children = children.into_iter().enumerate().filter(|(_, operator)| is_input(operator));
     let input = |(place, operator)| Input { operator, first: wanted(place), label: label(place) };
     children.map(input).collect()

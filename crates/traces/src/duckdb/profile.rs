@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::breakers::{gathers, inputs, takes, work};
-use crate::plan::{Operator, Work, amount};
+use crate::plan::{Input, Operator, Work, amount};
 
 /// Keys that changed from version to version.
 struct Layout {
@@ -191,7 +191,7 @@ fn title(kind: &str, work: Work, value: &Value) -> String {
     name.unwrap_or(kind).to_owned()
 }
 
-/// The plan without what shows its answer; the time of that is the plan's.
+/// The plan, with what shows its answer in its last stage: the time of that is none of a scan or filter.
 fn without_frame(mut plan: Operator) -> Operator {
     let mut seconds = 0.0;
     while plan.work == Work::HandsOn && plan.inputs.len() == 1 {
@@ -200,8 +200,21 @@ fn without_frame(mut plan: Operator) -> Operator {
             plan = input.operator;
         }
     }
-    plan.seconds += seconds;
-    plan
+    if plan.gathers {
+        plan.seconds += seconds;
+        return plan;
+    }
+    Operator {
+        title: plan.title.clone(),
+        is_minor: true,
+        work: Work::HandsOn,
+        seconds,
+        read_bytes: 0.0,
+        result_bytes: plan.result_bytes,
+        gathers: false,
+        inputs: vec![Input::streamed(plan)],
+        takes: None,
+    }
 }
 
 /// A number that may not be there.

@@ -126,6 +126,47 @@ fn without_a_latency_stages_last_as_long_as_their_threads_worked() {
     assert!((stages[0].wall_seconds - 0.005_616_343).abs() < 1e-12, "{stages:?}");
 }
 
+/// The stages of a plan, of which each operator took a second for each letter of its name.
+fn stages_of(plan: &str) -> Vec<Stage> {
+    let timed = plan
+        .split('"')
+        .enumerate()
+        .map(|(place, part)| match place % 2 {
+            0 => {
+                part.replace('[', ", \"children\": [").replace("(", "{\"type\": ").replace(')', "}")
+            }
+            _ => format!("\"{part}\", \"timing\": {}", part.len()),
+        })
+        .collect::<String>();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("q");
+    fs::write(&path, format!("{{\"operator\": [{timed}]}}")).unwrap();
+    read(&path).unwrap().queries.remove(0).graph.stages().to_vec()
+}
+
+/// What hands out the answer may take long, for a scan of many rows.
+#[test]
+fn the_time_of_the_answer_is_none_of_a_scan() {
+    let shows = r#"("EXPLAIN_ANALYZE"[("RESULT_COLLECTOR"[PLAN])])"#;
+    let of = |plan: &str| stages_of(&shows.replace("PLAN", plan));
+    check(&of(r#"("TABLE_SCAN")"#), &[([41.0, 10.0, 0.0], 0.0, &[])]);
+    check(&of(r#"("FILTER"[("TABLE_SCAN")])"#), &[([47.0, 10.0, 6.0], 0.0, &[])]);
+    check(&of(r#"("TOP_N"[("TABLE_SCAN")])"#), &[([46.0, 10.0, 0.0], 0.0, &[])]);
+    assert_eq!(of(r#"("TABLE_SCAN")"#)[0].name, "TABLE_SCAN");
+}
+
+#[test]
+fn all_of_a_build_side_is_wanted_first() {
+    for join in ["HASH_JOIN", "CROSS_PRODUCT", "POSITIONAL_JOIN"] {
+        let plan = format!(r#"("{join}"[("TABLE_SCAN"), ("FILTER"[("TABLE_SCAN")])])"#);
+        let probe = [join.len() as f64 + 10.0, 10.0, 0.0];
+        check(&stages_of(&plan), &[([16.0, 10.0, 6.0], 0.0, &[]), (probe, 0.0, &[0])]);
+    }
+    // A placeholder never runs; one row without a table does.
+    let union = r#"("UNION"[("TABLE_SCAN"), ("DUMMY_SCAN")])"#;
+    check(&stages_of(union), &[([25.0, 10.0, 0.0], 0.0, &[])]);
+}
+
 #[track_caller]
 fn refused(text: &[u8], words: &str) {
     let folder = tempfile::tempdir().unwrap();
@@ -180,7 +221,7 @@ fn what_cannot_be_read_is_named_with_its_place() {
     let union = format!(
         "{{\"operator\": [{{\"type\": \"UNION\", \"timing\": 1e18, \"children\": [{most}]}}]}}"
     );
-    refused(union.as_bytes(), "stage 0, `wall_seconds` is 2000");
+    refused(union.as_bytes(), "stage 0, `wall_seconds` is 2e18");
     let deep = "{\"type\":\"FILTER\",\"timing\":0,\"children\":[".repeat(400) + &"]}".repeat(400);
     refused(format!("{{\"operator\":[{deep}]}}").as_bytes(), "levels deep, but at most 600");
     let folder = tempfile::tempdir().unwrap();

@@ -107,6 +107,8 @@ impl JobStart {
 pub(super) struct StageInfo {
     #[serde(rename = "Stage ID")]
     pub(super) id: u64,
+    #[serde(rename = "Stage Attempt ID", default)]
+    pub(super) attempt: u64,
     #[serde(rename = "Parent IDs", default)]
     pub(super) parents: Vec<u64>,
     #[serde(rename = "RDD Info", default)]
@@ -139,6 +141,8 @@ pub(super) struct StageCompleted {
 pub(super) struct TaskEnd {
     #[serde(rename = "Stage ID")]
     pub(super) stage: u64,
+    #[serde(rename = "Stage Attempt ID", default)]
+    pub(super) attempt: u64,
     #[serde(rename = "Task Info")]
     pub(super) info: TaskInfo,
     #[serde(rename = "Task Metrics")]

@@ -4,7 +4,8 @@
 //! snappy, lzf). Spark writes it while it runs, so its end may be missing.
 //!
 //! * A stage takes, by the clock, from the launch of its first task to its completion: what Spark's pages
-//!   call its duration.
+//!   call its duration. If it ran again because what it had written was lost, what ran in between does not
+//!   count.
 //! * Its thread time is the run time of its tasks (`Executor Run Time`), which includes waiting for storage.
 //!   Tasks that failed or ran twice count, and so do all attempts of a stage.
 //! * Its scan time is the SQL metric `scan time` of its tasks, which only scans of columns have (Parquet,

@@ -12,17 +12,22 @@ use super::plan::{Fragment, PlanInfo, Timer, fragments};
 pub(super) struct Ran {
     parents: Vec<u64>,
     computes: Option<u64>,
-    /// In milliseconds since 1970.
-    launched: Option<u64>,
-    /// When its last task was over.
-    finished: Option<u64>,
-    /// When it was over itself: tasks that ran twice may still be going on.
-    completed: Option<u64>,
+    attempts: BTreeMap<u64, Attempt>,
     run: u64,
     read: u64,
     shuffled: u64,
     result: u64,
     updates: BTreeMap<u64, f64>,
+}
+
+/// When a stage ran: again if what it wrote was lost. In milliseconds since 1970.
+#[derive(Debug, Default)]
+struct Attempt {
+    launched: Option<u64>,
+    /// When its last task was over.
+    finished: Option<u64>,
+    /// When it was over itself: tasks that ran twice may still be going on.
+    completed: Option<u64>,
 }
 
 impl Ran {
@@ -33,13 +38,15 @@ impl Ran {
 
     pub(super) fn complete(&mut self, info: &StageInfo) {
         self.about(info);
-        self.completed = self.completed.max(info.completed);
+        let attempt = self.attempts.entry(info.attempt).or_default();
+        attempt.completed = attempt.completed.max(info.completed);
     }
 
     pub(super) fn add(&mut self, task: &TaskEnd) {
+        let attempt = self.attempts.entry(task.attempt).or_default();
         let launched = task.info.launched;
-        self.launched = Some(self.launched.map_or(launched, |it| it.min(launched)));
-        self.finished = self.finished.max(Some(task.info.finished));
+        attempt.launched = Some(attempt.launched.map_or(launched, |it| it.min(launched)));
+        attempt.finished = attempt.finished.max(Some(task.info.finished));
         if let Some(metrics) = &task.metrics {
             self.run = self.run.saturating_add(metrics.run);
             self.read = self.read.saturating_add(metrics.read());
@@ -49,6 +56,24 @@ impl Ran {
         for (metric, amount) in task.info.sql_updates() {
             *self.updates.entry(metric).or_default() += amount;
         }
+    }
+
+    /// When its last attempt began: behind the last one of what it waits for.
+    fn launched(&self) -> Option<u64> {
+        self.attempts.values().filter_map(|it| it.launched).max()
+    }
+
+    /// For how many milliseconds an attempt was running: what ran between two of them has its own time.
+    fn wall(&self) -> u64 {
+        let span = |it: &Attempt| Some((it.launched?, it.completed.or(it.finished)?));
+        let mut spans: Vec<_> = self.attempts.values().filter_map(span).collect();
+        spans.sort_unstable();
+        let (mut wall, mut until) = (0_u64, 0);
+        for (start, end) in spans {
+            wall = wall.saturating_add(end.saturating_sub(start.max(until)));
+            until = until.max(end);
+        }
+        wall
     }
 
     fn touches(&self, metrics: &BTreeSet<u64>) -> bool {
@@ -74,7 +99,7 @@ pub(super) fn stages(ids: &BTreeSet<u64>, all: &BTreeMap<u64, Ran>, plan: &PlanI
     let ran: BTreeMap<u64, &Ran> = ids
         .iter()
         .filter_map(|id| Some((*id, all.get(id)?)))
-        .filter(|(_, stage)| stage.launched.is_some())
+        .filter(|(_, stage)| stage.launched().is_some())
         .collect();
     let fragments = fragments(plan);
     let places = Places::of(&fragments, &ran);
@@ -86,7 +111,7 @@ pub(super) fn stages(ids: &BTreeSet<u64>, all: &BTreeMap<u64, Ran>, plan: &PlanI
         }
     }
     // What a stage waits for began before it: whatever the log says, there is no circle.
-    let began = |id: u64| (ran.get(&id).and_then(|it| it.launched), id);
+    let began = |id: u64| (ran.get(&id).and_then(|it| it.launched()), id);
     let mut has_untimed_scans = false;
     let stage = |(id, stage): (&u64, &&Ran)| {
         let before = after.get(id).into_iter().flatten().copied();
@@ -195,8 +220,6 @@ fn measured(id: u64, stage: &Ran, after: Vec<u64>, fragments: &[&Fragment]) -> S
     }
     // Metrics are rounded to milliseconds, and some begin before the task runs.
     let scan_seconds = scan_seconds.min(thread_seconds);
-    let finished = stage.completed.or(stage.finished);
-    let wall = finished.unwrap_or(0).saturating_sub(stage.launched.unwrap_or(0));
     let result = if stage.shuffled > 0 { stage.shuffled } else { stage.result };
     // Spark counts what comes out of its cache as read, too.
     let scans = fragments.iter().flat_map(|it| &it.scans).any(|it| stage.touches(&it.metrics));
@@ -205,7 +228,7 @@ fn measured(id: u64, stage: &Ran, after: Vec<u64>, fragments: &[&Fragment]) -> S
     Stage {
         id,
         name: if read > 0 { "reads tables".to_owned() } else { String::new() },
-        wall_seconds: wall as f64 / 1e3,
+        wall_seconds: stage.wall() as f64 / 1e3,
         thread_seconds,
         scan_seconds,
         filter_project_seconds: filter_seconds.min(thread_seconds - scan_seconds),
@@ -309,5 +332,48 @@ mod tests {
         let found = ran(cached, &[&[(10, 22), (12, 5), (13, 5)], &[(13, 5)]]);
         check(&found.stages[0], 0.022, 0.0, 500.0);
         check(&found.stages[1], 0.0, 0.0, 0.0);
+    }
+
+    /// An executor was lost with what a stage had written: it ran again, in part while stragglers of that
+    /// ran, too.
+    #[test]
+    fn what_runs_between_attempts_is_not_in_their_time() {
+        let mut stage = Ran::default();
+        for (attempt, launched, finished) in
+            [(0, 100, 200), (0, 120, 290), (1, 500, 600), (2, 550, 700)]
+        {
+            let task = json!({
+                "Stage ID": 3, "Stage Attempt ID": attempt,
+                "Task Info": {"Launch Time": launched, "Finish Time": finished},
+            });
+            stage.add(&serde_json::from_value(task).unwrap());
+        }
+        let wall = |stage: &Ran| measured(3, stage, Vec::new(), &[]).wall_seconds;
+        assert_eq!((wall(&stage), stage.launched()), (0.39, Some(550)));
+        let info = json!({"Stage ID": 3, "Stage Attempt ID": 0, "Completion Time": 210});
+        stage.complete(&serde_json::from_value(info).unwrap());
+        assert_eq!(wall(&stage), 0.31);
+    }
+
+    /// What was lost is written by a stage with a number of its own, behind the first attempt of what
+    /// reads it.
+    #[test]
+    fn the_last_attempt_waits_for_what_is_written_again() {
+        let mut all: BTreeMap<u64, Ran> = BTreeMap::new();
+        for (id, attempt, launched, parents) in
+            [(9, 0, 100, &[][..]), (10, 1, 500, &[]), (11, 0, 300, &[10]), (11, 1, 600, &[10])]
+        {
+            let task = json!({
+                "Stage ID": id, "Stage Attempt ID": attempt,
+                "Task Info": {"Launch Time": launched, "Finish Time": launched + 50},
+            });
+            let info = json!({"Stage ID": id, "Stage Attempt ID": attempt, "Parent IDs": parents});
+            let stage = all.entry(id).or_default();
+            stage.add(&serde_json::from_value(task).unwrap());
+            stage.complete(&serde_json::from_value(info).unwrap());
+        }
+        let found = stages(&all.keys().copied().collect(), &all, &PlanInfo::default());
+        let after: Vec<_> = found.stages.iter().map(|it| it.after.as_slice()).collect();
+        assert_eq!(after, [&[][..], &[], &[10]]);
     }
 }

@@ -6,7 +6,7 @@ use std::fmt;
 use std::hash::Hash;
 use std::sync::Arc;
 
-use super::master::Master;
+use super::master::{Arrival, Master};
 use super::packet::{Entry, Name, Packet};
 use super::prune::Pruner;
 use super::query::{Answer, Query};
@@ -63,7 +63,11 @@ pub struct Exploration {
     /// States from which no end can be reached, whatever happens.
     pub stuck: usize,
     /// States in which the protocol breaks a promise on the way: an entry is processed twice in an
-    /// epoch, or acknowledged though it was neither delivered nor pruned.
+    /// epoch, or acknowledged though it was neither delivered nor pruned *in its attempt*. A master
+    /// that begins again gives up what was delivered in the attempt before, whose acknowledgements may
+    /// still be under way. They do no harm: the worker's FIN names its attempt, and is answered by the
+    /// restart that makes it send all its entries again. One for an entry that never arrived breaks
+    /// the promise in whichever attempt.
     pub broken: usize,
     /// Whether all states were visited; `stuck` is 0 if not.
     pub complete: bool,
@@ -126,6 +130,7 @@ pub fn explore<P: Pruner + Clone + Eq + Hash>(
         left: budget,
         processed: BTreeSet::new(),
         pruned: BTreeSet::new(),
+        given_up: BTreeSet::new(),
         broken: None,
         copies: Arc::new(copies),
         once: !rules.replay,
@@ -169,6 +174,8 @@ struct State<P> {
     /// Names of entries that the switch processed in this boot, and of those that it pruned in any.
     processed: BTreeSet<Name>,
     pruned: BTreeSet<Name>,
+    /// Names of entries that had been delivered when the master began again.
+    given_up: BTreeSet<Name>,
     /// The promise that was broken.
     broken: Option<&'static str>,
     /// How often each row occurs.
@@ -323,7 +330,11 @@ impl<P: Pruner + Clone> State<P> {
                 let mut replies = Vec::new();
                 match packet {
                     Packet::Entry { name, entry, stamp } => {
-                        self.master.on_entry(&name, &entry, stamp, &mut replies);
+                        let had = self.master.delivered();
+                        let arrival = self.master.on_entry(&name, &entry, stamp, &mut replies);
+                        if arrival == Arrival::Restarted {
+                            self.given_up.extend(had);
+                        }
                         // One more copy than there are makes an answer wrong; yet more do not make it
                         // any more so.
                         let copies = &self.copies;
@@ -343,13 +354,15 @@ impl<P: Pruner + Clone> State<P> {
                     && worker.on_packet(&packet)
                     && let Packet::Ack { name, .. } = &packet
                 {
-                    if !self.pruned.contains(name) && !self.master.has(name) {
+                    let delivered = self.master.has(name) || self.given_up.contains(name);
+                    if !self.pruned.contains(name) && !delivered {
                         self.broken =
                             Some("an entry is acknowledged that was neither delivered nor pruned");
                     }
                     // What is acknowledged is not asked about again.
                     if !self.asks_again {
                         self.pruned.remove(name);
+                        self.given_up.remove(name);
                     }
                 }
             }

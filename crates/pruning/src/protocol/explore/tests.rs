@@ -225,7 +225,7 @@ fn programs_are_safe_when_workers_or_the_master_crash() {
     let none = Budget::faultless(most_states().unwrap_or(1_000_000));
     // One for each rule of the protocol.
     let few = ["filter", "distinct", "join-bloom", "having"];
-    let of_all = |name| most_states().is_some() || few.contains(&name);
+    let of_all = |name: &str| most_states().is_some() || few.contains(&name);
     for program in programs().into_iter().filter(|(name, ..)| of_all(name)) {
         let [rows, _] = rows(program.1);
         for budget in [
