@@ -44,6 +44,24 @@ pub enum Error {
         /// What the system said.
         source: io::Error,
     },
+    /// Objects could not be listed.
+    #[error("cannot read the folder {}", path.display())]
+    NotReadable {
+        /// The folder asked for.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Different keys would be one file.
+    #[error(
+        "the folder {} is on a file system that takes different names for one, such as `a` and `A`; \
+         objects would overwrite each other, so serve a folder on another file system",
+        path.display()
+    )]
+    NamesMerge {
+        /// The folder asked for.
+        path: PathBuf,
+    },
     /// A second server on one folder would not see the first one's locks.
     #[error("another server already serves the folder {}", path.display())]
     FolderInUse {

@@ -19,6 +19,7 @@ use crate::api::Api;
 use crate::counters::Counters;
 use crate::credentials::Credentials;
 use crate::error::Error;
+use crate::expiry::expire;
 use crate::faults::Faults;
 use crate::front::Front;
 use crate::link::{Link, Shaped};
@@ -30,6 +31,8 @@ use crate::store::Store;
 const GRACE: Duration = Duration::from_secs(5);
 /// How long a client may take to send a request's head.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long multipart uploads are kept, unless said otherwise.
+const UPLOAD_EXPIRY: Duration = Duration::from_secs(7 * 24 * 3600);
 /// Statements evaluated at the same time, unless said otherwise.
 const SELECT_SLOTS: usize = 64;
 
@@ -53,7 +56,8 @@ pub struct Server {
     faults: Arc<Faults>,
     link: Arc<Link>,
     stop: watch::Sender<bool>,
-    /// The task that accepts connections, and owns them. Aborted when dropped.
+    /// The task that accepts connections, and owns them, and the one that expires uploads. Aborted when
+    /// dropped.
     task: JoinSet<()>,
 }
 
@@ -77,6 +81,7 @@ pub struct Builder {
     max_groups: Option<usize>,
     indexes: bool,
     sync: bool,
+    upload_expiry: Option<Duration>,
 }
 
 #[derive(Debug)]
@@ -171,12 +176,21 @@ impl Builder {
         self
     }
 
-    /// Whether an object's bytes are forced to disk before they become visible, so that even a
-    /// power failure leaves no incomplete object. On by default; off is for data that can be
-    /// generated again.
+    /// Whether what clients are told is forced to disk before: objects with their metadata and names,
+    /// removals, and multipart uploads then outlive a power failure. On by default; off is for data
+    /// that can be generated again. Without it a power failure may lose objects, or leave them incomplete;
+    /// the end of the process never does.
     #[must_use]
     pub fn sync_writes(mut self, sync: bool) -> Self {
         self.sync = sync;
+        self
+    }
+
+    /// Multipart uploads that were begun so long ago are removed; `None` keeps them until they are
+    /// completed or aborted. 7 days by default.
+    #[must_use]
+    pub fn upload_expiry(mut self, age: Option<Duration>) -> Self {
+        self.upload_expiry = age;
         self
     }
 
@@ -201,6 +215,7 @@ impl Builder {
 
         let counters = Arc::new(Counters::default());
         let link = Arc::new(Link::new(Arc::clone(&counters), self.link_rate));
+        let expiring = Arc::clone(&store);
         let api = Api { store, counters: Arc::clone(&counters), faults: Arc::clone(&self.faults) };
         let mut service = S3ServiceBuilder::new(api.clone());
         if let Some(Credentials { access_key, secret_key }) = credentials.clone() {
@@ -213,6 +228,9 @@ impl Builder {
         let front = Front::new(service.build(), self.latency, anonymous, self.select);
         let (stop, stopped) = watch::channel(false);
         let mut task = JoinSet::new();
+        if let Some(age) = self.upload_expiry {
+            task.spawn(expire(expiring, age, stopped.clone()));
+        }
         task.spawn(accept(listener, front, Arc::clone(&link), stopped));
         tracing::info!(%address, "serving");
         Ok(Server { address, credentials, counters, faults: self.faults, link, stop, task })
@@ -235,6 +253,7 @@ impl Server {
             max_groups: None,
             indexes: true,
             sync: true,
+            upload_expiry: Some(UPLOAD_EXPIRY),
         }
     }
 

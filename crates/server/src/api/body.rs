@@ -10,10 +10,10 @@ use futures::{StreamExt as _, stream};
 use s3s::dto::{ChecksumAlgorithm, StreamingBlob};
 use s3s::{S3Error, S3ErrorCode, S3Result, StdError, TrailingHeaders, s3_error};
 use tokio::sync::mpsc;
-use tokio::task::spawn_blocking;
+use tokio::task::{JoinHandle, spawn_blocking};
 
 use crate::faults::{FLUSH, Fault};
-use crate::store::{Algorithm, Expected, Object, Store, Written};
+use crate::store::{Algorithm, Crc64, Expected, Object, Store, Written};
 
 use super::Api;
 
@@ -77,31 +77,30 @@ fn take(pieces: &mut VecDeque<Piece>, mut bytes: u64) -> VecDeque<Piece> {
     taken
 }
 
-/// A body about an object as a stream; the next chunk is read while one is sent.
+/// A body about an object as a stream; the next chunk is read while one is sent. Of a whole object the
+/// last chunk is sent only if the bytes are those that were stored.
 pub(super) fn read(
     object: Object,
     pieces: impl IntoIterator<Item = Piece>,
     fault: Option<Fault>,
 ) -> StreamingBlob {
     let mut left: VecDeque<Piece> = pieces.into_iter().collect();
+    let whole = left == [Piece::Object(0..object.size)];
     let mut cut = false;
     if let Some(Fault::CutBody { after }) = fault {
         let sent = take(&mut left, after);
         cut = !left.is_empty();
         left = sent;
     }
-    let object = Arc::new(object);
-    let ahead = read_chunk(&object, &mut left);
-    let chunks =
-        stream::unfold((object, left, ahead), move |(object, mut left, ahead)| async move {
-            let chunk = match ahead?.await {
-                Ok(Ok(chunk)) => chunk,
-                Ok(Err(e)) => return Some((Err(e), (object, left, None))),
-                Err(e) => return Some((Err(io::Error::other(e)), (object, left, None))),
-            };
-            let ahead = read_chunk(&object, &mut left);
-            Some((Ok(chunk), (object, left, ahead)))
-        });
+    let reader = Reader { object, left, checked: (whole && !cut).then(Crc64::default) };
+    let chunks = stream::unfold(reader.next(), |ahead| async {
+        let (chunk, reader) = match ahead?.await {
+            Ok(Ok((chunk, reader))) => (Ok(chunk), Some(reader)),
+            Ok(Err(e)) => (Err(e), None),
+            Err(e) => (Err(io::Error::other(e)), None),
+        };
+        Some((chunk, reader.and_then(Reader::next)))
+    });
     if cut {
         let broken = stream::once(async {
             tokio::time::sleep(FLUSH).await;
@@ -113,24 +112,32 @@ pub(super) fn read(
     }
 }
 
-/// Begins to read the next chunk, if there is any.
-fn read_chunk(
-    object: &Arc<Object>,
-    left: &mut VecDeque<Piece>,
-) -> Option<tokio::task::JoinHandle<io::Result<Bytes>>> {
-    let pieces = take(left, CHUNK);
-    if pieces.is_empty() {
-        return None;
+/// What of an object is still to be sent.
+struct Reader {
+    object: Object,
+    left: VecDeque<Piece>,
+    /// Of what was read, if all of the object is.
+    checked: Option<Crc64>,
+}
+
+impl Reader {
+    /// Begins to read the next chunk, if there is any.
+    fn next(mut self) -> Option<JoinHandle<io::Result<(Bytes, Self)>>> {
+        let pieces = take(&mut self.left, CHUNK);
+        if pieces.is_empty() {
+            return None;
+        }
+        Some(spawn_blocking(move || Ok((self.read(pieces)?.into(), self))))
     }
-    let object = Arc::clone(object);
-    Some(spawn_blocking(move || {
+
+    fn read(&mut self, pieces: VecDeque<Piece>) -> io::Result<Vec<u8>> {
         let wanted = pieces.iter().map(Piece::length).sum::<u64>();
         let mut chunk = Vec::with_capacity(usize::try_from(wanted).map_err(io::Error::other)?);
         for piece in pieces {
             match piece {
                 Piece::Text(text) => chunk.extend_from_slice(&text),
                 Piece::Object(range) => {
-                    let (mut file, wanted) = (&object.file, range.end - range.start);
+                    let (mut file, wanted) = (&self.object.file, range.end - range.start);
                     file.seek(SeekFrom::Start(range.start))?;
                     if (file.take(wanted).read_to_end(&mut chunk)? as u64) < wanted {
                         return Err(io::ErrorKind::UnexpectedEof.into());
@@ -138,8 +145,16 @@ fn read_chunk(
                 }
             }
         }
-        Ok(chunk.into())
-    }))
+        if let Some(checked) = &mut self.checked {
+            checked.update(&chunk);
+        }
+        if self.left.is_empty()
+            && let Some(checked) = self.checked.take()
+        {
+            self.object.check_whole(checked.finish())?;
+        }
+        Ok(chunk)
+    }
 }
 
 /// A message to the thread that writes an upload. Without an `End` the client disconnected, and

@@ -65,7 +65,7 @@ impl Api {
                         let written = draft.finish();
                         let meta = Meta { etag: written.etag(), ..Meta::default() };
                         let always = WriteConditions::default();
-                        store.commit(&bucket, &key, written, &meta, &always)
+                        store.commit(&bucket, &key, written, meta, &always)
                     })
                     .await?;
                 }

@@ -1,6 +1,6 @@
 //! Multipart uploads.
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use s3s::dto::*;
 use s3s::{S3Request, S3Result, s3_error};
@@ -18,6 +18,9 @@ use super::reads::checksum_type;
 use super::writes::{copy_source, from_milliseconds};
 use super::{Api, check_customer_key, etag};
 
+/// How long the completion of an upload may take before its answer begins. Clients wait longer for one.
+const PATIENCE: Duration = Duration::from_secs(2);
+
 fn algorithm_name(algorithm: Option<Algorithm>) -> Option<ChecksumAlgorithm> {
     algorithm.map(|a| ChecksumAlgorithm::from_static(a.name()))
 }
@@ -26,6 +29,22 @@ fn kind(upload: &Upload) -> Option<ChecksumType> {
     let whole = upload.full_object || upload.algorithm == Some(Algorithm::Crc64Nvme);
     let name = if whole { ChecksumType::FULL_OBJECT } else { ChecksumType::COMPOSITE };
     upload.algorithm.map(|_| ChecksumType::from_static(name))
+}
+
+/// The answer, if it is there in time; else one that begins, and sends blanks until it is there. An error is
+/// then in an answer with status 200, as S3 has it.
+async fn patiently(
+    completion: impl Future<Output = S3Result<CompleteMultipartUploadOutput>> + Send + 'static,
+    patience: Duration,
+) -> S3Result<CompleteMultipartUploadOutput> {
+    let mut completion = Box::pin(completion);
+    match tokio::time::timeout(patience, &mut completion).await {
+        Ok(answer) => answer,
+        Err(_) => Ok(CompleteMultipartUploadOutput {
+            future: Some(completion),
+            ..CompleteMultipartUploadOutput::default()
+        }),
+    }
 }
 
 impl Api {
@@ -159,23 +178,26 @@ impl Api {
             WriteConditions { if_match: input.if_match, if_none_match: input.if_none_match };
         let location = format!("/{}/{}", input.bucket, input.key);
         let (id, bucket, key) = (input.upload_id, input.bucket.clone(), input.key.clone());
-        let meta = self
-            .blocking(move |store| {
+        let api = self.clone();
+        let completion = async move {
+            let work = move |store: &Store| {
                 store.complete_upload(&id, (&bucket, &key), &references, &expected, &conditions)
-            })
-            .await?;
-        let kind = checksum_type(&meta.checksums);
-        Ok(with_checksums!(
-            meta.checksums,
-            CompleteMultipartUploadOutput {
-                bucket: Some(input.bucket),
-                key: Some(input.key),
-                location: Some(location),
-                checksum_type: kind,
-                e_tag: Some(etag(&meta.etag)),
-                ..CompleteMultipartUploadOutput::default()
-            }
-        ))
+            };
+            let meta = api.blocking(work).await?;
+            let kind = checksum_type(&meta.checksums);
+            Ok(with_checksums!(
+                meta.checksums,
+                CompleteMultipartUploadOutput {
+                    bucket: Some(input.bucket),
+                    key: Some(input.key),
+                    location: Some(location),
+                    checksum_type: kind,
+                    e_tag: Some(etag(&meta.etag)),
+                    ..CompleteMultipartUploadOutput::default()
+                }
+            ))
+        };
+        patiently(completion, PATIENCE).await
     }
 
     pub(super) async fn abort_multipart_upload(
@@ -305,5 +327,27 @@ impl Api {
             uploads: Some(uploads),
             request_charged: None,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn an_answer_that_takes_long_begins_before_it_is_there() {
+        let (sender, receiver) = tokio::sync::oneshot::channel();
+        let completion = async move {
+            let bucket = receiver.await.ok();
+            Ok(CompleteMultipartUploadOutput { bucket, ..Default::default() })
+        };
+        let answer = patiently(completion, Duration::ZERO).await.unwrap();
+        let later = answer.future.unwrap();
+        sender.send("bucket".to_owned()).unwrap();
+        assert_eq!(later.await.unwrap().bucket.as_deref(), Some("bucket"));
+
+        let failed = async { Err(s3_error!(InvalidPart)) };
+        let error = patiently(failed, Duration::from_secs(60)).await.unwrap_err();
+        assert_eq!(error.code().as_str(), "InvalidPart");
     }
 }

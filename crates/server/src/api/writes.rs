@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use s3s::dto::*;
-use s3s::{S3Request, S3Result, s3_error};
+use s3s::{S3Error, S3Request, S3Result, s3_error};
 
 use crate::counters::Operation;
-use crate::store::{Algorithm, Meta, WriteConditions};
+use crate::store::{Algorithm, Meta, WriteConditions, storage_error};
 
 use super::body::trailing_checksum;
 use super::fields::{given_meta, incoming, source_conditions, stated_checksums, with_checksums};
@@ -89,8 +89,7 @@ impl Api {
             .receive(incoming, move |store, written| {
                 let checksums = written.digest.checksums.clone();
                 let meta = Meta { etag: written.etag(), checksums, ..meta };
-                store.commit(&bucket, &key, written, &meta, &conditions)?;
-                Ok(meta)
+                Ok(store.commit(&bucket, &key, written, meta, &conditions)?.0)
             })
             .await?;
         let kind = checksum_type(&meta.checksums);
@@ -147,15 +146,16 @@ impl Api {
                     return Err(s3_error!(SlowDown, "the source was changed while it was copied"));
                 }
                 let written = draft.finish();
+                source.check_whole(written.digest.crc64).map_err(storage_error)?;
                 let meta = Meta {
                     etag: written.etag(),
                     checksums: written.digest.checksums.clone(),
                     parts: Vec::new(),
+                    upload: None,
                     ..replacing.unwrap_or(source.meta)
                 };
                 let always = WriteConditions::default();
-                let modified = store.commit(&bucket, &key, written, &meta, &always)?;
-                Ok((meta, modified))
+                store.commit(&bucket, &key, written, meta, &always)
             })
             .await?;
         let kind = checksum_type(&meta.checksums);
@@ -195,24 +195,31 @@ impl Api {
         }
         let quiet = input.delete.quiet.unwrap_or(false);
         self.blocking(move |store| {
-            store.bucket(&input.bucket)?;
-            let (mut deleted, mut errors) = (Vec::new(), Vec::new());
+            let (mut asked, mut errors) = (Vec::new(), Vec::new());
+            let mut deleted = Vec::new();
+            let failed = |key, e: S3Error| Error {
+                code: Some(e.code().as_str().to_owned()),
+                message: e.message().map(str::to_owned),
+                key: Some(key),
+                version_id: None,
+            };
             for object in input.delete.objects {
                 let conditions = WriteConditions {
                     if_match: object.e_tag.map(ETagCondition::ETag),
                     if_none_match: None,
                 };
-                let result = check_version(object.version_id.as_deref())
-                    .and_then(|()| store.delete(&input.bucket, &object.key, &conditions));
+                match check_version(object.version_id.as_deref()) {
+                    Ok(()) => asked.push((object.key, conditions)),
+                    Err(e) => errors.push(failed(object.key, e)),
+                }
+            }
+            let results = store.delete_all(&input.bucket, &asked)?;
+            for ((key, _), result) in asked.into_iter().zip(results) {
                 match result {
-                    Ok(()) => deleted
-                        .push(DeletedObject { key: Some(object.key), ..DeletedObject::default() }),
-                    Err(e) => errors.push(Error {
-                        code: Some(e.code().as_str().to_owned()),
-                        message: e.message().map(str::to_owned),
-                        key: Some(object.key),
-                        version_id: None,
-                    }),
+                    Ok(()) => {
+                        deleted.push(DeletedObject { key: Some(key), ..DeletedObject::default() });
+                    }
+                    Err(e) => errors.push(failed(key, e)),
                 }
             }
             Ok(DeleteObjectsOutput {

@@ -8,8 +8,7 @@ use std::time::SystemTime;
 use s3s::path::check_bucket_name;
 use s3s::{S3Result, s3_error};
 
-use super::listing::PageRequest;
-use super::{Store, storage_error};
+use super::{Store, random, storage_error};
 
 /// A bucket in a listing.
 #[derive(Debug, Clone)]
@@ -39,8 +38,13 @@ impl Store {
         if !check_bucket_name(name) {
             return Err(s3_error!(InvalidBucketName, "this is not a valid bucket name"));
         }
-        match fs::create_dir(self.root.join(name)) {
-            Ok(()) => Ok(()),
+        let path = self.root.join(name);
+        let created = {
+            let _names = self.lock_names();
+            self.disk.create_directory(&path)
+        };
+        match created {
+            Ok(()) => self.disk.sync_names(&path).map_err(storage_error),
             Err(e) if e.kind() == ErrorKind::AlreadyExists => {
                 Err(s3_error!(BucketAlreadyOwnedByYou, "the bucket exists and is yours"))
             }
@@ -49,23 +53,60 @@ impl Store {
     }
 
     /// Removes a bucket without objects; its unfinished uploads are aborted.
+    ///
+    /// Empty directories in it are removed one by one, while others may write: a write looks again for
+    /// a way that is gone, and the bucket is gone with the last step, or not at all.
     pub(crate) fn delete_bucket(&self, name: &str) -> S3Result<()> {
         let path = self.bucket(name)?;
-        let not_empty = || s3_error!(BucketNotEmpty, "the bucket is not empty");
-        let _names = self.lock_names();
-        let first = PageRequest { max_keys: 1, ..PageRequest::default() };
-        if !self.list(name, &first)?.entries.is_empty() {
-            return Err(not_empty());
-        }
-        match remove_empty_tree(&path) {
+        let uploads = self.uploads(name)?;
+        let remove = || -> io::Result<()> {
+            // Whatever else it is: a symbolic link, a name that is not UTF-8.
+            if holds_files(&path)? {
+                return Err(ErrorKind::DirectoryNotEmpty.into());
+            }
+            self.remove_directories_in(&path)?;
+            let meta = {
+                let _names = self.lock_names();
+                self.disk.remove_directory(&path)?;
+                // Best effort: a leftover only wastes space.
+                self.disk.set_aside(&self.own("meta").join(name), &random()?).ok()
+            };
+            self.disk.sync_names(&self.root)?;
+            meta.map_or(Ok(()), |meta| fs::remove_dir_all(meta).or(Ok(())))
+        };
+        match remove() {
             Ok(()) => {}
-            // Something that is no object: a symbolic link, a name that is not UTF-8.
-            Err(e) if e.kind() == ErrorKind::DirectoryNotEmpty => return Err(not_empty()),
+            Err(e) if e.kind() == ErrorKind::DirectoryNotEmpty => {
+                return Err(s3_error!(BucketNotEmpty, "the bucket is not empty"));
+            }
+            Err(e) if e.kind() == ErrorKind::NotFound => {
+                return Err(s3_error!(NoSuchBucket, "the bucket does not exist"));
+            }
             Err(e) => return Err(storage_error(e)),
         }
-        self.remove_uploads_of(name);
-        // Best effort: a leftover only wastes space.
-        let _ = fs::remove_dir_all(self.own("meta").join(name));
+        for (id, _) in uploads {
+            // Best effort: it expires.
+            let _ = self.discard_upload(&id);
+        }
+        Ok(())
+    }
+
+    /// Removes the empty directories in a directory. One that was filled, or removed, since it was looked
+    /// at is passed over.
+    fn remove_directories_in(&self, directory: &Path) -> io::Result<()> {
+        for entry in fs::read_dir(directory)? {
+            let entry = entry?;
+            if !entry.file_type()?.is_dir() {
+                return Err(ErrorKind::DirectoryNotEmpty.into());
+            }
+            let path = entry.path();
+            let removed =
+                self.remove_directories_in(&path).and_then(|()| self.disk.remove_directory(&path));
+            match removed {
+                Err(e) if e.kind() == ErrorKind::NotFound => {}
+                result => result?,
+            }
+        }
         Ok(())
     }
 
@@ -89,13 +130,13 @@ impl Store {
     }
 }
 
-/// Removes a directory and the directories in it, if nothing else is there.
-fn remove_empty_tree(directory: &Path) -> io::Result<()> {
+/// Whether anything but directories is in a directory; the first such thing ends the search.
+fn holds_files(directory: &Path) -> io::Result<bool> {
     for entry in fs::read_dir(directory)? {
         let entry = entry?;
-        if entry.file_type()?.is_dir() {
-            remove_empty_tree(&entry.path())?;
+        if !entry.file_type()?.is_dir() || holds_files(&entry.path())? {
+            return Ok(true);
         }
     }
-    fs::remove_dir(directory)
+    Ok(false)
 }

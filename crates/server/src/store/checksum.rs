@@ -2,6 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use crc_fast::{CrcAlgorithm, checksum_combine};
 use s3s::checksum::ChecksumHasher;
 use s3s::crypto::{Checksum as _, Crc32, Crc32c, Crc64Nvme, Md5, Sha1, Sha256};
 use s3s::{S3Result, s3_error};
@@ -107,6 +108,8 @@ pub(crate) struct Expected {
 /// Hashes a body as it is received.
 pub(crate) struct Hasher {
     md5: Md5,
+    crc64: Crc64Nvme,
+    wants_crc64: bool,
     checksums: ChecksumHasher,
 }
 
@@ -114,38 +117,44 @@ pub(crate) struct Hasher {
 #[derive(Debug, Clone)]
 pub(crate) struct Digest {
     pub(crate) md5: Vec<u8>,
+    /// The CRC-64/NVME.
+    pub(crate) crc64: u64,
     pub(crate) checksums: Checksums,
 }
 
 impl Hasher {
-    /// Computes MD5 and the algorithms asked for.
+    /// Computes MD5, CRC-64/NVME and the algorithms asked for.
     pub(crate) fn new(algorithms: impl IntoIterator<Item = Algorithm>) -> Self {
-        let mut checksums = ChecksumHasher::default();
+        let (mut checksums, mut wants_crc64) = (ChecksumHasher::default(), false);
         for algorithm in algorithms {
             match algorithm {
                 Algorithm::Crc32 => checksums.crc32 = Some(Crc32::new()),
                 Algorithm::Crc32c => checksums.crc32c = Some(Crc32c::new()),
-                Algorithm::Crc64Nvme => checksums.crc64nvme = Some(Crc64Nvme::new()),
+                // Computed anyway.
+                Algorithm::Crc64Nvme => wants_crc64 = true,
                 Algorithm::Sha1 => checksums.sha1 = Some(Sha1::new()),
                 Algorithm::Sha256 => checksums.sha256 = Some(Sha256::new()),
             }
         }
-        Self { md5: Md5::new(), checksums }
+        Self { md5: Md5::new(), crc64: Crc64Nvme::new(), wants_crc64, checksums }
     }
 
     pub(crate) fn update(&mut self, bytes: &[u8]) {
         self.md5.update(bytes);
+        self.crc64.update(bytes);
         self.checksums.update(bytes);
     }
 
     pub(crate) fn finish(self) -> Digest {
         let found = self.checksums.finalize();
+        let crc64 = self.crc64.finalize();
         Digest {
+            crc64: u64::from_be_bytes(crc64),
             md5: self.md5.finalize().as_ref().to_vec(),
             checksums: Checksums {
                 crc32: found.checksum_crc32,
                 crc32c: found.checksum_crc32c,
-                crc64nvme: found.checksum_crc64nvme,
+                crc64nvme: self.wants_crc64.then(|| STANDARD.encode(crc64)),
                 sha1: found.checksum_sha1,
                 sha256: found.checksum_sha256,
                 composite: false,
@@ -195,6 +204,54 @@ pub(crate) fn composite(algorithm: Algorithm, parts: &[&str]) -> Option<String> 
     Some(format!("{}-{}", digest.checksums.get(algorithm)?, parts.len()))
 }
 
+/// The checksum of bytes that follow one another, of those of each piece and their lengths. Only CRCs
+/// can be combined.
+pub(crate) fn combine<'a>(
+    algorithm: Algorithm,
+    pieces: impl IntoIterator<Item = (&'a str, u64)>,
+) -> Option<String> {
+    let mut pieces = pieces.into_iter().map(|(sum, length)| {
+        let bytes = STANDARD.decode(sum).ok()?;
+        Some((bytes.iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte)), length))
+    });
+    let (crc, width) = match algorithm {
+        Algorithm::Crc32 => (CrcAlgorithm::Crc32IsoHdlc, 4),
+        Algorithm::Crc32c => (CrcAlgorithm::Crc32Iscsi, 4),
+        Algorithm::Crc64Nvme => (CrcAlgorithm::Crc64Nvme, 8),
+        Algorithm::Sha1 | Algorithm::Sha256 => return None,
+    };
+    let (first, _) = pieces.next()??;
+    let whole = pieces.try_fold(first, |sum, piece| {
+        let (next, length) = piece?;
+        Some(checksum_combine(crc, sum, next, length))
+    })?;
+    Some(STANDARD.encode(&whole.to_be_bytes()[8 - width..]))
+}
+
+/// As [`combine`], of CRC-64/NVMEs.
+pub(crate) fn combine_crc64(pieces: impl IntoIterator<Item = (u64, u64)>) -> Option<u64> {
+    pieces
+        .into_iter()
+        .reduce(|(sum, before), (next, length)| {
+            (checksum_combine(CrcAlgorithm::Crc64Nvme, sum, next, length), before + length)
+        })
+        .map(|(sum, _)| sum)
+}
+
+/// Computes the CRC-64/NVME of bytes that are read.
+#[derive(Default)]
+pub(crate) struct Crc64(Crc64Nvme);
+
+impl Crc64 {
+    pub(crate) fn update(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    pub(crate) fn finish(self) -> u64 {
+        u64::from_be_bytes(self.0.finalize())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -211,6 +268,28 @@ mod tests {
         assert_eq!(digest.checksums.get(Algorithm::Crc32), Some("y/Q5Jg=="));
         assert_eq!(digest.checksums.get(Algorithm::Crc32c), Some("4waSgw=="));
         assert_eq!(digest.checksums.get(Algorithm::Crc64Nvme), Some("rosUhgp5mIg="));
+    }
+
+    #[test]
+    fn checksums_of_pieces_combine_to_that_of_the_whole() {
+        let bytes: Vec<u8> = (0..=255).cycle().take(100_000).collect();
+        for cuts in [vec![], vec![1], vec![40_000, 90_000], vec![0, 5, 99_999]] {
+            let mut pieces = Vec::new();
+            let mut from = 0;
+            for to in cuts.into_iter().chain([bytes.len()]) {
+                pieces.push((digest(&bytes[from..to]), (to - from) as u64));
+                from = to;
+            }
+            let whole = digest(&bytes);
+            for algorithm in [Algorithm::Crc32, Algorithm::Crc32c, Algorithm::Crc64Nvme] {
+                let sums = pieces.iter().map(|(d, n)| (d.checksums.get(algorithm).unwrap(), *n));
+                let combined = combine(algorithm, sums);
+                assert_eq!(combined.as_deref(), whole.checksums.get(algorithm), "{algorithm:?}");
+            }
+            let crc64 = combine_crc64(pieces.iter().map(|(d, n)| (d.crc64, *n)));
+            assert_eq!(crc64, Some(whole.crc64));
+        }
+        assert_eq!(combine(Algorithm::Sha256, [("AAAA", 3)]), None);
     }
 
     #[test]

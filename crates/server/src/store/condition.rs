@@ -48,6 +48,10 @@ pub(crate) struct WriteConditions {
 }
 
 impl WriteConditions {
+    pub(crate) fn are_absent(&self) -> bool {
+        self.if_match.is_none() && self.if_none_match.is_none()
+    }
+
     /// Whether the version with this ETag, or none, may be replaced.
     pub(crate) fn check(&self, etag: Option<&str>) -> S3Result<()> {
         match (&self.if_match, etag) {

@@ -1,18 +1,22 @@
 //! Writing: bytes go to a file of their own, and become an object in one step.
 
-use std::fs::File;
-use std::io::{self, Write as _};
+use std::fs::Metadata;
+use std::io::{self, ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use s3s::S3Result;
+use s3s::{S3Result, s3_error};
 use tempfile::NamedTempFile;
 
 use super::checksum::{Algorithm, Digest, Hasher};
 use super::condition::WriteConditions;
-use super::meta::Meta;
+use super::meta::{Meta, has_stamp_of};
 use super::object::find;
 use super::paths::{KeyPath, hex};
 use super::{Store, storage_error};
+
+/// How often a name is looked for whose way changes.
+pub(super) const ATTEMPTS: usize = 16;
 
 /// Bytes that are to become an object. If it is dropped before, they are deleted.
 pub(crate) struct Draft {
@@ -37,70 +41,94 @@ impl Store {
         algorithms: impl IntoIterator<Item = Algorithm>,
         disk_full_at: Option<u64>,
     ) -> S3Result<Draft> {
-        let file = self.temporary_file().map_err(storage_error)?;
+        let file = self.disk.create().map_err(storage_error)?;
         Ok(Draft { file, hasher: Hasher::new(algorithms), size: 0, disk_full_at })
     }
 
-    pub(super) fn temporary_file(&self) -> io::Result<NamedTempFile> {
-        let mut builder = tempfile::Builder::new();
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt as _;
-            // Minus the process's umask, as for any file.
-            builder.permissions(std::fs::Permissions::from_mode(0o666));
-        }
-        builder.tempfile_in(self.temporary())
-    }
-
     /// Makes written bytes the object of a key, in one step, if the conditions hold for the object
-    /// that they replace. Returns the new version's time.
+    /// that they replace. Returns the new version's time. When it returns, the object outlives a power
+    /// failure.
     pub(crate) fn commit(
         &self,
         bucket: &str,
         key: &str,
         written: Written,
+        meta: Meta,
+        conditions: &WriteConditions,
+    ) -> S3Result<(Meta, SystemTime)> {
+        let meta = Meta { crc64: Some(written.digest.crc64), ..meta };
+        let modified = self.commit_file((bucket, key), written.file, &meta, conditions)?;
+        Ok((meta, modified))
+    }
+
+    /// As [`Self::commit`], with all metadata.
+    pub(super) fn commit_file(
+        &self,
+        (bucket, key): (&str, &str),
+        file: NamedTempFile,
         meta: &Meta,
         conditions: &WriteConditions,
     ) -> S3Result<SystemTime> {
         Self::check_key(key)?;
         let directory = self.bucket(bucket)?;
-        let make = || -> io::Result<_> {
-            written.file.as_file().set_modified(self.next_modified())?;
-            if self.sync {
-                written.file.as_file().sync_all()?;
-            }
-            written.file.as_file().metadata()
+        let prepare = || -> io::Result<Metadata> {
+            self.names.insert(&KeyPath::new(key), &self.disk)?;
+            self.prepare((bucket, key), &file, meta)?;
+            file.as_file().metadata()
         };
-        let metadata = make().map_err(storage_error)?;
-        let _names = self.lock_names();
-        let replaced = find(&directory, &KeyPath::new(key)).map_err(storage_error)?;
-        let etag = match &replaced {
-            Some(found) => {
-                Some(self.describe(bucket, key, &found.metadata).map_err(storage_error)?.meta.etag)
-            }
-            None => None,
-        };
-        conditions.check(etag.as_deref())?;
-        self.save_meta(bucket, key, &metadata, meta).map_err(storage_error)?;
-        let publish = || -> io::Result<SystemTime> {
-            let target = self.make_way(&directory, key)?;
-            written.file.persist(target).map_err(|e| e.error)?;
-            metadata.modified()
-        };
-        match publish() {
-            Ok(modified) => {
-                if let Some(replaced) = replaced {
-                    self.remove_meta(bucket, key, &replaced.metadata);
-                }
-                Ok(modified)
-            }
-            Err(e) => {
-                self.remove_meta(bucket, key, &metadata);
-                // The bucket may have been removed since it was looked at.
-                self.bucket(bucket)?;
-                Err(storage_error(e))
+        let metadata = prepare().map_err(storage_error)?;
+        let published = self.publish_object((bucket, key), &directory, file, conditions);
+        let (name, replaced) = published.inspect_err(|_| {
+            self.remove_meta(bucket, key, &metadata);
+        })?;
+        self.disk.sync_names(name.parent().unwrap_or(&directory)).map_err(storage_error)?;
+        if let Some(replaced) = replaced.filter(|replaced| !has_stamp_of(replaced, &metadata)) {
+            self.remove_meta(bucket, key, &replaced);
+        }
+        metadata.modified().map_err(storage_error)
+    }
+
+    /// Gives a file that is prepared its name. Returns that, and the version replaced.
+    fn publish_object(
+        &self,
+        (bucket, key): (&str, &str),
+        directory: &Path,
+        mut file: NamedTempFile,
+        conditions: &WriteConditions,
+    ) -> S3Result<(PathBuf, Option<Metadata>)> {
+        // Directories on the way may be removed meanwhile: with their last object, or with the bucket.
+        for _ in 0..ATTEMPTS {
+            match self.publish_once((bucket, key), directory, &mut file, conditions)? {
+                Ok(published) => return Ok(published),
+                Err(e) if e.kind() == ErrorKind::NotFound => self.bucket(bucket).map(drop)?,
+                Err(e) => return Err(storage_error(e)),
             }
         }
+        Err(s3_error!(SlowDown, "the directories of this key are being removed too often"))
+    }
+
+    fn publish_once(
+        &self,
+        (bucket, key): (&str, &str),
+        directory: &Path,
+        file: &mut NamedTempFile,
+        conditions: &WriteConditions,
+    ) -> S3Result<io::Result<(PathBuf, Option<Metadata>)>> {
+        let _names = self.lock_names();
+        let replaced = find(directory, &KeyPath::new(key)).map_err(storage_error)?;
+        let etag = match &replaced {
+            Some(found) if !conditions.are_absent() => {
+                Some(self.describe(bucket, key, found).map_err(storage_error)?.meta.etag)
+            }
+            _ => None,
+        };
+        if !conditions.are_absent() {
+            conditions.check(etag.as_deref())?;
+        }
+        Ok(self.make_way(directory, key).and_then(|name| {
+            self.disk.publish(file, &name)?;
+            Ok((name, replaced.map(|found| found.metadata)))
+        }))
     }
 }
 
@@ -109,7 +137,7 @@ impl Draft {
     pub(crate) fn write(&mut self, bytes: &[u8]) -> S3Result<()> {
         self.size += bytes.len() as u64;
         if self.disk_full_at.is_some_and(|limit| self.size > limit) {
-            return Err(storage_error(io::ErrorKind::StorageFull.into()));
+            return Err(storage_error(ErrorKind::StorageFull.into()));
         }
         self.hasher.update(bytes);
         self.file.write_all(bytes).map_err(storage_error)
@@ -122,7 +150,7 @@ impl Draft {
             match from.read(&mut buffer) {
                 Ok(0) => return Ok(()),
                 Ok(n) => self.write(&buffer[..n])?,
-                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
                 Err(e) => return Err(storage_error(e)),
             }
         }
@@ -142,9 +170,5 @@ impl Written {
     /// The ETag of an object that is uploaded at once: its MD5.
     pub(crate) fn etag(&self) -> String {
         hex(&self.digest.md5)
-    }
-
-    pub(super) fn as_file(&self) -> &File {
-        self.file.as_file()
     }
 }

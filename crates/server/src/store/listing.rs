@@ -3,16 +3,18 @@
 //! The folder's tree is walked in key order. A directory's keys all start with its name and a slash,
 //! so entries sort by that (`a.csv` before `a/b` before `a0`), and a directory is read only when a
 //! page reaches it: nothing before the page's start, outside of its prefix or rolled up into a common
-//! prefix already seen is looked at. Memory is that of the directories on the way.
+//! prefix already seen is looked at. Memory is that of one window (`window`) for each directory on the way.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use s3s::S3Result;
 
-use super::object::{Head, directory_of_prefix, is_absent};
-use super::paths::{LongNames, MAX_KEY, decode};
+use super::object::{Found, Head, directory_of_prefix, is_absent};
+use super::paths::MAX_KEY;
+use super::window::{Window, past};
 use super::{Store, storage_error};
 
 /// Which keys are asked for.
@@ -49,7 +51,7 @@ impl Store {
         if request.max_keys == 0 {
             return Ok(Page::default());
         }
-        let mut walk = Walk::new(&directory, request, &self.names).map_err(storage_error)?;
+        let mut walk = Walk::new(&directory, request, self).map_err(storage_error)?;
         let mut page = Page::default();
         let mut last = String::new();
         let mut count = 0;
@@ -83,8 +85,12 @@ impl Store {
     fn entry(&self, bucket: &str, key: &str, path: &Path) -> io::Result<Option<Entry>> {
         match fs::symlink_metadata(path) {
             Ok(metadata) if metadata.is_file() => {
-                let head = self.describe(bucket, key, &metadata)?;
-                Ok(Some(Entry { key: key.to_owned(), head }))
+                let found = Found { path: path.to_owned(), metadata };
+                match self.describe(bucket, key, &found) {
+                    Ok(head) => Ok(Some(Entry { key: key.to_owned(), head })),
+                    Err(e) if is_absent(&e) => Ok(None),
+                    Err(e) => Err(e),
+                }
             }
             Ok(_) => Ok(None),
             Err(e) if is_absent(&e) => Ok(None),
@@ -128,6 +134,32 @@ impl Bound {
         }
     }
 
+    /// Whether a key, or some key in the directory whose keys start with it, is to be listed.
+    fn wants(&self, prefix: &str, key: &str, is_directory: bool) -> bool {
+        if key.len() > MAX_KEY {
+            false
+        } else if is_directory {
+            (key.starts_with(prefix) || prefix.starts_with(key)) && self.may_admit_under(key)
+        } else {
+            key.starts_with(prefix) && self.admits(key)
+        }
+    }
+
+    /// In a directory whose keys start with `base`, no name before this leads to a key that is admitted;
+    /// `None` if no name does.
+    fn from(&self, base: &str) -> Option<Vec<u8>> {
+        if !self.may_admit_under(base) {
+            return None;
+        }
+        let (Self::After(bound) | Self::PastPrefix(bound)) = self;
+        let Some(rest) = bound.strip_prefix(base) else { return Some(Vec::new()) };
+        let segment = segment_of(rest);
+        match self {
+            Self::PastPrefix(_) if segment == rest => past(rest.as_bytes()),
+            _ => Some(segment.as_bytes().to_owned()),
+        }
+    }
+
     /// Whether some key that starts with `prefix` may be admitted.
     fn may_admit_under(&self, prefix: &str) -> bool {
         match self {
@@ -143,94 +175,96 @@ impl Bound {
 struct Walk<'a> {
     prefix: &'a str,
     bound: Bound,
-    names: &'a LongNames,
-    /// The directories on the way down, each with what is left of it, last first.
-    levels: Vec<Vec<Name>>,
+    store: &'a Store,
+    /// The directories on the way down.
+    levels: Vec<Level>,
 }
 
-/// A name in a directory.
-struct Name {
-    /// A file's key; what all keys under a directory start with.
-    key: String,
-    path: PathBuf,
-    is_directory: bool,
-    beside: bool,
+/// A directory that is being walked over.
+struct Level {
+    directory: PathBuf,
+    /// What all keys in it start with.
+    base: String,
+    window: Arc<Window>,
+    /// The next name of the window.
+    at: usize,
 }
 
 impl<'a> Walk<'a> {
-    fn new(bucket: &Path, request: &'a PageRequest, names: &'a LongNames) -> io::Result<Self> {
+    fn new(bucket: &Path, request: &'a PageRequest, store: &'a Store) -> io::Result<Self> {
         let mut walk =
-            Self { prefix: &request.prefix, bound: request.bound(), names, levels: Vec::new() };
+            Self { prefix: &request.prefix, bound: request.bound(), store, levels: Vec::new() };
         let (top, base) = directory_of_prefix(bucket, &request.prefix);
         if is_inside(bucket, &top) {
-            walk.descend(&top, &base)?;
+            walk.descend(top, base)?;
         }
         Ok(walk)
     }
 
     fn next(&mut self) -> io::Result<Option<(String, PathBuf)>> {
         while let Some(level) = self.levels.last_mut() {
-            let Some(name) = level.pop() else {
-                self.levels.pop();
+            let Some(name) = level.window.names.get(level.at) else {
+                match level.window.names.last() {
+                    Some(last) if !level.window.complete => {
+                        let mut from = last.segment.clone().into_bytes();
+                        from.push(0);
+                        self.move_to(&from)?;
+                    }
+                    _ => drop(self.levels.pop()),
+                }
                 continue;
             };
-            if !self.is_wanted(&name) {
-                continue;
+            level.at += 1;
+            let key = format!("{}{}", level.base, name.segment);
+            if key.as_str() > self.prefix && !key.starts_with(self.prefix) {
+                // So are all that follow.
+                self.levels.pop();
+            } else if self.bound.wants(self.prefix, &key, name.is_directory()) {
+                let path = level.directory.join(name.file_name());
+                if !name.is_directory() {
+                    return Ok(Some((key, path)));
+                }
+                self.descend(path, key)?;
+            } else {
+                match self.bound.from(&level.base) {
+                    // There may be many of these.
+                    Some(from) if name.segment.as_bytes() < from.as_slice() => {
+                        self.move_to(&from)?
+                    }
+                    Some(_) => {}
+                    None => drop(self.levels.pop()),
+                }
             }
-            if !name.is_directory {
-                return Ok(Some((name.key, name.path)));
-            }
-            self.descend(&name.path, &name.key)?;
         }
         Ok(None)
     }
 
-    fn is_wanted(&self, name: &Name) -> bool {
-        if name.is_directory {
-            (name.key.starts_with(self.prefix) || self.prefix.starts_with(&name.key))
-                && self.bound.may_admit_under(&name.key)
-        } else {
-            name.key.starts_with(self.prefix) && self.bound.admits(&name.key)
-        }
-    }
-
-    /// Reads a directory whose keys start with `base`.
-    fn descend(&mut self, directory: &Path, base: &str) -> io::Result<()> {
-        let entries = match fs::read_dir(directory) {
-            Ok(entries) => entries,
-            Err(e) if is_absent(&e) => return Ok(()),
-            Err(e) => return Err(e),
-        };
-        let mut level = Vec::new();
-        for entry in entries {
-            let entry = entry?;
-            let kind = entry.file_type()?;
-            let file_name = entry.file_name();
-            let Some(decoded) = file_name.to_str().and_then(|name| decode(name, self.names)) else {
-                continue;
-            };
-            let is_directory = kind.is_dir() && !decoded.beside;
-            if !is_directory && !kind.is_file() {
-                continue;
-            }
-            let slash = if is_directory { "/" } else { "" };
-            let key = format!("{base}{}{slash}", decoded.segment);
-            if key.len() > MAX_KEY {
-                continue;
-            }
-            let name = Name { key, path: entry.path(), is_directory, beside: decoded.beside };
-            if self.is_wanted(&name) {
-                level.push(name);
-            }
-        }
-        level.sort_unstable_by(|a, b| (&a.key, a.beside).cmp(&(&b.key, b.beside)));
-        // A file may be there in both spellings: the plain one, which comes first, is the object.
-        // (No file's key equals a directory's: only the segment before a slash can be empty.)
-        level.dedup_by(|b, a| a.key == b.key && a.is_directory == b.is_directory);
-        level.reverse();
-        self.levels.push(level);
+    /// Goes into a directory whose keys start with `base`.
+    fn descend(&mut self, directory: PathBuf, base: String) -> io::Result<()> {
+        let after = self.bound.from(&base);
+        let prefix = self.prefix.strip_prefix(&base).map(|rest| segment_of(rest).to_owned());
+        let Some(from) = after else { return Ok(()) };
+        let from = from.max(prefix.unwrap_or_default().into_bytes());
+        let window = self.store.windows.get(&directory, &from, &self.store.names)?;
+        let at = window.seek(&from);
+        self.levels.push(Level { directory, base, window, at });
         Ok(())
     }
+
+    /// Goes on, in the directory that is walked over, at a later name.
+    fn move_to(&mut self, from: &[u8]) -> io::Result<()> {
+        let Some(level) = self.levels.last_mut() else { return Ok(()) };
+        if level.window.seek(from) == level.window.names.len() && !level.window.complete {
+            level.window = self.store.windows.get(&level.directory, from, &self.store.names)?;
+        }
+        level.at = level.window.seek(from);
+        Ok(())
+    }
+}
+
+/// The first segment of a key, with the slash that ends it if there is one.
+fn segment_of(key: &str) -> &str {
+    key.find('/').map_or(key, |slash| &key[..=slash])
 }
 
 /// Whether all directories from `bucket` to `top` are there and none is a symbolic link.
@@ -251,6 +285,7 @@ mod tests {
 
     use proptest::prelude::*;
 
+    use super::super::window::Windows;
     use super::super::{Meta, WriteConditions};
 
     fn store() -> (tempfile::TempDir, Store) {
@@ -265,7 +300,7 @@ mod tests {
         draft.write(key.as_bytes()).unwrap();
         let meta = Meta { etag: key.len().to_string(), ..Meta::default() };
         let always = WriteConditions::default();
-        store.commit("bucket", key, draft.finish(), &meta, &always).unwrap();
+        store.commit("bucket", key, draft.finish(), meta, &always).unwrap();
     }
 
     /// What a page must hold, computed naively.
@@ -315,8 +350,10 @@ mod tests {
             keys in prop::collection::btree_set(key(), 0..24),
             removed in prop::collection::vec(any::<prop::sample::Index>(), 0..8),
             requests in prop::collection::vec(request(), 1..12),
+            window in 1_usize..1500,
         ) {
-            let (_folder, store) = store();
+            let (_folder, mut store) = store();
+            store.windows = Windows::new(window);
             let mut order: Vec<_> = keys.iter().cloned().collect();
             // Directories appear before and after files of their names.
             order.sort_by_key(|key| (key.len() % 3, key.clone()));
@@ -386,7 +423,7 @@ mod tests {
         let mut draft = store.draft([], None).unwrap();
         draft.write(b"x").unwrap();
         let (meta, always) = (Meta::default(), WriteConditions::default());
-        let error = store.commit("bucket", "link/x", draft.finish(), &meta, &always).unwrap_err();
+        let error = store.commit("bucket", "link/x", draft.finish(), meta, &always).unwrap_err();
         assert_eq!(error.code().as_str(), "AccessDenied");
     }
 }

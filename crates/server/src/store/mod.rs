@@ -5,24 +5,38 @@
 //!   bucket/           a bucket; files in it are its objects, spelled as `paths` says
 //!   .sluice/          the store's own
 //!     lock            held while a server runs
-//!     meta/           what S3 keeps beside the bytes of an object, see `meta`
+//!     meta/           what S3 keeps beside the bytes of an object, if it is no attribute of its file
 //!     names/          segments of keys that are too long for a file name
 //!     tmp/            files being written; emptied at start
 //!     uploads/        multipart uploads that are neither completed nor aborted
+//!     completed/      what uploads became, for clients that ask again; removed after a while
 //! ```
+//!
+//! An object is one file: its bytes, and its metadata in an attribute (`meta`). It becomes visible by
+//! one rename, and what a client was told outlives a power failure (`disk`).
 //!
 //! Everything here blocks and is called from blocking threads. Symbolic links are not followed:
 //! they could lead out of the folder.
 
+mod attributes;
 mod bucket;
 mod checksum;
+mod completion;
 mod condition;
+mod disk;
 mod draft;
 mod listing;
 mod meta;
 mod multipart;
 mod object;
 mod paths;
+#[cfg(test)]
+mod replay;
+mod scrub;
+mod spelling;
+#[cfg(test)]
+mod tests;
+mod window;
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -34,7 +48,7 @@ use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
 
 use crate::error::Error;
 
-pub(crate) use checksum::{Algorithm, Checksums, Expected};
+pub(crate) use checksum::{Algorithm, Checksums, Crc64, Expected};
 pub(crate) use condition::{Conditions, WriteConditions};
 pub(crate) use draft::Written;
 pub(crate) use listing::{Entry, Page, PageRequest};
@@ -42,8 +56,11 @@ pub(crate) use meta::Meta;
 pub(crate) use multipart::{PartReference, Upload, milliseconds};
 pub(crate) use object::{Head, Object};
 pub(crate) use paths::MAX_KEY;
+pub use scrub::{Damage, Scrubbed};
 
-use paths::LongNames;
+use disk::Disk;
+use paths::{LongNames, hex};
+use window::Windows;
 
 const OWN: &str = ".sluice";
 
@@ -51,13 +68,20 @@ const OWN: &str = ".sluice";
 #[derive(Debug)]
 pub(crate) struct Store {
     root: PathBuf,
+    disk: Disk,
+    /// Whether metadata is kept in extended attributes.
+    attributes: bool,
     names: LongNames,
-    sync: bool,
+    windows: Windows,
     /// Held while names in the folder change: every change of what is visible is one short
     /// critical section, so conditions on writes hold and directories do not disappear in between.
     names_lock: Mutex<()>,
     /// The latest modification time given out; no two versions of an object share one.
     last_modified: Mutex<SystemTime>,
+    /// Held, by the name of the upload, while an upload is completed.
+    completions: [Mutex<()>; 64],
+    #[cfg(test)]
+    meta_files_opened: std::sync::atomic::AtomicUsize,
     /// Keeps other servers out of the folder.
     _lock: File,
 }
@@ -65,21 +89,23 @@ pub(crate) struct Store {
 impl Store {
     /// Opens the folder, and clears away what a crash left behind.
     ///
-    /// `sync` says whether an object's bytes are forced to disk before they become visible.
+    /// `sync` says whether what a client was told outlives a power failure.
     pub(crate) fn open(root: &Path, sync: bool) -> Result<Self, Error> {
+        Self::open_on(Disk::new(root, root.join(OWN).join("tmp"), sync), root)
+    }
+
+    fn open_on(disk: Disk, root: &Path) -> Result<Self, Error> {
         match fs::metadata(root) {
             Ok(metadata) if metadata.is_dir() => {}
             Ok(_) => return Err(Error::NotAFolder { path: root.to_owned() }),
             Err(_) => return Err(Error::FolderMissing { path: root.to_owned() }),
         }
         let own = root.join(OWN);
-        let writable = |path: &Path, result: io::Result<()>| {
-            result.map_err(|source| Error::NotWritable { path: path.to_owned(), source })
-        };
-        for name in ["meta", "names", "tmp", "uploads"] {
+        for name in ["completed", "meta", "names", "tmp", "uploads"] {
             let path = own.join(name);
-            writable(&path, fs::create_dir_all(&path))?;
+            writable(&path, disk.create_directories(&path))?;
         }
+        writable(&own, disk.sync_names(&own))?;
         let lock_path = own.join("lock");
         let lock = File::create(&lock_path)
             .map_err(|source| Error::NotWritable { path: lock_path.clone(), source })?;
@@ -94,22 +120,26 @@ impl Store {
         }
         let tmp = own.join("tmp");
         writable(&tmp, fs::remove_dir_all(&tmp).and_then(|()| fs::create_dir(&tmp)))?;
+        if writable(&tmp, spelling::merges_names(&tmp))? {
+            return Err(Error::NamesMerge { path: root.to_owned() });
+        }
         Ok(Self {
             root: root.to_owned(),
             names: LongNames::new(own.join("names")),
-            sync,
+            windows: Windows::new(window::WINDOW),
+            attributes: attributes::are_kept(&tmp),
+            disk,
             names_lock: Mutex::new(()),
             last_modified: Mutex::new(SystemTime::UNIX_EPOCH),
+            completions: [const { Mutex::new(()) }; 64],
+            #[cfg(test)]
+            meta_files_opened: Default::default(),
             _lock: lock,
         })
     }
 
     fn own(&self, name: &str) -> PathBuf {
         self.root.join(OWN).join(name)
-    }
-
-    fn temporary(&self) -> PathBuf {
-        self.own("tmp")
     }
 
     fn lock_names(&self) -> MutexGuard<'_, ()> {
@@ -136,6 +166,17 @@ impl Store {
     }
 }
 
+fn writable<T>(path: &Path, result: io::Result<T>) -> Result<T, Error> {
+    result.map_err(|source| Error::NotWritable { path: path.to_owned(), source })
+}
+
+/// A name that nobody can guess, and that nothing else has.
+fn random() -> io::Result<String> {
+    let mut random = [0; 16];
+    getrandom::fill(&mut random)?;
+    Ok(hex(&random))
+}
+
 /// An I/O error as S3 says it.
 pub(crate) fn storage_error(error: io::Error) -> S3Error {
     use io::ErrorKind as Kind;
@@ -152,6 +193,12 @@ pub(crate) fn storage_error(error: io::Error) -> S3Error {
             let mut denied = S3Error::with_source(S3ErrorCode::AccessDenied, Box::new(error));
             denied.set_message("the server may not access the file behind this name");
             denied
+        }
+        Kind::InvalidData => {
+            let mut damaged = S3Error::with_source(S3ErrorCode::InternalError, Box::new(error));
+            damaged
+                .set_message("what is on disk is not what was stored; the server's log says more");
+            damaged
         }
         Kind::InvalidFilename => {
             s3_error!(KeyTooLongError, "the folder's path is too long for this key")

@@ -1,5 +1,6 @@
 //! Finding, opening and removing objects.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File, Metadata};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -7,8 +8,10 @@ use std::time::SystemTime;
 
 use s3s::{S3Result, s3_error};
 
+use super::attributes::Of;
 use super::condition::WriteConditions;
-use super::meta::Meta;
+use super::draft::ATTEMPTS;
+use super::meta::{Known, Meta, leads_to};
 use super::paths::{KeyPath, directory_name};
 use super::{Store, storage_error};
 
@@ -35,6 +38,15 @@ impl Object {
         std::os::windows::fs::FileExt::seek_read(&self.file, buf, offset)
     }
 
+    /// Refuses bytes, by their CRC-64/NVME, that are not those that were stored.
+    pub(crate) fn check_whole(&self, crc64: u64) -> io::Result<()> {
+        if self.meta.crc64.is_none_or(|stored| stored == crc64) {
+            return Ok(());
+        }
+        tracing::error!(etag = self.meta.etag, size = self.size, "an object is damaged on disk");
+        Err(io::Error::new(ErrorKind::InvalidData, "the object is damaged on disk"))
+    }
+
     /// Whether the bytes behind the open file are still those that were opened. The store itself
     /// never changes bytes in place; other programs may.
     pub(crate) fn is_unchanged(&self) -> bool {
@@ -58,11 +70,17 @@ pub(super) struct Found {
     pub(super) metadata: Metadata,
 }
 
+/// What was removed, and where from.
+struct Removed {
+    directory: PathBuf,
+    files: Vec<Metadata>,
+}
+
 impl Store {
     /// Opens the version that is visible now.
     pub(crate) fn get(&self, bucket: &str, key: &str) -> S3Result<Object> {
-        // The name may change hands between being found and being opened.
-        for _ in 0..16 {
+        // The name may change hands between being found, being opened and being asked about.
+        for _ in 0..ATTEMPTS {
             let found = self.find_object(bucket, key)?;
             let file = match File::open(&found.path) {
                 Ok(file) => file,
@@ -74,7 +92,12 @@ impl Store {
                 continue;
             }
             let modified = metadata.modified().map_err(storage_error)?;
-            let meta = self.load_meta(bucket, key, &metadata).map_err(storage_error)?;
+            let known = self.load_meta((bucket, key), Of::Open(&file), &metadata);
+            let meta = match known.map_err(storage_error)? {
+                Known::Attached(meta) => meta,
+                Known::ByName(meta) if leads_to(&found.path, &metadata) => meta,
+                Known::ByName(_) => continue,
+            };
             return Ok(Object { file, size: metadata.len(), modified, meta });
         }
         Err(s3_error!(SlowDown, "the object is being replaced too often"))
@@ -82,13 +105,33 @@ impl Store {
 
     /// Describes the version that is visible now.
     pub(crate) fn head(&self, bucket: &str, key: &str) -> S3Result<Head> {
-        let found = self.find_object(bucket, key)?;
-        self.describe(bucket, key, &found.metadata).map_err(storage_error)
+        for _ in 0..ATTEMPTS {
+            let found = self.find_object(bucket, key)?;
+            match self.describe(bucket, key, &found) {
+                Err(e) if e.kind() == ErrorKind::NotFound => {}
+                described => return described.map_err(storage_error),
+            }
+        }
+        Err(s3_error!(SlowDown, "the object is being replaced too often"))
     }
 
-    pub(super) fn describe(&self, bucket: &str, key: &str, file: &Metadata) -> io::Result<Head> {
-        let meta = self.load_meta(bucket, key, file)?;
-        Ok(Head { size: file.len(), modified: file.modified()?, meta })
+    /// Describes the version that was found; a later one if it was replaced since.
+    pub(super) fn describe(&self, bucket: &str, key: &str, found: &Found) -> io::Result<Head> {
+        let mut metadata = found.metadata.clone();
+        for _ in 0..ATTEMPTS {
+            let meta = match self.load_meta((bucket, key), Of::Named(&found.path), &metadata)? {
+                Known::Attached(meta) => Some(meta),
+                Known::ByName(meta) => leads_to(&found.path, &metadata).then_some(meta),
+            };
+            if let Some(meta) = meta {
+                return Ok(Head { size: metadata.len(), modified: metadata.modified()?, meta });
+            }
+            metadata = fs::symlink_metadata(&found.path)?;
+            if !metadata.is_file() {
+                return Err(ErrorKind::NotFound.into());
+            }
+        }
+        Err(ErrorKind::NotFound.into())
     }
 
     fn find_object(&self, bucket: &str, key: &str) -> S3Result<Found> {
@@ -107,30 +150,81 @@ impl Store {
         key: &str,
         conditions: &WriteConditions,
     ) -> S3Result<()> {
+        let removed = self.unlink(bucket, key, conditions)?;
+        self.disk.sync_names(&removed.directory).map_err(storage_error)?;
+        self.forget_removed(bucket, key, &removed);
+        Ok(())
+    }
+
+    /// Removes several objects, and forces each directory once.
+    pub(crate) fn delete_all(
+        &self,
+        bucket: &str,
+        objects: &[(String, WriteConditions)],
+    ) -> S3Result<Vec<S3Result<()>>> {
+        self.bucket(bucket)?;
+        let removed: Vec<_> =
+            objects.iter().map(|(key, conditions)| self.unlink(bucket, key, conditions)).collect();
+        let directories: BTreeSet<_> =
+            removed.iter().flatten().map(|removed| &removed.directory).collect();
+        for directory in directories {
+            self.disk.sync_names(directory).map_err(storage_error)?;
+        }
+        let results = removed.into_iter().zip(objects).map(|(removed, (key, _))| {
+            removed.map(|removed| self.forget_removed(bucket, key, &removed))
+        });
+        Ok(results.collect())
+    }
+
+    /// Removes an object's names, without forcing it.
+    fn unlink(&self, bucket: &str, key: &str, conditions: &WriteConditions) -> S3Result<Removed> {
         Self::check_key(key)?;
-        let directory = self.bucket(bucket)?;
+        let mut directory = self.bucket(bucket)?;
         let path = KeyPath::new(key);
+        let mut files = Vec::new();
         let _names = self.lock_names();
         let found = find(&directory, &path).map_err(storage_error)?;
-        let Some(found) = found else { return conditions.check(None) };
-        if conditions.if_match.is_some() {
-            let head = self.describe(bucket, key, &found.metadata).map_err(storage_error)?;
-            conditions.check(Some(&head.meta.etag))?;
+        match &found {
+            Some(found) if conditions.if_match.is_some() => {
+                let head = self.describe(bucket, key, found).map_err(storage_error)?;
+                conditions.check(Some(&head.meta.etag))?;
+            }
+            Some(_) => {}
+            None => conditions.check(None)?,
         }
         // If both spellings exist, removing one would expose the other.
         while let Some(found) = find(&directory, &path).map_err(storage_error)? {
-            fs::remove_file(&found.path).map_err(storage_error)?;
-            self.remove_meta(bucket, key, &found.metadata);
+            self.disk.remove_file(&found.path).map_err(storage_error)?;
+            files.push(found.metadata);
         }
-        remove_empty_parents(&directory, &path);
-        Ok(())
+        if !files.is_empty() {
+            self.remove_empty_parents(&directory, &path);
+        }
+        directory.extend(&path.directories);
+        Ok(Removed { directory, files })
+    }
+
+    fn forget_removed(&self, bucket: &str, key: &str, removed: &Removed) {
+        for file in &removed.files {
+            self.remove_meta(bucket, key, file);
+        }
+    }
+
+    /// Removes the directories of a key that are now empty.
+    fn remove_empty_parents(&self, bucket: &Path, path: &KeyPath) {
+        for depth in (1..=path.directories.len()).rev() {
+            let directory: PathBuf = path.directories[..depth].iter().collect();
+            // Fails, as wanted, on a directory with something in it.
+            if self.disk.remove_directory(&bucket.join(directory)).is_err() {
+                return;
+            }
+        }
     }
 
     /// Makes the directories of a key, and says which file name is free for it. The caller holds
     /// the names' lock.
     pub(super) fn make_way(&self, bucket: &Path, key: &str) -> io::Result<PathBuf> {
         let path = KeyPath::new(key);
-        self.names.insert(&path, &self.temporary())?;
         let mut at = bucket.to_owned();
         let segments = key.split('/').map(super::paths::name_beside);
         for (name, beside) in path.directories.iter().zip(segments) {
@@ -140,11 +234,11 @@ impl Store {
                 Ok(found) if found.is_dir() => {}
                 Ok(found) if found.is_file() => {
                     // The object gives up its name to the directory. Readers look for both.
-                    fs::rename(&at, parent.join(beside))?;
-                    fs::create_dir(&at)?;
+                    self.disk.rename(&at, &parent.join(beside))?;
+                    self.disk.create_directory(&at)?;
                 }
                 Ok(_) => return Err(not_ours()),
-                Err(e) if e.kind() == ErrorKind::NotFound => fs::create_dir(&at)?,
+                Err(e) if e.kind() == ErrorKind::NotFound => self.disk.create_directory(&at)?,
                 Err(e) => return Err(e),
             }
         }
@@ -194,17 +288,6 @@ pub(super) fn is_absent(error: &io::Error) -> bool {
         error.kind(),
         ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::InvalidFilename
     )
-}
-
-/// Removes the directories of a key that are now empty.
-fn remove_empty_parents(bucket: &Path, path: &KeyPath) {
-    for depth in (1..=path.directories.len()).rev() {
-        let directory: PathBuf = path.directories[..depth].iter().collect();
-        // Fails, as wanted, on a directory with something in it.
-        if fs::remove_dir(bucket.join(directory)).is_err() {
-            return;
-        }
-    }
 }
 
 /// The directory under which all keys with a prefix lie, and the part of the prefix it stands for.

@@ -18,9 +18,11 @@
 use std::borrow::Cow;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use s3s::crypto::{Checksum as _, Sha256};
+
+use super::disk::Disk;
 
 /// The longest file name that common file systems take, in bytes.
 const MAX_NAME: usize = 255;
@@ -147,17 +149,15 @@ impl LongNames {
         if plain { fs::read_to_string(self.directory.join(hash)).ok() } else { None }
     }
 
-    /// Registers the long segments of a key.
-    pub(crate) fn insert(&self, path: &KeyPath, temporary: &Path) -> io::Result<()> {
+    /// Registers the long segments of a key, and repairs what a power failure made of their files.
+    pub(super) fn insert(&self, path: &KeyPath, disk: &Disk) -> io::Result<()> {
         for segment in &path.long {
-            let target = self.directory.join(hash(segment));
-            if !target.exists() {
-                let file = tempfile::NamedTempFile::new_in(temporary)?;
-                fs::write(file.path(), segment)?;
-                file.persist(target).map_err(|e| e.error)?;
+            let hash = hash(segment);
+            if self.get(&hash).as_ref() != Some(segment) {
+                disk.publish_bytes(&self.directory.join(hash), segment.as_bytes())?;
             }
         }
-        Ok(())
+        if path.long.is_empty() { Ok(()) } else { disk.sync_names(&self.directory) }
     }
 }
 
@@ -234,7 +234,8 @@ mod tests {
             let (dir, names) = long_names();
             let key = segments.iter().map(|s| s.replace('/', "_")).collect::<Vec<_>>().join("/");
             let path = KeyPath::new(&key);
-            names.insert(&path, dir.path()).unwrap();
+            let disk = Disk::new(dir.path(), dir.path().to_owned(), false);
+            names.insert(&path, &disk).unwrap();
             for file in [&path.file, &path.file_beside] {
                 let mut spelled = path.directories.clone();
                 spelled.push(file.clone());

@@ -202,3 +202,37 @@ async fn what_belongs_to_an_object_survives_a_restart() {
     assert_eq!(head.metadata.unwrap()["m"], "1");
     assert!(!temporary.exists());
 }
+
+#[tokio::test]
+async fn damage_on_disk_breaks_a_get_off() {
+    let fixture = Fixture::new().await;
+    let path = fixture.folder.path().join("bucket/k");
+    for size in [1000, 3_000_000] {
+        fixture.put("k", bytes(size)).await;
+        // As a failing disk does it: no time shows it.
+        let file = fs::File::options().write(true).open(&path).unwrap();
+        let modified = file.metadata().unwrap().modified().unwrap();
+        std::io::Write::write_all(&mut &file, b"?").unwrap();
+        file.set_modified(modified).unwrap();
+
+        let got = fixture.client.get_object().bucket("bucket").key("k").send().await;
+        if let Ok(got) = got {
+            assert!(got.body.collect().await.is_err(), "{size}");
+        }
+        let copy = fixture.client.copy_object().bucket("bucket").key("copy");
+        let copied = copy.copy_source("bucket/k").send().await.unwrap_err();
+        assert_eq!(code(&copied), "500 InternalError");
+        // Of a part there is no checksum.
+        let range = fixture.client.get_object().bucket("bucket").key("k").range("bytes=1-9");
+        let range = range.send().await.unwrap().body.collect().await.unwrap();
+        assert_eq!(range.to_vec(), bytes(size)[1..10]);
+
+        // Changed by hand it is as it is.
+        let etag = fixture.put("k", bytes(size)).await;
+        fs::write(&path, "by hand").unwrap();
+        let got = fixture.client.get_object().bucket("bucket").key("k").send().await.unwrap();
+        assert_ne!(got.e_tag, Some(etag));
+        assert_eq!(got.body.collect().await.unwrap().to_vec(), b"by hand");
+    }
+    assert_eq!(fixture.keys().await, ["k"]);
+}

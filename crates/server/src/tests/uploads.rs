@@ -115,3 +115,96 @@ async fn parts_are_copied_from_objects() {
     complete(&fixture, "to", &id, parts).await.unwrap();
     assert!(fixture.get("to").await == data);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_upload_is_completed_once_however_often_it_is_asked_for() {
+    let fixture = Fixture::new().await;
+    for key in ["one part", "two parts"] {
+        let data = bytes(if key == "one part" { MIB } else { 6 * MIB });
+        let id = create(&fixture, key).await;
+        let mut parts = Vec::new();
+        for (number, data) in (1..).zip(data.chunks(5 * MIB)) {
+            parts.push(part(&fixture, key, &id, number, data).await);
+        }
+        // At once, as by a client whose first request seemed lost.
+        let again = || complete(&fixture, key, &id, parts.clone());
+        let (first, second, third) = tokio::join!(again(), again(), again());
+        let etag = first.unwrap();
+        assert_eq!((second.unwrap(), third.unwrap()), (etag.clone(), etag.clone()));
+        assert!(fixture.get(key).await == data);
+        // What came later stays.
+        fixture.put(key, "later").await;
+        assert_eq!(again().await.unwrap(), etag);
+        assert_eq!(fixture.get(key).await, b"later");
+        fixture.client.delete_object().bucket("bucket").key(key).send().await.unwrap();
+        assert_eq!(again().await.unwrap(), etag);
+        assert!(fixture.keys().await.is_empty());
+        let other = complete(&fixture, key, &id, parts[..parts.len() - 1].to_vec()).await;
+        assert!(other.is_err(), "{other:?}");
+        let elsewhere = complete(&fixture, "elsewhere", &id, parts).await;
+        assert_eq!(elsewhere.unwrap_err(), "404 NoSuchUpload");
+    }
+    let own = fixture.folder.path().join(".sluice");
+    for name in ["uploads", "tmp"] {
+        assert_eq!(std::fs::read_dir(own.join(name)).unwrap().count(), 0, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn checksums_of_the_whole_are_those_of_its_bytes() {
+    let fixture = Fixture::new().await;
+    let data = bytes(6 * MIB);
+    for algorithm in
+        [ChecksumAlgorithm::Crc32, ChecksumAlgorithm::Crc32C, ChecksumAlgorithm::Crc64Nvme]
+    {
+        let create = fixture.client.create_multipart_upload().bucket("bucket").key("parts");
+        let create = create
+            .checksum_algorithm(algorithm.clone())
+            .checksum_type(aws_sdk_s3::types::ChecksumType::FullObject);
+        let id = create.send().await.unwrap().upload_id.unwrap();
+        let mut parts = Vec::new();
+        for (number, data) in (1..).zip(data.chunks(5 * MIB)) {
+            let part = fixture.client.upload_part().bucket("bucket").key("parts").upload_id(&id);
+            let part = part.checksum_algorithm(algorithm.clone()).part_number(number);
+            let part = part.body(data.to_vec().into()).send().await.unwrap();
+            let done = CompletedPart::builder().part_number(number).set_e_tag(part.e_tag);
+            parts.push(done.build());
+        }
+        complete(&fixture, "parts", &id, parts).await.unwrap();
+        let whole = fixture.client.put_object().bucket("bucket").key("whole");
+        let whole = whole.checksum_algorithm(algorithm.clone()).body(data.clone().into());
+        let whole = whole.send().await.unwrap();
+        let head = fixture.client.head_object().bucket("bucket").key("parts");
+        let head = head.checksum_mode(ChecksumMode::Enabled).send().await.unwrap();
+        assert_eq!(head.checksum_crc32, whole.checksum_crc32);
+        assert_eq!(head.checksum_crc32_c, whole.checksum_crc32_c);
+        assert_eq!(head.checksum_crc64_nvme, whole.checksum_crc64_nvme);
+        // The checksum at rest is compared, too.
+        assert!(fixture.get("parts").await == data);
+    }
+}
+
+#[tokio::test]
+async fn an_abandoned_upload_expires() {
+    let fixture = Fixture::new().await;
+    let id = create(&fixture, "k").await;
+    part(&fixture, "k", &id, 1, b"1").await;
+    let Fixture { folder, server, .. } = fixture;
+    server.shutdown().await;
+    let uploads = || std::fs::read_dir(folder.path().join(".sluice/uploads")).unwrap().count();
+    assert_eq!(uploads(), 1);
+    let builder = Server::builder(folder.path()).sync_writes(false);
+    let server = builder.upload_expiry(None).start().await.unwrap();
+    server.shutdown().await;
+    assert_eq!(uploads(), 1);
+    let now = Some(std::time::Duration::ZERO);
+    let server = Server::builder(folder.path()).upload_expiry(now).start().await.unwrap();
+    for _ in 0..600 {
+        if uploads() == 0 {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    assert_eq!(uploads(), 0);
+    server.shutdown().await;
+}

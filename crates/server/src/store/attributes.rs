@@ -1,0 +1,78 @@
+//! Extended attributes of files, where the file system has them.
+//!
+//! An attribute belongs to the file, not to its name: it is there before the file is renamed into a
+//! bucket, follows it, and is gone with it.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+/// A file whose attribute is meant.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Of<'a> {
+    Open(&'a File),
+    /// Symbolic links are not followed.
+    Named(&'a Path),
+}
+
+/// Whether the file system of `directory` keeps attributes.
+pub(super) fn are_kept(directory: &Path) -> bool {
+    let probe = || -> io::Result<bool> {
+        let file = tempfile::tempfile_in(directory)?;
+        set(&file, b"probe")?;
+        Ok(get(Of::Open(&file)).as_deref() == Some(b"probe"))
+    };
+    probe().unwrap_or(false)
+}
+
+pub(super) use imp::{get, set};
+
+#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+mod imp {
+    use super::*;
+
+    use rustix::fs::{XattrFlags, fgetxattr, fsetxattr, lgetxattr};
+    use rustix::io::Errno;
+
+    const NAME: &str = "user.sluice";
+    /// Most attributes are shorter.
+    const USUAL: usize = 1024;
+
+    /// The attribute, if there is one that can be read.
+    pub(crate) fn get(of: Of<'_>) -> Option<Vec<u8>> {
+        let mut value = vec![0; USUAL];
+        loop {
+            let read = match of {
+                Of::Open(file) => fgetxattr(file, NAME, value.as_mut_slice()),
+                Of::Named(path) => lgetxattr(path, NAME, value.as_mut_slice()),
+            };
+            match read {
+                Ok(length) => {
+                    value.truncate(length);
+                    return Some(value);
+                }
+                // No file system has longer ones than 64 KiB.
+                Err(Errno::RANGE) if value.len() < 1 << 16 => value.resize(1 << 16, 0),
+                Err(_) => return None,
+            }
+        }
+    }
+
+    /// Sets the attribute. Fails if there is no room for it beside the file.
+    pub(crate) fn set(file: &File, value: &[u8]) -> io::Result<()> {
+        Ok(fsetxattr(file, NAME, value, XattrFlags::empty())?)
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
+mod imp {
+    use super::*;
+
+    pub(crate) fn get(_: Of<'_>) -> Option<Vec<u8>> {
+        None
+    }
+
+    pub(crate) fn set(_: &File, _: &[u8]) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}

@@ -1,0 +1,169 @@
+//! Looking whether objects still are what was stored.
+
+use std::io::{self, ErrorKind};
+
+use s3s::S3Error;
+
+use super::checksum::{Algorithm, Crc64, Hasher};
+use super::paths::hex;
+use super::{Object, PageRequest, Store};
+
+/// Bytes that are read at a time.
+const CHUNK: usize = 1 << 20;
+/// Objects that are listed at a time.
+const PAGE: usize = 1000;
+
+/// What a scrub found.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Scrubbed {
+    /// Objects that are what was stored.
+    pub whole: u64,
+    /// Objects that are not, or cannot be read.
+    pub damaged: u64,
+    /// Objects without a checksum: put into the folder, or changed, by hand.
+    pub unknown: u64,
+    /// Bytes of objects that were read.
+    pub bytes: u64,
+}
+
+/// An object that is not what was stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Damage {
+    /// The bucket.
+    pub bucket: String,
+    /// The key.
+    pub key: String,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+impl Store {
+    /// Reads all objects. Those that are damaged are reported as they are found.
+    pub(crate) fn scrub(&self, mut report: impl FnMut(Damage)) -> io::Result<Scrubbed> {
+        let failed = |error: S3Error| io::Error::other(error);
+        let mut scrubbed = Scrubbed::default();
+        for bucket in self.list_buckets().map_err(failed)? {
+            let mut wanted = PageRequest { max_keys: PAGE, ..PageRequest::default() };
+            loop {
+                let page = self.list(&bucket.name, &wanted).map_err(failed)?;
+                for entry in page.entries {
+                    let found = match self.get(&bucket.name, &entry.key) {
+                        Ok(object) => check(&object, &mut scrubbed.bytes),
+                        Err(error) if error.code().as_str() == "NoSuchKey" => continue,
+                        Err(error) => Err(failed(error)),
+                    };
+                    match found {
+                        Ok(Some(())) => scrubbed.whole += 1,
+                        Ok(None) => scrubbed.unknown += 1,
+                        Err(error) => {
+                            scrubbed.damaged += 1;
+                            let (bucket, key) = (bucket.name.clone(), entry.key);
+                            report(Damage { bucket, key, reason: reason(&error) });
+                        }
+                    }
+                }
+                match page.next {
+                    Some(next) => wanted.after = next,
+                    None => break,
+                }
+            }
+        }
+        Ok(scrubbed)
+    }
+}
+
+fn reason(error: &io::Error) -> String {
+    match error.kind() {
+        ErrorKind::InvalidData => "its bytes are not those that were stored".to_owned(),
+        _ => format!("it cannot be read: {error}"),
+    }
+}
+
+/// Reads an object and compares it with its checksum, if it has one.
+fn check(object: &Object, bytes: &mut u64) -> io::Result<Option<()>> {
+    if object.meta.crc64.is_some() {
+        let mut crc64 = Crc64::default();
+        read(object, bytes, |chunk| crc64.update(chunk))?;
+        return object.check_whole(crc64.finish()).map(Some);
+    }
+    // Objects of earlier releases have an MD5, if they were uploaded at once, or what their client sent.
+    let meta = &object.meta;
+    let md5 = Some(&meta.etag).filter(|etag| etag.len() == 32 && !etag.contains('-'));
+    let sum = |algorithm| meta.checksums.get(algorithm).filter(|_| !meta.checksums.composite);
+    let algorithms = || Algorithm::ALL.into_iter().filter(|algorithm| sum(*algorithm).is_some());
+    if md5.is_none() && algorithms().next().is_none() {
+        return Ok(None);
+    }
+    let mut hasher = Hasher::new(algorithms());
+    read(object, bytes, |chunk| hasher.update(chunk))?;
+    let digest = hasher.finish();
+    let same = md5.is_none_or(|md5| *md5 == hex(&digest.md5))
+        && algorithms().all(|algorithm| sum(algorithm) == digest.checksums.get(algorithm));
+    if same { Ok(Some(())) } else { Err(ErrorKind::InvalidData.into()) }
+}
+
+fn read(object: &Object, bytes: &mut u64, mut each: impl FnMut(&[u8])) -> io::Result<()> {
+    let mut buffer = vec![0; CHUNK];
+    let mut at = 0;
+    loop {
+        match object.read_at(at, &mut buffer) {
+            Ok(0) => return Ok(()),
+            Ok(n) => {
+                each(&buffer[..n]);
+                at += n as u64;
+                *bytes += n as u64;
+            }
+            Err(e) if e.kind() == ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use std::fs;
+
+    use super::super::{Meta, WriteConditions};
+
+    fn put(store: &Store, key: &str, text: &str) {
+        let mut draft = store.draft([], None).unwrap();
+        draft.write(text.as_bytes()).unwrap();
+        let written = draft.finish();
+        let meta = Meta { etag: written.etag(), ..Meta::default() };
+        store.commit("bucket", key, written, meta, &WriteConditions::default()).unwrap();
+    }
+
+    /// Changes a file as a failing disk does: no time shows it.
+    fn rot(path: &std::path::Path, text: &str) {
+        let file = fs::File::options().write(true).open(path).unwrap();
+        let modified = file.metadata().unwrap().modified().unwrap();
+        io::Write::write_all(&mut &file, text.as_bytes()).unwrap();
+        file.set_modified(modified).unwrap();
+    }
+
+    #[test]
+    fn damage_is_found_and_changes_by_hand_are_not_damage() {
+        for attributes in [true, false] {
+            let folder = tempfile::tempdir().unwrap();
+            let mut store = Store::open(folder.path(), false).unwrap();
+            store.attributes &= attributes;
+            store.create_bucket("bucket").unwrap();
+            for key in ["whole", "a/rotten", "edited"] {
+                put(&store, key, "some text");
+            }
+            let bucket = folder.path().join("bucket");
+            fs::write(bucket.join("by hand"), "put here").unwrap();
+            fs::write(bucket.join("edited"), "some TEXT").unwrap();
+            rot(&bucket.join("a/rotten"), "some tExt");
+            let mut damaged = Vec::new();
+            let scrubbed = store.scrub(|damage| damaged.push(damage.key)).unwrap();
+            assert_eq!(damaged, ["a/rotten"]);
+            let expected = Scrubbed { whole: 1, damaged: 1, unknown: 2, bytes: 18 };
+            assert_eq!(scrubbed, expected, "attributes: {attributes}");
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! Directories in the order of keys, a window at a time.
+//!
+//! A file system gives the names of a directory in no order, so every look at some of them reads all. A
+//! window has the first names from some place on that fit into 2 MiB, which are chosen in that much
+//! memory however many there are. The next pages of a listing find theirs in it, as long as the directory
+//! is as it was.
+
+use std::collections::BinaryHeap;
+use std::fs::{self, Metadata};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use super::object::{inode, is_absent};
+use super::paths::{LongNames, decode};
+
+/// The size of a window, in bytes of memory.
+pub(super) const WINDOW: usize = 2 << 20;
+/// Windows that are kept.
+const KEPT: usize = 4;
+/// A directory that was changed more recently may change again without showing it in its time.
+const SETTLED: Duration = Duration::from_secs(2);
+
+/// A name in a directory. Names are ordered as the keys are that begin with them.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Name {
+    /// What it adds to a key: a segment, with a slash if it is that of a directory.
+    pub(super) segment: String,
+    /// Whether it is the spelling of a file that shares its name with a directory.
+    beside: bool,
+    /// How it is spelled, if not like the segment.
+    spelled: Option<String>,
+}
+
+impl Name {
+    pub(super) fn is_directory(&self) -> bool {
+        self.segment.ends_with('/')
+    }
+
+    pub(super) fn file_name(&self) -> &str {
+        self.spelled.as_deref().unwrap_or_else(|| self.segment.trim_end_matches('/'))
+    }
+
+    fn memory(&self) -> usize {
+        size_of::<Self>() + self.segment.len() + self.spelled.as_ref().map_or(0, String::len) + 32
+    }
+}
+
+/// Some names of a directory.
+#[derive(Debug)]
+pub(super) struct Window {
+    directory: PathBuf,
+    version: Option<Version>,
+    from: Vec<u8>,
+    /// In their order, none of them before `from`.
+    pub(super) names: Vec<Name>,
+    /// Whether there are none behind the last one.
+    pub(super) complete: bool,
+}
+
+/// By what a change of a directory shows.
+type Version = (u64, SystemTime);
+
+/// The version of a directory; none if a change may not show.
+fn version(directory: &Metadata) -> Option<Version> {
+    let modified = directory.modified().ok()?;
+    let settled = SystemTime::now().duration_since(modified).is_ok_and(|age| age > SETTLED);
+    settled.then(|| (inode(directory), modified))
+}
+
+impl Window {
+    /// The place of the first name that is not before `from`.
+    pub(super) fn seek(&self, from: &[u8]) -> usize {
+        self.names.partition_point(|name| name.segment.as_bytes() < from)
+    }
+
+    fn covers(&self, from: &[u8]) -> bool {
+        let within = |last: &Name| from <= last.segment.as_bytes();
+        self.from.as_slice() <= from && (self.complete || self.names.last().is_some_and(within))
+    }
+
+    /// Reads a directory; the names take `size` bytes at most, but there is one.
+    fn read(
+        directory: &Path,
+        from: &[u8],
+        long_names: &LongNames,
+        size: usize,
+    ) -> io::Result<Self> {
+        let mut window = Self {
+            directory: directory.to_owned(),
+            version: None,
+            from: from.to_owned(),
+            names: Vec::new(),
+            complete: true,
+        };
+        let entries = match fs::metadata(directory).and_then(|found| {
+            window.version = version(&found);
+            fs::read_dir(directory)
+        }) {
+            Ok(entries) => entries,
+            Err(e) if is_absent(&e) => return Ok(window),
+            Err(e) => return Err(e),
+        };
+        let mut first: BinaryHeap<Name> = BinaryHeap::new();
+        let mut memory = 0;
+        // The first name that does not fit.
+        let mut limit: Option<String> = None;
+        for entry in entries {
+            let entry = entry?;
+            let file_name = entry.file_name();
+            let Some(file_name) = file_name.to_str() else { continue };
+            let is_plain = !file_name.starts_with('~');
+            let is_behind = |segment: &str| limit.as_deref().is_some_and(|limit| segment >= limit);
+            // A slash at its end could only put it further behind.
+            if is_plain && is_behind(file_name) {
+                continue;
+            }
+            let Some(name) = name(&entry, file_name, is_plain, long_names)? else { continue };
+            if name.segment.as_bytes() < from || is_behind(&name.segment) {
+                continue;
+            }
+            memory += name.memory();
+            first.push(name);
+            while memory > size
+                && first.len() > 1
+                && let Some(last) = first.pop()
+            {
+                memory -= last.memory();
+                limit = Some(last.segment);
+            }
+        }
+        window.complete = limit.is_none();
+        window.names = first.into_sorted_vec();
+        // A file may be there in both spellings: the plain one, which comes first, is the object.
+        window.names.dedup_by(|b, a| a.segment == b.segment);
+        Ok(window)
+    }
+}
+
+fn name(
+    entry: &fs::DirEntry,
+    file_name: &str,
+    is_plain: bool,
+    long_names: &LongNames,
+) -> io::Result<Option<Name>> {
+    let kind = entry.file_type()?;
+    let (mut segment, beside) = if is_plain {
+        (file_name.to_owned(), false)
+    } else {
+        match decode(file_name, long_names) {
+            Some(decoded) => (decoded.segment, decoded.beside),
+            None => return Ok(None),
+        }
+    };
+    let spelled = (segment != file_name).then(|| file_name.to_owned());
+    if kind.is_dir() && !beside {
+        segment.push('/');
+    } else if !kind.is_file() {
+        return Ok(None);
+    }
+    Ok(Some(Name { segment, beside, spelled }))
+}
+
+/// The windows that were used last.
+#[derive(Debug)]
+pub(super) struct Windows {
+    kept: Mutex<Vec<Arc<Window>>>,
+    size: usize,
+    /// How often a directory was read.
+    #[cfg(test)]
+    pub(super) reads: std::sync::atomic::AtomicUsize,
+}
+
+impl Windows {
+    /// Windows of so many bytes of memory.
+    pub(super) fn new(size: usize) -> Self {
+        Self {
+            kept: Mutex::default(),
+            size,
+            #[cfg(test)]
+            reads: Default::default(),
+        }
+    }
+
+    /// A window with the first names of a directory that are not before `from`.
+    pub(super) fn get(
+        &self,
+        directory: &Path,
+        from: &[u8],
+        long_names: &LongNames,
+    ) -> io::Result<Arc<Window>> {
+        let now = fs::metadata(directory).ok().and_then(|found| version(&found));
+        if now.is_some() {
+            let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+            let found = kept.iter().position(|window| {
+                window.version == now && window.directory == directory && window.covers(from)
+            });
+            if let Some(found) = found {
+                let window = kept.remove(found);
+                kept.push(Arc::clone(&window));
+                return Ok(window);
+            }
+        }
+        #[cfg(test)]
+        self.reads.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let window = Arc::new(Window::read(directory, from, long_names, self.size)?);
+        // Small directories are read again at no cost.
+        if window.version.is_some() && !window.complete {
+            let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+            kept.push(Arc::clone(&window));
+            if kept.len() > KEPT {
+                kept.remove(0);
+            }
+        }
+        Ok(window)
+    }
+}
+
+/// The least bytes behind all that start with a prefix; none if there are no such bytes.
+pub(super) fn past(prefix: &[u8]) -> Option<Vec<u8>> {
+    let mut past = prefix.to_owned();
+    while let Some(last) = past.pop() {
+        if last < u8::MAX {
+            past.push(last + 1);
+            return Some(past);
+        }
+    }
+    None
+}
