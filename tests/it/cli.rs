@@ -129,13 +129,44 @@ impl Served {
     pub(crate) fn path(&self) -> &Path {
         self.folder.path()
     }
+
+    /// Ends the server; the folder stays.
+    fn end(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
 }
 
 impl Drop for Served {
     fn drop(&mut self) {
-        drop(self.child.kill());
-        drop(self.child.wait());
+        self.end();
     }
+}
+
+#[test]
+fn a_scrub_lists_what_is_damaged() {
+    let mut served = Served::start_with(&["--no-fsync", "--upload-expiry", "never"]);
+    for name in ["one", "two"] {
+        let copy = format!("COPY (SELECT '{name}' AS a) TO 's3://bucket/{name}.csv'");
+        good(&mut served.command(&["sql", "-c", &copy]));
+    }
+    let dir = served.path().to_str().unwrap().to_owned();
+    let scrub = || sluice(&["serve", "--dir", &dir, "--scrub"]);
+    bad(&mut scrub(), "another server already serves the folder");
+    served.end();
+    let said = good(&mut scrub());
+    assert!(said.contains("stored: 2, damaged: 0, without a checksum: 1\n"), "{said}");
+    // As a failing disk does it: no time shows it.
+    let file = fs::File::options().write(true).open(served.path().join("bucket/two.csv")).unwrap();
+    let modified = file.metadata().unwrap().modified().unwrap();
+    (&file).write_all(b"?").unwrap();
+    file.set_modified(modified).unwrap();
+    let Output { status, stdout, stderr } = scrub().output().unwrap();
+    let (said, why) = (text(&stdout), text(&stderr));
+    assert_eq!(status.code(), Some(1), "{why}");
+    assert!(said.starts_with("s3://bucket/two.csv: its bytes are not those"), "{said}");
+    assert!(said.contains("stored: 1, damaged: 1, without a checksum: 1\n"), "{said}");
+    assert!(why.starts_with("error: some objects are damaged\nhint: "), "{why}");
 }
 
 #[test]

@@ -29,7 +29,7 @@ pub(crate) use self::index::{
     CreateArgs, DropArgs, IndexCommand, IndexStore, ListArgs, VerifyArgs,
 };
 pub(crate) use self::model::{ModelArgs, ModelFormat};
-use self::quantity::{Address, Latency, Price};
+use self::quantity::{Address, Age, Latency, Price};
 pub(crate) use self::statistics::{
     StatisticsCommand, StatisticsDropArgs, StatisticsListArgs, StatisticsShowArgs,
 };
@@ -225,6 +225,8 @@ Examples:
       With a key pair of your own, reachable from the network.
   sluice serve --dir data --anonymous --link 1gbit --latency 10ms
       Without credentials, and with the latency of another data centre.
+  sluice serve --dir data --scrub
+      Reads every object once, and lists those that are no longer what was stored.
 
 Folders in the folder are buckets, files in them are objects. Works with aws-cli, boto3 and any other
 S3 client. Ctrl-C stops the server after
@@ -250,6 +252,19 @@ pub(crate) struct ServeArgs {
     /// Read objects whole, even if they have an index that leads a statement to its records
     #[arg(long)]
     pub(crate) no_index: bool,
+    /// Do not force what is written to disk before a client is told that it is stored: faster, but a power
+    /// failure may then lose objects or leave them incomplete. The end of the process never does
+    #[arg(long)]
+    pub(crate) no_fsync: bool,
+    /// Remove multipart uploads that were begun so long ago and not completed: 7d, 12h, 30m, never
+    #[arg(long, default_value = "7d", value_name = "AGE")]
+    pub(crate) upload_expiry: Age,
+    /// Do not serve, but compare every object with the checksum that was stored with it, list those that
+    /// are damaged, and fail if there are any
+    #[arg(long, conflicts_with_all = [
+        "listen", "anonymous", "no_select", "no_index", "no_fsync", "upload_expiry", "link", "latency",
+    ])]
+    pub(crate) scrub: bool,
     /// Rate that all connections share, in both directions: 1gbit, 50MB/s
     #[arg(long, default_value = "unlimited", value_name = "RATE")]
     pub(crate) link: BytesPerSecond,
@@ -297,6 +312,11 @@ mod tests {
         refused(&["sluice", "sql", "--max-cost", "cheap"], "a sum of dollars such as 0.05");
         refused(&["sluice", "serve", "--dir", "d", "--latency", "5"], "a delay such as 10ms");
         refused(&["sluice", "serve", "--dir", "d", "--listen", "9000"], "an address such as");
+        refused(&["sluice", "serve", "--dir", "d", "--upload-expiry", "7"], "an age such as 7d");
+        refused(
+            &["sluice", "serve", "--dir", "d", "--scrub", "--anonymous"],
+            "cannot be used with",
+        );
         refused(&["sluice", "generate", "tpch", "--to", "x", "--tables", "line"], "no TPC-H table");
         refused(&["sluice", "generate", "tpcds", "--to", "x", "--tables", "sales"], "store_sales");
         refused(

@@ -33,6 +33,35 @@ impl FromStr for Latency {
     }
 }
 
+/// How old something may become: a number and `s`, `m`, `h` or `d`; or `never` too old.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Age(pub(crate) Option<Duration>);
+
+impl FromStr for Age {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let error = || format!("`{text}` is not an age such as 7d, 12h or 30m, or never");
+        let trimmed = text.trim();
+        if trimmed == "never" {
+            return Ok(Self(None));
+        }
+        let unit = trimmed.trim_start_matches(|c: char| c.is_ascii_digit());
+        let number: u64 = trimmed[..trimmed.len() - unit.len()].parse().map_err(|_| error())?;
+        let seconds = match unit {
+            "s" => 1,
+            "m" => 60,
+            "h" => 3600,
+            "d" => 86_400,
+            _ => return Err(error()),
+        };
+        number
+            .checked_mul(seconds)
+            .map(|age| Self(Some(Duration::from_secs(age))))
+            .ok_or_else(error)
+    }
+}
+
 /// A sum of dollars, with or without its sign: `0.05`, `$0.05`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Price(pub(crate) Dollars);

@@ -2,24 +2,32 @@
 
 use std::env;
 use std::io::{self, Write};
+use std::path::Path;
 
-use sluicegate_server::Server;
+use sluicegate_costmodel::Bytes;
+use sluicegate_server::{Damage, Scrubbed, Server, scrub};
 
 use crate::args::ServeArgs;
 use crate::args::quantity::{link_words, whole_rate};
 use crate::failure::{Failure, Result};
 use crate::output::progress::say;
+use crate::output::visible::visible;
 use crate::runtime::compute::Compute;
 use crate::runtime::interrupt::asked_to_stop;
 
 pub(crate) async fn run(args: ServeArgs, compute: &Compute) -> Result<()> {
+    if args.scrub {
+        return compute.run(async move { check(&args.dir) }).await;
+    }
     let given = if args.anonymous { None } else { key_pair()? };
     let mut builder = Server::builder(&args.dir)
         .listen(args.listen.0)
         .link_rate(whole_rate(args.link))
         .latency(args.latency.0)
         .select(!args.no_select)
-        .indexes(!args.no_index);
+        .indexes(!args.no_index)
+        .sync_writes(!args.no_fsync)
+        .upload_expiry(args.upload_expiry.0);
     let is_given = given.is_some();
     if args.anonymous {
         builder = builder.anonymous();
@@ -38,6 +46,30 @@ pub(crate) async fn run(args: ServeArgs, compute: &Compute) -> Result<()> {
             Ok(())
         })
         .await
+}
+
+/// Compares the objects of a folder with their checksums.
+fn check(folder: &Path) -> Result<()> {
+    let mut out = io::stdout();
+    let mut written = Ok(());
+    let scrubbed = scrub(folder, |Damage { bucket, key, reason, .. }| {
+        if written.is_ok() {
+            written = writeln!(out, "s3://{}: {reason}", visible(&format!("{bucket}/{key}")));
+        }
+    })?;
+    written?;
+    let Scrubbed { whole, damaged, unknown, bytes, .. } = scrubbed;
+    writeln!(
+        out,
+        "{} read; objects as they were stored: {whole}, damaged: {damaged}, without a checksum: {unknown}",
+        Bytes(bytes)
+    )?;
+    match damaged {
+        0 => Ok(()),
+        _ => Err(Failure::new("some objects are damaged").with_hint(
+            "Store them again from a copy; until then a GET of the whole object breaks off.",
+        )),
+    }
 }
 
 /// The key pair of the environment.
