@@ -66,7 +66,7 @@ fn check(folder: &Path) -> Result<()> {
     let Scrubbed { whole, damaged, unknown, bytes, .. } = scrubbed;
     writeln!(
         out,
-        "{} read: {whole} objects are what was stored, {damaged} are damaged, {unknown} have no checksum",
+        "{} read; objects as they were stored: {whole}, damaged: {damaged}, without a checksum: {unknown}",
         Bytes(bytes)
     )?;
     match damaged {
