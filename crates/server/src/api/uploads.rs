@@ -348,12 +348,15 @@ mod tests {
         sender.send("bucket".to_owned()).unwrap();
         assert_eq!(later.await.unwrap().bucket.as_deref(), Some("bucket"));
 
-        let failed = || async {
-            tokio::task::yield_now().await;
+        let failed = async { Err(s3_error!(InvalidPart)) };
+        let soon = patiently(failed, Duration::from_secs(60)).await.unwrap_err();
+        let (sender, receiver) = tokio::sync::oneshot::channel::<()>();
+        let failed = async move {
+            let _ = receiver.await;
             Err(s3_error!(InvalidPart))
         };
-        let soon = patiently(failed(), Duration::from_secs(60)).await.unwrap_err();
-        let answer = patiently(failed(), Duration::ZERO).await.unwrap();
+        let answer = patiently(failed, Duration::ZERO).await.unwrap();
+        drop(sender);
         for error in [soon, answer.future.unwrap().await.unwrap_err()] {
             assert_eq!(error.code().as_str(), "InvalidPart");
             assert!(error.message().is_some());
