@@ -8,6 +8,7 @@ mod generate;
 mod index;
 mod model;
 pub(crate) mod quantity;
+mod serve;
 mod simulation;
 pub(crate) mod source;
 mod statistics;
@@ -30,7 +31,8 @@ pub(crate) use self::index::{
     CreateArgs, DropArgs, IndexCommand, IndexStore, ListArgs, VerifyArgs,
 };
 pub(crate) use self::model::{ModelArgs, ModelFormat};
-use self::quantity::{Address, Age, Latency, Price};
+use self::quantity::Price;
+pub(crate) use self::serve::ServeArgs;
 pub(crate) use self::simulation::SimulationArgs;
 pub(crate) use self::statistics::{
     StatisticsCommand, StatisticsDropArgs, StatisticsListArgs, StatisticsShowArgs,
@@ -74,7 +76,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Statistics(StatisticsCommand),
     Calibrate(Box<CalibrateArgs>),
-    Serve(ServeArgs),
+    Serve(Box<ServeArgs>),
     #[command(subcommand)]
     Generate(GenerateCommand),
     Switch(Box<switch::SwitchArgs>),
@@ -219,62 +221,6 @@ pub(crate) struct ExplainArgs {
     pub(crate) connect: ConnectArgs,
 }
 
-const SERVE_EXAMPLES: &str = "\
-Examples:
-  mkdir data && sluice serve --dir data
-      A store in a folder; it generates a key pair and prints it once.
-  SLUICE_ACCESS_KEY=me SLUICE_SECRET_KEY=secret sluice serve --dir data --listen 0.0.0.0:9000
-      With a key pair of your own, reachable from the network.
-  sluice serve --dir data --anonymous --link 1gbit --latency 10ms
-      Without credentials, and with the latency of another data centre.
-  sluice serve --dir data --scrub
-      Reads every object once, and lists those that are no longer what was stored.
-
-Folders in the folder are buckets, files in them are objects. Works with aws-cli, boto3 and any other
-S3 client. Ctrl-C stops the server after
-the requests that are running.";
-
-/// Serve a folder as an S3 store that answers S3 Select
-#[derive(Debug, clap::Args)]
-#[command(after_help = SERVE_EXAMPLES)]
-pub(crate) struct ServeArgs {
-    /// The folder; each folder in it is a bucket
-    #[arg(long, value_name = "FOLDER")]
-    pub(crate) dir: PathBuf,
-    /// Address to listen on; port 0 is any free one
-    #[arg(long, default_value = "127.0.0.1:9000", value_name = "HOST:PORT")]
-    pub(crate) listen: Address,
-    /// Accept requests without credentials. Otherwise the key pair is SLUICE_ACCESS_KEY and
-    /// SLUICE_SECRET_KEY, else AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, else a new one
-    #[arg(long)]
-    pub(crate) anonymous: bool,
-    /// Do not support S3 Select and several ranges in a GET, like most stores
-    #[arg(long)]
-    pub(crate) no_select: bool,
-    /// Read objects whole, even if they have an index that leads a statement to its records
-    #[arg(long)]
-    pub(crate) no_index: bool,
-    /// Do not force what is written to disk before a client is told that it is stored: faster, but a power
-    /// failure may then lose objects or leave them incomplete. The end of the process never does
-    #[arg(long)]
-    pub(crate) no_fsync: bool,
-    /// Remove multipart uploads that were begun so long ago and not completed: 7d, 12h, 30m, never
-    #[arg(long, default_value = "7d", value_name = "AGE")]
-    pub(crate) upload_expiry: Age,
-    /// Do not serve, but compare every object with the checksum that was stored with it, list those that
-    /// are damaged, and fail if there are any
-    #[arg(long, conflicts_with_all = [
-        "listen", "anonymous", "no_select", "no_index", "no_fsync", "upload_expiry", "link", "latency",
-    ])]
-    pub(crate) scrub: bool,
-    /// Rate that all connections share, in both directions: 1gbit, 50MB/s
-    #[arg(long, default_value = "unlimited", value_name = "RATE")]
-    pub(crate) link: BytesPerSecond,
-    /// Delay before each request is answered: 10ms
-    #[arg(long, default_value = "0s", value_name = "TIME")]
-    pub(crate) latency: Latency,
-}
-
 const COMPLETIONS_EXAMPLES: &str = "\
 Examples:
   sluice completions bash > ~/.local/share/bash-completion/completions/sluice
@@ -319,6 +265,11 @@ mod tests {
             &["sluice", "serve", "--dir", "d", "--scrub", "--anonymous"],
             "cannot be used with",
         );
+        refused(&["sluice", "serve", "--dir", "d", "--client-timeout", "5"], "a time such as 30s");
+        refused(&["sluice", "serve", "--dir", "d", "--max-uploads", "0"], "--max-uploads");
+        refused(&["sluice", "serve", "--dir", "d", "--max-upload-size", "0"], "1 byte or more");
+        refused(&["sluice", "serve", "--dir", "d", "--least-rate", "unlimited"], "not `unlimited`");
+        refused(&["sluice", "serve", "--dir", "d", "--host", "me:9000"], "a name without a port");
         refused(&["sluice", "generate", "tpch", "--to", "x", "--tables", "line"], "no TPC-H table");
         refused(&["sluice", "generate", "tpcds", "--to", "x", "--tables", "sales"], "store_sales");
         refused(

@@ -7,7 +7,23 @@ use std::time::Duration;
 
 use sluicegate_costmodel::{BytesPerSecond, Dollars};
 
-/// A delay: a number and `us`, `ms` or `s`; at most an hour.
+/// A number and a unit of time: `us`, `ms`, `s`, `min` or `m`, `h`, `d`.
+fn time(text: &str) -> Option<Duration> {
+    let unit = text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let number: f64 = text[..text.len() - unit.len()].parse().ok()?;
+    let factor = match unit.trim() {
+        "us" | "µs" => 1e-6,
+        "ms" => 1e-3,
+        "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        "d" => 86_400.0,
+        _ => return None,
+    };
+    Duration::try_from_secs_f64(number * factor).ok()
+}
+
+/// A delay; at most an hour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Latency(pub(crate) Duration);
 
@@ -15,25 +31,15 @@ impl FromStr for Latency {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let error = || format!("`{text}` is not a delay such as 10ms, 500us or 1.5s");
-        let trimmed = text.trim();
-        let unit = trimmed.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
-        let number: f64 = trimmed[..trimmed.len() - unit.len()].parse().map_err(|_| error())?;
-        let factor = match unit.trim() {
-            "us" | "µs" => 1e-6,
-            "ms" => 1e-3,
-            "s" => 1.0,
-            _ => return Err(error()),
-        };
-        let seconds = number * factor;
-        if seconds > 3600.0 {
-            return Err(format!("`{text}` is more than an hour"));
+        match time(text.trim()) {
+            Some(time) if time <= Duration::from_secs(3600) => Ok(Self(time)),
+            Some(_) => Err(format!("`{text}` is more than an hour")),
+            None => Err(format!("`{text}` is not a delay such as 10ms, 500us or 1.5s")),
         }
-        Ok(Self(Duration::from_secs_f64(seconds)))
     }
 }
 
-/// How old something may become: a number and `s`, `m`, `h` or `d`; or `never` too old.
+/// How old something may become, or `never` too old.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Age(pub(crate) Option<Duration>);
 
@@ -41,24 +47,27 @@ impl FromStr for Age {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let error = || format!("`{text}` is not an age such as 7d, 12h or 30m, or never");
-        let trimmed = text.trim();
-        if trimmed == "never" {
-            return Ok(Self(None));
+        match (text.trim(), time(text.trim())) {
+            ("never", _) => Ok(Self(None)),
+            (_, Some(age)) => Ok(Self(Some(age))),
+            _ => Err(format!("`{text}` is not an age such as 7d, 12h or 30min, or never")),
         }
-        let unit = trimmed.trim_start_matches(|c: char| c.is_ascii_digit());
-        let number: u64 = trimmed[..trimmed.len() - unit.len()].parse().map_err(|_| error())?;
-        let seconds = match unit {
-            "s" => 1,
-            "m" => 60,
-            "h" => 3600,
-            "d" => 86_400,
-            _ => return Err(error()),
-        };
-        number
-            .checked_mul(seconds)
-            .map(|age| Self(Some(Duration::from_secs(age))))
-            .ok_or_else(error)
+    }
+}
+
+/// A time to wait, more than none, or `unlimited`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Timeout(pub(crate) Option<Duration>);
+
+impl FromStr for Timeout {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match (text.trim(), time(text.trim())) {
+            (word, _) if word.eq_ignore_ascii_case("unlimited") => Ok(Self(None)),
+            (_, Some(time)) if !time.is_zero() => Ok(Self(Some(time))),
+            _ => Err(format!("`{text}` is not a time such as 30s, 10min, 1h or unlimited")),
+        }
     }
 }
 
@@ -147,6 +156,8 @@ mod tests {
             ("10ms", Some(10_000)),
             ("500us", Some(500)),
             ("1.5 s", Some(1_500_000)),
+            ("60m", Some(3_600_000_000)),
+            ("61min", None),
             ("0s", Some(0)),
             ("10", None),
             ("ms", None),
@@ -156,6 +167,43 @@ mod tests {
         ] {
             let read = text.parse::<Latency>().ok().map(|latency| latency.0.as_micros());
             assert_eq!(read, micros, "{text}");
+        }
+    }
+
+    #[test]
+    fn times_to_wait_are_read_from_text() {
+        for (text, seconds) in [
+            ("30s", Some(Some(30.0))),
+            ("1.5 min", Some(Some(90.0))),
+            ("2h", Some(Some(7200.0))),
+            ("250ms", Some(Some(0.25))),
+            ("unlimited", Some(None)),
+            ("0s", None),
+            ("30", None),
+            ("1e30h", None),
+            ("-1s", None),
+        ] {
+            let read = text.parse::<Timeout>().ok().map(|time| time.0.map(|t| t.as_secs_f64()));
+            assert_eq!(read, seconds, "{text}");
+        }
+    }
+
+    #[test]
+    fn ages_are_read_from_text() {
+        for (text, seconds) in [
+            ("7d", Some(Some(604_800))),
+            ("12h", Some(Some(43_200))),
+            ("30m", Some(Some(1800))),
+            ("30 min", Some(Some(1800))),
+            ("0s", Some(Some(0))),
+            ("never", Some(None)),
+            ("7", None),
+            ("-7d", None),
+            ("unlimited", None),
+            ("99999999999999999999d", None),
+        ] {
+            let read = text.parse::<Age>().ok().map(|age| age.0.map(|age| age.as_secs()));
+            assert_eq!(read, seconds, "{text}");
         }
     }
 

@@ -64,7 +64,7 @@ pub(crate) async fn run(
         }
         Command::Serve(args) => {
             let _watch = watch(LastResort::WhenAskedTwice);
-            Box::pin(serve::run(args, compute)).await
+            Box::pin(serve::run(*args, compute)).await
         }
         Command::Generate(GenerateCommand::Tpch(args)) => {
             let _watch = watch(LastResort::Soon);

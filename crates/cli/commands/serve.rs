@@ -27,7 +27,12 @@ pub(crate) async fn run(args: ServeArgs, compute: &Compute) -> Result<()> {
         .select(!args.no_select)
         .indexes(!args.no_index)
         .sync_writes(!args.no_fsync)
-        .upload_expiry(args.upload_expiry.0);
+        .upload_expiry(args.upload_expiry.0)
+        .select_slots(args.max_statements.get())
+        .limits(args.limits());
+    for name in &args.host {
+        builder = builder.host(name);
+    }
     let is_given = given.is_some();
     if args.anonymous {
         builder = builder.anonymous();
@@ -61,7 +66,7 @@ fn check(folder: &Path) -> Result<()> {
     let Scrubbed { whole, damaged, unknown, bytes, .. } = scrubbed;
     writeln!(
         out,
-        "{} read: {whole} objects are what was stored, {damaged} are damaged, {unknown} have no checksum",
+        "{} read; objects as they were stored: {whole}, damaged: {damaged}, without a checksum: {unknown}",
         Bytes(bytes)
     )?;
     match damaged {

@@ -1,12 +1,13 @@
 //! Stopping an evaluation from outside.
 
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 
-/// Stops evaluations: when told to, or at a deadline.
+/// Stops evaluations: when told to, when a predicate says so, or at a deadline.
 ///
 /// Clones are the same one, so that one part of a program can stop what another runs. Evaluations
 /// look at it before they evaluate an operator for a batch of rows, which takes milliseconds, and
@@ -21,10 +22,21 @@ use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 /// cancellation.cancel();
 /// assert!(cancellation.is_cancelled());
 /// ```
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub struct Cancellation {
     told: Arc<AtomicBool>,
+    stop: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
     deadline: Option<Instant>,
+}
+
+impl fmt::Debug for Cancellation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cancellation")
+            .field("told", &self.told)
+            .field("asks", &self.stop.is_some())
+            .field("deadline", &self.deadline)
+            .finish()
+    }
 }
 
 impl Cancellation {
@@ -40,15 +52,29 @@ impl Cancellation {
         Self { deadline: Some(deadline), ..Self::default() }
     }
 
+    /// Also stops, for good, once `stop` says so. It is asked as often as evaluations look, from all of their
+    /// threads, so it should only look, too.
+    #[must_use]
+    pub fn when(stop: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        Self { stop: Some(Arc::new(stop)), ..Self::default() }
+    }
+
     /// Stops the evaluations that have it, because nobody wants their answers any more.
     pub fn cancel(&self) {
         self.told.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it was told to stop.
+    /// Whether it was told to stop, or its predicate says so. A deadline is no cancellation.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
-        self.told.load(Ordering::Relaxed)
+        if self.told.load(Ordering::Relaxed) {
+            return true;
+        }
+        let stop = self.stop.as_ref().is_some_and(|stop| stop());
+        if stop {
+            self.cancel();
+        }
+        stop
     }
 
     /// Fails if it is time to stop.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 macro_rules! operations {
@@ -52,6 +53,7 @@ pub struct Counters {
     bytes_in: AtomicU64,
     bytes_out: AtomicU64,
     connections: AtomicU64,
+    open_connections: AtomicU64,
 }
 
 impl Default for Counters {
@@ -61,6 +63,7 @@ impl Default for Counters {
             bytes_in: AtomicU64::new(0),
             bytes_out: AtomicU64::new(0),
             connections: AtomicU64::new(0),
+            open_connections: AtomicU64::new(0),
         }
     }
 }
@@ -88,6 +91,12 @@ impl Counters {
     #[must_use]
     pub fn connections(&self) -> u64 {
         self.connections.load(Ordering::Relaxed)
+    }
+
+    /// Connections that are open now.
+    #[must_use]
+    pub fn open_connections(&self) -> u64 {
+        self.open_connections.load(Ordering::Relaxed)
     }
 
     /// All counts as plain data.
@@ -120,8 +129,21 @@ impl Counters {
         self.bytes_out.fetch_sub(bytes as u64, Ordering::Relaxed);
     }
 
-    pub(crate) fn count_connection(&self) {
+    /// Counts a connection, and as open for as long as what is returned exists.
+    pub(crate) fn count_connection(self: &Arc<Self>) -> OpenConnection {
         self.connections.fetch_add(1, Ordering::Relaxed);
+        self.open_connections.fetch_add(1, Ordering::Relaxed);
+        OpenConnection(Arc::clone(self))
+    }
+}
+
+/// A connection that is counted as open.
+#[derive(Debug)]
+pub(crate) struct OpenConnection(Arc<Counters>);
+
+impl Drop for OpenConnection {
+    fn drop(&mut self) {
+        self.0.open_connections.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -1,21 +1,27 @@
-//! The layer between the socket and the S3 service: latency, unsigned headers, request ids, cut
-//! connections, and servers that need no signature.
+//! The layer between the socket and the S3 service: latency, what is refused whoever signed it, watched
+//! bodies, errors in words, request ids, cut connections, and servers that need no signature.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use http::{HeaderName, HeaderValue, Request, Response, header};
+use http::{HeaderName, HeaderValue, Method, Request, Response, header};
 use hyper::body::Incoming;
 use s3s::service::S3Service;
-use s3s::{Body, HttpError};
+use s3s::{Body, HttpError, S3Error, s3_error};
 
 use crate::api::CUT;
-use crate::signed::refuse_unsigned_headers;
-use crate::unchunk::unchunk;
+use crate::chunks::{Form, chunks};
+use crate::limits::Limits;
+use crate::messages::explain;
+use crate::origin::refuse_pages;
+use crate::received::{BodyState, watch};
+use crate::signed::{refuse_long_lived, refuse_old, refuse_unsigned_headers};
 
-const CONTENT_HASH: HeaderName = HeaderName::from_static("x-amz-content-sha256");
+pub(crate) const CONTENT_HASH: HeaderName = HeaderName::from_static("x-amz-content-sha256");
+/// How the hash of a body begins that is in chunks.
+const STREAMING: &[u8] = b"STREAMING-";
 const DECODED_LENGTH: HeaderName = HeaderName::from_static("x-amz-decoded-content-length");
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-amz-request-id");
 
@@ -23,34 +29,47 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-amz-request-id");
 #[derive(Clone)]
 pub(crate) struct Front {
     s3: S3Service,
-    latency: Duration,
-    anonymous: bool,
-    /// Whether answers name this server.
-    named: bool,
+    settings: Arc<Settings>,
     requests: Arc<AtomicU64>,
 }
 
+/// What is set for all requests.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    pub(crate) latency: Duration,
+    /// Whether signatures are ignored.
+    pub(crate) anonymous: bool,
+    /// Names of the server, for requests that are not signed.
+    pub(crate) hosts: Vec<String>,
+    /// Whether answers name this server.
+    pub(crate) named: bool,
+    pub(crate) limits: Limits,
+}
+
 impl Front {
-    pub(crate) fn new(s3: S3Service, latency: Duration, anonymous: bool, named: bool) -> Self {
-        Self { s3, latency, anonymous, named, requests: Arc::default() }
+    pub(crate) fn new(s3: S3Service, settings: Settings) -> Self {
+        Self { s3, settings: Arc::new(settings), requests: Arc::default() }
     }
 
     async fn answer(self, request: Request<Incoming>) -> Result<Response<Body>, HttpError> {
-        if !self.latency.is_zero() {
-            tokio::time::sleep(self.latency).await;
+        if !self.settings.latency.is_zero() {
+            tokio::time::sleep(self.settings.latency).await;
         }
         let mut request = request.map(Body::from);
-        let refused = if self.anonymous {
-            // Everybody may do everything, so there is nothing that a signature could protect.
-            strip_signature(&mut request)?;
-            Ok(())
-        } else {
-            refuse_unsigned_headers(&request)
-        };
-        let mut response = match refused {
-            Ok(()) => self.s3.call(request).await?,
+        let mut response = match self.admit(&request) {
+            Ok(()) => {
+                let state = watch(&mut request, &self.settings.limits);
+                if self.settings.anonymous {
+                    // Everybody may do everything, so there is nothing that a signature could protect.
+                    strip_signature(&mut request)?;
+                } else {
+                    bound_chunks(&mut request, &state);
+                }
+                self.s3.call(request).await?
+            }
             Err(error) => error.to_http_response().map_err(|e| HttpError::new(Box::new(e)))?,
         };
+        explain(&mut response);
         if response.headers().contains_key(CUT) {
             return Err(HttpError::new("injected fault: connection cut".into()));
         }
@@ -59,12 +78,57 @@ impl Front {
             response.headers_mut().insert(REQUEST_ID, id);
         }
         // Clients that recognise this server may use its extensions.
-        if self.named {
+        if self.settings.named {
             let name = HeaderValue::from_static("sluicegate");
             response.headers_mut().insert(header::SERVER, name);
         }
         Ok(response)
     }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.settings.limits
+    }
+
+    /// Refuses what no signature allows.
+    fn admit(&self, request: &Request<Body>) -> Result<(), S3Error> {
+        refuse_forms(request)?;
+        if self.settings.anonymous {
+            refuse_pages(request, &self.settings.hosts)
+        } else {
+            refuse_unsigned_headers(request)?;
+            refuse_old(request)?;
+            refuse_long_lived(request)
+        }
+    }
+}
+
+/// Refuses uploads by HTML forms. What allows them is inside of the form, behind fields of any length, and
+/// other pages may send them without asking.
+fn refuse_forms<B>(request: &Request<B>) -> Result<(), S3Error> {
+    const FORM: &[u8] = b"multipart/form-data";
+    let is_form = |value: &HeaderValue| {
+        let start = value.as_bytes().trim_ascii_start().get(..FORM.len());
+        start.is_some_and(|start| start.eq_ignore_ascii_case(FORM))
+    };
+    let mut types = request.headers().get_all(header::CONTENT_TYPE).iter();
+    if request.method() == Method::POST && types.any(is_form) {
+        return Err(s3_error!(
+            NotImplemented,
+            "uploads by HTML forms are not supported; use a PUT to a presigned URL"
+        ));
+    }
+    Ok(())
+}
+
+/// Keeps the chunks of a body small, which `s3s` holds in memory until they are complete.
+fn bound_chunks(request: &mut Request<Body>, state: &BodyState) {
+    let form = match request.headers().get(CONTENT_HASH).map(HeaderValue::as_bytes) {
+        Some(b"STREAMING-UNSIGNED-PAYLOAD-TRAILER") => Form::Divided,
+        Some(hash) if hash.starts_with(STREAMING) => Form::Bounded,
+        _ => return,
+    };
+    let body = std::mem::take(request.body_mut());
+    *request.body_mut() = chunks(body, form, state.clone());
 }
 
 impl hyper::service::Service<Request<Incoming>> for Front {
@@ -90,7 +154,7 @@ pub(crate) fn strip_signature(request: &mut Request<Body>) -> Result<(), HttpErr
     }
     let headers = request.headers_mut();
     let is_chunked =
-        headers.get(CONTENT_HASH).is_some_and(|hash| hash.as_bytes().starts_with(b"STREAMING-"));
+        headers.get(CONTENT_HASH).is_some_and(|hash| hash.as_bytes().starts_with(STREAMING));
     if is_chunked {
         headers.remove(CONTENT_HASH);
         match headers.remove(DECODED_LENGTH) {
@@ -98,7 +162,8 @@ pub(crate) fn strip_signature(request: &mut Request<Body>) -> Result<(), HttpErr
             None => headers.remove(header::CONTENT_LENGTH),
         };
         let body = std::mem::take(request.body_mut());
-        *request.body_mut() = unchunk(body);
+        let state = request.extensions().get::<BodyState>().cloned().unwrap_or_default();
+        *request.body_mut() = chunks(body, Form::Joined, state);
     }
     Ok(())
 }

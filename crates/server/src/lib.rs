@@ -9,13 +9,21 @@
 //! link of a given rate and latency; for tests of clients it can misbehave ([`Faults`]).
 
 mod api;
+mod chunks;
+mod connections;
 mod counters;
 mod credentials;
+mod documents;
 mod error;
 mod expiry;
 mod faults;
 mod front;
+mod limits;
 mod link;
+mod messages;
+mod origin;
+mod pace;
+mod received;
 mod routes;
 mod scrub;
 mod select;
@@ -24,11 +32,11 @@ mod signed;
 mod store;
 #[cfg(test)]
 mod tests;
-mod unchunk;
 
 pub use counters::{Counters, Counts, Operation};
 pub use error::Error;
 pub use faults::{Fault, Faults, Rule};
+pub use limits::Limits;
 pub use scrub::scrub;
 pub use server::{Builder, Server};
 pub use store::{Damage, Scrubbed};

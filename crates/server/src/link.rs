@@ -13,7 +13,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use crate::counters::Counters;
+use crate::counters::{Counters, OpenConnection};
 
 /// The most bytes that one read or write moves on a shaped link, so that connections take turns.
 const TURN: usize = 64 * 1024;
@@ -41,8 +41,8 @@ impl Link {
         *self.busy_until.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
-    pub(crate) fn count_connection(&self) {
-        self.counters.count_connection();
+    pub(crate) fn count_connection(&self) -> OpenConnection {
+        self.counters.count_connection()
     }
 
     fn is_shaped(&self) -> bool {

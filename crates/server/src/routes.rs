@@ -2,6 +2,8 @@
 //!
 //! `s3s` understands a Range header with one range only, and refuses any other. Such a request comes
 //! back to it without the header, after its signature was checked, with the ranges beside it.
+//!
+//! The XML of requests is read here, see [`documents`](crate::documents).
 
 use http::{Extensions, HeaderMap, Method, Request, Uri, header};
 use s3s::route::S3Route;
@@ -10,7 +12,8 @@ use s3s::{Body, S3Error, S3ErrorCode, S3Request, S3Response, S3Result, StdError,
 use sluicegate_s3select::byteranges::Asked;
 
 use crate::api::{Api, InParts};
-use crate::front::strip_signature;
+use crate::documents::{Documents, is_document, verify};
+use crate::front::{CONTENT_HASH, strip_signature};
 use crate::select::SelectRoute;
 
 /// The routes of a server.
@@ -19,38 +22,71 @@ pub(crate) struct Routes {
     select: Option<SelectRoute>,
     /// Answers requests that were found to be allowed.
     allowed: S3Service,
+    documents: Documents,
     anonymous: bool,
 }
 
 impl Routes {
-    pub(crate) fn new(api: Api, anonymous: bool, select: Option<SelectRoute>) -> Self {
-        Self { select, allowed: S3ServiceBuilder::new(api).build(), anonymous }
+    pub(crate) fn new(
+        api: Api,
+        anonymous: bool,
+        select: Option<SelectRoute>,
+        documents: Documents,
+    ) -> Self {
+        Self { select, allowed: S3ServiceBuilder::new(api).build(), documents, anonymous }
     }
 
     /// A GET with a Range header that is not one range: with several, or one to be ignored.
     async fn get(&self, request: S3Request<Body>) -> S3Result<S3Response<Body>> {
         let asked = asked(&request.headers).filter(|_| self.select.is_some());
-        let mut plain = Request::new(request.input);
-        *plain.method_mut() = request.method;
-        *plain.uri_mut() = request.uri;
-        *plain.headers_mut() = request.headers;
+        let mut plain = plain(request);
         plain.headers_mut().remove(header::RANGE);
         if let Some(asked) = asked {
             plain.extensions_mut().insert(asked);
         }
-        let failed =
-            |error| S3Error::with_source(S3ErrorCode::InternalError, StdError::from(error));
-        strip_signature(&mut plain).map_err(failed)?;
-        let (mut head, body) = self.allowed.call(plain).await.map_err(failed)?.into_parts();
+        let (mut head, body) = self.call(plain).await?.into_parts();
         if let Some(parts) = head.extensions.remove::<InParts>() {
             let content_type = parts.content_type.parse().map_err(S3Error::internal_error)?;
             head.headers.insert(header::CONTENT_TYPE, content_type);
             head.status = http::StatusCode::PARTIAL_CONTENT;
         }
-        let mut response = S3Response::with_headers(body, head.headers);
-        response.status = Some(head.status);
-        Ok(response)
+        Ok(answer(head, body))
     }
+
+    /// A request whose body is read before it is looked at.
+    async fn document(&self, mut request: S3Request<Body>) -> S3Result<S3Response<Body>> {
+        let document = self.documents.read(&mut request).await?;
+        verify(&document, &request.uri, &request.headers, request.trailing_headers.as_ref())?;
+        let mut plain = plain(request);
+        plain.headers_mut().insert(header::CONTENT_LENGTH, document.bytes.len().into());
+        *plain.body_mut() = Body::from(document.bytes.clone());
+        let (head, body) = self.call(plain).await?.into_parts();
+        Ok(answer(head, body))
+    }
+
+    /// Answers a request that is allowed.
+    async fn call(&self, mut plain: Request<Body>) -> S3Result<http::Response<Body>> {
+        let failed =
+            |error| S3Error::with_source(S3ErrorCode::InternalError, StdError::from(error));
+        strip_signature(&mut plain).map_err(failed)?;
+        self.allowed.call(plain).await.map_err(failed)
+    }
+}
+
+/// A request as it came, but for its body, which was taken out of its form before.
+fn plain(request: S3Request<Body>) -> Request<Body> {
+    let mut plain = Request::new(request.input);
+    *plain.method_mut() = request.method;
+    *plain.uri_mut() = request.uri;
+    *plain.headers_mut() = request.headers;
+    plain.headers_mut().remove(CONTENT_HASH);
+    plain
+}
+
+fn answer(head: http::response::Parts, body: Body) -> S3Response<Body> {
+    let mut response = S3Response::with_headers(body, head.headers);
+    response.status = Some(head.status);
+    response
 }
 
 fn is_get_of_ranges(method: &Method, headers: &HeaderMap) -> bool {
@@ -83,8 +119,7 @@ impl S3Route for Routes {
         headers: &HeaderMap,
         _: &mut Extensions,
     ) -> bool {
-        is_get_of_ranges(method, headers)
-            || self.select.is_some() && SelectRoute::is_match(method, uri)
+        is_get_of_ranges(method, headers) || is_document(method, uri)
     }
 
     async fn check_access(&self, request: &mut S3Request<Body>) -> S3Result<()> {
@@ -96,11 +131,14 @@ impl S3Route for Routes {
     }
 
     async fn call(&self, request: S3Request<Body>) -> S3Result<S3Response<Body>> {
+        if is_get_of_ranges(&request.method, &request.headers) {
+            return Box::pin(self.get(request)).await;
+        }
         match &self.select {
-            Some(select) if !is_get_of_ranges(&request.method, &request.headers) => {
+            Some(select) if SelectRoute::is_match(&request.method, &request.uri) => {
                 Box::pin(select.answer(request)).await
             }
-            _ => Box::pin(self.get(request)).await,
+            _ => Box::pin(self.document(request)).await,
         }
     }
 }

@@ -7,30 +7,27 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
 use s3s::auth::SimpleAuth;
 use s3s::service::S3ServiceBuilder;
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
+use tokio::net::TcpListener;
+use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
 use crate::api::Api;
+use crate::connections::accept;
 use crate::counters::Counters;
 use crate::credentials::Credentials;
+use crate::documents::Documents;
 use crate::error::Error;
 use crate::expiry::expire;
 use crate::faults::Faults;
-use crate::front::Front;
-use crate::link::{Link, Shaped};
+use crate::front::{self, Front};
+use crate::limits::Limits;
+use crate::link::Link;
 use crate::routes::Routes;
-use crate::select::SelectRoute;
+use crate::select::{self, SelectRoute};
 use crate::store::Store;
 
-/// How long requests that are being answered may take when the server is asked to stop.
-const GRACE: Duration = Duration::from_secs(5);
-/// How long a client may take to send a request's head.
-const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long multipart uploads are kept, unless said otherwise.
 const UPLOAD_EXPIRY: Duration = Duration::from_secs(7 * 24 * 3600);
 /// Statements evaluated at the same time, unless said otherwise.
@@ -82,6 +79,8 @@ pub struct Builder {
     indexes: bool,
     sync: bool,
     upload_expiry: Option<Duration>,
+    hosts: Vec<String>,
+    limits: Limits,
 }
 
 #[derive(Debug)]
@@ -113,11 +112,27 @@ impl Builder {
         self
     }
 
-    /// Lets everybody do everything. Signatures are ignored, so every header counts as if it were
-    /// signed.
+    /// Lets everybody do everything who reaches the server, but pages of other servers in a browser: a
+    /// request with an `Origin`, or for another host than [`Self::host`] says, is refused. Signatures are
+    /// ignored, so every header counts as if it were signed.
     #[must_use]
     pub fn anonymous(mut self) -> Self {
         self.access = Access::Anonymous;
+        self
+    }
+
+    /// A name of the server, without a port. One that takes unsigned requests takes them only at its
+    /// addresses, at `localhost`, and at the names that it was given.
+    #[must_use]
+    pub fn host(mut self, name: impl Into<String>) -> Self {
+        self.hosts.push(name.into());
+        self
+    }
+
+    /// What clients are granted; see [`Limits`] for the defaults.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
         self
     }
 
@@ -216,16 +231,37 @@ impl Builder {
         let counters = Arc::new(Counters::default());
         let link = Arc::new(Link::new(Arc::clone(&counters), self.link_rate));
         let expiring = Arc::clone(&store);
-        let api = Api { store, counters: Arc::clone(&counters), faults: Arc::clone(&self.faults) };
+        let limits = self.limits;
+        let uploads = Arc::new(Semaphore::new(limits.uploads.clamp(1, Semaphore::MAX_PERMITS)));
+        let api = Api {
+            store,
+            counters: Arc::clone(&counters),
+            faults: Arc::clone(&self.faults),
+            limits: limits.clone(),
+            uploads,
+        };
         let mut service = S3ServiceBuilder::new(api.clone());
         if let Some(Credentials { access_key, secret_key }) = credentials.clone() {
             service.set_auth(SimpleAuth::from_single(access_key, secret_key));
         }
         let anonymous = credentials.is_none();
-        let (slots, max_groups, indexes) = (self.select_slots, self.max_groups, self.indexes);
-        let select = self.select.then(|| SelectRoute::new(api.clone(), slots, max_groups, indexes));
-        service.set_route(Routes::new(api, anonymous, select));
-        let front = Front::new(service.build(), self.latency, anonymous, self.select);
+        let documents = Documents::new();
+        let settings = select::Settings {
+            slots: self.select_slots,
+            max_groups: self.max_groups,
+            indexes: self.indexes,
+        };
+        let select =
+            self.select.then(|| SelectRoute::new(api.clone(), documents.clone(), settings));
+        service.set_route(Routes::new(api, anonymous, select, documents));
+        let settings = front::Settings {
+            latency: self.latency,
+            anonymous,
+            hosts: self.hosts,
+            named: self.select,
+            limits,
+        };
+        let front = Front::new(service.build(), settings);
         let (stop, stopped) = watch::channel(false);
         let mut task = JoinSet::new();
         if let Some(age) = self.upload_expiry {
@@ -254,6 +290,8 @@ impl Server {
             indexes: true,
             sync: true,
             upload_expiry: Some(UPLOAD_EXPIRY),
+            hosts: Vec::new(),
+            limits: Limits::default(),
         }
     }
 
@@ -303,57 +341,5 @@ impl Server {
         // Without a receiver the task is gone already.
         let _ = self.stop.send(true);
         while self.task.join_next().await.is_some() {}
-    }
-}
-
-async fn accept(
-    listener: TcpListener,
-    front: Front,
-    link: Arc<Link>,
-    mut stopped: watch::Receiver<bool>,
-) {
-    let graceful = GracefulShutdown::new();
-    let mut connections = JoinSet::new();
-    loop {
-        tokio::select! {
-            accepted = listener.accept() => match accepted {
-                Ok((socket, _)) => {
-                    connections.spawn(serve(socket, front.clone(), Arc::clone(&link), &graceful));
-                }
-                Err(e) => {
-                    // Out of file handles, most likely: others must end first.
-                    tracing::warn!("cannot accept a connection: {e}");
-                    tokio::time::sleep(Duration::from_millis(50)).await;
-                }
-            },
-            Some(_) = connections.join_next() => {}
-            _ = stopped.changed() => break,
-        }
-    }
-    drop(listener);
-    let _ = tokio::time::timeout(GRACE, graceful.shutdown()).await;
-    connections.shutdown().await;
-}
-
-/// One connection, until it ends.
-fn serve(
-    socket: TcpStream,
-    front: Front,
-    link: Arc<Link>,
-    graceful: &GracefulShutdown,
-) -> impl Future<Output = ()> + Send + use<> {
-    link.count_connection();
-    if let Err(e) = socket.set_nodelay(true) {
-        tracing::debug!("cannot switch off delays: {e}");
-    }
-    let connection = hyper::server::conn::http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_TIMEOUT)
-        .serve_connection(TokioIo::new(Shaped::new(socket, link)), front);
-    let connection = graceful.watch(connection);
-    async move {
-        if let Err(e) = connection.await {
-            tracing::debug!("connection ended: {e}");
-        }
     }
 }

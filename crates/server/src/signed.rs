@@ -1,12 +1,24 @@
-//! Headers that a request's signature does not cover.
+//! What is wrong with a signature, before it is verified: it does not cover a header, or holds for too long.
 //!
 //! A signature says what a request may do, and a presigned URL hands that permission on. Whatever
 //! `x-amz-*` header is added afterwards changes what is done: `x-amz-copy-source` makes an upload a
 //! copy of any object. S3 refuses such requests, and so do we, before looking at anything else.
 
-use http::{HeaderName, Method, Request, header};
+use std::borrow::Cow;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use http::{HeaderName, Request, header};
 use percent_encoding::percent_decode_str;
+use s3s::dto::{Timestamp, TimestampFormat};
 use s3s::{S3Error, S3ErrorCode};
+
+use crate::api::seconds;
+
+/// The longest life of a presigned URL, in seconds: a week.
+const MAX_LIFE: u64 = 604_800;
+/// By how many seconds the clock of whoever signs may be wrong.
+const MAX_SKEW: u64 = 900;
+const AMZ_DATE: HeaderName = HeaderName::from_static("x-amz-date");
 
 /// Refuses a request with an `x-amz-*` header that its signature does not cover. A request without a
 /// signature passes: whether it may do anything is decided elsewhere.
@@ -47,11 +59,9 @@ fn unsigned_headers<B>(request: &Request<B>) -> Vec<&HeaderName> {
 /// headers and is not listed.
 fn signed_headers<B>(request: &Request<B>) -> Vec<String> {
     let mut lists = Vec::new();
-    let decoded = |text| percent_decode_str(text).decode_utf8_lossy();
-    for pair in request.uri().query().unwrap_or_default().split('&') {
-        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        if decoded(name) == "X-Amz-SignedHeaders" {
-            lists.push(decoded(value).into_owned());
+    for (name, value) in parameters(request) {
+        if name == "X-Amz-SignedHeaders" {
+            lists.push(value.into_owned());
         }
     }
     for value in request.headers().get_all(header::AUTHORIZATION) {
@@ -61,14 +71,109 @@ fn signed_headers<B>(request: &Request<B>) -> Vec<String> {
             lists.push(list.split([',', ' ', '\t']).next().unwrap_or_default().to_owned());
         }
     }
-    // A form is signed by the policy among its fields, which covers no header.
-    let is_form = |value: &[u8]| {
-        const FORM: &[u8] = b"multipart/form-data";
-        value.trim_ascii_start().get(..FORM.len()).is_some_and(|v| v.eq_ignore_ascii_case(FORM))
-    };
-    let mut types = request.headers().get_all(header::CONTENT_TYPE).iter();
-    if request.method() == Method::POST && types.any(|value| is_form(value.as_bytes())) {
-        lists.push(String::new());
-    }
     lists
+}
+
+/// The parameters of a request's query.
+fn parameters<B>(request: &Request<B>) -> impl Iterator<Item = (Cow<'_, str>, Cow<'_, str>)> {
+    let decoded = |text| percent_decode_str(text).decode_utf8_lossy();
+    request.uri().query().unwrap_or_default().split('&').map(move |pair| {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        (decoded(name), decoded(value))
+    })
+}
+
+/// Refuses a presigned URL that holds for more than a week, of either version of signatures. The older one
+/// does not say when it was signed: it must end within a week from now.
+///
+/// # Errors
+///
+/// S3's `AuthorizationQueryParametersError`.
+pub(crate) fn refuse_long_lived<B>(request: &Request<B>) -> Result<(), S3Error> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    for (name, value) in parameters(request) {
+        let most = match &*name {
+            "X-Amz-Expires" => MAX_LIFE,
+            "Expires" => now + MAX_LIFE + MAX_SKEW,
+            _ => continue,
+        };
+        let message = match value.parse::<u64>() {
+            Ok(seconds) if seconds <= most => continue,
+            Ok(_) => format!("a presigned URL holds for at most {MAX_LIFE} seconds, a week"),
+            Err(_) => format!("{name} is a number of seconds"),
+        };
+        let code = S3ErrorCode::Custom("AuthorizationQueryParametersError".into());
+        let mut error = S3Error::with_message(code, message);
+        error.set_status_code(http::StatusCode::BAD_REQUEST);
+        return Err(error);
+    }
+    Ok(())
+}
+
+/// Refuses a request whose headers have a signature of version 2, the time of which `s3s` does not look at: it
+/// could be sent again for ever.
+///
+/// # Errors
+///
+/// S3's `RequestTimeTooSkewed`.
+pub(crate) fn refuse_old<B>(request: &Request<B>) -> Result<(), S3Error> {
+    let headers = request.headers();
+    let is_version_2 = |value: &http::HeaderValue| value.as_bytes().starts_with(b"AWS ");
+    if !headers.get_all(header::AUTHORIZATION).iter().any(is_version_2) {
+        return Ok(());
+    }
+    // Only one of them is signed if there are both.
+    let signed = headers.get(AMZ_DATE).or_else(|| headers.get(header::DATE));
+    let time = signed.and_then(|value| value.to_str().ok()).and_then(|text| {
+        let text = text.replace("+0000", "GMT");
+        seconds(Some(Timestamp::parse(TimestampFormat::HttpDate, &text).ok()?))
+    });
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    match time {
+        Some(time) if time.abs_diff(now) <= MAX_SKEW => Ok(()),
+        _ => Err(S3Error::new(S3ErrorCode::RequestTimeTooSkewed)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use std::time::Duration;
+
+    #[test]
+    fn signatures_of_version_2_are_old_after_a_quarter_of_an_hour() {
+        let date = |seconds: i64| {
+            let now = SystemTime::now();
+            let past = Duration::from_secs(seconds.unsigned_abs());
+            let then = if seconds < 0 { now + past } else { now - past };
+            let mut text = Vec::new();
+            Timestamp::from(then).format(TimestampFormat::HttpDate, &mut text).unwrap();
+            String::from_utf8(text).unwrap()
+        };
+        let check = |authorization: &str, dates: &[(HeaderName, String)], expected: bool| {
+            let mut request = Request::new(());
+            let headers = request.headers_mut();
+            headers.insert(header::AUTHORIZATION, authorization.parse().unwrap());
+            for (name, value) in dates {
+                headers.insert(name, value.parse().unwrap());
+            }
+            let refused = refuse_old(&request).map_err(|e| e.code().as_str().to_owned());
+            let wanted = if expected { Ok(()) } else { Err("RequestTimeTooSkewed".to_owned()) };
+            assert_eq!(refused, wanted, "{authorization} {dates:?}");
+        };
+        let fresh = || date(800);
+        check("AWS AK:signature", &[(header::DATE, fresh())], true);
+        check("AWS AK:signature", &[(header::DATE, fresh().replace("GMT", "+0000"))], true);
+        check("AWS AK:signature", &[(header::DATE, date(-800))], true);
+        check("AWS AK:signature", &[(header::DATE, date(1000))], false);
+        check("AWS AK:signature", &[(header::DATE, date(-1000))], false);
+        check("AWS AK:signature", &[(header::DATE, "yesterday".to_owned())], false);
+        check("AWS AK:signature", &[], false);
+        // The one that is signed counts.
+        let both = [(header::DATE, fresh()), (AMZ_DATE, date(1000))];
+        check("AWS AK:signature", &both, false);
+        // Of version 4 the time is checked with the signature.
+        check("AWS4-HMAC-SHA256 Credential=AK", &[], true);
+    }
 }

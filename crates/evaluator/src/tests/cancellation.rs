@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use super::{Answer, Evaluation, request};
@@ -102,4 +103,44 @@ fn an_operator_is_not_begun_when_it_is_time_to_stop() {
     assert_eq!(eval().unwrap_err().code, Code::ExternalEvalException);
     cancellation.cancel();
     assert_eq!(eval().unwrap_err().code, Code::InternalError);
+}
+
+/// Evaluates until a predicate was asked for the n-th time whether to stop; returns the result, and how often
+/// it was asked.
+fn stopped_when_asked(threads: usize, n: usize) -> (Result<Stats, SelectError>, usize) {
+    // Different conditions over a single batch of rows.
+    let terms: Vec<_> = (0..100).map(|n| format!("CAST(_1 AS INT) + {n} = -1")).collect();
+    let sql = format!("SELECT COUNT(*) FROM S3Object WHERE {}", terms.join(" OR "));
+    let asked = Arc::new(AtomicUsize::new(0));
+    let asked_by = Arc::clone(&asked);
+    let cancellation =
+        Cancellation::when(move || asked_by.fetch_add(1, Ordering::Relaxed) + 1 >= n);
+    let evaluation = prepare(&request(&sql), &"1\n".repeat(1000), &cancellation);
+    let result = evaluation.with_part_bytes(500).run_on(threads, &mut Answer::default());
+    (result, asked.load(Ordering::Relaxed))
+}
+
+#[test]
+fn a_predicate_stops_an_evaluation_amid_a_batch() {
+    let (done, asked) = stopped_when_asked(1, usize::MAX);
+    assert!(done.is_ok());
+    // For every operator of the batch.
+    assert!(asked >= 300, "{asked}");
+    for n in [1, 2, 50, 299] {
+        let (stopped, asked) = stopped_when_asked(1, n);
+        assert_eq!(stopped.unwrap_err().code, Code::InternalError);
+        // What it said once holds.
+        assert_eq!(asked, n);
+    }
+}
+
+#[test]
+fn a_predicate_stops_all_threads_of_an_evaluation() {
+    let threads = 3;
+    assert!(stopped_when_asked(threads, usize::MAX).0.is_ok());
+    for n in [1, 50, 299] {
+        let (stopped, asked) = stopped_when_asked(threads, n);
+        assert_eq!(stopped.unwrap_err().code, Code::InternalError);
+        assert!(asked < n + threads, "{asked} after {n}");
+    }
 }

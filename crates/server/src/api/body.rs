@@ -1,28 +1,24 @@
-//! Bodies: files to streams and streams to drafts, with the blocking work on threads of its own.
+//! Bodies of answers: pieces of a file as a stream.
 
 use std::collections::VecDeque;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::ops::Range;
-use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use futures::{StreamExt as _, stream};
-use s3s::dto::{ChecksumAlgorithm, StreamingBlob};
-use s3s::{S3Error, S3ErrorCode, S3Result, StdError, TrailingHeaders, s3_error};
-use tokio::sync::mpsc;
+use s3s::dto::StreamingBlob;
 use tokio::task::{JoinHandle, spawn_blocking};
 
 use crate::faults::{FLUSH, Fault};
-use crate::store::{Algorithm, Crc64, Expected, Object, Store, Written};
+use crate::store::{Crc64, Object};
 
-use super::Api;
-
-/// Bytes of a file that are read, and sent, at a time.
+/// Bytes of a file that are read, and sent, at a time: the most, for clients that read quickly.
 const CHUNK: u64 = 512 * 1024;
-/// Chunks of an upload that may wait for the disk.
-const UPLOAD_QUEUE: usize = 16;
-/// S3's limit on what one request may upload.
-const MAX_UPLOAD: i64 = 5 * 1024 * 1024 * 1024;
+/// The same for all others, and in the beginning: a few of them are in memory as long as a client takes.
+const SMALL_CHUNK: u64 = 64 * 1024;
+/// A client that reads a chunk in this time reads quickly.
+const QUICK: Duration = Duration::from_millis(100);
 
 /// A part of a body: some text, or a range of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,13 +89,18 @@ pub(super) fn read(
         left = sent;
     }
     let reader = Reader { object, left, checked: (whole && !cut).then(Crc64::default) };
-    let chunks = stream::unfold(reader.next(), |ahead| async {
-        let (chunk, reader) = match ahead?.await {
-            Ok(Ok((chunk, reader))) => (Ok(chunk), Some(reader)),
-            Ok(Err(e)) => (Err(e), None),
-            Err(e) => (Err(io::Error::other(e)), None),
+    let reading =
+        Reading { ahead: reader.next(SMALL_CHUNK), chunk: SMALL_CHUNK, asked: Instant::now() };
+    let chunks = stream::unfold(reading, |mut reading| async {
+        let chunk = match reading.ahead.take()?.await {
+            Ok(Ok((chunk, reader))) => {
+                reading.go_on(reader);
+                Ok(chunk)
+            }
+            Ok(Err(e)) => Err(e),
+            Err(e) => Err(io::Error::other(e)),
         };
-        Some((chunk, reader.and_then(Reader::next)))
+        Some((chunk, reading))
     });
     if cut {
         let broken = stream::once(async {
@@ -112,7 +113,27 @@ pub(super) fn read(
     }
 }
 
-/// What of an object is still to be sent.
+/// A body that is being sent.
+struct Reading {
+    /// The next chunk, and what is behind it.
+    ahead: Option<JoinHandle<io::Result<(Bytes, Reader)>>>,
+    /// Bytes of the last chunk that was begun.
+    chunk: u64,
+    /// When the client wanted the last chunk.
+    asked: Instant,
+}
+
+impl Reading {
+    /// Begins to read another chunk, now that the client wanted the one before.
+    fn go_on(&mut self, reader: Reader) {
+        let is_quick = self.asked.elapsed() < QUICK;
+        self.asked = Instant::now();
+        self.chunk = if is_quick { CHUNK.min(2 * self.chunk) } else { SMALL_CHUNK };
+        self.ahead = reader.next(self.chunk);
+    }
+}
+
+/// What of an object is still to be read.
 struct Reader {
     object: Object,
     left: VecDeque<Piece>,
@@ -122,8 +143,8 @@ struct Reader {
 
 impl Reader {
     /// Begins to read the next chunk, if there is any.
-    fn next(mut self) -> Option<JoinHandle<io::Result<(Bytes, Self)>>> {
-        let pieces = take(&mut self.left, CHUNK);
+    fn next(mut self, bytes: u64) -> Option<JoinHandle<io::Result<(Bytes, Self)>>> {
+        let pieces = take(&mut self.left, bytes);
         if pieces.is_empty() {
             return None;
         }
@@ -155,119 +176,6 @@ impl Reader {
         }
         Ok(chunk)
     }
-}
-
-/// A message to the thread that writes an upload. Without an `End` the client disconnected, and
-/// nothing is kept.
-enum Message {
-    Chunk(Bytes),
-    End,
-    Failed(S3Error),
-}
-
-/// An upload: the body, and what is known of it.
-pub(super) struct Incoming {
-    pub(super) body: Option<StreamingBlob>,
-    pub(super) length: Option<i64>,
-    pub(super) expected: Expected,
-    pub(super) trailers: Option<TrailingHeaders>,
-    pub(super) fault: Option<Fault>,
-}
-
-/// The algorithm of the checksum that follows a body.
-pub(super) fn trailing_checksum(named: Option<&ChecksumAlgorithm>) -> Option<Algorithm> {
-    named.and_then(|name| Algorithm::from_name(name.as_str()))
-}
-
-impl Api {
-    /// Writes an upload to a draft, checks it against its declared length and checksums, and passes it
-    /// on.
-    pub(super) async fn receive<T: Send + 'static>(
-        &self,
-        incoming: Incoming,
-        then: impl FnOnce(&Store, Written) -> S3Result<T> + Send + 'static,
-    ) -> S3Result<T> {
-        let Incoming { body, length, mut expected, trailers, fault } = incoming;
-        if length.is_some_and(|length| length > MAX_UPLOAD) {
-            return Err(s3_error!(EntityTooLarge, "one request uploads at most 5 GiB"));
-        }
-        let disk_full_at = match fault {
-            Some(Fault::DiskFull { after }) => Some(after),
-            _ => None,
-        };
-        let (sender, mut receiver) = mpsc::channel(UPLOAD_QUEUE);
-        let store = Arc::clone(&self.store);
-        let writer = spawn_blocking(move || {
-            let mut draft = store.draft(expected.algorithms(), disk_full_at)?;
-            loop {
-                match receiver.blocking_recv() {
-                    Some(Message::Chunk(chunk)) => draft.write(&chunk)?,
-                    Some(Message::End) => break,
-                    Some(Message::Failed(error)) => return Err(error),
-                    None => {
-                        return Err(s3_error!(IncompleteBody, "the client closed the connection"));
-                    }
-                }
-            }
-            if length.is_some_and(|length| u64::try_from(length) != Ok(draft.size())) {
-                return Err(s3_error!(
-                    IncompleteBody,
-                    "the body has another length than announced"
-                ));
-            }
-            if let Some(trailers) = &trailers {
-                trailers.read(|headers| {
-                    for algorithm in Algorithm::ALL {
-                        let value = headers.get(algorithm.header()).and_then(|v| v.to_str().ok());
-                        if let Some(value) = value {
-                            expected.checksums.set(algorithm, value.to_owned());
-                        }
-                    }
-                });
-            }
-            let written = draft.finish();
-            expected.verify(&written.digest)?;
-            then(&store, written)
-        });
-        let mut body = body.into_iter();
-        let mut end = Message::End;
-        if let Some(mut body) = body.next() {
-            while let Some(chunk) = body.next().await {
-                let message = match chunk {
-                    Ok(chunk) => Message::Chunk(chunk),
-                    Err(error) => {
-                        end = Message::Failed(body_error(error));
-                        break;
-                    }
-                };
-                if sender.send(message).await.is_err() {
-                    // The writer has failed; it says why.
-                    break;
-                }
-            }
-        }
-        let _ = sender.send(end).await;
-        match writer.await {
-            Ok(result) => result,
-            Err(e) => Err(S3Error::internal_error(e)),
-        }
-    }
-}
-
-/// The error for a body that ends early, or whose signature does not match.
-pub(crate) fn body_error(error: StdError) -> S3Error {
-    let text = error.to_string();
-    let code = if text.contains("Sha256Mismatch") {
-        S3ErrorCode::Custom("XAmzContentSHA256Mismatch".into())
-    } else if text.contains("SignatureMismatch") {
-        S3ErrorCode::SignatureDoesNotMatch
-    } else {
-        S3ErrorCode::IncompleteBody
-    };
-    let mut answer = S3Error::with_source(code, error);
-    answer.set_status_code(http::StatusCode::BAD_REQUEST);
-    answer.set_message("the body is incomplete or is not the one that was signed");
-    answer
 }
 
 #[cfg(test)]

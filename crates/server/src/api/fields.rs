@@ -18,7 +18,7 @@ macro_rules! stated_checksums {
 /// The body of a request with its declared length and checksums; `$wanted` is checked as well.
 macro_rules! incoming {
     ($request:ident, $input:ident, $wanted:expr, $fault:expr) => {
-        $crate::api::body::Incoming {
+        $crate::api::receive::Incoming {
             body: $input.body,
             length: $input.content_length,
             expected: $crate::store::Expected {
@@ -27,6 +27,7 @@ macro_rules! incoming {
                 wanted: $wanted,
             },
             trailers: $request.trailing_headers,
+            state: $request.extensions.get().cloned().unwrap_or_default(),
             fault: $fault,
         }
     };

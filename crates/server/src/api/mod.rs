@@ -6,19 +6,22 @@ mod buckets;
 mod fields;
 mod lists;
 mod reads;
+mod receive;
 mod uploads;
 mod writes;
 
-pub(crate) use body::body_error;
+pub(crate) use writes::seconds;
 
 use std::sync::Arc;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use s3s::dto::*;
 use s3s::{S3, S3Error, S3ErrorCode, S3Request, S3Response, S3Result, s3_error};
+use tokio::sync::Semaphore;
 
 use crate::counters::{Counters, Operation};
 use crate::faults::{Fault, Faults};
+use crate::limits::Limits;
 use crate::store::{Meta, Store, WriteConditions};
 
 /// Tells the connection's handler, by way of an error's headers, to cut the connection.
@@ -37,6 +40,9 @@ pub(crate) struct Api {
     pub(crate) store: Arc<Store>,
     pub(crate) counters: Arc<Counters>,
     pub(crate) faults: Arc<Faults>,
+    pub(crate) limits: Limits,
+    /// The uploads that may begin.
+    pub(crate) uploads: Arc<Semaphore>,
 }
 
 impl Api {

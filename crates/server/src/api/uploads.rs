@@ -2,19 +2,21 @@
 
 use std::time::{Duration, SystemTime};
 
+use futures::TryFutureExt as _;
 use s3s::dto::*;
 use s3s::{S3Request, S3Result, s3_error};
 
 use crate::counters::Operation;
+use crate::messages::in_words;
 use crate::store::{
     Algorithm, Expected, PartReference, Store, Upload, WriteConditions, milliseconds,
 };
 
-use super::body::trailing_checksum;
 use super::buckets::owner;
 use super::fields::{given_meta, incoming, source_conditions, stated_checksums, with_checksums};
 use super::lists::{Encoding, common_prefixes, page_size};
 use super::reads::checksum_type;
+use super::receive::trailing_checksum;
 use super::writes::{copy_source, from_milliseconds};
 use super::{Api, check_customer_key, etag};
 
@@ -37,7 +39,7 @@ async fn patiently(
     completion: impl Future<Output = S3Result<CompleteMultipartUploadOutput>> + Send + 'static,
     patience: Duration,
 ) -> S3Result<CompleteMultipartUploadOutput> {
-    let mut completion = Box::pin(completion);
+    let mut completion = Box::pin(completion.map_err(in_words));
     match tokio::time::timeout(patience, &mut completion).await {
         Ok(answer) => answer,
         Err(_) => Ok(CompleteMultipartUploadOutput {
@@ -347,7 +349,17 @@ mod tests {
         assert_eq!(later.await.unwrap().bucket.as_deref(), Some("bucket"));
 
         let failed = async { Err(s3_error!(InvalidPart)) };
-        let error = patiently(failed, Duration::from_secs(60)).await.unwrap_err();
-        assert_eq!(error.code().as_str(), "InvalidPart");
+        let soon = patiently(failed, Duration::from_secs(60)).await.unwrap_err();
+        let (sender, receiver) = tokio::sync::oneshot::channel::<()>();
+        let failed = async move {
+            let _ = receiver.await;
+            Err(s3_error!(InvalidPart))
+        };
+        let answer = patiently(failed, Duration::ZERO).await.unwrap();
+        drop(sender);
+        for error in [soon, answer.future.unwrap().await.unwrap_err()] {
+            assert_eq!(error.code().as_str(), "InvalidPart");
+            assert!(error.message().is_some());
+        }
     }
 }

@@ -7,11 +7,12 @@ use s3s::dto::*;
 use s3s::{S3Error, S3Request, S3Result, s3_error};
 
 use crate::counters::Operation;
+use crate::messages::in_words;
 use crate::store::{Algorithm, Meta, WriteConditions, storage_error};
 
-use super::body::trailing_checksum;
 use super::fields::{given_meta, incoming, source_conditions, stated_checksums, with_checksums};
 use super::reads::checksum_type;
+use super::receive::trailing_checksum;
 use super::{Api, check_customer_key, check_version, etag};
 
 /// S3's limit on the names and values of `x-amz-meta-*`, in bytes.
@@ -42,7 +43,7 @@ pub(super) fn content_encoding(encoding: Option<String>) -> Option<String> {
 }
 
 /// Seconds since 1970.
-pub(super) fn seconds(time: Option<Timestamp>) -> Option<u64> {
+pub(crate) fn seconds(time: Option<Timestamp>) -> Option<u64> {
     // The only conversion that needs no type of another crate.
     let mut text = Vec::new();
     time?.format(TimestampFormat::EpochSeconds, &mut text).ok()?;
@@ -199,7 +200,7 @@ impl Api {
             let mut deleted = Vec::new();
             let failed = |key, e: S3Error| Error {
                 code: Some(e.code().as_str().to_owned()),
-                message: e.message().map(str::to_owned),
+                message: in_words(e).message().map(str::to_owned),
                 key: Some(key),
                 version_id: None,
             };

@@ -14,10 +14,13 @@ use s3s::dto::{
     StatsEvent,
 };
 use s3s::{S3Result, s3_error};
-use sluicegate_evaluator::{Evaluation, MAX_RECORDS_BYTES, ObjectSource, Sink, Stats};
+use sluicegate_evaluator::{
+    Cancellation, Evaluation, MAX_RECORDS_BYTES, ObjectSource, Sink, Stats,
+};
 use sluicegate_s3select::SelectError;
 use sluicegate_s3select::request::SelectRequest;
-use tokio::sync::OwnedSemaphorePermit;
+use tokio::runtime::Handle;
+use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, Sleep, sleep};
@@ -25,6 +28,8 @@ use tokio::time::{Instant, Sleep, sleep};
 use crate::store::Object;
 
 use super::select_error;
+use super::turns::Turn;
+use super::watch::Watch;
 
 /// After this long without an event a `Cont` is sent, so that no proxy closes the connection as
 /// idle.
@@ -96,7 +101,7 @@ impl Source {
     fn again(&self, error: SelectError, sink: &mut EventSink) -> Result<Stats, SelectError> {
         let Some(IndexedSource { request, .. }) = &self.indexed else { return Err(error) };
         let source = Arc::clone(&self.snapshot);
-        let whole = Evaluation::prepare(request, source)?;
+        let whole = Evaluation::prepare(request, source)?.with_cancellation(&sink.cancellation);
         // What groups are answered before the end depends on where batches end.
         let is_same = sink.sent == 0 || !request.extras.groups;
         let skip = if is_same { sink.sent } else { u64::MAX };
@@ -138,37 +143,40 @@ impl Answer {
         Self { events, idle: Box::pin(sleep(idle_after)), idle_after, done: false }
     }
 
-    /// Starts the evaluation; `slot` and `cores` are given back when it ends. It ends early when
-    /// the answer is dropped.
+    /// Starts the evaluation, which ends early when the answer is dropped.
     pub(super) fn start(
         evaluation: Evaluation,
         source: Source,
         progress: bool,
-        slot: OwnedSemaphorePermit,
-        cores: Option<OwnedSemaphorePermit>,
+        turn: Turn,
+        watch: Arc<Watch>,
     ) -> Self {
         let (sender, events) = channel(QUEUE);
+        let queued = Instant::now();
         spawn_blocking(move || {
-            let _slot = slot;
-            let threads = cores.as_ref().map_or(1, OwnedSemaphorePermit::num_permits);
-            evaluate(evaluation, threads, &source, progress, sender);
+            watch.waited(queued.elapsed());
+            let index_bytes = source.indexed.as_ref().map_or(0, |indexed| indexed.bytes);
+            let progress = progress.then(Instant::now);
+            let sink = EventSink::new(sender, turn, watch, progress, index_bytes);
+            evaluate(evaluation, &source, sink);
         });
         Self::new(events, IDLE)
     }
 }
 
-fn evaluate(
-    evaluation: Evaluation,
-    threads: usize,
-    source: &Source,
-    progress: bool,
-    sender: Sender<S3Result<SelectObjectContentEvent>>,
-) {
-    let index_bytes = source.indexed.as_ref().map_or(0, |indexed| indexed.bytes);
-    let progress = progress.then(Instant::now);
-    let mut sink = EventSink { sender, progress, index_bytes, sent: 0 };
+fn evaluate(evaluation: Evaluation, source: &Source, mut sink: EventSink) {
+    let threads = sink.turn.threads();
+    let evaluation = evaluation.with_cancellation(&sink.cancellation);
     let ran = evaluation.run_on(threads, &mut sink);
-    let last = match ran.or_else(|error| source.again(error, &mut sink)) {
+    let ran = match ran {
+        Err(error) if !sink.cancellation.is_cancelled() => source.again(error, &mut sink),
+        ran => ran,
+    };
+    let last = match ran {
+        _ if sink.cancellation.is_cancelled() => match sink.watch.overdue() {
+            Some(error) => Err(error),
+            None => return,
+        },
         Ok(_) if !source.snapshot.0.is_unchanged() => {
             Err(s3_error!(InternalError, "the object was changed in place while it was read"))
         }
@@ -185,6 +193,10 @@ fn evaluate(
 /// Sends events to the client's side, at its pace.
 struct EventSink {
     sender: Sender<S3Result<SelectObjectContentEvent>>,
+    turn: Turn,
+    watch: Arc<Watch>,
+    /// Stops the evaluation when there is nothing to go on for: the client is gone, or it took too long.
+    cancellation: Cancellation,
     /// When the next `Progress` is due; `None` if none are wanted.
     progress: Option<Instant>,
     /// Bytes of indexes that were read before.
@@ -194,14 +206,40 @@ struct EventSink {
 }
 
 impl EventSink {
-    fn send(&self, event: S3Result<SelectObjectContentEvent>) -> ControlFlow<()> {
-        match self.sender.blocking_send(event) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(_) => ControlFlow::Break(()),
-        }
+    fn new(
+        sender: Sender<S3Result<SelectObjectContentEvent>>,
+        turn: Turn,
+        watch: Arc<Watch>,
+        progress: Option<Instant>,
+        index_bytes: u64,
+    ) -> Self {
+        let (client, time) = (sender.clone(), Arc::clone(&watch));
+        let cancellation = Cancellation::when(move || client.is_closed() || time.is_overdue());
+        Self { sender, turn, watch, cancellation, progress, index_bytes, sent: 0 }
     }
 
-    fn send_progress(&self, stats: &Stats) -> ControlFlow<()> {
+    fn send(&mut self, event: S3Result<SelectObjectContentEvent>) -> ControlFlow<()> {
+        let event = match self.sender.try_send(event) {
+            Ok(()) => return ControlFlow::Continue(()),
+            Err(TrySendError::Closed(_)) => return ControlFlow::Break(()),
+            Err(TrySendError::Full(event)) => event,
+        };
+        // Nobody reads; meanwhile others may run.
+        let since = Instant::now();
+        self.turn.pause();
+        let (sender, turn) = (&self.sender, &mut self.turn);
+        let sent = Handle::current().block_on(async {
+            sender.send(event).await.is_ok()
+                && tokio::select! {
+                    () = turn.resume() => true,
+                    () = sender.closed() => false,
+                }
+        });
+        self.watch.waited(since.elapsed());
+        if sent { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    }
+
+    fn send_progress(&mut self, stats: &Stats) -> ControlFlow<()> {
         let details = Progress {
             bytes_scanned: count(stats.bytes_scanned + self.index_bytes),
             bytes_processed: count(stats.bytes_processed),
@@ -211,7 +249,7 @@ impl EventSink {
         self.send(Ok(SelectObjectContentEvent::Progress(event)))
     }
 
-    fn end(&self, stats: &Stats) -> ControlFlow<()> {
+    fn end(&mut self, stats: &Stats) -> ControlFlow<()> {
         if self.progress.is_some() {
             self.send_progress(stats)?;
         }
@@ -233,7 +271,7 @@ impl Sink for EventSink {
     }
 
     fn progress(&mut self, stats: &Stats) -> ControlFlow<()> {
-        if self.sender.is_closed() {
+        if self.cancellation.is_cancelled() {
             return ControlFlow::Break(());
         }
         match self.progress {
@@ -279,9 +317,18 @@ mod tests {
 
     use futures::StreamExt as _;
 
+    use super::super::turns::Turns;
+
     fn answer() -> (Sender<S3Result<SelectObjectContentEvent>>, Answer) {
         let (sender, events) = channel(QUEUE);
         (sender, Answer::new(events, Duration::from_millis(1)))
+    }
+
+    async fn sink(sender: Sender<S3Result<SelectObjectContentEvent>>) -> (Arc<Turns>, EventSink) {
+        let turns = Arc::new(Turns::new(1));
+        let (turn, watch) = (turns.take().await.unwrap(), Watch::new(None));
+        let sink = EventSink::new(sender, turn, watch, None, 0);
+        (turns, sink)
     }
 
     #[tokio::test]
@@ -303,8 +350,9 @@ mod tests {
     #[tokio::test]
     async fn the_rest_of_an_answer_begins_where_the_first_part_ends() {
         let (sender, mut answer) = answer();
+        let (_, mut sink) = sink(sender).await;
         spawn_blocking(move || {
-            let mut sink = EventSink { sender, progress: None, index_bytes: 0, sent: 5 };
+            sink.sent = 5;
             let mut rest = Rest { skip: sink.sent, sink: &mut sink };
             for rows in ["ab", "cdef", "", "gh"] {
                 assert!(rest.records(Bytes::from_static(rows.as_bytes())).is_continue());
@@ -330,10 +378,48 @@ mod tests {
     #[tokio::test]
     async fn a_client_that_left_stops_the_evaluation() {
         let (sender, answer) = answer();
+        let (_, mut sink) = sink(sender).await;
+        let cancellation = sink.cancellation.clone();
+        assert!(!cancellation.is_cancelled());
         drop(answer);
-        let mut sink = EventSink { sender, progress: None, index_bytes: 0, sent: 0 };
+        assert!(cancellation.is_cancelled());
         assert!(sink.progress(&Stats::default()).is_break());
         let sent = spawn_blocking(move || sink.records(Bytes::from_static(b"1\n"))).await;
         assert!(sent.unwrap().is_break());
+    }
+
+    #[tokio::test]
+    async fn a_turn_is_given_back_while_nobody_reads() {
+        let (sender, mut answer) = answer();
+        let (turns, mut sink) = sink(sender).await;
+        let sent = spawn_blocking(move || {
+            let row = || Bytes::from_static(b"1\n");
+            (0..QUEUE + 1).all(|_| sink.records(row()).is_continue())
+        });
+        // The only turn is free once the queue is full, and wanted back when there is room again.
+        let other = turns.take().await.unwrap();
+        let mut rows = 0;
+        while rows <= QUEUE {
+            match answer.next().await.unwrap().unwrap() {
+                SelectObjectContentEvent::Records(_) => rows += 1,
+                event => assert!(matches!(event, SelectObjectContentEvent::Cont(_)), "{event:?}"),
+            }
+        }
+        drop(other);
+        assert!(sent.await.unwrap());
+    }
+
+    #[tokio::test]
+    async fn who_waits_for_a_turn_in_vain_does_not_wait_for_ever() {
+        let (sender, mut answer) = answer();
+        let (turns, mut sink) = sink(sender).await;
+        let sent = spawn_blocking(move || {
+            (0..=QUEUE).all(|_| sink.records(Bytes::from_static(b"1\n")).is_continue())
+        });
+        let other = turns.take().await.unwrap();
+        assert!(answer.next().await.unwrap().is_ok());
+        drop(answer);
+        assert!(!sent.await.unwrap());
+        drop(other);
     }
 }

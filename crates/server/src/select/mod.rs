@@ -11,10 +11,10 @@ mod answer;
 mod frames;
 mod indexed;
 mod request;
+mod turns;
+mod watch;
 
-use std::num::NonZeroUsize;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header};
 use percent_encoding::percent_decode_str;
@@ -26,12 +26,14 @@ use sluicegate_s3select::dialect::Extras;
 use sluicegate_s3select::profile::Extension;
 use sluicegate_s3select::request::InputFormat;
 use sluicegate_s3select::{SelectError, SelectErrorCode};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::api::{Api, body_error};
+use crate::api::Api;
 use crate::counters::Operation;
+use crate::documents::Documents;
 
 use answer::{Answer, Snapshot, Source};
+use turns::Turns;
+use watch::Watch;
 
 /// The ETag of the version that an answer was computed from, which S3 does not report.
 const ETAG: HeaderName = HeaderName::from_static("x-sluice-etag");
@@ -43,38 +45,31 @@ const STRICT_LINES: HeaderName = HeaderName::from_static(Extension::STRICT_LINES
 const PARTIAL_GROUPS: HeaderName = HeaderName::from_static(Extension::PARTIAL_GROUPS_HEADER);
 /// Asks for [`Extension::Bloom`].
 const BLOOM: HeaderName = HeaderName::from_static(Extension::BLOOM_HEADER);
-/// The longest body that is read: the longest expression fits, with every character escaped.
-const MAX_BODY: usize = 8 * 1024 * 1024;
-/// Statements that may wait for each one that runs.
-const QUEUE: usize = 4;
 /// The longest message of an error: it has to fit into a header of an event.
 const MAX_MESSAGE: usize = 4096;
+
+/// What is set for all statements.
+pub(crate) struct Settings {
+    /// How many are evaluated at the same time.
+    pub(crate) slots: usize,
+    /// The most groups that a statement keeps in memory, if there is such a limit.
+    pub(crate) max_groups: Option<usize>,
+    /// Whether indexes are used.
+    pub(crate) indexes: bool,
+}
 
 /// The route of `SelectObjectContent`.
 pub(crate) struct SelectRoute {
     api: Api,
-    slots: Slots,
-    /// The most groups that a statement keeps in memory, if there is such a limit.
-    max_groups: Option<usize>,
-    /// Whether indexes are used.
-    indexes: bool,
-    /// The machine's cores that no statement uses.
-    cores: Arc<Semaphore>,
+    documents: Documents,
+    turns: Arc<Turns>,
+    settings: Settings,
 }
 
 impl SelectRoute {
-    pub(crate) fn new(api: Api, slots: usize, max_groups: Option<usize>, indexes: bool) -> Self {
-        let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        let cores = Arc::new(Semaphore::new(cores));
-        Self { api, slots: Slots::new(slots), max_groups, indexes, cores }
-    }
-
-    /// The cores that a statement gets: all that are free, if it can use several.
-    fn take_cores(&self, evaluation: &Evaluation) -> Option<OwnedSemaphorePermit> {
-        let free = self.cores.available_permits();
-        let wanted = free.min(evaluation.max_threads());
-        // If others took all cores in between, it still runs, without one of its own.
-        Arc::clone(&self.cores).try_acquire_many_owned(u32::try_from(wanted).ok()?).ok()
+    pub(crate) fn new(api: Api, documents: Documents, settings: Settings) -> Self {
+        let turns = Arc::new(Turns::new(settings.slots));
+        Self { api, documents, turns, settings }
     }
 
     /// Whether a request is one.
@@ -85,32 +80,26 @@ impl SelectRoute {
         method == Method::POST && has(&["select", "select="]) && has(&["select-type=2"])
     }
 
-    pub(crate) async fn answer(&self, request: S3Request<Body>) -> S3Result<S3Response<Body>> {
+    pub(crate) async fn answer(&self, mut request: S3Request<Body>) -> S3Result<S3Response<Body>> {
         let (bucket, key) = object_of(&request.uri)?;
         let fault = self.api.begin(Operation::SelectObjectContent, &bucket, &key).await?;
         check_headers(&request.headers)?;
         let asks_for = |name| request.headers.get(name).is_some_and(|value| value == "true");
         let strict_lines = asks_for(STRICT_LINES);
         let extras = Extras { groups: asks_for(PARTIAL_GROUPS), bloom: asks_for(BLOOM) };
-        let mut body = request.input;
-        let body = body.store_all_limited(MAX_BODY).await.map_err(|error| {
-            if error.to_string().contains("limit") {
-                let message = "an expression has at most 256 KiB";
-                select_error(SelectError::new(SelectErrorCode::ExpressionTooLong, message))
-            } else {
-                body_error(error)
-            }
-        })?;
-        let mut parsed = request::parse(&body).map_err(select_error)?;
+        let body = self.documents.read(&mut request).await.map_err(too_long)?;
+        let mut parsed = request::parse(&body.bytes).map_err(select_error)?;
+        drop(body);
         if let InputFormat::Csv(csv) = &mut parsed.input.format {
             csv.strict_lines = strict_lines;
         }
         parsed.extras = extras;
         let request = Arc::new(parsed);
 
-        let slot = self.slots.take().await?;
+        let mut turn = self.turns.take().await?;
+        let watch = Watch::new(self.api.limits.statement_timeout);
         let wanted = Arc::clone(&request);
-        let indexes = self.indexes;
+        let indexes = self.settings.indexes;
         let (evaluation, source) = self
             .api
             .blocking(move |store| {
@@ -136,16 +125,17 @@ impl SelectRoute {
             headers.insert(ETAG, etag);
         }
         let offered = Extension::ALL.into_iter();
-        let offered = offered.filter(|it| self.indexes || *it != Extension::Indexes).collect();
+        let offered =
+            offered.filter(|it| self.settings.indexes || *it != Extension::Indexes).collect();
         if let Ok(offered) = HeaderValue::from_str(&Extension::header_value(&offered)) {
             headers.insert(EXTENSIONS, offered);
         }
-        let evaluation = match self.max_groups {
+        let evaluation = match self.settings.max_groups {
             Some(groups) => evaluation.with_max_groups(groups),
             None => evaluation,
         };
-        let cores = self.take_cores(&evaluation);
-        let answer = Answer::start(evaluation, source, request.progress, slot, cores);
+        turn.take_cores(evaluation.max_threads());
+        let answer = Answer::start(evaluation, source, request.progress, turn, watch);
         let frames = SelectObjectContentEventStream::new(answer).into_byte_stream();
         let frames = frames::with_fault(frames, fault);
         Ok(S3Response::with_headers(Body::from(frames), headers))
@@ -174,6 +164,15 @@ fn check_headers(headers: &HeaderMap) -> S3Result<()> {
     Ok(())
 }
 
+/// The body of a statement is too long only because of its expression.
+fn too_long(error: S3Error) -> S3Error {
+    if *error.code() != S3ErrorCode::MaxMessageLengthExceeded {
+        return error;
+    }
+    let message = "an expression has at most 256 KiB";
+    select_error(SelectError::new(SelectErrorCode::ExpressionTooLong, message))
+}
+
 /// A statement's error as S3 says it.
 fn select_error(error: SelectError) -> S3Error {
     let status = http::StatusCode::from_u16(error.code.http_status());
@@ -184,77 +183,4 @@ fn select_error(error: SelectError) -> S3Error {
     let mut answer = S3Error::with_message(code, message);
     answer.set_status_code(status.unwrap_or(http::StatusCode::BAD_REQUEST));
     answer
-}
-
-/// Bounds the statements that run and those that wait.
-struct Slots {
-    running: Arc<Semaphore>,
-    waiting: AtomicUsize,
-    max_waiting: usize,
-}
-
-impl Slots {
-    fn new(slots: usize) -> Self {
-        Self {
-            running: Arc::new(Semaphore::new(slots)),
-            waiting: AtomicUsize::new(0),
-            max_waiting: slots.saturating_mul(QUEUE),
-        }
-    }
-
-    async fn take(&self) -> S3Result<OwnedSemaphorePermit> {
-        if let Ok(slot) = Arc::clone(&self.running).try_acquire_owned() {
-            return Ok(slot);
-        }
-        let _place = Place::take(self).ok_or_else(|| {
-            let message = "too many statements are waiting; retry later";
-            select_error(SelectError::new(SelectErrorCode::Busy, message))
-        })?;
-        Arc::clone(&self.running).acquire_owned().await.map_err(S3Error::internal_error)
-    }
-}
-
-/// A place in the queue, given up when dropped: clients may go away while they wait.
-struct Place<'a>(&'a AtomicUsize);
-
-impl<'a> Place<'a> {
-    fn take(slots: &'a Slots) -> Option<Self> {
-        let before = slots.waiting.fetch_add(1, Ordering::Relaxed);
-        let place = Self(&slots.waiting);
-        (before < slots.max_waiting).then_some(place)
-    }
-}
-
-impl Drop for Place<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test]
-    async fn only_so_many_statements_wait() {
-        let slots = Arc::new(Slots::new(1));
-        let running = slots.take().await.unwrap();
-        let mut waiting = tokio::task::JoinSet::new();
-        for _ in 0..QUEUE {
-            let slots = Arc::clone(&slots);
-            waiting.spawn(async move { slots.take().await.map(drop) });
-        }
-        while slots.waiting.load(Ordering::Relaxed) < QUEUE {
-            tokio::task::yield_now().await;
-        }
-        let refused = slots.take().await.unwrap_err();
-        assert_eq!(refused.code().as_str(), "Busy");
-        assert_eq!(refused.status_code().unwrap().as_u16(), 503);
-        drop(running);
-        while let Some(waited) = waiting.join_next().await {
-            waited.unwrap().unwrap();
-        }
-        drop(slots.take().await.unwrap());
-        assert_eq!(slots.waiting.load(Ordering::Relaxed), 0);
-    }
 }

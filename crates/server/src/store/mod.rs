@@ -48,9 +48,9 @@ use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
 
 use crate::error::Error;
 
-pub(crate) use checksum::{Algorithm, Checksums, Crc64, Expected};
+pub(crate) use checksum::{Algorithm, Checksums, Crc64, Expected, Hasher};
 pub(crate) use condition::{Conditions, WriteConditions};
-pub(crate) use draft::Written;
+pub(crate) use draft::{Draft, Written};
 pub(crate) use listing::{Entry, Page, PageRequest};
 pub(crate) use meta::Meta;
 pub(crate) use multipart::{PartReference, Upload, milliseconds};

@@ -17,7 +17,7 @@ use super::*;
 const MIB: usize = 1 << 20;
 const GIB: usize = 1 << 30;
 
-fn csv(header: FileHeaderInfo) -> InputSerialization {
+pub(super) fn csv(header: FileHeaderInfo) -> InputSerialization {
     let csv = CsvInput::builder().file_header_info(header).build();
     InputSerialization::builder().csv(csv).build()
 }
@@ -26,19 +26,19 @@ fn json(layout: JsonType) -> InputSerialization {
     InputSerialization::builder().json(JsonInput::builder().r#type(layout).build()).build()
 }
 
-fn gzip(input: &InputSerialization) -> InputSerialization {
+pub(super) fn gzip(input: &InputSerialization) -> InputSerialization {
     let mut input = input.clone();
     input.compression_type = Some(CompressionType::Gzip);
     input
 }
 
 /// A statement over a CSV object without a header.
-fn plain(fixture: &Fixture, key: &str, sql: &str) -> SelectObjectContentFluentBuilder {
+pub(super) fn plain(fixture: &Fixture, key: &str, sql: &str) -> SelectObjectContentFluentBuilder {
     select(fixture, key, sql).input_serialization(csv(FileHeaderInfo::None))
 }
 
 /// The rows; or the code of the error, whether it came before the answer or in it.
-async fn ask(request: SelectObjectContentFluentBuilder) -> Result<String, String> {
+pub(super) async fn ask(request: SelectObjectContentFluentBuilder) -> Result<String, String> {
     let answer = run(request).await?;
     match answer.failed {
         None => {
@@ -49,13 +49,13 @@ async fn ask(request: SelectObjectContentFluentBuilder) -> Result<String, String
     }
 }
 
-async fn refuses(request: SelectObjectContentFluentBuilder, code: &str) {
+pub(super) async fn refuses(request: SelectObjectContentFluentBuilder, code: &str) {
     let error = ask(request).await.unwrap_err();
     assert!(error.contains(code), "{error} is not {code}");
 }
 
 /// A gzip object of so many bytes, all the same. It has a member for every 16 MiB.
-fn bomb(byte: u8, bytes: usize) -> Vec<u8> {
+pub(super) fn bomb(byte: u8, bytes: usize) -> Vec<u8> {
     let member = 16 * MIB;
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
     packed.write_all(&vec![byte; member]).unwrap();
@@ -240,7 +240,7 @@ async fn a_client_that_leaves_a_bomb_frees_its_slot() {
 }
 
 /// Whether the process may have so many files and sockets open; says so if not.
-fn may_open(files: usize) -> bool {
+pub(super) fn may_open(files: usize) -> bool {
     let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
     let limit = limits.lines().find_map(|line| line.strip_prefix("Max open files"));
     let soft = limit.and_then(|line| line.split_whitespace().next()?.parse::<usize>().ok());
@@ -261,12 +261,13 @@ async fn of_a_thousand_requests_at_once_some_wait_and_the_rest_is_told_to() {
     }
     let fixture = Fixture::with(|builder| builder.select_slots(SLOTS)).await;
     fixture.put("n.csv", "1\n2\n").await;
-    fixture.put("long.csv", "a row that is returned\n".repeat(MIB)).await;
-    // Answers that nobody reads yet hold all slots.
+    fixture.put("lines.gz", bomb(b'\n', 64 * GIB)).await;
+    // Statements that take long hold all slots.
     let mut held = Vec::new();
     for _ in 0..SLOTS {
-        let mut events =
-            plain(&fixture, "long.csv", "SELECT * FROM S3Object").send().await.unwrap().payload;
+        let count = select(&fixture, "lines.gz", "SELECT COUNT(*) FROM S3Object")
+            .input_serialization(gzip(&csv(FileHeaderInfo::None)));
+        let mut events = count.send().await.unwrap().payload;
         assert!(events.recv().await.unwrap().is_some());
         held.push(events);
     }

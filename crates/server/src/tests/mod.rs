@@ -10,6 +10,8 @@ mod ranges;
 mod select;
 mod server;
 mod signatures;
+mod slow;
+mod strangers;
 mod uploads;
 
 use aws_sdk_s3::Client;

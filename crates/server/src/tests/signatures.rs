@@ -51,16 +51,49 @@ const HEADERS: [(&str, &str); 9] = [
     ("x-amz-nobody-knows-it", "1"),
 ];
 
+const QUERY: SignatureLocation = SignatureLocation::QueryParams;
 /// Where a signature is.
-const LOCATIONS: [SignatureLocation; 2] =
-    [SignatureLocation::Headers, SignatureLocation::QueryParams];
+const LOCATIONS: [SignatureLocation; 2] = [SignatureLocation::Headers, QUERY];
 
-/// The target and the headers of a request, signed.
+/// The target and the headers of a request, signed for a minute.
 fn signed(
+    server: &Server,
+    operation: (&str, &str),
+    location: SignatureLocation,
+    headers: &[(&str, &str)],
+) -> (String, Vec<(String, String)>) {
+    signed_for(server, operation, location, headers, Duration::from_secs(60))
+}
+
+/// The same, in headers, for the given body.
+pub(super) fn signed_with(
+    server: &Server,
+    operation: (&str, &str),
+    headers: &[(&str, &str)],
+    body: SignableBody<'_>,
+) -> (String, Vec<(String, String)>) {
+    let location = SignatureLocation::Headers;
+    sign_request(server, operation, location, headers, Duration::ZERO, body)
+}
+
+fn signed_for(
+    server: &Server,
+    operation: (&str, &str),
+    location: SignatureLocation,
+    headers: &[(&str, &str)],
+    life: Duration,
+) -> (String, Vec<(String, String)>) {
+    let body = SignableBody::UnsignedPayload;
+    sign_request(server, operation, location, headers, life, body)
+}
+
+fn sign_request(
     server: &Server,
     (method, target): (&str, &str),
     location: SignatureLocation,
     headers: &[(&str, &str)],
+    life: Duration,
+    body: SignableBody<'_>,
 ) -> (String, Vec<(String, String)>) {
     let identity = Credentials::new(server.access_key(), server.secret_key(), None, None, "test");
     let identity = identity.into();
@@ -68,8 +101,8 @@ fn signed(
     settings.percent_encoding_mode = PercentEncodingMode::Single;
     settings.uri_path_normalization_mode = UriPathNormalizationMode::Disabled;
     settings.signature_location = location;
-    if location == SignatureLocation::QueryParams {
-        settings.expires_in = Some(Duration::from_secs(60));
+    if location == QUERY {
+        settings.expires_in = Some(life);
     } else {
         settings.payload_checksum_kind = PayloadChecksumKind::XAmzSha256;
     }
@@ -83,7 +116,6 @@ fn signed(
         .unwrap()
         .into();
     let uri = format!("{}{target}", server.endpoint());
-    let body = SignableBody::UnsignedPayload;
     let request = SignableRequest::new(method, &uri, headers.iter().copied(), body).unwrap();
     let (instructions, _) = sign(request, &params).unwrap().into_parts();
     let mut request = http::Request::builder().method(method).uri(uri);
@@ -197,10 +229,6 @@ async fn a_second_signature_covers_nothing() {
         }
     }
     refused(say(server, "PUT", &target, &headers, &[copy]).await);
-    // In a form, whose headers nothing signs.
-    let (target, headers) = signed(server, ("POST", "/bucket"), SignatureLocation::Headers, &[]);
-    let form = ("content-type", "Multipart/form-data; boundary=b");
-    refused(say(server, "POST", &target, &headers, &[form]).await);
     assert_eq!(fixture.keys().await, ["secret"]);
 }
 
@@ -216,6 +244,37 @@ async fn a_presigned_url_carries_the_headers_it_was_signed_with() {
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     let head = fixture.client.head_object().bucket("bucket").key("k").send().await.unwrap();
     assert_eq!(head.metadata().unwrap()["colour"], "red");
+}
+
+#[tokio::test]
+async fn a_presigned_url_holds_for_a_week_at_most() {
+    let fixture = Fixture::new().await;
+    fixture.put("k", "1").await;
+    let server = &fixture.server;
+    let get = async |seconds: u64| {
+        let life = Duration::from_secs(seconds);
+        let (target, _) = signed_for(server, ("GET", "/bucket/k"), QUERY, &[], life);
+        say(server, "GET", &target, &[], &[]).await
+    };
+    let answer = get(604_800).await;
+    assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with('1'), "{answer}");
+    for seconds in [604_801, u64::from(u32::MAX), u64::from(u32::MAX) + 1] {
+        let answer = get(seconds).await;
+        assert!(answer.starts_with("HTTP/1.1 400"), "{answer}");
+        assert!(answer.contains("AuthorizationQueryParametersError"), "{answer}");
+        assert!(answer.contains("604800"), "{answer}");
+    }
+    // Signatures of version 2 say when they end. These are wrong, as is said only of the shorter one.
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs();
+    let key = server.access_key();
+    for (end, code) in [
+        (now + 604_800, "SignatureDoesNotMatch"),
+        (now + 700_000, "AuthorizationQueryParametersError"),
+    ] {
+        let target = format!("/bucket/k?AWSAccessKeyId={key}&Expires={end}&Signature=AAAA");
+        let answer = say(server, "GET", &target, &[], &[]).await;
+        assert!(answer.contains(code), "{answer}");
+    }
 }
 
 #[tokio::test]

@@ -1,0 +1,202 @@
+//! Uploads: streams to drafts. A thread is taken only while there is something to write, so that clients may
+//! be slow.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::StreamExt as _;
+use s3s::dto::{ChecksumAlgorithm, StreamingBlob};
+use s3s::{S3Error, S3Result, TrailingHeaders, s3_error};
+use tokio::task::{JoinHandle, spawn_blocking};
+use tokio::time::{Instant, timeout, timeout_at};
+
+use crate::faults::Fault;
+use crate::received::BodyState;
+use crate::store::{Algorithm, Draft, Expected, Store, Written};
+
+use super::Api;
+
+/// Bytes that are written at a time, while as many more may arrive.
+const BATCH_BYTES: usize = 512 * 1024;
+/// Pieces of a body that are written at a time: those of few bytes take memory, too.
+const BATCH_PIECES: usize = 64;
+/// How long a batch waits to become full.
+const BATCH_TIME: Duration = Duration::from_millis(5);
+
+/// An upload: the body, and what is known of it.
+pub(super) struct Incoming {
+    pub(super) body: Option<StreamingBlob>,
+    pub(super) length: Option<i64>,
+    pub(super) expected: Expected,
+    pub(super) trailers: Option<TrailingHeaders>,
+    pub(super) state: BodyState,
+    pub(super) fault: Option<Fault>,
+}
+
+/// The algorithm of the checksum that follows a body.
+pub(super) fn trailing_checksum(named: Option<&ChecksumAlgorithm>) -> Option<Algorithm> {
+    named.and_then(|name| Algorithm::from_name(name.as_str()))
+}
+
+impl Api {
+    /// Writes an upload to a draft, checks it against its declared length and checksums, and passes it
+    /// on.
+    pub(super) async fn receive<T: Send + 'static>(
+        &self,
+        incoming: Incoming,
+        then: impl FnOnce(&Store, Written) -> S3Result<T> + Send + 'static,
+    ) -> S3Result<T> {
+        let Incoming { body, length, mut expected, trailers, state, fault } = incoming;
+        let length = length.and_then(|length| u64::try_from(length).ok());
+        let most = self.limits.upload_bytes;
+        if length.is_some_and(|length| length > most) {
+            return Err(too_long(most));
+        }
+        let disk_full_at = match fault {
+            Some(Fault::DiskFull { after }) => Some(after),
+            _ => None,
+        };
+        let turn = timeout(self.limits.client_timeout, self.uploads.acquire());
+        let Ok(Ok(_turn)) = turn.await else {
+            return Err(s3_error!(SlowDown, "too many uploads at a time; retry later"));
+        };
+        let algorithms: Vec<_> = expected.algorithms().collect();
+        let store = Arc::clone(&self.store);
+        let draft = spawn_blocking(move || store.draft(algorithms, disk_full_at));
+        let draft = match body {
+            Some(body) => write(draft, body, &state, most, length).await?,
+            None => joined(draft).await?,
+        };
+        if let Some(trailers) = &trailers {
+            trailers.read(|headers| {
+                for algorithm in Algorithm::ALL {
+                    let value = headers.get(algorithm.header()).and_then(|v| v.to_str().ok());
+                    if let Some(value) = value {
+                        expected.checksums.set(algorithm, value.to_owned());
+                    }
+                }
+            });
+        }
+        self.blocking(move |store| {
+            if length.is_some_and(|length| length != draft.size()) {
+                return Err(another_length());
+            }
+            let written = draft.finish();
+            expected.verify(&written.digest)?;
+            then(store, written)
+        })
+        .await
+    }
+}
+
+/// Writes a body to a draft: a batch, while the next one arrives. Whoever stops waiting leaves the draft to
+/// the thread that has it, and it is deleted.
+async fn write(
+    mut draft: JoinHandle<S3Result<Draft>>,
+    mut body: StreamingBlob,
+    state: &BodyState,
+    most: u64,
+    length: Option<u64>,
+) -> S3Result<Draft> {
+    let mut received = 0;
+    loop {
+        let batch = batch(&mut body, state).await?;
+        received += batch.iter().map(|piece| piece.len() as u64).sum::<u64>();
+        match length {
+            Some(length) if received > length => return Err(another_length()),
+            None if received > most => return Err(too_long(most)),
+            _ => {}
+        }
+        let mut open = joined(draft).await?;
+        if batch.is_empty() {
+            return Ok(open);
+        }
+        draft = spawn_blocking(move || {
+            for piece in batch {
+                open.write(&piece)?;
+            }
+            Ok(open)
+        });
+    }
+}
+
+/// The next bytes of a body; none at its end.
+async fn batch(body: &mut StreamingBlob, state: &BodyState) -> S3Result<Vec<Bytes>> {
+    let mut batch = Vec::new();
+    let Some(first) = body.next().await else { return Ok(batch) };
+    let mut next = Some(first);
+    let (mut bytes, full_by) = (0, Instant::now() + BATCH_TIME);
+    while let Some(piece) = next {
+        let piece = piece.map_err(|error| state.error(error))?;
+        bytes += piece.len();
+        if !piece.is_empty() {
+            batch.push(piece);
+        }
+        if bytes >= BATCH_BYTES || batch.len() >= BATCH_PIECES {
+            break;
+        }
+        // An empty batch would be the end.
+        next = if batch.is_empty() {
+            body.next().await
+        } else {
+            match timeout_at(full_by, body.next()).await {
+                Ok(piece) => piece,
+                Err(_) => break,
+            }
+        };
+    }
+    Ok(batch)
+}
+
+fn too_long(most: u64) -> S3Error {
+    s3_error!(EntityTooLarge, "one request uploads at most {most} bytes")
+}
+
+fn another_length() -> S3Error {
+    s3_error!(IncompleteBody, "the body has another length than announced")
+}
+
+async fn joined(draft: JoinHandle<S3Result<Draft>>) -> S3Result<Draft> {
+    draft.await.map_err(S3Error::internal_error)?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use std::io;
+
+    async fn batches(pieces: Vec<Vec<u8>>) -> Vec<usize> {
+        let pieces = pieces.into_iter().map(|piece| Ok::<_, io::Error>(Bytes::from(piece)));
+        let mut body = StreamingBlob::wrap(futures::stream::iter(pieces));
+        let mut sizes = Vec::new();
+        loop {
+            let batch = batch(&mut body, &BodyState::default()).await.unwrap();
+            sizes.push(batch.concat().len());
+            if batch.is_empty() {
+                return sizes;
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn batches_are_bounded_in_bytes_and_pieces() {
+        assert_eq!(batches(vec![]).await, [0]);
+        assert_eq!(batches(vec![vec![], vec![1; 3], vec![], vec![1; 4]]).await, [7, 0]);
+        let half = BATCH_BYTES / 2;
+        assert_eq!(batches(vec![vec![0; half]; 3]).await, [2 * half, half, 0]);
+        assert_eq!(batches(vec![vec![0]; 100]).await, [64, 36, 0]);
+    }
+
+    #[tokio::test]
+    async fn what_has_arrived_is_written_before_the_rest() {
+        let (mut sender, receiver) = futures::channel::mpsc::unbounded();
+        let mut body = StreamingBlob::wrap(receiver);
+        sender.start_send(Ok::<_, io::Error>(Bytes::from_static(b"slow"))).unwrap();
+        let first = batch(&mut body, &BodyState::default()).await.unwrap();
+        assert_eq!(first.concat(), b"slow");
+        drop(sender);
+        assert!(batch(&mut body, &BodyState::default()).await.unwrap().is_empty());
+    }
+}

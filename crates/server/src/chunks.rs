@@ -1,0 +1,237 @@
+//! Bodies in `aws-chunked` form: `<size in hex>[;chunk-signature=…]\r\n<bytes>\r\n` until a size of 0,
+//! then trailers.
+//!
+//! `s3s` takes such bodies apart, and holds each chunk in memory until it is complete, however long it says
+//! that it is. So chunks are made small here if they have no signature, and refused if they are long and have
+//! one, which is only right or wrong for all of a chunk. Without signatures to check `s3s` passes such bodies
+//! on unchanged; then they are taken apart here, and signatures and trailers are skipped.
+
+use std::collections::VecDeque;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use bytes::{Buf as _, Bytes, BytesMut};
+use futures::Stream;
+use s3s::stream::{ByteStream, DynByteStream};
+use s3s::{Body, StdError};
+
+use crate::received::{BodyFault, BodyState};
+
+/// The longest line between chunks: a size and a signature.
+const MAX_LINE: usize = 1024;
+/// The longest signed chunk. Clients send 64 KiB to 1 MiB.
+const MAX_SIGNED_CHUNK: usize = 4 << 20;
+
+/// What becomes of the chunks of a body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// A plain body.
+    Joined,
+    /// Chunks as they arrive, without signatures.
+    Divided,
+    /// The same chunks, none of which is too long.
+    Bounded,
+}
+
+/// A chunked body in another form.
+pub(crate) fn chunks(body: Body, form: Form, state: BodyState) -> Body {
+    let body: DynByteStream = Box::pin(body);
+    let (buffer, ready) = (BytesMut::new(), VecDeque::new());
+    let inside: DynByteStream =
+        Box::pin(Chunks { body, form, state, buffer, ready, place: Place::Size });
+    Body::from(inside)
+}
+
+struct Chunks {
+    body: DynByteStream,
+    form: Form,
+    state: BodyState,
+    buffer: BytesMut,
+    /// Pieces of the other form.
+    ready: VecDeque<Bytes>,
+    place: Place,
+}
+
+enum Place {
+    /// Before the line with a chunk's size.
+    Size,
+    /// Inside a chunk, this many bytes before its end.
+    Data(usize),
+    /// Between a chunk's bytes and its line break.
+    Break,
+    /// Behind the last chunk.
+    Trailers,
+}
+
+fn malformed() -> StdError {
+    io::Error::new(io::ErrorKind::InvalidData, "a malformed chunk").into()
+}
+
+/// The size that a line gives, without its line break.
+fn size(line: &[u8]) -> Result<usize, StdError> {
+    let line = std::str::from_utf8(line).map_err(|_| malformed())?;
+    let digits = line.split(';').next().unwrap_or_default();
+    let plain = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_hexdigit());
+    let size = usize::from_str_radix(digits, 16).ok().filter(|_| plain);
+    size.ok_or_else(malformed)
+}
+
+impl Chunks {
+    /// Takes the next piece out of the buffer; `false` if it needs more bytes.
+    fn take(&mut self) -> Result<bool, StdError> {
+        match self.place {
+            Place::Size => {
+                let Some(end) = self.buffer.windows(2).position(|w| w == b"\r\n") else {
+                    let too_long = self.buffer.len() > MAX_LINE;
+                    return if too_long { Err(malformed()) } else { Ok(false) };
+                };
+                let line = self.buffer.split_to(end + 2).freeze();
+                let size = size(&line[..end])?;
+                if self.form == Form::Bounded {
+                    if size > MAX_SIGNED_CHUNK {
+                        let limit = MAX_SIGNED_CHUNK;
+                        return Err(self.state.set(BodyFault::ChunkTooLong { limit }));
+                    }
+                    self.ready.push_back(line);
+                } else if self.form == Form::Divided && size == 0 {
+                    self.ready.push_back(Bytes::from_static(b"0\r\n"));
+                }
+                self.place = if size == 0 { Place::Trailers } else { Place::Data(size) };
+            }
+            Place::Data(size) => {
+                if self.buffer.is_empty() {
+                    return Ok(false);
+                }
+                let piece = self.buffer.split_to(size.min(self.buffer.len())).freeze();
+                let rest = size - piece.len();
+                if self.form == Form::Divided {
+                    self.ready.push_back(format!("{:x}\r\n", piece.len()).into());
+                    self.ready.push_back(piece);
+                    self.ready.push_back(Bytes::from_static(b"\r\n"));
+                } else {
+                    self.ready.push_back(piece);
+                }
+                self.place = if rest == 0 { Place::Break } else { Place::Data(rest) };
+            }
+            Place::Break => {
+                if self.buffer.len() < 2 {
+                    return Ok(false);
+                }
+                if !self.buffer.starts_with(b"\r\n") {
+                    return Err(malformed());
+                }
+                self.buffer.advance(2);
+                if self.form == Form::Bounded {
+                    self.ready.push_back(Bytes::from_static(b"\r\n"));
+                }
+                self.place = Place::Size;
+            }
+            Place::Trailers => {
+                let trailers = self.buffer.split().freeze();
+                if trailers.is_empty() || self.form == Form::Joined {
+                    return Ok(false);
+                }
+                self.ready.push_back(trailers);
+            }
+        }
+        Ok(true)
+    }
+}
+
+impl Stream for Chunks {
+    type Item = Result<Bytes, StdError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        loop {
+            if let Some(bytes) = self.ready.pop_front() {
+                return Poll::Ready(Some(Ok(bytes)));
+            }
+            match self.take() {
+                Ok(true) => continue,
+                Ok(false) => {}
+                Err(error) => return Poll::Ready(Some(Err(error))),
+            }
+            match ready!(self.body.as_mut().poll_next(cx)) {
+                Some(Ok(bytes)) => self.buffer.extend_from_slice(&bytes),
+                Some(Err(error)) => return Poll::Ready(Some(Err(error))),
+                None if matches!(self.place, Place::Trailers) => return Poll::Ready(None),
+                None => {
+                    let cut = io::Error::from(io::ErrorKind::UnexpectedEof);
+                    return Poll::Ready(Some(Err(cut.into())));
+                }
+            }
+        }
+    }
+}
+
+impl ByteStream for Chunks {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use futures::{StreamExt as _, executor::block_on};
+
+    /// The other form if the body arrives in pieces of this many bytes.
+    fn read(text: &str, piece: usize, form: Form) -> Result<String, String> {
+        let pieces: Vec<_> = text
+            .as_bytes()
+            .chunks(piece)
+            .map(|c| Ok::<_, io::Error>(Bytes::copy_from_slice(c)))
+            .collect();
+        let body = s3s::dto::StreamingBlob::wrap(futures::stream::iter(pieces));
+        let mut inside: DynByteStream =
+            Box::pin(chunks(Body::from(body), form, BodyState::default()));
+        let mut bytes = Vec::new();
+        while let Some(item) = block_on(inside.next()) {
+            bytes.extend_from_slice(&item.map_err(|e| e.to_string())?);
+        }
+        Ok(String::from_utf8(bytes).unwrap())
+    }
+
+    #[test]
+    fn chunks_are_the_same_bytes_in_every_form_however_they_arrive() {
+        let text = "5;chunk-signature=abc\r\nhello\r\n7\r\n, wor\r\n\r\n2\r\nld\r\n0\r\nx-amz-checksum-crc32:AAAAAA==\r\n\r\n";
+        let inside = "hello, wor\r\nld";
+        for piece in 1..text.len() + 1 {
+            assert_eq!(read(text, piece, Form::Joined).as_deref(), Ok(inside), "{piece}");
+            assert_eq!(read(text, piece, Form::Bounded).as_deref(), Ok(text), "{piece}");
+            let divided = read(text, piece, Form::Divided).unwrap();
+            assert_eq!(read(&divided, 7, Form::Joined).as_deref(), Ok(inside), "{piece}");
+            assert!(divided.ends_with("0\r\nx-amz-checksum-crc32:AAAAAA==\r\n\r\n"), "{divided}");
+            assert!(!divided.contains("chunk-signature"), "{divided}");
+        }
+        assert_eq!(read("0\r\n\r\n", 3, Form::Joined).as_deref(), Ok(""));
+    }
+
+    #[test]
+    fn long_chunks_are_divided_and_signed_ones_refused() {
+        let text = "ffffffff\r\n0123456789abcdef";
+        // Cut off, but not before what arrived was passed on.
+        assert!(read(text, 8, Form::Divided).unwrap_err().contains("end of file"));
+        assert!(read(text, 8, Form::Bounded).unwrap_err().contains("at most 4194304 bytes"));
+        let most = format!("{MAX_SIGNED_CHUNK:x}\r\n");
+        assert!(read(&most, 8, Form::Bounded).unwrap_err().contains("end of file"));
+        let divided = "10\r\n0123456789abcdef\r\n0\r\n\r\n";
+        let small = "8\r\n01234567\r\n8\r\n89abcdef\r\n0\r\n\r\n";
+        let (head, tail) = divided.split_at(12);
+        let body = futures::stream::iter([head, tail].map(|s| Ok::<_, io::Error>(Bytes::from(s))));
+        let body = Body::from(s3s::dto::StreamingBlob::wrap(body));
+        let body: DynByteStream = Box::pin(chunks(body, Form::Divided, BodyState::default()));
+        let pieces = block_on(body.map(Result::unwrap).collect::<Vec<_>>()).concat();
+        assert_eq!(String::from_utf8(pieces).unwrap(), small);
+    }
+
+    #[test]
+    fn malformed_chunks_are_refused() {
+        for text in
+            ["5\r\nhel", "5\r\nhello", "x\r\n", "+5\r\nhello\r\n0\r\n", "5\r\nhelloXX0\r\n", ""]
+        {
+            for form in [Form::Joined, Form::Divided, Form::Bounded] {
+                assert!(read(text, 2, form).is_err(), "{text:?}");
+            }
+        }
+        assert!(read(&"1".repeat(3000), 100, Form::Joined).is_err());
+    }
+}

@@ -1,0 +1,235 @@
+//! Clients that are too slow.
+//!
+//! A client owes bytes only while the server waits for it: to send more of a body, or to read more of an
+//! answer. Each second that it is waited for sets it a second back, each byte that it moves sets it forward
+//! by what the least rate allows for a byte. Who is further behind than the server is patient is given up.
+//! That one rule covers clients that fall silent and those that trickle.
+
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Instant, Sleep, sleep_until};
+
+use crate::connections::Activity;
+use crate::limits::Limits;
+
+/// How far a client is behind.
+#[derive(Debug)]
+pub(crate) struct Pace {
+    least_rate: u64,
+    patience: Duration,
+    behind: Duration,
+    waiting_since: Option<Instant>,
+    /// Fires when the client may be too far behind. It is set anew only when it has fired, not for
+    /// every byte.
+    timer: Option<Pin<Box<Sleep>>>,
+}
+
+impl Pace {
+    pub(crate) fn new(limits: &Limits) -> Self {
+        Self {
+            least_rate: limits.least_rate.max(1),
+            patience: limits.client_timeout,
+            behind: Duration::ZERO,
+            waiting_since: None,
+            timer: None,
+        }
+    }
+
+    /// The client has moved so many bytes.
+    pub(crate) fn moved(&mut self, bytes: usize) {
+        self.moved_at(bytes, Instant::now());
+    }
+
+    fn moved_at(&mut self, bytes: usize, now: Instant) {
+        if let Some(since) = self.waiting_since.take() {
+            self.behind += now - since;
+        }
+        let allowed = Duration::from_secs_f64(bytes as f64 / self.least_rate as f64);
+        self.behind = self.behind.saturating_sub(allowed);
+    }
+
+    /// When the client is to be given up, which is waited for now. As long as it moves nothing that does
+    /// not change, and what it moves can only put it off.
+    fn due(&mut self, now: Instant) -> Instant {
+        *self.waiting_since.get_or_insert(now) + self.patience.saturating_sub(self.behind)
+    }
+
+    /// The server waits for the client: ready once it is to be given up.
+    pub(crate) fn poll_overdue(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let due = self.due(Instant::now());
+        let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(due)));
+        loop {
+            ready!(timer.as_mut().poll(cx));
+            if Instant::now() >= due {
+                return Poll::Ready(());
+            }
+            // It was set for an earlier wait.
+            timer.as_mut().reset(due);
+        }
+    }
+}
+
+/// A socket whose client must read what it is sent.
+#[derive(Debug)]
+pub(crate) struct PacedSocket<S> {
+    socket: S,
+    pace: Pace,
+    activity: Arc<Activity>,
+}
+
+impl<S> PacedSocket<S> {
+    pub(crate) fn new(socket: S, limits: &Limits, activity: Arc<Activity>) -> Self {
+        Self { socket, pace: Pace::new(limits), activity }
+    }
+
+    fn written(
+        &mut self,
+        cx: &mut Context<'_>,
+        written: Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
+        match written {
+            Poll::Ready(Ok(bytes)) => {
+                self.pace.moved(bytes);
+                self.activity.moved();
+            }
+            Poll::Ready(Err(_)) => {}
+            Poll::Pending => {
+                ready!(self.pace.poll_overdue(cx));
+                let why = "the client does not read its answer";
+                return Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, why)));
+            }
+        }
+        written
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for PacedSocket<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buf.filled().len();
+        let read = Pin::new(&mut self.socket).poll_read(cx, buf);
+        if buf.filled().len() > before {
+            self.activity.moved();
+        }
+        read
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for PacedSocket<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.socket).poll_write(cx, buf);
+        self.written(cx, written)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.socket).poll_write_vectored(cx, bufs);
+        self.written(cx, written)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.socket.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.socket).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.socket).poll_shutdown(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use proptest::prelude::*;
+
+    fn limits() -> Limits {
+        Limits { client_timeout: Duration::from_secs(10), least_rate: 100, ..Limits::default() }
+    }
+
+    /// After how many seconds a client is given up that is waited for, and of each pair first lets so
+    /// many seconds pass, and then moves so many bytes.
+    fn given_up(moves: impl IntoIterator<Item = (u64, usize)>) -> Option<u64> {
+        let start = Instant::now();
+        let (mut pace, mut now) = (Pace::new(&limits()), start);
+        for (seconds, bytes) in moves {
+            let due = pace.due(now);
+            now += Duration::from_secs(seconds);
+            if due <= now {
+                return Some((due - start).as_secs());
+            }
+            pace.moved_at(bytes, now);
+        }
+        None
+    }
+
+    #[test]
+    fn silence_and_trickles_are_given_up() {
+        assert_eq!(given_up([(9, 1), (100, 0)]), Some(10));
+        assert_eq!(given_up([(100, 0)]), Some(10));
+        assert_eq!(given_up([(1, 1); 100]), Some(10));
+        assert_eq!(given_up([(1, 50); 100]), Some(19));
+        assert_eq!(given_up([(1, 99); 100]), None);
+        // What was moved earlier is no credit.
+        assert_eq!(given_up([(1, 1 << 30), (100, 0)]), Some(11));
+    }
+
+    #[test]
+    fn nobody_owes_bytes_that_nobody_waits_for() {
+        let start = Instant::now();
+        let mut pace = Pace::new(&limits());
+        for hour in 0..100 {
+            let now = start + Duration::from_secs(3600 * hour);
+            assert_eq!(pace.due(now), now + Duration::from_secs(10));
+            pace.moved_at(100, now + Duration::from_secs(1));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn who_keeps_the_rate_is_never_given_up(
+            moves in prop::collection::vec((0..10_u64, 0..1000_usize), 0..100),
+        ) {
+            let kept = moves.into_iter().map(|(seconds, more)| (seconds, 100 * seconds as usize + more));
+            prop_assert_eq!(given_up(kept), None);
+        }
+
+        /// The moment only moves forward, so that a timer need not be set anew for every byte.
+        #[test]
+        fn bytes_put_it_off(
+            moves in prop::collection::vec((0..5_u64, 0..1000_usize, 0..5_u64), 0..100),
+        ) {
+            let start = Instant::now();
+            let (mut pace, mut now, mut last) = (Pace::new(&limits()), start, start);
+            for (waited, bytes, idle) in moves {
+                let due = pace.due(now);
+                prop_assert!(due >= last);
+                last = due;
+                now += Duration::from_secs(waited);
+                if due <= now {
+                    break;
+                }
+                pace.moved_at(bytes, now);
+                now += Duration::from_secs(idle);
+            }
+        }
+    }
+}

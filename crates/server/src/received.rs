@@ -1,0 +1,126 @@
+//! Bodies as they come in, at a pace.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use futures::Stream;
+use http::Request;
+use s3s::stream::{ByteStream, DynByteStream, RemainingLength};
+use s3s::{Body, S3Error, S3ErrorCode, StdError};
+
+use crate::limits::Limits;
+use crate::pace::Pace;
+
+/// What was wrong with a body, found out while it was received. It is among the extensions of a request,
+/// since `s3s`, which may check the body's signature in between, keeps but the text of errors.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct BodyState(Arc<OnceLock<BodyFault>>);
+
+impl BodyState {
+    pub(crate) fn set(&self, fault: BodyFault) -> StdError {
+        Box::new(self.0.get_or_init(|| fault).clone())
+    }
+
+    /// The error for a body that failed.
+    pub(crate) fn error(&self, error: StdError) -> S3Error {
+        match self.0.get() {
+            Some(fault) => fault.to_s3(),
+            None => broken(error),
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum BodyFault {
+    TooSlow,
+    ChunkTooLong { limit: usize },
+}
+
+impl fmt::Display for BodyFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooSlow => f.write_str("the client sent too little of the body for too long"),
+            Self::ChunkTooLong { limit } => {
+                write!(f, "a signed chunk has at most {limit} bytes here; send smaller ones")
+            }
+        }
+    }
+}
+
+impl std::error::Error for BodyFault {}
+
+impl BodyFault {
+    fn to_s3(&self) -> S3Error {
+        let code = match self {
+            Self::TooSlow => S3ErrorCode::RequestTimeout,
+            Self::ChunkTooLong { .. } => S3ErrorCode::InvalidRequest,
+        };
+        S3Error::with_message(code, self.to_string())
+    }
+}
+
+/// The error for a body that ends early, or whose signature does not match.
+fn broken(error: StdError) -> S3Error {
+    let text = error.to_string();
+    let code = if text.contains("Sha256Mismatch") {
+        S3ErrorCode::Custom("XAmzContentSHA256Mismatch".into())
+    } else if text.contains("SignatureMismatch") {
+        S3ErrorCode::SignatureDoesNotMatch
+    } else {
+        S3ErrorCode::IncompleteBody
+    };
+    let mut answer = S3Error::with_source(code, error);
+    answer.set_status_code(http::StatusCode::BAD_REQUEST);
+    answer.set_message("the body is incomplete or is not the one that was signed");
+    answer
+}
+
+/// Watches the body of a request while it is received.
+pub(crate) fn watch(request: &mut Request<Body>, limits: &Limits) -> BodyState {
+    let state = BodyState::default();
+    request.extensions_mut().insert(state.clone());
+    // Most requests have none, of which `s3s` learns from the body that is there.
+    if request.body().remaining_length().exact() != Some(0) {
+        let watched = Watched {
+            body: std::mem::take(request.body_mut()),
+            pace: Pace::new(limits),
+            state: state.clone(),
+        };
+        let watched: DynByteStream = Box::pin(watched);
+        *request.body_mut() = Body::from(watched);
+    }
+    state
+}
+
+struct Watched {
+    body: Body,
+    pace: Pace,
+    state: BodyState,
+}
+
+impl Stream for Watched {
+    type Item = Result<Bytes, StdError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = &mut *self;
+        let polled = Pin::new(&mut this.body).poll_next(cx);
+        match &polled {
+            Poll::Ready(Some(Ok(bytes))) => this.pace.moved(bytes.len()),
+            Poll::Ready(_) => {}
+            Poll::Pending => {
+                ready!(this.pace.poll_overdue(cx));
+                return Poll::Ready(Some(Err(this.state.set(BodyFault::TooSlow))));
+            }
+        }
+        polled
+    }
+}
+
+impl ByteStream for Watched {
+    fn remaining_length(&self) -> RemainingLength {
+        self.body.remaining_length()
+    }
+}

@@ -1,0 +1,191 @@
+//! Which statements run, and which wait: for their turn, or for whoever reads their answer.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use s3s::{S3Error, S3Result};
+use sluicegate_s3select::{SelectError, SelectErrorCode};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::select_error;
+
+/// Statements that may wait for each one that runs.
+const QUEUE: usize = 4;
+/// The most statements that are begun, unless more may run: each has a thread, and some MiB.
+const MAX_BEGUN: usize = 128;
+
+/// Bounds the statements that run, those that were begun, and those that wait to begin.
+pub(super) struct Turns {
+    running: Arc<Semaphore>,
+    /// Begun statements run or wait for their readers.
+    begun: Arc<Semaphore>,
+    /// The machine's cores that no statement uses.
+    cores: Arc<Semaphore>,
+    waiting: AtomicUsize,
+    max_waiting: usize,
+}
+
+/// A statement that was begun, and has its turn unless it is paused.
+pub(super) struct Turn {
+    turns: Arc<Turns>,
+    slot: Option<OwnedSemaphorePermit>,
+    cores: Option<OwnedSemaphorePermit>,
+    threads: usize,
+    _begun: OwnedSemaphorePermit,
+}
+
+impl Turns {
+    pub(super) fn new(slots: usize) -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        let queue = slots.saturating_mul(QUEUE);
+        Self {
+            running: Arc::new(Semaphore::new(slots)),
+            begun: Arc::new(Semaphore::new(queue.min(MAX_BEGUN).max(slots))),
+            cores: Arc::new(Semaphore::new(cores)),
+            waiting: AtomicUsize::new(0),
+            max_waiting: queue,
+        }
+    }
+
+    /// Waits for a turn.
+    ///
+    /// # Errors
+    /// `Busy` if too many wait already.
+    pub(super) async fn take(self: &Arc<Self>) -> S3Result<Turn> {
+        let free = |all: &Arc<Semaphore>| Arc::clone(all).try_acquire_owned().ok();
+        let begun = free(&self.begun);
+        let slot = begun.is_some().then(|| free(&self.running)).flatten();
+        let (begun, slot) = match (begun, slot) {
+            (Some(begun), Some(slot)) => (begun, slot),
+            (begun, _) => {
+                let _place = Place::take(self).ok_or_else(|| {
+                    let message = "too many statements are waiting; retry later";
+                    select_error(SelectError::new(SelectErrorCode::Busy, message))
+                })?;
+                let begun = match begun {
+                    Some(begun) => begun,
+                    None => acquire(&self.begun).await?,
+                };
+                (begun, acquire(&self.running).await?)
+            }
+        };
+        let turns = Arc::clone(self);
+        Ok(Turn { turns, slot: Some(slot), cores: None, threads: 1, _begun: begun })
+    }
+}
+
+async fn acquire(all: &Arc<Semaphore>) -> S3Result<OwnedSemaphorePermit> {
+    Arc::clone(all).acquire_owned().await.map_err(S3Error::internal_error)
+}
+
+impl Turn {
+    /// Takes cores for the statement: of those that are free as many as it can use. If there are none, it
+    /// still runs, without one of its own.
+    pub(super) fn take_cores(&mut self, most: usize) {
+        let cores = &self.turns.cores;
+        let wanted = u32::try_from(cores.available_permits().min(most)).unwrap_or(u32::MAX);
+        self.cores = Arc::clone(cores).try_acquire_many_owned(wanted).ok();
+        self.threads = self.cores.as_ref().map_or(1, OwnedSemaphorePermit::num_permits);
+    }
+
+    /// The threads that the statement was given.
+    pub(super) fn threads(&self) -> usize {
+        self.threads
+    }
+
+    /// Lets others run while the statement waits for its reader.
+    pub(super) fn pause(&mut self) {
+        (self.slot, self.cores) = (None, None);
+    }
+
+    /// Waits for the next turn. The statement's threads are there already, whether or not there still are
+    /// cores for them.
+    pub(super) async fn resume(&mut self) {
+        // A semaphore that nobody closes always gives a permit.
+        self.slot = acquire(&self.turns.running).await.ok();
+        let threads = u32::try_from(self.threads).unwrap_or(u32::MAX);
+        self.cores = Arc::clone(&self.turns.cores).try_acquire_many_owned(threads).ok();
+    }
+}
+
+/// A place in the queue, given up when dropped: clients may go away while they wait.
+struct Place<'a>(&'a AtomicUsize);
+
+impl<'a> Place<'a> {
+    fn take(turns: &'a Turns) -> Option<Self> {
+        let before = turns.waiting.fetch_add(1, Ordering::Relaxed);
+        let place = Self(&turns.waiting);
+        (before < turns.max_waiting).then_some(place)
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn only_so_many_statements_wait() {
+        let turns = Arc::new(Turns::new(1));
+        let running = turns.take().await.unwrap();
+        let mut waiting = tokio::task::JoinSet::new();
+        for _ in 0..QUEUE {
+            let turns = Arc::clone(&turns);
+            waiting.spawn(async move { turns.take().await.map(drop) });
+        }
+        while turns.waiting.load(Ordering::Relaxed) < QUEUE {
+            tokio::task::yield_now().await;
+        }
+        let refused = turns.take().await.err().unwrap();
+        assert_eq!(refused.code().as_str(), "Busy");
+        assert_eq!(refused.status_code().unwrap().as_u16(), 503);
+        drop(running);
+        while let Some(waited) = waiting.join_next().await {
+            waited.unwrap().unwrap();
+        }
+        drop(turns.take().await.unwrap());
+        assert_eq!(turns.waiting.load(Ordering::Relaxed), 0);
+    }
+
+    #[tokio::test]
+    async fn who_waits_for_a_reader_lets_others_run() {
+        let turns = Arc::new(Turns::new(1));
+        let all = turns.cores.available_permits();
+        let mut paused = turns.take().await.unwrap();
+        paused.take_cores(usize::MAX);
+        assert_eq!((paused.threads(), turns.cores.available_permits()), (all, 0));
+        paused.pause();
+        assert_eq!(turns.cores.available_permits(), all);
+        let mut other = turns.take().await.unwrap();
+        other.take_cores(1);
+        // It goes on when the other has ended, with what cores there are.
+        let mut resumed = Box::pin(paused.resume());
+        assert!(futures::poll!(&mut resumed).is_pending());
+        drop(other);
+        resumed.await;
+        assert_eq!((paused.threads(), turns.cores.available_permits()), (all, 0));
+        drop(paused);
+        assert_eq!(turns.cores.available_permits(), all);
+    }
+
+    #[tokio::test]
+    async fn those_that_are_begun_are_bounded() {
+        let turns = Arc::new(Turns::new(1));
+        let mut begun = Vec::new();
+        for _ in 0..QUEUE {
+            let mut turn = turns.take().await.unwrap();
+            turn.pause();
+            begun.push(turn);
+        }
+        let mut next = Box::pin(turns.take());
+        assert!(futures::poll!(&mut next).is_pending());
+        begun.pop();
+        next.await.unwrap();
+    }
+}
