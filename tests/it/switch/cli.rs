@@ -244,7 +244,9 @@ fn the_protocol_stands_in_front_of_programs() {
             json(&[&base[..], size, more].concat())
         };
         let (alone, with) = (fit(&[]), fit(&["--workers", "4"]));
-        assert!((1..=2).contains(&(with.len() - alone.len())), "{algorithm}");
+        // Stages that only compute, as the logarithms of APH, run beside the protocol's two.
+        let least = usize::from(!algorithm.starts_with("skyline"));
+        assert!((least..=2).contains(&(with.len() - alone.len())), "{algorithm}");
         assert!(with[0]["tables"].as_str().unwrap().contains("boot_number"), "{with:?}");
     }
     let text = good(&mut sluice(&["switch", "p4", "--algorithm", "distinct", "--workers", "2"]));
