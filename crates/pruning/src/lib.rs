@@ -33,7 +33,8 @@
 //!
 //! let config = Config::new(4096, 2, Width::Bits32, Policy::Lru)?;
 //! let placement = fit(&config.program(), &Target::tofino1()).unwrap();
-//! assert_eq!(placement.stages.len(), 3);
+//! // One for the seeded sums of the key, one for its row, one for each column.
+//! assert_eq!(placement.stages.len(), 4);
 //!
 //! let (mut pruner, mut selection) = (config.pruner(), Selection::new());
 //! let keys = [7, 8, 7, 7, 9];
