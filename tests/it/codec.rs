@@ -189,6 +189,11 @@ async fn what_is_special_about_a_scan_comes_back() {
                 format!("SELECT price + 1, name FROM {table} ORDER BY price LIMIT 1"),
                 format!("SELECT count(*), sum(price), min(name) FROM {table} WHERE price < 9"),
                 format!("SELECT count(*) FROM (SELECT 1 FROM {table} LIMIT 2)"),
+                // The union casts the constant to a field that may be NULL, within the scan.
+                format!(
+                    "SELECT price, name FROM {table} UNION ALL SELECT 0, name FROM {table} \
+                     ORDER BY price, name"
+                ),
             ] {
                 round_trip(&engine, &sql).await;
             }

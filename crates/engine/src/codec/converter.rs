@@ -10,14 +10,17 @@ use datafusion::common::Result;
 use datafusion::logical_expr::physical_planning_context::ScalarSubqueryResults;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::ExecutionPlan;
+use datafusion_proto::physical_plan::to_proto::serialize_physical_expr_with_converter;
 use datafusion_proto::physical_plan::{
-    DeduplicatingProtoConverter, PhysicalExtensionCodec, PhysicalPlanDecodeContext,
+    PhysicalExtensionCodec, PhysicalPlanDecodeContext, PhysicalPlanNodeExt,
     PhysicalProtoConverterExtension,
 };
 use datafusion_proto::protobuf::{PhysicalExprNode, PhysicalPlanNode};
 
-/// DataFusion's [`DeduplicatingProtoConverter`] for plans with operators of ours: of a plan that comes back,
-/// dynamic filters that are shared are shared again.
+use super::cast;
+
+/// DataFusion's `DeduplicatingProtoConverter` for plans with operators of ours: of a plan that comes back,
+/// dynamic filters that are shared are shared again. Casts keep the field that they cast to.
 ///
 /// DataFusion tells a codec's operator nothing about the scalar subqueries around it, whose results its
 /// expressions may read. Here they are kept while what is inside of their operator is decoded. Of one plan
@@ -86,7 +89,7 @@ impl PhysicalProtoConverterExtension for Converter {
         plan: &Arc<dyn ExecutionPlan>,
         codec: &dyn PhysicalExtensionCodec,
     ) -> Result<PhysicalPlanNode> {
-        DeduplicatingProtoConverter {}.execution_plan_to_proto(plan, codec)
+        PhysicalPlanNode::try_from_physical_plan_with_converter(Arc::clone(plan), codec, self)
     }
 
     fn physical_expr_to_proto(
@@ -94,6 +97,9 @@ impl PhysicalProtoConverterExtension for Converter {
         expr: &Arc<dyn PhysicalExpr>,
         codec: &dyn PhysicalExtensionCodec,
     ) -> Result<PhysicalExprNode> {
-        DeduplicatingProtoConverter {}.physical_expr_to_proto(expr, codec)
+        match cast::encode(expr, codec, self)? {
+            Some(node) => Ok(node),
+            None => serialize_physical_expr_with_converter(expr, codec, self),
+        }
     }
 }

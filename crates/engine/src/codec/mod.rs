@@ -8,6 +8,7 @@
 //! Bytes may come from anywhere. What is not a plan is an error, and so is a plan that the session's
 //! endpoint would answer otherwise than the encoding session's did.
 
+mod cast;
 mod converter;
 mod expressions;
 mod files;
@@ -26,6 +27,8 @@ use datafusion::common::{Result, not_impl_err, plan_datafusion_err, plan_err};
 use datafusion::datasource::physical_plan::FileScanConfig;
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::execution::TaskContext;
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr_common::physical_expr::proto_decode::PhysicalExprDecodeCtx;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion_proto::bytes::{
     physical_plan_from_bytes_with_proto_converter, physical_plan_to_bytes_with_proto_converter,
@@ -52,7 +55,7 @@ use crate::physical_plan::switch::SwitchExec;
 use crate::physical_plan::switch_prune::SwitchPruneExec;
 use crate::physical_plan::top_k_sample::TopKSampleExec;
 
-/// The first bytes of an operator of ours, and the version of what follows.
+/// The first bytes of an operator or expression of ours, and the version of what follows.
 const HEADER: [u8; 7] = *b"sluice\x01";
 
 /// A plan as bytes, operators of DataFusion and of ours.
@@ -81,7 +84,7 @@ pub fn decode(bytes: &[u8], context: &TaskContext) -> Result<Arc<dyn ExecutionPl
 }
 
 /// Encodes our operators, for whoever sends DataFusion's plans over a wire. With a [`Converter`] of ours, also
-/// scans that compute with a scalar subquery can be decoded.
+/// scans that compute with a scalar subquery can be decoded, and casts keep the field that they cast to.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SluiceCodec;
 
@@ -162,9 +165,17 @@ impl PhysicalExtensionCodec for SluiceCodec {
         } else {
             return not_impl_err!("{} cannot be encoded", node.name());
         };
-        buf.extend_from_slice(&HEADER);
-        buf.extend(NodeMessage { node: Some(node) }.encode_to_vec());
+        buf.extend(with_header(&NodeMessage { node: Some(node) }));
         Ok(())
+    }
+
+    fn try_decode_expr(
+        &self,
+        buf: &[u8],
+        inputs: &[Arc<dyn PhysicalExpr>],
+        _context: &PhysicalExprDecodeCtx<'_>,
+    ) -> Result<Arc<dyn PhysicalExpr>> {
+        cast::decode(buf, inputs)
     }
 
     fn try_decode(
@@ -211,8 +222,20 @@ impl PhysicalExtensionCodec for SluiceCodec {
     }
 }
 
-/// The message after the header.
+/// A message after the header.
+fn with_header(message: &impl Message) -> Vec<u8> {
+    let mut bytes = HEADER.to_vec();
+    bytes.extend(message.encode_to_vec());
+    bytes
+}
+
+/// The operator after the header.
 fn read(bytes: &[u8]) -> Result<NodeMessage> {
+    NodeMessage::decode(body(bytes)?).map_err(damaged)
+}
+
+/// What stands after the header.
+fn body(bytes: &[u8]) -> Result<&[u8]> {
     let (name, version) = HEADER.split_at(HEADER.len() - 1);
     let Some(rest) = bytes.strip_prefix(name) else {
         return plan_err!("the bytes are not those of an operator of Sluicegate");
@@ -224,7 +247,7 @@ fn read(bytes: &[u8]) -> Result<NodeMessage> {
             version[0]
         );
     };
-    NodeMessage::decode(body).map_err(damaged)
+    Ok(body)
 }
 
 fn damaged(error: prost::DecodeError) -> datafusion::common::DataFusionError {
@@ -240,6 +263,11 @@ fn named_scan(node: &dyn ExecutionPlan) -> Option<&FileScanConfig> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+
+    use arrow::datatypes::{DataType, Field, Schema};
+    use datafusion::physical_expr::expressions::{CastExpr, Column, IsNullExpr};
+
     use super::*;
 
     fn refused(bytes: &[u8]) -> String {
@@ -260,5 +288,29 @@ mod tests {
         assert!(refused(b"sluice\x01").contains("no known kind"));
         assert!(refused(b"sluice\x01\xff\xff").contains("damaged"));
         assert!(refused(b"sluice\x01\x0a\x00").contains("without files"));
+    }
+
+    #[test]
+    fn a_cast_keeps_its_field() {
+        let column: Arc<dyn PhysicalExpr> = Arc::new(Column::new("a", 0));
+        let metadata = [("unit".to_owned(), "m".to_owned())].into();
+        let fields = [true, false].map(|nullable| {
+            let field = Field::new("b", DataType::Decimal128(7, 2), nullable);
+            Arc::new(field.with_metadata(HashMap::clone(&metadata)))
+        });
+        let schema = Schema::new(vec![Field::new("a", DataType::Int64, false)]);
+        let context = TaskContext::default();
+        for field in fields {
+            let cast = CastExpr::new_with_target_field(Arc::clone(&column), field, None);
+            let inner: Arc<dyn PhysicalExpr> = Arc::new(cast);
+            // Inside of another expression, too.
+            let expr: Arc<dyn PhysicalExpr> = Arc::new(IsNullExpr::new(inner));
+            let node = Converter::default().physical_expr_to_proto(&expr, &SluiceCodec).unwrap();
+            let decode = PhysicalPlanDecodeContext::new(&context, &SluiceCodec);
+            let back =
+                Converter::default().proto_to_physical_expr(&node, &schema, &decode).unwrap();
+            assert_eq!(&back, &expr);
+        }
+        assert!(cast::decode(&HEADER, &[column]).unwrap_err().to_string().contains("a cast of 1"));
     }
 }
