@@ -98,7 +98,7 @@ pub fn with_pushdown(
 const KEYS: (usize, usize) = (16 << 20, LISTED_KEYS);
 
 /// The most distinct keys that a join lists.
-pub(crate) const LISTED_KEYS: usize = 65_536;
+pub(crate) const LISTED_KEYS: usize = 8_192;
 
 /// Has joins hand on more keys than DataFusion's defaults, unless the user has settings of their own.
 fn hand_on_more_keys(options: &mut ConfigOptions) {
