@@ -1,5 +1,6 @@
 //! What an error says to a user, by its root cause.
 
+use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::io;
 
@@ -9,13 +10,14 @@ use datafusion::sql::sqlparser::parser::ParserError;
 use sluicegate_client::Error as StoreError;
 
 use super::ErrorKind;
+use super::reword::reword;
 use crate::datasource::named::BadRecord;
 
 /// An error as a user should read it.
 pub(super) struct Description {
     pub(super) kind: ErrorKind,
     pub(super) message: String,
-    pub(super) hint: Option<&'static str>,
+    pub(super) hint: Option<Cow<'static, str>>,
 }
 
 pub(super) fn describe(error: &DataFusionError) -> Description {
@@ -30,7 +32,7 @@ pub(super) fn describe(error: &DataFusionError) -> Description {
         let fields = ["incorrect number of fields", "record "];
         let about_fields = fields.iter().any(|start| message.starts_with(start));
         let hint = if about_fields { BAD_FIELDS } else { BAD_VALUE };
-        return Description { kind: ErrorKind::Data, message, hint: Some(hint) };
+        return Description { kind: ErrorKind::Data, message, hint: Some(hint.into()) };
     }
     let root = error.find_root();
     if let DataFusionError::Internal(text) = root
@@ -39,17 +41,37 @@ pub(super) fn describe(error: &DataFusionError) -> Description {
         return Description {
             kind: ErrorKind::Setting,
             message: format!("no object store is known for `{store}`"),
-            hint: Some("Name an object as s3://bucket/key, or a file by its path."),
+            hint: Some(instead_of(store).into()),
         };
     }
     let message = message(error);
     // Parquet keeps only the text of what failed below it.
     if message.contains("Request precondition failure") {
-        let hint = Some("Run the query again.");
+        let hint = Some("Run the query again.".into());
         return Description { kind: ErrorKind::Changed, message, hint };
     }
+    if let Some(described) = reword(message.strip_prefix("syntax error: ").unwrap_or(&message)) {
+        return described;
+    }
     let (kind, hint) = of_datafusion(root);
-    Description { kind, message, hint }
+    Description { kind, message, hint: hint.map(Cow::Borrowed) }
+}
+
+/// What to write instead of a URL that no store is known for.
+fn instead_of(url: &str) -> &'static str {
+    match url.split_once("://") {
+        Some(("s3", _)) => "Name an object as s3://bucket/key.",
+        Some(("s3a" | "s3n", _)) => "Write s3:// instead: s3://bucket/key.",
+        Some(("gs" | "gcs", _)) => {
+            "Google Cloud Storage speaks S3: --endpoint https://storage.googleapis.com, with HMAC keys, and \
+             s3://bucket/key."
+        }
+        Some(("http" | "https", _)) => {
+            "Name the store with --endpoint and the object as s3://bucket/key, or download it and name the \
+             file by its path."
+        }
+        _ => "Name an object as s3://bucket/key, or a file by its path.",
+    }
 }
 
 /// What a user should read. The classes that DataFusion names first (`Error during planning: `) say
@@ -184,7 +206,7 @@ fn of_client(error: &StoreError) -> Description {
         StoreError::BadAnswer { .. } => ErrorKind::Data,
         _ => ErrorKind::Other,
     };
-    Description { kind, message: error.to_string(), hint: Some(error.hint()) }
+    Description { kind, message: error.to_string(), hint: Some(error.hint().into()) }
 }
 
 fn of_object_store(error: &object_store::Error) -> Description {
@@ -240,6 +262,16 @@ fn of_object_store(error: &object_store::Error) -> Description {
             "the store does not accept the credentials".to_owned(),
             "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or name an AWS profile.",
         ),
+        _ if says("error sending request") && innermost(error).contains("InvalidContentType") => (
+            ErrorKind::Setting,
+            format!("{} does not speak TLS", endpoint(&text)),
+            "Try http:// instead of https://.",
+        ),
+        _ if innermost(error).contains("failed to lookup address") => (
+            ErrorKind::Unavailable,
+            format!("there is no host `{}`", host(&text).unwrap_or_default()),
+            "Check the endpoint's name, and that this machine can resolve names.",
+        ),
         _ if says("error sending request") || says("onnection refused") || says("dns error") => (
             ErrorKind::Unavailable,
             format!("the store cannot be reached: {}", innermost(error)),
@@ -263,7 +295,7 @@ fn of_object_store(error: &object_store::Error) -> Description {
             return Description { kind: ErrorKind::Unavailable, message, hint: None };
         }
     };
-    Description { kind, message, hint: Some(hint) }
+    Description { kind, message, hint: Some(hint.into()) }
 }
 
 /// The first error of a type in a chain of causes.
@@ -286,6 +318,11 @@ fn find<'a, T: StdError + 'static>(error: &'a (dyn StdError + 'static)) -> Optio
 /// The URL of a failed request.
 fn url(message: &str) -> Option<url::Url> {
     message.split_whitespace().find(|word| word.starts_with("http")).and_then(|it| it.parse().ok())
+}
+
+/// The host of a failed request.
+fn host(message: &str) -> Option<String> {
+    url(message)?.host_str().map(ToOwned::to_owned)
 }
 
 /// The store that a failed request was sent to, without a user or password in its address.

@@ -1,7 +1,9 @@
 //! Errors, as a user should read them: their kind, one sentence, and what to do.
 
 mod describe;
+mod reword;
 
+use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::fmt;
 
@@ -94,7 +96,7 @@ impl From<StoreError> for Error {
 impl From<DataFusionError> for Error {
     fn from(source: DataFusionError) -> Self {
         let Description { kind, message, hint } = describe::describe(&source);
-        Self { kind, message, hint: hint.map(ToOwned::to_owned), source }
+        Self { kind, message, hint: hint.map(Cow::into_owned), source }
     }
 }
 

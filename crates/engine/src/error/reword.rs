@@ -1,0 +1,192 @@
+//! What DataFusion and its parser say, in words for whoever typed the statement.
+
+use super::ErrorKind;
+use super::describe::Description;
+
+/// The keywords with which statements begin.
+const STATEMENTS: [&str; 20] = [
+    "ALTER", "ANALYZE", "COPY", "CREATE", "DELETE", "DESCRIBE", "DROP", "EXECUTE", "EXPLAIN",
+    "FROM", "INSERT", "PREPARE", "RESET", "SELECT", "SET", "SHOW", "TABLE", "UPDATE", "VALUES",
+    "WITH",
+];
+
+/// A message that says less, or more, than a user can use; none if it is good as it is.
+pub(super) fn reword(text: &str) -> Option<Description> {
+    syntax(text)
+        .or_else(|| signature(text))
+        .or_else(|| fields(text))
+        .or_else(|| format(text))
+        .or_else(|| no_bug(text))
+}
+
+fn description(kind: ErrorKind, message: String, hint: impl Into<String>) -> Description {
+    Description { kind, message, hint: Some(hint.into().into()) }
+}
+
+/// `Expected: an SQL statement, found: selct at Line: 1, Column: 1`
+fn syntax(text: &str) -> Option<Description> {
+    let (expected, rest) = text.strip_prefix("Expected: ")?.rsplit_once(", found: ")?;
+    let (found, place) = match rest.rsplit_once(" at Line: ") {
+        Some((found, place)) => (found, place.split_once(", Column: ")),
+        None => (rest, None),
+    };
+    let found = match found {
+        "EOF" => "the end of the statement".to_owned(),
+        found => format!("`{found}`"),
+    };
+    let place = match place {
+        Some((line, column)) => format!(" at line {line}, column {column}"),
+        None => String::new(),
+    };
+    let word = found.trim_matches('`').to_ascii_uppercase();
+    let meant = match expected {
+        "an SQL statement" => STATEMENTS.into_iter().find(|it| are_similar(it, &word)),
+        _ => None,
+    };
+    let message = format!("syntax error{place}: expected {expected}, found {found}");
+    let hint = meant.map(|meant| format!("Did you mean {meant}?").into());
+    Some(Description { kind: ErrorKind::Syntax, message, hint })
+}
+
+/// Whether two words differ by one letter that is wrong, missing, too much, or has changed places with
+/// the next.
+fn are_similar(a: &str, b: &str) -> bool {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let before = a.iter().zip(&b).take_while(|(x, y)| x == y).count();
+    let (a, b) = (&a[before..], &b[before..]);
+    match (a, b) {
+        ([], rest) | (rest, []) => rest.len() <= 1,
+        ([a0, a1, rest @ ..], [b0, b1, other @ ..]) if a0 == b1 && a1 == b0 => rest == other,
+        ([_, rest @ ..], [_, other @ ..]) => rest == other || rest == b || a == other,
+    }
+}
+
+/// `… No function matches the given name and argument types 'sum(Utf8)'. … Candidate functions: sum(Int64) …`
+fn signature(text: &str) -> Option<Description> {
+    let (_, rest) = text.split_once("No function matches the given name and argument types '")?;
+    let (call, rest) = rest.split_once('\'')?;
+    let name = call.split_once('(')?.0;
+    let candidates = rest.split_once("Candidate functions:").map_or("", |(_, these)| these.trim());
+    let message = format!("there is no {call}");
+    let hint = match candidates {
+        "" => format!("Convert the argument of {name}: CAST(… AS …)."),
+        these => format!("Convert the argument: CAST(… AS …). {name} takes: {these}."),
+    };
+    Some(description(ErrorKind::Plan, message, hint))
+}
+
+/// A name after a dot, where what stands before it is no struct.
+fn fields(text: &str) -> Option<Description> {
+    const HINT: &str =
+        "Write table.column or struct.field; quote a name that is a keyword: \"user\".name.";
+    if let Some((_, rest)) = text.split_once("Dot access not supported for non-string expr: ") {
+        let name = rest.split_once("value: \"").and_then(|(_, rest)| rest.split_once('"'));
+        let message = match name {
+            Some((name, _)) => format!("what stands before `.{name}` has no fields"),
+            None => "what stands before a dot has no fields".to_owned(),
+        };
+        return Some(description(ErrorKind::Plan, message, HINT));
+    }
+    let (_, rest) = text.split_once("Cannot access field at argument ")?;
+    let (_, rest) = rest.split_once("type ")?;
+    let of = rest.split_once(" is not ").map_or(rest, |(of, _)| of);
+    let message = format!("a value of the type {of} has no fields");
+    Some(description(ErrorKind::Plan, message, HINT))
+}
+
+/// `Unable to find factory for ORC`
+fn format(text: &str) -> Option<Description> {
+    let (_, name) = text.split_once("Unable to find factory for ")?;
+    let message = format!("{name} is no format of tables");
+    Some(description(
+        ErrorKind::Unsupported,
+        message,
+        "STORED AS CSV, JSON (also NDJSON, JSONL), PARQUET, or ARROW.",
+    ))
+}
+
+/// Without the invitation to report what is no bug of DataFusion.
+fn no_bug(text: &str) -> Option<Description> {
+    let (before, _) = text.split_once(". This issue was likely caused by a bug in DataFusion")?;
+    let before = before.strip_prefix("Internal error: ").unwrap_or(before);
+    Some(description(
+        ErrorKind::Internal,
+        before.to_owned(),
+        "This is a bug: please report it with the query.",
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn said(text: &str, message: &str, hint: Option<&str>) {
+        let described = reword(text).unwrap();
+        assert_eq!(described.message, message);
+        assert_eq!(described.hint.as_deref(), hint);
+    }
+
+    #[test]
+    fn a_syntax_error_says_where_and_what_was_meant() {
+        said(
+            "Expected: an SQL statement, found: selct at Line: 1, Column: 3",
+            "syntax error at line 1, column 3: expected an SQL statement, found `selct`",
+            Some("Did you mean SELECT?"),
+        );
+        said(
+            "Expected: an expression, found: EOF",
+            "syntax error: expected an expression, found the end of the statement",
+            None,
+        );
+        assert!(reword("sql parser error").is_none());
+    }
+
+    #[test]
+    fn words_are_similar_if_one_letter_is_wrong() {
+        for word in ["SELCT", "SELECTT", "SLEECT", "SELEKT", "ELECT", "SELECT"] {
+            assert!(are_similar("SELECT", word) && are_similar(word, "SELECT"), "{word}");
+        }
+        for word in ["SLCT", "TABLE", "", "SELECTED", "TCELES"] {
+            assert!(!are_similar("SELECT", word) && !are_similar(word, "SELECT"), "{word}");
+        }
+    }
+
+    #[test]
+    fn a_function_says_what_it_takes() {
+        said(
+            "Function 'sum' failed. This issue was likely caused by a bug in DataFusion's code. No function \
+             matches the given name and argument types 'sum(Utf8)'. You might need to add explicit type \
+             casts. Candidate functions: sum(Int64) sum(Float64)",
+            "there is no sum(Utf8)",
+            Some("Convert the argument: CAST(… AS …). sum takes: sum(Int64) sum(Float64)."),
+        );
+    }
+
+    #[test]
+    fn what_has_no_fields_is_named() {
+        let hint =
+            "Write table.column or struct.field; quote a name that is a keyword: \"user\".name.";
+        said(
+            "Dot access not supported for non-string expr: Identifier(Ident { value: \"name\", quote_style: \
+             None })",
+            "what stands before `.name` has no fields",
+            Some(hint),
+        );
+        said(
+            "Cannot access field at argument 1: type Utf8 is not Struct, Map, or Null",
+            "a value of the type Utf8 has no fields",
+            Some(hint),
+        );
+    }
+
+    #[test]
+    fn nobody_is_sent_to_another_project() {
+        said(
+            "Internal error: it broke. This issue was likely caused by a bug in DataFusion's code. Please \
+             help us",
+            "it broke",
+            Some("This is a bug: please report it with the query."),
+        );
+    }
+}
