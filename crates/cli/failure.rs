@@ -3,12 +3,21 @@
 use std::error::Error;
 use std::io::{self, Write};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use arrow::error::ArrowError;
 use datafusion::common::DataFusionError;
 use parquet::errors::ParquetError;
 
 use crate::output::visible::visible;
+
+/// Whether the origins of failures are reported too.
+static VERBOSE: AtomicBool = AtomicBool::new(false);
+
+/// Reports the origins of failures, too, from now on.
+pub(crate) fn report_origins() {
+    VERBOSE.store(true, Ordering::Relaxed);
+}
 
 /// This crate's result.
 pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
@@ -22,6 +31,8 @@ pub(crate) enum Failure {
         message: String,
         /// What to do about it, if that is known.
         hint: Option<String>,
+        /// The same in the words of the libraries below, if it came from one.
+        origin: Option<String>,
     },
     /// The arguments do not go together. Exit code 2, as for those that clap refuses.
     Usage(String),
@@ -34,13 +45,15 @@ pub(crate) enum Failure {
 impl Failure {
     /// A failure without a hint.
     pub(crate) fn new(message: impl Into<String>) -> Self {
-        Self::Failed { message: message.into(), hint: None }
+        Self::Failed { message: message.into(), hint: None, origin: None }
     }
 
     /// The same failure, with what to do about it.
     pub(crate) fn with_hint(self, hint: impl Into<String>) -> Self {
         match self {
-            Self::Failed { message, .. } => Self::Failed { message, hint: Some(hint.into()) },
+            Self::Failed { message, origin, .. } => {
+                Self::Failed { message, hint: Some(hint.into()), origin }
+            }
             other => other,
         }
     }
@@ -48,8 +61,8 @@ impl Failure {
     /// The same failure, saying where it happened.
     pub(crate) fn at(self, place: &str) -> Self {
         match self {
-            Self::Failed { message, hint } => {
-                Self::Failed { message: format!("{place}: {message}"), hint }
+            Self::Failed { message, hint, origin } => {
+                Self::Failed { message: format!("{place}: {message}"), hint, origin }
             }
             other => other,
         }
@@ -72,7 +85,7 @@ impl Failure {
     /// What happened and what to do about it, for a page.
     pub(crate) fn words(&self) -> (String, Option<String>) {
         match self {
-            Self::Failed { message, hint } => (message.clone(), hint.clone()),
+            Self::Failed { message, hint, .. } => (message.clone(), hint.clone()),
             Self::Usage(message) => (message.clone(), None),
             Self::Stopped(_) => ("it was stopped".to_owned(), None),
             Self::NobodyReads => ("nobody read the answer".to_owned(), None),
@@ -82,9 +95,11 @@ impl Failure {
     /// Says it on stderr, and which exit code it makes.
     pub(crate) fn report(&self) -> ExitCode {
         let (text, code) = match self {
-            Self::Failed { message, hint: None } => (format!("error: {message}\n"), 1),
-            Self::Failed { message, hint: Some(hint) } => {
-                (format!("error: {message}\nhint: {hint}\n"), 1)
+            Self::Failed { message, hint, origin } => {
+                let hint = hint.as_ref().map_or(String::new(), |hint| format!("hint: {hint}\n"));
+                let origin = origin.as_ref().filter(|_| VERBOSE.load(Ordering::Relaxed));
+                let origin = origin.map_or(String::new(), |text| format!("origin: {text}\n"));
+                (format!("error: {message}\n{hint}{origin}"), 1)
             }
             Self::Usage(message) => (format!("error: {message}\nhint: See --help.\n"), 2),
             Self::Stopped(code) => (String::new(), *code),
@@ -124,7 +139,11 @@ impl From<io::Error> for Failure {
 
 impl From<sluicegate_engine::Error> for Failure {
     fn from(error: sluicegate_engine::Error) -> Self {
-        Self::Failed { message: error.to_string(), hint: error.hint().map(str::to_owned) }
+        Self::Failed {
+            message: error.to_string(),
+            hint: error.hint().map(str::to_owned),
+            origin: Some(sentence(error.datafusion())),
+        }
     }
 }
 
@@ -198,7 +217,7 @@ mod tests {
     #[test]
     fn a_message_is_one_line_and_keeps_its_hint() {
         let failure = Failure::from(io::Error::other("two\n  lines"));
-        let Failure::Failed { message, hint } = failure.with_hint("Wait.").at("here") else {
+        let Failure::Failed { message, hint, .. } = failure.with_hint("Wait.").at("here") else {
             panic!("not a failure");
         };
         assert_eq!(message, "here: two lines");

@@ -19,7 +19,7 @@ use clap::Parser;
 use tracing_subscriber::EnvFilter;
 
 use self::args::Args;
-use self::failure::Result;
+use self::failure::{Result, report_origins};
 use self::runtime::compute::Compute;
 use self::runtime::scratch::Scratch;
 
@@ -29,6 +29,9 @@ const GRACE: Duration = Duration::from_millis(500);
 fn main() -> ExitCode {
     let args = Args::parse();
     log_to_stderr();
+    if args.verbose {
+        report_origins();
+    }
     match run(args) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),

@@ -109,7 +109,7 @@ where
 {
     /// Scale factor: 1 is about 1 GB of CSV for TPC-H, TPC-DS and PushdownDB's table, and 7 GB for the
     /// Big Data benchmark
-    #[arg(long, default_value_t = 1.0, value_name = "FACTOR")]
+    #[arg(long, default_value_t = 1.0, value_name = "FACTOR", value_parser = super::quantity::scale)]
     pub(crate) scale: f64,
     /// How the objects are encoded
     #[arg(long, value_enum, default_value_t)]

@@ -31,7 +31,7 @@ pub(crate) use self::index::{
     CreateArgs, DropArgs, IndexCommand, IndexStore, ListArgs, VerifyArgs,
 };
 pub(crate) use self::model::{ModelArgs, ModelFormat};
-use self::quantity::Price;
+use self::quantity::{Price, scale};
 pub(crate) use self::serve::ServeArgs;
 pub(crate) use self::simulation::SimulationArgs;
 pub(crate) use self::statistics::{
@@ -58,6 +58,9 @@ Examples:
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
+    /// Report errors also in the words of the libraries below
+    #[arg(long, global = true)]
+    pub(crate) verbose: bool,
 }
 
 /// What to do.
@@ -97,7 +100,7 @@ Examples:
 #[command(after_help = DEMO_EXAMPLES)]
 pub(crate) struct DemoArgs {
     /// Scale factor of TPC-H and of the skewed table: 1 is about 1 GB of CSV of each
-    #[arg(long, default_value_t = 0.1, value_name = "FACTOR")]
+    #[arg(long, default_value_t = 0.1, value_name = "FACTOR", value_parser = scale)]
     pub(crate) scale: f64,
     /// Rate of the link between store and client: 1gbit, 100mbit, 50MB/s, unlimited
     #[arg(long, default_value = "1gbit", value_name = "RATE")]
@@ -174,21 +177,24 @@ pub(crate) struct SqlArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) profile_html: Option<PathBuf>,
     /// Do not run statements whose predicted cost in dollars is higher
-    #[arg(long, value_name = "USD", help_heading = "Prediction")]
+    #[arg(long, value_name = "USD", help_heading = "Prediction", allow_negative_numbers = true)]
     pub(crate) max_cost: Option<Price>,
     #[command(flatten)]
     pub(crate) connect: ConnectArgs,
 }
 
 /// Where statements come from.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 pub(crate) struct StatementArgs {
     /// Statements to run; may be repeated
     #[arg(long, short, value_name = "SQL")]
     pub(crate) command: Vec<String>,
-    /// A file of statements to run before those of -c; `-` is stdin; may be repeated
+    /// Run this file first, before any -c; `-` is stdin; may be repeated
     #[arg(long, short, value_name = "FILE")]
     pub(crate) file: Vec<PathBuf>,
+    /// Statements to run after those of -c, without an option
+    #[arg(value_name = "SQL")]
+    pub(crate) statements: Vec<String>,
 }
 
 const EXPLAIN_EXAMPLES: &str = "\
@@ -258,6 +264,9 @@ mod tests {
         refused(&["sluice", "demo", "--link", "fast"], "a rate such as 1Gbit");
         refused(&["sluice", "sql", "--memory-limit", "much"], "a number of bytes such as");
         refused(&["sluice", "sql", "--max-cost", "cheap"], "a sum of dollars such as 0.05");
+        refused(&["sluice", "sql", "--max-cost", "-1"], "a sum of dollars such as 0.05");
+        refused(&["sluice", "demo", "--scale", "abc"], "a scale factor such as 0.1");
+        refused(&["sluice", "demo", "--scale", "-1"], "a scale factor such as 0.1");
         refused(&["sluice", "serve", "--dir", "d", "--latency", "5"], "a delay such as 10ms");
         refused(&["sluice", "serve", "--dir", "d", "--listen", "9000"], "an address such as");
         refused(&["sluice", "serve", "--dir", "d", "--upload-expiry", "7"], "an age such as 7d");

@@ -87,6 +87,14 @@ impl FromStr for Price {
     }
 }
 
+/// A scale factor, more than zero.
+pub(crate) fn scale(text: &str) -> Result<f64, String> {
+    match text.trim().parse::<f64>() {
+        Ok(scale) if scale.is_finite() && scale > 0.0 => Ok(scale),
+        _ => Err(format!("`{text}` is not a scale factor such as 0.1 or 10")),
+    }
+}
+
 /// A number of threads, one at least.
 pub(crate) fn threads(text: &str) -> Result<NonZeroUsize, String> {
     text.trim().parse().map_err(|_| format!("`{text}` is not a number of threads, 1 or more"))

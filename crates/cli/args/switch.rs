@@ -236,7 +236,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_enum, conflicts_with_all = ["input", "probe", "column", "probe_column"])]
     pub(crate) workload: Option<Workload>,
     /// The workload's scale factor; 1 is the paper's sample
-    #[arg(long, default_value_t = 0.05, value_name = "FACTOR", requires = "workload")]
+    #[arg(long, default_value_t = 0.05, value_name = "FACTOR", requires = "workload", value_parser = super::quantity::scale)]
     pub(crate) scale: f64,
     /// Seed of the workload's random rows
     #[arg(long, default_value_t = 42, value_name = "N", requires = "workload")]

@@ -2,7 +2,7 @@
 
 use sluicegate_costmodel::BytesPerSecond;
 
-use super::quantity::Latency;
+use super::quantity::{Latency, scale};
 use crate::output::listing::ListFormat;
 
 const EXAMPLES: &str = "\
@@ -18,7 +18,9 @@ Examples:
 
 Each query runs in every way that it can be forced to, and as `auto` has it. Errors are those of
 predicted seconds, as a part of the measured ones. A choice of `auto` is right if no other way was
-faster by more than 5 %; its regret is how many times as long it took as the fastest way.
+faster by more than 5 %, where all runs of what it chose count together: by choice and by name, with the
+same plan, the same keys and the same bytes. It is alike if its own run was within 5 % of the fastest run;
+its regret is how many times as long it took as that.
 Nothing else should run on the machine meanwhile.";
 
 /// Check predictions against reality: every way to run queries, behind links of several kinds
@@ -28,7 +30,7 @@ Nothing else should run on the machine meanwhile.";
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ValidateArgs {
     /// Scale factor of TPC-H: 1 is about 1 GB of CSV
-    #[arg(long, default_value_t = 0.1, value_name = "FACTOR")]
+    #[arg(long, default_value_t = 0.1, value_name = "FACTOR", value_parser = scale)]
     pub(crate) scale: f64,
     /// Rates of the link between store and client: 1gbit, 50MB/s, unlimited
     #[arg(

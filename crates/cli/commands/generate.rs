@@ -18,6 +18,7 @@ use crate::connect::bucket;
 use crate::failure::{Failure, Result};
 use crate::output::progress;
 use crate::output::progress::say;
+use crate::runtime::room;
 
 /// Generates tables of a data set that `title` names.
 pub(crate) async fn run<T>(args: TableArgs<T>, title: &str, seed: T::Seed) -> Result<()>
@@ -56,6 +57,7 @@ where
             let failed = |error| Failure::file(folder, error);
             fs::create_dir_all(folder).map_err(failed)?;
             let absolute = folder.canonicalize().map_err(failed)?;
+            room::check(&absolute, request.about_bytes(), title)?;
             let store = LocalFileSystem::new_with_prefix(&absolute)
                 .map_err(|error| Failure::new(error.to_string()))?;
             (Arc::new(store), absolute.display().to_string())

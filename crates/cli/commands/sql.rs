@@ -77,11 +77,14 @@ pub(crate) fn script(args: &StatementArgs) -> Result<Option<String>> {
         script += &read(path)?;
         script += "\n;\n";
     }
-    for command in &args.command {
-        script += command;
+    if let Some(file) = args.statements.iter().find(|it| Path::new(it).is_file()) {
+        return Err(Failure::Usage(format!("`{file}` is a file: run it with -f {file}")));
+    }
+    for statement in args.command.iter().chain(&args.statements) {
+        script += statement;
         script += "\n;\n";
     }
-    if args.file.is_empty() && args.command.is_empty() {
+    if script.is_empty() {
         if io::stdin().is_terminal() {
             return Ok(None);
         }
@@ -108,14 +111,24 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("a.sql");
         fs::write(&file, "a -- no end").unwrap();
-        let args = StatementArgs { command: vec!["b".into(), "c;".into()], file: vec![file] };
-        let script = script(&args).unwrap().unwrap();
-        assert_eq!(statements::all(&script), ["a -- no end", "b", "c"]);
+        let args = StatementArgs {
+            command: vec!["b".into(), "c;".into()],
+            file: vec![file.clone()],
+            statements: vec!["d".into()],
+        };
+        let joined = script(&args).unwrap().unwrap();
+        assert_eq!(statements::all(&joined), ["a -- no end", "b", "c", "d"]);
+        let args = StatementArgs {
+            statements: vec![file.to_str().unwrap().to_owned()],
+            ..StatementArgs::default()
+        };
+        let Err(Failure::Usage(message)) = script(&args) else { panic!("it ran") };
+        assert!(message.contains("run it with -f"), "{message}");
     }
 
     #[test]
     fn a_missing_file_is_named() {
-        let args = StatementArgs { command: vec![], file: vec!["no/such.sql".into()] };
+        let args = StatementArgs { file: vec!["no/such.sql".into()], ..StatementArgs::default() };
         let Err(Failure::Failed { message, .. }) = script(&args) else { panic!("no error") };
         assert!(message.starts_with("`no/such.sql`: "), "{message}");
     }

@@ -38,6 +38,7 @@ impl ConnectArgs {
     /// The engine that these arguments mean.
     pub(crate) async fn connect(&self) -> Result<Engine> {
         let options = self.store.options();
+        tell_path(options.endpoint.as_deref());
         let profile = match self.profile.as_str() {
             "probed" => detect::probed(&options).await?,
             name => match EndpointProfile::by_name(name) {
@@ -79,6 +80,21 @@ impl From<ScanArg> for Scan {
             ScanArg::Select => Self::Select,
             ScanArg::Index => Self::Index,
         }
+    }
+}
+
+/// Says that an endpoint has a path, which few stores have: others take it for the name of a bucket.
+fn tell_path(endpoint: Option<&str>) {
+    let without = endpoint.and_then(|url| {
+        let (scheme, rest) = url.split_once("://")?;
+        let (host, path) = rest.split_once('/')?;
+        (!path.is_empty()).then(|| format!("{scheme}://{host}"))
+    });
+    if let (Some(endpoint), Some(without)) = (endpoint, without) {
+        say(&format!(
+            "note: the endpoint {endpoint} has a path, which most stores take for the name of a bucket; \
+             without it: {without}"
+        ));
     }
 }
 
@@ -161,7 +177,7 @@ mod tests {
     fn an_unknown_price_book_names_the_known_ones() {
         let names = || vec!["free".to_owned()];
         let error = named_or_read("price book", "x", None, PriceBook::parse, names).unwrap_err();
-        let Failure::Failed { message, hint } = error else { panic!("{error:?}") };
+        let Failure::Failed { message, hint, .. } = error else { panic!("{error:?}") };
         assert_eq!(message, "there is no price book and no file `x`");
         assert_eq!(hint.as_deref(), Some("Take one of free, or name a TOML file."));
     }

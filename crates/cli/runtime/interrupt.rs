@@ -1,6 +1,7 @@
 //! Ctrl-C and SIGTERM.
 
 use std::process;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use datafusion::common::runtime::SpawnedTask;
@@ -19,9 +20,17 @@ const ABORT_PATIENCE: Duration = Duration::from_secs(2);
 /// How long the process may take to end after that, whatever keeps it.
 const LAST_PATIENCE: Duration = Duration::from_secs(5);
 
+/// The exit code of a process that was asked to stop while a [`watch`] was on; 0 before. Whoever was asked
+/// between two pieces of interruptible work stops at the second.
+static ASKED: AtomicU8 = AtomicU8::new(0);
+
 /// Does the work, unless the process is asked to stop first: then the work is dropped where it
 /// is, and with it its temporary files.
 pub(crate) async fn interruptible<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
+    match ASKED.load(Ordering::Relaxed) {
+        0 => {}
+        code => return Err(Failure::Stopped(code)),
+    }
     tokio::select! {
         // Listening begins before the work does.
         biased;
@@ -54,6 +63,7 @@ pub(crate) async fn abort_writes(engine: &Engine) {
 pub(crate) fn watch(last_resort: LastResort) -> Watch {
     Watch(SpawnedTask::spawn(async move {
         let code = asked_to_stop().await;
+        ASKED.store(code, Ordering::Relaxed);
         let patience = async {
             match last_resort {
                 LastResort::Soon => tokio::time::sleep(LAST_PATIENCE).await,

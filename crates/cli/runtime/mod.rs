@@ -3,5 +3,6 @@
 pub(crate) mod compute;
 pub(crate) mod cpu;
 pub(crate) mod interrupt;
+pub(crate) mod room;
 pub(crate) mod scratch;
 pub(crate) mod terminal;

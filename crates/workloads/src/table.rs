@@ -20,6 +20,8 @@ pub trait DataTable: Copy + Ord + Debug + Display + Send + Sync + 'static {
     const DATA_SET: &'static str;
     /// The tables of the data set, by name.
     const ALL: &'static [Self];
+    /// About how many bytes all tables take as CSV at scale factor 1.
+    const CSV_BYTES: f64 = 1e9;
     /// The least scale factor.
     const LEAST_SCALE: f64;
     /// The seed of the random numbers; `()` if the data set fixes it.

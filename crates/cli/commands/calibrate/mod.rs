@@ -184,7 +184,7 @@ pub(super) async fn quietly(
     let engine = Engine::builder().connect(options.clone()).profile(EndpointProfile::sluice());
     let (engine, measuring) = (engine.clone().build().await?, engine.build().await?);
     let seed = 1;
-    let data = generate(size::LARGEST, seed, compute).await?;
+    let data = interruptible(generate(size::LARGEST, seed, compute)).await?;
     let trials = plan::trials(&data)?;
     let name = name_of(&place(&measuring.endpoint().client));
     let question = Question { bucket, name, size: None, rounds, seed };

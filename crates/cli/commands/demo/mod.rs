@@ -10,7 +10,6 @@ use std::path::PathBuf;
 
 use sluicegate_costmodel::{BytesPerSecond, HardwareProfile};
 use sluicegate_engine::Engine;
-use sluicegate_engine::choice::Decision;
 use sluicegate_engine::config::Scan;
 use sluicegate_server::Server;
 use sluicegate_workloads::pushdowndb::{self, ITEMS, Item, TPCH_TABLES};
@@ -19,13 +18,14 @@ use sluicegate_workloads::{Generate, tpch};
 use self::comparison::Comparison;
 use crate::args::DemoArgs;
 use crate::args::quantity::{link_words, whole_rate};
-use crate::commands::embedded::measure::measure;
+use crate::commands::embedded::measure::{followed, measure};
 use crate::commands::embedded::{connect, load, set};
 use crate::commands::generate::ddl;
 use crate::failure::{Failure, Result};
 use crate::output::progress::say;
 use crate::runtime::compute::Compute;
 use crate::runtime::interrupt::interruptible;
+use crate::runtime::room;
 use crate::runtime::scratch::Scratch;
 
 const BUCKET: &str = "tpch";
@@ -62,6 +62,7 @@ async fn demonstrate(args: DemoArgs, folder: PathBuf) -> Result<()> {
         prefix: Default::default(),
         ..Generate::default()
     };
+    room::check(&folder, tables.about_bytes() + skewed.about_bytes(), "the data of this scale")?;
     load(&engine, BUCKET, &tables, "TPC-H").await?;
     load(&engine, BUCKET, &skewed, "a skewed table").await?;
     server.set_link_rate(whole_rate(args.link));
@@ -113,14 +114,6 @@ fn hardware(link: BytesPerSecond) -> Result<HardwareProfile> {
     Ok(hardware)
 }
 
-/// The strategies of a join that differ by whether keys are sent.
-const BLOOM: &str = "bloom";
-const FILTERED: &str = "filtered";
-
-fn may_be_bloom(decision: &Decision) -> bool {
-    decision.way(BLOOM).is_some_and(|way| way.outcome.is_ok())
-}
-
 /// An item with everything fetched, and with everything left to the cost model.
 async fn compare(server: &Server, engine: &Engine, item: Item) -> Result<Comparison> {
     let at = |failure: Failure| failure.at(item.name);
@@ -132,13 +125,7 @@ async fn compare(server: &Server, engine: &Engine, item: Item) -> Result<Compari
     let on = measure(server, engine, item.sql).await.map_err(at)?;
     let mut strategies: Vec<&str> = Vec::new();
     for decision in &explanation.decisions {
-        let Some(planned) = decision.strategy() else { continue };
-        // Planned is what is predicted; with the keys it is decided again.
-        let followed = match planned {
-            BLOOM if !on.asked_about_keys => FILTERED,
-            FILTERED if on.asked_about_keys && may_be_bloom(decision) => BLOOM,
-            planned => planned,
-        };
+        let Some(followed) = followed(decision, !on.keys.is_empty()) else { continue };
         if !strategies.contains(&followed) {
             strategies.push(followed);
         }

@@ -100,7 +100,7 @@ mod tests {
             link: Bytes(1 << 20),
             time: Duration::from_millis(640),
             cost: Dollars(0.0132),
-            asked_about_keys: false,
+            keys: Vec::new(),
         };
         let on = Run {
             requests: 5,

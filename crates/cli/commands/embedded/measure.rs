@@ -8,6 +8,7 @@ use arrow::util::display::{ArrayFormatter, FormatOptions};
 use datafusion::physical_plan::collect;
 use sluicegate_costmodel::{Bytes, Dollars};
 use sluicegate_engine::Engine;
+use sluicegate_engine::choice::Decision;
 use sluicegate_engine::datasource::keys::asked_about_keys;
 use sluicegate_server::Server;
 
@@ -31,8 +32,23 @@ pub(in crate::commands) struct Run {
     pub(in crate::commands) time: Duration,
     /// What it would cost: counted work and measured time, at the session's prices.
     pub(in crate::commands) cost: Dollars,
-    /// Whether the store was asked about the keys of a join, which is decided when they arrive.
-    pub(in crate::commands) asked_about_keys: bool,
+    /// What the store was asked about the keys of joins, if anything, which is decided when they arrive.
+    pub(in crate::commands) keys: Vec<String>,
+}
+
+/// The strategies of a join that differ by whether keys are sent.
+const BLOOM: &str = "bloom";
+const FILTERED: &str = "filtered";
+
+/// How an operator ran, given whether the store was asked about keys: planned is what is predicted; with
+/// the keys it is decided again.
+pub(in crate::commands) fn followed(decision: &Decision, asked: bool) -> Option<&str> {
+    let may_be_bloom = || decision.way(BLOOM).is_some_and(|way| way.outcome.is_ok());
+    Some(match decision.strategy()? {
+        BLOOM if !asked => FILTERED,
+        FILTERED if asked && may_be_bloom() => BLOOM,
+        planned => planned,
+    })
 }
 
 /// Runs a query the way that the session is set to.
@@ -57,7 +73,7 @@ pub(in crate::commands) async fn measure(
         link: Bytes(link.bytes_in + link.bytes_out),
         time,
         cost: engine.endpoint().prices.cost(&counted.work(time)).total(),
-        asked_about_keys: asked_about_keys(&plan),
+        keys: asked_about_keys(&plan),
     })
 }
 

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sluicegate_costmodel::{BytesPerSecond, HardwareProfile};
+use sluicegate_costmodel::HardwareProfile;
 use sluicegate_engine::Engine;
 use sluicegate_server::Server;
 use sluicegate_workloads::{Generate, tpch};
@@ -25,6 +25,7 @@ use crate::failure::{Failure, Result};
 use crate::output::progress::say;
 use crate::runtime::compute::Compute;
 use crate::runtime::interrupt::interruptible;
+use crate::runtime::room;
 use crate::runtime::scratch::Scratch;
 
 const BUCKET: &str = "tpch";
@@ -42,8 +43,9 @@ pub(super) async fn run(
         name => Some(profile_named(name)?),
     };
     let folder = scratch.make("sluice-validate-")?;
-    fs::create_dir(folder.join(BUCKET)).map_err(|error| Failure::file(&folder, error))?;
     let tables = tables(args.scale);
+    room::check(&folder, tables.about_bytes(), "the data of this scale")?;
+    fs::create_dir(folder.join(BUCKET)).map_err(|error| Failure::file(&folder, error))?;
     fill(compute, &folder, &tables).await?;
     let wanted =
         |query: &&Query| args.query.is_empty() || args.query.iter().any(|it| it == query.name);
@@ -66,8 +68,15 @@ pub(super) async fn run(
                     calibrate::quietly(&options, SAMPLES, args.rounds.max(3), compute).await?
                 }
             };
-            let engine = connect(&server, &hardware).await?;
-            define(&engine, BUCKET, &tables).await?;
+            for noise in hardware.calibration.iter().flat_map(|it| &it.noise) {
+                say(&format!("warning: {noise}; measure again when it is quiet"));
+            }
+            let engine = interruptible(Box::pin(async {
+                let engine = connect(&server, &hardware).await?;
+                define(&engine, BUCKET, &tables).await?;
+                Ok(engine)
+            }))
+            .await?;
             for query in &queries {
                 for share in &args.selectivity {
                     let (query, share, rounds) = (*query, *share, args.rounds);
@@ -116,15 +125,38 @@ async fn fill(compute: &Compute, folder: &Path, tables: &tpch::Generate) -> Resu
     Ok(())
 }
 
-/// A profile behind the link of a cell.
+/// A profile behind the link of a cell. Without a delay, a request takes what it takes on one machine.
 fn shaped(profile: &HardwareProfile, cell: Cell) -> HardwareProfile {
+    let least = HardwareProfile::by_name("local").map_or(Duration::ZERO, |it| it.link.latency);
     let mut shaped = profile.clone();
-    let latency = cell.latency.saturating_sub(shaped.link.latency);
-    if cell.link != BytesPerSecond::UNLIMITED {
-        shaped.link.bytes_per_second = cell.link;
-        shaped.link.connection_bytes_per_second = cell.link;
-    }
-    shaped.link.latency += latency;
-    shaped.select.latency += latency;
+    shaped.link.bytes_per_second = cell.link;
+    shaped.link.connection_bytes_per_second = cell.link;
+    shaped.link.latency = cell.latency.max(least);
+    // What a statement takes beyond a request stays as it is.
+    let beyond = profile.select.latency.saturating_sub(profile.link.latency);
+    shaped.select.latency = shaped.link.latency + beyond;
     shaped
+}
+
+#[cfg(test)]
+mod tests {
+    use sluicegate_costmodel::BytesPerSecond;
+
+    use super::*;
+
+    #[test]
+    fn a_profile_follows_the_link_of_a_cell() {
+        let remote = HardwareProfile::by_name("remote-1gbit").unwrap();
+        let latency = |latency: u64, link| {
+            let shaped = shaped(remote, Cell { link, latency: Duration::from_millis(latency) });
+            assert_eq!(shaped.link.bytes_per_second, link);
+            let beyond = remote.select.latency.saturating_sub(remote.link.latency);
+            assert_eq!(shaped.select.latency, shaped.link.latency + beyond);
+            shaped.link.latency
+        };
+        let (none, one) =
+            (latency(0, BytesPerSecond::UNLIMITED), latency(1, BytesPerSecond::gbit(10.0)));
+        assert!(none < one && one < remote.link.latency, "{none:?}, {one:?}");
+        assert_eq!(latency(20, BytesPerSecond::gbit(1.0)), Duration::from_millis(20));
+    }
 }

@@ -39,7 +39,7 @@ pub(super) fn print(choices: &[Choice], format: ListFormat) -> Result<()> {
                 json!(choice.query),
                 json!(choice.share),
                 json!(trial.way),
-                json!(trial.chosen),
+                json!(trial.chosen()),
                 json!(rounded(observed.predicted, 1e4)),
                 json!(rounded(observed.measured, 1e4)),
                 json!(rounded(100.0 * observed.error(), 10.0)),

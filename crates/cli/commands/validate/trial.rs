@@ -10,7 +10,7 @@ use sluicegate_engine::choice::Decision;
 use sluicegate_server::Server;
 
 use super::queries::{AUTO, Query};
-use crate::commands::embedded::measure::measure;
+use crate::commands::embedded::measure::{followed, measure};
 use crate::commands::embedded::set;
 use crate::failure::{Failure, Result};
 
@@ -39,17 +39,19 @@ const SAME_BYTES: f64 = 0.05;
 /// A way to run a query, with what was predicted and what happened.
 pub(super) struct Trial {
     pub(super) way: &'static str,
-    /// What that means for each of its operators.
-    pub(super) chosen: String,
+    /// What was planned for each of its operators.
+    planned: Vec<Decision>,
     /// The plan.
     plan: String,
+    /// What the store was asked about keys, if anything, which is decided when they arrive.
+    keys: Vec<String>,
     pub(super) predicted: Duration,
     pub(super) predicted_link: Bytes,
     pub(super) bound_by: Option<Resource>,
     /// Counted at the store's sockets, both directions.
     pub(super) link: Bytes,
     pub(super) requests: u64,
-    /// Of each run.
+    /// Of each run, sorted.
     times: Vec<Duration>,
 }
 
@@ -65,16 +67,28 @@ impl Choice {
 impl Trial {
     /// The median of the runs.
     pub(super) fn measured(&self) -> Duration {
-        let mut times = self.times.clone();
-        times.sort_unstable();
-        times.get(times.len() / 2).copied().unwrap_or_default()
+        let middle = self.times.len() / 2;
+        match (self.times.get(middle.saturating_sub(1)), self.times.get(middle)) {
+            (Some(low), Some(high)) if self.times.len().is_multiple_of(2) => (*low + *high) / 2,
+            (_, high) => high.copied().unwrap_or_default(),
+        }
     }
 
-    /// Whether both ran in the same way: by the same plan, and with the same bytes over the link, which tell
-    /// what was decided while it ran.
+    /// How its operators ran.
+    pub(super) fn chosen(&self) -> String {
+        let asked = !self.keys.is_empty();
+        let followed = self.planned.iter().filter_map(|decision| followed(decision, asked));
+        let mut chosen: Vec<_> = followed.collect();
+        chosen.dedup();
+        chosen.join("+")
+    }
+
+    /// Whether both ran in the same way: by the same plan, with the same said about keys, and with the same
+    /// bytes over the link, which tell what else was decided while it ran.
     fn is_same(&self, other: &Self) -> bool {
         let (a, b) = (self.link.as_f64(), other.link.as_f64());
-        self.plan == other.plan && (a - b).abs() <= SAME_BYTES * a.max(b)
+        let same_bytes = (a - b).abs() <= SAME_BYTES * a.max(b);
+        self.plan == other.plan && self.keys == other.keys && same_bytes
     }
 
     fn observed<'a>(&self, strategy: &'a str) -> Observed<'a> {
@@ -110,8 +124,9 @@ pub(super) async fn run_all(
             }
             set(engine, query.option, trial.way).await.map_err(at)?;
             let run = measure(server, engine, sql).await.map_err(at)?;
-            trial.times.push(run.time);
-            (trial.link, trial.requests) = (run.link, run.requests);
+            let place = trial.times.partition_point(|time| *time < run.time);
+            trial.times.insert(place, run.time);
+            (trial.link, trial.requests, trial.keys) = (run.link, run.requests, run.keys);
             if *answer.get_or_insert_with(|| run.answer.clone()) != run.answer {
                 let message = format!("{}: the answer of `{}` differs", query.name, trial.way);
                 return Err(Failure::new(message)
@@ -133,15 +148,15 @@ async fn predict(engine: &Engine, way: &'static str, sql: &str) -> Result<Option
     let estimate = explanation.estimate();
     let predictions = || explanation.decisions.iter().filter_map(Decision::prediction);
     let longest = predictions().max_by_key(|it| it.time.total());
-    let mut chosen: Vec<_> = explanation.decisions.iter().filter_map(Decision::strategy).collect();
-    chosen.dedup();
+    let bound_by = longest.and_then(|it| it.time.bound_by());
     Ok(Some(Trial {
         way,
-        chosen: chosen.join("+"),
         plan: displayable(explanation.plan.as_ref()).indent(false).to_string(),
+        planned: explanation.decisions,
+        keys: Vec::new(),
         predicted: estimate.time,
         predicted_link: estimate.work.link,
-        bound_by: longest.and_then(|it| it.time.bound_by()),
+        bound_by,
         link: Bytes::ZERO,
         requests: 0,
         times: Vec::new(),

@@ -41,6 +41,7 @@ impl Table {
 impl DataTable for Table {
     const DATA_SET: &'static str = "bigdata";
     const ALL: &'static [Self] = &Self::ALL;
+    const CSV_BYTES: f64 = 7e9;
     const LEAST_SCALE: f64 = 0.000_01;
     type Seed = Seed;
 

@@ -27,17 +27,20 @@ struct Inner {
     parts: Parts,
 }
 
-/// Whether a plan that has run asked the store about keys of a join.
+/// What a plan that has run asked the store about keys of joins; empty if nothing.
 #[must_use]
-pub fn asked_about_keys(plan: &Arc<dyn ExecutionPlan>) -> bool {
-    let used = |metric: &Arc<Metric>| match metric.value() {
+pub fn asked_about_keys(plan: &Arc<dyn ExecutionPlan>) -> Vec<String> {
+    let said = |metric: &Arc<Metric>| match metric.value() {
         MetricValue::Custom { value, .. } => {
-            value.as_any().downcast_ref::<KeysSaid>().is_some_and(KeysSaid::used)
+            let said = value.as_any().downcast_ref::<KeysSaid>().filter(|said| said.used());
+            said.map(ToString::to_string)
         }
-        _ => false,
+        _ => None,
     };
-    plan.metrics().is_some_and(|metrics| metrics.iter().any(used))
-        || plan.children().into_iter().any(asked_about_keys)
+    let mut all: Vec<String> =
+        plan.metrics().iter().flat_map(|it| it.iter()).filter_map(said).collect();
+    all.extend(plan.children().into_iter().flat_map(asked_about_keys));
+    all
 }
 
 /// Parts of files that were asked by themselves.
