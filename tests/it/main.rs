@@ -28,6 +28,7 @@ mod index_inside;
 mod join;
 mod json;
 mod many_ranges;
+mod messages;
 mod minio;
 mod model;
 mod negotiation;

@@ -91,10 +91,11 @@ pub fn with_pushdown(
 }
 
 /// The most bytes of a build side's keys that are handed on to the other side, and the most distinct
-/// keys. A statement of 256 KiB holds a Bloom filter of 1 % of 27 000 keys, and statements about parts
-/// of a table hold as many each. DataFusion makes a literal of each, which takes two microseconds and some
-/// 300 bytes that no memory pool counts. Of more, whole numbers are counted out, in a sixth of the time and
-/// at 64 bytes each ([`Countable`](crate::datasource::keys::Countable)).
+/// keys of a partition. DataFusion makes a literal of each before anybody knows whether sending them pays,
+/// and lists of literals are copied for each file: three microseconds a key here, and some 300 bytes that no
+/// memory pool counts. Of more, whole numbers are counted out if that is predicted to pay, in a sixth of the
+/// time and at 64 bytes each ([`Countable`](crate::datasource::keys::Countable)). Of texts there are bounds
+/// then, unless the session raises DataFusion's option.
 const KEYS: (usize, usize) = (16 << 20, LISTED_KEYS);
 
 /// The most distinct keys that a join lists.

@@ -265,6 +265,9 @@ async fn a_statement_that_is_too_long_is_sent_without_keys() {
     let engine = engine_of(&store, profile, Scan::Select, TEXTS).await;
     rows(&engine, "SET sluice.join = 'bloom'").await;
     let said = keys(&engine, SQL).await;
+    assert!(said.starts_with("bounds on k") && said.contains(LISTED), "{said}");
+    rows(&engine, &format!("SET {LISTED} = 65536")).await;
+    let said = keys(&engine, SQL).await;
     assert!(said.starts_with("list on k (22000 keys)"), "{said}");
     let before = engine.counted();
     assert_eq!(rows(&engine, SQL).await, ["\"2000\""]);

@@ -144,7 +144,10 @@ impl<'a> AskedColumn<'a> {
 
     /// The keys that the rows may have if they are in the span.
     fn within(&self) -> Result<&'a [ScalarValue], Why> {
-        let split = self.split.ok_or("the build side has too many keys to hand them on")?;
+        let split = self.split.ok_or(
+            "the build side has more keys than joins hand on: \
+             datafusion.optimizer.hash_join_inlist_pushdown_max_distinct_values",
+        )?;
         Ok(split.within)
     }
 

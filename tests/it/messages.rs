@@ -1,0 +1,125 @@
+//! What the program says about what people mistype: one sentence and the way out, exit code 1 for what failed
+//! and 2 for usage.
+
+use std::process::Command;
+
+use crate::cli::{Served, sluice, text};
+
+/// Words that are for programmers, and for another project's.
+const FOREIGN: [&str; 8] = [
+    "Internal error",
+    "bug in DataFusion",
+    "datafusion",
+    "Ident {",
+    "Span(",
+    "<Error>",
+    "<Code>",
+    "(DataType",
+];
+
+/// Fails with this code, and says all of these on stderr and nothing on stdout.
+#[track_caller]
+fn says(command: &mut Command, code: i32, parts: &[&str]) {
+    let output = command.output().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{said}");
+    for part in parts {
+        assert!(said.contains(part), "no {part:?} in {said:?}");
+    }
+    for part in FOREIGN {
+        assert!(!said.contains(part), "{part:?} in {said:?}");
+    }
+    assert!(output.stdout.is_empty(), "{}", text(&output.stdout));
+    if code == 1 {
+        let errors = said.lines().filter(|line| line.starts_with("error: ")).count();
+        let hints = said.lines().filter(|line| line.starts_with("hint: ")).count();
+        assert_eq!((errors, hints), (1, 1), "{said}");
+    }
+}
+
+#[test]
+fn mistakes_in_statements_are_named_with_the_way_out() {
+    let served = Served::start();
+    let fruit = "'s3://bucket/fruit.csv'";
+    for (sql, parts) in [
+        ("COPY (SELECT 1) TO 's3://nobucket/x.csv'", &["no bucket `nobucket`"][..]),
+        ("SELECT * FROM 'https://example.com/a.csv'", &["https://example.com", "--endpoint"]),
+        ("SELECT * FROM 'gs://b/a.csv'", &["gs://b/a.csv", "storage.googleapis.com"]),
+        ("SELECT * FROM 's3a://bucket/fruit.csv'", &["Write s3:// instead"]),
+        ("SELECT * FROM 's3://'", &["s3://bucket/key"]),
+        ("SELECT * FROM 's3://b/t.csv'", &["`b` cannot be the name", "3 to 63"]),
+        ("selct 1", &["line 1, column 1", "`selct`", "Did you mean SELECT?"]),
+        ("SELECT cast('abc' AS INT)", &["'abc'", "TRY_CAST"]),
+        ("CREATE EXTERNAL TABLE o STORED AS ORC LOCATION 's3://bucket/'", &["ORC", "PARQUET"]),
+    ] {
+        says(&mut served.command(&["sql", "-c", sql]), 1, parts);
+    }
+    for (of, parts) in [
+        ("SELECT user.name FROM", &["`.name`", "no fields", "\"user\".name"][..]),
+        ("SELECT fruit.name.x FROM", &["no fields"]),
+        ("SELECT sum(name) FROM", &["there is no sum(Utf8)", "CAST("]),
+        ("SELECT nam FROM", &["No field named nam"]),
+    ] {
+        let sql = format!("{of} {fruit} AS fruit");
+        says(&mut served.command(&["sql", "-c", &sql]), 1, parts);
+    }
+    // A bucket without a slash is all of it.
+    let all = served.command(&["sql", "SELECT count(*) FROM 's3://bucket'"]).output().unwrap();
+    assert!(text(&all.stdout).contains('3'), "{}", text(&all.stderr));
+}
+
+#[test]
+fn mistakes_in_addresses_and_keys_are_named_with_the_way_out() {
+    let served = Served::start();
+    let sql = ["sql", "-c", "SELECT * FROM 's3://bucket/*.csv'"];
+    let at = |endpoint: &str| {
+        let mut command = sluice(&sql);
+        let key = [("AWS_ACCESS_KEY_ID", "me"), ("AWS_SECRET_ACCESS_KEY", "my secret")];
+        command.args(["--endpoint", endpoint]).envs(key);
+        command
+    };
+    let mut wrong = served.command(&sql);
+    wrong.env("AWS_SECRET_ACCESS_KEY", "wrong");
+    says(&mut wrong, 1, &["does not accept the signature", "AWS_SECRET_ACCESS_KEY"]);
+    let with_path = format!("{}/path", served.endpoint);
+    says(&mut at(&with_path), 1, &["has a path", &format!("without it: {}", served.endpoint)]);
+    let tls = served.endpoint.replace("http://", "https://");
+    says(&mut at(&tls), 1, &["does not speak TLS", "Try http://"]);
+    says(&mut at("http://nohost.invalid:9"), 1, &["no host `nohost.invalid`"]);
+}
+
+#[test]
+fn mistakes_in_options_are_usage() {
+    for (args, part) in [
+        (&["sql", "--threads", "0"][..], "`0` is not a number of threads"),
+        (&["demo", "--scale", "abc"], "`abc` is not a scale factor such as 0.1"),
+        (&["validate", "--scale", "inf"], "`inf` is not a scale factor"),
+        (&["sql", "--max-cost", "-1"], "`-1` is not a sum of dollars such as 0.05"),
+        (&["sql", "Cargo.toml"], "run it with -f Cargo.toml"),
+    ] {
+        says(&mut sluice(args), 2, &[part]);
+    }
+}
+
+/// A statement needs no option; with --verbose an error also has the words of the libraries below.
+#[test]
+fn a_statement_without_an_option_runs() {
+    let output = sluice(&["sql", "SELECT 41 + 1 AS n", "--format", "csv"]).output().unwrap();
+    assert_eq!(text(&output.stdout), "n\n42\n");
+    let wrong = ["sql", "SELECT sum('a')"];
+    says(&mut sluice(&wrong), 1, &["there is no sum(Utf8)"]);
+    let verbose = sluice(&wrong).arg("--verbose").output().unwrap();
+    let said = text(&verbose.stderr);
+    assert!(said.contains("\norigin: ") && said.contains("Candidate functions"), "{said}");
+}
+
+#[test]
+fn a_disk_without_room_is_said_before_work_starts() {
+    let folder = tempfile::tempdir().unwrap();
+    let to = folder.path().to_str().unwrap();
+    let parts = ["takes about", "are free in", "Choose a smaller scale"];
+    says(&mut sluice(&["validate", "--scale", "100000"]), 1, &parts);
+    says(&mut sluice(&["demo", "--scale", "100000"]), 1, &parts);
+    says(&mut sluice(&["generate", "tpch", "--scale", "100000", "--to", to]), 1, &parts);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
