@@ -137,7 +137,7 @@ pub fn ask(asking: &Asking<'_>, keys: &KeysByColumn, form: Form, spans: &Spans) 
             Some((filter, likely)) => {
                 room = room.saturating_sub(filter.there.expr.to_string().len() + " AND ()".len());
                 sent.filters.push(filter);
-                if likely == Likely::Between {
+                if matches!(likely, Likely::Between { .. }) {
                     sent.only_bounds.extend(refused.map(|why| (name.clone(), why)));
                 }
                 sent.columns.push((name, likely));

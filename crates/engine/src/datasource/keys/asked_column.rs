@@ -11,6 +11,7 @@ use sluicegate_s3select::profile::Exactness;
 
 use super::ask::{Asking, Form};
 use super::bloom::Shape;
+use super::counted::values_between;
 use super::hashing::Hashing;
 use super::ordered::{OrderedKeys, Span, Split};
 use super::sent::Likely;
@@ -122,7 +123,10 @@ impl<'a> AskedColumn<'a> {
 
     fn bounds(&self) -> Result<Result<(Filter, Likely), Why>> {
         Ok(match self.between() {
-            Some(both) => self.translated(both, Likely::Between),
+            Some(both) => {
+                let values = values_between(self.keys.low.as_ref(), self.keys.high.as_ref());
+                self.translated(both, Likely::Between { values })
+            }
             None => Err(Why::new("its keys are not known")),
         })
     }

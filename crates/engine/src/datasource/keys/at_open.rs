@@ -127,11 +127,12 @@ impl KeysAtOpen {
             Keys::Any => Decided::Nothing("the join does not say which keys it has"),
             Keys::None => Decided::NoRow,
             Keys::Of(keys) => {
-                let until =
-                    std::time::Instant::now() + patience(source, endpoint, config, options) / 2;
+                let until = std::time::Instant::now() + patience(source, endpoint, config, options);
                 let most = SluiceOptions::of(options).join_keys;
-                let pays =
-                    |column, keys| counting_pays(source, endpoint, config, options, column, keys);
+                let pays = |column, countable: &Countable| {
+                    let counted = (countable.about()?, countable.values());
+                    counting_pays(source, endpoint, config, options, column, counted)
+                };
                 let keys = all_keys(source, keys, &filters, pays, (most, until)).await?;
                 decide(source, endpoint, config, options, keys)?
             }
@@ -162,7 +163,9 @@ fn unmet(decided: &Decided) -> Option<Why> {
     match decided {
         Decided::NoRow | Decided::ByPart(_) => None,
         Decided::Nothing(why) => Some(Why::from(*why)),
-        Decided::Ask(sent) if sent.columns.iter().any(|(_, likely)| *likely != Likely::Between) => {
+        Decided::Ask(sent)
+            if sent.columns.iter().any(|(_, it)| !matches!(it, Likely::Between { .. })) =>
+        {
             None
         }
         Decided::Ask(sent) => {
@@ -193,7 +196,7 @@ async fn all_keys(
     source: &S3SelectSource,
     keys: BTreeMap<usize, ColumnKeys>,
     about: &[KeyFilter],
-    pays: impl Fn(usize, f64) -> Result<bool>,
+    pays: impl Fn(usize, &Countable) -> Result<bool>,
     (most, until): (usize, std::time::Instant),
 ) -> Result<KeysByColumn> {
     let filters: Vec<_> =
@@ -210,7 +213,7 @@ async fn all_keys(
             keys.filter = about_alone(about, column);
         }
         if let Some(countable) = countable
-            && pays(column, countable.about()?)?
+            && pays(column, &countable)?
         {
             let filter = Arc::clone(countable.filter());
             let counted = SpawnedTask::spawn_blocking(move || countable.keys(most, until));
@@ -244,8 +247,8 @@ fn gone(error: JoinError) -> DataFusionError {
     DataFusionError::ExecutionJoin(Box::new(error))
 }
 
-/// Waiting for keys takes no longer than to read the table without them, and counting them out half of that, unless
-/// they are wanted at any price. So where they turn out not to be worth it, little is lost.
+/// Waiting for keys takes no longer than to read the table without them, and so does counting them out, unless
+/// they are wanted at any price. So where they turn out not to be worth it, what is lost is bounded.
 fn patience(
     source: &S3SelectSource,
     endpoint: &Endpoint,

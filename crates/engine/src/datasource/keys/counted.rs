@@ -75,6 +75,12 @@ impl Countable {
         Some(Self { filter: and(bounds, filters), field: Arc::clone(field), between })
     }
 
+    /// How many values lie between the bounds, of which each is asked about.
+    #[must_use]
+    pub fn values(&self) -> f64 {
+        (*self.between.end() as f64 - *self.between.start() as f64 + 1.0).max(0.0)
+    }
+
     /// The filter, which nothing but the keys passes.
     #[must_use]
     pub fn filter(&self) -> &Arc<dyn PhysicalExpr> {
@@ -90,7 +96,7 @@ impl Countable {
     pub fn keys(&self, most: usize, until: Instant) -> Result<Option<Vec<ScalarValue>>> {
         let passing = Passing::new(self)?;
         let (first, end) = (*self.between.start(), *self.between.end());
-        let all = (end as f64 - first as f64 + 1.0).max(1.0);
+        let all = self.values().max(1.0);
         let started = Instant::now();
         let time = until.saturating_duration_since(started);
         if time.is_zero() {
@@ -164,6 +170,12 @@ impl Passing {
 
 fn and(left: Arc<dyn PhysicalExpr>, right: Arc<dyn PhysicalExpr>) -> Arc<dyn PhysicalExpr> {
     Arc::new(BinaryExpr::new(left, Operator::And, right))
+}
+
+/// How many values there are from one to another, of a type that counts.
+pub(super) fn values_between(low: Option<&ScalarValue>, high: Option<&ScalarValue>) -> Option<f64> {
+    let (low, high) = (as_number(low?)?, as_number(high?)?);
+    Some((high as f64 - low as f64 + 1.0).max(0.0))
 }
 
 /// A value of a type that counts.

@@ -11,7 +11,7 @@ use sluicegate_costmodel::{ScanDemand, Terms};
 
 use super::ask::{Asking, Form, KeysByColumn, Spans, ask};
 use super::by_part::{ByPart, Expected};
-use super::expected::ExpectedKeys;
+use super::expected::{ExpectedKeys, counted};
 use super::look::look_bytes;
 use super::sent::Sent;
 use crate::choice::{Chooser, Offer, Question, Way};
@@ -120,7 +120,8 @@ pub fn decide(
     Ok(decided)
 }
 
-/// Whether keys of a column, about so many, are worth being counted out, to be asked about.
+/// Whether keys of a column, about so many among so many values, are worth being counted out, to be asked
+/// about.
 ///
 /// # Errors
 ///
@@ -131,7 +132,7 @@ pub(super) fn counting_pays(
     config: &FileScanConfig,
     options: &ConfigOptions,
     column: usize,
-    keys: f64,
+    (keys, values): (f64, f64),
 ) -> Result<bool> {
     let of: Arc<dyn PhysicalExpr> =
         Arc::new(Column::new(source.file_schema().field(column).name(), column));
@@ -152,7 +153,7 @@ pub(super) fn counting_pays(
         subject: String::new(),
         ways: vec![
             way("filtered", steps(demand), false),
-            way("bloom", expected.after(steps(expected.of(demand))), true),
+            way("bloom", counted(keys, values, steps(expected.of(demand))), true),
         ],
         forced: None,
         notes: Vec::new(),

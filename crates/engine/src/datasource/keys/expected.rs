@@ -25,6 +25,8 @@ pub struct ExpectedKeys {
     constants: u64,
     /// How many keys there are, if that can be estimated.
     keys: Option<f64>,
+    /// How many there would be without a filter on the build side, likewise.
+    domain: Option<f64>,
 }
 
 impl ExpectedKeys {
@@ -44,7 +46,7 @@ impl ExpectedKeys {
             }
             false => (share.max(BETWEEN), COMPARED.into()),
         };
-        Self { share, terms, constants, keys }
+        Self { share, terms, constants, keys, domain: source.domain() }
     }
 
     /// What is asked of the store with it.
@@ -58,18 +60,29 @@ impl ExpectedKeys {
     pub fn after(&self, steps: Steps) -> Steps {
         /// Keys of a list in a second, measured on two cores.
         const PER_SECOND: f64 = 5e5;
-        /// How many are counted out in the time of one in a list.
-        const COUNTED: f64 = 6.0;
         let keys = self.keys.unwrap_or(0.0);
-        let listed = keys.min(LISTED_KEYS as f64);
-        let making = Use {
-            resource: Resource::new("keys of joins"),
-            amount: listed.max(keys / COUNTED),
-            per_second: PER_SECOND,
-        };
-        let made = Phase { name: "keys", uses: vec![making], ..Phase::default() };
-        Steps::InTurn(vec![made.into(), steps])
+        match keys <= LISTED_KEYS as f64 {
+            true => making(keys, PER_SECOND, steps),
+            // There are as many values between their bounds as keys without a filter, or more.
+            false => counted(keys, self.domain.unwrap_or(keys).max(keys), steps),
+        }
     }
+}
+
+/// Steps that wait for so many keys to be counted out among so many values.
+pub(super) fn counted(keys: f64, values: f64, steps: Steps) -> Steps {
+    /// Values that are asked about in a second, measured on one core.
+    const PER_SECOND: f64 = 3e7;
+    /// How many are in the time that a key takes to be kept, ordered and hashed.
+    const KEY: f64 = 10.0;
+    making(values + KEY * keys, PER_SECOND, steps)
+}
+
+/// Steps after what has to be made for them.
+fn making(amount: f64, per_second: f64, steps: Steps) -> Steps {
+    let making = Use { resource: Resource::new("keys of joins"), amount, per_second };
+    let made = Phase { name: "keys", uses: vec![making], ..Phase::default() };
+    Steps::InTurn(vec![made.into(), steps])
 }
 
 /// Whether a statement of a scan has room for a list of so many keys, about.

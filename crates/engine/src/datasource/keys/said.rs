@@ -125,7 +125,7 @@ impl KeysSaid {
         let mut part = Parts { all: 1, own: usize::from(own.is_some()), ..Parts::default() };
         for (_, likely) in own.map(|sent| sent.columns.as_slice()).unwrap_or_default() {
             let hashed = match likely {
-                Likely::Between => Parts::default(),
+                Likely::Between { .. } => Parts::default(),
                 Likely::OneOf(keys) => Parts { keys: *keys, ..Parts::default() },
                 Likely::Hashed { keys, bits, sent, wanted, .. } => Parts {
                     keys: *keys,

@@ -14,7 +14,10 @@ use crate::profile::BLOOM_CONTAINS;
 #[derive(Debug, Clone, PartialEq)]
 pub enum Likely {
     /// A value between two others.
-    Between,
+    Between {
+        /// How many values of its type there are between them, of one that counts.
+        values: Option<f64>,
+    },
     /// One of so many.
     OneOf(usize),
     /// One in a Bloom filter.
@@ -37,7 +40,7 @@ impl Likely {
     #[must_use]
     pub fn terms(&self) -> Terms {
         match self {
-            Self::Between | Self::OneOf(_) => 2.into(),
+            Self::Between { .. } | Self::OneOf(_) => 2.into(),
             Self::Hashed { hashing: Hashing::Binary, .. } => BLOOM_CONTAINS.into(),
             Self::Hashed { hashing: Hashing::Substring, sent, .. } => {
                 Terms { probes: f64::from(Shape::new(1, *sent).slices), ..Terms::NONE }
@@ -50,7 +53,7 @@ impl Likely {
     pub fn constants(&self) -> u64 {
         match self {
             Self::OneOf(keys) => *keys as u64,
-            Self::Between | Self::Hashed { .. } => 0,
+            Self::Between { .. } | Self::Hashed { .. } => 0,
         }
     }
 }
@@ -75,10 +78,12 @@ impl fmt::Display for Sent {
         let mut parts = Vec::new();
         for (column, likely) in &self.columns {
             parts.push(match likely {
-                Likely::Between => match self.only_bounds.iter().find(|(name, _)| name == column) {
-                    Some((_, why)) => format!("bounds on {column} (no more: {why})"),
-                    None => format!("bounds on {column}"),
-                },
+                Likely::Between { .. } => {
+                    match self.only_bounds.iter().find(|(name, _)| name == column) {
+                        Some((_, why)) => format!("bounds on {column} (no more: {why})"),
+                        None => format!("bounds on {column}"),
+                    }
+                }
                 Likely::OneOf(keys) => format!("list on {column} ({keys} keys)"),
                 Likely::Hashed { hashing, keys, bits, wanted, sent } => {
                     let bloom = match hashing {
@@ -106,7 +111,7 @@ impl Sent {
     #[must_use]
     pub fn wrong_yes(&self, column: &str) -> f64 {
         match self.columns.iter().find(|(name, _)| name == column) {
-            None | Some((_, Likely::Between)) => 1.0,
+            None | Some((_, Likely::Between { .. })) => 1.0,
             Some((_, Likely::OneOf(_))) => 0.0,
             Some((_, Likely::Hashed { sent, .. })) => *sent,
         }
@@ -117,7 +122,7 @@ impl Sent {
     pub fn least_p(&self) -> Option<f64> {
         let each = self.columns.iter().filter_map(|(_, likely)| match likely {
             Likely::Hashed { sent, .. } => Some(*sent),
-            Likely::Between | Likely::OneOf(_) => None,
+            Likely::Between { .. } | Likely::OneOf(_) => None,
         });
         each.reduce(f64::min)
     }
@@ -128,7 +133,7 @@ impl Sent {
         self.columns.iter().any(|(name, likely)| {
             name == column
                 && match likely {
-                    Likely::Between => false,
+                    Likely::Between { .. } => false,
                     Likely::OneOf(_) => true,
                     Likely::Hashed { wanted, sent, .. } => wanted == sent,
                 }
@@ -149,7 +154,7 @@ impl Sent {
     /// The share of the rows that pass, if the keys are `keys` of `domain` that the column has.
     #[must_use]
     pub fn share(&self, domain: Option<f64>) -> f64 {
-        /// Of rows whose keys lie between those that are wanted, if nothing else is known.
+        /// Of rows whose keys lie between those that are wanted, if they do not count.
         const BETWEEN: f64 = 0.9;
         /// Of rows whose key is wanted, if nobody knows how many there are.
         const UNKNOWN: f64 = 0.2;
@@ -158,7 +163,11 @@ impl Sent {
             None => UNKNOWN,
         };
         let shares = self.columns.iter().map(|(_, likely)| match likely {
-            Likely::Between => BETWEEN,
+            // At most one row in `domain` has each of the values between.
+            Likely::Between { values } => match (values, domain) {
+                (Some(values), Some(domain)) => (values / domain.max(1.0)).min(1.0),
+                _ => BETWEEN,
+            },
             Likely::OneOf(keys) => of(*keys),
             Likely::Hashed { keys, sent, .. } => of(*keys) + (1.0 - of(*keys)) * sent,
         });
