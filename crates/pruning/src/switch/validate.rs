@@ -250,15 +250,49 @@ impl Program {
         let Some(register) = self.registers.get(usize::from(stateful.register.0)) else {
             return Err(ProgramError::Missing { table: table.name.clone(), what: "register" });
         };
-        let bits = self.index_bits(stateful);
-        if bits > 31 || 1_u64 << bits > u64::from(register.size) {
+        if self.cells_named(stateful) > u64::from(register.size) {
             return Err(ProgramError::Index {
                 table: table.name.clone(),
                 register: register.name.clone(),
-                bits,
+                bits: self.index_bits(stateful),
             });
         }
         Ok(())
+    }
+
+    /// How many cells the index of an access can name.
+    fn cells_named(&self, stateful: &Stateful) -> u64 {
+        let greatest = match stateful.index {
+            Index::Field(field) => self.greatest(field),
+            Index::Zero | Index::Hash(_) => None,
+        };
+        greatest.map_or(1 << self.index_bits(stateful), |greatest| u64::from(greatest) + 1)
+    }
+
+    /// The greatest number that a metadata field holds, if it is only ever set to constants and to
+    /// what entries say.
+    fn greatest(&self, field: FieldId) -> Option<u32> {
+        let mut greatest = (field.index() >= self.header_fields()).then_some(0)?;
+        for (_, table) in self.tables().filter(|(_, table)| table.writes().contains(&field)) {
+            for (number, action) in table.actions.iter().enumerate() {
+                let mut outputs = action.stateful.iter().flat_map(|access| &access.outputs);
+                if outputs.any(|output| output.to == field) {
+                    return None;
+                }
+                for op in action.ops.iter().filter(|op| op.to == field) {
+                    let calls = table.entries.iter().map(|entry| &entry.call).chain(&table.default);
+                    greatest = match (op.operation, op.a) {
+                        (Operation::Set, Operand::Const(constant)) => greatest.max(constant),
+                        (Operation::Set, Operand::Arg(arg)) => calls
+                            .filter(|call| call.action == number)
+                            .filter_map(|call| call.args.get(usize::from(arg)).copied())
+                            .fold(greatest, u32::max),
+                        _ => return None,
+                    };
+                }
+            }
+        }
+        Some(greatest)
     }
 
     /// How wide the index of an access is.
