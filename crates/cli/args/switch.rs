@@ -276,7 +276,7 @@ pub(crate) struct FitArgs {
     /// Which version of the program
     #[arg(long, value_enum, default_value_t, requires = "algorithm")]
     pub(crate) variant: Variant,
-    /// Put the reliability protocol in front, for this many workers; packets then end with the epoch
+    /// Put the reliability protocol in front, for this many workers; packets then begin with the epoch
     #[arg(long, value_name = "N", requires = "algorithm", value_parser = clap::value_parser!(u16).range(1..=16384))]
     pub(crate) workers: Option<u16>,
     /// tofino1, tofino2, paper, or a TOML file
@@ -309,7 +309,7 @@ pub(crate) struct P4Args {
     /// Which version of the program
     #[arg(long, value_enum, default_value_t)]
     pub(crate) variant: Variant,
-    /// Put the reliability protocol in front, for this many workers; packets then end with the epoch
+    /// Put the reliability protocol in front, for this many workers; packets then begin with the epoch
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=16384))]
     pub(crate) workers: Option<u16>,
     /// Write the table entries to a file; otherwise they follow the program as a comment

@@ -337,8 +337,11 @@ config_namespace! {
         /// Packets after which a worker bypasses the program if fewer than 1 % of them were pruned, except with one batch in 64; 0: it never does
         pub switch_patience: u64, default = 16_384
 
-        /// Whether EXPLAIN ANALYZE also counts what a switch without limits would forward; keeps all keys in memory
+        /// Whether EXPLAIN ANALYZE also counts what a switch without limits would forward, and what workers would ship without a switch; keeps all keys in memory
         pub switch_opt: bool, default = false
+
+        /// Whether rows cross the query's programs packed into one, packet by packet, as on the switch itself: slower, and with the same outcome
+        pub switch_packed: bool, default = false
     }
 }
 

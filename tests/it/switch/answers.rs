@@ -148,6 +148,9 @@ fn query() -> impl Strategy<Value = String> {
         }),
         (extreme(), column(), value())
             .prop_map(|(f, a, b)| format!("SELECT {a}, {f}({b}) FROM x GROUP BY {a}")),
+        (extreme(), extreme(), column(), value(), value()).prop_map(|(f, g, a, b, c)| {
+            format!("SELECT {a}, {f}({b}), {g}({c}), max(i) FROM x GROUP BY {a}")
+        }),
         (extreme(), column(), column(), value())
             .prop_map(|(f, a, b, c)| format!("SELECT {a}, {b} AS z, {f}({c}) FROM x GROUP BY {a}, {b}")),
         (order(), 1..12).prop_map(|((a, order), n)| {
@@ -190,32 +193,35 @@ fn answers_are_those_of_datafusion() {
         TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
     let tables = (prop::collection::vec(row(), 0..150), 1_usize..4);
     let target = prop::sample::select(targets.to_vec());
-    let switch = (target, prop::bool::ANY, prop::sample::select(vec![0, 1, 20]));
+    let (yes, patience) = (prop::bool::ANY, prop::sample::select(vec![0, 1, 20]));
+    let switch = (target, yes, yes, patience);
     let input = (tables, prop::collection::vec(query(), 1..6), switch);
-    let result = runner.run(&input, |((table, parts), queries, (target, workers, patience))| {
-        runtime.block_on(async {
-            let (engine, stock) = (engine(&target).await, stock());
-            stock.register_udwf(skyline().as_ref().clone());
-            rows(&engine, &format!("SET sluice.switch_workers = {workers}")).await;
-            rows(&engine, &format!("SET sluice.switch_patience = {patience}")).await;
-            // Random rows, but not so random that one of many runs fails.
-            rows(&engine, "SET sluice.switch_delta = 1e-9").await;
-            let (x, y) = table.split_at(table.len() / 3);
-            for (name, table) in [("x", x), ("y", y)] {
-                let data = partitions(table, parts);
-                register(engine.context(), name, &data);
-                register(&stock, name, &data);
-            }
-            for sql in queries {
-                let expected = stock_rows(&stock, &sql).await;
-                let actual = try_rows(&engine, &sql).await.map_err(|e| e.to_string());
-                if let (Err(_), Err(_)) = (&actual, &expected) {
-                    continue;
+    let result =
+        runner.run(&input, |((table, parts), queries, (target, workers, packed, patience))| {
+            runtime.block_on(async {
+                let (engine, stock) = (engine(&target).await, stock());
+                stock.register_udwf(skyline().as_ref().clone());
+                rows(&engine, &format!("SET sluice.switch_workers = {workers}")).await;
+                rows(&engine, &format!("SET sluice.switch_packed = {packed}")).await;
+                rows(&engine, &format!("SET sluice.switch_patience = {patience}")).await;
+                // Random rows, but not so random that one of many runs fails.
+                rows(&engine, "SET sluice.switch_delta = 1e-9").await;
+                let (x, y) = table.split_at(table.len() / 3);
+                for (name, table) in [("x", x), ("y", y)] {
+                    let data = partitions(table, parts);
+                    register(engine.context(), name, &data);
+                    register(&stock, name, &data);
                 }
-                prop_assert_eq!(actual, expected, "{} on {}", sql, target);
-            }
-            Ok(())
-        })
-    });
+                for sql in queries {
+                    let expected = stock_rows(&stock, &sql).await;
+                    let actual = try_rows(&engine, &sql).await.map_err(|e| e.to_string());
+                    if let (Err(_), Err(_)) = (&actual, &expected) {
+                        continue;
+                    }
+                    prop_assert_eq!(actual, expected, "{} on {}", sql, target);
+                }
+                Ok(())
+            })
+        });
     result.unwrap();
 }

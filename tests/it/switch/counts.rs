@@ -5,6 +5,9 @@ use sluicegate_engine::Engine;
 use super::{counting, switch_lines};
 use crate::harness::rows;
 
+/// A switch with arrays of at most 64 keys of 64 bits: caches overflow.
+const SMALL: &str = "name = 'small'\nsram_block_bits = 4096\nregister_blocks = 1";
+
 #[tokio::test(flavor = "multi_thread")]
 async fn analyze_counts_packets() {
     let engine = counting("tofino1", 1000).await;
@@ -63,7 +66,102 @@ async fn a_switch_that_prunes_nothing_is_asked_no_more() {
     // Whoever compares the switch with the optimum wants all of the switch.
     rows(&engine, "SET sluice.switch_opt = true").await;
     let text = analyze("SELECT DISTINCT n FROM x").await;
-    assert!(!text.contains("packets_past"), "{text}");
+    assert_eq!(past(&text), 0, "{text}");
+}
+
+/// The sum of a counter over the nodes that EXPLAIN ANALYZE shows.
+fn counted(text: &str, name: &str) -> usize {
+    let digits = |rest: &str| -> usize {
+        let number = rest.split([',', ']', '\n', '\\']).next().unwrap().trim();
+        let (number, scale) = match number.strip_suffix(" K") {
+            Some(thousands) => (thousands, 1000.0),
+            None => (number, 1.0),
+        };
+        (number.parse::<f64>().unwrap_or_else(|_| panic!("{name}={rest}")) * scale) as usize
+    };
+    text.split(&format!("{name}=")).skip(1).map(digits).sum()
+}
+
+/// Rows without a code bypass the program; they are not among those of which it pruned a part. Every
+/// packet is acknowledged, by the switch or by the master.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_bypassed_the_program_is_counted_apart() {
+    let engine = counting("tofino1", 1000).await;
+    let sql = "EXPLAIN ANALYZE SELECT DISTINCT CASE WHEN n < 250 THEN NULL ELSE n % 10 END FROM x";
+    let text = rows(&engine, sql).await.join("\n");
+    let [into, out, past] =
+        ["packets_in", "packets_out", "packets_past"].map(|name| counted(&text, name));
+    assert_eq!((into, past), (1000, 250), "{text}");
+    assert_eq!(out, 250 + 10, "{text}");
+    // 740 of the 750 that the program saw.
+    assert!(text.contains("pruned=98.67% (740/750)"), "{text}");
+    let [of_switch, of_master] =
+        ["acks_of_switch", "acks_of_master"].map(|name| counted(&text, name));
+    assert_eq!((of_switch, of_master), (740, 260), "{text}");
+    assert!(text.contains("ack_bytes=64.00 K"), "{text}");
+}
+
+/// Three workers with ten groups each ship thirty rows without a switch; "99 % pruned" must not hide it
+/// if more crossed one.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_workers_ship_without_a_switch_stands_beside() {
+    let engine = counting("tofino1", 900).await;
+    rows(&engine, "SET sluice.switch_opt = true").await;
+    for (sql, alone) in [
+        ("SELECT DISTINCT k FROM x", 30),
+        ("SELECT k, max(i) FROM x GROUP BY k", 30),
+        ("SELECT DISTINCT n FROM x", 900),
+        ("SELECT i FROM x ORDER BY i DESC LIMIT 5", 15),
+        ("SELECT k FROM x GROUP BY k HAVING count(*) > 89", 30),
+        ("SELECT b.id FROM (SELECT * FROM x WHERE n < 9) a JOIN x b ON a.n = b.n", 909),
+    ] {
+        let text = rows(&engine, &format!("EXPLAIN ANALYZE {sql}")).await.join("\n");
+        assert_eq!(counted(&text, "rows_without_switch"), alone, "{sql}: {text}");
+    }
+}
+
+/// The first pass sends 1000 rows, of which the second sends those of the groups that may qualify.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_second_pass_of_having_crosses_the_switch() {
+    let engine = counting("tofino1", 1000).await;
+    let sql = "EXPLAIN ANALYZE SELECT k FROM x GROUP BY k HAVING sum(n) > 50300";
+    let text = rows(&engine, sql).await.join("\n").replace("\\n", "\n");
+    let line = |what: &str| {
+        let found = text.lines().find(|line| line.contains(what));
+        found.unwrap_or_else(|| panic!("no {what} in {text}")).to_owned()
+    };
+    let first = line("SwitchPruneExec: having_sum");
+    assert_eq!(counted(&first, "packets_in"), 1000, "{first}");
+    let second = line("SwitchPruneExec: second pass of having_sum");
+    // sum(n) of key k is 49500 + 100 k: 9 qualifies, and a Count-Min sketch only counts too much.
+    let sent = counted(&second, "packets_in");
+    assert!((100..=300).contains(&sent) && sent % 100 == 0, "{second}");
+    assert_eq!(counted(&second, "packets_out"), sent);
+    assert_eq!(counted(&second, "packets_past"), sent, "no program sees them: {second}");
+}
+
+/// One worker's packets come in one order: then the numbers are the seed's.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_seed_repeats_the_numbers() {
+    let folder = tempfile::tempdir().unwrap();
+    let small = folder.path().join("small.toml");
+    std::fs::write(&small, SMALL).unwrap();
+    let run = async |seed: u64| {
+        let engine = counting(small.to_str().unwrap(), 3000).await;
+        rows(&engine, "SET datafusion.execution.target_partitions = 1").await;
+        rows(&engine, "CREATE TABLE y AS SELECT n % 300 AS key FROM x ORDER BY n").await;
+        rows(&engine, &format!("SET sluice.switch_seed = {seed}")).await;
+        let text = rows(&engine, "EXPLAIN ANALYZE SELECT DISTINCT key FROM y").await.join("\n");
+        counted(&text, "packets_out")
+    };
+    let mut all = Vec::new();
+    for seed in 0..5 {
+        let out = run(seed).await;
+        assert_eq!(out, run(seed).await, "seed {seed}");
+        all.push(out);
+    }
+    all.dedup();
+    assert!(all.len() > 1, "the seed changes nothing: {all:?}");
 }
 
 /// The rows, and the packets that go out beside those of a switch without limits.
@@ -92,5 +190,41 @@ async fn no_switch_forwards_less_than_opt() {
     ] {
         let (out, optimum) = packets_out(&engine, sql).await;
         assert!(least <= optimum && optimum <= out && out <= 900, "{sql}: {optimum} {out}");
+    }
+}
+
+/// The programs of a query packed into one forward the same packets as each fast path. One worker: the
+/// packets of several come in any order.
+#[tokio::test(flavor = "multi_thread")]
+async fn packed_programs_count_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let small = folder.path().join("small.toml");
+    std::fs::write(&small, SMALL).unwrap();
+    for target in ["tofino1", small.to_str().unwrap()] {
+        let engine = counting(target, 900).await;
+        rows(&engine, "SET datafusion.execution.target_partitions = 1").await;
+        rows(&engine, "CREATE TABLE y AS SELECT * FROM x ORDER BY id").await;
+        for sql in [
+            "SELECT DISTINCT n % 150 FROM y",
+            "SELECT n FROM y ORDER BY i DESC LIMIT 3",
+            "SELECT k, max(i), min(n) FROM y GROUP BY k",
+            "SELECT s FROM y GROUP BY s HAVING sum(n) > 40250",
+            // Two joins, keys of one word and of two, beside a DISTINCT.
+            "SELECT DISTINCT b.k FROM (SELECT * FROM y WHERE k = 1) a JOIN y b ON a.i = b.i",
+            "SELECT 1 FROM (SELECT * FROM y WHERE k = 1) a JOIN y b ON a.i = b.i UNION ALL \
+             SELECT 1 FROM (SELECT * FROM y WHERE k = 2) a JOIN y b ON a.n = b.n UNION ALL \
+             SELECT DISTINCT k FROM y WHERE k > 2",
+        ] {
+            let mut numbers = Vec::new();
+            for packed in [false, true] {
+                rows(&engine, &format!("SET sluice.switch_packed = {packed}")).await;
+                let text = rows(&engine, &format!("EXPLAIN ANALYZE {sql}")).await.join("\n");
+                assert_eq!(text.contains("programs packed into one"), packed, "{text}");
+                let names = ["packets_in", "packets_out", "packets_past", "packets_early"];
+                numbers.push(names.map(|name| counted(&text, name)));
+            }
+            assert_eq!(numbers[0], numbers[1], "{sql} on {target}");
+            assert!(numbers[0][1] < numbers[0][0], "nothing is pruned: {sql} on {target}");
+        }
     }
 }

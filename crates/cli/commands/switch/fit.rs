@@ -78,7 +78,7 @@ fn one(
     }
     let notes = format!(
         "{name} on {}: {} of {} stages, {} stateful ALUs, {} KiB of registers, {} SRAM and {} TCAM \
-         blocks, {} PHV bits, {} rules. Modelled.\n",
+         blocks, {} PHV bits ({} of metadata), {} rules. Modelled.\n",
         target.name,
         placement.stages.len(),
         target.stages,
@@ -87,6 +87,7 @@ fn one(
         placement.sram_blocks(),
         placement.tcam_blocks(),
         placement.phv_bits,
+        placement.metadata_bits,
         placement.exact_entries + placement.ternary_entries,
     );
     listing.print(format, &notes)

@@ -17,18 +17,20 @@ use crate::switch::SwitchPlan;
 pub(super) struct SwitchMessage {
     #[prost(bool, tag = "1")]
     one_version: bool,
+    #[prost(bool, tag = "2")]
+    packed: bool,
 }
 
 impl SwitchMessage {
     pub(super) fn of(exec: &SwitchExec) -> Self {
-        Self { one_version: exec.one_version() }
+        Self { one_version: exec.one_version(), packed: exec.is_packed() }
     }
 
     pub(super) fn over(&self, input: &Arc<dyn ExecutionPlan>) -> Result<SwitchExec> {
         if input.output_partitioning().partition_count() != 1 {
             return plan_err!("a switch over several partitions in the bytes of a plan");
         }
-        Ok(SwitchExec::new(Arc::clone(input), self.one_version))
+        Ok(SwitchExec::new(Arc::clone(input), self.one_version).packed(self.packed))
     }
 }
 
@@ -51,6 +53,7 @@ enum SideMessage {
     Only = 0,
     Build = 1,
     Probe = 2,
+    Again = 3,
 }
 
 impl Encoder<'_> {
@@ -60,6 +63,7 @@ impl Encoder<'_> {
             Side::Only => SideMessage::Only,
             Side::Build => SideMessage::Build,
             Side::Probe => SideMessage::Probe,
+            Side::Again => SideMessage::Again,
         };
         let exprs = exprs.iter().map(|expr| self.expr(expr)).collect::<Result<_>>()?;
         Ok(SwitchPruneMessage { side: side as i32, settings, exprs })
@@ -77,6 +81,7 @@ impl Decoder<'_> {
             Ok(SideMessage::Only) => Side::Only,
             Ok(SideMessage::Build) => Side::Build,
             Ok(SideMessage::Probe) => Side::Probe,
+            Ok(SideMessage::Again) => Side::Again,
             Err(error) => return Err(plan_datafusion_err!("{error}")),
         };
         let exprs = message.exprs.iter().map(|expr| self.expr(Some(expr), &schema));

@@ -27,6 +27,7 @@ use super::switch_run::Execution;
 pub struct SwitchExec {
     input: Arc<dyn ExecutionPlan>,
     one_version: bool,
+    packed: bool,
 }
 
 impl SwitchExec {
@@ -34,7 +35,19 @@ impl SwitchExec {
     /// object changes between two reads.
     #[must_use]
     pub fn new(input: Arc<dyn ExecutionPlan>, one_version: bool) -> Self {
-        Self { input, one_version }
+        Self { input, one_version, packed: false }
+    }
+
+    /// The same switch, whose programs run packed into one if `packed`.
+    #[must_use]
+    pub fn packed(self, packed: bool) -> Self {
+        Self { packed, ..self }
+    }
+
+    /// Whether the programs run packed into one.
+    #[must_use]
+    pub fn is_packed(&self) -> bool {
+        self.packed
     }
 
     /// A bound on the probability of a wrong answer of all below: the sum of those of its operators,
@@ -64,8 +77,13 @@ impl DisplayAs for SwitchExec {
         match t {
             DisplayFormatType::Default | DisplayFormatType::Verbose => {
                 f.write_str("SwitchExec")?;
-                if self.one_version {
-                    f.write_str(": one version of each object")?;
+                let notes = [
+                    self.one_version.then_some("one version of each object"),
+                    self.packed.then_some("programs packed into one"),
+                ];
+                let notes: Vec<&str> = notes.into_iter().flatten().collect();
+                if !notes.is_empty() {
+                    write!(f, ": {}", notes.join(", "))?;
                 }
                 let failure = self.failure();
                 if failure > 0.0 { write!(f, " (failure<={failure:.1e})") } else { Ok(()) }
@@ -131,7 +149,8 @@ impl ExecutionPlan for SwitchExec {
         partition: usize,
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
-        self.input.execute(partition, Arc::new(Execution::start(&context, self.one_version)))
+        let switch = Execution::new(&self.input, self.packed)?;
+        self.input.execute(partition, Arc::new(switch.start(&context, self.one_version)))
     }
 
     fn child_stats_requests(&self, partition: Option<usize>) -> Vec<ChildStats> {

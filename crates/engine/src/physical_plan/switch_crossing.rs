@@ -17,21 +17,33 @@ use futures::{Stream, StreamExt};
 use sluicegate_pruning::Selection;
 
 use super::switch_prune::Side;
-use super::switch_run::{Execution, SwitchState};
-use crate::switch::{Late, Patience, SwitchPlan, Words, encode};
+use super::switch_run::{Crossed, Execution, SwitchState};
+use crate::switch::{Alone, Late, Patience, SwitchPlan, Words, encode};
+
+/// An acknowledgement on the wire: identifiers without values fit the shortest frame of Ethernet.
+const ACK_BYTES: usize = 64;
 
 /// What crosses the wire, one entry to a packet.
 #[derive(Debug)]
 struct WireMetrics {
     packets: [Count; 2],
     bytes: [Count; 2],
+    /// Of the packets that the program saw.
     pruned: RatioMetrics,
+    /// Acknowledgements: of the switch for what it pruned, of the master for the rest.
+    acks: [Count; 2],
+    ack_bytes: Count,
     /// What a switch without limits would have forwarded.
     optimum: Option<Count>,
     /// Bytes that are fetched afterwards, past the switch.
     late: Option<Count>,
-    /// Packets that bypassed the program.
-    past: Option<Count>,
+    /// Packets that bypassed the program: the worker let them, they have no code, or nothing is pruned
+    /// any more.
+    past: Count,
+    /// Packets of a join's probing side that came before the build side's keys were in the filter.
+    early: Option<Count>,
+    /// Rows that the worker would ship without a switch.
+    alone: Option<Count>,
 }
 
 /// Which of the metrics that not every query has this one has.
@@ -39,7 +51,8 @@ struct WireMetrics {
 struct Shown {
     optimum: bool,
     late: bool,
-    past: bool,
+    early: bool,
+    alone: bool,
 }
 
 impl WireMetrics {
@@ -52,19 +65,29 @@ impl WireMetrics {
             bytes: ["wire_bytes_in", "wire_bytes_out"]
                 .map(|name| count(MetricCategory::Bytes, name)),
             pruned: MetricBuilder::new(set).ratio_metrics("pruned", partition),
+            acks: ["acks_of_switch", "acks_of_master"]
+                .map(|name| count(MetricCategory::Rows, name)),
+            ack_bytes: count(MetricCategory::Bytes, "ack_bytes"),
             optimum: shown.optimum.then(|| count(MetricCategory::Rows, "packets_out_opt")),
             late: shown.late.then(|| count(MetricCategory::Bytes, "late_bytes")),
-            past: shown.past.then(|| count(MetricCategory::Rows, "packets_past")),
+            past: count(MetricCategory::Rows, "packets_past"),
+            early: shown.early.then(|| count(MetricCategory::Rows, "packets_early")),
+            alone: shown.alone.then(|| count(MetricCategory::Rows, "rows_without_switch")),
         }
     }
 
-    fn add(&self, entries: usize, forwarded: usize, packet_bytes: usize) {
+    /// Counts a batch: its packets, those that were forwarded, and those that the program saw.
+    fn add(&self, entries: usize, forwarded: usize, seen: usize, packet_bytes: usize) {
+        let pruned = entries - forwarded;
         for (at, packets) in [entries, forwarded].into_iter().enumerate() {
             self.packets[at].add(packets);
             self.bytes[at].add(packets * packet_bytes);
         }
-        self.pruned.add_total(entries);
-        self.pruned.add_part(entries - forwarded);
+        self.pruned.add_total(seen);
+        self.pruned.add_part(pruned);
+        self.acks[0].add(pruned);
+        self.acks[1].add(forwarded);
+        self.ack_bytes.add(entries * ACK_BYTES);
     }
 }
 
@@ -80,6 +103,8 @@ pub(super) struct Crossing {
     next_id: u32,
     words: Words,
     selection: Selection,
+    /// What the worker would ship without a switch, if that is counted.
+    alone: Option<Alone>,
     baseline: BaselineMetrics,
     wire: WireMetrics,
     partitions: usize,
@@ -104,10 +129,15 @@ impl Crossing {
         }
         // A key that is missing in the filter would cost rows.
         let patience = if is_build { 0 } else { plan.patience };
+        let is_again = from.0 == Side::Again;
+        let alone = (plan.count_optimum && !is_again)
+            .then(|| Alone::new(&plan.algorithm, plan.key_words()))
+            .flatten();
         let shown = Shown {
-            optimum: plan.count_optimum && !is_build,
+            optimum: plan.count_optimum && !is_build && !is_again,
             late: !late.is_empty(),
-            past: patience > 0,
+            early: from.0 == Side::Probe,
+            alone: alone.is_some(),
         };
         Self {
             input,
@@ -117,6 +147,7 @@ impl Crossing {
             next_id: 0,
             words: Words::default(),
             selection: Selection::new(),
+            alone,
             baseline: BaselineMetrics::new(metrics, from.1),
             wire: WireMetrics::new(metrics, from.1, shown),
             partitions,
@@ -129,6 +160,9 @@ impl Crossing {
     fn end(&mut self) {
         if std::mem::replace(&mut self.ended, true) {
             return;
+        }
+        if let (Some(count), Some(alone)) = (&self.wire.alone, &self.alone) {
+            count.add(alone.rows() as usize);
         }
         let Some(state) = &self.state else { return };
         if self.from.0 == Side::Build {
@@ -143,38 +177,46 @@ impl Crossing {
     fn cross(&mut self, batch: RecordBatch) -> Result<RecordBatch> {
         let rows = batch.num_rows();
         let state = self.state.as_ref().filter(|_| self.patience.asks()).cloned();
-        let batch = if let Some(state) = state {
-            self.ask(&state, batch)?
-        } else {
-            if let Some(past) = &self.wire.past {
-                past.add(rows);
+        let (batch, seen) = match state {
+            Some(state) => self.ask(&state, batch)?,
+            None => {
+                self.wire.past.add(rows);
+                (batch, 0)
             }
-            batch
         };
         self.next_id = self.next_id.wrapping_add(rows as u32);
-        self.wire.add(rows, batch.num_rows(), self.plan.packet_bytes());
+        self.wire.add(rows, batch.num_rows(), seen, self.plan.packet_bytes());
         if let Some(late) = &self.wire.late {
             late.add(self.late.bytes(&batch));
         }
         Ok(batch)
     }
 
-    /// The rows that the program forwards.
-    fn ask(&mut self, state: &SwitchState, batch: RecordBatch) -> Result<RecordBatch> {
+    /// The rows that the program forwards, and how many packets it saw.
+    fn ask(&mut self, state: &SwitchState, batch: RecordBatch) -> Result<(RecordBatch, usize)> {
         let rows = batch.num_rows();
         encode(&self.plan.fields, &batch, &mut self.words)?;
-        let ready = state.cross(self.from, self.next_id, &self.words, &mut self.selection)?;
+        let crossed = state.cross(self.from, self.next_id, &self.words, &mut self.selection)?;
+        if let Some(alone) = &mut self.alone {
+            alone.add(&self.words.columns, self.words.unseen());
+        }
+        let unseen: usize = self.words.unseen().iter().map(|w| w.count_ones() as usize).sum();
+        let seen = if crossed == Crossed::Seen { rows - unseen } else { 0 };
+        match &self.wire.early {
+            Some(early) if crossed == Crossed::Early => early.add(rows),
+            _ => self.wire.past.add(rows - seen),
+        }
         let mut keep = self.selection.words().to_vec();
         keep.iter_mut().zip(self.words.unseen()).for_each(|(keep, unseen)| *keep |= unseen);
         let keep = BooleanBuffer::new(Buffer::from_vec(keep), 0, rows);
         let forwarded = keep.count_set_bits();
-        if ready {
+        if crossed != Crossed::Early {
             self.patience.learn(rows, rows - forwarded);
         }
         if forwarded == rows {
-            return Ok(batch);
+            return Ok((batch, seen));
         }
-        Ok(filter_record_batch(&batch, &BooleanArray::new(keep, None))?)
+        Ok((filter_record_batch(&batch, &BooleanArray::new(keep, None))?, seen))
     }
 }
 

@@ -49,6 +49,9 @@ pub enum Side {
     /// The side that is pruned once all of the other side's keys are in the filter. Until then its
     /// rows pass: no side waits for the other, so they cannot deadlock.
     Probe,
+    /// The rows of a second pass, of which the first one found out which are needed: they cross the
+    /// switch as they are, and are counted.
+    Again,
 }
 
 impl SwitchPruneExec {
@@ -104,6 +107,7 @@ impl DisplayAs for SwitchPruneExec {
                     Side::Only => "",
                     Side::Build => "build ",
                     Side::Probe => "probe ",
+                    Side::Again => "second pass of ",
                 };
                 write!(f, "SwitchPruneExec: {side}{}", self.plan)?;
                 if self.late.is_empty() { Ok(()) } else { write!(f, ", late=[{}]", self.late) }

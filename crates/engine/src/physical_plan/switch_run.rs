@@ -1,16 +1,21 @@
 //! The switch while a query runs: its state, shared by the partitions of one execution.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{Result, internal_datafusion_err};
 use datafusion::execution::TaskContext;
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
+use sluicegate_pruning::algorithm::catalog::Configured;
 use sluicegate_pruning::algorithm::join::{BUILD_A, PROBE_B};
+use sluicegate_pruning::deployment::Flow;
 use sluicegate_pruning::{Entries, Pruner, Selection};
 
-use super::switch_prune::Side;
+use super::switch::SwitchExec;
+use super::switch_prune::{Side, SwitchPruneExec};
 use super::switch_snapshot::one_version as snapshot;
-use crate::switch::{Recording, SwitchPlan, Words};
+use crate::switch::{Packed, Recording, SwitchPlan, Words};
 
 /// What the switch remembers during one execution of a plan. The task context carries it to all
 /// nodes: nothing else in DataFusion tells the executions of one plan apart.
@@ -18,6 +23,9 @@ use crate::switch::{Recording, SwitchPlan, Words};
 pub(super) struct Execution {
     /// By the number of the program.
     runs: Mutex<HashMap<usize, Run>>,
+    /// The first flow of each program's side, whose partitions have the next ones.
+    flows: HashMap<(usize, Side), u16>,
+    packed: Option<Packed>,
 }
 
 #[derive(Debug)]
@@ -27,12 +35,45 @@ struct Run {
 }
 
 impl Execution {
+    /// An empty switch for all that crosses it in `plan`, where `packed` says whether as one program.
+    pub(super) fn new(plan: &Arc<dyn ExecutionPlan>, packed: bool) -> Result<Self> {
+        let (mut flows, mut next) = (HashMap::new(), 0_usize);
+        let mut queries: BTreeMap<usize, (Configured, Vec<Flow>)> = BTreeMap::new();
+        plan.apply(|node| {
+            if node.is::<SwitchExec>() {
+                // It has a switch of its own.
+                return Ok(TreeNodeRecursion::Jump);
+            }
+            let Some(prune) = node.downcast_ref::<SwitchPruneExec>() else {
+                return Ok(TreeNodeRecursion::Continue);
+            };
+            let (side, program) = (prune.side(), prune.plan().program);
+            let partitions = node.output_partitioning().partition_count();
+            if side == Side::Again || next + partitions > 1 << 16 {
+                // Whose flows have no identifiers is not pruned.
+                return Ok(TreeNodeRecursion::Continue);
+            }
+            flows.insert((program, side), next as u16);
+            let all = (next..next + partitions).map(|fid| {
+                let fid = fid as u16;
+                side.role().map_or(Flow::from(fid), |role| Flow { fid, role })
+            });
+            let query = || (prune.plan().algorithm.clone(), Vec::new());
+            queries.entry(program).or_insert_with(query).1.extend(all);
+            next += partitions;
+            Ok(TreeNodeRecursion::Continue)
+        })?;
+        let queries: Vec<_> = queries.into_values().collect();
+        let packed = if packed { Some(Packed::new(&queries)?) } else { None };
+        Ok(Self { runs: Mutex::default(), flows, packed })
+    }
+
     /// The context of an execution that starts now, within `context`. With `one_version`, it reads
     /// all objects in one version or fails.
-    pub(super) fn start(context: &TaskContext, one_version: bool) -> TaskContext {
+    pub(super) fn start(self, context: &TaskContext, one_version: bool) -> TaskContext {
         let runtime = context.runtime_env();
         let runtime = if one_version { Arc::new(snapshot(&runtime)) } else { runtime };
-        let config = context.session_config().clone().with_extension(Arc::<Self>::default());
+        let config = context.session_config().clone().with_extension(Arc::new(self));
         TaskContext::new(
             context.task_id(),
             context.session_id(),
@@ -57,12 +98,19 @@ impl Execution {
             // Several partitions must share: HAVING adds over all of them, a join's filter holds all
             // keys, and the probability of a wrong answer is that of one switch.
             let alone = partition.0 == Side::Only && partitions == 1;
-            return alone.then(|| Arc::new(SwitchState::new(plan)));
+            let flows = HashMap::from([(Side::Only, 0)]);
+            return alone.then(|| Arc::new(SwitchState::new(plan, flows, None)));
         };
+        let flow = |side| Some((side, *execution.flows.get(&(plan.program, side))?));
+        let flows: HashMap<Side, u16> =
+            [Side::Only, Side::Build, Side::Probe].into_iter().filter_map(flow).collect();
+        if !flows.contains_key(&partition.0) {
+            return None;
+        }
         let mut runs = execution.runs.lock().unwrap_or_else(PoisonError::into_inner);
         let run = runs.entry(plan.program).or_insert_with(|| Run {
             partitions: HashSet::new(),
-            state: Arc::new(SwitchState::new(plan)),
+            state: Arc::new(SwitchState::new(plan, flows, execution.packed.as_ref())),
         });
         if run.partitions.insert(partition) {
             return Some(Arc::clone(&run.state));
@@ -74,20 +122,34 @@ impl Execution {
 }
 
 impl Side {
-    /// The identifier of a partition's packets.
-    fn flow(self, partition: usize) -> u16 {
+    /// The flow that a join's program takes those of the side for.
+    fn role(self) -> Option<u16> {
         match self {
-            Self::Only => partition as u16,
-            Self::Build => BUILD_A,
-            Self::Probe => PROBE_B,
+            Self::Only | Self::Again => None,
+            Self::Build => Some(BUILD_A),
+            Self::Probe => Some(PROBE_B),
         }
     }
+}
+
+/// What became of a batch on the switch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Crossed {
+    /// The program saw it.
+    Seen,
+    /// It passed, because the build side's keys are not in the filter yet.
+    Early,
+    /// It passed, because nothing is pruned any more.
+    Open,
 }
 
 /// The state of one program. Packets of all partitions take their turns, as on a real switch.
 #[derive(Debug)]
 pub(super) struct SwitchState {
     inner: Mutex<Inner>,
+    flows: HashMap<Side, u16>,
+    /// Whether the program knows sides by flows of its own numbering.
+    by_role: bool,
 }
 
 #[derive(Debug)]
@@ -105,9 +167,12 @@ struct Inner {
 }
 
 impl SwitchState {
-    fn new(plan: &SwitchPlan) -> Self {
+    fn new(plan: &SwitchPlan, flows: HashMap<Side, u16>, packed: Option<&Packed>) -> Self {
         let inner = Inner {
-            pruner: plan.algorithm.pruner(),
+            pruner: match packed {
+                Some(packed) => packed.pruner(plan.words()),
+                None => plan.algorithm.pruner(),
+            },
             forwarded: 0,
             trusted: plan.trusted_rows.unwrap_or(u64::MAX),
             building: None,
@@ -115,7 +180,13 @@ impl SwitchState {
             ended: 0,
             open: false,
         };
-        Self { inner: Mutex::new(inner) }
+        Self { inner: Mutex::new(inner), flows, by_role: packed.is_none() }
+    }
+
+    /// The identifier of a partition's packets, as the pruner wants it.
+    fn flow(&self, side: Side, partition: usize) -> u16 {
+        let fid = self.flows.get(&side).map_or(0, |first| first.wrapping_add(partition as u16));
+        side.role().filter(|_| self.by_role).unwrap_or(fid)
     }
 
     /// Lets everything pass from now on. What was dropped so far was dropped rightly: for what this
@@ -146,24 +217,25 @@ impl SwitchState {
         recording.forwarded(&plan.algorithm, plan.key_words())
     }
 
-    /// Sends entries of a partition through the switch. Says whether it was ready to prune: before
-    /// the build side's keys are in the filter, the probing side passes.
+    /// Sends entries of a partition through the switch.
     pub(super) fn cross(
         &self,
         (side, partition): (Side, usize),
         first_id: u32,
         words: &Words,
         selection: &mut Selection,
-    ) -> Result<bool> {
+    ) -> Result<Crossed> {
         let columns: Vec<&[u32]> = words.columns.iter().map(Vec::as_slice).collect();
         let bug = |error: &dyn std::fmt::Display| internal_datafusion_err!("switch: {error}");
-        let entries =
-            Entries::new(side.flow(partition), first_id, &columns).map_err(|e| bug(&e))?;
+        let flow = self.flow(side, partition);
+        let entries = Entries::new(flow, first_id, &columns).map_err(|e| bug(&e))?;
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(recording) = &mut inner.recording {
             match side {
                 Side::Build => recording.build(&words.columns),
-                Side::Only | Side::Probe => recording.add(&words.columns, words.unseen()),
+                Side::Only | Side::Probe | Side::Again => {
+                    recording.add(&words.columns, words.unseen())
+                }
             }
         }
         inner.open |= words.is_stop();
@@ -172,18 +244,21 @@ impl SwitchState {
         let most = inner.forwarded.saturating_add(entries.len() as u64);
         if early || inner.open || most > inner.trusted {
             selection.fill(entries.len(), |_| true);
-            return Ok(!early);
+            return Ok(if early { Crossed::Early } else { Crossed::Open });
         }
         inner.pruner.prune(&entries, selection).map_err(|e| bug(&e))?;
         inner.forwarded += selection.forwarded() as u64;
-        Ok(true)
+        Ok(Crossed::Seen)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use arrow::datatypes::{DataType, Field as ArrowField, Schema};
     use datafusion::physical_expr::PhysicalExpr;
     use datafusion::physical_expr::expressions::Column;
+    use datafusion::physical_plan::empty::EmptyExec;
+    use datafusion::physical_plan::union::UnionExec;
     use sluicegate_pruning::algorithm::catalog::Configured;
     use sluicegate_pruning::algorithm::distinct::{Config, Policy, Width};
 
@@ -229,7 +304,11 @@ mod tests {
             Execution::state(context, (side, partition), 2, &plan)
         };
         assert!(state(&outside, Side::Only, 0).is_none(), "whose partition is it?");
-        let (a, b) = (Execution::start(&outside, false), Execution::start(&outside, true));
+        let start = |context: &TaskContext, one_version| {
+            let flows = HashMap::from([((0, Side::Only), 0)]);
+            Execution { flows, ..Execution::default() }.start(context, one_version)
+        };
+        let (a, b) = (start(&outside, false), start(&outside, true));
         let (a0, b0) = (state(&a, Side::Only, 0).unwrap(), state(&b, Side::Only, 0).unwrap());
         let (b1, a1) = (state(&b, Side::Only, 1).unwrap(), state(&a, Side::Only, 1).unwrap());
         assert_eq!(crossing(&b1, 1, &[7, 8]), [0, 1]);
@@ -237,13 +316,15 @@ mod tests {
         assert_eq!(crossing(&a1, 1, &[7, 8]), [1]);
         assert_eq!(crossing(&b0, 0, &[7, 9]), [1]);
         // An execution within an execution.
-        let nested = state(&Execution::start(&a, false), Side::Only, 0).unwrap();
+        let nested = state(&start(&a, false), Side::Only, 0).unwrap();
         assert_eq!(crossing(&nested, 0, &[7, 8]), [0, 1]);
     }
 
     #[test]
     fn a_partition_that_comes_twice_ends_the_pruning() {
-        let (plan, context) = (plan(), Execution::start(&TaskContext::default(), false));
+        let flows = HashMap::from([((0, Side::Only), 0)]);
+        let execution = Execution { flows, ..Execution::default() };
+        let (plan, context) = (plan(), execution.start(&TaskContext::default(), false));
         let state = |partition| Execution::state(&context, (Side::Only, partition), 3, &plan);
         let (first, second) = (state(0).unwrap(), state(1).unwrap());
         assert_eq!(crossing(&first, 0, &[7]), [0]);
@@ -251,5 +332,31 @@ mod tests {
         assert!(state(0).is_none());
         assert_eq!(crossing(&second, 1, &[7]), [0]);
         assert_eq!(crossing(&state(2).unwrap(), 2, &[7]), [0]);
+    }
+
+    /// Flow and identifier name a row: no two partitions of a plan have a flow in common, whichever
+    /// program and side they belong to.
+    #[test]
+    fn flows_are_unique() {
+        let schema = Arc::new(Schema::new(vec![ArrowField::new("k", DataType::Int32, false)]));
+        let source = |partitions| {
+            let empty = EmptyExec::new(Arc::clone(&schema)).with_partitions(partitions);
+            Arc::new(empty) as Arc<dyn ExecutionPlan>
+        };
+        let of = |program| SwitchPlan { program, ..plan() };
+        let sides = SwitchPruneExec::join([source(3), source(2)], [of(1), of(1)]);
+        let [build, probe] = sides.map(|side| Arc::new(side) as Arc<dyn ExecutionPlan>);
+        let only: Arc<dyn ExecutionPlan> = Arc::new(SwitchPruneExec::new(source(4), of(0)));
+        let union = UnionExec::try_new(vec![only, build, probe]).unwrap();
+        let execution = Execution::new(&union, false).unwrap();
+        let mut all = Vec::new();
+        for (program, side, partitions) in
+            [(0, Side::Only, 4), (1, Side::Build, 3), (1, Side::Probe, 2)]
+        {
+            let first = execution.flows[&(program, side)];
+            all.extend((0..partitions).map(|partition| first + partition));
+        }
+        all.sort_unstable();
+        assert_eq!(all, (0..9).collect::<Vec<u16>>());
     }
 }

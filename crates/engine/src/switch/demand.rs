@@ -66,7 +66,9 @@ fn walk(
     options: &ConfigOptions,
     all: &mut Vec<Switched>,
 ) -> Result<()> {
-    if let Some(prune) = node.downcast_ref::<SwitchPruneExec>() {
+    // How many rows a second pass sends is the first one's to find out.
+    let prune = node.downcast_ref::<SwitchPruneExec>().filter(|it| it.side() != Side::Again);
+    if let Some(prune) = prune {
         let mut looked = Looked::new(prune, filter, options)?;
         let crossing = looked.crossing();
         let build = all

@@ -15,13 +15,18 @@
 //! | how many rows it is expected to let through, for predictions | `demand` |
 //! | when a switch that prunes nothing is bypassed | `patience` |
 //! | what a switch without limits would forward | `recording` |
+//! | what workers would ship without a switch | `alone` |
+//! | the query's programs as one, packet by packet | `packed` |
 //! | rows through the switch | [`crate::physical_plan::switch_prune`] |
 //! | one switch for each execution | [`crate::physical_plan::switch`] |
 //!
-//! All programs of one query share the switch: they are packed together, and one that does not fit
-//! beside the others is left out. A row that has no code (a NULL in a 64-bit key, a NaN in
+//! All programs of one query share the switch: they are chosen so that they fit together, and one that
+//! does not fit even at its smallest is left out. Each runs through its fast path, which does what the
+//! packed program does; with `sluice.switch_packed` that itself runs. Every worker's packets of a
+//! program are a flow of their own, so that flow and identifier name one row. A row that has no code (a NULL in a 64-bit key, a NaN in
 //! WHERE) bypasses the switch, which is right because pruning may forward too much.
 
+mod alone;
 mod amount;
 pub(crate) mod demand;
 mod flags;
@@ -29,6 +34,7 @@ mod key;
 mod lanes;
 mod late;
 mod order;
+mod packed;
 mod parts;
 mod patience;
 mod plan;
@@ -38,12 +44,14 @@ mod recording;
 mod target;
 mod words;
 
+pub(crate) use alone::Alone;
 pub use amount::Amount;
 pub use demand::Switched;
 pub use flags::Flags;
 pub use key::Key;
 pub use late::Late;
 pub use order::Order;
+pub(crate) use packed::Packed;
 pub(crate) use patience::Patience;
 pub use plan::{Resources, SwitchPlan};
 pub(crate) use recording::Recording;

@@ -1,14 +1,17 @@
 //! From goals to programs that fit one switch together.
 
+use std::collections::VecDeque;
+use std::mem::discriminant;
 use std::sync::Arc;
 
 use datafusion::common::config::ConfigOptions;
 use sluicegate_pruning::ConfigError;
 use sluicegate_pruning::algorithm::catalog::Configured;
 use sluicegate_pruning::algorithm::hashing::Hashing;
-use sluicegate_pruning::deployment::pack::{Query, pack};
+use sluicegate_pruning::deployment::Flow;
+use sluicegate_pruning::deployment::pack::{Candidate, Query, choose, ladder, pack};
 use sluicegate_pruning::switch::{Misfit, Program, Target, fit};
-use sluicegate_pruning::theory::{Accounting, Configuration, Goal, Limits, plans};
+use sluicegate_pruning::theory::{Accounting, Configuration, Goal, Limits, Plan, plans};
 
 use super::plan::{Resources, SwitchPlan};
 use super::words::Field;
@@ -27,7 +30,31 @@ pub(crate) struct Planner {
     patience: u64,
     placed: Vec<Program>,
     rereads: bool,
+    refused: Vec<Decision>,
     journal: Option<Journal>,
+    pass: Pass,
+    /// Whether an operator got less than it would have got alone.
+    contended: bool,
+}
+
+/// Operators are placed in the order of the plan. Where they contend for the switch, the plan is made
+/// anew twice: to hear what each could do with, and with what all get together.
+#[derive(Debug)]
+enum Pass {
+    /// Each takes the best that is left.
+    InTurn,
+    /// Each gets the best that it would get alone, and its wishes are noted.
+    Survey(Vec<Wishes>),
+    /// Each gets what was chosen for it, if anything.
+    Chosen(VecDeque<(Goal, Option<Configuration>)>),
+}
+
+/// What an operator could do with.
+#[derive(Debug)]
+struct Wishes {
+    goal: Goal,
+    configurations: Vec<Configuration>,
+    candidates: Vec<Candidate>,
 }
 
 impl Planner {
@@ -46,7 +73,43 @@ impl Planner {
             patience: if options.switch_opt { 0 } else { options.switch_patience },
             placed: Vec::new(),
             rereads: false,
+            refused: Vec::new(),
             journal: Journal::of(session).cloned(),
+            pass: Pass::InTurn,
+            contended: false,
+        }
+    }
+
+    /// The same planner, that only asks what each operator could do with.
+    pub(crate) fn surveying(self) -> Self {
+        Self { pass: Pass::Survey(Vec::new()), ..self }
+    }
+
+    /// The same planner, that gives each operator what is best for all whom `survey` asked.
+    pub(crate) fn informed(self, survey: Self) -> Self {
+        let Pass::Survey(wishes) = survey.pass else { return self };
+        let (goals, candidates): (Vec<_>, Vec<_>) = wishes
+            .into_iter()
+            .map(|wishes| ((wishes.goal, wishes.configurations), wishes.candidates))
+            .unzip();
+        let chosen = choose(&candidates, &self.target).into_iter().zip(goals);
+        let chosen = chosen.map(|(number, (goal, configurations))| {
+            (goal, number.and_then(|number| configurations.get(number).copied()))
+        });
+        Self { pass: Pass::Chosen(chosen.collect()), ..self }
+    }
+
+    /// Whether an operator got less than it would have got alone.
+    pub(crate) fn is_contended(&self) -> bool {
+        self.contended
+    }
+
+    /// Tells the journal what was refused.
+    pub(crate) fn tell(&mut self) {
+        for refused in self.refused.drain(..) {
+            if let Some(journal) = &self.journal {
+                journal.write(refused);
+            }
         }
     }
 
@@ -87,10 +150,8 @@ impl Planner {
     }
 
     /// Notes that an operator could be pruned but is not.
-    pub(crate) fn refuse(&self, operator: &str, why: Why) {
-        if let Some(journal) = &self.journal {
-            journal.write(Decision::refused("switch", "prune", operator, why));
-        }
+    pub(crate) fn refuse(&mut self, operator: &str, why: Why) {
+        self.refused.push(Decision::refused("switch", "prune", operator, why));
     }
 
     /// Notes that a table is read twice.
@@ -118,8 +179,39 @@ impl Planner {
         configure: impl Fn(Configuration) -> Result<Configured, Why>,
     ) -> Result<SwitchPlan, Why> {
         let limits = Limits::of(&self.target, Accounting::Table2);
+        let all = plans(goal, &limits).map_err(|e| Why::new(e.to_string()))?;
+        let all = match &mut self.pass {
+            Pass::InTurn => all,
+            Pass::Survey(wishes) => {
+                let total = (limits.sram_bits_per_stage * u64::from(limits.stages)) as f64;
+                wishes.push(Wishes::new(goal, &all, [limits.stages.into(), total], &configure));
+                all
+            }
+            Pass::Chosen(chosen) => {
+                // A node that is not served may be looked at as another.
+                let same = |(of, _): &(Goal, _)| discriminant(of) == discriminant(goal);
+                match chosen.iter().position(same).and_then(|at| chosen.remove(at)) {
+                    None => all,
+                    Some((_, None)) => {
+                        return Err(
+                            "even its smallest program does not fit beside the others of the query"
+                                .into(),
+                        );
+                    }
+                    // What was spent on other operators may have changed what there is to choose.
+                    Some((_, Some(best))) => {
+                        let mut all = all;
+                        let at = all.iter().position(|plan| plan.configuration == best);
+                        if let Some(at) = at {
+                            all[..=at].rotate_right(1);
+                        }
+                        all
+                    }
+                }
+            }
+        };
         let mut first = None;
-        for plan in plans(goal, &limits).map_err(|e| Why::new(e.to_string()))? {
+        for plan in all {
             let fitted = configure(plan.configuration).and_then(|algorithm| {
                 let resources = self.fit(&algorithm.program())?;
                 Ok((algorithm, resources))
@@ -146,27 +238,62 @@ impl Planner {
         Err(first.unwrap_or_else(|| Why::from("there is no configuration to choose from")))
     }
 
-    /// Places a program beside the others.
+    /// Places a program beside the others; in a survey, as if there were none.
     fn fit(&mut self, program: &Program) -> Result<Resources, Why> {
         let first = |misfits: Vec<Misfit>| {
             misfits.first().map_or_else(|| "it does not fit".to_owned(), ToString::to_string)
         };
         let alone = fit(program, &self.target).map_err(|misfits| Why::new(first(misfits)))?;
-        if !self.placed.is_empty() {
+        if !self.placed.is_empty() && !matches!(self.pass, Pass::Survey(_)) {
             // Each program has flows of its own; their numbers do not change what fits.
-            let flows: Vec<[u16; 2]> =
-                (0..=self.placed.len() as u16).map(|n| [2 * n, 2 * n + 1]).collect();
+            let flows: Vec<[Flow; 2]> = (0..=self.placed.len() as u16)
+                .map(|n| [2 * n, 2 * n + 1].map(Flow::from))
+                .collect();
             let programs = self.placed.iter().chain([program]).zip(&flows);
             let queries: Vec<Query<'_>> =
                 programs.map(|(program, flows)| Query { program, flows }).collect();
             let all = pack("query", &queries).map_err(|e| Why::new(e.to_string()))?;
             fit(&all, &self.target).map_err(|misfits| {
+                self.contended = true;
                 let others = self.placed.len();
                 Why::new(format!("beside {others} other programs of the query: {}", first(misfits)))
             })?;
         }
         self.placed.push(program.clone());
         Ok(Resources::new(&alone, self.target.stages))
+    }
+}
+
+impl Wishes {
+    /// Of the plans for a goal those that are worth what they cost; `whole` are the stages and the
+    /// memory of the switch.
+    fn new(
+        goal: &Goal,
+        plans: &[Plan],
+        whole: [f64; 2],
+        configure: &impl Fn(Configuration) -> Result<Configured, Why>,
+    ) -> Self {
+        let most = plans.iter().filter_map(|plan| plan.pruned).fold(0.0, f64::max);
+        let count = plans.len() as f64;
+        let priced = |(rank, plan): (usize, &Plan)| {
+            let algorithm = configure(plan.configuration).ok()?;
+            // Without an expectation the best come first.
+            let loss = plan.pruned.map_or(rank as f64 / count, |pruned| most - pruned);
+            let taken = [plan.demand.stages as f64, plan.demand.sram_bits as f64];
+            let cost = taken[0] / whole[0] + taken[1] / whole[1];
+            Some((plan.configuration, algorithm, [cost, loss]))
+        };
+        let all: Vec<_> = plans.iter().enumerate().filter_map(priced).collect();
+        let worth = ladder(&all, |(_, _, price)| *price);
+        let (configurations, candidates) = worth
+            .into_iter()
+            .map(|number| {
+                let (configuration, algorithm, [cost, loss]) = &all[number];
+                let program = algorithm.program();
+                (*configuration, Candidate { program, loss: *loss, cost: *cost })
+            })
+            .unzip();
+        Self { goal: *goal, configurations, candidates }
     }
 }
 

@@ -7,12 +7,15 @@ use sluicegate_pruning::Ties;
 use sluicegate_pruning::algorithm::catalog::{Algorithm, Carries, Parameters};
 use sluicegate_pruning::algorithm::distinct::{self, Policy, Width};
 use sluicegate_pruning::algorithm::filter::{self, Formula};
-use sluicegate_pruning::algorithm::group_by::Extreme;
+use sluicegate_pruning::algorithm::group_by::{self, Extreme};
 use sluicegate_pruning::algorithm::join::{self, Kind, Passes, Shape};
 use sluicegate_pruning::deployment::multi_entry::{LaneBy, multi_entry};
 use sluicegate_pruning::deployment::pack::{Query, pack};
 use sluicegate_pruning::protocol::{Copies, Flow, reliable};
-use sluicegate_pruning::switch::{Program, Relation};
+use sluicegate_pruning::switch::{
+    Action, AluOperand, Builder, Cell, FieldId, Index, Op, Operand, Operation, Program, Relation,
+    Source, Stateful, Table, Test, Update, When,
+};
 
 /// All, each with a name that is a file name.
 pub(crate) fn configurations() -> Result<Vec<(String, Program)>, Box<dyn Error>> {
@@ -33,6 +36,8 @@ pub(crate) fn configurations() -> Result<Vec<(String, Program)>, Box<dyn Error>>
     all.extend(chained_fifo()?);
     all.extend(joins()?);
     all.extend(combined()?);
+    all.extend(packed_joins()?);
+    all.extend(several_values()?);
     all.extend(with_protocol()?);
     Ok(all)
 }
@@ -195,10 +200,10 @@ fn combined() -> Result<Vec<(String, Program)>, Box<dyn Error>> {
     let group_by = Algorithm::GroupBy.configure(&group_by)?.program();
     let top_n = Algorithm::TopNRandomized.configure(&small)?.program();
     let queries = [
-        Query { program: &filter, flows: &[1, 2] },
-        Query { program: &distinct.program(), flows: &[2] },
-        Query { program: &group_by, flows: &[3] },
-        Query { program: &top_n, flows: &[0] },
+        Query { program: &filter, flows: &[1.into(), 2.into()] },
+        Query { program: &distinct.program(), flows: &[2.into()] },
+        Query { program: &group_by, flows: &[3.into()] },
+        Query { program: &top_n, flows: &[0.into()] },
     ];
     let packed = pack("packed", &queries)?;
     let flows = [0, 1, 2, 3].map(|fid| Flow { fid, role: fid });
@@ -212,7 +217,91 @@ fn combined() -> Result<Vec<(String, Program)>, Box<dyn Error>> {
         ("group-by-by-two", multi_entry(&group_by, 2, LaneBy::Values(1))?),
         ("top-n-by-two", multi_entry(&top_n, 2, LaneBy::Id)?),
         ("distinct-by-position", multi_entry(&distinct.program(), 4, LaneBy::Position)?),
+        (
+            "distinct-by-position-reliable",
+            reliable(
+                &multi_entry(&distinct.program(), 4, LaneBy::Position)?,
+                &flows,
+                Copies::Once,
+            )?,
+        ),
+        (
+            "group-by-by-two-reliable",
+            reliable(&multi_entry(&group_by, 2, LaneBy::Values(1))?, &flows, Copies::Once)?,
+        ),
         ("top-n-by-position", multi_entry(&top_n, 2, LaneBy::Position)?),
+    ];
+    Ok(all.map(|(name, program)| (name.to_owned(), program)).into())
+}
+
+/// Two joins with flows of their own, keys of one word and of two, and programs that write into their
+/// packets, in packets of one to three values.
+fn packed_joins() -> Result<Vec<(String, Program)>, Box<dyn Error>> {
+    let join = |wide| {
+        let shape = Shape::new(Kind::Inner, Passes::SmallFirst, wide);
+        join::bloom::Config::new(shape, 1 << 9, 2).map(|config| config.program())
+    };
+    let (narrow, wide) = (join(false)?, join(true)?);
+    let flow = |fid, role| Flow { fid, role };
+    let of_narrow = [flow(3, join::BUILD_A), flow(1, join::PROBE_B)];
+    let of_wide = [flow(0, join::BUILD_A), flow(2, join::PROBE_B)];
+    let joins = pack(
+        "packed_joins",
+        &[Query { program: &narrow, flows: &of_narrow }, Query { program: &wide, flows: &of_wide }],
+    )?;
+    let (first, second) = (counter(1, 0), counter(3, 1));
+    let small = Parameters { rows: Some(16), columns: Some(2), ..Parameters::default() };
+    let group_by = Parameters { key_bits: Some(32), ..small };
+    let group_by = Algorithm::GroupBy.configure(&group_by)?.program();
+    let counters = pack(
+        "packed_counters",
+        &[
+            Query { program: &first, flows: &[1.into()] },
+            Query { program: &second, flows: &[2.into()] },
+            Query { program: &group_by, flows: &[3.into(), 0.into()] },
+        ],
+    )?;
+    let flows = [0, 1, 2, 3].map(Flow::from);
+    let all = [
+        ("packed-joins-reliable", reliable(&joins, &flows, Copies::Replayed)?),
+        ("packed-joins", joins),
+        ("packed-counters-reliable", reliable(&counters, &flows, Copies::Once)?),
+        ("packed-counters", counters),
+    ];
+    Ok(all.map(|(name, program)| (name.to_owned(), program)).into())
+}
+
+/// A program that counts its packets, prunes those with an odd number, and writes it into value `to`.
+fn counter(values: u8, to: u8) -> Program {
+    let mut b = Builder::new("counter", values);
+    let (count, odd) = (b.field("counted", 32), b.field("odd", 1));
+    let prune = b.verdict("prune");
+    let cell = b.register("packets", Cell::Bit32, 1);
+    let add = Update::new(When::ALWAYS, Operation::Add, AluOperand::MemLo, AluOperand::Const(1));
+    let access =
+        Stateful::on(cell, Index::Zero).set_lo(add).output(count, Source::AluLo, When::ALWAYS);
+    b.table(Table::always("count", Action::access("count", access)));
+    b.stage();
+    let and = Op::new(odd, Operation::And, Operand::Field(count), Operand::Const(1));
+    b.table(Table::always("parity", Action::compute("parity", [and])));
+    b.stage();
+    let drop = Action::compute("drop", [Op::set(prune, Operand::Const(1))]);
+    b.table(Table::always("drop_odd", drop).when([Test::is(odd, 1)]));
+    let mut program = b.finish();
+    program.rewrites = vec![(FieldId::value(to), count)];
+    program
+}
+
+/// GROUP BY with several extremes, and a matrix whose rows are no power of two.
+fn several_values() -> Result<Vec<(String, Program)>, Box<dyn Error>> {
+    let group_by = |ties, wide, others: &[Extreme]| {
+        let config = group_by::Config::new(16, 2, Extreme::Max, ties, wide)?;
+        config.with_others(others).map(|config| config.program())
+    };
+    let all = [
+        ("group-by-three", group_by(Ties::Keep, false, &[Extreme::Min, Extreme::Max])?),
+        ("group-by-two-wide", group_by(Ties::Prune, true, &[Extreme::Min])?),
+        ("distinct-600-rows", distinct::Config::new(600, 2, Width::Bits32, Policy::Lru)?.program()),
     ];
     Ok(all.map(|(name, program)| (name.to_owned(), program)).into())
 }

@@ -108,10 +108,12 @@ impl Drive {
             false if acknowledges => rng.below(u64::from(number) + 1) as u32,
             false => rng.next_u64() as u32,
         };
-        let mut values: Vec<u32> = (0..program.values).map(|_| value(number, rng)).collect();
+        let lengths: Vec<u8> = program.shorter.iter().copied().chain([program.values]).collect();
+        let (most, length) = (program.values, lengths[rng.below(lengths.len() as u64) as usize]);
+        let mut values: Vec<u32> = (0..length).map(|_| value(number, rng)).collect();
         if acknowledges
             && rng.chance(0.95)
-            && let Some(epoch) = values.last_mut()
+            && let Some(epoch) = values.first_mut()
         {
             *epoch = BOOT;
         }
@@ -122,7 +124,7 @@ impl Drive {
             0 | 1 => Some(capture::frame(17, 53, &payload)),
             2 => Some(capture::frame(6, p4::UDP_PORT, &payload)),
             3 | 4 => {
-                let longer = Packet::new(fid, id, [&packet.values[..], &[7]].concat());
+                let longer = Packet::new(fid, id, vec![7; usize::from(most) + 1]);
                 Some(capture::cheetah(&longer.encode()?))
             }
             _ => None,

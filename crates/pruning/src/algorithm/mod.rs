@@ -13,6 +13,7 @@ pub mod hashing;
 pub mod having;
 pub mod join;
 pub mod released;
+pub mod rows;
 pub mod skyline;
 pub mod top_n;
 

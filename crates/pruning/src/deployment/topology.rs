@@ -7,6 +7,7 @@
 
 use thiserror::Error;
 
+use crate::deployment::Flow;
 use crate::deployment::pack::{PackError, Query, pack};
 use crate::switch::{Program, WrongValues};
 use crate::{Entries, Pruner, Selection};
@@ -194,10 +195,12 @@ impl Dag {
     ///
     /// If the programs cannot be packed.
     pub fn program(&self, name: &str) -> Result<Program, DagError> {
+        let ports: Vec<[Flow; 1]> = self.edges.iter().map(|edge| [edge.port.into()]).collect();
         let queries: Vec<Query<'_>> = self
             .edges
             .iter()
-            .map(|edge| Query { program: &edge.program, flows: std::slice::from_ref(&edge.port) })
+            .zip(&ports)
+            .map(|(edge, flows)| Query { program: &edge.program, flows })
             .collect();
         Ok(pack(name, &queries)?)
     }

@@ -6,7 +6,8 @@
 //!
 //! The text is complete: Ethernet, IPv4, UDP (port 4242) and the packet of Figure 4, whose values are
 //! one header for each entry, so that pruned entries of a packet with several can be popped. A
-//! packet with another number of values passes untouched. Comparisons are written `mem > x`, never
+//! packet with another number of values than the program parses passes untouched. Where packets may carry fewer values than others, each
+//! number ends a header, and a table that reads a value asks whether its header is there. Comparisons are written `mem > x`, never
 //! `mem - x > 0`, which would wrap. Hashes take the low bits of a CRC-32; on BMv2 polynomials other
 //! than Ethernet's are `crc32_custom` and are set by the entries.
 //!
@@ -35,7 +36,9 @@
 //! # Ok::<(), p4::P4Error>(())
 //! ```
 
+use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
+use std::ops::Range;
 
 use thiserror::Error;
 
@@ -149,16 +152,15 @@ pub fn print(program: &Program, arch: Arch) -> Result<P4Source, P4Error> {
 struct Names<'a> {
     program: &'a Program,
     fields: Vec<String>,
-    /// Values of one entry of the packet.
-    per_entry: usize,
+    /// The values that make up one header each.
+    sections: Vec<Range<u8>>,
     /// The verdict, where it is the architecture's own drop bit.
     drop: Option<FieldId>,
 }
 
 impl<'a> Names<'a> {
     fn new(program: &'a Program, arch: Arch) -> Self {
-        let entries = program.verdicts.len().max(1);
-        let per_entry = usize::from(program.values).div_ceil(entries).max(1);
+        let sections = program.sections();
         let drop = match *program.verdicts {
             [verdict] if arch != Arch::V1Model && !program.acknowledges => {
                 let read =
@@ -172,11 +174,15 @@ impl<'a> Names<'a> {
             0 => "hdr.cheetah.fid".to_owned(),
             1 => "hdr.cheetah.id".to_owned(),
             n if n < program.header_fields() => {
-                format!("hdr.entry{}.v{}", (n - 2) / per_entry, (n - 2) % per_entry)
+                let value = (n - 2) as u8;
+                let entry = sections.iter().position(|values| values.contains(&value)).unwrap_or(0);
+                let first = sections.get(entry).map_or(0, |values| values.start);
+                format!("hdr.entry{entry}.v{}", value - first)
             }
             _ => format!("meta.{}", identifier(&field.name)),
         });
-        Self { program, fields: fields.collect(), per_entry, drop }
+        let fields = fields.collect();
+        Self { program, fields, sections, drop }
     }
 
     fn field(&self, field: FieldId) -> &str {
@@ -188,11 +194,6 @@ impl<'a> Names<'a> {
             return 3;
         }
         self.program.fields.get(field.index()).map_or(32, |f| f.bits)
-    }
-
-    /// Entries that the packet carries.
-    fn entries(&self) -> usize {
-        usize::from(self.program.values).div_ceil(self.per_entry)
     }
 
     fn action(table: &Table, number: usize) -> String {
@@ -210,11 +211,13 @@ impl<'a> Names<'a> {
              header udp_t { bit<16> src; bit<16> dst; bit<16> length_; bit<16> checksum; }\n\
              header cheetah_t { bit<16> fid; bit<32> id; bit<8> n; }\n",
         );
-        let values: String = (0..self.per_entry).map(|n| format!(" bit<32> v{n};")).collect();
-        let _ = writeln!(out, "header entry_t {{{values} }}\n");
-        out.push_str("struct headers_t {\n    ethernet_t ethernet; ipv4_t ipv4; udp_t udp; cheetah_t cheetah;\n");
-        for entry in 0..self.entries() {
-            let _ = writeln!(out, "    entry_t entry{entry};");
+        for length in self.sections.iter().map(Range::len).collect::<BTreeSet<_>>() {
+            let values: String = (0..length).map(|n| format!(" bit<32> v{n};")).collect();
+            let _ = writeln!(out, "header entry{length}_t {{{values} }}");
+        }
+        out.push_str("\nstruct headers_t {\n    ethernet_t ethernet; ipv4_t ipv4; udp_t udp; cheetah_t cheetah;\n");
+        for (entry, values) in self.sections.iter().enumerate() {
+            let _ = writeln!(out, "    entry{}_t entry{entry};", values.len());
         }
         out.push_str("}\n\nstruct metadata_t {\n");
         for (number, field) in
@@ -229,6 +232,8 @@ impl<'a> Names<'a> {
     }
 
     fn parser_states(&self) -> String {
+        let counts = self.program.shorter.iter().chain([&self.program.values]);
+        let ours: String = counts.map(|n| format!("{n}: parse_entries; ")).collect();
         let mut out = format!(
             "    state parse_ethernet {{
         packet.extract(hdr.ethernet);
@@ -244,17 +249,42 @@ impl<'a> Names<'a> {
     }}
     state parse_cheetah {{
         packet.extract(hdr.cheetah);
-        transition select(hdr.cheetah.n) {{ {}: parse_entries; default: accept; }}
+        transition select(hdr.cheetah.n) {{ {ours}default: accept; }}
     }}
     state parse_entries {{
-",
-            self.program.values
+"
         );
-        for entry in 0..self.entries() {
+        for entry in 0..self.sections.len() {
             let _ = writeln!(out, "        packet.extract(hdr.entry{entry});");
+            if let Some(count) = self.program.shorter.get(entry) {
+                let next = entry + 1;
+                let _ = writeln!(
+                    out,
+                    "        transition select(hdr.cheetah.n) {{ {count}: accept; default: parse_entry{next}; }}\n    }}\n    \
+                     state parse_entry{next} {{"
+                );
+            }
         }
         out.push_str("        transition accept;\n    }\n");
         out
+    }
+
+    /// Whether the header is there that holds a value, where packets may lack it.
+    fn is_carried(&self, field: FieldId) -> Option<String> {
+        let value = u8::try_from(field.index().checked_sub(2)?).ok()?;
+        let entry = self.sections.iter().position(|values| values.contains(&value))?;
+        let optional = entry > 0 && !self.program.shorter.is_empty();
+        optional.then(|| format!("hdr.entry{entry}.isValid()"))
+    }
+
+    /// The condition under which a table is looked up: that the packet carries what it reads, and its
+    /// gateway.
+    fn condition(&self, table: &Table) -> Option<String> {
+        let last = self.program.needs(table).checked_sub(1).map(FieldId::value);
+        let carried = last.and_then(|last| self.is_carried(last));
+        let gateway = self.gateway(&table.gateway);
+        let all: Vec<String> = carried.into_iter().chain(gateway).collect();
+        (!all.is_empty()).then(|| all.join(" && "))
     }
 
     /// Metadata starts at zero: an explicit assignment for each field.
@@ -273,7 +303,7 @@ impl<'a> Names<'a> {
             for table in &stage.tables {
                 let name = identifier(&table.name);
                 let apply = format!("{name}_table.apply();");
-                match self.gateway(&table.gateway) {
+                match self.condition(table) {
                     None => writeln!(out, "            {apply}"),
                     Some(condition) => writeln!(out, "            if ({condition}) {{ {apply} }}"),
                 }
@@ -281,12 +311,11 @@ impl<'a> Names<'a> {
             }
         }
         for &(to, from) in &self.program.rewrites {
-            let _ = writeln!(
-                out,
-                "            {} = {};",
-                self.field(to),
-                self.cast(from, self.bits(to))
-            );
+            let set = format!("{} = {};", self.field(to), self.cast(from, self.bits(to)));
+            let _ = match self.is_carried(to) {
+                None => writeln!(out, "            {set}"),
+                Some(carried) => writeln!(out, "            if ({carried}) {{ {set} }}"),
+            };
         }
         if !self.program.rewrites.is_empty() {
             // Zero: not computed.
@@ -300,22 +329,28 @@ impl<'a> Names<'a> {
         let all = all.join(" && ");
         if self.program.acknowledges {
             let _ = writeln!(out, "            if ({all}) {{\n{}", turned());
-            let _ = writeln!(out, "                {bounce}\n            }}");
+            let _ = write!(out, "                {bounce}\n            }}");
         } else {
-            let _ = writeln!(out, "            if ({all}) {{ {drop} }}");
+            let _ = write!(out, "            if ({all}) {{ {drop} }}");
         }
         if verdicts.len() > 1 {
-            let bytes = 4 * self.per_entry;
-            for (entry, verdict) in verdicts.iter().enumerate() {
+            // An acknowledgement leaves with all of its entries.
+            out.push_str(" else {\n");
+            let front = self.sections.len().saturating_sub(verdicts.len());
+            for (entry, verdict) in (front..).zip(&verdicts) {
+                let values = self.sections.get(entry).map_or(0, Range::len);
+                let bytes = 4 * values;
                 let _ = writeln!(
                     out,
                     "            if ({verdict} == 1) {{\n                hdr.entry{entry}.setInvalid();\n                \
                      hdr.cheetah.n = hdr.cheetah.n - {};\n                hdr.udp.length_ = hdr.udp.length_ - {bytes};\n                \
                      hdr.udp.checksum = 0;\n                hdr.ipv4.length_ = hdr.ipv4.length_ - {bytes};\n            }}",
-                    self.per_entry
+                    values
                 );
             }
+            out.push_str("            }");
         }
+        out.push('\n');
         out
     }
 
@@ -330,6 +365,10 @@ impl<'a> Names<'a> {
 
     /// A test, in the width of its wider side.
     fn test(&self, test: &Test) -> String {
+        if test.is_of_presence() {
+            let carried = self.is_carried(test.field).unwrap_or_else(|| "true".to_owned());
+            return if test.equal { carried } else { format!("!{carried}") };
+        }
         let operator = if test.equal { "==" } else { "!=" };
         let other = match test.with {
             Comparand::Field(field) => self.bits(field),

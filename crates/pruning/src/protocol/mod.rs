@@ -75,11 +75,12 @@ mod switch;
 mod tally;
 mod worker;
 
+pub use crate::deployment::Flow;
 pub use config::{Config, ConfigError, Link, Reboots};
 pub use explore::{Budget, Exploration, explore};
 pub use fast_path::{FastPath, Programmed};
 pub use packet::{Entry, Name, Packet};
-pub use program::{BOOT_REGISTER, Copies, Flow, reliable};
+pub use program::{BOOT_REGISTER, Copies, reliable};
 pub use prune::{Pruner, SmallPruner};
 pub use query::{Answer, Query};
 pub use report::{Outcome, Report};

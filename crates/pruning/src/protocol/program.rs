@@ -1,6 +1,6 @@
 //! The switch's part of the repaired protocol as a program, in front of any algorithm's.
 //!
-//! A packet carries one more value, last: the *epoch*, the number of the boot for which its entry was
+//! A packet carries one more value, first: the *epoch*, the number of the boot for which its entries were
 //! first sent. Two stages look whether the entry is to be processed:
 //!
 //! 1. the number of this boot is read, and the flow is looked up: which program's flow it is, and
@@ -10,47 +10,27 @@
 //!    was processed; the entry is processed if its own is greater. A flow ends before its 2³²
 //!    identifiers do. Where copies may be processed ([`Copies::Replayed`]), the epoch alone decides.
 //!
-//! The algorithm's tables that touch a register or drop follow behind that condition; what only
+//! A last stage turns pruned packets back. The algorithm's tables that touch a register or drop follow behind that condition; what only
 //! computes, such as the first round of a hash, runs beside these two stages. An entry that is not
 //! processed goes on to the master. A pruned packet goes back to its worker as an acknowledgement, and
 //! what leaves bears the number of this boot in the place of its epoch ([`Program::rewrites`]).
+//!
+//! A packet of several entries is one to the protocol: it is processed whole or not at all, and sent
+//! again whole. It is acknowledged if all of its entries are pruned; otherwise the master does so, which
+//! receives the rest.
 //!
 //! After a reboot registers are empty, and the control plane writes the new number into the register
 //! `boot`.
 
 use super::query::Query;
 use crate::ConfigError;
-use crate::algorithm::catalog::Carries;
 use crate::algorithm::config::{in_range, index_bits};
-use crate::switch::graft::Graft;
+use crate::deployment::Flow;
+use crate::switch::graft::{Graft, rewrite};
 use crate::switch::{
     Action, AluOperand, Builder, Cell, Compare, Entry, FieldId, Half, Index, Key, Op, Operand,
-    Pattern, Program, Relation, Source, Stateful, Table, Test, Update, When,
+    Pattern, Program, Relation, Source, Stage, Stateful, Table, Test, Update, When,
 };
-
-/// A flow that a program serves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Flow {
-    /// Its identifier in packets, unique among the queries on the switch.
-    pub fid: u16,
-    /// The flow that the algorithm's program takes it for, where it knows several: a side and pass of a
-    /// join.
-    pub role: u16,
-}
-
-impl Flow {
-    /// The flows of so many workers, numbered from 0: one for each, or of a join one for each side and
-    /// pass.
-    #[must_use]
-    pub fn of_workers(carries: Carries, workers: u16) -> Vec<Self> {
-        let roles = if carries == Carries::KeyOfEither { 4 } else { 1 };
-        let of = |worker: u16| {
-            (0..roles)
-                .map(move |role| Self { fid: worker.wrapping_mul(roles).wrapping_add(role), role })
-        };
-        (0..workers).flat_map(of).collect()
-    }
-}
 
 /// What becomes of copies of an entry in the same boot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,8 +53,8 @@ impl Copies {
 ///
 /// # Errors
 ///
-/// If there is no flow or more than 65,536, or two of one identifier; if the program is one for
-/// several entries in a packet; or if its packets have no room for another value.
+/// If there is no flow or more than 65,536, or two of one identifier; if the program has the protocol
+/// in front already; or if its packets have no room for another value.
 ///
 /// # Example
 /// ```
@@ -86,10 +66,10 @@ impl Copies {
 /// let workers = [Flow { fid: 8, role: 0 }, Flow { fid: 9, role: 0 }];
 /// let program = reliable(&distinct, &workers, Copies::Once)?;
 /// let stages = |program| fit(program, &Target::tofino1()).map(|placed| placed.stages.len());
-/// assert_eq!(stages(&program), stages(&distinct).map(|stages| stages + 1));
+/// assert_eq!(stages(&program), stages(&distinct).map(|stages| stages + 2));
 ///
 /// let mut switch = Interpreter::new(program)?;
-/// let mut send = |fid, id| switch.outcome(&Packet::new(fid, id, [0, 77, 0]));
+/// let mut send = |fid, id| switch.outcome(&Packet::new(fid, id, [0, 0, 77]));
 /// assert!(matches!(send(8, 1)?, Outcome::Forward(_)));
 /// assert!(matches!(send(9, 1)?, Outcome::Acknowledge(_)), "the other worker's is a duplicate");
 /// assert!(matches!(send(9, 1)?, Outcome::Forward(_)), "a retransmission is not processed");
@@ -98,8 +78,8 @@ impl Copies {
 pub fn reliable(program: &Program, flows: &[Flow], copies: Copies) -> Result<Program, ConfigError> {
     in_range("flows", u32::try_from(flows.len()).unwrap_or(u32::MAX), 1, 1 << 16)?;
     in_range("values of a packet and its epoch", u32::from(program.values) + 1, 1, 255)?;
-    if program.verdicts.len() != 1 {
-        return Err(ConfigError::Conflict("the protocol acknowledges packets of one entry"));
+    if program.acknowledges {
+        return Err(ConfigError::Conflict("the protocol is in front of the program already"));
     }
     let mut fids: Vec<u16> = flows.iter().map(|flow| flow.fid).collect();
     fids.sort_unstable();
@@ -107,12 +87,11 @@ pub fn reliable(program: &Program, flows: &[Flow], copies: Copies) -> Result<Pro
         return Err(ConfigError::Conflict("flows have identifiers of their own"));
     }
     let mut b = Builder::new(format!("{}_reliable", program.name), program.values + 1);
-    let epoch = FieldId::value(program.values);
+    let epoch = FieldId::value(0);
     let cells = (flows.len() as u32).next_power_of_two().max(2);
     let [stamp, role, cell] = [("stamp", 32), ("role", 16), ("cell_of_flow", index_bits(cells))]
         .map(|(n, w)| b.field(n, w));
     let [served, turn] = ["served", "in_turn"].map(|name| b.field(name, 1));
-    let prune = b.verdict("prune");
     b.stage();
     let boot = b.register(BOOT_REGISTER, Cell::Bit32, 1);
     let read = Stateful::on(boot, Index::Zero).output(stamp, Source::MemLo, When::ALWAYS);
@@ -131,10 +110,21 @@ pub fn reliable(program: &Program, flows: &[Flow], copies: Copies) -> Result<Pro
     // Only a program that looks at flows knows them by role; a hash needs what is unique.
     let by_role = program.tables().any(|(_, t)| t.keys.iter().any(|k| k.field == FieldId::FID));
     let head = [if by_role { role } else { FieldId::FID }, FieldId::ID];
-    let values: Vec<FieldId> = (0..program.values).map(FieldId::value).collect();
-    let graft = Graft::with_sources(&mut whole, program, "p_", head, &values, Some(prune));
+    let values: Vec<FieldId> = (1..=program.values).map(FieldId::value).collect();
+    let graft = Graft::with_sources(&mut whole, program, "p_", head, &values, None);
+    whole.shorter = program.shorter.iter().map(|values| values + 1).collect();
+    whole.verdicts = program.verdicts.iter().map(|verdict| graft.field(*verdict)).collect();
     graft.stages(&mut whole, program, 2, &[Test::is(turn, 1)]);
     whole.rewrites = vec![(epoch, stamp)];
+    if !program.rewrites.is_empty() {
+        // What was not processed stays as it came.
+        let field = |to: FieldId| if to.index() < 2 { to } else { graft.field(to) };
+        let of = program.rewrites.iter();
+        let all: Vec<_> = of.map(|&(to, from)| (field(to), turn, graft.field(from))).collect();
+        let mut last = Stage::default();
+        rewrite(&mut whole, &mut last, &all);
+        whole.stages.push(last);
+    }
     whole.acknowledges = true;
     Ok(whole)
 }
@@ -175,7 +165,9 @@ mod tests {
 
     use super::*;
     use crate::algorithm::catalog::{Algorithm, Parameters};
+    use crate::algorithm::distinct::{self, Policy, Width};
     use crate::algorithm::join;
+    use crate::deployment::multi_entry::{LaneBy, multi_entry};
     use crate::protocol::packet::{Entry as Row, Name};
     use crate::protocol::rules::Rules;
     use crate::protocol::switch::{Action as Verdict, Switch};
@@ -195,7 +187,7 @@ mod tests {
     }
 
     /// Stages that only compute run beside its two: of a hash one, of logarithms (APH) more than two,
-    /// and then no stage is added.
+    /// and then only the one is added that turns packets back.
     #[test]
     fn it_fits_before_every_algorithm_beside_what_only_computes() {
         let roomy = Target { stages: 100, ..Target::tofino2() };
@@ -209,14 +201,15 @@ mod tests {
             let placed = |program| fit(program, &roomy).unwrap();
             let (alone, with) = (placed(&program), placed(&with));
             let more = with.stages.len() - alone.stages.len();
-            let expected = 2_usize.saturating_sub(first_effect(&program, &alone));
+            // And one turns back what is pruned.
+            let expected = 3 - first_effect(&program, &alone).min(2);
             seen.insert(more);
             if more != expected || with.stateful_alus() != alone.stateful_alus() + 2 {
                 odd.push(format!("{algorithm}: {more} stages more, expected {expected}"));
             }
         }
         assert!(odd.is_empty(), "{odd:#?}");
-        assert_eq!(seen, HashSet::from([0, 1, 2]));
+        assert_eq!(seen, HashSet::from([1, 2, 3]));
     }
 
     #[test]
@@ -237,13 +230,36 @@ mod tests {
             .map(|(fid, role)| Flow { fid, role });
         let mut run =
             Interpreter::new(reliable(&program, &flows, Copies::Replayed).unwrap()).unwrap();
-        let mut send = |fid, key| run.outcome(&Packet::new(fid, 1, [key, 0])).unwrap();
+        let mut send = |fid, key| run.outcome(&Packet::new(fid, 1, [0, key])).unwrap();
         for (fid, key) in [(70, 5), (71, 6), (0, 9)] {
             assert!(matches!(send(fid, key), Outcome::Forward(_)));
         }
         assert!(matches!(send(90, 6), Outcome::Forward(_)));
         assert!(matches!(send(90, 9), Outcome::Acknowledge(_)), "flow 0 was nobody's");
         assert!(matches!(send(91, 9), Outcome::Forward(_)), "a flow that nobody serves passes");
+    }
+
+    /// A packet of four entries is processed whole, once, and loses the entries that are pruned.
+    #[test]
+    fn packets_of_several_entries_are_reliable() {
+        let config = distinct::Config::new(64, 2, Width::Bits32, Policy::Lru).unwrap();
+        let four = multi_entry(&config.program(), 4, LaneBy::Position).unwrap();
+        let program = reliable(&four, &[Flow::from(7)], Copies::Once).unwrap();
+        assert!(fit(&program, &Target::tofino1()).is_ok());
+        let mut run = Interpreter::new(program).unwrap();
+        let mut send = |id, values: &[u32]| {
+            let outcome = run.outcome(&Packet::new(7, id, [&[0], values].concat())).unwrap();
+            match outcome {
+                Outcome::Forward(packet) => (true, packet.values),
+                Outcome::Acknowledge(packet) => (false, packet.values),
+                Outcome::Drop => panic!(),
+            }
+        };
+        assert_eq!(send(1, &[5, 6, 7, 8]), (true, vec![0, 5, 6, 7, 8]));
+        assert_eq!(send(5, &[5, 9, 7, 8]), (true, vec![0, 9]), "three are pruned");
+        assert_eq!(send(5, &[5, 9, 7, 8]), (true, vec![0, 5, 9, 7, 8]), "sent again");
+        assert_eq!(send(9, &[5, 9, 7, 8]), (false, vec![0, 5, 9, 7, 8]), "all are pruned");
+        assert!(reliable(run.program(), &[Flow::from(7)], Copies::Once).is_err(), "twice");
     }
 
     proptest! {
@@ -284,9 +300,9 @@ mod tests {
                 let name_of = Name { query: 0, fid, pass, id, epoch };
                 let expected = model.on_entry(&name_of, &row);
                 let mut values = Programmed::values(query, &name_of, &row, program.values.into());
-                values.push(epoch);
+                values.insert(0, epoch);
                 let outcome = run.outcome(&Packet::new(fid, id, values.clone())).unwrap();
-                *values.last_mut().unwrap() = model.boot();
+                values[0] = model.boot();
                 let wanted = match expected {
                     Verdict::Forward | Verdict::ForwardUnprocessed => {
                         Outcome::Forward(Packet::new(fid, id, values))

@@ -19,6 +19,7 @@ impl Builder {
         let program = Program {
             name: name.into(),
             values,
+            shorter: Vec::new(),
             fields,
             registers: Vec::new(),
             hashes: Vec::new(),

@@ -61,6 +61,8 @@ struct HashUnit {
 /// A table.
 #[derive(Debug, Clone)]
 pub(super) struct DecodedTable {
+    /// The least and greatest number of values of the packets that it looks at.
+    pub(super) carried: [u8; 2],
     gateway: Gate,
     matcher: Matcher,
     pub(super) actions: Box<[DecodedAction]>,
@@ -321,7 +323,17 @@ impl Decoder<'_> {
 
     fn table(&mut self, table: &Table) -> DecodedTable {
         let mut clauses: Vec<Vec<DecodedTest>> = Vec::new();
+        let mut carried = [self.program.needs(table), u8::MAX];
         for clause in &table.gateway.all_of {
+            if let Some(test) = clause.iter().find(|test| test.is_of_presence()) {
+                let below = test.field.index().saturating_sub(2) as u8;
+                if test.equal {
+                    carried[0] = carried[0].max(below.saturating_add(1));
+                } else {
+                    carried[1] = carried[1].min(below);
+                }
+                continue;
+            }
             clauses.push(clause.iter().map(|test| self.test(test)).collect());
         }
         let gateway = match clauses.as_slice() {
@@ -335,7 +347,7 @@ impl Decoder<'_> {
             Some(data) => matcher.args = Arc::clone(data),
             None => self.data.push(Arc::clone(&matcher.args)),
         }
-        DecodedTable { gateway, matcher, actions }
+        DecodedTable { carried, gateway, matcher, actions }
     }
 
     fn test(&mut self, test: &Test) -> DecodedTest {

@@ -7,16 +7,20 @@
 //!
 //! What is modelled: stages, stateful ALUs and their operands, constants and outputs, SRAM, map
 //! RAM and TCAM blocks, logical tables, gateways and their widths, hash slices, crossbar bytes and
-//! header vector containers, those of Ethernet, IPv4 and UDP among them. What is not: the table that
-//! chooses the port, which SRAM rows a bus reaches, field overlay, parser and
-//! deparser limits.
+//! header vector containers, those of Ethernet, IPv4 and UDP among them. Beside a program's own tables
+//! those are placed that every packet needs, or that follow from what the program does with packets:
+//! the one that chooses the port by the IPv4 address, and behind the verdicts what rewrites headers
+//! and what turns a packet back to its sender. What is not modelled: which SRAM rows a bus reaches,
+//! field overlay, parser and deparser limits, popping the entries of a packet with several.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use thiserror::Error;
 
-use super::program::{Cell, Comparand, FieldId, Operand, Operation, Program, Table};
+use super::program::{
+    Action, Cell, Comparand, FieldId, Op, Operand, Operation, Program, Table, Test,
+};
 use super::stateful::{Index, Source, Stateful};
 use super::target::Target;
 use super::validate::ProgramError;
@@ -64,6 +68,8 @@ pub struct Placement {
     pub register_bits: u64,
     /// Header vector bits.
     pub phv_bits: usize,
+    /// Of these, bits of the program's own metadata.
+    pub metadata_bits: usize,
     /// Control-plane entries in exact tables.
     pub exact_entries: usize,
     /// Control-plane entries in TCAM.
@@ -100,7 +106,7 @@ impl fmt::Display for Placement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "{} on {}: {} stages, {} stateful ALUs, {} bits of registers, {} SRAM and {} TCAM blocks, {} hash bits, {} PHV bits",
+            "{} on {}: {} stages, {} stateful ALUs, {} bits of registers, {} SRAM and {} TCAM blocks, {} hash bits, {} PHV bits, {} of them metadata",
             self.program,
             self.target,
             self.stages.len(),
@@ -110,6 +116,7 @@ impl fmt::Display for Placement {
             self.tcam_blocks(),
             self.hash_bits(),
             self.phv_bits,
+            self.metadata_bits,
         )?;
         for (number, stage) in self.stages.iter().enumerate() {
             writeln!(
@@ -181,7 +188,8 @@ pub enum Misfit {
 pub fn fit(program: &Program, target: &Target) -> Result<Placement, Vec<Misfit>> {
     program.validate().map_err(|error| vec![Misfit::Invalid(error)])?;
     let mut misfits = Vec::new();
-    let tables: Vec<&Table> = program.tables().map(|(_, table)| table).collect();
+    let closing = closing(program);
+    let tables: Vec<&Table> = program.tables().map(|(_, table)| table).chain(&closing).collect();
     for table in &tables {
         rules(program, target, table, &mut misfits);
         let alone = StageUse::default().with(program, target, table);
@@ -214,9 +222,26 @@ pub fn fit(program: &Program, target: &Target) -> Result<Placement, Vec<Misfit>>
         stages,
         register_bits: program.register_bits(),
         phv_bits,
+        metadata_bits: program.metadata_bits(),
         exact_entries: entries(false),
         ternary_entries: entries(true),
     })
+}
+
+/// What happens to packets behind a program's own tables: headers are rewritten, and if all verdicts
+/// are to drop, the packet is turned back.
+fn closing(program: &Program) -> Vec<Table> {
+    let mut tables = Vec::new();
+    if !program.rewrites.is_empty() {
+        let set = program.rewrites.iter().map(|&(to, from)| Op::set(to, Operand::Field(from)));
+        let set = Action::compute("rewrite", set.collect::<Vec<_>>());
+        tables.push(Table::always("rewrite_headers", set));
+    }
+    if program.acknowledges {
+        let turn = Table::always("turn_back", Action::default());
+        tables.push(program.verdicts.iter().fold(turn, |turn, v| turn.when([Test::is(*v, 1)])));
+    }
+    tables
 }
 
 /// For each table, the earlier ones that it depends on and by how many stages it must follow.
@@ -252,7 +277,9 @@ fn schedule(program: &Program, target: &Target, tables: &[&Table]) -> Vec<StageU
     order.sort_by_key(|&table| std::cmp::Reverse(chain[table]));
     let mut placed: Vec<Option<usize>> = vec![None; tables.len()];
     let mut stages: Vec<StageUse> = Vec::new();
-    while placed.contains(&None) {
+    // Blocks may be so small that a stage cannot hold the table; such a target has other means.
+    let mut forwards = StageUse::default().forwarding(target).overfull(target).is_some();
+    while placed.contains(&None) || !forwards {
         let number = stages.len();
         let mut stage = StageUse::default();
         // A table that only overwrites what another reads may follow it within the stage.
@@ -273,6 +300,11 @@ fn schedule(program: &Program, target: &Target, tables: &[&Table]) -> Vec<StageU
             placed[table] = Some(number);
             stage = with;
         }
+        if !forwards {
+            let with = stage.forwarding(target);
+            forwards = with.overfull(target).is_none() || stage.tables.is_empty();
+            stage = if forwards { with } else { stage };
+        }
         stages.push(stage);
     }
     stages
@@ -283,7 +315,9 @@ impl StageUse {
     fn with(&self, program: &Program, target: &Target, table: &Table) -> Self {
         let mut used = self.clone();
         used.tables.push(table.name.clone());
-        used.gateways += usize::from(!table.gateway.all_of.is_empty());
+        let least = program.shorter.first().copied().unwrap_or(program.values);
+        let gated = !table.gateway.all_of.is_empty() || program.needs(table) > least;
+        used.gateways += usize::from(gated);
         if let Some(register) =
             table.register().and_then(|id| program.registers.get(usize::from(id.0)))
         {
@@ -341,6 +375,20 @@ impl StageUse {
         };
         used.exact_crossbar_bytes = bytes(&used.exact_fields);
         used.ternary_crossbar_bytes = bytes(&used.ternary_fields);
+        used
+    }
+
+    /// This stage with the table that chooses the port, by the IPv4 address; no field of a program
+    /// depends on it.
+    fn forwarding(&self, target: &Target) -> Self {
+        /// Entries that P4 gives a table unless it says otherwise.
+        const ENTRIES: u64 = 1024;
+        /// The address, the port, the action's number and the valid bit.
+        const BITS: u64 = 32 + 9 + 8;
+        let mut used = self.clone();
+        used.tables.push("forward".to_owned());
+        used.sram_blocks += (ENTRIES * BITS).div_ceil(target.sram_block_bits);
+        used.exact_crossbar_bytes += 4;
         used
     }
 

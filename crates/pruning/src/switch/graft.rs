@@ -1,8 +1,10 @@
 //! Programs made of programs: one becomes part of another, its names and numbers changed.
 
+use std::collections::BTreeSet;
+
 use super::{
-    AluOperand, Builder, Comparand, Field, FieldId, Hash, Index, Operand, Program, Register,
-    RegisterId, Stage, Stateful, Table, Test,
+    Action, AluOperand, Builder, Comparand, Entry, Field, FieldId, Hash, Index, Key, Op, Operand,
+    Pattern, Program, Register, RegisterId, Stage, Stateful, Table, Test,
 };
 
 /// Runs `second` on the entries that `first` does not prune, and prunes what either does.
@@ -35,7 +37,7 @@ pub(crate) struct Graft {
     registers: u16,
     /// The whole's number of each hash unit: parts that hash the same share one.
     hashes: Vec<u16>,
-    verdict: Option<FieldId>,
+    verdicts: Vec<FieldId>,
 }
 
 impl Graft {
@@ -81,7 +83,7 @@ impl Graft {
             fields,
             registers: whole.registers.len() as u16,
             hashes: Vec::new(),
-            verdict: part.verdicts.first().copied(),
+            verdicts: part.verdicts.clone(),
         };
         whole.registers.extend(
             part.registers
@@ -126,8 +128,8 @@ impl Graft {
     }
 
     fn table(&self, table: &Table, gate: &[Test]) -> Table {
-        let matters =
-            table.register().is_some() || self.verdict.is_some_and(|v| table.writes().contains(&v));
+        let matters = table.register().is_some()
+            || table.writes().iter().any(|field| self.verdicts.contains(field));
         let mut table = table.clone();
         table.name = format!("{}{}", self.prefix, table.name);
         for test in table.gateway.all_of.iter_mut().flatten() {
@@ -178,5 +180,38 @@ impl Graft {
             }
         }
         stateful.outputs.iter_mut().for_each(|output| output.to = self.field(output.to));
+    }
+}
+
+/// Adds tables to a last stage and what they rewrite: of `(field, active, source)`, the header field becomes
+/// what the source holds where the one-bit field `active` is set, of several the first, and stays where
+/// none is.
+pub(crate) fn rewrite(
+    program: &mut Program,
+    last: &mut Stage,
+    all: &[(FieldId, FieldId, FieldId)],
+) {
+    let fields: BTreeSet<FieldId> = all.iter().map(|(to, _, _)| *to).collect();
+    for to in fields {
+        let header = &program.fields[to.index()];
+        let name = format!("new_{}", header.name);
+        let new = FieldId(program.fields.len() as u16);
+        let bits = header.bits;
+        program.fields.push(Field { name: name.clone(), bits });
+        let of: Vec<_> = all.iter().filter(|(field, _, _)| *field == to).collect();
+        let keys = of.iter().map(|(_, active, _)| Key::ternary(*active)).collect();
+        let from = |source| Op::set(new, Operand::Field(source));
+        let actions = (0..).zip(&of).map(|(n, (_, _, source))| {
+            let n: usize = n;
+            Action::compute(format!("take{n}"), [from(*source)])
+        });
+        let actions = actions.chain([Action::compute("keep", [from(to)])]).collect();
+        let entries = (0..of.len()).map(|n| {
+            let one = |at| if at == n { Pattern::exactly(1) } else { Pattern::any() };
+            Entry::new((0..of.len()).map(one).collect::<Vec<_>>(), n)
+        });
+        let table = Table::matching(format!("rewrite_{name}"), keys, actions, entries.collect());
+        last.tables.push(table.otherwise(of.len()));
+        program.rewrites.push((to, new));
     }
 }

@@ -1,5 +1,6 @@
 //! Running a program packet by packet, bit by bit.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use thiserror::Error;
@@ -184,10 +185,12 @@ impl Interpreter {
             };
         }
         if verdicts.len() > 1 {
-            let width = out.values.len().div_ceil(verdicts.len()).max(1);
-            let kept = out.values.chunks(width).zip(verdicts);
-            let kept = kept.filter(|(_, verdict)| **verdict == Verdict::Forward);
-            out.values = kept.flat_map(|(entry, _)| entry.to_vec()).collect();
+            let sections = self.program.sections();
+            let (front, entries) = sections.split_at(sections.len() - verdicts.len());
+            let kept = entries.iter().zip(verdicts);
+            let kept = kept.filter(|(_, verdict)| **verdict == Verdict::Forward).map(|(e, _)| e);
+            let values = |range: &Range<u8>| &out.values[range.start.into()..range.end.into()];
+            out.values = front.iter().chain(kept).flat_map(values).copied().collect();
         }
         Outcome::Forward(out)
     }
@@ -237,17 +240,21 @@ impl Interpreter {
         steps: &mut Vec<Step>,
     ) -> Result<(), WrongValues> {
         let Self { program, decoded, registers, words, results } = self;
-        let expected = usize::from(program.values);
-        if values.len() != expected {
-            return Err(WrongValues { expected, actual: values.len() });
+        let count = values.len();
+        if !program.parses(count) {
+            return Err(WrongValues { expected: program.values.into(), actual: count });
         }
         words[0] = u32::from(fid);
         words[1] = id;
-        words[2..2 + expected].copy_from_slice(values);
-        words[2 + expected..program.fields.len()].fill(0);
+        words[2..2 + count].copy_from_slice(values);
+        words[2 + count..program.fields.len()].fill(0);
         // Within a stage no table reads or writes what an earlier one wrote, which `validate`
         // checked: running the tables one after the other is running them side by side.
         for (number, table) in decoded.tables.iter().enumerate() {
+            let [least, most] = table.carried.map(usize::from);
+            if count < least || count > most {
+                continue;
+            }
             let Some((chosen, action)) = decoded.choose(table, words) else { continue };
             let accessed = decoded.run(action, words, registers, results);
             for (to, value) in action.to.iter().zip(results.iter()) {

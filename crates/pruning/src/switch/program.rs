@@ -4,6 +4,8 @@
 //! through stages; the tables of one stage see the packet as the previous stage left it; state
 //! lives in register arrays that a packet may touch once. See [`crate::switch`] for the readings.
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
 use super::hash::Hash;
@@ -114,8 +116,12 @@ pub struct Register {
 pub struct Program {
     /// Its name, a P4 identifier.
     pub name: String,
-    /// How many 32-bit values a packet carries.
+    /// How many 32-bit values a packet carries, at most.
     pub values: u8,
+    /// Smaller numbers of values that packets may carry instead, ascending. A table that reads a value
+    /// which the packet lacks is skipped.
+    #[serde(default)]
+    pub shorter: Vec<u8>,
     /// `fid`, `id`, the values, then the metadata. Metadata is zero when a packet enters.
     pub fields: Vec<Field>,
     /// The register arrays.
@@ -143,12 +149,48 @@ impl Program {
         2 + self.values as usize
     }
 
+    /// Whether a packet of so many values is one of the program's. Others pass untouched.
+    #[must_use]
+    pub fn parses(&self, values: usize) -> bool {
+        values == usize::from(self.values) || self.shorter.iter().any(|n| usize::from(*n) == values)
+    }
+
+    /// The values in groups that packets carry or lack together. Where there is a verdict for each of
+    /// several entries, the last groups are one for each; the values in front belong to all.
+    #[must_use]
+    pub fn sections(&self) -> Vec<Range<u8>> {
+        let entries = self.verdicts.len().clamp(1, 255) as u8;
+        let ends: Vec<u8> = if entries > 1 {
+            let front = self.values % entries;
+            let each = self.values / entries;
+            (0..=entries).map(|entry| front + entry * each).filter(|end| *end > 0).collect()
+        } else {
+            self.shorter.iter().copied().chain([self.values]).collect()
+        };
+        let starts = std::iter::once(0).chain(ends.iter().copied());
+        starts.zip(ends.iter().copied()).map(|(start, end)| start..end).collect()
+    }
+
+    /// How many values a packet must carry for a table to run.
+    #[must_use]
+    pub fn needs(&self, table: &Table) -> u8 {
+        let fields = self.reads(table).into_iter().map(FieldId::index);
+        let values = fields.filter(|field| (2..self.header_fields()).contains(field));
+        values.max().map_or(0, |last| last as u8 - 1)
+    }
+
     /// All tables with their stage, in order.
     pub fn tables(&self) -> impl Iterator<Item = (usize, &Table)> {
         self.stages
             .iter()
             .enumerate()
             .flat_map(|(stage, s)| s.tables.iter().map(move |t| (stage, t)))
+    }
+
+    /// Bits of metadata: of the fields that no packet carries.
+    #[must_use]
+    pub fn metadata_bits(&self) -> usize {
+        self.fields.iter().skip(self.header_fields()).map(|field| usize::from(field.bits)).sum()
     }
 
     /// Register memory in bits, without the blocks that a target rounds up to.
@@ -272,6 +314,18 @@ impl Test {
     #[must_use]
     pub const fn is_not(field: FieldId, constant: u32) -> Self {
         Self { field, equal: false, with: Comparand::Const(constant), mask: u32::MAX }
+    }
+
+    /// Whether the packet carries the value `field`, or, if not `carried`, lacks it.
+    #[must_use]
+    pub const fn carries(field: FieldId, carried: bool) -> Self {
+        Self { field, equal: carried, with: Comparand::Const(0), mask: 0 }
+    }
+
+    /// Whether it is a test of [`Test::carries`]: it reads no bit of the field.
+    #[must_use]
+    pub const fn is_of_presence(&self) -> bool {
+        self.mask == 0
     }
 
     /// The same test of the bits of `mask` only.

@@ -8,7 +8,9 @@ use std::collections::{HashMap, HashSet};
 
 use thiserror::Error;
 
-use super::program::{Action, Comparand, FieldId, Operand, Operation, Program, RegisterId, Table};
+use super::program::{
+    Action, Comparand, FieldId, Operand, Operation, Program, RegisterId, Table, Test,
+};
 use super::stateful::{Index, Stateful};
 
 /// Why a program is invalid.
@@ -67,6 +69,13 @@ pub enum ProgramError {
     /// More than two updates of one half.
     #[error("table `{0}` updates one half of a cell more than twice")]
     Updates(String),
+    /// Numbers of values that do not ascend to that of the program, or that leave a packet with a part
+    /// of an entry.
+    #[error("shorter packets have ascending numbers of values below {0}, and one entry")]
+    Shorter(u8),
+    /// A test whether a packet carries something that is no value, or one of several in a clause.
+    #[error("table `{0}` does not ask by itself whether the packet carries a value")]
+    Presence(String),
     /// A verdict that is not one bit of metadata, or no verdict at all.
     #[error("a program needs verdicts, each one bit of metadata")]
     Verdict,
@@ -101,6 +110,11 @@ impl Program {
         };
         if !self.rewrites.iter().all(rewrites) {
             return Err(ProgramError::Rewrite);
+        }
+        let ascend = self.shorter.is_sorted_by(|a, b| a < b);
+        let short = self.shorter.iter().all(|n| (1..self.values).contains(n));
+        if !(ascend && short && (self.shorter.is_empty() || self.verdicts.len() == 1)) {
+            return Err(ProgramError::Shorter(self.values));
         }
         let mut users: HashMap<RegisterId, &str> = HashMap::new();
         for stage in &self.stages {
@@ -207,6 +221,13 @@ impl Program {
         {
             return missing("field");
         }
+        let is_value = |test: &Test| (2..self.header_fields()).contains(&test.field.index());
+        let misused = |clause: &Vec<Test>| {
+            clause.iter().any(|test| test.is_of_presence() && (clause.len() > 1 || !is_value(test)))
+        };
+        if table.gateway.all_of.iter().any(misused) {
+            return Err(ProgramError::Presence(table.name.clone()));
+        }
         if let Some(field) = table.writes().into_iter().find(|f| f.index() < self.header_fields()) {
             let field = self.fields[field.index()].name.clone();
             return Err(ProgramError::HeaderWrite { table: table.name.clone(), field });
@@ -250,15 +271,49 @@ impl Program {
         let Some(register) = self.registers.get(usize::from(stateful.register.0)) else {
             return Err(ProgramError::Missing { table: table.name.clone(), what: "register" });
         };
-        let bits = self.index_bits(stateful);
-        if bits > 31 || 1_u64 << bits > u64::from(register.size) {
+        if self.cells_named(stateful) > u64::from(register.size) {
             return Err(ProgramError::Index {
                 table: table.name.clone(),
                 register: register.name.clone(),
-                bits,
+                bits: self.index_bits(stateful),
             });
         }
         Ok(())
+    }
+
+    /// How many cells the index of an access can name.
+    fn cells_named(&self, stateful: &Stateful) -> u64 {
+        let greatest = match stateful.index {
+            Index::Field(field) => self.greatest(field),
+            Index::Zero | Index::Hash(_) => None,
+        };
+        greatest.map_or(1 << self.index_bits(stateful), |greatest| u64::from(greatest) + 1)
+    }
+
+    /// The greatest number that a metadata field holds, if it is only ever set to constants and to
+    /// what entries say.
+    fn greatest(&self, field: FieldId) -> Option<u32> {
+        let mut greatest = (field.index() >= self.header_fields()).then_some(0)?;
+        for (_, table) in self.tables().filter(|(_, table)| table.writes().contains(&field)) {
+            for (number, action) in table.actions.iter().enumerate() {
+                let mut outputs = action.stateful.iter().flat_map(|access| &access.outputs);
+                if outputs.any(|output| output.to == field) {
+                    return None;
+                }
+                for op in action.ops.iter().filter(|op| op.to == field) {
+                    let calls = table.entries.iter().map(|entry| &entry.call).chain(&table.default);
+                    greatest = match (op.operation, op.a) {
+                        (Operation::Set, Operand::Const(constant)) => greatest.max(constant),
+                        (Operation::Set, Operand::Arg(arg)) => calls
+                            .filter(|call| call.action == number)
+                            .filter_map(|call| call.args.get(usize::from(arg)).copied())
+                            .fold(greatest, u32::max),
+                        _ => return None,
+                    };
+                }
+            }
+        }
+        Some(greatest)
     }
 
     /// How wide the index of an access is.
@@ -303,9 +358,9 @@ impl Program {
 }
 
 impl super::program::Gateway {
-    /// The fields that the gateway reads.
+    /// The fields that the gateway reads; whether a packet carries a value is told without reading it.
     pub fn fields(&self) -> impl Iterator<Item = FieldId> {
-        self.all_of.iter().flatten().flat_map(|test| {
+        self.all_of.iter().flatten().filter(|test| !test.is_of_presence()).flat_map(|test| {
             let right = match test.with {
                 Comparand::Field(field) => Some(field),
                 Comparand::Const(_) => None,

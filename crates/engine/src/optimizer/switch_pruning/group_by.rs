@@ -1,4 +1,4 @@
-//! GROUP BY with one MIN or MAX.
+//! GROUP BY with MIN and MAX, one or several.
 //!
 //! ```text
 //! AggregateExec: mode=Final              AggregateExec: mode=Final
@@ -9,6 +9,7 @@
 
 use std::sync::Arc;
 
+use datafusion::physical_expr::aggregate::AggregateFunctionExpr;
 use datafusion::physical_plan::ExecutionPlan;
 use sluicegate_pruning::Ties;
 use sluicegate_pruning::algorithm::catalog::Configured;
@@ -24,7 +25,7 @@ use crate::switch::{Field, Order};
 /// Rows of a group, where nothing is known: it ranks configurations.
 const ASSUMED_GROUP_ROWS: u64 = 16;
 
-const ONE_EXTREME: &str = "only groups with a single MIN or MAX can be pruned";
+const EXTREMES: &str = "only groups with nothing but MIN and MAX can be pruned";
 
 /// Serves `node` if it is the upper half of such an aggregate.
 pub(super) fn rewrite(
@@ -32,38 +33,51 @@ pub(super) fn rewrite(
     planner: &mut Planner,
 ) -> Served<Arc<dyn ExecutionPlan>> {
     let partial = lower_half(node).ok_or(Unserved::Other)?;
-    let [aggregate] = partial.aggr_expr() else {
-        // Without any it is a DISTINCT.
-        let distinct = partial.aggr_expr().is_empty();
-        return Err(if distinct { Unserved::Other } else { ONE_EXTREME.into() });
+    let aggregates = partial.aggr_expr();
+    if aggregates.is_empty() {
+        // It is a DISTINCT.
+        return Err(Unserved::Other);
+    }
+    let of = |aggregate: &Arc<AggregateFunctionExpr>| {
+        let extreme = match aggregate.fun().name() {
+            "max" => Extreme::Max,
+            "min" => Extreme::Min,
+            _ => return Err(Unserved::from(EXTREMES)),
+        };
+        let values = aggregate.expressions();
+        let [value] = values.as_slice() else { return Err(Unserved::Other) };
+        Ok((extreme, Arc::clone(value)))
     };
-    let extreme = match aggregate.fun().name() {
-        "max" => Extreme::Max,
-        "min" => Extreme::Min,
-        _ => return Err(ONE_EXTREME.into()),
-    };
-    let values = aggregate.expressions();
-    let [value] = values.as_slice() else { return Err(Unserved::Other) };
+    let wanted = aggregates.iter().map(of).collect::<Served<Vec<_>>>()?;
     let (input, keys) = (partial.input(), partial.group_expr().input_exprs());
     let key = exact_or_fingerprint(&keys, input, false, planner)?;
     let known = Knowledge::of(input)?;
-    let order = Order::new(value, &input.schema(), known.of_column(value))??;
-    // A NULL decides nothing, but its group must arrive: the worst value does just that. After a
-    // NaN, DataFusion takes the next value even if it is not the best so far.
-    let worst = if extreme == Extreme::Max { 0 } else { u32::MAX };
-    let order = order.with_null(worst).with_neutral(worst).stop_at_nan();
-    let ties = if order.is_exact() { Ties::Prune } else { Ties::Keep };
     let (wide, fingerprint) = (key.is_wide(), key.is_fingerprint());
+    let (mut fields, mut exact, mut floating) = (vec![Field::Key(key)], true, false);
+    for (extreme, value) in &wanted {
+        let order = Order::new(value, &input.schema(), known.of_column(value))??;
+        // A NULL decides nothing, but its group must arrive: the worst value does just that. After a
+        // NaN, DataFusion takes the next value even if it is not the best so far.
+        let worst = if *extreme == Extreme::Max { 0 } else { u32::MAX };
+        let order = order.with_null(worst).with_neutral(worst).stop_at_nan();
+        exact &= order.is_exact();
+        floating |= value.data_type(&input.schema())?.is_floating();
+        fields.push(Field::Order(order));
+    }
+    let extremes: Vec<Extreme> = wanted.iter().map(|(extreme, _)| *extreme).collect();
+    let ties = if exact { Ties::Prune } else { Ties::Keep };
     let groups = (known.rows / ASSUMED_GROUP_ROWS).clamp(1, 1 << 16);
     let goal = Goal::GroupBy { entries: known.rows, keys: groups, pair_bits: 64 };
-    let fields = vec![Field::Key(key), Field::Order(order)];
     let hashing = planner.hashing();
     let mut plan = planner.place(&goal, fields, |configuration| {
         let Configuration::GroupBy { rows, tables, .. } = configuration else { return odd() };
-        let config = Config::new(narrow(rows), narrow(tables), extreme, ties, wide);
+        let config = Config::new(narrow(rows), narrow(tables), extremes[0], ties, wide);
+        let config = config.and_then(|config| config.with_others(&extremes[1..]));
         Ok(Configured::GroupBy(config.map_err(reason)?.with_hashing(hashing)))
     })?;
-    if value.data_type(&input.schema())?.is_floating() {
+    // An optimum is known of one value.
+    plan.count_optimum &= extremes.len() == 1;
+    if floating {
         // A worker that bypasses the program would not notice a NaN.
         plan.patience = 0;
     }

@@ -11,6 +11,9 @@
 //!                                       X                                      (pass 2)
 //! ```
 //!
+//! Above the join, a second SwitchPruneExec counts the rows of pass 2, which cross the switch as they
+//! are.
+//!
 //! Pass 1 finds candidates: all groups that qualify and some that do not. Pass 2 reads the
 //! candidates' rows again, and the aggregate and the filter above compute exactly. So X must give the
 //! same rows twice, as scans, filters and projections do: of the same version of each object, or the
@@ -43,7 +46,7 @@ use super::filter::is_scanned;
 use super::{Knowledge, Served, Unserved, rewrite_workers};
 use crate::choice::Why;
 use crate::datasource::again::again;
-use crate::physical_plan::switch_prune::SwitchPruneExec;
+use crate::physical_plan::switch_prune::{Side, SwitchPruneExec};
 use crate::switch::planner::{Planner, narrow, odd, reason};
 use crate::switch::{Amount, Field, Key, Order, SwitchPlan};
 
@@ -210,6 +213,7 @@ fn two_passes(
     planner: &mut Planner,
 ) -> Result<Arc<dyn ExecutionPlan>> {
     planner.reread();
+    let again_plan = plan.clone();
     let first = reset_plan_states(again(Arc::clone(lower.input()))?)?;
     let second = rewrite_workers(again(Arc::clone(lower.input()))?, planner)?;
     let candidates = AggregateExec::try_new(
@@ -233,7 +237,7 @@ fn two_passes(
         NullEquality::NullEqualsNull,
         false,
     )?;
-    Ok(Arc::new(semi))
+    Ok(Arc::new(SwitchPruneExec::on(Side::Again, Arc::new(semi), again_plan)))
 }
 
 /// Whether a plan gives the same rows when it runs twice.

@@ -46,10 +46,21 @@ impl PhysicalOptimizerRule for SwitchPruning {
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let ours = SluiceOptions::of(options);
         let Some(target) = ours.switch.target() else { return Ok(plan) };
-        let mut planner = Planner::new(target, &ours, options);
-        let plan = rewrite(plan, &mut planner)?;
-        let rereads = planner.rereads();
-        Ok(if planner.is_idle() { plan } else { Arc::new(SwitchExec::new(plan, rereads)) })
+        let new = || Planner::new(target, &ours, options);
+        let mut planner = new();
+        let mut served = rewrite(Arc::clone(&plan), &mut planner)?;
+        if planner.is_contended() {
+            let mut survey = new().surveying();
+            rewrite(Arc::clone(&plan), &mut survey)?;
+            planner = new().informed(survey);
+            served = rewrite(Arc::clone(&plan), &mut planner)?;
+        }
+        planner.tell();
+        if planner.is_idle() {
+            return Ok(plan);
+        }
+        let switch = SwitchExec::new(served, planner.rereads());
+        Ok(Arc::new(switch.packed(ours.switch_packed)))
     }
 
     fn name(&self) -> &str {

@@ -152,6 +152,9 @@ impl SwitchPlan {
             (Configured::Skyline(_), fields) => {
                 fields.iter().all(|field| matches!(field, Field::Order(_)))
             }
+            (Configured::GroupBy(_), [Field::Key(_), values @ ..]) => {
+                values.iter().all(|field| matches!(field, Field::Order(_)))
+            }
             (
                 Configured::TopNDeterministic(_) | Configured::TopNRandomized(..),
                 [Field::Order(_)],
@@ -162,10 +165,7 @@ impl SwitchPlan {
                 | Configured::JoinRegisterBloom(_),
                 [Field::Key(_)],
             )
-            | (
-                Configured::GroupBy(_) | Configured::HavingExtreme(_),
-                [Field::Key(_), Field::Order(_)],
-            )
+            | (Configured::HavingExtreme(_), [Field::Key(_), Field::Order(_)])
             | (Configured::Having(_), [Field::Key(_), Field::Amount(_)]) => true,
             _ => false,
         };

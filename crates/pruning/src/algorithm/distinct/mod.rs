@@ -36,13 +36,14 @@ use std::hint::black_box;
 
 use serde::{Deserialize, Serialize};
 
-use crate::algorithm::config::{cells_in_range, in_range, index_bits, power_of_two};
+use crate::algorithm::config::{cells_in_range, in_range};
 use crate::algorithm::hashing::Hashing;
 use crate::algorithm::pruner::columns;
 use crate::algorithm::row_hash::RowHash;
+use crate::algorithm::rows::{self, hash_bits, row_of, rows_in_range};
 use crate::switch::{
-    Action, AluOperand, Builder, Cell, Compare, FieldId, Half, Index, Op, Operand, POLYNOMIALS,
-    Program, Relation, Source, Stateful, Table, Test, Update, When, WrongValues,
+    Action, AluOperand, Builder, Cell, Compare, FieldId, Half, Index, Op, Operand, Program,
+    Relation, Source, Stateful, Table, Test, Update, When, WrongValues,
 };
 use crate::{ConfigError, Entries, Pruner, Selection};
 
@@ -76,13 +77,13 @@ pub struct Config {
 }
 
 impl Config {
-    /// A matrix of `rows` (a power of two) by `columns` (1 to 64).
+    /// A matrix of `rows` (2 to 1024, or a power of two) by `columns` (1 to 64).
     ///
     /// # Errors
     ///
     /// If a parameter is out of range, or FIFO is asked for wide keys or an odd number of columns.
     pub fn new(rows: u32, columns: u32, width: Width, policy: Policy) -> Result<Self, ConfigError> {
-        power_of_two("rows", rows)?;
+        rows_in_range(rows)?;
         in_range("columns", columns, 1, 64)?;
         cells_in_range("rows × columns", rows, columns)?;
         if policy == Policy::Fifo && (width == Width::Bits64 || columns % 2 == 1) {
@@ -130,15 +131,15 @@ impl Config {
         self.key_values() + self.row_value as u8
     }
 
-    /// The hash unit that chooses the row, after the stage that mixes.
-    fn row(&self, b: &mut Builder) -> u16 {
+    /// What chooses the row, after the stage that mixes.
+    fn row(&self, b: &mut Builder) -> Index {
         let inputs: Vec<FieldId> = if self.row_value {
             vec![FieldId::value(self.key_values())]
         } else {
             (0..self.key_values()).map(FieldId::value).collect()
         };
         let inputs = self.hashing.mix(b, &inputs, &inputs);
-        b.hash("row", POLYNOMIALS[0], inputs, index_bits(self.rows))
+        rows::choose(b, self.rows, inputs)
     }
 
     /// Rows of the matrix.
@@ -262,7 +263,7 @@ impl Config {
             b.stage();
             let register = b.register(format!("pair{pair}"), Cell::Pair32, self.rows);
             let incoming = if pair == 0 { key } else { x };
-            let mut shift = Stateful::on(register, Index::Hash(row))
+            let mut shift = Stateful::on(register, row)
                 .compare_lo(Compare::mem(Half::Lo, Relation::Eq, key))
                 .compare_hi(Compare::mem(Half::Hi, Relation::Eq, key))
                 .set_lo(Update::set(When::NEITHER, AluOperand::Field(incoming)))
@@ -297,7 +298,7 @@ impl Config {
         let words = if self.row_value { 1 } else { self.key_values().into() };
         Distinct {
             config: *self,
-            hash: RowHash::single(self.hashing, 0, words, index_bits(self.rows)),
+            hash: RowHash::single(self.hashing, 0, words, hash_bits(self.rows)),
             cells,
         }
     }
@@ -314,11 +315,11 @@ impl fmt::Display for Config {
 /// The cell takes `incoming`, and what it held goes to `out`.
 fn swap(
     register: crate::switch::RegisterId,
-    row: u16,
+    row: Index,
     incoming: FieldId,
     out: FieldId,
 ) -> Stateful {
-    Stateful::on(register, Index::Hash(row))
+    Stateful::on(register, row)
         .set_lo(Update::set(When::ALWAYS, AluOperand::Field(incoming)))
         .output(out, Source::MemLo, When::ALWAYS)
 }
@@ -395,7 +396,7 @@ impl Distinct {
     #[inline]
     pub(crate) fn enter(&mut self, key: u32) -> bool {
         let width = self.config.columns as usize;
-        let start = self.hash.one(key) as usize * width;
+        let start = row_of(self.hash.one(key), self.config.rows) * width;
         match &mut self.cells {
             Cells::Narrow(cells) => lru(&mut cells[start..start + width], key) | (key == 0),
             Cells::Wide(_) => true,
@@ -489,26 +490,27 @@ impl Pruner for Distinct {
         selection: &mut Selection,
     ) -> Result<(), WrongValues> {
         let width = self.config.columns as usize;
-        let hash = &self.hash;
+        let (hash, count) = (&self.hash, self.config.rows);
         match (&mut self.cells, self.config.row_value) {
             (Cells::Narrow(cells), false) => {
                 let [keys] = columns(entries)?;
-                let at = |i: usize| (keys[i], hash.one(keys[i]) as usize);
+                let at = |i: usize| (keys[i], row_of(hash.one(keys[i]), count));
                 self.config.narrow(at, cells, keys.len(), selection);
             }
             (Cells::Narrow(cells), true) => {
                 let [keys, rows] = columns(entries)?;
-                let at = |i: usize| (keys[i], hash.one(rows[i]) as usize);
+                let at = |i: usize| (keys[i], row_of(hash.one(rows[i]), count));
                 self.config.narrow(at, cells, keys.len(), selection);
             }
             (Cells::Wide(cells), false) => {
                 let [high, low] = columns(entries)?;
-                let at = |i: usize| (join(high[i], low[i]), hash.many([high[i], low[i]]) as usize);
+                let row = |i: usize| row_of(hash.many([high[i], low[i]]), count);
+                let at = |i: usize| (join(high[i], low[i]), row(i));
                 sweep(high.len(), at, cells, width, lru_any, selection);
             }
             (Cells::Wide(cells), true) => {
                 let [high, low, rows] = columns(entries)?;
-                let at = |i: usize| (join(high[i], low[i]), hash.one(rows[i]) as usize);
+                let at = |i: usize| (join(high[i], low[i]), row_of(hash.one(rows[i]), count));
                 sweep(high.len(), at, cells, width, lru_any, selection);
             }
         }

@@ -56,7 +56,7 @@ fn lru_and_fifo_part_on_a_hit() {
 
 #[test]
 fn refused_parameters() {
-    assert!(Config::new(3, 1, Width::Bits32, Policy::Lru).is_err());
+    assert!(Config::new(1025, 1, Width::Bits32, Policy::Lru).is_err());
     assert!(Config::new(1, 1, Width::Bits32, Policy::Lru).is_err());
     assert!(Config::new(4, 0, Width::Bits32, Policy::Lru).is_err());
     assert!(Config::new(4, 3, Width::Bits32, Policy::Fifo).is_err());

@@ -12,12 +12,18 @@
 //! different polynomials ([`Hashing`]); the released program's CRC over `key + offset` maps colliding keys to
 //! colliding cells in every row.
 //!
+//! Of several values of an entry each has tables of its own, side by side with the others' in the
+//! same stages, and the entry is dropped if each is beaten. What beats a value came with an entry
+//! that was not beaten in that value, and so was forwarded.
+//!
 //! Empty cells hold key 0 with the worst value. A tie with such a cell is not a tie with an entry, so with
 //! [`Ties::Prune`] entries of the worst value are forwarded.
 
 mod entry;
+mod several;
 
 pub(crate) use entry::GROUP_BY;
+pub use several::Others;
 
 use std::fmt;
 
@@ -78,6 +84,7 @@ pub struct Config {
     ties: Ties,
     wide: bool,
     hashing: Hashing,
+    others: Others,
 }
 
 impl Config {
@@ -97,7 +104,8 @@ impl Config {
         power_of_two("cells", cells)?;
         in_range("tables", tables, 1, POLYNOMIALS.len() as u32)?;
         cells_in_range("cells × tables", cells, tables)?;
-        Ok(Self { cells, tables, extreme, ties, wide, hashing: Hashing::DEFAULT })
+        let (hashing, others) = (Hashing::DEFAULT, Others::NONE);
+        Ok(Self { cells, tables, extreme, ties, wide, hashing, others })
     }
 
     /// The paper's default: 8 tables of 4096 groups.
@@ -110,6 +118,7 @@ impl Config {
             ties: Ties::Keep,
             wide: false,
             hashing: Hashing::DEFAULT,
+            others: Others::NONE,
         }
     }
 
@@ -131,16 +140,24 @@ impl Config {
         self.tables
     }
 
-    /// Which value of a group is the best.
+    /// Which value of a group is the best; of several, the first.
     #[must_use]
     pub const fn extreme(&self) -> Extreme {
         self.extreme
     }
 
-    /// The program: its packets carry the key (one value, or two if wide), then the value.
+    /// The program: its packets carry the key (one value, or two if wide), then the value or values.
     #[must_use]
     pub fn program(&self) -> Program {
-        if self.wide { self.wide_program() } else { self.narrow_program() }
+        match (self.others.is_empty(), self.wide) {
+            (false, _) => self.program_of_several(),
+            (true, true) => self.wide_program(),
+            (true, false) => self.narrow_program(),
+        }
+    }
+
+    const fn key_values(&self) -> u8 {
+        1 + self.wide as u8
     }
 
     fn narrow_program(&self) -> Program {
@@ -221,7 +238,7 @@ impl Config {
     /// The fast path.
     #[must_use]
     pub fn pruner(&self) -> GroupBy {
-        let words = if self.wide { 2 } else { 1 };
+        let words = self.key_values().into();
         let groups = (self.cells * self.tables) as usize;
         GroupBy {
             config: *self,
@@ -231,20 +248,21 @@ impl Config {
             } else {
                 Cells::Narrow(vec![0; groups])
             },
+            others: self.singles().skip(1).map(|single| single.pruner()).collect(),
         }
     }
 }
 
-checked_when_read!(Config { cells: u32, tables: u32, extreme: Extreme, ties: Ties, wide: bool, hashing: Hashing } => Self::new(cells, tables, extreme, ties, wide).map(|config| config.with_hashing(hashing)));
+checked_when_read!(Config { cells: u32, tables: u32, extreme: Extreme, ties: Ties, wide: bool, hashing: Hashing, others: Others } => others.check().and_then(|others| Ok(Self { hashing, others, ..Self::new(cells, tables, extreme, ties, wide)? })));
 
 impl fmt::Display for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let extreme = match self.extreme {
-            Extreme::Max => "max",
-            Extreme::Min => "min",
-        };
+        f.write_str("group_by")?;
+        for extreme in self.extremes() {
+            f.write_str(if extreme == Extreme::Max { "_max" } else { "_min" })?;
+        }
         let Self { cells, tables, hashing, .. } = self;
-        write!(f, "group_by_{extreme}(cells={cells}, tables={tables}{hashing})")
+        write!(f, "(cells={cells}, tables={tables}{hashing})")
     }
 }
 
@@ -311,6 +329,8 @@ pub struct GroupBy {
     config: Config,
     hashes: Hashes,
     cells: Cells,
+    /// Those of the other values.
+    others: Vec<GroupBy>,
 }
 
 impl GroupBy {
@@ -356,7 +376,7 @@ impl GroupBy {
 
 impl Pruner for GroupBy {
     fn values(&self) -> usize {
-        if self.config.wide { 3 } else { 2 }
+        usize::from(self.config.key_values()) + 1 + self.others.len()
     }
 
     fn prune(
@@ -364,6 +384,9 @@ impl Pruner for GroupBy {
         entries: &Entries<'_>,
         selection: &mut Selection,
     ) -> Result<(), WrongValues> {
+        if !self.others.is_empty() {
+            return self.prune_several(entries, selection);
+        }
         match self.config.ties {
             Ties::Keep => self.sweep::<true>(entries, selection),
             Ties::Prune => self.sweep::<false>(entries, selection),
@@ -373,7 +396,7 @@ impl Pruner for GroupBy {
     fn registers(&self) -> Vec<Vec<[u32; 2]>> {
         let Config { cells: size, extreme, .. } = self.config;
         let size = size as usize;
-        match &self.cells {
+        let mut all: Vec<_> = match &self.cells {
             Cells::Narrow(cells) => {
                 let pair = |group: &u64| [(group >> 32) as u32, extreme.rank(*group as u32)];
                 cells.chunks(size).map(|table| table.iter().map(pair).collect()).collect()
@@ -386,7 +409,9 @@ impl Pruner for GroupBy {
                 };
                 cells.chunks(size).flat_map(both).collect()
             }
-        }
+        };
+        all.extend(self.others.iter().flat_map(Pruner::registers));
+        all
     }
 
     fn reset(&mut self) {
@@ -394,6 +419,7 @@ impl Pruner for GroupBy {
             Cells::Narrow(cells) => cells.fill(0),
             Cells::Wide(cells) => cells.fill([0; 3]),
         }
+        self.others.iter_mut().for_each(Pruner::reset);
     }
 }
 

@@ -22,15 +22,15 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::algorithm::config::{cells_in_range, in_range, index_bits, power_of_two};
+use crate::algorithm::config::{cells_in_range, in_range};
 use crate::algorithm::hashing::Hashing;
 use crate::algorithm::pruner::columns;
 use crate::algorithm::row_hash::RowHash;
+use crate::algorithm::rows::{self, hash_bits, row_of, rows_in_range};
 use crate::algorithm::ties::Ties;
 use crate::switch::{
-    Action, AluOperand, Builder, Cell, Compare, Entry, FieldId, Half, Index, Key, Op, Operand,
-    Operation, POLYNOMIALS, Pattern, Program, Relation, Source, Stateful, Table, Test, Update,
-    When, WrongValues,
+    Action, AluOperand, Builder, Cell, Compare, Entry, FieldId, Half, Key, Op, Operand, Operation,
+    Pattern, Program, Relation, Source, Stateful, Table, Test, Update, When, WrongValues,
 };
 use crate::{ConfigError, Entries, Pruner, Selection};
 
@@ -44,13 +44,13 @@ pub struct Config {
 }
 
 impl Config {
-    /// A matrix of `rows` (a power of two) by `columns` (1 to 64). `seed` chooses the hash of the rows.
+    /// A matrix of `rows` (2 to 1024, or a power of two) by `columns` (1 to 64). `seed` chooses the hash of the rows.
     ///
     /// # Errors
     ///
     /// If a parameter is out of range.
     pub fn new(rows: u32, columns: u32, ties: Ties, seed: u64) -> Result<Self, ConfigError> {
-        power_of_two("rows", rows)?;
+        rows_in_range(rows)?;
         in_range("columns", columns, 1, 64)?;
         cells_in_range("rows × columns", rows, columns)?;
         Ok(Self { rows, columns, ties, hashing: Hashing::Mixed { seed } })
@@ -93,7 +93,7 @@ impl Config {
         let value = FieldId::value(0);
         let (x, prune) = (b.field("travelling", 32), b.verdict("prune"));
         let hashed = self.hashing.mix(&mut b, &[FieldId::FID, FieldId::ID], &[FieldId::ID]);
-        let row = b.hash("row", POLYNOMIALS[0], hashed, index_bits(self.rows));
+        let row = rows::choose(&mut b, self.rows, hashed);
         let drop = Table::always(
             "drop_small",
             Action::compute("drop", [Op::set(prune, Operand::Const(1))]),
@@ -113,7 +113,7 @@ impl Config {
                 b.stage();
             }
             let register = b.register(format!("column{column}"), Cell::Bit32, self.rows);
-            let access = Stateful::on(register, Index::Hash(row));
+            let access = Stateful::on(register, row);
             let name = format!("roll{column}");
             b.table(match self.ties {
                 Ties::Prune => {
@@ -182,7 +182,7 @@ impl Config {
     /// The fast path.
     #[must_use]
     pub fn pruner(&self) -> TopN {
-        let bits = index_bits(self.rows);
+        let bits = hash_bits(self.rows);
         TopN {
             config: *self,
             hash: RowHash::single(self.hashing, 2, 1, bits),
@@ -247,12 +247,12 @@ impl TopN {
         selection: &mut Selection,
         keeps: impl Fn(&mut [u32], u32) -> bool,
     ) {
-        let width = self.config.columns as usize;
+        let (width, rows) = (self.config.columns as usize, self.config.rows);
         self.hash.start(&entries.flow().to_be_bytes());
         let Self { hash, cells, .. } = self;
         selection.fill(values.len(), |i| {
             let id = entries.first_id().wrapping_add(i as u32);
-            let start = hash.one(id) as usize * width;
+            let start = row_of(hash.one(id), rows) * width;
             keeps(&mut cells[start..start + width], values[i])
         });
     }

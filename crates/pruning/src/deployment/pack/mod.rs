@@ -7,13 +7,28 @@
 //! is safe only for queries over one and the same stream: a DISTINCT that cached another flow's key
 //! would prune the first packet of its own. So here the flow also gates the tables; that costs one
 //! stage in front.
+//!
+//! Each query keeps its own packets: they have as many values as its program parses, and the packed
+//! program parses each of these numbers ([`Program::shorter`]). A packet with another number of values
+//! than its flow's queries parse is forwarded unprocessed. A program that knows flows by their
+//! identifiers, as a join does, is told the role of each, so that several can stand side by side. What
+//! a program rewrites is rewritten in the packets that it sees.
+//!
+//! [`choose`] finds programs for all queries of a pipeline together.
+
+use std::collections::BTreeSet;
 
 use thiserror::Error;
 
-use crate::switch::graft::Graft;
+use super::Flow;
+use crate::switch::graft::{Graft, rewrite};
 use crate::switch::{
     Action, Builder, Entry, FieldId, Key, Op, Operand, Pattern, Program, Stage, Table, Test,
 };
+
+mod choose;
+
+pub use choose::{Candidate, choose, ladder};
 
 /// A program to pack, and the flows it serves. Several programs may serve one flow: then they are
 /// queries over one stream, and an entry is dropped only if all of them prune it.
@@ -21,8 +36,18 @@ use crate::switch::{
 pub struct Query<'a> {
     /// The program, with a single verdict.
     pub program: &'a Program,
-    /// The flow identifiers whose packets it sees.
-    pub flows: &'a [u16],
+    /// The flows whose packets it sees.
+    pub flows: &'a [Flow],
+}
+
+impl Query<'_> {
+    fn role(&self, fid: u16) -> Option<u16> {
+        self.flows.iter().find(|flow| flow.fid == fid).map(|flow| flow.role)
+    }
+
+    fn serves(&self, fid: u16) -> bool {
+        self.role(fid).is_some()
+    }
 }
 
 /// Why programs cannot be packed.
@@ -32,6 +57,18 @@ pub enum PackError {
     /// A program that judges several entries of a packet.
     #[error("`{0}` has several verdicts")]
     Verdicts(String),
+    /// A program that acknowledges what it prunes: the protocol belongs before the whole.
+    #[error("`{0}` acknowledges packets: put the protocol before the packed program instead")]
+    Acknowledges(String),
+    /// A program that is packed already, of queries with packets of several lengths.
+    #[error("packets of `{0}` differ in length: pack its parts instead")]
+    Lengths(String),
+    /// Queries over one stream whose programs do not parse the same packets.
+    #[error("queries over flow {0} parse different numbers of values")]
+    Stream(u16),
+    /// Queries over one stream that both rewrite it.
+    #[error("two queries rewrite the packets of flow {0}")]
+    Rewrites(u16),
     /// More fields, registers or hash units than identifiers can name, or more than 32 queries.
     #[error("too many queries for one program")]
     TooMany,
@@ -41,63 +78,126 @@ pub enum PackError {
 ///
 /// # Errors
 ///
-/// If a program has several verdicts, or they are too many.
+/// If a program is not one for single entries, unpacked and without the protocol, if two of them do not
+/// go with the same flow, or if they are too many.
 pub fn pack(name: &str, queries: &[Query<'_>]) -> Result<Program, PackError> {
-    if let Some(query) = queries.iter().find(|q| q.program.verdicts.len() != 1) {
-        return Err(PackError::Verdicts(query.program.name.clone()));
-    }
-    let fields: usize = queries.iter().map(|q| q.program.fields.len() + 1).sum();
-    if queries.len() > 32 || fields > usize::from(u16::MAX) {
-        return Err(PackError::TooMany);
-    }
-    let values = queries.iter().map(|q| q.program.values).max().unwrap_or(0);
+    check(queries)?;
+    let lengths: BTreeSet<u8> = queries.iter().map(|q| q.program.values).collect();
+    let values = lengths.last().copied().unwrap_or(0);
     let mut b = Builder::new(name, values);
     let prune = b.verdict("prune");
-    let active: Vec<FieldId> =
-        (0..queries.len()).map(|n| b.field(format!("active{n}"), 1)).collect();
+    let served: Vec<Served> = (0..).zip(queries).map(|(n, q)| Served::new(&mut b, n, q)).collect();
     let mut program = b.finish();
-    program.stages = vec![Stage { tables: vec![classify(queries, &active)] }];
-    let mut bits = Vec::new();
-    for (number, query) in queries.iter().enumerate() {
-        let all: Vec<u8> = (0..query.program.values).collect();
-        let graft = Graft::onto(&mut program, query.program, &format!("q{number}_"), &all, None);
-        let gate = [Test::is(active[number], 1)];
-        graft.stages(&mut program, query.program, 1, &gate);
+    program.shorter = lengths.iter().copied().filter(|n| *n < values).collect();
+    let tables = lengths.iter().map(|&length| classify(queries, &served, length, &program));
+    program.stages = vec![Stage { tables: tables.collect() }];
+    let (mut bits, mut rewrites) = (Vec::new(), Vec::new());
+    for (number, (query, served)) in queries.iter().zip(&served).enumerate() {
+        let values: Vec<FieldId> = (0..query.program.values).map(FieldId::value).collect();
+        let head = [served.role.unwrap_or(FieldId::FID), FieldId::ID];
+        let prefix = format!("q{number}_");
+        let graft = Graft::with_sources(&mut program, query.program, &prefix, head, &values, None);
+        graft.stages(&mut program, query.program, 1, &[Test::is(served.active, 1)]);
         bits.push(graft.field(query.program.verdicts[0]));
+        let of = query.program.rewrites.iter();
+        rewrites.extend(of.map(|&(to, from)| (to, served.active, graft.field(from))));
     }
-    program.stages.push(Stage { tables: vec![select(queries, &bits, prune)] });
+    let mut last = Stage { tables: vec![select(queries, &bits, prune)] };
+    rewrite(&mut program, &mut last, &rewrites);
+    program.stages.push(last);
     Ok(program)
 }
 
-/// The flow identifiers that any query serves, ascending.
-fn flows(queries: &[Query<'_>]) -> Vec<u16> {
-    let mut flows: Vec<u16> = queries.iter().flat_map(|q| q.flows.iter().copied()).collect();
-    flows.sort_unstable();
-    flows.dedup();
-    flows
+fn check(queries: &[Query<'_>]) -> Result<(), PackError> {
+    for Query { program, .. } in queries {
+        let name = || program.name.clone();
+        if program.verdicts.len() != 1 {
+            return Err(PackError::Verdicts(name()));
+        }
+        if program.acknowledges {
+            return Err(PackError::Acknowledges(name()));
+        }
+        if !program.shorter.is_empty() {
+            return Err(PackError::Lengths(name()));
+        }
+    }
+    let fields: usize = queries.iter().map(|q| q.program.fields.len() + 2).sum();
+    if queries.len() > 32 || fields > usize::from(u16::MAX) {
+        return Err(PackError::TooMany);
+    }
+    for fid in flows(queries) {
+        let over = || queries.iter().filter(|q| q.serves(fid)).map(|q| q.program);
+        let lengths: BTreeSet<u8> = over().map(|program| program.values).collect();
+        if lengths.len() > 1 {
+            return Err(PackError::Stream(fid));
+        }
+        if over().filter(|program| !program.rewrites.is_empty()).count() > 1 {
+            return Err(PackError::Rewrites(fid));
+        }
+    }
+    Ok(())
 }
 
-/// The first table: which programs see the packet.
-fn classify(queries: &[Query<'_>], active: &[FieldId]) -> Table {
-    let set =
-        (0..queries.len()).map(|n| Op::set(active[n], Operand::Arg(n as u8))).collect::<Vec<_>>();
-    let entries = flows(queries).into_iter().map(|flow| {
-        let serves = queries.iter().map(|q| u32::from(q.flows.contains(&flow)));
-        Entry::new([Pattern::exactly(flow.into())], 0).with(serves.collect::<Vec<_>>())
+/// What is known of a packet's query before its tables run.
+struct Served {
+    /// Whether the query sees the packet.
+    active: FieldId,
+    /// The flow that the program takes the packet's for, where it looks at flows. A hash needs what is
+    /// unique.
+    role: Option<FieldId>,
+}
+
+impl Served {
+    fn new(b: &mut Builder, number: usize, query: &Query<'_>) -> Self {
+        let by_role =
+            query.program.tables().any(|(_, t)| t.keys.iter().any(|k| k.field == FieldId::FID));
+        let active = b.field(format!("active{number}"), 1);
+        Self { active, role: by_role.then(|| b.field(format!("role{number}"), 16)) }
+    }
+}
+
+/// The flow identifiers that any query serves, ascending.
+fn flows(queries: &[Query<'_>]) -> BTreeSet<u16> {
+    queries.iter().flat_map(|q| q.flows).map(|flow| flow.fid).collect()
+}
+
+/// A table of the first stage: which programs see a packet of so many values.
+fn classify(queries: &[Query<'_>], served: &[Served], length: u8, whole: &Program) -> Table {
+    let of = || queries.iter().zip(served).filter(|(query, _)| query.program.values == length);
+    let fields = of().flat_map(|(_, served)| std::iter::once(served.active).chain(served.role));
+    let set: Vec<Op> = (0..).zip(fields).map(|(n, to)| Op::set(to, Operand::Arg(n))).collect();
+    let fids = flows(queries).into_iter().filter(|fid| of().any(|(query, _)| query.serves(*fid)));
+    let entries = fids.map(|fid| {
+        let args = of().flat_map(|(query, served)| {
+            let role = query.role(fid);
+            let known = served.role.map(|_| u32::from(role.unwrap_or(0)));
+            std::iter::once(u32::from(role.is_some())).chain(known)
+        });
+        Entry::new([Pattern::exactly(fid.into())], 0).with(args.collect::<Vec<_>>())
     });
-    let key = vec![Key::exact(FieldId::FID)];
-    Table::matching("classify", key, vec![Action::compute("activate", set)], entries.collect())
+    let (key, activate) = (vec![Key::exact(FieldId::FID)], Action::compute("activate", set));
+    let all = std::iter::once(&whole.values).chain(&whole.shorter);
+    let name =
+        if whole.shorter.is_empty() { "classify".to_owned() } else { format!("classify_{length}") };
+    let mut table = Table::matching(name, key, vec![activate], entries.collect());
+    if all.clone().any(|other| *other < length) {
+        table = table.when([Test::carries(FieldId::value(length - 1), true)]);
+    }
+    if all.clone().any(|other| *other > length) {
+        table = table.when([Test::carries(FieldId::value(length), false)]);
+    }
+    table
 }
 
 /// The last table: drop if every program that saw the packet prunes it.
 fn select(queries: &[Query<'_>], bits: &[FieldId], prune: FieldId) -> Table {
     let keys =
         std::iter::once(FieldId::FID).chain(bits.iter().copied()).map(Key::ternary).collect();
-    let entries = flows(queries).into_iter().map(|flow| {
+    let entries = flows(queries).into_iter().map(|fid| {
         let of = |q: &Query<'_>| {
-            if q.flows.contains(&flow) { Pattern::exactly(1) } else { Pattern::any() }
+            if q.serves(fid) { Pattern::exactly(1) } else { Pattern::any() }
         };
-        let patterns = std::iter::once(Pattern::exactly(flow.into())).chain(queries.iter().map(of));
+        let patterns = std::iter::once(Pattern::exactly(fid.into())).chain(queries.iter().map(of));
         Entry::new(patterns.collect::<Vec<_>>(), 0)
     });
     let drop = Action::compute("drop", [Op::set(prune, Operand::Const(1))]);

@@ -8,7 +8,10 @@ use crate::algorithm::having::sum::{self, Aggregate};
 use crate::algorithm::join::{self, Kind, Passes, Shape};
 use crate::algorithm::top_n::randomized;
 use crate::experiment::conformance::{assert_touches_what_fits, stream};
-use crate::switch::{Interpreter, Misfit, Packet, Relation, Target, fit};
+use crate::switch::{
+    AluOperand, Cell, Index, Interpreter, Misfit, Operation, Outcome, Packet, Relation, Source,
+    Stateful, Target, Update, When, fit,
+};
 use crate::{Ties, Verdict};
 
 fn programs() -> Vec<Program> {
@@ -21,36 +24,40 @@ fn programs() -> Vec<Program> {
     ]
 }
 
-/// Runs every flow through the packed program and through its own program alone.
-fn assert_as_alone(programs: &[Program], flows: &[u16], packets: &[Packet]) {
-    let queries: Vec<Query<'_>> = programs
-        .iter()
-        .zip(flows)
-        .map(|(program, flow)| Query { program, flows: std::slice::from_ref(flow) })
-        .collect();
+fn flow(fid: u16, role: u16) -> Flow {
+    Flow { fid, role }
+}
+
+/// Runs every flow through the packed program and through its own program alone, each packet with as
+/// many values as that parses; whose flow nobody serves has one, and now and then there is one more.
+fn assert_as_alone(programs: &[Program], fids: &[u16], packets: &[Packet]) {
+    let flows: Vec<[Flow; 1]> = fids.iter().map(|fid| [Flow::from(*fid)]).collect();
+    let queries: Vec<Query<'_>> =
+        programs.iter().zip(&flows).map(|(program, flows)| Query { program, flows }).collect();
     let packed = pack("packed", &queries).unwrap();
-    assert_touches_what_fits(
-        &packed,
-        &packets.iter().map(|p| pad(p, packed.values)).collect::<Vec<_>>(),
-    );
+    let own = |packet: &Packet| fids.iter().position(|fid| *fid == packet.fid);
+    let cut = |packet: &Packet| {
+        let length = own(packet).map_or(1, |n| programs[n].values);
+        // One in seven has another length than its query's.
+        let length = if packet.id % 7 == 3 { 3 - length } else { length };
+        let mut packet = packet.clone();
+        packet.values.truncate(length.into());
+        packet
+    };
+    let packets: Vec<Packet> = packets.iter().map(cut).collect();
+    assert_eq!((packed.values, packed.shorter.as_slice()), (2, &[1][..]));
+    assert_touches_what_fits(&packed, &packets);
     let mut packed = Interpreter::new(packed).unwrap();
     let mut alone: Vec<Interpreter> =
         programs.iter().map(|program| Interpreter::new(program.clone()).unwrap()).collect();
-    for packet in packets {
-        let together = packed.run(&pad(packet, packed.program().values)).unwrap();
-        let own = flows.iter().position(|flow| *flow == packet.fid);
-        let expected = own.map_or(Verdict::Forward, |n| {
-            let values = alone[n].program().values;
-            alone[n].process(packet.fid, packet.id, &packet.values[..usize::from(values)]).unwrap()
-        });
+    for packet in &packets {
+        let together = packed.run(packet).unwrap();
+        // A packet of another length is rejected, and passes.
+        let expected = own(packet)
+            .and_then(|n| alone[n].process(packet.fid, packet.id, &packet.values).ok())
+            .unwrap_or(Verdict::Forward);
         assert_eq!(together, expected, "{packet:?}");
     }
-}
-
-fn pad(packet: &Packet, values: u8) -> Packet {
-    let mut packet = packet.clone();
-    packet.values.resize(values.into(), 0);
-    packet
 }
 
 #[test]
@@ -60,8 +67,8 @@ fn queries_over_one_stream_drop_what_all_prune() {
     let keep_large =
         filter::Config::new(&Formula::compare(0, Relation::Gt, 9), 1, None).unwrap().program();
     let both = [
-        Query { program: &keep_small, flows: &[7] },
-        Query { program: &keep_large, flows: &[7, 8] },
+        Query { program: &keep_small, flows: &[7.into()] },
+        Query { program: &keep_large, flows: &[7.into(), 8.into()] },
     ];
     let mut run = Interpreter::new(pack("two", &both).unwrap()).unwrap();
     let mut decide = |flow, value| run.process(flow, 0, &[value]).unwrap() == Verdict::Forward;
@@ -81,7 +88,7 @@ fn all_light_queries_share_one_tofino() {
         sum::Config::paper(1_000_000).program(),
         config.program(),
     ];
-    let flows = [[1], [2], [3], [4]];
+    let flows = [1, 2, 3, 4].map(|fid| [Flow::from(fid)]);
     let queries: Vec<_> =
         programs.iter().zip(&flows).map(|(program, flows)| Query { program, flows }).collect();
     let packed = pack("light", &queries).unwrap();
@@ -95,26 +102,101 @@ fn too_much_is_refused_with_the_reason() {
     let program = group_by::Config::new(4096, 11, group_by::Extreme::Max, Ties::Keep, false)
         .unwrap()
         .program();
-    let packed = pack("full", &[Query { program: &program, flows: &[1] }]).unwrap();
+    let packed = pack("full", &[Query { program: &program, flows: &[1.into()] }]).unwrap();
     let misfits = fit(&packed, &Target::tofino1()).unwrap_err();
     assert_eq!(misfits, [Misfit::Stages { needed: 14, available: 12 }]);
 }
 
+/// Two joins and a DISTINCT: one-word keys of one, two-word keys of the other, flows as they come.
 #[test]
-fn a_join_beside_a_distinct() {
-    let shape = Shape::new(Kind::Inner, Passes::Two, false);
-    let join = join::bloom::Config::new(shape, 1 << 12, 3).unwrap().program();
+fn several_joins_share_a_switch() {
+    let join = |wide| {
+        let shape = Shape::new(Kind::Inner, Passes::Two, wide);
+        join::bloom::Config::new(shape, 1 << 12, 3).unwrap().program()
+    };
+    let programs = [join(false), join(true)];
     let distinct = distinct::Config::new(8, 2, Width::Bits32, Policy::Lru).unwrap().program();
-    let flows = [join::BUILD_A, join::BUILD_B, join::PROBE_A, join::PROBE_B];
-    let queries =
-        [Query { program: &join, flows: &flows }, Query { program: &distinct, flows: &[9] }];
-    let mut run = Interpreter::new(pack("both", &queries).unwrap()).unwrap();
-    let mut decide = |flow, key| run.process(flow, 0, &[key]).unwrap() == Verdict::Forward;
-    assert_eq!(
-        [decide(0, 5), decide(9, 5), decide(1, 6), decide(9, 5)],
-        [false, true, false, false]
-    );
-    assert_eq!([decide(3, 5), decide(2, 5), decide(2, 6)], [true, false, true]);
+    let roles = [join::BUILD_A, join::BUILD_B, join::PROBE_A, join::PROBE_B];
+    // The identifiers of the second join are in another order than its roles.
+    let of_first = roles.map(|role| flow(20 + role, role));
+    let of_second = roles.map(|role| flow(3 - role, role));
+    let queries = [
+        Query { program: &programs[0], flows: &of_first },
+        Query { program: &distinct, flows: &[flow(9, 9)] },
+        Query { program: &programs[1], flows: &of_second },
+    ];
+    let mut run = Interpreter::new(pack("joins", &queries).unwrap()).unwrap();
+    let mut forwards =
+        |fid, values: &[u32]| run.process(fid, 0, values).unwrap() == Verdict::Forward;
+    // Builds are pruned, in both joins; the DISTINCT sees its own keys only.
+    assert!(!forwards(20, &[5]) && !forwards(21, &[6]));
+    assert!(!forwards(3, &[0, 6]) && !forwards(2, &[0, 5]));
+    assert_eq!([forwards(9, &[5]), forwards(9, &[5])], [true, false]);
+    // A probe of A meets the keys of B and the other way round, each in its own join.
+    assert_eq!([22, 23].map(|fid| forwards(fid, &[5])), [false, true]);
+    assert_eq!([22, 23].map(|fid| forwards(fid, &[6])), [true, false]);
+    assert_eq!([1, 0].map(|fid| forwards(fid, &[0, 5])), [true, false]);
+    assert_eq!([1, 0].map(|fid| forwards(fid, &[0, 6])), [false, true]);
+    // Of another length than its query's: nobody sees it, and it passes.
+    assert!(forwards(1, &[6]) && forwards(9, &[0, 5]));
+}
+
+/// A program that counts, and writes the count into its packets.
+fn counter(values: u8, to: u8) -> Program {
+    let mut b = Builder::new("counter", values);
+    let (count, prune) = (b.field("counted", 32), b.verdict("prune"));
+    let cell = b.register("packets", Cell::Bit32, 1);
+    let add = Update::new(When::ALWAYS, Operation::Add, AluOperand::MemLo, AluOperand::Const(1));
+    let access =
+        Stateful::on(cell, Index::Zero).set_lo(add).output(count, Source::AluLo, When::ALWAYS);
+    b.table(Table::always("count", Action::access("count", access)));
+    b.stage();
+    b.table(Table::always("keep", Action::compute("keep", [Op::set(prune, Operand::Const(0))])));
+    let mut program = b.finish();
+    program.rewrites = vec![(FieldId::value(to), count)];
+    program
+}
+
+#[test]
+fn what_a_program_rewrites_stays_its_own() {
+    let (first, second) = (counter(1, 0), counter(2, 1));
+    let distinct = distinct::Config::new(8, 2, Width::Bits64, Policy::Lru).unwrap().program();
+    let queries = [
+        Query { program: &first, flows: &[flow(1, 1)] },
+        Query { program: &second, flows: &[flow(2, 2)] },
+        Query { program: &distinct, flows: &[flow(3, 3)] },
+    ];
+    let mut run = Interpreter::new(pack("counters", &queries).unwrap()).unwrap();
+    let mut send = |fid, values: &[u32]| match run.outcome(&Packet::new(fid, 0, values)).unwrap() {
+        Outcome::Forward(packet) => packet.values,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(send(1, &[70]), [1]);
+    assert_eq!(send(2, &[71, 72]), [71, 1]);
+    assert_eq!(send(3, &[73, 74]), [73, 74]);
+    assert_eq!(send(4, &[75, 76]), [75, 76]);
+    assert_eq!(send(1, &[77]), [2]);
+}
+
+#[test]
+fn what_does_not_go_together_is_refused() {
+    let (one, two) = (counter(1, 0), counter(2, 0));
+    let over = |programs: [&Program; 2]| {
+        let queries = programs.map(|program| Query { program, flows: &[Flow { fid: 7, role: 7 }] });
+        pack("x", &queries).map(|_| ())
+    };
+    assert_eq!(over([&one, &two]), Err(PackError::Stream(7)));
+    assert_eq!(over([&one, &one]), Err(PackError::Rewrites(7)));
+    let name = || "x".to_owned();
+    let named = |change: &dyn Fn(&mut Program)| {
+        let mut program = one.clone();
+        program.name = name();
+        change(&mut program);
+        over([&program, &two])
+    };
+    assert_eq!(named(&|p| p.acknowledges = true), Err(PackError::Acknowledges(name())));
+    assert_eq!(named(&|p| p.shorter = vec![0]), Err(PackError::Lengths(name())));
+    assert_eq!(named(&|p| p.verdicts.clear()), Err(PackError::Verdicts(name())));
 }
 
 proptest! {

@@ -418,17 +418,50 @@ fn acknowledgements_are_turned_around() {
             (Arch::Tna, "ig_tm_md.ucast_egress_port = ig_intr_md.ingress_port;"),
         ] {
             let text = print(&program, arch).unwrap().program;
-            let stamp = format!("hdr.entry0.v{} = meta.stamp;\n", program.values - 1);
-            let after = text.split_once(&stamp).map(|(_, after)| after).unwrap_or_default();
-            // The sum is not right any more, and the packet turns around only if it is pruned.
-            let (sum, turn) = after.split_once("if (meta.prune == 1) {").unwrap_or_default();
-            assert_eq!(sum.trim(), "hdr.udp.checksum = 0;", "{name}: {text}");
+            let stamp = "hdr.entry0.v0 = meta.stamp;\n";
+            let after = text.split_once(stamp).map(|(_, after)| after).unwrap_or_default();
+            // The sum is not right any more, and the packet turns around only if all of it is pruned.
+            let pruned = program.verdicts.iter().map(|verdict| {
+                format!("meta.{} == 1", identifier(&program.fields[verdict.index()].name))
+            });
+            let pruned = format!("if ({}) {{", pruned.collect::<Vec<_>>().join(" && "));
+            let (sum, turn) = after.split_once(&pruned).unwrap_or_default();
+            assert!(sum.trim().ends_with("hdr.udp.checksum = 0;"), "{name}: {text}");
             let (turn, _) = turn.split_once('}').unwrap_or_default();
             for part in ["hdr.ethernet", "hdr.ipv4", "hdr.udp"] {
                 assert!(turn.contains(&format!("{part}.dst = {part}.src;")), "{name}: {turn}");
             }
             assert!(turn.trim_end().ends_with(bounce), "{name}: {turn}");
             assert!(!text.contains("mark_to_drop") && !text.contains("drop_ctl"), "{name}");
+        }
+    }
+}
+
+/// What a header holds that was not parsed is undefined: a table that reads a value which packets may
+/// lack asks for its header.
+#[test]
+fn values_that_packets_may_lack_are_asked_for() {
+    let of_several_lengths: Vec<_> =
+        programs().into_iter().filter(|(_, program)| !program.shorter.is_empty()).collect();
+    assert!(of_several_lengths.len() >= 6, "{}", of_several_lengths.len());
+    for (name, program) in of_several_lengths {
+        let sections = program.sections();
+        assert_eq!(sections.len(), program.shorter.len() + 1, "{name}");
+        for arch in [Arch::V1Model, Arch::Tna] {
+            let text = print(&program, arch).unwrap().program;
+            let mut asked = 0;
+            for (_, table) in
+                program.tables().filter(|(_, t)| program.needs(t) > program.shorter[0])
+            {
+                let apply = format!(" {}_table.apply();", identifier(&table.name));
+                let line = text.lines().find(|line| line.contains(&apply)).unwrap();
+                let last = program.needs(table) - 1;
+                let entry = sections.iter().position(|values| values.contains(&last)).unwrap();
+                assert!(line.contains(&format!("hdr.entry{entry}.isValid()")), "{name}: {line}");
+                asked += 1;
+            }
+            assert!(asked > 0, "{name}: every packet has all values");
+            assert!(text.contains("state parse_entry1 {"), "{name}: {text}");
         }
     }
 }

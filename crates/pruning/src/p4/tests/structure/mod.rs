@@ -447,7 +447,8 @@ impl Reader {
             self.expect("(")?;
             unify(&self.expression()?, &Type::Bool)?;
             self.expect(")")?;
-            return self.block();
+            self.block()?;
+            return if self.accept("else") { self.block() } else { Ok(()) };
         }
         if matches!(self.peek(0), "bit" | "bool") || (self.is_word(0) && self.is_word(1)) {
             let kind = self.kind()?;

@@ -1,0 +1,124 @@
+//! What workers ship to the master if there is no switch between them.
+
+use std::collections::HashSet;
+
+use sluicegate_pruning::algorithm::catalog::Configured;
+
+/// The rows that a worker's own part of an operator leaves, over the packets that it would send: its
+/// groups, its best rows, its skyline, or all rows of a join.
+///
+/// A partial aggregate leaves one row for each of its worker's groups, where a switch forwards a group
+/// once for all workers but may forward it more than once: only the two numbers side by side tell
+/// whether a switch saves anything.
+#[derive(Debug)]
+pub(crate) struct Alone {
+    left: Left,
+    /// Whether rows were seen that have no code: a group of their own.
+    unseen: u64,
+}
+
+#[derive(Debug)]
+enum Left {
+    /// One row for each group; the words of its key.
+    Groups { words: usize, keys: HashSet<u64> },
+    /// At most so many rows.
+    Best { most: u64, rows: u64 },
+    /// The points that no other of the worker's dominates.
+    Points(Vec<Vec<u32>>),
+    /// All.
+    All(u64),
+}
+
+impl Alone {
+    /// Nothing yet. `None` for a filter: without a switch the worker filters itself, and what passes is
+    /// what the plan's filter counts.
+    pub(crate) fn new(algorithm: &Configured, key_words: usize) -> Option<Self> {
+        let left = match algorithm {
+            Configured::Filter(_) => return None,
+            Configured::TopNDeterministic(config) => {
+                Left::Best { most: config.n().into(), rows: 0 }
+            }
+            Configured::TopNRandomized(_, n) => Left::Best { most: (*n).into(), rows: 0 },
+            Configured::Skyline(_) => Left::Points(Vec::new()),
+            Configured::JoinBloom(_) | Configured::JoinRegisterBloom(_) => Left::All(0),
+            _ => Left::Groups { words: key_words.min(2), keys: HashSet::new() },
+        };
+        Some(Self { left, unseen: 0 })
+    }
+
+    /// Counts a batch: the words of its packets, column by column, and the bits of those rows that have
+    /// no code.
+    pub(crate) fn add(&mut self, columns: &[Vec<u32>], unseen: &[u64]) {
+        let rows = columns.first().map_or(0, Vec::len);
+        let is_seen = |row: usize| unseen.get(row / 64).is_none_or(|b| b >> (row % 64) & 1 == 0);
+        let seen = (0..rows).filter(|row| is_seen(*row));
+        self.unseen += unseen.iter().map(|bits| u64::from(bits.count_ones())).sum::<u64>();
+        match &mut self.left {
+            Left::Groups { words, keys } => {
+                let key = |row: usize| {
+                    let of = columns.iter().take(*words);
+                    of.fold(0, |key, column| key << 32 | u64::from(column[row]))
+                };
+                keys.extend(seen.map(key));
+            }
+            Left::Best { rows: counted, .. } | Left::All(counted) => {
+                *counted += seen.count() as u64
+            }
+            Left::Points(points) => {
+                for row in seen {
+                    enter(points, columns.iter().map(|column| column[row]).collect());
+                }
+            }
+        }
+    }
+
+    /// The rows that the worker ships.
+    pub(crate) fn rows(&self) -> u64 {
+        match &self.left {
+            Left::Groups { keys, .. } => keys.len() as u64 + u64::from(self.unseen > 0),
+            Left::Best { most, rows } => (*rows + self.unseen).min(*most),
+            Left::Points(points) => points.len() as u64 + self.unseen,
+            Left::All(rows) => *rows + self.unseen,
+        }
+    }
+}
+
+/// Enters a point, of which greater coordinates are better, into a skyline; equal points all stay.
+fn enter(points: &mut Vec<Vec<u32>>, point: Vec<u32>) {
+    let dominates = |a: &[u32], b: &[u32]| a != b && a.iter().zip(b).all(|(a, b)| a >= b);
+    if points.iter().any(|other| dominates(other, &point)) {
+        return;
+    }
+    points.retain(|other| !dominates(&point, other));
+    points.push(point);
+}
+
+#[cfg(test)]
+mod tests {
+    use sluicegate_pruning::Ties;
+    use sluicegate_pruning::algorithm::{distinct, skyline, top_n};
+
+    use super::*;
+
+    fn rows(algorithm: &Configured, key_words: usize, columns: &[Vec<u32>], unseen: &[u64]) -> u64 {
+        let mut alone = Alone::new(algorithm, key_words).unwrap();
+        alone.add(columns, unseen);
+        alone.add(columns, unseen);
+        alone.rows()
+    }
+
+    #[test]
+    fn each_operator_leaves_its_own() {
+        let distinct = Configured::Distinct(distinct::Config::paper());
+        let key = vec![vec![0, 0, 1, 1], vec![5, 5, 5, 6]];
+        assert_eq!(rows(&distinct, 2, &key, &[]), 3);
+        assert_eq!(rows(&distinct, 1, &key, &[]), 2);
+        assert_eq!(rows(&distinct, 2, &key, &[0b1001]), 3, "one group without a code");
+        let top = Configured::TopNRandomized(top_n::randomized::Config::paper(), 6);
+        assert_eq!(rows(&top, 0, &[vec![1, 2]], &[]), 4);
+        assert_eq!(rows(&top, 0, &[vec![1, 2, 3, 4]], &[]), 6);
+        let config = skyline::Config::new(2, 1, skyline::Score::Sum, Ties::Keep).unwrap();
+        let points = [vec![1, 2, 2, 0], vec![1, 2, 1, 3]];
+        assert_eq!(rows(&Configured::Skyline(config), 0, &points, &[]), 4, "two points, twice");
+    }
+}

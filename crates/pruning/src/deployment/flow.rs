@@ -1,0 +1,34 @@
+//! Whose packets a program sees.
+
+use crate::algorithm::catalog::Carries;
+
+/// A flow that a program serves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Flow {
+    /// Its identifier in packets, unique among the queries on the switch.
+    pub fid: u16,
+    /// The flow that the algorithm's program takes it for, where it knows several: a side and pass of a
+    /// join.
+    pub role: u16,
+}
+
+impl Flow {
+    /// The flows of so many workers, numbered from 0: one for each, or of a join one for each side and
+    /// pass.
+    #[must_use]
+    pub fn of_workers(carries: Carries, workers: u16) -> Vec<Self> {
+        let roles = if carries == Carries::KeyOfEither { 4 } else { 1 };
+        let of = |worker: u16| {
+            (0..roles)
+                .map(move |role| Self { fid: worker.wrapping_mul(roles).wrapping_add(role), role })
+        };
+        (0..workers).flat_map(of).collect()
+    }
+}
+
+/// A flow that the program knows by its own identifier.
+impl From<u16> for Flow {
+    fn from(fid: u16) -> Self {
+        Self { fid, role: fid }
+    }
+}
