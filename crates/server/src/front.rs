@@ -69,11 +69,11 @@ impl Front {
             }
             Err(error) => error.to_http_response().map_err(|e| HttpError::new(Box::new(e)))?,
         };
-        explain(&mut response);
+        let id = format!("{:016X}", self.requests.fetch_add(1, Ordering::Relaxed) + 1);
+        explain(&mut response, &id);
         if response.headers().contains_key(CUT) {
             return Err(HttpError::new("injected fault: connection cut".into()));
         }
-        let id = format!("{:016X}", self.requests.fetch_add(1, Ordering::Relaxed) + 1);
         if let Ok(id) = HeaderValue::from_str(&id) {
             response.headers_mut().insert(REQUEST_ID, id);
         }

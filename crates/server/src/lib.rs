@@ -20,6 +20,7 @@ mod faults;
 mod front;
 mod limits;
 mod link;
+mod memory;
 mod messages;
 mod origin;
 mod pace;

@@ -78,14 +78,14 @@ pub(crate) fn in_words(mut error: S3Error) -> S3Error {
     error
 }
 
-/// Adds a message to an error that is the answer and has none.
-pub(crate) fn explain(response: &mut Response<Body>) {
+/// Adds to an error that is the answer what it lacks: a message, and the request's id, which `s3s` does not know.
+pub(crate) fn explain(response: &mut Response<Body>, id: &str) {
     let status = response.status();
     if !status.is_client_error() && !status.is_server_error() {
         return;
     }
     let Some(body) = response.body().bytes() else { return };
-    let Some(explained) = explained(&body) else { return };
+    let Some(explained) = explained(&body, id) else { return };
     let length = explained.len();
     *response.body_mut() = Body::from(explained);
     if response.headers().contains_key(header::CONTENT_LENGTH) {
@@ -93,17 +93,23 @@ pub(crate) fn explain(response: &mut Response<Body>) {
     }
 }
 
-/// The XML of an error with a message, if it has a code and none.
-fn explained(xml: &[u8]) -> Option<String> {
-    const END: &str = "</Code>";
+/// The XML of an error with a message and an id.
+fn explained(xml: &[u8], id: &str) -> Option<String> {
+    const START: &str = "<Error><Code>";
+    const END: &str = "</Error>";
     let xml = std::str::from_utf8(xml).ok()?;
-    let (head, rest) = xml.split_once("<Error><Code>")?;
-    let (code, rest) = rest.split_once(END)?;
-    if rest.contains("<Message>") {
-        return None;
-    }
-    let words = message(code);
-    Some(format!("{head}<Error><Code>{code}{END}<Message>{words}</Message>{rest}"))
+    let (head, rest) = xml.split_once(START)?;
+    let (code, rest) = rest.split_once("</Code>")?;
+    let (rest, tail) = rest.rsplit_once(END)?;
+    let words = match rest.contains("<Message>") {
+        true => String::new(),
+        false => format!("<Message>{}</Message>", message(code)),
+    };
+    let id = match rest.contains("<RequestId>") {
+        true => String::new(),
+        false => format!("<RequestId>{id}</RequestId>"),
+    };
+    Some(format!("{head}{START}{code}</Code>{words}{rest}{id}{END}{tail}"))
 }
 
 #[cfg(test)]
@@ -116,7 +122,7 @@ mod tests {
     fn errors_without_a_message_get_one() {
         let text = |error: S3Error| {
             let mut response = error.to_http_response().unwrap();
-            explain(&mut response);
+            explain(&mut response, "7");
             String::from_utf8(response.body().bytes().unwrap().to_vec()).unwrap()
         };
         let part = in_words(S3Error::new(S3ErrorCode::InvalidPart));
@@ -125,10 +131,13 @@ mod tests {
         assert_eq!(told.message(), Some("mine"));
         let bare = text(S3Error::new(S3ErrorCode::NoSuchBucket));
         assert!(bare.ends_with(
-            "<Error><Code>NoSuchBucket</Code><Message>There is no such bucket.</Message></Error>"
+            "<Error><Code>NoSuchBucket</Code><Message>There is no such bucket.</Message>\
+             <RequestId>7</RequestId></Error>"
         ));
         let told = text(S3Error::with_message(S3ErrorCode::NoSuchBucket, "mine"));
-        assert!(told.ends_with("<Code>NoSuchBucket</Code><Message>mine</Message></Error>"));
+        let end =
+            "<Code>NoSuchBucket</Code><Message>mine</Message><RequestId>7</RequestId></Error>";
+        assert!(told.ends_with(end), "{told}");
         let rare = text(S3Error::new(S3ErrorCode::Custom("NoSuchTagSet".into())));
         assert!(rare.contains("<Message>No such tag set.</Message>"), "{rare}");
     }

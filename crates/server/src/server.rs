@@ -24,6 +24,7 @@ use crate::faults::Faults;
 use crate::front::{self, Front};
 use crate::limits::Limits;
 use crate::link::Link;
+use crate::memory::{self, give_back};
 use crate::routes::Routes;
 use crate::select::{self, SelectRoute};
 use crate::store::Store;
@@ -53,8 +54,8 @@ pub struct Server {
     faults: Arc<Faults>,
     link: Arc<Link>,
     stop: watch::Sender<bool>,
-    /// The task that accepts connections, and owns them, and the one that expires uploads. Aborted when
-    /// dropped.
+    /// The task that accepts connections, and owns them, and those that expire uploads and give back memory.
+    /// Aborted when dropped.
     task: JoinSet<()>,
 }
 
@@ -267,6 +268,7 @@ impl Builder {
         if let Some(age) = self.upload_expiry {
             task.spawn(expire(expiring, age, stopped.clone()));
         }
+        task.spawn(give_back(Arc::clone(&counters), memory::INTERVAL, stopped.clone()));
         task.spawn(accept(listener, front, Arc::clone(&link), stopped));
         tracing::info!(%address, "serving");
         Ok(Server { address, credentials, counters, faults: self.faults, link, stop, task })

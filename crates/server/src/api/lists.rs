@@ -62,6 +62,11 @@ pub(super) fn common_prefixes(prefixes: Vec<String>, encoding: &Encoding) -> Vec
         .collect()
 }
 
+/// What an answer says of the delimiter that was asked for. An empty one is none.
+pub(super) fn delimiter(asked: Option<String>, encoding: &Encoding) -> Option<String> {
+    asked.filter(|asked| !asked.is_empty()).map(|asked| encoding.encode(asked))
+}
+
 fn token(marker: &str) -> String {
     URL_SAFE_NO_PAD.encode(marker)
 }
@@ -100,7 +105,7 @@ impl Api {
             contents: Some(
                 page.entries.into_iter().map(|e| object(e, &encoding, Some(owner()))).collect(),
             ),
-            delimiter: input.delimiter.map(|d| encoding.encode(d)),
+            delimiter: delimiter(input.delimiter, &encoding),
             is_truncated: Some(page.next.is_some()),
             marker: Some(encoding.encode(input.marker.unwrap_or_default())),
             max_keys: Some(max_keys),
@@ -139,7 +144,7 @@ impl Api {
                 page.entries.into_iter().map(|e| object(e, &encoding, owner.clone())).collect(),
             ),
             continuation_token: input.continuation_token,
-            delimiter: input.delimiter.map(|d| encoding.encode(d)),
+            delimiter: delimiter(input.delimiter, &encoding),
             is_truncated: Some(page.next.is_some()),
             max_keys: Some(max_keys),
             name: Some(input.bucket),
@@ -184,7 +189,7 @@ impl Api {
         Ok(ListObjectVersionsOutput {
             versions: Some(page.entries.into_iter().map(version).collect()),
             common_prefixes: Some(common_prefixes(page.common_prefixes, &encoding)),
-            delimiter: input.delimiter.map(|d| encoding.encode(d)),
+            delimiter: delimiter(input.delimiter, &encoding),
             is_truncated: Some(page.next.is_some()),
             key_marker: Some(encoding.encode(input.key_marker.unwrap_or_default())),
             max_keys: Some(max_keys),

@@ -14,7 +14,7 @@ use crate::store::{
 
 use super::buckets::owner;
 use super::fields::{given_meta, incoming, source_conditions, stated_checksums, with_checksums};
-use super::lists::{Encoding, common_prefixes, page_size};
+use super::lists::{Encoding, common_prefixes, delimiter, page_size};
 use super::reads::checksum_type;
 use super::receive::trailing_checksum;
 use super::writes::{copy_source, from_milliseconds};
@@ -132,6 +132,14 @@ impl Api {
                 let source = store.get(&from_bucket, &from_key)?;
                 conditions.check_source(&source.meta.etag, source.modified)?;
                 let range = match range {
+                    // A part that is shorter than asked for would be another object in the end.
+                    Some(Range::Int { last: Some(last), .. }) if last >= source.size => {
+                        return Err(s3_error!(
+                            InvalidRange,
+                            "the range reaches beyond the source, which has {} bytes",
+                            source.size
+                        ));
+                    }
                     Some(range) => range.check(source.size)?,
                     None => 0..source.size,
                 };
@@ -289,8 +297,8 @@ impl Api {
                 marked_passed = id == id_marker;
                 continue;
             }
-            let delimiter = input.delimiter.as_deref().filter(|d| !d.is_empty());
-            let common = delimiter.and_then(|d| rest.find(d).map(|at| at + d.len()));
+            let separator = input.delimiter.as_deref().filter(|d| !d.is_empty());
+            let common = separator.and_then(|d| rest.find(d).map(|at| at + d.len()));
             let common = common.map(|end| upload.key[..prefix.len() + end].to_owned());
             if common.as_ref().is_some_and(|c| *c <= key_marker || prefixes.last() == Some(c)) {
                 continue;
@@ -317,7 +325,7 @@ impl Api {
         Ok(ListMultipartUploadsOutput {
             bucket: Some(input.bucket),
             common_prefixes: Some(common_prefixes(prefixes, &encoding)),
-            delimiter: input.delimiter.map(|d| encoding.encode(d)),
+            delimiter: delimiter(input.delimiter, &encoding),
             encoding_type: input.encoding_type,
             is_truncated: Some(more),
             key_marker: Some(encoding.encode(key_marker)),

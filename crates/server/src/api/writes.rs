@@ -180,6 +180,10 @@ impl Api {
         let input = request.input;
         self.begin(Operation::DeleteObject, &input.bucket, &input.key).await?;
         check_version(input.version_id.as_deref())?;
+        refuse_size_and_time(
+            input.if_match_size.is_some(),
+            input.if_match_last_modified_time.is_some(),
+        )?;
         let conditions = WriteConditions { if_match: input.if_match, if_none_match: None };
         self.blocking(move |store| store.delete(&input.bucket, &input.key, &conditions)).await?;
         Ok(DeleteObjectOutput::default())
@@ -209,7 +213,10 @@ impl Api {
                     if_match: object.e_tag.map(ETagCondition::ETag),
                     if_none_match: None,
                 };
-                match check_version(object.version_id.as_deref()) {
+                let offered = check_version(object.version_id.as_deref()).and_then(|()| {
+                    refuse_size_and_time(object.size.is_some(), object.last_modified_time.is_some())
+                });
+                match offered {
                     Ok(()) => asked.push((object.key, conditions)),
                     Err(e) => errors.push(failed(object.key, e)),
                 }
@@ -231,6 +238,17 @@ impl Api {
         })
         .await
     }
+}
+
+/// Refuses conditions that S3 has for directory buckets only: an object must not be removed as if it met them.
+fn refuse_size_and_time(size: bool, time: bool) -> S3Result<()> {
+    if size || time {
+        return Err(s3_error!(
+            NotImplemented,
+            "conditions on the size or the time of what is deleted are not supported; use the ETag"
+        ));
+    }
+    Ok(())
 }
 
 /// The time of a store's count of milliseconds.

@@ -2,8 +2,9 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use http::{HeaderMap, header};
 use s3s::dto::{ETag, ETagCondition, Timestamp};
-use s3s::{S3Result, s3_error};
+use s3s::{S3Error, S3Result, s3_error};
 
 /// Conditions on reading an object.
 #[derive(Debug, Clone, Default)]
@@ -26,8 +27,8 @@ impl Conditions {
             _ => {}
         }
         match (&self.if_none_match, &self.if_modified_since) {
-            (Some(condition), _) if matches(condition, etag) => Err(s3_error!(NotModified)),
-            (None, Some(limit)) if modified <= *limit => Err(s3_error!(NotModified)),
+            (Some(condition), _) if matches(condition, etag) => Err(not_modified(etag)),
+            (None, Some(limit)) if modified <= *limit => Err(not_modified(etag)),
             _ => Ok(()),
         }
     }
@@ -70,6 +71,15 @@ impl WriteConditions {
             _ => Ok(()),
         }
     }
+}
+
+/// 304, which says which version the client has (RFC 9110 §15.4.5).
+fn not_modified(etag: &str) -> S3Error {
+    let mut error = s3_error!(NotModified);
+    if let Ok(etag) = format!("\"{etag}\"").parse() {
+        error.set_headers(HeaderMap::from_iter([(header::ETAG, etag)]));
+    }
+    error
 }
 
 fn matches(condition: &ETagCondition, etag: &str) -> bool {

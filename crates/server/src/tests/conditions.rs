@@ -1,5 +1,7 @@
 use super::*;
 
+use aws_sdk_s3::types::{Delete, ObjectIdentifier};
+
 #[tokio::test]
 async fn ranges() {
     let fixture = Fixture::new().await;
@@ -38,14 +40,20 @@ async fn conditional_reads() {
     assert!(head().if_match(&etag).send().await.is_ok());
     let refused = get().if_match("\"other\"").send().await.unwrap_err();
     assert_eq!(code(&refused), "412 PreconditionFailed");
-    let status = |error: u16| error;
+    // Whoever has that version is told which it is.
     let same = get().if_none_match(&etag).send().await.unwrap_err();
-    assert_eq!(status(same.raw_response().unwrap().status().as_u16()), 304);
+    let same = same.raw_response().unwrap();
+    assert_eq!((same.status().as_u16(), same.headers().get("etag")), (304, Some(&*etag)));
     let same = head().if_none_match(&etag).send().await.unwrap_err();
-    assert_eq!(status(same.raw_response().unwrap().status().as_u16()), 304);
+    let same = same.raw_response().unwrap();
+    assert_eq!((same.status().as_u16(), same.headers().get("etag")), (304, Some(&*etag)));
     let modified = head().send().await.unwrap().last_modified.unwrap();
     let unmodified = get().if_modified_since(modified).send().await.unwrap_err();
-    assert_eq!(status(unmodified.raw_response().unwrap().status().as_u16()), 304);
+    let unmodified = unmodified.raw_response().unwrap();
+    assert_eq!(
+        (unmodified.status().as_u16(), unmodified.headers().get("etag")),
+        (304, Some(&*etag))
+    );
     assert!(get().if_unmodified_since(modified).send().await.is_ok());
 }
 
@@ -68,6 +76,27 @@ async fn conditional_writes() {
     assert_eq!(code(&delete.send().await.unwrap_err()), "412 PreconditionFailed");
     let absent = fixture.client.put_object().bucket("bucket").key("none").if_match(&first);
     assert_eq!(code(&absent.send().await.unwrap_err()), "404 NoSuchKey");
+}
+
+#[tokio::test]
+async fn conditions_that_are_not_offered_remove_nothing() {
+    let fixture = Fixture::new().await;
+    fixture.put("k", "1").await;
+    let time = aws_sdk_s3::primitives::DateTime::from_secs(0);
+    let delete = || fixture.client.delete_object().bucket("bucket").key("k");
+    let other_size = delete().if_match_size(9).send().await.unwrap_err();
+    assert_eq!(code(&other_size), "501 NotImplemented");
+    let other_time = delete().if_match_last_modified_time(time).send().await.unwrap_err();
+    assert_eq!(code(&other_time), "501 NotImplemented");
+    let object = || ObjectIdentifier::builder().key("k");
+    for object in [object().size(9), object().last_modified_time(time)] {
+        let objects = Delete::builder().objects(object.build().unwrap()).build().unwrap();
+        let delete = fixture.client.delete_objects().bucket("bucket").delete(objects);
+        let answer = delete.send().await.unwrap();
+        assert_eq!(answer.errors()[0].code(), Some("NotImplemented"));
+        assert!(answer.deleted().is_empty());
+    }
+    assert_eq!(fixture.get("k").await, b"1");
 }
 
 #[tokio::test]

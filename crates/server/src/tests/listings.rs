@@ -41,6 +41,25 @@ async fn pages_of_all_three_kinds() {
 }
 
 #[tokio::test]
+async fn an_empty_delimiter_is_none() {
+    let fixture = Fixture::new().await;
+    fixture.put("a/b", "x").await;
+    let client = &fixture.client;
+    let first = client.list_objects().bucket("bucket").delimiter("").send().await.unwrap();
+    let second = client.list_objects_v2().bucket("bucket").delimiter("").send().await.unwrap();
+    let versions =
+        client.list_object_versions().bucket("bucket").delimiter("").send().await.unwrap();
+    let uploads =
+        client.list_multipart_uploads().bucket("bucket").delimiter("").send().await.unwrap();
+    for delimiter in
+        [first.delimiter(), second.delimiter(), versions.delimiter(), uploads.delimiter()]
+    {
+        assert_eq!(delimiter, None);
+    }
+    assert_eq!(second.contents()[0].key(), Some("a/b"));
+}
+
+#[tokio::test]
 async fn names_that_xml_cannot_hold_are_encoded_on_demand() {
     let fixture = Fixture::new().await;
     fixture.put("a\u{1}b +", "x").await;

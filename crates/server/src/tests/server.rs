@@ -24,6 +24,10 @@ async fn signatures_are_wanted() {
     let get = "GET /bucket/k HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
     let answer = raw(fixture.server.address(), get).await;
     assert!(answer.starts_with("HTTP/1.1 403") && answer.contains("AccessDenied"), "{answer}");
+    // Who asks what went wrong can name the request.
+    let (_, id) = answer.split_once("x-amz-request-id: ").unwrap();
+    let (id, _) = id.split_once("\r\n").unwrap();
+    assert!(answer.contains(&format!("<RequestId>{id}</RequestId>")), "{answer}");
     let select = get.replace("GET /bucket/k", "POST /bucket/k?select&select-type=2");
     let answer = raw(fixture.server.address(), &select).await;
     assert!(answer.starts_with("HTTP/1.1 403") && answer.contains("AccessDenied"), "{answer}");

@@ -112,6 +112,10 @@ async fn parts_are_copied_from_objects() {
         let done = CompletedPart::builder().part_number(number).set_e_tag(result.e_tag);
         parts.push(done.set_checksum_crc32(result.checksum_crc32).build());
     }
+    // What is not there is not left out in silence.
+    let copy = fixture.client.upload_part_copy().bucket("bucket").key("to").upload_id(&id);
+    let copy = copy.part_number(3).copy_source("bucket/from").copy_source_range("bytes=5-6291456");
+    assert_eq!(code(&copy.send().await.unwrap_err()), "416 InvalidRange");
     complete(&fixture, "to", &id, parts).await.unwrap();
     assert!(fixture.get("to").await == data);
 }

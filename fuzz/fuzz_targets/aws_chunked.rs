@@ -1,0 +1,178 @@
+//! Bodies in `aws-chunked` form: what is stored is what the chunks hold, and only if they are whole.
+//!
+//! The first byte chooses the server, the kind of chunks and how long the body claims to be, the second how
+//! it is cut. The rest is the body as it is, or a recipe for one whose lengths and signatures are right unless it
+//! says otherwise, so that these are not the end of every mutation.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use sluicegate_fuzz::sign::Signer;
+use sluicegate_fuzz::store::Store;
+
+thread_local! {
+    static STORES: [Store; 2] = [Store::anonymous().unwrap(), Store::signed().unwrap()];
+}
+
+/// A body, and what it should store.
+#[derive(Debug, Default)]
+struct Chunked {
+    body: Vec<u8>,
+    object: Vec<u8>,
+    /// Something in it is wrong.
+    spoilt: bool,
+}
+
+impl Chunked {
+    /// Adds a chunk; `signature` is that of the one before, if chunks are signed.
+    fn push(&mut self, how: u8, bytes: &[u8], signer: &Signer, signature: Option<&mut String>) {
+        let size = match how {
+            4 => format!("{:X}", bytes.len()),
+            5 => format!("000{:x}", bytes.len()),
+            _ => format!("{:x}", bytes.len()),
+        };
+        self.body.extend(size.bytes());
+        if let Some(signature) = signature {
+            // Signed was something else.
+            let other = if how == 6 { b"other" } else { bytes };
+            self.spoilt |= other != bytes;
+            *signature = signer.chunk(signature, other);
+            self.body.extend(format!(";chunk-signature={signature}").bytes());
+        }
+        self.body.extend(b"\r\n");
+        if !bytes.is_empty() {
+            self.body.extend(bytes);
+            self.body.extend(b"\r\n");
+        }
+        self.object.extend(bytes);
+    }
+
+    fn cook(
+        mut recipe: &[u8],
+        signer: &Signer,
+        mut signature: Option<String>,
+        sum: Option<bool>,
+    ) -> Self {
+        let mut chunked = Self::default();
+        while let [how, length, rest @ ..] = recipe {
+            let (bytes, behind) = rest.split_at(usize::from(*length).min(rest.len()));
+            recipe = behind;
+            if bytes.is_empty() {
+                continue;
+            }
+            if how & 7 == 7 {
+                // Between chunks nothing may be.
+                chunked.body.extend(b"?");
+                chunked.body.extend(bytes);
+                chunked.spoilt = true;
+            } else {
+                chunked.push(how & 7, bytes, signer, signature.as_mut());
+            }
+        }
+        chunked.push(0, b"", signer, signature.as_mut());
+        if let Some(right) = sum {
+            chunked.spoilt |= !right;
+            let sum = crc32fast::hash(&chunked.object) ^ u32::from(!right);
+            let sum = base64(sum.to_be_bytes());
+            chunked.body.extend(format!("x-amz-checksum-crc32:{sum}\r\n").bytes());
+        }
+        chunked.body.extend(b"\r\n");
+        chunked
+    }
+}
+
+/// Of four bytes.
+fn base64(bytes: [u8; 4]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let bits = u64::from(u32::from_be_bytes(bytes)) << 4;
+    let digits = (0..6).rev().map(|i| char::from(DIGITS[(bits >> (6 * i) & 63) as usize]));
+    digits.chain("==".chars()).collect()
+}
+
+/// What is in the chunks of a body, if it reaches the last.
+fn decode(mut body: &[u8]) -> Option<Vec<u8>> {
+    let mut object = Vec::new();
+    loop {
+        let end = body.windows(2).position(|w| w == b"\r\n")?;
+        let line = std::str::from_utf8(&body[..end]).ok()?;
+        let digits = line.split(';').next()?;
+        digits.bytes().all(|b| b.is_ascii_hexdigit()).then_some(())?;
+        let size = usize::from_str_radix(digits, 16).ok()?;
+        if size == 0 {
+            return Some(object);
+        }
+        let chunk = body.get(end + 2..)?.get(..size)?;
+        object.extend(chunk);
+        body = body[end + 2 + size..].strip_prefix(b"\r\n")?;
+    }
+}
+
+fuzz_target!(|input: &[u8]| {
+    let [choice, piece, rest @ ..] = input else { return };
+    let raw = choice & 1 != 0;
+    let is_signed = choice & 2 != 0;
+    let signs_chunks = is_signed && choice & 4 != 0;
+    // What has unsigned chunks ends with a checksum, which unsigned requests need not keep.
+    let sum = (!signs_chunks).then_some(choice & 8 == 0);
+    let lie = i64::from(choice >> 4 & 1) - i64::from(choice >> 5 & 1);
+
+    let signer = Signer::now();
+    let mut chunked = match raw {
+        true => {
+            let object = decode(rest);
+            let spoilt = object.is_none() || signs_chunks;
+            Chunked { body: rest.to_vec(), object: object.unwrap_or_default(), spoilt }
+        }
+        false => Chunked::cook(rest, &signer, None, sum.map(|right| right || !is_signed)),
+    };
+    let declared = (chunked.object.len() as i64 + lie).max(0);
+    let host = "localhost";
+    let kind = match signs_chunks {
+        true => "STREAMING-AWS4-HMAC-SHA256-PAYLOAD",
+        false => "STREAMING-UNSIGNED-PAYLOAD-TRAILER",
+    };
+    let mut headers = vec![
+        ("content-encoding", "aws-chunked".to_owned()),
+        ("host", host.to_owned()),
+        ("x-amz-content-sha256", kind.to_owned()),
+        ("x-amz-date", signer.time.clone()),
+        ("x-amz-decoded-content-length", declared.to_string()),
+    ];
+    if sum.is_some() {
+        headers.push(("x-amz-trailer", "x-amz-checksum-crc32".to_owned()));
+    }
+    let headers: Vec<_> = headers.into_iter().map(|(n, v)| (n.to_owned(), v)).collect();
+    let signature = signer.signature(("PUT", "/bucket/k"), &[], &headers, kind);
+    if signs_chunks && !raw {
+        chunked = Chunked::cook(rest, &signer, Some(signature.clone()), sum);
+    }
+    let mut request = String::from("PUT /bucket/k HTTP/1.1\r\nconnection: close\r\n");
+    for (name, value) in &headers {
+        request += &format!("{name}: {value}\r\n");
+    }
+    if is_signed {
+        request += &format!("authorization: {}\r\n", signer.authorization(&headers, &signature));
+    }
+    request += &format!("content-length: {}\r\n\r\n", chunked.body.len());
+    let request = [request.as_bytes(), &chunked.body].concat();
+    let piece = if *piece == 0 { request.len() } else { usize::from(*piece) };
+
+    STORES.with(|stores| {
+        let store = &stores[usize::from(is_signed)];
+        let answer = store.ask(&request, piece);
+        let stored = store.object("k");
+        store.reset().unwrap();
+        if let Some(answer) = &answer {
+            assert!(answer.status < 500 || answer.status == 501, "{answer:?}");
+        }
+        let is_good = answer.as_ref().is_some_and(|answer| answer.is_good());
+        let is_right = !chunked.spoilt && declared == chunked.object.len() as i64;
+        if is_good {
+            assert!(is_right, "it takes {chunked:?} for {declared} bytes");
+            assert_eq!(stored.as_deref(), Some(&*chunked.object));
+        } else {
+            assert!(stored.is_none(), "{answer:?}");
+            // Of a body that is as it came, what is behind the last chunk may be wrong.
+            assert!(!is_right || raw, "it refuses {chunked:?}: {answer:?}");
+        }
+    });
+});
