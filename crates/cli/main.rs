@@ -20,7 +20,7 @@ use tracing_subscriber::EnvFilter;
 
 use self::args::Args;
 use self::failure::Result;
-use self::runtime::compute::Compute;
+use self::runtime::compute::{self, Compute};
 use self::runtime::scratch::Scratch;
 
 /// How long blocking work, such as a write to disk, may take to end after an interruption.
@@ -29,6 +29,7 @@ const GRACE: Duration = Duration::from_millis(500);
 fn main() -> ExitCode {
     let args = Args::parse();
     log_to_stderr();
+    compute::hide_panics();
     match run(args) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
