@@ -20,7 +20,7 @@ use tracing_subscriber::EnvFilter;
 
 use self::args::Args;
 use self::failure::{Result, report_origins};
-use self::runtime::compute::Compute;
+use self::runtime::compute::{self, Compute};
 use self::runtime::scratch::Scratch;
 
 /// How long blocking work, such as a write to disk, may take to end after an interruption.
@@ -32,6 +32,7 @@ fn main() -> ExitCode {
     if args.verbose {
         report_origins();
     }
+    compute::hide_panics();
     match run(args) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),

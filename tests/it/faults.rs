@@ -4,13 +4,10 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use sluicegate_client::ConnectOptions;
-use sluicegate_engine::Engine;
 use sluicegate_engine::config::Scan;
-use sluicegate_s3select::profile::EndpointProfile;
-use sluicegate_server::{Fault, Operation, Rule};
+use sluicegate_server::{Fault, Limits, Operation, Rule};
 
-use crate::harness::{BUCKET, Store, rows, try_rows};
+use crate::harness::{BUCKET, Store, rows, text, try_rows};
 
 /// Enough rows for several Records frames of 128 KiB.
 const ROWS: usize = 60_000;
@@ -155,25 +152,61 @@ async fn a_rough_filter_is_finished_with_get() {
     }
 }
 
-/// Who waits for a store that says nothing is told.
+/// What our server says of statements that take too long, before rows were sent and amid them: the rest is
+/// read with GET, nothing is asked again of which the same would come, and the user is told.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_statement_that_is_never_answered_is_noted() {
+async fn a_statement_that_takes_too_long_is_finished_with_get() {
     let store = Store::start().await;
-    store.put("t/a.csv", "k\n1\n2\n");
-    let options =
-        ConnectOptions { read_timeout: Duration::from_secs(1), ..ConnectOptions::default() };
-    let builder = Engine::builder()
-        .connect(options)
-        .endpoint(store.server.endpoint())
-        .credentials(store.server.access_key(), store.server.secret_key())
-        .profile(EndpointProfile::sluice());
-    let engine = builder.scan(Scan::Select).build().await.unwrap();
-    let silent = Fault::Delay(Duration::from_secs(5));
-    store.faults.inject(Rule::new(Operation::SelectObjectContent, silent));
-    let sql = format!("SELECT sum(k) FROM 's3://{BUCKET}/t/a.csv' WHERE k > 1");
+    const FILES: u64 = 12;
+    for number in 0..FILES {
+        store.put(&format!("t/{number}.csv"), table());
+    }
+    let engine = store.builder().scan(Scan::Select).threads(1).build().await.unwrap();
+    for option in ["sluice.select_partitions = 1", "sluice.range_bytes = 100000000"] {
+        engine.collect(&format!("SET {option}")).await.unwrap();
+    }
+    let table = format!("'s3://{BUCKET}/t/'");
+    for sql in [
+        format!("SELECT k, v FROM {table} WHERE k > 5"),
+        format!("SELECT count(*) FROM {table} WHERE k > 5"),
+        format!("SELECT sum(k), max(v) FROM {table}"),
+        format!("SELECT k % 7, count(*) FROM {table} GROUP BY k % 7"),
+    ] {
+        let right = rows(&engine, &sql).await;
+        for records in [0, 2] {
+            let code = "StatementTimeout".to_owned();
+            let fault = Fault::ErrorFrame { records, code };
+            store.faults.inject(Rule::new(Operation::SelectObjectContent, fault).times(99));
+            let query = engine.plan(&sql).await.unwrap();
+            let answer = text(&query.collect().await.unwrap());
+            store.faults.clear();
+            assert!(answer == right, "{sql}, frame {records}");
+            let counted = query.counted();
+            assert!(counted.overdue >= 1 && counted.fallbacks >= FILES, "{sql}: {counted:?}");
+            // Statements about some files may be under way when the first one is stopped.
+            assert!(counted.select <= FILES / 2, "{sql}: {counted:?}");
+            let warnings = query.warnings().join("\n");
+            let said =
+                "of S3 Select for taking longer than it allows; what they were about is read with";
+            assert!(warnings.contains(said), "{sql}: {warnings}");
+            // Others may still be sent.
+            assert!(engine.endpoint().client.refusals().is_empty());
+        }
+    }
+}
+
+/// The same by the server's own clock.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_limit_of_the_server_is_no_limit_of_queries() {
+    let limits = Limits { statement_timeout: Some(Duration::from_nanos(1)), ..Limits::default() };
+    let store = Store::start_with(|server| server.limits(limits)).await;
+    store.put("t/a.csv", table());
+    let engine = store.engine(Scan::Select).await;
+    let sql = format!("SELECT count(*), sum(k) FROM 's3://{BUCKET}/t/a.csv' WHERE v LIKE '%7%'");
     let query = engine.plan(&sql).await.unwrap();
-    query.collect().await.unwrap();
-    assert_eq!(query.counted().silences, 1);
-    let warnings = query.warnings().join("\n");
-    assert!(warnings.contains("one S3 Select request was not answered by the store"), "{warnings}");
+    let wanted = (0..ROWS).filter(|k| k.to_string().contains('7'));
+    let (count, sum) = wanted.fold((0, 0), |(count, sum), k| (count + 1, sum + k));
+    let answer = text(&query.collect().await.unwrap());
+    assert_eq!(answer, [format!("\"{count}\" | \"{sum}\"")]);
+    assert!(query.counted().overdue > 0, "{:?}", query.counted());
 }

@@ -1,12 +1,13 @@
 //! The arguments that say how to reach a store and how to query it.
 
 use std::num::NonZeroUsize;
+use std::time::Duration;
 
 use clap::ValueEnum;
 use clap::builder::PossibleValuesParser;
 use sluicegate_costmodel::Bytes;
 
-use super::quantity::threads;
+use super::quantity::{idle_timeout, threads};
 
 /// How to reach a store.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -24,6 +25,10 @@ pub(crate) struct StoreArgs {
     /// AWS_SECRET_ACCESS_KEY), the AWS profile files or the machine's role
     #[arg(long, help_heading = "Connection")]
     pub(crate) anonymous: bool,
+    /// How long the store may say nothing until a command gives up, 100ms to 1h: 30s, 2min. After half
+    /// of that a request is sent once more. SET sluice.idle_timeout changes it [default: 30s]
+    #[arg(long, value_name = "TIME", value_parser = idle_timeout, help_heading = "Connection")]
+    pub(crate) idle_timeout: Option<Duration>,
 }
 
 /// How to reach a store, and how to query it.

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use sluicegate_costmodel::{BytesPerSecond, Dollars};
+use sluicegate_engine::config::IdleTimeout;
 
 /// A number and a unit of time: `us`, `ms`, `s`, `min` or `m`, `h`, `d`.
 fn time(text: &str) -> Option<Duration> {
@@ -69,6 +70,12 @@ impl FromStr for Timeout {
             _ => Err(format!("`{text}` is not a time such as 30s, 10min, 1h or unlimited")),
         }
     }
+}
+
+/// How long a store may say nothing.
+pub(crate) fn idle_timeout(text: &str) -> Result<Duration, String> {
+    let said = text.parse::<IdleTimeout>().ok().and_then(IdleTimeout::get);
+    said.ok_or_else(|| format!("`{text}` is not a time from 100ms to 1h, such as 30s or 2min"))
 }
 
 /// A sum of dollars, with or without its sign: `0.05`, `$0.05`.

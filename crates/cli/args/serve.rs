@@ -23,8 +23,8 @@ Examples:
   sluice serve --dir data --scrub
       Reads every object once, and lists those that are no longer what was stored.
 
-Folders in the folder are buckets, files in them are objects. Works with aws-cli, boto3 and any other
-S3 client. Ctrl-C stops the server after the requests that are running.";
+Folders in the folder are buckets, files in them are objects. Works with aws-cli, boto3 and any
+other S3 client. Ctrl-C stops the server after the requests that are running.";
 
 /// Serve a folder as an S3 store that answers S3 Select
 #[derive(Debug, clap::Args)]

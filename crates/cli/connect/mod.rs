@@ -29,6 +29,7 @@ impl StoreArgs {
             region: self.region.clone(),
             aws_profile: self.aws_profile.clone(),
             anonymous: self.anonymous,
+            idle_timeout: self.idle_timeout.unwrap_or(ConnectOptions::default().idle_timeout),
             ..ConnectOptions::default()
         }
     }

@@ -1,6 +1,6 @@
 //! The threads that queries run on.
 
-use std::panic::resume_unwind;
+use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,6 +15,8 @@ use crate::failure::{Failure, Result};
 
 /// Stack of a worker: planning recurses with the depth of a statement.
 const STACK_BYTES: usize = 8 << 20;
+/// The name of each of them.
+const THREADS: &str = "sluice-compute";
 /// How long work that was stopped may take to notice.
 const GRACE: Duration = Duration::from_millis(500);
 /// Batches of an answer that are computed ahead of the output.
@@ -41,7 +43,7 @@ impl Compute {
     ) -> Result<T> {
         let mut task = AbortOnDrop(self.runtime()?.spawn(work));
         (&mut task.0).await.unwrap_or_else(|error| match error.try_into_panic() {
-            Ok(panic) => resume_unwind(panic),
+            Ok(panic) => Err(panicked(panic.as_ref())),
             Err(_) => Err(stopped()),
         })
     }
@@ -75,6 +77,7 @@ impl Compute {
         let mut answer = RecordBatchReceiverStreamBuilder::new(schema, BATCHES_AHEAD);
         let batches = answer.tx();
         let work = async move {
+            // Its panics are errors already.
             let mut stream = Box::pin(started.start()).await?;
             while let Some(batch) = stream.next().await {
                 if batches.send(batch).await.is_err() {
@@ -126,7 +129,21 @@ impl<T> Drop for AbortOnDrop<T> {
 }
 
 fn start() -> Result<Runtime> {
-    Ok(Builder::new_multi_thread().enable_all().thread_stack_size(STACK_BYTES).build()?)
+    let mut threads = Builder::new_multi_thread();
+    Ok(threads.enable_all().thread_name(THREADS).thread_stack_size(STACK_BYTES).build()?)
+}
+
+/// Panics on these threads become errors of commands, beside which they are not shown.
+pub(crate) fn hide_panics() {
+    let show = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| match std::thread::current().name() {
+        Some(THREADS) => tracing::debug!(%panic, "a thread of queries"),
+        _ => show(panic),
+    }));
+}
+
+fn panicked(panic: &(dyn Any + Send)) -> Failure {
+    sluicegate_engine::Error::panicked("the command", panic).into()
 }
 
 fn stopped() -> Failure {

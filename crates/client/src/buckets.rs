@@ -5,6 +5,7 @@ use aws_sdk_s3::types::{BucketLocationConstraint, CreateBucketConfiguration};
 
 use super::Client;
 use super::error::{Error, Subject};
+use super::idle::Patience;
 
 /// The region of a bucket that is created without a location.
 const DEFAULT_REGION: &str = "us-east-1";
@@ -18,7 +19,12 @@ impl Client {
     /// # Errors
     /// If the store cannot be reached or refuses to create the bucket.
     pub async fn ensure_bucket(&self, name: &str) -> Result<bool, Error> {
-        let missing = match Box::pin(self.sdk().head_bucket().bucket(name).send()).await {
+        let patience = || Patience::new(self.idle_timeout());
+        let subject = bucket(name);
+        let asked = patience()
+            .ask(&subject, || Box::pin(self.sdk().head_bucket().bucket(name).send()))
+            .await?;
+        let missing = match asked {
             Ok(_) => false,
             Err(error) => error.as_service_error().is_some_and(|error| error.is_not_found()),
         };
@@ -32,11 +38,12 @@ impl Client {
                 .build();
             request = request.create_bucket_configuration(place);
         }
-        match Box::pin(request.send()).await {
+        let made = patience().ask(&subject, || Box::pin(request.clone().send()));
+        match made.await? {
             Ok(_) => Ok(true),
             // Another client created it in the meantime.
             Err(error) if error.code() == Some("BucketAlreadyOwnedByYou") => Ok(false),
-            Err(error) => Err(self.sort_request_error(error, &bucket(name))),
+            Err(error) => Err(self.sort_request_error(error, &subject)),
         }
     }
 
@@ -45,8 +52,10 @@ impl Client {
     /// # Errors
     /// If the store cannot be reached or refuses to remove the bucket.
     pub async fn remove_bucket(&self, name: &str) -> Result<(), Error> {
-        let removed = Box::pin(self.sdk().delete_bucket().bucket(name).send()).await;
-        removed.map(|_| ()).map_err(|error| self.sort_request_error(error, &bucket(name)))
+        let subject = bucket(name);
+        let removed = Patience::new(self.idle_timeout())
+            .ask(&subject, || Box::pin(self.sdk().delete_bucket().bucket(name).send()));
+        removed.await?.map(|_| ()).map_err(|error| self.sort_request_error(error, &subject))
     }
 }
 

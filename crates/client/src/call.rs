@@ -27,6 +27,9 @@ pub struct SelectCall {
     pub schema: SchemaRef,
     /// The most rows in a batch; at least 1.
     pub batch_size: usize,
+    /// How long the store may say nothing; that of
+    /// [`ConnectOptions::idle_timeout`](super::ConnectOptions::idle_timeout) if none is given.
+    pub idle_timeout: Option<Duration>,
     /// How an answer that breaks off is retried.
     pub retry: RetryPolicy,
     /// The counters to add to; several calls may share them.
@@ -49,6 +52,7 @@ impl SelectCall {
             e_tag: None,
             schema,
             batch_size: 8192,
+            idle_timeout: None,
             retry: RetryPolicy::default(),
             metrics: Arc::default(),
         }

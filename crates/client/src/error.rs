@@ -1,10 +1,15 @@
 //! Errors of the client, by what a caller can do about them.
 
+use std::time::Duration;
+
 use sluicegate_conformance::NoAnswer;
 use sluicegate_s3select::profile::{EndpointProfile, Refusal};
 
 /// Our code for an answer whose head does not name the extensions that the profile relies on.
 pub(super) const EXTENSIONS_MISSING: &str = "ExtensionsMissing";
+
+/// Our server's code for a statement that was evaluated for longer than it allows.
+const STATEMENT_TIMEOUT: &str = "StatementTimeout";
 
 /// Why a request failed. No variant contains a credential.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -82,6 +87,18 @@ pub enum Error {
         /// What is wrong, and in which row.
         message: String,
     },
+    /// The store said nothing for the idle time-out, to two requests.
+    #[error(
+        "the store says nothing about `{key}` in bucket `{bucket}`: it was silent for {waited:?}"
+    )]
+    Silent {
+        /// The bucket.
+        bucket: String,
+        /// The key.
+        key: String,
+        /// The time-out.
+        waited: Duration,
+    },
     /// A temporary failure that persisted for all attempts.
     #[error("`{key}` in bucket `{bucket}` could not be read in {attempts} attempts: {reason}")]
     Transient {
@@ -116,6 +133,9 @@ impl Error {
             Self::Refused { .. } => "Read the object instead of asking the store to filter it.",
             Self::ObjectChanged { .. } => "Run the query again.",
             Self::BadAnswer { .. } => "Check the declared columns against the object.",
+            Self::Silent { .. } => {
+                "Check that the store is up, or wait longer: SET sluice.idle_timeout = '2min'."
+            }
             Self::Transient { .. } => "Try again later.",
         }
     }
@@ -125,6 +145,17 @@ impl Error {
         const CODES: [&str; 4] =
             ["NotImplemented", "MethodNotAllowed", "AccessDenied", EXTENSIONS_MISSING];
         matches!(self, Self::Refused { code, .. } if CODES.contains(&code.as_str()))
+    }
+
+    /// A statement that is not sent, because one like it took too long.
+    pub fn overdue(why: impl Into<String>) -> Self {
+        Self::Refused { code: STATEMENT_TIMEOUT.to_owned(), message: why.into() }
+    }
+
+    /// Whether the store stopped the statement because it took too long, which says nothing about
+    /// others: our server's `StatementTimeout`.
+    pub fn is_overdue(&self) -> bool {
+        matches!(self, Self::Refused { code, .. } if code == STATEMENT_TIMEOUT)
     }
 
     /// Whether reading the whole object with GET may work instead.
@@ -156,6 +187,10 @@ impl TryFrom<Error> for NoAnswer {
             Error::BadAnswer { message, .. } => {
                 Ok(Self::Failed { code: "BadAnswer".to_owned(), message })
             }
+            Error::Silent { waited, .. } => Ok(Self::Failed {
+                code: "Silent".to_owned(),
+                message: format!("nothing was said for {waited:?}"),
+            }),
             Error::Transient { reason, .. } => {
                 // The reason of a temporary failure begins with its code.
                 let (code, message) = reason.split_once(": ").unwrap_or((&reason, ""));
@@ -184,6 +219,10 @@ impl Subject {
             key: self.key.clone(),
             message: message.into(),
         }
+    }
+
+    pub(super) fn silent(&self, waited: Duration) -> Error {
+        Error::Silent { bucket: self.bucket.clone(), key: self.key.clone(), waited }
     }
 
     pub(super) fn transient(&self, attempts: u32, reason: impl Into<String>) -> Error {
@@ -329,6 +368,8 @@ mod tests {
         let refused = "the store refuses the request:";
         check(None, "InternalError", "x", "minio", &format!("{refused} InternalError: x"));
         check(None, "CastFailed", "x", "aws", &format!("{refused} CastFailed: x"));
+        let overdue = format!("{refused} StatementTimeout: x");
+        check(Some(400), "StatementTimeout", "x", "sluice", &overdue);
         check(Some(501), "NotImplemented", "x", "aws", &format!("{refused} NotImplemented: x"));
         check(Some(405), "", "", "aws", &format!("{refused} MethodNotAllowed: HTTP status 405"));
         check(

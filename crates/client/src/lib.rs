@@ -36,6 +36,7 @@ mod call;
 mod decode;
 mod encode;
 mod error;
+mod idle;
 mod metrics;
 mod options;
 mod probe;
@@ -67,6 +68,7 @@ use aws_types::service_config::ServiceConfigKey;
 pub use self::call::{RetryPolicy, SelectCall};
 pub use self::error::Error;
 use self::error::Subject;
+use self::idle::Patience;
 pub use self::metrics::{Reported, SelectCounts, SelectMetrics};
 pub use self::options::{ConnectOptions, Credentials};
 pub use self::probe::ProbeTarget;
@@ -94,7 +96,7 @@ struct Shared {
     region: String,
     path_style: bool,
     profile: EndpointProfile,
-    read_timeout: Duration,
+    idle_timeout: Duration,
     request_attempts: u32,
     refusals: Refusals,
 }
@@ -120,10 +122,8 @@ impl Client {
             None => default_region(options).await,
         };
         let attempts = options.request_attempts.max(1);
-        let timeouts = TimeoutConfig::builder()
-            .connect_timeout(options.connect_timeout)
-            .read_timeout(options.read_timeout)
-            .build();
+        // How long to wait for answers is the client's own business: see `idle`.
+        let timeouts = TimeoutConfig::builder().connect_timeout(options.connect_timeout).build();
         let mut loader = aws_config::defaults(BehaviorVersion::latest())
             .region(region.clone())
             .http_client(https())
@@ -149,7 +149,7 @@ impl Client {
         let endpoint = options.endpoint.clone().or_else(|| configured_endpoint(&config));
         check_endpoint(endpoint.as_deref())?;
         let path_style = options.path_style.unwrap_or(endpoint.is_some());
-        // A store sends nothing while it scans; our own read timeout allows for that.
+        // A store sends little while it scans; our own time-out allows for that.
         let mut s3 = aws_sdk_s3::config::Builder::from(&config)
             .force_path_style(path_style)
             .stalled_stream_protection(StalledStreamProtectionConfig::disabled());
@@ -164,7 +164,7 @@ impl Client {
             region: region.as_ref().to_owned(),
             path_style,
             profile,
-            read_timeout: options.read_timeout,
+            idle_timeout: options.idle_timeout,
             request_attempts: attempts,
             refusals: Refusals::default(),
         };
@@ -191,13 +191,13 @@ impl Client {
         key: &str,
         metrics: &Arc<SelectMetrics>,
     ) -> Result<ObjectHead, Error> {
-        let tap = HeadTap { metrics: Arc::clone(metrics) };
-        let request = self.sdk().head_object().bucket(bucket).key(key);
-        let sent = Box::pin(request.customize().interceptor(tap).send()).await;
-        let head = sent.map_err(|error| {
-            let subject = Subject { bucket: bucket.to_owned(), key: key.to_owned() };
-            self.sort_request_error(error, &subject)
-        })?;
+        let subject = Subject { bucket: bucket.to_owned(), key: key.to_owned() };
+        let sent = Patience::new(self.idle_timeout()).ask(&subject, || {
+            let tap = HeadTap { metrics: Arc::clone(metrics) };
+            let request = self.sdk().head_object().bucket(bucket).key(key);
+            Box::pin(request.customize().interceptor(tap).send())
+        });
+        let head = sent.await?.map_err(|error| self.sort_request_error(error, &subject))?;
         let size = head.content_length().and_then(|size| u64::try_from(size).ok());
         Ok(ObjectHead { size: size.unwrap_or(0), e_tag: head.e_tag().map(str::to_owned) })
     }
@@ -230,6 +230,11 @@ impl Client {
     /// Whether the bucket is part of the URL's path instead of its host name.
     pub fn path_style(&self) -> bool {
         self.shared.path_style
+    }
+
+    /// How long the store may say nothing: [`ConnectOptions::idle_timeout`].
+    pub fn idle_timeout(&self) -> Duration {
+        self.shared.idle_timeout
     }
 
     /// Whether requests are sent unsigned.

@@ -8,6 +8,7 @@ pub struct SelectMetrics {
     calls: AtomicU64,
     requests: AtomicU64,
     silences: AtomicU64,
+    overdue: AtomicU64,
     head_requests: AtomicU64,
     sql_bytes: AtomicU64,
     bytes_received: AtomicU64,
@@ -23,8 +24,11 @@ pub struct SelectCounts {
     pub requests: u64,
     /// How many of these were retries, by the SDK or by this client, for any reason.
     pub retries: u64,
-    /// How many of the requests were given up because the store said nothing for the read timeout.
+    /// How many of the requests were given up because the store said nothing for half of the idle
+    /// time-out.
     pub silences: u64,
+    /// How many statements the store stopped because they took longer than it allows.
+    pub overdue: u64,
     /// `HeadObject` requests sent to find out whether an object had changed.
     pub head_requests: u64,
     /// Bytes of SQL sent, before XML escaping, once per request.
@@ -64,6 +68,7 @@ impl SelectMetrics {
             requests,
             retries: requests.saturating_sub(self.calls.load(Ordering::Relaxed)),
             silences: self.silences.load(Ordering::Relaxed),
+            overdue: self.overdue.load(Ordering::Relaxed),
             head_requests: self.head_requests.load(Ordering::Relaxed),
             sql_bytes: self.sql_bytes.load(Ordering::Relaxed),
             bytes_received: self.bytes_received.load(Ordering::Relaxed),
@@ -84,6 +89,10 @@ impl SelectMetrics {
 
     pub(super) fn silence(&self) {
         self.silences.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn overdue(&self) {
+        self.overdue.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(super) fn head_request(&self) {

@@ -24,9 +24,11 @@ pub struct ConnectOptions {
     pub credentials: Option<Credentials>,
     /// The connect timeout.
     pub connect_timeout: Duration,
-    /// The read timeout: the longest wait for the head of an answer, and between its parts. While it
-    /// has no rows to send, a store sends a continuation event about every second.
-    pub read_timeout: Duration,
+    /// How long a store may say nothing, before an answer begins and between its parts, until the client
+    /// gives up. After half of that the request is sent once more, because a connection that was lost
+    /// unnoticed is silent, too. While it has no rows to send, a store sends a continuation event about
+    /// every second. 30 s by default.
+    pub idle_timeout: Duration,
     /// The most attempts for a request that fails before its answer begins; at least 1.
     pub request_attempts: u32,
 }
@@ -41,7 +43,7 @@ impl Default for ConnectOptions {
             anonymous: false,
             credentials: None,
             connect_timeout: Duration::from_secs(3),
-            read_timeout: Duration::from_secs(60),
+            idle_timeout: Duration::from_secs(30),
             request_attempts: 3,
         }
     }
@@ -60,7 +62,7 @@ impl fmt::Debug for ConnectOptions {
             .field("anonymous", &self.anonymous)
             .field("credentials", &self.credentials)
             .field("connect_timeout", &self.connect_timeout)
-            .field("read_timeout", &self.read_timeout)
+            .field("idle_timeout", &self.idle_timeout)
             .field("request_attempts", &self.request_attempts)
             .finish()
     }

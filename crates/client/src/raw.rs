@@ -41,13 +41,15 @@ impl Client {
         // With two columns the quoting of the answer stays as requested.
         let encoded = encode(request, 2, self.profile())?;
         metrics.call();
-        let (mut events, head) = Box::pin(self.begin(&subject, request, &encoded, metrics)).await?;
+        let silence = self.idle_timeout();
+        let begun = Box::pin(self.begin(&subject, request, &encoded, metrics));
+        let begun = timeout(silence, begun).await;
+        let (mut events, head) = begun.map_err(|_| subject.silent(silence))??;
         let mut answer =
             RawAnswer { e_tag: head.e_tag, extensions: head.extensions, ..RawAnswer::default() };
-        let silence = self.shared.read_timeout;
         loop {
             let event = match timeout(silence, events.recv()).await {
-                Err(_) => return Err(subject.transient(1, format!("no data for {silence:?}"))),
+                Err(_) => return Err(subject.silent(silence)),
                 Ok(Ok(Some(event))) => event,
                 Ok(Ok(None)) => {
                     return Err(subject.transient(1, "the answer stopped without its End event"));

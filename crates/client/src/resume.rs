@@ -26,6 +26,11 @@ impl Progress {
         self.repeating = (self.received > 0).then(Repeated::default);
     }
 
+    /// How many bytes of records were received, without repetitions.
+    pub(super) fn received(&self) -> u64 {
+        self.received
+    }
+
     /// Returns the part of a payload that is new.
     pub(super) fn take(&mut self, mut payload: Bytes, subject: &Subject) -> Result<Bytes, Error> {
         if let Some(repeated) = &mut self.repeating {

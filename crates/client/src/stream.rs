@@ -21,6 +21,7 @@ use super::call::SelectCall;
 use super::decode::RowDecoder;
 use super::encode::{Encoded, encode};
 use super::error::{EXTENSIONS_MISSING, Error, Subject};
+use super::idle::{Patience, Silent};
 use super::metrics::SelectMetrics;
 use super::raw::Events;
 use super::resume::Progress;
@@ -75,6 +76,7 @@ pub(super) async fn select(client: Client, call: SelectCall) -> Result<SelectStr
     let rows = row_decoder(&call)?;
     call.metrics.call();
     let (schema, metrics) = (Arc::clone(&call.schema), Arc::clone(&call.metrics));
+    let patience = Patience::new(call.idle_timeout.unwrap_or_else(|| client.idle_timeout()));
     let mut scan = Scan {
         subject: Subject { bucket: call.bucket.clone(), key: call.key.clone() },
         version: call.e_tag.clone(),
@@ -90,9 +92,11 @@ pub(super) async fn select(client: Client, call: SelectCall) -> Result<SelectStr
         rows_out: 0,
         attempts: 1,
         complete: false,
+        patience,
+        furthest: 0,
         call,
     };
-    Box::pin(scan.open()).await.inspect_err(|error| scan.remember(error))?;
+    Box::pin(scan.open()).await.inspect_err(|error| scan.failed(error))?;
     let batches = stream::try_unfold(scan, |mut scan| async move {
         Ok(scan.next().await?.map(|batch| (batch, scan)))
     });
@@ -130,6 +134,10 @@ struct Scan {
     /// How many answers were requested.
     attempts: u32,
     complete: bool,
+    /// With a store that says nothing.
+    patience: Patience,
+    /// The most bytes of records that any answer has had.
+    furthest: u64,
 }
 
 impl Scan {
@@ -167,14 +175,16 @@ impl Scan {
 
     /// Receives one event.
     async fn receive(&mut self) -> Result<(), Failure> {
-        let silence = self.client.shared.read_timeout;
         let Some(answer) = &mut self.answer else {
             return Err(Failure::Again("there is no answer".to_owned()));
         };
-        let event = match timeout(silence, answer.recv()).await {
-            Err(_) => {
+        let event = match self.patience.hear(answer.recv()).await {
+            Err(silent) => {
                 self.call.metrics.silence();
-                return Err(Failure::Again(format!("no data for {silence:?}")));
+                return Err(match silent {
+                    Silent::AskAgain => Failure::Again("the store fell silent".to_owned()),
+                    Silent::GiveUp => Failure::Final(self.patience.error(&self.subject)),
+                });
             }
             Ok(Err(error)) => {
                 return Err(sort_stream_error(&error, &self.subject, self.client.profile()));
@@ -189,6 +199,10 @@ impl Scan {
                 let payload =
                     records.payload.map_or_else(Bytes::new, |blob| blob.into_inner().into());
                 self.payload = self.progress.take(payload, &self.subject)?;
+                if self.progress.received() > self.furthest {
+                    self.furthest = self.progress.received();
+                    self.patience.heard();
+                }
             }
             Event::Stats(stats) if !self.reported => {
                 self.reported = true;
@@ -222,9 +236,7 @@ impl Scan {
             let reason = match failure {
                 Failure::Again(reason) => reason,
                 Failure::Final(error) => {
-                    if self.rows_out == 0 {
-                        self.remember(&error);
-                    }
+                    self.failed(&error);
                     return Err(error);
                 }
             };
@@ -268,8 +280,18 @@ impl Scan {
     /// Sends the request.
     async fn open(&mut self) -> Result<(), Error> {
         let SelectCall { request, metrics, .. } = &self.call;
-        let begun = self.client.begin(&self.subject, request, &self.encoded, metrics);
-        let (answer, head) = Box::pin(begun).await?;
+        let (answer, head) = loop {
+            let begun = self.client.begin(&self.subject, request, &self.encoded, metrics);
+            match self.patience.hear(Box::pin(begun)).await {
+                Ok(begun) => break begun?,
+                Err(silent) => {
+                    metrics.silence();
+                    if silent == Silent::GiveUp {
+                        return Err(self.patience.error(&self.subject));
+                    }
+                }
+            }
+        };
         self.check_extensions(&head.extensions)?;
         self.answer = Some(answer);
         self.reported = false;
@@ -294,9 +316,14 @@ impl Scan {
         })
     }
 
-    /// Remembers a refusal that holds for similar requests as well.
-    fn remember(&self, error: &Error) {
-        self.client.shared.refusals.remember(error, &self.call.request);
+    /// Counts a statement that took too long, and remembers a refusal that holds for similar requests as well.
+    fn failed(&self, error: &Error) {
+        if error.is_overdue() {
+            self.call.metrics.overdue();
+        }
+        if self.rows_out == 0 {
+            self.client.shared.refusals.remember(error, &self.call.request);
+        }
     }
 
     /// Compares the version that the head of an answer names.

@@ -10,7 +10,7 @@ use aws_sdk_s3::config::{ConfigBag, Intercept, RuntimeComponents};
 use aws_smithy_runtime_api::box_error::BoxError;
 use aws_smithy_runtime_api::client::interceptors::context::{
     BeforeDeserializationInterceptorContextMut, BeforeTransmitInterceptorContextMut,
-    BeforeTransmitInterceptorContextRef, FinalizerInterceptorContextRef,
+    BeforeTransmitInterceptorContextRef,
 };
 use aws_smithy_types::body::SdkBody;
 use bytes::Bytes;
@@ -84,22 +84,6 @@ impl Intercept for SelectTap {
         _config: &mut ConfigBag,
     ) -> Result<(), BoxError> {
         self.metrics.request(self.sql_bytes);
-        Ok(())
-    }
-
-    fn read_after_attempt(
-        &self,
-        context: &FinalizerInterceptorContextRef<'_>,
-        _components: &RuntimeComponents,
-        _config: &mut ConfigBag,
-    ) -> Result<(), BoxError> {
-        let error = context.output_or_error().and_then(|ended| ended.err());
-        if error
-            .and_then(|error| error.as_connector_error())
-            .is_some_and(|error| error.is_timeout())
-        {
-            self.metrics.silence();
-        }
         Ok(())
     }
 

@@ -17,10 +17,13 @@ use datafusion::datasource::physical_plan::{FileScanConfig, FileSinkConfig, File
 use datafusion::datasource::table_schema::TableSchema;
 use datafusion::physical_expr::{LexOrdering, LexRequirement};
 use datafusion::physical_plan::ExecutionPlan;
+use futures::future::BoxFuture;
 use object_store::{ObjectMeta, ObjectStore};
 
 use crate::datasource::footer_statistics::vouched;
 use crate::datasource::named::{NamedSource, TextLayout};
+use crate::panics;
+use crate::sampled_schema;
 use crate::statistics::footers::{self, Budget};
 use crate::statistics::table;
 
@@ -112,7 +115,14 @@ impl FileFormat for S3Format {
         store: &Arc<dyn ObjectStore>,
         objects: &[ObjectMeta],
     ) -> Result<SchemaRef> {
-        self.inner.infer_schema(state, store, objects).await
+        if !self.is_text() {
+            return self.infer_from_footers(state, store, objects).await;
+        }
+        let look = move |store| {
+            let look = async move { self.inner.infer_schema(state, &store, objects).await };
+            Box::pin(look) as BoxFuture<'_, Result<SchemaRef>>
+        };
+        sampled_schema::infer(store, objects, look).await
     }
 
     async fn infer_stats(
@@ -124,7 +134,8 @@ impl FileFormat for S3Format {
     ) -> Result<Statistics> {
         if !self.is_text() && self.footers.allows(object) {
             let declared = Arc::clone(&table_schema);
-            let statistics = self.inner.infer_stats(state, store, table_schema, object).await?;
+            let footer = self.inner.infer_stats(state, store, table_schema, object);
+            let statistics = panics::footer(object, footer).await?;
             return Ok(vouched(statistics, state, store, &declared, object).await);
         }
         // Once all objects are listed, `table` and `footers` know more.
@@ -144,7 +155,8 @@ impl FileFormat for S3Format {
         table_schema: SchemaRef,
         object: &ObjectMeta,
     ) -> Result<Option<LexOrdering>> {
-        self.inner.infer_ordering(state, store, table_schema, object).await
+        let ordering = self.inner.infer_ordering(state, store, table_schema, object);
+        panics::footer(object, ordering).await
     }
 
     async fn infer_stats_and_ordering(
@@ -159,8 +171,8 @@ impl FileFormat for S3Format {
         }
         // One look at the footer.
         let declared = Arc::clone(&table_schema);
-        let mut meta =
-            self.inner.infer_stats_and_ordering(state, store, table_schema, object).await?;
+        let footer = self.inner.infer_stats_and_ordering(state, store, table_schema, object);
+        let mut meta = panics::footer(object, footer).await?;
         meta.statistics = vouched(meta.statistics, state, store, &declared, object).await;
         Ok(meta)
     }
@@ -197,6 +209,28 @@ impl FileFormat for S3Format {
 }
 
 impl S3Format {
+    /// The schema of objects whose footers tell it; an error is about the first that is at fault.
+    async fn infer_from_footers(
+        &self,
+        state: &dyn Session,
+        store: &Arc<dyn ObjectStore>,
+        objects: &[ObjectMeta],
+    ) -> Result<SchemaRef> {
+        if let [object] = objects {
+            let footer = self.inner.infer_schema(state, store, objects);
+            return panics::footer(object, footer).await;
+        }
+        let all = self.inner.infer_schema(state, store, objects);
+        let inferred = panics::caught("reading footers", all).await;
+        if inferred.is_err() {
+            for object in objects {
+                let one = std::slice::from_ref(object);
+                panics::footer(object, self.inner.infer_schema(state, store, one)).await?;
+            }
+        }
+        inferred
+    }
+
     /// Whether it is CSV or JSON.
     fn is_text(&self) -> bool {
         self.inner.is::<CsvFormat>() || self.inner.is::<JsonFormat>()

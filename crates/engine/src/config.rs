@@ -9,6 +9,7 @@ use datafusion::common::config::{
 };
 use datafusion::common::{DataFusionError, config_err, config_namespace};
 
+pub use crate::idle_timeout::IdleTimeout;
 use crate::switch::{Delta, SwitchTarget};
 
 /// An option whose values are the strategies of an operator, or `auto`: the cost model's choice.
@@ -321,6 +322,9 @@ config_namespace! {
 
         /// How many partitions of a table are asked for at the same time by Select, 1 to 256, as far as it has objects or ranges, and at least as many as queries have here
         pub select_partitions: Partitions, default = Partitions::default()
+
+        /// How long a store may say nothing, 100ms to 1h, such as '30s', until a query fails; after half of that the request is sent once more; 'auto': what the endpoint was connected with, by default 30s
+        pub idle_timeout: IdleTimeout, default = IdleTimeout::default()
 
         /// The switch that prunes rows on their way: 'off', 'tofino1', 'tofino2', 'paper' or a target file
         pub switch: SwitchTarget, default = SwitchTarget::Off

@@ -25,8 +25,10 @@ pub struct Counts<T> {
     pub select: T,
     /// How many of those repeated an earlier one.
     pub retries: T,
-    /// How many were given up because the store said nothing for long.
+    /// How many requests, of any kind, were given up because the store said nothing for long.
     pub silences: T,
+    /// How many statements the store stopped because they took longer than it allows.
+    pub overdue: T,
     /// Objects or ranges that were read here because the store could not answer a statement.
     pub fallbacks: T,
     /// Bytes of GET answers.
@@ -60,6 +62,7 @@ impl<T> Counts<T> {
             select: f(&self.select, &other.select),
             retries: f(&self.retries, &other.retries),
             silences: f(&self.silences, &other.silences),
+            overdue: f(&self.overdue, &other.overdue),
             fallbacks: f(&self.fallbacks, &other.fallbacks),
             got_bytes: f(&self.got_bytes, &other.got_bytes),
             put_bytes: f(&self.put_bytes, &other.put_bytes),
@@ -152,6 +155,11 @@ impl Counters {
         self.add(|counts| &counts.put_bytes, bytes);
     }
 
+    /// Counts a request that a store left without an answer, or without the rest of one.
+    pub fn silence(&self) {
+        self.add(|counts| &counts.silences, 1);
+    }
+
     /// Counts a part of an object that was read here after all.
     pub fn fallback(&self) {
         self.add(|counts| &counts.fallbacks, 1);
@@ -168,6 +176,7 @@ impl Counters {
         self.add(|counts| &counts.select, call.requests);
         self.add(|counts| &counts.retries, call.retries);
         self.add(|counts| &counts.silences, call.silences);
+        self.add(|counts| &counts.overdue, call.overdue);
         self.add(|counts| &counts.head, call.head_requests);
         self.add(|counts| &counts.scanned_bytes, call.bytes_scanned.bytes);
         self.add(|counts| &counts.processed_bytes, call.bytes_processed.bytes);

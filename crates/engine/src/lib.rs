@@ -37,6 +37,8 @@
 
 #[doc(hidden)]
 pub mod catalog;
+mod checked;
+mod checksum;
 pub mod choice;
 pub mod codec;
 pub mod config;
@@ -51,6 +53,7 @@ pub mod explain;
 pub mod external_tables;
 mod files_table;
 mod hardware;
+mod idle_timeout;
 pub mod index;
 mod locations;
 #[doc(hidden)]
@@ -61,12 +64,14 @@ mod object_names;
 mod one_version;
 #[doc(hidden)]
 pub mod optimizer;
+mod panics;
 #[doc(hidden)]
 pub mod physical_plan;
 pub mod picture;
 #[doc(hidden)]
 pub mod profile;
 pub mod query;
+mod sampled_schema;
 #[doc(hidden)]
 pub mod sampling;
 pub mod session;
@@ -86,13 +91,11 @@ pub mod url_tables;
 
 mod builder;
 
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrow::array::RecordBatch;
 use datafusion::catalog::CatalogProviderList;
-use datafusion::common::exec_datafusion_err;
 use datafusion::dataframe::DataFrame;
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::cache::cache_manager::{CacheManager, CacheManagerConfig};
@@ -100,7 +103,7 @@ use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::logical_expr::{DdlStatement, LogicalPlan};
 use datafusion::prelude::SessionContext;
 use futures::stream::BoxStream;
-use futures::{FutureExt, StreamExt, TryStreamExt};
+use futures::{StreamExt, TryStreamExt};
 
 pub use self::builder::EngineBuilder;
 use self::choice::Journal;
@@ -178,19 +181,8 @@ impl Engine {
 
     async fn planned(&self, sql: &str, counters: QueryCounters, journal: Journal) -> Result<Query> {
         let counters = Arc::new(counters);
-        // Planning reads footers, and readers of foreign formats panic on some hostile files. All
-        // that is known of a panic is its message.
         let planned = Box::pin(self.frame(sql, &counters, &journal));
-        let planned = AssertUnwindSafe(planned).catch_unwind().await;
-        let frame = planned.map_err(|panic| {
-            let text = panic.downcast_ref::<&str>().copied();
-            let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-            exec_datafusion_err!(
-                "planning the query panicked: {}; a corrupt Parquet object can cause this, \
-                 anything else is a bug to report",
-                text.unwrap_or("no message")
-            )
-        })??;
+        let frame = panics::caught("planning the query", planned).await?;
         Ok(Query::new(frame, counters, journal))
     }
 
@@ -227,8 +219,12 @@ impl Engine {
         journal: &Journal,
     ) -> datafusion::common::Result<SessionContext> {
         let shared = self.context.runtime_env();
+        let options = SluiceOptions::of(self.context.state().config_options());
+        let idle_timeout = options.idle_timeout.get();
         let runtime = RuntimeEnv {
-            object_store_registry: Arc::new(self.stores.counted_by(Arc::clone(counters))),
+            object_store_registry: Arc::new(
+                self.stores.counted_by(Arc::clone(counters), idle_timeout),
+            ),
             cache_manager: listing_anew(&shared)?,
             ..RuntimeEnv::clone(&shared)
         };
@@ -247,7 +243,7 @@ impl Engine {
     ///
     /// As for [`Engine::query`], and whatever goes wrong while it runs.
     pub async fn collect(&self, sql: &str) -> Result<Vec<RecordBatch>> {
-        Ok(self.query(sql).await?.collect().await?)
+        self.plan(sql).await?.collect().await
     }
 
     /// Runs a statement and returns its rows as they arrive. Dropping the stream ends the query.
@@ -256,7 +252,7 @@ impl Engine {
     ///
     /// As for [`Engine::query`]; what goes wrong while it runs is an item of the stream.
     pub async fn stream(&self, sql: &str) -> Result<BoxStream<'static, Result<RecordBatch>>> {
-        let rows = self.query(sql).await?.execute_stream().await?;
+        let rows = self.plan(sql).await?.start().await?;
         Ok(rows.map_err(Error::from).boxed())
     }
 

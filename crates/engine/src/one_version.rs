@@ -13,6 +13,8 @@ use object_store::{
     ObjectStore, PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
 };
 
+use crate::datasource::many_ranges::AskedRanges;
+
 /// A store for one query, in which every object has one version: the one that the query saw first,
 /// in a listing or by reading. Reading another one fails. Without it, the ranges of an object that
 /// is replaced while it is read would be answered from different versions, and ranges that were
@@ -30,22 +32,37 @@ impl OneVersionStore {
     }
 }
 
-/// The entity tags of the objects seen so far.
+/// The entity tags and sizes of the objects seen so far.
 #[derive(Debug, Default)]
-struct Seen(Mutex<HashMap<Path, String>>);
+struct Seen(Mutex<HashMap<Path, (String, u64)>>);
+
+/// What is seen of an object, beside what was seen of it before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Noted {
+    Same,
+    OtherVersion,
+    /// The version is the same: one of the sizes was damaged on its way.
+    OtherSize,
+}
 
 impl Seen {
     fn tag(&self, location: &Path) -> Option<String> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(location).cloned()
+        let seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.get(location).map(|(tag, _)| tag.clone())
     }
 
-    /// Notes what is seen for the first time; whether it is what was seen before.
-    fn note(&self, object: &ObjectMeta) -> bool {
-        let Some(tag) = &object.e_tag else { return true };
+    /// Notes what is seen for the first time, and compares all else with it.
+    fn note(&self, object: &ObjectMeta) -> Noted {
+        let Some(tag) = &object.e_tag else { return Noted::Same };
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let first = seen.entry(object.location.clone()).or_insert_with(|| tag.clone());
+        let new = || (tag.clone(), object.size);
+        let (first, size) = seen.entry(object.location.clone()).or_insert_with(new);
         // Some stores quote in headers but not in listings.
-        first.trim_matches('"') == tag.trim_matches('"')
+        match first.trim_matches('"') == tag.trim_matches('"') {
+            true if *size == object.size => Noted::Same,
+            true => Noted::OtherSize,
+            false => Noted::OtherVersion,
+        }
     }
 
     fn forget(&self, location: &Path) {
@@ -87,12 +104,15 @@ impl ObjectStore for OneVersionStore {
             options.if_match = self.seen.tag(location);
         }
         let first_read = !free && options.if_match.is_none();
+        // The size of an answer in parts is not the object's.
+        let in_parts = options.extensions.get::<AskedRanges>().is_some();
         let result = self.inner.get_opts(location, options).await?;
-        if !self.seen.note(&result.meta) && first_read {
-            let source = "another version was read at the same time".into();
-            return Err(Error::Precondition { path: location.to_string(), source });
-        }
-        Ok(result)
+        let source = match self.seen.note(&result.meta) {
+            Noted::OtherVersion if first_read => "another version was read at the same time",
+            Noted::OtherSize if !in_parts => "it was said to have another size before",
+            _ => return Ok(result),
+        };
+        Err(Error::Precondition { path: location.to_string(), source: source.into() })
     }
 
     fn delete_stream(
@@ -187,6 +207,17 @@ mod tests {
             changed(get(store, 3).await);
         }
         assert_eq!(get(&OneVersionStore::new(inner), 3).await.unwrap(), "er");
+    }
+
+    #[tokio::test]
+    async fn a_listing_that_tells_another_size_is_noticed() {
+        let inner: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+        put(inner.as_ref(), "old").await;
+        let store = OneVersionStore::new(Arc::clone(&inner));
+        let listed: Vec<ObjectMeta> = inner.list(None).try_collect().await.unwrap();
+        assert_eq!(store.seen.note(&ObjectMeta { size: 2, ..listed[0].clone() }), Noted::Same);
+        changed(get(&store, 0).await);
+        changed(get(&store, 1).await);
     }
 
     #[tokio::test]

@@ -14,6 +14,7 @@ use crate::Result;
 use crate::choice::{Decision, Journal};
 use crate::counters::{Counted, Counters};
 use crate::endpoint::Endpoint;
+use crate::panics;
 use crate::picture::Picture;
 use crate::timeline::{Recorded, Timeline};
 
@@ -59,13 +60,14 @@ impl Query {
     /// If it cannot be planned; what goes wrong while it runs is an item of the stream.
     pub async fn start(&self) -> datafusion::common::Result<SendableRecordBatchStream> {
         let context = Arc::new(self.frame.task_ctx());
-        let plan = self.frame.clone().create_physical_plan().await?;
+        let planned = self.frame.clone().create_physical_plan();
+        let plan = panics::caught("planning the query", planned).await?;
         if let Some(timeline) = self.counters.timeline() {
             timeline.planned();
             // Whoever starts it twice sees the first run.
             let _ = self.plan.set(Arc::clone(&plan));
         }
-        execute_stream(plan, context)
+        Ok(panics::caught_rows(execute_stream(plan, context)?))
     }
 
     /// What the query did so far, if it has a timeline.
@@ -84,7 +86,7 @@ impl Query {
     ///
     /// If the query fails.
     pub async fn collect(&self) -> Result<Vec<RecordBatch>> {
-        Ok(self.frame.clone().collect().await?)
+        Ok(panics::caught("the query", self.frame.clone().collect()).await?)
     }
 
     /// The query as a DataFrame. Whatever runs it counts here.
@@ -120,7 +122,7 @@ impl Query {
 
     /// The settings that the query does not follow, each with the operator and the reason: `scan of
     /// s3://bucket/t.csv: sluice.scan = 'select' is not followed: the store has no S3 Select`; and stores
-    /// that let it wait for nothing.
+    /// that let it wait for nothing, or stopped its statements.
     ///
     /// Operators are chosen when the query starts to run; before that there are no warnings. What
     /// EXPLAIN shows is not repeated here.
@@ -128,15 +130,24 @@ impl Query {
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = self.journal.warnings();
         for (endpoint, counted) in self.counted_by_endpoint() {
-            let requests = match counted.silences {
-                0 => continue,
-                1 => "one S3 Select request was".to_owned(),
-                several => format!("{several} S3 Select requests were"),
+            let several = |number, one: &str, many: &str| match number {
+                1 => format!("one {one}"),
+                number => format!("{number} {many}"),
             };
-            warnings.push(format!(
-                "{requests} not answered by the store `{endpoint}` for so long that the query did not wait \
-                 further, but asked again"
-            ));
+            if counted.silences > 0 {
+                let requests = several(counted.silences, "request was", "requests were");
+                warnings.push(format!(
+                    "{requests} not answered by the store `{endpoint}` for so long that the query did not \
+                     wait further, but asked again"
+                ));
+            }
+            if counted.overdue > 0 {
+                let statements = several(counted.overdue, "statement", "statements");
+                warnings.push(format!(
+                    "the store `{endpoint}` stopped {statements} of S3 Select for taking longer than it \
+                     allows; what they were about is read with GET"
+                ));
+            }
         }
         warnings
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::object_store::{DefaultObjectStoreRegistry, ObjectStoreRegistry};
+use http::{HeaderMap, HeaderName, HeaderValue};
 use http_body_util::BodyExt;
 use object_store::aws::{AmazonS3Builder, AwsCredential};
 use object_store::client::{
@@ -20,6 +21,8 @@ use sluicegate_client::{Client, Error};
 use tokio::runtime::Handle;
 use url::Url;
 
+use crate::checked::{CheckedStore, Conversation};
+use crate::checksum::{self, Checksum};
 use crate::counters::{Counters, RequestKind};
 use crate::datasource::many_ranges::AskedRanges;
 use crate::endpoint::Endpoint;
@@ -28,7 +31,7 @@ use crate::notes::{Notes, some_of};
 use crate::object_names::nameable;
 use crate::one_version::OneVersionStore;
 use crate::query::QueryCounters;
-use crate::silence::{SILENCE, heard};
+use crate::silence::{Listener, Silence};
 
 /// The time a store has to accept a connection before it is considered unreachable.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -48,6 +51,8 @@ pub struct S3Stores {
     write_runtime: Option<Handle>,
     /// The query that requests are counted for, if any.
     query: Option<Arc<QueryCounters>>,
+    /// How long stores may say nothing, if that is not as their endpoints say.
+    idle_timeout: Option<Duration>,
     /// By the endpoint's name and the bucket's.
     buckets: Mutex<BTreeMap<(String, String), Arc<dyn ObjectStore>>>,
 }
@@ -75,19 +80,22 @@ impl S3Stores {
             notes: Arc::default(),
             write_runtime: None,
             query: None,
+            idle_timeout: None,
             buckets: Mutex::new(BTreeMap::new()),
         }
     }
 
     /// The same stores, over the same connections, for one query: whoever sends a request through
-    /// them, and in whichever task, it counts as that query's, and sees one version of an object.
+    /// them, and in whichever task, it counts as that query's, and sees one version of an object. Stores
+    /// may say nothing for `idle_timeout`, or for that of their endpoint.
     #[must_use]
-    pub fn counted_by(&self, query: Arc<QueryCounters>) -> Self {
+    pub fn counted_by(&self, query: Arc<QueryCounters>, idle_timeout: Option<Duration>) -> Self {
         Self {
             shared: Arc::clone(&self.shared),
             notes: Arc::clone(&self.notes),
             write_runtime: self.write_runtime.clone(),
             query: Some(query),
+            idle_timeout,
             buckets: Mutex::new(BTreeMap::new()),
         }
     }
@@ -120,8 +128,10 @@ impl S3Stores {
         let connected = self.http(endpoint).and_then(|http| {
             let (bucket, notes) = (name.to_owned(), Arc::clone(&self.notes));
             let path_style = endpoint.client.path_style();
-            let service = CountingService { bucket, path_style, http, counters, notes };
-            connect(endpoint, name, CountingConnector { service })
+            let idle_timeout = self.idle_timeout.unwrap_or(endpoint.client.idle_timeout());
+            let service =
+                CountingService { bucket, path_style, http, counters, notes, idle_timeout };
+            connect(endpoint, name, &service)
         });
         let store = connected.map_err(|e| DataFusionError::ObjectStore(Box::new(e)))?;
         let store = match &self.query {
@@ -171,13 +181,30 @@ fn options() -> ClientOptions {
 fn connect(
     endpoint: &Endpoint,
     bucket: &str,
-    connector: CountingConnector,
+    service: &CountingService,
+) -> object_store::Result<Arc<dyn ObjectStore>> {
+    let (name, value) = checksum::MODE;
+    let mode = [(HeaderName::from_static(name), HeaderValue::from_static(value))];
+    let asking = options().with_default_headers(HeaderMap::from_iter(mode));
+    let plain = connect_with(endpoint, bucket, service, options())?;
+    let asking = connect_with(endpoint, bucket, service, asking)?;
+    // AWS itself is reached by TLS.
+    let secure = endpoint.client.endpoint().is_none_or(|url| url.starts_with("https://"));
+    Ok(Arc::new(CheckedStore::new(plain, asking, secure)))
+}
+
+fn connect_with(
+    endpoint: &Endpoint,
+    bucket: &str,
+    service: &CountingService,
+    options: ClientOptions,
 ) -> object_store::Result<Arc<dyn ObjectStore>> {
     let client = &endpoint.client;
+    let connector = CountingConnector { service: service.clone() };
     let mut builder = AmazonS3Builder::new()
         .with_bucket_name(bucket)
         .with_region(client.region())
-        .with_client_options(options())
+        .with_client_options(options)
         .with_virtual_hosted_style_request(!client.path_style())
         .with_retry(RetryConfig {
             backoff: BackoffConfig::default(),
@@ -262,12 +289,51 @@ struct CountingService {
     http: Connections,
     counters: Arc<Counters>,
     notes: Arc<Notes>,
+    /// How long the store may say nothing.
+    idle_timeout: Duration,
 }
 
 #[async_trait]
 impl HttpService for CountingService {
     async fn call(&self, mut request: HttpRequest) -> Result<HttpResponse, HttpError> {
         ask_for_ranges(&mut request)?;
+        let conversation: Arc<Conversation> =
+            request.extensions().get().cloned().unwrap_or_default();
+        let listener = Listener {
+            limit: self.idle_timeout,
+            hearing: Arc::clone(&conversation.hearing),
+            counters: Arc::clone(&self.counters),
+            object: self.object(&request),
+        };
+        if listener.hearing.is_over() {
+            return Err(listener.given_up());
+        }
+        loop {
+            match self.answer(request.clone(), listener.clone()).await {
+                // A request that writes may have been heard, although nothing was said.
+                Err(error) if Silence::passes(&error) && kind(&request) != RequestKind::Put => {}
+                Ok(answer) => {
+                    if answer.status() == http::StatusCode::OK
+                        && let Some(checksum) = Checksum::offered(answer.headers())
+                    {
+                        // What is asked for later is the rest of the first answer.
+                        let _ = conversation.checksum.set(checksum);
+                    }
+                    return Ok(answer);
+                }
+                failed => return failed,
+            }
+        }
+    }
+}
+
+impl CountingService {
+    /// The answer to one request, sent once.
+    async fn answer(
+        &self,
+        request: HttpRequest,
+        listener: Listener,
+    ) -> Result<HttpResponse, HttpError> {
         let kind = kind(&request);
         self.counters.request(kind);
         let mut open = self.counters.open(kind, || self.object(&request));
@@ -279,11 +345,9 @@ impl HttpService for CountingService {
             }
         }
         let client = if kind == RequestKind::Put { &self.http.writes } else { &self.http.reads };
-        let response = match kind {
-            // The store is silent while it is sent bytes.
-            RequestKind::Put => heard(client.execute(request), WRITE_TIMEOUT).await?,
-            _ => heard(client.execute(request), SILENCE).await?,
-        };
+        // The store is silent while it is sent bytes.
+        let beginning = (kind == RequestKind::Put).then_some(WRITE_TIMEOUT);
+        let response = listener.heard(client.execute(request), beginning).await?;
         if kind == RequestKind::List && response.status().is_success() {
             return self.nameable(response).await;
         }
@@ -304,9 +368,7 @@ impl HttpService for CountingService {
             }))
         }))
     }
-}
 
-impl CountingService {
     /// What a request is about: `s3://bucket/t/a.csv`.
     fn object(&self, request: &HttpRequest) -> String {
         let path = request.uri().path();

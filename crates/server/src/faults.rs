@@ -30,6 +30,21 @@ pub enum Fault {
         /// Bytes of the body that still arrive.
         after: u64,
     },
+    /// `GetObject`: after this many bytes of the body nothing more is sent, over a connection that stays.
+    SilentBody {
+        /// Bytes of the body that still arrive.
+        after: u64,
+    },
+    /// `GetObject`: one bit of this byte of the body is flipped, if there is such a byte.
+    FlipBody {
+        /// Which byte, from 0.
+        at: u64,
+    },
+    /// `SelectObjectContent`: nothing is sent after the given `Records` frame (from 0), or after the last
+    /// one if there are fewer, over a connection that stays.
+    SilentAfterRecords(u64),
+    /// `CompleteMultipartUpload`: making one object of the parts takes this much longer.
+    SlowCompletion(Duration),
     /// `SelectObjectContent`: the connection is cut before the given `Records` frame (from 0).
     CutBeforeRecords(u64),
     /// `SelectObjectContent`: the connection is cut in the middle of the given `Records` frame.

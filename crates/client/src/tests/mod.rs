@@ -27,7 +27,7 @@ fn options(store: &Store) -> ConnectOptions {
         endpoint: Some(store.endpoint()),
         region: Some("us-east-1".to_owned()),
         credentials: Some(Credentials::new("AKEXAMPLE", "very-secret")),
-        read_timeout: Duration::from_secs(10),
+        idle_timeout: Duration::from_secs(10),
         ..ConnectOptions::default()
     }
 }
@@ -347,15 +347,101 @@ async fn a_store_that_is_not_there_is_named() {
     assert!(reason.contains("refused"), "{reason}");
 }
 
+/// Answers that fall silent, each of which says as much as those before it, or more.
+fn silences() -> [Reply; 4] {
+    let all = records(csv(&five()).as_bytes());
+    [
+        Reply::mute(),
+        Reply::silent(b"").e_tag("v1"),
+        Reply::silent(&all[..40]).e_tag("v1"),
+        Reply::silent(&all).e_tag("v1"),
+    ]
+}
+
+/// How a client fares that waits for two seconds, and in how many requests the store was silent.
+async fn impatient(replies: Vec<Reply>) -> (Result<Vec<RecordBatch>, Error>, u64) {
+    let store = Store::start(replies, &[]).await;
+    let options = ConnectOptions { idle_timeout: Duration::from_secs(2), ..options(&store) };
+    let call = call();
+    let metrics = Arc::clone(&call.metrics);
+    let answer = run_with(&options, EndpointProfile::sluice(), call).await;
+    assert_eq!(store.unused(), 0);
+    (answer, metrics.counts().silences)
+}
+
 #[tokio::test]
-async fn silence_is_a_failure() {
-    let silent = Reply::silent(&records(csv(&five()).as_bytes()));
-    let store = Store::start(vec![silent], &[]).await;
-    let options = ConnectOptions { read_timeout: Duration::from_secs(2), ..options(&store) };
-    let mut call = call();
-    call.retry.stream_attempts = 1;
-    let error = run_with(&options, EndpointProfile::sluice(), call).await.unwrap_err();
-    assert!(error.to_string().ends_with("no data for 2s"), "{error}");
+async fn who_falls_silent_is_asked_once_more() {
+    let whole = || stream(&complete(&csv(&five()))).e_tag("v1");
+    let cases = silences().map(|silence| impatient(vec![silence, whole()]));
+    for (answer, silences) in futures::future::join_all(cases).await {
+        assert_eq!(rows(&answer.unwrap()), five());
+        assert_eq!(silences, 1);
+    }
+}
+
+#[tokio::test]
+async fn who_says_nothing_new_is_not_asked_again() {
+    let silences = silences();
+    let mut cases = Vec::new();
+    for (number, first) in silences.iter().enumerate() {
+        for second in &silences[..=number] {
+            cases.push(impatient(vec![first.clone(), second.clone()]));
+        }
+    }
+    for (answer, silences) in futures::future::join_all(cases).await {
+        assert_eq!(
+            answer.unwrap_err().to_string(),
+            "the store says nothing about `key` in bucket `bucket`: it was silent for 2s"
+        );
+        assert_eq!(silences, 2);
+    }
+    // An answer that breaks off in between changes nothing, and one without rows has none to show.
+    let torn = Reply::torn(&records(&csv(&five()).as_bytes()[..4])).e_tag("v1");
+    let rowless = Reply::silent(&records(b"1,")).e_tag("v1");
+    let last = || silences[3].clone();
+    let cases = [vec![last(), torn, last()], vec![rowless.clone(), rowless]].map(impatient);
+    for (answer, _) in futures::future::join_all(cases).await {
+        assert!(matches!(answer, Err(Error::Silent { .. })), "{answer:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_call_may_be_more_patient_than_its_client() {
+    let text = csv(&five());
+    let late = stream(&[records(text.as_bytes()), stats(1, 1, 1), end()]).late();
+    let store = Store::start(vec![late.clone(), late.clone(), late], &[]).await;
+    let hasty = ConnectOptions { idle_timeout: Duration::from_millis(100), ..options(&store) };
+    let error = run_with(&hasty, EndpointProfile::sluice(), call()).await.unwrap_err();
+    assert!(matches!(error, Error::Silent { .. }), "{error:?}");
+    let patient = SelectCall { idle_timeout: Some(Duration::from_secs(20)), ..call() };
+    let batches = run_with(&hasty, EndpointProfile::sluice(), patient).await.unwrap();
+    assert_eq!(rows(&batches), five());
+}
+
+/// Whichever byte of an answer is damaged on its way.
+#[tokio::test]
+async fn a_flipped_bit_of_an_answer_is_noticed() {
+    let text = csv(&five());
+    let good = [records(text.as_bytes()), event("Cont", b""), stats(1, 1, 1), end()].concat();
+    let (runtime, whole) = (tokio::runtime::Handle::current(), good.clone());
+    tokio::task::spawn_blocking(move || {
+        let store = runtime.block_on(Store::start(vec![], &[]));
+        let options = ConnectOptions { idle_timeout: Duration::from_secs(20), ..options(&store) };
+        let connected = Client::connect(&options, EndpointProfile::sluice());
+        let client = runtime.block_on(connected).unwrap();
+        for at in 0..good.len() {
+            let mut bad = good.clone();
+            bad[at] ^= 1 << (at % 8);
+            // A length that says more than comes is an answer that breaks off.
+            store.play(vec![Reply::ended(&bad).e_tag("v1"), Reply::ended(&whole).e_tag("v1")]);
+            let batches: Result<Vec<RecordBatch>, Error> =
+                runtime.block_on(async { client.select(call()).await?.try_collect().await });
+            assert_eq!(rows(&batches.unwrap()), five(), "byte {at}");
+            assert_eq!(store.unused(), 0, "byte {at} was not missed");
+        }
+    })
+    .await
+    .unwrap();
 }
 
 #[tokio::test]

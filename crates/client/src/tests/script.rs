@@ -30,7 +30,12 @@ enum Finish {
     Torn,
     /// Nothing happens any more.
     Silent,
+    /// It is as it should be, after a while.
+    Late,
 }
+
+/// How long an answer is late.
+const LATE: std::time::Duration = std::time::Duration::from_millis(500);
 
 impl Reply {
     fn new(head: &str, body: &[u8], finish: Finish) -> Self {
@@ -55,6 +60,16 @@ impl Reply {
     /// The same, and nothing more ever comes.
     pub(super) fn silent(body: &[u8]) -> Self {
         Self::new(OK, body, Finish::Silent)
+    }
+
+    /// Nothing ever comes.
+    pub(super) fn mute() -> Self {
+        Self::new("", &[], Finish::Silent)
+    }
+
+    /// The same half a second later.
+    pub(super) fn late(self) -> Self {
+        Self { finish: Finish::Late, ..self }
     }
 
     /// No answer at all.
@@ -88,8 +103,11 @@ impl Reply {
     }
 
     async fn write(&self, to: &mut TcpStream) -> std::io::Result<()> {
-        if self.head.is_empty() {
-            return Ok(());
+        match (self.head.is_empty(), self.finish) {
+            (true, Finish::Silent) => std::future::pending::<()>().await,
+            (true, _) => return Ok(()),
+            (false, Finish::Late) => tokio::time::sleep(LATE).await,
+            _ => {}
         }
         let head = format!("{}connection: close\r\ntransfer-encoding: chunked\r\n\r\n", self.head);
         let mut bytes = head.into_bytes();
@@ -98,7 +116,7 @@ impl Reply {
             bytes.extend(chunk);
             bytes.extend(b"\r\n");
         }
-        if self.finish == Finish::Ended {
+        if matches!(self.finish, Finish::Ended | Finish::Late) {
             bytes.extend(b"0\r\n\r\n");
         }
         to.write_all(&bytes).await?;

@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 use std::sync::Arc;
+use std::time::Duration;
 
 use arrow::array::{AsArray, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{Int64Type, SchemaRef};
@@ -20,6 +21,7 @@ use super::s3_select::{Filter, S3SelectSource};
 use super::snapshot::ScanSnapshot;
 use super::statement::Statement;
 use super::stored_types;
+use crate::config::SluiceOptions;
 use crate::endpoint::Endpoint;
 use crate::endpoints::bucket_of;
 use crate::metrics::{NodeMetrics, Tally};
@@ -35,6 +37,8 @@ pub struct FileSelect {
     pub format: TableFormat,
     /// The most rows in a batch.
     pub batch_size: usize,
+    /// How long the store may say nothing, if that is not as its endpoint says.
+    pub idle_timeout: Option<Duration>,
 }
 
 impl FileSelect {
@@ -53,18 +57,23 @@ impl FileSelect {
     ///
     /// # Errors
     ///
-    /// The store's answer, if it is not one of rows.
+    /// The store's answer, if it is not one of rows; without asking, if it stopped an earlier statement of
+    /// the same node for taking too long.
     pub async fn send(
         &self,
         statement: &Statement,
         file: &PartitionedFile,
         tally: &Tally,
     ) -> Result<SelectStream, Error> {
+        if tally.is_overdue() {
+            return Err(Error::overdue("it stopped an earlier statement of this scan"));
+        }
         tally.sends(statement, &self.format, file);
         let range = file.range.as_ref().map(|_| file.range());
         let call = SelectCall {
             e_tag: file.object_meta.e_tag.clone(),
             batch_size: self.batch_size,
+            idle_timeout: self.idle_timeout,
             metrics: Arc::clone(&tally.call),
             ..SelectCall::new(
                 self.bucket.clone(),
@@ -161,6 +170,7 @@ impl S3SelectOpener {
             bucket: FileSelect::bucket(config)?,
             format: source.format().clone(),
             batch_size: source.batch_size(),
+            idle_timeout: SluiceOptions::of(context.session_config().options()).idle_timeout.get(),
         };
         let get = FileGet { scan: source.get().clone(), config: Arc::clone(config), context };
         let shared = Shared {

@@ -13,6 +13,7 @@ use parquet::arrow::parquet_to_arrow_schema;
 use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData};
 
 use super::get::GetScan;
+use crate::panics;
 
 /// Why a Parquet object is read here.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,7 +83,9 @@ pub async fn footer(
         .create_reader(0, file.clone(), hint, &ExecutionPlanMetricsSet::new())
         .map_err(|error| error.to_string())?;
     let options = ArrowReaderOptions::new().with_page_index_policy(PageIndexPolicy::Skip);
-    reader.get_metadata(Some(&options)).await.map_err(|error| error.to_string())
+    let footer = async { Ok(reader.get_metadata(Some(&options)).await?) };
+    let footer = panics::caught("reading it", footer).await;
+    footer.map_err(|error| error.strip_backtrace())
 }
 
 fn compare(

@@ -11,7 +11,9 @@ use sluicegate_client::Error as StoreError;
 
 use super::ErrorKind;
 use super::reword::reword;
+use crate::checked::Damaged;
 use crate::datasource::named::BadRecord;
+use crate::silence::Silence;
 
 /// An error as a user should read it.
 pub(super) struct Description {
@@ -20,7 +22,25 @@ pub(super) struct Description {
     pub(super) hint: Option<Cow<'static, str>>,
 }
 
+/// Whether bytes were not those of the checksum that their store offers.
+pub(crate) fn is_damage(error: &DataFusionError) -> bool {
+    find::<Damaged>(error).is_some()
+}
+
+/// Whether it is the store that failed.
+pub(crate) fn is_of_store(error: &DataFusionError) -> bool {
+    find::<object_store::Error>(error).is_some() || find::<StoreError>(error).is_some()
+}
+
 pub(super) fn describe(error: &DataFusionError) -> Description {
+    if let Some(damaged) = find::<Damaged>(error) {
+        let (kind, message) = (ErrorKind::Data, damaged.to_string());
+        return Description { kind, message, hint: Some(DAMAGED.into()) };
+    }
+    if let Some(silence) = find::<Silence>(error) {
+        let (kind, message) = (ErrorKind::Unavailable, silence.to_string());
+        return Description { kind, message, hint: Some(SILENT.into()) };
+    }
     if let Some(store) = find::<StoreError>(error) {
         return of_client(store);
     }
@@ -52,6 +72,9 @@ pub(super) fn describe(error: &DataFusionError) -> Description {
     }
     if let Some(described) = reword(message.strip_prefix("syntax error: ").unwrap_or(&message)) {
         return described;
+    }
+    if message.contains("the store says nothing about") {
+        return Description { kind: ErrorKind::Unavailable, message, hint: Some(SILENT.into()) };
     }
     let (kind, hint) = of_datafusion(root);
     Description { kind, message, hint: hint.map(Cow::Borrowed) }
@@ -89,6 +112,10 @@ fn message(error: &DataFusionError) -> String {
             ParserError::RecursionLimitExceeded => "the statement is nested too deeply".to_owned(),
         },
         DataFusionError::ArrowError(error, _) => one_line(&error.to_string()),
+        DataFusionError::ParquetError(error) => {
+            let text = error.to_string();
+            one_line(text.strip_prefix("Parquet error: ").unwrap_or(&text))
+        }
         _ => one_line(&error.strip_backtrace()),
     }
 }
@@ -109,6 +136,12 @@ const CLASSES: [&str; 7] = [
     "DataFusion error",
     "Invalid or Unsupported Configuration",
 ];
+
+const DAMAGED: &str = "Run the query again: what was damaged on the way is not damaged every time. If it \
+     is, the store has the object damaged.";
+
+const SILENT: &str =
+    "Check that the store is up, or wait longer: SET sluice.idle_timeout = '2min'.";
 
 const BAD_VALUE: &str =
     "Correct the value, or declare the column as VARCHAR and convert it with TRY_CAST.";
@@ -200,7 +233,9 @@ fn of_client(error: &StoreError) -> Description {
         StoreError::NotFound { .. } | StoreError::NoSuchBucket { .. } => ErrorKind::NotFound,
         StoreError::AccessDenied { .. } | StoreError::NoCredentials => ErrorKind::Access,
         StoreError::InvalidEndpoint | StoreError::WrongRegion { .. } => ErrorKind::Setting,
-        StoreError::Unreachable { .. } | StoreError::Transient { .. } => ErrorKind::Unavailable,
+        StoreError::Unreachable { .. }
+        | StoreError::Silent { .. }
+        | StoreError::Transient { .. } => ErrorKind::Unavailable,
         StoreError::Refused { .. } => ErrorKind::Unsupported,
         StoreError::ObjectChanged { .. } => ErrorKind::Changed,
         StoreError::BadAnswer { .. } => ErrorKind::Data,

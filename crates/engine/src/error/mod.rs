@@ -11,6 +11,8 @@ use datafusion::common::DataFusionError;
 use sluicegate_client::Error as StoreError;
 
 use self::describe::Description;
+pub(crate) use self::describe::{is_damage, is_of_store};
+use crate::panics;
 
 /// Why a query failed, when it was planned or while it ran.
 #[derive(Debug)]
@@ -56,6 +58,12 @@ pub enum ErrorKind {
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
+    /// Of something that panicked, such as `the query`.
+    #[must_use]
+    pub fn panicked(what: &str, panic: &(dyn std::any::Any + Send)) -> Self {
+        panics::error(what, panic).into()
+    }
+
     /// The kind of failure.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {

@@ -29,6 +29,7 @@ use crate::Engine;
 use crate::config::SluiceOptions;
 use crate::datasource::named::with_place;
 use crate::datasource::s3_scan::{as_index_scan, as_select_scan, as_turning_scan};
+use crate::panics;
 use crate::staging::StagingStores;
 
 /// A table whose objects can have indexes, as it is now.
@@ -360,7 +361,8 @@ impl Indexes {
                 Format::Parquet => {
                     let task = self.engine.context.task_ctx();
                     let from = (&from, &task);
-                    collect_rows(column, &self.scan, object, from, RUN_BYTES, advance).await?
+                    let rows = collect_rows(column, &self.scan, object, from, RUN_BYTES, advance);
+                    panics::object(object, rows).await?
                 }
             };
             upload(collected, object, &to, &path).await

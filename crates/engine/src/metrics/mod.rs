@@ -5,6 +5,7 @@ mod scans;
 mod statements;
 mod text;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -43,6 +44,8 @@ pub struct NodeMetrics {
     got: Count,
     cost: Arc<CostMetric>,
     statements: Arc<StatementsMetric>,
+    /// Whether the store stopped a statement for taking too long.
+    overdue: Arc<AtomicBool>,
 }
 
 impl NodeMetrics {
@@ -86,6 +89,7 @@ impl NodeMetrics {
             got: bytes("bytes_got"),
             cost,
             statements,
+            overdue: Arc::default(),
         }
     }
 
@@ -143,6 +147,9 @@ impl NodeMetrics {
             ..Work::default()
         };
         self.cost.add(self.endpoint.prices.cost(&work).total());
+        if counts.overdue > 0 {
+            self.overdue.store(true, Ordering::Relaxed);
+        }
         self.counters.select(counts);
         self.counters.store_time(store);
     }
@@ -161,6 +168,12 @@ pub struct Tally {
 }
 
 impl Tally {
+    /// Whether the store stopped an earlier statement of the node for taking too long, as it would others.
+    #[must_use]
+    pub fn is_overdue(&self) -> bool {
+        self.node.overdue.load(Ordering::Relaxed)
+    }
+
     /// Remembers the statement of the call, for EXPLAIN ANALYZE, and what it has the store do.
     pub fn sends(&self, statement: &Statement, format: &TableFormat, file: &PartitionedFile) {
         self.node.statements.add(statement);

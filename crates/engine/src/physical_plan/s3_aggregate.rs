@@ -30,6 +30,7 @@ use datafusion::physical_plan::{
 use futures::stream::{self, StreamExt, TryStreamExt};
 use sluicegate_client::Error;
 
+use crate::config::SluiceOptions;
 use crate::datasource::get::FileGet;
 use crate::datasource::opener::{FileSelect, external, may_fall_back};
 use crate::datasource::s3_select::S3SelectSource;
@@ -195,6 +196,8 @@ impl ExecutionPlan for S3AggregateExec {
         let endpoint = resolve(context.session_config().options(), source.endpoint_name())?;
         let counters = QueryCounters::of_task(&context, &endpoint);
         let batch_size = context.session_config().batch_size();
+        let options = SluiceOptions::of(context.session_config().options());
+        let idle_timeout = options.idle_timeout.get();
         let baseline = BaselineMetrics::new(&self.metrics, partition);
         let shared = Arc::new(Shared {
             select: FileSelect {
@@ -202,6 +205,7 @@ impl ExecutionPlan for S3AggregateExec {
                 bucket: FileSelect::bucket(&self.config)?,
                 format: source.format().clone(),
                 batch_size,
+                idle_timeout,
             },
             get: FileGet { scan: source.get().clone(), config: Arc::clone(&self.config), context },
             statement: self.statement.clone(),

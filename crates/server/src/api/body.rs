@@ -5,8 +5,8 @@ use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
-use futures::{StreamExt as _, stream};
+use bytes::{Bytes, BytesMut};
+use futures::{Stream, StreamExt as _, TryStreamExt as _, stream};
 use s3s::dto::StreamingBlob;
 use tokio::task::{JoinHandle, spawn_blocking};
 
@@ -82,13 +82,13 @@ pub(super) fn read(
 ) -> StreamingBlob {
     let mut left: VecDeque<Piece> = pieces.into_iter().collect();
     let whole = left == [Piece::Object(0..object.size)];
-    let mut cut = false;
-    if let Some(Fault::CutBody { after }) = fault {
+    let mut in_part = false;
+    if let Some(Fault::CutBody { after } | Fault::SilentBody { after }) = fault {
         let sent = take(&mut left, after);
-        cut = !left.is_empty();
+        in_part = !left.is_empty();
         left = sent;
     }
-    let reader = Reader { object, left, checked: (whole && !cut).then(Crc64::default) };
+    let reader = Reader { object, left, checked: (whole && !in_part).then(Crc64::default) };
     let reading =
         Reading { ahead: reader.next(SMALL_CHUNK), chunk: SMALL_CHUNK, asked: Instant::now() };
     let chunks = stream::unfold(reading, |mut reading| async {
@@ -102,15 +102,40 @@ pub(super) fn read(
         };
         Some((chunk, reading))
     });
-    if cut {
-        let broken = stream::once(async {
-            tokio::time::sleep(FLUSH).await;
-            Err(io::Error::from(io::ErrorKind::ConnectionReset))
-        });
-        StreamingBlob::wrap(chunks.chain(broken))
-    } else {
-        StreamingBlob::wrap(chunks)
+    match fault {
+        Some(Fault::CutBody { .. }) if in_part => {
+            let broken = stream::once(async {
+                tokio::time::sleep(FLUSH).await;
+                Err(io::Error::from(io::ErrorKind::ConnectionReset))
+            });
+            StreamingBlob::wrap(chunks.chain(broken))
+        }
+        Some(Fault::SilentBody { .. }) if in_part => {
+            StreamingBlob::wrap(chunks.chain(stream::pending()))
+        }
+        Some(Fault::FlipBody { at }) => StreamingBlob::wrap(flipped(chunks, at)),
+        _ => StreamingBlob::wrap(chunks),
     }
+}
+
+/// The same with a bit of a byte flipped.
+fn flipped(
+    chunks: impl Stream<Item = io::Result<Bytes>>,
+    at: u64,
+) -> impl Stream<Item = io::Result<Bytes>> {
+    let mut passed = 0;
+    chunks.map_ok(move |chunk| {
+        let here = usize::try_from(at - at.min(passed)).ok().filter(|_| at >= passed);
+        passed += chunk.len() as u64;
+        match here {
+            Some(here) if here < chunk.len() => {
+                let mut chunk = BytesMut::from(chunk);
+                chunk[here] ^= 1 << (at % 8);
+                chunk.freeze()
+            }
+            _ => chunk,
+        }
+    })
 }
 
 /// A body that is being sent.
@@ -181,6 +206,20 @@ impl Reader {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn one_bit_is_flipped_wherever_chunks_begin() {
+        let chunks = [&b"abc"[..], b"", b"d", b"ef"];
+        for at in 0..8 {
+            let chunks = stream::iter(chunks.map(|chunk| Ok(Bytes::from_static(chunk))));
+            let all: Vec<Bytes> = flipped(chunks, at).try_collect().await.unwrap();
+            let all = all.concat();
+            let bits = all.iter().zip(b"abcdef").map(|(a, b)| (a ^ b).count_ones());
+            let bits: Vec<u32> = bits.collect();
+            let expected: Vec<u32> = (0..6).map(|place| u32::from(place == at)).collect();
+            assert_eq!(bits, expected, "{at}");
+        }
+    }
 
     #[test]
     fn pieces_are_taken_by_bytes() {

@@ -13,13 +13,15 @@ use sluicegate_s3select::byteranges::{Asked, Parts};
 
 use crate::counters::Operation;
 use crate::credentials::random_text;
-use crate::store::{Checksums, Head, Meta};
+use crate::store::{Algorithm, Checksums, Crc64, Head, Meta, Object, Store, base64_of_crc64};
 
 use super::body::{self, Piece};
 use super::fields::{conditions, described, with_checksums};
 use super::{Api, InParts, check_customer_key, check_version, etag};
 
 const DEFAULT_CONTENT_TYPE: &str = "binary/octet-stream";
+/// The most bytes of an object whose checksum is computed for one answer.
+const SMALL: u64 = 1 << 20;
 /// Characters of what separates the parts of an answer: too many to be guessed.
 const BOUNDARY: usize = 32;
 
@@ -119,10 +121,38 @@ fn part_range(meta: &Meta, size: u64, part: i32) -> S3Result<Range<u64>> {
     }
 }
 
-/// The checksums that may be returned: they are those of the whole object.
+fn wants_checksums(mode: Option<&ChecksumMode>) -> bool {
+    mode.is_some_and(|mode| mode.as_str().eq_ignore_ascii_case("ENABLED"))
+}
+
+/// The checksums that may be returned: they are those of the whole object. As S3 does, the store has a
+/// CRC-64/NVME of objects for which nobody chose another.
 fn visible_checksums(meta: &Meta, slice: &Slice, mode: Option<&ChecksumMode>) -> Checksums {
-    let wanted = mode.is_some_and(|mode| mode.as_str().eq_ignore_ascii_case("ENABLED"));
-    if wanted && slice.whole { meta.checksums.clone() } else { Checksums::default() }
+    if !wants_checksums(mode) || !slice.whole {
+        return Checksums::default();
+    }
+    let mut checksums = meta.checksums.clone();
+    if checksums.is_empty()
+        && let Some(crc64) = meta.crc64
+    {
+        checksums.set(Algorithm::Crc64Nvme, base64_of_crc64(crc64));
+    }
+    checksums
+}
+
+/// The CRC-64/NVME of an object that has none, if it is wanted and soon computed: files that were put into
+/// the folder by hand have none.
+fn crc64_of_small(object: &Object) -> Option<u64> {
+    if object.size > SMALL {
+        return None;
+    }
+    let mut bytes = vec![0; usize::try_from(object.size).ok()?];
+    if object.read_at(0, &mut bytes).ok()? < bytes.len() {
+        return None;
+    }
+    let mut crc64 = Crc64::default();
+    crc64.update(&bytes);
+    Some(crc64.finish())
 }
 
 pub(super) fn checksum_type(checksums: &Checksums) -> Option<ChecksumType> {
@@ -152,7 +182,15 @@ impl Api {
         check_version(input.version_id.as_deref())?;
         check_customer_key(input.sse_customer_algorithm.as_ref())?;
         let conditions = conditions!(input);
-        let object = self.blocking(move |store| store.get(&input.bucket, &input.key)).await?;
+        let wants_checksums = wants_checksums(input.checksum_mode.as_ref());
+        let open = move |store: &Store| {
+            let mut object = store.get(&input.bucket, &input.key)?;
+            if wants_checksums && object.meta.crc64.is_none() {
+                object.meta.crc64 = crc64_of_small(&object);
+            }
+            Ok(object)
+        };
+        let object = self.blocking(open).await?;
         let head = Head { size: object.size, modified: object.modified, meta: object.meta.clone() };
         conditions.check(&head.meta.etag, head.modified)?;
         let asking = several.or_else(|| input.range.map(Asking::One));

@@ -7,6 +7,7 @@ use s3s::dto::*;
 use s3s::{S3Request, S3Result, s3_error};
 
 use crate::counters::Operation;
+use crate::faults::Fault;
 use crate::messages::in_words;
 use crate::store::{
     Algorithm, Expected, PartReference, Store, Upload, WriteConditions, milliseconds,
@@ -170,7 +171,8 @@ impl Api {
         request: S3Request<CompleteMultipartUploadInput>,
     ) -> S3Result<CompleteMultipartUploadOutput> {
         let input = request.input;
-        self.begin(Operation::CompleteMultipartUpload, &input.bucket, &input.key).await?;
+        let fault =
+            self.begin(Operation::CompleteMultipartUpload, &input.bucket, &input.key).await?;
         let parts = input.multipart_upload.and_then(|upload| upload.parts).unwrap_or_default();
         let references = parts
             .into_iter()
@@ -193,6 +195,9 @@ impl Api {
             let work = move |store: &Store| {
                 store.complete_upload(&id, (&bucket, &key), &references, &expected, &conditions)
             };
+            if let Some(Fault::SlowCompletion(time)) = fault {
+                tokio::time::sleep(time).await;
+            }
             let meta = api.blocking(work).await?;
             let kind = checksum_type(&meta.checksums);
             Ok(with_checksums!(

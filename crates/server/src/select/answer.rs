@@ -39,26 +39,36 @@ const PROGRESS: Duration = Duration::from_secs(1);
 /// Events that may wait for the client: about 1 MiB.
 const QUEUE: usize = 8;
 
-/// The one version of an object that a statement sees.
-pub(super) struct Snapshot(Object);
+/// The one version of an object that a statement sees, as long as its answer is wanted.
+pub(super) struct Snapshot {
+    object: Object,
+    watch: Arc<Watch>,
+}
 
 impl Snapshot {
-    pub(super) fn new(object: Object) -> Self {
-        Self(object)
+    pub(super) fn new(object: Object, watch: Arc<Watch>) -> Self {
+        Self { object, watch }
     }
 
     pub(super) fn etag(&self) -> &str {
-        &self.0.meta.etag
+        &self.object.meta.etag
+    }
+
+    pub(super) fn watch(&self) -> &Arc<Watch> {
+        &self.watch
     }
 }
 
 impl ObjectSource for Snapshot {
     fn len(&self) -> u64 {
-        self.0.size
+        self.object.size
     }
 
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
-        self.0.read_at(offset, buf)
+        if !self.watch.goes_on() {
+            return Err(io::Error::other("the answer is no longer wanted"));
+        }
+        self.object.read_at(offset, buf)
     }
 }
 
@@ -177,7 +187,7 @@ fn evaluate(evaluation: Evaluation, source: &Source, mut sink: EventSink) {
             Some(error) => Err(error),
             None => return,
         },
-        Ok(_) if !source.snapshot.0.is_unchanged() => {
+        Ok(_) if !source.snapshot.object.is_unchanged() => {
             Err(s3_error!(InternalError, "the object was changed in place while it was read"))
         }
         Ok(stats) => Ok(stats),
@@ -316,6 +326,10 @@ mod tests {
     use super::*;
 
     use futures::StreamExt as _;
+    use sluicegate_s3select::request::{
+        Compression, CsvInput, CsvOutput, FileHeaderInfo, InputFormat, InputSerialization,
+        OutputSerialization,
+    };
 
     use super::super::turns::Turns;
 
@@ -365,6 +379,37 @@ mod tests {
             sent.extend(records.payload.unwrap());
         }
         assert_eq!(sent, b"fgh");
+    }
+
+    #[test]
+    fn an_object_is_not_read_for_nobody() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("k");
+        std::fs::write(&path, "1,2\n3,4\n").unwrap();
+        let file = std::fs::File::open(&path).unwrap();
+        let modified = file.metadata().unwrap().modified().unwrap();
+        let object = Object { file, size: 8, modified, meta: Default::default() };
+        let watch = Watch::new(None);
+        let snapshot: Arc<dyn ObjectSource> = Arc::new(Snapshot::new(object, Arc::clone(&watch)));
+        assert_eq!(snapshot.read_at(4, &mut [0; 9]).unwrap(), 4);
+        drop(watch.awaited());
+        assert!(snapshot.read_at(0, &mut [0; 9]).is_err());
+        let request = SelectRequest {
+            expression: "SELECT * FROM S3Object".to_owned(),
+            input: InputSerialization {
+                format: InputFormat::Csv(CsvInput {
+                    header: FileHeaderInfo::Use,
+                    ..CsvInput::default()
+                }),
+                compression: Compression::None,
+            },
+            output: OutputSerialization::Csv(CsvOutput::default()),
+            scan_range: None,
+            progress: false,
+            extras: sluicegate_s3select::dialect::Extras::NONE,
+        };
+        // To prepare a statement takes the beginning of the object.
+        assert!(Evaluation::prepare(&request, snapshot).is_err());
     }
 
     #[tokio::test]

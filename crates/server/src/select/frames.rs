@@ -35,6 +35,7 @@ enum State {
     /// The connection is cut after this pause, so that what was sent before arrives.
     Cutting(Pin<Box<Sleep>>),
     Ended,
+    Silent,
 }
 
 /// What happens to a frame.
@@ -43,6 +44,8 @@ enum Verdict {
     Cut,
     HalfThenCut,
     WholeThenCut,
+    WholeThenSilence,
+    Silence,
     Replace(Bytes),
     Swap(Bytes),
     Skip,
@@ -58,6 +61,8 @@ impl Faulty {
             Fault::CutBeforeRecords(n) if is_nth(*n) => Verdict::Cut,
             Fault::CutInRecords(n) if is_nth(*n) => Verdict::HalfThenCut,
             Fault::CutAfterRecords(n) if is_nth(*n) => Verdict::WholeThenCut,
+            Fault::SilentAfterRecords(n) if is_nth(*n) => Verdict::WholeThenSilence,
+            Fault::SilentAfterRecords(_) if is("Stats") => Verdict::Silence,
             Fault::WrongCrc(n) if is_nth(*n) => Verdict::Garble,
             Fault::ErrorFrame { records, code } if is_nth(*records) || is("Stats") => {
                 Verdict::Replace(error_frame(code))
@@ -84,6 +89,8 @@ impl Stream for Faulty {
                 )));
             }
             State::Ended => return Poll::Ready(None),
+            // Nobody is woken: the answer ends when its client leaves.
+            State::Silent => return Poll::Pending,
         }
         let frame = match ready!(self.frames.as_mut().poll_next(cx)) {
             Some(Ok(frame)) => frame,
@@ -99,9 +106,11 @@ impl Stream for Faulty {
                 self.state = State::Cutting(Box::pin(sleep(FLUSH)));
             }
             Verdict::Replace(_) | Verdict::End => self.state = State::Ended,
+            Verdict::WholeThenSilence | Verdict::Silence => self.state = State::Silent,
         }
         Poll::Ready(match verdict {
-            Verdict::Pass | Verdict::WholeThenCut => Some(Ok(frame)),
+            Verdict::Pass | Verdict::WholeThenCut | Verdict::WholeThenSilence => Some(Ok(frame)),
+            Verdict::Silence => return Poll::Pending,
             Verdict::Cut | Verdict::Skip => return self.poll_next(cx),
             Verdict::HalfThenCut => Some(Ok(frame.slice(..frame.len() / 2))),
             Verdict::Replace(other) | Verdict::Swap(other) => Some(Ok(other)),
@@ -220,6 +229,17 @@ mod tests {
         let (good, bad) = (good[1].as_ref().unwrap(), bad[1].as_ref().unwrap());
         let bits: u32 = good.iter().zip(bad).map(|(a, b)| (a ^ b).count_ones()).sum();
         assert_eq!((good.len(), bits), (bad.len(), 1));
+    }
+
+    #[tokio::test]
+    async fn a_silent_answer_neither_goes_on_nor_ends() {
+        for (fault, before) in [(0, 1), (1, 2), (7, 2)] {
+            let mut answer = with_fault(frames(), Some(Fault::SilentAfterRecords(fault)));
+            for _ in 0..before {
+                assert!(answer.next().await.unwrap().is_ok());
+            }
+            assert!(answer.next().now_or_never().is_none(), "{fault}");
+        }
     }
 
     #[test]

@@ -98,12 +98,14 @@ impl SelectRoute {
 
         let mut turn = self.turns.take().await?;
         let watch = Watch::new(self.api.limits.statement_timeout);
-        let wanted = Arc::clone(&request);
+        let (wanted, watching) = (Arc::clone(&request), Arc::clone(&watch));
         let indexes = self.settings.indexes;
-        let (evaluation, source) = self
+        // The thread that prepares the statement goes on without this future, but not for long.
+        let awaited = watch.awaited();
+        let prepared = self
             .api
             .blocking(move |store| {
-                let snapshot = Arc::new(Snapshot::new(store.get(&bucket, &key)?));
+                let snapshot = Arc::new(Snapshot::new(store.get(&bucket, &key)?, watching));
                 let found = indexes
                     .then(|| indexed::indexed(store, &bucket, &key, &snapshot, &wanted))
                     .flatten();
@@ -119,7 +121,9 @@ impl SelectRoute {
                 let evaluation = Evaluation::prepare(&wanted, whole).map_err(select_error)?;
                 Ok((evaluation, Source::whole(snapshot)))
             })
-            .await?;
+            .await;
+        awaited.end();
+        let (evaluation, source) = prepared.map_err(|error| watch.overdue().unwrap_or(error))?;
         let mut headers = HeaderMap::new();
         if let Ok(etag) = HeaderValue::from_str(&format!("\"{}\"", source.etag())) {
             headers.insert(ETAG, etag);

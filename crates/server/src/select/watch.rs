@@ -1,7 +1,7 @@
 //! Whether a statement should go on: its client is still there, and it was not evaluated for too long.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use s3s::{S3Error, S3ErrorCode};
@@ -13,11 +13,43 @@ pub(super) struct Watch {
     limit: Option<Duration>,
     /// Nanoseconds that it waited, for its turn or its reader.
     waited: AtomicU64,
+    /// Whether the client has left before there was an answer. Later the answer itself tells.
+    left: AtomicBool,
+}
+
+/// Tells the watch that the client has left, if it is dropped before there is an answer.
+#[derive(Debug)]
+pub(super) struct Awaited(Option<Arc<Watch>>);
+
+impl Awaited {
+    /// There is an answer.
+    pub(super) fn end(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Awaited {
+    fn drop(&mut self) {
+        if let Some(watch) = self.0.take() {
+            watch.left.store(true, Ordering::Relaxed);
+        }
+    }
 }
 
 impl Watch {
     pub(super) fn new(limit: Option<Duration>) -> Arc<Self> {
-        Arc::new(Self { started: Instant::now(), limit, waited: AtomicU64::new(0) })
+        let (waited, left) = (AtomicU64::new(0), AtomicBool::new(false));
+        Arc::new(Self { started: Instant::now(), limit, waited, left })
+    }
+
+    /// Who holds this waits for the answer.
+    pub(super) fn awaited(self: &Arc<Self>) -> Awaited {
+        Awaited(Some(Arc::clone(self)))
+    }
+
+    /// Whether anybody wants the answer, and there is time left for it.
+    pub(super) fn goes_on(&self) -> bool {
+        !self.left.load(Ordering::Relaxed) && !self.is_overdue()
     }
 
     /// Does not count some time.
@@ -57,12 +89,25 @@ mod tests {
     #[test]
     fn only_evaluating_counts() {
         let long_ago = Instant::now().checked_sub(Duration::from_secs(100)).unwrap();
-        let watch = |limit| Watch { started: long_ago, limit, waited: AtomicU64::new(0) };
+        let watch = |limit| {
+            let (waited, left) = (AtomicU64::new(0), AtomicBool::new(false));
+            Watch { started: long_ago, limit, waited, left }
+        };
         assert!(!watch(None).is_overdue());
         assert!(!watch(Some(Duration::from_secs(1000))).is_overdue());
         let watch = watch(Some(Duration::from_secs(99)));
         assert_eq!(watch.overdue().unwrap().code().as_str(), "StatementTimeout");
         watch.waited(Duration::from_secs(50));
         assert!(watch.overdue().is_none());
+    }
+
+    #[test]
+    fn who_leaves_before_there_is_an_answer_wants_none() {
+        let watch = Watch::new(None);
+        watch.awaited().end();
+        assert!(watch.goes_on());
+        drop(watch.awaited());
+        assert!(!watch.goes_on());
+        assert!(!Watch::new(Some(Duration::ZERO)).goes_on());
     }
 }

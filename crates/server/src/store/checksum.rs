@@ -238,6 +238,11 @@ pub(crate) fn combine_crc64(pieces: impl IntoIterator<Item = (u64, u64)>) -> Opt
         .map(|(sum, _)| sum)
 }
 
+/// A CRC-64/NVME as headers have it.
+pub(crate) fn base64_of_crc64(crc64: u64) -> String {
+    STANDARD.encode(crc64.to_be_bytes())
+}
+
 /// Computes the CRC-64/NVME of bytes that are read.
 #[derive(Default)]
 pub(crate) struct Crc64(Crc64Nvme);

@@ -48,7 +48,7 @@ use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
 
 use crate::error::Error;
 
-pub(crate) use checksum::{Algorithm, Checksums, Crc64, Expected, Hasher};
+pub(crate) use checksum::{Algorithm, Checksums, Crc64, Expected, Hasher, base64_of_crc64};
 pub(crate) use condition::{Conditions, WriteConditions};
 pub(crate) use draft::{Draft, Written};
 pub(crate) use listing::{Entry, Page, PageRequest};

@@ -63,3 +63,31 @@ async fn a_full_disk_leaves_the_old_object() {
     let temporary = fixture.folder.path().join(".sluice/tmp");
     assert_eq!(std::fs::read_dir(temporary).unwrap().count(), 0);
 }
+
+#[tokio::test]
+async fn a_body_falls_silent_or_is_damaged() {
+    let fixture = Fixture::new().await;
+    fixture.put("k", bytes(300_000)).await;
+    let get = || fixture.client.get_object().bucket("bucket").key("k").send();
+    let silent = Fault::SilentBody { after: 100_000 };
+    fixture.server.faults().inject(Rule::new(Operation::GetObject, silent));
+    let mut got = get().await.unwrap();
+    let mut arrived = 0;
+    while arrived < 100_000 {
+        arrived += got.body.next().await.unwrap().unwrap().len();
+    }
+    assert_eq!(arrived, 100_000);
+    let next = tokio::time::timeout(std::time::Duration::from_millis(200), got.body.next()).await;
+    assert!(next.is_err(), "{next:?}");
+    // The SDK compares a whole object with its checksum.
+    let flip = || Rule::new(Operation::GetObject, Fault::FlipBody { at: 200_001 });
+    fixture.server.faults().inject(flip());
+    assert!(get().await.unwrap().body.collect().await.is_err());
+    fixture.server.faults().inject(flip());
+    let range = fixture.client.get_object().bucket("bucket").key("k").range("bytes=1-299999");
+    let damaged = range.send().await.unwrap().body.collect().await.unwrap().to_vec();
+    let good = bytes(300_000)[1..].to_vec();
+    let differing: Vec<_> = (0..good.len()).filter(|at| good[*at] != damaged[*at]).collect();
+    assert_eq!(differing, [200_001]);
+    assert!(fixture.get("k").await[1..] == good);
+}

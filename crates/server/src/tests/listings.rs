@@ -84,3 +84,31 @@ async fn buckets() {
     let versioning = fixture.client.get_bucket_versioning().bucket("bucket").send().await.unwrap();
     assert!(versioning.status().is_none());
 }
+
+/// What a power failure may leave of the files in which the store keeps what file names have no room for.
+#[tokio::test]
+async fn names_and_metadata_that_are_empty_files_are_answered() {
+    let fixture = Fixture::new().await;
+    let long = "l".repeat(400);
+    fixture.put(&long, "long").await;
+    fixture.put("short", "1").await;
+    let mut emptied = 0;
+    let mut folders = vec![fixture.folder.path().join(".sluice")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                std::fs::File::options().write(true).truncate(true).open(path).unwrap();
+                emptied += 1;
+            }
+        }
+    }
+    assert!(emptied > 0);
+    assert_eq!(fixture.keys().await, ["short"]);
+    assert_eq!(fixture.get(&long).await, b"long");
+    // Whoever stores it again has its name in listings again.
+    fixture.put(&long, "again").await;
+    assert_eq!(fixture.keys().await, [long.as_str(), "short"]);
+}

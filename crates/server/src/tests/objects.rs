@@ -1,7 +1,7 @@
 use std::fs;
 
 use aws_sdk_s3::types::{
-    ChecksumAlgorithm, ChecksumMode, Delete, MetadataDirective, ObjectIdentifier,
+    ChecksumAlgorithm, ChecksumMode, ChecksumType, Delete, MetadataDirective, ObjectIdentifier,
 };
 
 use super::*;
@@ -235,4 +235,37 @@ async fn damage_on_disk_breaks_a_get_off() {
         assert_eq!(got.body.collect().await.unwrap().to_vec(), b"by hand");
     }
     assert_eq!(fixture.keys().await, ["k"]);
+}
+
+/// As S3 does: a checksum of every whole object, whoever put it there and however.
+#[tokio::test]
+async fn whole_objects_have_a_checksum() {
+    let fixture = Fixture::new().await;
+    let get = async |key: &str, range: Option<&str>| {
+        let get = fixture.client.get_object().bucket("bucket").key(key);
+        let get = get.checksum_mode(ChecksumMode::Enabled).set_range(range.map(str::to_owned));
+        let got = get.send().await.unwrap();
+        (got.checksum_crc64_nvme, got.checksum_type)
+    };
+    // The published check value.
+    let of_digits = Some("rosUhgp5mIg=".to_owned());
+    let whole = Some(ChecksumType::FullObject);
+    fixture.put("copied", "x").await;
+    fs::write(fixture.folder.path().join("bucket/by-hand"), "123456789").unwrap();
+    assert_eq!(get("by-hand", None).await, (of_digits.clone(), whole.clone()));
+    let copy = fixture.client.copy_object().bucket("bucket").key("copied");
+    copy.copy_source("bucket/by-hand").send().await.unwrap();
+    assert_eq!(get("copied", None).await, (of_digits.clone(), whole.clone()));
+    let anonymous = Fixture::with(Builder::anonymous).await;
+    let put = "PUT /bucket/k HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\
+               Connection: close\r\n\r\n123456789";
+    let answer = super::server::raw(anonymous.server.address(), put).await;
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    let get_k = anonymous.client.get_object().bucket("bucket").key("k");
+    let got = get_k.checksum_mode(ChecksumMode::Enabled).send().await.unwrap();
+    assert_eq!((got.checksum_crc64_nvme, got.checksum_type), (of_digits, whole));
+    // Of a part there is none, and of a large file that nobody hashed it would take too long.
+    assert_eq!(get("by-hand", Some("bytes=0-3")).await, (None, None));
+    fs::write(fixture.folder.path().join("bucket/large"), vec![0; (1 << 20) + 1]).unwrap();
+    assert_eq!(get("large", None).await, (None, None));
 }

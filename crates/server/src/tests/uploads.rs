@@ -1,5 +1,7 @@
 use aws_sdk_s3::types::{ChecksumAlgorithm, ChecksumMode, CompletedMultipartUpload, CompletedPart};
 
+use crate::{Fault, Operation, Rule};
+
 use super::*;
 
 const MIB: usize = 1024 * 1024;
@@ -211,4 +213,39 @@ async fn an_abandoned_upload_expires() {
     }
     assert_eq!(uploads(), 0);
     server.shutdown().await;
+}
+
+/// Over a connection, as any client would see it: the answer begins before it is known, and blanks keep
+/// the client from giving up.
+#[tokio::test]
+async fn a_completion_that_takes_long_keeps_its_client() {
+    let fixture = Fixture::with(Builder::anonymous).await;
+    for outcome in ["<CompleteMultipartUploadResult", "<Code>InvalidPart</Code>"] {
+        let id = create(&fixture, "k").await;
+        let known = part(&fixture, "k", &id, 1, b"123").await;
+        let (e_tag, checksum) = (known.e_tag().unwrap(), known.checksum_crc32().unwrap());
+        let e_tag = match outcome {
+            "<CompleteMultipartUploadResult" => e_tag,
+            _ => "\"0123456789abcdef0123456789abcdef\"",
+        };
+        let slow = Fault::SlowCompletion(std::time::Duration::from_millis(2500));
+        let rule = Rule::new(Operation::CompleteMultipartUpload, slow);
+        fixture.server.faults().inject(rule);
+        let body = format!(
+            "<CompleteMultipartUpload><Part><PartNumber>1</PartNumber><ETag>{e_tag}</ETag>\
+             <ChecksumCRC32>{checksum}</ChecksumCRC32></Part></CompleteMultipartUpload>"
+        );
+        let request = format!(
+            "POST /bucket/k?uploadId={id} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\
+             Connection: close\r\n\r\n{body}",
+            body.len()
+        );
+        let answer = super::server::raw(fixture.server.address(), &request).await;
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+        let (before, _) = body.split_once(outcome).unwrap_or_else(|| panic!("{answer}"));
+        // In chunks of their own, of one byte each.
+        let blanks = before.matches("1\r\n \r\n").count();
+        assert!(blanks >= 1, "{answer:?}");
+    }
 }

@@ -36,6 +36,9 @@ use crate::metrics::NodeMetrics;
 use crate::optimizer::subject;
 use crate::profile::{open_demand, record_bytes};
 
+/// With so many keys, a decision takes some milliseconds.
+const MANY_KEYS: usize = 8192;
+
 /// The keys of a scan while it runs: of all its partitions, or of one.
 #[derive(Debug)]
 pub struct KeysAtOpen {
@@ -53,11 +56,11 @@ pub struct Opening<'a> {
     /// How it sends statements.
     pub select: &'a FileSelect,
     /// Its files.
-    pub config: &'a FileScanConfig,
+    pub config: &'a Arc<FileScanConfig>,
     /// Where it counts requests.
     pub metrics: &'a NodeMetrics,
     /// The session's options.
-    pub options: &'a ConfigOptions,
+    pub options: &'a Arc<ConfigOptions>,
 }
 
 impl KeysAtOpen {
@@ -84,7 +87,7 @@ impl KeysAtOpen {
         file: &PartitionedFile,
     ) -> Result<Vec<(PartitionedFile, Vec<Filter>)>> {
         let Opening { source, select, config, metrics, options } = opening;
-        let endpoint = select.endpoint.as_ref();
+        let endpoint = &select.endpoint;
         let decided = self.decided(source, endpoint, config, options).await?;
         Ok(match decided.as_ref() {
             Decided::NoRow => Vec::new(),
@@ -103,9 +106,9 @@ impl KeysAtOpen {
     async fn decided(
         &self,
         source: &S3SelectSource,
-        endpoint: &Endpoint,
-        config: &FileScanConfig,
-        options: &ConfigOptions,
+        endpoint: &Arc<Endpoint>,
+        config: &Arc<FileScanConfig>,
+        options: &Arc<ConfigOptions>,
     ) -> Result<Arc<Decided>> {
         let mut known = self.decided.lock().await;
         if let Some(decided) = known.as_ref() {
@@ -134,7 +137,7 @@ impl KeysAtOpen {
                     counting_pays(source, endpoint, config, options, column, counted)
                 };
                 let keys = all_keys(source, keys, &filters, pays, (most, until)).await?;
-                decide(source, endpoint, config, options, keys)?
+                decide_apart(source, endpoint, config, options, keys).await?
             }
         };
         let decided = Arc::new(decided);
@@ -156,6 +159,26 @@ impl KeysAtOpen {
         }
         Ok(decided)
     }
+}
+
+/// Decides about keys, on a thread of its own if they are many: for each of some probabilities a Bloom
+/// filter is made of them, and meanwhile nothing else would go on here.
+async fn decide_apart(
+    source: &S3SelectSource,
+    endpoint: &Arc<Endpoint>,
+    config: &Arc<FileScanConfig>,
+    options: &Arc<ConfigOptions>,
+    keys: KeysByColumn,
+) -> Result<Decided> {
+    let listed = keys.values().filter_map(|keys| keys.values.as_ref());
+    if listed.map(|values| values.len()).sum::<usize>() < MANY_KEYS {
+        return decide(source, endpoint, config, options, keys);
+    }
+    let (source, endpoint) = (source.clone(), Arc::clone(endpoint));
+    let (config, options) = (Arc::clone(config), Arc::clone(options));
+    let decided =
+        SpawnedTask::spawn_blocking(move || decide(&source, &endpoint, &config, &options, keys));
+    decided.join_unwind().await.map_err(gone)?
 }
 
 /// Why a decision about keys sends neither a list of them nor a Bloom filter, although there are some.

@@ -113,6 +113,8 @@ impl Here {
         let endpoint = resolve(context.session_config().options(), source.endpoint_name())?;
         let counters = QueryCounters::of_task(&context, &endpoint);
         let batch_size = context.session_config().batch_size();
+        let options = SluiceOptions::of(context.session_config().options());
+        let idle_timeout = options.idle_timeout.get();
         Ok(Self {
             source: source.clone(),
             partial: Arc::clone(&exec.partial),
@@ -121,6 +123,7 @@ impl Here {
                 bucket: FileSelect::bucket(&exec.config)?,
                 format: source.format().clone(),
                 batch_size,
+                idle_timeout,
             },
             context,
             metrics: NodeMetrics::new(&endpoint, counters, &exec.metrics, partition),

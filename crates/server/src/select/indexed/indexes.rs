@@ -1,6 +1,7 @@
 //! The index objects of a version of an object, and which of them can be relied on.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use sluicegate_evaluator::ObjectSource as _;
 use sluicegate_index::layout::{FormatMessage, LEAST_BYTES, LinesMessage, TRAILER, TopMessage};
@@ -9,6 +10,7 @@ use sluicegate_index::statement::input::Usable;
 use sluicegate_s3select::request::CsvInput;
 
 use crate::select::answer::Snapshot;
+use crate::select::watch::Watch;
 use crate::store::{Object, PageRequest, Store};
 
 /// Index objects that are looked at in a listing, those of former versions included.
@@ -33,6 +35,8 @@ pub(super) struct Indexes {
 /// An index object that is open.
 pub(super) struct Index {
     object: Object,
+    /// Over the statement that it is opened for.
+    watch: Arc<Watch>,
     /// Its top.
     pub(super) top: TopMessage,
     /// What it is about.
@@ -65,9 +69,14 @@ impl Indexes {
         let fresh = listed.into_iter().map(|entry| entry.key).filter(|key| is_fresh(key));
         let mut found: Option<Self> = None;
         let mut bytes_read = 0;
+        let watch = snapshot.watch();
         for name in fresh.take(MAX_OPEN) {
             let Ok(object) = store.get(bucket, &name) else { continue };
-            let Some(top) = read_top(&object, MAX_TOP_BYTES.saturating_sub(bytes_read)) else {
+            let most = MAX_TOP_BYTES.saturating_sub(bytes_read);
+            let Some(top) = read_top(&object, most, watch) else {
+                if !watch.goes_on() {
+                    return None;
+                }
                 tracing::info!(bucket, name, "the index is damaged, or too large");
                 continue;
             };
@@ -84,7 +93,8 @@ impl Indexes {
             });
             let known = all.all.iter().any(|known| known.usable.column == usable.column);
             if !known && all.format == *format && all.lines == *lines {
-                all.all.push(Index { object, top: top.0, usable });
+                let watch = Arc::clone(watch);
+                all.all.push(Index { object, watch, top: top.0, usable });
             }
         }
         found.map(|found| Self { bytes_read, ..found })
@@ -94,7 +104,7 @@ impl Indexes {
 impl Index {
     /// Reads a range of the index object.
     pub(super) fn read(&self, range: Range<u64>) -> Option<Vec<u8>> {
-        read(&self.object, range)
+        read(&self.object, range, &self.watch)
     }
 
     /// Whether the index object is still the one that was opened.
@@ -104,14 +114,14 @@ impl Index {
 }
 
 /// The top of an index object, and how many bytes were read; at most so many.
-fn read_top(object: &Object, most: u64) -> Option<(TopMessage, u64)> {
+fn read_top(object: &Object, most: u64, watch: &Watch) -> Option<(TopMessage, u64)> {
     let size = object.size;
     if size < LEAST_BYTES {
         return None;
     }
     let tail_of = |bytes: u64| {
         let allowed = bytes <= most.min(size);
-        allowed.then(|| read(object, size - bytes..size)).flatten()
+        allowed.then(|| read(object, size - bytes..size, watch)).flatten()
     };
     let trailer = tail_of(TRAILER as u64)?;
     let needed = TopMessage::tail_bytes(&trailer).ok()? as u64;
@@ -119,8 +129,11 @@ fn read_top(object: &Object, most: u64) -> Option<(TopMessage, u64)> {
     Some((TopMessage::of_tail(&tail, size).ok()?, needed))
 }
 
-/// A range of an object, all of it.
-fn read(object: &Object, range: Range<u64>) -> Option<Vec<u8>> {
+/// A range of an object, all of it, as long as the answer of the statement is wanted.
+fn read(object: &Object, range: Range<u64>, watch: &Watch) -> Option<Vec<u8>> {
+    if !watch.goes_on() {
+        return None;
+    }
     let mut bytes = vec![0; usize::try_from(range.end.checked_sub(range.start)?).ok()?];
     let mut filled = 0;
     while filled < bytes.len() {
@@ -132,4 +145,24 @@ fn read(object: &Object, range: Range<u64>) -> Option<Vec<u8>> {
         }
     }
     Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_looked_up_for_nobody() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("index");
+        std::fs::write(&path, [7; 100]).unwrap();
+        let file = std::fs::File::open(&path).unwrap();
+        let modified = file.metadata().unwrap().modified().unwrap();
+        let object = Object { file, size: 100, modified, meta: Default::default() };
+        let watch = Watch::new(None);
+        assert_eq!(read(&object, 1..51, &watch).unwrap(), [7; 50]);
+        drop(watch.awaited());
+        assert_eq!(read(&object, 1..51, &watch), None);
+        assert!(read_top(&object, u64::MAX, &watch).is_none());
+    }
 }

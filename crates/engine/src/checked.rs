@@ -1,0 +1,192 @@
+//! Whole objects are compared with the checksums that their store has of them.
+
+use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use futures::stream::BoxStream;
+use futures::{StreamExt, TryStreamExt};
+use object_store::path::Path;
+use object_store::{
+    CopyOptions, Error, GetOptions, GetResult, GetResultPayload, ListResult, MultipartUpload,
+    ObjectMeta, ObjectStore, PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
+};
+
+use crate::checksum::Checksum;
+use crate::datasource::many_ranges::AskedRanges;
+use crate::silence::Hearing;
+
+/// The most bytes of an object that is read whole for a sample, so that its checksum tells about it.
+const SAMPLE_BYTES: u64 = 512 << 10;
+
+/// What is known of the answers about an object that one GET leads to: object stores ask again for the rest
+/// of an answer that breaks off. An extension of the GET's requests.
+#[derive(Debug, Default)]
+pub(crate) struct Conversation {
+    pub(crate) hearing: Arc<Hearing>,
+    /// That of the whole object, if the first answer offers one.
+    pub(crate) checksum: OnceLock<Checksum>,
+}
+
+/// GETs of samples, from which more is concluded than a query would notice to be wrong. An extension of
+/// these GETs.
+#[derive(Debug, Default)]
+pub(crate) struct Samples {
+    asked: AtomicUsize,
+    vouched: AtomicUsize,
+}
+
+impl Samples {
+    /// Whether all of them were answered with the bytes that the store has, for sure.
+    pub(crate) fn are_vouched(&self) -> bool {
+        self.vouched.load(Ordering::Relaxed) >= self.asked.load(Ordering::Relaxed)
+    }
+}
+
+/// Bytes are not those of the checksum.
+#[derive(Debug)]
+pub(crate) struct Damaged {
+    object: Path,
+    algorithm: &'static str,
+}
+
+impl fmt::Display for Damaged {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { object, algorithm } = self;
+        write!(f, "`{object}` was damaged: its bytes are not those of the store's {algorithm}")
+    }
+}
+
+impl std::error::Error for Damaged {}
+
+/// A bucket of which whole objects are read with their checksums. Of ranges no store offers any.
+#[derive(Debug)]
+pub(crate) struct CheckedStore {
+    plain: Arc<dyn ObjectStore>,
+    /// The same, which asks for checksums.
+    asking: Arc<dyn ObjectStore>,
+    /// Whether no byte can be damaged on the way, as with TLS.
+    secure: bool,
+}
+
+impl CheckedStore {
+    pub(crate) fn new(
+        plain: Arc<dyn ObjectStore>,
+        asking: Arc<dyn ObjectStore>,
+        secure: bool,
+    ) -> Self {
+        Self { plain, asking, secure }
+    }
+}
+
+impl fmt::Display for CheckedStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.plain, f)
+    }
+}
+
+/// A stream that ends with an error if its bytes are not those of a checksum, and otherwise tells samples.
+fn checked(
+    stream: BoxStream<'static, Result<Bytes>>,
+    object: Path,
+    checksum: Checksum,
+    samples: Option<Arc<Samples>>,
+) -> BoxStream<'static, Result<Bytes>> {
+    let computed = checksum.begin();
+    futures::stream::try_unfold((stream, computed), move |(mut stream, mut computed)| {
+        let (checksum, object, samples) = (checksum.clone(), object.clone(), samples.clone());
+        async move {
+            if let Some(bytes) = stream.try_next().await? {
+                computed.update(&bytes);
+                return Ok(Some((bytes, (stream, computed))));
+            }
+            let algorithm = checksum.name();
+            if !checksum.is(computed) {
+                let source = Box::new(Damaged { object, algorithm });
+                return Err(Error::Generic { store: "S3", source });
+            }
+            if let Some(samples) = samples {
+                samples.vouched.fetch_add(1, Ordering::Relaxed);
+            }
+            Ok(None)
+        }
+    })
+    .boxed()
+}
+
+#[async_trait]
+impl ObjectStore for CheckedStore {
+    async fn get_opts(&self, location: &Path, mut options: GetOptions) -> Result<GetResult> {
+        let conversation = Arc::new(Conversation::default());
+        options.extensions.insert(Arc::clone(&conversation));
+        let samples = options.extensions.get::<Arc<Samples>>().cloned();
+        if let Some(samples) = &samples {
+            samples.asked.fetch_add(1, Ordering::Relaxed);
+            samples.vouched.fetch_add(usize::from(self.secure), Ordering::Relaxed);
+        }
+        let in_part = options.range.is_some() || options.extensions.get::<AskedRanges>().is_some();
+        if options.head || in_part {
+            return self.plain.get_opts(location, options).await;
+        }
+        let result = self.asking.get_opts(location, options).await?;
+        let Some(checksum) = conversation.checksum.get().cloned() else { return Ok(result) };
+        let (meta, range) = (result.meta.clone(), result.range.clone());
+        let attributes = result.attributes.clone();
+        let samples = samples.filter(|_| !self.secure);
+        let is_small_sample = samples.is_some() && meta.size <= SAMPLE_BYTES;
+        let mut stream = checked(result.into_stream(), location.clone(), checksum, samples);
+        if is_small_sample {
+            // Who takes a sample would not read to the end.
+            let all: Vec<Bytes> = stream.try_collect().await?;
+            stream = futures::stream::iter(all.into_iter().map(Ok)).boxed();
+        }
+        let payload = GetResultPayload::Stream(stream);
+        Ok(GetResult { payload, meta, range, attributes })
+    }
+
+    async fn put_opts(
+        &self,
+        location: &Path,
+        payload: PutPayload,
+        opts: PutOptions,
+    ) -> Result<PutResult> {
+        self.plain.put_opts(location, payload, opts).await
+    }
+
+    async fn put_multipart_opts(
+        &self,
+        location: &Path,
+        opts: PutMultipartOptions,
+    ) -> Result<Box<dyn MultipartUpload>> {
+        self.plain.put_multipart_opts(location, opts).await
+    }
+
+    fn delete_stream(
+        &self,
+        locations: BoxStream<'static, Result<Path>>,
+    ) -> BoxStream<'static, Result<Path>> {
+        self.plain.delete_stream(locations)
+    }
+
+    fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
+        self.plain.list(prefix)
+    }
+
+    fn list_with_offset(
+        &self,
+        prefix: Option<&Path>,
+        offset: &Path,
+    ) -> BoxStream<'static, Result<ObjectMeta>> {
+        self.plain.list_with_offset(prefix, offset)
+    }
+
+    async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
+        self.plain.list_with_delimiter(prefix).await
+    }
+
+    async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
+        self.plain.copy_opts(from, to, options).await
+    }
+}

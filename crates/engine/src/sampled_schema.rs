@@ -1,0 +1,193 @@
+//! Schemas of text, which samples tell.
+//!
+//! One damaged byte makes a column of numbers one of text, whose ORDER BY is another, and no later look at
+//! the data would find anything wrong. So a sample has to be vouched for, by a checksum or a secure
+//! connection, or two samples must say the same.
+
+use std::fmt;
+use std::sync::Arc;
+
+use arrow::datatypes::SchemaRef;
+use async_trait::async_trait;
+use datafusion::common::{Result, exec_err};
+use futures::future::BoxFuture;
+use futures::stream::BoxStream;
+use object_store::path::Path;
+use object_store::{
+    CopyOptions, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
+    PutMultipartOptions, PutOptions, PutPayload, PutResult,
+};
+
+use crate::checked::Samples;
+use crate::error::{is_damage, is_of_store};
+
+/// How often samples are taken, until two agree.
+const MOST: usize = 4;
+
+/// The schema that is inferred from samples through a store.
+///
+/// # Errors
+///
+/// Those of reading and inferring; and if no two samples agree.
+pub(crate) async fn infer<'a>(
+    store: &Arc<dyn ObjectStore>,
+    objects: &[ObjectMeta],
+    infer: impl Fn(Arc<dyn ObjectStore>) -> BoxFuture<'a, Result<SchemaRef>> + Send,
+) -> Result<SchemaRef> {
+    let mut seen: Vec<SchemaRef> = Vec::new();
+    let mut failed = false;
+    for _ in 0..MOST {
+        let samples = Arc::new(Samples::default());
+        let store = Sampled { inner: Arc::clone(store), samples: Arc::clone(&samples) };
+        match infer(Arc::new(store)).await {
+            Ok(schema) if samples.are_vouched() || seen.contains(&schema) => return Ok(schema),
+            Ok(schema) => seen.push(schema),
+            Err(error) if is_damage(&error) => {}
+            // What cannot be read may be damaged; if it is again not readable, it is not.
+            Err(error) if failed || samples.are_vouched() || is_of_store(&error) => {
+                return Err(error);
+            }
+            Err(_) => failed = true,
+        }
+    }
+    let first = objects.first().map_or_else(String::new, |object| object.location.to_string());
+    exec_err!(
+        "the columns of `{first}` cannot be told: each of {MOST} looks at it found others, so its bytes \
+         are damaged on the way"
+    )
+}
+
+/// A store whose GETs are those of samples.
+#[derive(Debug)]
+struct Sampled {
+    inner: Arc<dyn ObjectStore>,
+    samples: Arc<Samples>,
+}
+
+impl fmt::Display for Sampled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.inner, f)
+    }
+}
+
+#[async_trait]
+impl ObjectStore for Sampled {
+    async fn get_opts(
+        &self,
+        location: &Path,
+        mut options: GetOptions,
+    ) -> object_store::Result<GetResult> {
+        options.extensions.insert(Arc::clone(&self.samples));
+        self.inner.get_opts(location, options).await
+    }
+
+    async fn put_opts(
+        &self,
+        location: &Path,
+        payload: PutPayload,
+        opts: PutOptions,
+    ) -> object_store::Result<PutResult> {
+        self.inner.put_opts(location, payload, opts).await
+    }
+
+    async fn put_multipart_opts(
+        &self,
+        location: &Path,
+        opts: PutMultipartOptions,
+    ) -> object_store::Result<Box<dyn MultipartUpload>> {
+        self.inner.put_multipart_opts(location, opts).await
+    }
+
+    fn delete_stream(
+        &self,
+        locations: BoxStream<'static, object_store::Result<Path>>,
+    ) -> BoxStream<'static, object_store::Result<Path>> {
+        self.inner.delete_stream(locations)
+    }
+
+    fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, object_store::Result<ObjectMeta>> {
+        self.inner.list(prefix)
+    }
+
+    async fn list_with_delimiter(&self, prefix: Option<&Path>) -> object_store::Result<ListResult> {
+        self.inner.list_with_delimiter(prefix).await
+    }
+
+    async fn copy_opts(
+        &self,
+        from: &Path,
+        to: &Path,
+        options: CopyOptions,
+    ) -> object_store::Result<()> {
+        self.inner.copy_opts(from, to, options).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use arrow::datatypes::{DataType, Field, Schema};
+    use datafusion::common::exec_datafusion_err;
+    use object_store::memory::InMemory;
+
+    use super::*;
+    use crate::checked::CheckedStore;
+
+    /// What is inferred where looks find such types one after the other, and how many looks are taken.
+    async fn look(secure: bool, types: &[DataType]) -> (Result<SchemaRef>, usize) {
+        let inner: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+        let checked = CheckedStore::new(Arc::clone(&inner), inner, secure);
+        let store: Arc<dyn ObjectStore> = Arc::new(checked);
+        let left = Mutex::new(types.iter());
+        let next = &left;
+        let inferred = infer(&store, &[], move |store| {
+            Box::pin(async move {
+                let _ = store.get_opts(&Path::from("x"), GetOptions::default()).await;
+                let found = next.lock().unwrap().next().cloned();
+                let found = found.filter(|found| *found != DataType::Null);
+                let found = found.ok_or_else(|| exec_datafusion_err!("it is not readable"))?;
+                Ok(Arc::new(Schema::new(vec![Field::new("a", found, true)])) as SchemaRef)
+            })
+        });
+        let inferred = inferred.await;
+        let taken = types.len() - left.lock().unwrap().len();
+        (inferred, taken)
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_read_twice_is_an_error() {
+        for (secure, types, taken) in [
+            (true, [DataType::Null, DataType::Int64], 1),
+            (false, [DataType::Null, DataType::Null], 2),
+        ] {
+            let (inferred, looks) = look(secure, &types).await;
+            assert!(inferred.unwrap_err().to_string().contains("it is not readable"));
+            assert_eq!(looks, taken);
+        }
+    }
+
+    #[tokio::test]
+    async fn two_samples_agree_unless_the_first_is_vouched_for() {
+        // Null is a look at what cannot be read.
+        use DataType::{Float64, Int64, Null, Utf8};
+        for (secure, types, expected, taken) in [
+            (true, vec![Int64, Utf8], Some(Int64), 1),
+            (false, vec![Int64, Int64, Utf8], Some(Int64), 2),
+            (false, vec![Utf8, Int64, Int64], Some(Int64), 3),
+            (false, vec![Utf8, Int64, Utf8], Some(Utf8), 3),
+            (false, vec![Int64, Null, Int64], Some(Int64), 3),
+            (false, vec![Utf8, Int64, Float64, DataType::Date32, Utf8], None, 4),
+        ] {
+            let (inferred, looks) = look(secure, &types).await;
+            assert_eq!(looks, taken, "{types:?}");
+            match expected {
+                Some(expected) => assert_eq!(inferred.unwrap().field(0).data_type(), &expected),
+                None => {
+                    let said = inferred.unwrap_err().to_string();
+                    assert!(said.contains("each of 4 looks at it found others"), "{said}");
+                }
+            }
+        }
+    }
+}

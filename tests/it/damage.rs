@@ -1,0 +1,293 @@
+//! Bytes that are damaged on their way, and objects that are damaged where they are: never a wrong answer
+//! where the store offers a checksum, and never a panic on a terminal.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::OnceLock;
+
+use futures::FutureExt;
+use proptest::prelude::*;
+use sluicegate_engine::config::Scan;
+use sluicegate_engine::{Engine, ErrorKind};
+use sluicegate_server::{Fault, Operation, Rule};
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+
+use crate::cli::{Served, text as said};
+use crate::harness::{BUCKET, Store, try_ordered};
+use crate::wire::{Harm, Wire};
+
+/// Numbers whose order as text is another, and of which one damaged digit makes text.
+fn table(rows: usize) -> String {
+    let line = |k: usize| format!("{},{}.5,value {k}\n", (k * 7919) % rows, k % 13);
+    (0..rows).fold("k,f,v\n".to_owned(), |text, k| text + &line(k))
+}
+
+const SMALL: usize = 300;
+/// Of more bytes than a checksum is computed for, or than a sample is read of.
+const LARGE: usize = 70_000;
+
+fn sql(object: &str) -> String {
+    format!("SELECT k, f, v FROM 's3://{BUCKET}/{object}' ORDER BY k, f LIMIT 40")
+}
+
+struct Damaged {
+    runtime: Runtime,
+    wire: Wire,
+    /// With GET, and with Select.
+    engines: [Engine; 2],
+    right: [Vec<Vec<String>>; 2],
+    _store: Store,
+}
+
+/// One store for all cases.
+fn shared() -> &'static Damaged {
+    static SHARED: OnceLock<Damaged> = OnceLock::new();
+    SHARED.get_or_init(|| {
+        let runtime = Runtime::new().unwrap();
+        let (store, wire, engines, right) = runtime.block_on(async {
+            let store = Store::start().await;
+            store.put("small.csv", table(SMALL));
+            store.put("large.csv", table(LARGE));
+            let wire = Wire::to(&store.server.endpoint()).await;
+            let builder = || store.builder().endpoint(&wire.endpoint);
+            let get = builder().scan(Scan::Get).build().await.unwrap();
+            let select = builder().scan(Scan::Select).build().await.unwrap();
+            let small = try_ordered(&get, &sql("small.csv")).await.unwrap();
+            let large = try_ordered(&get, &sql("large.csv")).await.unwrap();
+            assert_eq!((small[2][0].as_str(), large[39][0].as_str()), ("2", "39"));
+            (store, wire, [get, select], [small, large])
+        });
+        Damaged { runtime, wire, engines, right, _store: store }
+    })
+}
+
+proptest! {
+    /// Whichever bit of whichever answer about a whole object, of Select, or of a sample. What cannot be seen are
+    /// ranges of objects by GET without TLS; a listing is one answer that has no checksum either.
+    #[test]
+    fn a_flipped_bit_makes_no_wrong_answer(
+        large in any::<bool>(),
+        select in any::<bool>(),
+        nth in 0_usize..4,
+        times in 1_usize..3,
+        place in 0.0..1.0_f64,
+        // Most rows are looked at for a schema only at the beginning of an object.
+        early in any::<bool>(),
+        bit in 0_u8..8,
+        of_get in any::<bool>(),
+    ) {
+        let Damaged { runtime, wire, engines, right, .. } = shared();
+        // Large objects have no checksum here, so only their samples may be damaged.
+        let select = select || large;
+        let object = if large { "large.csv" } else { "small.csv" };
+        let request = match of_get || !select {
+            true => format!("GET /{BUCKET}/{object}"),
+            false => format!("POST /{BUCKET}/{object}"),
+        };
+        let place = if early { place / 100.0 } else { place };
+        wire.mend();
+        wire.harm(&request, nth, times, Harm::Flip { place, bit });
+        let answer = runtime.block_on(try_ordered(&engines[usize::from(select)], &sql(object)));
+        wire.mend();
+        if let Ok(answer) = answer {
+            prop_assert_eq!(&answer, &right[usize::from(large)]);
+        }
+    }
+}
+
+/// A digit of a sample that becomes a letter would make a column of numbers one of text.
+#[tokio::test(flavor = "multi_thread")]
+async fn one_damaged_sample_makes_no_schema() {
+    let store = Store::start().await;
+    store.put("small.csv", table(SMALL));
+    store.put("large.csv", table(LARGE));
+    let engine = store.engine(Scan::Select).await;
+    for object in ["small.csv", "large.csv"] {
+        let right = try_ordered(&engine, &sql(object)).await.unwrap();
+        // Bits of the first rows, digits and separators.
+        let at =
+            table(if object == "small.csv" { SMALL } else { LARGE }).find('\n').unwrap() as u64;
+        let mut looks = 0;
+        for at in at + 1..at + 60 {
+            store.faults.inject(Rule::new(Operation::GetObject, Fault::FlipBody { at }));
+            let before = engine.counted();
+            let answer = try_ordered(&engine, &sql(object)).await;
+            looks += engine.counted().since(&before).get;
+            store.faults.clear();
+            assert_eq!(answer.unwrap(), right, "{object}, byte {at}");
+        }
+        assert!(looks >= 59 * 2, "{object}: {looks}");
+    }
+}
+
+/// What a query was told is in the words of the error: which object, and what to do.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_damaged_object_is_named() {
+    let store = Store::start().await;
+    store.put("t/small.csv", table(SMALL));
+    let engine = store.engine(Scan::Get).await;
+    let create = format!(
+        "CREATE EXTERNAL TABLE t (k BIGINT, f DOUBLE, v VARCHAR) STORED AS CSV \
+         LOCATION 's3://{BUCKET}/t/' OPTIONS ('format.has_header' 'true')"
+    );
+    engine.collect(&create).await.unwrap();
+    engine.collect("SET datafusion.execution.collect_statistics = false").await.unwrap();
+    let sum = "SELECT sum(k), max(v) FROM t";
+    let right = try_ordered(&engine, sum).await.unwrap();
+    let size = table(SMALL).len() as u64;
+    for at in [10, size / 2, size - 2] {
+        store.faults.inject(Rule::new(Operation::GetObject, Fault::FlipBody { at }));
+        match engine.collect(sum).await {
+            // Some damage is noticed earlier: by who parses a number.
+            Err(error) if error.to_string().contains("damaged") => {
+                let words =
+                    "`t/small.csv` was damaged: its bytes are not those of the store's crc64nvme";
+                assert_eq!(error.to_string(), words);
+                assert_eq!(error.kind(), ErrorKind::Data);
+                assert!(error.hint().unwrap().contains("Run the query again"), "{error:?}");
+            }
+            Err(error) => assert_eq!(error.kind(), ErrorKind::Data, "{error}"),
+            Ok(_) => panic!("byte {at} was not missed"),
+        }
+        store.faults.clear();
+        assert_eq!(try_ordered(&engine, sum).await.unwrap(), right);
+    }
+}
+
+/// Parquet files of which bytes of the footer, or of pages, were changed.
+struct Mutants {
+    whole: Vec<u8>,
+    footer: usize,
+    random: u64,
+}
+
+impl Mutants {
+    fn of(whole: Vec<u8>) -> Self {
+        let end = whole.len() - 8;
+        let footer = u32::from_le_bytes(whole[end..end + 4].try_into().unwrap());
+        Self { footer: end - footer as usize, whole, random: 7 }
+    }
+
+    /// SplitMix64.
+    fn below(&mut self, end: usize) -> usize {
+        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.random;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) % end as u64) as usize
+    }
+
+    fn next(&mut self, of_footer: bool) -> Vec<u8> {
+        let mut mutant = self.whole.clone();
+        let (start, length) = match of_footer {
+            true => (self.footer, self.whole.len() - 4 - self.footer),
+            false => (4, self.footer - 4),
+        };
+        for _ in 0..=self.below(3) {
+            let at = start + self.below(length);
+            mutant[at] = self.below(256) as u8;
+        }
+        mutant
+    }
+}
+
+async fn parquet(folder: &TempDir) -> Vec<u8> {
+    let store = Store::start().await;
+    let engine = store.engine(Scan::Get).await;
+    let path = folder.path().join("good.parquet");
+    let sql = format!(
+        "COPY (SELECT value AS k, value * 0.25 AS f, concat('value ', value % 50) AS v \
+         FROM generate_series(1, 3000)) TO '{}'",
+        path.display()
+    );
+    engine.collect(&sql).await.unwrap();
+    std::fs::read(path).unwrap()
+}
+
+const QUERIES: [&str; 4] = [
+    "SELECT count(*) FROM t",
+    "SELECT * FROM t WHERE k > 2900",
+    "SELECT max(v), sum(f) FROM t",
+    "SELECT v FROM t ORDER BY f DESC LIMIT 3",
+];
+
+/// Mutants are answered, or an error says that they cannot be read: nothing panics, whichever operator reads.
+#[tokio::test(flavor = "multi_thread")]
+async fn damaged_parquet_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut mutants = Mutants::of(parquet(&folder).await);
+    let store = Store::start().await;
+    let engine = store.engine(Scan::Get).await;
+    let mut errors = 0;
+    for number in 0..200 {
+        let object = format!("{number}.parquet");
+        store.put(&object, mutants.next(number % 4 > 0));
+        for query in QUERIES {
+            let sql = query.replace(" t", &format!(" 's3://{BUCKET}/{object}'"));
+            let ran = AssertUnwindSafe(engine.collect(&sql)).catch_unwind().await;
+            match ran {
+                Ok(Ok(_)) => {}
+                Ok(Err(_)) => errors += 1,
+                Err(_) => panic!("{sql} panicked"),
+            }
+        }
+    }
+    assert!(errors > 50, "{errors}");
+}
+
+/// Parquet's reader panics over some footers, which is no news beside the error that it becomes.
+#[test]
+fn no_panic_reaches_a_terminal() {
+    let folder = tempfile::tempdir().unwrap();
+    let runtime = Runtime::new().unwrap();
+    let mut mutants = Mutants::of(runtime.block_on(parquet(&folder)));
+    let served = Served::start();
+    let engine = runtime.block_on(async { Store::start().await.engine(Scan::Get).await });
+    // One over which the reader panics, as its message tells.
+    let path = folder.path().join("mutant.parquet");
+    let sql = format!("SELECT count(*) FROM '{}'", path.display());
+    let found = (0..4000).find(|_| {
+        std::fs::write(&path, mutants.next(true)).unwrap();
+        let error = runtime.block_on(engine.collect(&sql)).err().map(|error| error.to_string());
+        error.is_some_and(|error| error.contains("range start must not be greater"))
+    });
+    assert!(found.is_some(), "no mutant panics any more");
+    std::fs::copy(&path, served.path().join("bucket/p.parquet")).unwrap();
+    let url = "s3://bucket/p.parquet";
+    let table = format!(
+        "CREATE EXTERNAL TABLE t (k BIGINT, f DOUBLE, v VARCHAR) STORED AS PARQUET LOCATION '{url}'; "
+    );
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+    let mut commands: Vec<Vec<String>> = Vec::new();
+    for query in QUERIES {
+        let by_url = query.replace(" t", &format!(" '{url}'"));
+        for scan in ["get", "select", "auto"] {
+            for sql in [&by_url, &format!("{table}{query}")] {
+                commands.push(words(&["sql", "--scan", scan, "-c", sql]));
+            }
+        }
+        commands.push(words(&["explain", "-c", &by_url]));
+    }
+    commands.push(words(&["sql", "-c", &format!("{table}ANALYZE TABLE t")]));
+    commands.push(words(&["index", "create", url, "k"]));
+    commands.push(words(&["index", "list", url]));
+    let mut named = 0;
+    for command in commands {
+        let words: Vec<&str> = command.iter().map(String::as_str).collect();
+        let ran = served.command(&words).output().unwrap();
+        let told = said(&ran.stderr);
+        assert!(
+            !told.contains("panicked at") && !told.contains("RUST_BACKTRACE"),
+            "{command:?}: {told}"
+        );
+        assert!(matches!(ran.status.code(), Some(0 | 1)), "{command:?}: {told}");
+        if ran.status.code() == Some(1) {
+            assert!(
+                told.starts_with("error: ") || told.starts_with("note: "),
+                "{command:?}: {told}"
+            );
+            named += u32::from(told.contains("p.parquet` cannot be read: range start"));
+        }
+    }
+    assert!(named >= 4, "{named}");
+}

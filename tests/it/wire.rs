@@ -1,0 +1,139 @@
+//! A wire between an engine and a store, on which answers fall silent or are damaged.
+
+use std::sync::{Arc, Mutex};
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+
+/// What happens to an answer's body.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Harm {
+    /// Nothing follows so many bytes, over a connection that stays.
+    Silence { after: usize },
+    /// One bit is flipped, at that share of the body.
+    Flip { place: f64, bit: u8 },
+}
+
+#[derive(Debug)]
+struct Rule {
+    /// How the request begins: `GET /bucket/key`.
+    request: String,
+    skip: usize,
+    harm: Harm,
+    times: usize,
+}
+
+/// The wire. It is cut when it is dropped.
+pub(crate) struct Wire {
+    pub(crate) endpoint: String,
+    state: Arc<Mutex<State>>,
+    _tasks: JoinSet<()>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    rules: Vec<Rule>,
+    struck: usize,
+}
+
+impl Wire {
+    /// To the store at a URL.
+    pub(crate) async fn to(store: &str) -> Self {
+        let store = store.strip_prefix("http://").unwrap().to_owned();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let endpoint = format!("http://{}", listener.local_addr().unwrap());
+        let state: Arc<Mutex<State>> = Arc::default();
+        let rules = Arc::clone(&state);
+        let mut tasks = JoinSet::new();
+        tasks.spawn(async move {
+            let mut connections = JoinSet::new();
+            while let Ok((client, _)) = listener.accept().await {
+                let (store, rules) = (store.clone(), Arc::clone(&rules));
+                connections.spawn(async move {
+                    // Who closes a connection early is the client, which knows why.
+                    let _ = pass(client, &store, &rules).await;
+                });
+            }
+        });
+        Self { endpoint, state, _tasks: tasks }
+    }
+
+    /// Harms answers to requests that begin so, from the n-th on, counted from 0.
+    pub(crate) fn harm(&self, request: &str, nth: usize, times: usize, harm: Harm) {
+        let rule = Rule { request: request.to_owned(), skip: nth, harm, times };
+        self.state.lock().unwrap().rules.push(rule);
+    }
+
+    /// Forgets all rules; how many answers were harmed since it was last asked.
+    pub(crate) fn mend(&self) -> usize {
+        let mut state = self.state.lock().unwrap();
+        state.rules.clear();
+        std::mem::take(&mut state.struck)
+    }
+}
+
+impl State {
+    fn harm(&mut self, request: &[u8]) -> Option<Harm> {
+        let rule = self.rules.iter_mut().find(|it| request.starts_with(it.request.as_bytes()))?;
+        if rule.skip > 0 {
+            rule.skip -= 1;
+            return None;
+        }
+        rule.times = rule.times.checked_sub(1)?;
+        self.struck += 1;
+        Some(rule.harm)
+    }
+}
+
+/// Passes one request on, and its answer back.
+async fn pass(mut client: TcpStream, store: &str, state: &Mutex<State>) -> std::io::Result<()> {
+    let mut request = Vec::new();
+    let head = loop {
+        if let Some(end) = end_of_head(&request) {
+            break end;
+        }
+        if client.read_buf(&mut request).await? == 0 {
+            return Ok(());
+        }
+    };
+    let text = String::from_utf8_lossy(&request[..head]).to_ascii_lowercase();
+    let length = text.lines().find_map(|line| line.strip_prefix("content-length:"));
+    let length: usize = length.map_or(0, |length| length.trim().parse().unwrap());
+    while request.len() < head + length {
+        if client.read_buf(&mut request).await? == 0 {
+            return Ok(());
+        }
+    }
+    let harm = state.lock().unwrap().harm(&request);
+    let mut server = TcpStream::connect(store).await?;
+    // One request for each connection.
+    server.write_all(&request[..head - 2]).await?;
+    server.write_all(b"connection: close\r\n\r\n").await?;
+    server.write_all(&request[head..]).await?;
+    let mut answer = Vec::new();
+    server.read_to_end(&mut answer).await?;
+    let body = end_of_head(&answer).unwrap_or(answer.len());
+    match harm {
+        Some(Harm::Silence { after }) => {
+            let sent = answer.len().min(body + after);
+            client.write_all(&answer[..sent]).await?;
+            client.flush().await?;
+            // Until the client has had enough.
+            client.read_buf(&mut request).await?;
+            return Ok(());
+        }
+        Some(Harm::Flip { place, bit }) if body < answer.len() => {
+            let length = answer.len() - body;
+            let at = (place * length as f64) as usize;
+            answer[body + at.min(length - 1)] ^= 1 << (bit % 8);
+        }
+        _ => {}
+    }
+    client.write_all(&answer).await?;
+    client.shutdown().await
+}
+
+fn end_of_head(message: &[u8]) -> Option<usize> {
+    message.windows(4).position(|window| window == b"\r\n\r\n").map(|at| at + 4)
+}
