@@ -11,7 +11,7 @@ use sluicegate_costmodel::{ScanDemand, Terms};
 
 use super::ask::{Asking, Form, KeysByColumn, Spans, ask};
 use super::by_part::{ByPart, Expected};
-use super::expected::{ExpectedKeys, counted};
+use super::expected::ExpectedKeys;
 use super::look::look_bytes;
 use super::sent::Sent;
 use crate::choice::{Chooser, Offer, Question, Way};
@@ -153,7 +153,7 @@ pub(super) fn counting_pays(
         subject: String::new(),
         ways: vec![
             way("filtered", steps(demand), false),
-            way("bloom", counted(keys, values, steps(expected.of(demand))), true),
+            way("bloom", expected.counted(keys, values, steps(expected.of(demand))), true),
         ],
         forced: None,
         notes: Vec::new(),

@@ -1,7 +1,8 @@
 //! What asking about the keys of a join is expected to take, before they are known.
 
-use sluicegate_costmodel::{Phase, Resource, ScanDemand, Steps, Terms, Use};
+use sluicegate_costmodel::{Bytes, Phase, Requests, Resource, ScanDemand, Steps, Terms, Use};
 
+use super::bloom::Shape;
 use crate::datasource::s3_select::S3SelectSource;
 use crate::profile::{BLOOM_CONTAINS, keys_demand};
 use crate::session::LISTED_KEYS;
@@ -27,6 +28,8 @@ pub struct ExpectedKeys {
     keys: Option<f64>,
     /// How many there would be without a filter on the build side, likewise.
     domain: Option<f64>,
+    /// The bytes that a statement has for them.
+    bytes: f64,
 }
 
 impl ExpectedKeys {
@@ -35,18 +38,28 @@ impl ExpectedKeys {
     #[must_use]
     pub fn new(source: &S3SelectSource, share: f64, keys: Option<f64>, bloom: bool) -> Self {
         let mut constants = 0;
-        let (share, terms) = match bloom {
+        let known = keys.unwrap_or(0.0);
+        let bits = Shape::new(known as usize, WRONG_YES).total() as f64;
+        let (share, terms, bytes) = match bloom {
+            // As base64, and as a digit for each.
             true if source.profile().syntax.bloom => {
-                (with_wrong_yeses(share), BLOOM_CONTAINS.into())
+                (with_wrong_yeses(share), BLOOM_CONTAINS.into(), bits / 6.0)
             }
-            true => (with_wrong_yeses(share), TERMS),
+            true => (with_wrong_yeses(share), TERMS, bits),
             false if lists(source, keys) => {
-                constants = keys.map_or(0, |keys| keys as u64);
-                (share, COMPARED.into())
+                constants = known as u64;
+                (share, COMPARED.into(), known * KEY_BYTES)
             }
-            false => (share.max(BETWEEN), COMPARED.into()),
+            false => (share.max(BETWEEN), COMPARED.into(), 2.0 * KEY_BYTES),
         };
-        Self { share, terms, constants, keys, domain: source.domain() }
+        let bytes = bytes.min(source.profile().max_expression_bytes as f64);
+        Self { share, terms, constants, keys, domain: source.domain(), bytes }
+    }
+
+    /// The bytes that the keys take in so many statements.
+    #[must_use]
+    pub fn asked(&self, statements: Requests) -> Bytes {
+        Bytes::from_f64(self.bytes * statements.as_f64())
     }
 
     /// What is asked of the store with it.
@@ -55,41 +68,45 @@ impl ExpectedKeys {
         keys_demand(demand, self.share, (self.terms, self.constants))
     }
 
-    /// Steps that wait for the keys to be read from the join and written into statements.
+    /// Steps that wait for the keys to be read from the join and written into statements, each of which
+    /// carries them.
     #[must_use]
     pub fn after(&self, steps: Steps) -> Steps {
         /// Keys of a list in a second, measured on two cores.
         const PER_SECOND: f64 = 5e5;
         let keys = self.keys.unwrap_or(0.0);
         match keys <= LISTED_KEYS as f64 {
-            true => making(keys, PER_SECOND, steps),
+            true => self.making(keys, PER_SECOND, steps),
             // There are as many values between their bounds as keys without a filter, or more.
-            false => counted(keys, self.domain.unwrap_or(keys).max(keys), steps),
+            false => self.counted(keys, self.domain.unwrap_or(keys).max(keys), steps),
         }
+    }
+
+    /// Steps that wait for so many keys to be counted out among so many values.
+    #[must_use]
+    pub fn counted(&self, keys: f64, values: f64, steps: Steps) -> Steps {
+        /// Values that are asked about in a second, measured on one core.
+        const PER_SECOND: f64 = 3e7;
+        /// How many are in the time that a key takes to be kept, ordered and hashed.
+        const KEY: f64 = 10.0;
+        self.making(values + KEY * keys, PER_SECOND, steps)
+    }
+
+    /// Steps after what has to be made for them.
+    fn making(&self, amount: f64, per_second: f64, steps: Steps) -> Steps {
+        let making = Use { resource: Resource::new("keys of joins"), amount, per_second };
+        let asked = self.asked(steps.work().requests.select);
+        let made = Phase { name: "keys", uses: vec![making], asked, ..Phase::default() };
+        Steps::InTurn(vec![made.into(), steps])
     }
 }
 
-/// Steps that wait for so many keys to be counted out among so many values.
-pub(super) fn counted(keys: f64, values: f64, steps: Steps) -> Steps {
-    /// Values that are asked about in a second, measured on one core.
-    const PER_SECOND: f64 = 3e7;
-    /// How many are in the time that a key takes to be kept, ordered and hashed.
-    const KEY: f64 = 10.0;
-    making(values + KEY * keys, PER_SECOND, steps)
-}
-
-/// Steps after what has to be made for them.
-fn making(amount: f64, per_second: f64, steps: Steps) -> Steps {
-    let making = Use { resource: Resource::new("keys of joins"), amount, per_second };
-    let made = Phase { name: "keys", uses: vec![making], ..Phase::default() };
-    Steps::InTurn(vec![made.into(), steps])
-}
+/// Bytes of a number in a list, and its comma.
+const KEY_BYTES: f64 = 10.0;
 
 /// Whether a statement of a scan has room for a list of so many keys, about.
 fn lists(source: &S3SelectSource, keys: Option<f64>) -> bool {
-    /// Of a number and a comma.
-    const BYTES: f64 = 10.0;
-    keys.is_some_and(|keys| keys * BYTES <= source.profile().max_expression_bytes as f64)
+    keys.is_some_and(|keys| keys * KEY_BYTES <= source.profile().max_expression_bytes as f64)
 }
 
 /// The share of the rows that a Bloom filter lets pass.
