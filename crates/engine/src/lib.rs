@@ -219,7 +219,7 @@ impl Engine {
         journal: &Journal,
     ) -> datafusion::common::Result<SessionContext> {
         let shared = self.context.runtime_env();
-        let options = SluiceOptions::of(self.context.state().config_options());
+        let options = config::SluiceOptions::of(self.context.state().config_options());
         let idle_timeout = options.idle_timeout.get();
         let runtime = RuntimeEnv {
             object_store_registry: Arc::new(

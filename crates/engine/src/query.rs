@@ -60,7 +60,8 @@ impl Query {
     /// If it cannot be planned; what goes wrong while it runs is an item of the stream.
     pub async fn start(&self) -> datafusion::common::Result<SendableRecordBatchStream> {
         let context = Arc::new(self.frame.task_ctx());
-        let planned = self.frame.clone().create_physical_plan();
+        let frame = self.frame.clone();
+        let planned = frame.create_physical_plan();
         let plan = panics::caught("planning the query", planned).await?;
         if let Some(timeline) = self.counters.timeline() {
             timeline.planned();

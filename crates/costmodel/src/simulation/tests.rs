@@ -78,7 +78,7 @@ fn the_connections_bind() {
 fn the_last_wave_may_be_short() {
     let mut hardware = HardwareProfile::by_name("aws-in-region").unwrap().clone();
     hardware.client.overlap = 1.0;
-    for (requests, at_once) in [(5, 2), (67, 64), (3, 2), (33, 16), (7, 8), (300, 300)] {
+    for (requests, at_once) in [(5_u64, 2_u64), (67, 64), (3, 2), (33, 16), (7, 8), (300, 300)] {
         let waves = requests.div_ceil(at_once.min(256)) as f64;
         let at_once = Some(Requests(at_once));
         let phase = Phase { gets_at_once: at_once, selects_at_once: at_once, ..Phase::default() };
