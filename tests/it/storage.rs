@@ -528,7 +528,7 @@ fn what_would_count_twice_or_not_at_all_is_refused_first() {
     let path = path.to_str().unwrap();
     let refused = |arguments: &[&str], words: &str| {
         let output = sluice(arguments).output().unwrap();
-        let said = crate::cli::text(&output.stderr);
+        let said = text(&output.stderr);
         assert!(!output.status.success() && said.contains(words), "{said}");
     };
     refused(&["storage", "--duckdb", path, "--duckdb", path], "is named twice");

@@ -13,7 +13,10 @@ mod simulation;
 pub(crate) mod source;
 mod statistics;
 mod storage;
+pub(crate) mod sweep;
 pub(crate) mod switch;
+pub(crate) mod time;
+pub(crate) mod udp;
 mod validate;
 
 use std::path::PathBuf;
@@ -30,7 +33,7 @@ pub(crate) use self::generate::{DataFormat, GenerateCommand, TableArgs};
 pub(crate) use self::index::{
     CreateArgs, DropArgs, IndexCommand, IndexStore, ListArgs, VerifyArgs,
 };
-pub(crate) use self::model::{ModelArgs, ModelFormat};
+pub(crate) use self::model::ModelArgs;
 use self::quantity::{Price, scale};
 pub(crate) use self::serve::ServeArgs;
 pub(crate) use self::simulation::SimulationArgs;

@@ -10,6 +10,9 @@ use sluicegate_pruning::switch::Relation;
 use sluicegate_pruning::{Ties, p4};
 
 use super::source::Source;
+use super::sweep::SweepArgs;
+use super::time::TimeArgs;
+use super::udp::UdpArgs;
 use crate::output::listing::ListFormat;
 
 const SWITCH_EXAMPLES: &str = "\
@@ -44,6 +47,12 @@ pub(crate) enum SwitchCommand {
     Trace(Box<TraceArgs>),
     Theory(TheoryArgs),
     Protocol(ProtocolArgs),
+    Sweep(Box<SweepArgs>),
+    Time(TimeArgs),
+    Udp(Box<UdpArgs>),
+    /// A process of `sluice switch udp`
+    #[command(hide = true)]
+    UdpNode,
 }
 
 /// An algorithm's parameters; what is left out takes the paper's default.

@@ -8,6 +8,8 @@ mod floats;
 mod passes;
 mod plans;
 mod runs;
+mod sweeps;
+mod udp;
 
 use std::sync::Arc;
 

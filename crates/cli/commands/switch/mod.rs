@@ -7,8 +7,11 @@ mod p4;
 mod plan;
 mod protocol;
 mod run;
+mod sweep;
 mod theory;
+mod time;
 mod trace;
+mod udp;
 
 use std::fs;
 use std::path::Path;
@@ -34,6 +37,10 @@ pub(crate) fn run(args: SwitchArgs) -> Result<()> {
         SwitchCommand::Trace(args) => trace::run(&args),
         SwitchCommand::Theory(args) => theory::run(&args),
         SwitchCommand::Protocol(args) => protocol::run(&args),
+        SwitchCommand::Sweep(args) => sweep::run(&args),
+        SwitchCommand::Time(args) => time::run(&args),
+        SwitchCommand::Udp(args) => udp::run(&args),
+        SwitchCommand::UdpNode => udp::node::run(),
     }
 }
 

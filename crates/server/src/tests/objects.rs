@@ -259,7 +259,7 @@ async fn whole_objects_have_a_checksum() {
     let anonymous = Fixture::with(Builder::anonymous).await;
     let put = "PUT /bucket/k HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\
                Connection: close\r\n\r\n123456789";
-    let answer = super::server::raw(anonymous.server.address(), put).await;
+    let answer = server::raw(anonymous.server.address(), put).await;
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     let get_k = anonymous.client.get_object().bucket("bucket").key("k");
     let got = get_k.checksum_mode(ChecksumMode::Enabled).send().await.unwrap();

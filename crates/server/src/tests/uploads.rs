@@ -240,7 +240,7 @@ async fn a_completion_that_takes_long_keeps_its_client() {
              Connection: close\r\n\r\n{body}",
             body.len()
         );
-        let answer = super::server::raw(fixture.server.address(), &request).await;
+        let answer = server::raw(fixture.server.address(), &request).await;
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();
         assert!(head.starts_with("HTTP/1.1 200"), "{head}");
         let (before, _) = body.split_once(outcome).unwrap_or_else(|| panic!("{answer}"));
