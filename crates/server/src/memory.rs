@@ -60,7 +60,8 @@ fn trim() {
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 fn trim() {}
 
-#[cfg(all(test, target_os = "linux", target_env = "gnu"))]
+#[cfg(test)]
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod tests {
     use super::*;
 
@@ -99,17 +100,18 @@ mod tests {
         runtime.block_on(async {
             let (counters, (stop, stopped)) = (Arc::default(), watch::channel(false));
             let interval = Duration::from_millis(1);
-            let giving = tokio::spawn(give_back(Arc::clone(&counters), interval, stopped));
-            // Nothing was done yet.
-            sleep(50 * interval).await;
-            assert!(resident() > 200 * MIB);
-            let end = Instant::now() + Duration::from_secs(60);
-            let _open = counters.count_connection();
-            while resident() > 100 * MIB && Instant::now() < end {
-                sleep(interval).await;
-            }
-            stop.send(true).unwrap();
-            giving.await.unwrap();
+            let giving = give_back(Arc::clone(&counters), interval, stopped);
+            tokio::join!(giving, async {
+                // Nothing was done yet.
+                sleep(50 * interval).await;
+                assert!(resident() > 200 * MIB);
+                let end = Instant::now() + Duration::from_secs(60);
+                let _open = counters.count_connection();
+                while resident() > 100 * MIB && Instant::now() < end {
+                    sleep(interval).await;
+                }
+                stop.send(true).unwrap();
+            });
         });
         assert!(resident() < 100 * MIB, "{} are resident", resident());
         assert_eq!(rows.len(), 8);

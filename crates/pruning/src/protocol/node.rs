@@ -354,7 +354,7 @@ impl SwitchNode {
                 Some(worker) if worker < self.workers => (Peer::Worker(worker), bytes.to_vec()),
                 _ => return,
             },
-            Peer::Worker(worker) => self.from_worker(worker, bytes),
+            Peer::Worker(worker) => self.pass_on(worker, bytes),
         };
         if self.loses() {
             return;
@@ -367,7 +367,7 @@ impl SwitchNode {
     }
 
     /// What a worker sends is for the program, or passes where it parses no such packet.
-    fn from_worker(&mut self, worker: u16, bytes: &[u8]) -> (Peer, Vec<u8>) {
+    fn pass_on(&mut self, worker: u16, bytes: &[u8]) -> (Peer, Vec<u8>) {
         let parsed = switch::Packet::parse(bytes).ok();
         let outcome = parsed.and_then(|packet| self.interpreter.outcome(&packet).ok());
         let whole = |packet: &switch::Packet| {
