@@ -147,6 +147,17 @@ pub struct Setup {
     pub per_packet: f64,
 }
 
+impl Setup {
+    const fn entries(&self) -> f64 {
+        self.per_packet.max(1.0)
+    }
+
+    /// The part of the packets that go on: those of which one entry does.
+    fn going(&self, unpruned: f64) -> f64 {
+        1.0 - (1.0 - unpruned.clamp(0.0, 1.0)).powf(self.entries())
+    }
+}
+
 static CHEETAH: LazyLock<Testbed> =
     LazyLock::new(|| data::embedded(include_str!("../../testbeds/cheetah.toml")));
 
@@ -197,10 +208,10 @@ impl Testbed {
         link.0 / self.packet_bytes.value
     }
 
-    /// Seconds that the master takes for so many entries.
-    fn mastered(&self, query: &Query, entries: f64) -> f64 {
+    /// Seconds that the master takes for so many entries in so many packets.
+    fn mastered(&self, query: &Query, entries: f64, packets: f64) -> f64 {
         let rate = self.master.get(&query.master).map_or(f64::INFINITY, |rate| rate.value);
-        entries / self.received.value + entries / rate
+        packets / self.received.value + entries / rate
     }
 
     /// The query through a switch that prunes.
@@ -213,7 +224,8 @@ impl Testbed {
         let passes = f64::from(query.passes.max(1));
         let before = making.max(sending) * (passes - 1.0) / passes;
         let filling = making.max(network) - before;
-        let master = self.mastered(query, left) - filling;
+        let arriving = query.entries.value / setup.entries() * setup.going(query.unpruned.value);
+        let master = self.mastered(query, left, arriving) - filling;
         Completion {
             rules: seconds(self.rules_seconds.value),
             workers: seconds(making - network),
@@ -232,7 +244,7 @@ impl Testbed {
             rules: seconds(self.rules_seconds.value),
             workers: seconds(making - sending),
             network: seconds(sending),
-            master: seconds(self.mastered(query, result)),
+            master: seconds(self.mastered(query, result, result / setup.entries())),
             drain: seconds(result / self.drained.value),
         }
     }
@@ -252,12 +264,10 @@ impl Testbed {
     fn sent(&self, query: &Query, setup: &Setup, unpruned: f64) -> (f64, f64, f64) {
         let workers = query.workers.map_or(setup.workers, f64::from).max(1.0);
         let rate = self.packets_per_second(setup.link);
-        let packets = query.entries.value / setup.per_packet.max(1.0);
+        let packets = query.entries.value / setup.entries();
         let passes = f64::from(query.passes.max(1));
         let pass = packets / (workers * rate);
-        // A packet goes on if one of its entries does.
-        let going = 1.0 - (1.0 - unpruned.clamp(0.0, 1.0)).powf(setup.per_packet.max(1.0));
-        let last = pass * (passes - 1.0) + packets * going / rate;
+        let last = pass * (passes - 1.0) + packets * setup.going(unpruned) / rate;
         (packets * passes / (workers * self.serialized.value), pass * passes, last)
     }
 }
@@ -355,13 +365,18 @@ mod tests {
         for query in &testbed().queries {
             let total = |setup: &Setup, query: &Query| testbed().pruned(query, setup).total();
             let here = total(&setup, query);
-            assert!(total(&Setup { workers: 10.0, ..setup }, query) <= here);
-            assert!(total(&Setup { per_packet: 4.0, ..setup }, query) <= here);
+            // Parts are rounded.
+            let most = here + Duration::from_nanos(9);
+            assert!(total(&Setup { workers: 10.0, ..setup }, query) <= most);
+            assert!(total(&Setup { per_packet: 4.0, ..setup }, query) <= most);
             assert!(total(&Setup { link: BytesPerSecond(1e9), ..setup }, query) >= here);
             let more = Number { value: 2.0 * query.entries.value, ..query.entries.clone() };
             assert!(total(&setup, &Query { entries: more, ..query.clone() }) > here);
             let more = Number { value: query.unpruned.value + 0.3, ..query.unpruned.clone() };
-            assert!(total(&setup, &Query { unpruned: more, ..query.clone() }) >= here);
+            assert!(
+                total(&setup, &Query { unpruned: more, ..query.clone() }) + Duration::from_nanos(9)
+                    >= here
+            );
         }
     }
 

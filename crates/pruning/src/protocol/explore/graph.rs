@@ -1,6 +1,6 @@
 //! Which states were seen and how they follow each other: a fingerprint, a way there, and the numbers of
-//! the next ones for each. The states themselves are kept only until they are left, so that tens of
-//! millions fit in memory.
+//! the next ones for each. The states themselves are kept only until they are left, so that more of
+//! them fit in memory.
 
 use std::collections::hash_map::Entry as Slot;
 use std::collections::{HashMap, VecDeque};
