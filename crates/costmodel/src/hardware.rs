@@ -32,7 +32,7 @@ pub struct Link {
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RequestLimits {
-    /// Requests in flight at once, where a plan does not say how many it has.
+    /// The most requests in flight at once; a plan may have fewer.
     #[serde(deserialize_with = "data::at_once")]
     pub slots: NonZeroU32,
     /// Requests per second, the lower of what the store admits and the client manages.

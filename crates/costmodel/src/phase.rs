@@ -31,6 +31,14 @@ impl Format {
     }
 }
 
+/// What a GET, HEAD or LIST takes of the link beside the payload of its answer: a signed request, and the
+/// head of the answer. About what is counted between our client and our store.
+const PLAIN_REQUEST: u64 = 1_200;
+
+/// The same of a Select request, with a short statement in XML, and the messages of its answer that carry no
+/// record.
+const SELECT_REQUEST: u64 = 2_400;
+
 /// What one step of a strategy asks for: work that has no order within it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Phase {
@@ -47,13 +55,14 @@ pub struct Phase {
     pub heads: Requests,
     /// GET requests.
     pub gets: Requests,
-    /// How many of them are in flight at once; none if as many as the hardware takes.
+    /// How many of them the plan has in flight at once, if the hardware takes as many; none if it has as
+    /// many as that takes.
     pub gets_at_once: Option<Requests>,
     /// Payload of their answers.
     pub got: Bytes,
     /// Select requests.
     pub selects: Requests,
-    /// How many of them are in flight at once; none if as many as the hardware takes.
+    /// The same of them.
     pub selects_at_once: Option<Requests>,
     /// Bytes they scan.
     pub scanned: Bytes,
@@ -67,6 +76,8 @@ pub struct Phase {
     pub items: Terms,
     /// Constants in lists of all their statements.
     pub constants: u64,
+    /// What their statements carry beside what is asked of each record: the keys of a join.
+    pub asked: Bytes,
     /// What is [`answered`](crate::answered).
     pub answered: f64,
     /// Payload of their answers, which is text: JSON for JSON, CSV for the rest.
@@ -99,6 +110,7 @@ impl Default for Phase {
             passing_rows: Rows::ZERO,
             items: Terms::NONE,
             constants: 0,
+            asked: Bytes::ZERO,
             answered: 0.0,
             returned: Bytes::ZERO,
             values: 0.0,
@@ -109,8 +121,8 @@ impl Default for Phase {
 }
 
 impl Phase {
-    /// The work this phase amounts to. Its times are zero until they are predicted, and the link
-    /// carries payload only: headers are not predicted.
+    /// The work this phase amounts to. Its times are zero until they are predicted, and the link carries
+    /// payload and the keys in statements only: see [`Steps::over_sockets`](crate::Steps::over_sockets).
     #[must_use]
     pub fn work(&self) -> Work {
         Work {
@@ -126,26 +138,39 @@ impl Phase {
             returned: self.returned,
             got: self.got,
             sent: Bytes::ZERO,
-            link: self.got + self.returned,
+            link: self.got + self.returned + self.asked,
             store: Duration::ZERO,
             wall: Duration::ZERO,
         }
     }
 
-    /// The same for so many times as much of everything.
+    /// What its requests and the heads of their answers take of the link.
+    pub(crate) fn heads_of_messages(&self) -> Bytes {
+        let of = |requests: Requests, each: u64| Bytes(requests.0.saturating_mul(each));
+        of(self.plain_requests(), PLAIN_REQUEST) + of(self.selects, SELECT_REQUEST)
+    }
+
+    /// The same for so many times as much of everything. Requests of which the plan says how many it has at
+    /// once are those for its objects, which become larger and no more; all others are for what an index
+    /// finds.
     pub(crate) fn scaled(&self, factor: f64) -> Self {
-        let requests = |count: Requests| Requests((count.as_f64() * factor).ceil() as u64);
+        let more = |count: Requests| Requests((count.as_f64() * factor).ceil() as u64);
+        let requests = |count: Requests, at_once: Option<Requests>| match at_once {
+            Some(_) => count,
+            None => more(count),
+        };
         let uses = self.uses.iter().map(|it| Use { amount: it.amount * factor, ..*it });
         Self {
-            lists: requests(self.lists),
-            heads: requests(self.heads),
-            gets: requests(self.gets),
+            lists: more(self.lists),
+            heads: more(self.heads),
+            gets: requests(self.gets, self.gets_at_once),
             got: self.got * factor,
-            selects: requests(self.selects),
+            selects: requests(self.selects, self.selects_at_once),
             scanned: self.scanned * factor,
             scanned_rows: self.scanned_rows * factor,
             passing_rows: self.passing_rows * factor,
             constants: (self.constants as f64 * factor).round() as u64,
+            asked: self.asked * factor,
             answered: self.answered * factor,
             returned: self.returned * factor,
             values: self.values * factor,
@@ -183,7 +208,9 @@ impl Phase {
     /// T = rounds·latency + max D + α·(sum D − max D)
     /// ```
     ///
-    /// α = 0 is a perfect pipeline, α = 1 one resource after the other. The link and its connections
+    /// α = 0 is a perfect pipeline, α = 1 one resource after the other. Requests that are more than can be in
+    /// flight at once are sent in waves, each of which waits for its latency; whoever sends in the last of
+    /// them, when not all do, has as many bytes to get as the others. The link and its connections
     /// count as one resource in the sum, the one of them that takes longer. Where store and client
     /// share their cores, these must do the work of both, which the sum has already.
     #[must_use]
@@ -193,7 +220,7 @@ impl Phase {
 
     pub(crate) fn times(&self, hardware: &HardwareProfile) -> (PhaseTime, Times) {
         let demands = self.demands(hardware);
-        let bound_by = demands.longest().0;
+        let bound_by = demands.bound_by();
         let waiting = self.latency(hardware) * f64::from(self.rounds);
         let total = waiting + demands.combined(hardware.client.overlap);
         let time = PhaseTime {
@@ -225,20 +252,22 @@ impl Phase {
     /// Each resource's time alone, in seconds.
     fn demands(&self, hardware: &HardwareProfile) -> Demands {
         let slots = f64::from(hardware.requests.slots.get());
-        let at_once =
-            |planned: Option<Requests>| planned.map_or(slots, |many| many.as_f64().max(1.0));
+        let at_once = |planned: Option<Requests>| {
+            planned.map_or(slots, |many| many.as_f64().clamp(1.0, slots))
+        };
         let (get_slots, select_slots) = (at_once(self.gets_at_once), at_once(self.selects_at_once));
         let plain = self.plain_requests();
         let requests = plain + self.selects;
         // As many requests as this run side by side; at least one, so that it divides.
         let lanes = |requests: Requests, slots: f64| requests.as_f64().clamp(1.0, slots);
         // Waves of requests after the first, whose latency is counted as a round.
-        let waves = |requests: Requests, slots: f64| (requests.as_f64() / slots - 1.0).max(0.0);
+        let waves =
+            |requests: Requests, slots: f64| ((requests.as_f64() / slots).ceil() - 1.0).max(0.0);
 
         let connection = hardware.link.connection_bytes_per_second;
-        let request_slots = waves(plain, get_slots) * hardware.link.latency.as_secs_f64()
-            + waves(self.selects, select_slots) * hardware.select.latency.as_secs_f64()
-            + self.got.as_f64() / (connection.0 * lanes(self.gets, get_slots))
+        let waiting = waves(plain, get_slots) * hardware.link.latency.as_secs_f64()
+            + waves(self.selects, select_slots) * hardware.select.latency.as_secs_f64();
+        let receiving = self.got.as_f64() / (connection.0 * lanes(self.gets, get_slots))
             + self.returned.as_f64() / (connection.0 * lanes(self.selects, select_slots));
 
         let one_by_one = self.store_seconds(hardware);
@@ -253,10 +282,11 @@ impl Phase {
         let working = parsing + hardware.client.evaluating(self.here);
         let client = working / requests.as_f64().clamp(1.0, cores);
 
-        let link = (self.got + self.returned).as_f64() / hardware.link.bytes_per_second.0;
+        let carried = (self.got + self.returned + self.asked).as_f64();
+        let link = carried / hardware.link.bytes_per_second.0;
         let mut demands = Demands::default();
         demands.add(Resource::LINK, link);
-        demands.add(Resource::REQUEST_SLOTS, request_slots);
+        demands.add_slots(waiting, receiving);
         demands.add(Resource::REQUEST_RATE, requests.as_f64() / hardware.requests.per_second);
         demands.add(Resource::STORE_SCAN, store_scan);
         demands.add(Resource::CLIENT, client);
@@ -387,7 +417,7 @@ pub(crate) mod tests {
         let returned = Bytes(14_798_528);
         let phase = Phase { selects: Requests(3), returned, ..Phase::default() };
         let time = phase.predict(&hardware);
-        assert_eq!(time.bound_by, Resource::REQUEST_SLOTS);
+        assert_eq!(time.bound_by, Resource::CONNECTION_RATE);
         near(time.total, 4.98);
     }
 
@@ -423,12 +453,53 @@ pub(crate) mod tests {
             selects: Requests(5),
             scanned: Bytes(6),
             returned: Bytes(8),
+            asked: Bytes(7),
             ..Phase::default()
         };
         let work = phase.work();
         assert_eq!(work.requests.total(), Requests(11));
         assert_eq!((work.got, work.scanned, work.returned), (Bytes(4), Bytes(6), Bytes(8)));
-        assert_eq!(work.link, Bytes(12));
+        assert_eq!(work.link, Bytes(12 + 7));
+        let heads = 6 * PLAIN_REQUEST + 5 * SELECT_REQUEST;
+        assert_eq!(Steps::from(phase).over_sockets(), Bytes(12 + 7 + heads));
+    }
+
+    /// A plan that would have more in flight than the hardware takes waits.
+    #[test]
+    fn no_more_requests_are_in_flight_than_there_are_slots() {
+        let mut hardware = HardwareProfile::by_name("aws-in-region").unwrap().clone();
+        let planned = Some(Requests(16));
+        let ways = [
+            Phase { gets_at_once: planned, ..get(Bytes::mib(32), 32) },
+            Phase { selects: Requests(32), selects_at_once: planned, ..Phase::default() },
+        ];
+        for phase in ways {
+            let mut seconds = Vec::new();
+            for slots in [1, 4, 16, 64] {
+                hardware.requests.slots = NonZeroU32::new(slots).unwrap();
+                seconds.push(phase.predict(&hardware).total.as_secs_f64());
+            }
+            assert!(seconds[0] > 3.0 * seconds[1] && seconds[1] > 3.0 * seconds[2], "{seconds:?}");
+            assert_eq!(seconds[2], seconds[3]);
+        }
+    }
+
+    /// More data in as many objects never takes less time.
+    #[test]
+    fn objects_that_grow_are_no_more_objects() {
+        let hardware = HardwareProfile::by_name("aws-in-region").unwrap();
+        let at_once = Some(Requests(16));
+        let phase = Phase { gets_at_once: at_once, ..get(Bytes::mib(64), 5) };
+        let mut before = 0.0;
+        for factor in (1..400).map(|it| f64::from(it) * 0.05) {
+            let scaled = phase.scaled(factor);
+            assert_eq!(scaled.gets, phase.gets);
+            let seconds = scaled.predict(hardware).total.as_secs_f64();
+            assert!(seconds >= before, "{factor}: {seconds} s, {before} s");
+            before = seconds;
+        }
+        // What an index finds is found in more places.
+        assert_eq!(get(Bytes::mib(64), 5).scaled(3.0).gets, Requests(15));
     }
 
     /// A switch that forwards 10 Mpps, named by an operator and not by this crate.

@@ -13,8 +13,12 @@ pub struct Resource(&'static str);
 impl Resource {
     /// The bytes that cross the link.
     pub const LINK: Self = Self("link");
-    /// The connections that may be open at once: waiting for answers, and one connection's rate.
+    /// The requests that may be in flight at once: they wait for answers, and each has one connection's
+    /// rate.
     pub const REQUEST_SLOTS: Self = Self("request slots");
+    /// What is said to bind instead of [`Self::REQUEST_SLOTS`] where requests spend more of their time on
+    /// the rate of their connections than on waiting.
+    pub const CONNECTION_RATE: Self = Self("connection rate");
     /// The requests per second that store and client can take.
     pub const REQUEST_RATE: Self = Self("request rate");
     /// The store's scan for S3 Select.
@@ -56,24 +60,45 @@ pub struct Use {
 
 /// The time that each resource is busy, in seconds; every resource once.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Demands(Vec<(Resource, f64)>);
+pub(crate) struct Demands {
+    each: Vec<(Resource, f64)>,
+    /// The part of the request slots' time that is spent on the rate of connections.
+    connections: f64,
+}
 
 impl Demands {
     pub(crate) fn add(&mut self, resource: Resource, seconds: f64) {
-        match self.0.iter_mut().find(|(known, _)| *known == resource) {
+        match self.each.iter_mut().find(|(known, _)| *known == resource) {
             Some((_, busy)) => *busy += seconds,
-            None => self.0.push((resource, seconds)),
+            None => self.each.push((resource, seconds)),
         }
+    }
+
+    /// Request slots that wait for so long, and then have answers to receive for so long.
+    pub(crate) fn add_slots(&mut self, waiting: f64, receiving: f64) {
+        self.add(Resource::REQUEST_SLOTS, waiting + receiving);
+        self.connections += receiving;
     }
 
     pub(crate) fn add_all(&mut self, other: &Self) {
-        for (resource, seconds) in &other.0 {
+        for (resource, seconds) in &other.each {
             self.add(*resource, *seconds);
         }
+        self.connections += other.connections;
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Resource, f64)> {
-        self.0.iter().copied()
+        self.each.iter().copied()
+    }
+
+    /// What binds: the resource that is busy longest, and of request slots what keeps them so.
+    pub(crate) fn bound_by(&self) -> Resource {
+        match self.longest() {
+            (Resource::REQUEST_SLOTS, seconds) if 2.0 * self.connections > seconds => {
+                Resource::CONNECTION_RATE
+            }
+            (resource, _) => resource,
+        }
     }
 
     /// The resource that is busy longest, and how long; of equals, the first.
@@ -116,6 +141,20 @@ mod tests {
         assert_eq!([1.0, 0.5, 0.0].map(|overlap| demands.combined(overlap)), [4.0, 5.0, 6.0]);
         demands.add(Resource::CLIENT, 4.0);
         assert_eq!([1.0, 0.5, 0.0].map(|overlap| demands.combined(overlap)), [6.0, 8.0, 10.0]);
+    }
+
+    #[test]
+    fn slots_bind_by_what_they_spend_their_time_on() {
+        let mut demands = Demands::default();
+        demands.add(Resource::LINK, 4.0);
+        demands.add_slots(3.0, 2.0);
+        assert_eq!(demands.bound_by(), Resource::REQUEST_SLOTS);
+        let mut more = Demands::default();
+        more.add_slots(0.0, 2.0);
+        demands.add_all(&more);
+        assert_eq!(demands.bound_by(), Resource::CONNECTION_RATE);
+        demands.add(Resource::LINK, 4.0);
+        assert_eq!(demands.bound_by(), Resource::LINK);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::rate::seconds;
 use crate::resource::Demands;
-use crate::{HardwareProfile, Phase, PhaseTime, Resource, Terms, Work};
+use crate::{Bytes, HardwareProfile, Phase, PhaseTime, Resource, Terms, Work};
 
 /// What a strategy does, and in which order.
 ///
@@ -63,7 +63,8 @@ impl Steps {
         self
     }
 
-    /// The same for so many times as much of everything that is read; requests for a part of one are one.
+    /// The same for so many times as much of everything that is read: of as many objects, each so many times
+    /// as large. What an index leads to is in so many times as many places; a part of a request is one.
     #[must_use]
     pub fn scaled(&self, factor: f64) -> Self {
         let all = |steps: &[Self]| steps.iter().map(|step| step.scaled(factor)).collect();
@@ -78,6 +79,14 @@ impl Steps {
     #[must_use]
     pub fn work(&self) -> Work {
         self.phases().into_iter().map(Phase::work).sum()
+    }
+
+    /// What crosses the sockets in either direction: [`Work::link`](crate::Work) with requests and the heads of
+    /// answers, encryption apart.
+    #[must_use]
+    pub fn over_sockets(&self) -> Bytes {
+        let heads = self.phases().into_iter().map(Phase::heads_of_messages);
+        heads.fold(self.work().link, |all, heads| all + heads)
     }
 
     /// The time that the store's cores take for all of it, in whatever order.
@@ -122,7 +131,7 @@ impl Steps {
                 // As one phase that asks for all of it, but no faster than its slowest part.
                 let shared = all.waiting + all.demands.combined(hardware.client.overlap);
                 (all.total, all.bound_by) = if shared > longest.0 {
-                    (shared, Some(all.demands.longest().0))
+                    (shared, Some(all.demands.bound_by()))
                 } else {
                     longest
                 };

@@ -294,7 +294,8 @@ impl Fitting<'_> {
     }
 
     /// Queries over small objects: planning + a latency for each wave of objects. How many objects
-    /// make a wave is at least the number of cores, each of which opens its own.
+    /// make a wave is at least the number of cores, each of which opens its own; and as each may have two
+    /// statements in flight, there are slots for twice as many.
     fn planning(&mut self) {
         let latency = self.fit.hardware.link.latency.as_secs_f64();
         let mut equations = Equations::new(2);
@@ -316,7 +317,8 @@ impl Fitting<'_> {
         match found[1].filter(|it| it.value > 0.0) {
             Some(Estimate { value, low, high }) => {
                 let slots = (1.0 / value).round().clamp(1.0, f64::from(base.get())) as u32;
-                let slots = NonZeroU32::new(slots).unwrap_or(NonZeroU32::MIN).max(cores);
+                let slots = NonZeroU32::new(slots).unwrap_or(NonZeroU32::MIN);
+                let slots = slots.max(cores.saturating_mul(NonZeroU32::MIN.saturating_add(1)));
                 self.fit.hardware.requests.slots = slots;
                 self.interval("requests.slots", [1.0 / high, 1.0 / low]);
             }
@@ -573,7 +575,7 @@ mod tests {
         let mut truth = HardwareProfile::by_name("local-1gbit").unwrap().clone();
         truth.link.connection_bytes_per_second = BytesPerSecond(60e6);
         truth.link.latency = Duration::from_micros(3100);
-        truth.requests.slots = NonZeroU32::new(4).unwrap();
+        truth.requests.slots = NonZeroU32::new(8).unwrap();
         truth.requests.per_second = 9000.0;
         truth.select.latency = Duration::from_micros(4400);
         truth.select.per_term = Duration::from_nanos(31);

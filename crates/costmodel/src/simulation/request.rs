@@ -33,7 +33,7 @@ pub(super) struct Stage {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Kind {
     pub(super) requests: u64,
-    /// How many may be in flight at once; none if they share the slots of the profile.
+    /// How many of them are in flight at once, if there are slots; none if as many as there are slots.
     pub(super) at_once: Option<u64>,
     /// Seconds to the first byte.
     pub(super) latency: f64,
@@ -56,10 +56,12 @@ pub(super) fn kinds(phase: &Phase, hardware: &HardwareProfile, extra: &[usize]) 
     let (selects, returned) = work(phase.selects, phase.returned.as_f64());
     let bare = (phase.lists + phase.heads).0;
     let (latency, select) = (hardware.link.latency.as_secs_f64(), hardware.select.latency);
-    let of_all = gets + selects;
-    let client = &hardware.client;
+    let slots = u64::from(hardware.requests.slots.get());
+    let (of_all, client) = (gets + selects, &hardware.client);
     // What is not by the byte is the same for each request that has an answer.
-    let each = |requests: u64| 1.0 / (if of_all > 0 { of_all } else { requests }).max(1) as f64;
+    let each = |requests: u64, lanes: &Lanes| {
+        requests as f64 / of_all as f64 * lanes.share / lanes.requests as f64
+    };
     let parsing = phase.values * client.per_value.unwrap_or_default().as_secs_f64()
         + client.evaluating(phase.here);
     let connection =
@@ -88,19 +90,26 @@ pub(super) fn kinds(phase: &Phase, hardware: &HardwareProfile, extra: &[usize]) 
         let (chunks, stages) = (1, Vec::new());
         all.push(Kind { requests: bare, at_once: None, latency, chunks, stages, arriving: 0 });
     }
-    if gets > 0 {
-        let bytes = got / gets as f64;
-        let own = hardware.ingest_seconds(phase.format, bytes) + parsing * each(gets);
+    let of_gets = match gets {
+        0 => Vec::new(),
+        gets => Lanes::of(gets, phase.gets_at_once, slots),
+    };
+    for lanes in of_gets {
+        let (bytes, each) = (got * lanes.share / lanes.requests as f64, each(gets, &lanes));
+        let own = hardware.ingest_seconds(phase.format, bytes) + parsing * each;
         let mut stages = vec![transfer(bytes)];
-        stages.extend(used(each(gets)));
+        stages.extend(used(each));
         stages.push(parse(own));
-        let at_once = phase.gets_at_once.map(|many| many.0.max(1));
-        all.push(kind(gets, at_once, latency, bytes, stages, 1));
+        all.push(kind(&lanes, latency, bytes, stages, 1));
     }
-    if selects > 0 {
-        let many = selects as f64;
-        let scanning = phase.store_seconds(hardware) / many;
-        let scanned = phase.scanned.as_f64() / many;
+    let of_selects = match selects {
+        0 => Vec::new(),
+        selects => Lanes::of(selects, phase.selects_at_once, slots),
+    };
+    for lanes in of_selects {
+        let part = lanes.share / lanes.requests as f64;
+        let scanning = phase.store_seconds(hardware) * part;
+        let scanned = phase.scanned.as_f64() * part;
         let rate = if scanning > 0.0 { scanned / scanning } else { 0.0 };
         let scan = Stage {
             resource: if client.shares_cores { CLIENT } else { STORE },
@@ -108,17 +117,42 @@ pub(super) fn kinds(phase: &Phase, hardware: &HardwareProfile, extra: &[usize]) 
             demand: [1.0, rate],
             straggles: true,
         };
-        let bytes = returned / many;
-        let own =
-            hardware.ingest_seconds(phase.format.of_answer(), bytes) + parsing * each(selects);
+        let (bytes, each) = (returned * part, each(selects, &lanes));
+        let own = hardware.ingest_seconds(phase.format.of_answer(), bytes) + parsing * each;
         let mut stages = vec![scan, transfer(bytes)];
-        stages.extend(used(each(selects)));
+        stages.extend(used(each));
         stages.push(parse(own));
-        let at_once = phase.selects_at_once.map(|many| many.0.max(1));
-        let size = scanned.max(bytes);
-        all.push(kind(selects, at_once, select.as_secs_f64(), size, stages, 2));
+        all.push(kind(&lanes, select.as_secs_f64(), scanned.max(bytes), stages, 2));
     }
     all
+}
+
+/// Requests that are sent by so many at once, each of whom sends as many.
+#[derive(Debug, PartialEq)]
+struct Lanes {
+    requests: u64,
+    /// None if there are as many as there are slots.
+    at_once: Option<u64>,
+    /// Their part of all bytes: that of the lanes, since each has as many bytes as any other.
+    share: f64,
+}
+
+impl Lanes {
+    /// Of more requests than are in flight at once, and not a multiple of these, some lanes send one more than
+    /// others, and smaller ones: plans divide bytes, not requests.
+    fn of(requests: u64, at_once: Option<Requests>, slots: u64) -> Vec<Self> {
+        let lanes = at_once.map_or(slots, |many| many.0.clamp(1, slots));
+        let (waves, more) = (requests / lanes, requests % lanes);
+        if waves == 0 || more == 0 {
+            return vec![Self { requests, at_once: at_once.map(|_| lanes), share: 1.0 }];
+        }
+        let some = |lanes_of: u64, waves: u64| Self {
+            requests: lanes_of * waves,
+            at_once: Some(lanes_of),
+            share: lanes_of as f64 / lanes as f64,
+        };
+        vec![some(more, waves + 1), some(lanes - more, waves)]
+    }
 }
 
 /// What a phase that sends no request does here, as a request that waits for nothing.
@@ -144,8 +178,7 @@ pub(super) fn limits(resource: usize, hardware: &HardwareProfile) -> Demand {
 
 /// Stages for whole requests, of which each chunk has its part. A stage without work is left out.
 fn kind(
-    requests: u64,
-    at_once: Option<u64>,
+    &Lanes { requests, at_once, .. }: &Lanes,
     latency: f64,
     bytes: f64,
     mut stages: Vec<Stage>,

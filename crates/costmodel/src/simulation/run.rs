@@ -100,8 +100,6 @@ pub(super) struct Run<'a> {
     /// Phases with requests to send, and which of them is next.
     open: Vec<usize>,
     turn: usize,
-    /// Slots of the profile.
-    slots_taken: u32,
     in_flight: u32,
     most_in_flight: u32,
     sent: u64,
@@ -137,7 +135,6 @@ impl<'a> Run<'a> {
             unused: Vec::new(),
             open: Vec::new(),
             turn: 0,
-            slots_taken: 0,
             in_flight: 0,
             most_in_flight: 0,
             sent: 0,
@@ -284,18 +281,17 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Gives free slots to the open phases in turn. Requests of which the plan says how many there are at
-    /// once have slots of their own.
+    /// Gives free slots to the open phases in turn, to each no more than its plan has requests at once.
     fn fill_slots(&mut self) {
         let slots = self.hardware.requests.slots.get();
         let mut passed = 0;
         while passed < self.open.len() {
             self.turn %= self.open.len();
             let phase = self.open[self.turn];
-            let is_free = self.slots_taken < slots;
+            let is_free = self.in_flight < slots;
             let can = |it: &KindRun| {
-                let has_slot = it.kind.at_once.map_or(is_free, |many| it.in_flight < many);
-                it.sent < it.kind.requests && has_slot
+                let wants = it.kind.at_once.is_none_or(|many| it.in_flight < many);
+                it.sent < it.kind.requests && is_free && wants
             };
             match self.phases[phase].kinds.iter().position(can) {
                 Some(kind) => {
@@ -319,7 +315,6 @@ impl<'a> Run<'a> {
         run.sent += 1;
         run.in_flight += 1;
         let stages = vec![(0, false); run.kind.stages.len()];
-        self.slots_taken += u32::from(run.kind.at_once.is_none());
         self.in_flight += 1;
         self.most_in_flight = self.most_in_flight.max(self.in_flight);
         let stragglers = self.conditions.stragglers;
@@ -452,7 +447,6 @@ impl<'a> Run<'a> {
         let Request { phase, kind, .. } = self.requests[request];
         let of = &mut self.phases[phase].kinds[kind];
         of.in_flight -= 1;
-        self.slots_taken -= u32::from(of.kind.at_once.is_none());
         self.in_flight -= 1;
         self.fill_slots();
     }

@@ -69,7 +69,43 @@ fn the_connections_bind() {
     let mut hardware = unbound();
     hardware.link.connection_bytes_per_second = BytesPerSecond::gbit(0.4);
     hardware.requests.slots = NonZeroU32::new(16).unwrap();
-    agrees(&get(960, Bytes::gib(7)), &hardware, Resource::REQUEST_SLOTS);
+    agrees(&get(960, Bytes::gib(7)), &hardware, Resource::CONNECTION_RATE);
+}
+
+/// Requests that do not fill their last wave. What is predicted hides the latency of later waves behind the
+/// resource that binds, which a run without scatter does not: they differ by no more than that.
+#[test]
+fn the_last_wave_may_be_short() {
+    let mut hardware = HardwareProfile::by_name("aws-in-region").unwrap().clone();
+    hardware.client.overlap = 1.0;
+    for (requests, at_once) in [(5_u64, 2_u64), (67, 64), (3, 2), (33, 16), (7, 8), (300, 300)] {
+        let waves = requests.div_ceil(at_once.min(256)) as f64;
+        let at_once = Some(Requests(at_once));
+        let phase = Phase { gets_at_once: at_once, selects_at_once: at_once, ..Phase::default() };
+        let gets = Phase { gets: Requests(requests), got: Bytes::mib(40), ..phase.clone() };
+        let predicted = predict(&gets.clone().into(), &hardware).total().as_secs_f64();
+        let calm = time(&gets.into(), &hardware, &Conditions::default());
+        assert!((calm / predicted - 1.0).abs() < 0.1, "{requests} GETs: {calm} s, {predicted} s");
+        let selects = Phase { selects_at_once: at_once, ..select(requests) };
+        let predicted = predict(&selects.clone().into(), &hardware).total().as_secs_f64();
+        let calm = time(&selects.into(), &hardware, &Conditions::default());
+        let most = predicted * 1.02 + 0.2 * (waves - 1.0);
+        let is_between = predicted * 0.999 <= calm && calm <= most;
+        assert!(is_between, "{requests} statements: {calm} s, {predicted} s to {most} s");
+    }
+}
+
+#[test]
+fn no_more_are_in_flight_than_there_are_slots() {
+    let mut hardware = HardwareProfile::by_name("aws-in-region").unwrap().clone();
+    let at_once = Some(Requests(16));
+    let phase = Phase { selects_at_once: at_once, gets_at_once: at_once, ..select(32) };
+    for (slots, expected) in [(1, 1), (4, 4), (64, 32)] {
+        hardware.requests.slots = NonZeroU32::new(slots).unwrap();
+        let one = Phase { gets: Requests(32), got: Bytes::mib(1), ..phase.clone() };
+        let run = simulate(&one.into(), &hardware, &Conditions::default(), 1).unwrap();
+        assert_eq!(run.in_flight, expected);
+    }
 }
 
 #[test]
@@ -100,8 +136,8 @@ fn the_stores_cores_bind() {
     // Few at once by request of the client.
     let few = Phase { selects_at_once: Some(Requests(4)), ..select(96) };
     agrees(&few.into(), &hardware, Resource::STORE_SCAN);
-    // A plan that says how many there are at once does not ask how many slots there are.
-    hardware.requests.slots = NonZeroU32::MIN;
+    // Or by its slots, whatever its plan.
+    hardware.requests.slots = NonZeroU32::new(4).unwrap();
     let all = Phase { selects_at_once: Some(Requests(96)), ..select(96) };
     agrees(&all.into(), &hardware, Resource::STORE_SCAN);
     hardware.requests.slots = NonZeroU32::new(96).unwrap();

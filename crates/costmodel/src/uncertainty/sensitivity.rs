@@ -51,6 +51,8 @@ pub struct Sensitivity {
     /// The part of the prediction's variance, 0 to 1, that would be left if all the other constants were
     /// known: Sobol's total index. 0 for what is exact.
     pub total: f64,
+    /// The standard error of `total`, from how the samples scatter.
+    pub total_error: f64,
 }
 
 impl Sensitivity {
@@ -66,7 +68,7 @@ impl Sensitivity {
 ///
 /// Total indices are estimated by Saltelli's sampling and Jansen's estimator (Saltelli et al., Computer
 /// Physics Communications 2010, table 2) from so many `samples`, for each of which there are as many
-/// predictions as constants, and one more. The same seed gives the same numbers.
+/// predictions as constants that matter, and one more. The same seed gives the same numbers.
 #[must_use]
 pub fn sensitivity(
     steps: &Steps,
@@ -85,7 +87,7 @@ pub fn sensitivity(
             continue;
         }
         let total = uncertainty.constants.keys().position(|known| *known == key);
-        let total = total.map_or(0.0, |place| totals[place]);
+        let (total, total_error) = total.map_or((0.0, 0.0), |place| totals[place]);
         let [less, more] = [1.0 - STEP, 1.0 + STEP].map(|factor| {
             let wanted = Scenario::nearest(&key, value * factor);
             (wanted, at(steps, scenario, output, &key, (value, here), wanted))
@@ -94,7 +96,7 @@ pub fn sensitivity(
         let elasticity = if ratio.is_finite() && of > 0.0 { ratio / of } else { 0.0 };
         let (less, more) = (less.1, more.1);
         if less != here || more != here || total > 0.0 {
-            all.push(Sensitivity { key, value, less, more, elasticity, total });
+            all.push(Sensitivity { key, value, less, more, elasticity, total, total_error });
         }
     }
     all.sort_by(|a, b| b.swing().total_cmp(&a.swing()).then(b.total.total_cmp(&a.total)));
@@ -126,7 +128,10 @@ fn at(
     here
 }
 
-/// Sobol's total indices, in the order of the uncertain constants.
+/// After so many samples, a constant that has changed nothing is left alone.
+const LOOKED_AT: u32 = 64;
+
+/// Sobol's total indices with their standard errors, in the order of the uncertain constants.
 fn totals(
     steps: &Steps,
     scenario: &Scenario,
@@ -134,29 +139,41 @@ fn totals(
     output: Output,
     samples: u32,
     seed: u64,
-) -> Vec<f64> {
+) -> Vec<(f64, f64)> {
     let mut random = Random::new(seed);
     let constants = uncertainty.constants.len();
     let mut outputs = Vec::new();
-    let mut differences = vec![0.0; constants];
+    // Of the squares of the differences that each constant makes: their sum, and that of their squares.
+    let mut differences = vec![(0.0, 0.0); constants];
     let of = |deviations: &[f64]| output.of(steps, &uncertainty.drawn(scenario, deviations));
-    for _ in 0..samples.max(2) {
+    for sample in 0..samples.max(2) {
         let mut draw = || (0..constants).map(|_| random.normal()).collect::<Vec<_>>();
         let (mut deviations, others) = (draw(), draw());
         let whole = of(&deviations);
         outputs.push(whole);
-        for (place, difference) in differences.iter_mut().enumerate() {
+        for (place, (sum, squares)) in differences.iter_mut().enumerate() {
+            if sample >= LOOKED_AT && *sum == 0.0 {
+                continue;
+            }
             let own = std::mem::replace(&mut deviations[place], others[place]);
-            *difference += (whole - of(&deviations)).powi(2);
+            let difference = (whole - of(&deviations)).powi(2);
+            *sum += difference;
+            *squares += difference.powi(2);
             deviations[place] = own;
         }
     }
     let many = outputs.len() as f64;
     let mean = outputs.iter().sum::<f64>() / many;
     let variance = outputs.iter().map(|it| (it - mean).powi(2)).sum::<f64>() / many;
-    let index =
-        |difference: f64| if variance > 0.0 { difference / (2.0 * many * variance) } else { 0.0 };
-    differences.into_iter().map(|difference| index(difference).min(1.0)).collect()
+    let index = |(sum, squares): (f64, f64)| {
+        if variance <= 0.0 {
+            return (0.0, 0.0);
+        }
+        let scatter = (squares / many - (sum / many).powi(2)).max(0.0);
+        let error = (scatter / many).sqrt() / (2.0 * variance);
+        ((sum / (2.0 * many * variance)).min(1.0), error)
+    };
+    differences.into_iter().map(index).collect()
 }
 
 #[cfg(test)]
@@ -164,7 +181,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::{Bytes, BytesPerSecond, Phase, Requests};
+    use crate::{Bytes, BytesPerSecond, HardwareProfile, Phase, Requests};
 
     const CLIENT: &str = "client.csv_bytes_per_second";
     const LINK: &str = "link.bytes_per_second";
@@ -205,6 +222,29 @@ mod tests {
         assert!((rent.elasticity + gets.elasticity - 1.0).abs() < 0.01, "{rent:?}, {gets:?}");
         assert_eq!((rent.total, gets.total), (0.0, 0.0));
         assert!(rent.less < rent.more);
+    }
+
+    /// Other seeds say the same, as nearly as the error says.
+    #[test]
+    fn total_indices_hardly_depend_on_the_seed() {
+        let mut scenario = Scenario::default();
+        scenario.hardware = HardwareProfile::by_name("aws-in-region").unwrap().clone();
+        let uncertainty = Uncertainty::of(&scenario.hardware);
+        let totals = |seed| {
+            sensitivity(&get(), &scenario, &uncertainty, Output::Time, 4096, seed)
+                .into_iter()
+                .map(|it| (it.key, (it.total, it.total_error)))
+                .collect::<std::collections::BTreeMap<_, _>>()
+        };
+        let first = totals(1);
+        assert!(first.values().any(|(total, _)| *total > 0.3), "{first:?}");
+        for seed in 2..4 {
+            for (key, (total, error)) in totals(seed) {
+                let (expected, _) = first.get(&key).copied().unwrap_or_default();
+                assert!((total - expected).abs() < 0.05, "{key}: {total}, {expected}");
+                assert!(error < 0.03, "{key}: {error}");
+            }
+        }
     }
 
     /// A sum of two independent times: their parts of the variance are the squares of their deviations.

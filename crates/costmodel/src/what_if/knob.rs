@@ -10,7 +10,7 @@ use crate::quantity::{digits, number_and_unit};
 use crate::scenario::CAPACITIES;
 use crate::{BytesPerSecond, ConstantError, Scenario};
 
-const LINK: &str = "link.bytes_per_second";
+pub(super) const LINK: &str = "link.bytes_per_second";
 const CONNECTION: &str = "link.connection_bytes_per_second";
 const LATENCY: &str = "link.latency_seconds";
 const SELECT_LATENCY: &str = "select.latency_seconds";
@@ -74,12 +74,11 @@ impl Knob {
     /// As for [`Scenario::set`].
     pub fn set(&self, scenario: &mut Scenario, value: f64) -> Result<(), ConstantError> {
         let before = scenario.get(&self.key);
+        if self.name == "bandwidth" {
+            return set_link(scenario, value);
+        }
         scenario.set(&self.key, value)?;
         match (self.name.as_str(), before) {
-            ("bandwidth", Some(before)) => {
-                let has_all = scenario.get(CONNECTION).filter(|it| *it >= before);
-                has_all.map_or(Ok(()), |_| scenario.set(CONNECTION, value))
-            }
             ("latency", Some(before)) => {
                 let select = scenario.get(SELECT_LATENCY).unwrap_or(before) + value - before;
                 scenario.set(SELECT_LATENCY, Scenario::nearest(SELECT_LATENCY, select))
@@ -148,7 +147,10 @@ impl Knob {
                     .unwrap_or((1.0, "bit/s"));
                 format!("{} {unit}", digits(bits / size))
             }
-            Range::Seconds => format!("{:?}", Duration::from_secs_f64(value.max(0.0))),
+            Range::Seconds => {
+                let rounded = format!("{:.3e}", value.max(0.0)).parse().unwrap_or(value);
+                format!("{:?}", Duration::try_from_secs_f64(rounded).unwrap_or_default())
+            }
             Range::Price => format!("${}", digits(value)),
             _ => digits(value),
         }
@@ -184,6 +186,14 @@ impl Knob {
     fn range(&self) -> Range {
         Scenario::range(&self.key).unwrap_or(Range::Rate)
     }
+}
+
+/// Changes the rate of the link, and that of a connection as well if one connection can have all of the link.
+pub(super) fn set_link(scenario: &mut Scenario, value: f64) -> Result<(), ConstantError> {
+    let before = scenario.get(LINK);
+    let has_all = scenario.get(CONNECTION) >= before;
+    scenario.set(LINK, value)?;
+    if has_all { scenario.set(CONNECTION, value) } else { Ok(()) }
 }
 
 fn seconds(text: &str) -> Option<f64> {
@@ -248,6 +258,7 @@ mod tests {
             ("link.bytes_per_second", "1e9", 1e9, "8 Gbit/s"),
             ("latency", "5ms", 0.005, "5ms"),
             ("select.term_seconds", "3e-7", 3e-7, "300ns"),
+            ("latency", "1.6666666ms", 0.001_666_666_6, "1.667ms"),
             ("hour-price", "$2.5", 2.5, "$2.5"),
             ("scan-price", "0.002", 0.002, "$0.002"),
             ("overlap", "70%", 0.7, "0.7"),

@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
+use super::knob::{LINK, set_link};
 use crate::data;
 use crate::{ConstantError, DataError, PriceBook, Scenario};
 
@@ -87,7 +88,10 @@ impl Overlay {
             scenario.hardware.client.shares_cores = shares;
         }
         for (key, value) in &self.constants {
-            scenario.set(key, *value)?;
+            match key.as_str() {
+                LINK => set_link(scenario, *value)?,
+                _ => scenario.set(key, *value)?,
+            }
         }
         Ok(())
     }
@@ -132,6 +136,23 @@ mod tests {
                 let profile = scenario.hardware;
                 assert_eq!(HardwareProfile::parse(&profile.to_string()).as_ref(), Ok(&profile));
             }
+        }
+    }
+
+    /// A link by name is as good as one by its rate.
+    #[test]
+    fn a_link_widens_connections_that_have_all_of_it() {
+        let link = Overlay::all().iter().find(|it| it.name == "100gbe").unwrap();
+        for (hardware, widened) in [("local-1gbit", true), ("aws-in-region", false)] {
+            let hardware = HardwareProfile::by_name(hardware).unwrap();
+            let mut named = Scenario::new(hardware, PriceBook::paper());
+            let mut by_rate = named.clone();
+            link.apply(&mut named).unwrap();
+            let bandwidth: crate::what_if::Knob = "bandwidth".parse().unwrap();
+            bandwidth.set(&mut by_rate, 11.63e9).unwrap();
+            assert_eq!(named.hardware.link, by_rate.hardware.link);
+            let connection = named.hardware.link.connection_bytes_per_second;
+            assert_eq!(connection == named.hardware.link.bytes_per_second, widened);
         }
     }
 
