@@ -328,3 +328,87 @@ fn what_cannot_be_is_said_before_work_starts() {
     let nowhere = ["model", "-c", "SELECT * FROM 's3://bucket/nothing.csv'"];
     bad(&mut served.command(&nowhere), "nothing.csv");
 }
+
+/// No more requests are in flight than there are slots, whatever the plan has.
+#[test]
+fn slots_bind_a_query() {
+    let served = Served::start();
+    fruits(&served);
+    let sql = "SELECT name FROM 's3://bucket/fruits/' WHERE id < 1000";
+    let more = ["--hardware", "aws-in-region", "--simulate", "3", "--what-if", "slots=1"];
+    let cases = cases_of(&served, sql, &more);
+    for strategy in ["get", "select"] {
+        let (here, one) = (seconds(&cases[0], strategy), seconds(&cases[1], strategy));
+        assert!(one > here + 0.027, "{strategy}: {here} s, {one} s");
+        let in_flight = |case: &Value| way(case, strategy)["simulated"]["most_in_flight"].clone();
+        assert_eq!(in_flight(&cases[1]), 1, "{}", cases[1]);
+    }
+    assert_eq!(cases[1]["changes_nothing"], false);
+}
+
+/// Seconds do not depend on a price, and without a filter nothing depends on a selectivity.
+#[test]
+fn a_sweep_shows_what_its_axis_is_about() {
+    let served = Served::start();
+    let table = |more: &[&str]| good(&mut model(&served, more));
+    let price = table(&["--sweep", "hour-price=$0.1..$10/3"]);
+    let line = price.lines().find(|it| it.trim_start().starts_with("$10 ")).unwrap();
+    assert!(line.matches('$').count() >= 3 && price.contains("dollars"), "{price}");
+    let cheap = format!("SET sluice.objective = 'dollars'; {QUERY}");
+    let cheap = ["model", "--profile", "sluice", "-c", &cheap];
+    let dollars = good(served.command(&cheap).args(["--sweep", "latency=1ms..5ms/3"]));
+    assert!(dollars.lines().any(|it| it.contains("2.236ms") && it.contains('$')), "{dollars}");
+    let scale = table(&["--sweep", "scale=1..100/3"]);
+    assert!(scale.contains("along scale, of as many objects, which grow"), "{scale}");
+    let all = ["model", "--profile", "sluice", "-c", "SELECT * FROM 's3://bucket/fruit.csv'"];
+    let nothing = good(served.command(&all).args(["--sweep", "selectivity=0.1,0.5"]));
+    assert!(nothing.contains("no way of it depends on that"), "{nothing}");
+    assert!(price.contains(" ± "), "{price}");
+}
+
+/// A filter that lets all keys pass sends no less than none.
+#[test]
+fn keys_of_all_rows_save_nothing() {
+    let served = Served::start();
+    fruits(&served);
+    let sql = "SELECT a.name FROM 's3://bucket/fruit.csv' b JOIN 's3://bucket/fruits/' a ON a.id = b.id \
+               WHERE b.price > 0";
+    let cases = cases_of(&served, sql, &["--sweep", "selectivity=0.9,0.999,1"]);
+    let points = cases[0]["sweeps"][0]["points"].as_array().unwrap();
+    let mut bytes = Vec::new();
+    for point in points {
+        let operators = point["operators"].as_array().unwrap();
+        for operator in operators.iter().filter(|it| it["operator"] == "join") {
+            let ways = operator["ways"].as_array().unwrap().iter();
+            let link = |name: &str| {
+                let way = ways.clone().find(|way| way["strategy"] == name);
+                way.map(|way| way["link_bytes"].as_f64().unwrap())
+            };
+            let (Some(bloom), Some(filtered)) = (link("bloom"), link("filtered")) else { continue };
+            if point["value"] == 1.0 {
+                assert!(bloom >= filtered, "{operator}");
+            }
+            bytes.push(bloom);
+        }
+    }
+    assert!(bytes.len() == 3 && bytes.is_sorted(), "{bytes:?}");
+}
+
+#[test]
+fn negative_numbers_get_an_error_of_their_own() {
+    let served = Served::start();
+    let refused = |arguments: &[&str], words: &str| {
+        let output = served.command(arguments).output().unwrap();
+        let said = crate::cli::text(&output.stderr);
+        assert!(output.status.code() == Some(2) && said.contains(words), "{said}");
+    };
+    let throttle = ["model", "-c", QUERY, "--simulate", "5", "--throttle", "-5"];
+    refused(&throttle, "`-5` is not a number of requests per second");
+    refused(&["model", "-c", QUERY, "--draws", "1"], "1 is not in 10..=1000000");
+    refused(&["validate", "--scale", "-1"], "for '--scale <FACTOR>'");
+    refused(&["validate", "--latency", "-1ms"], "`-1ms` is not a delay");
+    refused(&["storage", "-c", "SELECT 1", "--slots", "-1"], "for '--slots <N>'");
+    refused(&["generate", "tpch", "--scale", "-1", "--to", "x"], "for '--scale <FACTOR>'");
+    let bucket = ["storage", "-c", "SELECT 1", "--model-tables", "s3://scratch"];
+    refused(&bucket, "`s3://scratch` is not the name of a bucket");
+}

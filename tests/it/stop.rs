@@ -154,3 +154,44 @@ fn the_prompt_ends_at_sigterm() {
     signal(&child, "-TERM");
     assert_eq!(end_of(&mut child).and_then(|status| status.code()), Some(143));
 }
+
+/// What is half written into a folder is removed, and the process says that it was stopped.
+#[test]
+fn generating_into_a_folder_leaves_no_parts() {
+    for name in ["-INT", "-TERM"] {
+        let folder = tempfile::tempdir().unwrap();
+        let to = folder.path().to_str().unwrap();
+        let arguments =
+            ["generate", "tpch", "--scale", "1", "--tables", "lineitem,orders", "--to", to];
+        let mut child =
+            sluice(&arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let files = || {
+            let all = files_below(folder.path());
+            all.into_iter().filter(|name| name.contains('#')).collect::<Vec<_>>()
+        };
+        let started = Instant::now();
+        while files().is_empty() && started.elapsed() < PATIENCE {
+            thread::sleep(Duration::from_millis(20));
+        }
+        assert!(!files().is_empty(), "nothing was begun");
+        signal(&child, name);
+        let status = end_of(&mut child).expect("it does not end");
+        assert!(!status.success());
+        let mut said = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+        assert!(said.contains("stopped: what was half written is removed"), "{said}");
+        assert_eq!(files(), Vec::<String>::new(), "{name}");
+    }
+}
+
+/// The names of all files below a folder.
+fn files_below(folder: &std::path::Path) -> Vec<String> {
+    let mut all = Vec::new();
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        match entry.path().is_dir() {
+            true => all.extend(files_below(&entry.path())),
+            false => all.push(entry.file_name().to_string_lossy().into_owned()),
+        }
+    }
+    all
+}

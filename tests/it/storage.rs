@@ -520,3 +520,18 @@ fn what_cannot_be_is_said_with_its_place() {
     fs::write(&device, "name = \"x\"\nsetup_seconds = -1\n").unwrap();
     bad(&mut storage(&path, &["--device", device.to_str().unwrap()]), "line 2, `setup_seconds`");
 }
+
+/// Neither runs anything, nor asks a store.
+#[test]
+fn what_would_count_twice_or_not_at_all_is_refused_first() {
+    let (_folder, path) = written(&worked_example().to_string());
+    let path = path.to_str().unwrap();
+    let refused = |arguments: &[&str], words: &str| {
+        let output = sluice(arguments).output().unwrap();
+        let said = crate::cli::text(&output.stderr);
+        assert!(!output.status.success() && said.contains(words), "{said}");
+    };
+    refused(&["storage", "--duckdb", path, "--duckdb", path], "is named twice");
+    let nowhere = ["storage", "--endpoint", "http://127.0.0.1:1", "--query", "Q99"];
+    refused(&[&nowhere[..], &["-c", "-- Q9\nSELECT 1"]].concat(), "there is no query `Q99`");
+}

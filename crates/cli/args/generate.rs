@@ -109,13 +109,14 @@ where
 {
     /// Scale factor: 1 is about 1 GB of CSV for TPC-H, TPC-DS and PushdownDB's table, and 7 GB for the
     /// Big Data benchmark
-    #[arg(long, default_value_t = 1.0, value_name = "FACTOR", value_parser = super::quantity::scale)]
+    #[arg(long, default_value_t = 1.0, value_name = "FACTOR", allow_negative_numbers = true,
+          value_parser = super::quantity::scale)]
     pub(crate) scale: f64,
     /// How the objects are encoded
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: DataFormat,
     /// Objects per table; tables of fixed size are always one object
-    #[arg(long, default_value = "1", value_name = "N")]
+    #[arg(long, default_value = "1", value_name = "N", allow_negative_numbers = true)]
     pub(crate) objects: NonZeroUsize,
     /// Tables, separated by commas [default: all]
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]

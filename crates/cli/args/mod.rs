@@ -100,7 +100,8 @@ Examples:
 #[command(after_help = DEMO_EXAMPLES)]
 pub(crate) struct DemoArgs {
     /// Scale factor of TPC-H and of the skewed table: 1 is about 1 GB of CSV of each
-    #[arg(long, default_value_t = 0.1, value_name = "FACTOR", value_parser = scale)]
+    #[arg(long, default_value_t = 0.1, value_name = "FACTOR", allow_negative_numbers = true,
+          value_parser = scale)]
     pub(crate) scale: f64,
     /// Rate of the link between store and client: 1gbit, 100mbit, 50MB/s, unlimited
     #[arg(long, default_value = "1gbit", value_name = "RATE")]

@@ -31,10 +31,16 @@ Axes and what-ifs:
   transfer-price=$0.09, hour-price=$2.128, and any key of a hardware profile or price book; for a
   sweep also scale=0.1..100 (times the data) and selectivity=1e-6..1 (the share that filters pass).
   For a what-if also hardware=NAME, prices=NAME, and devices: store=smart-ssd, link=100gbe,
-  instance=r4.8xlarge, switch=tofino2. A wrong name lists the known ones. Between workers and a master,
+  instance=r4.8xlarge, switch=tofino2. A wrong name lists the known ones. What one connection gets grows with
+  bandwidth and link only where it has all of the link (link=100gbe is 93 Gbit/s of payload); else say
+  connection=, too. slots is the most requests in flight, in predictions and simulated runs. Between workers and a master,
   \"capacities.master rows=5e6\" and the like: worker and master rows, packets and link (bytes), and the
   switch pipeline (packets), all per second. A selectivity is assumed of every filter, whatever statistics
   and indexes say.
+
+Simulated runs let all resources work at once, so without --scatter they are no slower than is predicted, and
+faster by what the profile's overlap leaves out; an index's requests may take a wave more.
+Along scale as many objects grow. Along a price, and where dollars are to be few, a sweep shows dollars.
 
 Schemas, listings and statistics are read from the store; queries do not run. All numbers are
 modelled. `*` is the way that would be taken: by time, the cheapest of those that take at most 5 % longer
@@ -55,7 +61,7 @@ pub(crate) struct ModelArgs {
     pub(crate) sweep: Vec<Sweep>,
     /// How often the uncertain constants are drawn for an interval
     #[arg(long, default_value_t = 1000, value_name = "N",
-          value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+          allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(10..=1_000_000))]
     pub(crate) draws: u32,
     /// Seed of the draws and of simulated runs: the same one gives the same numbers
     #[arg(long, default_value_t = 1, value_name = "N")]

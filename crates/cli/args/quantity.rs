@@ -23,6 +23,22 @@ fn time(text: &str) -> Option<Duration> {
     Duration::try_from_secs_f64(number * factor).ok()
 }
 
+/// A bucket's name, without `s3://`.
+pub(crate) fn bucket(text: &str) -> Result<String, String> {
+    let is_known = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+    let is_inside = |c: char| c.is_ascii_alphanumeric();
+    let is_name = (3..=63).contains(&text.len())
+        && text.chars().all(is_known)
+        && text.starts_with(is_inside)
+        && text.ends_with(is_inside);
+    match is_name {
+        true => Ok(text.to_owned()),
+        false => Err(format!(
+            "`{text}` is not the name of a bucket: 3 to 63 letters, digits, `-`, `.` and `_`, without s3://"
+        )),
+    }
+}
+
 /// A delay; at most an hour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Latency(pub(crate) Duration);
@@ -157,6 +173,16 @@ pub(crate) fn link_words(rate: BytesPerSecond) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn buckets_have_plain_names() {
+        for good in ["scratch", "my-bucket.2026", "old_bucket", "Old"] {
+            assert_eq!(bucket(good).as_deref(), Ok(good));
+        }
+        for bad in ["", "ab", "s3://scratch", "a/b", "-ab", "ab.", "a b c", "bücket"] {
+            assert!(bucket(bad).is_err(), "{bad}");
+        }
+    }
 
     #[test]
     fn delays_are_read_from_text() {

@@ -8,18 +8,30 @@ use sluicegate_costmodel::simulation::{Conditions, Latency, Stragglers, Throttle
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub(crate) struct SimulationArgs {
     /// Simulate each way so often, too: requests wait for slots, first bytes scatter, all share the link
-    #[arg(long, value_name = "RUNS", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, value_name = "RUNS", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) simulate: Option<u32>,
     /// How first bytes of simulated requests scatter: the standard deviation of the logarithm, 0 to 3 (S3
     /// Standard: 0.62, S3 Express: 0.57)
-    #[arg(long, value_name = "SIGMA", default_value = "0.62", requires = "simulate")]
+    #[arg(
+        long,
+        value_name = "SIGMA",
+        allow_negative_numbers = true,
+        default_value = "0.62",
+        requires = "simulate"
+    )]
     pub(crate) scatter: Scatter,
     /// Simulated requests that take longer for no reason: their share, and how many times as long
-    #[arg(long, value_name = "SHARE:FACTOR", default_value = "0:1", requires = "simulate")]
+    #[arg(
+        long,
+        value_name = "SHARE:FACTOR",
+        allow_hyphen_values = true,
+        default_value = "0:1",
+        requires = "simulate"
+    )]
     pub(crate) stragglers: Slow,
     /// Requests per second that the simulated store admits, beyond which it answers 503 and they are sent
     /// again (S3: 5500 GETs for one prefix) [default: no limit]
-    #[arg(long, value_name = "RATE", requires = "simulate")]
+    #[arg(long, value_name = "RATE", allow_negative_numbers = true, requires = "simulate")]
     pub(crate) throttle: Option<Admitted>,
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-use super::quantity::Latency;
+use super::quantity::{Latency, bucket};
 use super::{ConnectArgs, StatementArgs};
 use crate::output::listing::ListFormat;
 
@@ -81,26 +81,26 @@ pub(crate) struct StorageArgs {
     pub(crate) datafusion: Vec<PathBuf>,
     /// Write what each scan gives to tables in this bucket, and compare: the method of model tables; the
     /// tables are removed
-    #[arg(long, value_name = "BUCKET", conflicts_with_all = ["stages", "spark_log", "duckdb", "datafusion"])]
+    #[arg(long, value_name = "BUCKET", value_parser = bucket, conflicts_with_all = ["stages", "spark_log", "duckdb", "datafusion"])]
     pub(crate) model_tables: Option<String>,
     /// How often each query runs; the median counts
-    #[arg(long, value_name = "N", default_value_t = 3,
+    #[arg(long, value_name = "N", default_value_t = 3, allow_negative_numbers = true,
           value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) rounds: u32,
-    /// Of several queries, the one whose stages are wanted
+    /// Of several queries, the one whose stages are wanted; the others do not run
     #[arg(long, value_name = "NAME")]
     pub(crate) query: Option<String>,
     /// The drive: icpe-2020, ideal, smart-ssd, or a TOML file
     #[arg(long, value_name = "NAME|FILE", default_value = "icpe-2020")]
     pub(crate) device: String,
     /// From the command to the drive's first byte, once for each stage [default: the device's]
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub(crate) setup: Option<Latency>,
     /// Leave stages on the host that the drive would make slower
     #[arg(long)]
     pub(crate) only_if_beneficial: bool,
     /// Stages that may run at once [default: no limit]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) slots: Option<NonZeroUsize>,
     /// How the rest of a stage is estimated
     #[arg(long, value_enum, default_value_t)]

@@ -30,18 +30,26 @@ Nothing else should run on the machine meanwhile.";
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ValidateArgs {
     /// Scale factor of TPC-H: 1 is about 1 GB of CSV
-    #[arg(long, default_value_t = 0.1, value_name = "FACTOR", value_parser = scale)]
+    #[arg(long, default_value_t = 0.1, value_name = "FACTOR", allow_negative_numbers = true,
+          value_parser = scale)]
     pub(crate) scale: f64,
     /// Rates of the link between store and client: 1gbit, 50MB/s, unlimited
     #[arg(
         long,
         value_delimiter = ',',
         default_value = "100mbit,1gbit,10gbit",
-        value_name = "RATES"
+        value_name = "RATES",
+        allow_hyphen_values = true
     )]
     pub(crate) link: Vec<BytesPerSecond>,
     /// Delays before each request is answered
-    #[arg(long, value_delimiter = ',', default_value = "0ms,5ms", value_name = "TIMES")]
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "0ms,5ms",
+        value_name = "TIMES",
+        allow_hyphen_values = true
+    )]
     pub(crate) latency: Vec<Latency>,
     /// Shares of lineitem's rows that pass the filter, 0 to 1
     #[arg(
@@ -49,6 +57,7 @@ pub(crate) struct ValidateArgs {
         value_delimiter = ',',
         default_value = "0.0001,0.01,0.3",
         value_name = "SHARES",
+        allow_negative_numbers = true,
         value_parser = share
     )]
     pub(crate) selectivity: Vec<f64>,
@@ -57,7 +66,7 @@ pub(crate) struct ValidateArgs {
           value_parser = ["filter", "aggregate", "group-by", "top-k", "join"])]
     pub(crate) query: Vec<String>,
     /// How often each way runs; those that take longer than 3 s run once
-    #[arg(long, default_value_t = 3, value_name = "N",
+    #[arg(long, default_value_t = 3, value_name = "N", allow_negative_numbers = true,
           value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) rounds: u32,
     /// Profile that predictions assume, by name or as a TOML file, with the rate of each link and its

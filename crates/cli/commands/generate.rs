@@ -11,13 +11,15 @@ use object_store::local::LocalFileSystem;
 use object_store::path::Path;
 use sluicegate_costmodel::{Bytes, Rows};
 use sluicegate_engine::Engine;
-use sluicegate_workloads::{DataTable, Format, Generate};
+use sluicegate_workloads::{DataTable, Format, Generate, aborted};
+use tokio::time::timeout;
 
 use crate::args::{DataFormat, Destination, TableArgs};
 use crate::connect::bucket;
 use crate::failure::{Failure, Result};
 use crate::output::progress;
 use crate::output::progress::say;
+use crate::runtime::interrupt::{ABORT_PATIENCE, interruptible};
 use crate::runtime::room;
 
 /// Generates tables of a data set that `title` names.
@@ -73,6 +75,18 @@ where
         Some(path) => fs::write(path, ddl).map_err(|error| Failure::file(path, error)),
         None => Ok(io::stdout().write_all(ddl.as_bytes())?),
     }
+}
+
+/// Does such work unless the process is asked to stop; what is half written is then removed.
+pub(crate) async fn stoppable(work: impl Future<Output = Result<()>>) -> Result<()> {
+    let result = interruptible(work).await;
+    if matches!(result, Err(Failure::Stopped(_))) {
+        match timeout(ABORT_PATIENCE, aborted()).await {
+            Ok(()) => say("stopped: what was half written is removed"),
+            Err(_) => say("stopped, before what was half written could be removed"),
+        }
+    }
+    result
 }
 
 /// A bucket as an object store, reached as the engine reaches it.

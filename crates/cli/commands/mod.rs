@@ -68,21 +68,25 @@ pub(crate) async fn run(
         }
         Command::Generate(GenerateCommand::Tpch(args)) => {
             let _watch = watch(LastResort::Soon);
-            interruptible(compute.run(Box::pin(generate::run(args.tables, "TPC-H", ())))).await
+            generate::stoppable(compute.run(Box::pin(generate::run(args.tables, "TPC-H", ()))))
+                .await
         }
         Command::Generate(GenerateCommand::Tpcds(args)) => {
             let _watch = watch(LastResort::Soon);
-            interruptible(compute.run(Box::pin(generate::run(args.tables, "TPC-DS", ())))).await
+            generate::stoppable(compute.run(Box::pin(generate::run(args.tables, "TPC-DS", ()))))
+                .await
         }
         Command::Generate(GenerateCommand::Bigdata(args)) => {
             let _watch = watch(LastResort::Soon);
             let (seed, title) = (Seed(args.seed), "the Big Data benchmark");
-            interruptible(compute.run(Box::pin(generate::run(args.tables, title, seed)))).await
+            generate::stoppable(compute.run(Box::pin(generate::run(args.tables, title, seed))))
+                .await
         }
         Command::Generate(GenerateCommand::Pushdowndb(args)) => {
             let _watch = watch(LastResort::Soon);
             let (seed, title) = (Seed(args.seed), "PushdownDB's table");
-            interruptible(compute.run(Box::pin(generate::run(args.tables, title, seed)))).await
+            generate::stoppable(compute.run(Box::pin(generate::run(args.tables, title, seed))))
+                .await
         }
         Command::Storage(args) => {
             let _watch = watch(LastResort::Soon);

@@ -16,7 +16,7 @@ const INTERRUPTED: u8 = 130;
 #[cfg(unix)]
 const TERMINATED: u8 = 143;
 /// How long aborting uploads may take after the process was asked to stop.
-const ABORT_PATIENCE: Duration = Duration::from_secs(2);
+pub(crate) const ABORT_PATIENCE: Duration = Duration::from_secs(2);
 /// How long the process may take to end after that, whatever keeps it.
 const LAST_PATIENCE: Duration = Duration::from_secs(5);
 

@@ -54,6 +54,14 @@ pub fn read(path: &Path) -> Result<Query, Error> {
         let cores = if is_long { format!("{cores:e}") } else { cores.to_string() };
         return Err(at(format!("`cores` is {cores}, but must be between 0.001 and 1000000")));
     }
+    if let Some(stage) =
+        file.stages.iter().find(|it| it.wall_seconds == 0.0 && it.thread_seconds > 0.0)
+    {
+        return Err(at(format!(
+            "stage {}, `wall_seconds` is 0, but its threads worked for {} s",
+            stage.id, stage.thread_seconds
+        )));
+    }
     let graph = StageGraph::new(file.stages).map_err(|error| at(error.to_string()))?;
     Ok(Query { name: file.name, cores: file.cores, graph })
 }
@@ -92,6 +100,7 @@ mod tests {
             ("\"id\": 3", "\"id\": -3", "invalid value: integer `-3`"),
             ("[{", "[], \"stages\": [{", "duplicate field `stages`"),
             ("\"thread_seconds\": 3", "\"thread_seconds\": -3", "stage 3, `thread_seconds` is -3"),
+            ("\"wall_seconds\": 2", "\"wall_seconds\": 0", "stage 3, `wall_seconds` is 0, but its"),
             (", \"thread_seconds\": 3", "", "missing field `thread_seconds`"),
             ("}]}", "}]", "EOF while parsing"),
             ("}]}", "}]}{}", "trailing characters"),

@@ -39,4 +39,4 @@ mod upload;
 pub use error::Error;
 pub use generate::{Advance, Compression, Format, Generate, WrittenObject, generate};
 pub use table::{DataTable, Share};
-pub use upload::PartWriter;
+pub use upload::{PartWriter, aborted};

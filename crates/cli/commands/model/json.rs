@@ -144,5 +144,6 @@ fn constant(it: &Sensitivity) -> Value {
         "seconds_at_20_percent_more": it.more,
         "elasticity": it.elasticity,
         "total_index": it.total,
+        "total_index_error": it.total_error,
     })
 }

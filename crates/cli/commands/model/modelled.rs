@@ -5,15 +5,15 @@ use std::time::Duration;
 use sluicegate_costmodel::uncertainty::{
     Likely, Output, Sensitivity, Uncertainty, intervals, sensitivity,
 };
-use sluicegate_costmodel::what_if::{Sweep, WhatIf};
+use sluicegate_costmodel::what_if::{Axis, Sweep, WhatIf};
 use sluicegate_costmodel::{Alternative, Dollars, Objective, Scenario, SwitchDemand, Work, pareto};
 use sluicegate_engine::choice::Decision;
 use sluicegate_engine::switch::Switched;
 
 use super::simulated::{Simulated, Simulation};
 
-/// Samples for total sensitivities: enough for two digits.
-const SENSITIVITY_SAMPLES: u32 = 256;
+/// Samples for total sensitivities: standard errors of them are then a few hundredths, and are shown.
+const SENSITIVITY_SAMPLES: u32 = 1024;
 
 /// Constants without which a prediction would be almost the same are not worth a line.
 const LEAST_ELASTICITY: f64 = 0.01;
@@ -104,6 +104,32 @@ impl Case {
 pub(super) struct Swept {
     pub(super) sweep: Sweep,
     pub(super) points: Vec<Point>,
+}
+
+impl Swept {
+    /// What is shown of each way: dollars along a price, and where they are to be few; else seconds.
+    pub(super) fn shown(&self, objective: Objective) -> Output {
+        let is_price = match &self.sweep.axis {
+            Axis::Constant(knob) => knob.key().starts_with("prices."),
+            Axis::Scale | Axis::Selectivity => false,
+        };
+        match objective {
+            Objective::Dollars => Output::Dollars,
+            _ if is_price => Output::Dollars,
+            _ => Output::Time,
+        }
+    }
+
+    /// Whether the ways of an operator have the same numbers all along the axis.
+    pub(super) fn changes_nothing(&self, operator: usize) -> bool {
+        let numbers = |point: &Point| -> Vec<_> {
+            let ways = point.operators.get(operator).map(|it| it.ways.as_slice());
+            let ways = ways.unwrap_or_default().iter().map(|way| &way.numbers);
+            ways.map(|it| (it.strategy, it.time.total(), it.cost.total(), it.work.link)).collect()
+        };
+        self.points.len() > 1
+            && self.points.windows(2).all(|pair| numbers(&pair[0]) == numbers(&pair[1]))
+    }
 }
 
 /// A point of an axis.
@@ -205,13 +231,14 @@ impl Operator {
     }
 }
 
-/// What the best ways of all operators come to, one after the other. What workers send to a master is not
+/// What the best ways of all operators come to, one after the other in one query, which starts once. What workers send to a master is not
 /// in it: no other operator has it, with a switch or without.
 pub(super) fn total(operators: &[Operator]) -> (Duration, Dollars, Work) {
     let mut total = (Duration::ZERO, Dollars::ZERO, Work::default());
     let operators = operators.iter().filter(|operator| operator.switched.is_none());
-    for way in operators.filter_map(|operator| operator.ways.first()) {
-        total.0 = total.0.saturating_add(way.numbers.time.total());
+    for (place, way) in operators.filter_map(|operator| operator.ways.first()).enumerate() {
+        let started = if place == 0 { Duration::ZERO } else { way.numbers.time.startup };
+        total.0 = total.0.saturating_add(way.numbers.time.total().saturating_sub(started));
         total.1 += way.numbers.cost.total();
         total.2 += way.numbers.work;
     }

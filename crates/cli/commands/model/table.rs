@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sluicegate_costmodel::uncertainty::Interval;
+use sluicegate_costmodel::uncertainty::{Interval, Output};
 use sluicegate_costmodel::what_if::Axis;
 use sluicegate_costmodel::{ALIKE, Dollars, Flow, Objective, SwitchDemand};
 use sluicegate_engine::switch::Switched;
@@ -83,7 +83,7 @@ fn case(modelled: &Modelled, case: &Case, colour: bool) -> String {
     }
     for swept in &case.sweeps {
         for place in 0..case.operators.len() {
-            text += &along(swept, case, place, colour);
+            text += &along(swept, modelled.objective, case, place, colour);
         }
     }
     text
@@ -214,7 +214,7 @@ fn constants(operator: &Operator) -> String {
                 time(it.less),
                 time(it.more),
                 format!("{:+.2} %", it.elasticity),
-                format!("{:.0} %", 100.0 * it.total),
+                format!("{:.0} ± {:.0} %", 100.0 * it.total, 100.0 * it.total_error),
             ]
         })
         .collect();
@@ -225,13 +225,14 @@ fn constants(operator: &Operator) -> String {
     )
 }
 
-/// The seconds of each way along an axis, the best marked.
-fn along(swept: &Swept, case: &Case, place: usize, colour: bool) -> String {
+/// The seconds or dollars of each way along an axis, the best marked.
+fn along(swept: &Swept, objective: Objective, case: &Case, place: usize, colour: bool) -> String {
     let strategies = strategies(&swept.points, place);
     if strategies.is_empty() {
         return String::new();
     }
     let axis = &swept.sweep.axis;
+    let shown = swept.shown(objective);
     let mut header = vec![axis.name()];
     header.extend(&strategies);
     let mut rows = Vec::new();
@@ -245,20 +246,33 @@ fn along(swept: &Swept, case: &Case, place: usize, colour: bool) -> String {
             };
             let is_best = best.is_some_and(|best| best.numbers.strategy == *strategy);
             let mark = if is_best { "* " } else { "" };
-            row.push(format!("{mark}{}", stats::seconds(way.numbers.time.total())));
+            row.push(match shown {
+                Output::Time => format!("{mark}{}", stats::seconds(way.numbers.time.total())),
+                Output::Dollars => format!("{mark}{}", way.numbers.cost.total()),
+            });
         }
         rows.push(row);
     }
     let right: Vec<_> = (0..header.len()).collect();
     let operator = &case.operators[place];
-    let assumed = if *axis == Axis::Selectivity { ", which is assumed" } else { "" };
-    format!(
-        "\n{} of {} along {}{assumed}\n{}{}",
+    let assumed = match axis {
+        Axis::Selectivity => ", which is assumed",
+        Axis::Scale => ", of as many objects, which grow",
+        Axis::Constant(_) => "",
+    };
+    let title = format!(
+        "\n{} of {} along {}{assumed}",
         operator.operator,
         visible(&operator.subject),
-        axis.name(),
+        axis.name()
+    );
+    if swept.changes_nothing(place) {
+        return format!("{title}: no way of it depends on that\n");
+    }
+    format!(
+        "{title}\n{}{}",
         align(&header, &right, &rows),
-        chart::terminal(swept, case, place, colour)
+        chart::terminal(swept, objective, case, place, colour)
     )
 }
 

@@ -4,6 +4,7 @@ use sluicegate_engine::Engine;
 use sluicegate_engine::stages::MeasuredStages;
 use sluicegate_traces::{Query, name_of};
 
+use super::refuse_unknown;
 use crate::args::StorageArgs;
 use crate::commands::embedded::set;
 use crate::commands::sql::script;
@@ -28,30 +29,47 @@ pub(super) async fn queries(args: StorageArgs) -> Result<(Vec<Query>, Vec<(Strin
         let message = "there is nothing to predict; give a query with -c, or a file with --stages";
         return Err(Failure::Usage(message.to_owned()));
     };
+    refuse_unknown(&script, args.query.as_deref())?;
     let engine = args.connect.connect().await?;
     let statements = statements::all(&script);
     let (mut queries, mut failures) = (Vec::new(), Vec::new());
+    let (wanted, mut seen) = (args.query.as_deref(), 0);
+    let mut others = Vec::new();
     for (index, statement) in statements.iter().enumerate() {
-        let name = name_of(statement)
-            .unwrap_or_else(|| format!("query {}", queries.len() + failures.len() + 1));
+        let name = name_of(statement).unwrap_or_else(|| format!("query {}", seen + 1));
+        if wanted.is_some_and(|wanted| wanted != name)
+            && is_query(&engine, statement).await.unwrap_or(seen > 0)
+        {
+            seen += 1;
+            others.push(name);
+            continue;
+        }
         let measured = measured(&engine, name.clone(), statement, args.rounds).await;
         for note in engine.take_notes() {
             say(&format!("note: {note}"));
         }
         match measured {
-            Ok(query) => queries.extend(query),
+            Ok(query) => {
+                seen += usize::from(query.is_some());
+                queries.extend(query);
+            }
             Err(failure) if statements.len() == 1 => return Err(failure),
             Err(failure) => {
                 // Without its definitions, nothing that follows can be measured.
-                let is_planned = !queries.is_empty() || is_query(&engine, statement).await.is_ok();
+                let is_planned = seen > 0 || is_query(&engine, statement).await.is_ok();
                 match failure.at(&place(index, statement)) {
                     failure @ Failure::Failed { .. } if is_planned => {
-                        failures.push((name, failure))
+                        seen += 1;
+                        failures.push((name, failure));
                     }
                     failure => return Err(failure),
                 }
             }
         }
+    }
+    if let (true, Some(wanted)) = (queries.is_empty() && failures.is_empty(), wanted) {
+        return Err(Failure::new(format!("there is no query `{wanted}`"))
+            .with_hint(format!("There is {}.", others.join(", "))));
     }
     if queries.is_empty() && failures.is_empty() {
         return Err(Failure::new("there is no query to predict")

@@ -12,7 +12,7 @@ use std::path::Path;
 use sluicegate_costmodel::storage::{
     Device, Estimate, Formula, Setup, Slots, StageGraph, estimate,
 };
-use sluicegate_traces::{Error, Import, Query, datafusion, duckdb, spark, stages};
+use sluicegate_traces::{Error, Import, Query, datafusion, duckdb, name_of, spark, stages};
 
 use crate::args::{FormulaArg, StorageArgs};
 use crate::failure::{Failure, Result};
@@ -20,6 +20,7 @@ use crate::output::progress::say;
 use crate::output::visible::visible;
 use crate::runtime::compute::Compute;
 use crate::runtime::interrupt::interruptible;
+use crate::session::statements;
 
 const STAGES_HINT: &str = "`sluice help storage` shows such a file.";
 const SPARK_HINT: &str =
@@ -61,6 +62,7 @@ impl Assumed {
 
 pub(super) async fn run(args: StorageArgs, compute: &Compute) -> Result<()> {
     let assumed = Assumed::of(&args)?;
+    refuse_twice(&args)?;
     if let Some(bucket) = args.model_tables.clone() {
         return model_tables::run(args, &bucket, &assumed, compute).await;
     }
@@ -98,6 +100,42 @@ pub(super) async fn run(args: StorageArgs, compute: &Compute) -> Result<()> {
         queries => ranking::print(queries, &assumed, format)?,
     }
     failed(all, failures.into_iter())
+}
+
+/// Refuses a file that is named twice: it would count twice.
+fn refuse_twice(args: &StorageArgs) -> Result<()> {
+    for files in [&args.stages, &args.spark_log, &args.duckdb, &args.datafusion] {
+        let same = |file: &Path| fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+        let mut known = Vec::new();
+        for file in files {
+            let real = same(file);
+            if known.contains(&real) {
+                return Err(Failure::Usage(format!("`{}` is named twice", file.display())));
+            }
+            known.push(real);
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a query that the statements cannot have, before any of them runs. Those without a name are
+/// numbered.
+fn refuse_unknown(script: &str, wanted: Option<&str>) -> Result<()> {
+    let Some(wanted) = wanted else { return Ok(()) };
+    let statements = statements::all(script);
+    let names: Vec<_> = statements.iter().filter_map(|it| name_of(it)).collect();
+    let number = wanted.strip_prefix("query ").and_then(|it| it.parse::<usize>().ok());
+    let is_numbered = number.is_some_and(|number| (1..=statements.len()).contains(&number));
+    if names.iter().any(|it| it == wanted) || is_numbered {
+        return Ok(());
+    }
+    let hint = match names.is_empty() {
+        true => {
+            "A comment `-- Q9` before a query names it; others are `query 1` and so on.".to_owned()
+        }
+        false => format!("There is {}.", names.join(", ")),
+    };
+    Err(Failure::new(format!("there is no query `{wanted}`")).with_hint(hint))
 }
 
 /// The failure that a run ends with of which some statements failed, after saying why each did.
@@ -153,4 +191,22 @@ fn device(name: &str) -> Result<Device> {
                     and filter_bytes_per_second";
         Failure::new(format!("`{name}`, {error}")).with_hint(format!("A device has {keys}."))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_query_that_no_statement_has_is_refused_before_any_runs() {
+        let script = "CREATE EXTERNAL TABLE t STORED AS CSV LOCATION 's3://b/t/';\n-- Q9\nSELECT 1;\nSELECT 2";
+        for known in [None, Some("Q9"), Some("query 1"), Some("query 3")] {
+            assert!(refuse_unknown(script, known).is_ok(), "{known:?}");
+        }
+        for unknown in ["Q99", "q9", "query 0", "query 4", ""] {
+            let failure = refuse_unknown(script, Some(unknown)).unwrap_err();
+            assert_eq!(failure.words().0, format!("there is no query `{unknown}`"));
+            assert_eq!(failure.words().1.as_deref(), Some("There is Q9."));
+        }
+    }
 }

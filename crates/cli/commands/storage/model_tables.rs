@@ -9,7 +9,7 @@ use sluicegate_traces::name_of;
 
 use super::measure::{refuse_effects, without_pushdown};
 use super::report::rounded;
-use super::{Assumed, failed};
+use super::{Assumed, failed, refuse_unknown};
 use crate::args::StorageArgs;
 use crate::commands::embedded::measure::{Row, sorted_rows};
 use crate::commands::samples::Samples;
@@ -72,6 +72,7 @@ pub(super) async fn run(
             "there is no query; give one with -c, or a file with -f".into(),
         ));
     };
+    refuse_unknown(&script, args.query.as_deref())?;
     let engine = args.connect.connect().await?;
     let mut samples = Samples::new(&engine, bucket, "model-tables", HINT)?;
     let root = format!("s3://{bucket}/{}", samples.prefix());

@@ -51,7 +51,11 @@ pub(super) fn print(queries: &[Query], assumed: &Assumed, format: ListFormat) ->
             json!(rounded(estimate.speedup)),
             json!(rounded(estimate.bound)),
             json!(rounded(estimate.amdahl)),
-            json!(rounded(graph.read_bytes().as_f64() / 1e6)),
+            json!(
+                Some(graph.read_bytes().as_f64())
+                    .filter(|it| *it > 0.0)
+                    .map(|it| rounded(it / 1e6))
+            ),
             json!(quadrant.map(Quadrant::name)),
         ]);
     }

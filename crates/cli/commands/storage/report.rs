@@ -1,6 +1,7 @@
 //! Each stage before and after, and what that comes to.
 
 use serde_json::json;
+use sluicegate_costmodel::Bytes;
 use sluicegate_costmodel::storage::{Estimate, Formula, Quadrant, Slots, roofline_of};
 use sluicegate_traces::Query;
 
@@ -76,7 +77,7 @@ fn summary(query: &Query, assumed: &Assumed, estimate: &Estimate) -> String {
          nothing); {} read\n",
         percent(graph.scan_ratio()),
         percent(graph.sfp_ratio()),
-        graph.read_bytes(),
+        known(graph.read_bytes()),
     );
     let waited: f64 = graph.stages().iter().map(|stage| stage.wait_seconds).sum();
     if waited > 0.0 {
@@ -173,13 +174,28 @@ pub(super) fn percent(part: f64) -> String {
     }
 }
 
+/// A query reads something: none is what nobody has counted.
+fn known(bytes: Bytes) -> String {
+    if bytes == Bytes::ZERO { "an unknown number of bytes".to_owned() } else { bytes.to_string() }
+}
+
 fn times(ratio: f64) -> String {
-    if ratio.is_finite() { format!("{ratio:.2} times as fast") } else { "without limit".to_owned() }
+    if ratio.is_finite() {
+        format!("{} times as fast", digits(ratio))
+    } else {
+        "without limit".to_owned()
+    }
+}
+
+/// Two decimals, and for small numbers as many as have three digits.
+fn digits(number: f64) -> String {
+    let places = if number.abs() < 0.1 { decimals(number, 2).min(12) } else { 2 };
+    format!("{number:.places$}")
 }
 
 /// `20.00 ×`.
 fn multiple(ratio: f64) -> String {
-    if ratio.is_finite() { format!("{ratio:.2} ×") } else { "any multiple".to_owned() }
+    if ratio.is_finite() { format!("{} ×", digits(ratio)) } else { "any multiple".to_owned() }
 }
 
 /// Seconds to the millisecond, and below ten of them to three digits.
@@ -205,6 +221,15 @@ fn decimals(number: f64, digits: i32) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ratios_near_nothing_are_not_nothing() {
+        assert_eq!(times(0.000_456_7), "0.000457 times as fast");
+        assert_eq!(times(1.5), "1.50 times as fast");
+        assert_eq!(multiple(0.02), "0.0200 ×");
+        assert_eq!(times(f64::INFINITY), "without limit");
+        assert_eq!(known(Bytes::ZERO), "an unknown number of bytes");
+    }
 
     #[test]
     fn small_numbers_keep_their_digits() {

@@ -64,6 +64,7 @@ pub(super) async fn run(
             let hardware = match &given {
                 Some(profile) => shaped(profile, cell),
                 None => {
+                    say("calibrating");
                     let options = options(&server);
                     calibrate::quietly(&options, SAMPLES, args.rounds.max(3), compute).await?
                 }

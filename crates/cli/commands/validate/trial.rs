@@ -147,6 +147,7 @@ async fn predict(engine: &Engine, way: &'static str, sql: &str) -> Result<Option
     }
     let estimate = explanation.estimate();
     let predictions = || explanation.decisions.iter().filter_map(Decision::prediction);
+    let predicted_link = predictions().map(|it| it.steps.over_sockets()).sum();
     let longest = predictions().max_by_key(|it| it.time.total());
     let bound_by = longest.and_then(|it| it.time.bound_by());
     Ok(Some(Trial {
@@ -155,7 +156,7 @@ async fn predict(engine: &Engine, way: &'static str, sql: &str) -> Result<Option
         planned: explanation.decisions,
         keys: Vec::new(),
         predicted: estimate.time,
-        predicted_link: estimate.work.link,
+        predicted_link,
         bound_by,
         link: Bytes::ZERO,
         requests: 0,

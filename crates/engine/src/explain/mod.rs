@@ -58,10 +58,12 @@ impl Explanation {
     #[must_use]
     pub fn estimate(&self) -> Estimate {
         let mut total = Estimate::default();
-        for way in self.decisions.iter().filter_map(Decision::prediction) {
+        for (place, way) in self.decisions.iter().filter_map(Decision::prediction).enumerate() {
+            // The query starts once.
+            let started = if place == 0 { Duration::ZERO } else { way.time.startup };
             total.work += way.work;
             total.cost += way.cost.total();
-            total.time = total.time.saturating_add(way.time.total());
+            total.time = total.time.saturating_add(way.time.total().saturating_sub(started));
         }
         total
     }

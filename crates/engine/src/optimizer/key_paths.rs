@@ -40,6 +40,8 @@ pub(super) struct KeyPaths {
     /// By the address of the scan's node, which the plan keeps in place.
     scans: HashMap<*const (), Joined>,
     joins: Vec<Join>,
+    /// Whether a selectivity is assumed of every filter.
+    assumed: bool,
 }
 
 /// A scan below a join.
@@ -129,7 +131,8 @@ struct Probe {
 impl KeyPaths {
     /// The paths in a plan.
     pub(super) fn of(plan: &Plan, options: &ConfigOptions) -> Result<Self> {
-        let mut paths = Self::default();
+        let assumed = SluiceOptions::of(options).selectivity.assumed().is_some();
+        let mut paths = Self { assumed, ..Self::default() };
         paths.walk(plan, Vec::new(), None, options)?;
         Ok(paths)
     }
@@ -160,8 +163,8 @@ impl KeyPaths {
                 return Some(1.0);
             }
             let share = join.build? / join.domain()?.max(1.0);
-            // What a filter that the store applies leaves is not estimated.
-            (share < 1.0).then_some(share)
+            // What a filter that the store applies leaves is not estimated, unless all is assumed to pass.
+            (share < 1.0 || self.assumed).then_some(share.min(1.0))
         });
         shares.reduce(f64::min)
     }

@@ -135,7 +135,8 @@ fn split(plan: &Arc<dyn ExecutionPlan>, options: &ConfigOptions) -> Result<Optio
 }
 
 /// What the Select scan `select` asks for if only its `k` best rows are wanted: when its next file is
-/// opened, those of the files before are known, and better ones are asked for.
+/// opened, those of the files before are known, and better ones are asked for. So each partition sends one
+/// statement after the other.
 ///
 /// # Errors
 ///
@@ -155,7 +156,8 @@ pub fn best_rows_demand(
     let rows = scan.rows.as_f64() * scan.selectivity * first;
     let share = first + (1.0 - first) * (k as f64 / rows.max(1.0)).min(1.0);
     let (passing, selectivity) = (scan.passing * share, scan.selectivity * share);
-    Ok(ScanDemand { passing, selectivity, ..scan })
+    let selects_at_once = Some(Requests(groups.len().max(1) as u64));
+    Ok(ScanDemand { passing, selectivity, selects_at_once, ..scan })
 }
 
 /// What an aggregate in the store asks for: a scan that returns one row per request.

@@ -13,10 +13,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use arrow::array::RecordBatch;
-use arrow::datatypes::SchemaRef;
+use arrow::array::{Array, ArrayData, RecordBatch};
+use arrow::datatypes::{DataType, SchemaRef};
 use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::utils::memory::get_record_batch_memory_size;
 use datafusion::common::{Result, internal_err};
 use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::PhysicalExpr;
@@ -63,7 +62,7 @@ impl Clock {
         seconds(self.waited.load(Ordering::Relaxed))
     }
 
-    /// Bytes of its rows in memory.
+    /// Bytes of its rows, without what is reserved beside them.
     pub(super) fn bytes(&self) -> f64 {
         self.bytes.load(Ordering::Relaxed) as f64
     }
@@ -221,9 +220,9 @@ impl Stream for ClockedStream {
                 return polled;
             }
             Poll::Ready(Some(Ok(batch))) => {
-                clock
-                    .bytes
-                    .fetch_add(get_record_batch_memory_size(batch) as u64, Ordering::Relaxed);
+                clock.bytes.fetch_add(bytes_of_rows(batch), Ordering::Relaxed);
+                // Counting is nobody's work.
+                INPUTS.set(outside.saturating_add(nanos(start.elapsed())));
             }
             Poll::Ready(_) => {}
         }
@@ -241,6 +240,30 @@ impl Stream for ClockedStream {
     }
 }
 
+/// The bytes of a batch's rows as they would be sent: of its buffers only what the rows have there.
+fn bytes_of_rows(batch: &RecordBatch) -> u64 {
+    let columns = batch.columns().iter().map(|column| column.to_data());
+    columns.map(|column| (slice(&column) + long_views(&column)) as u64).sum()
+}
+
+/// All but the long values of views; of types that arrow cannot tell it of, all that is in memory.
+fn slice(data: &ArrayData) -> usize {
+    data.get_slice_memory_size().unwrap_or_else(|_| data.get_array_memory_size())
+}
+
+/// The bytes of the values that views have in buffers beside themselves.
+fn long_views(data: &ArrayData) -> usize {
+    /// The longest value that a view has in itself.
+    const INLINE: u32 = 12;
+    if !matches!(data.data_type(), DataType::Utf8View | DataType::BinaryView) {
+        return data.child_data().iter().map(long_views).sum();
+    }
+    let Some(views) = data.buffers().first() else { return 0 };
+    let views = views.typed_data::<u128>().iter().skip(data.offset()).take(data.len());
+    let lengths = views.map(|view| *view as u32).filter(|length| *length > INLINE);
+    lengths.map(|length| length as usize).sum()
+}
+
 impl RecordBatchStream for ClockedStream {
     fn schema(&self) -> SchemaRef {
         self.input.schema()
@@ -251,5 +274,35 @@ impl RecordBatchStream for ClockedStream {
 impl Drop for ClockedStream {
     fn drop(&mut self) {
         self.end(Instant::now());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow::array::{Int64Array, StringArray, StringViewArray};
+
+    use super::*;
+
+    /// Rows that a filter leaves of a batch, or that a builder has reserved more room for.
+    #[test]
+    fn bytes_are_those_of_the_rows_and_not_of_their_buffers() {
+        let mut text = arrow::array::StringBuilder::with_capacity(1000, 1 << 18);
+        (0..6).for_each(|_| text.append_value("four"));
+        let views = (0..100).map(|_| Some("a value that is too long for a view"));
+        let batch = |rows: usize| {
+            let columns: [(&str, Arc<dyn Array>); 3] = [
+                ("number", Arc::new(Int64Array::from_iter_values(0..100).slice(90, rows))),
+                ("text", Arc::new(StringArray::from(vec!["four"; 100]).slice(90, rows))),
+                ("view", Arc::new(StringViewArray::from_iter(views.clone()).slice(90, rows))),
+            ];
+            RecordBatch::try_from_iter(columns).unwrap()
+        };
+        let six = bytes_of_rows(&batch(6));
+        // 8 of a number, 4 and an offset of 4 of a text, 16 and 35 of a view; and one more offset.
+        assert!((6 * 67..=6 * 67 + 16).contains(&six), "{six}");
+        assert_eq!(bytes_of_rows(&batch(0)), bytes_of_rows(&batch(0).slice(0, 0)));
+        let reserved =
+            RecordBatch::try_from_iter([("t", Arc::new(text.finish()) as Arc<dyn Array>)]);
+        assert!(bytes_of_rows(&reserved.unwrap()) < 100);
     }
 }

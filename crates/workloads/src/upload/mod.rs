@@ -4,6 +4,7 @@
 //! whole or not at all.
 
 use std::io::{self, Write};
+use std::sync::LazyLock;
 
 use bytes::{Bytes, BytesMut};
 use futures::stream::FuturesUnordered;
@@ -11,7 +12,7 @@ use futures::{TryFutureExt, TryStreamExt};
 use object_store::path::Path;
 use object_store::{MultipartUpload, ObjectStore, ObjectStoreExt};
 use tokio::runtime::Handle;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 use crate::Error;
 
@@ -87,8 +88,36 @@ impl Write for PartWriter {
 }
 
 /// An upload that has begun and is not complete. The store may hold parts of it, and bill for them,
-/// so it is aborted: when dropped, in the background.
-struct Unfinished(Option<Box<dyn MultipartUpload>>);
+/// so it is aborted: when dropped, in the background, for which [`aborted`] waits.
+struct Unfinished(Option<Box<dyn MultipartUpload>>, Option<Open>);
+
+/// Uploads of this process that have begun and are neither complete nor aborted.
+static OPEN: LazyLock<watch::Sender<u64>> = LazyLock::new(|| watch::Sender::new(0));
+
+/// Counts an upload as long as it is open.
+#[derive(Debug)]
+struct Open;
+
+impl Open {
+    fn begin() -> Self {
+        OPEN.send_modify(|open| *open += 1);
+        Self
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        OPEN.send_modify(|open| *open = open.saturating_sub(1));
+    }
+}
+
+/// Waits until no upload of this process is open: those whose [`generate`](crate::generate) was dropped are
+/// then aborted.
+pub async fn aborted() {
+    let mut open = OPEN.subscribe();
+    // It fails only without a sender, and there is one as long as the process lives.
+    drop(open.wait_for(|open| *open == 0).await);
+}
 
 impl Unfinished {
     /// Aborts and waits for it. A failed abort leaves parts to the bucket's lifecycle rules; the
@@ -104,7 +133,11 @@ impl Drop for Unfinished {
     fn drop(&mut self) {
         if let (Some(mut upload), Ok(runtime)) = (self.0.take(), Handle::try_current()) {
             // Detached on purpose: whoever dropped us does not wait.
-            drop(runtime.spawn(async move { upload.abort().await }));
+            let open = self.1.take();
+            drop(runtime.spawn(async move {
+                drop(upload.abort().await);
+                drop(open);
+            }));
         }
     }
 }
@@ -123,7 +156,7 @@ pub(crate) async fn upload(
         write(&mut writer)?;
         writer.finish()
     });
-    let mut unfinished = Unfinished(None);
+    let mut unfinished = Unfinished(None, Some(Open::begin()));
     match send(store, path, parts, &mut unfinished, on_part).await {
         Ok(Some(totals)) => Ok(totals),
         // The writer stopped before the last part, and knows why.

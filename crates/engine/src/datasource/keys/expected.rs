@@ -1,7 +1,8 @@
 //! What asking about the keys of a join is expected to take, before they are known.
 
-use sluicegate_costmodel::{Phase, Resource, ScanDemand, Steps, Terms, Use};
+use sluicegate_costmodel::{Bytes, Phase, Requests, Resource, ScanDemand, Steps, Terms, Use};
 
+use super::bloom::Shape;
 use crate::datasource::s3_select::S3SelectSource;
 use crate::profile::{BLOOM_CONTAINS, keys_demand};
 use crate::session::LISTED_KEYS;
@@ -25,6 +26,8 @@ pub struct ExpectedKeys {
     constants: u64,
     /// How many keys there are, if that can be estimated.
     keys: Option<f64>,
+    /// The bytes that a statement has for them.
+    bytes: f64,
 }
 
 impl ExpectedKeys {
@@ -33,18 +36,28 @@ impl ExpectedKeys {
     #[must_use]
     pub fn new(source: &S3SelectSource, share: f64, keys: Option<f64>, bloom: bool) -> Self {
         let mut constants = 0;
-        let (share, terms) = match bloom {
+        let known = keys.unwrap_or(0.0);
+        let bits = Shape::new(known as usize, WRONG_YES).total() as f64;
+        let (share, terms, bytes) = match bloom {
+            // As base64, and as a digit for each.
             true if source.profile().syntax.bloom => {
-                (with_wrong_yeses(share), BLOOM_CONTAINS.into())
+                (with_wrong_yeses(share), BLOOM_CONTAINS.into(), bits / 6.0)
             }
-            true => (with_wrong_yeses(share), TERMS),
+            true => (with_wrong_yeses(share), TERMS, bits),
             false if lists(source, keys) => {
-                constants = keys.map_or(0, |keys| keys as u64);
-                (share, COMPARED.into())
+                constants = known as u64;
+                (share, COMPARED.into(), known * KEY_BYTES)
             }
-            false => (share.max(BETWEEN), COMPARED.into()),
+            false => (share.max(BETWEEN), COMPARED.into(), 2.0 * KEY_BYTES),
         };
-        Self { share, terms, constants, keys }
+        let bytes = bytes.min(source.profile().max_expression_bytes as f64);
+        Self { share, terms, constants, keys, bytes }
+    }
+
+    /// The bytes that the keys take in so many statements.
+    #[must_use]
+    pub fn asked(&self, statements: Requests) -> Bytes {
+        Bytes::from_f64(self.bytes * statements.as_f64())
     }
 
     /// What is asked of the store with it.
@@ -53,7 +66,8 @@ impl ExpectedKeys {
         keys_demand(demand, self.share, (self.terms, self.constants))
     }
 
-    /// Steps that wait for the keys to be read from the join and written into statements.
+    /// Steps that wait for the keys to be read from the join and written into statements, each of which
+    /// carries them.
     #[must_use]
     pub fn after(&self, steps: Steps) -> Steps {
         /// Keys of a list in a second, measured on two cores.
@@ -67,16 +81,18 @@ impl ExpectedKeys {
             amount: listed.max(keys / COUNTED),
             per_second: PER_SECOND,
         };
-        let made = Phase { name: "keys", uses: vec![making], ..Phase::default() };
+        let asked = self.asked(steps.work().requests.select);
+        let made = Phase { name: "keys", uses: vec![making], asked, ..Phase::default() };
         Steps::InTurn(vec![made.into(), steps])
     }
 }
 
+/// Bytes of a number in a list, and its comma.
+const KEY_BYTES: f64 = 10.0;
+
 /// Whether a statement of a scan has room for a list of so many keys, about.
 fn lists(source: &S3SelectSource, keys: Option<f64>) -> bool {
-    /// Of a number and a comma.
-    const BYTES: f64 = 10.0;
-    keys.is_some_and(|keys| keys * BYTES <= source.profile().max_expression_bytes as f64)
+    keys.is_some_and(|keys| keys * KEY_BYTES <= source.profile().max_expression_bytes as f64)
 }
 
 /// The share of the rows that a Bloom filter lets pass.
