@@ -1,6 +1,6 @@
 //! The master's part: acknowledge, de-duplicate, wait for all workers, answer the query.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::packet::{Entry, Name, Packet};
@@ -19,8 +19,8 @@ pub(super) struct Master {
     attempt: u32,
     /// Entries of this pass that have arrived, by flow and identifier.
     seen: BTreeSet<(u16, u32)>,
-    /// What the query runs on, sorted.
-    received: Vec<Entry>,
+    /// What the query runs on, and how often each.
+    received: BTreeMap<Entry, usize>,
     /// Which workers have finished this pass.
     finished: Vec<bool>,
     /// The keys to ask for in this pass.
@@ -47,7 +47,7 @@ impl Master {
             pass: 0,
             attempt: 0,
             seen: BTreeSet::new(),
-            received: Vec::new(),
+            received: BTreeMap::new(),
             finished: vec![false; workers],
             keys: None,
         }
@@ -78,7 +78,8 @@ impl Master {
 
     /// The answer on what has arrived.
     pub(super) fn answer(&self) -> Answer {
-        self.query.answer(&self.received)
+        let copies = |(entry, times): (&Entry, &usize)| std::iter::repeat_n(*entry, *times);
+        self.query.answer(&self.received.iter().flat_map(copies).collect::<Vec<_>>())
     }
 
     /// Takes an entry, pushes the reply.
@@ -113,8 +114,7 @@ impl Master {
         if self.rules.deduplicate && !new {
             return Arrival::Repeated;
         }
-        let place = self.received.partition_point(|received| received <= entry);
-        self.received.insert(place, *entry);
+        *self.received.entry(*entry).or_default() += 1;
         Arrival::Taken
     }
 
@@ -159,7 +159,7 @@ impl Master {
             return;
         }
         let keys = self.query.requests_keys();
-        let keys = keys.then(|| Arc::new(self.received.iter().map(|entry| entry.key).collect()));
+        let keys = keys.then(|| Arc::new(self.received.keys().map(|entry| entry.key).collect()));
         self.begin(self.pass + 1, keys);
     }
 
@@ -174,16 +174,6 @@ impl Master {
     /// Forgets all but `most` copies of equal entries: for the explorer, which needs finitely many
     /// states.
     pub(super) fn forget_copies(&mut self, most: impl Fn(&Entry) -> usize) {
-        let mut index = 0;
-        self.received = std::mem::take(&mut self.received).into_iter().fold(
-            Vec::new(),
-            |mut kept: Vec<Entry>, entry| {
-                index = if kept.last() == Some(&entry) { index + 1 } else { 0 };
-                if index < most(&entry) {
-                    kept.push(entry);
-                }
-                kept
-            },
-        );
+        self.received.iter_mut().for_each(|(entry, times)| *times = most(entry).min(*times));
     }
 }

@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::packet::Entry;
 use super::rules::OnReboot;
 use crate::rng::Rng;
 
 /// A query over rows of a key and a value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Query {
     /// `SELECT COUNT(*) WHERE value >= at_least`.
     Filter {
@@ -121,10 +121,18 @@ impl Query {
             }
             Self::Skyline => {
                 let mut points = BTreeMap::new();
-                for e in entries.iter().filter(|e| !entries.iter().any(|q| dominates(q, e))) {
-                    *points.entry((e.key, e.value)).or_insert(0) += 1;
+                entries.iter().for_each(|e| *points.entry((e.key, e.value)).or_insert(0) += 1);
+                // From the greatest key on, a point is exceeded by the highest before it or by none.
+                let mut highest = None;
+                let mut left: Answer = Vec::new();
+                for ((key, value), copies) in points.into_iter().rev() {
+                    if highest.is_none_or(|highest| value > highest) {
+                        highest = Some(value);
+                        left.push([key, value, copies]);
+                    }
                 }
-                points.into_iter().map(|((key, value), copies)| [key, value, copies]).collect()
+                left.reverse();
+                left
             }
             Self::Join => {
                 let mut rows: BTreeMap<u64, [u64; 2]> = BTreeMap::new();
@@ -191,6 +199,22 @@ mod tests {
         check(Query::Join, &rows, &[[1, 2, 0]]);
         check(Query::HavingSum { above: 9 }, &rows, &[[1, 17, 0]]);
         check(Query::HavingMax { above: 7 }, &rows, &[[2, 0, 0], [3, 0, 0]]);
+    }
+
+    #[test]
+    fn a_skyline_is_what_no_point_dominates() {
+        let mut rng = Rng::new(4);
+        for _ in 0..200 {
+            let count = rng.below(40) as usize;
+            let mut point = || Entry { pass: 0, table: 0, key: rng.below(8), value: rng.below(8) };
+            let points: Vec<Entry> = (0..count).map(|_| point()).collect();
+            let mut left = BTreeMap::new();
+            for p in points.iter().filter(|p| !points.iter().any(|q| dominates(q, p))) {
+                *left.entry((p.key, p.value)).or_insert(0) += 1;
+            }
+            let expected: Answer = left.into_iter().map(|((k, v), n)| [k, v, n]).collect();
+            assert_eq!(Query::Skyline.answer(&points), expected, "{points:?}");
+        }
     }
 
     #[test]

@@ -1,15 +1,17 @@
 //! The model checker: every order of events of a small case, with a budget of faults.
 
-use std::collections::hash_map::Entry as Slot;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+mod graph;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::hash::Hash;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+use self::graph::Graph;
 use super::master::{Arrival, Master};
 use super::packet::{Entry, Name, Packet};
 use super::prune::Pruner;
-use super::query::{Answer, Query};
+use super::query::Query;
 use super::rules::Rules;
 use super::switch::{Action, Switch};
 use super::worker::Worker;
@@ -91,6 +93,9 @@ impl Exploration {
 /// overflows at the master and a link that reorders are runs among them: any packet may be late or,
 /// within the budget, lost.
 ///
+/// States are told apart by fingerprints of 128 bits: of n states, two look the same with a probability
+/// below n²/2¹²⁹, which is 10⁻²⁴ of ten million.
+///
 /// # Example
 ///
 /// One row, one reboot, no other fault: the paper's protocol works only if the row is
@@ -107,7 +112,7 @@ impl Exploration {
 /// assert!(check(Rules::paper()).stuck > 0);
 /// assert!(check(Rules::repaired()).is_safe());
 /// ```
-pub fn explore<P: Pruner + Clone + Eq + Hash>(
+pub fn explore<P: Pruner + Clone + Hash>(
     query: Query,
     rules: Rules,
     rows: &[Vec<Entry>],
@@ -132,13 +137,11 @@ pub fn explore<P: Pruner + Clone + Eq + Hash>(
         pruned: BTreeSet::new(),
         given_up: BTreeSet::new(),
         broken: None,
-        copies: Arc::new(copies),
-        once: !rules.replay,
-        asks_again: budget.worker_crashes > 0,
+        case: Arc::new(Case { copies, once: !rules.replay, asks_again: budget.worker_crashes > 0 }),
     };
-    let mut graph = Graph::new(start);
+    let mut graph = Graph::new(start, query.answer(&all));
     let complete = graph.expand(budget.states);
-    graph.judge(&query.answer(&all), complete)
+    graph.judge(complete)
 }
 
 /// Where a packet is going.
@@ -149,21 +152,21 @@ enum Place {
     Worker,
 }
 
-/// An event; numbers are places on the wire.
+/// An event; numbers are places on the wire, or of workers.
 #[derive(Debug, Clone, Copy)]
 enum Step {
-    Deliver(usize),
-    Lose(usize),
-    Double(usize),
-    Send(usize),
-    Again(usize, u32),
-    Fin(usize),
+    Deliver(u16),
+    Lose(u16),
+    Double(u16),
+    Send(u16),
+    Again(u16, u32),
+    Fin(u16),
     Reboot,
-    CrashWorker(usize),
+    CrashWorker(u16),
     CrashMaster,
 }
 
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Clone, Hash)]
 struct State<P> {
     workers: Vec<Worker>,
     switch: Switch<P>,
@@ -178,23 +181,34 @@ struct State<P> {
     given_up: BTreeSet<Name>,
     /// The promise that was broken.
     broken: Option<&'static str>,
+    case: Arc<Case>,
+}
+
+/// What does not change in an exploration.
+struct Case {
     /// How often each row occurs.
-    copies: Arc<BTreeMap<(u8, u64, u64), usize>>,
+    copies: BTreeMap<(u8, u64, u64), usize>,
     /// Whether no entry may be processed twice.
     once: bool,
     /// Whether a worker that crashes may ask again what was acknowledged.
     asks_again: bool,
 }
 
+/// It tells no states apart.
+impl Hash for Case {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
+}
+
 impl<P: Pruner + Clone> State<P> {
     /// What can happen next.
     fn steps(&self) -> Vec<Step> {
         let mut steps = Vec::new();
-        for index in 0..self.wire.len() {
+        for (index, packet) in self.wire.iter().enumerate() {
             // Equal packets are interchangeable.
-            if index > 0 && self.wire[index] == self.wire[index - 1] {
+            if index > 0 && *packet == self.wire[index - 1] {
                 continue;
             }
+            let index = index as u16;
             steps.push(Step::Deliver(index));
             if self.left.losses > 0 {
                 steps.push(Step::Lose(index));
@@ -203,7 +217,7 @@ impl<P: Pruner + Clone> State<P> {
                 steps.push(Step::Double(index));
             }
         }
-        for (index, worker) in self.workers.iter().enumerate() {
+        for (index, worker) in (0u16..).zip(&self.workers) {
             if worker.clone().next(usize::MAX).is_some() {
                 steps.push(Step::Send(index));
             }
@@ -218,7 +232,7 @@ impl<P: Pruner + Clone> State<P> {
             // A second FIN or answer to it changes nothing.
             let answered = |packet: &Packet| {
                 matches!(packet, Packet::Fin { .. } | Packet::Go { .. } | Packet::Restart { .. })
-                    && usize::from(packet.fid()) == index
+                    && packet.fid() == index
             };
             if worker.fin().is_some() && !self.wire.iter().any(|(_, packet)| answered(packet)) {
                 steps.push(Step::Fin(index));
@@ -228,7 +242,7 @@ impl<P: Pruner + Clone> State<P> {
             steps.push(Step::Reboot);
         }
         if self.left.worker_crashes > 0 {
-            steps.extend((0..self.workers.len()).map(Step::CrashWorker));
+            steps.extend((0..self.workers.len() as u16).map(Step::CrashWorker));
         }
         if self.left.master_crashes > 0 {
             steps.push(Step::CrashMaster);
@@ -240,25 +254,25 @@ impl<P: Pruner + Clone> State<P> {
         let mut next = self.clone();
         match step {
             Step::Deliver(index) => {
-                let (place, packet) = next.wire.remove(index);
+                let (place, packet) = next.wire.remove(usize::from(index));
                 next.deliver(place, packet);
             }
             Step::Lose(index) => {
-                next.wire.remove(index);
+                next.wire.remove(usize::from(index));
                 next.left.losses -= 1;
             }
             Step::Double(index) => {
-                let copy = next.wire[index].clone();
+                let copy = next.wire[usize::from(index)].clone();
                 next.put(copy.0, copy.1);
                 next.left.duplicates -= 1;
             }
             Step::Send(index) => {
-                if let Some(packet) = next.workers[index].next(usize::MAX) {
+                if let Some(packet) = next.workers[usize::from(index)].next(usize::MAX) {
                     next.put(Place::Switch, packet);
                 }
             }
             Step::Again(index, id) => {
-                let worker = &next.workers[index];
+                let worker = &next.workers[usize::from(index)];
                 if let Some(packet) = worker.again(worker.round(), id) {
                     let under_way = next.wire.iter().any(|(_, other)| concerns(other, &packet));
                     next.left.duplicates -= u8::from(under_way);
@@ -266,7 +280,7 @@ impl<P: Pruner + Clone> State<P> {
                 }
             }
             Step::Fin(index) => {
-                if let Some(packet) = next.workers[index].fin() {
+                if let Some(packet) = next.workers[usize::from(index)].fin() {
                     next.put(Place::Switch, packet);
                 }
             }
@@ -276,7 +290,7 @@ impl<P: Pruner + Clone> State<P> {
                 next.left.reboots -= 1;
             }
             Step::CrashWorker(index) => {
-                if let Some(worker) = next.workers.get_mut(index) {
+                if let Some(worker) = next.workers.get_mut(usize::from(index)) {
                     worker.crash();
                 }
                 next.left.worker_crashes -= 1;
@@ -294,7 +308,7 @@ impl<P: Pruner + Clone> State<P> {
 
     /// Whether entries of the pass may be processed once only.
     fn once_only(&self, pass: u8) -> bool {
-        self.once || !self.switch.query().replayable(pass)
+        self.case.once || !self.switch.query().replayable(pass)
     }
 
     fn put(&mut self, place: Place, packet: Packet) {
@@ -337,7 +351,7 @@ impl<P: Pruner + Clone> State<P> {
                         }
                         // One more copy than there are makes an answer wrong; yet more do not make it
                         // any more so.
-                        let copies = &self.copies;
+                        let copies = &self.case.copies;
                         self.master.forget_copies(|e| {
                             1 + copies.get(&(e.table, e.key, e.value)).copied().unwrap_or(0)
                         });
@@ -360,7 +374,7 @@ impl<P: Pruner + Clone> State<P> {
                             Some("an entry is acknowledged that was neither delivered nor pruned");
                     }
                     // What is acknowledged is not asked about again.
-                    if !self.asks_again {
+                    if !self.case.asks_again {
                         self.pruned.remove(name);
                         self.given_up.remove(name);
                     }
@@ -370,7 +384,8 @@ impl<P: Pruner + Clone> State<P> {
     }
 
     fn describe(&self, step: Step) -> impl fmt::Display {
-        let on_wire = |index: usize| self.wire.get(index).map(|(place, packet)| (*place, packet));
+        let on_wire =
+            |index: u16| self.wire.get(usize::from(index)).map(|(place, packet)| (*place, packet));
         match step {
             Step::Deliver(index) => on_wire(index).map_or_else(String::new, |(place, packet)| {
                 let verdict = match packet {
@@ -417,103 +432,6 @@ fn concerns(packet: &Packet, sent: &Packet) -> bool {
         _ => None,
     };
     name(packet) == name(sent)
-}
-
-struct Graph<P> {
-    numbers: HashMap<Arc<State<P>>, usize>,
-    states: Vec<Arc<State<P>>>,
-    /// How each state was first reached.
-    from: Vec<Option<(usize, Step)>>,
-    /// From which states each is reached.
-    before: Vec<Vec<usize>>,
-}
-
-impl<P: Pruner + Clone + Eq + Hash> Graph<P> {
-    fn new(start: State<P>) -> Self {
-        let start = Arc::new(start);
-        Self {
-            numbers: HashMap::from([(Arc::clone(&start), 0)]),
-            states: vec![start],
-            from: vec![None],
-            before: vec![Vec::new()],
-        }
-    }
-
-    /// Visits states breadth first; false if there are more than `most`.
-    fn expand(&mut self, most: usize) -> bool {
-        let mut number = 0;
-        while number < self.states.len() {
-            if self.states.len() > most {
-                return false;
-            }
-            let state = Arc::clone(&self.states[number]);
-            // Once the master has answered, nothing changes the answer.
-            if !state.master.is_done() && state.broken.is_none() {
-                for step in state.steps() {
-                    self.add(Arc::new(state.after(step)), number, step);
-                }
-            }
-            number += 1;
-        }
-        true
-    }
-
-    fn add(&mut self, state: Arc<State<P>>, from: usize, step: Step) {
-        let fresh = self.states.len();
-        match self.numbers.entry(state) {
-            Slot::Occupied(known) => self.before[*known.get()].push(from),
-            Slot::Vacant(slot) => {
-                self.states.push(Arc::clone(slot.key()));
-                slot.insert(fresh);
-                self.from.push(Some((from, step)));
-                self.before.push(vec![from]);
-            }
-        }
-    }
-
-    fn judge(&self, expected: &Answer, complete: bool) -> Exploration {
-        let is_broken = |number: &usize| self.states[*number].broken.is_some();
-        let ends = |number: &usize| self.states[*number].master.is_done() && !is_broken(number);
-        let all = 0..self.states.len();
-        let (correct, wrong): (Vec<usize>, Vec<usize>) = all
-            .clone()
-            .filter(ends)
-            .partition(|&number| self.states[number].master.answer() == *expected);
-        let mut can_end = vec![false; self.states.len()];
-        let broken: Vec<usize> = all.clone().filter(is_broken).collect();
-        let mut open: Vec<usize> = correct.iter().chain(&wrong).chain(&broken).copied().collect();
-        while let Some(number) = open.pop() {
-            if !std::mem::replace(&mut can_end[number], true) {
-                open.extend(&self.before[number]);
-            }
-        }
-        let stuck: Vec<usize> = all.filter(|&number| complete && !can_end[number]).collect();
-        Exploration {
-            states: self.states.len(),
-            correct: correct.len(),
-            wrong: wrong.len(),
-            stuck: stuck.len(),
-            broken: broken.len(),
-            complete,
-            broken_run: broken.first().map(|&number| {
-                let mut run = self.run_to(number);
-                run.extend(self.states[number].broken.map(str::to_owned));
-                run
-            }),
-            wrong_run: wrong.first().map(|&number| self.run_to(number)),
-            stuck_run: stuck.first().map(|&number| self.run_to(number)),
-        }
-    }
-
-    fn run_to(&self, mut number: usize) -> Vec<String> {
-        let mut run = Vec::new();
-        while let Some((from, step)) = self.from[number] {
-            run.push(self.states[from].describe(step).to_string());
-            number = from;
-        }
-        run.reverse();
-        run
-    }
 }
 
 #[cfg(test)]
