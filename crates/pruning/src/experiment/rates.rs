@@ -160,6 +160,22 @@ fn distinct_rates() {
     }
 }
 
+/// The oldest key is evicted: in random order, sorted and in turn, as of random keys.
+#[test]
+fn distinct_fifo_rates() {
+    for (name, arrival) in
+        [("random order", Order::Random), ("sorted", Order::Sorted), ("in turn", Order::InTurn)]
+    {
+        let rate = |hashing, keys: &[[u32; 2]], seed| {
+            let config = distinct::Config::new(1024, 2, Width::Bits32, Policy::Fifo).unwrap();
+            let entries = order(arrival, keys.len(), 4, seed);
+            let [_, low] = halves(entries.iter().map(|&at| keys[at]));
+            forwarded(&mut config.with_hashing(hashing).pruner(), 0, &[&low])
+        };
+        assert_as_random(&format!("distinct FIFO, {name}"), &FAMILIES, 2500, 60, rate);
+    }
+}
+
 /// The paper's theorem has random order, where a hit is as likely as the load of the key's row says.
 #[test]
 fn distinct_meets_its_expectation() {
