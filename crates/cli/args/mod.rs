@@ -13,6 +13,7 @@ mod simulation;
 pub(crate) mod source;
 mod statistics;
 mod storage;
+pub(crate) mod sweep;
 pub(crate) mod switch;
 mod validate;
 
@@ -30,7 +31,7 @@ pub(crate) use self::generate::{DataFormat, GenerateCommand, TableArgs};
 pub(crate) use self::index::{
     CreateArgs, DropArgs, IndexCommand, IndexStore, ListArgs, VerifyArgs,
 };
-pub(crate) use self::model::{ModelArgs, ModelFormat};
+pub(crate) use self::model::ModelArgs;
 use self::quantity::Price;
 pub(crate) use self::serve::ServeArgs;
 pub(crate) use self::simulation::SimulationArgs;

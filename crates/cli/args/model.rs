@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use clap::ValueEnum;
 use sluicegate_costmodel::what_if::{Sweep, WhatIf};
 
 use super::{ConnectArgs, SimulationArgs, StatementArgs};
+use crate::output::chart::ChartFormat;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -64,26 +64,12 @@ pub(crate) struct ModelArgs {
     pub(crate) simulation: SimulationArgs,
     /// How predictions are written [default: by the extension of --output, else table]
     #[arg(long, value_enum)]
-    pub(crate) format: Option<ModelFormat>,
+    pub(crate) format: Option<ChartFormat>,
     /// Write the predictions to a file, which appears when it is complete
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) connect: ConnectArgs,
-}
-
-/// How predictions are written.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ModelFormat {
-    /// For reading; a sweep has a chart below its table
-    #[default]
-    Table,
-    /// A line for each way, and for each way at each point of a sweep
-    Csv,
-    /// One object with everything
-    Json,
-    /// A picture of the sweeps
-    Svg,
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use sluicegate_pruning::switch::Relation;
 use sluicegate_pruning::{Ties, p4};
 
 use super::source::Source;
+use super::sweep::SweepArgs;
 use crate::output::listing::ListFormat;
 
 const SWITCH_EXAMPLES: &str = "\
@@ -44,6 +45,7 @@ pub(crate) enum SwitchCommand {
     Trace(Box<TraceArgs>),
     Theory(TheoryArgs),
     Protocol(ProtocolArgs),
+    Sweep(Box<SweepArgs>),
 }
 
 /// An algorithm's parameters; what is left out takes the paper's default.

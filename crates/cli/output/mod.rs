@@ -1,6 +1,7 @@
-//! What a command writes: answers, listings, statistics, progress, pages.
+//! What a command writes: answers, charts, listings, statistics, progress, pages.
 
 mod answer;
+pub(crate) mod chart;
 pub(crate) mod file;
 pub(crate) mod grid;
 pub(crate) mod html;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
-use std::process::Output;
+use std::process::{Command, Output};
 
 use serde_json::Value;
 
@@ -13,6 +13,15 @@ use crate::cli::{bad, good, sluice, text};
 fn json(args: &[&str]) -> Vec<Value> {
     let said = good(sluice(args).args(["--format", "json"]));
     serde_json::from_str::<Value>(&said).unwrap().as_array().unwrap().clone()
+}
+
+/// Ends with an error that has these words, and with nothing else.
+#[track_caller]
+pub(super) fn refused(command: &mut Command, words: &str) {
+    let Output { status, stdout, stderr } = command.output().unwrap();
+    let said = text(&stderr);
+    assert!(matches!(status.code(), Some(1 | 2)) && said.contains(words), "{words}: {said}");
+    assert!(stdout.is_empty(), "{}", text(&stdout));
 }
 
 const ALGORITHMS: [&str; 13] = [
@@ -33,7 +42,9 @@ const ALGORITHMS: [&str; 13] = [
 
 #[test]
 fn help_teaches() {
-    for command in ["run", "fit", "p4", "plan", "trace", "theory", "protocol"] {
+    for command in
+        ["run", "fit", "p4", "plan", "trace", "theory", "protocol", "sweep"]
+    {
         let help = good(&mut sluice(&["switch", command, "--help"]));
         assert!(help.contains("Examples:"), "{command}");
     }

@@ -8,6 +8,7 @@ mod floats;
 mod passes;
 mod plans;
 mod runs;
+mod sweeps;
 
 use std::sync::Arc;
 

@@ -1,74 +1,43 @@
-//! Seconds along an axis, a line for each way: as a picture and in a terminal.
-
-use kuva::TerminalBackend;
-use kuva::backend::svg::SvgBackend;
-use kuva::prelude::{Figure, Layout, LinePlot, Palette, Plot};
-use kuva::render::render::render_multiple;
+//! Seconds along an axis, a line for each way.
 
 use super::modelled::{Case, Modelled, Swept, at, strategies};
-
-/// Columns and rows of a chart in a terminal.
-const TERMINAL: (usize, usize) = (96, 24);
-
-/// A panel of a picture, in points.
-const PANEL: (f64, f64) = (640.0, 420.0);
+use crate::output::chart::{self, Chart, Line};
 
 /// The longest title of a panel, in characters.
 const TITLE: usize = 60;
 
 /// All sweeps of all operators, one panel below the other.
 pub(super) fn svg(all: &[Modelled]) -> String {
-    let mut panels = Vec::new();
+    let mut charts = Vec::new();
     for case in all.iter().flat_map(|modelled| &modelled.cases) {
         for swept in &case.sweeps {
-            for operator in 0..case.operators.len() {
-                panels.extend(panel(swept, case, operator));
-            }
+            charts.extend((0..case.operators.len()).map(|operator| chart(swept, case, operator)));
         }
     }
-    let (plots, layouts): (Vec<_>, Vec<_>) = panels.into_iter().unzip();
-    let figure = Figure::new(plots.len().max(1), 1)
-        .with_cell_size(PANEL.0, PANEL.1)
-        .with_plots(plots)
-        .with_layouts(layouts);
-    SvgBackend.render_scene(&figure.render()) + "\n"
+    chart::svg(&charts)
 }
 
 /// The sweep of an operator in characters; nothing without ways that can be drawn.
 pub(super) fn terminal(swept: &Swept, case: &Case, operator: usize, colour: bool) -> String {
-    let Some((plots, layout)) = panel(swept, case, operator) else { return String::new() };
-    let layout = layout.with_show_grid(false).with_legend_box(false);
-    let scene = render_multiple(plots, layout.with_term_rows(TERMINAL.1 as u32));
-    let drawn = TerminalBackend::new(TERMINAL.0, TERMINAL.1).render_scene(&scene);
-    let drawn = if colour { drawn } else { plain(&drawn) };
-    let lines: Vec<_> = drawn.lines().map(str::trim_end).collect();
-    format!("{}\n", lines.join("\n").trim_end())
+    chart::terminal(&chart(swept, case, operator), colour)
 }
 
-/// The lines of the ways with their intervals; none if no axis can be drawn.
-fn panel(swept: &Swept, case: &Case, operator: usize) -> Option<(Vec<Plot>, Layout)> {
+/// The lines of the ways with their intervals.
+fn chart(swept: &Swept, case: &Case, operator: usize) -> Chart {
     let axis = &swept.sweep.axis;
     let (unit, size) = axis.unit();
-    let is_logarithmic = swept.points.iter().all(|point| point.value > 0.0);
-    let colours = Palette::okabe_ito();
-    let mut plots: Vec<Plot> = Vec::new();
-    for (strategy, colour) in strategies(&swept.points, operator).into_iter().zip(colours.iter()) {
-        let mut line = Vec::new();
-        let (mut low, mut high) = (Vec::new(), Vec::new());
+    let mut lines = Vec::new();
+    for strategy in strategies(&swept.points, operator) {
+        let mut points = Vec::new();
         for point in swept.points.iter().filter(|point| point.value.is_finite()) {
             if let Some(way) = at(point, operator, strategy) {
-                line.push((point.value / size, way.numbers.time.total().as_secs_f64()));
-                low.push(way.likely.time.p10.as_secs_f64());
-                high.push(way.likely.time.p90.as_secs_f64());
+                let likely = &way.likely.time;
+                let seconds = [way.numbers.time.total(), likely.p10, likely.p90];
+                let [y, low, high] = seconds.map(|time| time.as_secs_f64());
+                points.push([point.value / size, y, low, high]);
             }
         }
-        if !line.is_empty() {
-            let plot = LinePlot::new().with_data(line).with_band(low, high);
-            plots.push(plot.with_color(colour.to_owned()).with_legend(strategy).into());
-        }
-    }
-    if plots.is_empty() {
-        return None;
+        lines.push(Line { name: strategy.to_owned(), points });
     }
     let operator = &case.operators[operator];
     let title = format!("{} of {}", operator.operator, operator.subject);
@@ -76,31 +45,8 @@ fn panel(swept: &Swept, case: &Case, operator: usize) -> Option<(Vec<Plot>, Layo
     if let Some(what_if) = &case.assumed.what_if {
         title += &format!(" with {what_if}");
     }
-    let label =
+    let x =
         if unit.is_empty() { axis.name().to_owned() } else { format!("{} ({unit})", axis.name()) };
-    let layout = Layout::auto_from_plots(&plots)
-        .with_title(literal(&title))
-        .with_x_label(literal(&label))
-        .with_y_label("seconds");
-    let layout = if is_logarithmic { layout.with_log_scale() } else { layout.with_log_y() };
-    Some((plots, layout))
-}
-
-/// A dollar begins mathematics.
-fn literal(text: &str) -> String {
-    text.replace('$', "\\$")
-}
-
-/// Without the escape sequences of colours.
-fn plain(text: &str) -> String {
-    let mut plain = String::new();
-    let mut characters = text.chars();
-    while let Some(character) = characters.next() {
-        if character == '\u{1b}' {
-            characters.by_ref().find(|it| it.is_ascii_alphabetic());
-        } else {
-            plain.push(character);
-        }
-    }
-    plain
+    let is_logarithmic = swept.points.iter().all(|point| point.value > 0.0);
+    Chart { title, x, y: "seconds".to_owned(), logarithmic: [is_logarithmic, true], lines }
 }

@@ -9,7 +9,6 @@ mod switched;
 mod table;
 
 use std::io::{self, IsTerminal, Write};
-use std::path::Path;
 
 use sluicegate_costmodel::what_if::{Axis, Sweep, WhatIf};
 use sluicegate_costmodel::{Objective, Scenario};
@@ -23,8 +22,9 @@ use self::switched::{LEFT_TO_WORKERS, SWITCH};
 use super::embedded::set;
 use super::explain::explain;
 use super::sql::script;
-use crate::args::{ModelArgs, ModelFormat};
+use crate::args::ModelArgs;
 use crate::failure::{Failure, Result};
+use crate::output::chart::ChartFormat;
 use crate::output::file::Unfinished;
 use crate::output::progress::say;
 use crate::session::{place, statements};
@@ -71,13 +71,13 @@ pub(crate) async fn run(args: ModelArgs) -> Result<()> {
             .with_hint("Give one with -c, after the definitions of its tables."));
     }
     let text = match format {
-        ModelFormat::Table => {
+        ChartFormat::Table => {
             let colour = file.is_none() && io::stdout().is_terminal();
             table::write(&all, colour)
         }
-        ModelFormat::Csv => csv::write(&all),
-        ModelFormat::Json => json::write(&all)?,
-        ModelFormat::Svg => chart::svg(&all),
+        ChartFormat::Csv => csv::write(&all),
+        ChartFormat::Json => json::write(&all)?,
+        ChartFormat::Svg => chart::svg(&all),
     };
     match file {
         Some(mut file) => {
@@ -88,16 +88,9 @@ pub(crate) async fn run(args: ModelArgs) -> Result<()> {
     }
 }
 
-fn format(args: &ModelArgs) -> Result<ModelFormat> {
-    let extension = args.output.as_deref().and_then(Path::extension).and_then(|it| it.to_str());
-    let format = match (args.format, extension) {
-        (Some(format), _) => format,
-        (None, Some("csv")) => ModelFormat::Csv,
-        (None, Some("json")) => ModelFormat::Json,
-        (None, Some("svg")) => ModelFormat::Svg,
-        (None, _) => ModelFormat::Table,
-    };
-    if format == ModelFormat::Svg && args.sweep.is_empty() {
+fn format(args: &ModelArgs) -> Result<ChartFormat> {
+    let format = ChartFormat::chosen(args.format, args.output.as_deref());
+    if format == ChartFormat::Svg && args.sweep.is_empty() {
         return Err(Failure::Usage("a picture needs an axis: --sweep NAME=LOW..HIGH".to_owned()));
     }
     Ok(format)

@@ -7,6 +7,7 @@ mod p4;
 mod plan;
 mod protocol;
 mod run;
+mod sweep;
 mod theory;
 mod trace;
 
@@ -34,6 +35,7 @@ pub(crate) fn run(args: SwitchArgs) -> Result<()> {
         SwitchCommand::Trace(args) => trace::run(&args),
         SwitchCommand::Theory(args) => theory::run(&args),
         SwitchCommand::Protocol(args) => protocol::run(&args),
+        SwitchCommand::Sweep(args) => sweep::run(&args),
     }
 }
 

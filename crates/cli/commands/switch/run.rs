@@ -85,7 +85,7 @@ fn configure(algorithm: Algorithm, given: &Parameters, variant: Variant) -> Resu
 }
 
 /// The entries as the algorithm's packets carry them, and the words of their keys.
-fn stream(
+pub(super) fn stream(
     algorithm: Algorithm,
     configured: &Configured,
     variant: Variant,

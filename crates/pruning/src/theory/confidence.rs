@@ -46,6 +46,55 @@ pub fn upper_bound(failures: u64, trials: u64, confidence: f64) -> f64 {
     high
 }
 
+/// The quantile of Student's distribution with so many `degrees` of freedom, at least 1, that leaves
+/// (1 - confidence) / 2 on either side: how many standard errors a mean may be off.
+///
+/// # Example
+/// Five runs at 95 %, and so many that the distribution is the normal one.
+/// ```
+/// use sluicegate_pruning::theory::confidence::student_t;
+/// assert_eq!(format!("{:.3}", student_t(0.95, 4)), "2.776");
+/// assert_eq!(format!("{:.2}", student_t(0.95, 100_000)), "1.96");
+/// ```
+pub fn student_t(confidence: f64, degrees: u64) -> f64 {
+    // The probability of at most t on either side rises with t.
+    let (mut low, mut high) = (0.0, 1.0);
+    while student_between(high, degrees) < confidence && high < 1e12 {
+        high *= 2.0;
+    }
+    for _ in 0..100 {
+        let t = 0.5 * (low + high);
+        if student_between(t, degrees) < confidence {
+            low = t;
+        } else {
+            high = t;
+        }
+    }
+    high
+}
+
+/// The probability that Student's variable lies between -t and t: finite sums in the angle whose
+/// tangent is t/√ν (Abramowitz and Stegun 26.7.3 and 26.7.4).
+fn student_between(t: f64, degrees: u64) -> f64 {
+    let degrees = degrees.max(1);
+    let angle = (t / (degrees as f64).sqrt()).atan();
+    let (sin, cos) = angle.sin_cos();
+    let odd = degrees % 2 == 1;
+    // The first term of either sum, then each from the one before.
+    let (mut term, mut sum, mut power) = if odd { (cos, cos, 1) } else { (1.0, 1.0, 0) };
+    while power + 2 < degrees && term > 0.0 {
+        let k = (power + 1) as f64;
+        term *= k / (k + 1.0) * cos * cos;
+        sum += term;
+        power += 2;
+    }
+    match (odd, degrees) {
+        (true, 1) => angle * std::f64::consts::FRAC_2_PI,
+        (true, _) => (angle + sin * sum) * std::f64::consts::FRAC_2_PI,
+        (false, _) => sin * sum,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -58,5 +107,26 @@ mod tests {
             assert!((ln_binomial_tail(trials, bound, failures).exp() - 0.99).abs() < 1e-9);
         }
         assert_eq!(upper_bound(10, 10, 0.99), 1.0);
+    }
+
+    /// The usual table.
+    #[test]
+    fn quantiles_of_student() {
+        for (confidence, degrees, expected) in [
+            (0.95, 1, 12.706),
+            (0.95, 2, 4.303),
+            (0.95, 3, 3.182),
+            (0.95, 4, 2.776),
+            (0.95, 9, 2.262),
+            (0.95, 30, 2.042),
+            (0.95, 120, 1.980),
+            (0.99, 1, 63.657),
+            (0.99, 10, 3.169),
+            (0.99, 1000, 2.581),
+            (0.5, 5, 0.727),
+        ] {
+            let found = student_t(confidence, degrees);
+            assert!((found - expected).abs() < 6e-4, "{confidence} {degrees}: {found}");
+        }
     }
 }

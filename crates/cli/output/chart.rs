@@ -1,0 +1,168 @@
+//! Lines along an axis: as a picture and in a terminal.
+
+use std::path::Path;
+
+use clap::ValueEnum;
+use kuva::TerminalBackend;
+use kuva::backend::svg::SvgBackend;
+use kuva::prelude::{Figure, Layout, LinePlot, Palette, Plot};
+use kuva::render::render::render_multiple;
+
+/// Columns and rows of a chart in a terminal.
+const TERMINAL: (usize, usize) = (96, 24);
+
+/// A panel of a picture, in points.
+const PANEL: (f64, f64) = (640.0, 420.0);
+
+/// How numbers along axes are written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ChartFormat {
+    /// For reading; what changes along an axis has a chart below its table
+    #[default]
+    Table,
+    /// A line for each number, and at each point of an axis
+    Csv,
+    /// Everything, for programs
+    Json,
+    /// A picture of what changes along an axis
+    Svg,
+}
+
+impl ChartFormat {
+    /// The one that was asked for, or that of the file's extension.
+    pub(crate) fn chosen(asked: Option<Self>, file: Option<&Path>) -> Self {
+        let extension = file.and_then(Path::extension).and_then(|it| it.to_str());
+        match (asked, extension) {
+            (Some(format), _) => format,
+            (None, Some("csv")) => Self::Csv,
+            (None, Some("json")) => Self::Json,
+            (None, Some("svg")) => Self::Svg,
+            (None, _) => Self::Table,
+        }
+    }
+}
+
+/// A panel.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Chart {
+    pub(crate) title: String,
+    /// Names of the axes.
+    pub(crate) x: String,
+    pub(crate) y: String,
+    /// Whether equal distances are equal ratios, along x and along y. It takes numbers above 0.
+    pub(crate) logarithmic: [bool; 2],
+    pub(crate) lines: Vec<Line>,
+}
+
+/// A line with the interval around it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Line {
+    pub(crate) name: String,
+    /// x, y, and the interval of y.
+    pub(crate) points: Vec<[f64; 4]>,
+}
+
+/// All charts, one below the other.
+pub(crate) fn svg(charts: &[Chart]) -> String {
+    let panels = charts.iter().filter_map(Chart::panel);
+    let (plots, layouts): (Vec<_>, Vec<_>) = panels.unzip();
+    let figure = Figure::new(plots.len().max(1), 1)
+        .with_cell_size(PANEL.0, PANEL.1)
+        .with_plots(plots)
+        .with_layouts(layouts);
+    SvgBackend.render_scene(&figure.render()) + "\n"
+}
+
+/// The chart in characters; nothing without lines.
+pub(crate) fn terminal(chart: &Chart, colour: bool) -> String {
+    let Some((plots, layout)) = chart.panel() else { return String::new() };
+    let layout = layout.with_show_grid(false).with_legend_box(false);
+    let scene = render_multiple(plots, layout.with_term_rows(TERMINAL.1 as u32));
+    let drawn = TerminalBackend::new(TERMINAL.0, TERMINAL.1).render_scene(&scene);
+    let drawn = if colour { drawn } else { plain(&drawn) };
+    let lines: Vec<_> = drawn.lines().map(str::trim_end).collect();
+    format!("{}\n", lines.join("\n").trim_end())
+}
+
+impl Chart {
+    fn panel(&self) -> Option<(Vec<Plot>, Layout)> {
+        let colours = Palette::okabe_ito();
+        let mut plots: Vec<Plot> = Vec::new();
+        for (line, colour) in self.lines.iter().zip(colours.iter()) {
+            let points: Vec<_> = line.points.iter().map(|[x, y, ..]| (*x, *y)).collect();
+            let low: Vec<_> = line.points.iter().map(|point| point[2]).collect();
+            let high: Vec<_> = line.points.iter().map(|point| point[3]).collect();
+            if !points.is_empty() {
+                let plot = LinePlot::new().with_data(points).with_band(low, high);
+                plots.push(plot.with_color(colour.to_owned()).with_legend(&line.name).into());
+            }
+        }
+        if plots.is_empty() {
+            return None;
+        }
+        let layout = Layout::auto_from_plots(&plots)
+            .with_title(literal(&self.title))
+            .with_x_label(literal(&self.x))
+            .with_y_label(literal(&self.y));
+        let layout = match self.logarithmic {
+            [true, true] => layout.with_log_scale(),
+            [true, false] => layout.with_log_x(),
+            [false, true] => layout.with_log_y(),
+            [false, false] => layout,
+        };
+        Some((plots, layout))
+    }
+}
+
+/// A dollar begins mathematics.
+fn literal(text: &str) -> String {
+    text.replace('$', "\\$")
+}
+
+/// Without the escape sequences of colours.
+fn plain(text: &str) -> String {
+    let mut plain = String::new();
+    let mut characters = text.chars();
+    while let Some(character) = characters.next() {
+        if character == '\u{1b}' {
+            characters.by_ref().find(|it| it.is_ascii_alphabetic());
+        } else {
+            plain.push(character);
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_follow_the_extension_unless_one_is_asked_for() {
+        let chosen = |asked, file: &str| ChartFormat::chosen(asked, Some(Path::new(file)));
+        assert_eq!(chosen(None, "a.svg"), ChartFormat::Svg);
+        assert_eq!(chosen(None, "a.json"), ChartFormat::Json);
+        assert_eq!(chosen(None, "a.txt"), ChartFormat::Table);
+        assert_eq!(chosen(Some(ChartFormat::Csv), "a.svg"), ChartFormat::Csv);
+        assert_eq!(ChartFormat::chosen(None, None), ChartFormat::Table);
+    }
+
+    #[test]
+    fn a_chart_without_lines_is_nothing() {
+        let chart = Chart {
+            title: "t".to_owned(),
+            x: "x".to_owned(),
+            y: "y".to_owned(),
+            logarithmic: [false; 2],
+            lines: Vec::new(),
+        };
+        assert_eq!(terminal(&chart, false), "");
+        let points = (1..5).map(f64::from).map(|x| [x, x, x, x]).collect();
+        let lines = vec![Line { name: "costs $".to_owned(), points }];
+        for logarithmic in [[false; 2], [true; 2], [true, false], [false, true]] {
+            let chart = Chart { lines: lines.clone(), logarithmic, ..chart.clone() };
+            assert!(svg(std::slice::from_ref(&chart)).contains("costs"));
+            assert!(terminal(&chart, false).contains("costs"));
+        }
+    }
+}

@@ -1,0 +1,372 @@
+//! An algorithm along an axis, as the paper's figures 10 (resources) and 11 (prefixes of the stream)
+//! draw it: what it lets through beside the optimum, over several seeds of its hashes.
+
+use std::fmt;
+use std::ops::Range;
+use std::str::FromStr;
+
+use thiserror::Error;
+
+use super::trial::{Effect, Question, Run, TrialError, judge, through_fast_path};
+use crate::algorithm::catalog::{Algorithm, CatalogError, Parameters};
+use crate::rng::mix64;
+use crate::switch::Relation;
+use crate::theory::confidence::student_t;
+
+/// The confidence of an interval, as in the paper.
+pub const CONFIDENCE: f64 = 0.95;
+
+/// The most points along an axis.
+const MOST_POINTS: usize = 1000;
+
+/// What changes from point to point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Axis {
+    /// Columns of a matrix, and what else the paper calls w: [`Parameters::columns`].
+    Columns,
+    /// Rows of a matrix, and what else the paper calls d: [`Parameters::rows`].
+    Rows,
+    /// [`Parameters::hashes`].
+    Hashes,
+    /// [`Parameters::n`].
+    N,
+    /// [`Parameters::threshold`].
+    Threshold,
+    /// The first entries of the stream only, so many.
+    Prefix,
+}
+
+impl Axis {
+    /// The name that it is read from.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Columns => "w",
+            Self::Rows => "d",
+            Self::Hashes => "hashes",
+            Self::N => "n",
+            Self::Threshold => "threshold",
+            Self::Prefix => "prefix",
+        }
+    }
+
+    /// The parameters at this value; a prefix changes none.
+    #[must_use]
+    pub fn set(self, given: &Parameters, value: u32) -> Parameters {
+        let mut there = *given;
+        match self {
+            Self::Columns => there.columns = Some(value),
+            Self::Rows => there.rows = Some(value),
+            Self::Hashes => there.hashes = Some(value),
+            Self::N => there.n = Some(value),
+            Self::Threshold => there.threshold = Some(value),
+            Self::Prefix => {}
+        }
+        there
+    }
+}
+
+/// An axis with its points: `w=1..16`, `d=64..65536`, `w=1,2,4`, `prefix=1000..1000000/10`.
+///
+/// A range has every number of `w`, `hashes` and `n`, of `d` (which must be a power of two in most
+/// algorithms) each twice the one before, and of the others ten; behind `/` so many, at equal ratios.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Over {
+    /// What changes.
+    pub axis: Axis,
+    /// Its values, ascending, at least one, at most 1000; none is 0.
+    pub values: Vec<u32>,
+}
+
+/// Text that is no axis.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error(
+    "`{text}`: {reason}; it is NAME=LOW..HIGH, NAME=LOW..HIGH/POINTS or NAME=A,B,C with the name w, d, \
+     hashes, n, threshold or prefix"
+)]
+pub struct OverError {
+    text: String,
+    reason: &'static str,
+}
+
+impl FromStr for Over {
+    type Err = OverError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let error = |reason| OverError { text: text.to_owned(), reason };
+        let (name, range) = text.split_once('=').ok_or_else(|| error("it has no value"))?;
+        let axis = match name {
+            "w" | "columns" => Axis::Columns,
+            "d" | "rows" => Axis::Rows,
+            "hashes" => Axis::Hashes,
+            "n" => Axis::N,
+            "threshold" => Axis::Threshold,
+            "prefix" => Axis::Prefix,
+            _ => return Err(error("there is no such axis")),
+        };
+        let number = |text: &str| match text.trim().parse::<u32>() {
+            Ok(0) | Err(_) => Err(error("values are whole numbers from 1 to 4294967295")),
+            Ok(number) => Ok(number),
+        };
+        let mut values = if let Some((low, high)) = range.split_once("..") {
+            let (high, points) = match high.split_once('/') {
+                Some((high, points)) => (high, Some(number(points)?)),
+                None => (high, None),
+            };
+            let (low, high) = (number(low)?, number(high)?);
+            if low > high {
+                return Err(error("its range ends before it begins"));
+            }
+            let points = points.map_or(MOST_POINTS + 1, |points| points as usize);
+            match axis {
+                _ if points <= MOST_POINTS => ratios(low, high, points),
+                Axis::Columns | Axis::Hashes | Axis::N => {
+                    (low..=high).take(MOST_POINTS + 1).collect()
+                }
+                Axis::Rows => {
+                    let double = |value: &u32| value.checked_mul(2).filter(|next| *next <= high);
+                    std::iter::successors(Some(low), double).collect()
+                }
+                Axis::Threshold | Axis::Prefix => ratios(low, high, 10),
+            }
+        } else {
+            range.split(',').map(number).collect::<Result<Vec<_>, _>>()?
+        };
+        values.sort_unstable();
+        values.dedup();
+        if values.len() > MOST_POINTS {
+            return Err(error("it has more than 1000 points"));
+        }
+        Ok(Self { axis, values })
+    }
+}
+
+/// So many whole numbers from `low` to `high` at equal ratios, as far as they differ.
+fn ratios(low: u32, high: u32, points: usize) -> Vec<u32> {
+    let (low, high) = (f64::from(low), f64::from(high));
+    let last = points.saturating_sub(1).max(1) as f64;
+    (0..points).map(|at| (low * (high / low).powf(at as f64 / last)).round() as u32).collect()
+}
+
+impl fmt::Display for Over {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let values: Vec<String> = self.values.iter().map(u32::to_string).collect();
+        write!(f, "{}={}", self.axis.name(), values.join(","))
+    }
+}
+
+/// What could not be measured.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum SweepError {
+    /// The algorithm does not take these parameters.
+    #[error(transparent)]
+    Catalog(#[from] CatalogError),
+    /// The stream does not go through.
+    #[error(transparent)]
+    Trial(#[from] TrialError),
+}
+
+/// An algorithm on a stream, over several seeds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Measured {
+    /// Entries of the stream.
+    pub entries: usize,
+    /// Runs: one where no hash is seeded.
+    pub runs: usize,
+    /// The fraction of entries that were forwarded, in the mean of the runs.
+    pub unpruned: f64,
+    /// Half the width of the interval that holds the mean with [`CONFIDENCE`], by Student's t; none of a
+    /// single run.
+    pub error: Option<f64>,
+    /// The fraction that a pruner without limits would forward.
+    pub optimal: f64,
+    /// Runs with another answer than that over all entries: at most δ of them for TOP N.
+    pub wrong: usize,
+}
+
+/// Sends `stream` through the algorithm, once for each seed in `seeds`, or once if its parameters leave
+/// no hash to be seeded. Run k hashes by [`hash_seed`]`(k)`.
+///
+/// # Errors
+///
+/// If the algorithm does not take the parameters, or the stream.
+///
+/// # Example
+/// ```
+/// use sluicegate_pruning::algorithm::catalog::{Algorithm, Parameters};
+/// use sluicegate_pruning::experiment::sweep::measure;
+/// use sluicegate_pruning::experiment::trial::Run;
+/// use sluicegate_pruning::switch::Relation;
+///
+/// let keys = (0..9000).map(|i| i % 3000 + 1).collect();
+/// let stream = [Run { flow: 0, columns: vec![keys] }];
+/// let given = Parameters { key_bits: Some(32), rows: Some(1024), ..Parameters::default() };
+/// let distinct = measure(Algorithm::Distinct, &given, &stream, (Relation::Lt, 10), 0..5)?;
+/// assert_eq!((distinct.runs, distinct.wrong), (5, 0));
+/// assert!(distinct.optimal < distinct.unpruned && distinct.error.is_some());
+/// # Ok::<(), sluicegate_pruning::experiment::sweep::SweepError>(())
+/// ```
+pub fn measure(
+    algorithm: Algorithm,
+    given: &Parameters,
+    stream: &[Run],
+    filter: (Relation, u32),
+    seeds: Range<u64>,
+) -> Result<Measured, SweepError> {
+    let seeded = algorithm.entry().parameters.contains(&"hash_seed")
+        && given.hash_seed.is_none()
+        && given.linear_hash != Some(true);
+    let all: Vec<Option<u64>> = match seeded {
+        true => seeds.map(|seed| Some(hash_seed(seed))).collect(),
+        false => vec![given.hash_seed],
+    };
+    let (mut rates, mut wrong, mut optimal, mut entries) = (Vec::new(), 0, 0.0, 0);
+    for hash_seed in all {
+        let configured = algorithm.configure(&Parameters { hash_seed, ..*given })?;
+        let mut pruner = configured.pruner();
+        let keys = algorithm.entry().carries.key_words(pruner.values());
+        let keep = through_fast_path(pruner.as_mut(), stream)?;
+        let trial = judge(Question::of(&configured, filter), stream, &keep, keys);
+        rates.push(trial.unpruned());
+        wrong += usize::from(trial.effect != Effect::Unchanged);
+        (optimal, entries) = (trial.optimal(), trial.entries);
+    }
+    let (unpruned, error) = mean(&rates);
+    Ok(Measured { entries, runs: rates.len(), unpruned, error, optimal, wrong })
+}
+
+/// The seed of the hashes of a run: of 64 bits, repeatable.
+#[must_use]
+pub const fn hash_seed(run: u64) -> u64 {
+    mix64(run.wrapping_add(1))
+}
+
+/// The mean, and half its interval.
+fn mean(rates: &[f64]) -> (f64, Option<f64>) {
+    let count = rates.len() as f64;
+    let mean = rates.iter().sum::<f64>() / count.max(1.0);
+    let squares = rates.iter().map(|rate| (rate - mean).powi(2)).sum::<f64>();
+    let error = (rates.len() > 1).then(|| {
+        let deviation = (squares / (count - 1.0) / count).sqrt();
+        deviation * student_t(CONFIDENCE, rates.len() as u64 - 1)
+    });
+    (mean, error)
+}
+
+/// The first `entries` of a stream; of each side of a join as large a part.
+#[must_use]
+pub fn prefix(stream: &[Run], entries: usize) -> Vec<Run> {
+    let all: usize = stream.iter().map(Run::len).sum();
+    let part = |run: &Run| {
+        let share = (run.len() as u128 * entries as u128).div_ceil(all.max(1) as u128);
+        let length = run.len().min(share as usize);
+        let columns = run.columns.iter().map(|column| column[..length].to_vec()).collect();
+        Run { flow: run.flow, columns }
+    };
+    stream.iter().map(part).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algorithm::join;
+    use crate::rng::Rng;
+
+    fn skewed(len: usize) -> Vec<Run> {
+        let mut rng = Rng::new(5);
+        let key = |rng: &mut Rng| rng.below(4000).min(rng.below(4000)) as u32 + 1;
+        let columns = vec![(0..len).map(|_| key(&mut rng)).collect()];
+        vec![Run { flow: 0, columns }]
+    }
+
+    fn at(algorithm: Algorithm, given: Parameters, stream: &[Run]) -> Measured {
+        measure(algorithm, &given, stream, (Relation::Lt, 10), 0..5).unwrap()
+    }
+
+    #[test]
+    fn axes_are_read_from_text() {
+        let values = |text: &str| text.parse::<Over>().map(|over| over.values);
+        assert_eq!(values("w=1..4").unwrap(), [1, 2, 3, 4]);
+        assert_eq!(values("d=64..600").unwrap(), [64, 128, 256, 512]);
+        assert_eq!(values("columns=8,2,2").unwrap(), [2, 8]);
+        assert_eq!(values("prefix=1..1000/4").unwrap(), [1, 10, 100, 1000]);
+        assert_eq!(values("prefix=1000..1000000").unwrap().len(), 10);
+        assert_eq!(values("n=7..7/3").unwrap(), [7]);
+        for wrong in ["w", "w=", "w=0..3", "w=4..3", "x=1..2", "n=1..100000", "w=1..2/0", "w=-1..2"]
+        {
+            let error = values(wrong).unwrap_err().to_string();
+            assert!(error.contains("NAME=LOW..HIGH"), "{error}");
+        }
+        let over: Over = "d=4..16".parse().unwrap();
+        assert_eq!(over.to_string().parse(), Ok(over));
+    }
+
+    #[test]
+    fn more_columns_let_less_through_and_never_less_than_the_optimum() {
+        let stream = skewed(30_000);
+        let given = Parameters { rows: Some(256), key_bits: Some(32), ..Parameters::default() };
+        let over: Over = "w=1..8".parse().unwrap();
+        let points = over.values.iter().map(|w| over.axis.set(&given, *w));
+        let points: Vec<_> = points.map(|given| at(Algorithm::Distinct, given, &stream)).collect();
+        for pair in points.windows(2) {
+            assert!(pair[1].unpruned < pair[0].unpruned, "{pair:?}");
+        }
+        for point in &points {
+            assert!(point.optimal <= point.unpruned && point.runs == 5, "{point:?}");
+            assert_eq!((point.wrong, point.entries), (0, 30_000));
+            // Five seeds differ, but little.
+            assert!((1e-9..0.05).contains(&point.error.unwrap()), "{point:?}");
+        }
+    }
+
+    #[test]
+    fn what_hashes_nothing_runs_once() {
+        let stream = skewed(500);
+        let filter = at(Algorithm::Filter, Parameters::default(), &stream);
+        assert_eq!((filter.runs, filter.error), (1, None));
+        let linear =
+            Parameters { key_bits: Some(32), linear_hash: Some(true), ..Parameters::default() };
+        assert_eq!(at(Algorithm::Distinct, linear, &stream).runs, 1);
+        let seeded = Parameters { key_bits: Some(32), hash_seed: Some(3), ..Parameters::default() };
+        assert_eq!(at(Algorithm::Distinct, seeded, &stream).runs, 1);
+    }
+
+    /// By hand: 1, 2, 3, 4, 5 have the mean 3, the variance 2.5, and Student's t of 4 degrees is 2.776.
+    #[test]
+    fn intervals_are_students() {
+        let (mean, error) = mean(&[1.0, 2.0, 3.0, 4.0, 5.0]);
+        assert_eq!(mean, 3.0);
+        assert!((error.unwrap() - 2.776_445 * (2.5_f64 / 5.0).sqrt()).abs() < 1e-5, "{error:?}");
+    }
+
+    #[test]
+    fn a_prefix_of_a_join_has_as_much_of_either_side() {
+        let run = |flow, len: u32| Run { flow, columns: vec![(0..len).collect()] };
+        let stream = [run(join::BUILD_A, 100), run(join::PROBE_B, 900)];
+        let lengths = |entries| prefix(&stream, entries).iter().map(Run::len).collect::<Vec<_>>();
+        assert_eq!(lengths(100), [10, 90]);
+        assert_eq!(lengths(5000), [100, 900]);
+        assert_eq!(prefix(&stream, 1000), stream);
+    }
+
+    /// Figure 11: DISTINCT prunes more of a longer stream, a join less.
+    #[test]
+    fn prefixes_show_what_scales() {
+        let distinct = Parameters { key_bits: Some(32), ..Parameters::default() };
+        let stream = skewed(40_000);
+        let unpruned =
+            |algorithm, given, entries| at(algorithm, given, &prefix(&stream, entries)).unpruned;
+        let short = unpruned(Algorithm::Distinct, distinct, 2_000);
+        assert!(unpruned(Algorithm::Distinct, distinct, 40_000) < 0.5 * short);
+        let mut rng = Rng::new(1);
+        let mut keys = |count| (0..count).map(|_| rng.next_u64() as u32).collect::<Vec<_>>();
+        let sides = [
+            Run { flow: join::BUILD_A, columns: vec![keys(8_000)] },
+            Run { flow: join::PROBE_B, columns: vec![keys(40_000)] },
+        ];
+        let join = Parameters { rows: Some(1 << 13), ..Parameters::default() };
+        let of = |entries| at(Algorithm::JoinBloom, join, &prefix(&sides, entries)).unpruned;
+        assert!(of(48_000) > 1.5 * of(4_800), "{} {}", of(48_000), of(4_800));
+    }
+}

@@ -1,0 +1,111 @@
+//! `sluice switch sweep`: numbers along axes.
+
+use serde_json::Value;
+
+use crate::cli::{good, sluice};
+use crate::switch::cli::refused;
+
+fn json(args: &[&str]) -> Vec<Value> {
+    let said = good(sluice(args).args(["--format", "json"]));
+    serde_json::from_str::<Value>(&said).unwrap().as_array().unwrap().clone()
+}
+
+const KEYS: &str = "generated:zipf:entries=20000:keys=4000";
+
+#[test]
+fn a_sweep_has_intervals_beside_the_optimum() {
+    let rows = json(&[
+        "switch",
+        "sweep",
+        "--algorithm",
+        "distinct,distinct-fifo",
+        "--over",
+        "d=64..1024",
+        "--input",
+        KEYS,
+        "--seeds",
+        "4",
+    ]);
+    assert_eq!(rows.len(), 2 * 5);
+    for pair in rows.chunks(5).flat_map(|line| line.windows(2)) {
+        assert!(pair[1]["unpruned"].as_f64() < pair[0]["unpruned"].as_f64(), "{pair:?}");
+    }
+    for row in &rows {
+        let [low, mean, high] = ["low", "unpruned", "high"].map(|name| row[name].as_f64().unwrap());
+        assert!(low <= mean && mean <= high && row["optimal"].as_f64().unwrap() <= mean, "{row}");
+        assert_eq!((row["runs"].as_u64(), row["wrong"].as_u64()), (Some(4), Some(0)));
+    }
+    // A second axis makes lines; a prefix is one.
+    let rows = json(&[
+        "switch",
+        "sweep",
+        "--algorithm",
+        "group-by",
+        "--over",
+        "prefix=1000..20000/3",
+        "--over",
+        "w=1,4",
+        "--input",
+        KEYS,
+        "--seeds",
+        "2",
+    ]);
+    let of = |row: &Value| (row["line"].clone(), row["entries"].as_u64().unwrap());
+    let places: Vec<_> = rows.iter().map(of).collect();
+    let entries = [1000, 4472, 20000];
+    let expected: Vec<_> = ["w=1", "w=4"]
+        .into_iter()
+        .flat_map(|line| entries.map(|entries| (Value::from(line), entries)))
+        .collect();
+    assert_eq!(places, expected);
+    assert!(rows[2]["unpruned"].as_f64() < rows[0]["unpruned"].as_f64(), "figure 11: it scales");
+}
+
+#[test]
+fn the_same_seeds_give_the_same_numbers() {
+    let run = |first: &str| {
+        json(&[
+            "switch",
+            "sweep",
+            "--algorithm",
+            "group-by",
+            "--over",
+            "w=2..3",
+            "--input",
+            KEYS,
+            "--first-seed",
+            first,
+        ])
+    };
+    assert_eq!(run("7"), run("7"));
+    assert_ne!(run("7"), run("8"));
+}
+
+#[test]
+fn a_sweep_is_a_picture_a_table_and_csv() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("10a.svg");
+    let args = ["switch", "sweep", "--algorithm", "distinct", "--over", "w=1..3", "--input", KEYS];
+    good(sluice(&args).args(["--output", file.to_str().unwrap()]));
+    let svg = std::fs::read_to_string(file).unwrap();
+    assert!(svg.starts_with("<svg") && svg.contains("OPT") && svg.contains("distinct"), "{svg}");
+    let table = good(&mut sluice(&args));
+    assert!(table.contains("Student's t") && table.lines().count() > 20, "{table}");
+    let csv = good(sluice(&args).args(["--format", "csv"]));
+    assert!(csv.starts_with("algorithm,line,axis,value,") && csv.lines().count() == 4, "{csv}");
+}
+
+#[test]
+fn what_is_no_axis_is_refused() {
+    for (more, says) in [
+        (&["--over", "x=1..2"][..], "NAME=LOW..HIGH"),
+        (&["--over", "w=3..1"], "ends before it begins"),
+        (&["--over", "w=1..2", "--over", "w=3..4"], "two of different names"),
+        (&["--over", "hashes=1..2"], "no parameter hashes"),
+        (&["--over", "d=100..900"], "rows"),
+    ] {
+        let mut args = vec!["switch", "sweep", "--algorithm", "distinct", "--input", KEYS];
+        args.extend(more);
+        refused(&mut sluice(&args), says);
+    }
+}
