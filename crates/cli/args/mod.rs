@@ -15,6 +15,7 @@ mod statistics;
 mod storage;
 pub(crate) mod sweep;
 pub(crate) mod switch;
+pub(crate) mod time;
 mod validate;
 
 use std::path::PathBuf;

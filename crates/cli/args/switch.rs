@@ -11,6 +11,7 @@ use sluicegate_pruning::{Ties, p4};
 
 use super::source::Source;
 use super::sweep::SweepArgs;
+use super::time::TimeArgs;
 use crate::output::listing::ListFormat;
 
 const SWITCH_EXAMPLES: &str = "\
@@ -46,6 +47,7 @@ pub(crate) enum SwitchCommand {
     Theory(TheoryArgs),
     Protocol(ProtocolArgs),
     Sweep(Box<SweepArgs>),
+    Time(TimeArgs),
 }
 
 /// An algorithm's parameters; what is left out takes the paper's default.

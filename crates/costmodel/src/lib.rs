@@ -19,6 +19,7 @@
 //!   [`uncertainty`] turns what is known of the constants into intervals of predictions, and says which of
 //!   them matter.
 //! * [`calibration`] finds the constants of a hardware profile from experiments.
+//! * [`completion`] says when a query through Cheetah's switch is complete, as its figures 5 to 9 show.
 //! * [`break_even`] answers "when does it pay at all" without any of the above.
 //!
 //! Units are in the types ([`Bytes`], [`Rows`], [`Requests`], [`Dollars`], [`BytesPerSecond`],
@@ -62,6 +63,7 @@
 pub mod break_even;
 pub mod calibration;
 mod choice;
+pub mod completion;
 mod constants;
 mod cost;
 mod data;

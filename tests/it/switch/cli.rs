@@ -43,7 +43,7 @@ const ALGORITHMS: [&str; 13] = [
 #[test]
 fn help_teaches() {
     for command in
-        ["run", "fit", "p4", "plan", "trace", "theory", "protocol", "sweep"]
+        ["run", "fit", "p4", "plan", "trace", "theory", "protocol", "sweep", "time"]
     {
         let help = good(&mut sluice(&["switch", command, "--help"]));
         assert!(help.contains("Examples:"), "{command}");

@@ -1,4 +1,4 @@
-//! `sluice switch sweep`: numbers along axes.
+//! `sluice switch sweep` and `time`: numbers along axes.
 
 use serde_json::Value;
 
@@ -108,4 +108,27 @@ fn what_is_no_axis_is_refused() {
         args.extend(more);
         refused(&mut sluice(&args), says);
     }
+}
+
+#[test]
+fn completion_times_are_modelled_with_their_sources() {
+    let queries = json(&["switch", "time"]);
+    assert_eq!(queries.len(), 9);
+    let seconds = |row: &Value| row["seconds"].as_f64().unwrap();
+    for row in &queries {
+        let parts = ["rules", "workers", "network", "master", "drain"];
+        let sum: f64 = parts.iter().map(|part| row[part].as_f64().unwrap()).sum();
+        assert!((sum - seconds(row)).abs() < 0.01 * sum, "{row}");
+    }
+    // Nearly twice as fast at twice the rate, as the paper says of its figure 8.
+    let links = json(&["switch", "time", "8"]);
+    let faster = seconds(&links[0]) / seconds(&links[2]);
+    assert!((1.8..2.0).contains(&faster), "{links:?}");
+    assert!(json(&["switch", "time", "7"]).iter().any(|row| row["system"] == "NetAccel"));
+    assert_eq!(json(&["switch", "time", "table3"]).len(), 5);
+    let constants = json(&["switch", "time", "constants"]);
+    assert!(constants.iter().all(|row| row["source"].as_str().unwrap().contains(": ")));
+    let svg = good(sluice(&["switch", "time", "9"]).args(["--format", "svg"]));
+    assert!(svg.starts_with("<svg") && svg.contains("Skyline"));
+    refused(sluice(&["switch", "time", "table3"]).args(["--format", "svg"]), "only figures");
 }

@@ -9,6 +9,7 @@ mod protocol;
 mod run;
 mod sweep;
 mod theory;
+mod time;
 mod trace;
 
 use std::fs;
@@ -36,6 +37,7 @@ pub(crate) fn run(args: SwitchArgs) -> Result<()> {
         SwitchCommand::Theory(args) => theory::run(&args),
         SwitchCommand::Protocol(args) => protocol::run(&args),
         SwitchCommand::Sweep(args) => sweep::run(&args),
+        SwitchCommand::Time(args) => time::run(&args),
     }
 }
 

@@ -1,0 +1,167 @@
+//! `sluice switch time`: the paper's figures 5 to 9 and table 3, modelled.
+
+use std::io::{self, IsTerminal, Write};
+
+use serde_json::Value;
+use sluicegate_costmodel::completion::{Case, Figure, Query, Setup, Testbed};
+
+use crate::args::time::{Show, TimeArgs};
+use crate::failure::{Failure, Result};
+use crate::output::chart::{self, Chart, ChartFormat, Line};
+use crate::output::file::Unfinished;
+use crate::output::listing::{ListFormat, Listing, fraction};
+
+const HEADER: [&str; 11] = [
+    "figure", "query", "system", "axis", "value", "rules", "workers", "network", "master", "drain",
+    "seconds",
+];
+const NOTES: &str = "\
+Seconds, modelled; `sluice switch time constants` says from what. workers: making packets, as far as sending
+does not hide it; master: its queue after the last packet; drain: reading a result out of the switch.
+";
+/// The packets of table 3's last columns: UserVisits.
+const PACKETS: f64 = 31.7e6;
+
+pub(super) fn run(args: &TimeArgs) -> Result<()> {
+    let testbed = Testbed::cheetah();
+    let here = testbed.setup();
+    let setup = Setup {
+        workers: args.workers.map_or(here.workers, f64::from),
+        link: args.link.unwrap_or(here.link),
+        per_packet: args.per_packet.into(),
+    };
+    let format = ChartFormat::chosen(args.format, args.output.as_deref());
+    let file = args.output.as_deref().map(Unfinished::begin).transpose()?;
+    let colour = file.is_none() && io::stdout().is_terminal();
+    let text = match args.show.figure() {
+        Some(figure) => drawn(figure, &figure.cases(testbed, &setup), format, colour),
+        None if format == ChartFormat::Svg => {
+            return Err(Failure::Usage("only figures 5 to 9 are pictures".to_owned()));
+        }
+        None if args.show == Show::Table3 => listed(&devices(testbed), format, ""),
+        None => listed(&constants(testbed), format, ""),
+    };
+    match file {
+        Some(mut file) => {
+            file.file().write_all(text.as_bytes())?;
+            file.finish()
+        }
+        None => Ok(io::stdout().write_all(text.as_bytes())?),
+    }
+}
+
+fn listed(listing: &Listing, format: ChartFormat, notes: &str) -> String {
+    match format {
+        ChartFormat::Csv => listing.text(ListFormat::Csv),
+        ChartFormat::Json => listing.text(ListFormat::Json),
+        ChartFormat::Table | ChartFormat::Svg if notes.is_empty() => {
+            listing.text(ListFormat::Table)
+        }
+        ChartFormat::Table | ChartFormat::Svg => {
+            format!("{}\n{notes}", listing.text(ListFormat::Table))
+        }
+    }
+}
+
+fn drawn(figure: Figure, cases: &[Case], format: ChartFormat, colour: bool) -> String {
+    let chart = pictured(figure, cases);
+    match format {
+        ChartFormat::Svg => chart::svg(&[chart]),
+        // Queries are no axis.
+        ChartFormat::Table if figure != Figure::Queries => {
+            let table = listed(&listing(figure, cases), format, NOTES);
+            format!("{table}\n{}", chart::terminal(&chart, colour))
+        }
+        _ => listed(&listing(figure, cases), format, NOTES),
+    }
+}
+
+fn listing(figure: Figure, cases: &[Case]) -> Listing {
+    let mut listing = Listing::new(&HEADER);
+    for Case { query, system, value, completion } in cases {
+        let parts = [
+            completion.rules,
+            completion.workers,
+            completion.network,
+            completion.master,
+            completion.drain,
+        ];
+        let mut row = vec![
+            figure.number().into(),
+            query.clone().into(),
+            system.name().into(),
+            figure.axis().into(),
+            number(*value),
+        ];
+        row.extend(parts.map(|part| fraction(part.as_secs_f64())));
+        row.push(fraction(completion.total().as_secs_f64()));
+        listing.push(row);
+    }
+    listing
+}
+
+/// Whole numbers as such.
+fn number(value: f64) -> Value {
+    if value.fract() == 0.0 { Value::from(value as u64) } else { fraction(value) }
+}
+
+/// A line for each query and switch.
+fn pictured(figure: Figure, cases: &[Case]) -> Chart {
+    let mut lines: Vec<Line> = Vec::new();
+    for Case { query, system, value, completion } in cases {
+        let name = match figure {
+            Figure::Results => format!("{} {query}", system.name()),
+            _ => query.clone(),
+        };
+        let seconds = completion.total().as_secs_f64();
+        let point = [*value, seconds, seconds, seconds];
+        match lines.iter_mut().find(|line| line.name == name) {
+            Some(line) => line.points.push(point),
+            None => lines.push(Line { name, points: vec![point] }),
+        }
+    }
+    Chart {
+        title: format!("Figure {}, modelled", figure.number()),
+        x: figure.axis().to_owned(),
+        y: "seconds".to_owned(),
+        logarithmic: [figure == Figure::Results, figure == Figure::Results],
+        lines,
+    }
+}
+
+/// Table 3, and what it means for a table.
+fn devices(testbed: &Testbed) -> Listing {
+    let mut listing = Listing::new(&[
+        "device",
+        "gbit_from",
+        "gbit_to",
+        "latency_us_from",
+        "latency_us_to",
+        "seconds_from",
+        "seconds_to",
+        "source",
+    ]);
+    for device in &testbed.devices {
+        let [slow, fast] = device.bits_per_second.map(|rate| number(rate / 1e9));
+        let [short, long] = device.latency_microseconds.map(number);
+        let passing = device.passing(PACKETS).map(|time| fraction(time.as_secs_f64()));
+        let [from, to] = passing;
+        let source = device.source.clone().into();
+        listing.push(vec![device.name.clone().into(), slow, fast, short, long, from, to, source]);
+    }
+    listing
+}
+
+fn constants(testbed: &Testbed) -> Listing {
+    let mut listing = Listing::new(&["constant", "value", "source"]);
+    for (name, of) in testbed.numbers() {
+        listing.push(vec![name.into(), number(of.value), of.source.clone().into()]);
+    }
+    for Query { name, entries, unpruned, .. } in &testbed.queries {
+        for (what, of) in [("entries", entries), ("unpruned", unpruned)] {
+            let source = of.source.clone().into();
+            listing.push(vec![format!("{name}, {what}").into(), number(of.value), source]);
+        }
+    }
+    listing
+}

@@ -1,0 +1,416 @@
+//! When a query is complete whose rows workers send through a pruning switch to a master: the model behind
+//! Cheetah's figures 5 to 9 (SIGMOD 2020), which the paper draws from its testbed and does not model.
+//!
+//! | part | takes |
+//! |---|---|
+//! | rules | one installation of the query's rules on the switch |
+//! | workers | what making packets takes longer than sending them: the two overlap |
+//! | network | packets over the workers' links, or what is left of them over the master's, whichever is slower |
+//! | master | what is still in its queue when the last packet has come |
+//! | drain | of a switch that keeps the result: reading it out, and only then can the master begin |
+//!
+//! A query of several passes prunes all of the first ones: they fill its filters. While packets come, the master
+//! takes them at the rate of its algorithm; so its queue is empty as long as little comes, and what it
+//! takes afterwards rises faster than the unpruned part (figure 9).
+//!
+//! Constants are data with their sources ([`Testbed`]): published, measured with this project's own benchmark,
+//! derived, or assumed. Times are modelled. What Spark takes is not in the paper's text, and not modelled.
+
+mod figures;
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use serde::Deserialize;
+
+pub use self::figures::{Case, Figure, System};
+
+use crate::rate::seconds;
+use crate::{BytesPerSecond, data};
+
+/// A number and what it rests on.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Number {
+    /// The number.
+    pub value: f64,
+    /// `published: …`, `measured: …`, `counted: …`, `derived: …` or `assumed: …`.
+    pub source: String,
+}
+
+/// Workers, a switch and a master: plain data with sources.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Testbed {
+    /// What it is called.
+    pub name: String,
+    /// Workers.
+    pub workers: Number,
+    /// Bytes per second of the link of each machine.
+    pub link: Number,
+    /// Bytes of that rate which one packet takes.
+    pub packet_bytes: Number,
+    /// Packets per second that a worker can make of rows.
+    pub serialized: Number,
+    /// Seconds to install the rules of a query.
+    pub rules_seconds: Number,
+    /// Entries per second that the control plane reads out of the switch.
+    pub drained: Number,
+    /// Packets per second that the master receives, parses and copies.
+    pub received: Number,
+    /// The part of TPC-H's query 3 that its join takes.
+    pub join_part: Number,
+    /// Entries per second that the master takes, by the name of its algorithm.
+    pub master: BTreeMap<String, Number>,
+    /// The queries, in the order of figure 5.
+    pub queries: Vec<Query>,
+    /// What else could prune: table 3.
+    pub devices: Vec<Device>,
+}
+
+/// A query as the switch sees it.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Query {
+    /// What it is called.
+    pub name: String,
+    /// Rows of its tables.
+    pub entries: Number,
+    /// How often they are sent.
+    pub passes: u32,
+    /// The part of the entries of the last pass that the switch lets through.
+    pub unpruned: Number,
+    /// The algorithm of the master, a name of [`Testbed::master`].
+    pub master: String,
+    /// Workers that send it, if not all.
+    #[serde(default)]
+    pub workers: Option<u32>,
+}
+
+/// A device that could prune, as table 3 has it.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Device {
+    /// What it is called.
+    pub name: String,
+    /// Bits per second, from and to.
+    pub bits_per_second: [f64; 2],
+    /// Microseconds, from and to.
+    pub latency_microseconds: [f64; 2],
+    /// Where that was published.
+    pub source: String,
+}
+
+impl Device {
+    /// The time in which so many packets of the shortest frame, 64 bytes, pass it: from and to.
+    #[must_use]
+    pub fn passing(&self, packets: f64) -> [Duration; 2] {
+        let [slow, fast] = self.bits_per_second;
+        let [short, long] = self.latency_microseconds;
+        let bits = packets * 64.0 * 8.0;
+        [(fast, short), (slow, long)].map(|(rate, latency)| seconds(bits / rate + latency * 1e-6))
+    }
+}
+
+/// The parts of a completion time, which add up.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Completion {
+    /// Installing rules.
+    pub rules: Duration,
+    /// Making packets, as far as sending does not hide it.
+    pub workers: Duration,
+    /// Sending.
+    pub network: Duration,
+    /// What the master takes after the last packet.
+    pub master: Duration,
+    /// Reading a result out of the switch.
+    pub drain: Duration,
+}
+
+impl Completion {
+    /// All of it.
+    #[must_use]
+    pub fn total(&self) -> Duration {
+        self.rules + self.workers + self.network + self.master + self.drain
+    }
+}
+
+/// What of a testbed a run changes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Setup {
+    /// Workers, at least 1.
+    pub workers: f64,
+    /// The link of each machine.
+    pub link: BytesPerSecond,
+    /// Entries in a packet, at least 1.
+    pub per_packet: f64,
+}
+
+impl Setup {
+    const fn entries(&self) -> f64 {
+        self.per_packet.max(1.0)
+    }
+
+    /// The part of the packets that go on: those of which one entry does.
+    fn going(&self, unpruned: f64) -> f64 {
+        1.0 - (1.0 - unpruned.clamp(0.0, 1.0)).powf(self.entries())
+    }
+}
+
+static CHEETAH: LazyLock<Testbed> =
+    LazyLock::new(|| data::embedded(include_str!("../../testbeds/cheetah.toml")));
+
+impl Testbed {
+    /// Cheetah's: five workers and a master at a Tofino.
+    #[must_use]
+    pub fn cheetah() -> &'static Self {
+        &CHEETAH
+    }
+
+    /// As it is.
+    #[must_use]
+    pub const fn setup(&self) -> Setup {
+        Setup {
+            workers: self.workers.value,
+            link: BytesPerSecond(self.link.value),
+            per_packet: 1.0,
+        }
+    }
+
+    /// The constants by name, without those of queries.
+    #[must_use]
+    pub fn numbers(&self) -> Vec<(String, &Number)> {
+        let plain = [
+            ("workers", &self.workers),
+            ("link, bytes/s", &self.link),
+            ("packet on the link, bytes", &self.packet_bytes),
+            ("packets made by a worker, /s", &self.serialized),
+            ("rules, s", &self.rules_seconds),
+            ("entries drained, /s", &self.drained),
+            ("packets received by the master, /s", &self.received),
+            ("join's part of TPC-H query 3", &self.join_part),
+        ];
+        let plain = plain.into_iter().map(|(name, number)| (name.to_owned(), number));
+        let master = self.master.iter().map(|(name, rate)| (format!("master's {name}, /s"), rate));
+        plain.chain(master).collect()
+    }
+
+    /// The query of that name.
+    #[must_use]
+    pub fn query(&self, name: &str) -> Option<&Query> {
+        self.queries.iter().find(|query| query.name == name)
+    }
+
+    /// Packets per second of one link.
+    #[must_use]
+    pub fn packets_per_second(&self, link: BytesPerSecond) -> f64 {
+        link.0 / self.packet_bytes.value
+    }
+
+    /// Seconds that the master takes for so many entries in so many packets.
+    fn mastered(&self, query: &Query, entries: f64, packets: f64) -> f64 {
+        let rate = self.master.get(&query.master).map_or(f64::INFINITY, |rate| rate.value);
+        packets / self.received.value + entries / rate
+    }
+
+    /// The query through a switch that prunes.
+    #[must_use]
+    pub fn pruned(&self, query: &Query, setup: &Setup) -> Completion {
+        let (making, sending, last) = self.sent(query, setup, query.unpruned.value);
+        let left = query.entries.value * query.unpruned.value.clamp(0.0, 1.0);
+        let network = sending.max(last);
+        // The queue fills in the last pass only.
+        let passes = f64::from(query.passes.max(1));
+        let before = making.max(sending) * (passes - 1.0) / passes;
+        let filling = making.max(network) - before;
+        let arriving = query.entries.value / setup.entries() * setup.going(query.unpruned.value);
+        let master = self.mastered(query, left, arriving) - filling;
+        Completion {
+            rules: seconds(self.rules_seconds.value),
+            workers: seconds(making - network),
+            network: seconds(network),
+            master: seconds(master),
+            drain: Duration::ZERO,
+        }
+    }
+
+    /// The query in a switch that keeps its result of so many entries, as NetAccel does: a lower bound, because
+    /// nothing overflows to the switch's processor, and the master has nothing to do before all is read out.
+    #[must_use]
+    pub fn kept(&self, query: &Query, setup: &Setup, result: f64) -> Completion {
+        let (making, sending, _) = self.sent(query, setup, 0.0);
+        Completion {
+            rules: seconds(self.rules_seconds.value),
+            workers: seconds(making - sending),
+            network: seconds(sending),
+            master: seconds(self.mastered(query, result, result / setup.entries())),
+            drain: seconds(result / self.drained.value),
+        }
+    }
+
+    /// Two queries one after the other (A+B): rules are installed once, packets of the second are made while the
+    /// first is sent, and the master ends the first meanwhile.
+    #[must_use]
+    pub fn together(&self, queries: [&Query; 2], setup: &Setup) -> Completion {
+        let [first, second] = queries.map(|query| self.pruned(query, setup));
+        let making: f64 = queries.iter().map(|query| self.sent(query, setup, 0.0).0).sum();
+        let network = first.network + second.network;
+        Completion { workers: seconds(making - network.as_secs_f64()), network, ..second }
+    }
+
+    /// Seconds in which packets are made, in which they cross the workers' links, and in which what is left of
+    /// the last pass crosses the master's, the passes before included.
+    fn sent(&self, query: &Query, setup: &Setup, unpruned: f64) -> (f64, f64, f64) {
+        let workers = query.workers.map_or(setup.workers, f64::from).max(1.0);
+        let rate = self.packets_per_second(setup.link);
+        let packets = query.entries.value / setup.entries();
+        let passes = f64::from(query.passes.max(1));
+        let pass = packets / (workers * rate);
+        let last = pass * (passes - 1.0) + packets * setup.going(unpruned) / rate;
+        (packets * passes / (workers * self.serialized.value), pass * passes, last)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn testbed() -> &'static Testbed {
+        Testbed::cheetah()
+    }
+
+    fn close(found: f64, expected: f64, part: f64) {
+        assert!((found / expected - 1.0).abs() <= part, "{found}, {expected} expected");
+    }
+
+    /// Section 7.1: 10 million packets per second at 10 Gbit/s, 5.1 Gbit/s of frames of 64 bytes.
+    #[test]
+    fn the_papers_rate() {
+        let rate = testbed().packets_per_second(testbed().setup().link);
+        close(rate, 10e6, 1e-9);
+        close(rate * 64.0 * 8.0, 5.1e9, 0.005);
+        // 31.7 million rows of five workers.
+        let distinct = testbed().pruned(testbed().query("Distinct").unwrap(), &testbed().setup());
+        close(distinct.network.as_secs_f64(), 0.634, 0.001);
+    }
+
+    /// Section 8.2.3: "when the speed is increased to 20G, the completion time improves by nearly 2x".
+    #[test]
+    fn the_network_is_the_bottleneck() {
+        let setup = testbed().setup();
+        let double = Setup { link: BytesPerSecond(2.0 * setup.link.0), ..setup };
+        // What is hardly pruned is the master's.
+        for query in testbed().queries.iter().filter(|query| query.unpruned.value < 0.1) {
+            let [slow, fast] = [setup, double].map(|s| testbed().pruned(query, &s));
+            let faster = slow.total().as_secs_f64() / fast.total().as_secs_f64();
+            assert!((1.5..=2.0).contains(&faster), "{}: {faster}", query.name);
+        }
+        let query = testbed().query("GroupBy").unwrap();
+        let [slow, fast] = [setup, double].map(|s| testbed().pruned(query, &s).total());
+        close(slow.as_secs_f64() / fast.as_secs_f64(), 2.0, 0.05);
+    }
+
+    /// Section 8.2.1: A+B takes less than A and B, and more than either.
+    #[test]
+    fn together_is_less_than_the_sum() {
+        let setup = testbed().setup();
+        let [a, b] = ["BigData A", "BigData B"].map(|name| testbed().query(name).unwrap());
+        let (alone, both) = (
+            [a, b].map(|query| testbed().pruned(query, &setup).total()),
+            testbed().together([a, b], &setup).total(),
+        );
+        assert!(both < alone[0] + alone[1] && both > alone[0].max(alone[1]), "{alone:?} {both:?}");
+    }
+
+    /// Section 8.2.1: the join is 67 % of TPC-H's query 3, so that no switch makes it more than three times as
+    /// fast.
+    #[test]
+    fn what_is_not_offloaded_bounds_query_3() {
+        let bound = 1.0 / (1.0 - testbed().join_part.value);
+        close(bound, 3.03, 0.001);
+    }
+
+    /// Section 8.2.4: a result that is kept must be read out; the gap grows with it.
+    #[test]
+    fn draining_takes_longer_the_larger_the_result() {
+        let (setup, query) = (testbed().setup(), testbed().query("GroupBy").unwrap());
+        let pruned = testbed().pruned(query, &setup).total();
+        let mut before = Duration::ZERO;
+        for result in [1e3, 1e4, 1e5, 1e6] {
+            let kept = testbed().kept(query, &setup, result).total();
+            assert!(kept > pruned && kept - pruned > before, "{result}");
+            before = kept - pruned;
+        }
+    }
+
+    /// Section 8.3: the master's time is super-linear in the unpruned rate.
+    #[test]
+    fn the_masters_queue_is_empty_until_it_is_not() {
+        let distinct = testbed().query("Distinct").unwrap();
+        let mastered = |unpruned: f64| {
+            let unpruned = Number { value: unpruned, source: "assumed: a point".to_owned() };
+            let query = Query { unpruned, ..distinct.clone() };
+            testbed().pruned(&query, &testbed().setup()).master.as_secs_f64()
+        };
+        assert_eq!(mastered(0.01), 0.0);
+        let [some, twice] = [0.15, 0.3].map(mastered);
+        assert!(some > 0.0 && twice > 4.0 * some, "{some} {twice}");
+    }
+
+    /// More of anything that works never takes longer, less of it never less.
+    #[test]
+    fn it_is_monotone() {
+        let setup = testbed().setup();
+        for query in &testbed().queries {
+            let total = |setup: &Setup, query: &Query| testbed().pruned(query, setup).total();
+            let here = total(&setup, query);
+            // Parts are rounded.
+            let most = here + Duration::from_nanos(9);
+            assert!(total(&Setup { workers: 10.0, ..setup }, query) <= most);
+            assert!(total(&Setup { per_packet: 4.0, ..setup }, query) <= most);
+            assert!(total(&Setup { link: BytesPerSecond(1e9), ..setup }, query) >= here);
+            let more = Number { value: 2.0 * query.entries.value, ..query.entries.clone() };
+            assert!(total(&setup, &Query { entries: more, ..query.clone() }) > here);
+            let more = Number { value: query.unpruned.value + 0.3, ..query.unpruned.clone() };
+            assert!(
+                total(&setup, &Query { unpruned: more, ..query.clone() }) + Duration::from_nanos(9)
+                    >= here
+            );
+        }
+    }
+
+    /// Table 3.
+    #[test]
+    fn devices_are_those_of_table_3() {
+        let row = |name: &str| {
+            let device = testbed().devices.iter().find(|device| device.name == name).unwrap();
+            (device.bits_per_second, device.latency_microseconds)
+        };
+        assert_eq!(row("Server"), ([10e9, 100e9], [10.0, 100.0]));
+        assert_eq!(row("GPU"), ([40e9, 120e9], [8.0, 25.0]));
+        assert_eq!(row("FPGA"), ([10e9, 100e9], [10.0, 10.0]));
+        assert_eq!(row("SmartNIC"), ([10e9, 100e9], [5.0, 10.0]));
+        assert_eq!(row("Tofino V2"), ([12.8e12, 12.8e12], [0.0, 1.0]));
+        let [fast, slow] = testbed().devices[0].passing(1e6);
+        close(fast.as_secs_f64(), 0.512e9 / 100e9, 0.01);
+        assert!(slow > fast);
+    }
+
+    #[test]
+    fn every_number_says_what_it_rests_on() {
+        let testbed = testbed();
+        let queries = testbed.queries.iter().flat_map(|it| [&it.entries, &it.unpruned]);
+        let plain = testbed.numbers().into_iter().map(|(_, number)| number);
+        for number in queries.chain(plain) {
+            let kind = number.source.split_once(": ").map(|(kind, _)| kind);
+            let kinds = ["published", "measured", "counted", "derived", "assumed"];
+            assert!(kind.is_some_and(|kind| kinds.contains(&kind)), "{number:?}");
+            assert!(number.value.is_finite() && number.value > 0.0, "{number:?}");
+        }
+        for query in &testbed.queries {
+            assert!(testbed.master.contains_key(&query.master), "{}", query.name);
+            assert!(query.passes >= 1 && query.unpruned.value <= 1.0);
+        }
+    }
+}
