@@ -16,6 +16,7 @@ mod storage;
 pub(crate) mod sweep;
 pub(crate) mod switch;
 pub(crate) mod time;
+pub(crate) mod udp;
 mod validate;
 
 use std::path::PathBuf;

@@ -12,6 +12,7 @@ use sluicegate_pruning::{Ties, p4};
 use super::source::Source;
 use super::sweep::SweepArgs;
 use super::time::TimeArgs;
+use super::udp::UdpArgs;
 use crate::output::listing::ListFormat;
 
 const SWITCH_EXAMPLES: &str = "\
@@ -48,6 +49,10 @@ pub(crate) enum SwitchCommand {
     Protocol(ProtocolArgs),
     Sweep(Box<SweepArgs>),
     Time(TimeArgs),
+    Udp(Box<UdpArgs>),
+    /// A process of `sluice switch udp`
+    #[command(hide = true)]
+    UdpNode,
 }
 
 /// An algorithm's parameters; what is left out takes the paper's default.

@@ -43,7 +43,7 @@ const ALGORITHMS: [&str; 13] = [
 #[test]
 fn help_teaches() {
     for command in
-        ["run", "fit", "p4", "plan", "trace", "theory", "protocol", "sweep", "time"]
+        ["run", "fit", "p4", "plan", "trace", "theory", "protocol", "sweep", "time", "udp"]
     {
         let help = good(&mut sluice(&["switch", command, "--help"]));
         assert!(help.contains("Examples:"), "{command}");

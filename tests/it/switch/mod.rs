@@ -9,6 +9,7 @@ mod passes;
 mod plans;
 mod runs;
 mod sweeps;
+mod udp;
 
 use std::sync::Arc;
 

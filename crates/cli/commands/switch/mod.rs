@@ -11,6 +11,7 @@ mod sweep;
 mod theory;
 mod time;
 mod trace;
+mod udp;
 
 use std::fs;
 use std::path::Path;
@@ -38,6 +39,8 @@ pub(crate) fn run(args: SwitchArgs) -> Result<()> {
         SwitchCommand::Protocol(args) => protocol::run(&args),
         SwitchCommand::Sweep(args) => sweep::run(&args),
         SwitchCommand::Time(args) => time::run(&args),
+        SwitchCommand::Udp(args) => udp::run(&args),
+        SwitchCommand::UdpNode => udp::node::run(),
     }
 }
 

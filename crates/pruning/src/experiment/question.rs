@@ -7,6 +7,7 @@ use super::trial::Run;
 use crate::algorithm::catalog::Configured;
 use crate::algorithm::group_by::Extreme;
 use crate::algorithm::join;
+use crate::protocol::Query;
 use crate::switch::Relation;
 
 /// The question that a query asks about the entries it sends. Pruning must not change its answer.
@@ -48,6 +49,25 @@ impl Question {
             }
             Configured::Skyline(_) => Self::Skyline,
         }
+    }
+
+    /// The same question in the protocol, over rows of a key and a value; `None` of MIN, of filters that
+    /// are not `>=`, and of HAVING that is neither SUM nor MAX `>`.
+    #[must_use]
+    pub const fn in_protocol(self) -> Option<Query> {
+        Some(match self {
+            Self::Filter(Relation::Ge, constant) => Query::Filter { at_least: constant as u64 },
+            Self::Distinct => Query::Distinct,
+            Self::TopN(n) => Query::TopN { n },
+            Self::GroupBy(Extreme::Max) => Query::GroupByMax,
+            Self::Join => Query::Join,
+            Self::HavingSum(above) => Query::HavingSum { above },
+            Self::HavingExtreme(Relation::Gt, above) => Query::HavingMax { above: above as u64 },
+            Self::Skyline => Query::Skyline,
+            Self::Filter(..) | Self::GroupBy(Extreme::Min) | Self::HavingExtreme(..) => {
+                return None;
+            }
+        })
     }
 
     /// How many entries a pruner without limits would forward: see [`opt`].

@@ -16,7 +16,12 @@ use crate::{Entries, Selection, Verdict};
 ///
 /// What does not fit is forwarded unprocessed where that is sound; keys of JOIN and HAVING are
 /// replaced by fingerprints, which can only prune less.
-fn packet(query: Query, name: &Name, entry: &Entry, values: usize) -> Option<(u16, [u32; 3])> {
+pub(super) fn packet(
+    query: Query,
+    name: &Name,
+    entry: &Entry,
+    values: usize,
+) -> Option<(u16, [u32; 3])> {
     let narrow = |value: u64| u32::try_from(value).ok();
     let halves = |key: u64| [(key >> 32) as u32, key as u32];
     // The key in as many words as there are before `rest` others.

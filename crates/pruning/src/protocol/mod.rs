@@ -58,12 +58,15 @@
 //! [`simulate()`] runs the state machines of all three on links that lose, duplicate, delay and so reorder
 //! packets, with a small pruner of each kind, or with any algorithm of this crate ([`FastPath`]).
 //! [`explore()`] runs the same machines through *every* order of events of a small case.
+//! [`WorkerNode`], [`SwitchNode`] and [`MasterNode`] are the same as datagrams, for processes with sockets; the
+//! switch is the program itself.
 //! Assumed: reboots are finitely many, a packet is not altered, and the control plane counts boots.
 
 mod config;
 mod explore;
 mod fast_path;
 mod master;
+mod node;
 mod packet;
 mod program;
 mod prune;
@@ -73,11 +76,16 @@ mod rules;
 mod simulate;
 mod switch;
 mod tally;
+mod wire;
 mod worker;
 
 pub use config::{Config, ConfigError, Link, Reboots};
 pub use explore::{Budget, Exploration, explore};
 pub use fast_path::{FastPath, Programmed};
+pub use node::{
+    Agreed, Faults, MOST_WORKERS, MasterCounts, MasterNode, Peer, SwitchCounts, SwitchNode,
+    WorkerCounts, WorkerNode,
+};
 pub use packet::{Entry, Name, Packet};
 pub use program::{BOOT_REGISTER, Copies, Flow, reliable};
 pub use prune::{Pruner, SmallPruner};

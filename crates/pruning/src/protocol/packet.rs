@@ -4,8 +4,12 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
+use crate::algorithm::catalog::Carries;
+
 /// A row of the query, as far as the switch sees it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Entry {
     /// The pass over the data in which it is sent, from 0.
     pub pass: u8,
@@ -15,6 +19,25 @@ pub struct Entry {
     pub key: u64,
     /// The value: what is ordered or aggregated; the second coordinate of a point.
     pub value: u64,
+}
+
+impl Entry {
+    /// The rows of a table whose packets would carry these columns of words, keys before values: what the
+    /// query's entries are. A key of two words has its high half first.
+    #[must_use]
+    pub fn rows(carries: Carries, table: u8, columns: &[Vec<u32>]) -> Vec<Self> {
+        let length = columns.iter().map(Vec::len).min().unwrap_or(0);
+        let keys = match carries {
+            Carries::Coordinates => 1,
+            other => other.key_words(columns.len()),
+        };
+        let (keys, values) = columns.split_at(keys.min(columns.len()));
+        let word = |columns: &[Vec<u32>], at: usize| {
+            columns.iter().fold(0, |number, column| number << 32 | u64::from(column[at]))
+        };
+        let row = |at| Self { pass: 0, table, key: word(keys, at), value: word(values, at) };
+        (0..length).map(row).collect()
+    }
 }
 
 /// Which entry a packet carries or acknowledges.

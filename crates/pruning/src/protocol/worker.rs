@@ -95,6 +95,11 @@ impl Worker {
         self.round
     }
 
+    /// Whether the master has confirmed the end of the query.
+    pub(super) const fn is_done(&self) -> bool {
+        self.done
+    }
+
     fn begin(&mut self, pass: u8, wanted: Option<&dyn Fn(&Entry) -> bool>) {
         let rows = self.rows.iter().filter(|row| wanted.is_none_or(|wanted| wanted(row)));
         self.entries = rows.map(|row| Entry { pass, ..*row }).collect();

@@ -1,0 +1,104 @@
+//! The processes of a run: started together, and ended together.
+
+use std::env;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::Instant;
+
+use serde::Serialize;
+
+use super::node::{COMMAND, Said, Task, Told};
+use crate::failure::{Failure, Result};
+
+/// Processes, each with a pipe to it and one from it. Dropping them ends them; so does the end of this
+/// process, however it comes, because each ends when its input does.
+pub(super) struct Children {
+    until: Instant,
+    all: Vec<Running>,
+}
+
+struct Running {
+    what: &'static str,
+    child: Child,
+    to: ChildStdin,
+    from: Receiver<Option<Said>>,
+}
+
+impl Children {
+    /// None yet. What takes longer than this is given up.
+    pub(super) const fn new(until: Instant) -> Self {
+        Self { until, all: Vec::new() }
+    }
+
+    /// Starts a process for the task; returns its number.
+    pub(super) fn start(&mut self, task: &Task) -> Result<usize> {
+        let mut child = Command::new(env::current_exe()?)
+            .args(COMMAND)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let (to, from) = (child.stdin.take(), child.stdout.take());
+        let (Some(to), Some(out)) = (to, from) else {
+            child.kill()?;
+            return Err(Failure::new("a process has no pipes"));
+        };
+        let (say, from) = channel();
+        // It ends with the process.
+        thread::spawn(move || {
+            for line in BufReader::new(out).lines() {
+                let said = line.ok().and_then(|line| serde_json::from_str(&line).ok());
+                let is_over = said.is_none();
+                if say.send(said).is_err() || is_over {
+                    break;
+                }
+            }
+        });
+        self.all.push(Running { what: task.name(), child, to, from });
+        let number = self.all.len() - 1;
+        self.write(number, task)?;
+        Ok(number)
+    }
+
+    /// Tells a process something.
+    pub(super) fn tell(&mut self, number: usize, told: &Told) -> Result<()> {
+        self.write(number, told)
+    }
+
+    fn write(&mut self, number: usize, message: &impl Serialize) -> Result<()> {
+        let running = &mut self.all[number];
+        let text = serde_json::to_string(message)
+            .map_err(|error| Failure::new(format!("a message has no text: {error}")))?;
+        let written = writeln!(running.to, "{text}").and_then(|()| running.to.flush());
+        written.map_err(|_| ended(running.what))
+    }
+
+    /// What a process says next.
+    pub(super) fn hear(&self, number: usize) -> Result<Said> {
+        let running = &self.all[number];
+        let left = self.until.saturating_duration_since(Instant::now());
+        match running.from.recv_timeout(left) {
+            Ok(Some(said)) => Ok(said),
+            Ok(None) | Err(RecvTimeoutError::Disconnected) => Err(ended(running.what)),
+            Err(RecvTimeoutError::Timeout) => {
+                Err(Failure::new("the run takes longer than --patience")
+                    .with_hint("Take fewer entries, fewer losses, or more --patience."))
+            }
+        }
+    }
+}
+
+fn ended(what: &str) -> Failure {
+    Failure::new(format!("the process of the {what} ended early"))
+}
+
+impl Drop for Children {
+    fn drop(&mut self) {
+        for running in &mut self.all {
+            // One that has ended cannot be killed, and need not be.
+            drop(running.child.kill());
+            drop(running.child.wait());
+        }
+    }
+}

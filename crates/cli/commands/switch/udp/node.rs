@@ -1,0 +1,231 @@
+//! `sluice switch udp-node`: a worker, the switch or the master, as a process.
+//!
+//! It reads its task from standard input, says on which port it listens, reads where the others do, and
+//! ends when its part is done or its input ends.
+
+use std::collections::HashMap;
+use std::io::{self, BufRead, Write};
+use std::net::{Ipv4Addr, UdpSocket};
+use std::process;
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use sluicegate_pruning::algorithm::catalog::Configured;
+use sluicegate_pruning::protocol::{
+    Agreed, Answer, Entry, Faults, MasterCounts, MasterNode, Peer, SwitchCounts, SwitchNode,
+    WorkerCounts, WorkerNode,
+};
+
+use crate::failure::{Failure, Result};
+
+/// How this program is called to be one.
+pub(super) const COMMAND: [&str; 2] = ["switch", "udp-node"];
+
+/// No datagram of ours is longer.
+const LONGEST: usize = 2048;
+
+/// The longest that a socket is waited for before anything else is looked at.
+const WAIT: Duration = Duration::from_millis(20);
+
+/// The most datagrams that are taken before anything is sent.
+const TAKEN: usize = 256;
+
+/// What a process is to be.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Task {
+    Worker { agreed: Agreed, number: u16, rows: Vec<Entry> },
+    Switch { agreed: Agreed, configured: Configured, faults: Faults },
+    Master { agreed: Agreed },
+}
+
+impl Task {
+    pub(super) const fn name(&self) -> &'static str {
+        match self {
+            Self::Worker { .. } => "worker",
+            Self::Switch { .. } => "switch",
+            Self::Master { .. } => "master",
+        }
+    }
+}
+
+/// What it is told then.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Told {
+    /// The port of the switch.
+    Switch(u16),
+    /// The ports at the switch's links.
+    Switched { master: u16, workers: Vec<u16> },
+    /// To say what it counted, and to end.
+    Report,
+}
+
+/// What it says.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Said {
+    Port(u16),
+    Worker(WorkerCounts),
+    Switch(SwitchCounts),
+    Master { counts: MasterCounts, answer: Answer },
+}
+
+pub(in crate::commands::switch) fn run() -> Result<()> {
+    let task: Task = read_line(&mut io::stdin().lock())?;
+    let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
+    say(&Said::Port(socket.local_addr()?.port()))?;
+    let told = listen();
+    match task {
+        Task::Worker { agreed, number, rows } => {
+            connect(&socket, &told)?;
+            worker(&socket, WorkerNode::new(agreed, number, &rows))
+        }
+        Task::Master { agreed } => {
+            connect(&socket, &told)?;
+            master(&socket, MasterNode::new(agreed), &told)
+        }
+        Task::Switch { agreed, configured, faults } => {
+            let node = SwitchNode::new(agreed, &configured.program(), faults)?;
+            switch(&socket, node, &told)
+        }
+    }
+}
+
+/// What is told from now on. When nobody can tell anything any more, this process ends.
+fn listen() -> Receiver<Told> {
+    let (tell, told) = channel();
+    thread::spawn(move || {
+        let mut input = io::stdin().lock();
+        while let Ok(message) = read_line(&mut input) {
+            if tell.send(message).is_err() {
+                break;
+            }
+        }
+        process::exit(0);
+    });
+    told
+}
+
+fn read_line<T: for<'a> Deserialize<'a>>(input: &mut impl BufRead) -> Result<T> {
+    let mut line = String::new();
+    input.read_line(&mut line)?;
+    serde_json::from_str(&line).map_err(|_| {
+        Failure::new("there is no task on the input")
+            .with_hint("This command is started by `sluice switch udp`.")
+    })
+}
+
+fn say(said: &Said) -> Result<()> {
+    let text = serde_json::to_string(said)
+        .map_err(|error| Failure::new(format!("it has no text: {error}")))?;
+    let mut out = io::stdout().lock();
+    writeln!(out, "{text}")?;
+    Ok(out.flush()?)
+}
+
+fn connect(socket: &UdpSocket, told: &Receiver<Told>) -> Result<()> {
+    match told.recv() {
+        Ok(Told::Switch(port)) => Ok(socket.connect((Ipv4Addr::LOCALHOST, port))?),
+        _ => Err(Failure::new("nobody said where the switch is")),
+    }
+}
+
+fn worker(socket: &UdpSocket, mut node: WorkerNode) -> Result<()> {
+    let started = Instant::now();
+    let mut out = Vec::new();
+    while !node.is_done() {
+        let now = started.elapsed().as_micros() as u64;
+        let next = node.send(now, &mut out);
+        for bytes in out.drain(..) {
+            sent(socket.send(&bytes))?;
+        }
+        let wait = Duration::from_micros(next.saturating_sub(now)).min(WAIT);
+        each(socket, wait, |bytes, _| {
+            node.receive(bytes);
+            Ok(())
+        })?;
+    }
+    say(&Said::Worker(node.counts()))
+}
+
+fn master(socket: &UdpSocket, mut node: MasterNode, told: &Receiver<Told>) -> Result<()> {
+    let mut out = Vec::new();
+    while !matches!(told.try_recv(), Ok(Told::Report)) {
+        each(socket, WAIT, |bytes, _| {
+            node.receive(bytes, &mut out);
+            out.drain(..).try_for_each(|bytes| sent(socket.send(&bytes)))
+        })?;
+    }
+    say(&Said::Master { counts: node.counts(), answer: node.answer() })
+}
+
+fn switch(socket: &UdpSocket, mut node: SwitchNode, told: &Receiver<Told>) -> Result<()> {
+    let Ok(Told::Switched { master, workers }) = told.recv() else {
+        return Err(Failure::new("nobody said who is at the switch"));
+    };
+    let at = (0..).map(Peer::Worker).zip(&workers).map(|(peer, port)| (*port, peer));
+    let peers: HashMap<u16, Peer> = at.chain([(master, Peer::Master)]).collect();
+    let mut out = Vec::new();
+    while !matches!(told.try_recv(), Ok(Told::Report)) {
+        each(socket, WAIT, |bytes, port| {
+            let Some(&from) = peers.get(&port) else { return Ok(()) };
+            node.receive(from, bytes, &mut out);
+            out.drain(..).try_for_each(|(to, bytes)| {
+                let port = match to {
+                    Peer::Master => Some(&master),
+                    Peer::Worker(worker) => workers.get(usize::from(worker)),
+                };
+                let Some(&port) = port else { return Ok(()) };
+                sent(socket.send_to(&bytes, (Ipv4Addr::LOCALHOST, port)))
+            })
+        })?;
+    }
+    say(&Said::Switch(node.counts()))
+}
+
+/// Takes what has come in, waiting for the first datagram so long, with the port that it is from.
+fn each(
+    socket: &UdpSocket,
+    wait: Duration,
+    mut take: impl FnMut(&[u8], u16) -> Result<()>,
+) -> Result<()> {
+    let mut buffer = [0; LONGEST];
+    if wait.is_zero() {
+        socket.set_nonblocking(true)?;
+    } else {
+        // Zero would be for ever.
+        socket.set_read_timeout(Some(wait.max(Duration::from_micros(100))))?;
+    }
+    for _ in 0..TAKEN {
+        match socket.recv_from(&mut buffer) {
+            Ok((length, from)) => take(&buffer[..length], from.port())?,
+            Err(error) if is_nothing(&error) => break,
+            Err(error) => return Err(error.into()),
+        }
+        socket.set_nonblocking(true)?;
+    }
+    Ok(socket.set_nonblocking(false)?)
+}
+
+/// A datagram that could not be sent is lost, like others.
+fn sent(result: io::Result<usize>) -> Result<()> {
+    match result {
+        Ok(_) => Ok(()),
+        Err(error) if is_nothing(&error) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Whether it only says that there is nothing yet, no room, or nobody any more.
+fn is_nothing(error: &io::Error) -> bool {
+    use io::ErrorKind as Kind;
+    matches!(
+        error.kind(),
+        Kind::WouldBlock
+            | Kind::TimedOut
+            | Kind::Interrupted
+            | Kind::ConnectionRefused
+            | Kind::ConnectionReset
+            | Kind::OutOfMemory
+    )
+}

@@ -1,0 +1,556 @@
+//! Worker, switch and master as separate machines: datagrams in, datagrams out. Who calls them has the
+//! sockets and the clock.
+//!
+//! They are the machines that [`explore()`](super::explore()) checks, but for the switch, which here is the
+//! program itself: [`reliable`] with its registers, run by the interpreter. So is what travels: the bytes of
+//! Figure 4 that the printed P4 parses, with what the switch does not look at behind them.
+//!
+//! Times are microseconds of any clock that does not go backwards.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::master::{Arrival, Master};
+use super::packet::{Entry, Packet};
+use super::program::{BOOT_REGISTER, Copies, Flow, reliable};
+use super::query::{Answer, Query};
+use super::rules::Rules;
+use super::wire::{Datagram, Wire, payload, worker as worker_of};
+use super::worker::Worker;
+use crate::ConfigError;
+use crate::algorithm::config::in_range;
+use crate::rng::Rng;
+use crate::switch::{self, Interpreter, Program};
+
+/// The most workers of a query: those of a join have four flows each.
+pub const MOST_WORKERS: u16 = 4096;
+
+/// The most datagrams that a worker sends before it looks at what came in.
+const BURST: usize = 32;
+
+/// What all machines of a query agree on.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Agreed {
+    /// The query.
+    pub query: Query,
+    /// The values that the algorithm's program parses.
+    pub values: u8,
+    /// Workers, 1 to [`MOST_WORKERS`].
+    pub workers: u16,
+    /// Entries that a worker may have in flight, at least 1.
+    pub window: usize,
+    /// Microseconds after which a datagram without an answer is sent again, at least 1.
+    pub timeout: u64,
+}
+
+impl Agreed {
+    /// Refuses what no run can have.
+    ///
+    /// # Errors
+    ///
+    /// If there is no worker or more than [`MOST_WORKERS`], or a window or a timeout of 0.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        in_range("workers", self.workers.into(), 1, MOST_WORKERS.into())?;
+        if self.window == 0 || self.timeout == 0 {
+            return Err(ConfigError::Conflict("window and timeout are at least 1"));
+        }
+        Ok(())
+    }
+
+    const fn wire(&self) -> Wire {
+        Wire::new(self.query, self.values as usize)
+    }
+}
+
+/// A worker with its rows.
+#[derive(Debug)]
+pub struct WorkerNode {
+    agreed: Agreed,
+    worker: Worker,
+    /// When which entry of which round may have to be sent again, ascending.
+    timers: VecDeque<(u64, u32, u32)>,
+    /// The round whose FIN was sent, and when it is to be sent again.
+    fin: Option<(u32, u64)>,
+    parts: Option<Parts>,
+    counts: WorkerCounts,
+}
+
+/// A GO that comes in parts.
+#[derive(Debug)]
+struct Parts {
+    /// Pass, attempt, and how many there are.
+    of: (u8, u32, u32),
+    /// The keys of those that are here.
+    here: BTreeMap<u32, Vec<u64>>,
+}
+
+/// What a worker did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkerCounts {
+    /// Entries sent, retransmissions included.
+    pub sent: u64,
+    /// Of these, retransmissions.
+    pub retransmitted: u64,
+}
+
+impl WorkerNode {
+    /// Worker `number`, from 0.
+    #[must_use]
+    pub fn new(agreed: Agreed, number: u16, rows: &[Entry]) -> Self {
+        let worker = Worker::new(number, Rules::repaired(), agreed.query, 0, Arc::from(rows));
+        let counts = WorkerCounts::default();
+        Self { agreed, worker, timers: VecDeque::new(), fin: None, parts: None, counts }
+    }
+
+    /// Whether the master has confirmed the end of the query.
+    #[must_use]
+    pub const fn is_done(&self) -> bool {
+        self.worker.is_done()
+    }
+
+    /// What it did so far.
+    #[must_use]
+    pub const fn counts(&self) -> WorkerCounts {
+        self.counts
+    }
+
+    /// Adds what is to be sent now to `out`, and returns when to ask again if nothing comes in.
+    pub fn send(&mut self, now: u64, out: &mut Vec<Vec<u8>>) -> u64 {
+        let wire = self.agreed.wire();
+        let again = now.saturating_add(self.agreed.timeout);
+        let most = out.len() + BURST;
+        while let Some(&(due, round, id)) = self.timers.front()
+            && due <= now
+            && out.len() < most
+        {
+            self.timers.pop_front();
+            if let Some(packet) = self.worker.again(round, id) {
+                self.counts.sent += 1;
+                self.counts.retransmitted += 1;
+                self.timers.push_back((again, round, id));
+                wire.write(&packet, out);
+            }
+        }
+        while out.len() < most
+            && let Some(packet) = self.worker.next(self.agreed.window)
+        {
+            if let Packet::Entry { name, .. } = &packet {
+                self.timers.push_back((again, self.worker.round(), name.id));
+            }
+            self.counts.sent += 1;
+            wire.write(&packet, out);
+        }
+        if let Some(fin) = self.worker.fin() {
+            let round = self.worker.round();
+            if self.fin.is_none_or(|(sent, due)| sent != round || due <= now) {
+                self.fin = Some((round, again));
+                wire.write(&fin, out);
+            }
+        }
+        if out.len() >= most {
+            return now;
+        }
+        let fin = self.fin.filter(|(round, _)| *round == self.worker.round());
+        let due = [self.timers.front().map(|timer| timer.0), fin.map(|(_, due)| due)];
+        due.into_iter().flatten().min().unwrap_or(again)
+    }
+
+    /// Takes a datagram; what is none of this query's is ignored.
+    pub fn receive(&mut self, bytes: &[u8]) {
+        match self.agreed.wire().to_worker(bytes) {
+            Some(Datagram::Whole(packet)) => {
+                self.worker.on_packet(&packet);
+            }
+            Some(Datagram::Part { query, worker, pass, attempt, part, parts, keys }) => {
+                let of = (pass, attempt, parts);
+                if self.parts.as_ref().is_some_and(|begun| begun.of != of) {
+                    self.parts = None;
+                }
+                let begun = self.parts.get_or_insert_with(|| Parts { of, here: BTreeMap::new() });
+                begun.here.insert(part, keys);
+                if begun.here.len() == parts as usize {
+                    let keys = std::mem::take(&mut begun.here).into_values().flatten().collect();
+                    self.parts = None;
+                    let keys = Some(Arc::new(keys));
+                    self.worker.on_packet(&Packet::Go { query, fid: worker, pass, attempt, keys });
+                }
+            }
+            None => {}
+        }
+    }
+}
+
+/// The master.
+#[derive(Debug)]
+pub struct MasterNode {
+    agreed: Agreed,
+    master: Master,
+    counts: MasterCounts,
+}
+
+/// What a master got.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MasterCounts {
+    /// Entries that went into the query.
+    pub delivered: u64,
+    /// Entries that had been there before, or were of an earlier pass or attempt.
+    pub repeated: u64,
+    /// How often the query began again.
+    pub restarts: u64,
+}
+
+impl MasterNode {
+    /// A master that waits for the workers of the query.
+    #[must_use]
+    pub fn new(agreed: Agreed) -> Self {
+        let master = Master::new(Rules::repaired(), agreed.query, agreed.workers.into());
+        Self { agreed, master, counts: MasterCounts::default() }
+    }
+
+    /// Whether all workers have finished the last pass.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.master.is_done()
+    }
+
+    /// The answer over what has arrived.
+    #[must_use]
+    pub fn answer(&self) -> Answer {
+        self.master.answer()
+    }
+
+    /// What it got so far.
+    #[must_use]
+    pub const fn counts(&self) -> MasterCounts {
+        self.counts
+    }
+
+    /// Takes a datagram and adds what it answers to `out`; each goes to the worker that it names.
+    pub fn receive(&mut self, bytes: &[u8], out: &mut Vec<Vec<u8>>) {
+        let wire = self.agreed.wire();
+        let Some(Datagram::Whole(packet)) = wire.read(bytes) else { return };
+        if packet.fid() >= self.agreed.workers {
+            return;
+        }
+        let mut replies = Vec::new();
+        match packet {
+            Packet::Entry { name, entry, stamp } => {
+                match self.master.on_entry(&name, &entry, stamp, &mut replies) {
+                    Arrival::Taken => self.counts.delivered += 1,
+                    Arrival::Repeated => self.counts.repeated += 1,
+                    Arrival::Restarted => self.counts.restarts += 1,
+                }
+            }
+            Packet::Fin { query, fid, pass, attempt } => {
+                self.master.on_fin((query, fid), pass, attempt, &mut replies);
+            }
+            _ => {}
+        }
+        replies.iter().for_each(|reply| wire.write(reply, out));
+    }
+}
+
+/// What befalls datagrams at the switch, and the switch itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Faults {
+    /// Probability that a link loses a datagram; each crosses two, in either direction. Below 1.
+    pub loss: f64,
+    /// Probability that the switch sends one twice. Below 1.
+    pub duplication: f64,
+    /// The switch reboots after so many datagrams, counted from its start; ascending.
+    pub reboots: Vec<u64>,
+    /// Of the random choices.
+    pub seed: u64,
+}
+
+/// Who is at the other end of a link of the switch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Peer {
+    /// A worker, by its number.
+    Worker(u16),
+    /// The master.
+    Master,
+}
+
+/// The switch: the program with the protocol in front.
+#[derive(Debug)]
+pub struct SwitchNode {
+    interpreter: Interpreter,
+    workers: u16,
+    faults: Faults,
+    rng: Rng,
+    boot: u32,
+    counts: SwitchCounts,
+}
+
+/// What a switch did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SwitchCounts {
+    /// Datagrams that reached it.
+    pub received: u64,
+    /// Datagrams lost on the links to it and from it.
+    pub lost: u64,
+    /// Datagrams that it sent twice.
+    pub duplicated: u64,
+    /// Entries that went on to the master.
+    pub forwarded: u64,
+    /// Entries that it dropped and acknowledged.
+    pub pruned: u64,
+    /// Reboots.
+    pub reboots: u64,
+}
+
+impl SwitchNode {
+    /// The switch with the algorithm's `program`, which must be one for the query.
+    ///
+    /// # Errors
+    ///
+    /// If the program cannot have the protocol in front, see [`reliable`], parses other values than
+    /// agreed, or a probability is none below 1.
+    pub fn new(agreed: Agreed, program: &Program, faults: Faults) -> Result<Self, ConfigError> {
+        agreed.check()?;
+        for probability in [faults.loss, faults.duplication] {
+            if !(0.0..1.0).contains(&probability) {
+                return Err(ConfigError::Conflict(
+                    "losses and duplications are at least 0, below 1",
+                ));
+            }
+        }
+        if program.values != agreed.values {
+            return Err(ConfigError::Conflict(
+                "the program parses other values than the query has",
+            ));
+        }
+        let flows = Flow::of_workers(agreed.wire().carries(), agreed.workers);
+        let program = reliable(program, &flows, Copies::of(agreed.query, 0))?;
+        let interpreter = Interpreter::new(program)
+            .map_err(|_| ConfigError::Conflict("the program breaks a rule of the switch"))?;
+        let rng = Rng::new(faults.seed);
+        let counts = SwitchCounts::default();
+        Ok(Self { interpreter, workers: agreed.workers, faults, rng, boot: 0, counts })
+    }
+
+    /// What it did so far.
+    #[must_use]
+    pub const fn counts(&self) -> SwitchCounts {
+        self.counts
+    }
+
+    /// Takes a datagram of `from` and adds what leaves, and to whom, to `out`.
+    pub fn receive(&mut self, from: Peer, bytes: &[u8], out: &mut Vec<(Peer, Vec<u8>)>) {
+        if self.loses() {
+            return;
+        }
+        self.counts.received += 1;
+        if self.faults.reboots.first().is_some_and(|after| self.counts.received > *after) {
+            self.faults.reboots.remove(0);
+            self.reboot();
+        }
+        let (to, bytes) = match from {
+            Peer::Master => match worker_of(bytes) {
+                Some(worker) if worker < self.workers => (Peer::Worker(worker), bytes.to_vec()),
+                _ => return,
+            },
+            Peer::Worker(worker) => self.from_worker(worker, bytes),
+        };
+        if self.loses() {
+            return;
+        }
+        if self.rng.chance(self.faults.duplication) {
+            self.counts.duplicated += 1;
+            out.push((to, bytes.clone()));
+        }
+        out.push((to, bytes));
+    }
+
+    /// What a worker sends is for the program, or passes where it parses no such packet.
+    fn from_worker(&mut self, worker: u16, bytes: &[u8]) -> (Peer, Vec<u8>) {
+        let parsed = switch::Packet::parse(bytes).ok();
+        let outcome = parsed.and_then(|packet| self.interpreter.outcome(&packet).ok());
+        let whole = |packet: &switch::Packet| {
+            let mut whole = packet.encode().unwrap_or_default();
+            whole.extend(payload(bytes));
+            whole
+        };
+        match outcome {
+            None => (Peer::Master, bytes.to_vec()),
+            Some(switch::Outcome::Acknowledge(packet)) => {
+                self.counts.pruned += 1;
+                (Peer::Worker(worker), whole(&packet))
+            }
+            Some(switch::Outcome::Forward(packet)) => {
+                self.counts.forwarded += 1;
+                (Peer::Master, whole(&packet))
+            }
+            // A program that acknowledges drops nothing silently.
+            Some(switch::Outcome::Drop) => (Peer::Master, bytes.to_vec()),
+        }
+    }
+
+    /// Loses all registers; the control plane writes the number of the boot.
+    fn reboot(&mut self) {
+        self.boot += 1;
+        self.counts.reboots += 1;
+        self.interpreter.reset();
+        self.interpreter.write(BOOT_REGISTER, 0, [self.boot, 0]);
+    }
+
+    fn loses(&mut self) -> bool {
+        let lost = self.rng.chance(self.faults.loss);
+        self.counts.lost += u64::from(lost);
+        lost
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::explore_programs;
+
+    /// All machines in one process, over a network that only the switch spoils.
+    struct Network {
+        now: u64,
+        workers: Vec<WorkerNode>,
+        switch: SwitchNode,
+        master: MasterNode,
+    }
+
+    impl Network {
+        fn new(agreed: Agreed, program: &Program, faults: Faults, rows: &[Vec<Entry>]) -> Self {
+            let workers = (0..).zip(rows).map(|(n, rows)| WorkerNode::new(agreed, n, rows));
+            Self {
+                now: 0,
+                workers: workers.collect(),
+                switch: SwitchNode::new(agreed, program, faults).unwrap(),
+                master: MasterNode::new(agreed),
+            }
+        }
+
+        /// Whether all ended within so many rounds.
+        fn run(&mut self, rounds: usize) -> bool {
+            for _ in 0..rounds {
+                let mut sent = VecDeque::new();
+                for (number, worker) in (0u16..).zip(&mut self.workers) {
+                    let mut out = Vec::new();
+                    worker.send(self.now, &mut out);
+                    sent.extend(out.into_iter().map(|bytes| (Peer::Worker(number), bytes)));
+                }
+                while let Some((from, bytes)) = sent.pop_front() {
+                    let mut out = Vec::new();
+                    self.switch.receive(from, &bytes, &mut out);
+                    for (to, bytes) in out {
+                        match to {
+                            Peer::Worker(worker) => {
+                                self.workers[usize::from(worker)].receive(&bytes);
+                            }
+                            Peer::Master => {
+                                let mut replies = Vec::new();
+                                self.master.receive(&bytes, &mut replies);
+                                let replies = replies.into_iter();
+                                sent.extend(replies.map(|bytes| (Peer::Master, bytes)));
+                            }
+                        }
+                    }
+                }
+                self.now += 1;
+                if self.workers.iter().all(WorkerNode::is_done) {
+                    return self.master.is_done();
+                }
+            }
+            false
+        }
+    }
+
+    fn agreed(query: Query, program: &Program) -> Agreed {
+        Agreed { query, values: program.values, workers: 3, window: 8, timeout: 3 }
+    }
+
+    /// Every algorithm, as bytes: the answer is that over all rows, whatever is lost, doubled or rebooted.
+    #[test]
+    fn every_algorithm_answers_through_datagrams() {
+        for (name, query, program) in explore_programs() {
+            let mut counts = [0; 4];
+            for seed in 0..12 {
+                let mut rng = Rng::new(seed);
+                let rows: Vec<_> = (0..3).map(|_| query.rows(60, &mut rng)).collect();
+                let spoilt = seed > 0;
+                let chance = |chance| if spoilt { chance } else { 0.0 };
+                let faults = Faults {
+                    loss: chance(0.1),
+                    duplication: chance(0.1),
+                    reboots: (0..seed % 3).map(|n| 100 + 150 * n).collect(),
+                    seed,
+                };
+                let agreed = agreed(query, &program);
+                let mut network = Network::new(agreed, &program, faults, &rows);
+                assert!(network.run(5000), "{name}, seed {seed}: no end");
+                let expected = query.answer(&rows.concat());
+                assert_eq!(network.master.answer(), expected, "{name}, seed {seed}");
+                let switch = network.switch.counts();
+                if !spoilt {
+                    let worker = network.workers[0].counts();
+                    assert_eq!((switch.lost, worker.retransmitted), (0, 0), "{name}");
+                    assert_eq!(network.master.counts().repeated, 0, "{name}");
+                }
+                let seen = [switch.pruned, switch.lost, switch.duplicated, switch.reboots];
+                counts.iter_mut().zip(seen).for_each(|(sum, count)| *sum += count);
+            }
+            let [pruned, faults @ ..] = counts;
+            assert!(pruned > 0 && faults.iter().all(|&count| count > 7), "{name}: {counts:?}");
+        }
+    }
+
+    /// A GO with more keys than a datagram holds, of which some are lost.
+    #[test]
+    fn many_keys_are_asked_for_in_parts() {
+        let having = explore_programs().into_iter().find(|(name, ..)| *name == "having").unwrap();
+        let (_, query, program) = having;
+        let row = |key| Entry { pass: 0, table: 0, key, value: 9 };
+        let rows: Vec<Vec<Entry>> =
+            (0..3).map(|worker| (0..900).map(|n| row(3 * n + worker)).collect()).collect();
+        let faults = Faults { loss: 0.05, duplication: 0.0, reboots: vec![], seed: 1 };
+        let mut network = Network::new(agreed(query, &program), &program, faults, &rows);
+        assert!(network.run(20_000));
+        assert_eq!(network.master.answer().len(), 2700);
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        let (_, query, program) = explore_programs().swap_remove(1);
+        let good = Faults { loss: 0.0, duplication: 0.0, reboots: vec![], seed: 0 };
+        let agreed = agreed(query, &program);
+        assert!(SwitchNode::new(agreed, &program, good.clone()).is_ok());
+        let lossy = Faults { loss: 1.0, ..good.clone() };
+        assert!(SwitchNode::new(agreed, &program, lossy).is_err());
+        for odd in [
+            Agreed { workers: 0, ..agreed },
+            Agreed { window: 0, ..agreed },
+            Agreed { timeout: 0, ..agreed },
+            Agreed { values: 2, ..agreed },
+        ] {
+            assert!(SwitchNode::new(odd, &program, good.clone()).is_err(), "{odd:?}");
+        }
+    }
+
+    /// What nobody of the protocol sent changes nothing.
+    #[test]
+    fn foreign_datagrams_are_ignored() {
+        let (_, query, program) = explore_programs().swap_remove(1);
+        let agreed = agreed(query, &program);
+        let faults = Faults { loss: 0.0, duplication: 0.0, reboots: vec![], seed: 0 };
+        let rows = vec![query.rows(5, &mut Rng::new(1)); 3];
+        let mut network = Network::new(agreed, &program, faults, &rows);
+        let mut rng = Rng::new(9);
+        for length in 0..200 {
+            let bytes: Vec<u8> = (0..length % 60).map(|_| rng.next_u64() as u8).collect();
+            let mut out = Vec::new();
+            network.master.receive(&bytes, &mut out);
+            assert!(out.is_empty());
+            network.workers[0].receive(&bytes);
+        }
+        assert!(network.run(1000));
+        assert_eq!(network.master.answer(), query.answer(&rows.concat()));
+    }
+}
