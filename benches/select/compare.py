@@ -6,6 +6,7 @@ is not counted, so that all read from the page cache.
 """
 
 import argparse
+import gzip
 import os
 import pathlib
 import platform
@@ -20,18 +21,23 @@ import boto3
 import duckdb
 
 import servers
+import whole_objects
 from statements import COLUMNS, STATEMENTS
 
 BUCKET = "compare"
+SAMPLE_SECONDS = 0.3
 
 
 def arguments():
     parser = argparse.ArgumentParser(prog="benches/select/run", description=__doc__)
     parser.add_argument("--sluice", default="target/release/sluice", help="path of the binary")
+    parser.add_argument("--before", help="path of another binary of sluice, to be measured beside it")
+    parser.add_argument("--generator", help="the binary that writes the objects, if not --sluice")
     parser.add_argument("--minio", default="minio", help="path of the binary, or '' to skip it")
     parser.add_argument("--scale", type=float, default=1.0, help="TPC-H scale factor (default 1)")
+    parser.add_argument("--bytes", type=int, default=1 << 30, help="of GET and PUT (default 1 GiB)")
     parser.add_argument("--repeat", type=int, default=5, help="runs that are counted (default 5)")
-    parser.add_argument("--only", default="", help="statements whose names hold this")
+    parser.add_argument("--only", default="", help="statements whose format and name hold this, as in 'csv: count'; 'objects' is GET and PUT")
     parser.add_argument("--data", help="folder to keep the generated objects in")
     parser.add_argument("--logs", help="folder to keep the stores' logs in")
     return parser.parse_args()
@@ -64,7 +70,23 @@ def generate(binary, scale, folder):
                 stdout=subprocess.DEVNULL,
             )
         objects[format] = path
+    derive(objects)
     return objects
+
+
+def derive(objects):
+    """The same rows gzipped, and as JSON, beside the CSV file."""
+    csv = objects["csv"]
+    for format in ("csv.gz", "jsonl", "json"):
+        objects[format] = csv.with_name(f"lineitem.{format}")
+    if not objects["csv.gz"].exists():
+        with open(csv, "rb") as rows, gzip.open(objects["csv.gz"], "wb", compresslevel=6) as out:
+            shutil.copyfileobj(rows, out, 1 << 20)
+    for format in ("jsonl", "json"):
+        if not objects[format].exists():
+            array = "true" if format == "json" else "false"
+            rows = f"SELECT * FROM {DuckDb(objects).tables['csv']}"
+            duckdb.execute(f"COPY ({rows}) TO '{objects[format]}' (FORMAT json, ARRAY {array})")
 
 
 class DuckDb:
@@ -76,10 +98,15 @@ class DuckDb:
         self.connection = duckdb.connect(config={"threads": 1})
         columns = ", ".join(f"'{name}': '{type}'" for name, type in COLUMNS.items())
         self.tables = {
-            "csv": f"read_csv('{objects['csv']}', header=true, auto_detect=false, delim=',', "
-            f"quote='\"', escape='\"', columns={{{columns}}})",
-            "parquet": f"read_parquet('{objects['parquet']}')",
+            format: f"read_csv('{objects[format]}', header=true, auto_detect=false, delim=',', "
+            f"quote='\"', escape='\"', columns={{{columns}}})"
+            for format in ("csv", "csv.gz")
         }
+        for format, layout in (("jsonl", "newline_delimited"), ("json", "array")):
+            self.tables[format] = (
+                f"read_json('{objects[format]}', format='{layout}', columns={{{columns}}})"
+            )
+        self.tables["parquet"] = f"read_parquet('{objects['parquet']}')"
 
     def cpu_seconds(self):
         return time.process_time()
@@ -105,18 +132,20 @@ class Selecting:
 
 
 def measure(reader, statement, some_key, repeat):
-    """The answer, the store's counts, and median CPU and wall seconds."""
+    """The answer, the store's counts, and median CPU and wall seconds. Every sample repeats the statement
+    until many ticks of the clock of CPU time have passed."""
+    begun = time.perf_counter()
     answer, stats = reader.answer(statement, some_key)
+    times = max(1, round(SAMPLE_SECONDS / (time.perf_counter() - begun)))
     cpu, wall = [], []
     for _ in range(repeat):
         cpu_before, wall_before = reader.cpu_seconds(), time.perf_counter()
-        again, _ = reader.answer(statement, some_key)
-        cpu.append(reader.cpu_seconds() - cpu_before)
-        wall.append(time.perf_counter() - wall_before)
-        if again != answer:
+        answers = [reader.answer(statement, some_key)[0] for _ in range(times)]
+        cpu.append((reader.cpu_seconds() - cpu_before) / times)
+        wall.append((time.perf_counter() - wall_before) / times)
+        if any(again != answer for again in answers):
             raise RuntimeError("the answer differs from run to run")
-    # A run may be shorter than the clock's tick.
-    return answer, stats, max(statistics.median(cpu), 1 / servers.TICKS), statistics.median(wall)
+    return answer, stats, max(statistics.median(cpu), 1e-4), statistics.median(wall)
 
 
 def rows(answer):
@@ -131,8 +160,9 @@ def rows(answer):
     return sorted([field(text) for text in line.split(",")] for line in answer.decode().splitlines())
 
 
-def compare(readers, statement, size, some_key, repeat):
-    """Measures one statement on all readers and prints a line for each."""
+def compare(readers, statement, size, some_key, repeat, known):
+    """Measures one statement on all readers and prints a line for each. `known` is what was measured
+    before, to be compared with."""
     measured = {}
     for reader in readers:
         try:
@@ -153,6 +183,10 @@ def compare(readers, statement, size, some_key, repeat):
         notes = []
         if not isinstance(measured["sluice"], str) and name != "sluice":
             notes.append(f"sluice: {cpu / measured['sluice'][2]:.1f} x per CPU second")
+        if statement.against in known.get(name, {}):
+            times = cpu / known[name][statement.against]
+            notes.append(f"{times:.2f} x {statement.against}")
+        known.setdefault(name, {})[statement.name] = cpu
         if not isinstance(expected, str) and rows(answer) != rows(expected[0]):
             notes.append("ANSWER DIFFERS from DuckDB's")
         if statement.format == "parquet" and stats.get("BytesScanned", -1) >= 0:
@@ -169,14 +203,19 @@ def main():
         work = pathlib.Path(work)
         data = pathlib.Path(options.data) if options.data else work / "data"
         logs = pathlib.Path(options.logs) if options.logs else work
-        for folder in (data, logs, work / "sluice", work / "minio"):
+        for folder in (data, logs, work / "sluice", work / "before", work / "minio"):
             folder.mkdir(parents=True, exist_ok=True)
-        objects = generate(options.sluice, options.scale, data)
-        peers = [f"sluice: {version(options.sluice, '--version')}", f"DuckDB: {duckdb.__version__}, one thread"]
+        objects = generate(options.generator or options.sluice, options.scale, data)
+        peers = [f"sluice: {options.sluice}", f"DuckDB: {duckdb.__version__}, one thread"]
         stores = []
         try:
             with open(logs / "sluice.log", "w") as log:
-                stores.append(servers.sluice(options.sluice, str(work / "sluice"), log))
+                stores.append(servers.sluice("sluice", options.sluice, str(work / "sluice"), log))
+            if options.before:
+                peers.append(f"before: {options.before}")
+                with open(logs / "before.log", "w") as log:
+                    before = servers.sluice("before", options.before, str(work / "before"), log)
+                    stores.append(before)
             if options.minio and shutil.which(options.minio):
                 peers.append(f"MinIO: {minio_version(options.minio)}")
                 with open(logs / "minio.log", "w") as log:
@@ -199,11 +238,14 @@ def main():
             print(f"All numbers are measured: medians of {options.repeat} runs, page cache warm.")
             print(f"boto3 {boto3.__version__}, Python {platform.python_version()}, {os.cpu_count()} CPUs")
             print("\n".join(peers))
+            known = {}
             readers = [duck] + [Selecting(store) for store in stores]
             for statement in STATEMENTS:
-                if options.only in statement.name:
+                if options.only in f"{statement.format}: {statement.name}":
                     size = objects[statement.format].stat().st_size
-                    compare(readers, statement, size, some_key, options.repeat)
+                    compare(readers, statement, size, some_key, options.repeat, known)
+            if options.only in "objects":
+                whole_objects.compare(stores, work, options.bytes, options.repeat)
         finally:
             for store in stores:
                 store.stop()

@@ -31,15 +31,19 @@ class Statement:
     """One question to one object."""
 
     name: str
-    format: str  # csv or parquet
+    format: str  # csv, csv.gz, jsonl, json or parquet
     select: str  # S3 Select
     duckdb: str  # with {table} for the reader's call
     # Where MinIO does not know a form that AWS documents: the nearest that it answers.
     minio: str | None = None
+    # Figures of this statement are also given as a multiple of those of another.
+    against: str | None = None
 
     def expression(self, store: str, some_key: int) -> str:
         """What the store is sent."""
         expression = self.minio if store == "MinIO" and self.minio else self.select
+        if self.format == "json":
+            expression = expression.replace("S3Object s", "S3Object[*][*] s")
         return expression.replace("{some_key}", str(some_key))
 
 
@@ -48,6 +52,7 @@ def date(text: str) -> str:
 
 
 STATEMENTS = [
+    Statement("count", "csv", "SELECT COUNT(*) FROM S3Object s", "SELECT count(*) FROM {table}"),
     Statement(
         "count, numeric filter",
         "csv",
@@ -94,5 +99,98 @@ STATEMENTS = [
         "FROM S3Object s WHERE s.l_linenumber < 4",
         "SELECT count(*), sum(l_linenumber), min(l_partkey), max(l_suppkey) FROM {table} "
         "WHERE l_linenumber < 4",
+    ),
+    Statement(
+        "whole rows",
+        "parquet",
+        "SELECT * FROM S3Object s",
+        "SELECT * FROM {table}",
+    ),
+    Statement(
+        "whole rows, date filter",
+        "parquet",
+        f"SELECT * FROM S3Object s WHERE s.l_shipdate < {date('1992-03-01')}",
+        "SELECT * FROM {table} WHERE l_shipdate < DATE '1992-03-01'",
+    ),
+    Statement(
+        "count",
+        "csv.gz",
+        "SELECT COUNT(*) FROM S3Object s",
+        "SELECT count(*) FROM {table}",
+    ),
+    Statement(
+        "count, numeric filter",
+        "csv.gz",
+        "SELECT COUNT(*) FROM S3Object s WHERE CAST(s.l_quantity AS INT) < 10",
+        "SELECT count(*) FROM {table} WHERE l_quantity < 10",
+    ),
+    *(
+        Statement(name, format, select, duckdb)
+        for format in ("jsonl", "json")
+        for name, select, duckdb in (
+            ("count", "SELECT COUNT(*) FROM S3Object s", "SELECT count(*) FROM {table}"),
+            (
+                "count, numeric filter",
+                "SELECT COUNT(*) FROM S3Object s WHERE s.l_quantity < 10",
+                "SELECT count(*) FROM {table} WHERE l_quantity < 10",
+            ),
+            (
+                "sum, text filter",
+                "SELECT SUM(s.l_extendedprice) FROM S3Object s WHERE s.l_shipmode = 'AIR'",
+                "SELECT sum(l_extendedprice) FROM {table} WHERE l_shipmode = 'AIR'",
+            ),
+        )
+    ),
+    Statement("whole rows", "csv", "SELECT * FROM S3Object s", "SELECT * FROM {table}"),
+    Statement(
+        "comparison of text",
+        "csv",
+        "SELECT COUNT(*) FROM S3Object s WHERE s.l_shipmode <> 'AIR'",
+        "SELECT count(*) FROM {table} WHERE l_shipmode <> 'AIR'",
+    ),
+    Statement(
+        "comparison of dates",
+        "csv",
+        f"SELECT COUNT(*) FROM S3Object s WHERE CAST(s.l_shipdate AS TIMESTAMP) <> {date('1994-01-01')}",
+        "SELECT count(*) FROM {table} WHERE l_shipdate <> DATE '1994-01-01'",
+    ),
+    *(
+        Statement(
+            name,
+            "csv",
+            f"SELECT COUNT(*) FROM S3Object s WHERE {condition}",
+            f"SELECT count(*) FROM {{table}} WHERE {duckdb}",
+            against=f"comparison of {of}",
+        )
+        for name, of, condition, duckdb in (
+            ("LOWER", "text", "LOWER(s.l_shipmode) <> 'air'", "lower(l_shipmode) <> 'air'"),
+            ("UPPER", "text", "UPPER(s.l_shipmode) <> 'AIR'", "upper(l_shipmode) <> 'AIR'"),
+            ("TRIM", "text", "TRIM(s.l_shipmode) <> 'AIR'", "trim(l_shipmode) <> 'AIR'"),
+            (
+                "EXTRACT",
+                "dates",
+                "EXTRACT(YEAR FROM CAST(s.l_shipdate AS TIMESTAMP)) = 1994",
+                "year(l_shipdate) = 1994",
+            ),
+            (
+                "DATE_ADD",
+                "dates",
+                f"DATE_ADD(DAY, 30, CAST(s.l_shipdate AS TIMESTAMP)) < {date('1994-01-01')}",
+                "l_shipdate + 30 < DATE '1994-01-01'",
+            ),
+            (
+                "DATE_DIFF",
+                "dates",
+                "DATE_DIFF(DAY, CAST(s.l_shipdate AS TIMESTAMP), "
+                "CAST(s.l_receiptdate AS TIMESTAMP)) > 14",
+                "l_receiptdate - l_shipdate > 14",
+            ),
+            (
+                "TO_STRING",
+                "dates",
+                "TO_STRING(CAST(s.l_shipdate AS TIMESTAMP), 'yyyy') = '1994'",
+                "strftime(l_shipdate, '%Y') = '1994'",
+            ),
+        )
     ),
 ]

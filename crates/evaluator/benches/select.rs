@@ -103,6 +103,15 @@ fn csv() -> InputSerialization {
 }
 
 fn run(expression: &str, object: &bytes::Bytes, input: &InputSerialization) -> Stats {
+    run_on(1, expression, object, input)
+}
+
+fn run_on(
+    threads: usize,
+    expression: &str,
+    object: &bytes::Bytes,
+    input: &InputSerialization,
+) -> Stats {
     let request = SelectRequest {
         expression: expression.to_owned(),
         input: input.clone(),
@@ -112,7 +121,7 @@ fn run(expression: &str, object: &bytes::Bytes, input: &InputSerialization) -> S
         extras: Extras::ALL,
     };
     let evaluation = Evaluation::prepare(&request, Arc::new(object.clone())).unwrap();
-    evaluation.run(&mut Discard).unwrap()
+    evaluation.run_on(threads, &mut Discard).unwrap()
 }
 
 fn statements() -> Vec<(&'static str, String)> {
@@ -361,5 +370,19 @@ fn formats(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, select, formats);
+/// Whole rows on one thread, and on two beside the one that hands them on.
+fn threads(criterion: &mut Criterion) {
+    let size = std::env::var("SLUICEGATE_BENCH_BYTES").ok().and_then(|text| text.parse().ok());
+    let object = lineitem(size.unwrap_or(100 << 20), "\"");
+    let mut group = criterion.benchmark_group("threads");
+    group.throughput(Throughput::Bytes(object.len() as u64)).sample_size(10);
+    for threads in [1, 2] {
+        group.bench_function(format!("star on {threads}"), |bencher| {
+            bencher.iter(|| run_on(threads, "SELECT * FROM S3Object s", &object, &csv()));
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, select, formats, threads);
 criterion_main!(benches);

@@ -516,6 +516,12 @@ fn put(
         Data::Int(ints) if vector.tags.get(row) == Tag::Present => {
             writer.put(key, output::Item::Int(ints[row]))
         }
+        Data::Decimal(decimals) if vector.tags.get(row) == Tag::Present => {
+            writer.put(key, output::Item::Decimal(decimals[row]))
+        }
+        Data::Timestamp(times) if vector.tags.get(row) == Tag::Present => {
+            writer.put(key, output::Item::Timestamp(times[row]))
+        }
         Data::Dynamic(values) => writer.put(key, output::Item::Value(&values[row])),
         Data::Constant(value) => writer.put(key, output::Item::Value(value)),
         _ => {

@@ -85,7 +85,7 @@ impl Tags {
     }
 
     /// Marks a row of a batch of `rows` rows.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn set(&mut self, row: usize, tag: Tag, rows: usize) {
         if self.0.is_empty() {
             self.0.resize(rows, Tag::Present);

@@ -1,7 +1,9 @@
 //! Finds single fields of records among the bitmaps of their block.
 
+use std::hint::select_unpredictable;
+
 use super::simd::WORD_BYTES;
-use super::structure::Word;
+use super::structure::BEHIND;
 use crate::selection::Rows;
 use crate::vector::Span;
 
@@ -11,7 +13,8 @@ pub(super) type FieldSpan = Span;
 /// The records of a block: where each one is, without its delimiter.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fields<'a> {
-    pub(super) words: &'a [Word],
+    /// The map of field delimiters.
+    pub(super) marks: &'a [u64],
     pub(super) starts: &'a [u32],
     pub(super) ends: &'a [u32],
     /// Bytes of the field delimiter.
@@ -31,23 +34,39 @@ pub(super) fn find_column(
     out: &mut [FieldSpan],
     select: impl Fn(u64, u32) -> u32,
 ) {
-    let column = column as u32;
     // Plain loops: closures would not be compiled for the caller's instruction set.
     match rows {
         Rows::All(n) => {
-            for (row, span) in out.iter_mut().enumerate().take(n) {
-                *span = find_field(fields, column, row, &select);
+            let records = fields.starts[..n].iter().zip(&fields.ends[..n]);
+            for (span, (&start, &end)) in out[..n].iter_mut().zip(records) {
+                *span = find(fields, column as u32, start, end, &select);
             }
         }
         Rows::List(rows) => {
             for &row in rows {
                 let row = row as usize;
-                out[row] = find_field(fields, column, row, &select);
+                let (start, end) = (fields.starts[row], fields.ends[row]);
+                out[row] = find(fields, column as u32, start, end, &select);
             }
         }
     }
-    if let Some(quote) = fields.quote {
-        rows.for_each(|row| out[row] = trim(fields.block, quote, out[row]));
+}
+
+#[inline(always)]
+fn find(
+    fields: &Fields<'_>,
+    column: u32,
+    start: u32,
+    end: u32,
+    select: impl Fn(u64, u32) -> u32,
+) -> FieldSpan {
+    let found = match column {
+        0 => first_field(fields, start, end),
+        _ => find_field(fields, column, start, end, select),
+    };
+    match fields.quote {
+        Some(quote) => trim(fields.block, quote, found),
+        None => found,
     }
 }
 
@@ -61,55 +80,103 @@ fn trim(block: &[u8], quote: u8, field: FieldSpan) -> FieldSpan {
     field
 }
 
+/// Bytes of a word, as offsets are counted.
+const BITS: u32 = WORD_BYTES as u32;
+
+/// The field that begins its record.
+#[inline(always)]
+fn first_field(fields: &Fields<'_>, start: u32, end: u32) -> FieldSpan {
+    let Some([bits, next]) = window(fields, start / BITS) else { return Span::new(start, 0) };
+    let bits = bits & (u64::MAX << (start % BITS));
+    let is_behind = bits == 0;
+    let bits = select_unpredictable(is_behind, next, bits);
+    let at = start / BITS + u32::from(is_behind);
+    if bits == 0 { field_to(fields, start, at, end) } else { field(fields, start, at, bits, end) }
+}
+
+/// Another field. Nothing here branches on which of three words a mark is in, since that differs from row to
+/// row and would be mispredicted in every other one.
 #[inline(always)]
 fn find_field(
     fields: &Fields<'_>,
     column: u32,
-    row: usize,
+    start: u32,
+    end: u32,
     select: impl Fn(u64, u32) -> u32,
 ) -> FieldSpan {
-    const BITS: u32 = WORD_BYTES as u32;
-    let (record_start, record_end) = (fields.starts[row], fields.ends[row]);
-    let words = fields.words;
-    let end_word = record_end.div_ceil(BITS);
-    let mut at = record_start / BITS;
-    let Some(word) = words.get(at as usize) else {
-        // Only an empty record at the very end of a block starts after the last word.
-        return if column == 0 { Span::new(record_start, 0) } else { Span::MISSING };
-    };
-    let mut bits = word.field & (u64::MAX << (record_start % BITS));
-    let mut start = record_start;
-    if column > 0 {
-        let mut skip = column;
-        loop {
-            let count = bits.count_ones();
-            if count >= skip {
-                break;
-            }
-            skip -= count;
-            at += 1;
-            if at >= end_word {
-                return Span::MISSING;
-            }
-            bits = words[at as usize].field;
+    let first = start / BITS;
+    let Some(words): Option<[u64; BEHIND]> = window(fields, first) else { return Span::MISSING };
+    let bits = words[0] & (u64::MAX << (start % BITS));
+    let (in_first, in_second) = (bits.count_ones(), words[1].count_ones());
+    let (behind_first, behind_second) = (column > in_first, column > in_first + in_second);
+    let bits = select_unpredictable(behind_first, words[1], bits);
+    let bits = select_unpredictable(behind_second, words[2], bits);
+    let skip = column
+        - select_unpredictable(behind_first, in_first, 0)
+        - select_unpredictable(behind_second, in_second, 0);
+    let next = select_unpredictable(behind_first, words[2], words[1]);
+    let next = select_unpredictable(behind_second, words[3], next);
+    let at = first + u32::from(behind_first) + u32::from(behind_second);
+    if bits.count_ones() < skip {
+        return find_farther(fields, skip, at, end);
+    }
+    let bit = select(bits, skip - 1);
+    let start = at * BITS + bit + 1;
+    if start > end {
+        return Span::MISSING;
+    }
+    // Clears the bits up to and including `bit`, which may be the last one.
+    let bits = bits & (u64::MAX << bit) << 1;
+    let is_behind = bits == 0;
+    let bits = select_unpredictable(is_behind, next, bits);
+    let at = at + u32::from(is_behind);
+    if bits == 0 { field_to(fields, start, at, end) } else { field(fields, start, at, bits, end) }
+}
+
+/// The words from the `at`-th on; `None` only behind the block, where an empty record may end it.
+#[inline(always)]
+fn window<const N: usize>(fields: &Fields<'_>, at: u32) -> Option<[u64; N]> {
+    fields.marks.get(at as usize..)?.first_chunk().copied()
+}
+
+/// The field from `start` to the first of `bits`, those of the `at`-th word.
+#[inline(always)]
+fn field(fields: &Fields<'_>, start: u32, at: u32, bits: u64, end: u32) -> FieldSpan {
+    let delimiter = at * BITS + bits.trailing_zeros() + 1 - fields.delimiter_bytes;
+    Span::new(start, delimiter.clamp(start, end) - start)
+}
+
+/// The field from `start` to the first mark behind the `at`-th word, or to the end of the record.
+#[inline(never)]
+fn field_to(fields: &Fields<'_>, start: u32, at: u32, end: u32) -> FieldSpan {
+    for at in at + 1..end.div_ceil(BITS) {
+        let bits = fields.marks[at as usize];
+        if bits != 0 {
+            return field(fields, start, at, bits, end);
         }
-        let bit = select(bits, skip - 1);
-        start = at * BITS + bit + 1;
-        if start > record_end {
+    }
+    Span::new(start, end - start)
+}
+
+/// The field behind the `skip`-th mark, counted from the `at`-th word.
+#[inline(never)]
+fn find_farther(fields: &Fields<'_>, mut skip: u32, mut at: u32, end: u32) -> FieldSpan {
+    let mut bits = fields.marks[at as usize];
+    while bits.count_ones() < skip {
+        skip -= bits.count_ones();
+        at += 1;
+        if at >= end.div_ceil(BITS) {
             return Span::MISSING;
         }
-        // Clears the bits up to and including `bit`, which may be the last one.
-        bits &= (u64::MAX << bit) << 1;
+        bits = fields.marks[at as usize];
     }
-    while bits == 0 {
-        at += 1;
-        if at >= end_word {
-            return Span::new(start, record_end - start);
-        }
-        bits = words[at as usize].field;
+    let bit = select_scalar(bits, skip - 1);
+    let start = at * BITS + bit + 1;
+    if start > end {
+        return Span::MISSING;
     }
-    let delimiter_start = at * BITS + bits.trailing_zeros() + 1 - fields.delimiter_bytes;
-    Span::new(start, delimiter_start.clamp(start, record_end) - start)
+    let bits = bits & (u64::MAX << bit) << 1;
+    if bits == 0 { field_to(fields, start, at, end) } else { field(fields, start, at, bits, end) }
 }
 
 /// The position of the `n`-th set bit of `bits`, from 0; it must exist.

@@ -1,4 +1,4 @@
-//! Interprets quotes where they are escaped by doubling, 64 bytes at a time.
+//! Interprets quotes where they are escaped by doubling, 64 bytes in a word and some words at a time.
 //!
 //! Whether a byte is inside quotes is the parity of the quotes before it, which a prefix sum
 //! over the bits of a word gives at once. Two things disturb that parity and, being rare, are
@@ -9,71 +9,166 @@
 //! here: those whose quoted fields hold something to be removed.
 
 use super::simd::WORD_BYTES;
-use super::structure::Word;
+use super::structure::{LANES, Words};
 use super::syntax::Syntax;
 
 /// Clears delimiters inside quotes, and all quotes but those whose records need
 /// the state machine; says whether there are any. The first field begins at `start`, which is in
-/// the first word.
-pub(super) fn interpret(words: &mut [Word], block: &[u8], start: usize, syntax: &Syntax) -> bool {
+/// the first word. `usual` is [`usual`] or the same for the vectors of some machine.
+#[inline(always)]
+pub(super) fn interpret(
+    words: &mut Words,
+    block: &[u8],
+    start: usize,
+    syntax: &Syntax,
+    usual: impl Fn([&mut [u64; LANES]; 3], &mut Before, u64) -> Outcome,
+) -> bool {
+    let cuts = if syntax.quoted_record_delimiters { 0 } else { u64::MAX };
     let mut any_unusual = 0;
-    // Whether the word before ends inside quotes, in all bits, and whether it ends with a
-    // delimiter or a closing quote, in the lowest.
-    let mut inside_before = 0_u64;
-    let mut boundary_before = 1_u64 << start;
-    for (i, word) in words.iter_mut().enumerate() {
-        if word.quote | inside_before == 0 {
-            boundary_before = (word.field | word.record) >> 63;
-            continue;
+    let mut before = Before { inside: 0, boundary: 1 << start };
+    let (fields, _) = words.field.as_chunks_mut::<LANES>();
+    let (records, _) = words.record.as_chunks_mut::<LANES>();
+    let (quotes, _) = words.quote.as_chunks_mut::<LANES>();
+    for (at, ((field, record), quote)) in fields.iter_mut().zip(records).zip(quotes).enumerate() {
+        match usual([&mut *field, &mut *record, &mut *quote], &mut before, cuts) {
+            Outcome::Clear => continue,
+            Outcome::Closing => {
+                for (i, closing) in quote.iter_mut().enumerate() {
+                    let first = (at * LANES + i) * WORD_BYTES;
+                    *closing = beyond_quotes(*closing, block, first, syntax);
+                }
+            }
+            Outcome::Disturbed => {
+                let lanes = field.iter_mut().zip(record).zip(quote.iter_mut());
+                for (i, ((field, record), quote)) in lanes.enumerate() {
+                    let Corrected { quotes, inside, boundary, unusual } =
+                        correct([*field, *record, *quote], before, cuts);
+                    before = Before { inside: sign(inside), boundary: boundary >> 63 };
+                    *field &= !inside;
+                    *record &= !inside;
+                    let closing = quotes & !inside & !((*field | *record) >> 1);
+                    let first = (at * LANES + i) * WORD_BYTES;
+                    *quote = unusual | beyond_quotes(closing, block, first, syntax);
+                }
+            }
         }
-        let mut quotes = word.quote;
-        let mut inside = prefix_parity(quotes) ^ inside_before;
-        let mut unusual = 0;
-        let boundary = loop {
-            let boundary = (word.field | word.record | quotes) & !inside;
-            let literal = quotes & inside & !((boundary << 1) | boundary_before);
-            let cut = if syntax.quoted_record_delimiters { 0 } else { word.record & inside };
-            let disturbing = literal | cut;
-            if disturbing == 0 {
-                break boundary;
-            }
-            let first = disturbing & disturbing.wrapping_neg();
-            if literal & first != 0 {
-                quotes &= !first;
-            } else {
-                unusual |= first;
-            }
-            // From there on, inside and outside are swapped.
-            inside ^= first.wrapping_neg();
-        };
-        word.field &= !inside;
-        word.record &= !inside;
-        // Unless a delimiter follows a closing quote, the field is more than its quoted text.
-        let mut closing = quotes & !inside & !((word.field | word.record) >> 1);
-        while closing != 0 {
-            let behind = i * WORD_BYTES + closing.trailing_zeros() as usize + 1;
-            if !syntax.ends_field(block, behind) {
-                unusual |= closing & closing.wrapping_neg();
-            }
-            closing &= closing - 1;
-        }
-        word.quote = unusual;
-        any_unusual |= unusual;
-        inside_before = if inside >> 63 == 1 { u64::MAX } else { 0 };
-        boundary_before = boundary >> 63;
+        any_unusual |= quote.iter().fold(0, |any, word| any | word);
     }
     // A quote that is never closed is handled with the block's last record.
-    if inside_before != 0
-        && let Some(word) = words.last_mut()
+    if before.inside != 0
+        && let Some(word) = words.quote.get_mut((block.len() - 1) / WORD_BYTES)
     {
-        word.quote |= 1 << ((block.len() - 1) % WORD_BYTES);
+        *word |= 1 << ((block.len() - 1) % WORD_BYTES);
         any_unusual = 1;
     }
     any_unusual != 0
 }
 
+/// What was found in some words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// Quotes enclose whole fields: delimiters inside of them are cleared, and so are the quotes.
+    Clear,
+    /// The same, but for the closing quotes that are left: no delimiter is seen behind them. It may be in
+    /// the next word, or a carriage return may be between.
+    Closing,
+    /// A quote stands amid a field, or a record ends within one; nothing was changed.
+    Disturbed,
+}
+
+/// Interprets the words of fields, records and quotes, unless there is a surprise among them.
+pub(super) fn usual(
+    [field, record, quote]: [&mut [u64; LANES]; 3],
+    before: &mut Before,
+    cuts: u64,
+) -> Outcome {
+    let (mut inside, mut carry, mut last) = ([0; LANES], before.inside, before.boundary);
+    let mut disturbing = 0;
+    for (i, inside) in inside.iter_mut().enumerate() {
+        *inside = parity(quote[i]) ^ carry;
+        carry = sign(*inside);
+        let boundary = (field[i] | record[i] | quote[i]) & !*inside;
+        let literal = quote[i] & *inside & !((boundary << 1) | last);
+        disturbing |= literal | (record[i] & *inside & cuts);
+        last = boundary >> 63;
+    }
+    if disturbing != 0 {
+        return Outcome::Disturbed;
+    }
+    *before = Before { inside: carry, boundary: last };
+    let mut left = 0;
+    for (i, inside) in inside.iter().enumerate() {
+        field[i] &= !inside;
+        record[i] &= !inside;
+        // Unless a delimiter follows a closing quote, the field is more than its quoted text.
+        quote[i] &= !inside & !((field[i] | record[i]) >> 1);
+        left |= quote[i];
+    }
+    if left == 0 { Outcome::Clear } else { Outcome::Closing }
+}
+
+/// What is known of the bytes before a word.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Before {
+    /// Whether they end inside quotes, in all bits.
+    pub(super) inside: u64,
+    /// Whether they end with a delimiter or a closing quote, in the lowest bit.
+    pub(super) boundary: u64,
+}
+
+/// What a word means once what disturbs the parity of its quotes is corrected.
+struct Corrected {
+    quotes: u64,
+    inside: u64,
+    boundary: u64,
+    unusual: u64,
+}
+
+/// Takes out quotes that are characters like any other, and ends quoted fields at record delimiters
+/// (those in `cuts`).
+#[inline(never)]
+fn correct([field, record, mut quotes]: [u64; 3], before: Before, cuts: u64) -> Corrected {
+    let mut inside = parity(quotes) ^ before.inside;
+    let mut unusual = 0;
+    loop {
+        let boundary = (field | record | quotes) & !inside;
+        let literal = quotes & inside & !((boundary << 1) | before.boundary);
+        let disturbing = literal | (record & inside & cuts);
+        if disturbing == 0 {
+            return Corrected { quotes, inside, boundary, unusual };
+        }
+        let first = disturbing & disturbing.wrapping_neg();
+        if literal & first != 0 {
+            quotes &= !first;
+        } else {
+            unusual |= first;
+        }
+        // From there on, inside and outside are swapped.
+        inside ^= first.wrapping_neg();
+    }
+}
+
+/// Those of the closing quotes, in the word of the bytes from `first` on, that no field ends behind.
+fn beyond_quotes(mut closing: u64, block: &[u8], first: usize, syntax: &Syntax) -> u64 {
+    let mut beyond = 0;
+    while closing != 0 {
+        if !syntax.ends_field(block, first + closing.trailing_zeros() as usize + 1) {
+            beyond |= closing & closing.wrapping_neg();
+        }
+        closing &= closing - 1;
+    }
+    beyond
+}
+
+/// The highest bit, in all bits.
+#[inline(always)]
+fn sign(bits: u64) -> u64 {
+    (bits.cast_signed() >> 63).cast_unsigned()
+}
+
 /// Bit `i` of the result is the parity of bits `0..=i`.
-fn prefix_parity(mut bits: u64) -> u64 {
+#[inline(always)]
+fn parity(mut bits: u64) -> u64 {
     for shift in [1, 2, 4, 8, 16, 32] {
         bits ^= bits << shift;
     }

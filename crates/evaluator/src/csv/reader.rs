@@ -339,7 +339,7 @@ impl BatchReader for CsvReader {
         let spans = out.texts(self.rows(), Heap::Block);
         if self.records.quoted.len() < self.rows() {
             let fields = Fields {
-                words: &self.structure.words,
+                marks: &self.structure.words.field,
                 starts: &self.records.starts,
                 ends: &self.records.ends,
                 delimiter_bytes: self.syntax.field_delimiter.len() as u32,
@@ -358,12 +358,15 @@ impl BatchReader for CsvReader {
     fn write_row(&self, row: usize, out: &mut RowWriter) -> Result<(), SelectError> {
         let record =
             &self.block[self.records.starts[row] as usize..self.records.ends[row] as usize];
-        // What has no quotes, is text and cannot have too many fields may be copied as it is.
+        // What is text, cannot have too many fields and has no quotes but around whole fields may be copied.
         let quote = self.syntax.first_quote_byte().filter(|_| self.structure.seen.quote);
-        if quote.is_none_or(|quote| memchr::memchr(quote, record).is_none())
+        let usual = quote.is_none()
+            || (self.structure.interpreted
+                && self.records.quoted.binary_search_by_key(&(row as u32), |q| q.row).is_err());
+        if usual
             && self.is_utf8()
             && record.len() < MAX_COLUMNS
-            && out.put_row(record, self.syntax.field_delimiter.as_bytes())
+            && out.put_row(record, self.syntax.field_delimiter.as_bytes(), quote)
         {
             return Ok(());
         }

@@ -1,7 +1,5 @@
 //! Tells the records of a block apart.
 
-use std::ops::ControlFlow;
-
 use super::quoting::{self, RecordEnd};
 use super::structure::Structure;
 use super::syntax::Syntax;
@@ -21,6 +19,8 @@ pub(super) struct Records {
     pub(super) quoted: Vec<Quoted>,
     /// The fields of those, one after the other.
     pub(super) quoted_fields: Vec<Span>,
+    /// Where records end in the block; kept for its memory.
+    marks: Vec<u32>,
     /// A bad record behind those of the batch; it is reported when its turn comes.
     pending: Option<BadRecord>,
 }
@@ -186,8 +186,8 @@ impl Records {
         Ok(Stop::Full)
     }
 
-    /// Collects, of records that lie in the block as they are, all up to the first that is not
-    /// complete or too long.
+    /// Collects, of records that lie in the block as they are, all up to the last that is complete; none if
+    /// one is too long.
     fn collect_usual(
         &mut self,
         block: &[u8],
@@ -196,23 +196,44 @@ impl Records {
         syntax: &Syntax,
         structure: &Structure,
     ) {
-        let tolerate_cr = syntax.tolerates_cr();
-        structure.each_record_mark(*next, |mark| {
-            let start = *next;
-            if self.len() >= limits.max_rows || start >= limits.range_end {
-                return ControlFlow::Break(());
+        let Limits { max_rows, range_end, .. } = limits;
+        if *next >= range_end {
+            return;
+        }
+        let found = structure.record_marks(*next, max_rows, &mut self.marks).min(max_rows);
+        let marks = &self.marks[..found];
+        // The record behind a mark starts in the range if the mark lies before its last byte.
+        let in_range = 1 + marks.partition_point(|mark| (*mark as usize) + 1 < range_end);
+        let marks = &marks[..found.min(in_range)];
+        let Some((last, before)) = marks.split_last() else { return };
+        let (tolerate_cr, comments) = (syntax.tolerates_cr(), syntax.has_comments());
+        // The usual records end right before their marks and begin right behind those before them.
+        self.starts.push(*next as u32);
+        self.starts.extend(before.iter().map(|mark| mark + 1));
+        self.ends.extend_from_slice(marks);
+        let (starts, ends) = (&mut self.starts[..], &mut self.ends[..]);
+        let lengths = starts.iter().zip(&*ends).map(|(start, end)| end - start);
+        let (shortest, longest) = lengths
+            .fold((u32::MAX, 0), |(least, most), length| (least.min(length), most.max(length)));
+        let mut rows = marks.len();
+        if shortest == 0 || comments || (tolerate_cr && structure.seen.carriage_return) {
+            rows = 0;
+            for row in 0..starts.len() {
+                let (start, mut end) = (starts[row], ends[row]);
+                if tolerate_cr && end > start && block[end as usize - 1] == b'\r' {
+                    end -= 1;
+                }
+                // Blank lines and comments are written over by the row behind them.
+                (starts[rows], ends[rows]) = (start, end);
+                let record = &block[start as usize..end as usize];
+                rows += usize::from(end > start && !syntax.is_comment(record));
             }
-            let cr = tolerate_cr && mark > start && block[mark - 1] == b'\r';
-            let end = mark - usize::from(cr);
-            if end - start > MAX_RECORD_BYTES {
-                return ControlFlow::Break(());
-            }
-            if end > start && !syntax.is_comment(&block[start..end]) {
-                self.starts.push(start as u32);
-                self.ends.push(end as u32);
-            }
-            *next = mark + 1;
-            ControlFlow::Continue(())
-        });
+        }
+        if longest as usize > MAX_RECORD_BYTES {
+            return self.clear();
+        }
+        self.starts.truncate(rows);
+        self.ends.truncate(rows);
+        *next = *last as usize + 1;
     }
 }

@@ -7,10 +7,12 @@
 #![expect(unsafe_code, reason = "calls code compiled for instructions detected at run time")]
 
 use super::fields::{self, FieldSpan, Fields};
-use super::structure::{Marks, Seen, Word};
+use super::quotes;
+use super::structure::{self, Marks, Seen, Words};
+use super::syntax::Syntax;
 use crate::selection::Rows;
 
-/// Bytes that one [`Word`] describes.
+/// Bytes that one word of a map describes.
 pub(crate) const WORD_BYTES: usize = 64;
 
 /// What this machine offers.
@@ -48,13 +50,15 @@ impl Level {
     }
 }
 
-/// Marks the delimiters of whole 64-byte blocks.
+/// Marks the delimiters of whole 64-byte blocks in the words from the `at`-th on.
 pub(super) fn index_blocks(
     level: Level,
     blocks: &[[u8; WORD_BYTES]],
     marks: Marks,
-    words: &mut Vec<Word>,
+    words: &mut Words,
+    at: usize,
 ) -> Seen {
+    let words = words.stretch(at, blocks.len());
     match level {
         Level::Scalar => index_scalar(blocks, marks, words),
         #[cfg(target_arch = "x86_64")]
@@ -85,18 +89,51 @@ pub(super) fn find_column(
     }
 }
 
-fn index_scalar(blocks: &[[u8; WORD_BYTES]], marks: Marks, words: &mut Vec<Word>) -> Seen {
+/// Collects where records end, see [`structure::record_marks`].
+pub(super) fn record_marks(
+    level: Level,
+    map: &[u64],
+    from: usize,
+    most: usize,
+    marks: &mut Vec<u32>,
+) -> usize {
+    match level {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: both levels are only detected together with the features named there.
+        Level::Avx2 | Level::Avx512 => unsafe { x86::record_marks(map, from, most, marks) },
+        _ => structure::record_marks(map, from, most, marks),
+    }
+}
+
+/// Interprets the quotes of a block, see [`quotes::interpret`].
+pub(super) fn interpret_quotes(
+    level: Level,
+    words: &mut Words,
+    block: &[u8],
+    start: usize,
+    syntax: &Syntax,
+) -> bool {
+    match level {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: `detect` saw the features that the function was compiled for.
+        Level::Avx512 => unsafe { x86::interpret_avx512(words, block, start, syntax) },
+        _ => quotes::interpret(words, block, start, syntax, quotes::usual),
+    }
+}
+
+fn index_scalar(blocks: &[[u8; WORD_BYTES]], marks: Marks, words: [&mut [u64]; 3]) -> Seen {
+    let [fields, records, quotes] = words;
     let mut seen = Seen::default();
-    for block in blocks {
-        let mut word = Word::default();
-        for (i, &byte) in block.iter().enumerate() {
-            word.field |= u64::from(byte == marks.field) << i;
-            word.record |= u64::from(byte == marks.record) << i;
-            word.quote |= u64::from(Some(byte) == marks.quote) << i;
-            seen.non_ascii |= byte >= 0x80;
-        }
-        seen.quote |= word.quote != 0;
-        words.push(word);
+    for (i, block) in blocks.iter().enumerate() {
+        let map = |mark: Option<u8>| {
+            let bits = block.iter().enumerate();
+            bits.fold(0, |word, (i, &byte)| word | u64::from(Some(byte) == mark) << i)
+        };
+        (fields[i], records[i]) = (map(Some(marks.field)), map(Some(marks.record)));
+        quotes[i] = map(marks.quote);
+        seen.quote |= quotes[i] != 0;
+        seen.carriage_return |= block.contains(&b'\r');
+        seen.non_ascii |= !block.is_ascii();
     }
     seen
 }
@@ -105,48 +142,60 @@ fn index_scalar(blocks: &[[u8; WORD_BYTES]], marks: Marks, words: &mut Vec<Word>
 mod x86 {
     use std::arch::x86_64::*;
 
-    use super::{FieldSpan, Fields, Marks, Rows, Seen, WORD_BYTES, Word, fields};
+    use super::quotes::{self, Before, Outcome};
+    use super::structure::LANES;
+    use super::{
+        FieldSpan, Fields, Marks, Rows, Seen, Syntax, WORD_BYTES, Words, fields, structure,
+    };
 
     #[target_feature(enable = "avx512f,avx512bw")]
     pub(super) fn index_avx512(
         blocks: &[[u8; WORD_BYTES]],
         marks: Marks,
-        words: &mut Vec<Word>,
+        words: [&mut [u64]; 3],
     ) -> Seen {
         let field = _mm512_set1_epi8(marks.field.cast_signed());
         let record = _mm512_set1_epi8(marks.record.cast_signed());
         let quote = _mm512_set1_epi8(marks.quote.unwrap_or_default().cast_signed());
         let quoting = if marks.quote.is_some() { u64::MAX } else { 0 };
-        let mut quotes = 0;
+        let carriage_return = _mm512_set1_epi8(b'\r'.cast_signed());
+        let (mut quotes, mut carriage_returns) = (0, 0);
         let mut seen = _mm512_setzero_si512();
-        words.extend(blocks.iter().map(|block| {
+        let [fields, records, quote_words] = words;
+        let words = fields.iter_mut().zip(records).zip(quote_words);
+        for (block, ((field_word, record_word), quote_word)) in blocks.iter().zip(words) {
             // SAFETY: the load is unaligned and reads the 64 bytes that `block` has.
             let bytes = unsafe { _mm512_loadu_si512(block.as_ptr().cast()) };
             seen = _mm512_or_si512(seen, bytes);
-            let quote = _mm512_cmpeq_epi8_mask(bytes, quote) & quoting;
-            quotes |= quote;
-            Word {
-                field: _mm512_cmpeq_epi8_mask(bytes, field),
-                record: _mm512_cmpeq_epi8_mask(bytes, record),
-                quote,
-            }
-        }));
-        Seen { quote: quotes != 0, non_ascii: _mm512_movepi8_mask(seen) != 0 }
+            *field_word = _mm512_cmpeq_epi8_mask(bytes, field);
+            *record_word = _mm512_cmpeq_epi8_mask(bytes, record);
+            *quote_word = _mm512_cmpeq_epi8_mask(bytes, quote) & quoting;
+            quotes |= *quote_word;
+            carriage_returns |= _mm512_cmpeq_epi8_mask(bytes, carriage_return);
+        }
+        Seen {
+            quote: quotes != 0,
+            carriage_return: carriage_returns != 0,
+            non_ascii: _mm512_movepi8_mask(seen) != 0,
+        }
     }
 
     #[target_feature(enable = "avx2")]
     pub(super) fn index_avx2(
         blocks: &[[u8; WORD_BYTES]],
         marks: Marks,
-        words: &mut Vec<Word>,
+        words: [&mut [u64]; 3],
     ) -> Seen {
         let field = _mm256_set1_epi8(marks.field.cast_signed());
         let record = _mm256_set1_epi8(marks.record.cast_signed());
         let quote = _mm256_set1_epi8(marks.quote.unwrap_or_default().cast_signed());
         let quoting = if marks.quote.is_some() { u64::MAX } else { 0 };
-        let mut quotes = 0;
+        let carriage_return = _mm256_set1_epi8(b'\r'.cast_signed());
+        let (mut quotes, mut carriage_returns) = (0, 0);
         let mut seen = _mm256_setzero_si256();
-        words.extend(blocks.iter().map(|block| {
+        let [fields, records, quote_words] = words;
+        let words = fields.iter_mut().zip(records).zip(quote_words);
+        for (block, ((field_word, record_word), quote_word)) in blocks.iter().zip(words) {
             // SAFETY: the loads are unaligned and read the two halves of the 64 bytes of `block`.
             let (low, high) = unsafe {
                 let at: *const __m256i = block.as_ptr().cast();
@@ -158,11 +207,99 @@ mod x86 {
                 let high = _mm256_movemask_epi8(_mm256_cmpeq_epi8(high, mark)).cast_unsigned();
                 u64::from(low) | u64::from(high) << 32
             };
-            let quote = equal(quote) & quoting;
-            quotes |= quote;
-            Word { field: equal(field), record: equal(record), quote }
-        }));
-        Seen { quote: quotes != 0, non_ascii: _mm256_movemask_epi8(seen) != 0 }
+            (*field_word, *record_word) = (equal(field), equal(record));
+            *quote_word = equal(quote) & quoting;
+            quotes |= *quote_word;
+            carriage_returns |= equal(carriage_return);
+        }
+        Seen {
+            quote: quotes != 0,
+            carriage_return: carriage_returns != 0,
+            non_ascii: _mm256_movemask_epi8(seen) != 0,
+        }
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw")]
+    pub(super) fn interpret_avx512(
+        words: &mut Words,
+        block: &[u8],
+        start: usize,
+        syntax: &Syntax,
+    ) -> bool {
+        quotes::interpret(words, block, start, syntax, |words, before, cuts| {
+            usual_avx512(words, before, cuts)
+        })
+    }
+
+    /// [`quotes::usual`], a word in each lane.
+    #[target_feature(enable = "avx512f,avx512bw")]
+    fn usual_avx512(
+        [fields, records, quotes]: [&mut [u64; LANES]; 3],
+        before: &mut Before,
+        cuts: u64,
+    ) -> Outcome {
+        let load = |words: &[u64; LANES]| {
+            // SAFETY: the load is unaligned and reads the eight words.
+            unsafe { _mm512_loadu_si512(words.as_ptr().cast()) }
+        };
+        let store = |words: &mut [u64; LANES], lanes| {
+            // SAFETY: the store is unaligned and writes the eight words.
+            unsafe { _mm512_storeu_si512(words.as_mut_ptr().cast(), lanes) }
+        };
+        let (field, record, quote) = (load(fields), load(records), load(quotes));
+        let top = _mm512_set1_epi64(i64::MIN);
+        let mut inside = quote;
+        inside = _mm512_xor_si512(inside, _mm512_slli_epi64::<1>(inside));
+        inside = _mm512_xor_si512(inside, _mm512_slli_epi64::<2>(inside));
+        inside = _mm512_xor_si512(inside, _mm512_slli_epi64::<4>(inside));
+        inside = _mm512_xor_si512(inside, _mm512_slli_epi64::<8>(inside));
+        inside = _mm512_xor_si512(inside, _mm512_slli_epi64::<16>(inside));
+        inside = _mm512_xor_si512(inside, _mm512_slli_epi64::<32>(inside));
+        // The same again for the parities of whole words, a bit each.
+        let mut ends = _mm512_test_epi64_mask(inside, top);
+        ends ^= ends << 1;
+        ends ^= ends << 2;
+        ends ^= ends << 4;
+        ends ^= before.inside as u8;
+        let begins = (ends << 1) | (before.inside & 1) as u8;
+        inside = _mm512_mask_xor_epi64(inside, begins, inside, _mm512_set1_epi64(-1));
+        let marks = _mm512_or_si512(_mm512_or_si512(field, record), quote);
+        let boundary = _mm512_andnot_si512(inside, marks);
+        let last = _mm512_test_epi64_mask(boundary, top);
+        // Of a text that begins behind a byte order mark, the first field is not at the first bit.
+        let first = _mm512_maskz_set1_epi64(1, before.boundary.cast_signed());
+        let behind = _mm512_or_si512(_mm512_maskz_set1_epi64(last << 1, 1), first);
+        let behind = _mm512_or_si512(_mm512_slli_epi64::<1>(boundary), behind);
+        let literal = _mm512_andnot_si512(behind, _mm512_and_si512(quote, inside));
+        let cut = _mm512_and_si512(record, inside);
+        let cut = _mm512_and_si512(cut, _mm512_set1_epi64(cuts.cast_signed()));
+        let disturbing = _mm512_or_si512(literal, cut);
+        if _mm512_test_epi64_mask(disturbing, disturbing) != 0 {
+            return Outcome::Disturbed;
+        }
+        before.inside = if ends >> 7 == 1 { u64::MAX } else { 0 };
+        before.boundary = u64::from(last >> 7);
+        let field = _mm512_andnot_si512(inside, field);
+        let record = _mm512_andnot_si512(inside, record);
+        let ended = _mm512_srli_epi64::<1>(_mm512_or_si512(field, record));
+        let left = _mm512_andnot_si512(_mm512_or_si512(inside, ended), quote);
+        store(fields, field);
+        store(records, record);
+        store(quotes, left);
+        match _mm512_test_epi64_mask(left, left) {
+            0 => Outcome::Clear,
+            _ => Outcome::Closing,
+        }
+    }
+
+    #[target_feature(enable = "bmi1,bmi2,popcnt")]
+    pub(super) fn record_marks(
+        map: &[u64],
+        from: usize,
+        most: usize,
+        marks: &mut Vec<u32>,
+    ) -> usize {
+        structure::record_marks(map, from, most, marks)
     }
 
     #[target_feature(enable = "bmi1,bmi2,popcnt")]
@@ -182,21 +319,23 @@ mod x86 {
 mod arm {
     use std::arch::aarch64::*;
 
-    use super::{Marks, Seen, WORD_BYTES, Word};
+    use super::{Marks, Seen, WORD_BYTES};
 
     #[target_feature(enable = "neon")]
     pub(super) fn index_neon(
         blocks: &[[u8; WORD_BYTES]],
         marks: Marks,
-        words: &mut Vec<Word>,
+        words: [&mut [u64]; 3],
     ) -> Seen {
         const WEIGHTS: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128];
         // SAFETY: reads the 16 bytes that the constant has.
         let weights = unsafe { vld1q_u8(WEIGHTS.as_ptr()) };
         let quoting = if marks.quote.is_some() { u64::MAX } else { 0 };
-        let mut quotes = 0;
+        let (mut quotes, mut carriage_returns) = (0, 0);
         let mut seen = vdupq_n_u8(0);
-        words.extend(blocks.iter().map(|block| {
+        let [fields, records, quote_words] = words;
+        let words = fields.iter_mut().zip(records).zip(quote_words);
+        for (block, ((field_word, record_word), quote_word)) in blocks.iter().zip(words) {
             // SAFETY: reads the four quarters of the 64 bytes of `block`.
             let parts = unsafe {
                 let at = block.as_ptr();
@@ -214,11 +353,16 @@ mod arm {
                 let sum = vpaddq_u8(low, high);
                 vgetq_lane_u64::<0>(vreinterpretq_u64_u8(vpaddq_u8(sum, sum)))
             };
-            let quote = equal(marks.quote.unwrap_or_default()) & quoting;
-            quotes |= quote;
-            Word { field: equal(marks.field), record: equal(marks.record), quote }
-        }));
-        Seen { quote: quotes != 0, non_ascii: vmaxvq_u8(seen) >= 0x80 }
+            (*field_word, *record_word) = (equal(marks.field), equal(marks.record));
+            *quote_word = equal(marks.quote.unwrap_or_default()) & quoting;
+            quotes |= *quote_word;
+            carriage_returns |= equal(b'\r');
+        }
+        Seen {
+            quote: quotes != 0,
+            carriage_return: carriage_returns != 0,
+            non_ascii: vmaxvq_u8(seen) >= 0x80,
+        }
     }
 }
 
@@ -227,7 +371,6 @@ pub(crate) mod tests {
     use proptest::prelude::*;
 
     use super::super::structure::Structure;
-    use super::super::syntax::Syntax;
     use super::*;
     use sluicegate_s3select::request::CsvInput;
 
@@ -256,7 +399,7 @@ pub(crate) mod tests {
             let mut structure = Structure::new(&syntax);
             structure.index(&block, 0, &syntax);
             let fields_of = Fields {
-                words: &structure.words,
+                marks: &structure.words.field,
                 starts: &[start as u32],
                 ends: &[end as u32],
                 delimiter_bytes: 1,
@@ -276,19 +419,53 @@ pub(crate) mod tests {
         #[test]
         fn levels_agree(
             bytes in prop::collection::vec(
-                prop_oneof![4 => Just(b','), 2 => Just(b'\n'), 2 => Just(b'"'), 4 => any::<u8>()],
+                prop_oneof![
+                    400 => Just(b','), 200 => Just(b'\n'), 200 => Just(b'"'), 1 => Just(b'\r'),
+                    400 => any::<u8>(),
+                ],
                 64 * 5,
             ),
             quoting: bool,
         ) {
             let marks = Marks { field: b',', record: b'\n', quote: quoting.then_some(b'"') };
             let (blocks, _) = bytes.as_chunks();
-            let mut expected = Vec::new();
-            let seen = index_scalar(blocks, marks, &mut expected);
+            let mut expected = Words::default();
+            expected.fit(blocks.len());
+            let seen = index_blocks(Level::Scalar, blocks, marks, &mut expected, 0);
             for level in levels() {
-                let mut words = Vec::new();
-                prop_assert_eq!(index_blocks(level, blocks, marks, &mut words), seen);
+                let mut words = Words::default();
+                words.fit(blocks.len());
+                prop_assert_eq!(index_blocks(level, blocks, marks, &mut words, 0), seen);
                 prop_assert_eq!(&words, &expected);
+            }
+        }
+
+        #[test]
+        fn levels_interpret_quotes_alike(
+            bytes in prop::collection::vec(
+                prop_oneof![2 => Just(b','), 1 => Just(b'\n'), 3 => Just(b'"'), 4 => Just(b'a')],
+                64 * 9..64 * 18,
+            ),
+            start in 0usize..64,
+            quoted_delimiters: bool,
+        ) {
+            let options = CsvInput {
+                allow_quoted_record_delimiter: quoted_delimiters,
+                ..CsvInput::default()
+            };
+            let syntax = Syntax::new(&options).unwrap();
+            let marks = Marks { field: b',', record: b'\n', quote: Some(b'"') };
+            let (blocks, _) = bytes.as_chunks();
+            let bytes = blocks.as_flattened();
+            let mut marked = Words::default();
+            marked.fit(blocks.len());
+            index_blocks(Level::Scalar, blocks, marks, &mut marked, 0);
+            let mut expected = marked.clone();
+            let unusual = interpret_quotes(Level::Scalar, &mut expected, bytes, start, &syntax);
+            for level in levels() {
+                let mut words = marked.clone();
+                let found = interpret_quotes(level, &mut words, bytes, start, &syntax);
+                prop_assert_eq!((&words, found), (&expected, unusual));
             }
         }
     }

@@ -1,8 +1,5 @@
 //! Where the delimiters of a block are, as bitmaps.
 
-use std::ops::ControlFlow;
-
-use super::quotes;
 use super::simd::{self, Level, WORD_BYTES};
 use super::syntax::Syntax;
 
@@ -14,20 +11,44 @@ pub(super) struct Marks {
     pub(super) quote: Option<u8>,
 }
 
-/// Bit `i` of each map stands for byte `i` of one 64-byte stretch of a block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Word {
-    pub(super) field: u64,
-    pub(super) record: u64,
+/// The maps of a block: bit `i` of word `n` stands for byte `i` of the `n`-th stretch of 64 bytes. At least
+/// [`BEHIND`] words that are 0 follow, and as many as make whole [`LANES`].
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Words {
+    pub(super) field: Vec<u64>,
+    pub(super) record: Vec<u64>,
     /// Quotes; once they are interpreted, only those that keep their record from being read as it
     /// lies in the block.
-    pub(super) quote: u64,
+    pub(super) quote: Vec<u64>,
+}
+
+/// Words that are interpreted at once.
+pub(super) const LANES: usize = 8;
+
+/// Words that may be looked at behind any of the block.
+pub(super) const BEHIND: usize = 4;
+
+impl Words {
+    /// Has room for so many stretches, whose words are arbitrary.
+    pub(super) fn fit(&mut self, stretches: usize) {
+        let words = (stretches + BEHIND).next_multiple_of(LANES);
+        for map in [&mut self.field, &mut self.record, &mut self.quote] {
+            map.resize(words, 0);
+            map[stretches..].fill(0);
+        }
+    }
+
+    /// The words of `n` stretches from the `at`-th on.
+    pub(super) fn stretch(&mut self, at: usize, n: usize) -> [&mut [u64]; 3] {
+        [&mut self.field, &mut self.record, &mut self.quote].map(|map| &mut map[at..at + n])
+    }
 }
 
 /// What a block holds at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Seen {
     pub(super) quote: bool,
+    pub(super) carriage_return: bool,
     pub(super) non_ascii: bool,
 }
 
@@ -39,8 +60,7 @@ pub(super) struct Seen {
 #[derive(Debug)]
 pub(super) struct Structure {
     pub(super) level: Level,
-    /// One word per 64 bytes.
-    pub(super) words: Vec<Word>,
+    pub(super) words: Words,
     pub(super) seen: Seen,
     /// Whether the quotes were interpreted.
     pub(super) interpreted: bool,
@@ -54,7 +74,7 @@ impl Structure {
         let last = |delimiter: &str| delimiter.as_bytes().last().copied().unwrap_or_default();
         Self {
             level: Level::detect(),
-            words: Vec::new(),
+            words: Words::default(),
             seen: Seen::default(),
             interpreted: true,
             unusual: false,
@@ -74,34 +94,37 @@ impl Structure {
             || (syntax.has_plain_quotes()
                 && !(syntax.quoted_record_delimiters && self.has_comment(block, start, syntax)));
         self.unusual = self.seen.quote
-            && (!self.interpreted || quotes::interpret(&mut self.words, block, start, syntax));
+            && (!self.interpreted
+                || simd::interpret_quotes(self.level, &mut self.words, block, start, syntax));
     }
 
     /// Marks delimiters and quotes wherever they are.
     fn mark(&mut self, block: &[u8], syntax: &Syntax) {
-        self.words.clear();
         let (blocks, rest) = block.as_chunks::<WORD_BYTES>();
-        self.seen = simd::index_blocks(self.level, blocks, self.marks, &mut self.words);
+        self.words.fit(block.len().div_ceil(WORD_BYTES));
+        self.seen = simd::index_blocks(self.level, blocks, self.marks, &mut self.words, 0);
         if !rest.is_empty() {
             let mut last = [0; WORD_BYTES];
             last[..rest.len()].copy_from_slice(rest);
-            let seen = simd::index_blocks(self.level, &[last], self.marks, &mut self.words);
+            let (at, words) = (blocks.len(), &mut self.words);
+            let seen = simd::index_blocks(self.level, &[last], self.marks, words, at);
             self.seen.quote |= seen.quote;
+            self.seen.carriage_return |= seen.carriage_return;
             self.seen.non_ascii |= seen.non_ascii;
             let inside = (1 << rest.len()) - 1;
-            if let Some(word) = self.words.last_mut() {
-                word.field &= inside;
-                word.record &= inside;
-                word.quote &= inside;
+            for [word] in
+                words.stretch(at, 1).map(|map| map.first_chunk_mut()).into_iter().flatten()
+            {
+                *word &= inside;
             }
         }
         let (field, record) =
             (syntax.field_delimiter.as_bytes(), syntax.record_delimiter.as_bytes());
         if field.len() > 1 {
-            verify(&mut self.words, block, field, |word| &mut word.field);
+            verify(&mut self.words.field, block, field);
         }
         if record.len() > 1 {
-            verify(&mut self.words, block, record, |word| &mut word.record);
+            verify(&mut self.words.record, block, record);
         }
     }
 
@@ -120,33 +143,17 @@ impl Structure {
     /// The last byte of the first record delimiter at or behind `from`.
     #[inline]
     pub(super) fn next_record_mark(&self, from: usize) -> Option<usize> {
-        next(&self.words, from, |word| word.record)
+        next(&self.words.record, from)
     }
 
-    /// Calls `f` with the last byte of each record delimiter at or behind `from`, until it breaks.
-    #[inline(always)]
-    pub(super) fn each_record_mark(
-        &self,
-        from: usize,
-        mut f: impl FnMut(usize) -> ControlFlow<()>,
-    ) {
-        let first = from / WORD_BYTES;
-        let mut inside = u64::MAX << (from % WORD_BYTES);
-        for (at, word) in self.words.iter().enumerate().skip(first) {
-            let mut bits = word.record & inside;
-            inside = u64::MAX;
-            while bits != 0 {
-                if f(at * WORD_BYTES + bits.trailing_zeros() as usize).is_break() {
-                    return;
-                }
-                bits &= bits - 1;
-            }
-        }
+    /// See [`record_marks`].
+    pub(super) fn record_marks(&self, from: usize, most: usize, marks: &mut Vec<u32>) -> usize {
+        simd::record_marks(self.level, &self.words.record, from, most, marks)
     }
 
     /// The last byte of the first field delimiter at or behind `from`.
     pub(super) fn next_field_mark(&self, from: usize) -> Option<usize> {
-        next(&self.words, from, |word| word.field)
+        next(&self.words.field, from)
     }
 
     /// Whether every record can be read as it lies in the block.
@@ -159,41 +166,73 @@ impl Structure {
     pub(super) fn is_unusual(&self, start: usize, end: usize) -> bool {
         self.unusual && end > start && {
             let (first, last) = (start / WORD_BYTES, (end - 1) / WORD_BYTES);
-            let words = self.words.get(first..=last).unwrap_or_default();
+            let words = self.words.quote.get(first..=last).unwrap_or_default();
             let outside_before = !(u64::MAX << (start % WORD_BYTES));
             let outside_behind = (u64::MAX << ((end - 1) % WORD_BYTES)) << 1;
             words.iter().enumerate().any(|(i, word)| {
                 let before = if i == 0 { outside_before } else { 0 };
                 let behind = if i == last - first { outside_behind } else { 0 };
-                word.quote & !before & !behind != 0
+                word & !before & !behind != 0
             })
         }
     }
 }
 
 /// Clears marks that are not preceded by the rest of a longer delimiter.
-fn verify(words: &mut [Word], block: &[u8], delimiter: &[u8], map: impl Fn(&mut Word) -> &mut u64) {
-    for (i, word) in words.iter_mut().enumerate() {
-        let map = map(word);
-        let mut left = *map;
+fn verify(map: &mut [u64], block: &[u8], delimiter: &[u8]) {
+    for (i, word) in map.iter_mut().enumerate() {
+        let mut left = *word;
         while left != 0 {
             let at = i * WORD_BYTES + left.trailing_zeros() as usize;
             if !block[..=at].ends_with(delimiter) {
-                *map &= !(left & left.wrapping_neg());
+                *word &= !(left & left.wrapping_neg());
             }
             left &= left - 1;
         }
     }
 }
 
-#[inline]
-fn next(words: &[Word], from: usize, map: impl Fn(&Word) -> u64) -> Option<usize> {
+/// Collects the last bytes of the record delimiters at or behind `from` into `marks`, which is only
+/// ever extended, and says how many there are: at least `most`, if the block has so many.
+#[inline(always)]
+pub(super) fn record_marks(map: &[u64], from: usize, most: usize, marks: &mut Vec<u32>) -> usize {
     let first = from / WORD_BYTES;
-    let mut bits = map(words.get(first)?) & (u64::MAX << (from % WORD_BYTES));
+    let mut inside = u64::MAX << (from % WORD_BYTES);
+    let mut found = 0;
+    for (at, word) in map.iter().enumerate().skip(first) {
+        let mut bits = word & inside;
+        inside = u64::MAX;
+        let count = bits.count_ones() as usize;
+        if marks.len() < found + WORD_BYTES {
+            marks.resize(2 * found + WORD_BYTES, 0);
+        }
+        let base = (at * WORD_BYTES) as u32;
+        // Two are written whether they are there or not: how many a word has is hard to
+        // predict, but most have no more.
+        let Some(space) = marks[found..].first_chunk_mut::<WORD_BYTES>() else { break };
+        space[0] = base + bits.trailing_zeros();
+        bits &= bits.wrapping_sub(1);
+        space[1] = base + bits.trailing_zeros();
+        for mark in &mut space[2..count.max(2)] {
+            bits &= bits.wrapping_sub(1);
+            *mark = base + bits.trailing_zeros();
+        }
+        found += count;
+        if found >= most {
+            break;
+        }
+    }
+    found
+}
+
+#[inline]
+fn next(map: &[u64], from: usize) -> Option<usize> {
+    let first = from / WORD_BYTES;
+    let mut bits = map.get(first)? & (u64::MAX << (from % WORD_BYTES));
     let mut at = first;
     while bits == 0 {
         at += 1;
-        bits = map(words.get(at)?);
+        bits = *map.get(at)?;
     }
     Some(at * WORD_BYTES + bits.trailing_zeros() as usize)
 }
@@ -238,7 +277,7 @@ mod tests {
             let first = all.len();
             for row in 0..records.len() {
                 let fields = Fields {
-                    words: &structure.words,
+                    marks: &structure.words.field,
                     starts: &records.starts,
                     ends: &records.ends,
                     delimiter_bytes: syntax.field_delimiter.len() as u32,

@@ -101,6 +101,10 @@ impl Syntax {
         }
     }
 
+    pub(super) fn has_comments(&self) -> bool {
+        self.comment.is_some()
+    }
+
     #[inline]
     pub(super) fn is_comment(&self, record: &[u8]) -> bool {
         // The first byte nearly always decides, and comparing it takes no call.

@@ -5,6 +5,12 @@ use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 use sluicegate_s3select::request::{CsvOutput, QuoteFields};
 use sluicegate_s3select::value::Value;
 
+/// As many bytes are special unless delimiters are unusual.
+const SPECIALS: usize = 6;
+
+/// What numbers, truth values and timestamps are made of.
+const PLAIN: &[u8] = b"0123456789+-.:aeEfilnNrstuTZ";
+
 #[derive(Debug)]
 pub(super) struct CsvWriter {
     field_delimiter: Vec<u8>,
@@ -14,6 +20,10 @@ pub(super) struct CsvWriter {
     always: bool,
     /// Bytes that may make a field need quotes, when it holds one.
     special: [bool; 256],
+    /// The same, some repeated; none if they are too many to be looked for at once.
+    specials: Option<[u8; SPECIALS]>,
+    /// Whether the text of a number, a truth value or a timestamp may hold one.
+    special_in_plain: bool,
     fields: usize,
 }
 
@@ -35,6 +45,11 @@ impl CsvWriter {
         for byte in firsts.iter().chain(options.record_delimiter.as_bytes()) {
             special[usize::from(*byte)] = true;
         }
+        let mut listed: Vec<u8> =
+            (0..=u8::MAX).filter(|byte| special[usize::from(*byte)]).collect();
+        if listed.len() < SPECIALS {
+            listed.resize(SPECIALS, b'\n');
+        }
         Ok(Self {
             field_delimiter: options.field_delimiter.clone().into_bytes(),
             record_delimiter: options.record_delimiter.clone().into_bytes(),
@@ -42,6 +57,8 @@ impl CsvWriter {
             escape,
             always: options.quote_fields == QuoteFields::Always,
             special,
+            specials: listed.try_into().ok(),
+            special_in_plain: PLAIN.iter().any(|byte| special[usize::from(*byte)]),
             fields: 0,
         })
     }
@@ -53,7 +70,10 @@ impl CsvWriter {
     #[inline]
     pub(super) fn put(&mut self, item: Item<'_>, out: &mut Vec<u8>) -> Result<(), SelectError> {
         if self.fields > 0 {
-            out.extend_from_slice(&self.field_delimiter);
+            match self.field_delimiter[..] {
+                [delimiter] => out.push(delimiter),
+                _ => out.extend_from_slice(&self.field_delimiter),
+            }
         }
         self.fields += 1;
         match item {
@@ -67,30 +87,56 @@ impl CsvWriter {
             Item::Int(int) => self.put_plain(out, |out| {
                 out.extend_from_slice(itoa::Buffer::new().format(int).as_bytes());
             }),
+            Item::Decimal(decimal) => self.put_plain(out, |out| decimal.write(out)),
+            Item::Timestamp(time) => self.put_plain(out, |out| time.write(out)),
         }
         Ok(())
     }
 
     /// See [`super::RowWriter::put_row`].
     #[inline]
-    pub(super) fn put_row(&mut self, row: &[u8], delimiter: &[u8], out: &mut Vec<u8>) -> bool {
-        let [special] = self.quote[..] else { return false };
+    pub(super) fn put_row(
+        &mut self,
+        row: &[u8],
+        delimiter: &[u8],
+        quote: Option<u8>,
+        out: &mut Vec<u8>,
+    ) -> bool {
+        let ([own_quote], [delimiter]) = (&self.quote[..], delimiter) else { return false };
         let ordinary = !self.always
             && self.escape == self.quote
-            && self.field_delimiter == delimiter
+            && self.field_delimiter == [*delimiter]
             && self.record_delimiter == b"\n"
-            && memchr::memchr3(special, b'\n', b'\r', row).is_none();
-        if ordinary {
+            && memchr::memchr2(b'\n', b'\r', row).is_none();
+        if !ordinary {
+            return false;
+        }
+        let start = out.len();
+        let same_quotes = quote.is_none_or(|quote| quote == *own_quote);
+        if let Some(quote) = quote.filter(|_| same_quotes) {
+            if !copy_unquoted(row, *delimiter, quote, out) {
+                out.truncate(start);
+                return false;
+            }
+        } else if memchr::memchr2(*own_quote, quote.unwrap_or(*own_quote), row).is_some() {
+            return false;
+        } else {
             out.extend_from_slice(row);
+        }
+        // One that came out empty is written as a single field is.
+        let copied = out.len() > start;
+        if copied {
             self.fields = 2;
         }
-        ordinary
+        copied
     }
 
+    #[inline]
     fn put_plain(&self, out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
         let start = out.len();
         write(out);
-        if self.always || out[start..].iter().any(|byte| self.special[usize::from(*byte)]) {
+        let quoted = self.always || (self.special_in_plain && self.is_special(&out[start..]));
+        if quoted {
             let text = out.split_off(start);
             self.put_text(&text, out);
         }
@@ -98,11 +144,36 @@ impl CsvWriter {
 
     #[inline]
     fn put_text(&self, text: &[u8], out: &mut Vec<u8>) {
-        if self.always || text.iter().any(|byte| self.special[usize::from(*byte)]) {
+        if let (Some(specials), Some(padded)) = (&self.specials, padded(text))
+            && !self.always
+            && !self.special[0]
+            && !holds(&padded, specials)
+        {
+            // The copy of a known length is a few instructions, but that of an unknown one is a call.
+            let end = out.len() + text.len();
+            out.extend_from_slice(&padded);
+            return out.truncate(end);
+        }
+        if self.always || self.is_special(text) {
             self.put_quoted(text, out);
         } else {
             out.extend_from_slice(text);
         }
+    }
+
+    /// Whether a text holds a byte that may make it need quotes.
+    #[inline]
+    fn is_special(&self, text: &[u8]) -> bool {
+        if let (Some(specials), Some(last)) = (&self.specials, text.last_chunk::<16>()) {
+            let (chunks, _) = text.as_chunks::<16>();
+            return chunks.iter().any(|chunk| holds(chunk, specials)) || holds(last, specials);
+        }
+        if let (Some(specials), Some(first), Some(last)) =
+            (&self.specials, text.first_chunk::<8>(), text.last_chunk::<8>())
+        {
+            return holds(first, specials) | holds(last, specials);
+        }
+        text.iter().any(|byte| self.special[usize::from(*byte)])
     }
 
     fn put_quoted(&self, text: &[u8], out: &mut Vec<u8>) {
@@ -132,5 +203,132 @@ impl CsvWriter {
             out.extend_from_slice(&self.quote);
         }
         out.extend_from_slice(&self.record_delimiter);
+    }
+}
+
+/// Copies a row whose quotes enclose whole fields, without those that are not needed. Says whether the
+/// quotes were such; otherwise what was appended is of no use.
+fn copy_unquoted(row: &[u8], delimiter: u8, quote: u8, out: &mut Vec<u8>) -> bool {
+    let mut rest = row;
+    while let Some(open) = memchr::memchr(quote, rest) {
+        // What follows a quoted field begins with a delimiter.
+        let begins_field = match open {
+            0 => rest.len() == row.len(),
+            _ => rest[open - 1] == delimiter,
+        };
+        let Some(length) = memchr::memchr(quote, &rest[open + 1..]) else { return false };
+        let (text, behind) = rest[open + 1..].split_at(length);
+        let behind = &behind[1..];
+        if !begins_field || behind.first().is_some_and(|next| *next != delimiter) {
+            return false;
+        }
+        if memchr::memchr(delimiter, text).is_some() {
+            out.extend_from_slice(&rest[..open + length + 2]);
+        } else {
+            out.extend_from_slice(&rest[..open]);
+            out.extend_from_slice(text);
+        }
+        rest = behind;
+    }
+    out.extend_from_slice(rest);
+    true
+}
+
+/// A text of at most 16 bytes, and zeros.
+#[inline(always)]
+fn padded(text: &[u8]) -> Option<[u8; 16]> {
+    let behind = |first: usize| 8 * (text.len() - first) as u32;
+    let joined = if let (Some(first), Some(last)) = (text.first_chunk(), text.last_chunk()) {
+        if text.len() > 16 {
+            return None;
+        }
+        u128::from(u64::from_le_bytes(*first)) | u128::from(u64::from_le_bytes(*last)) << behind(8)
+    } else if let (Some(first), Some(last)) = (text.first_chunk(), text.last_chunk()) {
+        u128::from(u32::from_le_bytes(*first)) | u128::from(u32::from_le_bytes(*last)) << behind(4)
+    } else {
+        text.iter().rev().fold(0, |joined, byte| joined << 8 | u128::from(*byte))
+    };
+    Some(joined.to_le_bytes())
+}
+
+/// Whether a chunk holds one of some bytes, without a branch on any.
+#[inline(always)]
+fn holds<const N: usize>(chunk: &[u8; N], specials: &[u8; SPECIALS]) -> bool {
+    let mut found = [0_u8; N];
+    for special in specials {
+        for (found, byte) in found.iter_mut().zip(chunk) {
+            *found |= u8::from(byte == special);
+        }
+    }
+    found != [0; N]
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(3000))]
+
+        #[test]
+        fn rows_that_are_copied_are_those_that_are_written_by_fields(
+            parts in prop::collection::vec(
+                prop_oneof![
+                    4 => Just("a"), 2 => Just("é"), 6 => Just(","), 3 => Just("\""), 2 => Just("'"),
+                    2 => Just("\",\""), 1 => Just("\"\""), 1 => Just("\r"), 1 => Just("\n"),
+                    2 => Just("0123456789"), 1 => Just(",\"b,c\","), 1 => Just("\0"),
+                ],
+                1..20,
+            ),
+            quote in prop::option::of(prop_oneof![4 => Just(b'"'), 1 => Just(b'\'')]),
+            always: bool,
+        ) {
+            let row = parts.concat();
+            let quote_fields = if always { QuoteFields::Always } else { QuoteFields::AsNeeded };
+            let options = CsvOutput { quote_fields, ..CsvOutput::default() };
+            let mut writer = CsvWriter::new(&options).unwrap();
+            let (mut copied, mut written) = (Vec::new(), Vec::new());
+            writer.begin();
+            if !writer.put_row(row.as_bytes(), b",", quote, &mut copied) {
+                return Ok(());
+            }
+            writer.end(0, &mut copied);
+            let mut reader = csv::ReaderBuilder::new();
+            reader.has_headers(false).quoting(quote.is_some()).quote(quote.unwrap_or(b'"'));
+            let mut fields = csv::ByteRecord::new();
+            prop_assert!(reader.from_reader(row.as_bytes()).read_byte_record(&mut fields).unwrap());
+            writer.begin();
+            for field in &fields {
+                writer.put(Item::Text(field), &mut written).unwrap();
+            }
+            writer.end(0, &mut written);
+            prop_assert_eq!(String::from_utf8(copied).unwrap(), String::from_utf8(written).unwrap());
+        }
+    }
+
+    #[test]
+    fn quotes_are_dropped_unless_they_are_needed() {
+        let copied = |row: &str| {
+            let mut out = Vec::new();
+            let mut writer = CsvWriter::new(&CsvOutput::default()).unwrap();
+            writer.begin();
+            let copied = writer.put_row(row.as_bytes(), b",", Some(b'"'), &mut out);
+            copied.then(|| String::from_utf8(out).unwrap())
+        };
+        let check = |row, expected: Option<&str>| assert_eq!(copied(row).as_deref(), expected);
+        check("1,two,3", Some("1,two,3"));
+        check("1,\"two\",\"\",\"a,b\"", Some("1,two,,\"a,b\""));
+        for row in ["1,\"a\"\"b\"", "1,a\"b\",c", "\"a\"b", "1,\"open", "\"\"", "a\rb"] {
+            check(row, None);
+        }
+        // One that was not copied is then written from its beginning.
+        let (mut out, mut writer) = (Vec::new(), CsvWriter::new(&CsvOutput::default()).unwrap());
+        writer.begin();
+        assert!(!writer.put_row(b"\"\"", b",", Some(b'"'), &mut out));
+        writer.put(Item::Text(b""), &mut out).unwrap();
+        writer.end(0, &mut out);
+        assert_eq!(out, b"\"\"\n");
     }
 }

@@ -32,6 +32,8 @@ impl JsonWriter {
             Item::Text(text) => write_string(text, out),
             Item::Value(value) => value.write_json(out),
             Item::Int(int) => out.extend_from_slice(itoa::Buffer::new().format(int).as_bytes()),
+            Item::Decimal(decimal) => decimal.write(out),
+            Item::Timestamp(time) => Value::Timestamp(time).write_json(out),
         }
     }
 

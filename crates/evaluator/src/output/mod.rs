@@ -5,7 +5,7 @@ mod json;
 
 use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 use sluicegate_s3select::request::OutputSerialization;
-use sluicegate_s3select::value::Value;
+use sluicegate_s3select::value::{Decimal, Timestamp, Value};
 
 use csv::CsvWriter;
 use json::JsonWriter;
@@ -47,6 +47,8 @@ pub(crate) enum Item<'a> {
     Text(&'a [u8]),
     Value(&'a Value),
     Int(i64),
+    Decimal(Decimal),
+    Timestamp(Timestamp),
 }
 
 impl RowWriter {
@@ -90,12 +92,13 @@ impl RowWriter {
         Ok(())
     }
 
-    /// Writes a whole row that is already delimited text, if it would come out just as it is;
-    /// says whether it did. `delimiter` is what is between its fields, in which nothing is quoted.
+    /// Writes a whole row that is already delimited text, if it would come out just as it is, or without some of
+    /// its quotes; says whether it did. `delimiter` is what is between its fields, and `quote` what may
+    /// enclose whole ones of them.
     #[inline]
-    pub(crate) fn put_row(&mut self, row: &[u8], delimiter: &[u8]) -> bool {
+    pub(crate) fn put_row(&mut self, row: &[u8], delimiter: &[u8], quote: Option<u8>) -> bool {
         match &mut self.format {
-            Format::Csv(writer) => writer.put_row(row, delimiter, &mut self.bytes),
+            Format::Csv(writer) => writer.put_row(row, delimiter, quote, &mut self.bytes),
             Format::Json(_) => false,
         }
     }
@@ -150,7 +153,6 @@ pub(crate) fn invalid_text() -> SelectError {
 mod tests {
     use super::*;
     use sluicegate_s3select::request::{CsvOutput, QuoteFields};
-    use sluicegate_s3select::value::Decimal;
 
     fn write(options: &OutputSerialization, row: &[(&str, Value)]) -> String {
         let mut writer = RowWriter::new(options).unwrap();

@@ -1,11 +1,12 @@
 //! CAST over whole batches.
 
+use super::digits;
 use crate::output::invalid_text;
 use crate::selection::{Frame, Rows};
 use crate::vector::{Data, Heap, Kind, Span, Tag, Tags, Truth, Vector, tag_of};
 use sluicegate_s3select::dialect::ast::Type;
 use sluicegate_s3select::error::SelectError;
-use sluicegate_s3select::value::{self, Decimal, Value, cast as scalar};
+use sluicegate_s3select::value::{self, Decimal, Timestamp, Value, cast as scalar, decimal};
 
 /// The representation of a CAST.
 pub(super) fn kind(to: Type) -> Kind {
@@ -30,15 +31,43 @@ pub(super) fn cast_text(
 ) -> Result<(), SelectError> {
     let Frame { rows, batch_rows, block } = frame;
     let heap = text_heap.bytes(block);
-    let source = Source { spans, heap, null_if_empty };
+    let source = Source { spans, null_if_empty };
     match to {
-        Type::Int => source.parse(rows, out.ints(batch_rows), scalar::int_from_bytes),
-        Type::Float => source.parse(rows, out.floats(batch_rows), scalar::float_from_bytes),
-        Type::Timestamp => {
-            source.parse(rows, out.timestamps(batch_rows), scalar::timestamp_from_bytes)
+        Type::Int => {
+            source.parse(rows, out.ints(batch_rows), |span| match digits::int(heap, span) {
+                Some(int) => Ok(int),
+                None => any_int(span.of(heap)),
+            })
         }
-        Type::Decimal(shape) => source
-            .parse(rows, out.decimals(batch_rows), |text| scalar::decimal_from_bytes(text, shape)),
+        Type::Float => source
+            .parse(rows, out.floats(batch_rows), |span| scalar::float_from_bytes(span.of(heap))),
+        Type::Timestamp => source.parse(rows, out.timestamps(batch_rows), |span| {
+            let text = span.of(heap);
+            match <&[u8; 10]>::try_from(text).ok().and_then(Timestamp::parse_date) {
+                Some(date) => Ok(date),
+                None => any_timestamp(text),
+            }
+        }),
+        Type::Decimal(shape) => {
+            // Without a shape a number has the places of its text, mostly those of the one before.
+            let (precision, scale) = shape.unwrap_or((decimal::MAX_DIGITS as u8, 2));
+            let limit = 10_i64.checked_pow(u32::from(precision)).unwrap_or(i64::MAX);
+            let mut places = scale;
+            source.parse(rows, out.decimals(batch_rows), |span| {
+                if let Ok(1..=7) = usize::try_from(places)
+                    && let Some(unscaled) = digits::fixed(heap, span, places as usize)
+                    && unscaled < limit
+                    && let Some(decimal) = Decimal::new(i128::from(unscaled), places)
+                {
+                    return Ok(decimal);
+                }
+                let decimal = scalar::decimal_from_bytes(span.of(heap), shape)?;
+                if shape.is_none() {
+                    places = decimal.scale();
+                }
+                Ok(decimal)
+            })
+        }
         Type::Bool => {
             let truths = out.bools(batch_rows).0;
             rows.try_for_each(|row| {
@@ -62,9 +91,20 @@ pub(super) fn cast_text(
     }
 }
 
+/// An integer that is not just a few digits.
+#[inline(never)]
+fn any_int(text: &[u8]) -> Result<i64, SelectError> {
+    scalar::int_from_bytes(text)
+}
+
+/// A timestamp that is not just a date.
+#[inline(never)]
+fn any_timestamp(text: &[u8]) -> Result<Timestamp, SelectError> {
+    scalar::timestamp_from_bytes(text)
+}
+
 struct Source<'a> {
     spans: &'a [Span],
-    heap: &'a [u8],
     null_if_empty: bool,
 }
 
@@ -83,11 +123,10 @@ impl Source<'_> {
         &self,
         rows: Rows<'_>,
         (out, tags): (&mut [T], &mut Tags),
-        parse: impl Fn(&[u8]) -> Result<T, SelectError>,
+        mut parse: impl FnMut(Span) -> Result<T, SelectError>,
     ) -> Result<(), SelectError> {
         let batch_rows = out.len();
-        rows.try_for_each(|row| {
-            let span = self.spans[row];
+        let mut one = |span: Span, row, out: &mut T| {
             // Only an empty text can be absent, and it is never a number.
             if span.len() == 0 {
                 let tag = self.tag(row);
@@ -96,9 +135,21 @@ impl Source<'_> {
                     return Ok(());
                 }
             }
-            out[row] = parse(span.of(self.heap))?;
+            *out = parse(span)?;
             Ok(())
-        })
+        };
+        match rows {
+            Rows::All(n) => {
+                for (row, (span, out)) in self.spans[..n].iter().zip(&mut out[..n]).enumerate() {
+                    one(*span, row, out)?;
+                }
+                Ok(())
+            }
+            Rows::List(rows) => rows.iter().try_for_each(|&row| {
+                let row = row as usize;
+                one(self.spans[row], row, &mut out[row])
+            }),
+        }
     }
 }
 

@@ -91,8 +91,32 @@ impl Machine {
         selection: &Selection,
         batch: &dyn BatchReader,
     ) -> Result<Selection, SelectError> {
-        self.compute(program, condition, selection, batch)?;
-        self.narrow(condition, selection, batch.block(), |truth| truth == Truth::True)
+        // Of a conjunction, each part is only evaluated where none before it is FALSE, as AND does,
+        // but without going over all rows again for each of them.
+        let (mut open, mut parts) = (selection.clone(), vec![condition]);
+        let mut unknown = Vec::new();
+        while let Some(part) = parts.pop() {
+            if let Op::And(left, right) = program.op(part) {
+                parts.extend([*right, *left]);
+                continue;
+            }
+            if open.is_empty() {
+                break;
+            }
+            self.compute(program, part, &open, batch)?;
+            let mut any_unknown = false;
+            open = self.narrow(part, &open, batch.block(), |truth| {
+                any_unknown |= !matches!(truth, Truth::False | Truth::True);
+                truth != Truth::False
+            })?;
+            if any_unknown {
+                unknown.push(part);
+            }
+        }
+        for part in unknown {
+            open = self.narrow(part, &open, batch.block(), |truth| truth == Truth::True)?;
+        }
+        Ok(open)
     }
 
     /// The values of a node for the given rows.
@@ -400,7 +424,7 @@ impl Machine {
         condition: NodeId,
         selection: &Selection,
         block: &[u8],
-        keep: impl Fn(Truth) -> bool,
+        mut keep: impl FnMut(Truth) -> bool,
     ) -> Result<Selection, SelectError> {
         let vector = &self.slots[condition.index()].vector;
         if let Data::Bool(truths) = &vector.data {
@@ -408,7 +432,7 @@ impl Machine {
         }
         // Anything but a truth value is an error, even in a row that is not read afterwards.
         selection.rows().try_for_each(|row| truth(vector, row, block).map(drop))?;
-        Ok(self.lineage.narrow(selection, |row| truth(vector, row, block).is_ok_and(&keep)))
+        Ok(self.lineage.narrow(selection, |row| truth(vector, row, block).is_ok_and(&mut keep)))
     }
 }
 

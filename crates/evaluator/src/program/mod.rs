@@ -14,6 +14,7 @@ mod choose;
 mod compare;
 mod compile;
 mod conditions;
+mod digits;
 mod fold;
 mod function;
 mod grouped;

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use crate::selection::Rows;
 use crate::vector::{Data, Tag, Tags, Vector};
 use sluicegate_s3select::value::{Decimal, Timestamp, Value};
 
@@ -49,7 +50,7 @@ pub(super) fn combine(left: Tag, right: Tag) -> Tag {
 /// Calls `present` with the values of every row that has both, `absent` with every other row.
 #[inline(always)]
 pub(super) fn zip<T: Copy, E>(
-    rows: crate::selection::Rows<'_>,
+    rows: Rows<'_>,
     left: &Operand<'_, T>,
     right: &Operand<'_, T>,
     mut present: impl FnMut(usize, T, T) -> Result<(), E>,
@@ -65,11 +66,18 @@ pub(super) fn zip<T: Copy, E>(
         });
     }
     // The shapes are distinguished outside the loop.
-    match (left, right) {
-        (Operand::Column(left, _), Operand::Constant(right)) => {
+    match (left, right, rows) {
+        (Operand::Column(left, _), Operand::Constant(right), Rows::All(n)) => {
+            left[..n].iter().enumerate().try_for_each(|(row, left)| present(row, *left, *right))
+        }
+        (Operand::Column(left, _), Operand::Constant(right), rows) => {
             rows.try_for_each(|row| present(row, left[row], *right))
         }
-        (Operand::Column(left, _), Operand::Column(right, _)) => {
+        (Operand::Column(left, _), Operand::Column(right, _), Rows::All(n)) => {
+            let mut pairs = left[..n].iter().zip(&right[..n]).enumerate();
+            pairs.try_for_each(|(row, (left, right))| present(row, *left, *right))
+        }
+        (Operand::Column(left, _), Operand::Column(right, _), rows) => {
             rows.try_for_each(|row| present(row, left[row], right[row]))
         }
         _ => rows.try_for_each(|row| present(row, left.get(row), right.get(row))),

@@ -11,7 +11,6 @@ pub struct Civil {
     pub day: u32,
 }
 
-const DAYS_PER_ERA: i64 = 146_097;
 const EPOCH_FROM_MARCH_OF_YEAR_0: i64 = 719_468;
 
 impl Civil {
@@ -25,47 +24,62 @@ impl Civil {
     #[inline]
     pub fn to_days(self) -> Option<i64> {
         let Self { year, month, day } = self;
-        if !(1..=9999).contains(&year) || !(1..=12).contains(&month) || day == 0 {
+        let (leap, month) = (usize::from(is_leap(year)), month as usize);
+        // Tests of both are cheaper than a branch on the day, which is hard to predict.
+        let exists =
+            (1..=9999).contains(&year) & (day.wrapping_sub(1) < *LENGTHS[leap].get(month)?);
+        if !exists {
             return None;
         }
-        if day > 28 && day > days_in_month(year, month) {
-            return None;
-        }
-        // Years are counted from March, so that the leap day is the last of its year and the
-        // lengths of the months before it follow one line.
-        let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-        let (era, year_of_era) = (year / 400, year % 400);
-        let day_of_year = (153 * month + 2) / 5 + day - 1;
-        let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-        Some(i64::from(era) * DAYS_PER_ERA + i64::from(day_of_era) - EPOCH_FROM_MARCH_OF_YEAR_0)
+        let years = year - 1;
+        let before = years * 365 + years / 4 - years / 100 + years / 400;
+        Some(i64::from(before + BEFORE[leap][month] + day - 1) + Self::MIN_DAYS)
     }
 
     /// The day `days` after 1970-01-01, which must be in the years 1 to 9999.
     #[must_use]
+    #[inline]
     pub fn from_days(days: i64) -> Self {
+        // C. Neri and L. Schneider, "Euclidean affine functions and their application to calendar
+        // algorithms", 2022: years from March on, divisions of 32 bits by multiplication.
         let days = days.clamp(Self::MIN_DAYS, Self::MAX_DAYS) + EPOCH_FROM_MARCH_OF_YEAR_0;
-        let era = days / DAYS_PER_ERA;
-        let day_of_era = days % DAYS_PER_ERA;
-        let year_of_era =
-            (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-        let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-        let month = (5 * day_of_year + 2) / 153;
-        let day = (day_of_year - (153 * month + 2) / 5 + 1) as u32;
-        let year = (year_of_era + era * 400 + i64::from(month >= 10)) as u32;
-        let month = if month < 10 { month + 3 } else { month - 9 } as u32;
-        Self { year, month, day }
+        let quarters = 4 * days as u32 + 3;
+        let (century, day_of_century) = (quarters / 146_097, quarters % 146_097 / 4);
+        let product = u64::from(4 * day_of_century + 3) * 2_939_745;
+        let year = 100 * century + (product >> 32) as u32;
+        let day_of_year = product as u32 / 2_939_745 / 4;
+        let month_and_day = 2141 * day_of_year + 197_913;
+        let (month, day) = (month_and_day >> 16, (month_and_day & 0xffff) / 2141 + 1);
+        let next = day_of_year >= 306;
+        Self { year: year + u32::from(next), month: if next { month - 12 } else { month }, day }
     }
 }
 
+fn is_leap(year: u32) -> bool {
+    (year & 3 == 0) & ((year % 25 != 0) | (year & 15 == 0))
+}
+
+/// How many days the months have, in common and in leap years; the month 0 has none.
+const LENGTHS: [[u32; 13]; 2] = [
+    [0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31],
+    [0, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31],
+];
+
+/// How many days of the year are before the months.
+const BEFORE: [[u32; 13]; 2] = {
+    let mut before = [[0; 13]; 2];
+    let mut month = 1;
+    while month < 12 {
+        before[0][month + 1] = before[0][month] + LENGTHS[0][month];
+        before[1][month + 1] = before[1][month] + LENGTHS[1][month];
+        month += 1;
+    }
+    before
+};
+
 /// How many days the month has; 0 for a month beyond 1 to 12.
 pub(super) fn days_in_month(year: u32, month: u32) -> u32 {
-    match month {
-        2 if year.is_multiple_of(if year.is_multiple_of(100) { 400 } else { 4 }) => 29,
-        2 => 28,
-        4 | 6 | 9 | 11 => 30,
-        1..=12 => 31,
-        _ => 0,
-    }
+    LENGTHS[usize::from(is_leap(year))].get(month as usize).copied().unwrap_or_default()
 }
 
 #[cfg(test)]

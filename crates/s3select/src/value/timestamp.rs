@@ -283,6 +283,14 @@ impl Timestamp {
 
     /// Appends the Ion text: as precise as it was given, in its offset.
     pub fn write(self, out: &mut Vec<u8>) {
+        if self.precision == Precision::Day {
+            let date = Civil::from_days(self.seconds.div_euclid(SECONDS_PER_DAY));
+            let digit = |number: u32| b'0' + (number % 10) as u8;
+            let Civil { year: y, month: m, day: d } = date;
+            let [y1, y2, y3, y4] = [y / 1000, y / 100, y / 10, y].map(digit);
+            let [m1, m2, d1, d2] = [m / 10, m, d / 10, d].map(digit);
+            return out.extend_from_slice(&[y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2]);
+        }
         let fields = self.fields();
         push_padded(out, fields.date.year, 4);
         if self.precision == Precision::Year {
@@ -295,9 +303,6 @@ impl Timestamp {
         }
         out.push(b'-');
         push_padded(out, fields.date.day, 2);
-        if self.precision == Precision::Day {
-            return;
-        }
         out.push(b'T');
         push_padded(out, fields.hour, 2);
         out.push(b':');
@@ -350,11 +355,24 @@ pub(super) fn push_padded(out: &mut Vec<u8>, number: u32, width: usize) {
     out.extend_from_slice(digits);
 }
 
+/// Days since 1970-01-01 of `YYYY-MM-DD`, all digits at once.
 #[inline]
 fn parse_days(text: &[u8; 10]) -> Option<i64> {
-    let [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] = text else { return None };
-    let year = digits(&[*y1, *y2, *y3, *y4])?;
-    Civil { year, month: digits(&[*m1, *m2])?, day: digits(&[*d1, *d2])? }.to_days()
+    const DASHES: u64 = 0xff00_00ff_0000_0000;
+    let [y1, y2, y3, y4, dash1, m1, m2, dash2, d1, d2] = *text;
+    let head = u64::from_le_bytes([y1, y2, y3, y4, dash1, m1, m2, dash2]);
+    if head & DASHES != u64::from_le_bytes(*b"\0\0\0\0-\0\0-") {
+        return None;
+    }
+    let digits = u64::from_le_bytes([y1, y2, y3, y4, m1, m2, d1, d2]) ^ 0x3030_3030_3030_3030;
+    // A byte above 9 reaches its highest bit, and none below that carries into the next.
+    let beyond = digits | digits.wrapping_add(0x7676_7676_7676_7676);
+    if beyond & 0x8080_8080_8080_8080 != 0 {
+        return None;
+    }
+    let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8);
+    let pair = |at: u32| (pairs >> (8 * at)) as u32 & 0xff;
+    Civil { year: pair(0) * 100 + pair(2), month: pair(4), day: pair(6) }.to_days()
 }
 
 #[inline]

@@ -113,9 +113,7 @@ async fn write(
             return Ok(open);
         }
         draft = spawn_blocking(move || {
-            for piece in batch {
-                open.write(&piece)?;
-            }
+            open.write_pieces(&batch)?;
             Ok(open)
         });
     }

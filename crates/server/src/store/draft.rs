@@ -3,8 +3,11 @@
 use std::fs::Metadata;
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
 use std::time::SystemTime;
 
+use bytes::Bytes;
 use s3s::{S3Result, s3_error};
 use tempfile::NamedTempFile;
 
@@ -14,6 +17,9 @@ use super::meta::{Meta, has_stamp_of};
 use super::object::find;
 use super::paths::{KeyPath, hex};
 use super::{Store, storage_error};
+
+/// Fewer bytes are hashed sooner than a thread starts.
+const HASHED_BESIDE: usize = 128 * 1024;
 
 /// How often a name is looked for whose way changes.
 pub(super) const ATTEMPTS: usize = 16;
@@ -141,6 +147,36 @@ impl Draft {
         }
         self.hasher.update(bytes);
         self.file.write_all(bytes).map_err(storage_error)
+    }
+
+    /// Appends pieces. Many bytes are hashed on a thread of their own while they are written, since MD5 alone
+    /// takes longer than that.
+    pub(crate) fn write_pieces(&mut self, pieces: &[Bytes]) -> S3Result<()> {
+        let bytes = pieces.iter().map(|piece| piece.len()).sum::<usize>();
+        self.size += bytes as u64;
+        if self.disk_full_at.is_some_and(|limit| self.size > limit) {
+            return Err(storage_error(ErrorKind::StorageFull.into()));
+        }
+        let Self { file, hasher, .. } = self;
+        let hasher = Mutex::new(hasher);
+        let hash = || {
+            let mut hasher = hasher.lock().unwrap_or_else(PoisonError::into_inner);
+            pieces.iter().for_each(|piece| hasher.update(piece));
+        };
+        let written = thread::scope(|scope| {
+            let beside = bytes >= HASHED_BESIDE;
+            let hashing = beside.then(|| thread::Builder::new().spawn_scoped(scope, hash));
+            let written = pieces.iter().try_for_each(|piece| file.write_all(piece));
+            match hashing {
+                Some(Ok(thread)) => {
+                    thread.join().map_err(|_| io::Error::other("hashing failed"))?
+                }
+                // There is no thread for it, or none is worth it.
+                Some(Err(_)) | None => hash(),
+            }
+            written
+        });
+        written.map_err(storage_error)
     }
 
     /// Appends what a reader gives.

@@ -1,11 +1,14 @@
 //! Reads a JSON object value by value.
 
+mod document;
+mod lines;
+
 use std::sync::Arc;
 
 use super::batch::{Batch, Column, Place};
-use super::descent::{Descent, Event};
+use super::descent::Descent;
 use super::objects::{Found, Objects};
-use super::parser::{Parser, Problem, first_byte};
+use super::parser::{Parser, Problem};
 use super::path::{Filter, expand};
 use super::schema::JsonSchema;
 use super::structure::Structure;
@@ -16,7 +19,7 @@ use crate::output::RowWriter;
 use crate::scan_range::ByteRange;
 use crate::selection::Rows;
 use crate::source::ObjectSource;
-use crate::vector::{Span, Vector};
+use crate::vector::Vector;
 use sluicegate_s3select::dialect::ast::{From, PathStep};
 use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 use sluicegate_s3select::request::{Compression, JsonType};
@@ -229,76 +232,6 @@ impl JsonReader {
         }
     }
 
-    fn step_line(&mut self) -> Result<Step, SelectError> {
-        if !self.seeking {
-            self.index();
-        }
-        let rest = &self.block[self.next..];
-        let newline = if self.is_indexed {
-            self.structure.next_newline(self.next).map(|newline| newline - self.next)
-        } else {
-            memchr::memchr(b'\n', rest)
-        };
-        let length = match newline {
-            Some(mark) => mark,
-            None if self.complete => rest.len(),
-            // What is skipped may be as long as it likes.
-            None if self.seeking => {
-                self.next = self.block.len();
-                return Ok(Step::NeedsBytes);
-            }
-            None if rest.len() > MAX_LINE_BYTES => MAX_LINE_BYTES + 1,
-            None => return Ok(Step::NeedsBytes),
-        };
-        let start = self.next;
-        let behind = (start + length + 1).min(self.block.len());
-        if self.seeking {
-            self.seeking = false;
-            self.next = behind;
-            self.wanted_to = self.offset();
-            return Ok(Step::Skipped);
-        }
-        if self.offset() >= self.range.end || start == self.block.len() {
-            self.wanted_to = self.wanted_to.max(self.offset());
-            return Ok(Step::End);
-        }
-        if length > MAX_LINE_BYTES {
-            return Err(self.error(
-                0,
-                SelectErrorCode::OverMaxRecordSize,
-                "it is longer than 1 MiB",
-            ));
-        }
-        if self.block[start..start + length].trim_ascii().is_empty() {
-            self.next = behind;
-            return Ok(Step::Skipped);
-        }
-        let end = start + length;
-        if let Found::Object(last) = self.find(start, end)
-            && first_byte(&self.block[last..end]).is_none()
-        {
-            self.begin(start);
-            self.next = behind;
-            self.place.end = self.offset();
-            return Ok(Step::Fields);
-        }
-        self.begin(start);
-        let line = &self.block[start..start + length];
-        let mut parser = Parser::new(line, true);
-        let parsed = parser.value(self.filter()).and_then(|value| {
-            parser.skip_space();
-            if parser.position() < line.len() {
-                let what = "something follows the value in its line";
-                return Err(Problem::Invalid(parser.position(), what));
-            }
-            Ok(value)
-        });
-        let value = parsed.map_err(|problem| self.explain(problem))?;
-        self.next = behind;
-        self.place.end = self.offset();
-        Ok(Step::Value(value))
-    }
-
     /// Describes the block, from a value's start on, if values need not be made.
     fn index(&mut self) {
         if self.is_indexed || self.objects.is_none() {
@@ -331,155 +264,6 @@ impl JsonReader {
         parser.skip_space();
         let start = start + parser.position();
         objects.find(block, structure, start, limit, batch.fields())
-    }
-
-    fn step_document(&mut self) -> Result<Step, SelectError> {
-        if let Some(descent) = self.descent.take() {
-            return self.step_descent(descent);
-        }
-        let mut parser = Parser::new(&self.block[self.next..], self.complete);
-        parser.skip_space();
-        self.next += parser.position();
-        let rest = &self.block[self.next..];
-        if rest.is_empty() {
-            if self.complete {
-                self.wanted_to = self.offset();
-                return Ok(Step::End);
-            }
-            return Ok(Step::NeedsBytes);
-        }
-        self.index();
-        if self.from.is_empty() {
-            match self.find(self.next, self.block.len()) {
-                Found::Object(end) if end - self.next <= self.max_document_bytes => {
-                    self.begin(self.next);
-                    self.next = end;
-                    self.place.end = self.offset();
-                    return Ok(Step::Fields);
-                }
-                Found::Incomplete if !self.complete && self.is_in_memory() => {
-                    return Ok(Step::NeedsBytes);
-                }
-                _ => {}
-            }
-        } else {
-            match self.leads_down() {
-                Found::Object(_) => return self.descend(),
-                Found::Incomplete if !self.complete && self.is_in_memory() => {
-                    return Ok(Step::NeedsBytes);
-                }
-                _ => {}
-            }
-        }
-        let rest = &self.block[self.next..];
-        let mut parser = Parser::new(rest, self.complete);
-        match parser.value(self.filter()) {
-            Ok(_) if parser.position() > self.max_document_bytes => self.descend(),
-            Ok(value) => {
-                let length = parser.position();
-                self.begin(self.next);
-                self.next += length;
-                self.place.end = self.offset();
-                Ok(Step::Value(value))
-            }
-            Err(Problem::Incomplete) if !self.complete => {
-                if rest.len() > self.max_document_bytes {
-                    return self.descend();
-                }
-                Ok(Step::NeedsBytes)
-            }
-            Err(problem) => {
-                self.begin(self.next);
-                Err(self.explain(problem))
-            }
-        }
-    }
-
-    fn is_in_memory(&self) -> bool {
-        self.block.len() - self.next <= self.max_document_bytes
-    }
-
-    /// Whether the rows of the value at `next` can be read one by one, as those of a long one are,
-    /// although it is short: no name that FROM goes through can be repeated.
-    fn leads_down(&mut self) -> Found {
-        let by_name = |step: &&PathStep| matches!(step, PathStep::Field(_));
-        let names = self.from.iter().take_while(by_name).count();
-        if !self.is_indexed || self.from[names..].iter().any(|step| by_name(&step)) {
-            return Found::Unusual;
-        }
-        let (mut start, mut limit) = (self.next, self.block.len().min(self.structure.doubtful()));
-        if start > limit {
-            return Found::Unusual;
-        }
-        for names in &mut self.names[..names] {
-            let mut field = [Vec::new()];
-            match names.find(&self.block, &self.structure, start, limit, &mut field) {
-                Found::Object(_) if field[0] != [Span::MISSING] => {
-                    let span = field[0][0];
-                    (start, limit) = (span.start(), span.start() + span.len());
-                }
-                found => return found,
-            }
-        }
-        Found::Object(limit)
-    }
-
-    /// Begins to go through a value that is too long to be in memory.
-    fn descend(&mut self) -> Result<Step, SelectError> {
-        self.begin(self.next);
-        if self.from.is_empty() {
-            return Err(self.too_long());
-        }
-        self.descent = Some(Descent::new());
-        Ok(Step::Skipped)
-    }
-
-    fn step_descent(&mut self, mut descent: Descent) -> Result<Step, SelectError> {
-        self.index();
-        let most = self.max_document_bytes.max(BLOCK_BYTES);
-        if descent.is_at_row(&self.from) {
-            match self.find(self.next, self.block.len()) {
-                Found::Object(end) if end - self.next <= most => {
-                    self.next = end;
-                    self.place.end = self.offset();
-                    descent.pass_row();
-                    self.descent = Some(descent);
-                    return Ok(Step::Fields);
-                }
-                // Not to be told by what is parsed of it.
-                Found::Incomplete if !self.complete && self.block.len() - self.next <= most => {
-                    self.descent = Some(descent);
-                    return Ok(Step::NeedsBytes);
-                }
-                _ => {}
-            }
-        }
-        let rest = &self.block[self.next..];
-        let mut parser = Parser::new(rest, self.complete);
-        match descent.step(&mut parser, &self.from, self.filter()) {
-            Ok(Event::Row(_)) if parser.position() > self.max_document_bytes.max(BLOCK_BYTES) => {
-                Err(self.too_long())
-            }
-            Ok(event) => {
-                self.next += parser.position();
-                self.place.end = self.offset();
-                if !matches!(event, Event::End) {
-                    self.descent = Some(descent);
-                }
-                Ok(match event {
-                    Event::Row(row) => Step::Row(row),
-                    Event::Passed | Event::End => Step::Skipped,
-                })
-            }
-            Err(Problem::Incomplete) if !self.complete => {
-                if rest.len() > self.max_document_bytes.max(BLOCK_BYTES) {
-                    return Err(self.too_long());
-                }
-                self.descent = Some(descent);
-                Ok(Step::NeedsBytes)
-            }
-            Err(problem) => Err(self.explain(problem)),
-        }
     }
 
     /// A value starts here in the block.

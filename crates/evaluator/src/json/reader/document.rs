@@ -1,0 +1,161 @@
+//! Values that may span lines, in memory as a whole or, if they are long, row by row.
+
+use super::super::descent::{Descent, Event};
+use super::super::objects::Found;
+use super::super::parser::{Parser, Problem};
+use super::{BLOCK_BYTES, JsonReader, Step};
+use crate::vector::Span;
+use sluicegate_s3select::dialect::ast::PathStep;
+use sluicegate_s3select::error::SelectError;
+
+impl JsonReader {
+    /// Goes on, to the next value, or row of a long one, at most.
+    pub(super) fn step_document(&mut self) -> Result<Step, SelectError> {
+        if let Some(descent) = self.descent.take() {
+            return self.step_descent(descent);
+        }
+        let mut parser = Parser::new(&self.block[self.next..], self.complete);
+        parser.skip_space();
+        self.next += parser.position();
+        let rest = &self.block[self.next..];
+        if rest.is_empty() {
+            if self.complete {
+                self.wanted_to = self.offset();
+                return Ok(Step::End);
+            }
+            return Ok(Step::NeedsBytes);
+        }
+        self.index();
+        if self.from.is_empty() {
+            match self.find(self.next, self.block.len()) {
+                Found::Object(end) if end - self.next <= self.max_document_bytes => {
+                    self.begin(self.next);
+                    self.next = end;
+                    self.place.end = self.offset();
+                    return Ok(Step::Fields);
+                }
+                Found::Incomplete if !self.complete && self.is_in_memory() => {
+                    return Ok(Step::NeedsBytes);
+                }
+                _ => {}
+            }
+        } else {
+            match self.leads_down() {
+                Found::Object(_) => return self.descend(),
+                Found::Incomplete if !self.complete && self.is_in_memory() => {
+                    return Ok(Step::NeedsBytes);
+                }
+                _ => {}
+            }
+        }
+        let rest = &self.block[self.next..];
+        let mut parser = Parser::new(rest, self.complete);
+        match parser.value(self.filter()) {
+            Ok(_) if parser.position() > self.max_document_bytes => self.descend(),
+            Ok(value) => {
+                let length = parser.position();
+                self.begin(self.next);
+                self.next += length;
+                self.place.end = self.offset();
+                Ok(Step::Value(value))
+            }
+            Err(Problem::Incomplete) if !self.complete => {
+                if rest.len() > self.max_document_bytes {
+                    return self.descend();
+                }
+                Ok(Step::NeedsBytes)
+            }
+            Err(problem) => {
+                self.begin(self.next);
+                Err(self.explain(problem))
+            }
+        }
+    }
+
+    fn is_in_memory(&self) -> bool {
+        self.block.len() - self.next <= self.max_document_bytes
+    }
+
+    /// Whether the rows of the value at `next` can be read one by one, as those of a long one are,
+    /// although it is short: no name that FROM goes through can be repeated.
+    fn leads_down(&mut self) -> Found {
+        let by_name = |step: &&PathStep| matches!(step, PathStep::Field(_));
+        let names = self.from.iter().take_while(by_name).count();
+        if !self.is_indexed || self.from[names..].iter().any(|step| by_name(&step)) {
+            return Found::Unusual;
+        }
+        let (mut start, mut limit) = (self.next, self.block.len().min(self.structure.doubtful()));
+        if start > limit {
+            return Found::Unusual;
+        }
+        for names in &mut self.names[..names] {
+            let mut field = [Vec::new()];
+            match names.find(&self.block, &self.structure, start, limit, &mut field) {
+                Found::Object(_) if field[0] != [Span::MISSING] => {
+                    let span = field[0][0];
+                    (start, limit) = (span.start(), span.start() + span.len());
+                }
+                found => return found,
+            }
+        }
+        Found::Object(limit)
+    }
+
+    /// Begins to go through a value that is too long to be in memory.
+    fn descend(&mut self) -> Result<Step, SelectError> {
+        self.begin(self.next);
+        if self.from.is_empty() {
+            return Err(self.too_long());
+        }
+        self.descent = Some(Descent::new());
+        Ok(Step::Skipped)
+    }
+
+    fn step_descent(&mut self, mut descent: Descent) -> Result<Step, SelectError> {
+        self.index();
+        let most = self.max_document_bytes.max(BLOCK_BYTES);
+        if descent.is_at_row(&self.from) {
+            match self.find(self.next, self.block.len()) {
+                Found::Object(end) if end - self.next <= most => {
+                    self.next = end;
+                    self.place.end = self.offset();
+                    descent.pass_row();
+                    self.descent = Some(descent);
+                    return Ok(Step::Fields);
+                }
+                // Not to be told by what is parsed of it.
+                Found::Incomplete if !self.complete && self.block.len() - self.next <= most => {
+                    self.descent = Some(descent);
+                    return Ok(Step::NeedsBytes);
+                }
+                _ => {}
+            }
+        }
+        let rest = &self.block[self.next..];
+        let mut parser = Parser::new(rest, self.complete);
+        match descent.step(&mut parser, &self.from, self.filter()) {
+            Ok(Event::Row(_)) if parser.position() > self.max_document_bytes.max(BLOCK_BYTES) => {
+                Err(self.too_long())
+            }
+            Ok(event) => {
+                self.next += parser.position();
+                self.place.end = self.offset();
+                if !matches!(event, Event::End) {
+                    self.descent = Some(descent);
+                }
+                Ok(match event {
+                    Event::Row(row) => Step::Row(row),
+                    Event::Passed | Event::End => Step::Skipped,
+                })
+            }
+            Err(Problem::Incomplete) if !self.complete => {
+                if rest.len() > self.max_document_bytes.max(BLOCK_BYTES) {
+                    return Err(self.too_long());
+                }
+                self.descent = Some(descent);
+                Ok(Step::NeedsBytes)
+            }
+            Err(problem) => Err(self.explain(problem)),
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! One value a line.
+
+use super::super::objects::Found;
+use super::super::parser::{Parser, Problem, first_byte};
+use super::{JsonReader, MAX_LINE_BYTES, Step};
+use sluicegate_s3select::error::{SelectError, SelectErrorCode};
+
+impl JsonReader {
+    /// Goes on, to the next line at most.
+    pub(super) fn step_line(&mut self) -> Result<Step, SelectError> {
+        if !self.seeking {
+            self.index();
+        }
+        let rest = &self.block[self.next..];
+        let newline = if self.is_indexed {
+            self.structure.next_newline(self.next).map(|newline| newline - self.next)
+        } else {
+            memchr::memchr(b'\n', rest)
+        };
+        let length = match newline {
+            Some(mark) => mark,
+            None if self.complete => rest.len(),
+            // What is skipped may be as long as it likes.
+            None if self.seeking => {
+                self.next = self.block.len();
+                return Ok(Step::NeedsBytes);
+            }
+            None if rest.len() > MAX_LINE_BYTES => MAX_LINE_BYTES + 1,
+            None => return Ok(Step::NeedsBytes),
+        };
+        let start = self.next;
+        let behind = (start + length + 1).min(self.block.len());
+        if self.seeking {
+            self.seeking = false;
+            self.next = behind;
+            self.wanted_to = self.offset();
+            return Ok(Step::Skipped);
+        }
+        if self.offset() >= self.range.end || start == self.block.len() {
+            self.wanted_to = self.wanted_to.max(self.offset());
+            return Ok(Step::End);
+        }
+        if length > MAX_LINE_BYTES {
+            return Err(self.error(
+                0,
+                SelectErrorCode::OverMaxRecordSize,
+                "it is longer than 1 MiB",
+            ));
+        }
+        if self.block[start..start + length].trim_ascii().is_empty() {
+            self.next = behind;
+            return Ok(Step::Skipped);
+        }
+        let end = start + length;
+        if let Found::Object(last) = self.find(start, end)
+            && first_byte(&self.block[last..end]).is_none()
+        {
+            self.begin(start);
+            self.next = behind;
+            self.place.end = self.offset();
+            return Ok(Step::Fields);
+        }
+        self.begin(start);
+        let line = &self.block[start..start + length];
+        let mut parser = Parser::new(line, true);
+        let parsed = parser.value(self.filter()).and_then(|value| {
+            parser.skip_space();
+            if parser.position() < line.len() {
+                let what = "something follows the value in its line";
+                return Err(Problem::Invalid(parser.position(), what));
+            }
+            Ok(value)
+        });
+        let value = parsed.map_err(|problem| self.explain(problem))?;
+        self.next = behind;
+        self.place.end = self.offset();
+        Ok(Step::Value(value))
+    }
+}
