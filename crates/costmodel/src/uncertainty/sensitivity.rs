@@ -227,8 +227,8 @@ mod tests {
     /// Other seeds say the same, as nearly as the error says.
     #[test]
     fn total_indices_hardly_depend_on_the_seed() {
-        let mut scenario = Scenario::default();
-        scenario.hardware = HardwareProfile::by_name("aws-in-region").unwrap().clone();
+        let hardware = HardwareProfile::by_name("aws-in-region").unwrap().clone();
+        let scenario = Scenario { hardware, ..Scenario::default() };
         let uncertainty = Uncertainty::of(&scenario.hardware);
         let totals = |seed| {
             sensitivity(&get(), &scenario, &uncertainty, Output::Time, 4096, seed)

@@ -56,7 +56,7 @@ impl Civil {
 }
 
 fn is_leap(year: u32) -> bool {
-    (year & 3 == 0) & ((year % 25 != 0) | (year & 15 == 0))
+    (year & 3 == 0) & ((!year.is_multiple_of(25)) | (year & 15 == 0))
 }
 
 /// How many days the months have, in common and in leap years; the month 0 has none.
