@@ -405,8 +405,14 @@ fn negative_numbers_get_an_error_of_their_own() {
     let throttle = ["model", "-c", QUERY, "--simulate", "5", "--throttle", "-5"];
     refused(&throttle, "`-5` is not a number of requests per second");
     refused(&["model", "-c", QUERY, "--draws", "1"], "1 is not in 10..=1000000");
-    refused(&["validate", "--scale", "-1"], "for '--scale <FACTOR>'");
-    refused(&["validate", "--latency", "-1ms"], "`-1ms` is not a delay");
+    for (option, value, words) in [
+        ("--scale", "-1", "`-1` is not a scale factor"),
+        ("--latency", "-1ms", "`-1ms` is not a delay"),
+    ] {
+        let output = crate::cli::sluice(&["validate", option, value]).output().unwrap();
+        let said = crate::cli::text(&output.stderr);
+        assert!(output.status.code() == Some(2) && said.contains(words), "{said}");
+    }
     refused(&["storage", "-c", "SELECT 1", "--slots", "-1"], "for '--slots <N>'");
     refused(&["generate", "tpch", "--scale", "-1", "--to", "x"], "for '--scale <FACTOR>'");
     let bucket = ["storage", "-c", "SELECT 1", "--model-tables", "s3://scratch"];

@@ -41,7 +41,6 @@ async fn no_answer_keeps_a_query_waiting() {
         (Scan::Select, SelectObjectContent, Fault::SilentAfterRecords(9), sql()),
         (Scan::Get, GetObject, Fault::Delay(EVER), sql()),
         (Scan::Get, GetObject, Fault::SilentBody { after: 0 }, sql()),
-        (Scan::Get, GetObject, Fault::SilentBody { after: 70_000 }, sql()),
         (Scan::Get, HeadObject, Fault::Delay(EVER), sql()),
         (Scan::Get, ListObjectsV2, Fault::Delay(EVER), folder),
     ];

@@ -533,5 +533,5 @@ fn what_would_count_twice_or_not_at_all_is_refused_first() {
     };
     refused(&["storage", "--duckdb", path, "--duckdb", path], "is named twice");
     let nowhere = ["storage", "--endpoint", "http://127.0.0.1:1", "--query", "Q99"];
-    refused(&[&nowhere[..], &["-c", "-- Q9\nSELECT 1"]].concat(), "there is no query `Q99`");
+    refused(&[&nowhere[..], &["--command=-- Q9\nSELECT 1"]].concat(), "there is no query `Q99`");
 }

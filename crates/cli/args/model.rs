@@ -88,7 +88,7 @@ mod tests {
         let (_, named) = EXAMPLES.split_once("Axes and what-ifs:").unwrap();
         let mut read = 0;
         for word in named.split_whitespace() {
-            let word = word.trim_end_matches(['.', ',', ';']);
+            let word = word.trim_matches(['.', ',', ';', '(', ')']);
             let Some((_, value)) = word.split_once('=') else { continue };
             // What is quoted has a name of several words.
             if value == "NAME" || word.contains('"') {

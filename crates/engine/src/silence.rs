@@ -74,6 +74,8 @@ pub(crate) struct Listener {
     pub(crate) counters: Arc<Counters>,
     /// As `s3://bucket/key`.
     pub(crate) object: String,
+    /// Whether who asks again asks for the rest only. Otherwise half an answer is nothing new.
+    pub(crate) continues: bool,
 }
 
 impl Listener {
@@ -97,7 +99,8 @@ impl Listener {
                 match timeout(pause, body.frame()).await {
                     Ok(None) => None,
                     Ok(Some(Ok(frame))) => {
-                        if frame.data_ref().is_some_and(|data| !data.is_empty()) {
+                        let is_new = listener.continues;
+                        if is_new && frame.data_ref().is_some_and(|data| !data.is_empty()) {
                             listener.hearing.heard();
                         }
                         Some((Ok(frame), Some((body, listener))))
@@ -153,7 +156,13 @@ mod tests {
 
     fn listener(limit: Duration) -> Listener {
         let object = "s3://b/k".to_owned();
-        Listener { limit, hearing: Arc::default(), counters: Arc::default(), object }
+        Listener {
+            limit,
+            hearing: Arc::default(),
+            counters: Arc::default(),
+            object,
+            continues: true,
+        }
     }
 
     #[tokio::test]

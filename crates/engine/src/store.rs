@@ -304,6 +304,8 @@ impl HttpService for CountingService {
             hearing: Arc::clone(&conversation.hearing),
             counters: Arc::clone(&self.counters),
             object: self.object(&request),
+            // Of an object, the object stores ask for what is missing.
+            continues: kind(&request) == RequestKind::Get,
         };
         if listener.hearing.is_over() {
             return Err(listener.given_up());

@@ -146,7 +146,7 @@ async fn as_parquet(folder: &Path, csv: &str, header: bool) -> Vec<u8> {
 
 const COLUMNS: [&str; 5] = ["k", "d", "t", "s", "x"];
 
-const STATEMENTS: [&str; 33] = [
+const STATEMENTS: [&str; 35] = [
     "SELECT * FROM t WHERE k = 3",
     "SELECT s FROM t WHERE k IN (1, 5, -2, 100)",
     "SELECT k, d FROM t WHERE k >= 2 AND k < 5 AND d > 0.5",
@@ -162,6 +162,8 @@ const STATEMENTS: [&str; 33] = [
     "SELECT * FROM t WHERE s IN ('x,y', 'crlf\r\nend', 'é')",
     "SELECT k FROM t WHERE s = 'line\nend' ORDER BY k LIMIT 3",
     "SELECT * FROM t WHERE k = 3 AND s = 'a' AND t IS NOT NULL",
+    "SELECT * FROM t WHERE k = 2 AND s = 'b'",
+    "SELECT d FROM t WHERE k = 4 AND s = 'é' AND d = 1.25",
     "SELECT a.k FROM t a JOIN t b ON a.k = b.k WHERE a.k = 2 AND b.d < 0",
     "SELECT * FROM t WHERE k IS NULL",
     "SELECT k, s FROM t WHERE s IS NOT NULL AND k = 3",

@@ -226,7 +226,7 @@ mod tests {
     fn ratios_near_nothing_are_not_nothing() {
         assert_eq!(times(0.000_456_7), "0.000457 times as fast");
         assert_eq!(times(1.5), "1.50 times as fast");
-        assert_eq!(multiple(0.02), "0.0200 ×");
+        assert_eq!(multiple(0.02), "0.020 ×");
         assert_eq!(times(f64::INFINITY), "without limit");
         assert_eq!(known(Bytes::ZERO), "an unknown number of bytes");
     }

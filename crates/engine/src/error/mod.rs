@@ -151,7 +151,10 @@ mod tests {
         check(arrow(cast), ErrorKind::Data, Some("TRY_CAST"));
         let memory = DataFusionError::ResourcesExhausted("no room".to_owned());
         check(memory, ErrorKind::Resources, Some("--memory-limit"));
-        check(DataFusionError::Internal("oh".to_owned()), ErrorKind::Internal, Some("a bug"));
+        let internal = DataFusionError::Internal("oh".to_owned());
+        let said = Error::from(DataFusionError::Internal("oh".to_owned())).to_string();
+        assert!(said.ends_with("oh"), "{said}");
+        check(internal, ErrorKind::Internal, Some("a bug"));
         check(exec_datafusion_err!("it\ndid not work"), ErrorKind::Other, None);
         let disk = std::io::Error::from(std::io::ErrorKind::StorageFull);
         check(DataFusionError::IoError(disk), ErrorKind::Resources, Some("space"));

@@ -12,11 +12,7 @@ const STATEMENTS: [&str; 20] = [
 
 /// A message that says less, or more, than a user can use; none if it is good as it is.
 pub(super) fn reword(text: &str) -> Option<Description> {
-    syntax(text)
-        .or_else(|| signature(text))
-        .or_else(|| fields(text))
-        .or_else(|| format(text))
-        .or_else(|| no_bug(text))
+    syntax(text).or_else(|| signature(text)).or_else(|| fields(text)).or_else(|| format(text))
 }
 
 fn description(kind: ErrorKind, message: String, hint: impl Into<String>) -> Description {
@@ -105,17 +101,6 @@ fn format(text: &str) -> Option<Description> {
     ))
 }
 
-/// Without the invitation to report what is no bug of DataFusion.
-fn no_bug(text: &str) -> Option<Description> {
-    let (before, _) = text.split_once(". This issue was likely caused by a bug in DataFusion")?;
-    let before = before.strip_prefix("Internal error: ").unwrap_or(before);
-    Some(description(
-        ErrorKind::Internal,
-        before.to_owned(),
-        "This is a bug: please report it with the query.",
-    ))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -177,16 +162,6 @@ mod tests {
             "Cannot access field at argument 1: type Utf8 is not Struct, Map, or Null",
             "a value of the type Utf8 has no fields",
             Some(hint),
-        );
-    }
-
-    #[test]
-    fn nobody_is_sent_to_another_project() {
-        said(
-            "Internal error: it broke. This issue was likely caused by a bug in DataFusion's code. Please \
-             help us",
-            "it broke",
-            Some("This is a bug: please report it with the query."),
         );
     }
 }

@@ -1,7 +1,7 @@
 //! Packets of the protocol as datagrams, big-endian.
 //!
 //! Every datagram begins with the packet of Figure 4 ([`crate::switch::Packet`]). An entry's has the
-//! values that the program parses and, last, the epoch; all others have none, and the switch lets them
+//! epoch and the values that the program parses; all others have none, and the switch lets them
 //! pass. Behind it is what the switch does not look at:
 //!
 //! | bytes | what |
@@ -120,8 +120,8 @@ impl Wire {
             Some((_, words)) => (name.fid, words),
             None => (UNSERVED, [0; 3]),
         };
-        let mut values = words.get(..self.values).unwrap_or_default().to_vec();
-        values.push(name.epoch);
+        let mut values = vec![name.epoch];
+        values.extend_from_slice(words.get(..self.values).unwrap_or_default());
         // At most four values.
         let header = switch::Packet::new(fid, name.id, values).encode();
         let mut bytes = header.unwrap_or_default();
@@ -153,7 +153,7 @@ impl Wire {
         let name = |epoch| Name { query, fid, pass, id: header.id, epoch };
         let packet = match kind {
             ENTRY => {
-                let stamp = *header.values.last()?;
+                let stamp = *header.values.first()?;
                 let epoch = rest.number::<4>()? as u32;
                 let table = rest.number::<1>()? as u8;
                 let (key, value) = (rest.number::<8>()?, rest.number::<8>()?);
@@ -287,20 +287,20 @@ mod tests {
         }
     }
 
-    /// The header is what the program parses: key, value, epoch; a worker reads it as an acknowledgement.
+    /// The header is what the program parses: epoch, key, value; a worker reads it as an acknowledgement.
     #[test]
     fn an_entry_begins_with_the_packet_of_figure_4() {
         let wire = Wire::new(Query::GroupByMax, 2);
         let entry = Entry { pass: 0, table: 0, key: 7, value: 8 };
         let name = Name { pass: 0, ..NAME };
         let bytes = written(wire, &Packet::Entry { name, entry, stamp: 0 }).remove(0);
-        assert_eq!(switch::Packet::parse(&bytes), Ok(switch::Packet::new(2, 77, [7, 8, 5])));
+        assert_eq!(switch::Packet::parse(&bytes), Ok(switch::Packet::new(2, 77, [5, 7, 8])));
         let ack = Datagram::Whole(Packet::Ack { name, stamp: 5 });
         assert_eq!(wire.to_worker(&bytes), Some(ack));
         let join = Wire::new(Query::Join, 1);
         let entry = Entry { pass: 1, table: 1, ..entry };
         let bytes = written(join, &Packet::Entry { name: NAME, entry, stamp: 0 }).remove(0);
-        assert_eq!(switch::Packet::parse(&bytes), Ok(switch::Packet::new(11, 77, [7, 5])));
+        assert_eq!(switch::Packet::parse(&bytes), Ok(switch::Packet::new(11, 77, [5, 7])));
         // The second pass of HAVING is no program's.
         let having = Wire::new(Query::HavingSum { above: 3 }, 2);
         let bytes = written(having, &Packet::Entry { name: NAME, entry, stamp: 0 }).remove(0);
