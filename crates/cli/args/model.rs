@@ -32,8 +32,8 @@ Axes and what-ifs:
   sweep also scale=0.1..100 (times the data) and selectivity=1e-6..1 (the share that filters pass).
   For a what-if also hardware=NAME, prices=NAME, and devices: store=smart-ssd, link=100gbe,
   instance=r4.8xlarge, switch=tofino2. A wrong name lists the known ones. What one connection gets grows with
-  bandwidth and link only where it has all of the link (link=100gbe is 93 Gbit/s of payload); else say
-  connection=, too. slots is the most requests in flight, in predictions and simulated runs. Between workers and a master,
+  bandwidth and link only where it has all of the link (link=100gbe is 93 Gbit/s of payload); else name
+  connection, too. slots is the most requests in flight, in predictions and simulated runs. Between workers and a master,
   \"capacities.master rows=5e6\" and the like: worker and master rows, packets and link (bytes), and the
   switch pipeline (packets), all per second. A selectivity is assumed of every filter, whatever statistics
   and indexes say.

@@ -120,13 +120,13 @@ fn message(error: &DataFusionError) -> String {
             let text = error.strip_backtrace();
             // What is no bug of DataFusion is not to be reported there.
             let (text, _) = text.split_once(INVITATION).unwrap_or((&text, ""));
-            one_line(text)
+            one_line(text).trim_end_matches('.').to_owned()
         }
     }
 }
 
 /// How DataFusion ends errors that it takes for its own.
-const INVITATION: &str = ". This issue was likely caused by a bug in DataFusion's code";
+const INVITATION: &str = "This issue was likely caused by a bug in DataFusion's code";
 
 /// The URL that DataFusion has no object store for, which it reports as a bug of its own.
 fn without_store(text: &str) -> Option<&str> {

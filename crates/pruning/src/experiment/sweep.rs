@@ -26,9 +26,9 @@ pub enum Axis {
     Columns,
     /// Rows of a matrix, and what else the paper calls d: [`Parameters::rows`].
     Rows,
-    /// [`Parameters::hashes`].
+    /// The hash functions of Bloom filters and sketches.
     Hashes,
-    /// [`Parameters::n`].
+    /// The rows that TOP N asks for.
     N,
     /// [`Parameters::threshold`].
     Threshold,
