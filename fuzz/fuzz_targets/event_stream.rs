@@ -57,7 +57,7 @@ fn start() -> Loop {
             endpoint: Some(endpoint),
             region: Some("us-east-1".to_owned()),
             credentials: Some(Credentials::new("fuzz", "fuzz")),
-            read_timeout: Duration::from_secs(5),
+            idle_timeout: Duration::from_secs(5),
             request_attempts: 1,
             ..ConnectOptions::default()
         };
