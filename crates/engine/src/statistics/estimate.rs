@@ -151,11 +151,11 @@ impl TableStatistics {
     fn range(&self, column: usize, low: &Bound, high: &Bound) -> Option<f64> {
         self.mean(column, |object, known| {
             let up_to = match high {
-                Some((bound, inclusive)) => below(object, known, bound, *inclusive)?,
+                Some((bound, inclusive)) => below(object, known, bound, *inclusive, Side::Upper)?,
                 None => 1.0 - nulls(object, known),
             };
             let before = match low {
-                Some((bound, inclusive)) => below(object, known, bound, !inclusive)?,
+                Some((bound, inclusive)) => below(object, known, bound, !inclusive, Side::Lower)?,
                 None => 0.0,
             };
             Some((up_to - before).max(0.0))
@@ -212,12 +212,21 @@ fn equal(object: &ObjectStatistics, column: &ColumnStatistics, value: &ScalarVal
     Some(light(object, column) / others)
 }
 
-/// The share of the rows with a lesser value, or one that is equal if `inclusive`.
+/// Which bound of a range a value is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Side {
+    Lower,
+    Upper,
+}
+
+/// The share of the rows with a lesser value than this bound of a range, or one that is equal if
+/// `inclusive`. Where a sample has none beyond the bound, the range has half a row of the sample.
 fn below(
     object: &ObjectStatistics,
     column: &ColumnStatistics,
     value: &ScalarValue,
     inclusive: bool,
+    side: Side,
 ) -> Option<f64> {
     let mut share = 0.0;
     for (heavy, its) in &column.heavy {
@@ -231,8 +240,14 @@ fn below(
     let (Some(first), Some(last)) = (column.bounds.first(), column.bounds.last()) else {
         return Some(share);
     };
+    let unseen = match object.seen < object.rows {
+        true => 0.5 / (object.seen as f64 + 1.0),
+        false => 0.0,
+    };
     let part = match (value.partial_cmp(first)?, value.partial_cmp(last)?) {
+        (Ordering::Less, _) if side == Side::Upper => unseen,
         (Ordering::Less, _) => 0.0,
+        (_, Ordering::Greater) if side == Side::Lower => 1.0 - unseen,
         (_, Ordering::Greater) => 1.0,
         (Ordering::Equal, _) if !inclusive => 0.0,
         (_, Ordering::Equal) if inclusive => 1.0,
@@ -315,6 +330,11 @@ mod tests {
     /// 20 000 rows: `k` is all different, `g` is -1 in half of them, NULL in a quarter and one of 1000
     /// in the others, `s` is text.
     fn table() -> TableStatistics {
+        seen_of(20_000)
+    }
+
+    /// The same, as a sample of an object with so many rows.
+    fn seen_of(all: u64) -> TableStatistics {
         let rows = 0..20_000_i64;
         let g = |n: i64| match n % 4 {
             0 | 1 => Some(-1),
@@ -338,7 +358,7 @@ mod tests {
                 size: 1_000_000,
                 origin: Origin::Analyze,
                 taken: 0,
-                rows: 20_000,
+                rows: all,
                 seen: 20_000,
                 columns: collector.finish(),
             })],
@@ -383,6 +403,26 @@ mod tests {
         let list = vec![lit(-1_i64), lit(7_i64)];
         let list = in_list(col("g", &schema()).unwrap(), list, &false, &schema()).unwrap();
         check(and(list, compare("k", Lt, 10_000_i64)), 0.2, 0.3);
+    }
+
+    #[test]
+    fn a_bound_beyond_a_sample_leaves_half_a_row_of_it() {
+        use Operator::{And, Gt, Lt};
+        let (whole, sampled) = (table(), seen_of(2_000_000));
+        let range = |low: i64, high: i64| {
+            binary(compare("k", Gt, low), And, compare("k", Lt, high), &schema()).unwrap()
+        };
+        for filter in [
+            compare("k", Lt, -1_i64),
+            compare("k", Gt, 20_000_i64),
+            range(-9, -1),
+            range(20_000, 20_009),
+        ] {
+            let share = |table: &TableStatistics| table.selectivity([&filter], 0.2).unwrap();
+            assert_eq!(share(&whole), 0.5 / 20_000.0, "{filter}");
+            let sampled = share(&sampled) * 20_001.0;
+            assert!((0.49..0.51).contains(&sampled), "{filter}: {sampled} rows of the sample");
+        }
     }
 
     #[test]
