@@ -175,7 +175,7 @@ impl From<sluicegate_server::Error> for Failure {
             }
             E::FolderMissing { path } => {
                 Self::new(format!("the folder {} does not exist", path.display()))
-                    .with_hint(format!("Create it first: mkdir -p {}", path.display()))
+                    .with_hint("Check the path, or make it with --create.")
             }
             E::FolderInUse { .. } => Self::new(sentence(&error))
                 .with_hint("Use that server, or stop it: two would not see each other's locks."),

@@ -252,8 +252,7 @@ fn every_way_to_scan_gives_the_same_answer() {
         for profile in ["sluice", "get-only"] {
             let query =
                 "SELECT count(*) AS n, min(name) AS m FROM 's3://bucket/fruit.csv' WHERE id > 1";
-            let args =
-                ["sql", "--format", "csv", "--scan", scan, "--profile", profile, "-c", query];
+            let args = ["sql", "--format", "csv", "--scan", scan, "--store", profile, "-c", query];
             assert_eq!(
                 good(&mut served.command(&args)),
                 "n,m\n2,\"pear, green\"\n",
@@ -286,7 +285,7 @@ fn statements_come_from_stdin_and_the_first_error_names_its_own() {
 fn stats_say_what_was_counted() {
     let served = Served::start();
     let query = "SELECT count(*) FROM 's3://bucket/fruit.csv'";
-    let args = ["sql", "--stats", "--profile", "sluice", "--scan", "select", "-c", query];
+    let args = ["sql", "--stats", "--store", "sluice", "--scan", "select", "-c", query];
     let Output { status, stderr, .. } = served.command(&args).output().unwrap();
     let said = text(&stderr);
     assert_eq!(status.code(), Some(0), "{said}");
@@ -298,7 +297,7 @@ fn stats_say_what_was_counted() {
 fn a_setting_that_is_not_followed_is_a_warning() {
     let served = Served::start();
     let ask = |profile: &str, statements: &[&str]| {
-        let mut command = served.command(&["sql", "--format", "csv", "--profile", profile]);
+        let mut command = served.command(&["sql", "--format", "csv", "--store", profile]);
         for statement in statements {
             command.args(["-c", statement]);
         }
@@ -326,7 +325,7 @@ fn a_setting_that_is_not_followed_is_a_warning() {
 fn explain_shows_the_statement_and_runs_nothing() {
     let served = Served::start();
     let query = "SELECT name FROM 's3://bucket/fruit.csv' WHERE id = 2";
-    let shown = good(&mut served.command(&["explain", "--profile", "sluice", "-c", query]));
+    let shown = good(&mut served.command(&["explain", "--store", "sluice", "-c", query]));
     assert!(shown.contains("FROM S3Object") && shown.contains("estimate: "), "{shown}");
     assert!(!shown.contains("pear"), "{shown}");
 }
@@ -336,21 +335,21 @@ fn a_query_that_costs_too_much_does_not_run() {
     let served = Served::start();
     let query = "SELECT count(*) FROM 's3://bucket/fruit.csv'";
     let ask = |limit: &str| {
-        served.command(&["sql", "--profile", "sluice", "--max-cost", limit, "-c", query])
+        served.command(&["sql", "--store", "sluice", "--max-cost", limit, "-c", query])
     };
     bad(&mut ask("0"), "predicted to cost");
     assert!(good(&mut ask("1")).contains("| 3 "));
     // A store without Select has its price, too.
-    let get = |limit| ["sql", "--profile", "get-only", "--max-cost", limit, "-c", query];
+    let get = |limit| ["sql", "--store", "get-only", "--max-cost", limit, "-c", query];
     bad(&mut served.command(&get("0")), "predicted to cost");
     assert!(good(&mut served.command(&get("1"))).contains("| 3 "));
     // Nor does one that is part of another statement, and nothing is written.
     let copy = format!("COPY ({query}) TO 's3://bucket/out.csv'");
     for statement in [format!("CREATE TABLE t AS {query}"), copy] {
-        let args = ["sql", "--profile", "get-only", "--max-cost", "0", "-c", &statement];
+        let args = ["sql", "--store", "get-only", "--max-cost", "0", "-c", &statement];
         bad(&mut served.command(&args), "predicted to cost");
     }
-    let args = ["sql", "--profile", "get-only", "--max-cost", "0"];
+    let args = ["sql", "--store", "get-only", "--max-cost", "0"];
     let prepare = format!("PREPARE p AS {query}");
     bad(served.command(&args).args(["-c", &prepare, "-c", "EXECUTE p"]), "predicted to cost");
     assert!(!served.path().join("bucket/out.csv").exists());

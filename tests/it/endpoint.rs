@@ -73,19 +73,19 @@ fn our_server_answers_everything_and_keeps_nothing() {
     }
     // What was found out is as good as knowing the server by name.
     let sum = "SELECT sum(price) AS s FROM 's3://bucket/fruit.csv' WHERE id < 3";
-    let ask = ["sql", "--profile", "probed", "--scan", "select", "--stats", "--format", "csv"];
+    let ask = ["sql", "--store", "probed", "--scan", "select", "--stats", "--format", "csv"];
     let mut command = served.command(&ask);
     let output = command.args(["-c", sum]).env("XDG_CACHE_HOME", cache.path()).output().unwrap();
     assert_eq!(text(&output.stdout), "s\n1.5\n", "{}", text(&output.stderr));
     let said = text(&output.stderr);
     assert!(said.contains("1 SELECT") && said.contains("0 fallbacks"), "{said}");
     let mut explain =
-        served.command(&["explain", "--profile", "probed", "--scan", "select", "-c", sum]);
+        served.command(&["explain", "--store", "probed", "--scan", "select", "-c", sum]);
     let shown = good(explain.env("XDG_CACHE_HOME", cache.path()));
     assert!(shown.contains("SELECT SUM(") && shown.contains("endpoint=probed"), "{shown}");
     let file = fs::read_to_string(cache.path().join("sluice/endpoints.json")).unwrap();
     assert!(file.contains(&served.endpoint) && !file.contains("my secret"), "{file}");
-    let mut unknown = served.command(&["sql", "--profile", "probed", "-c", "SELECT 1"]);
+    let mut unknown = served.command(&["sql", "--store", "probed", "-c", "SELECT 1"]);
     bad(&mut unknown, "was not probed");
 }
 

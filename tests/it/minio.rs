@@ -245,7 +245,7 @@ async fn a_probe_finds_the_deviations() {
     // What was found out is enough to ask, and the answer is right.
     peer.put_object("t.csv", "a,b\n1,x\n2,\n3,z\n".into()).await;
     let sql = format!("SELECT a, b FROM 's3://{bucket}/t.csv' WHERE a > 1 AND b <> 'x'");
-    let probed = ["sql", "--profile", "probed", "--scan", "select", "--stats", "--format", "csv"];
+    let probed = ["sql", "--store", "probed", "--scan", "select", "--stats", "--format", "csv"];
     let output = command(&probed).args(["-c", &sql]).output().unwrap();
     assert_eq!(text(&output.stdout), "a,b\n3,z\n", "{}", text(&output.stderr));
     assert!(text(&output.stderr).contains("1 SELECT"), "{}", text(&output.stderr));

@@ -9,7 +9,7 @@ use crate::cli::{Served, bad, good};
 const QUERY: &str = "SELECT name, price FROM 's3://bucket/fruit.csv' WHERE id < 3";
 
 fn model(served: &Served, more: &[&str]) -> Command {
-    let mut command = served.command(&["model", "--profile", "sluice", "--draws", "200"]);
+    let mut command = served.command(&["model", "--store", "sluice", "--draws", "200"]);
     command.args(["-c", QUERY]).args(more);
     command
 }
@@ -36,7 +36,7 @@ fn every_way_has_the_numbers_of_explain_and_an_interval() {
     let served = Served::start();
     let cases = json(&served, &[]);
     let case = &cases[0];
-    let explained = good(&mut served.command(&["explain", "--profile", "sluice", "-c", QUERY]));
+    let explained = good(&mut served.command(&["explain", "--store", "sluice", "-c", QUERY]));
     for strategy in ["get", "select"] {
         let way = way(case, strategy);
         let shown = format!("{:.3} s, $", way["seconds"].as_f64().unwrap());
@@ -112,7 +112,7 @@ fn fruits(served: &Served) {
 }
 
 fn cases_of(served: &Served, sql: &str, more: &[&str]) -> Value {
-    let mut command = served.command(&["model", "--profile", "sluice", "--draws", "100"]);
+    let mut command = served.command(&["model", "--store", "sluice", "--draws", "100"]);
     command.args(["-c", sql, "--format", "json"]).args(more);
     let value: Value = serde_json::from_str(&good(&mut command)).unwrap();
     value["statements"][0]["cases"].clone()
@@ -177,7 +177,7 @@ fn a_switch_is_asked_about_without_having_one() {
     assert_eq!(switched(&own[0])[0]["switch"], switched(&cases[1])[0]["switch"]);
     let table = good(
         served
-            .command(&["model", "--profile", "sluice", "-c", &distinct])
+            .command(&["model", "--store", "sluice", "-c", &distinct])
             .args(["--what-if", "switch=tofino1"]),
     );
     assert!(table.contains("rows at the master") && table.contains("(modelled: "), "{table}");
@@ -232,8 +232,7 @@ fn simulated_runs_stand_beside_predictions() {
     let ways = refused[0]["operators"][0]["ways"].as_array().unwrap();
     let refusals = |way: &Value| way["simulated"]["refused_requests"].as_f64().unwrap();
     assert!(ways.iter().any(|way| refusals(way) > 0.0), "{refused}");
-    let command =
-        || served.command(&["model", "--profile", "sluice", "-c", sql, "--simulate", "5"]);
+    let command = || served.command(&["model", "--store", "sluice", "-c", sql, "--simulate", "5"]);
     let csv = good(command().args(["--format", "csv"]));
     let lines: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
     let at = lines[0].iter().position(|name| *name == "simulated_p50").unwrap();
@@ -267,7 +266,7 @@ fn a_selectivity_is_that_of_an_index_too() {
     assert!(bytes.is_sorted() && seconds.is_sorted(), "{bytes:?} {seconds:?}");
     assert!(bytes[3] > 2.0 * bytes[0], "{bytes:?}");
     let assumed = format!("SET sluice.selectivity = '0.01'; SET sluice.scan = 'index'; {sql}");
-    let said = good(&mut served.command(&["explain", "--profile", "sluice", "-c", &assumed]));
+    let said = good(&mut served.command(&["explain", "--store", "sluice", "-c", &assumed]));
     assert!(said.contains("a share of 0.01 of the records is assumed"), "{said}");
 }
 
@@ -355,12 +354,12 @@ fn a_sweep_shows_what_its_axis_is_about() {
     let line = price.lines().find(|it| it.trim_start().starts_with("$10 ")).unwrap();
     assert!(line.matches('$').count() >= 3 && price.contains("dollars"), "{price}");
     let cheap = format!("SET sluice.objective = 'dollars'; {QUERY}");
-    let cheap = ["model", "--profile", "sluice", "-c", &cheap];
+    let cheap = ["model", "--store", "sluice", "-c", &cheap];
     let dollars = good(served.command(&cheap).args(["--sweep", "latency=1ms..5ms/3"]));
     assert!(dollars.lines().any(|it| it.contains("2.236ms") && it.contains('$')), "{dollars}");
     let scale = table(&["--sweep", "scale=1..100/3"]);
     assert!(scale.contains("along scale, of as many objects, which grow"), "{scale}");
-    let all = ["model", "--profile", "sluice", "-c", "SELECT * FROM 's3://bucket/fruit.csv'"];
+    let all = ["model", "--store", "sluice", "-c", "SELECT * FROM 's3://bucket/fruit.csv'"];
     let nothing = good(served.command(&all).args(["--sweep", "selectivity=0.1,0.5"]));
     assert!(nothing.contains("no way of it depends on that"), "{nothing}");
     assert!(price.contains(" ± "), "{price}");

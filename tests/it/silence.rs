@@ -142,7 +142,7 @@ fn the_command_line_says_how_long() {
     // A port on which somebody listens and says nothing.
     let mute = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", mute.local_addr().unwrap());
-    let arguments = ["sql", "--profile", "get-only", "--idle-timeout", "500ms", "--endpoint", &url];
+    let arguments = ["sql", "--store", "get-only", "--idle-timeout", "500ms", "--endpoint", &url];
     let mut command = sluice(&arguments);
     command.env("AWS_ACCESS_KEY_ID", "me").env("AWS_SECRET_ACCESS_KEY", "my secret");
     bad(command.args(["-c", sql]), "it was silent for 500ms");

@@ -12,13 +12,24 @@ use super::quantity::{idle_timeout, threads};
 /// How to reach a store.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct StoreArgs {
+    /// Connection of config.toml, which other arguments beat (`sluice connect --help`)
+    #[arg(
+        long,
+        short = 'C',
+        value_name = "NAME",
+        env = "SLUICE_CONNECTION",
+        hide_env = true,
+        help_heading = "Connection"
+    )]
+    pub(crate) connection: Option<String>,
     /// The store's URL, such as http://127.0.0.1:9000 [default: AWS_ENDPOINT_URL, else AWS]
     #[arg(long, value_name = "URL", help_heading = "Connection")]
     pub(crate) endpoint: Option<String>,
     /// The store's region [default: AWS_REGION or the AWS profile's, else us-east-1]
     #[arg(long, value_name = "NAME", help_heading = "Connection")]
     pub(crate) region: Option<String>,
-    /// Section of the AWS profile files to take credentials from [default: AWS_PROFILE]
+    /// Section of the AWS profile files to take credentials from, whatever keys the environment has
+    /// [default: the environment's keys, else AWS_PROFILE]
     #[arg(long, value_name = "NAME", help_heading = "Connection")]
     pub(crate) aws_profile: Option<String>,
     /// Send unsigned requests. Otherwise credentials come from the environment (AWS_ACCESS_KEY_ID and
@@ -31,24 +42,36 @@ pub(crate) struct StoreArgs {
     pub(crate) idle_timeout: Option<Duration>,
 }
 
+/// The kinds of stores.
+pub(crate) const KINDS: [&str; 7] =
+    ["auto", "probed", "sluice", "aws", "minio", "ceph", "get-only"];
+
 /// How to reach a store, and how to query it.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct ConnectArgs {
     #[command(flatten)]
     pub(crate) store: StoreArgs,
-    /// The kind of store, which determines what may be pushed down. auto: aws if there is no
-    /// endpoint; else what the Server header names; else what `sluice endpoint probe` found; else
-    /// nothing is pushed down. probed: what the probe found, whatever the header says
+    /// The kind of store, which determines what may be pushed down [default: auto]
+    ///
+    /// auto: aws if there is no endpoint; else what the Server header names; else what `sluice endpoint probe`
+    /// found; else nothing is pushed down. probed: use the result of `sluice endpoint probe`, whatever the
+    /// header says.
+    #[arg(
+        long = "store",
+        value_name = "KIND",
+        value_parser = PossibleValuesParser::new(KINDS),
+        help_heading = "Connection"
+    )]
+    pub(crate) kind: Option<String>,
+    /// The former name of --store
     #[arg(
         long,
         value_name = "KIND",
-        value_parser = PossibleValuesParser::new(
-            ["auto", "probed", "sluice", "aws", "minio", "ceph", "get-only"]
-        ),
-        default_value = "auto",
-        help_heading = "Connection"
+        value_parser = PossibleValuesParser::new(KINDS),
+        conflicts_with = "kind",
+        hide = true
     )]
-    pub(crate) profile: String,
+    pub(crate) profile: Option<String>,
     /// How tables are read, until SET sluice.scan says otherwise
     #[arg(long, value_enum, default_value_t, help_heading = "Execution")]
     pub(crate) scan: ScanArg,

@@ -2,6 +2,7 @@
 
 mod calibrate;
 mod connect;
+mod connection;
 mod destination;
 mod endpoint;
 mod generate;
@@ -26,7 +27,10 @@ use clap_complete::Shell;
 use sluicegate_costmodel::BytesPerSecond;
 
 pub(crate) use self::calibrate::CalibrateArgs;
-pub(crate) use self::connect::{ConnectArgs, ScanArg, StoreArgs};
+pub(crate) use self::connect::{ConnectArgs, KINDS, ScanArg, StoreArgs};
+pub(crate) use self::connection::{
+    ConnectAddArgs, ConnectCommand, ConnectListArgs, ConnectTestArgs,
+};
 pub(crate) use self::destination::Destination;
 pub(crate) use self::endpoint::{ConformanceArgs, EndpointCommand, ProbeArgs};
 pub(crate) use self::generate::{DataFormat, GenerateCommand, TableArgs};
@@ -75,6 +79,8 @@ pub(crate) enum Command {
     Model(Box<ModelArgs>),
     Validate(ValidateArgs),
     Storage(Box<StorageArgs>),
+    #[command(subcommand)]
+    Connect(ConnectCommand),
     #[command(subcommand)]
     Endpoint(EndpointCommand),
     #[command(subcommand)]
@@ -132,6 +138,11 @@ Examples:
 Tables:
   CREATE EXTERNAL TABLE t (a BIGINT, b DATE) STORED AS CSV
     LOCATION 's3://bucket/folder/' OPTIONS ('format.has_header' 'true');
+  FROM 's3://bucket/file.csv.gz' LIMIT 5;     -- format and compression by the name
+  SUMMARIZE 's3://bucket/file.csv';           -- what each column is like; DESCRIBE: its type
+  SELECT * FROM read_csv('s3://bucket/data.txt', delim => ';', header => false);
+                              -- also read_json, read_parquet; glob('s3://bucket/*.csv') lists
+  COPY t TO 's3://bucket/out/' STORED AS PARQUET OPTIONS (overwrite true);  -- or (append true)
   SET sluice.scan = 'get';    -- fetch objects; 'select' pushes down; 'index' looks into indexes
                               -- (`sluice index create`); 'auto' chooses
   ANALYZE TABLE lineitem;     -- read a table to know its values (`sluice statistics --help`)
@@ -174,6 +185,16 @@ pub(crate) struct SqlArgs {
     /// Print the requests, bytes and cost of each statement on stderr
     #[arg(long)]
     pub(crate) stats: bool,
+    /// Open a prompt after the statements of -f and -c
+    #[arg(long, short)]
+    pub(crate) interactive: bool,
+    /// Open the prompt without running sluice/init.sql of your configuration folder (XDG_CONFIG_HOME, else
+    /// ~/.config) first
+    #[arg(long)]
+    pub(crate) no_init: bool,
+    /// Do not show how far a statement is that lasts; without a terminal on stderr it is not shown either
+    #[arg(long)]
+    pub(crate) no_progress: bool,
     /// Draw what the statements did on a page, which needs no network
     ///
     /// Its numbers are counted and measured, beside those predicted. The file appears when all statements
@@ -289,7 +310,7 @@ mod tests {
             &["sluice", "generate", "tpch", "--to", "gs://x"],
             "s3://bucket/prefix or a folder",
         );
-        refused(&["sluice", "sql", "--profile", "dell"], "get-only");
+        refused(&["sluice", "sql", "--store", "dell"], "get-only");
         refused(&["sluice", "sql", "--threads", "0"], "--threads");
         refused(&["sluice", "endpoint", "probe"], "--bucket");
         refused(&["sluice", "endpoint", "probe", "--object", "data.csv"], "s3://bucket/key");

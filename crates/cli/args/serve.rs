@@ -33,6 +33,13 @@ pub(crate) struct ServeArgs {
     /// The folder; each folder in it is a bucket
     #[arg(long, value_name = "FOLDER")]
     pub(crate) dir: PathBuf,
+    /// Make the folder if it does not exist
+    #[arg(long)]
+    pub(crate) create: bool,
+    /// Append a line for each request to a file, in the combined log format with the microseconds until the
+    /// answer; `-` is stderr
+    #[arg(long, value_name = "FILE")]
+    pub(crate) access_log: Option<PathBuf>,
     /// Address to listen on; port 0 is any free one
     #[arg(long, default_value = "127.0.0.1:9000", value_name = "HOST:PORT")]
     pub(crate) listen: Address,
@@ -106,7 +113,9 @@ impl ServeArgs {
 }
 
 /// What is said about serving.
-const SERVING: [&str; 16] = [
+const SERVING: [&str; 18] = [
+    "create",
+    "access_log",
     "listen",
     "anonymous",
     "no_select",

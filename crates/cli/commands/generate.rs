@@ -48,7 +48,7 @@ where
     let (store, root): (Arc<dyn ObjectStore>, String) = match &args.to {
         Destination::Bucket { bucket: name, prefix } => {
             request.prefix = prefix.clone();
-            let engine = Engine::builder().connect(args.store.options()).build().await?;
+            let engine = Engine::builder().connect(args.store.options()?).build().await?;
             if bucket::ensure(&engine, name).await? {
                 say(&format!("created the bucket {name}"));
             }

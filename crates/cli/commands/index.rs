@@ -37,7 +37,7 @@ impl IndexStore {
     /// An engine that knows the table.
     async fn connect(&self) -> Result<Engine> {
         let engine = Engine::builder()
-            .connect(self.store.options())
+            .connect(self.store.options()?)
             .profile(EndpointProfile::unknown())
             .write_runtime(Handle::current())
             .build()

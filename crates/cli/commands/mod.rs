@@ -2,6 +2,7 @@
 
 mod calibrate;
 mod completions;
+mod connect;
 mod demo;
 mod embedded;
 mod endpoint;
@@ -48,6 +49,10 @@ pub(crate) async fn run(
         Command::Validate(args) => {
             let _watch = watch(LastResort::Soon);
             Box::pin(validate::run(args, compute, scratch)).await
+        }
+        Command::Connect(command) => {
+            let _watch = watch(LastResort::Soon);
+            interruptible(Box::pin(connect::run(command))).await
         }
         Command::Endpoint(command) => {
             let _watch = watch(LastResort::WhenAskedTwice);

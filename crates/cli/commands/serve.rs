@@ -1,6 +1,7 @@
 //! `sluice serve`
 
 use std::env;
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -19,6 +20,9 @@ pub(crate) async fn run(args: ServeArgs, compute: &Compute) -> Result<()> {
     if args.scrub {
         return compute.run(async move { check(&args.dir) }).await;
     }
+    if args.create {
+        fs::create_dir_all(&args.dir).map_err(|error| Failure::file(&args.dir, error))?;
+    }
     let given = if args.anonymous { None } else { key_pair()? };
     let mut builder = Server::builder(&args.dir)
         .listen(args.listen.0)
@@ -32,6 +36,15 @@ pub(crate) async fn run(args: ServeArgs, compute: &Compute) -> Result<()> {
         .limits(args.limits());
     for name in &args.host {
         builder = builder.host(name);
+    }
+    if let Some(path) = &args.access_log {
+        builder = match path.as_os_str() == "-" {
+            true => builder.access_log(io::stderr()),
+            false => {
+                let file = File::options().create(true).append(true).open(path);
+                builder.access_log(file.map_err(|error| Failure::file(path, error))?)
+            }
+        };
     }
     let is_given = given.is_some();
     if args.anonymous {
@@ -123,7 +136,7 @@ fn greeting(args: &ServeArgs, server: &Server, is_given: bool) -> String {
     text += &format!(
         "\n  aws --endpoint-url {endpoint}{aws} s3 mb s3://bucket\
          \n  aws --endpoint-url {endpoint}{aws} s3 cp file.csv s3://bucket/\
-         \n  sluice sql --endpoint {endpoint}{sluice} --profile sluice \
+         \n  sluice sql --endpoint {endpoint}{sluice} --store sluice \
          -c \"SELECT count(*) FROM 's3://bucket/file.csv'\"\n\nCtrl-C stops.\n"
     );
     text

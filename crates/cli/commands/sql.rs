@@ -10,6 +10,7 @@ use crate::args::{SqlArgs, StatementArgs};
 use crate::failure::{Failure, Result};
 use crate::output::Output;
 use crate::output::html::Page;
+use crate::output::progress::say;
 use crate::output::stats;
 use crate::runtime::compute::Compute;
 use crate::runtime::interrupt::{LastResort, interruptible, interruptible_writes, watch};
@@ -20,6 +21,9 @@ use crate::session::statements;
 pub(crate) async fn run(args: SqlArgs, compute: &mut Compute) -> Result<()> {
     let output = Output::new(args.format, args.output, args.max_rows)?;
     let script = script(&args.statements)?;
+    if args.interactive && !io::stdin().is_terminal() {
+        return Err(Failure::Usage("--interactive needs a terminal on stdin".to_owned()));
+    }
     if args.profile_html.is_some() && script.is_none() {
         return Err(Failure::Usage(
             "--profile-html needs statements; give them with -c, -f or on stdin".to_owned(),
@@ -28,33 +32,50 @@ pub(crate) async fn run(args: SqlArgs, compute: &mut Compute) -> Result<()> {
     let page =
         args.profile_html.as_deref().map(|path| Page::begin(path, "What the statements did"));
     let page = page.transpose()?;
+    let opens = script.is_none() || args.interactive;
+    let editor = opens.then(prompt::editor).transpose()?;
     let engine = interruptible(Box::pin(args.connect.connect())).await?;
+    let reads = output.is_for_reading();
     let max_cost = args.max_cost.map(|price| price.0);
     let mut session = Session {
         engine: engine.clone(),
         compute,
         output,
         stats: args.stats,
-        timing: false,
+        timing: reads && io::stdout().is_terminal(),
         max_cost,
         page,
+        fetch_shown: false,
+        progress: !args.no_progress,
+        including: 0,
     };
-    match script {
-        Some(script) => {
-            let _watch = watch(LastResort::Soon);
-            let statements = statements::all(&script);
-            let ran = interruptible_writes(&engine, Box::pin(session.run_all(&statements))).await;
-            match session.page.take() {
-                // Who stops the statements does not want to see them.
-                Some(page) if !matches!(ran, Err(Failure::Stopped(_))) => {
-                    // A page that cannot be written does not hide why a statement failed.
-                    ran.and(page.finish(&about(&engine)))
-                }
-                _ => ran,
-            }
+    if let Some(script) = script {
+        let _watch = watch(LastResort::Soon);
+        let steps = statements::steps(&script);
+        let ran = interruptible_writes(&engine, Box::pin(session.run_all(&steps))).await;
+        if matches!(ran, Err(Failure::Stopped(_))) {
+            say("stopped");
         }
-        // It handles Ctrl-C itself: there, it stops a query and not the session.
-        None => Box::pin(prompt::run(&mut session)).await,
+        let goes_on = args.interactive && matches!(ran, Ok(true));
+        let ran = ran.map(drop);
+        let shown = match session.page.take() {
+            // Who stops the statements does not want to see them.
+            Some(page) if !matches!(ran, Err(Failure::Stopped(_))) => {
+                // A page that cannot be written does not hide why a statement failed.
+                ran.and(page.finish(&about(&engine)))
+            }
+            _ => ran,
+        };
+        shown?;
+        if !goes_on {
+            return Ok(());
+        }
+    }
+    // It handles Ctrl-C itself: there, it stops a query and not the session.
+    session.fetch_shown = true;
+    match editor {
+        Some(editor) => Box::pin(prompt::run(&mut session, editor, !args.no_init)).await,
+        None => Ok(()),
     }
 }
 

@@ -47,7 +47,7 @@ pub(crate) async fn profile(options: &ConnectOptions) -> Result<EndpointProfile>
 pub(crate) async fn probed(options: &ConnectOptions) -> Result<EndpointProfile> {
     let Some(endpoint) = endpoint(options).await? else {
         return Err(Failure::new("there is no endpoint that could have been probed")
-            .with_hint("Name it with --endpoint, or leave out --profile."));
+            .with_hint("Name it with --endpoint, or leave out --store."));
     };
     let known = find(&endpoint, &Server::ask(&endpoint).await);
     known.map(|known| known.profile).ok_or_else(|| {

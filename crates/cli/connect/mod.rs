@@ -1,9 +1,11 @@
 //! From the connection's arguments to an engine.
 
+pub(crate) mod asked;
 pub(crate) mod bucket;
 pub(crate) mod calibrated;
 pub(crate) mod detect;
 pub(crate) mod known;
+pub(crate) mod named;
 
 use std::fs;
 use std::path::Path;
@@ -17,18 +19,37 @@ use sluicegate_s3select::profile::EndpointProfile;
 use tokio::runtime::Handle;
 
 use self::calibrated::{CalibratedProfiles, place};
-use crate::args::{ConnectArgs, ScanArg, StoreArgs};
+use self::named::{Connection, Connections};
+use crate::args::{ConnectArgs, KINDS, ScanArg, StoreArgs};
 use crate::failure::{Failure, Result};
 use crate::output::progress::say;
 
 impl StoreArgs {
-    /// The connection that these arguments mean.
-    pub(crate) fn options(&self) -> ConnectOptions {
+    /// The connection that these arguments mean: what they say, and else what the named connection does.
+    ///
+    /// # Errors
+    ///
+    /// If there is no connection of the name.
+    pub(crate) fn options(&self) -> Result<ConnectOptions> {
+        Ok(self.options_over(self.named()?))
+    }
+
+    /// What the named connection says; nothing if none is named.
+    fn named(&self) -> Result<Connection> {
+        match self.connection.as_deref().filter(|name| !name.is_empty()) {
+            Some(name) => Connections::read()?.named(name).cloned(),
+            None => Ok(Connection::default()),
+        }
+    }
+
+    fn options_over(&self, named: Connection) -> ConnectOptions {
+        // Whoever names a profile wants requests to be signed.
+        let anonymous = self.anonymous || (named.anonymous && self.aws_profile.is_none());
         ConnectOptions {
-            endpoint: self.endpoint.clone(),
-            region: self.region.clone(),
-            aws_profile: self.aws_profile.clone(),
-            anonymous: self.anonymous,
+            endpoint: self.endpoint.clone().or(named.endpoint),
+            region: self.region.clone().or(named.region),
+            aws_profile: self.aws_profile.clone().or(named.aws_profile),
+            anonymous,
             idle_timeout: self.idle_timeout.unwrap_or(ConnectOptions::default().idle_timeout),
             ..ConnectOptions::default()
         }
@@ -38,17 +59,24 @@ impl StoreArgs {
 impl ConnectArgs {
     /// The engine that these arguments mean.
     pub(crate) async fn connect(&self) -> Result<Engine> {
-        let options = self.store.options();
+        let named = self.store.named()?;
+        let options = self.store.options_over(named.clone());
         tell_path(options.endpoint.as_deref());
-        let profile = match self.profile.as_str() {
+        if self.profile.is_some() {
+            say("note: --profile is now called --store; --aws-profile names an AWS profile");
+        }
+        let kind = self.kind.as_ref().or(self.profile.as_ref()).or(named.store.as_ref());
+        let profile = match kind.map_or("auto", String::as_str) {
+            "auto" => detect::profile(&options).await?,
             "probed" => detect::probed(&options).await?,
-            name => match EndpointProfile::by_name(name) {
-                Some(profile) => profile,
-                // clap has checked the name, so this is `auto`.
-                None => detect::profile(&options).await?,
-            },
+            // clap has checked the name, but not that of a connection.
+            name => EndpointProfile::by_name(name).ok_or_else(|| {
+                Failure::new(format!("there is no kind of store `{name}`"))
+                    .with_hint(format!("Take one of {}.", KINDS.join(", ")))
+            })?,
         };
-        let hardware = hardware(self.hardware.as_deref(), &options).await?;
+        let asked = self.hardware.as_ref().or(named.hardware.as_ref());
+        let hardware = hardware(asked.map(String::as_str), &options).await?;
         let mut engine = Engine::builder()
             .connect(options)
             .profile(profile)
@@ -57,7 +85,7 @@ impl ConnectArgs {
         if let Some(cache) = known::cache_folder() {
             engine = engine.statistics_folder(cache.join("statistics"));
         }
-        if let Some(name) = &self.prices {
+        if let Some(name) = self.prices.as_ref().or(named.prices.as_ref()) {
             engine = engine.prices(prices(name)?);
         }
         if let Some(hardware) = hardware {

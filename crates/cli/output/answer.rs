@@ -1,7 +1,7 @@
 //! Answers as tables, CSV, JSON or Parquet.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,16 +9,17 @@ use arrow::array::RecordBatch;
 use arrow::csv;
 use arrow::datatypes::SchemaRef;
 use arrow::json;
-use arrow::util::display::FormatOptions;
-use arrow::util::pretty::pretty_format_batches_with_options;
 use clap::ValueEnum;
 use datafusion::execution::SendableRecordBatchStream;
 use futures::TryStreamExt;
 use parquet::arrow::ArrowWriter;
 
 use crate::failure::{Failure, Result};
+use crate::output::expanded::expanded;
 use crate::output::file::Unfinished;
-use crate::output::visible::visible;
+use crate::output::fit::framed;
+use crate::output::tree::{is_plan, trees};
+use crate::runtime::terminal;
 
 /// How an answer is written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -59,6 +60,10 @@ pub(crate) struct Output {
     file: Option<PathBuf>,
     /// Whether the file holds an answer.
     written: bool,
+    /// Whether a table has a line for each column of a row.
+    pub(crate) expanded: bool,
+    /// Whether there are more rows of a limited answer than are shown.
+    limited: bool,
 }
 
 impl Output {
@@ -82,19 +87,68 @@ impl Output {
             (None, None) => Format::default(),
         };
         let max_rows = if max_rows == 0 { usize::MAX } else { max_rows };
-        Ok(Self { format, max_rows, file, written: false })
+        Ok(Self { format, max_rows, file, written: false, expanded: false, limited: false })
+    }
+
+    /// How answers are written.
+    pub(crate) fn format(&self) -> Format {
+        self.format
+    }
+
+    /// Writes answers in another format from now on.
+    pub(crate) fn set_format(&mut self, format: Format) {
+        self.format = format;
+    }
+
+    /// Whether rows are written to the terminal as they come.
+    pub(crate) fn streams_to_terminal(&self) -> bool {
+        self.file.is_none() && self.format != Format::Table && io::stdout().is_terminal()
+    }
+
+    /// Whether answers are for reading, and not for programs.
+    pub(crate) fn is_for_reading(&self) -> bool {
+        self.file.is_none() && self.format == Format::Table
+    }
+
+    /// How many rows an answer has to have so that all is known that a table shows; none if it shows all.
+    pub(crate) fn looks_at(&self) -> Option<usize> {
+        let most = self.max_rows.checked_add(1);
+        most.filter(|_| self.is_for_reading())
+    }
+
+    /// Says of the next answers whether they have no more rows than [`Output::looks_at`] because no more were
+    /// asked for.
+    pub(crate) fn limit(&mut self, limited: bool) {
+        self.limited = limited;
+    }
+
+    /// Writes a table of our own.
+    pub(crate) fn show(&self, batches: &[RecordBatch]) -> Result<()> {
+        let Some(first) = batches.first() else { return Ok(()) };
+        let mut encoder = self.encoder(first.schema());
+        let mut bytes = Vec::new();
+        for batch in batches {
+            encoder.batch(batch, &mut bytes)?;
+        }
+        encoder.finish(&mut bytes)?;
+        Ok(io::stdout().write_all(&bytes)?)
     }
 
     /// Writes the answer of a query; returns the number of its rows. A statement that has
-    /// no answer, such as CREATE, runs and nothing is written.
-    pub(crate) async fn answer(&mut self, stream: SendableRecordBatchStream) -> Result<u64> {
+    /// no answer, such as CREATE, runs and nothing is written. `begins` is called before anything is
+    /// written to the terminal.
+    pub(crate) async fn answer(
+        &mut self,
+        stream: SendableRecordBatchStream,
+        begins: impl Fn(),
+    ) -> Result<u64> {
         let schema = stream.schema();
         if schema.fields().is_empty() {
             let batches: Vec<_> = stream.try_collect().await?;
             return Ok(count(&batches));
         }
         let Some(path) = self.file.clone() else {
-            return write_text(stream, self.encoder(schema), &mut io::stdout()).await;
+            return write_text(stream, self.encoder(schema), &mut io::stdout(), begins).await;
         };
         if self.written {
             return Err(Failure::new(format!("`{}` holds an answer already", path.display()))
@@ -115,12 +169,22 @@ impl Output {
     ) -> Result<u64> {
         match self.format {
             Format::Parquet => write_parquet(stream, schema, file).await,
-            _ => write_text(stream, self.encoder(schema), file).await,
+            _ => write_text(stream, self.encoder(schema), file, || ()).await,
         }
     }
 
     fn encoder(&self, schema: SchemaRef) -> Encoder {
-        Encoder { format: self.format, max_rows: self.max_rows, schema, rows: 0, kept: Vec::new() }
+        let fits = self.file.is_none() && !self.expanded;
+        Encoder {
+            format: self.format,
+            max_rows: self.max_rows,
+            expanded: self.expanded,
+            limited: self.limited,
+            width: if fits { terminal::width() } else { None },
+            schema,
+            rows: 0,
+            kept: Vec::new(),
+        }
     }
 }
 
@@ -128,15 +192,20 @@ async fn write_text(
     mut stream: SendableRecordBatchStream,
     mut encoder: Encoder,
     out: &mut impl Write,
+    begins: impl Fn(),
 ) -> Result<u64> {
     // Encoded in memory: Arrow's writers would turn the error of a closed pipe into text.
     let mut bytes = Vec::new();
     while let Some(batch) = stream.try_next().await? {
         encoder.batch(&batch, &mut bytes)?;
+        if !bytes.is_empty() {
+            begins();
+        }
         out.write_all(&bytes)?;
         bytes.clear();
     }
     encoder.finish(&mut bytes)?;
+    begins();
     out.write_all(&bytes)?;
     out.flush()?;
     Ok(encoder.rows)
@@ -165,6 +234,11 @@ fn count(batches: &[RecordBatch]) -> u64 {
 struct Encoder {
     format: Format,
     max_rows: usize,
+    expanded: bool,
+    /// Whether no more rows were asked for than one more than are shown.
+    limited: bool,
+    /// What tables have to fit into.
+    width: Option<usize>,
     schema: SchemaRef,
     rows: u64,
     /// The rows of a table: its columns are as wide as their widest cells, so it is written last.
@@ -212,13 +286,17 @@ impl Encoder {
     fn finish(&mut self, out: &mut Vec<u8>) -> Result<()> {
         match self.format {
             Format::Table | Format::Parquet => {
-                let options = FormatOptions::default().with_null("NULL");
-                // The header is that of the first batch, and there may be none.
-                self.kept.insert(0, RecordBatch::new_empty(Arc::clone(&self.schema)));
-                let table = pretty_format_batches_with_options(&self.kept, &options)?;
-                writeln!(out, "{}", visible(&table.to_string()))?;
+                let text = self.table()?;
+                out.write_all(text.as_bytes())?;
                 let more = self.rows.saturating_sub(count(&self.kept));
-                if more > 0 {
+                if more > 0 && self.limited {
+                    let shown = count(&self.kept);
+                    writeln!(
+                        out,
+                        "… the first {shown} rows; no more were fetched (--max-rows 0 or \\format csv \
+                         fetches all)"
+                    )?;
+                } else if more > 0 {
                     writeln!(
                         out,
                         "… and {more} more rows (--max-rows 0 or --format csv shows all)"
@@ -234,6 +312,18 @@ impl Encoder {
             Format::Csv | Format::Ndjson => {}
         }
         Ok(())
+    }
+
+    fn table(&mut self) -> Result<String> {
+        let names: Vec<&str> =
+            self.schema.fields().iter().map(|field| field.name().as_str()).collect();
+        // The header is that of the first batch, and there may be none.
+        let header = RecordBatch::new_empty(Arc::clone(&self.schema));
+        if is_plan(&names) {
+            return trees(&self.kept);
+        }
+        self.kept.insert(0, header);
+        if self.expanded { expanded(&self.kept) } else { framed(&self.kept, self.width) }
     }
 }
 
@@ -262,7 +352,7 @@ mod tests {
 
     #[track_caller]
     fn check(format: Format, max_rows: usize, batches: &[RecordBatch], expected: &str) {
-        let output = Output { format, max_rows, file: None, written: false };
+        let output = Output { format, ..Output::new(None, None, max_rows).unwrap() };
         let mut encoder = output.encoder(batch(&[], &[]).schema());
         let mut out = Vec::new();
         for batch in batches {

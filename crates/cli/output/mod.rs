@@ -2,12 +2,16 @@
 
 mod answer;
 pub(crate) mod chart;
+mod expanded;
 pub(crate) mod file;
+mod fit;
 pub(crate) mod grid;
 pub(crate) mod html;
 pub(crate) mod listing;
 pub(crate) mod progress;
 pub(crate) mod stats;
+pub(crate) mod titles;
+mod tree;
 pub(crate) mod visible;
 
 pub(crate) use self::answer::{Format, Output};

@@ -1,12 +1,18 @@
 //! Progress of long work, on stderr.
 
+use std::cell::RefCell;
 use std::io::{self, IsTerminal, Write};
+use std::pin::pin;
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use object_store::ObjectStore;
+use sluicegate_costmodel::{Bytes, Requests};
+use sluicegate_engine::{Counted, Engine};
 use sluicegate_workloads::{self as workloads, Advance, DataTable, Generate, WrittenObject};
 
 use crate::failure::Result;
+use crate::output::stats;
 use crate::output::visible::visible;
 
 const TEMPLATE: &str = "{msg} [{bar:30}] {percent}% of {len} rows, {elapsed} (eta {eta})";
@@ -15,6 +21,96 @@ const TEMPLATE: &str = "{msg} [{bar:30}] {percent}% of {len} rows, {elapsed} (et
 pub(crate) fn say(text: &str) {
     // If stderr is closed, the message is lost.
     drop(writeln!(io::stderr(), "{}", visible(text)));
+}
+
+/// A line about a statement that lasts, if stderr is a terminal: bytes of how many, requests, the rate, and
+/// the time that is left.
+pub(crate) struct Running {
+    engine: Engine,
+    shown: bool,
+    started: Instant,
+    before: Counted,
+    line: RefCell<Option<ProgressBar>>,
+}
+
+impl Running {
+    /// A statement begins.
+    pub(crate) fn begin(engine: &Engine, shown: bool) -> Self {
+        let shown = shown && io::stderr().is_terminal();
+        let before = engine.counted();
+        Self {
+            engine: engine.clone(),
+            shown,
+            started: Instant::now(),
+            before,
+            line: RefCell::default(),
+        }
+    }
+
+    /// Waits for some work of it, which is to read so many bytes where that is known. The line is gone
+    /// afterwards.
+    pub(crate) async fn watch<T>(
+        &self,
+        total: impl Fn() -> Option<u64>,
+        work: impl Future<Output = T>,
+    ) -> T {
+        const TICK: Duration = Duration::from_millis(200);
+        if !self.shown {
+            return work.await;
+        }
+        let mut work = pin!(work);
+        let done = loop {
+            match tokio::time::timeout(TICK, &mut work).await {
+                Ok(done) => break done,
+                Err(_) => self.tell(total()),
+            }
+        };
+        self.clear();
+        done
+    }
+
+    /// Removes the line.
+    pub(crate) fn clear(&self) {
+        if let Some(line) = self.line.take() {
+            line.finish_and_clear();
+        }
+    }
+
+    fn tell(&self, total: Option<u64>) {
+        let mut line = self.line.borrow_mut();
+        let line = line.get_or_insert_with(|| {
+            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+            if let Ok(style) = ProgressStyle::with_template("{msg}") {
+                bar.set_style(style);
+            }
+            bar
+        });
+        let counted = self.engine.counted().since(&self.before);
+        line.set_message(words(&counted, total, self.started.elapsed()));
+        line.tick();
+    }
+}
+
+/// How far a statement is: `[====      ] 40.0 MiB of 100 MiB, 12 requests, 20.0 MiB/s, 3.00 s left`
+fn words(counted: &Counted, total: Option<u64>, elapsed: Duration) -> String {
+    const CELLS: u64 = 20;
+    let requests = counted.requests();
+    if requests == 0 {
+        return format!("running for {}", stats::seconds(elapsed));
+    }
+    let done = counted.got_bytes + counted.scanned_bytes + counted.put_bytes;
+    let rate = done as f64 / elapsed.as_secs_f64().max(1e-3);
+    let rest = format!("{}, {}/s", Requests(requests).in_words(), Bytes(rate as u64));
+    match total.filter(|total| *total > done && done > 0) {
+        Some(total) => {
+            let full = (CELLS * done / total) as usize;
+            let bar = "=".repeat(full) + &" ".repeat(CELLS as usize - full);
+            let left = Duration::from_secs_f64((total - done) as f64 / rate.max(1.0));
+            let (done, total) = (Bytes(done), Bytes(total));
+            format!("[{bar}] {done} of {total}, {rest}, {} left", stats::seconds(left))
+        }
+        None => format!("{}, {rest}, {}", Bytes(done), stats::seconds(elapsed)),
+    }
 }
 
 /// A bar for work of so many steps, if stderr is a terminal.
@@ -111,4 +207,22 @@ pub(crate) async fn generate<T: DataTable>(
     let written = workloads::generate(request, store, &advance).await;
     bar.finish_and_clear();
     Ok(written?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_says_how_far_it_is() {
+        let second = Duration::from_secs(2);
+        assert_eq!(words(&Counted::default(), None, second), "running for 2.00 s");
+        let counted = Counted { get: 3, got_bytes: 40 << 20, ..Counted::default() };
+        let text = words(&counted, Some(100 << 20), second);
+        let expected =
+            "[========            ] 40.0 MiB of 100 MiB, 3 requests, 20.0 MiB/s, 3.00 s left";
+        assert_eq!(text, expected);
+        let text = words(&counted, Some(1), second);
+        assert_eq!(text, "40.0 MiB, 3 requests, 20.0 MiB/s, 2.00 s");
+    }
 }

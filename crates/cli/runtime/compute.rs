@@ -54,7 +54,8 @@ impl Compute {
         engine: &Engine,
         statement: &str,
     ) -> Result<SendableRecordBatchStream> {
-        Ok(self.plan(engine, statement, Kept::Counts).await?.0)
+        let asked = Asked { kept: Kept::Counts, first: None };
+        Ok(self.plan(engine, statement, asked).await?.answer)
     }
 
     /// The same, with the query itself, which counts its requests and collects its warnings.
@@ -62,16 +63,19 @@ impl Compute {
         &self,
         engine: &Engine,
         statement: &str,
-        kept: Kept,
-    ) -> Result<(SendableRecordBatchStream, Query)> {
+        asked: Asked,
+    ) -> Result<Started> {
         let (engine, statement) = (engine.clone(), statement.to_owned());
         let planned = async move {
-            Ok(match kept {
+            let query = match asked.kept {
                 Kept::Counts => Box::pin(engine.plan(&statement)).await?,
                 Kept::Everything => Box::pin(engine.profile(&statement)).await?,
-            })
+            };
+            let first = asked.first.map(|rows| query.first(rows)).transpose()?.flatten();
+            let limited = first.is_some();
+            Ok((first.unwrap_or(query), limited))
         };
-        let query = self.run(planned).await?;
+        let (query, limited) = self.run(planned).await?;
         let started = query.clone();
         let schema = Arc::new(query.frame().schema().as_arrow().clone());
         let mut answer = RecordBatchReceiverStreamBuilder::new(schema, BATCHES_AHEAD);
@@ -87,7 +91,7 @@ impl Compute {
             Ok(())
         };
         answer.spawn_on(work, self.runtime()?.handle());
-        Ok((answer.build(), query))
+        Ok(Started { answer: answer.build(), query, limited })
     }
 
     /// Goes on with new threads. Work that was stopped keeps the old ones until it notices.
@@ -109,6 +113,25 @@ impl Drop for Compute {
             runtime.shutdown_timeout(GRACE);
         }
     }
+}
+
+/// What is asked of a query beside its statement.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Asked {
+    /// What it keeps.
+    pub(crate) kept: Kept,
+    /// How many rows of it are looked at; where that is possible, no more are computed.
+    pub(crate) first: Option<usize>,
+}
+
+/// A statement that runs.
+pub(crate) struct Started {
+    /// Its rows; dropping them stops it.
+    pub(crate) answer: SendableRecordBatchStream,
+    /// What counts its requests and collects its warnings.
+    pub(crate) query: Query,
+    /// Whether it was asked for fewer rows than it might have.
+    pub(crate) limited: bool,
 }
 
 /// What a query keeps of what it did.

@@ -2,6 +2,7 @@
 
 pub(crate) mod compute;
 pub(crate) mod cpu;
+pub(crate) mod folders;
 pub(crate) mod interrupt;
 pub(crate) mod room;
 pub(crate) mod scratch;

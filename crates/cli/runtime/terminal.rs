@@ -1,4 +1,15 @@
-//! The terminal as it was before the prompt changed it.
+//! The terminal: how wide it is, and as it was before the prompt changed it.
+
+use std::io::{self, IsTerminal};
+
+/// The columns of the terminal that answers are written to; none if that is something else.
+pub(crate) fn width() -> Option<usize> {
+    if !io::stdout().is_terminal() {
+        return None;
+    }
+    let (width, _) = terminal_size::terminal_size()?;
+    Some(usize::from(width.0)).filter(|width| *width > 0)
+}
 
 #[cfg(unix)]
 pub(crate) use self::unix::Terminal;

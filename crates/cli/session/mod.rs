@@ -1,5 +1,6 @@
 //! Statements on one engine, one after another.
 
+pub(crate) mod meta;
 pub(crate) mod prompt;
 pub(crate) mod statements;
 
@@ -7,9 +8,12 @@ use std::io::{self, Write};
 use std::pin::pin;
 use std::time::{Duration, Instant};
 
-use arrow::array::RecordBatch;
+use arrow::array::{AsArray, RecordBatch};
+use arrow::datatypes::UInt64Type;
+use datafusion::execution::SendableRecordBatchStream;
+use datafusion::logical_expr::LogicalPlan;
 use futures::TryStreamExt;
-use sluicegate_costmodel::Dollars;
+use sluicegate_costmodel::{Bytes, Dollars};
 use sluicegate_engine::statistics::analyze::is_analyze;
 use sluicegate_engine::{Engine, Query};
 use tokio::time::timeout;
@@ -17,10 +21,13 @@ use tokio::time::timeout;
 use crate::failure::{Failure, Result};
 use crate::output::Output;
 use crate::output::html::Page;
-use crate::output::progress::{Amount, say};
+use crate::output::progress::{Amount, Running, say};
 use crate::output::stats;
+use crate::output::titles::titled;
 use crate::output::visible::visible;
-use crate::runtime::compute::{Compute, Kept};
+use crate::runtime::compute::{Asked, Compute, Kept, Started};
+use crate::session::meta::Meta;
+use crate::session::statements::Step;
 
 /// An engine, where its answers go, and what is said about them.
 #[derive(Debug)]
@@ -37,6 +44,12 @@ pub(crate) struct Session<'a> {
     pub(crate) max_cost: Option<Dollars>,
     /// Where statements are drawn.
     pub(crate) page: Option<Page>,
+    /// Whether no more rows are asked for than a table shows.
+    pub(crate) fetch_shown: bool,
+    /// Whether work that lasts is shown while it does, if stderr is a terminal.
+    pub(crate) progress: bool,
+    /// How many files are being included, each by another.
+    pub(crate) including: usize,
 }
 
 /// A statement that ran, or as far as it came.
@@ -73,18 +86,32 @@ impl Session<'_> {
         if let Some(limit) = self.max_cost {
             self.refuse_above(limit, statement).await?;
         }
-        let kept = if self.page.is_some() { Kept::Everything } else { Kept::Counts };
-        let started = Instant::now();
-        let planned = Box::pin(self.compute.plan(&self.engine, statement, kept));
-        let answer = match is_analyze(statement) {
-            true => with_bytes_read(&self.engine, planned).await,
-            false => planned.await,
+        let asked = Asked {
+            kept: if self.page.is_some() { Kept::Everything } else { Kept::Counts },
+            first: self.output.looks_at().filter(|_| self.fetch_shown),
         };
-        self.tell_notes(ran);
+        let started = Instant::now();
+        let shows = self.progress && !self.output.streams_to_terminal();
+        let running = Running::begin(&self.engine, shows);
+        let planned = Box::pin(self.compute.plan(&self.engine, statement, asked));
+        let answer = match is_analyze(statement) {
+            true if self.progress => with_bytes_read(&self.engine, planned).await,
+            true => planned.await,
+            false => running.watch(|| None, planned).await,
+        };
+        self.tell_notes(&mut ran.notes);
         ran.wall = started.elapsed();
-        let (answer, query) = answer?;
-        let rows = Box::pin(self.output.answer(answer)).await;
-        self.tell_notes(ran);
+        let Started { answer, query, limited } = answer?;
+        self.output.limit(limited);
+        let writes =
+            matches!(query.frame().logical_plan(), LogicalPlan::Copy(_) | LogicalPlan::Dml(_));
+        let rows = if writes && self.output.is_for_reading() {
+            running.watch(|| query.bytes_to_read(), written(answer)).await
+        } else {
+            let answer = self.output.answer(titled(answer, statement), || running.clear());
+            running.watch(|| query.bytes_to_read(), Box::pin(answer)).await
+        };
+        self.tell_notes(&mut ran.notes);
         let wall = started.elapsed();
         ran.wall = wall;
         for warning in query.warnings() {
@@ -95,6 +122,10 @@ impl Session<'_> {
         let query = ran.query.insert(query);
         let rows = rows?;
         ran.rows = Some(rows);
+        if writes && self.output.is_for_reading() {
+            let (rows, sent) = (stats::rows_words(rows), Bytes(query.counted().put_bytes));
+            writeln!(io::stdout(), "{rows} and {sent} written")?;
+        }
         if self.stats {
             let counted = query.counted();
             let prices = &self.engine.endpoint().prices;
@@ -109,16 +140,29 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Runs statements in order; of several, an error says which one it is about.
-    pub(crate) async fn run_all(&mut self, statements: &[&str]) -> Result<()> {
-        for (index, statement) in statements.iter().enumerate() {
-            let result = self.run(statement).await;
-            result.map_err(|failure| match statements.len() {
-                1 => failure,
-                _ => failure.at(&place(index, statement)),
-            })?;
+    /// Runs a statement or a command. Returns whether to go on: a command may be to quit.
+    pub(crate) async fn step(&mut self, step: Step<'_>) -> Result<bool> {
+        match step {
+            Step::Statement(statement) => self.run(statement).await.map(|()| true),
+            Step::Command(line) => Meta::parse(line)?.obey(self).await,
         }
-        Ok(())
+    }
+
+    /// Runs the steps of a script in order; of several, an error says which one it is about. Returns whether
+    /// to go on.
+    pub(crate) async fn run_all(&mut self, steps: &[Step<'_>]) -> Result<bool> {
+        for (index, step) in steps.iter().enumerate() {
+            let (Step::Statement(text) | Step::Command(text)) = step;
+            let result = Box::pin(self.step(*step)).await;
+            let goes_on = result.map_err(|failure| match steps.len() {
+                1 => failure,
+                _ => failure.at(&place(index, text)),
+            })?;
+            if !goes_on {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Runs a query of our own and returns its answer.
@@ -128,11 +172,11 @@ impl Session<'_> {
     }
 
     /// Prints what the user should know about a statement, whether or not it succeeds.
-    fn tell_notes(&self, ran: &mut Ran) {
+    fn tell_notes(&self, told: &mut Vec<String>) {
         for note in self.engine.take_notes() {
             let note = format!("note: {note}");
             say(&note);
-            ran.notes.push(note);
+            told.push(note);
         }
     }
 
@@ -161,6 +205,16 @@ impl Session<'_> {
 /// name or sets an option does not, and takes effect when it is planned.
 pub(crate) async fn is_query(engine: &Engine, statement: &str) -> Result<bool> {
     Ok(!Box::pin(engine.is_definition(statement)).await?)
+}
+
+/// How many rows a statement wrote that answers with their number.
+async fn written(mut answer: SendableRecordBatchStream) -> Result<u64> {
+    let mut rows = 0;
+    while let Some(batch) = answer.try_next().await? {
+        let counts = batch.columns().first().and_then(|it| it.as_primitive_opt::<UInt64Type>());
+        rows += counts.into_iter().flatten().flatten().sum::<u64>();
+    }
+    Ok(rows)
 }
 
 /// Waits for ANALYZE TABLE, with a bar of the bytes that it has read.

@@ -12,20 +12,19 @@ pub(crate) struct Split<'a> {
 /// Cuts at each `;` that is not inside a string, a quoted name or a comment.
 pub(crate) fn split(text: &str) -> Split<'_> {
     let mut complete = Vec::new();
-    let mut scan = Scan { text, at: 0 };
     let mut start = 0;
     let mut has_words = false;
-    while let Some(piece) = scan.next() {
-        match piece {
-            Piece::End => {
+    for piece in pieces(text) {
+        match piece.kind {
+            Kind::End => {
                 if has_words {
-                    complete.push(text[start..scan.at - 1].trim());
+                    complete.push(text[start..piece.start].trim());
                 }
-                start = scan.at;
+                start = piece.start + piece.text.len();
                 has_words = false;
             }
-            Piece::Word => has_words = true,
-            Piece::Blank => {}
+            Kind::Comment | Kind::Space => {}
+            _ => has_words = true,
         }
     }
     Split { complete, rest: if has_words { text[start..].trim() } else { "" } }
@@ -40,35 +39,135 @@ pub(crate) fn all(text: &str) -> Vec<&str> {
     split.complete
 }
 
-enum Piece {
+/// What a script has one after another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step<'a> {
+    /// A statement, without its `;`.
+    Statement(&'a str),
+    /// A line that is a command of the program, such as `\timing on`.
+    Command(&'a str),
+}
+
+/// The statements of a script and its commands: lines that begin with `\` or `.read`, outside of strings and
+/// comments. A command in the midst of a statement ends it.
+pub(crate) fn steps(text: &str) -> Vec<Step<'_>> {
+    let mut steps = Vec::new();
+    let mut start = 0;
+    while let Some(line) = command_line(text, start) {
+        steps.extend(all(&text[start..line.start]).into_iter().map(Step::Statement));
+        steps.push(Step::Command(line.text.trim()));
+        start = line.start + line.text.len();
+    }
+    steps.extend(all(&text[start..]).into_iter().map(Step::Statement));
+    steps
+}
+
+/// The first line from `from` on that is a command.
+pub(crate) fn command_line(text: &str, from: usize) -> Option<Piece<'_>> {
+    for piece in pieces(&text[from..]) {
+        let at = from + piece.start;
+        let line = text[..at].rfind('\n').map_or(0, |end| end + 1);
+        let is_first = line < from || text[line..at].trim().is_empty();
+        if is_first && is_command(&text[at..]) {
+            let length = text[at..].find('\n').unwrap_or(text.len() - at);
+            return Some(Piece { start: at, text: &text[at..at + length], ..piece });
+        }
+    }
+    None
+}
+
+/// Whether the last line of what is typed is a command.
+pub(crate) fn ends_in_command(text: &str) -> bool {
+    let text = text.trim_end();
+    let mut from = 0;
+    while let Some(line) = command_line(text, from) {
+        from = line.start + line.text.len();
+        if from == text.len() {
+            return true;
+        }
+    }
+    false
+}
+
+/// Whether a line is a command of the program.
+pub(crate) fn is_command(line: &str) -> bool {
+    line.starts_with('\\') || line.split_whitespace().next() == Some(".read")
+}
+
+/// What is not closed at the end of a text: a quote, or `/*`.
+pub(crate) fn open_at_end(text: &str) -> Option<&str> {
+    let last = pieces(text).last().filter(|piece| !piece.closed)?;
+    Some(if last.kind == Kind::Comment { "/*" } else { &last.text[..1] })
+}
+
+/// What a piece of a statement is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
     /// A `;`
     End,
-    /// A part of a statement.
+    /// A keyword, a name or a function.
     Word,
-    /// Space or a comment.
-    Blank,
+    /// A number.
+    Number,
+    /// A text between `'`; one with a doubled quote is two pieces.
+    Text,
+    /// A name between `"` or backticks.
+    Name,
+    /// Anything else, such as an operator.
+    Symbol,
+    /// A comment.
+    Comment,
+    /// Space.
+    Space,
 }
 
-struct Scan<'a> {
-    text: &'a str,
-    at: usize,
+/// A piece of a statement.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Piece<'a> {
+    pub(crate) kind: Kind,
+    /// Where it begins, in bytes.
+    pub(crate) start: usize,
+    pub(crate) text: &'a str,
+    /// Whether its quote or its comment ends.
+    pub(crate) closed: bool,
 }
 
-impl Scan<'_> {
-    fn next(&mut self) -> Option<Piece> {
-        let rest = &self.text[self.at..];
+/// The pieces of a text; together they are all of it.
+pub(crate) fn pieces(text: &str) -> impl Iterator<Item = Piece<'_>> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let rest = &text[at..];
         let first = rest.chars().next()?;
-        let (length, piece) = match first {
-            ';' => (1, Piece::End),
-            // A doubled quote inside is the end of one string and the start of the next.
-            '\'' | '"' | '`' => (after(rest, 1, first), Piece::Word),
-            '-' if rest.starts_with("--") => (after(rest, 2, '\n'), Piece::Blank),
-            '/' if rest.starts_with("/*") => (block_comment(rest), Piece::Blank),
-            c if c.is_whitespace() => (c.len_utf8(), Piece::Blank),
-            c => (c.len_utf8(), Piece::Word),
-        };
-        self.at += length;
+        let (length, kind, closed) = piece(rest, first);
+        let piece = Piece { kind, start: at, text: &rest[..length], closed };
+        at += length;
         Some(piece)
+    })
+}
+
+/// The length of the first piece, what it is, and whether it is closed.
+fn piece(rest: &str, first: char) -> (usize, Kind, bool) {
+    let run = |is: fn(char) -> bool| rest.find(|c| !is(c)).unwrap_or(rest.len());
+    let of_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$');
+    match first {
+        ';' => (1, Kind::End, true),
+        // A doubled quote inside is the end of one string and the start of the next.
+        '\'' | '"' | '`' => {
+            let length = after(rest, 1, first);
+            let kind = if first == '\'' { Kind::Text } else { Kind::Name };
+            (length, kind, length > 1 && rest[..length].ends_with(first))
+        }
+        '-' if rest.starts_with("--") => (after(rest, 2, '\n'), Kind::Comment, true),
+        '/' if rest.starts_with("/*") => {
+            let (length, closed) = block_comment(rest);
+            (length, Kind::Comment, closed)
+        }
+        c if c.is_whitespace() => (run(char::is_whitespace), Kind::Space, true),
+        c if c.is_ascii_digit() => {
+            (run(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_')), Kind::Number, true)
+        }
+        c if of_word(c) => (run(of_word), Kind::Word, true),
+        c => (c.len_utf8(), Kind::Symbol, true),
     }
 }
 
@@ -77,8 +176,8 @@ fn after(text: &str, from: usize, end: char) -> usize {
     text[from..].find(end).map_or(text.len(), |at| from + at + end.len_utf8())
 }
 
-/// The length of a comment, in which others may be nested.
-fn block_comment(text: &str) -> usize {
+/// The length of a comment, in which others may be nested, and whether it ends.
+fn block_comment(text: &str) -> (usize, bool) {
     let (mut depth, mut at) = (0_usize, 0);
     while let Some(found) = text[at..].find(['/', '*']) {
         at += found;
@@ -89,13 +188,13 @@ fn block_comment(text: &str) -> usize {
             depth = depth.saturating_sub(1);
             at += 2;
             if depth == 0 {
-                return at;
+                return (at, true);
             }
         } else {
             at += 1;
         }
     }
-    text.len()
+    (text.len(), false)
 }
 
 #[cfg(test)]
@@ -125,6 +224,45 @@ mod tests {
         check("select 'open;", &[], "select 'open;");
         check("é; 'ü;ö' ; 1/2*3;", &["é", "'ü;ö'", "1/2*3"], "");
         check("/*/ ; */ x;", &["/*/ ; */ x"], "");
+    }
+
+    #[test]
+    fn pieces_are_the_whole_text_and_know_what_is_open() {
+        for (text, open) in [
+            ("", None),
+            ("select 'a", Some("'")),
+            ("select 'it''s'", None),
+            ("select 'it''", Some("'")),
+            ("select \"a", Some("\"")),
+            ("'", Some("'")),
+            ("/* a /* b */", Some("/*")),
+            ("-- it's", None),
+            ("1.5e3+é_1 <> `x`; /**/", None),
+        ] {
+            assert_eq!(open_at_end(text), open, "{text}");
+            assert_eq!(pieces(text).map(|piece| piece.text).collect::<String>(), text);
+        }
+        let kinds: Vec<Kind> = pieces("é_1 1.5<'a'").map(|piece| piece.kind).collect();
+        assert_eq!(kinds, [Kind::Word, Kind::Space, Kind::Number, Kind::Symbol, Kind::Text]);
+    }
+
+    #[test]
+    fn commands_are_lines_outside_of_strings_and_comments() {
+        use Step::{Command as C, Statement as S};
+
+        #[track_caller]
+        fn check(text: &str, expected: &[Step<'_>]) {
+            assert_eq!(steps(text), expected, "{text}");
+        }
+        check("a; b", &[S("a"), S("b")]);
+        check("\\x\na;\n  \\i b.sql\nc", &[C("\\x"), S("a"), C("\\i b.sql"), S("c")]);
+        check("a\n\\d t\n", &[S("a"), C("\\d t")]);
+        check("select '\n\\x\n' -- it's\n\\x", &[S("select '\n\\x\n' -- it's"), C("\\x")]);
+        check("/*\n\\x\n*/ a \\x;", &[S("/*\n\\x\n*/ a \\x")]);
+        check(".read a.sql\n.5", &[C(".read a.sql"), S(".5")]);
+        check("\\d\n\n;\n", &[C("\\d")]);
+        assert!(ends_in_command("select 1\n\\d x \n") && ends_in_command("\\x\n\\x"));
+        assert!(!ends_in_command("\\x\nselect") && !ends_in_command("select '\n\\x"));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Creates and removes buckets, for code that writes samples or workloads.
+//! Lists buckets, and creates and removes them for code that writes samples or workloads.
 
 use aws_sdk_s3::error::ProvideErrorMetadata;
 use aws_sdk_s3::types::{BucketLocationConstraint, CreateBucketConfiguration};
@@ -11,6 +11,19 @@ use super::idle::Patience;
 const DEFAULT_REGION: &str = "us-east-1";
 
 impl Client {
+    /// The names of the buckets of whoever signs the requests, at most a page of them.
+    ///
+    /// # Errors
+    /// If the store cannot be reached or refuses to list them; [`Error::AccessDenied`] then names no bucket.
+    pub async fn buckets(&self) -> Result<Vec<String>, Error> {
+        let subject = bucket("");
+        let listed = Patience::new(self.idle_timeout())
+            .ask(&subject, || Box::pin(self.sdk().list_buckets().send()));
+        let listed = listed.await?.map_err(|error| self.sort_request_error(error, &subject))?;
+        let names = listed.buckets().iter().filter_map(|bucket| bucket.name());
+        Ok(names.map(str::to_owned).collect())
+    }
+
     /// Creates the bucket unless it exists. Returns whether it was created.
     ///
     /// If the store does not say whether the bucket exists, for example because the client may only

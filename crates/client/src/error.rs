@@ -42,6 +42,14 @@ pub enum Error {
     /// No credentials in the environment, the profile files or the machine's role.
     #[error("no credentials were found")]
     NoCredentials,
+    /// The AWS profile files have no such section.
+    #[error("there is no AWS profile `{name}`{}", others(known))]
+    NoProfile {
+        /// The name.
+        name: String,
+        /// The sections that there are, in order.
+        known: Vec<String>,
+    },
     /// The endpoint does not answer.
     #[error("the store at {endpoint} cannot be reached: {reason}")]
     Unreachable {
@@ -113,6 +121,14 @@ pub enum Error {
     },
 }
 
+/// Which profiles there are, in words.
+fn others(known: &[String]) -> String {
+    match known {
+        [] => ": the profile files are empty, or not there".to_owned(),
+        known => format!(": there is {}", known.join(", ")),
+    }
+}
+
 impl Error {
     /// What the user can do about it, in one sentence.
     pub fn hint(&self) -> &'static str {
@@ -124,6 +140,9 @@ impl Error {
             }
             Self::NoCredentials => {
                 "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or name an AWS profile."
+            }
+            Self::NoProfile { .. } => {
+                "Check the name, and the files that AWS_CONFIG_FILE and AWS_SHARED_CREDENTIALS_FILE name."
             }
             Self::Unreachable { .. } => {
                 "Check the endpoint and the network, and that the store is running."

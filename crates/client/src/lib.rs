@@ -40,6 +40,7 @@ mod idle;
 mod metrics;
 mod options;
 mod probe;
+mod profiles;
 mod raw;
 mod refusals;
 mod resume;
@@ -134,7 +135,9 @@ impl Client {
                     .with_initial_backoff(REQUEST_BACKOFF),
             );
         if let Some(name) = &options.aws_profile {
-            loader = loader.profile_name(name);
+            profiles::check(name).await?;
+            // A profile that is named beats the keys of the environment, as with the AWS CLI.
+            loader = loader.profile_name(name).credentials_provider(profiles::of(name, &region));
         }
         if let Some(endpoint) = &options.endpoint {
             loader = loader.endpoint_url(endpoint);

@@ -13,7 +13,8 @@ pub struct ConnectOptions {
     /// The region to sign for; `None` takes it from the environment or the AWS profile, and otherwise
     /// means `us-east-1`.
     pub region: Option<String>,
-    /// The section of the AWS profile files to read; `None` means `AWS_PROFILE`, or `default`.
+    /// The section of the AWS profile files whose credentials are used, whatever keys the environment has;
+    /// `None` means the keys of the environment, else those of `AWS_PROFILE`, or `default`.
     pub aws_profile: Option<String>,
     /// Whether the bucket is part of the path (`http://host/bucket/key`) instead of the host name;
     /// `None` means yes if an endpoint is given.

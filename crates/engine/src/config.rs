@@ -24,13 +24,20 @@ macro_rules! strategies {
             $($(#[$variant_about])* $variant,)+
         }
 
+        impl $name {
+            /// The option.
+            pub const OPTION: &'static str = $option;
+            /// Its values.
+            pub const WORDS: &'static [&'static str] = &[$($word),+];
+        }
+
         impl FromStr for $name {
             type Err = DataFusionError;
 
             fn from_str(text: &str) -> Result<Self, Self::Err> {
                 match text.to_ascii_lowercase().as_str() {
                     $($word => Ok(Self::$variant),)+
-                    other => Err(no_strategy($option, other, &[$($word),+])),
+                    other => Err(no_strategy($option, other, Self::WORDS)),
                 }
             }
         }
@@ -131,6 +138,19 @@ strategies! {
     S3 = "s3",
     /// The largest groups in the store, the others here.
     Hybrid = "hybrid",
+}
+
+/// The values of an option that names strategies; none of any other.
+#[must_use]
+pub fn words(option: &str) -> &'static [&'static str] {
+    let all = [
+        (Scan::OPTION, Scan::WORDS),
+        (Aggregate::OPTION, Aggregate::WORDS),
+        (Join::OPTION, Join::WORDS),
+        (TopK::OPTION, TopK::WORDS),
+        (GroupBy::OPTION, GroupBy::WORDS),
+    ];
+    all.iter().find(|(name, _)| *name == option).map_or(&[], |(_, words)| *words)
 }
 
 fn no_strategy(option: &str, given: &str, words: &[&str]) -> DataFusionError {

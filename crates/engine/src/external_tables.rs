@@ -19,7 +19,7 @@ use crate::files_table::FilesTable;
 use crate::index::found::Foreseen;
 use crate::locations::as_url;
 use crate::notes::{Notes, some_of};
-use crate::url_tables::of_bucket;
+use crate::url_tables::{COMPRESSIONS, of_bucket};
 
 /// Makes tables of files.
 #[derive(Debug, Default)]
@@ -46,6 +46,8 @@ impl TableProviderFactory for ExternalTables {
             let locations = whole.map(|(bucket, url)| bucket.unwrap_or(url)).collect();
             return self.create(state, &CreateExternalTable { locations, ..command.clone() }).await;
         }
+        let named = as_named(state, command).await?;
+        let command = named.as_ref().unwrap_or(command);
         let whole = with_columns_of_files(state, command).await?;
         let mut urls = whole.unwrap_or_else(|| command.clone());
         urls.locations = urls.locations.iter().map(|url| as_url(url).into_owned()).collect();
@@ -54,6 +56,52 @@ impl TableProviderFactory for ExternalTables {
         let indexes = look(state, command, listing).await?;
         Ok(Arc::new(FilesTable::new(listing.clone(), indexes)))
     }
+}
+
+/// The same command with the compression that the names of its objects say and the command does not; nothing
+/// if they say none.
+async fn as_named(
+    state: &dyn Session,
+    command: &CreateExternalTable,
+) -> Result<Option<CreateExternalTable>> {
+    let is_said =
+        command.options.keys().any(|name| name.to_ascii_lowercase().ends_with("compression"));
+    let kind = command.file_type.to_ascii_lowercase();
+    let [location] = command.locations.as_slice() else { return Ok(None) };
+    if is_said || kind == "parquet" {
+        return Ok(None);
+    }
+    let (names, stem) = if location.ends_with('/') {
+        let Some(session) = state.as_any().downcast_ref::<SessionState>() else { return Ok(None) };
+        let folder = ListingTableUrl::parse(as_url(location))?.with_table_ref(command.name.clone());
+        let store = state.runtime_env().object_store(&folder)?;
+        let everything = with_subfolders(session);
+        let there = folder.list_all_files(&everything, store.as_ref(), "").await?;
+        let there: Vec<ObjectMeta> = there.try_collect().await?;
+        let data = there.iter().filter(|object| object.size > 0 && !is_hidden(&object.location));
+        (data.map(|object| object.location.to_string()).collect(), format!(".{kind}"))
+    } else {
+        // An object that is named need not be called by its format.
+        (vec![location.clone()], String::new())
+    };
+    let compression = COMPRESSIONS.iter().find(|(suffix, _)| {
+        let end = format!("{stem}{suffix}");
+        !names.is_empty() && names.iter().all(|name| name.to_ascii_lowercase().ends_with(&end))
+    });
+    Ok(compression.map(|(_, name)| {
+        let mut named = command.clone();
+        named.options.insert("format.compression".to_owned(), (*name).to_owned());
+        named
+    }))
+}
+
+/// A pattern for a text in upper and lower case: `.[cC][sS][vV]`.
+pub(crate) fn in_any_case(text: &str) -> String {
+    let any = |c: char| match c.is_ascii_alphabetic() {
+        true => format!("[{}{}]", c.to_ascii_lowercase(), c.to_ascii_uppercase()),
+        false => c.to_string(),
+    };
+    text.chars().map(any).collect()
 }
 
 /// The same command with the columns of the files, if it declares the columns of the partitions

@@ -35,6 +35,7 @@
 //!
 //! Modules that are not documented here are public for the project's own tests and may change.
 
+pub mod browse;
 #[doc(hidden)]
 pub mod catalog;
 mod checked;
@@ -43,6 +44,7 @@ pub mod choice;
 pub mod codec;
 pub mod config;
 pub mod counters;
+mod csv_dialect;
 #[doc(hidden)]
 pub mod datasource;
 mod endpoint;
@@ -83,8 +85,10 @@ pub mod stages;
 pub mod staging;
 pub mod statistics;
 pub mod store;
+mod summarize;
 #[doc(hidden)]
 pub mod switch;
+mod table_functions;
 pub mod timeline;
 #[doc(hidden)]
 pub mod url_tables;
@@ -198,7 +202,12 @@ impl Engine {
             self.analyzing.store(analysis.work().1, Ordering::Relaxed);
             return session.read_batch(Box::pin(analysis.run()).await?);
         }
-        let plan = sql::logical_plan(&session.state(), sql).await?;
+        let (plan, existing) = Box::pin(sql::plan_of(&session.state(), sql)).await?;
+        if let LogicalPlan::Copy(copy) = &plan {
+            let replaced = existing.at(copy, &session.state()).await?;
+            let state = session.state_ref();
+            state.write().config_mut().options_mut().extensions.insert(replaced);
+        }
         match plan {
             // These change the engine's session. EXECUTE finds a query there, which is this one.
             LogicalPlan::Statement(_)

@@ -5,7 +5,9 @@ use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use arrow::array::RecordBatch;
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::dataframe::DataFrame;
+use datafusion::datasource::listing::PartitionedFile;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
@@ -16,6 +18,7 @@ use crate::counters::{Counted, Counters};
 use crate::endpoint::Endpoint;
 use crate::panics;
 use crate::picture::Picture;
+use crate::picture::scan::config;
 use crate::timeline::{Recorded, Timeline};
 
 /// A planned query with counters of its own. Clones share them.
@@ -24,7 +27,7 @@ pub struct Query {
     frame: DataFrame,
     counters: Arc<QueryCounters>,
     journal: Journal,
-    /// The plan that ran, of a query with a timeline.
+    /// The plan that runs.
     plan: Arc<OnceLock<Arc<dyn ExecutionPlan>>>,
 }
 
@@ -65,9 +68,9 @@ impl Query {
         let plan = panics::caught("planning the query", planned).await?;
         if let Some(timeline) = self.counters.timeline() {
             timeline.planned();
-            // Whoever starts it twice sees the first run.
-            let _ = self.plan.set(Arc::clone(&plan));
         }
+        // Whoever starts it twice sees the first run.
+        let _ = self.plan.set(Arc::clone(&plan));
         Ok(panics::caught_rows(execute_stream(plan, context)?))
     }
 
@@ -79,6 +82,33 @@ impl Query {
         let plan = self.plan.get().cloned();
         let picture = plan.as_ref().map(|plan| Picture::ran(plan, &decisions, &recorded));
         Some(Profile { plan, decisions, picture: picture.unwrap_or_default(), recorded })
+    }
+
+    /// The same query, of which no more than so many rows are asked for, if its rows come as they are read;
+    /// nothing if it sorts, groups or joins them, or has a limit of its own.
+    ///
+    /// # Errors
+    ///
+    /// None of today's plans that read rows refuses a limit.
+    pub fn first(&self, rows: usize) -> Result<Option<Self>> {
+        if !comes_as_read(self.frame.logical_plan()) {
+            return Ok(None);
+        }
+        let frame = self.frame.clone().limit(0, Some(rows))?;
+        Ok(Some(Self { frame, plan: Arc::default(), ..self.clone() }))
+    }
+
+    /// How many bytes the files have that the running query reads, as the listing said; none before it runs.
+    /// A query may read less, or some of them again.
+    #[must_use]
+    pub fn bytes_to_read(&self) -> Option<u64> {
+        let mut bytes = 0;
+        let counted = self.plan.get()?.apply(|node| {
+            let groups = config(node).into_iter().flat_map(|config| &config.file_groups);
+            bytes += groups.flat_map(|group| group.files()).map(size_of_part).sum::<u64>();
+            Ok(TreeNodeRecursion::Continue)
+        });
+        counted.is_ok().then_some(bytes)
     }
 
     /// Runs the query and keeps its answer in memory.
@@ -151,6 +181,25 @@ impl Query {
             }
         }
         warnings
+    }
+}
+
+/// Whether rows are put out as they are read, all of them.
+fn comes_as_read(plan: &LogicalPlan) -> bool {
+    match plan {
+        LogicalPlan::TableScan(scan) => scan.fetch.is_none(),
+        LogicalPlan::Projection(_) | LogicalPlan::Filter(_) | LogicalPlan::SubqueryAlias(_) => {
+            plan.inputs().into_iter().all(comes_as_read)
+        }
+        _ => false,
+    }
+}
+
+/// The bytes of a file, or of a part of one.
+fn size_of_part(file: &PartitionedFile) -> u64 {
+    match &file.range {
+        Some(range) => u64::try_from(range.end - range.start).unwrap_or(0),
+        None => file.object_meta.size,
     }
 }
 

@@ -7,7 +7,6 @@
 use std::fmt;
 use std::sync::Arc;
 
-use arrow::datatypes::SchemaRef;
 use async_trait::async_trait;
 use datafusion::common::{Result, exec_err};
 use futures::future::BoxFuture;
@@ -24,17 +23,17 @@ use crate::error::{is_damage, is_of_store};
 /// How often samples are taken, until two agree.
 const MOST: usize = 4;
 
-/// The schema that is inferred from samples through a store.
+/// The schema that is inferred from samples through a store, or whatever else they tell.
 ///
 /// # Errors
 ///
 /// Those of reading and inferring; and if no two samples agree.
-pub(crate) async fn infer<'a>(
+pub(crate) async fn infer<'a, T: PartialEq + Send>(
     store: &Arc<dyn ObjectStore>,
     objects: &[ObjectMeta],
-    infer: impl Fn(Arc<dyn ObjectStore>) -> BoxFuture<'a, Result<SchemaRef>> + Send,
-) -> Result<SchemaRef> {
-    let mut seen: Vec<SchemaRef> = Vec::new();
+    infer: impl Fn(Arc<dyn ObjectStore>) -> BoxFuture<'a, Result<T>> + Send,
+) -> Result<T> {
+    let mut seen: Vec<T> = Vec::new();
     let mut failed = false;
     for _ in 0..MOST {
         let samples = Arc::new(Samples::default());
@@ -127,7 +126,7 @@ impl ObjectStore for Sampled {
 mod tests {
     use std::sync::Mutex;
 
-    use arrow::datatypes::{DataType, Field, Schema};
+    use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
     use datafusion::common::exec_datafusion_err;
     use object_store::memory::InMemory;
 

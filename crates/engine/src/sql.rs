@@ -7,13 +7,16 @@ use datafusion::execution::SessionState;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::sql::parser::{CopyToSource, Statement};
 use datafusion::sql::sqlparser::ast::{
-    Select, SelectFlavor, SelectItem, VisitMut, VisitorMut, WildcardAdditionalOptions,
+    Select, SelectFlavor, SelectItem, Value, VisitMut, VisitorMut, WildcardAdditionalOptions,
 };
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 
 use crate::locations::as_url;
+use crate::staging::replaced::Existing;
+use crate::summarize;
+use crate::table_functions::{name_calls, tab};
 
 /// Plans a statement; nothing takes effect.
 ///
@@ -21,6 +24,15 @@ use crate::locations::as_url;
 ///
 /// If the text is not one statement, or names what does not exist.
 pub(crate) async fn logical_plan(state: &SessionState, sql: &str) -> Result<LogicalPlan> {
+    Ok(Box::pin(plan_of(state, sql)).await?.0)
+}
+
+/// The same, with what it does about objects that are there already, if it is COPY.
+///
+/// # Errors
+///
+/// As for [`logical_plan`].
+pub(crate) async fn plan_of(state: &SessionState, sql: &str) -> Result<(LogicalPlan, Existing)> {
     let dialect = state.config_options().sql_parser.dialect;
     if depth(sql) > MAX_DEPTH {
         return plan_err!(
@@ -29,12 +41,70 @@ pub(crate) async fn logical_plan(state: &SessionState, sql: &str) -> Result<Logi
             MAX_DEPTH / PLAN_WEIGHT
         );
     }
-    let mut statement = state.sql_to_statement(sql, &dialect)?;
-    select_all(&mut statement);
-    if let Statement::CopyTo(copy) = &mut statement {
-        copy.target = as_url(&copy.target).into_owned();
+    if let Some(table) = summarize::table(sql) {
+        let rows = state.sql_to_statement(&table, &dialect)?;
+        let (rows, _) = Box::pin(planned(state, rows)).await?;
+        let summary = summarize::statement(rows.schema(), &table);
+        let summary = state.sql_to_statement(&summary, &dialect)?;
+        return Box::pin(planned(state, summary)).await;
     }
-    state.statement_to_plan(statement).await
+    let statement = state.sql_to_statement(sql, &dialect)?;
+    planned(state, statement).await
+}
+
+async fn planned(
+    state: &SessionState,
+    mut statement: Statement,
+) -> Result<(LogicalPlan, Existing)> {
+    select_all(&mut statement);
+    name_files(&mut statement);
+    let existing = prepare(&mut statement)?;
+    Ok((state.statement_to_plan(statement).await?, existing))
+}
+
+/// Reads the options and the target of a statement about files as users write them. Returns what COPY does
+/// about what is there.
+fn prepare(statement: &mut Statement) -> Result<Existing> {
+    match statement {
+        Statement::CopyTo(copy) => {
+            copy.target = as_url(&copy.target).into_owned();
+            with_tabs(&mut copy.options);
+            Existing::take(&mut copy.options)
+        }
+        Statement::Explain(explain) => prepare(&mut explain.statement),
+        Statement::CreateExternalTable(table) => {
+            with_tabs(&mut table.options);
+            Ok(Existing::default())
+        }
+        Statement::Statement(_) | Statement::Reset(_) => Ok(Existing::default()),
+    }
+}
+
+/// Makes calls of functions that read objects names of tables.
+fn name_files(statement: &mut Statement) {
+    match statement {
+        Statement::Statement(statement) => name_calls(statement),
+        Statement::CopyTo(copy) => {
+            if let CopyToSource::Query(query) = &mut copy.source {
+                name_calls(query);
+            }
+        }
+        Statement::Explain(explain) => name_files(&mut explain.statement),
+        Statement::CreateExternalTable(_) | Statement::Reset(_) => {}
+    }
+}
+
+/// Reads `'\t'`, which SQL takes for two characters, as a tab where an option is one character.
+fn with_tabs(options: &mut [(String, Value)]) {
+    for (name, value) in options {
+        let read = match value {
+            Value::SingleQuotedString(text) => tab(name, text),
+            _ => None,
+        };
+        if let Some(read) = read {
+            *value = Value::SingleQuotedString(read);
+        }
+    }
 }
 
 /// Every operator in `1 + 1 + 1 …` nests the expression one level deeper, and so do UNION and JOIN

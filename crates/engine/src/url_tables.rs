@@ -18,16 +18,18 @@ use futures::TryStreamExt;
 use object_store::ObjectMeta;
 use object_store::path::Path;
 
+use crate::csv_dialect;
 use crate::external_tables::{
-    SUBFOLDERS, in_subfolders, inferred_partition_type, is_hidden, with_subfolders,
+    SUBFOLDERS, in_any_case, in_subfolders, inferred_partition_type, is_hidden, with_subfolders,
 };
 use crate::files_table::FilesTable;
 use crate::index::found::Foreseen;
 use crate::locations::as_url;
 use crate::notes::{Notes, some_of};
+use crate::table_functions::{Call, GlobTable, Read};
 
 /// Suffixes of compressed objects, and the matching values of the format's option.
-const COMPRESSIONS: [(&str, &str); 4] =
+pub(crate) const COMPRESSIONS: [(&str, &str); 4] =
     [(".gz", "gzip"), (".bz2", "bzip2"), (".xz", "xz"), (".zst", "zstd")];
 
 /// Makes a table of the objects that a URL names: one object, a prefix that ends in `/`, or a
@@ -62,12 +64,24 @@ impl UrlTables {
 #[async_trait]
 impl UrlTableFactory for UrlTables {
     async fn try_new(&self, url: &str) -> Result<Option<Arc<dyn TableProvider>>> {
+        match Call::parse(url)? {
+            Some(Call::Glob(url)) => return Ok(Some(Arc::new(GlobTable::new(location(&url)?)))),
+            Some(Call::Read(read)) => return Ok(Some(self.table(&read.url, Some(&read)).await?)),
+            None => {}
+        }
         // Anything else is an ordinary table name, which may not exist. So is the name of a folder without a
         // slash: a folder that happens to be called as a table does not take its place.
         let is_path = || url.contains(['/', '\\', '.']) && std::path::Path::new(url).exists();
         if !url.contains("://") && !is_path() {
             return Ok(None);
         }
+        Ok(Some(self.table(url, None).await?))
+    }
+}
+
+impl UrlTables {
+    /// The table of the objects at a URL: as their names say, or as a call does.
+    async fn table(&self, url: &str, read: Option<&Read>) -> Result<Arc<dyn TableProvider>> {
         let state = self.state()?;
         let location = location(url)?;
         let store = state.runtime_env().object_store(&location)?;
@@ -82,14 +96,28 @@ impl UrlTableFactory for UrlTables {
             .partition(|object| in_folder || location.contains(&object.location, true));
         let foreseen = Foreseen::default();
         foreseen.learn(&state, &location.object_store(), &objects);
-        let found = Found::new(&state, url, &objects, &deeper)?;
-        let kind = found.kind;
+        let found = Found::new(&state, url, &objects, &deeper, read)?;
+        let mut kind = found.kind;
         let location = match found.glob {
             Some(glob) => location.with_glob(&glob)?,
             None => location,
         };
-        if let Some(notes) = state.config().get_extension::<Notes>() {
-            found.notes.into_iter().for_each(|note| notes.add(note));
+        let notes = state.config().get_extension::<Notes>().unwrap_or_default();
+        found.notes.into_iter().for_each(|note| notes.add(note));
+        kind.options.extend(read.into_iter().flat_map(|read| read.options.clone()));
+        let sampled: Vec<ObjectMeta> = objects
+            .into_iter()
+            .filter(|object| object.size > 0 && is_read(&object.location, &found.extension))
+            .filter(|object| location.contains(&object.location, !in_folder))
+            .collect();
+        let mut schema = None;
+        if kind.format == "csv" && !sampled.is_empty() {
+            let told = csv_dialect::infer(&state, &store, &sampled, &kind.options).await?;
+            if let Some(said) = told.unusual {
+                notes.add(format!("{url} is read as its first records suggest: {said}"));
+            }
+            kind.options = told.options;
+            schema = Some(told.schema);
         }
         let format = state
             .get_file_format_factory(&kind.format)
@@ -100,13 +128,21 @@ impl UrlTableFactory for UrlTables {
         options = options.with_table_partition_cols(
             partitions.into_iter().map(|name| (name, inferred_partition_type())).collect(),
         );
-        let schema = options.infer_schema(&state, &location).await?;
+        let schema = match schema {
+            Some(schema) => schema,
+            None => options.infer_schema(&state, &location).await?,
+        };
         let config =
             ListingTableConfig::new(location).with_listing_options(options).with_schema(schema);
         let cache = state.runtime_env().cache_manager.get_file_statistic_cache();
         let table = ListingTable::try_new(config)?.with_cache(cache);
-        Ok(Some(Arc::new(FilesTable::new(table, foreseen))))
+        Ok(Arc::new(FilesTable::new(table, foreseen)))
     }
+}
+
+/// Whether the name is one of those that are read.
+fn is_read(path: &Path, extension: &str) -> bool {
+    path.as_ref().ends_with(extension)
 }
 
 /// A URL, with a glob in its path or without. `s3://bucket` is `s3://bucket/`.
@@ -153,6 +189,14 @@ impl Kind {
         let kind = Self { format: format.to_owned(), options: options.into_iter().collect() };
         Some((kind, &name[stem.len()..]))
     }
+
+    /// Whether it is what a call reads.
+    fn is_of(&self, read: &Read) -> bool {
+        match self.format.as_str() {
+            "ndjson" | "jsonl" => read.format == "json",
+            format => read.format == format,
+        }
+    }
 }
 
 /// What the names of the objects at a URL say together.
@@ -173,13 +217,15 @@ impl Found {
         url: &str,
         objects: &[ObjectMeta],
         deeper: &[ObjectMeta],
+        read: Option<&Read>,
     ) -> Result<Self> {
         let is_glob = url.contains(['*', '?', '[']);
         let mut kinds: Vec<(Kind, BTreeSet<&str>)> = Vec::new();
         let mut unknown = Vec::new();
         for object in objects {
             let path = &object.location;
-            match Kind::of(state, path) {
+            match Kind::of(state, path).filter(|(kind, _)| read.is_none_or(|read| kind.is_of(read)))
+            {
                 Some((kind, end)) => match kinds.iter_mut().find(|(known, _)| *known == kind) {
                     Some((_, ends)) => drop(ends.insert(end)),
                     None => kinds.push((kind, BTreeSet::from([end]))),
@@ -189,10 +235,14 @@ impl Found {
                 None => unknown.push(path),
             }
         }
+        if let (true, Some(read), false) = (kinds.is_empty(), read, unknown.is_empty()) {
+            return Self::all(url, read, &unknown);
+        }
         let Some((kind, ends)) = kinds.pop() else {
             return match (unknown.first(), objects.is_empty()) {
                 (Some(path), _) => plan_err!(
-                    "the name of `{path}` does not say its format; name it with CREATE EXTERNAL TABLE"
+                    "the name of `{path}` does not say its format; name it with read_csv('…'), \
+                     read_json('…'), read_parquet('…') or CREATE EXTERNAL TABLE"
                 ),
                 (None, true) if deeper.is_empty() => plan_err!("there is no object at {url}"),
                 (None, true) => plan_err!(
@@ -240,12 +290,25 @@ impl Found {
                 some_of(&unknown)
             );
         }
-        let any_case = |c: char| match c.is_ascii_alphabetic() {
-            true => format!("[{}{}]", c.to_ascii_lowercase(), c.to_ascii_uppercase()),
-            false => c.to_string(),
-        };
-        let glob =
-            (!is_glob).then(|| format!("*{}", end.chars().map(any_case).collect::<String>()));
+        let glob = (!is_glob).then(|| format!("*{}", in_any_case(end)));
         Ok(Self { kind, extension: String::new(), glob, notes })
+    }
+
+    /// All objects, whose names do not say that they are what a call takes them for.
+    fn all(url: &str, read: &Read, objects: &[&Path]) -> Result<Self> {
+        let compression = |path: &Path| {
+            let name = path.as_ref().to_ascii_lowercase();
+            COMPRESSIONS.iter().find(|(suffix, _)| name.ends_with(suffix)).map(|(_, name)| *name)
+        };
+        let mut all: Vec<_> = objects.iter().map(|path| compression(path)).collect();
+        all.dedup();
+        let [compression] = all.as_slice() else {
+            return plan_err!(
+                "the objects at {url} are compressed in several ways; name those of one"
+            );
+        };
+        let options = compression.map(|name| ("format.compression".to_owned(), name.to_owned()));
+        let kind = Kind { format: read.format.to_owned(), options: options.into_iter().collect() };
+        Ok(Self { kind, extension: String::new(), glob: None, notes: Vec::new() })
     }
 }

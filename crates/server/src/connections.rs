@@ -119,9 +119,9 @@ pub(crate) async fn accept(
         let has_room = connections.has_room();
         tokio::select! {
             accepted = listener.accept(), if has_room => match accepted {
-                Ok((socket, _)) => {
+                Ok((socket, peer)) => {
                     let activity = Arc::new(Activity::new());
-                    let (front, link) = (front.clone(), Arc::clone(&link));
+                    let (front, link) = (front.from(peer), Arc::clone(&link));
                     let served = serve(socket, Arc::clone(&activity), front, link, &graceful);
                     connections.add(activity, served);
                 }

@@ -34,8 +34,8 @@ macro_rules! operations {
 
 operations! {
     AbortMultipartUpload CompleteMultipartUpload CopyObject CreateBucket CreateMultipartUpload
-    DeleteBucket DeleteObject DeleteObjects GetBucketLocation GetBucketVersioning GetObject
-    HeadBucket HeadObject ListBuckets ListMultipartUploads ListObjectVersions ListObjects
+    DeleteBucket DeleteObject DeleteObjects GetBucketLocation GetBucketTagging GetBucketVersioning
+    GetObject GetObjectAttributes GetObjectTagging HeadBucket HeadObject ListBuckets ListMultipartUploads ListObjectVersions ListObjects
     ListObjectsV2 ListParts PutObject SelectObjectContent UploadPart UploadPartCopy
 }
 

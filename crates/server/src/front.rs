@@ -1,9 +1,10 @@
 //! The layer between the socket and the S3 service: latency, what is refused whoever signed it, watched
 //! bodies, errors in words, request ids, cut connections, and servers that need no signature.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures::future::BoxFuture;
 use http::{HeaderName, HeaderValue, Method, Request, Response, header};
@@ -11,6 +12,7 @@ use hyper::body::Incoming;
 use s3s::service::S3Service;
 use s3s::{Body, HttpError, S3Error, s3_error};
 
+use crate::access_log::{AccessLog, Asked};
 use crate::api::CUT;
 use crate::chunks::{Form, chunks};
 use crate::limits::Limits;
@@ -31,6 +33,8 @@ pub(crate) struct Front {
     s3: S3Service,
     settings: Arc<Settings>,
     requests: Arc<AtomicU64>,
+    /// Who is connected, where that is known.
+    peer: Option<SocketAddr>,
 }
 
 /// What is set for all requests.
@@ -44,11 +48,28 @@ pub(crate) struct Settings {
     /// Whether answers name this server.
     pub(crate) named: bool,
     pub(crate) limits: Limits,
+    /// Where requests are written down.
+    pub(crate) access_log: Option<AccessLog>,
 }
 
 impl Front {
     pub(crate) fn new(s3: S3Service, settings: Settings) -> Self {
-        Self { s3, settings: Arc::new(settings), requests: Arc::default() }
+        Self { s3, settings: Arc::new(settings), requests: Arc::default(), peer: None }
+    }
+
+    /// The same service for a connection from there.
+    pub(crate) fn from(&self, peer: SocketAddr) -> Self {
+        Self { peer: Some(peer), ..self.clone() }
+    }
+
+    /// Answers a request, and writes that down if there is a log.
+    async fn logged(self, request: Request<Incoming>) -> Result<Response<Body>, HttpError> {
+        let Some(log) = self.settings.access_log.clone() else { return self.answer(request).await };
+        let (head, body) = request.into_parts();
+        let (asked, peer, begun) = (Asked::of(&head), self.peer, Instant::now());
+        let response = Box::pin(self.answer(Request::from_parts(head, body))).await?;
+        log.write(peer, &asked, (response.status(), response.headers()), begun.elapsed());
+        Ok(response)
     }
 
     async fn answer(self, request: Request<Incoming>) -> Result<Response<Body>, HttpError> {
@@ -137,7 +158,7 @@ impl hyper::service::Service<Request<Incoming>> for Front {
     type Future = BoxFuture<'static, Result<Self::Response, Self::Error>>;
 
     fn call(&self, request: Request<Incoming>) -> Self::Future {
-        Box::pin(self.clone().answer(request))
+        Box::pin(self.clone().logged(request))
     }
 }
 
@@ -169,7 +190,7 @@ pub(crate) fn strip_signature(request: &mut Request<Body>) -> Result<(), HttpErr
 }
 
 /// Whether a parameter is part of a presigned URL's signature.
-fn is_signature(pair: &str) -> bool {
+pub(crate) fn is_signature(pair: &str) -> bool {
     let name = pair.split('=').next().unwrap_or_default();
     name.starts_with("X-Amz-") || matches!(name, "AWSAccessKeyId" | "Signature" | "Expires")
 }

@@ -8,6 +8,7 @@
 //! For measurements it counts requests and bytes exactly ([`Counters`]) and can be put behind a
 //! link of a given rate and latency; for tests of clients it can misbehave ([`Faults`]).
 
+mod access_log;
 mod api;
 mod chunks;
 mod connections;

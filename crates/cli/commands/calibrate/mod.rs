@@ -77,7 +77,7 @@ async fn calibrate(args: CalibrateArgs, compute: &Compute) -> Result<()> {
         return Ok(());
     }
 
-    let profile = interruptible(Box::pin(detect::profile(&args.store.options()))).await?;
+    let profile = interruptible(Box::pin(detect::profile(&args.store.options()?))).await?;
     // With connections of its own, which live on the threads that queries run on.
     let measuring = connect(&args, &prices, profile).await?;
     let question = Question {
@@ -205,7 +205,7 @@ async fn connect(
     prices: &PriceBook,
     profile: EndpointProfile,
 ) -> Result<Engine> {
-    let engine = Engine::builder().connect(args.store.options()).prices(prices.clone());
+    let engine = Engine::builder().connect(args.store.options()?).prices(prices.clone());
     Ok(engine.profile(profile).build().await?)
 }
 

@@ -77,7 +77,7 @@ pub(super) fn next_steps(kept: Option<&Path>, tables: &str) -> String {
         "The data stays in {folder}. Serve it:\n  \
            sluice serve --dir {folder} --anonymous\n\
          and, at another prompt, query it:\n  \
-           sluice sql --endpoint http://127.0.0.1:9000 --anonymous --profile sluice\n\n{tables}\
+           sluice sql --endpoint http://127.0.0.1:9000 --anonymous --store sluice\n\n{tables}\
            SELECT count(*) FROM lineitem;\n"
     )
 }

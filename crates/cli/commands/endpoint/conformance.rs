@@ -42,7 +42,9 @@ pub(crate) async fn run(args: ConformanceArgs) -> Result<()> {
         .iter()
         .filter(|outcome| args.all || outcome.verdict() != Verdict::Agrees)
         .collect();
-    output.answer(engine.context().read_batch(rows(&shown)?)?.execute_stream().await?).await?;
+    output
+        .answer(engine.context().read_batch(rows(&shown)?)?.execute_stream().await?, || ())
+        .await?;
     let place = engine.endpoint().client.endpoint().unwrap_or("AWS");
     let count = |verdict| outcomes.iter().filter(|outcome| outcome.verdict() == verdict).count();
     let summary = format!(

@@ -22,6 +22,6 @@ const HINT: &str = "Name a bucket in which the access key may write and delete; 
 
 /// An engine for a store that is being examined: nothing is assumed about it.
 async fn connect(store: &StoreArgs) -> Result<Engine> {
-    let engine = Engine::builder().connect(store.options()).profile(EndpointProfile::unknown());
+    let engine = Engine::builder().connect(store.options()?).profile(EndpointProfile::unknown());
     Ok(engine.build().await?)
 }

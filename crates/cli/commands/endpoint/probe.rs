@@ -27,7 +27,7 @@ pub(crate) async fn run(args: ProbeArgs) -> Result<()> {
     let started = Instant::now();
     let report = Box::pin(ask(&engine, &args)).await?;
     let table = engine.context().read_batch(table(&report.findings)?)?;
-    let rows = Box::pin(output.answer(Box::pin(table.execute_stream()).await?)).await?;
+    let rows = Box::pin(output.answer(Box::pin(table.execute_stream()).await?, || ())).await?;
     let counted = engine.counted();
     let prices = &engine.endpoint().prices;
     let mut lines = summary(&engine, &report);
@@ -102,7 +102,7 @@ fn summary(engine: &Engine, report: &Report) -> String {
     )
 }
 
-/// Keeps the profile for `--profile auto` and `--profile probed`.
+/// Keeps the profile for `--store auto` and `--store probed`.
 async fn remember(engine: &Engine, profile: EndpointProfile) -> Result<()> {
     let Some(endpoint) = engine.endpoint().client.endpoint() else {
         say("nothing is remembered: this is AWS, whose profile is known");
@@ -119,7 +119,7 @@ async fn remember(engine: &Engine, profile: EndpointProfile) -> Result<()> {
     let path = file.path().display();
     match server.profile() {
         Some(profile) => say(&format!(
-            "remembered in {path}: --profile probed uses it; without, this store is taken for \
+            "remembered in {path}: --store probed uses it; without, this store is taken for \
              what its Server header says, `{}`",
             profile.name
         )),

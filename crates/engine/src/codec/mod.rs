@@ -117,9 +117,13 @@ enum Node {
     Index(Box<IndexMessage>),
 }
 
-/// A [`StagedWriteExec`]: it has no settings.
+/// A [`StagedWriteExec`].
 #[derive(Clone, PartialEq, Message)]
-struct StagedWriteMessage {}
+struct StagedWriteMessage {
+    /// URLs of objects that it removes.
+    #[prost(string, repeated, tag = "1")]
+    replaced: Vec<String>,
+}
 
 /// What encoding an operator takes: the codec, and DataFusion's converter of what is inside.
 #[derive(Clone, Copy)]
@@ -154,8 +158,8 @@ impl PhysicalExtensionCodec for SluiceCodec {
             Node::Files(Box::new(encoder.turning(config, source)?))
         } else if let Some(config) = named_scan(node.as_ref()) {
             Node::Files(Box::new(encoder.files(config)?))
-        } else if node.is::<StagedWriteExec>() {
-            Node::StagedWrite(StagedWriteMessage {})
+        } else if let Some(write) = node.downcast_ref::<StagedWriteExec>() {
+            Node::StagedWrite(StagedWriteMessage { replaced: write.replaced().to_vec() })
         } else if let Some(exec) = node.downcast_ref::<SwitchExec>() {
             Node::Switch(SwitchMessage::of(exec))
         } else if let Some(exec) = node.downcast_ref::<SwitchPruneExec>() {
@@ -204,8 +208,8 @@ impl PhysicalExtensionCodec for SluiceCodec {
             (Some(Node::Index(index)), []) => Ok(S3Scan::node(decoder.index(&index)?)),
             (Some(Node::Aggregate(aggregate)), []) => Ok(Arc::new(decoder.aggregate(&aggregate)?)),
             (Some(Node::GroupBy(group_by)), []) => Ok(Arc::new(decoder.group_by(&group_by)?)),
-            (Some(Node::StagedWrite(StagedWriteMessage {})), [input]) => {
-                Ok(Arc::new(StagedWriteExec::new(Arc::clone(input))))
+            (Some(Node::StagedWrite(write)), [input]) => {
+                Ok(Arc::new(StagedWriteExec::new(Arc::clone(input)).replacing(write.replaced)))
             }
             (Some(Node::Switch(switch)), [input]) => Ok(Arc::new(switch.over(input)?)),
             (Some(Node::SwitchPrune(prune)), [input]) => {

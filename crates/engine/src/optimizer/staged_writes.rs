@@ -10,6 +10,7 @@ use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
 
 use crate::physical_plan::StagedWriteExec;
+use crate::staging::replaced::Replaced;
 
 /// Stages what COPY and INSERT write. A sink that writes no objects, such as a table in memory, is
 /// not affected.
@@ -20,11 +21,12 @@ impl PhysicalOptimizerRule for StagedWrites {
     fn optimize(
         &self,
         plan: Arc<dyn ExecutionPlan>,
-        _options: &ConfigOptions,
+        options: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         plan.transform_down(|node| {
             if node.downcast_ref::<DataSinkExec>().is_some() {
-                let staged: Arc<dyn ExecutionPlan> = Arc::new(StagedWriteExec::new(node));
+                let staged: Arc<dyn ExecutionPlan> =
+                    Arc::new(StagedWriteExec::new(node).replacing(Replaced::of(options).urls));
                 Ok(Transformed::new(staged, true, TreeNodeRecursion::Jump))
             } else if node.downcast_ref::<StagedWriteExec>().is_some() {
                 Ok(Transformed::new(node, false, TreeNodeRecursion::Jump))

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{DataFusionError, Result, internal_err};
+use datafusion::execution::object_store::ObjectStoreUrl;
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::PhysicalExpr;
@@ -12,6 +13,8 @@ use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceC
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
 use futures::TryStreamExt;
+use object_store::ObjectStoreExt;
+use object_store::path::Path;
 
 use crate::staging::{StagingStores, Uploads};
 
@@ -20,21 +23,65 @@ use crate::staging::{StagingStores, Uploads};
 #[derive(Debug, Clone)]
 pub struct StagedWriteExec {
     input: Arc<dyn ExecutionPlan>,
+    /// URLs of objects that are removed after the commit, with the paths as they are.
+    replaced: Vec<String>,
 }
 
 impl StagedWriteExec {
     /// Stages the writes of `input`.
     #[must_use]
     pub fn new(input: Arc<dyn ExecutionPlan>) -> Self {
-        Self { input }
+        Self { input, replaced: Vec::new() }
     }
+
+    /// The same, which also removes these objects once its own are there: their URLs, with the paths as they
+    /// are.
+    #[must_use]
+    pub fn replacing(self, replaced: Vec<String>) -> Self {
+        Self { replaced, ..self }
+    }
+
+    /// What it removes.
+    #[must_use]
+    pub fn replaced(&self) -> &[String] {
+        &self.replaced
+    }
+}
+
+/// Removes objects; one that is no longer there is no error.
+async fn remove(urls: &[String], context: &TaskContext) -> Result<()> {
+    for url in urls {
+        let Some((root, path)) = split(url) else { return internal_err!("{url} is no URL") };
+        let store = context.runtime_env().object_store(ObjectStoreUrl::parse(root)?)?;
+        match store.delete(&Path::parse(path)?).await {
+            Ok(()) | Err(object_store::Error::NotFound { .. }) => {}
+            Err(error) => {
+                let error = DataFusionError::ObjectStore(Box::new(error));
+                return Err(error.context(format!(
+                    "the new objects are there, but {url} could not be removed"
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// `s3://bucket/` and the path in it.
+fn split(url: &str) -> Option<(&str, &str)> {
+    let host = url.find("://")? + 3;
+    let slash = host + url[host..].find('/')?;
+    Some((&url[..=slash], &url[slash + 1..]))
 }
 
 impl DisplayAs for StagedWriteExec {
     fn fmt_as(&self, t: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
         match t {
             DisplayFormatType::Default | DisplayFormatType::Verbose => {
-                f.write_str("StagedWriteExec")
+                f.write_str("StagedWriteExec")?;
+                match self.replaced.len() {
+                    0 => Ok(()),
+                    objects => write!(f, ": replaces {objects} objects"),
+                }
             }
             DisplayFormatType::TreeRender => Ok(()),
         }
@@ -71,7 +118,7 @@ impl ExecutionPlan for StagedWriteExec {
         _options: ReplaceChildrenOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         match (children.pop(), children.is_empty()) {
-            (Some(input), true) => Ok(Arc::new(Self { input })),
+            (Some(input), true) => Ok(Arc::new(Self { input, replaced: self.replaced.clone() })),
             _ => internal_err!("StagedWriteExec has one child"),
         }
     }
@@ -89,7 +136,7 @@ impl ExecutionPlan for StagedWriteExec {
         partition: usize,
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
-        let input = Arc::clone(&self.input);
+        let (input, replaced) = (Arc::clone(&self.input), self.replaced.clone());
         let rows = async move {
             let uploads = context.session_config().get_extension::<Uploads>().unwrap_or_default();
             let open = uploads.open();
@@ -105,6 +152,7 @@ impl ExecutionPlan for StagedWriteExec {
                 Ok(rows) => {
                     let committed = open.commit().await;
                     committed.map_err(|e| DataFusionError::ObjectStore(Box::new(e)))?;
+                    remove(&replaced, &context).await?;
                     Ok(futures::stream::iter(rows.into_iter().map(Ok)))
                 }
                 Err(error) => {
@@ -133,4 +181,16 @@ fn with_stores(context: &TaskContext, stores: StagingStores) -> Arc<TaskContext>
         context.window_functions().clone(),
         Arc::new(runtime),
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::split;
+
+    #[test]
+    fn a_url_is_a_store_and_a_path() {
+        assert_eq!(split("s3://b/x/a%20b.csv"), Some(("s3://b/", "x/a%20b.csv")));
+        assert_eq!(split("file:///tmp/a"), Some(("file:///", "tmp/a")));
+        assert_eq!(split("s3://b"), None);
+    }
 }

@@ -46,7 +46,8 @@ impl Reads {
     }
 }
 
-fn config(plan: &Arc<dyn ExecutionPlan>) -> Option<&FileScanConfig> {
+/// The files that a node reads; none if it reads none.
+pub(crate) fn config(plan: &Arc<dyn ExecutionPlan>) -> Option<&FileScanConfig> {
     if let Some(aggregate) = plan.downcast_ref::<S3AggregateExec>() {
         return Some(aggregate.config());
     }

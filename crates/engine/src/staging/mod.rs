@@ -10,6 +10,7 @@
 //! several objects, so if the store fails during that last step, some objects of the statement may
 //! be there and others not; each of them is whole.
 
+pub(crate) mod replaced;
 mod store;
 
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -3,6 +3,7 @@
 
 mod body;
 mod buckets;
+mod described;
 mod fields;
 mod lists;
 mod reads;
@@ -151,7 +152,10 @@ operations! {
     delete_object(DeleteObjectInput) -> DeleteObjectOutput;
     delete_objects(DeleteObjectsInput) -> DeleteObjectsOutput;
     get_bucket_location(GetBucketLocationInput) -> GetBucketLocationOutput;
+    get_bucket_tagging(GetBucketTaggingInput) -> GetBucketTaggingOutput;
     get_bucket_versioning(GetBucketVersioningInput) -> GetBucketVersioningOutput;
+    get_object_attributes(GetObjectAttributesInput) -> GetObjectAttributesOutput;
+    get_object_tagging(GetObjectTaggingInput) -> GetObjectTaggingOutput;
     head_bucket(HeadBucketInput) -> HeadBucketOutput;
     head_object(HeadObjectInput) -> HeadObjectOutput;
     list_buckets(ListBucketsInput) -> ListBucketsOutput;

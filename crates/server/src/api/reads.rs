@@ -131,6 +131,11 @@ fn visible_checksums(meta: &Meta, slice: &Slice, mode: Option<&ChecksumMode>) ->
     if !wants_checksums(mode) || !slice.whole {
         return Checksums::default();
     }
+    all_checksums(meta)
+}
+
+/// The checksums of the whole object.
+pub(super) fn all_checksums(meta: &Meta) -> Checksums {
     let mut checksums = meta.checksums.clone();
     if checksums.is_empty()
         && let Some(crc64) = meta.crc64

@@ -1,7 +1,9 @@
 //! The server as clients see it, through the AWS SDK.
 
+mod access_log;
 mod conditions;
 mod conformance;
+mod described;
 mod faults;
 mod limits;
 mod listings;

@@ -1,0 +1,83 @@
+//! `sluice connect`: stores by name.
+
+use std::io::{self, Write};
+
+use serde_json::json;
+
+use crate::args::{ConnectAddArgs, ConnectArgs, ConnectCommand, ConnectListArgs, ConnectTestArgs};
+use crate::connect::asked::{ask, buckets_words};
+use crate::connect::calibrated::place;
+use crate::connect::named::{Connection, Connections};
+use crate::connect::{prices, profile_named};
+use crate::failure::{Failure, Result};
+use crate::output::listing::Listing;
+use crate::output::visible::visible;
+
+pub(crate) async fn run(command: ConnectCommand) -> Result<()> {
+    match command {
+        ConnectCommand::Add(args) => add(&args),
+        ConnectCommand::List(args) => list(&args),
+        ConnectCommand::Test(args) => test(*args).await,
+    }
+}
+
+fn add(args: &ConnectAddArgs) -> Result<()> {
+    let ConnectArgs { store, kind, hardware, prices: book, .. } = &args.connect;
+    let connection = Connection {
+        endpoint: store.endpoint.clone(),
+        region: store.region.clone(),
+        aws_profile: store.aws_profile.clone(),
+        anonymous: store.anonymous,
+        store: kind.clone(),
+        hardware: hardware.clone(),
+        prices: book.clone(),
+    };
+    if connection == Connection::default() {
+        return Err(Failure::Usage(
+            "a connection says something: --endpoint URL, for example".into(),
+        ));
+    }
+    if connection.endpoint.as_deref().is_some_and(|url| url.contains('@')) {
+        return Err(Failure::new("the endpoint has a user name or a password in it").with_hint(
+            "Leave them out: credentials come from an AWS profile or the environment.",
+        ));
+    }
+    // Names that do not exist are noticed now.
+    if let Some(name) = hardware.as_deref().filter(|name| *name != "auto") {
+        profile_named(name)?;
+    }
+    if let Some(name) = book {
+        prices(name)?;
+    }
+    let path = Connections::read()?.add(&args.name, &connection)?;
+    let (name, path) = (visible(&args.name), path.display());
+    Ok(writeln!(io::stdout(), "added to {path}; `sluice sql -C {name}` uses it")?)
+}
+
+fn list(args: &ConnectListArgs) -> Result<()> {
+    let mut listing =
+        Listing::new(&["name", "endpoint", "region", "credentials", "store", "hardware", "prices"]);
+    for (name, connection) in Connections::read()?.all() {
+        listing.push(vec![
+            json!(name),
+            json!(connection.endpoint.as_deref().unwrap_or("AWS")),
+            json!(connection.region),
+            json!(connection.credentials()),
+            json!(connection.store),
+            json!(connection.hardware),
+            json!(connection.prices),
+        ]);
+    }
+    listing.print(args.format, "")
+}
+
+async fn test(args: ConnectTestArgs) -> Result<()> {
+    let mut connect = args.connect;
+    connect.store.connection = args.name.or(connect.store.connection);
+    let engine = Box::pin(connect.connect()).await?;
+    let client = &engine.endpoint().client;
+    let buckets = ask(client).await.map_err(|(what, hint)| Failure::new(what).with_hint(hint))?;
+    let (place, store) = (place(client), &client.profile().name);
+    let (place, buckets) = (visible(&place), buckets_words(buckets));
+    Ok(writeln!(io::stdout(), "{place} answers: store {store}{buckets}")?)
+}

@@ -1,0 +1,133 @@
+//! Titles of columns, as they were typed.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use arrow::array::{RecordBatch, RecordBatchOptions};
+use arrow::datatypes::{Schema, SchemaRef};
+use datafusion::execution::SendableRecordBatchStream;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::sql::parser::{DFParser, Statement};
+use datafusion::sql::sqlparser::ast::{self, Expr, SelectItem, SetExpr};
+use futures::TryStreamExt;
+
+/// The answer to a statement, with columns called as they were typed: `sum(a)` where the engine says
+/// `sum(s3://bucket/t.csv.a)`. Names that the statement gives, and those of columns, stay.
+pub(crate) fn titled(
+    answer: SendableRecordBatchStream,
+    statement: &str,
+) -> SendableRecordBatchStream {
+    let Some(schema) = retitled(&answer.schema(), statement) else { return answer };
+    let named = Arc::clone(&schema);
+    let batches = answer.and_then(move |batch| {
+        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        let columns = batch.columns().to_vec();
+        let named = RecordBatch::try_new_with_options(Arc::clone(&named), columns, &options);
+        std::future::ready(named.map_err(Into::into))
+    });
+    Box::pin(RecordBatchStreamAdapter::new(schema, batches))
+}
+
+/// The schema with other names; none if they would not be other ones, or not be told apart.
+fn retitled(schema: &SchemaRef, statement: &str) -> Option<SchemaRef> {
+    let items = items(statement)?;
+    let count = schema.fields().len();
+    // What `*` stands for lies between those before it and those after it.
+    let star = items.iter().position(is_star).unwrap_or(items.len());
+    let end = items.iter().rposition(is_star).map_or(items.len(), |last| last + 1);
+    if star == items.len() && items.len() != count || star + items.len() - end > count {
+        return None;
+    }
+    let before = items[..star].iter().enumerate();
+    let after = items[end..].iter().enumerate();
+    let first_after = count - (items.len() - end);
+    let after = after.map(|(index, item)| (first_after + index, item));
+    let mut names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
+    for (index, item) in before.chain(after) {
+        if let Some(text) = typed(item) {
+            names[index] = text;
+        }
+    }
+    let distinct: HashSet<&String> = names.iter().collect();
+    let is_new = schema.fields().iter().zip(&names).any(|(field, name)| field.name() != name);
+    if !is_new || distinct.len() < count {
+        return None;
+    }
+    let fields = schema.fields().iter().zip(names);
+    let fields = fields.map(|(field, name)| field.as_ref().clone().with_name(name));
+    let metadata = schema.metadata().clone();
+    Some(Arc::new(Schema::new_with_metadata(fields.collect::<Vec<_>>(), metadata)))
+}
+
+/// What a query selects; of UNION, the first one.
+fn items(statement: &str) -> Option<Vec<SelectItem>> {
+    let mut statements = DFParser::parse_sql(statement).ok()?;
+    let Statement::Statement(statement) = statements.pop_front()? else { return None };
+    let ast::Statement::Query(query) = *statement else { return None };
+    let mut body = query.body;
+    loop {
+        body = match *body {
+            SetExpr::Select(select) => return Some(select.projection),
+            SetExpr::Query(query) => query.body,
+            SetExpr::SetOperation { left, .. } => left,
+            _ => return None,
+        };
+    }
+}
+
+fn is_star(item: &SelectItem) -> bool {
+    matches!(item, SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..))
+}
+
+/// The text of an expression that has no name.
+fn typed(item: &SelectItem) -> Option<String> {
+    const MOST: usize = 60;
+    match item {
+        SelectItem::UnnamedExpr(Expr::Identifier(_) | Expr::CompoundIdentifier(_)) => None,
+        SelectItem::UnnamedExpr(expression) => {
+            let text = expression.to_string();
+            (text.chars().count() <= MOST).then_some(text)
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow::datatypes::{DataType, Field};
+
+    use super::*;
+
+    #[track_caller]
+    fn check(statement: &str, names: &[&str], expected: Option<&[&str]>) {
+        let fields = names.iter().map(|name| Field::new(*name, DataType::Utf8, true));
+        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        let found = retitled(&schema, statement);
+        let found = found.as_ref().map(|schema| {
+            schema.fields().iter().map(|field| field.name().as_str()).collect::<Vec<_>>()
+        });
+        assert_eq!(found.as_deref(), expected, "{statement}");
+    }
+
+    #[test]
+    fn expressions_are_called_as_they_were_typed() {
+        check("SELECT sum(a), b FROM 's3://x/'", &["sum(s3://x/.a)", "b"], Some(&["sum(a)", "b"]));
+        check("SELECT a * (b + 1) FROM t", &["t.a * t.b + Int64(1)"], Some(&["a * (b + 1)"]));
+        check(
+            "SELECT *, count(*) OVER () FROM t",
+            &["a", "b", "w"],
+            Some(&["a", "b", "count(*) OVER ()"]),
+        );
+        check("SELECT 1+1, t.*, 2 FROM t", &["x", "a", "b", "y"], Some(&["1 + 1", "a", "b", "2"]));
+        check("(SELECT max(a) FROM t) UNION SELECT 1", &["max(t.a)"], Some(&["max(a)"]));
+    }
+
+    #[test]
+    fn names_stay_and_are_told_apart() {
+        check("SELECT a, t.b, sum(c) AS s FROM t", &["a", "b", "s"], None);
+        check("SELECT sum(a), b AS \"sum(a)\" FROM t", &["sum(t.a)", "sum(a)"], None);
+        check("SELECT * FROM t", &["a", "b"], None);
+        check("SHOW TABLES", &["a"], None);
+        check("SELECT sum(a) FROM t", &["a", "b"], None);
+    }
+}

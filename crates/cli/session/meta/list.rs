@@ -1,0 +1,53 @@
+//! `\ls`: what is in the store.
+
+use std::io::{self, Write};
+
+use sluicegate_costmodel::Bytes;
+use sluicegate_engine::browse::{Entry, browse};
+
+use crate::failure::{Failure, Result};
+use crate::output::grid::align;
+use crate::output::visible::visible;
+use crate::session::Session;
+
+/// How many entries are listed.
+const SHOWN: usize = 1000;
+
+/// Lists the buckets, or the folders and the objects at a URL.
+pub(super) async fn list(session: &mut Session<'_>, url: &str) -> Result<()> {
+    let mut out = io::stdout();
+    if url.is_empty() {
+        let client = session.engine.endpoint().client.clone();
+        let buckets = session.compute.run(async move {
+            client.buckets().await.map_err(|error| {
+                Failure::new(error.to_string()).with_hint("Name one: \\ls s3://bucket/")
+            })
+        });
+        for bucket in buckets.await? {
+            writeln!(out, "s3://{}/", visible(&bucket))?;
+        }
+        return Ok(());
+    }
+    let (engine, asked) = (session.engine.clone(), url.to_owned());
+    let entries = session.compute.run(async move { Ok(browse(&engine, &asked, SHOWN).await?) });
+    let entries = entries.await?;
+    if entries.is_empty() {
+        writeln!(out, "There is nothing at {}.", visible(url))?;
+        return Ok(());
+    }
+    let rows: Vec<Vec<String>> = entries
+        .iter()
+        .map(|entry| match entry {
+            Entry::Folder(url) => vec![visible(url).into_owned()],
+            Entry::Object { url, bytes, modified } => {
+                let modified = modified.format("%Y-%m-%d %H:%M:%S").to_string();
+                vec![visible(url).into_owned(), Bytes(*bytes).to_string(), modified]
+            }
+        })
+        .collect();
+    out.write_all(align(&["url", "size", "modified (UTC)"], &[1], &rows).as_bytes())?;
+    if entries.len() == SHOWN {
+        writeln!(out, "… the first {SHOWN}; SELECT * FROM glob('{}**') has all", visible(url))?;
+    }
+    Ok(())
+}

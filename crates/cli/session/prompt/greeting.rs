@@ -1,0 +1,28 @@
+//! What the prompt says first: whether the store answers.
+
+use std::io::{self, Write};
+
+use crate::connect::asked::{ask, buckets_words};
+use crate::connect::calibrated::place;
+use crate::failure::Result;
+use crate::output::progress::say;
+use crate::output::visible::visible;
+use crate::session::Session;
+
+/// Asks the store for its buckets, and says what became of that.
+pub(super) async fn greet(session: &Session<'_>) -> Result<()> {
+    let client = &session.engine.endpoint().client;
+    let mut out = io::stdout();
+    match ask(client).await {
+        Ok(buckets) => {
+            let (place, store) = (place(client), &client.profile().name);
+            let (place, buckets) = (visible(&place), buckets_words(buckets));
+            writeln!(out, "Connected to {place}, store {store}{buckets}. \\? helps, \\q quits.")?;
+        }
+        Err((what, hint)) => {
+            say(&format!("warning: {what}\nhint: {hint}"));
+            writeln!(out, "Not connected. \\? helps, \\q quits.")?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,183 @@
+//! The prompt: statements over several lines, history, and commands that start with a backslash.
+
+mod complete;
+mod edit;
+mod greeting;
+
+use std::env;
+use std::fs;
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+
+use rustyline::config::Configurer;
+use rustyline::error::ReadlineError;
+use rustyline::history::DefaultHistory;
+use rustyline::{ColorMode, CompletionType, Config, Editor};
+
+use self::edit::Editing;
+use crate::failure::{Failure, Result};
+use crate::runtime::folders::{config_folder, data_folder};
+use crate::runtime::interrupt::{abort_writes, control_c, watch_prompt};
+use crate::session::Session;
+use crate::session::statements::{Step, command_line, split, steps};
+
+/// The line editor.
+pub(crate) type Lines = Editor<Editing, DefaultHistory>;
+
+/// Reads and runs statements until the user quits. Before that, the user's own file of statements runs, if
+/// it is asked for.
+pub(crate) async fn run(session: &mut Session<'_>, mut editor: Lines, init: bool) -> Result<()> {
+    editor.set_helper(Some(Editing::new(session.engine.clone())));
+    let history = data_folder().map(|folder| folder.join("history"));
+    if let Some(history) = &history {
+        // The first time there is none.
+        drop(editor.load_history(history));
+    }
+    greeting::greet(session).await?;
+    let _watch = watch_prompt(session.engine.clone());
+    if init {
+        run_init(session).await?;
+    }
+    let mut typed = String::new();
+    loop {
+        let initial = (typed.as_str(), "");
+        let read = || editor.readline_with_initial("sluice> ", initial);
+        let line = match tokio::task::block_in_place(read) {
+            Ok(line) => line,
+            Err(ReadlineError::Interrupted) => {
+                typed.clear();
+                continue;
+            }
+            Err(ReadlineError::Eof) => break,
+            Err(error) => return Err(Failure::new(error.to_string())),
+        };
+        if matches!(line.trim().trim_end_matches(';'), "quit" | "exit") {
+            break;
+        }
+        if !line.trim().is_empty() {
+            drop(editor.add_history_entry(line.trim()));
+        }
+        match run_typed(session, &line).await? {
+            Some(rest) => typed = rest,
+            None => break,
+        }
+    }
+    if let Some(history) = &history {
+        save(&mut editor, history);
+    }
+    Ok(())
+}
+
+/// Prepares the terminal. It sets a handler of SIGINT, so ours has to be set later: whoever listens to Ctrl-C
+/// first would not hear it any more.
+pub(crate) fn editor() -> Result<Lines> {
+    let failed = |error: ReadlineError| Failure::new(error.to_string());
+    let config = Config::builder()
+        .completion_type(CompletionType::List)
+        .completion_show_all_if_ambiguous(true)
+        .build();
+    let mut editor = Lines::with_config(config).map_err(failed)?;
+    // See no-color.org.
+    let colour = env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    if !(colour && io::stdout().is_terminal()) {
+        editor.set_color_mode(ColorMode::Disabled);
+    }
+    Ok(editor)
+}
+
+/// Runs what was typed, and returns what of it is not complete yet; nothing to quit.
+async fn run_typed(session: &mut Session<'_>, text: &str) -> Result<Option<String>> {
+    let mut pending = String::new();
+    let mut from = 0;
+    loop {
+        let command = command_line(text, from);
+        let end = command.map_or(text.len(), |command| command.start);
+        pending += &text[from..end];
+        let split = split(&pending);
+        for statement in &split.complete {
+            match attempt(session, Step::Statement(statement)).await? {
+                Outcome::Done => {}
+                // What follows may rest on it.
+                Outcome::Failed => return Ok(Some(String::new())),
+                Outcome::Quit => return Ok(None),
+            }
+        }
+        pending = match split.rest {
+            "" => String::new(),
+            rest => format!("{rest}\n"),
+        };
+        let Some(command) = command else { return Ok(Some(pending)) };
+        if let Outcome::Quit = attempt(session, Step::Command(command.text.trim())).await? {
+            return Ok(None);
+        }
+        from = command.start + command.text.len();
+    }
+}
+
+/// How a statement or a command ended.
+enum Outcome {
+    Done,
+    /// An error was reported, or it was stopped.
+    Failed,
+    /// The user wants to go.
+    Quit,
+}
+
+/// Runs one step, which Ctrl-C stops. Errors are reported; only a closed output or a signal is one here.
+async fn attempt(session: &mut Session<'_>, step: Step<'_>) -> Result<Outcome> {
+    let stopped = tokio::select! {
+        result = Box::pin(session.step(step)) => Some(result),
+        () = control_c() => None,
+    };
+    match stopped {
+        Some(Ok(true)) => Ok(Outcome::Done),
+        Some(Ok(false)) => Ok(Outcome::Quit),
+        Some(Err(failure @ (Failure::NobodyReads | Failure::Stopped(_)))) => Err(failure),
+        Some(Err(failure)) => {
+            // The exit code is that of the whole session.
+            let _ = failure.report();
+            Ok(Outcome::Failed)
+        }
+        None => {
+            session.including = 0;
+            abort_writes(&session.engine).await;
+            session.compute.renew()?;
+            writeln!(io::stderr(), "stopped")?;
+            Ok(Outcome::Failed)
+        }
+    }
+}
+
+/// Runs `init.sql` of the user's configuration folder, if there is one.
+async fn run_init(session: &mut Session<'_>) -> Result<()> {
+    let file = config_folder().map(|folder| folder.join("init.sql"));
+    let Some(file) = file.filter(|file| file.is_file()) else { return Ok(()) };
+    let text = match fs::read_to_string(&file) {
+        Ok(text) => text,
+        Err(error) => {
+            let _ = Failure::file(&file, error).report();
+            return Ok(());
+        }
+    };
+    for step in steps(&text) {
+        if !matches!(attempt(session, step).await?, Outcome::Done) {
+            crate::output::progress::say(&format!(
+                "note: what follows in `{}` was not run",
+                file.display()
+            ));
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Keeps the history; a read-only home is no reason to fail.
+fn save(editor: &mut Lines, history: &Path) {
+    let folder = history.parent().map(fs::create_dir_all);
+    let saved = editor.save_history(history);
+    if let (Some(Err(error)), _) = (&folder, &saved) {
+        tracing::debug!("cannot keep the history: {error}");
+    } else if let Err(error) = saved {
+        tracing::debug!("cannot keep the history: {error}");
+    }
+}

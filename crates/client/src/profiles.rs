@@ -1,0 +1,33 @@
+//! Sections of the AWS profile files.
+
+use aws_config::Region;
+use aws_config::profile::ProfileFileCredentialsProvider;
+use aws_config::provider_config::ProviderConfig;
+use aws_types::os_shim_internal::{Env, Fs};
+
+use super::error::Error;
+use super::https;
+
+/// Whether there is such a section.
+///
+/// # Errors
+///
+/// If there is not, with those that there are. Files that cannot be read are for the credentials to report.
+pub(super) async fn check(name: &str) -> Result<(), Error> {
+    let (fs, env, files) = (Fs::real(), Env::real(), Default::default());
+    let loaded = aws_config::profile::load(&fs, &env, &files, None).await;
+    let Ok(sections) = loaded else { return Ok(()) };
+    if sections.get_profile(name).is_some() {
+        return Ok(());
+    }
+    let mut known: Vec<String> = sections.profiles().map(str::to_owned).collect();
+    known.sort_unstable();
+    Err(Error::NoProfile { name: name.to_owned(), known })
+}
+
+/// The credentials of a section, and of no other place.
+pub(super) fn of(name: &str, region: &Region) -> ProfileFileCredentialsProvider {
+    let config =
+        ProviderConfig::default().with_http_client(https()).with_region(Some(region.clone()));
+    ProfileFileCredentialsProvider::builder().configure(&config).profile_name(name).build()
+}

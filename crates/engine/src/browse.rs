@@ -1,0 +1,67 @@
+//! What is in a store, as folders and objects.
+
+use chrono::{DateTime, Utc};
+use datafusion::datasource::listing::ListingTableUrl;
+use object_store::ObjectStore;
+
+use crate::locations::as_url;
+use crate::{Engine, Result};
+
+/// A folder or an object, under its full URL.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Entry {
+    /// `s3://bucket/prefix/`: something whose key goes on after a slash.
+    Folder(String),
+    /// An object.
+    Object {
+        /// `s3://bucket/key`.
+        url: String,
+        /// Its size.
+        bytes: u64,
+        /// When it was last modified.
+        modified: DateTime<Utc>,
+    },
+}
+
+impl Entry {
+    /// Its URL.
+    #[must_use]
+    pub fn url(&self) -> &str {
+        match self {
+            Self::Folder(url) | Self::Object { url, .. } => url,
+        }
+    }
+}
+
+/// Folders and objects whose URL begins so, up to the next slash, in the order of their URLs, and no more
+/// than `most`: of `s3://bucket/a` those of the bucket whose name begins with `a`, of `s3://bucket/a/` what
+/// is in the folder.
+///
+/// # Errors
+///
+/// If the URL is none of a bucket, or it cannot be listed.
+pub async fn browse(engine: &Engine, url: &str, most: usize) -> Result<Vec<Entry>> {
+    Ok(list(engine, url, most).await?)
+}
+
+async fn list(engine: &Engine, url: &str, most: usize) -> datafusion::common::Result<Vec<Entry>> {
+    let url = crate::url_tables::of_bucket(url).unwrap_or_else(|| url.to_owned());
+    let folder = url.rfind('/').map_or(url.as_str(), |slash| &url[..=slash]);
+    let location = ListingTableUrl::parse(as_url(folder))?;
+    let store = engine.runtime_env().object_store(&location)?;
+    let root = location.object_store().as_str().trim_end_matches('/').to_owned();
+    let prefix = Some(location.prefix()).filter(|prefix| !prefix.as_ref().is_empty());
+    let listed = store.list_with_delimiter(prefix).await?;
+    let folders =
+        listed.common_prefixes.iter().map(|path| Entry::Folder(format!("{root}/{path}/")));
+    let objects = listed.objects.iter().map(|object| Entry::Object {
+        url: format!("{root}/{}", object.location),
+        bytes: object.size,
+        modified: object.last_modified,
+    });
+    let mut entries: Vec<Entry> =
+        folders.chain(objects).filter(|entry| entry.url().starts_with(&url)).collect();
+    entries.sort_by(|a, b| a.url().cmp(b.url()));
+    entries.truncate(most);
+    Ok(entries)
+}

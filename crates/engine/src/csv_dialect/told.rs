@@ -1,0 +1,330 @@
+//! How a CSV file is written, as its first records tell: what separates fields, what quotes them, whether
+//! there is a header.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use csv_core::{ReadRecordResult, ReaderBuilder};
+
+/// How many bytes are looked at, at most.
+pub(crate) const SAMPLE: usize = 64 << 10;
+/// How many records are looked at, at most.
+const RECORDS: usize = 200;
+/// What may separate fields, the most usual first.
+const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
+
+const DELIMITER: &str = "format.delimiter";
+const QUOTE: &str = "format.quote";
+const HEADER: &str = "format.has_header";
+
+/// How a file is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Dialect {
+    pub(crate) delimiter: u8,
+    pub(crate) quote: u8,
+    pub(crate) has_header: bool,
+}
+
+impl Default for Dialect {
+    fn default() -> Self {
+        Self { delimiter: b',', quote: b'"', has_header: true }
+    }
+}
+
+impl Dialect {
+    /// What the beginning of a file tells, or all of it, beside what options of the format say. It is the
+    /// usual dialect unless the file speaks for another one: commas that split all records alike are never
+    /// doubted.
+    pub(crate) fn of(sample: &[u8], is_whole: bool, given: &BTreeMap<String, String>) -> Self {
+        let usual = Self::default();
+        let byte = |name: &str| given.get(name).and_then(|text| text.bytes().next());
+        let (delimiter, quote) = (byte(DELIMITER), byte(QUOTE));
+        let split = |delimiter, quote| Records::read(sample, is_whole, delimiter, quote);
+        let first = delimiter.unwrap_or(usual.delimiter);
+        let mut best = (first, split(first, quote.unwrap_or(usual.quote)));
+        if delimiter.is_none() && !best.1.is_table() {
+            for other in &DELIMITERS[1..] {
+                let records = split(*other, quote.unwrap_or(usual.quote));
+                let is_table = records.is_table() && records.rows.len() > 1;
+                if is_table && records.width() > best.1.width_of_table() {
+                    best = (*other, records);
+                }
+            }
+        }
+        let (delimiter, mut records) = best;
+        let mut quoted_by = quote.unwrap_or(usual.quote);
+        if quote.is_none() && !sample.contains(&usual.quote) && sample.contains(&b'\'') {
+            let apostrophes = split(delimiter, b'\'');
+            // Where they quote delimiters, the others see records of several lengths.
+            let is_seen = match records.is_table() {
+                true => records.has_column_between(b'\''),
+                false => apostrophes.rows.len() > 1,
+            };
+            if apostrophes.is_table() && is_seen {
+                (quoted_by, records) = (b'\'', apostrophes);
+            }
+        }
+        let has_header = given.contains_key(HEADER) || records.have_header();
+        Self { delimiter, quote: quoted_by, has_header }
+    }
+
+    /// The same where files have no header unless they say otherwise.
+    pub(crate) fn without_header(self) -> Self {
+        Self { has_header: true, ..self }
+    }
+
+    /// Options of the format with what is unusual.
+    pub(crate) fn options(self, given: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+        let usual = Self::default();
+        let mut options = given.clone();
+        let mut add = |name: &str, value: String| {
+            options.entry(name.to_owned()).or_insert(value);
+        };
+        if self.delimiter != usual.delimiter {
+            add(DELIMITER, char::from(self.delimiter).to_string());
+        }
+        if self.quote != usual.quote {
+            add(QUOTE, char::from(self.quote).to_string());
+        }
+        if !self.has_header {
+            add(HEADER, "false".to_owned());
+        }
+        options
+    }
+
+    /// What is not usual about it and that the options do not say, in words; nothing if there is nothing.
+    pub(crate) fn unusual(self, given: &BTreeMap<String, String>) -> Option<String> {
+        let usual = Self::default();
+        let mut said = Vec::new();
+        if self.delimiter != usual.delimiter && !given.contains_key(DELIMITER) {
+            said.push(format!("its fields are separated by {}", Shown(self.delimiter)));
+        }
+        if self.quote != usual.quote && !given.contains_key(QUOTE) {
+            said.push(format!("quoted by {}", Shown(self.quote)));
+        }
+        if !self.has_header {
+            said.push("it has no header".to_owned());
+        }
+        (!said.is_empty()).then(|| said.join(", "))
+    }
+}
+
+/// A character as it is read.
+struct Shown(u8);
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            b'\t' => f.write_str("tabs"),
+            other => write!(f, "`{}`", char::from(other)),
+        }
+    }
+}
+
+/// The first records of a file.
+struct Records {
+    rows: Vec<Vec<String>>,
+}
+
+impl Records {
+    fn read(mut sample: &[u8], is_whole: bool, delimiter: u8, quote: u8) -> Self {
+        let mut reader = ReaderBuilder::new().delimiter(delimiter).quote(quote).build();
+        let mut rows = Vec::new();
+        // A record is no longer than what it is read from.
+        let mut text = vec![0; sample.len() + 1];
+        let mut ends = vec![0; sample.len() + 2];
+        while rows.len() < RECORDS {
+            let (result, read, written, fields) = reader.read_record(sample, &mut text, &mut ends);
+            sample = &sample[read..];
+            let is_record = match result {
+                ReadRecordResult::Record => true,
+                // The last record of all has no line end; that of a sample may go on.
+                ReadRecordResult::InputEmpty if is_whole => {
+                    let (end, _, rest, more) =
+                        reader.read_record(&[], &mut text[written..], &mut ends[fields..]);
+                    if end == ReadRecordResult::Record {
+                        rows.push(row(&text[..written + rest], &ends[..fields + more]));
+                    }
+                    false
+                }
+                _ => false,
+            };
+            if !is_record {
+                break;
+            }
+            rows.push(row(&text[..written], &ends[..fields]));
+        }
+        Self { rows }
+    }
+
+    fn width(&self) -> usize {
+        self.rows.first().map_or(0, Vec::len)
+    }
+
+    /// Whether all records have the same fields, more than one.
+    fn is_table(&self) -> bool {
+        self.width() > 1 && self.rows.iter().all(|row| row.len() == self.width())
+    }
+
+    /// Their number if they make a table, else 1.
+    fn width_of_table(&self) -> usize {
+        if self.is_table() { self.width() } else { 1 }
+    }
+
+    /// Whether there is a column whose values, of which there are several, are all between two of these.
+    fn has_column_between(&self, quote: u8) -> bool {
+        let quote = char::from(quote);
+        let is_quoted =
+            |text: &String| text.len() > 1 && text.starts_with(quote) && text.ends_with(quote);
+        (0..self.width()).any(|column| {
+            let mut values =
+                self.column(column).skip(1).filter(|value| !value.is_empty()).peekable();
+            values.peek().is_some() && values.all(is_quoted)
+        })
+    }
+
+    fn column(&self, column: usize) -> impl Iterator<Item = &String> {
+        self.rows.iter().filter_map(move |row| row.get(column))
+    }
+
+    /// Whether the first record is one of names. It is taken for one, unless it has numbers, dates or truth
+    /// values wherever all others have them, and there are such.
+    fn have_header(&self) -> bool {
+        if self.rows.len() < 2 {
+            return true;
+        }
+        let mut firsts = Vec::new();
+        for column in 0..self.width() {
+            let mut values = self.column(column);
+            let Some(first) = values.next() else { return true };
+            let mut others = values.filter(|value| !value.is_empty()).peekable();
+            if others.peek().is_none() || !others.all(|value| is_typed(value)) {
+                continue;
+            }
+            if !is_typed(first) {
+                return true;
+            }
+            firsts.push(first);
+        }
+        firsts.is_empty() || are_years(&firsts)
+    }
+}
+
+/// Whether a text is a number, a date, a time or a truth value.
+fn is_typed(text: &str) -> bool {
+    let text = text.trim();
+    let is_date = || {
+        let digits = text.bytes().filter(u8::is_ascii_digit).count();
+        let parts = text.bytes().all(|b| b.is_ascii_digit() || b"-/.: TZ+".contains(&b));
+        digits >= 6 && parts && text.contains(['-', '/', ':', '.'])
+    };
+    let is_number = || {
+        // Rust reads `inf` and `nan`, too, which may be names.
+        text.bytes().any(|b| b.is_ascii_digit()) && text.parse::<f64>().is_ok()
+    };
+    is_number() || matches!(text, "true" | "false") || is_date()
+}
+
+/// Whether these are different years: the names of columns in many tables.
+fn are_years(texts: &[&String]) -> bool {
+    let years: Vec<u32> = texts
+        .iter()
+        .filter_map(|text| text.parse().ok().filter(|year| (1900..=2100).contains(year)))
+        .collect();
+    let mut distinct = years.clone();
+    distinct.sort_unstable();
+    distinct.dedup();
+    texts.len() > 1 && distinct.len() == texts.len()
+}
+
+fn row(text: &[u8], ends: &[usize]) -> Vec<String> {
+    let mut start = 0;
+    ends.iter()
+        .map(|end| {
+            let field = text.get(start..*end).unwrap_or_default();
+            start = *end;
+            String::from_utf8_lossy(field).into_owned()
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, delimiter: char, quote: char, has_header: bool) {
+        let dialect = Dialect::of(text.as_bytes(), true, &BTreeMap::new());
+        let found = (char::from(dialect.delimiter), char::from(dialect.quote), dialect.has_header);
+        assert_eq!(found, (delimiter, quote, has_header), "{text}");
+    }
+
+    #[test]
+    fn the_usual_is_not_doubted() {
+        for text in [
+            "",
+            "a",
+            "a,b",
+            "a,b\n1,2\n",
+            "a,b\nx;y,z;w\n",
+            "a\n1\n2\n",
+            "a,b\nx,y\nz,w\n",
+            "\"a,b\",c\n\"1;2\",3\n",
+            "a,b\n\"x\ny\",z\n",
+            "country,2019,2020\nde,1.5,2\nfr,3,4\n",
+            "t\nHello; world\nno\n",
+            "a,b\nit's,that's\n",
+            "a;b\n",
+        ] {
+            check(text, ',', '"', true);
+        }
+    }
+
+    #[test]
+    fn other_dialects_are_found() {
+        check("a;b\n1,5;2,5\n", ';', '"', true);
+        check("a\tb\tc\n1\t\t3\n", '\t', '"', true);
+        check("a|b\r\n1|2\r\n", '|', '"', true);
+        check("a;b\n\"x;\n;y\";2\n", ';', '"', true);
+        check("a,b\n'x, y','z'\n'u','v'", ',', '\'', true);
+        check("1,apple,1.5\n2,pear,\n", ',', '"', false);
+        check("2024-01-01;1\n2024-01-02;2\n", ';', '"', false);
+        check("2019,7\n2020,8\n", ',', '"', false);
+        check("1\n2\n", ',', '"', false);
+    }
+
+    /// What is cut off is not looked at.
+    #[test]
+    fn a_sample_may_end_anywhere() {
+        let text = "id;name;price\n1;\"pear; green\";1,5\n2;plum;0,25\n3;\"a\nb\";7\n";
+        let none = BTreeMap::new();
+        let whole = Dialect::of(text.as_bytes(), true, &none);
+        for end in text.find("2;").unwrap()..text.len() {
+            assert_eq!(Dialect::of(&text.as_bytes()[..end], false, &none), whole, "{end}");
+        }
+    }
+
+    #[test]
+    fn options_are_not_doubted() {
+        let option =
+            |name: &str, value: &str| BTreeMap::from([(name.to_owned(), value.to_owned())]);
+        let text = b"a#b;c\n1#2;3\n";
+        let given = option(DELIMITER, "#");
+        let dialect = Dialect::of(text, true, &given);
+        assert_eq!((dialect.delimiter, dialect.has_header), (b'#', true));
+        assert_eq!((dialect.unusual(&given), dialect.options(&given)), (None, given));
+        let given = option(HEADER, "true");
+        assert!(Dialect::of(b"1,2\n3,4\n", true, &given).has_header);
+    }
+
+    #[test]
+    fn only_what_is_unusual_is_said_and_set() {
+        let none = BTreeMap::new();
+        assert_eq!(Dialect::default().unusual(&none), None);
+        assert_eq!(Dialect::default().options(&none), none);
+        let dialect = Dialect { delimiter: b'\t', quote: b'"', has_header: false };
+        let said = dialect.unusual(&none);
+        assert_eq!(said.as_deref(), Some("its fields are separated by tabs, it has no header"));
+        assert_eq!(dialect.options(&none).len(), 2);
+    }
+}

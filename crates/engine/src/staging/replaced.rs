@@ -1,0 +1,157 @@
+//! What a COPY finds where it is to write, and what becomes of it.
+
+use std::any::Any;
+
+use datafusion::common::config::{ConfigEntry, ConfigExtension, ConfigOptions, ExtensionOptions};
+use datafusion::common::{Result, config_err, plan_err};
+use datafusion::datasource::listing::ListingTableUrl;
+use datafusion::execution::SessionState;
+use datafusion::logical_expr::dml::CopyTo;
+use datafusion::sql::sqlparser::ast::Value;
+use futures::TryStreamExt;
+use object_store::ObjectMeta;
+
+use crate::external_tables::{is_hidden, with_subfolders};
+use crate::notes::some_of;
+
+/// What COPY does about objects that are there already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Existing {
+    /// It refuses to write among them.
+    #[default]
+    Refused,
+    /// It adds to them: `OPTIONS (append true)`.
+    Kept,
+    /// They are removed once the new ones are there: `OPTIONS (overwrite true)`.
+    Replaced,
+}
+
+impl Existing {
+    /// Takes what a statement says about it out of its options.
+    pub(crate) fn take(options: &mut Vec<(String, Value)>) -> Result<Self> {
+        let mut existing = Self::default();
+        let mut error = None;
+        options.retain(|(name, value)| {
+            let name = name.to_ascii_lowercase();
+            let asked = match name.strip_prefix("format.").unwrap_or(&name) {
+                "overwrite" => Self::Replaced,
+                "append" => Self::Kept,
+                _ => return true,
+            };
+            match value.to_string().trim_matches('\'').to_ascii_lowercase().as_str() {
+                "true" if existing == Self::Refused || existing == asked => existing = asked,
+                "true" => error = Some("COPY either overwrites or appends".to_owned()),
+                "false" => {}
+                other => error = Some(format!("{name} is true or false, not `{other}`")),
+            }
+            false
+        });
+        match error {
+            Some(error) => config_err!("{error}"),
+            None => Ok(existing),
+        }
+    }
+
+    /// Looks at the place that a COPY is to write to, and returns what it is to remove. One that writes a
+    /// single object replaces it, as every PUT does.
+    ///
+    /// # Errors
+    ///
+    /// If there are objects among which it is not to write, or the place cannot be listed.
+    pub(crate) async fn at(self, copy: &CopyTo, state: &SessionState) -> Result<Replaced> {
+        let place = ListingTableUrl::parse(&copy.output_url)?;
+        let is_single = !place.is_collection() && place.file_extension().is_some();
+        if is_single && self == Self::Kept {
+            return plan_err!("{} is an object, to which nothing can be appended", copy.output_url);
+        }
+        if self == Self::Kept || is_single {
+            return Ok(Replaced::default());
+        }
+        let store = state.runtime_env().object_store(&place)?;
+        let everything = with_subfolders(state);
+        let there = place.list_all_files(&everything, store.as_ref(), "").await?;
+        let mut there: Vec<ObjectMeta> = there.try_collect().await?;
+        there.retain(|object| !is_hidden(&object.location));
+        if self == Self::Refused && there.iter().any(|object| object.size > 0) {
+            let names: Vec<_> = there.iter().map(|object| &object.location).collect();
+            return plan_err!(
+                "there are objects at {} already: {}; OPTIONS (overwrite true) replaces them, OPTIONS \
+                 (append true) adds to them",
+                copy.output_url,
+                some_of(&names)
+            );
+        }
+        let root = place.object_store();
+        let url = |object: &ObjectMeta| format!("{}{}", root.as_str(), object.location);
+        Ok(match self {
+            Self::Replaced => Replaced { urls: there.iter().map(url).collect() },
+            _ => Replaced::default(),
+        })
+    }
+}
+
+/// Objects that are removed once those of the statement are there. The rules of its plan find it among the
+/// options.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Replaced {
+    /// Their URLs, with the paths as they are.
+    pub(crate) urls: Vec<String>,
+}
+
+impl Replaced {
+    /// What the statement of these options replaces.
+    pub(crate) fn of(options: &ConfigOptions) -> Self {
+        options.extensions.get::<Self>().cloned().unwrap_or_default()
+    }
+}
+
+impl ConfigExtension for Replaced {
+    const PREFIX: &'static str = "sluice_replaced";
+}
+
+impl ExtensionOptions for Replaced {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+
+    fn cloned(&self) -> Box<dyn ExtensionOptions> {
+        Box::new(self.clone())
+    }
+
+    fn set(&mut self, key: &str, _value: &str) -> Result<()> {
+        config_err!("what is replaced has no option `{key}`")
+    }
+
+    fn entries(&self) -> Vec<ConfigEntry> {
+        Vec::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(options: &[(&str, &str)], expected: Option<Existing>) {
+        let text = |text: &str| Value::SingleQuotedString(text.to_owned());
+        let mut options: Vec<(String, Value)> =
+            options.iter().map(|(name, value)| ((*name).to_owned(), text(value))).collect();
+        options.push(("format.delimiter".to_owned(), text(";")));
+        assert_eq!(Existing::take(&mut options).ok(), expected);
+        assert_eq!(options.len(), 1);
+    }
+
+    #[test]
+    fn options_say_what_becomes_of_what_is_there() {
+        check(&[], Some(Existing::Refused));
+        check(&[("OVERWRITE", "true")], Some(Existing::Replaced));
+        check(&[("format.append", "TRUE")], Some(Existing::Kept));
+        check(&[("append", "false")], Some(Existing::Refused));
+        check(&[("append", "true"), ("overwrite", "true")], None);
+        check(&[("append", "maybe")], None);
+    }
+}

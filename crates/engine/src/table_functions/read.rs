@@ -1,0 +1,190 @@
+//! `read_csv('s3://…', delim => ';')` and its like: a URL, and options of the format by name.
+
+use std::collections::BTreeMap;
+
+use datafusion::common::{Result, plan_err};
+use datafusion::sql::sqlparser::ast::{
+    BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArgOperator, UnaryOperator, Value,
+};
+
+/// A call that reads objects.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Read {
+    /// Where they are.
+    pub(crate) url: String,
+    /// `csv`, `json` or `parquet`.
+    pub(crate) format: &'static str,
+    /// Options of the format that the call gives.
+    pub(crate) options: BTreeMap<String, String>,
+}
+
+/// The names of an argument, and the option of the format that it is.
+#[rustfmt::skip]
+const CSV: [(&[&str], &str); 10] = [
+    (&["delim", "delimiter", "sep"], "format.delimiter"),
+    (&["header", "has_header"], "format.has_header"),
+    (&["quote"], "format.quote"),
+    (&["escape"], "format.escape"),
+    (&["comment"], "format.comment"),
+    (&["compression"], "format.compression"),
+    (&["newlines_in_values"], "format.newlines_in_values"),
+    (&["null_regex"], "format.null_regex"),
+    (&["sample_size"], "format.schema_infer_max_rec"),
+    (&["null_padding", "truncated_rows"], "format.truncated_rows"),
+];
+#[rustfmt::skip]
+const JSON: [(&[&str], &str); 3] = [
+    (&["compression"], "format.compression"),
+    (&["sample_size"], "format.schema_infer_max_rec"),
+    (&["newline_delimited"], "format.newline_delimited"),
+];
+
+impl Read {
+    pub(super) fn parse(function: &str, arguments: &[FunctionArg]) -> Result<Self> {
+        let (format, known): (_, &[(&[&str], &str)]) = match function {
+            "read_csv" => ("csv", &CSV),
+            "read_json" => ("json", &JSON),
+            _ => ("parquet", &[]),
+        };
+        let Some((first, named)) = arguments.split_first() else {
+            return plan_err!("{function} needs a URL: {function}('s3://bucket/key')");
+        };
+        let url = url(function, first)?;
+        let mut options = BTreeMap::new();
+        for argument in named {
+            let Some((name, value)) = pair(argument) else {
+                return plan_err!("`{argument}` is no argument of {function}: write NAME => VALUE");
+            };
+            let option = known.iter().find(|(names, _)| names.contains(&name.as_str()));
+            let Some((_, option)) = option else {
+                let names: Vec<&str> = known.iter().map(|(names, _)| names[0]).collect();
+                return match names.as_slice() {
+                    [] => plan_err!("{function} has no argument but the URL, and so none `{name}`"),
+                    names => plan_err!(
+                        "{function} has no argument `{name}`; it has {}",
+                        names.join(", ")
+                    ),
+                };
+            };
+            let value = tab(option, &value).unwrap_or(value);
+            if options.insert((*option).to_owned(), value).is_some() {
+                return plan_err!("{function} has the argument `{name}` twice");
+            }
+        }
+        Ok(Self { url, format, options })
+    }
+}
+
+/// The URL of a function that has no other argument.
+pub(super) fn url_only(function: &str, arguments: &[FunctionArg]) -> Result<String> {
+    match arguments {
+        [one] => url(function, one),
+        _ => plan_err!("{function} has one argument: {function}('s3://bucket/folder/*.csv')"),
+    }
+}
+
+fn url(function: &str, argument: &FunctionArg) -> Result<String> {
+    let text = match argument {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) => text(value),
+        _ => None,
+    };
+    match text {
+        Some(url) if !url.is_empty() => Ok(url),
+        _ => plan_err!("{function} needs a URL, as text, first: {function}('s3://bucket/key')"),
+    }
+}
+
+/// `name => value`, `name := value` or `name = value`.
+fn pair(argument: &FunctionArg) -> Option<(String, String)> {
+    let (name, value) = match argument {
+        FunctionArg::Named {
+            name,
+            arg: FunctionArgExpr::Expr(value),
+            operator:
+                FunctionArgOperator::RightArrow
+                | FunctionArgOperator::Assignment
+                | FunctionArgOperator::Equals,
+        } => (&name.value, value),
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::BinaryOp {
+            left,
+            op: BinaryOperator::Eq,
+            right,
+        })) => match left.as_ref() {
+            Expr::Identifier(name) => (&name.value, right.as_ref()),
+            _ => return None,
+        },
+        _ => return None,
+    };
+    Some((name.to_ascii_lowercase(), text(value)?))
+}
+
+/// A literal as text.
+fn text(value: &Expr) -> Option<String> {
+    match value {
+        Expr::Value(value) => match &value.value {
+            Value::SingleQuotedString(text) | Value::DoubleQuotedString(text) => Some(text.clone()),
+            Value::Number(number, _) => Some(number.clone()),
+            Value::Boolean(yes) => Some(yes.to_string()),
+            _ => None,
+        },
+        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => Some(format!("-{}", text(expr)?)),
+        // What was not quoted, such as a compression.
+        Expr::Identifier(word) => Some(word.value.clone()),
+        _ => None,
+    }
+}
+
+/// Options that are one character.
+const TABS: [&str; 5] = ["delimiter", "quote", "escape", "comment", "terminator"];
+
+/// The character that an option stands for which is written as `\t`, and otherwise nothing.
+pub(crate) fn tab(option: &str, value: &str) -> Option<String> {
+    let name = option.rsplit('.').next().unwrap_or(option).to_ascii_lowercase();
+    (value == "\\t" && TABS.contains(&name.as_str())).then(|| "\t".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Call;
+
+    #[track_caller]
+    fn check(call: &str, format: &str, options: &[(&str, &str)]) {
+        let Ok(Some(Call::Read(read))) = Call::parse(call) else { panic!("{call}") };
+        let found: Vec<(&str, &str)> =
+            read.options.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        assert_eq!(
+            (read.url.as_str(), read.format, found.as_slice()),
+            ("s3://b/x", format, options)
+        );
+    }
+
+    #[test]
+    fn options_have_names() {
+        check("read_parquet('s3://b/x')", "parquet", &[]);
+        check("read_json('s3://b/x')", "json", &[]);
+        check(
+            "read_csv('s3://b/x', delim => '\\t', header => false)",
+            "csv",
+            &[("format.delimiter", "\t"), ("format.has_header", "false")],
+        );
+        for operator in ["=>", ":=", "="] {
+            let call = format!("read_csv('s3://b/x', SEP {operator} '|')");
+            check(&call, "csv", &[("format.delimiter", "|")]);
+        }
+    }
+
+    #[test]
+    fn what_is_no_argument_is_named() {
+        for (call, words) in [
+            ("read_csv()", "needs a URL"),
+            ("read_csv(1 + 1)", "needs a URL"),
+            ("read_csv('s3://b/x', 5)", "`5` is no argument"),
+            ("read_csv('s3://b/x', color => 'red')", "no argument `color`; it has delim, header"),
+            ("read_csv('s3://b/x', sep => ';', delim => ',')", "twice"),
+            ("read_parquet('s3://b/x', header => true)", "none `header`"),
+        ] {
+            let error = Call::parse(call).unwrap_err().to_string();
+            assert!(error.contains(words), "{call}: {error}");
+        }
+    }
+}

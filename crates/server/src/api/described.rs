@@ -1,0 +1,77 @@
+//! What clients ask about objects and buckets beside their bytes: attributes and tags.
+
+use s3s::dto::{
+    Checksum, GetBucketTaggingInput, GetBucketTaggingOutput, GetObjectAttributesInput,
+    GetObjectAttributesOutput, GetObjectAttributesParts, GetObjectTaggingInput,
+    GetObjectTaggingOutput, ObjectAttributes, StorageClass, Timestamp,
+};
+use s3s::{S3Request, S3Result, s3_error};
+
+use crate::counters::Operation;
+
+use super::fields::with_checksums;
+use super::reads::{all_checksums, checksum_type};
+use super::{Api, check_customer_key, check_version, etag};
+
+impl Api {
+    /// Size, checksums and the number of parts, as far as they are asked for. Parts are not listed one by one,
+    /// as S3 does for objects without checksums of them.
+    pub(super) async fn get_object_attributes(
+        &self,
+        request: S3Request<GetObjectAttributesInput>,
+    ) -> S3Result<GetObjectAttributesOutput> {
+        let input = request.input;
+        self.begin(Operation::GetObjectAttributes, &input.bucket, &input.key).await?;
+        check_version(input.version_id.as_deref())?;
+        check_customer_key(input.sse_customer_algorithm.as_ref())?;
+        let asked = input.object_attributes;
+        if asked.is_empty() {
+            return Err(s3_error!(InvalidArgument, "x-amz-object-attributes names none"));
+        }
+        let wants = |name: &'static str| asked.iter().any(|asked| asked.as_str() == name);
+        let head = self.blocking(move |store| store.head(&input.bucket, &input.key)).await?;
+        let checksums = all_checksums(&head.meta);
+        let kind = checksum_type(&checksums);
+        let checksum =
+            with_checksums!(checksums, Checksum { checksum_type: kind, ..Default::default() });
+        let parts = i32::try_from(head.meta.parts.len()).ok().filter(|parts| *parts > 0);
+        Ok(GetObjectAttributesOutput {
+            e_tag: wants(ObjectAttributes::ETAG).then(|| etag(&head.meta.etag)),
+            checksum: (wants(ObjectAttributes::CHECKSUM) && checksum.checksum_type.is_some())
+                .then_some(checksum),
+            object_parts: parts.filter(|_| wants(ObjectAttributes::OBJECT_PARTS)).map(|parts| {
+                GetObjectAttributesParts { total_parts_count: Some(parts), ..Default::default() }
+            }),
+            object_size: i64::try_from(head.size)
+                .ok()
+                .filter(|_| wants(ObjectAttributes::OBJECT_SIZE)),
+            storage_class: wants(ObjectAttributes::STORAGE_CLASS)
+                .then(|| StorageClass::from_static(StorageClass::STANDARD)),
+            last_modified: Some(Timestamp::from(head.modified)),
+            ..Default::default()
+        })
+    }
+
+    /// No object here has tags.
+    pub(super) async fn get_object_tagging(
+        &self,
+        request: S3Request<GetObjectTaggingInput>,
+    ) -> S3Result<GetObjectTaggingOutput> {
+        let input = request.input;
+        self.begin(Operation::GetObjectTagging, &input.bucket, &input.key).await?;
+        check_version(input.version_id.as_deref())?;
+        self.blocking(move |store| store.head(&input.bucket, &input.key)).await?;
+        Ok(GetObjectTaggingOutput { tag_set: Vec::new(), version_id: None })
+    }
+
+    /// No bucket has tags either, which S3 says by an error.
+    pub(super) async fn get_bucket_tagging(
+        &self,
+        request: S3Request<GetBucketTaggingInput>,
+    ) -> S3Result<GetBucketTaggingOutput> {
+        let bucket = request.input.bucket;
+        self.begin(Operation::GetBucketTagging, &bucket, "").await?;
+        self.blocking(move |store| store.bucket(&bucket)).await?;
+        Err(s3_error!(NoSuchTagSet, "buckets here have no tags"))
+    }
+}

@@ -1,0 +1,34 @@
+use aws_sdk_s3::types::ObjectAttributes as Attributes;
+
+use super::*;
+
+#[tokio::test]
+async fn attributes_are_those_that_are_asked_for() {
+    let fixture = Fixture::new().await;
+    let tag = fixture.put("a", *b"abc").await;
+    let ask = |key: &str| fixture.client.get_object_attributes().bucket("bucket").key(key);
+    let all = ask("a")
+        .object_attributes(Attributes::Etag)
+        .object_attributes(Attributes::ObjectSize)
+        .object_attributes(Attributes::Checksum)
+        .object_attributes(Attributes::StorageClass);
+    let all = all.send().await.unwrap();
+    assert_eq!(all.e_tag().map(|it| it.trim_matches('"')), Some(tag.trim_matches('"')));
+    assert_eq!((all.object_size(), all.storage_class().is_some()), (Some(3), true));
+    assert!(all.checksum().is_some_and(|it| it.checksum_crc32().is_some()), "{all:?}");
+    let size = ask("a").object_attributes(Attributes::ObjectSize).send().await.unwrap();
+    assert_eq!((size.object_size(), size.e_tag(), size.checksum()), (Some(3), None, None));
+    let none = ask("none").object_attributes(Attributes::ObjectSize).send().await.unwrap_err();
+    assert_eq!(none.code(), Some("NoSuchKey"));
+}
+
+#[tokio::test]
+async fn nothing_has_tags() {
+    let fixture = Fixture::new().await;
+    fixture.put("a", *b"abc").await;
+    let tags = |key: &str| fixture.client.get_object_tagging().bucket("bucket").key(key).send();
+    assert!(tags("a").await.unwrap().tag_set().is_empty());
+    assert_eq!(tags("none").await.unwrap_err().code(), Some("NoSuchKey"));
+    let bucket = fixture.client.get_bucket_tagging().bucket("bucket").send().await;
+    assert_eq!(bucket.unwrap_err().code(), Some("NoSuchTagSet"));
+}

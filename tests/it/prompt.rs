@@ -1,0 +1,281 @@
+//! The prompt on a terminal of its own: what is typed, and what is shown.
+
+#![cfg(unix)]
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::process::{Child, Command};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::pty::{Winsize, openpty};
+use tempfile::TempDir;
+
+use crate::cli::{Served, UNREACHABLE, sluice};
+
+/// Longer than anything takes that is typed here.
+const PATIENCE: Duration = Duration::from_secs(40);
+
+/// A prompt and its screen.
+struct Prompt {
+    child: Child,
+    keys: File,
+    shown: Arc<Mutex<Vec<u8>>>,
+    /// What was looked at already.
+    seen: usize,
+    _home: TempDir,
+}
+
+impl Prompt {
+    /// On a terminal of so many columns, with a home folder of its own, in which `init.sql` has this text.
+    fn start(command: Command, columns: u16, init: Option<&str>) -> Self {
+        let size = Winsize { ws_row: 50, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+        let pty = openpty(Some(&size), None).unwrap();
+        let (theirs, ours) = (pty.slave, File::from(pty.master));
+        let home = tempfile::tempdir().unwrap();
+        if let Some(init) = init {
+            std::fs::create_dir(home.path().join("sluice")).unwrap();
+            std::fs::write(home.path().join("sluice/init.sql"), init).unwrap();
+        }
+        let mut command = command;
+        let child = command
+            .env("TERM", "xterm")
+            .env("NO_COLOR", "1")
+            .env("XDG_DATA_HOME", home.path())
+            .env("XDG_CONFIG_HOME", home.path())
+            .current_dir(home.path())
+            .stdin(theirs.try_clone().unwrap())
+            .stdout(theirs.try_clone().unwrap())
+            .stderr(theirs)
+            .spawn()
+            .unwrap();
+        let shown = Arc::new(Mutex::new(Vec::new()));
+        let mut screen = ours.try_clone().unwrap();
+        let keep = Arc::clone(&shown);
+        thread::spawn(move || {
+            let mut piece = [0; 4096];
+            // It ends with an error when the other side is closed.
+            while let Ok(read) = screen.read(&mut piece) {
+                if read == 0 {
+                    break;
+                }
+                keep.lock().unwrap().extend_from_slice(&piece[..read]);
+            }
+        });
+        Self { child, keys: ours, shown, seen: 0, _home: home }
+    }
+
+    fn over(served: &Served, columns: u16, args: &[&str]) -> Self {
+        let mut all = vec!["sql"];
+        all.extend(args);
+        let mut prompt = Self::start(served.command(&all), columns, None);
+        prompt.wait("sluice> ");
+        prompt
+    }
+
+    fn keys(&mut self, keys: &str) {
+        self.keys.write_all(keys.as_bytes()).unwrap();
+    }
+
+    /// What was shown since the last look, up to this text.
+    #[track_caller]
+    fn wait(&mut self, text: &str) -> String {
+        let started = Instant::now();
+        loop {
+            let screen = plain(&self.shown.lock().unwrap());
+            let new = screen.get(self.seen..).unwrap_or_default();
+            if let Some(at) = new.find(text) {
+                let upto = new[..at + text.len()].to_owned();
+                self.seen += at + text.len();
+                return upto;
+            }
+            assert!(started.elapsed() < PATIENCE, "no {text:?} in {new:?}");
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Types a line and waits for the prompt after the answer, which is returned.
+    #[track_caller]
+    fn line(&mut self, line: &str, answer: &str) -> String {
+        self.keys(&format!("{line}\r"));
+        let mut all = self.wait(answer);
+        all += &self.wait("sluice> ");
+        all
+    }
+
+    #[track_caller]
+    fn quit(mut self) {
+        self.keys("\\q\r");
+        let started = Instant::now();
+        while self.child.try_wait().unwrap().is_none() {
+            assert!(started.elapsed() < PATIENCE, "it does not quit");
+            thread::sleep(Duration::from_millis(20));
+        }
+        assert!(self.child.wait().unwrap().success());
+    }
+}
+
+impl Drop for Prompt {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+/// What a screen shows, without what tells the terminal how.
+fn plain(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let mut plain = String::new();
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\u{1b}' if chars.peek() == Some(&'[') => {
+                chars.next();
+                while chars.next().is_some_and(|c| !c.is_ascii_alphabetic()) {}
+            }
+            '\r' | '\u{7}' => {}
+            c => plain.push(c),
+        }
+    }
+    plain
+}
+
+#[test]
+fn statements_span_lines_and_commands_may_stand_amid_them() {
+    let served = Served::start();
+    let mut prompt = Prompt::start(served.command(&["sql"]), 100, None);
+    let greeting = prompt.wait("sluice> ");
+    assert!(greeting.contains("Connected to http://127.0.0.1:"), "{greeting}");
+    assert!(greeting.contains("store sluice, 1 bucket."), "{greeting}");
+    prompt.keys("select 40 +\r");
+    prompt.keys("\\d\r");
+    prompt.wait("There are none yet");
+    // What was typed before is still there.
+    prompt.wait("select 40 +");
+    let answer = prompt.line("2 as answer;", "| 42 ");
+    assert!(answer.contains("| answer |"), "{answer}");
+    assert!(answer.contains("1 row, 0."), "{answer}");
+    prompt.keys("select 'a\r");
+    prompt.wait("' is still open");
+    prompt.line("b' as q;", "| q ");
+    let error = prompt.line("select nonsense;", "error: ");
+    assert!(error.contains("nonsense"), "{error}");
+    prompt.quit();
+}
+
+#[test]
+fn tab_completes_words_tables_options_buckets_and_keys() {
+    let served = Served::start();
+    std::fs::create_dir(served.path().join("bucket/folder")).unwrap();
+    std::fs::write(served.path().join("bucket/folder/a.csv"), "n\n1\n").unwrap();
+    let mut prompt = Prompt::over(&served, 120, &[]);
+    for (typed, completed) in [
+        ("sel\t", "select"),
+        ("select * from 's3://bu\t", "'s3://bucket/"),
+        ("select * from 's3://bucket/fr\t", "'s3://bucket/fruit.csv'"),
+        ("select * from 's3://bucket/fo\t", "'s3://bucket/folder/"),
+        ("set sluice.sc\t", "sluice.scan"),
+        ("set sluice.scan = 'sel\t", "= 'select"),
+        ("\\for\t", "\\format"),
+        ("select pri from 's3://bucket/fruit.csv'\u{1}\u{1b}f\u{1b}f\t", "price"),
+    ] {
+        prompt.keys(typed);
+        prompt.wait(completed);
+        // Ctrl-C drops the line.
+        prompt.keys("\u{3}");
+        prompt.wait("sluice> ");
+    }
+    prompt.line("create view fruits as select 1 as apple;", "0 rows");
+    prompt.keys("select * from fr\t");
+    prompt.wait("from fruits");
+    prompt.keys("\u{3}");
+    prompt.wait("sluice> ");
+    prompt.quit();
+}
+
+#[test]
+fn commands_change_how_answers_are_shown() {
+    let served = Served::start();
+    let mut prompt = Prompt::over(&served, 100, &[]);
+    prompt.line("\\x", "expanded display is on");
+    prompt.line("select 1 as a, 'x' as bc;", "a   1\nbc  x\n");
+    prompt.line("\\x off", "expanded display is off");
+    prompt.line("\\format ndjson", "format is ndjson");
+    prompt.line("select 1 as a;", "{\"a\":1}");
+    prompt.line("\\format table", "format is table");
+    prompt.line("\\timing", "timing is off");
+    prompt.line("\\stats", "stats is on");
+    let counted = prompt.line("select 1 as b;", "counted:  0 requests");
+    assert!(!counted.contains("1 row, "), "{counted}");
+    prompt.line("\\stats off", "stats is off");
+    prompt.line("\\ls", "s3://bucket/");
+    prompt.line("\\ls s3://bucket/", "s3://bucket/fruit.csv  ");
+    prompt.line("\\ls s3://bucket/none", "There is nothing at s3://bucket/none");
+    let columns = prompt.line("\\d s3://bucket/fruit.csv", "price");
+    assert!(columns.contains("Float64"), "{columns}");
+    prompt.line("\\nonsense", "there is no command `\\nonsense`");
+    prompt.line("\\?", "\\timing");
+    prompt.quit();
+}
+
+#[test]
+fn answers_fit_the_terminal_and_no_more_is_fetched_than_shown() {
+    let served = Served::start();
+    let rows: String = (0..5000).map(|n| format!("{n},{}\n", "word ".repeat(40))).collect();
+    std::fs::write(served.path().join("bucket/long.csv"), format!("id,text\n{rows}")).unwrap();
+    let mut prompt = Prompt::over(&served, 60, &["--max-rows", "2", "--store", "get-only"]);
+    let answer = prompt.line("from 's3://bucket/long.csv';", "no more were fetched");
+    assert!(answer.contains("… the first 2 rows"), "{answer}");
+    assert!(
+        answer.lines().filter(|line| line.starts_with('|')).all(|line| line.chars().count() <= 60)
+    );
+    assert!(answer.contains("word…") || answer.contains("word …"), "{answer}");
+    // What is grouped is computed, and counted.
+    let sql = "select id % 7 as k, count(*) from 's3://bucket/long.csv' group by 1;";
+    prompt.line(sql, "and 5 more rows");
+    prompt.quit();
+}
+
+#[test]
+fn files_are_included_and_run_first() {
+    let served = Served::start();
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    std::fs::write(path("a.sql"), "select 'from a' as x;\n\\i ").unwrap();
+    std::fs::write(
+        path("b.sql"),
+        format!("create view b as select 7 as seven;\n\\i {}", path("c.sql")),
+    )
+    .unwrap();
+    std::fs::write(path("c.sql"), "select 'from c' as x").unwrap();
+    std::fs::write(path("itself.sql"), format!("\\i {}", path("itself.sql"))).unwrap();
+    let (file, init) = (path("b.sql"), "create view mine as select 'at home' as place;\n");
+    let command = served.command(&["sql", "-f", &file, "--interactive"]);
+    let mut prompt = Prompt::start(command, 100, Some(init));
+    let before = prompt.wait("sluice> ");
+    assert!(before.contains("from c"), "{before}");
+    prompt.line("from b, mine;", "at home");
+    let error = prompt.line(&format!("\\i {}", path("a.sql")), "needs a file");
+    assert!(error.contains("from a"), "{error}");
+    prompt.line(&format!(".read {}", path("c.sql")), "from c");
+    prompt.line(&format!("\\i {}", path("itself.sql")), "files deep");
+    prompt.line("\\i nothing.sql", "`nothing.sql`");
+    prompt.quit();
+}
+
+#[test]
+fn a_query_that_lasts_shows_that_and_stops() {
+    let mut prompt =
+        Prompt::start(sluice(&["sql", "--anonymous", "--endpoint", UNREACHABLE]), 100, None);
+    let greeting = prompt.wait("sluice> ");
+    assert!(greeting.contains("warning: ") && greeting.contains("Not connected."), "{greeting}");
+    assert!(!greeting.contains("Connected to"), "{greeting}");
+    prompt.keys("select count(*) from generate_series(1, 100000000000);\r");
+    prompt.wait("running for ");
+    let stopped = Command::new("kill").args(["-INT", &prompt.child.id().to_string()]).status();
+    assert!(stopped.unwrap().success());
+    prompt.wait("stopped");
+    prompt.line("select 1 as still_here;", "| still_here |");
+    prompt.quit();
+}
