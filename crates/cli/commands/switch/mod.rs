@@ -21,7 +21,8 @@ use sluicegate_pruning::p4::P4Error;
 use sluicegate_pruning::protocol::{Copies, Flow, reliable};
 use sluicegate_pruning::switch::{Program, Target};
 
-use crate::args::switch::{ParameterArgs, SwitchArgs, SwitchCommand, Variant};
+use crate::args::parameters::ParameterArgs;
+use crate::args::switch::{SwitchArgs, SwitchCommand, Variant};
 use crate::failure::{Failure, Result};
 
 /// Does what was asked of the switch. Nothing here waits, so a signal ends it at once.

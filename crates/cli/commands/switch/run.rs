@@ -3,8 +3,7 @@
 use serde_json::Value;
 use sluicegate_pruning::algorithm::catalog::{Algorithm, Carries, Configured, Parameters};
 use sluicegate_pruning::algorithm::join::{BUILD_A, PROBE_B};
-use sluicegate_pruning::experiment::trial::{self, Question, Run, Trial};
-use sluicegate_pruning::switch::Relation;
+use sluicegate_pruning::experiment::trial::{self, Run, Trial};
 
 use super::bigdata;
 use super::input::Layout;
@@ -40,9 +39,6 @@ pub(super) fn run(args: &RunArgs) -> Result<()> {
     let given = args.parameters.parameters();
     let configured = configure(algorithm, &given, args.variant)?;
     let (stream, key_words) = stream(algorithm, &configured, args.variant, &args.input)?;
-    // A filter without more said keeps what is less than 10.
-    let filter = (given.relation.unwrap_or(Relation::Lt), given.threshold.unwrap_or(10));
-    let question = Question::of(&configured, filter);
     let is_join = algorithm.entry().carries == Carries::KeyOfEither;
     let (keep, checked) = match args.variant {
         Variant::Paper => {
@@ -60,7 +56,7 @@ pub(super) fn run(args: &RunArgs) -> Result<()> {
             (trial::through_program(program, &as_released(&stream, is_join))?, None)
         }
     };
-    let trial = trial::judge(question, &stream, &keep, key_words);
+    let trial = trial::judge(configured.question().as_ref(), &stream, &keep, key_words);
     let mut listing = Listing::new(&HEADER);
     let variant = match args.variant {
         Variant::Paper => "paper",
@@ -101,7 +97,7 @@ fn stream(
         all_key_words
     };
     // What is compared with a constant is sent as it is.
-    let plain = entry.parameters.contains(&"threshold");
+    let plain = entry.takes("threshold");
     let layout = Layout { key_words, values, plain };
     let Some(source) = &input.input else {
         return Err(Failure::Usage("give the entries with --input".to_owned()));

@@ -143,7 +143,7 @@ impl SwitchState {
         inner.ended += 1;
         let recording = (inner.ended == partitions).then(|| inner.recording.take()).flatten()?;
         drop(inner);
-        recording.forwarded(&plan.algorithm, plan.key_words())
+        Some(recording.forwarded(&plan.algorithm, plan.key_words()))
     }
 
     /// Sends entries of a partition through the switch. Says whether it was ready to prune: before

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use datafusion::common::config::ConfigOptions;
 use sluicegate_pruning::ConfigError;
-use sluicegate_pruning::algorithm::catalog::Configured;
+use sluicegate_pruning::algorithm::catalog::{Carries, Configured};
 use sluicegate_pruning::algorithm::hashing::Hashing;
 use sluicegate_pruning::deployment::pack::{Query, pack};
 use sluicegate_pruning::switch::{Misfit, Program, Target, fit};
-use sluicegate_pruning::theory::{Accounting, Configuration, Goal, Limits, plans};
+use sluicegate_pruning::theory::{Limits, Planning, plans};
 
 use super::plan::{Resources, SwitchPlan};
 use super::words::Field;
@@ -83,7 +83,7 @@ impl Planner {
 
     /// The greatest number of bits in a register array.
     pub(crate) fn array_bits(&self) -> u64 {
-        Limits::of(&self.target, Accounting::Table2).array_bits
+        Limits::of(&self.target).array_bits
     }
 
     /// Notes that an operator could be pruned but is not.
@@ -111,16 +111,16 @@ impl Planner {
     /// Places the best configuration for `goal` that fits beside what is placed already, for packets
     /// that hold `fields`. `configure` makes an algorithm of a configuration, or says why that one
     /// will not do.
-    pub(crate) fn place(
+    pub(crate) fn place<G: Planning>(
         &mut self,
-        goal: &Goal,
+        goal: &G,
         fields: Vec<Field>,
-        configure: impl Fn(Configuration) -> Result<Configured, Why>,
+        configure: impl Fn(G::Size) -> Result<Configured, Why>,
     ) -> Result<SwitchPlan, Why> {
-        let limits = Limits::of(&self.target, Accounting::Table2);
+        let limits = Limits::of(&self.target);
         let mut first = None;
         for plan in plans(goal, &limits).map_err(|e| Why::new(e.to_string()))? {
-            let fitted = configure(plan.configuration).and_then(|algorithm| {
+            let fitted = configure(plan.size).and_then(|algorithm| {
                 let resources = self.fit(&algorithm.program())?;
                 Ok((algorithm, resources))
             });
@@ -131,7 +131,7 @@ impl Planner {
                         program: self.placed.len() - 1,
                         // A filter is its own optimum.
                         count_optimum: self.count_optimum
-                            && !matches!(algorithm, Configured::Filter(_)),
+                            && algorithm.entry().carries != Carries::Comparands,
                         algorithm,
                         fields,
                         resources,
@@ -178,11 +178,6 @@ pub(crate) fn narrow(size: u64) -> u32 {
 /// Why a configuration will not do.
 pub(crate) fn reason(error: ConfigError) -> Why {
     Why::new(error.to_string())
-}
-
-/// Why a configuration will not do that is of another algorithm than its goal's.
-pub(crate) fn odd<T>() -> Result<T, Why> {
-    Err("the configuration is of another algorithm".into())
 }
 
 /// How many keys fingerprints of 64 bits tell apart with a failure probability of at most `delta`, if

@@ -16,8 +16,11 @@ pub mod released;
 pub mod skyline;
 pub mod top_n;
 
+pub use pruning::Pruning;
+
 pub(crate) mod config;
 pub(crate) mod entries;
 pub(crate) mod pruner;
+mod pruning;
 pub(crate) mod row_hash;
 pub(crate) mod ties;

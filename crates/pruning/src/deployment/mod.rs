@@ -7,4 +7,4 @@ pub mod pack;
 mod place;
 pub mod topology;
 
-pub use place::{PlacementError, plan_on};
+pub use place::{Goal, Placed, PlacementError, plan_on};

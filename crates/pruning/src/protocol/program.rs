@@ -201,8 +201,7 @@ mod tests {
         let roomy = Target { stages: 100, ..Target::tofino2() };
         let (mut seen, mut odd) = (HashSet::new(), Vec::new());
         for &algorithm in Algorithm::ALL {
-            let rows = algorithm.entry().parameters.contains(&"rows").then_some(1024);
-            let given = Parameters { rows, ..Parameters::default() };
+            let given = algorithm.entry().with_cells(1024);
             let program = algorithm.configure(&given).unwrap().program();
             let flows = Flow::of_workers(algorithm.entry().carries, 3);
             let with = reliable(&program, &flows, Copies::Once).unwrap();

@@ -28,6 +28,8 @@
 //! forwarded, which costs a gateway and no stage.
 
 mod entry;
+pub mod plan;
+mod question;
 
 pub(crate) use entry::{FIFO, LRU};
 

@@ -16,6 +16,8 @@
 //! [`Ties::Prune`] entries of the worst value are forwarded.
 
 mod entry;
+pub mod plan;
+mod question;
 
 pub(crate) use entry::GROUP_BY;
 
