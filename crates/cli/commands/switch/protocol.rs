@@ -114,6 +114,7 @@ const fn name(query: Query) -> &'static str {
         Query::Distinct => "distinct",
         Query::TopN { .. } => "top-n",
         Query::GroupByMax => "group-by",
+        Query::GroupSum { .. } => "group-sum",
         Query::Skyline => "skyline",
         Query::Join => "join",
         Query::HavingMax { .. } => "having-max",

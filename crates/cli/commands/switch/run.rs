@@ -40,11 +40,12 @@ pub(super) fn run(args: &RunArgs) -> Result<()> {
     let configured = configure(algorithm, &given, args.variant)?;
     let (stream, key_words) = stream(algorithm, &configured, args.variant, &args.input)?;
     let is_join = algorithm.entry().carries == Carries::KeyOfEither;
-    let (keep, checked) = match args.variant {
+    let (keep, held, checked) = match args.variant {
         Variant::Paper => {
-            let keep = trial::through_fast_path(configured.pruner().as_mut(), &stream)?;
+            let mut pruner = configured.pruner();
+            let keep = trial::through_fast_path(pruner.as_mut(), &stream)?;
             let checked = args.check.map(|n| trial::check_first(&configured, &stream, n));
-            (keep, checked.transpose()?)
+            (keep, pruner.held(), checked.transpose()?)
         }
         Variant::Released => {
             if args.check.is_some() {
@@ -53,10 +54,11 @@ pub(super) fn run(args: &RunArgs) -> Result<()> {
                 ));
             }
             let program = algorithm.released(&given)?;
-            (trial::through_program(program, &as_released(&stream, is_join))?, None)
+            (trial::through_program(program, &as_released(&stream, is_join))?, Vec::new(), None)
         }
     };
-    let trial = trial::judge(configured.question().as_ref(), &stream, &keep, key_words);
+    let trial =
+        trial::judge_with(configured.question().as_ref(), &stream, (&keep, &held), key_words);
     let mut listing = Listing::new(&HEADER);
     let variant = match args.variant {
         Variant::Paper => "paper",
@@ -97,7 +99,8 @@ fn stream(
         all_key_words
     };
     // What is compared with a constant is sent as it is.
-    let plain = entry.takes("threshold");
+    // What is added up, too.
+    let plain = entry.takes("threshold") || configured.holds();
     let layout = Layout { key_words, values, plain };
     let Some(source) = &input.input else {
         return Err(Failure::Usage("give the entries with --input".to_owned()));

@@ -26,6 +26,12 @@ pub trait Pruning: fmt::Debug + fmt::Display {
     /// How many rows it is expected to let through.
     fn expected(&self, rows: &mut dyn Known) -> Expected;
 
+    /// Whether what it drops is in the switch, which hands it over at the end: see
+    /// [`Pruner::held`](crate::Pruner::held).
+    fn holds(&self) -> bool {
+        false
+    }
+
     /// Whether the rows of its candidates cross the switch again, once these are known.
     fn rereads(&self) -> bool {
         false

@@ -30,18 +30,30 @@ pub struct Rows<'a> {
     stream: &'a [Run],
     key_columns: usize,
     keep: &'a dyn Fn(usize, usize) -> bool,
+    held: &'a [(u64, u64)],
 }
 
 impl<'a> Rows<'a> {
     /// All rows of a stream whose first `key_columns` values are the key.
     #[must_use]
     pub fn of(stream: &'a [Run], key_columns: usize) -> Self {
-        Self { stream, key_columns, keep: &|_, _| true }
+        Self { stream, key_columns, keep: &|_, _| true, held: &[] }
     }
 
     /// Only those whose run and position `keep` names.
     pub(super) fn that(self, keep: &'a dyn Fn(usize, usize) -> bool) -> Self {
         Self { keep, ..self }
+    }
+
+    /// Beside them, what the switch handed over: see [`Pruner::held`](crate::Pruner::held).
+    pub(super) fn beside(self, held: &'a [(u64, u64)]) -> Self {
+        Self { held, ..self }
+    }
+
+    /// What the switch handed over: keys and sums.
+    #[must_use]
+    pub const fn held(&self) -> &'a [(u64, u64)] {
+        self.held
     }
 
     /// Every row of the stream.
@@ -54,7 +66,7 @@ impl<'a> Rows<'a> {
 
     /// Those that are kept.
     pub fn kept(&self) -> impl Iterator<Item = Row<'a>> + use<'a> {
-        let Self { stream, key_columns, keep } = *self;
+        let Self { stream, key_columns, keep, .. } = *self;
         stream.iter().enumerate().flat_map(move |(number, run)| {
             let kept = (0..run.len()).filter(move |&at| keep(number, at));
             kept.map(move |at| Row { run, at, key_columns })

@@ -44,11 +44,20 @@ fn packet(query: Query, name: &Name, entry: &Entry, values: usize) -> Option<(u1
             };
             Some((flow, with_key(0, 0, true)?))
         }
+        Query::GroupSum { .. } if entry.pass > 0 => None,
+        Query::GroupSum { .. } => Some((0, with_key(1, narrow(entry.value)?, false)?)),
         Query::HavingSum { .. } => {
             let value = narrow(entry.value).unwrap_or(u32::MAX);
             (entry.pass == 0).then_some((0, with_key(1, value, true)?))
         }
     }
+}
+
+/// Whether a switch that holds these groups added an entry that it processed: it has the entry's group, and
+/// the entry had a packet.
+fn is_held(query: Query, entry: &Entry, held: &[(u64, u64)]) -> bool {
+    let name = Name { query: 0, fid: 0, pass: entry.pass, id: 0, epoch: 0 };
+    packet(query, &name, entry, 2).is_some() && held.iter().any(|(key, _)| *key == entry.key)
 }
 
 /// A fast path of this crate as the simulation's pruner. It must be one for the query, over its
@@ -78,6 +87,14 @@ impl<P: crate::Pruner> Pruner for FastPath<P> {
         self.pruner.prune(&batch, &mut self.selection).is_ok()
             && self.selection.len() == 1
             && !self.selection.get(0)
+    }
+
+    fn holds(&self, entry: &Entry) -> bool {
+        is_held(self.query, entry, &self.pruner.held())
+    }
+
+    fn read(&self, cell: u64) -> Option<(u64, u64)> {
+        self.pruner.held().get(cell as usize).copied()
     }
 
     fn reset(&mut self) {

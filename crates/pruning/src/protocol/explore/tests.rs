@@ -116,6 +116,25 @@ fn every_repair_is_needed() {
     );
 }
 
+/// What the switch adds up it must add once, acknowledge once more, and hand over. The first two rows are
+/// of one group, and the third's has no cell, or has the other.
+#[test]
+fn held_sums_are_neither_lost_nor_counted_twice() {
+    let query = Query::GroupSum { cells: 1 };
+    let rows = [(0, 1, 3), (0, 1, 4), (0, 2, 5)];
+    safe(query, REPAIRED, &[&rows], [2, 1, 1]);
+    safe(query, REPAIRED, &[&rows[..1], &rows[1..]], [1, 0, 1]);
+    safe(query, REPAIRED, &[&[rows[0], rows[0], rows[0]]], [1, 1, 0]);
+    // By the paper's rule a copy is forwarded unprocessed, though its value is in the sum.
+    let paper = run(query, Rules::paper(), &[&rows[..2]], [1, 0, 0]);
+    assert!(paper.wrong > 0, "{paper:#?}");
+    // What a rebooted switch held is gone.
+    let go_on = Rules { on_reboot: Some(OnReboot::Continue), ..REPAIRED };
+    wrong(query, go_on, &[&rows[..2]], [0, 0, 1]);
+    let forward = Rules { on_reboot: Some(OnReboot::Forward), ..REPAIRED };
+    wrong(query, forward, &[&rows[..2]], [0, 0, 1]);
+}
+
 /// Three equal rows are three, and a fourth copy makes the count wrong.
 #[test]
 fn equal_rows_are_counted_as_often_as_they_are() {
