@@ -86,6 +86,8 @@ fn smaller() -> Vec<(&'static str, Algorithm, Parameters)> {
         ("wide-min", Algorithm::GroupBy, wide(min)),
         ("seeded", Algorithm::GroupBy, seeded(u64::MAX, wide(columns(2)))),
         ("linear", Algorithm::GroupBy, linear(narrow(columns(3)))),
+        ("small", Algorithm::GroupSum, columns(2)),
+        ("linear", Algorithm::GroupSum, linear(columns(3))),
         ("seeded", Algorithm::JoinBloom, seeded(9, small)),
         ("linear", Algorithm::JoinBloom, linear(small)),
         ("seeded", Algorithm::JoinRegisterBloom, seeded(1 << 40, small)),

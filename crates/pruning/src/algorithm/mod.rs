@@ -9,6 +9,7 @@ pub mod catalog;
 pub mod distinct;
 pub mod filter;
 pub mod group_by;
+pub mod group_sum;
 pub mod hashing;
 pub mod having;
 pub mod join;

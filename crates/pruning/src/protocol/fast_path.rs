@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 use super::packet::{Entry, Name};
 use super::prune::Pruner;
 use super::query::Query;
-use crate::algorithm::join;
+use crate::algorithm::{group_sum, join};
 use crate::rng::mix64;
 use crate::switch::{Interpreter, Program, ProgramError};
 use crate::{Entries, Selection, Verdict};
@@ -151,6 +151,14 @@ impl Pruner for Programmed {
         self.interpreter.process(flow, name.id, words) == Ok(Verdict::Prune)
     }
 
+    fn holds(&self, entry: &Entry) -> bool {
+        is_held(self.query, entry, &group_sum::held_in(self.interpreter.registers()))
+    }
+
+    fn read(&self, cell: u64) -> Option<(u64, u64)> {
+        group_sum::held_in(self.interpreter.registers()).get(cell as usize).copied()
+    }
+
     fn reset(&mut self) {
         self.interpreter.reset();
     }
@@ -198,6 +206,9 @@ mod tests {
         let extreme = group_by::Extreme::Max;
         let config = group_by::Config::new(4, 2, extreme, Ties::Keep, false).unwrap();
         check(Query::GroupByMax, || config.pruner());
+
+        let config = group_sum::Config::new(4, 2).unwrap();
+        check(Query::GroupSum { cells: 8 }, || config.pruner());
 
         let config = skyline::Config::new(2, 3, skyline::Score::Sum, Ties::Keep).unwrap();
         check(Query::Skyline, || config.pruner());

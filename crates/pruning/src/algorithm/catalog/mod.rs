@@ -32,7 +32,7 @@ pub use entry::{Carries, Entry, Paper, Released, Sizes, Table2, Wanted};
 pub use parameters::{PARAMETERS, Parameter, Parameters, Value, Values};
 pub use takes::{Range, Takes};
 
-use super::{Pruning, distinct, filter, group_by, having, join, skyline, top_n};
+use super::{Pruning, distinct, filter, group_by, group_sum, having, join, skyline, top_n};
 use crate::ConfigError;
 use crate::switch::Program;
 
@@ -54,6 +54,7 @@ registry! {
         TopNRandomized = top_n::RANDOMIZED, "TOP N by the greatest values of random rows.";
     }
     GroupBy(group_by::Config) { GroupBy = group_by::GROUP_BY, "GROUP BY with MAX or MIN."; }
+    GroupSum(group_sum::Config) { GroupSum = group_sum::GROUP_SUM, "GROUP BY with SUM or COUNT."; }
     JoinBloom(join::bloom::Config) { JoinBloom = join::BLOOM, "JOIN with a Bloom filter."; }
     JoinRegisterBloom(join::register_bloom::Config) {
         JoinRegisterBloom = join::REGISTER_BLOOM, "JOIN with a register Bloom filter.";

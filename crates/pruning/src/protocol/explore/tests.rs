@@ -1,6 +1,6 @@
 use super::*;
 use crate::Ties;
-use crate::algorithm::{distinct, filter, group_by, having, join, skyline, top_n};
+use crate::algorithm::{distinct, filter, group_by, group_sum, having, join, skyline, top_n};
 use crate::protocol::{Gap, OnReboot, Programmed, Recovery, SmallPruner};
 use crate::switch::{Program, Relation};
 
@@ -179,6 +179,11 @@ pub(crate) fn programs() -> Vec<(&'static str, Query, Program)> {
         ),
         ("group-by", Query::GroupByMax, group_by(false)),
         ("group-by, 64 bits", Query::GroupByMax, group_by(true)),
+        (
+            "group-sum",
+            Query::GroupSum { cells: 2 },
+            group_sum::Config::new(2, 1).unwrap().program(),
+        ),
         ("join-bloom", Query::Join, join::bloom::Config::new(shape, 4, 2).unwrap().program()),
         (
             "join-register-bloom",
@@ -243,7 +248,7 @@ fn every_program_is_safe_in_the_repaired_protocol() {
 fn programs_are_safe_when_workers_or_the_master_crash() {
     let none = Budget::faultless(most_states().unwrap_or(1_000_000));
     // One for each rule of the protocol.
-    let few = ["filter", "distinct", "join-bloom", "having"];
+    let few = ["filter", "distinct", "join-bloom", "having", "group-sum"];
     let of_all = |name: &str| most_states().is_some() || few.contains(&name);
     for program in programs().into_iter().filter(|(name, ..)| of_all(name)) {
         let [rows, _] = rows(program.1);
