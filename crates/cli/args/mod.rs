@@ -8,6 +8,7 @@ mod endpoint;
 mod generate;
 mod index;
 mod model;
+pub(crate) mod parameters;
 pub(crate) mod quantity;
 mod serve;
 mod simulation;

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use sluicegate_pruning::algorithm::catalog::Algorithm;
 use sluicegate_pruning::experiment::sweep::Over;
 
-use super::switch::{InputArgs, ParameterArgs};
+use super::parameters::ParameterArgs;
+use super::switch::InputArgs;
 use crate::output::chart::ChartFormat;
 
 const EXAMPLES: &str = "\

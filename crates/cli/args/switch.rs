@@ -1,14 +1,15 @@
 //! The arguments of `sluice switch`.
 
+use std::collections::BTreeSet;
 use std::num::NonZeroU64;
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Subcommand, ValueEnum};
-use sluicegate_pruning::algorithm::catalog::{Algorithm, Parameters};
-use sluicegate_pruning::algorithm::group_by::Extreme;
-use sluicegate_pruning::switch::Relation;
-use sluicegate_pruning::{Ties, p4};
+use sluicegate_pruning::algorithm::catalog::Algorithm;
+use sluicegate_pruning::p4;
 
+use super::parameters::{ParameterArgs, of_each};
 use super::source::Source;
 use super::sweep::SweepArgs;
 use super::time::TimeArgs;
@@ -53,124 +54,6 @@ pub(crate) enum SwitchCommand {
     /// A process of `sluice switch udp`
     #[command(hide = true)]
     UdpNode,
-}
-
-/// An algorithm's parameters; what is left out takes the paper's default.
-#[derive(Debug, Clone, Copy, Default, clap::Args)]
-#[command(next_help_heading = "Parameters")]
-pub(crate) struct ParameterArgs {
-    /// Columns of a matrix, tables of group-by, points of a skyline, cutoffs of top-n-deterministic
-    #[arg(long, short = 'w', visible_alias = "width", value_name = "W")]
-    pub(crate) columns: Option<u32>,
-    /// Rows of a matrix, cells of a table, bits of a Bloom array, 64-bit words of a register Bloom
-    /// filter, counters in a row of having
-    #[arg(long, short = 'd', visible_alias = "depth", value_name = "D")]
-    pub(crate) rows: Option<u32>,
-    /// Hashes of a join's filter, rows of having's sketch
-    #[arg(long, value_name = "H")]
-    pub(crate) hashes: Option<u32>,
-    /// Rows that top-n returns
-    #[arg(long, short = 'n', value_name = "N")]
-    pub(crate) n: Option<u32>,
-    /// Bits of a key: 32 or 64
-    #[arg(long, value_name = "BITS")]
-    pub(crate) key_bits: Option<u32>,
-    /// Coordinates of a skyline's points
-    #[arg(long, value_name = "N")]
-    pub(crate) dimensions: Option<u32>,
-    /// What a filter or having compares with
-    #[arg(long, value_name = "NUMBER")]
-    pub(crate) threshold: Option<u32>,
-    /// How a value must relate to the threshold
-    #[arg(long, value_enum)]
-    pub(crate) relation: Option<RelationArg>,
-    /// Which value of a group is computed
-    #[arg(long, value_enum)]
-    pub(crate) extreme: Option<ExtremeArg>,
-    /// What happens to an entry that equals a stored one; prune is correct only for whole values
-    #[arg(long, value_enum)]
-    pub(crate) ties: Option<TiesArg>,
-    /// Which hash functions: those of a number; the same number, the same run
-    #[arg(long, value_name = "N")]
-    pub(crate) hash_seed: Option<u64>,
-    /// Hash by a single CRC, a stage less: sound in theory for keys that are hashes themselves
-    #[arg(long)]
-    pub(crate) linear_hash: bool,
-}
-
-/// A relation, in letters that a shell leaves alone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum RelationArg {
-    /// =
-    Eq,
-    /// <>
-    Ne,
-    /// <
-    Lt,
-    /// <=
-    Le,
-    /// >
-    Gt,
-    /// >=
-    Ge,
-}
-
-/// MAX or MIN.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ExtremeArg {
-    /// The greatest
-    Max,
-    /// The least
-    Min,
-}
-
-/// Equal values.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum TiesArg {
-    /// Forwarded
-    Keep,
-    /// Pruned
-    Prune,
-}
-
-impl From<RelationArg> for Relation {
-    fn from(relation: RelationArg) -> Self {
-        match relation {
-            RelationArg::Eq => Self::Eq,
-            RelationArg::Ne => Self::Ne,
-            RelationArg::Lt => Self::Lt,
-            RelationArg::Le => Self::Le,
-            RelationArg::Gt => Self::Gt,
-            RelationArg::Ge => Self::Ge,
-        }
-    }
-}
-
-impl ParameterArgs {
-    /// As the catalog takes them.
-    pub(crate) fn parameters(&self) -> Parameters {
-        Parameters {
-            columns: self.columns,
-            rows: self.rows,
-            hashes: self.hashes,
-            n: self.n,
-            key_bits: self.key_bits,
-            dimensions: self.dimensions,
-            threshold: self.threshold,
-            relation: self.relation.map(Relation::from),
-            extreme: self.extreme.map(|extreme| match extreme {
-                ExtremeArg::Max => Extreme::Max,
-                ExtremeArg::Min => Extreme::Min,
-            }),
-            ties: self.ties.map(|ties| match ties {
-                TiesArg::Keep => Ties::Keep,
-                TiesArg::Prune => Ties::Prune,
-            }),
-            row_value: None,
-            hash_seed: self.hash_seed,
-            linear_hash: self.linear_hash.then_some(true),
-        }
-    }
 }
 
 /// Whose program.
@@ -229,7 +112,12 @@ with a NULL bypass the switch.";
 #[command(after_help = RUN_EXAMPLES)]
 pub(crate) struct RunArgs {
     /// The algorithm, by the name in `sluice switch fit`
-    #[arg(long, required_unless_present = "workload", conflicts_with = "workload")]
+    #[arg(
+        long,
+        long_help = of_each(),
+        required_unless_present = "workload",
+        conflicts_with = "workload"
+    )]
     pub(crate) algorithm: Option<Algorithm>,
     #[command(flatten)]
     pub(crate) input: InputArgs,
@@ -278,7 +166,7 @@ Examples:
 #[command(after_help = FIT_EXAMPLES)]
 pub(crate) struct FitArgs {
     /// One algorithm, stage by stage
-    #[arg(long)]
+    #[arg(long, long_help = of_each())]
     pub(crate) algorithm: Option<Algorithm>,
     #[command(flatten)]
     pub(crate) parameters: ParameterArgs,
@@ -308,7 +196,7 @@ Examples:
 #[command(after_help = P4_EXAMPLES)]
 pub(crate) struct P4Args {
     /// The algorithm, by the name in `sluice switch fit`
-    #[arg(long)]
+    #[arg(long, long_help = of_each())]
     pub(crate) algorithm: Algorithm,
     /// Architecture that the program is for
     #[arg(long, value_enum, default_value_t)]
@@ -361,8 +249,8 @@ Examples:
 #[command(after_help = PLAN_EXAMPLES)]
 pub(crate) struct PlanArgs {
     /// The kind of query
-    #[arg(long, value_enum)]
-    pub(crate) query: QueryArg,
+    #[arg(long, value_parser = queries())]
+    pub(crate) query: String,
     /// Rows that TOP N returns
     #[arg(long, short = 'n', default_value_t = 250, value_name = "N")]
     pub(crate) n: u64,
@@ -398,23 +286,12 @@ pub(crate) struct PlanArgs {
     pub(crate) format: ListFormat,
 }
 
-/// A kind of query.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum QueryArg {
-    /// WHERE
-    Filter,
-    /// SELECT DISTINCT
-    Distinct,
-    /// ORDER BY … LIMIT
-    TopN,
-    /// GROUP BY with MAX or MIN
-    GroupBy,
-    /// Inner or semi join
-    Join,
-    /// HAVING SUM or COUNT; of the protocol, also HAVING MAX
-    Having,
-    /// SKYLINE OF
-    Skyline,
+/// The kinds of queries that there are algorithms for.
+fn queries() -> PossibleValuesParser {
+    let mut seen = BTreeSet::new();
+    let entries = Algorithm::ALL.iter().map(|algorithm| algorithm.entry());
+    let kinds = entries.filter(move |entry| seen.insert(entry.query));
+    PossibleValuesParser::new(kinds.map(|entry| PossibleValue::new(entry.query).help(entry.sql)))
 }
 
 const TRACE_EXAMPLES: &str = "\
@@ -431,7 +308,7 @@ Examples:
 #[command(after_help = TRACE_EXAMPLES)]
 pub(crate) struct TraceArgs {
     /// The algorithm, by the name in `sluice switch fit`
-    #[arg(long)]
+    #[arg(long, long_help = of_each())]
     pub(crate) algorithm: Algorithm,
     #[command(flatten)]
     pub(crate) parameters: ParameterArgs,
@@ -504,8 +381,8 @@ Examples:
 #[command(after_help = PROTOCOL_EXAMPLES)]
 pub(crate) struct ProtocolArgs {
     /// Only this query
-    #[arg(long, value_enum)]
-    pub(crate) query: Option<QueryArg>,
+    #[arg(long, value_parser = queries())]
+    pub(crate) query: Option<String>,
     /// Probability that a link loses a packet
     #[arg(long, default_value_t = 0.1, value_name = "PROBABILITY")]
     pub(crate) loss: f64,

@@ -3,7 +3,8 @@
 use sluicegate_pruning::algorithm::catalog::Algorithm;
 use sluicegate_pruning::protocol::MOST_WORKERS;
 
-use super::switch::{InputArgs, ParameterArgs};
+use super::parameters::ParameterArgs;
+use super::switch::InputArgs;
 use crate::output::listing::ListFormat;
 
 const EXAMPLES: &str = "\

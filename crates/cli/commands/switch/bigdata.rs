@@ -6,13 +6,13 @@ use serde_json::Value;
 use sluicegate_pruning::algorithm::catalog::{Algorithm, Configured, Parameters};
 use sluicegate_pruning::algorithm::join::{BUILD_A, PROBE_B};
 use sluicegate_pruning::encoding::{fingerprint, halves, nonzero_bits};
-use sluicegate_pruning::experiment::trial::{self, Question, Run};
-use sluicegate_pruning::switch::{Program, Relation, chain};
+use sluicegate_pruning::experiment::trial::{self, Run};
+use sluicegate_pruning::switch::{Program, chain};
 use sluicegate_workloads::bigdata::{Seed, Table};
 use sluicegate_workloads::{DataTable, Share};
 
 use super::run::row;
-use crate::args::switch::{ParameterArgs, RunArgs};
+use crate::args::switch::RunArgs;
 use crate::failure::{Failure, Result};
 use crate::output::listing::Listing;
 use crate::output::progress::say;
@@ -70,10 +70,9 @@ struct Case {
 }
 
 pub(super) fn run(args: &RunArgs) -> Result<()> {
-    let ParameterArgs { columns: None, rows: None, hashes: None, n: None, .. } = args.parameters
-    else {
+    if args.parameters.parameters() != Parameters::default() {
         return Err(Failure::Usage("a workload's parameters are the paper's".to_owned()));
-    };
+    }
     if !(Table::LEAST_SCALE..=MOST_SCALE).contains(&args.scale) {
         return Err(Failure::new(format!(
             "scale factor {} is not between {} and {MOST_SCALE}",
@@ -88,7 +87,6 @@ pub(super) fn run(args: &RunArgs) -> Result<()> {
     for case in cases(args.scale) {
         let configured = case.algorithm.configure(&case.given)?;
         let (stream, key_words) = columns.stream(case.algorithm);
-        let question = Question::of(&configured, (Relation::Lt, 10));
         let (keep, checked) = if case.then_distinct {
             (trial::through_program(then_distinct(&configured)?, &stream)?, None)
         } else {
@@ -96,7 +94,7 @@ pub(super) fn run(args: &RunArgs) -> Result<()> {
             let checked = args.check.map(|n| trial::check_first(&configured, &stream, n));
             (keep, checked.transpose()?)
         };
-        let trial = trial::judge(question, &stream, &keep, key_words);
+        let trial = trial::judge(configured.question().as_ref(), &stream, &keep, key_words);
         let name: Value = case.algorithm.name().into();
         let mut line = vec![Value::from(case.query)];
         line.extend(row(name, case.sizes.into(), &trial, checked));
@@ -126,7 +124,7 @@ fn cases(scale: f64) -> Vec<Case> {
     };
     let threshold = (THRESHOLD_CENTS * scale).clamp(1.0, f64::from(u32::MAX - 1)) as u32;
     let having =
-        |counters| Parameters { threshold: Some(threshold), rows: Some(counters), ..default };
+        |counters| Parameters { threshold: Some(threshold), columns: Some(counters), ..default };
     let filter = |words| Parameters { rows: Some(words), ..default };
     vec![
         case("1 filter", Algorithm::Filter, default, "avgDuration < 10", ""),
@@ -203,24 +201,22 @@ impl Columns {
 
     /// The entries of the algorithm's query, and the words of their keys.
     fn stream(&self, algorithm: Algorithm) -> (Vec<Run>, usize) {
-        use Algorithm as A;
         let one = |columns: &[&Vec<u32>]| {
             vec![Run { flow: 0, columns: columns.iter().map(|c| (*c).clone()).collect() }]
         };
-        match algorithm {
-            A::Filter => (one(&[&self.page_durations]), 0),
-            A::Distinct => (one(&[&self.agents[0], &self.agents[1]]), 2),
-            A::DistinctFifo => (one(&[&self.agents[0]]), 1),
-            A::SkylineSum | A::SkylineProduct | A::SkylineBaseline => {
-                (one(&[&self.ranks, &self.page_durations]), 0)
-            }
-            A::TopNDeterministic | A::TopNRandomized => (one(&[&self.revenues]), 0),
-            A::GroupBy => (one(&[&self.agents[0], &self.revenues]), 1),
-            A::JoinBloom | A::JoinRegisterBloom => {
+        let entry = algorithm.entry();
+        match entry.query {
+            "filter" => (one(&[&self.page_durations]), 0),
+            "distinct" if entry.takes("key_bits") => (one(&[&self.agents[0], &self.agents[1]]), 2),
+            "distinct" => (one(&[&self.agents[0]]), 1),
+            "skyline" => (one(&[&self.ranks, &self.page_durations]), 0),
+            "top-n" => (one(&[&self.revenues]), 0),
+            "group-by" => (one(&[&self.agents[0], &self.revenues]), 1),
+            "join" => {
                 let run = |flow, keys: &Vec<u32>| Run { flow, columns: vec![keys.clone()] };
                 (vec![run(BUILD_A, &self.pages), run(PROBE_B, &self.destinations)], 1)
             }
-            A::Having | A::HavingExtreme => {
+            _ => {
                 let cents = self.revenues.iter().map(|micros| micros.div_ceil(10_000)).collect();
                 (one(&[&self.languages, &cents]), 1)
             }

@@ -17,14 +17,15 @@ use std::fs;
 use std::path::Path;
 
 use sluicegate_pruning::ConfigError;
-use sluicegate_pruning::algorithm::catalog::{Algorithm, Carries, CatalogError};
+use sluicegate_pruning::algorithm::catalog::{Algorithm, Carries, CatalogError, Parameters};
 use sluicegate_pruning::deployment::PlacementError;
 use sluicegate_pruning::experiment::trial::TrialError;
 use sluicegate_pruning::p4::P4Error;
 use sluicegate_pruning::protocol::{Copies, Flow, reliable};
 use sluicegate_pruning::switch::{Program, Target};
 
-use crate::args::switch::{ParameterArgs, SwitchArgs, SwitchCommand, Variant};
+use crate::args::parameters::ParameterArgs;
+use crate::args::switch::{SwitchArgs, SwitchCommand, Variant};
 use crate::failure::{Failure, Result};
 
 /// Does what was asked of the switch. Nothing here waits, so a signal ends it at once.
@@ -96,6 +97,12 @@ fn program(algorithm: Algorithm, parameters: &ParameterArgs, variant: Variant) -
 /// The same with the reliability protocol in front, for so many workers.
 fn with_protocol(program: Program, algorithm: Algorithm, workers: Option<u16>) -> Result<Program> {
     let Some(workers) = workers else { return Ok(program) };
+    if algorithm.configure(&Parameters::default())?.holds() {
+        return Err(Failure::new(format!(
+            "copies of an entry of {algorithm} must be looked up, and there is no program for that yet"
+        ))
+        .with_hint("Leave --workers out; `sluice switch protocol` runs it with the protocol."));
+    }
     let carries = algorithm.entry().carries;
     let copies = match carries {
         Carries::KeyOfEither => Copies::Replayed,

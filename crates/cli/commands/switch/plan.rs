@@ -1,12 +1,11 @@
 //! `sluice switch plan`: the best configuration that fits.
 
 use serde_json::Value;
-use sluicegate_pruning::deployment::plan_on;
-use sluicegate_pruning::theory::{Configuration, Goal, JoinFilter, Projection};
+use sluicegate_pruning::algorithm::catalog::{Algorithm, Wanted};
 
 use super::target;
-use crate::args::switch::{PlanArgs, QueryArg};
-use crate::failure::Result;
+use crate::args::switch::PlanArgs;
+use crate::failure::{Failure, Result};
 use crate::output::listing::{Listing, fraction};
 
 const NOTES: &str = "\
@@ -17,7 +16,22 @@ that do not qualify (having); empty where only the data can tell. Modelled.
 
 pub(super) fn run(args: &PlanArgs) -> Result<()> {
     let target = target(&args.target)?;
-    let (plan, placement) = plan_on(&goal(args), &target)?;
+    let wanted = Wanted {
+        n: args.n,
+        entries: args.entries,
+        keys: args.keys,
+        key_bits: args.key_bits,
+        value_bits: args.value_bits,
+        delta: args.delta,
+        matching: args.matching,
+        predicates: args.predicates,
+        dimensions: args.dimensions,
+    };
+    let served = Algorithm::ALL.iter().find(|algorithm| algorithm.entry().query == args.query);
+    let Some(algorithm) = served else {
+        return Err(Failure::Usage(format!("no algorithm serves `{}`", args.query)));
+    };
+    let placed = (algorithm.entry().goal)(&wanted).placed(&target)?;
     let mut listing = Listing::new(&[
         "configuration",
         "wrong",
@@ -28,74 +42,13 @@ pub(super) fn run(args: &PlanArgs) -> Result<()> {
         "target",
     ]);
     listing.push(vec![
-        describe(&plan.configuration).into(),
-        if plan.failure > 0.0 { fraction(plan.failure) } else { Value::Null },
-        plan.pruned.map_or(Value::Null, fraction),
-        placement.stages.len().into(),
-        placement.stateful_alus().into(),
-        placement.register_bits.div_ceil(8 * 1024).into(),
+        placed.size.into(),
+        if placed.failure > 0.0 { fraction(placed.failure) } else { Value::Null },
+        placed.pruned.map_or(Value::Null, fraction),
+        placed.placement.stages.len().into(),
+        placed.placement.stateful_alus().into(),
+        placed.placement.register_bits.div_ceil(8 * 1024).into(),
         target.name.into(),
     ]);
     listing.print(args.format, NOTES)
-}
-
-fn goal(args: &PlanArgs) -> Goal {
-    match args.query {
-        QueryArg::Filter => Goal::Filter { predicates: args.predicates },
-        QueryArg::Distinct => {
-            Goal::Distinct { distinct: args.keys, key_bits: args.key_bits, delta: args.delta }
-        }
-        QueryArg::TopN => Goal::TopN {
-            n: args.n,
-            entries: args.entries,
-            value_bits: args.value_bits,
-            delta: args.delta,
-        },
-        QueryArg::GroupBy => Goal::GroupBy {
-            entries: args.entries,
-            keys: args.keys,
-            pair_bits: args.key_bits.saturating_add(args.value_bits),
-        },
-        QueryArg::Join => Goal::Join { keys: args.keys, matching: args.matching },
-        QueryArg::Having => Goal::Having { keys: args.keys, counter_bits: args.value_bits },
-        QueryArg::Skyline => {
-            Goal::Skyline { dimensions: args.dimensions, value_bits: args.value_bits }
-        }
-    }
-}
-
-fn describe(configuration: &Configuration) -> String {
-    match *configuration {
-        Configuration::Filter { predicates } => format!("filter, {predicates} comparisons"),
-        Configuration::Distinct { rows, columns, cell_bits, lru } => {
-            let policy = if lru { "LRU" } else { "FIFO" };
-            format!("distinct {policy}, d = {rows}, w = {columns}, cells of {cell_bits} bits")
-        }
-        Configuration::TopNDeterministic { thresholds, .. } => {
-            format!("top-n-deterministic, w = {thresholds}")
-        }
-        Configuration::TopNRandomized { rows, columns, .. } => {
-            format!("top-n-randomized, d = {rows}, w = {columns}")
-        }
-        Configuration::GroupBy { rows, tables, .. } => {
-            format!("group-by, d = {rows}, w = {tables}")
-        }
-        Configuration::Join { filter, bits, hashes } => {
-            let filter = match filter {
-                JoinFilter::Bloom => "join-bloom",
-                JoinFilter::RegisterBloom => "join-register-bloom",
-            };
-            format!("{filter}, M = {} KiB, H = {hashes}", bits / 8 / 1024)
-        }
-        Configuration::Having { counters, rows, .. } => {
-            format!("having, w = {counters}, d = {rows}")
-        }
-        Configuration::Skyline { dimensions, points, projection, .. } => {
-            let score = match projection {
-                Projection::Sum => "skyline-sum",
-                Projection::ApproximateProduct => "skyline-aph",
-            };
-            format!("{score}, D = {dimensions}, w = {points}")
-        }
-    }
 }

@@ -5,7 +5,7 @@ use std::thread;
 use serde_json::Value;
 use sluicegate_pruning::protocol::{Config, ConfigError, Link, Query, Reboots, Rules, Tally};
 
-use crate::args::switch::{ProtocolArgs, QueryArg};
+use crate::args::switch::ProtocolArgs;
 use crate::failure::{Failure, Result};
 use crate::output::listing::{Listing, fraction};
 
@@ -16,8 +16,9 @@ a run is determined by its seed.
 
 pub(super) fn run(args: &ProtocolArgs) -> Result<()> {
     let rules = if args.paper { Rules::paper() } else { Rules::repaired() };
-    let queries =
-        Query::ALL.into_iter().filter(|query| args.query.is_none_or(|q| q == kind(*query)));
+    let queries = Query::ALL
+        .into_iter()
+        .filter(|query| args.query.as_deref().is_none_or(|q| q == kind(*query)));
     let mut listing = Listing::new(&[
         "query",
         "runs",
@@ -100,15 +101,10 @@ fn tally(config: &Config, first: u64, runs: u64) -> Result<Tally> {
     Ok(total)
 }
 
-const fn kind(query: Query) -> QueryArg {
+const fn kind(query: Query) -> &'static str {
     match query {
-        Query::Filter { .. } => QueryArg::Filter,
-        Query::Distinct => QueryArg::Distinct,
-        Query::TopN { .. } => QueryArg::TopN,
-        Query::GroupByMax => QueryArg::GroupBy,
-        Query::Skyline => QueryArg::Skyline,
-        Query::Join => QueryArg::Join,
-        Query::HavingMax { .. } | Query::HavingSum { .. } => QueryArg::Having,
+        Query::HavingMax { .. } => "having",
+        other => name(other),
     }
 }
 
@@ -118,6 +114,7 @@ const fn name(query: Query) -> &'static str {
         Query::Distinct => "distinct",
         Query::TopN { .. } => "top-n",
         Query::GroupByMax => "group-by",
+        Query::GroupSum { .. } => "group-sum",
         Query::Skyline => "skyline",
         Query::Join => "join",
         Query::HavingMax { .. } => "having-max",

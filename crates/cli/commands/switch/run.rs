@@ -3,8 +3,7 @@
 use serde_json::Value;
 use sluicegate_pruning::algorithm::catalog::{Algorithm, Carries, Configured, Parameters};
 use sluicegate_pruning::algorithm::join::{BUILD_A, PROBE_B};
-use sluicegate_pruning::experiment::trial::{self, Question, Run, Trial};
-use sluicegate_pruning::switch::Relation;
+use sluicegate_pruning::experiment::trial::{self, Run, Trial};
 
 use super::bigdata;
 use super::input::Layout;
@@ -40,15 +39,13 @@ pub(super) fn run(args: &RunArgs) -> Result<()> {
     let given = args.parameters.parameters();
     let configured = configure(algorithm, &given, args.variant)?;
     let (stream, key_words) = stream(algorithm, &configured, args.variant, &args.input)?;
-    // A filter without more said keeps what is less than 10.
-    let filter = (given.relation.unwrap_or(Relation::Lt), given.threshold.unwrap_or(10));
-    let question = Question::of(&configured, filter);
     let is_join = algorithm.entry().carries == Carries::KeyOfEither;
-    let (keep, checked) = match args.variant {
+    let (keep, held, checked) = match args.variant {
         Variant::Paper => {
-            let keep = trial::through_fast_path(configured.pruner().as_mut(), &stream)?;
+            let mut pruner = configured.pruner();
+            let keep = trial::through_fast_path(pruner.as_mut(), &stream)?;
             let checked = args.check.map(|n| trial::check_first(&configured, &stream, n));
-            (keep, checked.transpose()?)
+            (keep, pruner.held(), checked.transpose()?)
         }
         Variant::Released => {
             if args.check.is_some() {
@@ -57,10 +54,11 @@ pub(super) fn run(args: &RunArgs) -> Result<()> {
                 ));
             }
             let program = algorithm.released(&given)?;
-            (trial::through_program(program, &as_released(&stream, is_join))?, None)
+            (trial::through_program(program, &as_released(&stream, is_join))?, Vec::new(), None)
         }
     };
-    let trial = trial::judge(question, &stream, &keep, key_words);
+    let trial =
+        trial::judge_with(configured.question().as_ref(), &stream, (&keep, &held), key_words);
     let mut listing = Listing::new(&HEADER);
     let variant = match args.variant {
         Variant::Paper => "paper",
@@ -101,7 +99,8 @@ pub(super) fn stream(
         all_key_words
     };
     // What is compared with a constant is sent as it is.
-    let plain = entry.parameters.contains(&"threshold");
+    // What is added up, too.
+    let plain = entry.takes("threshold") || configured.holds();
     let layout = Layout { key_words, values, plain };
     let Some(source) = &input.input else {
         return Err(Failure::Usage("give the entries with --input".to_owned()));

@@ -6,7 +6,6 @@ use serde_json::Value;
 use sluicegate_pruning::algorithm::catalog::{Algorithm, Parameters};
 use sluicegate_pruning::experiment::sweep::{Axis, Measured, Over, SweepError, measure, prefix};
 use sluicegate_pruning::experiment::trial::Run;
-use sluicegate_pruning::switch::Relation;
 
 use super::run::stream;
 use crate::args::sweep::SweepArgs;
@@ -108,7 +107,6 @@ fn series(
     });
     let configured = algorithm.configure(&first)?;
     let (whole, _) = stream(algorithm, &configured, Variant::Paper, &args.input)?;
-    let filter = (given.relation.unwrap_or(Relation::Lt), given.threshold.unwrap_or(10));
     let seeds = args.first_seed..args.first_seed.saturating_add(args.seeds);
     let values: Vec<Option<u32>> =
         by.map_or_else(|| vec![None], |by| by.values.iter().copied().map(Some).collect());
@@ -125,9 +123,8 @@ fn series(
                     cut = Some(prefix(&whole, value as usize));
                 }
             }
-            let filter = (filter.0, there.threshold.unwrap_or(filter.1));
             let entries = cut.as_deref().unwrap_or(&whole);
-            let measured = measure(algorithm, &there, entries, filter, seeds.clone())?;
+            let measured = measure(algorithm, &there, entries, seeds.clone())?;
             points.push(Point { value, measured });
             done += 1;
             step(done);

@@ -214,7 +214,7 @@ impl SwitchState {
         inner.ended += 1;
         let recording = (inner.ended == partitions).then(|| inner.recording.take()).flatten()?;
         drop(inner);
-        recording.forwarded(&plan.algorithm, plan.key_words())
+        Some(recording.forwarded(&plan.algorithm, plan.key_words()))
     }
 
     /// Sends entries of a partition through the switch.

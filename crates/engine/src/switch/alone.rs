@@ -38,7 +38,7 @@ impl Alone {
             Configured::TopNDeterministic(config) => {
                 Left::Best { most: config.n().into(), rows: 0 }
             }
-            Configured::TopNRandomized(_, n) => Left::Best { most: (*n).into(), rows: 0 },
+            Configured::TopNRandomized(config) => Left::Best { most: config.n().into(), rows: 0 },
             Configured::Skyline(_) => Left::Points(Vec::new()),
             Configured::JoinBloom(_) | Configured::JoinRegisterBloom(_) => Left::All(0),
             _ => Left::Groups { words: key_words.min(2), keys: HashSet::new() },
@@ -114,7 +114,8 @@ mod tests {
         assert_eq!(rows(&distinct, 2, &key, &[]), 3);
         assert_eq!(rows(&distinct, 1, &key, &[]), 2);
         assert_eq!(rows(&distinct, 2, &key, &[0b1001]), 3, "one group without a code");
-        let top = Configured::TopNRandomized(top_n::randomized::Config::paper(), 6);
+        let six = top_n::randomized::Config::paper().returning(6);
+        let top = Configured::TopNRandomized(six);
         assert_eq!(rows(&top, 0, &[vec![1, 2]], &[]), 4);
         assert_eq!(rows(&top, 0, &[vec![1, 2, 3, 4]], &[]), 6);
         let config = skyline::Config::new(2, 1, skyline::Score::Sum, Ties::Keep).unwrap();

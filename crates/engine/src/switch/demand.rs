@@ -20,9 +20,8 @@ use datafusion::physical_plan::{
     ExecutionPlan, ExecutionPlanProperties, StatisticsArgs, StatisticsContext,
 };
 use sluicegate_costmodel::{Crossing, SwitchDemand};
-use sluicegate_pruning::algorithm::catalog::Configured;
 use sluicegate_pruning::theory::line_rate::FRAMING_BYTES;
-use sluicegate_pruning::theory::{bloom, count_min, distinct, group_by, skyline, top_n};
+use sluicegate_pruning::theory::{Expected, Known, bloom};
 
 use super::SwitchPlan;
 use crate::config::SluiceOptions;
@@ -36,9 +35,6 @@ const ASSUMED_KEY_ROWS: f64 = 16.0;
 const ASSUMED_MATCHING: f64 = 0.1;
 /// Bytes of a value without a fixed width.
 const ASSUMED_TEXT_BYTES: usize = 16;
-/// The most points whose skyline is summed; of more, a smaller part is let through.
-const MOST_POINTS: u64 = 1_000_000;
-
 type Plan = Arc<dyn ExecutionPlan>;
 
 /// What a switch does for one operator of a plan, in numbers.
@@ -154,13 +150,89 @@ impl<'a> Looked<'a> {
         })
     }
 
-    fn workers(&self) -> u32 {
+    fn senders(&self) -> u32 {
         let partitions = self.input.output_partitioning().partition_count();
         u32::try_from(partitions).unwrap_or(u32::MAX).max(1)
     }
 
+    /// The rows of a node that is all of its operator, or the build side of a join.
+    fn crossing(&mut self) -> Crossing {
+        let plan = self.plan;
+        let Expected { unpruned, reduced, reduces } = plan.algorithm.expected(self);
+        let schema = self.input.schema();
+        Crossing {
+            name: if self.node.side() == Side::Build { "build side" } else { "rows" },
+            rows: self.rows,
+            packet_bytes: (self.plan.packet_bytes() as u64 + FRAMING_BYTES) as f64,
+            unpruned: unpruned.clamp(0.0, 1.0),
+            late_bytes: bytes(&schema, self.node.late().columns().iter().copied()) as f64,
+            reduced,
+            row_bytes: bytes(&schema, 0..schema.fields().len()) as f64,
+            reduces,
+        }
+    }
+
+    /// The probing side of a join, once the keys of the build side are in the filter.
+    fn probing(&mut self, crossing: Crossing, build: &Crossing) -> Crossing {
+        let keys = build.rows.round() as u64;
+        let false_positives = self.plan.algorithm.false_positives(keys);
+        let before = self.assumed.len();
+        let probed = self.keys();
+        let matching = match self.assumed.len() == before {
+            true if probed > 0.0 => (build.rows / probed).min(1.0),
+            true => 1.0,
+            false => {
+                self.assumed.truncate(before);
+                self.assumed
+                    .push(format!("{} % of the probing rows match", 100.0 * ASSUMED_MATCHING));
+                ASSUMED_MATCHING
+            }
+        };
+        let unpruned = 1.0 - bloom::pruned(matching, false_positives);
+        Crossing { name: "probing side", unpruned: unpruned.clamp(0.0, 1.0), ..crossing }
+    }
+
+    fn into_switched(self, crossing: Crossing) -> Switched {
+        let mut crossings = vec![crossing];
+        if self.plan.algorithm.rereads() {
+            // The candidates' rows, which the workers send once they are known.
+            let rows = crossing.rows * crossing.unpruned;
+            crossings.push(Crossing {
+                name: "candidates",
+                rows,
+                packet_bytes: crossing.row_bytes,
+                unpruned: 1.0,
+                late_bytes: 0.0,
+                reduced: 0.0,
+                reduces: false,
+                ..crossing
+            });
+        }
+        let workers = self.senders();
+        Switched {
+            subject: format!(
+                "{} on {}",
+                self.plan.algorithm.entry().sql,
+                self.plan.fields_in_words()
+            ),
+            demand: SwitchDemand { workers, crossings },
+            assumed: self.assumed,
+            program: self.plan.program,
+        }
+    }
+}
+
+impl Known for Looked<'_> {
+    fn rows(&self) -> f64 {
+        self.rows
+    }
+
+    fn workers(&self) -> f64 {
+        self.senders().into()
+    }
+
     /// The different values of the columns of a packet's key.
-    fn distinct(&mut self) -> f64 {
+    fn keys(&mut self) -> f64 {
         let columns = self.plan.fields.first().map(|field| field.expressions()).unwrap_or_default();
         let of = |column: &Arc<dyn PhysicalExpr>| {
             let index = column.downcast_ref::<Column>()?.index();
@@ -177,148 +249,19 @@ impl<'a> Looked<'a> {
         keys.clamp(self.rows.min(1.0), self.rows.max(0.0))
     }
 
+    fn passing(&mut self) -> f64 {
+        self.passing.unwrap_or_else(|| self.assume("pass the filter"))
+    }
+
     fn assume(&mut self, what: &str) -> f64 {
         let share = self.share;
         self.assumed.push(format!("{} % of the rows {what}", 100.0 * share));
         share
     }
 
-    /// The rows of a node that is all of its operator, or the build side of a join.
-    fn crossing(&mut self) -> Crossing {
-        let (rows, workers) = (self.rows, f64::from(self.workers()));
-        let each = (rows / workers).max(0.0);
-        let whole = |number: f64| number.round() as u64;
-        // Where not all different keys come to each worker.
-        let groups = |keys: f64| (keys.min(each) * workers).min(rows);
-        let (unpruned, reduced, reduces) = match &self.plan.algorithm {
-            Configured::Filter(_) => {
-                let passing = self.passing.unwrap_or_else(|| self.assume("pass the filter"));
-                (passing, rows * passing, true)
-            }
-            Configured::Distinct(config) => {
-                let keys = self.distinct();
-                let cells = (u64::from(config.rows()), u64::from(config.columns()));
-                let hits = distinct::expected_hit_ratio(whole(keys), cells.0, cells.1);
-                (part(keys + (rows - keys) * (1.0 - hits), rows), groups(keys), true)
-            }
-            Configured::TopNRandomized(config, n) => {
-                let shape =
-                    top_n::Shape { rows: config.rows().into(), columns: config.columns().into() };
-                let best = (f64::from(*n).min(each) * workers).min(rows);
-                (1.0 - top_n::expected_pruned(whole(rows), shape), best, true)
-            }
-            Configured::TopNDeterministic(config) => {
-                let best = (f64::from(config.n()).min(each) * workers).min(rows);
-                (
-                    self.assume("are above the cutoffs of the switch").max(part(best, rows)),
-                    best,
-                    true,
-                )
-            }
-            Configured::GroupBy(config) => {
-                let keys = self.distinct();
-                let cells = (u64::from(config.cells()), u64::from(config.tables()));
-                let pruned = group_by::pruned_bound(whole(rows), whole(keys), cells.0, cells.1);
-                (1.0 - pruned, groups(keys), true)
-            }
-            // What the build side sends goes on as it is.
-            Configured::JoinBloom(_) | Configured::JoinRegisterBloom(_) => (1.0, rows, false),
-            Configured::Having(config) => {
-                let keys = self.distinct();
-                let found = self.assume("are of groups that qualify");
-                let (counters, lines) = (u64::from(config.counters()), u64::from(config.rows()));
-                let wrong = count_min::collision(whole(keys), counters, lines);
-                (found + (1.0 - found) * wrong, groups(keys), true)
-            }
-            Configured::HavingExtreme(_) => {
-                let keys = self.distinct();
-                (self.assume("are of groups that qualify"), groups(keys), true)
-            }
-            Configured::Skyline(config) => {
-                self.assumed.push("dimensions that say nothing about each other".to_owned());
-                let points = whole(rows).min(MOST_POINTS);
-                (1.0 - skyline::optimal_pruned(config.dimensions(), points), rows, false)
-            }
-        };
-        let schema = self.input.schema();
-        Crossing {
-            name: if self.node.side() == Side::Build { "build side" } else { "rows" },
-            rows,
-            packet_bytes: (self.plan.packet_bytes() as u64 + FRAMING_BYTES) as f64,
-            unpruned: unpruned.clamp(0.0, 1.0),
-            late_bytes: bytes(&schema, self.node.late().columns().iter().copied()) as f64,
-            reduced,
-            row_bytes: bytes(&schema, 0..schema.fields().len()) as f64,
-            reduces,
-        }
+    fn note(&mut self, what: &str) {
+        self.assumed.push(what.to_owned());
     }
-
-    /// The probing side of a join, once the keys of the build side are in the filter.
-    fn probing(&mut self, crossing: Crossing, build: &Crossing) -> Crossing {
-        let keys = build.rows.round() as u64;
-        let false_positives = match &self.plan.algorithm {
-            Configured::JoinBloom(config) => {
-                let bits = u64::from(config.cells()) * u64::from(config.hashes());
-                bloom::bloom_rate(bits.max(1), config.hashes(), keys)
-            }
-            Configured::JoinRegisterBloom(config) => {
-                let bits = u64::from(config.words()) * u64::from(bloom::REGISTER_BITS);
-                bloom::register_bloom_rate(bits.max(1), config.hashes(), keys)
-            }
-            _ => 1.0,
-        };
-        let before = self.assumed.len();
-        let probed = self.distinct();
-        let matching = match self.assumed.len() == before {
-            true => part(build.rows, probed).min(1.0),
-            false => {
-                self.assumed.truncate(before);
-                self.assumed
-                    .push(format!("{} % of the probing rows match", 100.0 * ASSUMED_MATCHING));
-                ASSUMED_MATCHING
-            }
-        };
-        let unpruned = 1.0 - bloom::pruned(matching, false_positives);
-        Crossing { name: "probing side", unpruned: unpruned.clamp(0.0, 1.0), ..crossing }
-    }
-
-    fn into_switched(self, crossing: Crossing) -> Switched {
-        let shape = match &self.plan.algorithm {
-            Configured::Filter(_) => "WHERE",
-            Configured::Distinct(_) => "DISTINCT",
-            Configured::TopNDeterministic(_) | Configured::TopNRandomized(..) => "ORDER BY LIMIT",
-            Configured::GroupBy(_) => "GROUP BY",
-            Configured::JoinBloom(_) | Configured::JoinRegisterBloom(_) => "JOIN",
-            Configured::Having(_) | Configured::HavingExtreme(_) => "HAVING",
-            Configured::Skyline(_) => "SKYLINE",
-        };
-        let mut crossings = vec![crossing];
-        if matches!(self.plan.algorithm, Configured::Having(_) | Configured::HavingExtreme(_)) {
-            // The candidates' rows, which the workers send once they are known.
-            let rows = crossing.rows * crossing.unpruned;
-            crossings.push(Crossing {
-                name: "candidates",
-                rows,
-                packet_bytes: crossing.row_bytes,
-                unpruned: 1.0,
-                late_bytes: 0.0,
-                reduced: 0.0,
-                reduces: false,
-                ..crossing
-            });
-        }
-        let workers = self.workers();
-        Switched {
-            subject: format!("{shape} on {}", self.plan.fields_in_words()),
-            demand: SwitchDemand { workers, crossings },
-            assumed: self.assumed,
-            program: self.plan.program,
-        }
-    }
-}
-
-fn part(some: f64, all: f64) -> f64 {
-    if all > 0.0 { some / all } else { 1.0 }
 }
 
 /// Bytes of a row's values in some columns.

@@ -1,17 +1,17 @@
 //! From goals to programs that fit one switch together.
 
+use std::any::{Any, TypeId};
 use std::collections::VecDeque;
-use std::mem::discriminant;
 use std::sync::Arc;
 
 use datafusion::common::config::ConfigOptions;
 use sluicegate_pruning::ConfigError;
-use sluicegate_pruning::algorithm::catalog::Configured;
+use sluicegate_pruning::algorithm::catalog::{Carries, Configured};
 use sluicegate_pruning::algorithm::hashing::Hashing;
 use sluicegate_pruning::deployment::Flow;
 use sluicegate_pruning::deployment::pack::{Candidate, Query, choose, ladder, pack};
 use sluicegate_pruning::switch::{Misfit, Program, Target, fit};
-use sluicegate_pruning::theory::{Accounting, Configuration, Goal, Limits, Plan, plans};
+use sluicegate_pruning::theory::{Footprint, Limits, Plan, Planning, plans};
 
 use super::plan::{Resources, SwitchPlan};
 use super::words::Field;
@@ -46,14 +46,26 @@ enum Pass {
     /// Each gets the best that it would get alone, and its wishes are noted.
     Survey(Vec<Wishes>),
     /// Each gets what was chosen for it, if anything.
-    Chosen(VecDeque<(Goal, Option<Configuration>)>),
+    Chosen(VecDeque<Chosen>),
+}
+
+/// The size of an algorithm, of whichever type.
+type AnySize = Box<dyn Any + Send + Sync>;
+
+/// What was chosen for an operator.
+#[derive(Debug)]
+struct Chosen {
+    /// The type of its sizes.
+    kind: TypeId,
+    size: Option<AnySize>,
 }
 
 /// What an operator could do with.
 #[derive(Debug)]
 struct Wishes {
-    goal: Goal,
-    configurations: Vec<Configuration>,
+    /// The type of its sizes.
+    kind: TypeId,
+    sizes: Vec<AnySize>,
     candidates: Vec<Candidate>,
 }
 
@@ -88,13 +100,14 @@ impl Planner {
     /// The same planner, that gives each operator what is best for all whom `survey` asked.
     pub(crate) fn informed(self, survey: Self) -> Self {
         let Pass::Survey(wishes) = survey.pass else { return self };
-        let (goals, candidates): (Vec<_>, Vec<_>) = wishes
+        let (sizes, candidates): (Vec<_>, Vec<_>) = wishes
             .into_iter()
-            .map(|wishes| ((wishes.goal, wishes.configurations), wishes.candidates))
+            .map(|wishes| ((wishes.kind, wishes.sizes), wishes.candidates))
             .unzip();
-        let chosen = choose(&candidates, &self.target).into_iter().zip(goals);
-        let chosen = chosen.map(|(number, (goal, configurations))| {
-            (goal, number.and_then(|number| configurations.get(number).copied()))
+        let chosen = choose(&candidates, &self.target).into_iter().zip(sizes);
+        let chosen = chosen.map(|(number, (kind, sizes))| Chosen {
+            kind,
+            size: number.and_then(|number| sizes.into_iter().nth(number)),
         });
         Self { pass: Pass::Chosen(chosen.collect()), ..self }
     }
@@ -146,7 +159,7 @@ impl Planner {
 
     /// The greatest number of bits in a register array.
     pub(crate) fn array_bits(&self) -> u64 {
-        Limits::of(&self.target, Accounting::Table2).array_bits
+        Limits::of(&self.target).array_bits
     }
 
     /// Notes that an operator could be pruned but is not.
@@ -172,36 +185,37 @@ impl Planner {
     /// Places the best configuration for `goal` that fits beside what is placed already, for packets
     /// that hold `fields`. `configure` makes an algorithm of a configuration, or says why that one
     /// will not do.
-    pub(crate) fn place(
+    pub(crate) fn place<G: Planning>(
         &mut self,
-        goal: &Goal,
+        goal: &G,
         fields: Vec<Field>,
-        configure: impl Fn(Configuration) -> Result<Configured, Why>,
+        configure: impl Fn(G::Size) -> Result<Configured, Why>,
     ) -> Result<SwitchPlan, Why> {
-        let limits = Limits::of(&self.target, Accounting::Table2);
+        let limits = Limits::of(&self.target);
         let all = plans(goal, &limits).map_err(|e| Why::new(e.to_string()))?;
         let all = match &mut self.pass {
             Pass::InTurn => all,
             Pass::Survey(wishes) => {
                 let total = (limits.sram_bits_per_stage * u64::from(limits.stages)) as f64;
-                wishes.push(Wishes::new(goal, &all, [limits.stages.into(), total], &configure));
+                wishes.push(Wishes::new(&all, [limits.stages.into(), total], &configure));
                 all
             }
             Pass::Chosen(chosen) => {
                 // A node that is not served may be looked at as another.
-                let same = |(of, _): &(Goal, _)| discriminant(of) == discriminant(goal);
+                let same = |of: &Chosen| of.kind == TypeId::of::<G::Size>();
                 match chosen.iter().position(same).and_then(|at| chosen.remove(at)) {
                     None => all,
-                    Some((_, None)) => {
+                    Some(Chosen { size: None, .. }) => {
                         return Err(
                             "even its smallest program does not fit beside the others of the query"
                                 .into(),
                         );
                     }
                     // What was spent on other operators may have changed what there is to choose.
-                    Some((_, Some(best))) => {
+                    Some(Chosen { size: Some(best), .. }) => {
                         let mut all = all;
-                        let at = all.iter().position(|plan| plan.configuration == best);
+                        let best = best.downcast_ref::<G::Size>();
+                        let at = all.iter().position(|plan| Some(&plan.size) == best);
                         if let Some(at) = at {
                             all[..=at].rotate_right(1);
                         }
@@ -212,7 +226,7 @@ impl Planner {
         };
         let mut first = None;
         for plan in all {
-            let fitted = configure(plan.configuration).and_then(|algorithm| {
+            let fitted = configure(plan.size).and_then(|algorithm| {
                 let resources = self.fit(&algorithm.program())?;
                 Ok((algorithm, resources))
             });
@@ -223,7 +237,7 @@ impl Planner {
                         program: self.placed.len() - 1,
                         // A filter is its own optimum.
                         count_optimum: self.count_optimum
-                            && !matches!(algorithm, Configured::Filter(_)),
+                            && algorithm.entry().carries != Carries::Comparands,
                         algorithm,
                         fields,
                         resources,
@@ -267,33 +281,33 @@ impl Planner {
 impl Wishes {
     /// Of the plans for a goal those that are worth what they cost; `whole` are the stages and the
     /// memory of the switch.
-    fn new(
-        goal: &Goal,
-        plans: &[Plan],
+    fn new<S: Footprint + Send + Sync + 'static>(
+        plans: &[Plan<S>],
         whole: [f64; 2],
-        configure: &impl Fn(Configuration) -> Result<Configured, Why>,
+        configure: &impl Fn(S) -> Result<Configured, Why>,
     ) -> Self {
         let most = plans.iter().filter_map(|plan| plan.pruned).fold(0.0, f64::max);
         let count = plans.len() as f64;
-        let priced = |(rank, plan): (usize, &Plan)| {
-            let algorithm = configure(plan.configuration).ok()?;
+        let priced = |(rank, plan): (usize, &Plan<S>)| {
+            let algorithm = configure(plan.size).ok()?;
             // Without an expectation the best come first.
             let loss = plan.pruned.map_or(rank as f64 / count, |pruned| most - pruned);
             let taken = [plan.demand.stages as f64, plan.demand.sram_bits as f64];
             let cost = taken[0] / whole[0] + taken[1] / whole[1];
-            Some((plan.configuration, algorithm, [cost, loss]))
+            Some((plan.size, algorithm, [cost, loss]))
         };
         let all: Vec<_> = plans.iter().enumerate().filter_map(priced).collect();
         let worth = ladder(&all, |(_, _, price)| *price);
-        let (configurations, candidates) = worth
+        let (sizes, candidates) = worth
             .into_iter()
             .map(|number| {
-                let (configuration, algorithm, [cost, loss]) = &all[number];
+                let (size, algorithm, [cost, loss]) = &all[number];
                 let program = algorithm.program();
-                (*configuration, Candidate { program, loss: *loss, cost: *cost })
+                let candidate = Candidate { program, loss: *loss, cost: *cost };
+                (Box::new(*size) as AnySize, candidate)
             })
             .unzip();
-        Self { goal: *goal, configurations, candidates }
+        Self { kind: TypeId::of::<S>(), sizes, candidates }
     }
 }
 
@@ -305,11 +319,6 @@ pub(crate) fn narrow(size: u64) -> u32 {
 /// Why a configuration will not do.
 pub(crate) fn reason(error: ConfigError) -> Why {
     Why::new(error.to_string())
-}
-
-/// Why a configuration will not do that is of another algorithm than its goal's.
-pub(crate) fn odd<T>() -> Result<T, Why> {
-    Err("the configuration is of another algorithm".into())
 }
 
 /// How many keys fingerprints of 64 bits tell apart with a failure probability of at most `delta`, if

@@ -2,8 +2,7 @@
 
 use sluicegate_pruning::algorithm::catalog::Configured;
 use sluicegate_pruning::algorithm::join::{BUILD_A, PROBE_B};
-use sluicegate_pruning::experiment::trial::{Question, Run};
-use sluicegate_pruning::switch::Relation;
+use sluicegate_pruning::experiment::trial::{Rows, Run};
 
 /// The packets of one execution.
 #[derive(Debug)]
@@ -32,20 +31,15 @@ impl Recording {
         extend(&mut self.built, words, &[]);
     }
 
-    /// How many packets would be forwarded, the build side's aside; `None` where no optimum is
-    /// known: skylines of other than two dimensions.
-    pub(crate) fn forwarded(self, algorithm: &Configured, key_words: usize) -> Option<usize> {
+    /// How many packets would be forwarded, the build side's aside.
+    pub(crate) fn forwarded(self, algorithm: &Configured, key_words: usize) -> usize {
         if self.sent.is_empty() {
-            return Some(self.unseen);
+            return self.unseen;
         }
-        if matches!(algorithm, Configured::Skyline(_)) && self.sent.columns.len() != 2 {
-            return None;
-        }
-        // No filter is recorded: it is its own optimum.
-        let question = Question::of(algorithm, (Relation::Lt, 0));
         let built = self.built.len();
-        let all = question.optimum(&[self.built, self.sent], key_words.min(2));
-        Some(all.saturating_sub(built) + self.unseen)
+        let stream = [self.built, self.sent];
+        let all = algorithm.question().optimum(&Rows::of(&stream, key_words.min(2)));
+        all.saturating_sub(built) + self.unseen
     }
 }
 

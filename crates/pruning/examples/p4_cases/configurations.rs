@@ -45,6 +45,7 @@ pub(crate) fn configurations() -> Result<Vec<(String, Program)>, Box<dyn Error>>
 /// Parameters other than the paper's.
 fn smaller() -> Vec<(&'static str, Algorithm, Parameters)> {
     let small = Parameters { rows: Some(64), ..Parameters::default() };
+    let sketch = Parameters { columns: Some(64), ..Parameters::default() };
     let columns = |n| Parameters { columns: Some(n), ..small };
     let fixed = |n| Parameters { columns: Some(n), ..Parameters::default() };
     let compare = |relation, threshold| Parameters {
@@ -90,16 +91,18 @@ fn smaller() -> Vec<(&'static str, Algorithm, Parameters)> {
         ("wide-min", Algorithm::GroupBy, wide(min)),
         ("seeded", Algorithm::GroupBy, seeded(u64::MAX, wide(columns(2)))),
         ("linear", Algorithm::GroupBy, linear(narrow(columns(3)))),
+        ("small", Algorithm::GroupSum, columns(2)),
+        ("linear", Algorithm::GroupSum, linear(columns(3))),
         ("seeded", Algorithm::JoinBloom, seeded(9, small)),
         ("linear", Algorithm::JoinBloom, linear(small)),
         ("seeded", Algorithm::JoinRegisterBloom, seeded(1 << 40, small)),
-        ("small", Algorithm::Having, Parameters { threshold: Some(3000), ..small }),
+        ("small", Algorithm::Having, Parameters { threshold: Some(3000), ..sketch }),
         (
             "wide",
             Algorithm::Having,
-            wide(Parameters { threshold: Some(900), hashes: Some(2), ..small }),
+            wide(Parameters { threshold: Some(900), rows: Some(2), ..sketch }),
         ),
-        ("seeded", Algorithm::Having, seeded(77, Parameters { threshold: Some(3000), ..small })),
+        ("seeded", Algorithm::Having, seeded(77, Parameters { threshold: Some(3000), ..sketch })),
         (
             "gt",
             Algorithm::HavingExtreme,
@@ -136,18 +139,17 @@ fn chained_fifo() -> Result<Vec<(String, Program)>, Box<dyn Error>> {
 /// Programs with the reliability protocol in front, for one worker that sends both sides of a join
 /// twice, or for three; the fourth flow that comes is nobody's.
 fn with_protocol() -> Result<Vec<(String, Program)>, Box<dyn Error>> {
-    let small = Parameters { rows: Some(64), columns: Some(2), ..Parameters::default() };
     let mut all = Vec::new();
     for &algorithm in Algorithm::ALL {
         let entry = algorithm.entry();
-        let takes = |name| entry.parameters.contains(&name);
+        let takes = |name| entry.takes(name);
+        let sized = entry.with_cells(64);
         let given = Parameters {
-            rows: small.rows.filter(|_| takes("rows")),
-            columns: small.columns.filter(|_| takes("columns")),
+            columns: sized.columns.or_else(|| takes("columns").then_some(2)),
             hash_seed: takes("hash_seed").then_some(0x5EED_0000_1234),
             threshold: takes("threshold").then_some(120),
             n: takes("n").then_some(20),
-            ..Parameters::default()
+            ..sized
         };
         let (flows, copies) = if entry.carries == Carries::KeyOfEither {
             // In another order than the roles.
@@ -157,7 +159,12 @@ fn with_protocol() -> Result<Vec<(String, Program)>, Box<dyn Error>> {
         } else {
             (Flow::of_workers(entry.carries, 3), Copies::Once)
         };
-        let program = reliable(&algorithm.configure(&given)?.program(), &flows, copies)?;
+        let configured = algorithm.configure(&given)?;
+        // What the switch holds needs copies that are looked up.
+        if configured.holds() {
+            continue;
+        }
+        let program = reliable(&configured.program(), &flows, copies)?;
         all.push((format!("{}-reliable", algorithm.name()), program));
     }
     Ok(all)

@@ -9,6 +9,7 @@ pub mod catalog;
 pub mod distinct;
 pub mod filter;
 pub mod group_by;
+pub mod group_sum;
 pub mod hashing;
 pub mod having;
 pub mod join;
@@ -17,8 +18,11 @@ pub mod rows;
 pub mod skyline;
 pub mod top_n;
 
+pub use pruning::Pruning;
+
 pub(crate) mod config;
 pub(crate) mod entries;
 pub(crate) mod pruner;
+mod pruning;
 pub(crate) mod row_hash;
 pub(crate) mod ties;

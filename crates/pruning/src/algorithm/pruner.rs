@@ -37,6 +37,12 @@ pub trait Pruner: Debug + Send {
         false
     }
 
+    /// The keys and sums that the switch holds and hands over at the end: of what it drops, and of nothing
+    /// else. None, unless the algorithm adds up.
+    fn held(&self) -> Vec<(u64, u64)> {
+        Vec::new()
+    }
+
     /// The state, laid out as the program's register arrays.
     fn registers(&self) -> Vec<Vec<[u32; 2]>>;
 

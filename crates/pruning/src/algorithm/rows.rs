@@ -15,7 +15,7 @@ use crate::switch::{
 /// Bits of a hash that a table maps to a row.
 const MAPPED_BITS: u8 = 16;
 /// The most rows that are no power of two.
-const MOST_MAPPED: u32 = 1024;
+pub(crate) const MOST_MAPPED: u32 = 1024;
 
 /// Checks that `rows` is a power of two, or at most [`MOST_MAPPED`].
 pub(crate) fn rows_in_range(rows: u32) -> Result<u32, ConfigError> {

@@ -12,7 +12,7 @@ pub(crate) mod conformance;
 #[cfg(test)]
 mod measured;
 pub mod opt;
-mod question;
+pub(crate) mod question;
 #[cfg(test)]
 mod rates;
 pub mod sweep;

@@ -7,10 +7,9 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-use super::trial::{Effect, Question, Run, TrialError, judge, through_fast_path};
+use super::trial::{Effect, Run, TrialError, judge_with, through_fast_path};
 use crate::algorithm::catalog::{Algorithm, CatalogError, Parameters};
 use crate::rng::mix64;
-use crate::switch::Relation;
 use crate::theory::confidence::student_t;
 
 /// The confidence of an interval, as in the paper.
@@ -197,12 +196,11 @@ pub struct Measured {
 /// use sluicegate_pruning::algorithm::catalog::{Algorithm, Parameters};
 /// use sluicegate_pruning::experiment::sweep::measure;
 /// use sluicegate_pruning::experiment::trial::Run;
-/// use sluicegate_pruning::switch::Relation;
 ///
 /// let keys = (0..9000).map(|i| i % 3000 + 1).collect();
 /// let stream = [Run { flow: 0, columns: vec![keys] }];
 /// let given = Parameters { key_bits: Some(32), rows: Some(1024), ..Parameters::default() };
-/// let distinct = measure(Algorithm::Distinct, &given, &stream, (Relation::Lt, 10), 0..5)?;
+/// let distinct = measure(Algorithm::Distinct, &given, &stream, 0..5)?;
 /// assert_eq!((distinct.runs, distinct.wrong), (5, 0));
 /// assert!(distinct.optimal < distinct.unpruned && distinct.error.is_some());
 /// # Ok::<(), sluicegate_pruning::experiment::sweep::SweepError>(())
@@ -211,10 +209,9 @@ pub fn measure(
     algorithm: Algorithm,
     given: &Parameters,
     stream: &[Run],
-    filter: (Relation, u32),
     seeds: Range<u64>,
 ) -> Result<Measured, SweepError> {
-    let seeded = algorithm.entry().parameters.contains(&"hash_seed")
+    let seeded = algorithm.entry().takes("hash_seed")
         && given.hash_seed.is_none()
         && given.linear_hash != Some(true);
     let all: Vec<Option<u64>> = match seeded {
@@ -227,7 +224,8 @@ pub fn measure(
         let mut pruner = configured.pruner();
         let keys = algorithm.entry().carries.key_words(pruner.values());
         let keep = through_fast_path(pruner.as_mut(), stream)?;
-        let trial = judge(Question::of(&configured, filter), stream, &keep, keys);
+        let (question, held) = (configured.question(), pruner.held());
+        let trial = judge_with(question.as_ref(), stream, (&keep, &held), keys);
         rates.push(trial.unpruned());
         wrong += usize::from(trial.effect != Effect::Unchanged);
         (optimal, entries) = (trial.optimal(), trial.entries);
@@ -281,7 +279,7 @@ mod tests {
     }
 
     fn at(algorithm: Algorithm, given: Parameters, stream: &[Run]) -> Measured {
-        measure(algorithm, &given, stream, (Relation::Lt, 10), 0..5).unwrap()
+        measure(algorithm, &given, stream, 0..5).unwrap()
     }
 
     #[test]

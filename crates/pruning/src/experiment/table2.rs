@@ -57,7 +57,7 @@ fn row(algorithm: Algorithm, placed: Result<Placement, Vec<Misfit>>) -> Row {
         algorithm,
         defaults,
         formulas: table_2.as_ref().map(|row| row.formulas),
-        paper: table_2.as_ref().map(|row| row.at.demand(&roomy)),
+        paper: table_2.as_ref().map(|row| (row.at)(&roomy)),
         placed,
         reason,
     }

@@ -6,7 +6,7 @@ use std::fmt;
 
 use thiserror::Error;
 
-pub use super::question::Question;
+pub use super::question::{Answer, Question, Row, Rows};
 
 use crate::algorithm::catalog::Configured;
 use crate::experiment::check::{Mismatch, check};
@@ -38,7 +38,7 @@ impl Run {
         self.len() == 0
     }
 
-    pub(super) fn row(&self, position: usize) -> Vec<u32> {
+    pub(crate) fn row(&self, position: usize) -> Vec<u32> {
         self.columns.iter().map(|column| column[position]).collect()
     }
 }
@@ -167,11 +167,30 @@ pub fn through_program(program: Program, stream: &[Run]) -> Result<Vec<Vec<bool>
 /// What the verdicts on a stream mean for a question. `keep` comes from [`through_fast_path`] or
 /// [`through_program`]; keys are the first `key_columns` values.
 #[must_use]
-pub fn judge(question: Question, stream: &[Run], keep: &[Vec<bool>], key_columns: usize) -> Trial {
-    let expected = question.answer(stream, key_columns, |_, _| true);
-    let found = question.answer(stream, key_columns, |run, at| {
+pub fn judge(
+    question: &dyn Question,
+    stream: &[Run],
+    keep: &[Vec<bool>],
+    key_columns: usize,
+) -> Trial {
+    judge_with(question, stream, (keep, &[]), key_columns)
+}
+
+/// As [`judge`], of a switch that hands over what it holds at the end ([`Pruner::held`]): that counts as
+/// forwarded, too.
+#[must_use]
+pub fn judge_with(
+    question: &dyn Question,
+    stream: &[Run],
+    (keep, held): (&[Vec<bool>], &[(u64, u64)]),
+    key_columns: usize,
+) -> Trial {
+    let rows = Rows::of(stream, key_columns);
+    let is_kept = |run: usize, at: usize| {
         keep.get(run).and_then(|keep| keep.get(at)).copied().unwrap_or(false)
-    });
+    };
+    let expected = question.answer(&rows);
+    let found = question.answer(&rows.that(&is_kept).beside(held));
     let lost = expected.iter().filter(|(row, times)| found.get(*row) != Some(times)).count();
     let effect = if expected == found {
         Effect::Unchanged
@@ -180,8 +199,8 @@ pub fn judge(question: Question, stream: &[Run], keep: &[Vec<bool>], key_columns
     };
     Trial {
         entries: stream.iter().map(Run::len).sum(),
-        forwarded: keep.iter().flatten().filter(|keep| **keep).count(),
-        optimum: question.optimum(stream, key_columns),
+        forwarded: keep.iter().flatten().filter(|keep| **keep).count() + held.len(),
+        optimum: question.optimum(&rows),
         effect,
     }
 }
@@ -220,7 +239,6 @@ mod tests {
     use crate::algorithm::join;
     use crate::experiment::conformance::column;
     use crate::rng::Rng;
-    use crate::switch::Relation;
 
     fn streams(algorithm: Algorithm, values: usize) -> Vec<Run> {
         let mut rng = Rng::new(3);
@@ -240,23 +258,25 @@ mod tests {
     fn assert_sound(algorithm: Algorithm, given: &Parameters, stream: &[Run]) {
         let configured = algorithm.configure(given).unwrap();
         let keys = algorithm.entry().carries.key_words(configured.pruner().values());
-        let keep = through_fast_path(configured.pruner().as_mut(), stream).unwrap();
-        let question = Question::of(&configured, (Relation::Lt, given.threshold.unwrap_or(10)));
-        let trial = judge(question, stream, &keep, keys);
+        let mut pruner = configured.pruner();
+        let keep = through_fast_path(pruner.as_mut(), stream).unwrap();
+        let held = pruner.held();
+        let trial =
+            judge_with(configured.question().as_ref(), stream, (keep.as_slice(), &held), keys);
         assert_eq!(trial.effect, Effect::Unchanged, "{algorithm}");
         assert!(trial.optimum <= trial.forwarded, "{algorithm}: {trial:?}");
+        // A group is handed over even if it had a single entry.
         assert!(trial.forwarded <= trial.entries, "{algorithm}: {trial:?}");
         check_first(&configured, stream, 300).unwrap();
     }
 
     /// Those of the parameters that the algorithm has.
-    fn given(algorithm: Algorithm, threshold: u32, rows: u32, n: u32) -> Parameters {
-        let has = |name| algorithm.entry().parameters.contains(&name);
+    fn given(algorithm: Algorithm, threshold: u32, cells: u32, n: u32) -> Parameters {
+        let entry = algorithm.entry();
         Parameters {
-            threshold: has("threshold").then_some(threshold),
-            rows: has("rows").then_some(rows),
-            n: has("n").then_some(n),
-            ..Parameters::default()
+            threshold: entry.takes("threshold").then_some(threshold),
+            n: entry.takes("n").then_some(n),
+            ..entry.with_cells(cells)
         }
     }
 
@@ -280,7 +300,9 @@ mod tests {
         // By hand: of (1, 1, 1) and two that it does not dominate, only (0, 1, 1) is superfluous.
         let columns = vec![vec![1, 0, 0, 2], vec![1, 1, 2, 0], vec![1, 1, 0, 0]];
         let stream = [Run { flow: 0, columns }];
-        assert_eq!(Question::Skyline.optimum(&stream, 0), 3);
+        let given = Parameters { dimensions: Some(3), ..Parameters::default() };
+        let question = Algorithm::SkylineSum.configure(&given).unwrap().question();
+        assert_eq!(question.optimum(&Rows::of(&stream, 0)), 3);
     }
 
     proptest! {
@@ -314,7 +336,7 @@ mod tests {
     /// The released programs lose rows, and the trial says so.
     #[test]
     fn released_programs_change_answers() {
-        let lost = |algorithm: Algorithm, rows, values, flows: &[u16], question| {
+        let lost = |algorithm: Algorithm, rows, values, flows: &[u16]| {
             let given = Parameters { rows, ..Parameters::default() };
             let program = algorithm.released(&given).unwrap();
             let mut stream = streams(Algorithm::JoinBloom, values);
@@ -322,13 +344,14 @@ mod tests {
             let keep = through_program(program, &stream).unwrap();
             // The question tells the sides by our own flows.
             stream[0].flow = join::BUILD_A;
-            judge(question, &stream, &keep, 1).effect
+            let question = algorithm.configure(&Parameters::default()).unwrap().question();
+            judge(question.as_ref(), &stream, &keep, 1).effect
         };
-        let top_n = lost(Algorithm::TopNDeterministic, None, 1, &[0, 0], Question::TopN(250));
+        let top_n = lost(Algorithm::TopNDeterministic, None, 1, &[0, 0]);
         assert!(matches!(top_n, Effect::Changed { .. }), "{top_n}");
-        let join = lost(Algorithm::JoinBloom, Some(1 << 14), 2, &[1, 2], Question::Join);
+        let join = lost(Algorithm::JoinBloom, Some(1 << 14), 2, &[1, 2]);
         assert!(matches!(join, Effect::Changed { .. }), "{join}");
-        let filter = lost(Algorithm::Filter, None, 1, &[0, 0], Question::Filter(Relation::Lt, 10));
+        let filter = lost(Algorithm::Filter, None, 1, &[0, 0]);
         assert_eq!(filter, Effect::Unchanged);
     }
 

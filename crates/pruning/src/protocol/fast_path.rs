@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 use super::packet::{Entry, Name};
 use super::prune::Pruner;
 use super::query::Query;
-use crate::algorithm::join;
+use crate::algorithm::{group_sum, join};
 use crate::rng::mix64;
 use crate::switch::{Interpreter, Program, ProgramError};
 use crate::{Entries, Selection, Verdict};
@@ -49,11 +49,20 @@ pub(super) fn packet(
             };
             Some((flow, with_key(0, 0, true)?))
         }
+        Query::GroupSum { .. } if entry.pass > 0 => None,
+        Query::GroupSum { .. } => Some((0, with_key(1, narrow(entry.value)?, false)?)),
         Query::HavingSum { .. } => {
             let value = narrow(entry.value).unwrap_or(u32::MAX);
             (entry.pass == 0).then_some((0, with_key(1, value, true)?))
         }
     }
+}
+
+/// Whether a switch that holds these groups added an entry that it processed: it has the entry's group, and
+/// the entry had a packet.
+fn is_held(query: Query, entry: &Entry, held: &[(u64, u64)]) -> bool {
+    let name = Name { query: 0, fid: 0, pass: entry.pass, id: 0, epoch: 0 };
+    packet(query, &name, entry, 2).is_some() && held.iter().any(|(key, _)| *key == entry.key)
 }
 
 /// A fast path of this crate as the simulation's pruner. It must be one for the query, over its
@@ -83,6 +92,14 @@ impl<P: crate::Pruner> Pruner for FastPath<P> {
         self.pruner.prune(&batch, &mut self.selection).is_ok()
             && self.selection.len() == 1
             && !self.selection.get(0)
+    }
+
+    fn holds(&self, entry: &Entry) -> bool {
+        is_held(self.query, entry, &self.pruner.held())
+    }
+
+    fn read(&self, cell: u64) -> Option<(u64, u64)> {
+        self.pruner.held().get(cell as usize).copied()
     }
 
     fn reset(&mut self) {
@@ -139,6 +156,14 @@ impl Pruner for Programmed {
         self.interpreter.process(flow, name.id, words) == Ok(Verdict::Prune)
     }
 
+    fn holds(&self, entry: &Entry) -> bool {
+        is_held(self.query, entry, &group_sum::held_in(self.interpreter.registers()))
+    }
+
+    fn read(&self, cell: u64) -> Option<(u64, u64)> {
+        group_sum::held_in(self.interpreter.registers()).get(cell as usize).copied()
+    }
+
     fn reset(&mut self) {
         self.interpreter.reset();
     }
@@ -186,6 +211,9 @@ mod tests {
         let extreme = group_by::Extreme::Max;
         let config = group_by::Config::new(4, 2, extreme, Ties::Keep, false).unwrap();
         check(Query::GroupByMax, || config.pruner());
+
+        let config = group_sum::Config::new(4, 2).unwrap();
+        check(Query::GroupSum { cells: 8 }, || config.pruner());
 
         let config = skyline::Config::new(2, 3, skyline::Score::Sum, Ties::Keep).unwrap();
         check(Query::Skyline, || config.pruner());

@@ -34,6 +34,12 @@
 //!    replayed, and are, for every copy ([`Query::replayable`]): an entry that was skipped must not
 //!    be missing from the filter.
 //!
+//! 5. Where the switch *holds* what it drops, as GROUP BY SUM does ([`Query::holds`]), what is lost with it is
+//!    lost: a reboot in either pass repeats the query. Entries are processed in their order ([`Gap::Wait`]
+//!    whatever the rules say), so a copy with an earlier number is of an entry that was processed; it is
+//!    looked up, not added, and acknowledged if its group is held. In the last pass the switch is read, cell
+//!    by cell; the answer takes the place of the values of the packet that asks.
+//!
 //! # Why it is right
 //!
 //! Let D(k) be the entries processed in epoch k and F(k) those that the worker gave up because the
@@ -51,7 +57,13 @@
 //! threshold and was forwarded; if not, one was forwarded unprocessed. Either way the master has the
 //! key and asks for the group. In JOIN, if an entry of the first pass was not inserted, it came to
 //! the switch in a later epoch; so then did all entries of the second pass, and none is looked up.
-//! So [`OnReboot::Forward`] is sound for every query; [`OnReboot::Restart`] is there to prune again.
+//! So [`OnReboot::Forward`] is sound for both; [`OnReboot::Restart`] is there to prune again.
+//!
+//! In GROUP BY SUM a group that has a cell keeps it until the reboot. So of all copies of an entry one is
+//! processed, and every later one finds the group held if and only if that one did: the worker stops asking
+//! either because the value is in the sum, or because the master has the entry. Sums are read when all
+//! workers have finished, so that none grows any more, by packets of the attempt's epoch; a reading in
+//! a later boot arrives unprocessed and with the stamp that has the master repeat the query.
 //!
 //! # Model
 //!

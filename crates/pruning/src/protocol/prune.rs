@@ -13,6 +13,18 @@ pub trait Pruner {
     /// Processes the entry of that name and returns whether to prune it.
     fn prune(&mut self, name: &Name, entry: &Entry) -> bool;
 
+    /// Whether the switch holds the group of an entry that it processed: see [`Query::holds`].
+    fn holds(&self, entry: &Entry) -> bool {
+        let _ = entry;
+        false
+    }
+
+    /// The key and the sum in a cell, if it is full.
+    fn read(&self, cell: u64) -> Option<(u64, u64)> {
+        let _ = cell;
+        None
+    }
+
     /// Reboots: forgets everything.
     fn reset(&mut self);
 }
@@ -33,6 +45,8 @@ enum State {
     Largest(Vec<u64>),
     /// A table of keys and their maxima.
     Maxima(Vec<Option<(u64, u64)>>),
+    /// A table of keys and their sums.
+    Sums(Vec<Option<(u64, u64)>>),
     /// Points, the highest score first.
     Points(Vec<Entry>),
     /// One Bloom filter for each table.
@@ -55,6 +69,7 @@ impl SmallPruner {
             Query::Distinct | Query::HavingMax { .. } => State::Cache(vec![Vec::new(); Self::ROWS]),
             Query::TopN { .. } => State::Largest(Vec::new()),
             Query::GroupByMax => State::Maxima(vec![None; Self::ROWS]),
+            Query::GroupSum { cells } => State::Sums(vec![None; cells.max(1) as usize]),
             Query::Skyline => State::Points(Vec::new()),
             Query::Join => State::Filters([0; 2]),
             Query::HavingSum { .. } => State::Sketch([[0; Self::COUNTERS]; 2]),
@@ -100,6 +115,13 @@ impl Pruner for SmallPruner {
                 }
                 prune
             }
+            (State::Sums(cells), _) => {
+                let size = cells.len();
+                let (key, sum) = cells[hash(0, entry.key, size)].get_or_insert((entry.key, 0));
+                let held = *key == entry.key;
+                *sum += if held { entry.value } else { 0 };
+                held
+            }
             (State::Points(points), _) => {
                 if points.iter().any(|point| dominates(point, entry)) {
                     return true;
@@ -131,6 +153,16 @@ impl Pruner for SmallPruner {
             }
             _ => false,
         }
+    }
+
+    fn holds(&self, entry: &Entry) -> bool {
+        let State::Sums(cells) = &self.state else { return false };
+        cells[hash(0, entry.key, cells.len())].is_some_and(|(key, _)| key == entry.key)
+    }
+
+    fn read(&self, cell: u64) -> Option<(u64, u64)> {
+        let State::Sums(cells) = &self.state else { return None };
+        *cells.get(cell as usize)?
     }
 
     fn reset(&mut self) {
@@ -166,7 +198,7 @@ mod tests {
     #[test]
     fn any_superset_of_what_is_forwarded_has_the_same_answer() {
         let mut rng = Rng::new(1);
-        for query in Query::ALL {
+        for query in Query::ALL.into_iter().filter(|query| !query.holds()) {
             let mut pruned = 0;
             for _ in 0..300 {
                 let rows = query.rows(1 + rng.below(40) as usize, &mut rng);

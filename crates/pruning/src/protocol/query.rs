@@ -28,6 +28,12 @@ pub enum Query {
     /// The points (key, value) that no other point exceeds in one dimension without falling behind
     /// in the other, with their multiplicities.
     Skyline,
+    /// `SELECT key, SUM(value) GROUP BY key`, added up by a switch of so many cells, which are read in a
+    /// second pass.
+    GroupSum {
+        /// Cells of the switch.
+        cells: u64,
+    },
     /// `SELECT key, COUNT(*) FROM table 0 JOIN table 1 USING (key) GROUP BY key`.
     Join,
     /// `SELECT key GROUP BY key HAVING MAX(value) > above`.
@@ -47,11 +53,12 @@ pub type Answer = Vec<[u64; 3]>;
 
 impl Query {
     /// One query of each kind.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Filter { at_least: 60 },
         Self::Distinct,
         Self::TopN { n: 5 },
         Self::GroupByMax,
+        Self::GroupSum { cells: 3 },
         Self::Skyline,
         Self::Join,
         Self::HavingMax { above: 60 },
@@ -62,7 +69,7 @@ impl Query {
     #[must_use]
     pub const fn passes(self) -> u8 {
         match self {
-            Self::Join | Self::HavingSum { .. } => 2,
+            Self::Join | Self::HavingSum { .. } | Self::GroupSum { .. } => 2,
             _ => 1,
         }
     }
@@ -73,21 +80,45 @@ impl Query {
     /// state has no witnesses: the query goes on. The filters of a join and the counts of HAVING
     /// speak of *all* entries of the first pass: that pass is repeated. In the second pass of a join
     /// the filters cannot be rebuilt without the first, so the rest is not pruned. The second pass
-    /// of HAVING is not pruned at all.
+    /// of HAVING is not pruned at all. Sums that the switch holds are nowhere else: whenever they are lost,
+    /// all is sent again.
     #[must_use]
     pub const fn on_reboot(self, pass: u8) -> OnReboot {
         match (self, pass) {
-            (Self::Join | Self::HavingSum { .. }, 0) => OnReboot::Restart,
+            (Self::Join | Self::HavingSum { .. }, 0) | (Self::GroupSum { .. }, _) => {
+                OnReboot::Restart
+            }
             (Self::Join | Self::HavingSum { .. }, _) => OnReboot::Forward,
             _ => OnReboot::Continue,
         }
     }
 
     /// Whether `pass` may process an entry several times: a filter keeps no state, a Bloom filter
-    /// takes the same key again without change, and a lookup changes nothing.
+    /// takes the same key again without change, and a lookup or the reading of a cell changes nothing.
     #[must_use]
     pub const fn replayable(self, pass: u8) -> bool {
-        matches!((self, pass), (Self::Filter { .. } | Self::Join, _) | (Self::HavingSum { .. }, 1))
+        matches!(
+            (self, pass),
+            (Self::Filter { .. } | Self::Join, _)
+                | (Self::HavingSum { .. } | Self::GroupSum { .. }, 1)
+        )
+    }
+
+    /// Whether what the switch drops is in the switch: then entries are processed in their order, copies
+    /// of those that were are looked up, and the last pass reads the switch.
+    #[must_use]
+    pub const fn holds(self) -> bool {
+        matches!(self, Self::GroupSum { .. })
+    }
+
+    /// What the first worker sends in `pass`, if that is not its rows: it reads the cells of the switch.
+    pub(super) fn reads(self, pass: u8) -> Option<impl Iterator<Item = Entry>> {
+        match (self, pass) {
+            (Self::GroupSum { cells }, 1) => {
+                Some((0..cells).map(|key| Entry { pass: 1, table: 0, key, value: 0 }))
+            }
+            _ => None,
+        }
     }
 
     /// Whether the master asks only for the keys that it received in the first pass.
@@ -118,6 +149,13 @@ impl Query {
                     *max = e.value.max(*max);
                 }
                 groups.into_iter().map(|(key, max)| [key, max, 0]).collect()
+            }
+            Self::GroupSum { .. } => {
+                let mut sums = BTreeMap::new();
+                for e in entries {
+                    *sums.entry(e.key).or_insert(0u64) += e.value;
+                }
+                sums.into_iter().map(|(key, sum)| [key, sum, 0]).collect()
             }
             Self::Skyline => {
                 let mut points = BTreeMap::new();
@@ -194,6 +232,7 @@ mod tests {
         check(Query::Distinct, &rows, &[[1, 0, 0], [2, 0, 0], [3, 0, 0]]);
         check(Query::TopN { n: 3 }, &rows, &[[9, 0, 0], [9, 0, 0], [7, 0, 0]]);
         check(Query::GroupByMax, &rows, &[[1, 7, 0], [2, 9, 0], [3, 9, 0]]);
+        check(Query::GroupSum { cells: 1 }, &rows, &[[1, 17, 0], [2, 9, 0], [3, 9, 0]]);
         check(Query::Skyline, &rows, &[[3, 9, 1]]);
         check(Query::Skyline, &[(0, 1, 2), (0, 2, 1), (0, 1, 2)], &[[1, 2, 2], [2, 1, 1]]);
         check(Query::Join, &rows, &[[1, 2, 0]]);

@@ -29,7 +29,7 @@ pub enum OnReboot {
     /// New entries are pruned again, from empty state. Sound if a verdict needs no more than
     /// entries that were forwarded *since* the reboot.
     Continue,
-    /// The rest of the query is forwarded unprocessed. Always sound.
+    /// The rest of the query is forwarded unprocessed. Sound unless what was dropped is in the switch.
     Forward,
     /// The query starts again with its first pass. Always sound, and prunes again.
     Restart,

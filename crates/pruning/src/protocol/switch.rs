@@ -16,6 +16,10 @@ pub(super) enum Action {
     ForwardUnprocessed,
     /// Processed, dropped and acknowledged to the worker.
     Prune,
+    /// Acknowledged to the worker unprocessed: the switch has it already, or there is nothing to read.
+    Confirm,
+    /// Sent on to the master with what was read in the place of its values.
+    Read(Entry),
     /// Dropped silently: it is not this packet's turn.
     Drop,
 }
@@ -76,6 +80,9 @@ impl<P: Pruner> Switch<P> {
         if self.rules.recovery == Recovery::Epoch && name.epoch != self.boot {
             return Action::ForwardUnprocessed;
         }
+        if self.query.holds() && (self.rules.replay || name.pass > 0) {
+            return self.hold(name, entry);
+        }
         if !(self.rules.replay && self.query.replayable(name.pass)) {
             let last = self.last.get(&(name.fid, name.pass)).copied();
             let zero = self.rules.recovery == Recovery::Zero;
@@ -90,6 +97,28 @@ impl<P: Pruner> Switch<P> {
             self.last.insert((name.fid, name.pass), name.id);
         }
         if self.pruner.prune(name, entry) { Action::Prune } else { Action::Forward }
+    }
+
+    /// Where the switch keeps what it drops ([`Query::holds`]): entries are processed one after the other,
+    /// so that a copy with an earlier number is of an entry that was. A group keeps its cell, so that
+    /// whether that entry was added is whether its group is held now.
+    fn hold(&mut self, name: &Name, entry: &Entry) -> Action {
+        if name.pass > 0 {
+            return match self.pruner.read(entry.key) {
+                Some((key, value)) => Action::Read(Entry { key, value, ..*entry }),
+                None => Action::Confirm,
+            };
+        }
+        let last = self.last.entry((name.fid, name.pass)).or_insert(self.first);
+        if name.id == last.wrapping_add(1) {
+            *last = name.id;
+            return if self.pruner.prune(name, entry) { Action::Prune } else { Action::Forward };
+        }
+        match (is_after(name.id, *last), self.pruner.holds(entry)) {
+            (true, _) => Action::Drop,
+            (false, true) => Action::Confirm,
+            (false, false) => Action::ForwardUnprocessed,
+        }
     }
 }
 

@@ -102,7 +102,10 @@ impl Worker {
 
     fn begin(&mut self, pass: u8, wanted: Option<&dyn Fn(&Entry) -> bool>) {
         let rows = self.rows.iter().filter(|row| wanted.is_none_or(|wanted| wanted(row)));
-        self.entries = rows.map(|row| Entry { pass, ..*row }).collect();
+        self.entries = match self.query.reads(pass) {
+            Some(reads) => reads.filter(|_| self.fid == 0).collect(),
+            None => rows.map(|row| Entry { pass, ..*row }).collect(),
+        };
         self.pass = pass;
         self.sent.clear();
         self.acknowledged = 0;

@@ -20,19 +20,6 @@ pub struct Limits {
     pub register_bits: u32,
     /// Ternary entries in all.
     pub tcam_entries: u64,
-    /// How stages are counted.
-    pub accounting: Accounting,
-}
-
-/// How the stages of a configuration are counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub enum Accounting {
-    /// By the formulas of table 2, which leave out hashing, comparisons of results and the drop.
-    Table2,
-    /// As the open Tofino compiler places such programs: one or two stages more, and two per column
-    /// for registers wider than a gateway can compare. Measured for filter, DISTINCT, TOP N
-    /// randomized and GROUP BY, as the switch model places them for the rest.
-    Compiled,
 }
 
 impl Limits {
@@ -46,7 +33,6 @@ impl Limits {
             array_bits: 100_000_000 * 8 / 60,
             register_bits: 64,
             tcam_entries: 300_000,
-            accounting: Accounting::Table2,
         }
     }
 
@@ -62,7 +48,6 @@ impl Limits {
             array_bits: 32 * BLOCK_BITS,
             register_bits: 64,
             tcam_entries: 12 * 12_288,
-            accounting: Accounting::Compiled,
         }
     }
 
@@ -73,18 +58,18 @@ impl Limits {
 }
 
 impl Limits {
-    /// What `target` has, for the planner; stages are counted by `accounting`.
+    /// What `target` has, for the planner.
     ///
     /// # Example
     /// ```
     /// use sluicegate_pruning::switch::Target;
-    /// use sluicegate_pruning::theory::{Accounting, Limits};
-    /// let limits = Limits::of(&Target::tofino1(), Accounting::Compiled);
+    /// use sluicegate_pruning::theory::Limits;
+    /// let limits = Limits::of(&Target::tofino1());
     /// assert_eq!(limits, Limits::tofino1());
-    /// assert_eq!(Limits::of(&Target::tofino2(), Accounting::Compiled), Limits::tofino2());
+    /// assert_eq!(Limits::of(&Target::tofino2()), Limits::tofino2());
     /// ```
     #[must_use]
-    pub fn of(target: &Target, accounting: Accounting) -> Self {
+    pub fn of(target: &Target) -> Self {
         let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
         let block_bits = target.sram_block_bits;
         let tcam_entries = target.tcam_blocks.saturating_mul(target.tcam_block_entries);
@@ -96,7 +81,14 @@ impl Limits {
             array_bits: target.register_blocks.saturating_mul(block_bits),
             register_bits: u32::try_from(target.cell_bits).unwrap_or(u32::MAX),
             tcam_entries: tcam_entries.saturating_mul(target.stages as u64),
-            accounting,
         }
     }
+
+    /// Columns that are tried, one to a stage.
+    pub(crate) fn columns(&self) -> u64 {
+        self.stages.min(MOST_COLUMNS).into()
+    }
 }
+
+/// The most columns that are tried.
+const MOST_COLUMNS: u32 = 256;

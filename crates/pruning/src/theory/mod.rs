@@ -13,7 +13,7 @@
 //! | false positives of BF and RBF | 4.3 | [`bloom::bloom_rate`], [`bloom::register_bloom_rate`] |
 //! | error of Count-Min | 4.3 | [`count_min::guarantee`] |
 //! | approximate product | D | [`skyline::log_error`] |
-//! | table 2 | 6 | [`Configuration::demand`] |
+//! | table 2 | 6 | [`Footprint::demand`] |
 //! | packets on the wire | 7.1 | [`line_rate::throughput`] |
 //!
 //! Where an exact computation is sharper than the paper's bound it stands beside it
@@ -28,6 +28,7 @@ pub mod bloom;
 pub mod confidence;
 pub mod count_min;
 pub mod distinct;
+mod expected;
 pub mod group_by;
 mod lambert_w;
 mod limits;
@@ -40,10 +41,13 @@ mod statements;
 mod tail;
 pub mod top_n;
 
+pub use expected::{Expected, Known};
 pub use lambert_w::lambert_w;
-pub use limits::{Accounting, Limits};
+pub use limits::Limits;
 pub use loads::{ln_overload, max_load_bound, max_load_exact};
-pub use plan::{Goal, Plan, PlanError, plan, plans};
-pub use resources::{Configuration, Demand, JoinFilter, Projection};
+pub use plan::{Plan, PlanError, Planning, plan, plans};
+pub(crate) use plan::{ROWS, fraction, narrow, narrow_values, positive, probability};
+pub(crate) use resources::{Arrays, register};
+pub use resources::{Demand, Footprint};
 pub use statements::{Statement, statements};
 pub use tail::{harmonic, ln_binomial, ln_binomial_tail, poisson, poisson_mean};

@@ -5,11 +5,11 @@ pub(super) mod node;
 
 use std::time::{Duration, Instant};
 
-use sluicegate_pruning::algorithm::catalog::{Carries, Configured, Parameters};
+use sluicegate_pruning::algorithm::catalog::{Algorithm, Carries, Configured};
 use sluicegate_pruning::algorithm::join::BUILD_A;
-use sluicegate_pruning::experiment::trial::{Question, Run};
+use sluicegate_pruning::experiment::trial::Run;
 use sluicegate_pruning::protocol::{
-    Agreed, Answer, Entry, Faults, MasterCounts, Query, SwitchCounts, SwitchNode, WorkerCounts,
+    Agreed, Answer, Entry, Faults, MasterCounts, SwitchCounts, SwitchNode, WorkerCounts,
 };
 use sluicegate_pruning::switch::Relation;
 
@@ -54,24 +54,14 @@ pub(super) fn run(args: &UdpArgs) -> Result<()> {
             return Err(Failure::Usage(format!("{name} {probability} is not between 0 and 0.9")));
         }
     }
-    let given = args.parameters.parameters();
+    let mut given = args.parameters.parameters();
+    if args.algorithm == Algorithm::Filter {
+        given.relation = given.relation.or(Some(Relation::Ge));
+    }
     let configured = args.algorithm.configure(&given)?;
-    let filter = (given.relation.unwrap_or(Relation::Ge), given.threshold.unwrap_or(10));
-    let query = Question::of(&configured, filter).in_protocol();
-    let query =
-        query.filter(|query| !matches!(query, Query::Skyline) || configured.pruner().values() == 2);
-    let Some(query) = query else {
+    let Some(query) = configured.question().in_protocol() else {
         return Err(Failure::new(format!("there is no such query of {} in the protocol", args.algorithm))
             .with_hint("It has MAX, not MIN; filters `--relation ge`; HAVING SUM or MAX `--relation gt`; points of two coordinates."));
-    };
-    let configured = match query {
-        // The program is to ask what the query asks.
-        Query::Filter { .. } => {
-            let (relation, threshold) = (Some(filter.0), Some(filter.1));
-            let asked = Parameters { relation, threshold, ..given };
-            args.algorithm.configure(&asked)?
-        }
-        _ => configured,
     };
     let (entries, _) = stream(args.algorithm, &configured, Variant::Paper, &args.input)?;
     let rows = shared(&entries, args.algorithm.entry().carries, args.workers);

@@ -13,13 +13,13 @@ use std::sync::Arc;
 
 use datafusion::physical_plan::ExecutionPlan;
 use sluicegate_pruning::algorithm::catalog::Configured;
+use sluicegate_pruning::algorithm::distinct::plan::Goal;
 use sluicegate_pruning::algorithm::distinct::{Config, Policy, Width};
-use sluicegate_pruning::theory::{Configuration, Goal};
 
 use super::aggregate::{above, exact_or_fingerprint, lower_half};
 use super::{Knowledge, Served, Unserved, rewrite_workers};
 use crate::physical_plan::switch_prune::SwitchPruneExec;
-use crate::switch::planner::{Planner, narrow, odd, reason, trusted_keys};
+use crate::switch::planner::{Planner, narrow, reason, trusted_keys};
 use crate::switch::{Field, SwitchPlan};
 
 /// Serves `node` if it is the upper half of an aggregate that has groups only.
@@ -37,10 +37,9 @@ pub(super) fn rewrite(
     let (distinct, hashing) = (known.rows, planner.hashing());
     let (wide, fingerprint) = (key.is_wide(), key.is_fingerprint());
     let (width, key_bits) = if wide { (Width::Bits64, 64) } else { (Width::Bits32, 32) };
-    let goal = Goal::Distinct { distinct, key_bits, delta: 0.0 };
-    let plan = planner.place(&goal, vec![Field::Key(key)], |configuration| {
-        let Configuration::Distinct { rows, columns, .. } = configuration else { return odd() };
-        let config = Config::new(narrow(rows), narrow(columns), width, Policy::Lru);
+    let goal = Goal { distinct, key_bits, delta: 0.0 };
+    let plan = planner.place(&goal, vec![Field::Key(key)], |size| {
+        let config = Config::new(narrow(size.rows), narrow(size.columns), width, Policy::Lru);
         let config = config.map_err(reason)?;
         // Fingerprints may only be confused within a row if the row is independent of them.
         Ok(Configured::Distinct(if fingerprint {

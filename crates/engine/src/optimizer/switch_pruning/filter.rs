@@ -24,9 +24,9 @@ use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::repartition::RepartitionExec;
 use sluicegate_pruning::algorithm::catalog::Configured;
+use sluicegate_pruning::algorithm::filter::plan::Goal;
 use sluicegate_pruning::algorithm::filter::{Config, Formula, Leaf};
 use sluicegate_pruning::switch::Relation;
-use sluicegate_pruning::theory::Goal;
 
 use super::{Knowledge, Served, Unserved, pruned};
 use crate::choice::Why;
@@ -84,7 +84,7 @@ fn plan(filter: &FilterExec, planner: &mut Planner) -> Served<SwitchPlan> {
         return Err(Unserved::from("the switch can compute none of the comparisons that decide"));
     };
     let predicates = packet.values.len().max(1) as u32;
-    let goal = Goal::Filter { predicates };
+    let goal = Goal { predicates };
     Ok(planner.place(&goal, packet.fields(), |_| Ok(Configured::Filter(config.clone())))?)
 }
 

@@ -13,13 +13,13 @@ use datafusion::physical_expr::aggregate::AggregateFunctionExpr;
 use datafusion::physical_plan::ExecutionPlan;
 use sluicegate_pruning::Ties;
 use sluicegate_pruning::algorithm::catalog::Configured;
+use sluicegate_pruning::algorithm::group_by::plan::Goal;
 use sluicegate_pruning::algorithm::group_by::{Config, Extreme};
-use sluicegate_pruning::theory::{Configuration, Goal};
 
 use super::aggregate::{above, exact_or_fingerprint, lower_half};
 use super::{Knowledge, Served, Unserved, rewrite_workers};
 use crate::physical_plan::switch_prune::SwitchPruneExec;
-use crate::switch::planner::{Planner, narrow, odd, reason, trusted_keys};
+use crate::switch::planner::{Planner, narrow, reason, trusted_keys};
 use crate::switch::{Field, Order};
 
 /// Rows of a group, where nothing is known: it ranks configurations.
@@ -67,11 +67,10 @@ pub(super) fn rewrite(
     let extremes: Vec<Extreme> = wanted.iter().map(|(extreme, _)| *extreme).collect();
     let ties = if exact { Ties::Prune } else { Ties::Keep };
     let groups = (known.rows / ASSUMED_GROUP_ROWS).clamp(1, 1 << 16);
-    let goal = Goal::GroupBy { entries: known.rows, keys: groups, pair_bits: 64 };
+    let goal = Goal { entries: known.rows, keys: groups, pair_bits: 64 };
     let hashing = planner.hashing();
-    let mut plan = planner.place(&goal, fields, |configuration| {
-        let Configuration::GroupBy { rows, tables, .. } = configuration else { return odd() };
-        let config = Config::new(narrow(rows), narrow(tables), extremes[0], ties, wide);
+    let mut plan = planner.place(&goal, fields, |size| {
+        let config = Config::new(narrow(size.rows), narrow(size.tables), extremes[0], ties, wide);
         let config = config.and_then(|config| config.with_others(&extremes[1..]));
         Ok(Configured::GroupBy(config.map_err(reason)?.with_hashing(hashing)))
     })?;

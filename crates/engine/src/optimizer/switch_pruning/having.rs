@@ -37,9 +37,10 @@ use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::joins::{HashJoinExec, PartitionMode};
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use sluicegate_pruning::algorithm::catalog::Configured;
+use sluicegate_pruning::algorithm::distinct;
+use sluicegate_pruning::algorithm::having::plan::Goal;
 use sluicegate_pruning::algorithm::having::{extreme, sum};
 use sluicegate_pruning::switch::Relation;
-use sluicegate_pruning::theory::{Configuration, Goal};
 
 use super::aggregate::{above, lower_half};
 use super::filter::is_scanned;
@@ -47,7 +48,7 @@ use super::{Knowledge, Served, Unserved, rewrite_workers};
 use crate::choice::Why;
 use crate::datasource::again::again;
 use crate::physical_plan::switch_prune::{Side, SwitchPruneExec};
-use crate::switch::planner::{Planner, narrow, odd, reason};
+use crate::switch::planner::{Planner, narrow, reason};
 use crate::switch::{Amount, Field, Key, Order, SwitchPlan};
 
 /// Serves `node` if it is such a filter over an aggregate.
@@ -160,12 +161,11 @@ fn plan_sum(
     let known = Knowledge::of(input)?;
     let [key] = Key::conflating([(keys, schema.as_ref())], planner.seed())?;
     let wide = key.is_wide();
-    let goal = Goal::Having { keys: known.rows.min(1 << 20), counter_bits: 32 };
+    let goal = Goal { keys: known.rows.min(1 << 20), counter_bits: 32 };
     let hashing = planner.hashing();
     let fields = vec![Field::Key(key), Field::Amount(amount)];
-    Ok(planner.place(&goal, fields, |configuration| {
-        let Configuration::Having { counters, rows, .. } = configuration else { return odd() };
-        let (rows, counters) = (narrow(rows), narrow(counters));
+    Ok(planner.place(&goal, fields, |size| {
+        let (rows, counters) = (narrow(size.rows), narrow(size.counters));
         let config = sum::Config::new(rows, counters, threshold, sum::Aggregate::Sum, wide);
         Ok(Configured::Having(config.map_err(reason)?.with_hashing(hashing)))
     })?)
@@ -196,12 +196,12 @@ fn plan_extreme(
         _ => Relation::Le,
     };
     let threshold = order.word_of(condition.constant)?;
-    let goal = Goal::Distinct { distinct: known.rows, key_bits: 32, delta: 0.0 };
+    let goal = distinct::plan::Goal { distinct: known.rows, key_bits: 32, delta: 0.0 };
     let hashing = planner.hashing();
     let fields = vec![Field::Key(key), Field::Order(order)];
-    Ok(planner.place(&goal, fields, |configuration| {
-        let Configuration::Distinct { rows, columns, .. } = configuration else { return odd() };
-        let config = extreme::Config::new(relation, threshold, narrow(rows), narrow(columns));
+    Ok(planner.place(&goal, fields, |size| {
+        let (rows, columns) = (narrow(size.rows), narrow(size.columns));
+        let config = extreme::Config::new(relation, threshold, rows, columns);
         Ok(Configured::HavingExtreme(config.map_err(reason)?.with_hashing(hashing)))
     })?)
 }

@@ -20,13 +20,14 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
 use datafusion::physical_plan::joins::HashJoinExec;
 use sluicegate_pruning::algorithm::catalog::Configured;
+use sluicegate_pruning::algorithm::join::plan::{Filter, Goal};
 use sluicegate_pruning::algorithm::join::{Kind, Passes, Shape, bloom, register_bloom};
-use sluicegate_pruning::theory::{Configuration, Goal, JoinFilter, bloom as theory};
+use sluicegate_pruning::theory::bloom as theory;
 
 use super::{Knowledge, Served, Unserved, rewrite_workers};
 use crate::choice::Why;
 use crate::physical_plan::switch_prune::SwitchPruneExec;
-use crate::switch::planner::{Planner, narrow, odd, reason};
+use crate::switch::planner::{Planner, narrow, reason};
 use crate::switch::{Field, Key, SwitchPlan};
 
 /// The fraction of probing rows with a match, where nothing is known: it ranks configurations.
@@ -73,28 +74,27 @@ fn plan(join: &HashJoinExec, planner: &mut Planner) -> Served<[SwitchPlan; 2]> {
     let sides = [(left.as_slice(), left_schema.as_ref()), (&right, &right_schema)];
     let [build, probe] = Key::conflating(sides, planner.seed())?;
     let shape = Shape::new(kind, Passes::SmallFirst, build.is_wide());
-    let goal = Goal::Join { keys: Knowledge::of(join.left())?.rows, matching: ASSUMED_MATCHING };
+    let goal = Goal { keys: Knowledge::of(join.left())?.rows, matching: ASSUMED_MATCHING };
     let (array_bits, hashing) = (planner.array_bits(), planner.hashing());
     // The planner would cut such an array into several, which the models do not.
     let whole = |bits: u64| match bits <= array_bits {
         true => Ok(()),
         false => Err(Why::new(format!("an array has {bits} bits, where {array_bits} fit"))),
     };
-    let build = planner.place(&goal, vec![Field::Key(build)], |configuration| {
-        let Configuration::Join { filter, bits, hashes } = configuration else { return odd() };
-        match filter {
-            JoinFilter::Bloom => {
-                let cells = narrow(bits / u64::from(hashes.max(1)));
+    let build = planner.place(&goal, vec![Field::Key(build)], |size| {
+        match size.filter {
+            Filter::Bloom => {
+                let cells = narrow(size.bits / u64::from(size.hashes.max(1)));
                 whole(cells.into())?;
-                let config = bloom::Config::new(shape, cells, hashes).map_err(reason)?;
+                let config = bloom::Config::new(shape, cells, size.hashes).map_err(reason)?;
                 Ok(Configured::JoinBloom(config.with_hashing(hashing)))
             }
-            JoinFilter::RegisterBloom => {
+            Filter::RegisterBloom => {
                 // Two arrays, each of half words.
-                whole(bits / 2)?;
-                let words = narrow(bits / u64::from(theory::REGISTER_BITS));
-                let mask_bits = theory::masks(hashes).log2().ceil().clamp(4.0, 16.0) as u8;
-                let config = register_bloom::Config::new(shape, words, hashes, mask_bits);
+                whole(size.bits / 2)?;
+                let words = narrow(size.bits / u64::from(theory::REGISTER_BITS));
+                let mask_bits = size.mask_bits();
+                let config = register_bloom::Config::new(shape, words, size.hashes, mask_bits);
                 let config = config.map_err(reason)?.with_hashing(hashing);
                 Ok(Configured::JoinRegisterBloom(config))
             }

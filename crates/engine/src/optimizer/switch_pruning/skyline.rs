@@ -20,12 +20,12 @@ use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::windows::{WindowAggExec, WindowUDFExpr};
 use sluicegate_pruning::Ties;
 use sluicegate_pruning::algorithm::catalog::Configured;
+use sluicegate_pruning::algorithm::skyline::plan::Goal;
 use sluicegate_pruning::algorithm::skyline::{Config, Score};
-use sluicegate_pruning::theory::{Configuration, Goal, Projection};
 
 use super::{Knowledge, Served, Unserved, pruned, rewrite_workers};
 use crate::skyline::NAME;
-use crate::switch::planner::{Planner, odd, reason};
+use crate::switch::planner::{Planner, reason};
 use crate::switch::{Field, Order, SwitchPlan};
 
 /// Serves `node` if it keeps a skyline.
@@ -87,18 +87,14 @@ fn plan(
     let exact = orders.iter().all(Order::is_exact);
     let ties = if exact { Ties::Prune } else { Ties::Keep };
     let count = orders.len() as u32;
-    let goal = Goal::Skyline { dimensions: count, value_bits: 32 };
+    let goal = Goal { dimensions: count, value_bits: 32 };
     let fields = orders.into_iter().map(Field::Order).collect();
-    Ok(planner.place(&goal, fields, |configuration| {
-        let Configuration::Skyline { points, projection, .. } = configuration else {
-            return odd();
-        };
-        let score = match projection {
-            Projection::Sum => Score::Sum,
-            Projection::ApproximateProduct if unsigned => Score::Product,
+    Ok(planner.place(&goal, fields, |size| {
+        if size.score == Score::Product && !unsigned {
             // The codes of signed values lie far from zero: their product ranks like their sum.
-            Projection::ApproximateProduct => return Err("signed values are summed".into()),
-        };
-        Ok(Configured::Skyline(Config::new(count, points, score, ties).map_err(reason)?))
+            return Err("signed values are summed".into());
+        }
+        let config = Config::new(count, size.points, size.score, ties);
+        Ok(Configured::Skyline(config.map_err(reason)?))
     })?)
 }

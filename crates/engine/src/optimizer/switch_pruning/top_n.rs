@@ -15,10 +15,9 @@ use datafusion::physical_plan::sorts::sort::SortExec;
 use sluicegate_pruning::Ties;
 use sluicegate_pruning::algorithm::catalog::Configured;
 use sluicegate_pruning::algorithm::top_n;
-use sluicegate_pruning::theory::{Configuration, Goal};
 
 use super::{Knowledge, Served, Unserved, pruned, rewrite_workers};
-use crate::switch::planner::{Planner, narrow, odd, reason};
+use crate::switch::planner::{Planner, narrow, reason};
 use crate::switch::{Field, Order, SwitchPlan};
 
 /// Serves `node` if it is a sort with a limit.
@@ -41,18 +40,15 @@ fn plan(sort: &SortExec, n: u64, planner: &mut Planner) -> Served<SwitchPlan> {
     // The switch keeps the greatest words: the first rows of the order must have them.
     let null = if first.options.nulls_first { u32::MAX } else { 0 };
     let order = order.reversed(!first.options.descending).with_null(null);
-    let goal = |delta| Goal::TopN { n, entries: known.rows, value_bits: 32, delta };
     let mut refused = None;
     if planner.delta() > 0.0 {
-        let (goal, seed) = (goal(planner.delta()), planner.seed());
+        let (delta, seed) = (planner.delta(), planner.seed());
+        let goal = top_n::plan::Probable { n, entries: known.rows, value_bits: 32, delta };
         let fields = vec![Field::Order(order.clone())];
-        let placed = planner.place(&goal, fields, |configuration| {
-            let Configuration::TopNRandomized { rows, columns, .. } = configuration else {
-                return odd();
-            };
-            let (rows, columns) = (narrow(rows), narrow(columns));
+        let placed = planner.place(&goal, fields, |size| {
+            let (rows, columns) = (narrow(size.rows), narrow(size.columns));
             let config = top_n::randomized::Config::new(rows, columns, Ties::Keep, seed);
-            Ok(Configured::TopNRandomized(config.map_err(reason)?, narrow(n)))
+            Ok(Configured::TopNRandomized(config.map_err(reason)?.returning(narrow(n))))
         });
         match placed {
             Ok(plan) => return Ok(plan),
@@ -60,11 +56,8 @@ fn plan(sort: &SortExec, n: u64, planner: &mut Planner) -> Served<SwitchPlan> {
         }
     }
     let fields = vec![Field::Order(order.above_zero(&schema)?)];
-    let placed = planner.place(&goal(0.0), fields, |configuration| {
-        let Configuration::TopNDeterministic { thresholds, .. } = configuration else {
-            return odd();
-        };
-        let config = top_n::deterministic::Config::new(narrow(n), thresholds);
+    let placed = planner.place(&top_n::plan::Certain { n, value_bits: 32 }, fields, |size| {
+        let config = top_n::deterministic::Config::new(narrow(n), size.thresholds);
         Ok(Configured::TopNDeterministic(config.map_err(reason)?))
     });
     placed.map_err(|why| Unserved::Refused(refused.unwrap_or(why)))

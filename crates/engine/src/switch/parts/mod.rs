@@ -9,7 +9,7 @@ use arrow::datatypes::Schema;
 use datafusion::common::{DataFusionError, Result, plan_datafusion_err, plan_err};
 use datafusion::physical_expr::PhysicalExpr;
 use serde::{Deserialize, Serialize};
-use sluicegate_pruning::algorithm::catalog::Configured;
+use sluicegate_pruning::algorithm::catalog::{Carries, Configured};
 
 use super::amount::{Amount, Unit};
 use super::flags::{Flags, Says};
@@ -145,28 +145,19 @@ impl SwitchPlan {
     /// Checks that the parts belong together.
     fn check(&self) -> Result<()> {
         let program = self.algorithm.program();
-        let carried = match (&self.algorithm, self.fields.as_slice()) {
-            (Configured::Filter(_), fields) => {
+        let carried = match (self.algorithm.entry().carries, self.fields.as_slice()) {
+            (Carries::Comparands, fields) => {
                 fields.iter().all(|field| matches!(field, Field::Order(_) | Field::Flags(_)))
             }
-            (Configured::Skyline(_), fields) => {
+            (Carries::Coordinates, fields) => {
                 fields.iter().all(|field| matches!(field, Field::Order(_)))
             }
-            (Configured::GroupBy(_), [Field::Key(_), values @ ..]) => {
+            (Carries::KeyAndValue, [Field::Key(_), values @ ..]) => {
                 values.iter().all(|field| matches!(field, Field::Order(_)))
             }
-            (
-                Configured::TopNDeterministic(_) | Configured::TopNRandomized(..),
-                [Field::Order(_)],
-            )
-            | (
-                Configured::Distinct(_)
-                | Configured::JoinBloom(_)
-                | Configured::JoinRegisterBloom(_),
-                [Field::Key(_)],
-            )
-            | (Configured::HavingExtreme(_), [Field::Key(_), Field::Order(_)])
-            | (Configured::Having(_), [Field::Key(_), Field::Amount(_)]) => true,
+            (Carries::Value, [Field::Order(_)])
+            | (Carries::Key | Carries::KeyOfEither, [Field::Key(_)])
+            | (Carries::KeyAndAmount, [Field::Key(_), Field::Amount(_)]) => true,
             _ => false,
         };
         if !carried || self.words() != usize::from(program.values) {

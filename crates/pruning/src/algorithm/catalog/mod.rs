@@ -1,7 +1,7 @@
 //! The algorithms by name, for those who choose one at run time.
 //!
-//! The two lists at the top of this module name every algorithm once; what there is to know of one
-//! is the [`Entry`] in its folder.
+//! The registry at the top of this module has one line for each algorithm; what there is to know of one
+//! is the [`Entry`] in its folder, and what it does with its parameters its [`Pruning`].
 //!
 //! ```
 //! use sluicegate_pruning::algorithm::catalog::{Algorithm, Parameters};
@@ -16,73 +16,60 @@
 //! ```
 
 #[macro_use]
-mod lists;
+mod registry;
 mod entry;
 mod parameters;
+mod takes;
 
 use std::fmt;
+use std::ops::Deref;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-pub use entry::{Carries, Entry, Paper, Released, Sizes, Table2};
-pub use parameters::Parameters;
+pub use entry::{Carries, Entry, Paper, Released, Sizes, Table2, Wanted};
+pub use parameters::{PARAMETERS, Parameter, Parameters, Value, Values};
+pub use takes::{Range, Takes};
 
-use super::{distinct, filter, group_by, having, join, skyline, top_n};
+use super::{Pruning, distinct, filter, group_by, group_sum, having, join, skyline, top_n};
+use crate::ConfigError;
 use crate::switch::Program;
-use crate::{ConfigError, Pruner};
 
-algorithms! {
-    /// WHERE: a comparison.
-    Filter => filter::FILTER,
-    /// DISTINCT; the least recently seen key is evicted.
-    Distinct => distinct::LRU,
-    /// DISTINCT; the oldest key is evicted.
-    DistinctFifo => distinct::FIFO,
-    /// SKYLINE, points ordered by their sum.
-    SkylineSum => skyline::SUM,
-    /// SKYLINE, points ordered by their approximate product.
-    SkylineProduct => skyline::PRODUCT,
-    /// SKYLINE, the first points stay.
-    SkylineBaseline => skyline::BASELINE,
-    /// TOP N by cutoffs that double.
-    TopNDeterministic => top_n::DETERMINISTIC,
-    /// TOP N by the greatest values of random rows.
-    TopNRandomized => top_n::RANDOMIZED,
-    /// GROUP BY with MAX or MIN.
-    GroupBy => group_by::GROUP_BY,
-    /// JOIN with a Bloom filter.
-    JoinBloom => join::BLOOM,
-    /// JOIN with a register Bloom filter.
-    JoinRegisterBloom => join::REGISTER_BLOOM,
-    /// HAVING SUM or COUNT, by Count-Min.
-    Having => having::SUM,
-    /// HAVING MAX or MIN.
-    HavingExtreme => having::EXTREME,
+registry! {
+    Filter(filter::Config) { Filter = filter::FILTER, "WHERE: a comparison."; }
+    Distinct(distinct::Config) {
+        Distinct = distinct::LRU, "DISTINCT; the least recently seen key is evicted.";
+        DistinctFifo = distinct::FIFO, "DISTINCT; the oldest key is evicted.";
+    }
+    Skyline(skyline::Config) {
+        SkylineSum = skyline::SUM, "SKYLINE, points ordered by their sum.";
+        SkylineProduct = skyline::PRODUCT, "SKYLINE, points ordered by their approximate product.";
+        SkylineBaseline = skyline::BASELINE, "SKYLINE, the first points stay.";
+    }
+    TopNDeterministic(top_n::deterministic::Config) {
+        TopNDeterministic = top_n::DETERMINISTIC, "TOP N by cutoffs that double: never wrong.";
+    }
+    TopNRandomized(top_n::randomized::Config) {
+        TopNRandomized = top_n::RANDOMIZED, "TOP N by the greatest values of random rows.";
+    }
+    GroupBy(group_by::Config) { GroupBy = group_by::GROUP_BY, "GROUP BY with MAX or MIN."; }
+    GroupSum(group_sum::Config) { GroupSum = group_sum::GROUP_SUM, "GROUP BY with SUM or COUNT."; }
+    JoinBloom(join::bloom::Config) { JoinBloom = join::BLOOM, "JOIN with a Bloom filter."; }
+    JoinRegisterBloom(join::register_bloom::Config) {
+        JoinRegisterBloom = join::REGISTER_BLOOM, "JOIN with a register Bloom filter.";
+    }
+    Having(having::sum::Config) { Having = having::SUM, "HAVING SUM or COUNT, by Count-Min."; }
+    HavingExtreme(having::extreme::Config) {
+        HavingExtreme = having::EXTREME, "HAVING MAX or MIN.";
+    }
 }
 
-configured! {
-    /// WHERE.
-    Filter(filter::Config),
-    /// DISTINCT.
-    Distinct(distinct::Config),
-    /// TOP N with cutoffs: never wrong.
-    TopNDeterministic(top_n::deterministic::Config),
-    /// TOP N with random rows: right with probability 1 − δ. The rows that the query returns.
-    TopNRandomized(top_n::randomized::Config, u32),
-    /// GROUP BY with MAX or MIN.
-    GroupBy(group_by::Config),
-    /// JOIN with a Bloom filter.
-    JoinBloom(join::bloom::Config),
-    /// JOIN with a register Bloom filter.
-    JoinRegisterBloom(join::register_bloom::Config),
-    /// HAVING SUM or COUNT above a threshold.
-    Having(having::sum::Config),
-    /// HAVING MAX or MIN.
-    HavingExtreme(having::extreme::Config),
-    /// SKYLINE.
-    Skyline(skyline::Config),
+/// As EXPLAIN shows it: `name(parameter=value, …)`.
+impl fmt::Display for Configured {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&**self, f)
+    }
 }
 
 /// Parameters that an algorithm cannot take.
@@ -135,16 +122,12 @@ impl Algorithm {
     ///
     /// If it has no such parameter, or one is out of range.
     pub fn configure(self, given: &Parameters) -> Result<Configured, CatalogError> {
-        let known = self.entry().parameters;
-        let unused = given.named().into_iter().find(|(name, set)| *set && !known.contains(name));
-        if let Some((parameter, _)) = unused {
-            return Err(CatalogError::Unused {
-                algorithm: self,
-                parameter,
-                known: known.join(", "),
-            });
+        let entry = self.entry();
+        if let Some(parameter) = given.named().find(|name| !entry.takes(name)) {
+            let known = entry.listed();
+            return Err(CatalogError::Unused { algorithm: self, parameter, known });
         }
-        Ok((self.entry().configure)(given)?)
+        Ok((entry.configure)(given)?)
     }
 
     /// The authors' program with its quirks, at their own sizes: see
@@ -158,7 +141,7 @@ impl Algorithm {
         let Some(released) = &self.entry().released else {
             return Err(CatalogError::NotReleased(self));
         };
-        if given.named().iter().any(|(name, set)| *set && !released.parameters.contains(name)) {
+        if given.named().any(|name| !released.parameters.contains(&name)) {
             return Err(ConfigError::Conflict(
                 "the released programs have fixed sizes: only the filter's threshold, the n of TOP N and the rows of distinct, group-by and join-bloom can be set",
             )
@@ -211,7 +194,7 @@ mod tests {
         for &algorithm in Algorithm::ALL {
             for (name, given) in [
                 ("columns", Parameters { columns: Some(2), ..Parameters::default() }),
-                ("rows", Parameters { rows: Some(64), ..Parameters::default() }),
+                ("rows", Parameters { rows: Some(16), ..Parameters::default() }),
                 ("hashes", Parameters { hashes: Some(2), ..Parameters::default() }),
                 ("n", Parameters { n: Some(9), ..Parameters::default() }),
                 ("key_bits", Parameters { key_bits: Some(32), ..Parameters::default() }),
@@ -225,11 +208,62 @@ mod tests {
                 ("linear_hash", Parameters { linear_hash: Some(true), ..Parameters::default() }),
             ] {
                 let configured = algorithm.configure(&given);
-                if algorithm.entry().parameters.contains(&name) {
+                if algorithm.entry().takes(name) {
                     assert!(configured.is_ok(), "{algorithm}, {name}: {configured:?}");
                 } else {
                     let refused = configured.unwrap_err();
                     assert!(matches!(refused, CatalogError::Unused { .. }), "{refused}");
+                }
+            }
+        }
+    }
+
+    /// What is said of a parameter is so: its default, its bounds, and what lies beyond them.
+    #[test]
+    fn parameters_are_as_they_are_described() {
+        for &algorithm in Algorithm::ALL {
+            let default = algorithm.configure(&Parameters::default()).unwrap();
+            for takes in algorithm.entry().parameters {
+                let set = |text: &str| {
+                    let mut given = Parameters::default();
+                    given
+                        .set(takes.name, text)
+                        .map(|()| algorithm.configure(&given).ok())
+                        .ok()
+                        .flatten()
+                };
+                if takes.range != Range::Flag {
+                    assert_eq!(set(takes.default), Some(default.clone()), "{algorithm}: {takes:?}");
+                }
+                let (taken, refused) = match takes.range {
+                    Range::Flag => (vec![1], vec![]),
+                    Range::OneOf(words) => {
+                        words.iter().for_each(|word| assert!(set(word).is_some(), "{takes:?}"));
+                        assert_eq!(set("33"), None, "{algorithm}: {takes:?}");
+                        continue;
+                    }
+                    Range::Numbers(least, greatest) => {
+                        let below = least.checked_sub(1);
+                        let above = greatest.checked_add(1);
+                        (vec![least, greatest], below.into_iter().chain(above).collect())
+                    }
+                    Range::Rows(least, most, greatest) => (
+                        vec![least, least + 1, most, 2 * most],
+                        vec![least - 1, most + 1, 2 * greatest],
+                    ),
+                    Range::PowersOfTwo(least, greatest) => {
+                        // So many are too many together with the defaults of the rest.
+                        let _ = greatest;
+                        (vec![least, 4 * least], vec![least / 2, 3 * least, 2 * greatest])
+                    }
+                };
+                for value in taken {
+                    let text =
+                        if takes.range == Range::Flag { String::new() } else { value.to_string() };
+                    assert!(set(&text).is_some(), "{algorithm}: {takes:?}: {value}");
+                }
+                for value in refused {
+                    assert!(set(&value.to_string()).is_none(), "{algorithm}: {takes:?}: {value}");
                 }
             }
         }
@@ -248,7 +282,7 @@ mod tests {
         let given = Parameters { hash_seed: Some(7), ..Parameters::default() };
         let linear = Parameters { linear_hash: Some(true), ..Parameters::default() };
         for &algorithm in Algorithm::ALL {
-            if !algorithm.entry().parameters.contains(&"hash_seed") {
+            if !algorithm.entry().takes("hash_seed") {
                 continue;
             }
             let seeded = algorithm.configure(&given).unwrap();

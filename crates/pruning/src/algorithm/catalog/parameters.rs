@@ -12,11 +12,13 @@ use crate::{ConfigError, Ties};
 /// [`Entry::parameters`]: super::Entry::parameters
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Parameters {
-    /// Columns w of a matrix, tables of GROUP BY, points of SKYLINE, cutoffs of TOP N.
+    /// Columns w of a matrix, tables of GROUP BY, points of SKYLINE, cutoffs of TOP N, counters in a row
+    /// of a sketch.
     pub columns: Option<u32>,
-    /// Rows d of a matrix, cells of a table, words of a register Bloom filter, counters in a row.
+    /// Rows d of a matrix or a sketch, cells of a table; of JOIN, bits of an array or words of a register
+    /// Bloom filter.
     pub rows: Option<u32>,
-    /// Hashes of a filter, rows of a sketch.
+    /// Hashes of a join's filter.
     pub hashes: Option<u32>,
     /// Rows that TOP N returns.
     pub n: Option<u32>,
@@ -40,24 +42,265 @@ pub struct Parameters {
     pub linear_hash: Option<bool>,
 }
 
+/// A parameter that algorithms may have, as a command line offers it.
+#[derive(Debug, Clone, Copy)]
+pub struct Parameter {
+    /// The name of the field of [`Parameters`].
+    pub name: &'static str,
+    /// The same in a command line's spelling.
+    pub long: &'static str,
+    /// A letter that stands for it.
+    pub letter: Option<char>,
+    /// Another name.
+    pub alias: Option<&'static str>,
+    /// What stands for its value.
+    pub value: &'static str,
+    /// What it is, of any algorithm.
+    pub help: &'static str,
+    /// What its value is.
+    pub values: Values,
+    set: fn(&mut Parameters, Value),
+    is_set: fn(&Parameters) -> bool,
+}
+
+/// What the value of a parameter is.
+#[derive(Debug, Clone, Copy)]
+pub enum Values {
+    /// A number of 32 bits.
+    U32,
+    /// A number of 64 bits.
+    U64,
+    /// One of these words; what each means.
+    Words(&'static [(&'static str, &'static str)]),
+    /// It is set or not.
+    Flag,
+    /// Nothing that a user gives: workers decide it.
+    Internal,
+}
+
+/// The value of a parameter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Value {
+    /// A number.
+    Number(u64),
+    /// The position of a word.
+    Word(usize),
+    /// Set.
+    Set,
+}
+
+impl Value {
+    fn u32(self) -> Option<u32> {
+        match self {
+            Self::Number(number) => u32::try_from(number).ok(),
+            _ => None,
+        }
+    }
+
+    fn u64(self) -> Option<u64> {
+        match self {
+            Self::Number(number) => Some(number),
+            _ => None,
+        }
+    }
+
+    fn of<T: Copy>(self, words: &[T]) -> Option<T> {
+        match self {
+            Self::Word(position) => words.get(position).copied(),
+            _ => None,
+        }
+    }
+}
+
+const RELATIONS: [Relation; 6] =
+    [Relation::Eq, Relation::Ne, Relation::Lt, Relation::Le, Relation::Gt, Relation::Ge];
+
+/// All that there are.
+pub const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        letter: Some('w'),
+        alias: Some("width"),
+        value: "W",
+        ..Parameter::u32(
+            "columns",
+            "The paper's w: columns of a matrix, tables of group-by, points of a skyline, cutoffs of top-n-deterministic, counters in a row of having's sketch",
+            |it, value| it.columns = value.u32(),
+            |it| it.columns.is_some(),
+        )
+    },
+    Parameter {
+        letter: Some('d'),
+        alias: Some("depth"),
+        value: "D",
+        ..Parameter::u32(
+            "rows",
+            "The paper's d: rows of a matrix or of having's sketch, cells of a table; of a join, bits of a Bloom array or 64-bit words of a register Bloom filter",
+            |it, value| it.rows = value.u32(),
+            |it| it.rows.is_some(),
+        )
+    },
+    Parameter {
+        value: "H",
+        ..Parameter::u32(
+            "hashes",
+            "Hashes of a join's filter",
+            |it, value| it.hashes = value.u32(),
+            |it| it.hashes.is_some(),
+        )
+    },
+    Parameter {
+        letter: Some('n'),
+        value: "N",
+        ..Parameter::u32(
+            "n",
+            "Rows that top-n returns",
+            |it, value| it.n = value.u32(),
+            |it| it.n.is_some(),
+        )
+    },
+    Parameter {
+        long: "key-bits",
+        value: "BITS",
+        ..Parameter::u32(
+            "key_bits",
+            "Bits of a key: 32 or 64",
+            |it, value| it.key_bits = value.u32(),
+            |it| it.key_bits.is_some(),
+        )
+    },
+    Parameter {
+        value: "N",
+        ..Parameter::u32(
+            "dimensions",
+            "Coordinates of a skyline's points",
+            |it, value| it.dimensions = value.u32(),
+            |it| it.dimensions.is_some(),
+        )
+    },
+    Parameter {
+        value: "NUMBER",
+        ..Parameter::u32(
+            "threshold",
+            "What a filter or having compares with",
+            |it, value| it.threshold = value.u32(),
+            |it| it.threshold.is_some(),
+        )
+    },
+    Parameter {
+        values: Values::Words(&[
+            ("eq", "="),
+            ("ne", "<>"),
+            ("lt", "<"),
+            ("le", "<="),
+            ("gt", ">"),
+            ("ge", ">="),
+        ]),
+        value: "RELATION",
+        ..Parameter::u32(
+            "relation",
+            "How a value must relate to the threshold",
+            |it, value| it.relation = value.of(&RELATIONS),
+            |it| it.relation.is_some(),
+        )
+    },
+    Parameter {
+        values: Values::Words(&[("max", "The greatest"), ("min", "The least")]),
+        value: "EXTREME",
+        ..Parameter::u32(
+            "extreme",
+            "Which value of a group is computed",
+            |it, value| it.extreme = value.of(&[Extreme::Max, Extreme::Min]),
+            |it| it.extreme.is_some(),
+        )
+    },
+    Parameter {
+        values: Values::Words(&[("keep", "Forwarded"), ("prune", "Pruned")]),
+        value: "TIES",
+        ..Parameter::u32(
+            "ties",
+            "What happens to an entry that equals a stored one; prune is correct only for whole values",
+            |it, value| it.ties = value.of(&[Ties::Keep, Ties::Prune]),
+            |it| it.ties.is_some(),
+        )
+    },
+    Parameter {
+        values: Values::Internal,
+        ..Parameter::u32(
+            "row_value",
+            "Packets carry one more value that selects the row",
+            |it, value| it.row_value = (value == Value::Set).then_some(true),
+            |it| it.row_value.is_some(),
+        )
+    },
+    Parameter {
+        long: "hash-seed",
+        values: Values::U64,
+        value: "N",
+        ..Parameter::u32(
+            "hash_seed",
+            "Which hash functions: those of a number; the same number, the same run",
+            |it, value| it.hash_seed = value.u64(),
+            |it| it.hash_seed.is_some(),
+        )
+    },
+    Parameter {
+        long: "linear-hash",
+        values: Values::Flag,
+        ..Parameter::u32(
+            "linear_hash",
+            "Hash by a single CRC, a stage less: sound in theory for keys that are hashes themselves",
+            |it, value| it.linear_hash = (value == Value::Set).then_some(true),
+            |it| it.linear_hash.is_some(),
+        )
+    },
+];
+
+impl Parameter {
+    const fn u32(
+        name: &'static str,
+        help: &'static str,
+        set: fn(&mut Parameters, Value),
+        is_set: fn(&Parameters) -> bool,
+    ) -> Self {
+        let (letter, alias, value, values) = (None, None, "", Values::U32);
+        Self { name, long: name, letter, alias, value, help, values, set, is_set }
+    }
+
+    /// Sets it.
+    pub fn set(&self, parameters: &mut Parameters, value: Value) {
+        (self.set)(parameters, value);
+    }
+}
+
 impl Parameters {
-    /// Every parameter by its name, and whether it is set.
-    pub(super) const fn named(&self) -> [(&'static str, bool); 13] {
-        [
-            ("columns", self.columns.is_some()),
-            ("rows", self.rows.is_some()),
-            ("hashes", self.hashes.is_some()),
-            ("n", self.n.is_some()),
-            ("key_bits", self.key_bits.is_some()),
-            ("dimensions", self.dimensions.is_some()),
-            ("threshold", self.threshold.is_some()),
-            ("relation", self.relation.is_some()),
-            ("extreme", self.extreme.is_some()),
-            ("ties", self.ties.is_some()),
-            ("row_value", self.row_value.is_some()),
-            ("hash_seed", self.hash_seed.is_some()),
-            ("linear_hash", self.linear_hash.is_some()),
-        ]
+    /// The names of those that are set.
+    pub(super) fn named(&self) -> impl Iterator<Item = &'static str> + use<'_> {
+        PARAMETERS.iter().filter(move |it| (it.is_set)(self)).map(|it| it.name)
+    }
+
+    /// Sets a parameter by its name to what a text says; a flag needs none.
+    ///
+    /// # Errors
+    ///
+    /// What may be said instead.
+    pub fn set(&mut self, name: &str, text: &str) -> Result<(), String> {
+        let Some(parameter) = PARAMETERS.iter().find(|it| it.name == name) else {
+            let names: Vec<&str> = PARAMETERS.iter().map(|it| it.name).collect();
+            return Err(format!("`{name}` is no parameter; there are {}", names.join(", ")));
+        };
+        let value = match parameter.values {
+            Values::Flag | Values::Internal => Some(Value::Set),
+            Values::U32 => text.parse::<u32>().ok().map(|number| Value::Number(number.into())),
+            Values::U64 => text.parse().ok().map(Value::Number),
+            Values::Words(words) => {
+                words.iter().position(|(word, _)| word.eq_ignore_ascii_case(text)).map(Value::Word)
+            }
+        };
+        match value {
+            Some(value) => parameter.set(self, value),
+            None => return Err(format!("{name} cannot be `{text}`: {}", parameter.help)),
+        }
+        Ok(())
     }
 
     /// The columns, or the algorithm's default.

@@ -1,25 +1,40 @@
 //! What the catalog knows of DISTINCT.
 
+use super::plan::{self, Size};
+use super::question::Keys;
 use super::{Config, Policy, Width};
-use crate::ConfigError;
 use crate::algorithm::catalog::{
-    Carries, Configured, Entry, Paper, Parameters, Released, Sizes, Table2,
+    Carries, Configured, Entry, Paper, Parameters, Released, Sizes, Table2, Takes, Wanted,
 };
-use crate::algorithm::released;
-use crate::theory::Configuration;
+use crate::algorithm::{Pruning, released};
+use crate::deployment::Goal;
+use crate::experiment::trial::Question;
+use crate::switch::Program;
+use crate::theory::{Expected, Footprint, Known, distinct};
+use crate::{ConfigError, Pruner};
 
 /// DISTINCT; the least recently seen key is evicted.
 pub(crate) const LRU: Entry = Entry {
     name: "distinct",
-    parameters: &["columns", "rows", "key_bits", "row_value", "hash_seed", "linear_hash"],
+    query: "distinct",
+    sql: "DISTINCT",
+    parameters: &[
+        Takes::columns("keys in a row", 1, 64, "2"),
+        ROWS,
+        Takes::key_bits("64"),
+        Takes::ROW_VALUE,
+        Takes::HASH_SEED,
+        Takes::LINEAR_HASH,
+    ],
     carries: Carries::Key,
     configure: |given| configure(given, Policy::Lru, given.wide_or(true)?),
+    goal,
     sizes: Sizes::Columns(2),
     paper: Paper {
         defaults: DEFAULTS,
         table_2: Some(Table2 {
             formulas: ["w", "w", "d·w×64b", "0"],
-            at: Configuration::Distinct { rows: 4096, columns: 2, cell_bits: 64, lru: true },
+            at: |limits| Size { lru: true, ..PAPER }.demand(limits),
         }),
         reason: "A gateway compares 44 bits, so a key of 64 is two halves: 2 ALUs and a stage to compare for each column, and one each to mix the hash and to drop: 2w + 2 in all. Keys of 32 bits take w + 2.",
     },
@@ -34,22 +49,39 @@ pub(crate) const LRU: Entry = Entry {
 /// DISTINCT; the oldest key is evicted.
 pub(crate) const FIFO: Entry = Entry {
     name: "distinct-fifo",
-    parameters: &["columns", "rows", "row_value", "hash_seed", "linear_hash"],
+    query: "distinct",
+    sql: "DISTINCT",
+    parameters: &[
+        Takes::columns("keys in a row, which share a register", 2, 2, "2"),
+        ROWS,
+        Takes::ROW_VALUE,
+        Takes::HASH_SEED,
+        Takes::LINEAR_HASH,
+    ],
     carries: Carries::Key,
     configure: |given| configure(given, Policy::Fifo, false),
+    goal,
     sizes: Sizes::Fixed,
     paper: Paper {
         defaults: DEFAULTS,
         table_2: Some(Table2 {
             formulas: ["⌈w/A⌉", "w", "d·w×64b", "0"],
-            at: Configuration::Distinct { rows: 4096, columns: 2, cell_bits: 64, lru: false },
+            at: |limits| Size { lru: false, ..PAPER }.demand(limits),
         }),
         reason: "Two columns are one pair of registers, so one ALU sees both; keys have 32 bits, so half the memory. One stage mixes the hash and one drops.",
     },
     released: None,
 };
 
+const ROWS: Takes = Takes::matrix("4096");
+
 const DEFAULTS: &str = "w = 2, d = 4096";
+const PAPER: Size = Size { rows: 4096, columns: 2, cell_bits: 64, lru: true };
+
+fn goal(wanted: &Wanted) -> Box<dyn Goal> {
+    let Wanted { keys, key_bits, delta, .. } = *wanted;
+    Box::new(plan::Goal { distinct: keys, key_bits, delta })
+}
 
 fn configure(given: &Parameters, policy: Policy, wide: bool) -> Result<Configured, ConfigError> {
     let width = if wide { Width::Bits64 } else { Width::Bits32 };
@@ -70,4 +102,33 @@ fn configure(given: &Parameters, policy: Policy, wide: bool) -> Result<Configure
     } else {
         config.with_hashing(given.hashing()?)
     }))
+}
+
+impl Pruning for Config {
+    fn entry(&self) -> &'static Entry {
+        match self.policy() {
+            Policy::Lru => &LRU,
+            Policy::Fifo => &FIFO,
+        }
+    }
+
+    fn program(&self) -> Program {
+        self.program()
+    }
+
+    fn pruner(&self) -> Box<dyn Pruner> {
+        Box::new(self.pruner())
+    }
+
+    fn question(&self) -> Box<dyn Question> {
+        Box::new(Keys)
+    }
+
+    fn expected(&self, rows: &mut dyn Known) -> Expected {
+        let keys = rows.keys();
+        let cells = (u64::from(self.rows()), u64::from(self.columns()));
+        let hits = distinct::expected_hit_ratio(keys.round() as u64, cells.0, cells.1);
+        let forwarded = keys + (rows.rows() - keys) * (1.0 - hits);
+        Expected { unpruned: rows.part(forwarded), reduced: rows.of_each(keys), reduces: true }
+    }
 }

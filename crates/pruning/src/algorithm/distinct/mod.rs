@@ -28,6 +28,8 @@
 //! forwarded, which costs a gateway and no stage.
 
 mod entry;
+pub mod plan;
+mod question;
 
 pub(crate) use entry::{FIFO, LRU};
 
@@ -39,7 +41,7 @@ use serde::{Deserialize, Serialize};
 use crate::algorithm::config::{cells_in_range, in_range};
 use crate::algorithm::hashing::Hashing;
 use crate::algorithm::pruner::columns;
-use crate::algorithm::row_hash::RowHash;
+use crate::algorithm::row_hash::{Hashes, RowHash};
 use crate::algorithm::rows::{self, hash_bits, row_of, rows_in_range};
 use crate::switch::{
     Action, AluOperand, Builder, Cell, Compare, FieldId, Half, Index, Op, Operand, Program,
@@ -299,6 +301,7 @@ impl Config {
         Distinct {
             config: *self,
             hash: RowHash::single(self.hashing, 0, words, hash_bits(self.rows)),
+            hashes: Hashes::new(self.hashing, 1, words, hash_bits(self.rows)),
             cells,
         }
     }
@@ -333,7 +336,9 @@ fn flag(name: &str, field: FieldId) -> Table {
 #[derive(Debug, Clone)]
 pub struct Distinct {
     config: Config,
+    /// For single entries, and for batches.
     hash: RowHash<u32>,
+    hashes: Hashes,
     cells: Cells,
 }
 
@@ -422,62 +427,43 @@ fn fifo_any(row: &mut [u32], key: u32) -> bool {
     if row.len() == 2 { fifo_pair(row, key) } else { fifo(row, key) }
 }
 
-impl Config {
-    #[inline]
-    fn narrow(
-        &self,
-        at: impl Fn(usize) -> (u32, usize),
-        cells: &mut [u32],
-        len: usize,
-        selection: &mut Selection,
-    ) {
-        let width = self.columns as usize;
-        match self.policy {
-            Policy::Lru => sweep(len, at, cells, width, lru_any, selection),
-            Policy::Fifo => sweep(len, at, cells, width, fifo_any, selection),
-        }
-    }
-}
-
-/// Enters every key into its row; a zero key is forwarded whatever the row says. `at` gives an
-/// entry's key and row.
+/// Enters every key into its row; a zero key is forwarded whatever the row says. `of` gives what is
+/// hashed to an entry's row, `key` its key.
 #[inline]
-fn sweep<T: Copy + Eq + Default>(
-    len: usize,
-    at: impl Fn(usize) -> (T, usize),
-    cells: &mut [T],
-    width: usize,
+fn sweep<T: Copy + Eq + Default, const N: usize>(
+    (hashes, len): (&mut Hashes, usize),
+    of: impl Fn(usize) -> [u32; N],
+    key: impl Fn(usize) -> T,
+    (cells, rows, width): (&mut [T], u32, usize),
     enter: impl Fn(&mut [T], T) -> bool,
     selection: &mut Selection,
 ) {
-    let enter_at = |cells: &mut [T], (key, row): (T, usize)| {
-        let start = row * width;
-        enter(&mut cells[start..start + width], key) | (key == T::default())
-    };
-    if size_of_val(cells) <= CACHED_BYTES {
-        selection.fill(len, |i| enter_at(cells, at(i)));
-        return;
-    }
-    let mut next = [(T::default(), 0); AHEAD];
-    selection.fill(len, |i| {
-        if i % AHEAD == 0 {
-            let mut any = false;
-            for (next, i) in next.iter_mut().zip(i..len) {
-                *next = at(i);
-                let row = next.1 * width;
-                any |= (cells[row] == next.0) | (cells[row + width - 1] == next.0);
+    let large = size_of_val(cells) > CACHED_BYTES;
+    selection.clear();
+    hashes.blocks(len, of, |first, len, arrays| {
+        let Some(hashed) = arrays.first() else { return };
+        selection.extend_words(len, |start, count| {
+            let hashed = &hashed[start..start + count];
+            let first_cell = |hash: u32| row_of(hash, rows) * width;
+            if large {
+                // All rows of these entries are read before the first is entered: cache misses overlap.
+                let touched = hashed.iter().fold(false, |any, &hash| {
+                    let row = first_cell(hash);
+                    any | (cells[row] == cells[row + width - 1])
+                });
+                black_box(touched);
             }
-            black_box(any);
-        }
-        enter_at(cells, next[i % AHEAD])
+            hashed.iter().enumerate().fold(0, |word, (bit, &hash)| {
+                let (row, key) = (first_cell(hash), key(first + start + bit));
+                let forward = enter(&mut cells[row..row + width], key) | (key == T::default());
+                word | u64::from(forward) << bit
+            })
+        });
     });
 }
 
 /// What a core's second-level cache holds beside a batch.
 const CACHED_BYTES: usize = 512 * 1024;
-/// Of a larger matrix, the rows of so many entries are read at once before the entries are handled
-/// one by one: cache misses overlap.
-const AHEAD: usize = 32;
 
 impl Pruner for Distinct {
     fn values(&self) -> usize {
@@ -489,29 +475,34 @@ impl Pruner for Distinct {
         entries: &Entries<'_>,
         selection: &mut Selection,
     ) -> Result<(), WrongValues> {
-        let width = self.config.columns as usize;
-        let (hash, count) = (&self.hash, self.config.rows);
+        let (count, width) = (self.config.rows, self.config.columns as usize);
+        let (lru, hashes) = (self.config.policy == Policy::Lru, &mut self.hashes);
         match (&mut self.cells, self.config.row_value) {
-            (Cells::Narrow(cells), false) => {
-                let [keys] = columns(entries)?;
-                let at = |i: usize| (keys[i], row_of(hash.one(keys[i]), count));
-                self.config.narrow(at, cells, keys.len(), selection);
-            }
-            (Cells::Narrow(cells), true) => {
-                let [keys, rows] = columns(entries)?;
-                let at = |i: usize| (keys[i], row_of(hash.one(rows[i]), count));
-                self.config.narrow(at, cells, keys.len(), selection);
+            (Cells::Narrow(cells), by_row_value) => {
+                let (keys, hashed) = if by_row_value {
+                    let [keys, rows] = columns(entries)?;
+                    (keys, rows)
+                } else {
+                    let [keys] = columns(entries)?;
+                    (keys, keys)
+                };
+                let (of, key) = (|i: usize| [hashed[i]], |i: usize| keys[i]);
+                let (hashes, cells) = ((hashes, keys.len()), (cells.as_mut_slice(), count, width));
+                if lru {
+                    sweep(hashes, of, key, cells, lru_any, selection);
+                } else {
+                    sweep(hashes, of, key, cells, fifo_any, selection);
+                }
             }
             (Cells::Wide(cells), false) => {
                 let [high, low] = columns(entries)?;
-                let row = |i: usize| row_of(hash.many([high[i], low[i]]), count);
-                let at = |i: usize| (join(high[i], low[i]), row(i));
-                sweep(high.len(), at, cells, width, lru_any, selection);
+                let (of, key) = (|i: usize| [high[i], low[i]], |i: usize| join(high[i], low[i]));
+                sweep((hashes, high.len()), of, key, (cells, count, width), lru_any, selection);
             }
             (Cells::Wide(cells), true) => {
                 let [high, low, rows] = columns(entries)?;
-                let at = |i: usize| (join(high[i], low[i]), row_of(hash.one(rows[i]), count));
-                sweep(high.len(), at, cells, width, lru_any, selection);
+                let (of, key) = (|i: usize| [rows[i]], |i: usize| join(high[i], low[i]));
+                sweep((hashes, high.len()), of, key, (cells, count, width), lru_any, selection);
             }
         }
         Ok(())

@@ -1,21 +1,31 @@
 //! What the catalog knows of the filter.
 
-use super::{Config, Formula};
-use crate::algorithm::catalog::{Carries, Configured, Entry, Paper, Released, Sizes};
-use crate::algorithm::released;
-use crate::switch::Relation;
+use super::question::Kept;
+use super::{Config, Formula, plan};
+use crate::Pruner;
+use crate::algorithm::catalog::{Carries, Configured, Entry, Paper, Released, Sizes, Takes};
+use crate::algorithm::{Pruning, released};
+use crate::experiment::trial::Question;
+use crate::switch::{Program, Relation};
+use crate::theory::{Expected, Known};
 
 /// WHERE: a comparison.
 pub(crate) const FILTER: Entry = Entry {
     name: "filter",
-    parameters: &["threshold", "relation"],
-    carries: Carries::Value,
+    query: "filter",
+    sql: "WHERE",
+    parameters: &[
+        Takes::threshold("what values are compared with", 0, u32::MAX, "10"),
+        Takes::relation(&["eq", "ne", "lt", "le", "gt", "ge"], "lt"),
+    ],
+    carries: Carries::Comparands,
     configure: |given| {
         let relation = given.relation.unwrap_or(Relation::Lt);
         let constant = given.threshold.unwrap_or(10);
         let formula = Formula::compare(0, relation, constant);
         Ok(Configured::Filter(Config::new(&formula, 1, None)?))
     },
+    goal: |wanted| Box::new(plan::Goal { predicates: wanted.predicates }),
     sizes: Sizes::Fixed,
     paper: Paper {
         defaults: "one comparison",
@@ -27,3 +37,26 @@ pub(crate) const FILTER: Entry = Entry {
         program: |given| Ok(released::filter(given.threshold.unwrap_or(10))),
     }),
 };
+
+impl Pruning for Config {
+    fn entry(&self) -> &'static Entry {
+        &FILTER
+    }
+
+    fn program(&self) -> Program {
+        self.program()
+    }
+
+    fn pruner(&self) -> Box<dyn Pruner> {
+        Box::new(self.pruner())
+    }
+
+    fn question(&self) -> Box<dyn Question> {
+        Box::new(Kept(self.clone()))
+    }
+
+    fn expected(&self, rows: &mut dyn Known) -> Expected {
+        let passing = rows.passing();
+        Expected { unpruned: passing, reduced: rows.rows() * passing, reduces: true }
+    }
+}

@@ -18,6 +18,8 @@
 //! in a truth table: two stages in all.
 
 mod entry;
+pub mod plan;
+mod question;
 
 pub(crate) use entry::FILTER;
 
@@ -288,6 +290,27 @@ impl Config {
     #[must_use]
     pub fn truth_table(&self) -> &[bool] {
         &self.keep
+    }
+
+    /// Whether the truth table keeps an entry of these values.
+    fn keeps(&self, values: &[u32]) -> bool {
+        let value = |number: u8| values.get(usize::from(number)).copied().unwrap_or_default();
+        let compared = self.comparisons.iter().map(|&(number, relation, constant)| {
+            relation.holds(value(number).into(), constant.into())
+        });
+        let flags = self.flags.map_or(0, value);
+        let flags = self.flag_bits.iter().map(|bit| flags >> bit & 1 == 1);
+        let row =
+            (0..).zip(compared.chain(flags)).fold(0, |row, (n, is)| row | usize::from(is) << n);
+        self.keep.get(row).copied().unwrap_or(true)
+    }
+
+    /// The constant, if what is kept is the entries whose first value is at least that.
+    fn at_least(&self) -> Option<u32> {
+        match self.comparisons.as_slice() {
+            &[(0, Relation::Ge, constant)] if self.keep == [false, true] => Some(constant),
+            _ => None,
+        }
     }
 
     /// The program.

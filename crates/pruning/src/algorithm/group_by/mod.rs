@@ -20,6 +20,8 @@
 //! [`Ties::Prune`] entries of the worst value are forwarded.
 
 mod entry;
+pub mod plan;
+mod question;
 mod several;
 
 pub(crate) use entry::GROUP_BY;

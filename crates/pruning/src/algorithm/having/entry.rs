@@ -1,28 +1,45 @@
 //! What the catalog knows of HAVING.
 
-use super::{extreme, sum};
-use crate::algorithm::catalog::{Carries, Configured, Entry, Paper, Parameters, Sizes, Table2};
-use crate::switch::Relation;
-use crate::theory::Configuration;
+use super::question::{AnyValue, SumAbove};
+use super::{extreme, plan, sum};
+use crate::Pruner;
+use crate::algorithm::Pruning;
+use crate::algorithm::catalog::{
+    Carries, Configured, Entry, Paper, Parameters, Sizes, Table2, Takes, Wanted,
+};
+use crate::deployment::Goal;
+use crate::experiment::trial::Question;
+use crate::switch::{Program, Relation};
+use crate::theory::{Expected, Footprint, Known, count_min};
 
 /// HAVING SUM or COUNT, by Count-Min.
 pub(crate) const SUM: Entry = Entry {
     name: "having",
-    parameters: &["rows", "hashes", "threshold", "key_bits", "hash_seed", "linear_hash"],
-    carries: Carries::KeyAndValue,
+    query: "having",
+    sql: "HAVING",
+    parameters: &[
+        Takes::cells("columns", "counters in a row of the sketch", 2, "1024"),
+        Takes::numbers("rows", "rows of the sketch", 1, 16, "3"),
+        Takes::threshold("what a group's sum must exceed", 0, u32::MAX - 1, "1000000"),
+        Takes::key_bits("32"),
+        Takes::HASH_SEED,
+        Takes::LINEAR_HASH,
+    ],
+    carries: Carries::KeyAndAmount,
     configure: |given| {
-        let (rows, counters) = (given.hashes(), given.rows_or(1024));
+        let (rows, counters) = (given.rows_or(3), given.columns_or(1024));
         let (threshold, wide) = (threshold(given), given.wide_or(false)?);
         let sum = sum::Aggregate::Sum;
         let config = sum::Config::new(rows, counters, threshold, sum, wide)?;
         Ok(Configured::Having(config.with_hashing(given.hashing()?)))
     },
+    goal,
     sizes: Sizes::Fixed,
     paper: Paper {
         defaults: "w = 1024, d = 3",
         table_2: Some(Table2 {
             formulas: ["⌈d/A⌉", "d", "d·w×64b", "0"],
-            at: Configuration::Having { counters: 1024, rows: 3, counter_bits: 64 },
+            at: |limits| plan::Size { counters: 1024, rows: 3, counter_bits: 64 }.demand(limits),
         }),
         reason: "One stage mixes the hash and one drops. Counters have 32 bits and saturate, so half the memory.",
     },
@@ -32,7 +49,21 @@ pub(crate) const SUM: Entry = Entry {
 /// HAVING MAX or MIN.
 pub(crate) const EXTREME: Entry = Entry {
     name: "having-extreme",
-    parameters: &["columns", "rows", "threshold", "relation", "hash_seed", "linear_hash"],
+    query: "having",
+    sql: "HAVING",
+    parameters: &[
+        Takes::columns("keys in a row", 1, 64, "2"),
+        Takes::matrix("4096"),
+        Takes::threshold(
+            "what a group's greatest or least value is compared with",
+            0,
+            u32::MAX,
+            "1000000",
+        ),
+        Takes::relation(&["lt", "le", "gt", "ge"], "gt"),
+        Takes::HASH_SEED,
+        Takes::LINEAR_HASH,
+    ],
     carries: Carries::KeyAndValue,
     configure: |given| {
         let (rows, columns) = (given.rows_or(4096), given.columns_or(2));
@@ -40,6 +71,7 @@ pub(crate) const EXTREME: Entry = Entry {
         let config = extreme::Config::new(relation, threshold, rows, columns)?;
         Ok(Configured::HavingExtreme(config.with_hashing(given.hashing()?)))
     },
+    goal,
     sizes: Sizes::Fixed,
     paper: Paper {
         defaults: "w = 2, d = 4096",
@@ -49,6 +81,67 @@ pub(crate) const EXTREME: Entry = Entry {
     released: None,
 };
 
+fn goal(wanted: &Wanted) -> Box<dyn Goal> {
+    Box::new(plan::Goal { keys: wanted.keys, counter_bits: wanted.value_bits })
+}
+
 fn threshold(given: &Parameters) -> u32 {
     given.threshold.unwrap_or(1_000_000)
+}
+
+impl Pruning for sum::Config {
+    fn entry(&self) -> &'static Entry {
+        &SUM
+    }
+
+    fn program(&self) -> Program {
+        self.program()
+    }
+
+    fn pruner(&self) -> Box<dyn Pruner> {
+        Box::new(self.pruner())
+    }
+
+    fn question(&self) -> Box<dyn Question> {
+        Box::new(SumAbove(self.threshold().into()))
+    }
+
+    fn expected(&self, rows: &mut dyn Known) -> Expected {
+        let (keys, found) = (rows.keys(), rows.assume("are of groups that qualify"));
+        let (counters, lines) = (u64::from(self.counters()), u64::from(self.rows()));
+        let wrong = count_min::collision(keys.round() as u64, counters, lines);
+        let unpruned = found + (1.0 - found) * wrong;
+        Expected { unpruned, reduced: rows.of_each(keys), reduces: true }
+    }
+
+    fn rereads(&self) -> bool {
+        true
+    }
+}
+
+impl Pruning for extreme::Config {
+    fn entry(&self) -> &'static Entry {
+        &EXTREME
+    }
+
+    fn program(&self) -> Program {
+        self.program()
+    }
+
+    fn pruner(&self) -> Box<dyn Pruner> {
+        Box::new(self.pruner())
+    }
+
+    fn question(&self) -> Box<dyn Question> {
+        Box::new(AnyValue(self.relation(), self.threshold()))
+    }
+
+    fn expected(&self, rows: &mut dyn Known) -> Expected {
+        let (keys, unpruned) = (rows.keys(), rows.assume("are of groups that qualify"));
+        Expected { unpruned, reduced: rows.of_each(keys), reduces: true }
+    }
+
+    fn rereads(&self) -> bool {
+        true
+    }
 }

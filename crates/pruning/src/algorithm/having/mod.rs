@@ -5,6 +5,8 @@
 
 mod entry;
 pub mod extreme;
+pub mod plan;
+mod question;
 pub mod sum;
 
 pub(crate) use entry::{EXTREME, SUM};

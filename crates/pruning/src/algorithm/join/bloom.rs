@@ -131,6 +131,9 @@ pub struct Filter {
 /// overlap.
 #[inline]
 fn retain(word: u64, bit: impl Fn(usize) -> u64) -> u64 {
+    if word == u64::MAX {
+        return (0..64).fold(0, |kept, position| kept | bit(position) << position);
+    }
     let (mut rest, mut kept) = (word, 0);
     while rest != 0 {
         let position = rest.trailing_zeros();
@@ -160,15 +163,21 @@ impl super::Filter for Filter {
         selection: &mut Selection,
     ) {
         let (bits, size) = (&self.bits, self.size);
-        let set = |at: usize| bits[at / 64] >> (at % 64) & 1;
+        let mut kept = Vec::new();
         selection.clear();
         self.hashes.blocks(len, key, |_, len, arrays| {
-            selection.extend_words(len, |start, count| {
-                let all = u64::MAX >> (64 - count);
-                arrays.iter().enumerate().fold(all, |word, (number, places)| {
-                    retain(word, |bit| set(number * size + places[start + bit] as usize))
-                })
-            });
+            kept.clear();
+            kept.extend((0..len).step_by(64).map(|start| u64::MAX >> (64 - 64.min(len - start))));
+            // Array by array, so that fewer pages are in use at a time.
+            for (array, places) in bits.chunks_exact(size / 64).zip(arrays) {
+                for (word, places) in kept.iter_mut().zip(places.as_chunks::<64>().0) {
+                    *word = retain(*word, |bit| {
+                        let at = places[bit] as usize;
+                        array[at / 64] >> (at % 64) & 1
+                    });
+                }
+            }
+            selection.extend_words(len, |start, _| kept[start / 64]);
         });
     }
 

@@ -1,29 +1,43 @@
 //! What the catalog knows of JOIN.
 
+use super::plan::{self, Filter, Size};
+use super::question::Matches;
 use super::{Kind, Passes, Shape, bloom, register_bloom};
-use crate::ConfigError;
 use crate::algorithm::catalog::{
-    Carries, Configured, Entry, Paper, Parameters, Released, Sizes, Table2,
+    Carries, Configured, Entry, Paper, Parameters, Released, Sizes, Table2, Takes, Wanted,
 };
-use crate::algorithm::released;
-use crate::theory::{Configuration, JoinFilter};
+use crate::algorithm::{Pruning, released};
+use crate::deployment::Goal;
+use crate::experiment::trial::Question;
+use crate::switch::Program;
+use crate::theory::{Expected, Footprint, Known, bloom as rates};
+use crate::{ConfigError, Pruner};
 
 /// JOIN with a Bloom filter.
 pub(crate) const BLOOM: Entry = Entry {
     name: "join-bloom",
-    parameters: &["rows", "hashes", "key_bits", "hash_seed", "linear_hash"],
+    query: "join",
+    sql: "JOIN",
+    parameters: &[
+        Takes::rows("bits of each of the H arrays, of which M is made", 2, "8388608"),
+        Takes::numbers("hashes", "hashes of a key, H", 1, 16, "3"),
+        Takes::key_bits("32"),
+        Takes::HASH_SEED,
+        Takes::LINEAR_HASH,
+    ],
     carries: Carries::KeyOfEither,
     configure: |given| {
         let cells = given.rows_or(1 << 23);
         let config = bloom::Config::new(shape(given)?, cells, given.hashes())?;
         Ok(Configured::JoinBloom(config.with_hashing(given.hashing()?)))
     },
+    goal,
     sizes: Sizes::RowBits { least: 10, greatest: 23 },
     paper: Paper {
         defaults: DEFAULTS,
         table_2: Some(Table2 {
             formulas: ["2", "H", "M", "0"],
-            at: Configuration::Join { filter: JoinFilter::Bloom, bits: 4 << 23, hashes: 3 },
+            at: |limits| Size { filter: Filter::Bloom, ..PAPER }.demand(limits),
         }),
         reason: "3 arrays of 1 MiB, since array sizes are powers of two. An array of Tofino has at most 32 blocks, 0.5 MiB, and a stage 48 with their map RAMs: table 2's 4 MB fit no pipeline that must keep each array in one stage.",
     },
@@ -36,19 +50,28 @@ pub(crate) const BLOOM: Entry = Entry {
 /// JOIN with a register Bloom filter.
 pub(crate) const REGISTER_BLOOM: Entry = Entry {
     name: "join-register-bloom",
-    parameters: &["rows", "hashes", "key_bits", "hash_seed", "linear_hash"],
+    query: "join",
+    sql: "JOIN",
+    parameters: &[
+        Takes::rows("words of 64 bits, of which M is made", 2, "524288"),
+        Takes::numbers("hashes", "bits of a key in its word, H", 1, 8, "3"),
+        Takes::key_bits("32"),
+        Takes::HASH_SEED,
+        Takes::LINEAR_HASH,
+    ],
     carries: Carries::KeyOfEither,
     configure: |given| {
         let words = given.rows_or(1 << 19);
         let config = register_bloom::Config::new(shape(given)?, words, given.hashes(), 16)?;
         Ok(Configured::JoinRegisterBloom(config.with_hashing(given.hashing()?)))
     },
+    goal,
     sizes: Sizes::RowBits { least: 8, greatest: 19 },
     paper: Paper {
         defaults: DEFAULTS,
         table_2: Some(Table2 {
             formulas: ["1", "1", "M + C(64,H)×64b", "0"],
-            at: Configuration::Join { filter: JoinFilter::RegisterBloom, bits: 4 << 23, hashes: 3 },
+            at: |limits| Size { filter: Filter::RegisterBloom, ..PAPER }.demand(limits),
         }),
         reason: "Mixing the hash, choosing the mask, the word, comparing and dropping are stages; a stateful ALU cannot test (word & mask) == mask. A word is two arrays of 32 bits. 0.5 MiB to an array, as for the Bloom filter.",
     },
@@ -57,6 +80,68 @@ pub(crate) const REGISTER_BLOOM: Entry = Entry {
 
 const DEFAULTS: &str = "M = 4 MB, H = 3";
 
+const PAPER: Size = Size { filter: Filter::Bloom, bits: 4 << 23, hashes: 3 };
+
+fn goal(wanted: &Wanted) -> Box<dyn Goal> {
+    Box::new(plan::Goal { keys: wanted.keys, matching: wanted.matching })
+}
+
 fn shape(given: &Parameters) -> Result<Shape, ConfigError> {
     Ok(Shape::new(Kind::Inner, Passes::SmallFirst, given.wide_or(false)?))
+}
+
+impl Pruning for bloom::Config {
+    fn entry(&self) -> &'static Entry {
+        &BLOOM
+    }
+
+    fn program(&self) -> Program {
+        self.program()
+    }
+
+    fn pruner(&self) -> Box<dyn Pruner> {
+        Box::new(self.pruner())
+    }
+
+    fn question(&self) -> Box<dyn Question> {
+        Box::new(Matches)
+    }
+
+    fn expected(&self, rows: &mut dyn Known) -> Expected {
+        // What the build side sends goes on as it is.
+        Expected { unpruned: 1.0, reduced: rows.rows(), reduces: false }
+    }
+
+    fn false_positives(&self, keys: u64) -> f64 {
+        let bits = u64::from(self.cells()) * u64::from(self.hashes());
+        rates::bloom_rate(bits.max(1), self.hashes(), keys)
+    }
+}
+
+impl Pruning for register_bloom::Config {
+    fn entry(&self) -> &'static Entry {
+        &REGISTER_BLOOM
+    }
+
+    fn program(&self) -> Program {
+        self.program()
+    }
+
+    fn pruner(&self) -> Box<dyn Pruner> {
+        Box::new(self.pruner())
+    }
+
+    fn question(&self) -> Box<dyn Question> {
+        Box::new(Matches)
+    }
+
+    fn expected(&self, rows: &mut dyn Known) -> Expected {
+        // What the build side sends goes on as it is.
+        Expected { unpruned: 1.0, reduced: rows.rows(), reduces: false }
+    }
+
+    fn false_positives(&self, keys: u64) -> f64 {
+        let bits = u64::from(self.words()) * u64::from(rates::REGISTER_BITS);
+        rates::register_bloom_rate(bits.max(1), self.hashes(), keys)
+    }
 }

@@ -28,6 +28,8 @@ use crate::{ConfigError, Entries, Pruner, Selection};
 
 pub mod bloom;
 mod entry;
+pub mod plan;
+mod question;
 pub mod register_bloom;
 
 pub(crate) use entry::{BLOOM, REGISTER_BLOOM};

@@ -1,12 +1,15 @@
 //! What the catalog knows of SKYLINE, with each of its scores.
 
-use super::{Config, Score};
-use crate::ConfigError;
+use super::question::Undominated;
+use super::{Config, Score, plan};
 use crate::algorithm::catalog::{
-    Carries, Configured, Entry, Paper, Parameters, Released, Sizes, Table2,
+    Carries, Configured, Entry, Paper, Parameters, Released, Sizes, Table2, Takes,
 };
-use crate::algorithm::released;
-use crate::theory::{Configuration, Projection};
+use crate::algorithm::{Pruning, released};
+use crate::experiment::trial::Question;
+use crate::switch::Program;
+use crate::theory::{Expected, Footprint, Known, skyline};
+use crate::{ConfigError, Pruner};
 
 /// SKYLINE, points ordered by their sum.
 pub(crate) const SUM: Entry = Entry {
@@ -16,7 +19,7 @@ pub(crate) const SUM: Entry = Entry {
         defaults: DEFAULTS,
         table_2: Some(Table2 {
             formulas: ["log2 D + 2w", "2·log2 D - 1 + w(D + 1)", "w(D + 1)×64b", "0"],
-            at: points(Projection::Sum),
+            at: |limits| plan::Size { score: Score::Sum, ..PAPER }.demand(limits),
         }),
         reason: "A point's coordinates share a stage with the next point's score: w + 3 stages. Registers have 32 bits; the adder is no stateful ALU.",
     },
@@ -40,7 +43,7 @@ pub(crate) const PRODUCT: Entry = Entry {
                 "w(D + 1)×64b + 2^16×32b",
                 "64·D",
             ],
-            at: points(Projection::ApproximateProduct),
+            at: |limits| plan::Size { score: Score::Product, ..PAPER }.demand(limits),
         }),
         reason: "As for the sum; highest bit, shift and logarithm are stages in front. The table of logarithms has 32-bit numbers and is kept for each coordinate.",
     },
@@ -53,9 +56,18 @@ pub(crate) const BASELINE: Entry = COMMON;
 /// The baseline, and what all scores have in common.
 const COMMON: Entry = Entry {
     name: "skyline-baseline",
-    parameters: &["columns", "dimensions", "ties"],
+    query: "skyline",
+    sql: "SKYLINE",
+    parameters: &[
+        Takes::columns("points", 1, 32, "10"),
+        Takes::numbers("dimensions", "coordinates of a point, D", 1, 4, "2"),
+        Takes::TIES,
+    ],
     carries: Carries::Coordinates,
     configure: |given| configure(given, Score::First),
+    goal: |wanted| {
+        Box::new(plan::Goal { dimensions: wanted.dimensions, value_bits: wanted.value_bits })
+    },
     sizes: Sizes::Columns(10),
     paper: Paper {
         defaults: DEFAULTS,
@@ -67,11 +79,42 @@ const COMMON: Entry = Entry {
 
 const DEFAULTS: &str = "D = 2, w = 10";
 
-const fn points(projection: Projection) -> Configuration {
-    Configuration::Skyline { dimensions: 2, points: 10, projection, value_bits: 64 }
-}
+const PAPER: plan::Size =
+    plan::Size { dimensions: 2, points: 10, score: Score::Sum, value_bits: 64 };
 
 fn configure(given: &Parameters, score: Score) -> Result<Configured, ConfigError> {
     let dimensions = given.dimensions.unwrap_or(2);
     Ok(Configured::Skyline(Config::new(dimensions, given.columns_or(10), score, given.ties())?))
+}
+
+/// The most points whose skyline is summed; of more, a smaller part is let through.
+const MOST_POINTS: u64 = 1_000_000;
+
+impl Pruning for Config {
+    fn entry(&self) -> &'static Entry {
+        match self.score() {
+            Score::Sum => &SUM,
+            Score::Product => &PRODUCT,
+            Score::First => &BASELINE,
+        }
+    }
+
+    fn program(&self) -> Program {
+        self.program()
+    }
+
+    fn pruner(&self) -> Box<dyn Pruner> {
+        Box::new(self.pruner())
+    }
+
+    fn question(&self) -> Box<dyn Question> {
+        Box::new(Undominated { dimensions: self.dimensions() })
+    }
+
+    fn expected(&self, rows: &mut dyn Known) -> Expected {
+        rows.note("dimensions that say nothing about each other");
+        let points = (rows.rows().round() as u64).min(MOST_POINTS);
+        let unpruned = 1.0 - skyline::optimal_pruned(self.dimensions(), points);
+        Expected { unpruned, reduced: rows.rows(), reduces: false }
+    }
 }

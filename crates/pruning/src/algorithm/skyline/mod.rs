@@ -38,7 +38,9 @@ use crate::{ConfigError, Entries, Pruner, Selection, Ties};
 
 mod entry;
 mod logarithm;
+pub mod plan;
 mod program;
+mod question;
 
 pub(crate) use entry::{BASELINE, PRODUCT, SUM};
 pub use logarithm::{Logarithm, scale_for};

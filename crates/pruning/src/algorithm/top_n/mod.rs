@@ -6,6 +6,8 @@
 
 pub mod deterministic;
 mod entry;
+pub mod plan;
+mod question;
 pub mod randomized;
 
 pub(crate) use entry::{DETERMINISTIC, RANDOMIZED};

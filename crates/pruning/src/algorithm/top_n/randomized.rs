@@ -41,6 +41,8 @@ pub struct Config {
     columns: u32,
     ties: Ties,
     hashing: Hashing,
+    /// The query's: no part of the program.
+    n: u32,
 }
 
 impl Config {
@@ -53,19 +55,32 @@ impl Config {
         rows_in_range(rows)?;
         in_range("columns", columns, 1, 64)?;
         cells_in_range("rows × columns", rows, columns)?;
-        Ok(Self { rows, columns, ties, hashing: Hashing::Mixed { seed } })
+        Ok(Self { rows, columns, ties, hashing: Hashing::Mixed { seed }, n: 250 })
     }
 
     /// The paper's default, for the greatest 250: 4096 rows of 4 values.
     #[must_use]
     pub const fn paper() -> Self {
-        Self { rows: 4096, columns: 4, ties: Ties::Keep, hashing: Hashing::DEFAULT }
+        Self { rows: 4096, columns: 4, ties: Ties::Keep, hashing: Hashing::DEFAULT, n: 250 }
     }
 
     /// The same with other hashes.
     #[must_use]
     pub const fn with_hashing(self, hashing: Hashing) -> Self {
         Self { hashing, ..self }
+    }
+
+    /// The same for a query that returns `n` rows; 250, the paper's default, otherwise. The program does
+    /// not depend on it, its failure probability does.
+    #[must_use]
+    pub const fn returning(self, n: u32) -> Self {
+        Self { n, ..self }
+    }
+
+    /// Rows that the query returns.
+    #[must_use]
+    pub const fn n(&self) -> u32 {
+        self.n
     }
 
     /// Rows of the matrix.
@@ -191,7 +206,7 @@ impl Config {
     }
 }
 
-checked_when_read!(Config { rows: u32, columns: u32, ties: Ties, hashing: Hashing } => Self::new(rows, columns, ties, 0).map(|config| config.with_hashing(hashing)));
+checked_when_read!(Config { rows: u32, columns: u32, ties: Ties, hashing: Hashing, n: u32 } => Self::new(rows, columns, ties, 0).map(|config| config.with_hashing(hashing).returning(n)));
 
 impl fmt::Display for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -334,6 +334,16 @@ impl<P: Pruner + Clone> State<P> {
                         self.pruned.insert(name);
                         self.put(Place::Worker, Packet::Ack { name, stamp });
                     }
+                    Action::Confirm => {
+                        // Nothing to read.
+                        if name.pass > 0 {
+                            self.pruned.insert(name);
+                        }
+                        self.put(Place::Worker, Packet::Ack { name, stamp });
+                    }
+                    Action::Read(entry) => {
+                        self.put(Place::Master, Packet::Entry { name, entry, stamp });
+                    }
                     Action::Forward | Action::ForwardUnprocessed => {
                         self.put(Place::Master, Packet::Entry { name, entry, stamp });
                     }
@@ -353,7 +363,8 @@ impl<P: Pruner + Clone> State<P> {
                         // any more so.
                         let copies = &self.case.copies;
                         self.master.forget_copies(|e| {
-                            1 + copies.get(&(e.table, e.key, e.value)).copied().unwrap_or(0)
+                            // What is no row was read, and once.
+                            1 + copies.get(&(e.table, e.key, e.value)).copied().unwrap_or(1)
                         });
                     }
                     Packet::Fin { query, fid, pass, attempt } => {

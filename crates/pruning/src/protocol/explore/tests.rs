@@ -1,6 +1,6 @@
 use super::*;
 use crate::Ties;
-use crate::algorithm::{distinct, filter, group_by, having, join, skyline, top_n};
+use crate::algorithm::{distinct, filter, group_by, group_sum, having, join, skyline, top_n};
 use crate::protocol::{Gap, OnReboot, Programmed, Recovery, SmallPruner};
 use crate::switch::{Program, Relation};
 
@@ -116,6 +116,25 @@ fn every_repair_is_needed() {
     );
 }
 
+/// What the switch adds up it must add once, acknowledge once more, and hand over. The first two rows are
+/// of one group, and the third's has no cell, or has the other.
+#[test]
+fn held_sums_are_neither_lost_nor_counted_twice() {
+    let query = Query::GroupSum { cells: 1 };
+    let rows = [(0, 1, 3), (0, 1, 4), (0, 2, 5)];
+    safe(query, REPAIRED, &[&rows], [2, 1, 1]);
+    safe(query, REPAIRED, &[&rows[..1], &rows[1..]], [1, 0, 1]);
+    safe(query, REPAIRED, &[&[rows[0], rows[0], rows[0]]], [1, 1, 0]);
+    // By the paper's rule a copy is forwarded unprocessed, though its value is in the sum.
+    let paper = run(query, Rules::paper(), &[&rows[..2]], [1, 0, 0]);
+    assert!(paper.wrong > 0, "{paper:#?}");
+    // What a rebooted switch held is gone.
+    let go_on = Rules { on_reboot: Some(OnReboot::Continue), ..REPAIRED };
+    wrong(query, go_on, &[&rows[..2]], [0, 0, 1]);
+    let forward = Rules { on_reboot: Some(OnReboot::Forward), ..REPAIRED };
+    wrong(query, forward, &[&rows[..2]], [0, 0, 1]);
+}
+
 /// Three equal rows are three, and a fourth copy makes the count wrong.
 #[test]
 fn equal_rows_are_counted_as_often_as_they_are() {
@@ -160,6 +179,11 @@ pub(crate) fn programs() -> Vec<(&'static str, Query, Program)> {
         ),
         ("group-by", Query::GroupByMax, group_by(false)),
         ("group-by, 64 bits", Query::GroupByMax, group_by(true)),
+        (
+            "group-sum",
+            Query::GroupSum { cells: 2 },
+            group_sum::Config::new(2, 1).unwrap().program(),
+        ),
         ("join-bloom", Query::Join, join::bloom::Config::new(shape, 4, 2).unwrap().program()),
         (
             "join-register-bloom",
@@ -224,7 +248,7 @@ fn every_program_is_safe_in_the_repaired_protocol() {
 fn programs_are_safe_when_workers_or_the_master_crash() {
     let none = Budget::faultless(most_states().unwrap_or(1_000_000));
     // One for each rule of the protocol.
-    let few = ["filter", "distinct", "join-bloom", "having"];
+    let few = ["filter", "distinct", "join-bloom", "having", "group-sum"];
     let of_all = |name: &str| most_states().is_some() || few.contains(&name);
     for program in programs().into_iter().filter(|(name, ..)| of_all(name)) {
         let [rows, _] = rows(program.1);

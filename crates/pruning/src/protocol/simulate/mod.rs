@@ -336,6 +336,12 @@ impl<'a, P: Pruner> Run<'a, P> {
                         self.report.pruned += 1;
                         self.transmit(Packet::Ack { name, stamp: boot }, Event::AtWorker);
                     }
+                    Action::Confirm => {
+                        self.transmit(Packet::Ack { name, stamp: boot }, Event::AtWorker);
+                    }
+                    Action::Read(entry) => {
+                        self.transmit(Packet::Entry { name, entry, stamp: boot }, Event::AtMaster);
+                    }
                     action => {
                         self.report.unprocessed += u64::from(action == Action::ForwardUnprocessed);
                         let packet = Packet::Entry { name, entry, stamp: boot };

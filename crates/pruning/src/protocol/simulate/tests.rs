@@ -22,7 +22,7 @@ fn rules(query: Query) -> impl Strategy<Value = Rules> {
     let survives = query.on_reboot(0) == OnReboot::Continue;
     let on_reboot = prop_oneof![
         3 => Just(None),
-        1 => Just(Some(OnReboot::Forward)),
+        1 => Just(Some(if query.holds() { OnReboot::Restart } else { OnReboot::Forward })),
         1 => Just(Some(OnReboot::Restart)),
         1 => Just(survives.then_some(OnReboot::Continue)),
     ];

@@ -1,5 +1,8 @@
 //! The fast paths' form of the switch's hash units: whole words, and many rows at once.
 
+#[cfg(target_arch = "x86_64")]
+mod simd;
+
 use std::ops::{BitOr, BitXor, Range, Shl};
 
 use crate::Selection;
@@ -170,6 +173,70 @@ impl<const COUNT: usize> Bank<COUNT> {
     }
 }
 
+/// Both rounds by the processor's bit matrices.
+#[cfg(target_arch = "x86_64")]
+#[derive(Debug, Clone)]
+struct Vectors {
+    first: Option<simd::Matrices>,
+    last: simd::Matrices,
+    hashes: Vec<simd::Word>,
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Vectors {
+    fn new(hashing: Hashing, count: usize, words: usize, bits: u8) -> Option<Self> {
+        let units: Vec<(u32, u32)> =
+            POLYNOMIALS.iter().take(count).map(|&polynomial| (polynomial, u32::MAX)).collect();
+        let hashes = vec![[0; simd::KEYS]; count];
+        let Some(first) = hashing.first_round() else {
+            return Some(Self {
+                first: None,
+                last: simd::Matrices::new(&units, words, bits)?,
+                hashes,
+            });
+        };
+        let first = Some(simd::Matrices::new(&first, words, 32)?);
+        Some(Self { first, last: simd::Matrices::new(&units, 2 * words, bits)?, hashes })
+    }
+
+    /// Writes the hashes of every key of a block.
+    #[inline]
+    fn write<const N: usize>(
+        &mut self,
+        len: usize,
+        key: impl Fn(usize) -> [u32; N],
+        places: &mut [Places],
+    ) {
+        for start in (0..len).step_by(simd::KEYS) {
+            let mut words = [[0; simd::KEYS]; N];
+            for at in 0..simd::KEYS.min(len - start) {
+                for (word, part) in words.iter_mut().zip(key(start + at)) {
+                    word[at] = part;
+                }
+            }
+            match &self.first {
+                None => self.last.hash(&words, &mut self.hashes),
+                Some(first) => {
+                    let mut sums = [[0; simd::KEYS]; 2];
+                    first.hash(&words, &mut sums);
+                    let mixed = words.map(|word| {
+                        sums.map(|sum| std::array::from_fn(|at| word[at].wrapping_add(sum[at])))
+                    });
+                    // A key has one word or two.
+                    match mixed.as_slice() {
+                        [[a, b]] => self.last.hash(&[*a, *b], &mut self.hashes),
+                        [[a, b], [c, d]] => self.last.hash(&[*a, *b, *c, *d], &mut self.hashes),
+                        _ => {}
+                    }
+                }
+            }
+            for (places, hashes) in places.iter_mut().zip(&self.hashes) {
+                places[start..start + simd::KEYS].copy_from_slice(hashes);
+            }
+        }
+    }
+}
+
 /// Entries that are hashed together before they are looked up: the waits for memory overlap.
 const BLOCK: usize = 1024;
 /// Places in a line of the cache.
@@ -192,11 +259,24 @@ pub(crate) struct Hashes {
 enum Banks {
     Narrow(Vec<Bank<8>>),
     Wide(Vec<Bank<4>>),
+    #[cfg(target_arch = "x86_64")]
+    Vectors(Vectors),
 }
 
 impl Hashes {
-    /// `count` hashes of `bits` bits over `words` words.
+    /// `count` hashes of `bits` bits over `words` words, of which there are one or two.
     pub(crate) fn new(hashing: Hashing, count: usize, words: usize, bits: u8) -> Self {
+        #[cfg(target_arch = "x86_64")]
+        if words <= 2
+            && let Some(vectors) = Vectors::new(hashing, count, words, bits)
+        {
+            return Self::of(Banks::Vectors(vectors), count);
+        }
+        Self::by_tables(hashing, count, words, bits)
+    }
+
+    /// The same where the processor has no bit matrices.
+    fn by_tables(hashing: Hashing, count: usize, words: usize, bits: u8) -> Self {
         fn banks<const COUNT: usize>(
             hashing: Hashing,
             count: usize,
@@ -211,6 +291,10 @@ impl Hashes {
         } else {
             Banks::Wide(banks(hashing, count, words, bits))
         };
+        Self::of(banks, count)
+    }
+
+    fn of(banks: Banks, count: usize) -> Self {
         Self { banks, places: vec![[0; BLOCK + LINE]; count.next_multiple_of(8)], count }
     }
 
@@ -226,7 +310,7 @@ impl Hashes {
         for start in (0..len).step_by(BLOCK) {
             let block = start..len.min(start + BLOCK);
             let keys = block.clone().map(&key);
-            match &self.banks {
+            match &mut self.banks {
                 Banks::Narrow(banks) => {
                     let all = banks.iter().zip(self.places.as_chunks_mut().0);
                     all.for_each(|(bank, places)| bank.write(keys.clone(), places));
@@ -234,6 +318,10 @@ impl Hashes {
                 Banks::Wide(banks) => {
                     let all = banks.iter().zip(self.places.as_chunks_mut().0);
                     all.for_each(|(bank, places)| bank.write(keys.clone(), places));
+                }
+                #[cfg(target_arch = "x86_64")]
+                Banks::Vectors(vectors) => {
+                    vectors.write(block.len(), |at| key(start + at), &mut self.places);
                 }
             }
             take(start, block.len(), &self.places[..self.count]);
@@ -311,29 +399,32 @@ mod tests {
                 (by_definition(hashing, array, &[], words) & (u32::MAX >> (32 - bits))) as usize
             };
             let mut selection = Selection::new();
-            let mut one = Hashes::new(hashing, 11, 1, bits);
-            one.sweep(
-                keys.len(),
-                |i| [keys[i]],
-                &mut selection,
-                |i, placed| {
-                    assert!(placed.cells(0).eq((0..11).map(|array| hash(array, &keys[i..=i]))));
-                    i % 3 == 0
-                },
-            );
-            assert!(selection.iter().eq((0..keys.len()).step_by(3)));
-            let mut two = Hashes::new(hashing, 11, 2, bits);
-            two.sweep(
-                keys.len(),
-                |i| [7, keys[i]],
-                &mut selection,
-                |i, placed| {
-                    let expected = (0..11).map(|array| 1000 * array + hash(array, &[7, keys[i]]));
-                    assert!(placed.cells(1000).eq(expected));
-                    false
-                },
-            );
-            assert_eq!((selection.len(), selection.forwarded()), (keys.len(), 0));
+            for make in [Hashes::new, Hashes::by_tables] {
+                let mut one = make(hashing, 11, 1, bits);
+                one.sweep(
+                    keys.len(),
+                    |i| [keys[i]],
+                    &mut selection,
+                    |i, placed| {
+                        assert!(placed.cells(0).eq((0..11).map(|array| hash(array, &keys[i..=i]))));
+                        i % 3 == 0
+                    },
+                );
+                assert!(selection.iter().eq((0..keys.len()).step_by(3)));
+                let mut two = make(hashing, 11, 2, bits);
+                two.sweep(
+                    keys.len(),
+                    |i| [7, keys[i]],
+                    &mut selection,
+                    |i, placed| {
+                        let expected =
+                            (0..11).map(|array| 1000 * array + hash(array, &[7, keys[i]]));
+                        assert!(placed.cells(1000).eq(expected));
+                        false
+                    },
+                );
+                assert_eq!((selection.len(), selection.forwarded()), (keys.len(), 0));
+            }
         }
     }
 

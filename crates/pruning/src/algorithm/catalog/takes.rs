@@ -1,0 +1,155 @@
+//! Parameters as data: what they are called, what they may be, and what they mean.
+
+use std::fmt;
+
+use crate::algorithm::config::MAX_ROWS;
+use crate::algorithm::rows::MOST_MAPPED;
+
+/// A parameter of an algorithm.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Takes {
+    /// The name of the field of [`Parameters`](super::Parameters).
+    pub name: &'static str,
+    /// What it is of this algorithm, with its unit.
+    pub is: &'static str,
+    /// What it may be.
+    pub range: Range,
+    /// The paper's default.
+    pub default: &'static str,
+}
+
+/// What a parameter may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Range {
+    /// Any number from the least to the greatest.
+    Numbers(u64, u64),
+    /// A power of two from the least to the greatest.
+    PowersOfTwo(u64, u64),
+    /// Any number from the first to the second, or a power of two up to the third.
+    Rows(u64, u64, u64),
+    /// One of several words.
+    OneOf(&'static [&'static str]),
+    /// Set or not.
+    Flag,
+}
+
+impl Takes {
+    /// Which hash functions.
+    pub(crate) const HASH_SEED: Self = Self {
+        name: "hash_seed",
+        is: "which hash functions",
+        range: Range::Numbers(0, u64::MAX),
+        default: "0",
+    };
+    /// A single CRC.
+    pub(crate) const LINEAR_HASH: Self = Self {
+        name: "linear_hash",
+        is: "hash by a single CRC, a stage less, for keys that are hashes themselves",
+        range: Range::Flag,
+        default: "no",
+    };
+    /// A value that selects the row.
+    pub(crate) const ROW_VALUE: Self = Self {
+        name: "row_value",
+        is: "packets carry one more value that selects the row, for fingerprints",
+        range: Range::Flag,
+        default: "no",
+    };
+    /// What becomes of equal values.
+    pub(crate) const TIES: Self = Self {
+        name: "ties",
+        is: "what happens to an entry that equals a stored one",
+        range: Range::OneOf(&["keep", "prune"]),
+        default: "keep",
+    };
+    /// MAX or MIN.
+    pub(crate) const EXTREME: Self = Self {
+        name: "extreme",
+        is: "which value of a group is computed",
+        range: Range::OneOf(&["max", "min"]),
+        default: "max",
+    };
+
+    /// A number.
+    pub(crate) const fn numbers(
+        name: &'static str,
+        is: &'static str,
+        least: u32,
+        greatest: u32,
+        default: &'static str,
+    ) -> Self {
+        Self { name, is, range: Range::Numbers(least as u64, greatest as u64), default }
+    }
+
+    /// The size of an array: a power of two.
+    pub(crate) const fn cells(
+        name: &'static str,
+        is: &'static str,
+        least: u32,
+        default: &'static str,
+    ) -> Self {
+        Self { name, is, range: Range::PowersOfTwo(least as u64, MAX_ROWS as u64), default }
+    }
+
+    /// The paper's w.
+    pub(crate) const fn columns(
+        is: &'static str,
+        least: u32,
+        greatest: u32,
+        default: &'static str,
+    ) -> Self {
+        Self::numbers("columns", is, least, greatest, default)
+    }
+
+    /// The paper's d.
+    pub(crate) const fn rows(is: &'static str, least: u32, default: &'static str) -> Self {
+        Self::cells("rows", is, least, default)
+    }
+
+    /// The paper's d of a matrix, of which a hash chooses a row.
+    pub(crate) const fn matrix(default: &'static str) -> Self {
+        let range = Range::Rows(2, MOST_MAPPED as u64, MAX_ROWS as u64);
+        Self { name: "rows", is: "rows of the matrix", range, default }
+    }
+
+    /// A constant that values are compared with.
+    pub(crate) const fn threshold(
+        is: &'static str,
+        least: u32,
+        greatest: u32,
+        default: &'static str,
+    ) -> Self {
+        Self::numbers("threshold", is, least, greatest, default)
+    }
+
+    /// The relation of a value to the constant.
+    pub(crate) const fn relation(words: &'static [&'static str], default: &'static str) -> Self {
+        let is = "how a value must relate to the threshold";
+        Self { name: "relation", is, range: Range::OneOf(words), default }
+    }
+
+    /// The width of a key.
+    pub(crate) const fn key_bits(default: &'static str) -> Self {
+        Self { name: "key_bits", is: "bits of a key", range: Range::OneOf(&["32", "64"]), default }
+    }
+}
+
+/// As a list of parameters shows it.
+impl fmt::Display for Takes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { is, range, default, .. } = self;
+        match range {
+            Range::Flag => f.write_str(is),
+            Range::Numbers(0, u64::MAX) => write!(f, "{is}: any number [{default}]"),
+            Range::Numbers(least, greatest) if least == greatest => write!(f, "{is}: {default}"),
+            Range::Numbers(least, greatest) => write!(f, "{is}: {least} to {greatest} [{default}]"),
+            Range::PowersOfTwo(least, greatest) => {
+                write!(f, "{is}: a power of two from {least} to {greatest} [{default}]")
+            }
+            Range::Rows(least, most, greatest) => {
+                write!(f, "{is}: {least} to {most}, or a power of two to {greatest} [{default}]")
+            }
+            Range::OneOf(words) => write!(f, "{is}: {} [{default}]", words.join(", ")),
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! What the catalog knows of GROUP BY with SUM.
+
+use super::question::Sums;
+use super::{Config, plan};
+use crate::Pruner;
+use crate::algorithm::Pruning;
+use crate::algorithm::catalog::{Carries, Configured, Entry, Paper, Sizes, Takes};
+use crate::experiment::trial::Question;
+use crate::switch::Program;
+use crate::theory::{Expected, Known};
+
+/// GROUP BY with SUM or COUNT.
+pub(crate) const GROUP_SUM: Entry = Entry {
+    name: "group-sum",
+    query: "group-sum",
+    sql: "GROUP BY SUM",
+    parameters: &[
+        Takes::columns("tables", 1, 16, "4"),
+        Takes::rows("cells of a table", 2, "4096"),
+        Takes::HASH_SEED,
+        Takes::LINEAR_HASH,
+    ],
+    carries: Carries::KeyAndAmount,
+    configure: |given| {
+        let config = Config::new(given.rows_or(4096), given.columns_or(4))?;
+        Ok(Configured::GroupSum(config.with_hashing(given.hashing()?)))
+    },
+    goal: |wanted| {
+        let word_bits = wanted.key_bits.max(wanted.value_bits);
+        Box::new(plan::Goal { entries: wanted.entries, keys: wanted.keys, word_bits })
+    },
+    sizes: Sizes::Columns(4),
+    paper: Paper {
+        defaults: "w = 4, d = 4096",
+        table_2: None,
+        reason: "Not in table 2: the paper stores sums (§6, query B) without saying how they get out. Keys, low and high halves are a stage each, and those of the next table begin one later: w + 2, and one mixes the hash.",
+    },
+    released: None,
+};
+
+impl Pruning for Config {
+    fn entry(&self) -> &'static Entry {
+        &GROUP_SUM
+    }
+
+    fn program(&self) -> Program {
+        self.program()
+    }
+
+    fn pruner(&self) -> Box<dyn Pruner> {
+        Box::new(self.pruner())
+    }
+
+    fn question(&self) -> Box<dyn Question> {
+        Box::new(Sums)
+    }
+
+    fn holds(&self) -> bool {
+        true
+    }
+
+    fn expected(&self, rows: &mut dyn Known) -> Expected {
+        let keys = rows.keys();
+        let (cells, tables) = (u64::from(self.cells()), u64::from(self.tables()));
+        let size = plan::Size { rows: cells, tables, word_bits: 32 };
+        let held = size.held(keys.round() as u64);
+        let forwarded = (1.0 - held) * rows.rows() + held * keys;
+        Expected { unpruned: rows.part(forwarded), reduced: rows.of_each(keys), reduces: true }
+    }
+}

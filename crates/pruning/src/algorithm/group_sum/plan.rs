@@ -1,0 +1,91 @@
+//! How many tables of how many groups GROUP BY with SUM is to have.
+
+use std::fmt;
+
+use super::Config;
+use crate::ConfigError;
+use crate::switch::Program;
+use crate::theory::{
+    Arrays, Demand, Footprint, Limits, PlanError, Planning, ROWS, narrow, narrow_values, positive,
+};
+
+/// GROUP BY with SUM or COUNT.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Goal {
+    /// Rows in all.
+    pub entries: u64,
+    /// Groups, or a bound on them.
+    pub keys: u64,
+    /// Bits of the key and of a value, whichever has more.
+    pub word_bits: u32,
+}
+
+/// `tables` w of `rows` d groups.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Size {
+    /// d.
+    pub rows: u64,
+    /// w.
+    pub tables: u64,
+    /// Bits of the key and of a value, whichever has more.
+    pub word_bits: u32,
+}
+
+impl Size {
+    /// The share of `keys` groups that have a cell, if those that come first are no others than those
+    /// that come last: a table of d cells to which n keys come has d · (1 − (1 − 1/d)ⁿ) that are full, and
+    /// the other keys go on to the next.
+    #[must_use]
+    pub fn held(&self, keys: u64) -> f64 {
+        let (cells, mut left) = (self.rows as f64, keys as f64);
+        for _ in 0..self.tables {
+            let full = cells * -(left * (-1.0 / cells).ln_1p()).exp_m1();
+            left = (left - full).max(0.0);
+        }
+        if keys == 0 { 1.0 } else { 1.0 - left / keys as f64 }
+    }
+}
+
+impl Footprint for Size {
+    /// Not in table 2: counted as its GROUP BY, with a register for the key and two for the sum.
+    fn demand(&self, limits: &Limits) -> Demand {
+        let arrays = Arrays::chained(3 * self.tables, self.rows * 32);
+        let demand = arrays.demand(limits, self.word_bits.max(32), self.tables + 2);
+        let together = self.tables.min(3);
+        Demand { stage_alus: together, stage_sram_bits: together * demand.array_bits, ..demand }
+    }
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "group-sum, d = {}, w = {}", self.rows, self.tables)
+    }
+}
+
+impl Planning for Goal {
+    type Size = Size;
+
+    fn check(&self) -> Result<(), PlanError> {
+        positive(&[self.entries, self.keys, self.word_bits.into()])
+    }
+
+    fn candidates(&self, limits: &Limits) -> Vec<Size> {
+        let word_bits = self.word_bits;
+        let of = |rows| {
+            (1..=limits.columns().min(16)).map(move |tables| Size { rows, tables, word_bits })
+        };
+        ROWS.map(|bits| 1 << bits).flat_map(of).collect()
+    }
+
+    /// Of a group with a cell all entries, but for the cell itself, which is handed over.
+    fn pruned(&self, size: &Size) -> Option<f64> {
+        let (entries, keys) = (self.entries as f64, self.keys as f64);
+        let held = size.held(self.keys);
+        Some((held * (1.0 - keys / entries)).max(0.0))
+    }
+
+    fn program(&self, size: &Size) -> Result<Program, ConfigError> {
+        narrow_values(size.word_bits)?;
+        Ok(Config::new(narrow(size.rows), narrow(size.tables))?.program())
+    }
+}

@@ -1,0 +1,28 @@
+//! What GROUP BY with SUM asks.
+
+use std::collections::BTreeMap;
+
+use crate::experiment::opt;
+use crate::experiment::question::counted;
+use crate::experiment::trial::{Answer, Question, Rows};
+
+/// The sum of each key.
+#[derive(Debug)]
+pub(super) struct Sums;
+
+impl Question for Sums {
+    /// A switch without limits forwards no entry, and hands over each group at the end.
+    fn optimum(&self, rows: &Rows<'_>) -> usize {
+        opt::distinct(rows.kept().map(|row| row.key()))
+    }
+
+    fn answer(&self, rows: &Rows<'_>) -> Answer {
+        let mut sums: BTreeMap<u64, u64> = BTreeMap::new();
+        let forwarded = rows.kept().map(|row| (row.key(), u64::from(row.value())));
+        for (key, value) in forwarded.chain(rows.held().iter().copied()) {
+            let sum = sums.entry(key).or_default();
+            *sum = sum.wrapping_add(value);
+        }
+        counted(sums.into_iter().map(|(key, sum)| vec![key, sum]))
+    }
+}
