@@ -63,7 +63,8 @@ fn shared() -> &'static Damaged {
 
 proptest! {
     /// Whichever bit of whichever answer about a whole object, of Select, or of a sample. What cannot be seen are
-    /// ranges of objects by GET without TLS; a listing is one answer that has no checksum either.
+    /// ranges of objects by GET without TLS, nor two samples that are damaged alike; a listing is one answer that
+    /// has no checksum either.
     #[test]
     fn a_flipped_bit_makes_no_wrong_answer(
         large in any::<bool>(),
@@ -79,6 +80,8 @@ proptest! {
         let Damaged { runtime, wire, engines, right, .. } = shared();
         // Large objects have no checksum here, so only their samples may be damaged.
         let select = select || large;
+        // Nothing tells two samples that were damaged at the same place from what the object has there.
+        let times = if large && of_get { 1 } else { times };
         let object = if large { "large.csv" } else { "small.csv" };
         let request = match of_get || !select {
             true => format!("GET /{BUCKET}/{object}"),

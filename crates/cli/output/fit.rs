@@ -161,8 +161,8 @@ mod tests {
 | 2  | 日本語日本… |
 +----+-------------+
 ";
-        assert_eq!(framed(&[batch.clone()], Some(20)).unwrap(), expected);
-        let whole = framed(&[batch.clone()], None).unwrap();
+        assert_eq!(framed(std::slice::from_ref(&batch), Some(20)).unwrap(), expected);
+        let whole = framed(std::slice::from_ref(&batch), None).unwrap();
         assert_eq!(framed(&[batch], Some(40)).unwrap(), whole);
     }
 

@@ -32,8 +32,7 @@ impl Api {
         let head = self.blocking(move |store| store.head(&input.bucket, &input.key)).await?;
         let checksums = all_checksums(&head.meta);
         let kind = checksum_type(&checksums);
-        let checksum =
-            with_checksums!(checksums, Checksum { checksum_type: kind, ..Default::default() });
+        let checksum = with_checksums!(checksums, Checksum { checksum_type: kind });
         let parts = i32::try_from(head.meta.parts.len()).ok().filter(|parts| *parts > 0);
         Ok(GetObjectAttributesOutput {
             e_tag: wants(ObjectAttributes::ETAG).then(|| etag(&head.meta.etag)),

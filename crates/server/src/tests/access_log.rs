@@ -40,7 +40,7 @@ async fn each_request_has_a_line_and_no_signature() {
     let (_, path) = presigned.uri().split_once("://").unwrap().1.split_once('/').unwrap();
     let host = fixture.server.address();
     let request = format!("GET /{path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
-    super::server::raw(host, &request).await;
+    server::raw(host, &request).await;
     let text = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines.len(), 4, "{text}");
