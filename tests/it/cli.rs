@@ -177,10 +177,18 @@ fn help_teaches() {
         &["sql", "--help"],
         &["explain", "--help"],
         &["calibrate", "--help"],
+        &["endpoint", "--help"],
+        &["endpoint", "conformance", "--help"],
+        &["generate", "--help"],
     ] {
         assert!(good(&mut sluice(command)).contains("Examples:"), "{command:?}");
     }
     assert!(good(&mut sluice(&["serve", "--help"])).contains("Examples:"));
+    let help = good(&mut sluice(&["sql", "--help"]));
+    let said = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    for name in ["s3-express-us-east-1, ", "home-100mbit, "] {
+        assert!(said.contains(name), "no `{name}` in {help}");
+    }
     for command in ["create", "list", "verify", "drop"] {
         let help = good(&mut sluice(&["index", command, "--help"]));
         assert!(help.contains("Examples:"), "{command}");

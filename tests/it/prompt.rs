@@ -155,7 +155,7 @@ fn statements_span_lines_and_commands_may_stand_amid_them() {
     prompt.wait("select 40 +");
     let answer = prompt.line("2 as answer;", "| 42 ");
     assert!(answer.contains("| answer |"), "{answer}");
-    assert!(answer.contains("1 row, 0."), "{answer}");
+    assert!(answer.contains("1 row, "), "{answer}");
     prompt.keys("select 'a\r");
     prompt.wait("' is still open");
     prompt.line("b' as q;", "| q ");
@@ -225,8 +225,9 @@ fn answers_fit_the_terminal_and_no_more_is_fetched_than_shown() {
     let rows: String = (0..5000).map(|n| format!("{n},{}\n", "word ".repeat(40))).collect();
     std::fs::write(served.path().join("bucket/long.csv"), format!("id,text\n{rows}")).unwrap();
     let mut prompt = Prompt::over(&served, 60, &["--max-rows", "2", "--store", "get-only"]);
-    let answer = prompt.line("from 's3://bucket/long.csv';", "no more were fetched");
+    let answer = prompt.line("from 's3://bucket/long.csv';", "2 rows, ");
     assert!(answer.contains("… the first 2 rows"), "{answer}");
+    assert!(answer.contains("no more were fetched"), "{answer}");
     assert!(
         answer.lines().filter(|line| line.starts_with('|')).all(|line| line.chars().count() <= 60)
     );

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use sluicegate_costmodel::Bytes;
 
 use super::StoreArgs;
+use super::connect::prices_help;
 use super::quantity::Price;
 use crate::output::listing::ListFormat;
 
@@ -66,8 +67,7 @@ pub(crate) struct CalibrateArgs {
     /// Do not measure if the store's bill is predicted to be higher, in dollars
     #[arg(long, value_name = "USD", help_heading = "Prediction")]
     pub(crate) max_cost: Option<Price>,
-    /// Price book, by name or as a TOML file [default: paper-2020-us-east-1]
-    #[arg(long, value_name = "NAME|FILE", help_heading = "Prediction")]
+    #[arg(long, value_name = "NAME|FILE", help_heading = "Prediction", help = prices_help())]
     pub(crate) prices: Option<String>,
     /// How the constants are printed
     #[arg(long, value_enum, default_value_t)]

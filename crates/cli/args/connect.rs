@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use clap::builder::PossibleValuesParser;
-use sluicegate_costmodel::Bytes;
+use sluicegate_costmodel::{Bytes, HardwareProfile, PriceBook};
 
 use super::quantity::{idle_timeout, threads};
 
@@ -81,13 +81,9 @@ pub(crate) struct ConnectArgs {
     /// Partitions that a query runs in [default: the number of cores]
     #[arg(long, value_name = "N", help_heading = "Execution", value_parser = threads)]
     pub(crate) threads: Option<NonZeroUsize>,
-    /// Price book, by name or as a TOML file [default: paper-2020-us-east-1]
-    #[arg(long, value_name = "NAME|FILE", help_heading = "Prediction")]
+    #[arg(long, value_name = "NAME|FILE", help_heading = "Prediction", help = prices_help())]
     pub(crate) prices: Option<String>,
-    /// Machine, link and store that predictions assume, by name or as a TOML file. auto: what
-    /// `sluice calibrate` measured last for this store; else local-1gbit for a store on this machine,
-    /// aws-in-region for AWS, remote-1gbit for any other [default: auto]
-    #[arg(long, value_name = "NAME|FILE", help_heading = "Prediction")]
+    #[arg(long, value_name = "NAME|FILE", help_heading = "Prediction", help = hardware_help())]
     pub(crate) hardware: Option<String>,
 }
 
@@ -103,4 +99,26 @@ pub(crate) enum ScanArg {
     Select,
     /// An index leads to the records wherever there is one (`sluice index create`)
     Index,
+}
+
+/// What `--prices` takes.
+pub(super) fn prices_help() -> String {
+    let names: Vec<_> = PriceBook::all().iter().map(|book| book.name.as_str()).collect();
+    format!(
+        "Price book, by name or as a TOML file: {} [default: {}]",
+        names.join(", "),
+        PriceBook::paper().name
+    )
+}
+
+/// What `--hardware` takes.
+fn hardware_help() -> String {
+    let names: Vec<_> =
+        HardwareProfile::all().iter().map(|profile| profile.name.as_str()).collect();
+    format!(
+        "Machine, link and store that predictions assume, by name or as a TOML file: {}. auto: what \
+         `sluice calibrate` measured last for this store; else local-1gbit for a store on this machine, \
+         aws-in-region for AWS, remote-1gbit for any other [default: auto]",
+        names.join(", ")
+    )
 }

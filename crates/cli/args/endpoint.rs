@@ -6,8 +6,16 @@ use super::StoreArgs;
 use super::quantity::ObjectUrl;
 use crate::output::listing::ListFormat;
 
+const EXAMPLES: &str = "\
+Examples:
+  sluice endpoint probe --endpoint http://127.0.0.1:9000 --bucket scratch
+      What works there; sql and explain then use it.
+  sluice endpoint conformance --endpoint http://127.0.0.1:9000 --bucket scratch
+      Where its answers are not those that are documented.";
+
 /// Find out what a store can do
 #[derive(Debug, Subcommand)]
+#[command(after_help = EXAMPLES)]
 pub(crate) enum EndpointCommand {
     Probe(Box<ProbeArgs>),
     Conformance(Box<ConformanceArgs>),
@@ -47,8 +55,16 @@ pub(crate) struct ProbeArgs {
     pub(crate) store: StoreArgs,
 }
 
+const CONFORMANCE_EXAMPLES: &str = "\
+Examples:
+  sluice endpoint conformance --endpoint http://127.0.0.1:9000 --bucket scratch
+      Lists the answers that deviate from what AWS documents, each with its question.
+  sluice endpoint conformance --bucket scratch --all --format csv
+      Every answer of AWS in the region of your settings, as CSV. Each question is a request that is billed.";
+
 /// Ask a store hundreds of documented questions and list the answers that deviate
 #[derive(Debug, clap::Args)]
+#[command(after_help = CONFORMANCE_EXAMPLES)]
 pub(crate) struct ConformanceArgs {
     /// Bucket for samples, which are removed afterwards; created and removed if it does not exist
     #[arg(long, value_name = "NAME")]

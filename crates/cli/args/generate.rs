@@ -10,8 +10,16 @@ use sluicegate_workloads::{DataTable, bigdata, pushdowndb, tpcds, tpch};
 use super::quantity::threads;
 use super::{Destination, StoreArgs};
 
+const EXAMPLES: &str = "\
+Examples:
+  sluice generate tpch --scale 0.1 --to ./data --ddl tables.sql
+      100 MB of CSV into a folder, and the statements that make tables of it.
+  sluice generate tpcds --scale 1 --to s3://bench/tpcds --format parquet
+      1 GB as Parquet into a bucket, which is created if it is missing.";
+
 /// Generate a data set
 #[derive(Debug, Subcommand)]
+#[command(after_help = EXAMPLES)]
 pub(crate) enum GenerateCommand {
     Tpch(Box<TpchArgs>),
     Tpcds(Box<TpcdsArgs>),

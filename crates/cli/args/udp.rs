@@ -3,7 +3,7 @@
 use sluicegate_pruning::algorithm::catalog::Algorithm;
 use sluicegate_pruning::protocol::MOST_WORKERS;
 
-use super::parameters::ParameterArgs;
+use super::parameters::{ParameterArgs, of_each};
 use super::switch::InputArgs;
 use crate::output::listing::ListFormat;
 
@@ -28,7 +28,7 @@ is counted. A join streams both tables twice. Ctrl-C ends all processes.";
 #[command(after_help = EXAMPLES)]
 pub(crate) struct UdpArgs {
     /// The algorithm, by the name in `sluice switch fit`
-    #[arg(long)]
+    #[arg(long, long_help = of_each())]
     pub(crate) algorithm: Algorithm,
     #[command(flatten)]
     pub(crate) input: InputArgs,

@@ -208,7 +208,7 @@ async fn write_text(
     begins();
     out.write_all(&bytes)?;
     out.flush()?;
-    Ok(encoder.rows)
+    Ok(encoder.answered())
 }
 
 async fn write_parquet(
@@ -246,6 +246,11 @@ struct Encoder {
 }
 
 impl Encoder {
+    /// How many rows the answer had: of one that was fetched only to be shown, those that are shown.
+    fn answered(&self) -> u64 {
+        if self.limited { self.rows.min(self.max_rows as u64) } else { self.rows }
+    }
+
     fn batch(&mut self, batch: &RecordBatch, out: &mut Vec<u8>) -> Result<()> {
         if batch.num_rows() == 0 {
             return Ok(());
