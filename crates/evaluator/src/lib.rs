@@ -240,10 +240,23 @@ impl Evaluation {
         self
     }
 
+    /// With another budget than that of the process for rows that wait for their turn.
+    #[cfg(test)]
+    fn with_budget(mut self, budget: &Arc<parallel::Budget>) -> Self {
+        if let Some(divisible) = &mut self.divisible {
+            divisible.budget = Arc::clone(budget);
+        }
+        self
+    }
+
     /// [`Evaluation::run`] on so many threads. Where it is divisible they are besides this one,
     /// which hands the answer on. The answer, and an error, are the same; where a compressed
     /// stream is damaged, some of the last rows before that may be missing from either. Of Parquet,
     /// the bytes that are read may differ.
+    ///
+    /// Rows that a thread has ready before those of the others were handed on take memory: up to 8 MiB
+    /// for a thread, and 256 MiB for all evaluations of the process, beside a message for each
+    /// thread. Where they are used up, threads wait for their turn.
     ///
     /// # Errors
     /// The same.

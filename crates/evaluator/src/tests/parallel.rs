@@ -1,11 +1,15 @@
 //! Several threads answer what one does.
 
-use std::sync::Arc;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, RwLock};
+use std::time::Duration;
 
 use proptest::prelude::*;
 
 use super::{Answer, Evaluation, request, with_csv};
-use crate::Stats;
+use crate::parallel::Budget;
+use crate::{MAX_RECORDS_BYTES, Sink, Stats};
 use sluicegate_s3select::dialect::Extras;
 use sluicegate_s3select::error::SelectErrorCode;
 use sluicegate_s3select::request::{
@@ -15,18 +19,29 @@ use sluicegate_s3select::value::Timestamp;
 
 type Outcome = (String, Result<Stats, (SelectErrorCode, String)>);
 
-/// The answer of one thread, and that of some over parts of so many bytes.
-fn answers(request: &SelectRequest, object: &str, threads: usize, part_bytes: u64) -> [Outcome; 2] {
-    [1, threads].map(|threads| {
+/// The answer of one thread, and that of some over parts of so many bytes with so many for rows that
+/// wait for their turn.
+fn answers(
+    request: &SelectRequest,
+    object: &str,
+    threads: usize,
+    part_bytes: u64,
+    budget: usize,
+) -> [Outcome; 2] {
+    let budget = Arc::new(Budget::new(budget));
+    let outcomes = [1, threads].map(|threads| {
         let mut answer = Answer::default();
         let object = Arc::new(object.as_bytes().to_vec());
         let evaluated = Evaluation::prepare_at(request, object, Timestamp::EPOCH);
         let stats = evaluated.and_then(|evaluation| {
-            evaluation.with_part_bytes(part_bytes).with_max_groups(7).run_on(threads, &mut answer)
+            let evaluation = evaluation.with_part_bytes(part_bytes).with_max_groups(7);
+            evaluation.with_budget(&budget).run_on(threads, &mut answer)
         });
         let stats = stats.map_err(|error| (error.code, error.message.into_owned()));
         (String::from_utf8(answer.bytes).unwrap(), stats)
-    })
+    });
+    assert_eq!(budget.taken(), 0);
+    outcomes
 }
 
 const STATEMENTS: [&str; 10] = [
@@ -65,6 +80,7 @@ proptest! {
         start in prop_oneof![2 => Just(None), 1 => (0_u64..100).prop_map(Some)],
         threads in 2_usize..4,
         part_bytes in 1_u64..80,
+        budget in prop_oneof![Just(0), 1_usize..100, Just(1 << 20)],
     ) {
         let mut object = records.join(delimiter);
         if terminated {
@@ -79,7 +95,7 @@ proptest! {
         if json_output {
             request.output = OutputSerialization::Json { record_delimiter: "\n".to_owned() };
         }
-        let [one, several] = answers(&request, &object, threads, part_bytes);
+        let [one, several] = answers(&request, &object, threads, part_bytes, budget);
         prop_assert_eq!(one, several);
     }
 
@@ -96,12 +112,13 @@ proptest! {
         start in prop_oneof![2 => Just(None), 1 => (0_u64..100).prop_map(Some)],
         threads in 2_usize..4,
         part_bytes in 1_u64..80,
+        budget in prop_oneof![Just(0), 1_usize..100, Just(1 << 20)],
     ) {
         let mut request = request(statement);
         request.input.format = InputFormat::Json(JsonType::Lines);
         request.extras = Extras::ALL;
         request.scan_range = start.map(|start| ScanRange::From { start });
-        let [one, several] = answers(&request, &lines.join("\n"), threads, part_bytes);
+        let [one, several] = answers(&request, &lines.join("\n"), threads, part_bytes, budget);
         prop_assert_eq!(one, several);
     }
 }
@@ -134,6 +151,68 @@ fn a_gone_client_stops_all_threads() {
     let evaluation = Evaluation::prepare(&request("SELECT * FROM S3Object"), source).unwrap();
     assert!(evaluation.is_divisible());
     let mut answer = Answer { patience: Some(2), ..Answer::default() };
-    evaluation.run_on(2, &mut answer).unwrap();
-    assert_eq!(answer.messages, 2);
+    let budget = Arc::new(Budget::new(8 << 20));
+    evaluation.with_budget(&budget).run_on(2, &mut answer).unwrap();
+    assert_eq!((answer.messages, budget.taken()), (2, 0));
+}
+
+/// A client that reads nothing until somebody opens the gate, and then leaves.
+struct Stalled<'a> {
+    gate: &'a RwLock<()>,
+}
+
+impl Sink for Stalled<'_> {
+    fn records(&mut self, _: bytes::Bytes) -> ControlFlow<()> {
+        drop(self.gate.read());
+        ControlFlow::Break(())
+    }
+
+    fn progress(&mut self, _: &Stats) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+#[test]
+fn answers_that_nobody_reads_share_a_budget_and_hold_up_no_other() {
+    const STALLED: usize = 12;
+    const THREADS: usize = 3;
+    let object = Arc::new("some text that is returned,1\n".repeat(300_000).into_bytes());
+    let prepare = || {
+        let source = Arc::clone(&object);
+        Evaluation::prepare(&request("SELECT * FROM S3Object"), source).unwrap()
+    };
+    // Less than a message for each queue, and more.
+    for bytes in [0, 1 << 20, 16 << 20] {
+        let budget = Arc::new(Budget::new(bytes));
+        let gate = RwLock::new(());
+        let finished = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let closed = gate.write();
+            for _ in 0..STALLED {
+                scope.spawn(|| {
+                    let sink = &mut Stalled { gate: &gate };
+                    prepare().with_budget(&budget).run_on(THREADS, sink).unwrap();
+                    assert!(finished.load(Ordering::Relaxed));
+                });
+            }
+            // Each queue takes what it may, but for less than a message.
+            let shares = STALLED * THREADS;
+            let share = bytes / (shares + 1);
+            let least = (shares * share.saturating_sub(MAX_RECORDS_BYTES)).max(bytes.min(1));
+            for _ in 0..60_000 {
+                if budget.taken() >= least {
+                    break;
+                }
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            assert!(budget.taken() >= least, "{} of {least}", budget.taken());
+            let mut answer = Answer::default();
+            prepare().with_budget(&budget).run_on(THREADS, &mut answer).unwrap();
+            assert!(answer.bytes == *object);
+            finished.store(true, Ordering::Relaxed);
+            drop(closed);
+        });
+        assert!(budget.peak() <= bytes, "{}", budget.peak());
+        assert_eq!(budget.taken(), 0);
+    }
 }

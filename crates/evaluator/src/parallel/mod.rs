@@ -1,20 +1,24 @@
 //! One object on several cores.
 //!
 //! The object is cut into parts of equal size, which the readers align with records as they do for
-//! a scan range; Parquet where its row groups begin. Threads take the parts in turn. Their rows are sent, and their aggregates merged,
-//! in the order of the parts; the length of its queue bounds what a thread can produce ahead of its
-//! turn.
+//! a scan range; Parquet where its row groups begin. Threads take the parts in turn. Their rows are
+//! sent, and their aggregates merged, in the order of the parts. The length of its queue bounds what a
+//! thread can produce ahead of its turn, and the budget of the process what all threads can, those
+//! of statements whose answers nobody reads included.
 //!
 //! The result is byte for byte that of one core, errors included: the first part that fails is
 //! evaluated again, starting from the parts before it, which gives the error of one core.
 
+mod budget;
+mod queue;
+
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use bytes::Bytes;
 
+pub(super) use self::budget::Budget;
+use self::queue::{Queue, Sender};
 use super::aggregate::State;
 use super::batch::BatchReader;
 use super::cancellation::Cancellation;
@@ -33,11 +37,6 @@ const PART_BYTES: u64 = 8 << 20;
 /// The same where rows are answered, which wait for those of the parts before them.
 const ROWS_PART_BYTES: u64 = 2 << 20;
 
-/// The most messages, of at most 128 KiB each, that a thread may have ready before its turn: those
-/// of a part, even if its rows take a multiple of its bytes. Else it would wait for its turn, and
-/// one thread after the other would run.
-const QUEUE: usize = 64;
-
 /// Opens the reader of a part; the second argument is the number of records before it.
 pub(super) type OpenPart =
     Box<dyn Fn(ByteRange, u64) -> Result<Box<dyn BatchReader>, SelectError> + Send + Sync>;
@@ -55,6 +54,8 @@ pub(super) struct Divisible {
     /// each what is counted adds up.
     cuts: Option<Vec<u64>>,
     pub(super) cancellation: Cancellation,
+    /// Bounds the rows that wait for their turn.
+    pub(super) budget: Arc<Budget>,
 }
 
 enum Message {
@@ -73,8 +74,16 @@ impl Divisible {
     ) -> Self {
         let part_bytes = if statement.has_rows() { ROWS_PART_BYTES } else { PART_BYTES };
         let range = ByteRange { end: range.end.min(object_bytes), ..range };
-        let cancellation = Cancellation::new();
-        Self { range, part_bytes, open, output, max_groups: None, cuts: None, cancellation }
+        Self {
+            range,
+            part_bytes,
+            open,
+            output,
+            max_groups: None,
+            cuts: None,
+            cancellation: Cancellation::new(),
+            budget: Budget::of_process(),
+        }
     }
 
     /// With parts that begin there, the first with what is read.
@@ -108,19 +117,13 @@ impl Divisible {
         sink: &mut dyn Sink,
     ) -> Result<Stats, SelectError> {
         let statement = Arc::clone(execution.statement());
-        let stop = AtomicBool::new(false);
+        let queues: Vec<_> = (0..threads).map(|_| Queue::new(&self.budget)).collect();
         std::thread::scope(|scope| {
-            // Dropping the receivers and setting `stop` ends the threads, whatever they are doing.
-            let _stop = Stop(&stop);
-            let mut queues = Vec::with_capacity(threads);
-            for first in 0..threads as u64 {
-                let (sender, receiver) = sync_channel(QUEUE);
-                queues.push(receiver);
-                let (statement, stop) = (&statement, &stop);
-                let work = move || {
-                    self.evaluate(statement, first, threads, &Worker { sender, stop });
-                };
-                // If spawning fails, the queue is closed, which `collect` reports as an error.
+            let _stop = Stop(&queues);
+            for (first, queue) in (0..).zip(&queues) {
+                let (statement, worker) = (&statement, Worker { sender: queue.sender() });
+                let work = move || self.evaluate(statement, first, threads, &worker);
+                // If spawning fails, the queue has ended, which `collect` reports as an error.
                 let _ = std::thread::Builder::new().spawn_scoped(scope, work);
             }
             self.collect(execution, &queues, sink)
@@ -140,7 +143,7 @@ impl Divisible {
             let mut rows = worker;
             let done = self.evaluate_part(statement, part, 0, Sofar::Unknown, &mut rows);
             let cancelled = matches!(done, Ok(None));
-            if worker.sender.send(Message::Done(done)).is_err() || cancelled {
+            if !worker.sender.send(Message::Done(done), 0) || cancelled {
                 return;
             }
         }
@@ -168,7 +171,7 @@ impl Divisible {
     fn collect(
         &self,
         execution: Execution,
-        queues: &[Receiver<Message>],
+        queues: &[Queue<'_, Message>],
         sink: &mut dyn Sink,
     ) -> Result<Stats, SelectError> {
         let statement = Arc::clone(execution.statement());
@@ -181,15 +184,15 @@ impl Divisible {
         for (index, queue) in (0..).zip(queues.iter().cycle()) {
             let Some(range) = self.part(index) else { break };
             let done = loop {
-                match queue.recv() {
-                    Ok(Message::Rows(rows)) => {
+                match queue.receive() {
+                    Some(Message::Rows(rows)) => {
                         stats.bytes_returned += rows.len() as u64;
                         if sink.records(rows).is_break() {
                             return Ok(stats);
                         }
                     }
-                    Ok(Message::Done(done)) => break done,
-                    Err(_) => return Err(lost()),
+                    Some(Message::Done(done)) => break done,
+                    None => return Err(lost()),
                 }
             };
             let part = match done {
@@ -258,24 +261,22 @@ fn lost() -> SelectError {
 
 /// The sink of a thread.
 struct Worker<'a> {
-    sender: SyncSender<Message>,
-    stop: &'a AtomicBool,
+    sender: Sender<'a, Message>,
 }
 
 impl Sink for &Worker<'_> {
     fn records(&mut self, bytes: Bytes) -> ControlFlow<()> {
-        match self.sender.send(Message::Rows(bytes)) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(_) => ControlFlow::Break(()),
-        }
+        let length = bytes.len();
+        go_on(self.sender.send(Message::Rows(bytes), length))
     }
 
     fn progress(&mut self, _: &Stats) -> ControlFlow<()> {
-        if self.stop.load(Ordering::Relaxed) {
-            return ControlFlow::Break(());
-        }
-        ControlFlow::Continue(())
+        go_on(!self.sender.is_closed())
     }
+}
+
+fn go_on(does: bool) -> ControlFlow<()> {
+    if does { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
 }
 
 /// A sink for rows that were already sent.
@@ -291,11 +292,11 @@ impl Sink for Unheard {
     }
 }
 
-/// Tells the threads to stop when dropped.
-struct Stop<'a>(&'a AtomicBool);
+/// Ends the threads when dropped, whatever they are doing.
+struct Stop<'a>(&'a [Queue<'a, Message>]);
 
 impl Drop for Stop<'_> {
     fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.0.iter().for_each(Queue::close);
     }
 }
