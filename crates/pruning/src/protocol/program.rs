@@ -10,10 +10,11 @@
 //!    was processed; the entry is processed if its own is greater. A flow ends before its 2³²
 //!    identifiers do. Where copies may be processed ([`Copies::Replayed`]), the epoch alone decides.
 //!
-//! A last stage turns pruned packets back. The algorithm's tables that touch a register or drop follow behind that condition; what only
-//! computes, such as the first round of a hash, runs beside these two stages. An entry that is not
-//! processed goes on to the master. A pruned packet goes back to its worker as an acknowledgement, and
-//! what leaves bears the number of this boot in the place of its epoch ([`Program::rewrites`]).
+//! A last stage turns pruned packets back. The algorithm's tables that touch a register or drop follow
+//! behind that condition; what only computes, such as the first round of a hash, runs beside these two
+//! stages. An entry that is not processed goes on to the master. A pruned packet goes back to its
+//! worker as an acknowledgement, and what leaves bears the number of this boot in the place of its
+//! epoch ([`Program::rewrites`]).
 //!
 //! A packet of several entries is one to the protocol: it is processed whole or not at all, and sent
 //! again whole. It is acknowledged if all of its entries are pruned; otherwise the master does so, which
