@@ -20,10 +20,10 @@ Examples:
   sluice switch sweep --algorithm top-n-randomized --over w=1..16 --seeds 20 --format csv \\
       --input generated:uniform
 
-Axes: w (columns, counters, points, cutoffs), d (rows, cells, bits or words of a filter), hashes, n,
-threshold, and prefix (the first entries; of a join as large a part of either side). A range has every
-number of w, hashes and n, of d each twice the one before, and ten at equal ratios of the others; behind `/`
-as many at equal ratios.
+Axes: w (columns, points, cutoffs, counters in a row of having's sketch), d (rows, cells, bits or words of
+a filter), hashes, n, threshold, and prefix (the first entries; of a join as large a part of either side). A
+range has every number of w, hashes and n, of d each twice the one before, and ten at equal ratios of the
+others; behind `/` as many at equal ratios.
 
 Counted by the fast path, which is equivalent to the program. Each seed chooses other hash functions;
 unpruned is the mean, with the 95 % interval of Student's t. What hashes nothing runs once. `wrong` counts
@@ -34,7 +34,13 @@ runs with another answer, which only TOP N by random rows may have.";
 #[command(after_help = EXAMPLES)]
 pub(crate) struct SweepArgs {
     /// The algorithms, by the names in `sluice switch fit`, separated by commas
-    #[arg(long, long_help = of_each(), required = true, value_delimiter = ',', value_name = "ALGORITHMS")]
+    #[arg(
+        long,
+        long_help = of_each(),
+        required = true,
+        value_delimiter = ',',
+        value_name = "ALGORITHMS"
+    )]
     pub(crate) algorithm: Vec<Algorithm>,
     /// What changes from point to point; a second one makes a line for each of its values
     #[arg(long, required = true, value_name = "NAME=LOW..HIGH[/N]")]

@@ -6,6 +6,7 @@
 //! * [`table2`]: the paper's table of resources beside what the programs take, and what fits
 //!   together.
 
+mod axis;
 pub mod check;
 #[cfg(test)]
 pub(crate) mod conformance;

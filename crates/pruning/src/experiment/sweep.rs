@@ -1,12 +1,11 @@
 //! An algorithm along an axis, as the paper's figures 10 (resources) and 11 (prefixes of the stream)
 //! draw it: what it lets through beside the optimum, over several seeds of its hashes.
 
-use std::fmt;
 use std::ops::Range;
-use std::str::FromStr;
 
 use thiserror::Error;
 
+pub use super::axis::{Axis, Over, OverError, Span};
 use super::trial::{Effect, Run, TrialError, judge_with, through_fast_path};
 use crate::algorithm::catalog::{Algorithm, CatalogError, Parameters};
 use crate::rng::mix64;
@@ -14,145 +13,6 @@ use crate::theory::confidence::student_t;
 
 /// The confidence of an interval, as in the paper.
 pub const CONFIDENCE: f64 = 0.95;
-
-/// The most points along an axis.
-const MOST_POINTS: usize = 1000;
-
-/// What changes from point to point.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Axis {
-    /// Columns of a matrix, and what else the paper calls w: [`Parameters::columns`].
-    Columns,
-    /// Rows of a matrix, and what else the paper calls d: [`Parameters::rows`].
-    Rows,
-    /// The hash functions of Bloom filters and sketches.
-    Hashes,
-    /// The rows that TOP N asks for.
-    N,
-    /// [`Parameters::threshold`].
-    Threshold,
-    /// The first entries of the stream only, so many.
-    Prefix,
-}
-
-impl Axis {
-    /// The name that it is read from.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Columns => "w",
-            Self::Rows => "d",
-            Self::Hashes => "hashes",
-            Self::N => "n",
-            Self::Threshold => "threshold",
-            Self::Prefix => "prefix",
-        }
-    }
-
-    /// The parameters at this value; a prefix changes none.
-    #[must_use]
-    pub fn set(self, given: &Parameters, value: u32) -> Parameters {
-        let mut there = *given;
-        match self {
-            Self::Columns => there.columns = Some(value),
-            Self::Rows => there.rows = Some(value),
-            Self::Hashes => there.hashes = Some(value),
-            Self::N => there.n = Some(value),
-            Self::Threshold => there.threshold = Some(value),
-            Self::Prefix => {}
-        }
-        there
-    }
-}
-
-/// An axis with its points: `w=1..16`, `d=64..65536`, `w=1,2,4`, `prefix=1000..1000000/10`.
-///
-/// A range has every number of `w`, `hashes` and `n`, of `d` (which must be a power of two in most
-/// algorithms) each twice the one before, and of the others ten; behind `/` so many, at equal ratios.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Over {
-    /// What changes.
-    pub axis: Axis,
-    /// Its values, ascending, at least one, at most 1000; none is 0.
-    pub values: Vec<u32>,
-}
-
-/// Text that is no axis.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error(
-    "`{text}`: {reason}; it is NAME=LOW..HIGH, NAME=LOW..HIGH/POINTS or NAME=A,B,C with the name w, d, \
-     hashes, n, threshold or prefix"
-)]
-pub struct OverError {
-    text: String,
-    reason: &'static str,
-}
-
-impl FromStr for Over {
-    type Err = OverError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let error = |reason| OverError { text: text.to_owned(), reason };
-        let (name, range) = text.split_once('=').ok_or_else(|| error("it has no value"))?;
-        let axis = match name {
-            "w" | "columns" => Axis::Columns,
-            "d" | "rows" => Axis::Rows,
-            "hashes" => Axis::Hashes,
-            "n" => Axis::N,
-            "threshold" => Axis::Threshold,
-            "prefix" => Axis::Prefix,
-            _ => return Err(error("there is no such axis")),
-        };
-        let number = |text: &str| match text.trim().parse::<u32>() {
-            Ok(0) | Err(_) => Err(error("values are whole numbers from 1 to 4294967295")),
-            Ok(number) => Ok(number),
-        };
-        let mut values = if let Some((low, high)) = range.split_once("..") {
-            let (high, points) = match high.split_once('/') {
-                Some((high, points)) => (high, Some(number(points)?)),
-                None => (high, None),
-            };
-            let (low, high) = (number(low)?, number(high)?);
-            if low > high {
-                return Err(error("its range ends before it begins"));
-            }
-            let points = points.map_or(MOST_POINTS + 1, |points| points as usize);
-            match axis {
-                _ if points <= MOST_POINTS => ratios(low, high, points),
-                Axis::Columns | Axis::Hashes | Axis::N => {
-                    (low..=high).take(MOST_POINTS + 1).collect()
-                }
-                Axis::Rows => {
-                    let double = |value: &u32| value.checked_mul(2).filter(|next| *next <= high);
-                    std::iter::successors(Some(low), double).collect()
-                }
-                Axis::Threshold | Axis::Prefix => ratios(low, high, 10),
-            }
-        } else {
-            range.split(',').map(number).collect::<Result<Vec<_>, _>>()?
-        };
-        values.sort_unstable();
-        values.dedup();
-        if values.len() > MOST_POINTS {
-            return Err(error("it has more than 1000 points"));
-        }
-        Ok(Self { axis, values })
-    }
-}
-
-/// So many whole numbers from `low` to `high` at equal ratios, as far as they differ.
-fn ratios(low: u32, high: u32, points: usize) -> Vec<u32> {
-    let (low, high) = (f64::from(low), f64::from(high));
-    let last = points.saturating_sub(1).max(1) as f64;
-    (0..points).map(|at| (low * (high / low).powf(at as f64 / last)).round() as u32).collect()
-}
-
-impl fmt::Display for Over {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let values: Vec<String> = self.values.iter().map(u32::to_string).collect();
-        write!(f, "{}={}", self.axis.name(), values.join(","))
-    }
-}
 
 /// What could not be measured.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -280,24 +140,6 @@ mod tests {
 
     fn at(algorithm: Algorithm, given: Parameters, stream: &[Run]) -> Measured {
         measure(algorithm, &given, stream, 0..5).unwrap()
-    }
-
-    #[test]
-    fn axes_are_read_from_text() {
-        let values = |text: &str| text.parse::<Over>().map(|over| over.values);
-        assert_eq!(values("w=1..4").unwrap(), [1, 2, 3, 4]);
-        assert_eq!(values("d=64..600").unwrap(), [64, 128, 256, 512]);
-        assert_eq!(values("columns=8,2,2").unwrap(), [2, 8]);
-        assert_eq!(values("prefix=1..1000/4").unwrap(), [1, 10, 100, 1000]);
-        assert_eq!(values("prefix=1000..1000000").unwrap().len(), 10);
-        assert_eq!(values("n=7..7/3").unwrap(), [7]);
-        for wrong in ["w", "w=", "w=0..3", "w=4..3", "x=1..2", "n=1..100000", "w=1..2/0", "w=-1..2"]
-        {
-            let error = values(wrong).unwrap_err().to_string();
-            assert!(error.contains("NAME=LOW..HIGH"), "{error}");
-        }
-        let over: Over = "d=4..16".parse().unwrap();
-        assert_eq!(over.to_string().parse(), Ok(over));
     }
 
     #[test]

@@ -122,12 +122,22 @@ impl Algorithm {
     ///
     /// If it has no such parameter, or one is out of range.
     pub fn configure(self, given: &Parameters) -> Result<Configured, CatalogError> {
-        let entry = self.entry();
-        if let Some(parameter) = given.named().find(|name| !entry.takes(name)) {
-            let known = entry.listed();
-            return Err(CatalogError::Unused { algorithm: self, parameter, known });
+        for parameter in given.named() {
+            self.takes(parameter)?;
         }
-        Ok((entry.configure)(given)?)
+        Ok((self.entry().configure)(given)?)
+    }
+
+    /// What it says of the parameter of this name.
+    ///
+    /// # Errors
+    ///
+    /// If it has no such parameter.
+    pub fn takes(self, parameter: &'static str) -> Result<&'static Takes, CatalogError> {
+        let entry = self.entry();
+        entry.parameters.iter().find(|it| it.name == parameter).ok_or_else(|| {
+            CatalogError::Unused { algorithm: self, parameter, known: entry.listed() }
+        })
     }
 
     /// The authors' program with its quirks, at their own sizes: see

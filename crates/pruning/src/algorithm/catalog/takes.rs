@@ -33,6 +33,30 @@ pub enum Range {
     Flag,
 }
 
+impl Range {
+    /// Whether it may be this number; words and flags may be none.
+    #[must_use]
+    pub const fn permits(&self, value: u64) -> bool {
+        self.reaches(value)
+            && match *self {
+                Self::PowersOfTwo(..) => value.is_power_of_two(),
+                Self::Rows(_, most, _) => value <= most || value.is_power_of_two(),
+                Self::Numbers(..) | Self::OneOf(_) | Self::Flag => true,
+            }
+    }
+
+    /// Whether this number is neither below the least nor above the greatest.
+    #[must_use]
+    pub const fn reaches(&self, value: u64) -> bool {
+        match *self {
+            Self::Numbers(least, greatest)
+            | Self::PowersOfTwo(least, greatest)
+            | Self::Rows(least, _, greatest) => least <= value && value <= greatest,
+            Self::OneOf(_) | Self::Flag => false,
+        }
+    }
+}
+
 impl Takes {
     /// Which hash functions.
     pub(crate) const HASH_SEED: Self = Self {

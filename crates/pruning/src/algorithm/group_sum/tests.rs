@@ -9,7 +9,7 @@ use crate::experiment::check::check;
 use crate::experiment::conformance::{
     assert_mutants_are_caught, assert_touches_what_fits, fast_forwarded, random_stream, stream,
 };
-use crate::switch::Packet;
+use crate::switch::{Interpreter, Packet};
 
 fn sums(packets: &[Packet]) -> HashMap<u64, u64> {
     let mut sums = HashMap::new();
@@ -68,6 +68,35 @@ proptest! {
             prop_assert_eq!(at_the_master(config, &packets), sums(&packets));
             check(&config.program(), &mut config.pruner(), &packets).unwrap();
             assert_touches_what_fits(&config.program(), &packets);
+        }
+    }
+}
+
+proptest! {
+    /// Whenever a copy of an entry comes after it, it finds what the entry found and takes no cell: so that a
+    /// copy may be looked up by the same tables, of which only those of the sums must leave it out.
+    #[test]
+    fn a_copy_finds_what_its_entry_found(
+        packets in stream(2, 100), bits in 1..4_u32, tables in 1..4_u32, seed: u64,
+        copies in prop::collection::vec((any::<prop::sample::Index>(), any::<u32>()), 1..20),
+    ) {
+        let config = Config::new(1 << bits, tables).unwrap();
+        let hashing = Hashing::Mixed { seed };
+        let mut switch = Interpreter::new(config.with_hashing(hashing).program()).unwrap();
+        let mut found = Vec::new();
+        for packet in &packets {
+            found.push((packet, switch.run(packet).unwrap()));
+            for (which, value) in &copies {
+                let (entry, verdict) = which.get(&found);
+                let copy = Packet::new(entry.fid, entry.id, [entry.values[0], *value]);
+                let mut switch = switch.clone();
+                let keys = |switch: &Interpreter| -> Vec<_> {
+                    switch.registers().iter().step_by(3).cloned().collect()
+                };
+                let before = keys(&switch);
+                prop_assert_eq!(switch.run(&copy).unwrap(), *verdict);
+                prop_assert_eq!(keys(&switch), before);
+            }
         }
     }
 }
