@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use sluicegate_pruning::algorithm::catalog::Algorithm;
-use sluicegate_pruning::experiment::sweep::Over;
+use sluicegate_pruning::experiment::sweep::Span;
 
 use super::parameters::{ParameterArgs, of_each};
 use super::switch::InputArgs;
@@ -23,7 +23,8 @@ Examples:
 Axes: w (columns, points, cutoffs, counters in a row of having's sketch), d (rows, cells, bits or words of
 a filter), hashes, n, threshold, and prefix (the first entries; of a join as large a part of either side). A
 range has every number of w, hashes and n, of d each twice the one before, and ten at equal ratios of the
-others; behind `/` as many at equal ratios.
+others; behind `/` as many at equal ratios. Of what must be a power of two in one of the algorithms it has
+those.
 
 Counted by the fast path, which is equivalent to the program. Each seed chooses other hash functions;
 unpruned is the mean, with the 95 % interval of Student's t. What hashes nothing runs once. `wrong` counts
@@ -44,7 +45,7 @@ pub(crate) struct SweepArgs {
     pub(crate) algorithm: Vec<Algorithm>,
     /// What changes from point to point; a second one makes a line for each of its values
     #[arg(long, required = true, value_name = "NAME=LOW..HIGH[/N]")]
-    pub(crate) over: Vec<Over>,
+    pub(crate) over: Vec<Span>,
     #[command(flatten)]
     pub(crate) input: InputArgs,
     #[command(flatten)]

@@ -96,6 +96,16 @@ fn a_sweep_is_a_picture_a_table_and_csv() {
 }
 
 #[test]
+fn a_range_has_what_the_algorithm_takes() {
+    let base = ["switch", "sweep", "--algorithm", "having", "--threshold", "2000", "--seeds", "1"];
+    let over = |values| [&base[..], &["--input", KEYS, "--over", values]].concat();
+    let rows = json(&over("w=64..16384"));
+    let values: Vec<_> = rows.iter().map(|row| row["value"].as_u64().unwrap()).collect();
+    assert_eq!(values, [64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384]);
+    refused(&mut sluice(&over("w=64,100")), "having cannot have 100");
+}
+
+#[test]
 fn what_is_no_axis_is_refused() {
     for (more, says) in [
         (&["--over", "x=1..2"][..], "NAME=LOW..HIGH"),

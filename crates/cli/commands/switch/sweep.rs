@@ -53,7 +53,11 @@ struct Series {
 }
 
 pub(super) fn run(args: &SweepArgs) -> Result<()> {
-    let (over, by) = match args.over.as_slice() {
+    let over = args.over.iter().map(|span| span.over(&args.algorithm));
+    let over = over
+        .collect::<std::result::Result<Vec<_>, _>>()
+        .map_err(|error| Failure::Usage(error.to_string()))?;
+    let (over, by) = match over.as_slice() {
         [over] => (over, None),
         [over, by] if over.axis != by.axis => (over, Some(by)),
         _ => return Err(Failure::Usage("give one --over, or two of different names".to_owned())),
