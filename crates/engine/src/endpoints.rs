@@ -1,13 +1,13 @@
 //! The endpoints of a session by name, and the buckets that each serves.
 
-use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use datafusion::common::config::{ConfigEntry, ConfigExtension, ConfigOptions, ExtensionOptions};
+use datafusion::common::config::ConfigOptions;
 use datafusion::common::{Result, config_err, exec_datafusion_err, plan_err};
 use datafusion::execution::object_store::ObjectStoreUrl;
 
+use crate::carried::carried;
 use crate::endpoint::Endpoint;
 
 /// The endpoints of a session. Plans hold the name of an endpoint; rules and operators look it up
@@ -143,28 +143,8 @@ pub fn resolve(options: &ConfigOptions, name: &str) -> Result<Arc<Endpoint>> {
     }
 }
 
-impl ConfigExtension for Endpoints {
-    const PREFIX: &'static str = "sluice_endpoints";
-}
-
-impl ExtensionOptions for Endpoints {
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
-    }
-
-    fn cloned(&self) -> Box<dyn ExtensionOptions> {
-        Box::new(self.clone())
-    }
-
-    fn set(&mut self, key: &str, _value: &str) -> Result<()> {
-        config_err!("endpoints are registered with the engine and cannot be SET ({key})")
-    }
-
-    fn entries(&self) -> Vec<ConfigEntry> {
-        Vec::new()
-    }
-}
+carried!(
+    Endpoints,
+    "sluice_endpoints",
+    "endpoints are registered with the engine and cannot be SET ({})"
+);

@@ -36,6 +36,7 @@
 //! Modules that are not documented here are public for the project's own tests and may change.
 
 pub mod browse;
+mod carried;
 #[doc(hidden)]
 pub mod catalog;
 mod checked;

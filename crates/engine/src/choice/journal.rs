@@ -1,12 +1,11 @@
 //! What was decided while a plan was made.
 
-use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use datafusion::common::config::{ConfigEntry, ConfigExtension, ConfigOptions, ExtensionOptions};
-use datafusion::common::{Result, config_err};
+use datafusion::common::config::ConfigOptions;
 
 use super::Decision;
+use crate::carried::carried;
 
 /// Where rules record what they decide.
 ///
@@ -89,31 +88,7 @@ impl Journal {
     }
 }
 
-impl ConfigExtension for Journal {
-    const PREFIX: &'static str = "sluice_journal";
-}
-
-impl ExtensionOptions for Journal {
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
-    }
-
-    fn cloned(&self) -> Box<dyn ExtensionOptions> {
-        Box::new(self.clone())
-    }
-
-    fn set(&mut self, key: &str, _value: &str) -> Result<()> {
-        config_err!("a journal has no option `{key}`")
-    }
-
-    fn entries(&self) -> Vec<ConfigEntry> {
-        Vec::new()
-    }
-}
+carried!(Journal, "sluice_journal", "a journal has no option `{}`");
 
 #[cfg(test)]
 mod tests {

@@ -1,8 +1,6 @@
 //! What a COPY finds where it is to write, and what becomes of it.
 
-use std::any::Any;
-
-use datafusion::common::config::{ConfigEntry, ConfigExtension, ConfigOptions, ExtensionOptions};
+use datafusion::common::config::ConfigOptions;
 use datafusion::common::{Result, config_err, plan_err};
 use datafusion::datasource::listing::ListingTableUrl;
 use datafusion::execution::SessionState;
@@ -11,6 +9,7 @@ use datafusion::sql::sqlparser::ast::Value;
 use futures::TryStreamExt;
 use object_store::ObjectMeta;
 
+use crate::carried::carried;
 use crate::external_tables::{is_hidden, with_subfolders};
 use crate::notes::some_of;
 
@@ -105,31 +104,7 @@ impl Replaced {
     }
 }
 
-impl ConfigExtension for Replaced {
-    const PREFIX: &'static str = "sluice_replaced";
-}
-
-impl ExtensionOptions for Replaced {
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
-    }
-
-    fn cloned(&self) -> Box<dyn ExtensionOptions> {
-        Box::new(self.clone())
-    }
-
-    fn set(&mut self, key: &str, _value: &str) -> Result<()> {
-        config_err!("what is replaced has no option `{key}`")
-    }
-
-    fn entries(&self) -> Vec<ConfigEntry> {
-        Vec::new()
-    }
-}
+carried!(Replaced, "sluice_replaced", "what is replaced has no option `{}`");
 
 #[cfg(test)]
 mod tests {

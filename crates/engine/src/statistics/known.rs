@@ -5,7 +5,6 @@
 //! a new version replaces it. It appears when it is complete. There are no credentials in it. A file
 //! that is damaged, foreign or of another version of this program is ignored with a note.
 
-use std::any::Any;
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io::{self, Write};
@@ -13,11 +12,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use datafusion::common::config::{ConfigEntry, ConfigExtension, ConfigOptions, ExtensionOptions};
-use datafusion::common::{Result, config_err, exec_datafusion_err};
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::{Result, exec_datafusion_err};
 
 use super::stored::StoredColumns;
 use super::{About, ObjectStatistics, Origin, message};
+use crate::carried::carried;
 use crate::notes::some_of;
 use sluicegate_index::name::Tag;
 
@@ -328,31 +328,11 @@ impl Folder {
     }
 }
 
-impl ConfigExtension for KnownStatistics {
-    const PREFIX: &'static str = "sluice_statistics";
-}
-
-impl ExtensionOptions for KnownStatistics {
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
-    }
-
-    fn cloned(&self) -> Box<dyn ExtensionOptions> {
-        Box::new(self.clone())
-    }
-
-    fn set(&mut self, key: &str, _value: &str) -> Result<()> {
-        config_err!("statistics come from ANALYZE TABLE and cannot be SET ({key})")
-    }
-
-    fn entries(&self) -> Vec<ConfigEntry> {
-        Vec::new()
-    }
-}
+carried!(
+    KnownStatistics,
+    "sluice_statistics",
+    "statistics come from ANALYZE TABLE and cannot be SET ({})"
+);
 
 #[cfg(test)]
 mod tests {
