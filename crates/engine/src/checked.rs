@@ -9,13 +9,11 @@ use bytes::Bytes;
 use futures::stream::BoxStream;
 use futures::{StreamExt, TryStreamExt};
 use object_store::path::Path;
-use object_store::{
-    CopyOptions, Error, GetOptions, GetResult, GetResultPayload, ListResult, MultipartUpload,
-    ObjectMeta, ObjectStore, PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
-};
+use object_store::{Error, GetOptions, GetResult, GetResultPayload, ObjectStore, Result};
 
 use crate::checksum::Checksum;
 use crate::datasource::many_ranges::AskedRanges;
+use crate::layered::ReadLayer;
 use crate::silence::Hearing;
 
 /// The most bytes of an object that is read whole for a sample, so that its checksum tells about it.
@@ -61,30 +59,13 @@ impl fmt::Display for Damaged {
 
 impl std::error::Error for Damaged {}
 
-/// A bucket of which whole objects are read with their checksums. Of ranges no store offers any.
+/// Whole objects are read with their checksums. Of ranges no store offers any.
 #[derive(Debug)]
-pub(crate) struct CheckedStore {
-    plain: Arc<dyn ObjectStore>,
-    /// The same, which asks for checksums.
-    asking: Arc<dyn ObjectStore>,
+pub(crate) struct Checked {
+    /// The same store, which asks for checksums.
+    pub(crate) asking: Arc<dyn ObjectStore>,
     /// Whether no byte can be damaged on the way, as with TLS.
-    secure: bool,
-}
-
-impl CheckedStore {
-    pub(crate) fn new(
-        plain: Arc<dyn ObjectStore>,
-        asking: Arc<dyn ObjectStore>,
-        secure: bool,
-    ) -> Self {
-        Self { plain, asking, secure }
-    }
-}
-
-impl fmt::Display for CheckedStore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.plain, f)
-    }
+    pub(crate) secure: bool,
 }
 
 /// A stream that ends with an error if its bytes are not those of a checksum, and otherwise tells samples.
@@ -117,8 +98,13 @@ fn checked(
 }
 
 #[async_trait]
-impl ObjectStore for CheckedStore {
-    async fn get_opts(&self, location: &Path, mut options: GetOptions) -> Result<GetResult> {
+impl ReadLayer for Checked {
+    async fn get(
+        &self,
+        inner: &dyn ObjectStore,
+        location: &Path,
+        mut options: GetOptions,
+    ) -> Result<GetResult> {
         let conversation = Arc::new(Conversation::default());
         options.extensions.insert(Arc::clone(&conversation));
         let samples = options.extensions.get::<Arc<Samples>>().cloned();
@@ -128,7 +114,7 @@ impl ObjectStore for CheckedStore {
         }
         let in_part = options.range.is_some() || options.extensions.get::<AskedRanges>().is_some();
         if options.head || in_part {
-            return self.plain.get_opts(location, options).await;
+            return inner.get_opts(location, options).await;
         }
         let result = self.asking.get_opts(location, options).await?;
         let Some(checksum) = conversation.checksum.get().cloned() else { return Ok(result) };
@@ -144,49 +130,5 @@ impl ObjectStore for CheckedStore {
         }
         let payload = GetResultPayload::Stream(stream);
         Ok(GetResult { payload, meta, range, attributes })
-    }
-
-    async fn put_opts(
-        &self,
-        location: &Path,
-        payload: PutPayload,
-        opts: PutOptions,
-    ) -> Result<PutResult> {
-        self.plain.put_opts(location, payload, opts).await
-    }
-
-    async fn put_multipart_opts(
-        &self,
-        location: &Path,
-        opts: PutMultipartOptions,
-    ) -> Result<Box<dyn MultipartUpload>> {
-        self.plain.put_multipart_opts(location, opts).await
-    }
-
-    fn delete_stream(
-        &self,
-        locations: BoxStream<'static, Result<Path>>,
-    ) -> BoxStream<'static, Result<Path>> {
-        self.plain.delete_stream(locations)
-    }
-
-    fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
-        self.plain.list(prefix)
-    }
-
-    fn list_with_offset(
-        &self,
-        prefix: Option<&Path>,
-        offset: &Path,
-    ) -> BoxStream<'static, Result<ObjectMeta>> {
-        self.plain.list_with_offset(prefix, offset)
-    }
-
-    async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
-        self.plain.list_with_delimiter(prefix).await
-    }
-
-    async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
-        self.plain.copy_opts(from, to, options).await
     }
 }

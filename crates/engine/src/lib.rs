@@ -58,6 +58,7 @@ mod files_table;
 mod hardware;
 mod idle_timeout;
 pub mod index;
+mod layered;
 mod locations;
 #[doc(hidden)]
 pub mod metrics;

@@ -4,21 +4,17 @@
 //! the data would find anything wrong. So a sample has to be vouched for, by a checksum or a secure
 //! connection, or two samples must say the same.
 
-use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use datafusion::common::{Result, exec_err};
 use futures::future::BoxFuture;
-use futures::stream::BoxStream;
 use object_store::path::Path;
-use object_store::{
-    CopyOptions, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
-    PutMultipartOptions, PutOptions, PutPayload, PutResult,
-};
+use object_store::{GetOptions, GetResult, ObjectMeta, ObjectStore};
 
 use crate::checked::Samples;
 use crate::error::{is_damage, is_of_store};
+use crate::layered::{Layered, ReadLayer};
 
 /// How often samples are taken, until two agree.
 const MOST: usize = 4;
@@ -37,7 +33,7 @@ pub(crate) async fn infer<'a, T: PartialEq + Send>(
     let mut failed = false;
     for _ in 0..MOST {
         let samples = Arc::new(Samples::default());
-        let store = Sampled { inner: Arc::clone(store), samples: Arc::clone(&samples) };
+        let store = Layered::new(Arc::clone(store), Sampled(Arc::clone(&samples)));
         match infer(Arc::new(store)).await {
             Ok(schema) if samples.are_vouched() || seen.contains(&schema) => return Ok(schema),
             Ok(schema) => seen.push(schema),
@@ -56,69 +52,20 @@ pub(crate) async fn infer<'a, T: PartialEq + Send>(
     )
 }
 
-/// A store whose GETs are those of samples.
+/// GETs are those of samples.
 #[derive(Debug)]
-struct Sampled {
-    inner: Arc<dyn ObjectStore>,
-    samples: Arc<Samples>,
-}
-
-impl fmt::Display for Sampled {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.inner, f)
-    }
-}
+struct Sampled(Arc<Samples>);
 
 #[async_trait]
-impl ObjectStore for Sampled {
-    async fn get_opts(
+impl ReadLayer for Sampled {
+    async fn get(
         &self,
+        inner: &dyn ObjectStore,
         location: &Path,
         mut options: GetOptions,
     ) -> object_store::Result<GetResult> {
-        options.extensions.insert(Arc::clone(&self.samples));
-        self.inner.get_opts(location, options).await
-    }
-
-    async fn put_opts(
-        &self,
-        location: &Path,
-        payload: PutPayload,
-        opts: PutOptions,
-    ) -> object_store::Result<PutResult> {
-        self.inner.put_opts(location, payload, opts).await
-    }
-
-    async fn put_multipart_opts(
-        &self,
-        location: &Path,
-        opts: PutMultipartOptions,
-    ) -> object_store::Result<Box<dyn MultipartUpload>> {
-        self.inner.put_multipart_opts(location, opts).await
-    }
-
-    fn delete_stream(
-        &self,
-        locations: BoxStream<'static, object_store::Result<Path>>,
-    ) -> BoxStream<'static, object_store::Result<Path>> {
-        self.inner.delete_stream(locations)
-    }
-
-    fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, object_store::Result<ObjectMeta>> {
-        self.inner.list(prefix)
-    }
-
-    async fn list_with_delimiter(&self, prefix: Option<&Path>) -> object_store::Result<ListResult> {
-        self.inner.list_with_delimiter(prefix).await
-    }
-
-    async fn copy_opts(
-        &self,
-        from: &Path,
-        to: &Path,
-        options: CopyOptions,
-    ) -> object_store::Result<()> {
-        self.inner.copy_opts(from, to, options).await
+        options.extensions.insert(Arc::clone(&self.0));
+        inner.get_opts(location, options).await
     }
 }
 
@@ -131,12 +78,12 @@ mod tests {
     use object_store::memory::InMemory;
 
     use super::*;
-    use crate::checked::CheckedStore;
+    use crate::checked::Checked;
 
     /// What is inferred where looks find such types one after the other, and how many looks are taken.
     async fn look(secure: bool, types: &[DataType]) -> (Result<SchemaRef>, usize) {
         let inner: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
-        let checked = CheckedStore::new(Arc::clone(&inner), inner, secure);
+        let checked = Layered::new(Arc::clone(&inner), Checked { asking: inner, secure });
         let store: Arc<dyn ObjectStore> = Arc::new(checked);
         let left = Mutex::new(types.iter());
         let next = &left;

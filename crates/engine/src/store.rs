@@ -21,12 +21,13 @@ use sluicegate_client::{Client, Error};
 use tokio::runtime::Handle;
 use url::Url;
 
-use crate::checked::{CheckedStore, Conversation};
+use crate::checked::{Checked, Conversation};
 use crate::checksum::{self, Checksum};
 use crate::counters::{Counters, RequestKind};
 use crate::datasource::many_ranges::AskedRanges;
 use crate::endpoint::Endpoint;
 use crate::endpoints::Endpoints;
+use crate::layered::Layered;
 use crate::notes::{Notes, some_of};
 use crate::object_names::nameable;
 use crate::one_version::OneVersionStore;
@@ -190,7 +191,7 @@ fn connect(
     let asking = connect_with(endpoint, bucket, service, asking)?;
     // AWS itself is reached by TLS.
     let secure = endpoint.client.endpoint().is_none_or(|url| url.starts_with("https://"));
-    Ok(Arc::new(CheckedStore::new(plain, asking, secure)))
+    Ok(Arc::new(Layered::new(plain, Checked { asking, secure })))
 }
 
 fn connect_with(

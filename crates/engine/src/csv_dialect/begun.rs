@@ -1,23 +1,22 @@
 //! An object whose beginning was looked at, and that is then read without another request.
 
-use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use bytes::{Bytes, BytesMut};
 use datafusion::common::Result;
-use futures::stream::{self, BoxStream};
+use futures::stream;
 use futures::{StreamExt, TryStreamExt};
 use object_store::path::Path;
 use object_store::{
-    CopyOptions, GetOptions, GetResult, GetResultPayload, ListResult, MultipartUpload, ObjectMeta,
-    ObjectStore, ObjectStoreExt, PutMultipartOptions, PutOptions, PutPayload, PutResult,
+    GetOptions, GetResult, GetResultPayload, ObjectMeta, ObjectStore, ObjectStoreExt,
 };
 
-/// A store in which the first GET of an object gives what was begun to be read of it.
+use crate::layered::ReadLayer;
+
+/// The first GET of an object gives what was begun to be read of it.
 #[derive(Debug)]
 pub(super) struct Begun {
-    inner: Arc<dyn ObjectStore>,
     location: Path,
     beginning: Bytes,
     is_whole: bool,
@@ -52,7 +51,6 @@ impl Begun {
         }
         let is_whole = beginning.len() as u64 >= size;
         Ok(Self {
-            inner: Arc::clone(store),
             location: object.location.clone(),
             beginning: beginning.freeze(),
             is_whole,
@@ -71,16 +69,11 @@ impl Begun {
     }
 }
 
-impl fmt::Display for Begun {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.inner, f)
-    }
-}
-
 #[async_trait]
-impl ObjectStore for Begun {
-    async fn get_opts(
+impl ReadLayer for Begun {
+    async fn get(
         &self,
+        inner: &dyn ObjectStore,
         location: &Path,
         options: GetOptions,
     ) -> object_store::Result<GetResult> {
@@ -90,48 +83,7 @@ impl ObjectStore for Begun {
                 return Ok(begun);
             }
         }
-        self.inner.get_opts(location, options).await
-    }
-
-    async fn put_opts(
-        &self,
-        location: &Path,
-        payload: PutPayload,
-        opts: PutOptions,
-    ) -> object_store::Result<PutResult> {
-        self.inner.put_opts(location, payload, opts).await
-    }
-
-    async fn put_multipart_opts(
-        &self,
-        location: &Path,
-        opts: PutMultipartOptions,
-    ) -> object_store::Result<Box<dyn MultipartUpload>> {
-        self.inner.put_multipart_opts(location, opts).await
-    }
-
-    fn delete_stream(
-        &self,
-        locations: BoxStream<'static, object_store::Result<Path>>,
-    ) -> BoxStream<'static, object_store::Result<Path>> {
-        self.inner.delete_stream(locations)
-    }
-
-    fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, object_store::Result<ObjectMeta>> {
-        self.inner.list(prefix)
-    }
-
-    async fn list_with_delimiter(&self, prefix: Option<&Path>) -> object_store::Result<ListResult> {
-        self.inner.list_with_delimiter(prefix).await
-    }
-
-    async fn copy_opts(
-        &self,
-        from: &Path,
-        to: &Path,
-        options: CopyOptions,
-    ) -> object_store::Result<()> {
-        self.inner.copy_opts(from, to, options).await
+        inner.get_opts(location, options).await
     }
 }
 
@@ -140,6 +92,7 @@ mod tests {
     use object_store::memory::InMemory;
 
     use super::*;
+    use crate::layered::Layered;
 
     #[tokio::test]
     async fn what_was_begun_is_read_to_its_end() {
@@ -149,6 +102,7 @@ mod tests {
         let meta = store.head(&path).await.unwrap();
         let begun = Begun::read(&store, &meta, 4).await.unwrap();
         assert!(begun.beginning().starts_with(b"a,b\n"));
+        let begun = Layered::new(Arc::clone(&store), begun);
         for _ in 0..2 {
             let read = begun.get(&path).await.unwrap().bytes().await.unwrap();
             assert_eq!(read, "a,b\n1,2\n");

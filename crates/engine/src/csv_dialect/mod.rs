@@ -20,6 +20,7 @@ use object_store::{ObjectMeta, ObjectStore};
 
 use self::begun::Begun;
 use self::told::Dialect;
+use crate::layered::Layered;
 use crate::sampled_schema;
 
 /// What a look at the objects told.
@@ -85,7 +86,7 @@ async fn look(
         let (text, all) = decompressed(compression, read).await?;
         (sample, is_whole) = (text, is_whole && all);
     }
-    Ok((Dialect::of(&sample, is_whole, options), Arc::new(begun)))
+    Ok((Dialect::of(&sample, is_whole, options), Arc::new(Layered::new(Arc::clone(store), begun))))
 }
 
 /// The text at the beginning of compressed bytes, and whether that is all of it.

@@ -27,7 +27,7 @@ use object_store::ObjectStore;
 use super::float_bounds::distrust;
 use super::indexed::{Asked, IndexedSource};
 use super::named::NamedSource;
-use super::pinned::PinnedStore;
+use super::pinned::pinned;
 use super::s3_scan::S3Scan;
 use crate::choice::Why;
 
@@ -198,7 +198,7 @@ impl FileGet {
         let url = &self.config.object_store_url;
         let theirs = self.context.runtime_env();
         let store = theirs.object_store(url)?;
-        let store: Arc<dyn ObjectStore> = Arc::new(PinnedStore::new(store, &file.object_meta, got));
+        let store = pinned(store, &file.object_meta, got);
         let runtime = RuntimeEnvBuilder::from_runtime_env(&theirs)
             .with_object_store_registry(Arc::new(DefaultObjectStoreRegistry::new()))
             .build_arc()?;

@@ -20,7 +20,7 @@ use sluicegate_index::ranges::coalesced;
 
 use super::create::{Collected, Collector, Column};
 use crate::datasource::one_file::one_file;
-use crate::datasource::pinned::PinnedStore;
+use crate::datasource::pinned::pinned;
 
 /// Reads a column of a Parquet object from a store as the scan does, in the version that was listed,
 /// as a part of a task.
@@ -38,8 +38,7 @@ pub async fn collect_rows(
     advance: &(dyn Fn(u64) + Send + Sync),
 ) -> Result<Collected> {
     let got = MetricBuilder::new(&ExecutionPlanMetricsSet::new()).global_counter("bytes");
-    let store: Arc<dyn ObjectStore> =
-        Arc::new(PinnedStore::new(Arc::clone(from), data, got.clone()));
+    let store = pinned(Arc::clone(from), data, got.clone());
     let readers = DefaultParquetFileReaderFactory::new(Arc::clone(&store));
     let file = PartitionedFile::from(data.clone());
     let mut object = readers.create_reader(0, file, None, &ExecutionPlanMetricsSet::new())?;

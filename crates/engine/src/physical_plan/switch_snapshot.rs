@@ -8,13 +8,11 @@ use async_trait::async_trait;
 use datafusion::common::Result;
 use datafusion::execution::object_store::ObjectStoreRegistry;
 use datafusion::execution::runtime_env::RuntimeEnv;
-use futures::stream::BoxStream;
 use object_store::path::Path;
-use object_store::{
-    CopyOptions, Error, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta,
-    ObjectStore, PutMultipartOptions, PutOptions, PutPayload, PutResult,
-};
+use object_store::{Error, GetOptions, GetResult, ObjectStore};
 use url::Url;
+
+use crate::layered::{Layered, ReadLayer};
 
 /// The entity tags that an execution has seen, by store and path.
 type Seen = Arc<Mutex<HashMap<(String, Path), String>>>;
@@ -48,14 +46,14 @@ impl ObjectStoreRegistry for Snapshots {
     fn get_store(&self, url: &Url) -> Result<Arc<dyn ObjectStore>> {
         let inner = self.inner.get_store(url)?;
         let name = format!("{}://{}", url.scheme(), url.authority());
-        Ok(Arc::new(Snapshot { inner, name, seen: Arc::clone(&self.seen) }))
+        let snapshot = Snapshot { name, seen: Arc::clone(&self.seen) };
+        Ok(Arc::new(Layered::new(inner, snapshot)))
     }
 }
 
-/// A store of which every object is read in one version.
+/// Every object is read in one version.
 #[derive(Debug)]
 struct Snapshot {
-    inner: Arc<dyn ObjectStore>,
     name: String,
     seen: Seen,
 }
@@ -76,64 +74,22 @@ impl Snapshot {
     }
 }
 
-impl fmt::Display for Snapshot {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "one version of each object of {}", self.inner)
-    }
-}
-
 #[async_trait]
-impl ObjectStore for Snapshot {
-    async fn put_opts(
+impl ReadLayer for Snapshot {
+    async fn get(
         &self,
-        location: &Path,
-        payload: PutPayload,
-        opts: PutOptions,
-    ) -> object_store::Result<PutResult> {
-        self.inner.put_opts(location, payload, opts).await
-    }
-
-    async fn put_multipart_opts(
-        &self,
-        location: &Path,
-        opts: PutMultipartOptions,
-    ) -> object_store::Result<Box<dyn MultipartUpload>> {
-        self.inner.put_multipart_opts(location, opts).await
-    }
-
-    async fn get_opts(
-        &self,
+        inner: &dyn ObjectStore,
         location: &Path,
         options: GetOptions,
     ) -> object_store::Result<GetResult> {
-        let result = self.inner.get_opts(location, options).await?;
+        let result = inner.get_opts(location, options).await?;
         if let Some(e_tag) = &result.meta.e_tag {
             self.check(location, e_tag)?;
         }
         Ok(result)
     }
 
-    fn delete_stream(
-        &self,
-        locations: BoxStream<'static, object_store::Result<Path>>,
-    ) -> BoxStream<'static, object_store::Result<Path>> {
-        self.inner.delete_stream(locations)
-    }
-
-    fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, object_store::Result<ObjectMeta>> {
-        self.inner.list(prefix)
-    }
-
-    async fn list_with_delimiter(&self, prefix: Option<&Path>) -> object_store::Result<ListResult> {
-        self.inner.list_with_delimiter(prefix).await
-    }
-
-    async fn copy_opts(
-        &self,
-        from: &Path,
-        to: &Path,
-        options: CopyOptions,
-    ) -> object_store::Result<()> {
-        self.inner.copy_opts(from, to, options).await
+    fn named(&self, inner: &dyn ObjectStore, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "one version of each object of {inner}")
     }
 }

@@ -11,10 +11,11 @@ use datafusion::physical_expr::projection::ProjectionExprs;
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use object_store::ObjectStore;
 
-use super::measured::MeasuredStore;
+use super::measured::Measured;
 use super::opener::{TurningOpener, Ways};
 use super::{Pace, TurningSource};
 use crate::datasource::s3_scan::BoundSource;
+use crate::layered::Layered;
 
 /// A [`TurningSource`] with all that it takes to run.
 #[derive(Clone)]
@@ -36,7 +37,8 @@ impl FileSource for BoundTurning {
         let ways = Ways::new(self.metrics(), partition);
         let select = self.select.opener(metrics.clone())?;
         let pace = Arc::clone(&self.pace);
-        let store = MeasuredStore::new(object_store, pace, metrics, ways.requests.clone());
+        let measured = Measured { pace, metrics, requests: ways.requests.clone() };
+        let store = Layered::new(object_store, measured);
         let get = self.source.get.create_file_opener(Arc::new(store), base_config, partition)?;
         Ok(Arc::new(TurningOpener {
             get,

@@ -13,40 +13,21 @@ use datafusion::physical_plan::metrics::Count;
 use futures::stream::{BoxStream, Stream, StreamExt, TryStreamExt};
 use futures::task::{ArcWake, waker};
 use object_store::path::Path;
-use object_store::{
-    CopyOptions, GetOptions, GetResult, GetResultPayload, ListResult, MultipartUpload, ObjectMeta,
-    ObjectStore, PutMultipartOptions, PutOptions, PutPayload, PutResult,
-};
+use object_store::{GetOptions, GetResult, GetResultPayload, ObjectStore};
 use sluicegate_costmodel::Requests;
 
 use super::Pace;
+use crate::layered::ReadLayer;
 use crate::metrics::NodeMetrics;
 
-/// A store that tells a [`Pace`] when readers wait and what arrives.
+/// Tells a [`Pace`] when readers wait and what arrives.
 #[derive(Debug)]
-pub(super) struct MeasuredStore {
-    inner: Arc<dyn ObjectStore>,
-    pace: Arc<Pace>,
-    metrics: NodeMetrics,
-    requests: Count,
-}
-
-impl MeasuredStore {
-    /// Counts requests in `requests`, and what they cost among `metrics`.
-    pub(super) fn new(
-        inner: Arc<dyn ObjectStore>,
-        pace: Arc<Pace>,
-        metrics: NodeMetrics,
-        requests: Count,
-    ) -> Self {
-        Self { inner, pace, metrics, requests }
-    }
-}
-
-impl fmt::Display for MeasuredStore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}, measured", self.inner)
-    }
+pub(super) struct Measured {
+    pub(super) pace: Arc<Pace>,
+    /// What requests cost.
+    pub(super) metrics: NodeMetrics,
+    /// How many there are.
+    pub(super) requests: Count,
 }
 
 /// An answer that arrives.
@@ -118,32 +99,16 @@ impl Drop for Arriving {
 }
 
 #[async_trait]
-impl ObjectStore for MeasuredStore {
-    async fn put_opts(
+impl ReadLayer for Measured {
+    async fn get(
         &self,
-        location: &Path,
-        payload: PutPayload,
-        opts: PutOptions,
-    ) -> object_store::Result<PutResult> {
-        self.inner.put_opts(location, payload, opts).await
-    }
-
-    async fn put_multipart_opts(
-        &self,
-        location: &Path,
-        opts: PutMultipartOptions,
-    ) -> object_store::Result<Box<dyn MultipartUpload>> {
-        self.inner.put_multipart_opts(location, opts).await
-    }
-
-    async fn get_opts(
-        &self,
+        inner: &dyn ObjectStore,
         location: &Path,
         options: GetOptions,
     ) -> object_store::Result<GetResult> {
         self.requests.add(1);
         self.metrics.fetched(Requests(1), 0);
-        let mut result = self.inner.get_opts(location, options).await?;
+        let mut result = inner.get_opts(location, options).await?;
         result.payload = match result.payload {
             GetResultPayload::Stream(answer) => {
                 let (pace, metrics) = (Arc::clone(&self.pace), self.metrics.clone());
@@ -156,28 +121,8 @@ impl ObjectStore for MeasuredStore {
         Ok(result)
     }
 
-    fn delete_stream(
-        &self,
-        locations: BoxStream<'static, object_store::Result<Path>>,
-    ) -> BoxStream<'static, object_store::Result<Path>> {
-        self.inner.delete_stream(locations)
-    }
-
-    fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, object_store::Result<ObjectMeta>> {
-        self.inner.list(prefix)
-    }
-
-    async fn list_with_delimiter(&self, prefix: Option<&Path>) -> object_store::Result<ListResult> {
-        self.inner.list_with_delimiter(prefix).await
-    }
-
-    async fn copy_opts(
-        &self,
-        from: &Path,
-        to: &Path,
-        options: CopyOptions,
-    ) -> object_store::Result<()> {
-        self.inner.copy_opts(from, to, options).await
+    fn named(&self, inner: &dyn ObjectStore, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{inner}, measured")
     }
 }
 
