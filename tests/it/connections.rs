@@ -30,6 +30,14 @@ fn a_connection_is_used_by_its_name() {
     good(&mut at_home(path, &["connect", "add", "gone", "--endpoint", UNREACHABLE]));
     let file = fs::read_to_string(path.join("sluice/config.toml")).unwrap();
     assert!(file.contains("[connections.\"lab\"]") && !file.contains("secret"), "{file}");
+    for secret in ["x@", "?X-Amz-Signature=x", "#x", "user%3Apw%40h", ";secret=x", "\u{ff20}x"] {
+        let url = format!("http://127.0.0.1:9{secret}");
+        bad(
+            &mut at_home(path, &["connect", "add", "leaky", "--endpoint", &url]),
+            "more in it than",
+        );
+    }
+    assert_eq!(fs::read_to_string(path.join("sluice/config.toml")).unwrap(), file);
     let listed = good(&mut at_home(path, &["connect", "list", "--format", "csv"]));
     let line = format!("lab,{},,environment,get-only,,", served.endpoint);
     assert!(listed.lines().any(|listed| listed == line), "{listed}");

@@ -260,3 +260,56 @@ async fn copy_says_what_becomes_of_what_is_there() {
         &["one.csv", "nothing can be appended"],
     );
 }
+
+/// No folder stands for no value: DataFusion would take that of another value.
+#[tokio::test(flavor = "multi_thread")]
+async fn rows_without_a_partition_value_are_not_written() {
+    let store = Store::start().await;
+    let engine = store.engine(Scan::Auto).await;
+    for format in ["CSV", "PARQUET", "JSON"] {
+        for value in
+            ["0", "DATE '1970-01-01'", "''", "false", "arrow_cast('p', 'Dictionary(Int32, Utf8)')"]
+        {
+            let copy = |other: &str| {
+                format!(
+                    "COPY (SELECT 1 AS i, {value} AS k UNION ALL SELECT 2 AS i, {other} AS k) \
+                     TO 's3://{BUCKET}/parts/' STORED AS {format} PARTITIONED BY (k)"
+                )
+            };
+            says(try_rows(&engine, &copy("NULL")).await, &["no value (NULL) of k"]);
+            let count = format!("SELECT count(*) FROM 's3://{BUCKET}/parts/'");
+            assert!(
+                try_rows(&engine, &count).await.is_err(),
+                "{format} {value}: something is there"
+            );
+            rows(&engine, &copy(value)).await;
+            assert_eq!(rows(&engine, &count).await, ["\"2\""], "{format} {value}");
+            std::fs::remove_dir_all(store.folder.path().join(BUCKET).join("parts")).unwrap();
+        }
+    }
+}
+
+/// What the sample does not show is text, and files whose values have line ends are not split at any.
+#[tokio::test(flavor = "multi_thread")]
+async fn samples_do_not_lose_what_comes_later() {
+    let store = Store::start().await;
+    let late: String = (0..3000).map(|n| if n < 2000 { ",1\n" } else { "x,2\n" }).collect();
+    store.put("late.csv", format!("a,b\n{late}"));
+    let lines: String = (0..200_000).map(|n| format!("\"first {n}\nsecond\nthird\"\n")).collect();
+    store.put("lines.csv", format!("note\n{lines}"));
+    for scan in [Scan::Get, Scan::Select, Scan::Auto] {
+        let engine = store.builder().scan(scan).threads(8).build().await.unwrap();
+        let sql = format!("SELECT count(a), count(b) FROM 's3://{BUCKET}/late.csv' WHERE b > 0");
+        assert_eq!(rows(&engine, &sql).await, ["\"1000\" | \"3000\""], "{scan:?}");
+        let sql = format!("SELECT count(*) FROM 's3://{BUCKET}/late.csv' WHERE a = 'x'");
+        assert_eq!(rows(&engine, &sql).await, ["\"1000\""], "{scan:?}");
+        let create = format!(
+            "CREATE EXTERNAL TABLE late STORED AS CSV LOCATION 's3://{BUCKET}/late.csv' \
+             OPTIONS ('format.has_header' 'true')"
+        );
+        rows(&engine, &create).await;
+        assert_eq!(rows(&engine, "SELECT count(a) FROM late").await, ["\"1000\""], "{scan:?}");
+        let sql = format!("SELECT count(*), min(length(note)) FROM 's3://{BUCKET}/lines.csv'");
+        assert_eq!(rows(&engine, &sql).await, ["\"200000\" | \"20\""], "{scan:?}");
+    }
+}

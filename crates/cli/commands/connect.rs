@@ -37,10 +37,12 @@ fn add(args: &ConnectAddArgs) -> Result<()> {
             "a connection says something: --endpoint URL, for example".into(),
         ));
     }
-    if connection.endpoint.as_deref().is_some_and(|url| url.contains('@')) {
-        return Err(Failure::new("the endpoint has a user name or a password in it").with_hint(
-            "Leave them out: credentials come from an AWS profile or the environment.",
-        ));
+    if connection.endpoint.as_deref().is_some_and(has_more_than_a_place) {
+        return Err(Failure::new("the endpoint has more in it than a host, a port and a path")
+            .with_hint(
+                "Leave it out, as it may be secret: credentials come from an AWS profile or the \
+                 environment.",
+            ));
     }
     // Names that do not exist are noticed now.
     if let Some(name) = hardware.as_deref().filter(|name| *name != "auto") {
@@ -52,6 +54,13 @@ fn add(args: &ConnectAddArgs) -> Result<()> {
     let path = Connections::read()?.add(&args.name, &connection)?;
     let (name, path) = (visible(&args.name), path.display());
     Ok(writeln!(io::stdout(), "added to {path}; `sluice sql -C {name}` uses it")?)
+}
+
+/// Whether a URL has a user, a query or a fragment, plain or encoded.
+fn has_more_than_a_place(url: &str) -> bool {
+    let host = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let host = host.split('/').next().unwrap_or(host);
+    url.contains(['@', '?', '#', ';']) || !host.is_ascii() || host.contains('%')
 }
 
 fn list(args: &ConnectListArgs) -> Result<()> {

@@ -122,7 +122,8 @@ impl FileFormat for S3Format {
             let look = async move { self.inner.infer_schema(state, &store, objects).await };
             Box::pin(look) as BoxFuture<'_, Result<SchemaRef>>
         };
-        sampled_schema::infer(store, objects, look).await
+        let schema = sampled_schema::infer(store, objects, look).await?;
+        Ok(sampled_schema::with_text_for_nothing(&schema))
     }
 
     async fn infer_stats(

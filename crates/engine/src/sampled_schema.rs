@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use arrow::datatypes::{DataType, Fields, Schema, SchemaRef};
 use async_trait::async_trait;
 use datafusion::common::{Result, exec_err};
 use futures::future::BoxFuture;
@@ -52,6 +53,15 @@ pub(crate) async fn infer<'a, T: PartialEq + Send>(
     )
 }
 
+/// The schema in which columns without any value in the samples are text: what comes later may be anything.
+pub(crate) fn with_text_for_nothing(schema: &SchemaRef) -> SchemaRef {
+    let fields = schema.fields().iter().map(|field| match field.data_type() {
+        DataType::Null => Arc::new(field.as_ref().clone().with_data_type(DataType::Utf8)),
+        _ => Arc::clone(field),
+    });
+    Arc::new(Schema::new_with_metadata(fields.collect::<Fields>(), schema.metadata().clone()))
+}
+
 /// GETs are those of samples.
 #[derive(Debug)]
 struct Sampled(Arc<Samples>);
@@ -73,7 +83,7 @@ impl ReadLayer for Sampled {
 mod tests {
     use std::sync::Mutex;
 
-    use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+    use arrow::datatypes::Field;
     use datafusion::common::exec_datafusion_err;
     use object_store::memory::InMemory;
 

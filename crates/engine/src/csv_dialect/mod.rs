@@ -59,6 +59,7 @@ pub(crate) async fn infer(
             let format =
                 CsvFormatFactory::new().create(state, &options.clone().into_iter().collect())?;
             let schema = format.infer_schema(state, &store, objects).await?;
+            let schema = sampled_schema::with_text_for_nothing(&schema);
             Ok(Told { unusual, options, schema })
         };
         Box::pin(look) as BoxFuture<'_, Result<Told>>

@@ -16,6 +16,7 @@ const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
 const DELIMITER: &str = "format.delimiter";
 const QUOTE: &str = "format.quote";
 const HEADER: &str = "format.has_header";
+const LINE_ENDS: &str = "format.newlines_in_values";
 
 /// How a file is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,11 +24,13 @@ pub(crate) struct Dialect {
     pub(crate) delimiter: u8,
     pub(crate) quote: u8,
     pub(crate) has_header: bool,
+    /// Whether values have line ends, so that the file cannot be split at any.
+    pub(crate) has_line_ends: bool,
 }
 
 impl Default for Dialect {
     fn default() -> Self {
-        Self { delimiter: b',', quote: b'"', has_header: true }
+        Self { delimiter: b',', quote: b'"', has_header: true, has_line_ends: false }
     }
 }
 
@@ -65,7 +68,7 @@ impl Dialect {
             }
         }
         let has_header = given.contains_key(HEADER) || records.have_header();
-        Self { delimiter, quote: quoted_by, has_header }
+        Self { delimiter, quote: quoted_by, has_header, has_line_ends: records.have_line_ends() }
     }
 
     /// The same where files have no header unless they say otherwise.
@@ -89,6 +92,9 @@ impl Dialect {
         if !self.has_header {
             add(HEADER, "false".to_owned());
         }
+        if self.has_line_ends {
+            add(LINE_ENDS, "true".to_owned());
+        }
         options
     }
 
@@ -104,6 +110,9 @@ impl Dialect {
         }
         if !self.has_header {
             said.push("it has no header".to_owned());
+        }
+        if self.has_line_ends && !given.contains_key(LINE_ENDS) {
+            said.push("its values have line ends".to_owned());
         }
         (!said.is_empty()).then(|| said.join(", "))
     }
@@ -185,6 +194,11 @@ impl Records {
 
     fn column(&self, column: usize) -> impl Iterator<Item = &String> {
         self.rows.iter().filter_map(move |row| row.get(column))
+    }
+
+    /// Whether a value has a line end.
+    fn have_line_ends(&self) -> bool {
+        self.rows.iter().flatten().any(|value| value.contains(['\n', '\r']))
     }
 
     /// Whether the first record is one of names. It is taken for one, unless it has numbers, dates or truth
@@ -300,7 +314,23 @@ mod tests {
         let none = BTreeMap::new();
         let whole = Dialect::of(text.as_bytes(), true, &none);
         for end in text.find("2;").unwrap()..text.len() {
-            assert_eq!(Dialect::of(&text.as_bytes()[..end], false, &none), whole, "{end}");
+            let seen = Dialect::of(&text.as_bytes()[..end], false, &none);
+            assert!(!seen.has_line_ends, "{end}");
+            assert_eq!(Dialect { has_line_ends: true, ..seen }, whole, "{end}");
+        }
+    }
+
+    #[test]
+    fn line_ends_in_values_are_found() {
+        let none = BTreeMap::new();
+        for (text, found) in [
+            ("a,b\n\"x\ny\",1\n", true),
+            ("a\n\"x\r\ny\"\n", true),
+            ("a,b\n\"x y\",1\r\nz,2\r\n", false),
+        ] {
+            let dialect = Dialect::of(text.as_bytes(), true, &none);
+            assert_eq!(dialect.has_line_ends, found, "{text}");
+            assert_eq!(dialect.options(&none).contains_key(LINE_ENDS), found, "{text}");
         }
     }
 
@@ -322,7 +352,7 @@ mod tests {
         let none = BTreeMap::new();
         assert_eq!(Dialect::default().unusual(&none), None);
         assert_eq!(Dialect::default().options(&none), none);
-        let dialect = Dialect { delimiter: b'\t', quote: b'"', has_header: false };
+        let dialect = Dialect { delimiter: b'\t', has_header: false, ..Dialect::default() };
         let said = dialect.unusual(&none);
         assert_eq!(said.as_deref(), Some("its fields are separated by tabs, it has no header"));
         assert_eq!(dialect.options(&none).len(), 2);

@@ -16,6 +16,7 @@ use futures::TryStreamExt;
 use object_store::ObjectStoreExt;
 use object_store::path::Path;
 
+use super::partition_keys::with_partition_keys;
 use crate::staging::{StagingStores, Uploads};
 
 /// Runs a plan that writes files, such as that of COPY or INSERT, with its writes staged: see
@@ -145,7 +146,8 @@ impl ExecutionPlan for StagedWriteExec {
                     Arc::clone(&context.runtime_env().object_store_registry),
                     Arc::clone(open.staging()),
                 );
-                let rows = input.execute(partition, with_stores(&context, stores))?;
+                let writes = with_partition_keys(input)?;
+                let rows = writes.execute(partition, with_stores(&context, stores))?;
                 rows.try_collect::<Vec<_>>().await
             };
             match outcome.await {
