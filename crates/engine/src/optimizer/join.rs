@@ -124,7 +124,7 @@ fn expected(
     bloom: bool,
 ) -> ExpectedKeys {
     let share = paths.share(joined).unwrap_or(DEFAULT_SHARE);
-    ExpectedKeys::new(source, share, paths.most_keys(joined), bloom)
+    ExpectedKeys::new(source, share, paths.most_keys(joined), bloom).among(paths.all_keys(joined))
 }
 
 /// Why none of a scan's keys can be looked up in a Bloom filter, if that is so.

@@ -175,6 +175,12 @@ impl KeyPaths {
         builds.reduce(f64::min)
     }
 
+    /// How many keys reach a scan if none is filtered out on the build side, as far as that is estimated.
+    pub(super) fn all_keys(&self, joined: &Joined) -> Option<f64> {
+        let domains = joined.keys.iter().filter_map(|key| self.joins.get(key.join)?.domain());
+        domains.reduce(f64::min)
+    }
+
     /// For each expression under which keys arrive, what is known about them, if they are wanted.
     pub(super) fn keys(&self, strategy: Strategy) -> HashMap<u64, Option<ArrivingKeys>> {
         let wanted = |join: &Join| match strategy {

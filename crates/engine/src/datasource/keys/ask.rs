@@ -84,10 +84,8 @@ impl<'a> Asking<'a> {
 pub enum Form {
     /// Between the least and the greatest.
     Bounds,
-    /// One of these. Bounds, where there are too many.
-    List,
     /// In a Bloom filter with this probability of a wrong yes, or the least above it that fits. A
-    /// list, where the keys are few, or the store does not hash them.
+    /// list, where the keys are few, or the store does not hash them; bounds, where nothing else fits.
     Bloom(f64),
 }
 

@@ -23,6 +23,9 @@ use crate::datasource::s3_select::Filter;
 /// with so many is about as much work as to hash it, and there are no wrong yeses.
 const LISTED: usize = 1_000;
 
+/// A list that is judged to be longer by less than one in so many is made all the same.
+const NEARLY: usize = 8;
+
 /// One way to ask about a column's keys.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Attempt {
@@ -66,7 +69,6 @@ impl<'a> AskedColumn<'a> {
     pub(super) fn attempts(&self, wanted: Form) -> Vec<Attempt> {
         let p = match wanted {
             Form::Bounds => return vec![Attempt::Bounds],
-            Form::List => return vec![Attempt::List, Attempt::Bounds],
             Form::Bloom(p) => p,
         };
         let mut attempts: Vec<_> =
@@ -217,8 +219,9 @@ impl<'a> AskedColumn<'a> {
             Ok(values) => values,
             Err(why) => return Ok(Err(why)),
         };
-        // `1, ` is the shortest there is.
-        if values.len().saturating_mul(3) > self.room {
+        // To make a long list takes longer than to judge by some of its keys that it is far too long.
+        let judged = self.listed(self.room);
+        if judged > 0 && values.len() > judged + judged / NEARLY {
             return Ok(Err(Why::new(format!("a list of {} keys does not fit", values.len()))));
         }
         if values.is_empty() && self.outside().is_none() {

@@ -136,7 +136,8 @@ impl KeysAtOpen {
                     let counted = (countable.about()?, countable.values());
                     counting_pays(source, endpoint, config, options, column, counted)
                 };
-                let keys = all_keys(source, keys, &filters, pays, (most, until)).await?;
+                let threads = options.execution.target_partitions;
+                let keys = all_keys(source, keys, &filters, pays, (threads, most, until)).await?;
                 decide_apart(source, endpoint, config, options, keys).await?
             }
         };
@@ -214,13 +215,13 @@ fn note_unmet(config: &FileScanConfig, options: &ConfigOptions, why: Why) {
 }
 
 /// Keys as far as filters tell them, counted out where they are too many to be listed, if that pays for
-/// so many of a column: so many at most, and only until then.
+/// so many of a column: on so many threads, so many at most, and only until then.
 async fn all_keys(
     source: &S3SelectSource,
     keys: BTreeMap<usize, ColumnKeys>,
     about: &[KeyFilter],
     pays: impl Fn(usize, &Countable) -> Result<bool>,
-    (most, until): (usize, std::time::Instant),
+    (threads, most, until): (usize, usize, std::time::Instant),
 ) -> Result<KeysByColumn> {
     let filters: Vec<_> =
         about.iter().filter(|it| it.one_key).map(|it| Arc::clone(&it.now)).collect();
@@ -239,8 +240,7 @@ async fn all_keys(
             && pays(column, &countable)?
         {
             let filter = Arc::clone(countable.filter());
-            let counted = SpawnedTask::spawn_blocking(move || countable.keys(most, until));
-            if let Some(values) = counted.join_unwind().await.map_err(gone)?? {
+            if let Some(values) = countable.counted(threads, most, until).await? {
                 (keys.values, keys.filter) = (Some(values), Some(filter));
             }
         }

@@ -17,7 +17,8 @@ use std::time::Instant;
 use arrow::array::{Array, ArrayRef, AsArray, Int64Array, RecordBatch};
 use arrow::compute::{cast, filter};
 use arrow::datatypes::{DataType, FieldRef, Schema};
-use datafusion::common::{Result, ScalarValue};
+use datafusion::common::runtime::SpawnedTask;
+use datafusion::common::{DataFusionError, Result, ScalarValue};
 use datafusion::logical_expr::Operator;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::utils::{collect_columns, reassign_expr_columns};
@@ -25,8 +26,11 @@ use datafusion::physical_plan::expressions::{BinaryExpr, Column, lit};
 
 use super::extract::ColumnKeys;
 
-/// How many values are asked about at once.
-const AT_ONCE: i64 = 1 << 16;
+/// How many values are asked about at once: what is made of them on the way stays in the cache of a core.
+const AT_ONCE: i64 = 1 << 13;
+
+/// The least values that are worth a thread of their own.
+const LEAST_APART: f64 = 1e5;
 
 /// How many values, evenly spread between the bounds, tell about how many keys there are.
 const TELLING: i64 = 1 << 12;
@@ -87,13 +91,51 @@ impl Countable {
         &self.filter
     }
 
-    /// The keys in order; none if there are more than `most`, or if it takes, or seems to take, beyond a
-    /// moment to find them.
+    /// The keys in order, counted out on so many threads at most; none if there are more than `most`, or
+    /// if it takes, or seems to take, beyond a moment to find them.
     ///
     /// # Errors
     ///
     /// If the filter cannot be evaluated.
-    pub fn keys(&self, most: usize, until: Instant) -> Result<Option<Vec<ScalarValue>>> {
+    pub async fn counted(
+        self,
+        threads: usize,
+        most: usize,
+        until: Instant,
+    ) -> Result<Option<Vec<ScalarValue>>> {
+        let counting = self
+            .divided(threads)
+            .map(|part| SpawnedTask::spawn_blocking(move || part.keys(most, until)));
+        let counting: Vec<_> = counting.collect();
+        let mut all = Vec::new();
+        for part in counting {
+            let keys = part.join_unwind().await;
+            match keys.map_err(|error| DataFusionError::ExecutionJoin(Box::new(error)))?? {
+                Some(keys) if all.len() + keys.len() <= most => all.extend(keys),
+                _ => return Ok(None),
+            }
+        }
+        Ok(Some(all))
+    }
+
+    /// The same in parts with about as many values each, in order: so many at most, and none that is not
+    /// worth a thread.
+    fn divided(self, threads: usize) -> impl Iterator<Item = Self> {
+        let worth = (self.values() / LEAST_APART) as usize;
+        let parts = worth.clamp(1, threads.max(1)) as i64;
+        let (first, end) = (*self.between.start(), *self.between.end());
+        // Below `MOST_VALUES`.
+        let each = end.saturating_sub(first) / parts + 1;
+        (0..parts).map(move |part| {
+            let from = first.saturating_add(part * each);
+            let to = if part + 1 == parts { end } else { from.saturating_add(each - 1) };
+            Self { between: from..=to, ..self.clone() }
+        })
+    }
+
+    /// The keys in order; none if there are more than `most`, or if it takes, or seems to take, beyond a
+    /// moment to find them.
+    fn keys(&self, most: usize, until: Instant) -> Result<Option<Vec<ScalarValue>>> {
         let passing = Passing::new(self)?;
         let (first, end) = (*self.between.start(), *self.between.end());
         let all = self.values().max(1.0);
@@ -298,6 +340,33 @@ mod tests {
         assert_eq!(found, [-99_999_i64, 0, 199_998].map(ScalarValue::from));
         let thirds = Countable::of(&filters[..1], 1, &keys, &schema(DataType::Int64)).unwrap();
         assert_eq!(thirds.keys(100_000, soon()).unwrap().unwrap().len(), 100_000);
+    }
+
+    #[tokio::test]
+    async fn threads_find_the_same_keys_in_the_same_order() {
+        let long = schema(DataType::Int64);
+        for (low, high) in
+            [(-300_000_i64, 500_001_i64), (7, 7), (2, 1), (i64::MAX - 250_000, i64::MAX)]
+        {
+            let keys = between(low, high);
+            let countable = Countable::of(&[thirds()], 1, &keys, &long).unwrap();
+            let found = countable.keys(1_000_000, soon()).unwrap().unwrap();
+            for threads in [0, 1, 2, 3, 64] {
+                let parts: Vec<_> = countable.clone().divided(threads).collect();
+                let worth = (countable.values() / LEAST_APART) as usize;
+                assert_eq!(parts.len(), worth.min(threads).max(1));
+                let of = |most| countable.clone().counted(threads, most, soon());
+                assert_eq!(
+                    of(1_000_000).await.unwrap().as_ref(),
+                    Some(&found),
+                    "{threads} threads"
+                );
+                assert_eq!(of(found.len()).await.unwrap().as_ref(), Some(&found));
+                if let Some(fewer) = found.len().checked_sub(1) {
+                    assert_eq!(of(fewer).await.unwrap(), None, "{threads} threads");
+                }
+            }
+        }
     }
 
     #[test]

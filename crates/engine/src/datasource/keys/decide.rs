@@ -1,5 +1,6 @@
 //! Which keys a scan sends, once they are known.
 
+use std::iter;
 use std::sync::Arc;
 
 use datafusion::common::Result;
@@ -67,14 +68,16 @@ pub fn decide(
             None => Decided::Ask(sent),
         });
     }
-    let forms = [Form::Bounds, Form::List].into_iter().chain(CHOICE_OF_P.map(Form::Bloom));
+    // Lists of few keys, and of those that are not hashed, are among what is tried for a Bloom filter.
+    // A longer one takes more bytes than the filter that is wrong once in a thousand times.
+    let forms = iter::once(Form::Bounds).chain(CHOICE_OF_P.map(Form::Bloom));
     let mut whole = vec![Sent::default()];
     let mut parts = Vec::new();
     for form in forms {
         // What was asked for before may be coarser than this already, for lack of room.
         let known = whole.last().filter(|sent| match form {
             Form::Bloom(p) => sent.least_p().is_some_and(|sent| p <= sent),
-            Form::Bounds | Form::List => false,
+            Form::Bounds => false,
         });
         if let Some(known) = known {
             parts.extend(by_part(form, known));
