@@ -17,12 +17,14 @@ pub(crate) enum Place {
     SomeSeconds(fn(&mut HardwareProfile) -> &mut Option<Duration>),
     AtOnce(fn(&mut HardwareProfile) -> &mut NonZeroU32),
     Number(Range, fn(&mut HardwareProfile) -> &mut f64),
+    /// What may be left out.
+    SomeNumber(Range, fn(&mut HardwareProfile) -> &mut Option<f64>),
 }
 
-use Place::{AtOnce, Number, Rate, Seconds, SomeRate, SomeSeconds};
+use Place::{AtOnce, Number, Rate, Seconds, SomeNumber, SomeRate, SomeSeconds};
 
 /// The constants of a profile, in the order of its file. Those of a table follow each other.
-pub(crate) static OF_HARDWARE: [(&str, Place); 31] = [
+pub(crate) static OF_HARDWARE: [(&str, Place); 32] = [
     ("link.bytes_per_second", Rate(|it| &mut it.link.bytes_per_second)),
     ("link.connection_bytes_per_second", Rate(|it| &mut it.link.connection_bytes_per_second)),
     ("link.latency_seconds", Seconds(|it| &mut it.link.latency)),
@@ -54,6 +56,7 @@ pub(crate) static OF_HARDWARE: [(&str, Place); 31] = [
     ("client.update_seconds", SomeSeconds(|it| &mut it.client.per_update)),
     ("client.key_seconds", SomeSeconds(|it| &mut it.client.per_key)),
     ("client.overlap", Number(Range::Fraction, |it| &mut it.client.overlap)),
+    ("client.get_overlap", SomeNumber(Range::Fraction, |it| &mut it.client.get_overlap)),
 ];
 
 impl Place {
@@ -66,6 +69,7 @@ impl Place {
             SomeSeconds(place) => (*place(profile))?.as_secs_f64(),
             AtOnce(place) => f64::from(place(profile).get()),
             Number(_, place) => *place(profile),
+            SomeNumber(_, place) => (*place(profile))?,
         })
     }
 
@@ -75,7 +79,7 @@ impl Place {
             Rate(_) | SomeRate(_) => Range::Rate,
             Seconds(_) | SomeSeconds(_) => Range::Seconds,
             AtOnce(_) => Range::AtOnce,
-            Number(range, _) => range,
+            Number(range, _) | SomeNumber(range, _) => range,
         }
     }
 
@@ -90,6 +94,7 @@ impl Place {
                 *place(profile) = NonZeroU32::new(value.round() as u32).unwrap_or(NonZeroU32::MIN);
             }
             Number(_, place) => *place(profile) = value,
+            SomeNumber(_, place) => *place(profile) = Some(value),
         }
     }
 }

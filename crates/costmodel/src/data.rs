@@ -189,3 +189,10 @@ pub(crate) fn some_duration<'de, D: Deserializer<'de>>(
 pub(crate) fn fraction<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     Range::Fraction.read(deserializer)
 }
+
+/// The same of what may be left out.
+pub(crate) fn some_fraction<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<f64>, D::Error> {
+    fraction(deserializer).map(Some)
+}

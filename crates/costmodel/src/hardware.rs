@@ -171,9 +171,19 @@ pub struct ClientRates {
     /// In the notation of the model, 1 − α.
     #[serde(deserialize_with = "data::fraction")]
     pub overlap: f64,
+    /// The same where nothing is asked of S3 Select: parts of an object are parsed while the next ones
+    /// arrive, and a store has little to do for them. If left out, it is the same.
+    #[serde(default, deserialize_with = "data::some_fraction")]
+    pub get_overlap: Option<f64>,
 }
 
 impl ClientRates {
+    /// How much of the other resources' time hides behind the slowest one's, with or without S3 Select.
+    #[must_use]
+    pub fn overlap_of(&self, selects: bool) -> f64 {
+        if selects { self.overlap } else { self.get_overlap.unwrap_or(self.overlap) }
+    }
+
     /// One core's seconds for all of these.
     pub(crate) fn evaluating(&self, terms: Terms) -> f64 {
         let seconds = |each: Option<Duration>| each.unwrap_or_default().as_secs_f64();

@@ -208,7 +208,8 @@ impl Phase {
     /// T = rounds·latency + max D + α·(sum D − max D)
     /// ```
     ///
-    /// α = 0 is a perfect pipeline, α = 1 one resource after the other. Requests that are more than can be in
+    /// α = 0 is a perfect pipeline, α = 1 one resource after the other; it may be another one where nothing
+    /// is asked of S3 Select. Requests that are more than can be in
     /// flight at once are sent in waves, each of which waits for its latency; whoever sends in the last of
     /// them, when not all do, has as many bytes to get as the others. The link and its connections
     /// count as one resource in the sum, the one of them that takes longer. Where store and client
@@ -221,8 +222,9 @@ impl Phase {
     pub(crate) fn times(&self, hardware: &HardwareProfile) -> (PhaseTime, Times) {
         let demands = self.demands(hardware);
         let bound_by = demands.bound_by();
+        let selects = self.selects > Requests::ZERO;
         let waiting = self.latency(hardware) * f64::from(self.rounds);
-        let total = waiting + demands.combined(hardware.client.overlap);
+        let total = waiting + demands.combined(hardware.client.overlap_of(selects));
         let time = PhaseTime {
             name: self.name,
             latency: seconds(waiting),
@@ -230,7 +232,7 @@ impl Phase {
             bound_by,
             total: seconds(total),
         };
-        (time, Times { waiting, demands, total, bound_by: Some(bound_by) })
+        (time, Times { waiting, demands, selects, total, bound_by: Some(bound_by) })
     }
 
     /// One round trip, in seconds: the slowest kind that is sent.

@@ -183,9 +183,9 @@ mod tests {
     fn every_constant_reads_as_it_was_set() {
         let mut other = scenario();
         let constants = scenario().constants();
-        // Everything but what the paper's profile leaves out: eight times of the store, and five of
-        // the client.
-        assert_eq!(constants.len(), OF_HARDWARE.len() - 13 + 1 + OF_PRICES.len());
+        // Everything but what the paper's profile leaves out: eight times of the store, and five and
+        // an overlap of the client.
+        assert_eq!(constants.len(), OF_HARDWARE.len() - 14 + 1 + OF_PRICES.len());
         for (key, value) in constants {
             let half = Scenario::nearest(&key, value / 2.0);
             other.set(&key, half).unwrap();

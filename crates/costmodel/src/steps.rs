@@ -110,6 +110,7 @@ impl Steps {
                     all.waiting += times.waiting;
                     all.total += times.total;
                     all.demands.add_all(&times.demands);
+                    all.selects |= times.selects;
                     if times.total > longest || all.bound_by.is_none() {
                         longest = times.total;
                         all.bound_by = times.bound_by;
@@ -124,12 +125,14 @@ impl Steps {
                     let times = step.times(hardware, phases);
                     all.waiting = all.waiting.max(times.waiting);
                     all.demands.add_all(&times.demands);
+                    all.selects |= times.selects;
                     if times.total > longest.0 || longest.1.is_none() {
                         longest = (times.total, times.bound_by);
                     }
                 }
                 // As one phase that asks for all of it, but no faster than its slowest part.
-                let shared = all.waiting + all.demands.combined(hardware.client.overlap);
+                let shared =
+                    all.waiting + all.demands.combined(hardware.client.overlap_of(all.selects));
                 (all.total, all.bound_by) = if shared > longest.0 {
                     (shared, Some(all.demands.bound_by()))
                 } else {
@@ -147,6 +150,8 @@ pub(crate) struct Times {
     /// Waiting for first bytes, while no resource is busy.
     pub(crate) waiting: f64,
     pub(crate) demands: Demands,
+    /// Whether any of it is asked of S3 Select.
+    pub(crate) selects: bool,
     pub(crate) total: f64,
     pub(crate) bound_by: Option<Resource>,
 }
@@ -197,7 +202,7 @@ pub fn predict(steps: &Steps, hardware: &HardwareProfile) -> Prediction {
 mod tests {
     use super::*;
     use crate::phase::tests::{BETTER, MORE, better, more, phases, profiles};
-    use crate::{ALIKE, Candidate, Objective, PriceBook, choose};
+    use crate::{ALIKE, Bytes, Candidate, Objective, PriceBook, Requests, choose};
     use proptest::prelude::*;
 
     #[test]
@@ -208,6 +213,33 @@ mod tests {
             assert_eq!(prediction.total(), hardware.client.startup);
             assert_eq!((prediction.bound_by(), prediction.phases.len()), (None, 0));
         }
+    }
+
+    /// GETs overlap by themselves; beside or in a statement, as statements do.
+    #[test]
+    fn gets_may_overlap_more_than_statements() {
+        let mut hardware = HardwareProfile::by_name("local-1gbit").unwrap().clone();
+        hardware.client.overlap = 0.5;
+        let got = Phase { gets: Requests(8), got: Bytes::mib(512), ..Phase::default() };
+        let asked = Phase { selects: Requests(1), returned: Bytes::mib(64), ..Phase::default() };
+        let seconds = |steps: &Steps, hardware: &HardwareProfile| {
+            predict(steps, hardware).total().as_secs_f64()
+        };
+        let gets = Steps::from(got.clone());
+        let all = |of: fn(Vec<Steps>) -> Steps| of(vec![got.clone().into(), asked.clone().into()]);
+        let (together, in_turn) = (all(Steps::Together), all(Steps::InTurn));
+        let before = [&gets, &together, &in_turn].map(|steps| seconds(steps, &hardware));
+        hardware.client.get_overlap = Some(1.0);
+        let after = [&gets, &together, &in_turn].map(|steps| seconds(steps, &hardware));
+        assert!(after[0] < before[0], "{after:?} {before:?}");
+        assert_eq!(after[1], before[1]);
+        assert!(
+            (before[2] - after[2] - (before[0] - after[0])).abs() < 1e-6,
+            "{after:?} {before:?}"
+        );
+        let slowest = predict(&gets, &hardware).phases[0].demands.iter().map(|it| it.1).max();
+        let waiting = hardware.client.startup + hardware.link.latency * got.rounds;
+        assert_eq!(predict(&gets, &hardware).total(), slowest.unwrap() + waiting);
     }
 
     fn steps() -> impl Strategy<Value = Steps> {

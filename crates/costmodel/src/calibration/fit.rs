@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::regression::{Equations, Estimate};
 use super::{Asked, Experiment};
 use crate::hardware::SelectRates;
-use crate::{BytesPerSecond, Format, HardwareProfile, Phase, Scanned, Terms, predict};
+use crate::{BytesPerSecond, Format, HardwareProfile, Phase, Requests, Scanned, Terms, predict};
 
 /// GETs of fewer bytes each are asked for the rate of requests, not of bytes.
 const SMALL: f64 = 16_384.0;
@@ -47,7 +47,7 @@ pub fn fit(experiments: &[Experiment], base: &HardwareProfile) -> Fit {
     fitting.parsing();
     fitting.aggregating();
     fitting.planning();
-    fitting.overlap();
+    fitting.overlaps();
     fitting.fit
 }
 
@@ -326,13 +326,14 @@ impl Fitting<'_> {
         }
     }
 
-    /// Whole queries: what their slowest resource does not explain, as a part of what the others
-    /// would need. Where they wait for longer than that, how long is not predicted well enough to be taken
-    /// for granted: it is told apart, as a part of what is predicted.
-    fn overlap(&mut self) {
+    /// Whole queries, with S3 Select and without: what their slowest resource does not explain, as a part
+    /// of what the others would need. Where they wait for longer than that, how long is not predicted well
+    /// enough to be taken for granted: it is told apart, as a part of what is predicted.
+    fn overlaps(&mut self) {
         let with = |overlap: f64| {
             let mut hardware = self.fit.hardware.clone();
             hardware.client.overlap = overlap;
+            hardware.client.get_overlap = None;
             hardware
         };
         let (perfect, none) = (with(1.0), with(0.0));
@@ -342,30 +343,42 @@ impl Fitting<'_> {
         let mut busy = perfect.clone();
         busy.link.latency = Duration::ZERO;
         busy.select.latency = Duration::ZERO;
-        let (mut equations, mut apart) = (Equations::new(1), Equations::new(2));
+        let (mut equations, mut apart) = (Equations::new(2), Equations::new(3));
         let (mut waits, mut adds) = (0.0, 0.0);
         for (asked, seconds) in self.times() {
             if let Asked::Query(phase) = asked {
                 let least = seconds_on(phase, &perfect);
                 let most = seconds_on(phase, &none);
                 let busy = seconds_on(phase, &busy);
-                equations.push(&[most - least], seconds - least, seconds);
-                apart.push(&[most - least, least - busy], seconds - busy, seconds);
+                let [select, get] = match phase.selects > Requests::ZERO {
+                    true => [most - least, 0.0],
+                    false => [0.0, most - least],
+                };
+                equations.push(&[select, get], seconds - least, seconds);
+                apart.push(&[select, get, least - busy], seconds - busy, seconds);
                 waits += least - busy;
                 adds += most - least;
             }
         }
         let found = match apart.solve()[..] {
-            [found @ Some(_), Some(waiting)] if waits > adds && waiting.value < 1.0 => found,
-            _ => equations.solve()[0],
+            [select, get, Some(waiting)] if waits > adds && waiting.value < 1.0 => [select, get],
+            _ => match equations.solve()[..] {
+                [select, get] => [select, get],
+                _ => [None, None],
+            },
         };
-        match found {
-            Some(Estimate { value, low, high }) => {
-                let overlap = |alpha: f64| 1.0 - alpha.clamp(0.0, 1.0);
-                self.fit.hardware.client.overlap = rounded(overlap(value));
-                self.interval("client.overlap", [overlap(high), overlap(low)]);
+        for (key, found) in ["client.overlap", "client.get_overlap"].into_iter().zip(found) {
+            let Some(Estimate { value, low, high }) = found else {
+                self.fit.assumed.push(key.to_owned());
+                continue;
+            };
+            let overlap = |alpha: f64| 1.0 - alpha.clamp(0.0, 1.0);
+            let client = &mut self.fit.hardware.client;
+            match key {
+                "client.overlap" => client.overlap = rounded(overlap(value)),
+                _ => client.get_overlap = Some(rounded(overlap(value))),
             }
-            None => self.fit.assumed.push("client.overlap".to_owned()),
+            self.interval(key, [overlap(high), overlap(low)]);
         }
     }
 
@@ -593,6 +606,7 @@ mod tests {
         truth.client.per_update = Some(Duration::from_nanos(3));
         truth.client.per_key = Some(Duration::from_nanos(21));
         truth.client.overlap = 0.42;
+        truth.client.get_overlap = Some(0.87);
         truth.client.startup = Duration::from_millis(12);
         truth
     }
@@ -638,6 +652,7 @@ mod tests {
             ("key here", time(client.per_key)),
             ("startup", client.startup.as_secs_f64()),
             ("overlap", client.overlap),
+            ("overlap of GETs", client.overlap_of(false)),
         ]
     }
 
@@ -659,7 +674,7 @@ mod tests {
         let found = constants(&fit.hardware);
         for ((name, found), (_, expected)) in found.into_iter().zip(constants(&truth())) {
             // How much overlaps shows only in what the other constants leave unexplained.
-            let scale = if name == "overlap" { 1.0 } else { expected };
+            let scale = if name.starts_with("overlap") { 1.0 } else { expected };
             let error = (found - expected).abs() / scale;
             assert!(error <= tolerance, "{name}: {found} instead of {expected}");
         }
