@@ -250,8 +250,7 @@ fn hashes_have_a_seed_and_a_stage() {
 #[test]
 fn the_protocol_stands_in_front_of_programs() {
     let mut stages = BTreeSet::new();
-    let without = ["join-bloom", "group-sum"];
-    for algorithm in ALGORITHMS.into_iter().filter(|name| !without.contains(name)) {
+    for algorithm in ALGORITHMS.into_iter().filter(|name| *name != "join-bloom") {
         let fit = |more: &[&str]| {
             let base = ["switch", "fit", "--target", "paper", "--algorithm", algorithm];
             let size: &[&str] = if algorithm.starts_with("join") { &["-d", "4096"] } else { &[] };
@@ -266,9 +265,9 @@ fn the_protocol_stands_in_front_of_programs() {
         assert!(with[0]["tables"].as_str().unwrap().contains("boot_number"), "{with:?}");
     }
     assert_eq!(stages, BTreeSet::from([1, 2, 3]));
-    // What a switch holds must not be taken twice: there is no program that tells copies so.
-    let mut held = sluice(&["switch", "p4", "--algorithm", "group-sum", "--workers", "2"]);
-    bad(&mut held, "copies of an entry of group-sum must be looked up");
+    // What a switch holds must not be taken twice: copies are looked up, and what is early goes nowhere.
+    let text = good(&mut sluice(&["switch", "p4", "--algorithm", "group-sum", "--workers", "2"]));
+    assert!(text.contains("if (meta.early == 1) { mark_to_drop(standard_metadata); } else if"));
     let text = good(&mut sluice(&["switch", "p4", "--algorithm", "distinct", "--workers", "2"]));
     assert!(text.contains("egress_spec = standard_metadata.ingress_port"));
 }

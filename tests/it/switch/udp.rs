@@ -21,11 +21,12 @@ const KEYS: &str = "generated:zipf:entries=3000:keys=300";
 #[test]
 fn every_query_is_answered_through_udp() {
     let join = ["--probe", "generated:uniform:entries=3000:keys=900", "-d", "65536"];
-    let cases: [(&str, &[&str]); 8] = [
+    let cases: [(&str, &[&str]); 9] = [
         ("filter", &["--threshold", "50"]),
         ("distinct", &[]),
         ("top-n-deterministic", &["-n", "20"]),
         ("group-by", &["-d", "256"]),
+        ("group-sum", &["-d", "64"]),
         ("skyline-sum", &[]),
         ("join-bloom", &join),
         ("having", &["--threshold", "5000"]),

@@ -17,7 +17,7 @@ use std::fs;
 use std::path::Path;
 
 use sluicegate_pruning::ConfigError;
-use sluicegate_pruning::algorithm::catalog::{Algorithm, Carries, CatalogError, Parameters};
+use sluicegate_pruning::algorithm::catalog::{Algorithm, CatalogError, Parameters};
 use sluicegate_pruning::deployment::PlacementError;
 use sluicegate_pruning::experiment::trial::TrialError;
 use sluicegate_pruning::p4::P4Error;
@@ -97,18 +97,9 @@ fn program(algorithm: Algorithm, parameters: &ParameterArgs, variant: Variant) -
 /// The same with the reliability protocol in front, for so many workers.
 fn with_protocol(program: Program, algorithm: Algorithm, workers: Option<u16>) -> Result<Program> {
     let Some(workers) = workers else { return Ok(program) };
-    if algorithm.configure(&Parameters::default())?.holds() {
-        return Err(Failure::new(format!(
-            "copies of an entry of {algorithm} must be looked up, and there is no program for that yet"
-        ))
-        .with_hint("Leave --workers out; `sluice switch protocol` runs it with the protocol."));
-    }
-    let carries = algorithm.entry().carries;
-    let copies = match carries {
-        Carries::KeyOfEither => Copies::Replayed,
-        _ => Copies::Once,
-    };
-    Ok(reliable(&program, &Flow::of_workers(carries, workers), copies)?)
+    let flows = Flow::of_workers(algorithm.entry().carries, workers);
+    let copies = Copies::before(&*algorithm.configure(&Parameters::default())?);
+    Ok(reliable(&program, &flows, copies)?)
 }
 
 /// A built-in target, or the one in a file.

@@ -151,19 +151,15 @@ fn with_protocol() -> Result<Vec<(String, Program)>, Box<dyn Error>> {
             n: takes("n").then_some(20),
             ..sized
         };
-        let (flows, copies) = if entry.carries == Carries::KeyOfEither {
+        let flows = if entry.carries == Carries::KeyOfEither {
             // In another order than the roles.
             let flows = Flow::of_workers(entry.carries, 1).into_iter();
-            let reversed = flows.map(|flow| Flow { fid: 3 - flow.fid, ..flow });
-            (reversed.collect(), Copies::Replayed)
+            flows.map(|flow| Flow { fid: 3 - flow.fid, ..flow }).collect()
         } else {
-            (Flow::of_workers(entry.carries, 3), Copies::Once)
+            Flow::of_workers(entry.carries, 3)
         };
         let configured = algorithm.configure(&given)?;
-        // What the switch holds needs copies that are looked up.
-        if configured.holds() {
-            continue;
-        }
+        let copies = Copies::before(&*configured);
         let program = reliable(&configured.program(), &flows, copies)?;
         all.push((format!("{}-reliable", algorithm.name()), program));
     }

@@ -24,7 +24,7 @@ use std::path::Path;
 use std::{env, fs};
 
 use sluicegate_pruning::p4::{self, Arch, P4Error};
-use sluicegate_pruning::protocol::BOOT_REGISTER;
+use sluicegate_pruning::protocol::{BOOT_REGISTER, SEQUENCE_REGISTER};
 use sluicegate_pruning::rng::Rng;
 use sluicegate_pruning::switch::{Cell, Interpreter, Outcome, Packet, Program, Register};
 
@@ -103,6 +103,15 @@ impl Drive {
         let rewrites = !program.rewrites.is_empty();
         let fid = if rng.chance(0.95) { rng.below(4) as u16 } else { rng.next_u64() as u16 };
         let id = match rng.chance(0.95) {
+            // What is not the next of its flow goes nowhere.
+            _ if program.discards.is_some() => {
+                let last = self.last(fid);
+                match rng.below(10) {
+                    0 => rng.below(u64::from(last) + 1) as u32,
+                    1 => last + 2 + rng.below(3) as u32,
+                    _ => last + 1,
+                }
+            }
             true => number,
             // A retransmission: an identifier that is too great would end its flow.
             false if acknowledges => rng.below(u64::from(number) + 1) as u32,
@@ -146,6 +155,14 @@ impl Drive {
             Outcome::Drop => {}
         }
         Ok(())
+    }
+
+    /// The identifier that was processed last of a flow: flows from 0 have the first cells.
+    fn last(&self, fid: u16) -> u32 {
+        let registers = &self.interpreter.program().registers;
+        let last = registers.iter().position(|register| register.name == SEQUENCE_REGISTER);
+        let cells = last.and_then(|last| self.interpreter.registers().get(last));
+        cells.and_then(|cells| cells.get(usize::from(fid))).map_or(0, |cell| cell[0])
     }
 
     fn passes(&mut self, frame: Vec<u8>) {

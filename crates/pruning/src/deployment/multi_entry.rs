@@ -74,7 +74,7 @@ pub fn multi_entry(
         let prefix = format!("lane{number}_");
         let head = [FieldId::FID, lane.id];
         let graft = Graft::with_sources(&mut whole, program, &prefix, head, &lane.values, None);
-        graft.stages(&mut whole, program, start, &[Test::is_not(lane.taken, 0)]);
+        graft.stages(&mut whole, program, start, &|_| Some(Test::is_not(lane.taken, 0)));
         pruned.push(graft.field(program.verdicts[0]));
     }
     let mut last = crate::switch::Stage::default();
@@ -124,7 +124,7 @@ impl Shape {
             let (prefix, head) = (format!("lane{entry}_"), [FieldId::FID, id]);
             let graft =
                 Graft::with_sources(&mut whole, program, &prefix, head, &values, Some(drop));
-            graft.stages(&mut whole, program, start, &[]);
+            graft.stages(&mut whole, program, start, &|_| None);
         }
         whole
     }

@@ -25,7 +25,7 @@
 //! * A local that nothing reads is not declared.
 //! * Popping an entry changes the UDP length, and sets the UDP checksum to 0: none. So does rewriting
 //!   a header. What is pruned by a program that acknowledges leaves where it came in, with sender and
-//!   receiver exchanged.
+//!   receiver exchanged; what it discards, nowhere.
 //!
 //! ```
 //! use sluicegate_pruning::algorithm::distinct;
@@ -162,7 +162,9 @@ impl<'a> Names<'a> {
     fn new(program: &'a Program, arch: Arch) -> Self {
         let sections = program.sections();
         let drop = match *program.verdicts {
-            [verdict] if arch != Arch::V1Model && !program.acknowledges => {
+            [verdict]
+                if arch != Arch::V1Model && !program.acknowledges && program.discards.is_none() =>
+            {
                 let read =
                     program.tables().any(|(_, table)| program.reads(table).contains(&verdict));
                 (!read).then_some(verdict)
@@ -327,11 +329,15 @@ impl<'a> Names<'a> {
         let verdicts: Vec<&str> = self.program.verdicts.iter().map(|v| self.field(*v)).collect();
         let all: Vec<String> = verdicts.iter().map(|v| format!("{v} == 1")).collect();
         let all = all.join(" && ");
+        out.push_str("            ");
+        if let Some(discards) = self.program.discards {
+            let _ = write!(out, "if ({} == 1) {{ {drop} }} else ", self.field(discards));
+        }
         if self.program.acknowledges {
-            let _ = writeln!(out, "            if ({all}) {{\n{}", turned());
+            let _ = writeln!(out, "if ({all}) {{\n{}", turned());
             let _ = write!(out, "                {bounce}\n            }}");
         } else {
-            let _ = write!(out, "            if ({all}) {{ {drop} }}");
+            let _ = write!(out, "if ({all}) {{ {drop} }}");
         }
         if verdicts.len() > 1 {
             // An acknowledgement leaves with all of its entries.

@@ -157,11 +157,13 @@ impl Pruner for Programmed {
     }
 
     fn holds(&self, entry: &Entry) -> bool {
-        is_held(self.query, entry, &group_sum::held_in(self.interpreter.registers()))
+        let Query::GroupSum { cells } = self.query else { return false };
+        let held: Vec<_> = (0..cells).filter_map(|cell| self.read(cell)).collect();
+        is_held(self.query, entry, &held)
     }
 
     fn read(&self, cell: u64) -> Option<(u64, u64)> {
-        group_sum::held_in(self.interpreter.registers()).get(cell as usize).copied()
+        group_sum::held_in(self.interpreter.registers(), cell)
     }
 
     fn reset(&mut self) {

@@ -38,7 +38,8 @@
 //!    lost: a reboot in either pass repeats the query. Entries are processed in their order ([`Gap::Wait`]
 //!    whatever the rules say), so a copy with an earlier number is of an entry that was processed; it is
 //!    looked up, not added, and acknowledged if its group is held. In the last pass the switch is read, cell
-//!    by cell; the answer takes the place of the values of the packet that asks.
+//!    by cell; the answer takes the place of the values of the packet that asks. In the program
+//!    ([`Copies::LookedUp`]) the control plane reads, where it is asked for the boot that it knows.
 //!
 //! # Why it is right
 //!
@@ -100,7 +101,7 @@ pub use node::{
     WorkerCounts, WorkerNode,
 };
 pub use packet::{Entry, Name, Packet};
-pub use program::{BOOT_REGISTER, Copies, reliable};
+pub use program::{BOOT_REGISTER, Copies, SEQUENCE_REGISTER, reliable};
 pub use prune::{Pruner, SmallPruner};
 pub use query::{Answer, Query};
 pub use report::{Outcome, Report};

@@ -118,6 +118,8 @@ impl Wire {
         let (fid, words) = match parsed {
             Some((role, words)) if self.query == Query::Join => (4 * name.fid + role, words),
             Some((_, words)) => (name.fid, words),
+            // It has its turn like all others; key 0 is held nowhere.
+            None if self.query.holds() && entry.pass == 0 => (name.fid, [0; 3]),
             None => (UNSERVED, [0; 3]),
         };
         let mut values = vec![name.epoch];
@@ -305,6 +307,11 @@ mod tests {
         let having = Wire::new(Query::HavingSum { above: 3 }, 2);
         let bytes = written(having, &Packet::Entry { name: NAME, entry, stamp: 0 }).remove(0);
         assert_eq!(switch::Packet::parse(&bytes).unwrap().fid, UNSERVED);
+        // What cannot be added up has its turn.
+        let sums = Wire::new(Query::GroupSum { cells: 3 }, 2);
+        let entry = Entry { pass: 0, key: 1 << 40, ..entry };
+        let bytes = written(sums, &Packet::Entry { name, entry, stamp: 0 }).remove(0);
+        assert_eq!(switch::Packet::parse(&bytes), Ok(switch::Packet::new(2, 77, [5, 0, 0])));
     }
 
     proptest! {

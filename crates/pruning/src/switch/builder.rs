@@ -27,6 +27,7 @@ impl Builder {
             verdicts: Vec::new(),
             rewrites: Vec::new(),
             acknowledges: false,
+            discards: None,
         };
         Self { program }
     }

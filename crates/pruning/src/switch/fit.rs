@@ -228,14 +228,18 @@ pub fn fit(program: &Program, target: &Target) -> Result<Placement, Vec<Misfit>>
     })
 }
 
-/// What happens to packets behind a program's own tables: headers are rewritten, and if all verdicts
-/// are to drop, the packet is turned back.
+/// What happens to packets behind a program's own tables: headers are rewritten, what is discarded is
+/// dropped, and if all verdicts are to drop, the packet is turned back.
 fn closing(program: &Program) -> Vec<Table> {
     let mut tables = Vec::new();
     if !program.rewrites.is_empty() {
         let set = program.rewrites.iter().map(|&(to, from)| Op::set(to, Operand::Field(from)));
         let set = Action::compute("rewrite", set.collect::<Vec<_>>());
         tables.push(Table::always("rewrite_headers", set));
+    }
+    if let Some(discards) = program.discards {
+        let discard = Table::always("discard", Action::default());
+        tables.push(discard.when([Test::is(discards, 1)]));
     }
     if program.acknowledges {
         let turn = Table::always("turn_back", Action::default());

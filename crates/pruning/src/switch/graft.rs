@@ -23,10 +23,10 @@ pub fn chain(
     let prune = b.verdict("prune");
     let mut program = b.finish();
     let graft = Graft::onto(&mut program, first.0, "s0_", first.1, Some(prune));
-    graft.stages(&mut program, first.0, 0, &[]);
+    graft.stages(&mut program, first.0, 0, &|_| None);
     let start = program.stages.len();
     let graft = Graft::onto(&mut program, second.0, "s1_", second.1, Some(prune));
-    graft.stages(&mut program, second.0, start, &[Test::is(prune, 0)]);
+    graft.stages(&mut program, second.0, start, &|_| Some(Test::is(prune, 0)));
     program
 }
 
@@ -116,9 +116,15 @@ impl Graft {
         self.hashes.get(usize::from(number)).copied().unwrap_or(number)
     }
 
-    /// Adds the part's stages to the whole's from number `start`, every table behind `gate` too that
+    /// Adds the part's stages to the whole's from number `start`, every table behind its `gate` too that
     /// touches a register or drops; what only computes may run in vain, and so in an earlier stage.
-    pub(crate) fn stages(&self, whole: &mut Program, part: &Program, start: usize, gate: &[Test]) {
+    pub(crate) fn stages(
+        &self,
+        whole: &mut Program,
+        part: &Program,
+        start: usize,
+        gate: &dyn Fn(&Table) -> Option<Test>,
+    ) {
         if whole.stages.len() < start + part.stages.len() {
             whole.stages.resize(start + part.stages.len(), Stage::default());
         }
@@ -127,10 +133,10 @@ impl Graft {
         }
     }
 
-    fn table(&self, table: &Table, gate: &[Test]) -> Table {
-        let matters = table.register().is_some()
-            || table.writes().iter().any(|field| self.verdicts.contains(field));
-        let mut table = table.clone();
+    fn table(&self, part: &Table, gate: &dyn Fn(&Table) -> Option<Test>) -> Table {
+        let matters = part.register().is_some()
+            || part.writes().iter().any(|field| self.verdicts.contains(field));
+        let mut table = part.clone();
         table.name = format!("{}{}", self.prefix, table.name);
         for test in table.gateway.all_of.iter_mut().flatten() {
             test.field = self.field(test.field);
@@ -139,7 +145,7 @@ impl Graft {
             }
         }
         if matters {
-            table.gateway.all_of.extend(gate.iter().map(|test| vec![*test]));
+            table.gateway.all_of.extend(gate(part).map(|test| vec![test]));
         }
         table.keys.iter_mut().for_each(|key| key.field = self.field(key.field));
         for action in &mut table.actions {

@@ -152,7 +152,8 @@ impl Interpreter {
     }
 
     /// Runs one packet and gives what leaves the switch for it: with the rewrites of
-    /// [`Program::rewrites`], and an acknowledgement where [`Program::acknowledges`].
+    /// [`Program::rewrites`], an acknowledgement where [`Program::acknowledges`], and nothing where
+    /// [`Program::discards`] says so.
     ///
     /// # Errors
     ///
@@ -164,6 +165,9 @@ impl Interpreter {
 
     /// What leaves for a packet that was just executed.
     fn outcome_of(&self, packet: &Packet, verdicts: &[Verdict]) -> Outcome {
+        if self.program.discards.is_some_and(|field| self.words[field.index()] == 1) {
+            return Outcome::Drop;
+        }
         let mut out = packet.clone();
         for &(to, from) in &self.program.rewrites {
             let value = self.words[from.index()];

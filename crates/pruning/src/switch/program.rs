@@ -140,6 +140,9 @@ pub struct Program {
     /// rather than nowhere.
     #[serde(default)]
     pub acknowledges: bool,
+    /// One-bit metadata: a packet for which it is 1 goes nowhere, whatever the verdicts say.
+    #[serde(default)]
+    pub discards: Option<FieldId>,
 }
 
 impl Program {

@@ -76,8 +76,8 @@ pub enum ProgramError {
     /// A test whether a packet carries something that is no value, or one of several in a clause.
     #[error("table `{0}` does not ask by itself whether the packet carries a value")]
     Presence(String),
-    /// A verdict that is not one bit of metadata, or no verdict at all.
-    #[error("a program needs verdicts, each one bit of metadata")]
+    /// A verdict, or what discards a packet, that is not one bit of metadata, or no verdict at all.
+    #[error("a program needs verdicts; each, and what discards packets, is one bit of metadata")]
     Verdict,
     /// A rewrite of something that is no header field, or by something that is no metadata.
     #[error("a rewrite takes metadata into a header field")]
@@ -187,7 +187,7 @@ impl Program {
             v.index() >= self.header_fields()
                 && self.fields.get(v.index()).is_some_and(|f| f.bits == 1)
         };
-        if self.verdicts.is_empty() || !self.verdicts.iter().all(is_flag) {
+        if self.verdicts.is_empty() || !self.verdicts.iter().chain(&self.discards).all(is_flag) {
             return Err(ProgramError::Verdict);
         }
         Ok(())

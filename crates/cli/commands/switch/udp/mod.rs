@@ -21,13 +21,14 @@ use crate::args::udp::UdpArgs;
 use crate::failure::{Failure, Result};
 use crate::output::listing::Listing;
 
-const HEADER: [&str; 15] = [
+const HEADER: [&str; 16] = [
     "algorithm",
     "workers",
     "entries",
     "sent",
     "retransmitted",
     "pruned",
+    "discarded",
     "forwarded",
     "delivered",
     "repeated",
@@ -39,8 +40,8 @@ const HEADER: [&str; 15] = [
     "answer",
 ];
 const NOTES: &str = "\
-sent, retransmitted: entries of all workers; pruned: acknowledged by the switch; forwarded: by the switch to
-the master; delivered: those that went into the query; repeated: copies; lost, doubled: packets at the
+sent, retransmitted: entries of all workers; pruned: acknowledged by the switch; discarded: by a switch that
+holds sums, of entries whose predecessors were lost; forwarded: by the switch to the master; delivered: those that went into the query; repeated: copies; lost, doubled: packets at the
 switch; rows: of the answer, against that over all entries. Counted.
 ";
 
@@ -101,6 +102,7 @@ pub(super) fn run(args: &UdpArgs) -> Result<()> {
         workers.iter().map(|it| it.sent).sum::<u64>().into(),
         workers.iter().map(|it| it.retransmitted).sum::<u64>().into(),
         switch.pruned.into(),
+        switch.discarded.into(),
         switch.forwarded.into(),
         master.delivered.into(),
         master.repeated.into(),

@@ -78,7 +78,7 @@ impl Config {
             let part = single.program();
             let values: Vec<u8> = (0..keys).chain([keys + number]).collect();
             let graft = Graft::onto(&mut program, &part, &format!("of{number}_"), &values, None);
-            graft.stages(&mut program, &part, 0, &[]);
+            graft.stages(&mut program, &part, 0, &|_| None);
             let beaten: FieldId = graft.field(part.verdicts[0]);
             all_beaten = all_beaten.when([Test::is(beaten, 1)]);
         }

@@ -52,7 +52,7 @@ impl Pruning for Config {
     }
 
     fn question(&self) -> Box<dyn Question> {
-        Box::new(Sums)
+        Box::new(Sums { cells: u64::from(self.cells()) * u64::from(self.tables()) })
     }
 
     fn holds(&self) -> bool {

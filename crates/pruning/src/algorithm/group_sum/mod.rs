@@ -153,15 +153,14 @@ impl fmt::Display for Config {
     }
 }
 
-/// The keys and sums in the registers of a program, table after table: keys, low and high halves.
-pub(crate) fn held_in(registers: &[Vec<[u32; 2]>]) -> Vec<(u64, u64)> {
-    let tables = registers.as_chunks::<3>().0.iter();
-    let groups = tables.flat_map(|[keys, low, high]| {
-        keys.iter().zip(low).zip(high).map(|((key, low), high)| {
-            (u64::from(key[0]), u64::from(high[0]) << 32 | u64::from(low[0]))
-        })
-    });
-    groups.filter(|(key, _)| *key != 0).collect()
+/// The key and the sum in a cell of the registers of a program, if it is full. Registers come table after
+/// table: keys, low and high halves; cells are numbered through all tables.
+pub(crate) fn held_in(registers: &[Vec<[u32; 2]>], cell: u64) -> Option<(u64, u64)> {
+    let (tables, cell) = (registers.as_chunks::<3>().0, usize::try_from(cell).ok()?);
+    let cells = registers.first()?.len();
+    let halves = tables.get(cell / cells)?.each_ref().map(|half| half[cell % cells][0]);
+    let [key, low, high] = halves.map(u64::from);
+    (key != 0).then_some((key, high << 32 | low))
 }
 
 /// The comparators' one-hot case if a cell is neither empty nor of the key.

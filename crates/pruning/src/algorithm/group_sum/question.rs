@@ -5,10 +5,14 @@ use std::collections::BTreeMap;
 use crate::experiment::opt;
 use crate::experiment::question::counted;
 use crate::experiment::trial::{Answer, Question, Rows};
+use crate::protocol::Query;
 
 /// The sum of each key.
 #[derive(Debug)]
-pub(super) struct Sums;
+pub(super) struct Sums {
+    /// Cells of the switch, in all tables.
+    pub(super) cells: u64,
+}
 
 impl Question for Sums {
     /// A switch without limits forwards no entry, and hands over each group at the end.
@@ -24,5 +28,9 @@ impl Question for Sums {
             *sum = sum.wrapping_add(value);
         }
         counted(sums.into_iter().map(|(key, sum)| vec![key, sum]))
+    }
+
+    fn in_protocol(&self) -> Option<Query> {
+        Some(Query::GroupSum { cells: self.cells })
     }
 }

@@ -57,7 +57,7 @@ pub enum PackError {
     /// A program that judges several entries of a packet.
     #[error("`{0}` has several verdicts")]
     Verdicts(String),
-    /// A program that acknowledges what it prunes: the protocol belongs before the whole.
+    /// A program that acknowledges what it prunes, or discards: the protocol belongs before the whole.
     #[error("`{0}` acknowledges packets: put the protocol before the packed program instead")]
     Acknowledges(String),
     /// A program that is packed already, of queries with packets of several lengths.
@@ -97,7 +97,7 @@ pub fn pack(name: &str, queries: &[Query<'_>]) -> Result<Program, PackError> {
         let head = [served.role.unwrap_or(FieldId::FID), FieldId::ID];
         let prefix = format!("q{number}_");
         let graft = Graft::with_sources(&mut program, query.program, &prefix, head, &values, None);
-        graft.stages(&mut program, query.program, 1, &[Test::is(served.active, 1)]);
+        graft.stages(&mut program, query.program, 1, &|_| Some(Test::is(served.active, 1)));
         bits.push(graft.field(query.program.verdicts[0]));
         let of = query.program.rewrites.iter();
         rewrites.extend(of.map(|&(to, from)| (to, served.active, graft.field(from))));
@@ -114,7 +114,7 @@ fn check(queries: &[Query<'_>]) -> Result<(), PackError> {
         if program.verdicts.len() != 1 {
             return Err(PackError::Verdicts(name()));
         }
-        if program.acknowledges {
+        if program.acknowledges || program.discards.is_some() {
             return Err(PackError::Acknowledges(name()));
         }
         if !program.shorter.is_empty() {

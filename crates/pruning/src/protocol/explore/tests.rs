@@ -325,3 +325,17 @@ fn a_crashed_worker_forgets_for_which_boot_it_first_sent_an_entry() {
     assert!(run(Rules { forget_after_crash: false, ..REPAIRED }), "key 1 is nowhere");
     assert!(!run(REPAIRED), "someone still asks");
 }
+
+/// What is held is nowhere else: three rows, of which some are equal, two losses and a reboot.
+#[test]
+fn held_sums_of_the_program_are_safe() {
+    let budget = Budget { reboots: 1, ..Budget::faultless(4_000_000) };
+    let program = programs().into_iter().find(|(name, ..)| *name == "group-sum").unwrap();
+    for rows in rows(program.1) {
+        for (workers, losses) in [(&[&rows[..]][..], 2), (&[&rows[..1], &rows[1..]], 1)] {
+            let budget = Budget { losses, ..budget };
+            let found = explore_program(&program, REPAIRED, workers, budget);
+            assert!(found.is_safe(), "{found:#?}");
+        }
+    }
+}

@@ -448,7 +448,11 @@ impl Reader {
             unify(&self.expression()?, &Type::Bool)?;
             self.expect(")")?;
             self.block()?;
-            return if self.accept("else") { self.block() } else { Ok(()) };
+            return match (self.accept("else"), self.peek(0)) {
+                (false, _) => Ok(()),
+                (true, "if") => self.statement(),
+                (true, _) => self.block(),
+            };
         }
         if matches!(self.peek(0), "bit" | "bool") || (self.is_word(0) && self.is_word(1)) {
             let kind = self.kind()?;
