@@ -126,7 +126,7 @@ fn of_a_store_without_select_the_rest_is_measured() {
     assert_eq!(profile.name, "mine");
     let calibration = profile.calibration.unwrap();
     assert!(calibration.assumed.contains(&"select".to_owned()), "{calibration:?}");
-    assert!(calibration.intervals.contains_key("client.overlap"), "{calibration:?}");
+    assert!(calibration.intervals.contains_key("client.get_overlap"), "{calibration:?}");
     let mut command = served.command(&["explain", "--hardware", "mine", "-c", QUERY]);
     let shown = good(command.env("XDG_CACHE_HOME", cache.path()));
     assert!(shown.contains("(modelled for mine)"), "{shown}");
