@@ -6,6 +6,7 @@ use datafusion::common::Result;
 
 use super::asked_column::AskedColumn;
 use super::bloom::Shape;
+use super::hashing::Hashing;
 use super::ordered::{OrderedKeys, Span};
 use super::sent::{Likely, Sent};
 use crate::choice::Why;
@@ -39,6 +40,17 @@ impl<'a> Asking<'a> {
     /// What translates conditions for the store.
     pub(super) fn translator(&self) -> Translator<'a> {
         self.source.translator()
+    }
+
+    /// Whether a list of many keys may be better than any Bloom filter of them: where the store hashes
+    /// them with a `SUBSTRING` for each bit. Where it has `BLOOM_CONTAINS`, that takes no longer than to
+    /// look into the list, and the filter that is wrong once in a thousand times has far fewer bytes.
+    #[must_use]
+    pub fn lists_pay(&self, keys: &KeysByColumn) -> bool {
+        keys.iter().any(|(index, keys)| {
+            let column = AskedColumn::new(self, *index, keys, None, self.room);
+            column.hashed_keys().all(|(hashing, _)| hashing != Hashing::Binary)
+        })
     }
 
     /// How many keys of a column have room in a condition of some form, about, if the rows' keys
@@ -84,6 +96,8 @@ impl<'a> Asking<'a> {
 pub enum Form {
     /// Between the least and the greatest.
     Bounds,
+    /// One of these. Bounds, where there are too many.
+    List,
     /// In a Bloom filter with this probability of a wrong yes, or the least above it that fits. A
     /// list, where the keys are few, or the store does not hash them; bounds, where nothing else fits.
     Bloom(f64),

@@ -69,6 +69,7 @@ impl<'a> AskedColumn<'a> {
     pub(super) fn attempts(&self, wanted: Form) -> Vec<Attempt> {
         let p = match wanted {
             Form::Bounds => return vec![Attempt::Bounds],
+            Form::List => return vec![Attempt::List, Attempt::Bounds],
             Form::Bloom(p) => p,
         };
         let mut attempts: Vec<_> =

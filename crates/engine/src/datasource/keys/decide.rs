@@ -68,16 +68,15 @@ pub fn decide(
             None => Decided::Ask(sent),
         });
     }
-    // Lists of few keys, and of those that are not hashed, are among what is tried for a Bloom filter.
-    // A longer one takes more bytes than the filter that is wrong once in a thousand times.
-    let forms = iter::once(Form::Bounds).chain(CHOICE_OF_P.map(Form::Bloom));
+    let list = asking.lists_pay(&keys).then_some(Form::List);
+    let forms = iter::once(Form::Bounds).chain(list).chain(CHOICE_OF_P.map(Form::Bloom));
     let mut whole = vec![Sent::default()];
     let mut parts = Vec::new();
     for form in forms {
         // What was asked for before may be coarser than this already, for lack of room.
         let known = whole.last().filter(|sent| match form {
             Form::Bloom(p) => sent.least_p().is_some_and(|sent| p <= sent),
-            Form::Bounds => false,
+            Form::Bounds | Form::List => false,
         });
         if let Some(known) = known {
             parts.extend(by_part(form, known));
