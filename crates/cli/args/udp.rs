@@ -21,8 +21,8 @@ Workers, switch and master are processes of this program on 127.0.0.1. The switc
 behind the reliability protocol's; packets are those that `sluice switch p4 --workers` parses. Losses and
 doubled packets are made there, on arrival and on departure, besides those of the sockets. What the master
 answers is compared with the answer over all rows; a difference ends the command with an error. Every number
-is counted. A join streams both tables twice;
-the sums that the switch of group-sum holds are read at the end. Ctrl-C ends all processes.";
+is counted. A join streams both tables twice; the sums that the switch of group-sum holds are read at
+the end. Ctrl-C ends all processes.";
 
 /// Run a query through workers, a switch and a master that are processes and talk UDP
 #[derive(Debug, clap::Args)]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::regression::{Equations, Estimate};
 use super::{Asked, Experiment};
-use crate::hardware::SelectRates;
+use crate::hardware::{ClientRates, SelectRates};
 use crate::{BytesPerSecond, Format, HardwareProfile, Phase, Requests, Scanned, Terms, predict};
 
 /// GETs of fewer bytes each are asked for the rate of requests, not of bytes.
@@ -360,25 +360,23 @@ impl Fitting<'_> {
                 adds += most - least;
             }
         }
-        let found = match apart.solve()[..] {
-            [select, get, Some(waiting)] if waits > adds && waiting.value < 1.0 => [select, get],
-            _ => match equations.solve()[..] {
-                [select, get] => [select, get],
-                _ => [None, None],
-            },
-        };
-        for (key, found) in ["client.overlap", "client.get_overlap"].into_iter().zip(found) {
-            let Some(Estimate { value, low, high }) = found else {
-                self.fit.assumed.push(key.to_owned());
-                continue;
-            };
-            let overlap = |alpha: f64| 1.0 - alpha.clamp(0.0, 1.0);
-            let client = &mut self.fit.hardware.client;
-            match key {
-                "client.overlap" => client.overlap = rounded(overlap(value)),
-                _ => client.get_overlap = Some(rounded(overlap(value))),
+        let apart = apart.solve();
+        let tells = matches!(apart[..], [.., Some(waiting)] if waits > adds && waiting.value < 1.0);
+        let found = if tells { apart } else { equations.solve() };
+        type Set = fn(&mut ClientRates, f64);
+        let constants: [(&str, Set); 2] = [
+            ("client.overlap", |client, overlap| client.overlap = overlap),
+            ("client.get_overlap", |client, overlap| client.get_overlap = Some(overlap)),
+        ];
+        for ((key, set), found) in constants.into_iter().zip(found) {
+            match found {
+                Some(Estimate { value, low, high }) => {
+                    let overlap = |alpha: f64| 1.0 - alpha.clamp(0.0, 1.0);
+                    set(&mut self.fit.hardware.client, rounded(overlap(value)));
+                    self.interval(key, [overlap(high), overlap(low)]);
+                }
+                None => self.fit.assumed.push(key.to_owned()),
             }
-            self.interval(key, [overlap(high), overlap(low)]);
         }
     }
 

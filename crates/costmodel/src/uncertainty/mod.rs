@@ -91,15 +91,17 @@ impl Uncertainty {
 /// factor of what was not measured.
 fn interval(key: &str, value: f64, factor: f64, known: Option<&[f64; 2]>) -> [f64; 2] {
     // Of an overlap, what is left to 1 and to 0 is as uncertain as a factor makes a rate.
-    let around = |factor: f64| match key {
-        "client.overlap" | "client.get_overlap" => {
+    let overlaps = key.ends_with("overlap");
+    let around = |factor: f64| {
+        if overlaps {
             let rest = (1.0 - value) * factor;
             [1.0 - rest.min(1.0), (1.0 - (1.0 - value) / factor).min(1.0)]
+        } else {
+            [value / factor, value * factor]
         }
-        _ => [value / factor, value * factor],
     };
     let Some([low, high]) = known else { return around(factor) };
-    let says = |bound: f64| bound.is_finite() && (bound > 0.0 || key.ends_with("overlap"));
+    let says = |bound: f64| bound.is_finite() && (bound > 0.0 || overlaps);
     let [least, most] = around(PUBLISHED);
     [
         if says(*low) { low.min(value) } else { least },

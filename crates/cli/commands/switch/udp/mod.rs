@@ -41,8 +41,9 @@ const HEADER: [&str; 16] = [
 ];
 const NOTES: &str = "\
 sent, retransmitted: entries of all workers; pruned: acknowledged by the switch; discarded: by a switch that
-holds sums, of entries whose predecessors were lost; forwarded: by the switch to the master; delivered: those that went into the query; repeated: copies; lost, doubled: packets at the
-switch; rows: of the answer, against that over all entries. Counted.
+holds sums, of entries whose predecessors were lost; forwarded: by the switch to the master; delivered:
+those that went into the query; repeated: copies; lost, doubled: packets at the switch; rows: of the answer,
+against that over all entries. Counted.
 ";
 
 /// The most entries: each is in the memory of its worker, and in ours.

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::runtime::SpawnedTask;
-use datafusion::common::{DataFusionError, Result};
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::FileScanConfig;
 use datafusion::physical_expr::PhysicalExpr;
@@ -15,13 +15,13 @@ use datafusion::physical_plan::expressions::Literal;
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use sluicegate_costmodel::predict;
 use tokio::sync::Mutex;
-use tokio::task::JoinError;
 use tokio::time::Instant;
 
 use super::ask::{Asking, KeysByColumn};
 use super::counted::Countable;
 use super::decide::{Decided, counting_pays, decide};
 use super::extract::{ColumnKeys, Keys};
+use super::gone;
 use super::look::Looking;
 use super::ordered::OrderedKeys;
 use super::said::KeysSaid;
@@ -263,11 +263,6 @@ fn about_alone(about: &[KeyFilter], column: usize) -> Option<Arc<dyn PhysicalExp
         alone.push(Arc::clone(&filter.now));
     }
     conjunction_opt(alone)
-}
-
-/// A task that was stopped with its runtime.
-fn gone(error: JoinError) -> DataFusionError {
-    DataFusionError::ExecutionJoin(Box::new(error))
 }
 
 /// Waiting for keys takes no longer than to read the table without them, and so does counting them out, unless

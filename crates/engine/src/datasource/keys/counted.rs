@@ -18,13 +18,14 @@ use arrow::array::{Array, ArrayRef, AsArray, Int64Array, RecordBatch};
 use arrow::compute::{cast, filter};
 use arrow::datatypes::{DataType, FieldRef, Schema};
 use datafusion::common::runtime::SpawnedTask;
-use datafusion::common::{DataFusionError, Result, ScalarValue};
+use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::Operator;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::utils::{collect_columns, reassign_expr_columns};
 use datafusion::physical_plan::expressions::{BinaryExpr, Column, lit};
 
 use super::extract::ColumnKeys;
+use super::gone;
 
 /// How many values are asked about at once: what is made of them on the way stays in the cache of a core.
 const AT_ONCE: i64 = 1 << 13;
@@ -109,8 +110,7 @@ impl Countable {
         let counting: Vec<_> = counting.collect();
         let mut all = Vec::new();
         for part in counting {
-            let keys = part.join_unwind().await;
-            match keys.map_err(|error| DataFusionError::ExecutionJoin(Box::new(error)))?? {
+            match part.join_unwind().await.map_err(gone)?? {
                 Some(keys) if all.len() + keys.len() <= most => all.extend(keys),
                 _ => return Ok(None),
             }

@@ -8,6 +8,9 @@
 //! join sees the rows again. Keys that are too many for one statement may still be few enough for each
 //! part of a file: `by_part`.
 
+use datafusion::common::DataFusionError;
+use tokio::task::JoinError;
+
 mod ask;
 mod asked_column;
 mod at_open;
@@ -36,3 +39,8 @@ pub use self::look::{Looking, look_bytes};
 pub use self::ordered::{OrderedKeys, Span, Split};
 pub use self::said::{KeysSaid, asked_about_keys};
 pub use self::sent::{Likely, Sent};
+
+/// A task that was stopped with its runtime.
+fn gone(error: JoinError) -> DataFusionError {
+    DataFusionError::ExecutionJoin(Box::new(error))
+}
