@@ -122,6 +122,10 @@ pub(super) fn trials(data: &Data) -> Result<Vec<Trial>> {
     for sql in [absent(few.format), last()] {
         trials.push(Trial::Select(Statement::new(few, sql)?));
     }
+    // What more of them take, which is work, not waiting.
+    for lanes in [STATEMENTS, PARTS as u32] {
+        trials.push(Trial::Selects { lanes, statement: Statement::new(few, absent(few.format))? });
+    }
     // How many of a statement are scanned side by side.
     let statement = Statement::new(part, absent(part.format))?;
     trials.push(Trial::Select(statement.clone()));
