@@ -324,25 +324,38 @@ impl Execution {
         let nodes = items.iter().map(|item| item.node);
         let cancellation = machine.cancellation().clone();
         let values = machine.eval_all(&statement.program, nodes, chosen, &**reader)?;
+        let mut rows = Vec::with_capacity(chosen.rows().len());
+        chosen.rows().for_each(|row| rows.push(row as u32));
         let mut last = 0;
         let mut flow = ControlFlow::Continue(());
-        let written = chosen.rows().try_for_each(|row| {
-            if flow.is_break() {
-                return Ok(());
+        let mut write = |part: &[u32]| -> Result<ControlFlow<()>, SelectError> {
+            let vectors = items.iter().map(|item| values.of(item.node));
+            if !items.is_empty() && writer.put_columns(vectors, part, reader.block()) {
+                last = part.last().map_or(last, |row| *row as usize);
+                return hand_on(writer, outbox, &cancellation);
             }
-            last = row;
-            match &statement.answer {
-                Answer::Items(items) => write_items(writer, values, items, row, reader.block())?,
-                _ => {
-                    writer.begin_row();
-                    reader.write_row(row, writer)?;
-                    writer.end_row()?;
+            for row in part {
+                last = *row as usize;
+                match &statement.answer {
+                    Answer::Items(items) => {
+                        write_items(writer, values, items, last, reader.block())?;
+                    }
+                    _ => {
+                        writer.begin_row();
+                        reader.write_row(last, writer)?;
+                        writer.end_row()?;
+                    }
+                }
+                if hand_on(writer, outbox, &cancellation)?.is_break() {
+                    return Ok(ControlFlow::Break(()));
                 }
             }
-            if writer.bytes().len() >= MAX_RECORDS_BYTES {
-                flow = outbox.append(writer.bytes());
-                writer.clear();
-                cancellation.check()?;
+            Ok(ControlFlow::Continue(()))
+        };
+        let mut parts = rows.chunks(output::rows_at_once(items.len()));
+        let written = parts.try_for_each(|part| {
+            if flow.is_continue() {
+                flow = write(part)?;
             }
             Ok::<_, SelectError>(())
         });
@@ -484,6 +497,21 @@ fn answer_groups(
     }
     groups.clear();
     Ok(ControlFlow::Continue(()))
+}
+
+/// Hands over the rows so far once there are many.
+fn hand_on(
+    writer: &mut RowWriter,
+    outbox: &mut Outbox<'_>,
+    cancellation: &Cancellation,
+) -> Result<ControlFlow<()>, SelectError> {
+    if writer.bytes().len() < MAX_RECORDS_BYTES {
+        return Ok(ControlFlow::Continue(()));
+    }
+    let flow = outbox.append(writer.bytes());
+    writer.clear();
+    cancellation.check()?;
+    Ok(flow)
 }
 
 fn write_items(

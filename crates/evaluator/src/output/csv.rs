@@ -1,9 +1,10 @@
 //! Rows as delimited text.
 
+use super::columns::Column;
 use super::{Item, nested_in_csv};
 use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 use sluicegate_s3select::request::{CsvOutput, QuoteFields};
-use sluicegate_s3select::value::Value;
+use sluicegate_s3select::value::{Value, write_int};
 
 /// As many bytes are special unless delimiters are unusual.
 const SPECIALS: usize = 6;
@@ -13,9 +14,9 @@ const PLAIN: &[u8] = b"0123456789+-.:aeEfilnNrstuTZ";
 
 #[derive(Debug)]
 pub(super) struct CsvWriter {
-    field_delimiter: Vec<u8>,
-    record_delimiter: Vec<u8>,
-    quote: Vec<u8>,
+    pub(super) field_delimiter: Vec<u8>,
+    pub(super) record_delimiter: Vec<u8>,
+    pub(super) quote: Vec<u8>,
     escape: Vec<u8>,
     always: bool,
     /// Bytes that may make a field need quotes, when it holds one.
@@ -25,6 +26,8 @@ pub(super) struct CsvWriter {
     /// Whether the text of a number, a truth value or a timestamp may hold one.
     special_in_plain: bool,
     fields: usize,
+    /// Kept for their memory.
+    pub(super) columns: Vec<Column>,
 }
 
 impl CsvWriter {
@@ -60,6 +63,7 @@ impl CsvWriter {
             specials: listed.try_into().ok(),
             special_in_plain: PLAIN.iter().any(|byte| special[usize::from(*byte)]),
             fields: 0,
+            columns: Vec::new(),
         })
     }
 
@@ -84,9 +88,7 @@ impl CsvWriter {
             }
             // A number's own characters may be the delimiters; then it needs quotes as well.
             Item::Value(value) => self.put_plain(out, |out| value.write(out)),
-            Item::Int(int) => self.put_plain(out, |out| {
-                out.extend_from_slice(itoa::Buffer::new().format(int).as_bytes());
-            }),
+            Item::Int(int) => self.put_plain(out, |out| write_int(int, out)),
             Item::Decimal(decimal) => self.put_plain(out, |out| decimal.write(out)),
             Item::Timestamp(time) => self.put_plain(out, |out| time.write(out)),
         }
@@ -132,7 +134,7 @@ impl CsvWriter {
     }
 
     #[inline]
-    fn put_plain(&self, out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
+    pub(super) fn put_plain(&self, out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
         let start = out.len();
         write(out);
         let quoted = self.always || (self.special_in_plain && self.is_special(&out[start..]));
@@ -143,7 +145,7 @@ impl CsvWriter {
     }
 
     #[inline]
-    fn put_text(&self, text: &[u8], out: &mut Vec<u8>) {
+    pub(super) fn put_text(&self, text: &[u8], out: &mut Vec<u8>) {
         if let (Some(specials), Some(padded)) = (&self.specials, padded(text))
             && !self.always
             && !self.special[0]

@@ -1,7 +1,7 @@
 //! Rows as JSON objects.
 
 use super::Item;
-use sluicegate_s3select::value::Value;
+use sluicegate_s3select::value::{Value, write_int};
 
 #[derive(Debug)]
 pub(super) struct JsonWriter {
@@ -31,7 +31,7 @@ impl JsonWriter {
         match item {
             Item::Text(text) => write_string(text, out),
             Item::Value(value) => value.write_json(out),
-            Item::Int(int) => out.extend_from_slice(itoa::Buffer::new().format(int).as_bytes()),
+            Item::Int(int) => write_int(int, out),
             Item::Decimal(decimal) => decimal.write(out),
             Item::Timestamp(time) => Value::Timestamp(time).write_json(out),
         }

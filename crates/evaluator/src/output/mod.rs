@@ -1,5 +1,6 @@
 //! Serialises rows.
 
+mod columns;
 mod csv;
 mod json;
 
@@ -7,6 +8,8 @@ use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 use sluicegate_s3select::request::OutputSerialization;
 use sluicegate_s3select::value::{Decimal, Timestamp, Value};
 
+use crate::vector::Vector;
+pub(crate) use columns::rows_at_once;
 use csv::CsvWriter;
 use json::JsonWriter;
 
@@ -99,6 +102,21 @@ impl RowWriter {
     pub(crate) fn put_row(&mut self, row: &[u8], delimiter: &[u8], quote: Option<u8>) -> bool {
         match &mut self.format {
             Format::Csv(writer) => writer.put_row(row, delimiter, quote, &mut self.bytes),
+            Format::Json(_) => false,
+        }
+    }
+
+    /// Writes whole rows, whose fields are these vectors' values, unless one of them cannot be written or they
+    /// are better written one by one; says whether it did. Faster than [`Self::put`], for delimited text.
+    pub(crate) fn put_columns<'a>(
+        &mut self,
+        vectors: impl ExactSizeIterator<Item = &'a Vector>,
+        rows: &[u32],
+        block: &[u8],
+    ) -> bool {
+        self.row_start = self.bytes.len();
+        match &mut self.format {
+            Format::Csv(writer) => writer.put_columns(vectors, rows, block, &mut self.bytes),
             Format::Json(_) => false,
         }
     }

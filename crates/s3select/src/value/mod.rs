@@ -9,6 +9,7 @@ mod bloom;
 pub mod cast;
 pub mod civil;
 pub mod decimal;
+mod digits;
 pub mod like;
 pub mod pattern;
 mod shift_and;
@@ -21,10 +22,11 @@ use std::cmp::Ordering;
 pub use bloom::{BloomFilter, MAX_HASHES};
 pub use cast::cast;
 pub use decimal::{Decimal, DecimalSum};
+pub use digits::write_int;
 pub use like::LikePattern;
 pub use pattern::TimestampPattern;
 pub use timestamp::Timestamp;
-pub use write::{write_float, write_int, write_json_string};
+pub use write::{write_float, write_json_string};
 
 /// A value of the dialect.
 ///

@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use super::Value;
+use super::{Value, write_int};
 
 impl Value {
     /// Appends its text as a CSV answer shows it, without quoting: nothing for NULL and MISSING,
@@ -59,12 +59,6 @@ impl Value {
             }
         }
     }
-}
-
-/// Appends an integer.
-#[inline]
-pub fn write_int(int: i64, out: &mut Vec<u8>) {
-    out.extend_from_slice(itoa::Buffer::new().format(int).as_bytes());
 }
 
 /// Appends the shortest text that reads back as the same float: `0.1`, `1.0`, `1e30`, `NaN`,

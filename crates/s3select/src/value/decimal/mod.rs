@@ -7,6 +7,8 @@ mod wide;
 use std::cmp::Ordering;
 use std::fmt;
 
+use super::digits::write_fixed;
+
 pub(super) use self::parse::split_sign;
 pub use self::sum::DecimalSum;
 use self::wide::Wide;
@@ -308,18 +310,19 @@ impl Decimal {
 
     /// Appends the number with all its places.
     pub fn write(self, out: &mut Vec<u8>) {
+        if self.unscaled < 0 {
+            out.push(b'-');
+        }
         let mut buffer = itoa::Buffer::new();
         let unscaled = self.unscaled.unsigned_abs();
         // Nearly all fit 64 bits, which are written in a fraction of the time.
         let digits = match u64::try_from(unscaled) {
+            Ok(short) if write_fixed(short, u32::from(self.scale), out) => return,
             Ok(short) => buffer.format(short),
             Err(_) => buffer.format(unscaled),
         };
         let digits = digits.as_bytes();
         let scale = usize::from(self.scale);
-        if self.unscaled < 0 {
-            out.push(b'-');
-        }
         if scale == 0 {
             out.extend_from_slice(digits);
         } else if let Some(whole) = digits.len().checked_sub(scale).filter(|n| *n > 0) {

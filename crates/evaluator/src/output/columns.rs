@@ -1,0 +1,341 @@
+//! Rows as delimited text, of which each column is written before the next.
+//!
+//! What kind of values a column has is then asked once, not for each of them, and its values are alike, which
+//! the processor predicts. The fields are put together to rows afterwards.
+
+use super::MAX_ROW_BYTES;
+use super::csv::CsvWriter;
+use crate::vector::{Data, Tag, Vector};
+use sluicegate_s3select::value::{Value, write_int};
+
+/// How many values are written at once: their text stays in the near caches.
+const VALUES: usize = 1 << 12;
+const MAX_ROWS: usize = 256;
+
+/// The most memory that is kept for the next rows, in bytes.
+const KEPT: usize = 2 * MAX_ROW_BYTES;
+
+/// Fields up to this length are copied as if they had it, in a few instructions.
+const COPIED: usize = 32;
+
+/// How many rows are best written at once.
+pub(crate) fn rows_at_once(columns: usize) -> usize {
+    (VALUES / columns.max(1)).clamp(1, MAX_ROWS)
+}
+
+/// The fields of some rows that are in one column.
+#[derive(Debug, Default)]
+pub(super) struct Column {
+    /// Each with the delimiter behind it.
+    text: Vec<u8>,
+    ends: Vec<u32>,
+    /// Where the next field begins that is copied.
+    next: usize,
+}
+
+impl CsvWriter {
+    /// See [`super::RowWriter::put_columns`].
+    pub(super) fn put_columns<'a>(
+        &mut self,
+        vectors: impl ExactSizeIterator<Item = &'a Vector>,
+        rows: &[u32],
+        block: &[u8],
+        out: &mut Vec<u8>,
+    ) -> bool {
+        let mut columns = std::mem::take(&mut self.columns);
+        columns.resize_with(vectors.len(), Column::default);
+        let filled = self.fill(&mut columns, vectors, rows, block).is_some();
+        if filled {
+            join(&mut columns, rows.len(), out);
+        }
+        // Each of many columns may have been long once.
+        if columns.iter().map(|column| column.text.capacity()).sum::<usize>() <= KEPT {
+            self.columns = columns;
+        }
+        filled
+    }
+
+    /// Writes all columns. `None` if a value cannot be written, or if some row might be too long.
+    fn fill<'a>(
+        &self,
+        columns: &mut [Column],
+        vectors: impl Iterator<Item = &'a Vector>,
+        rows: &[u32],
+        block: &[u8],
+    ) -> Option<()> {
+        let (mut left, last) = (MAX_ROW_BYTES, columns.len() - 1);
+        // A row of one empty field must not look like a blank line.
+        let empty = if last == 0 { self.quote.repeat(2) } else { Vec::new() };
+        for (at, (column, vector)) in columns.iter_mut().zip(vectors).enumerate() {
+            let behind = if at == last { &self.record_delimiter } else { &self.field_delimiter };
+            column.clear();
+            let fields = &mut Fields { column, rows, behind, empty: &empty, most: left };
+            self.put_column(vector, block, fields)?;
+            left -= column.text.len();
+        }
+        Some(())
+    }
+
+    fn put_column(&self, vector: &Vector, block: &[u8], fields: &mut Fields<'_>) -> Option<()> {
+        let tags = &vector.tags;
+        let is_there = |row| tags.get(row) == Tag::Present;
+        let absent = |out: &mut Vec<u8>| self.put_plain(out, |_| {});
+        match &vector.data {
+            Data::Text(spans, heap) => {
+                let heap = heap.bytes(block);
+                fields.write(|row, out| {
+                    if spans[row].is_absent() {
+                        absent(out);
+                    } else {
+                        self.put_text(spans[row].of(heap), out);
+                    }
+                    Some(())
+                })?;
+                // Delimiters and quotes are whole characters, so this is valid if each field is.
+                std::str::from_utf8(&fields.column.text).ok().map(drop)
+            }
+            Data::Int(ints) => fields.write(|row, out| {
+                self.put_plain(out, |out| {
+                    if is_there(row) {
+                        write_int(ints[row], out);
+                    }
+                });
+                Some(())
+            }),
+            Data::Decimal(decimals) => fields.write(|row, out| {
+                self.put_plain(out, |out| {
+                    if is_there(row) {
+                        decimals[row].write(out);
+                    }
+                });
+                Some(())
+            }),
+            Data::Timestamp(times) => fields.write(|row, out| {
+                self.put_plain(out, |out| {
+                    if is_there(row) {
+                        times[row].write(out);
+                    }
+                });
+                Some(())
+            }),
+            Data::Dynamic(values) => fields.write(|row, out| self.put_value(&values[row], out)),
+            Data::Constant(value) => fields.write(|_, out| self.put_value(value, out)),
+            Data::Bool(_) | Data::Float(_) => {
+                fields.write(|row, out| self.put_value(&vector.value(row, block)?, out))
+            }
+        }
+    }
+
+    /// `None` for nested values.
+    fn put_value(&self, value: &Value, out: &mut Vec<u8>) -> Option<()> {
+        match value {
+            Value::String(text) => self.put_text(text.as_bytes(), out),
+            Value::List(_) | Value::Struct(_) => return None,
+            plain => self.put_plain(out, |out| plain.write(out)),
+        }
+        Some(())
+    }
+}
+
+/// A column that is being written.
+struct Fields<'a> {
+    column: &'a mut Column,
+    rows: &'a [u32],
+    behind: &'a [u8],
+    /// What stands for no text.
+    empty: &'a [u8],
+    /// The most bytes that it may take.
+    most: usize,
+}
+
+impl Fields<'_> {
+    #[inline(always)]
+    fn write(&mut self, mut field: impl FnMut(usize, &mut Vec<u8>) -> Option<()>) -> Option<()> {
+        let Column { text, ends, .. } = &mut *self.column;
+        let mut start = 0;
+        for row in self.rows {
+            field(*row as usize, text)?;
+            if text.len() == start {
+                text.extend_from_slice(self.empty);
+            }
+            match self.behind {
+                [delimiter] => text.push(*delimiter),
+                delimiter => text.extend_from_slice(delimiter),
+            }
+            if text.len() > self.most {
+                return None;
+            }
+            start = text.len();
+            ends.push(start as u32);
+        }
+        Some(())
+    }
+}
+
+impl Column {
+    fn clear(&mut self) {
+        self.text.clear();
+        self.ends.clear();
+        self.next = 0;
+    }
+}
+
+/// Appends the rows that the columns' fields make up.
+fn join(columns: &mut [Column], rows: usize, out: &mut Vec<u8>) {
+    let mut length = COPIED;
+    for Column { text, .. } in &mut *columns {
+        length += text.len();
+        text.extend_from_slice(&[0; COPIED]);
+    }
+    out.reserve(length);
+    for row in 0..rows {
+        for Column { text, ends, next } in &mut *columns {
+            let end = ends[row] as usize;
+            let start = std::mem::replace(next, end);
+            let field = &text[start..];
+            match field.first_chunk::<COPIED>() {
+                Some(chunk) if end - start <= COPIED => {
+                    let length = out.len() + end - start;
+                    out.extend_from_slice(chunk);
+                    out.truncate(length);
+                }
+                _ => out.extend_from_slice(&field[..end - start]),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use sluicegate_s3select::request::{CsvOutput, OutputSerialization, QuoteFields};
+    use sluicegate_s3select::value::{Decimal, Timestamp};
+
+    use super::super::{Item, Key, RowWriter};
+    use super::*;
+    use crate::vector::{Heap, Span};
+
+    fn column() -> impl Strategy<Value = Vec<Value>> {
+        let text = prop_oneof![
+            4 => "[ -~]{0,40}", 2 => "[a,\"\n|é]{0,5}", 1 => "x{2000}",
+        ];
+        let absent = || prop_oneof![Just(Value::Null), Just(Value::Missing)];
+        let some = |value: BoxedStrategy<Value>| {
+            prop::collection::vec(prop_oneof![5 => value, 1 => absent()], 1..40)
+        };
+        prop_oneof![
+            some(any::<i64>().prop_map(Value::Int).boxed()),
+            some(text.prop_map(Value::String).boxed()),
+            some(any::<f64>().prop_map(Value::Float).boxed()),
+            some(any::<bool>().prop_map(Value::Bool).boxed()),
+            some(
+                (any::<i64>(), 0_i8..20)
+                    .prop_map(|(n, scale)| Value::Decimal(Decimal::new(n.into(), scale).unwrap()))
+                    .boxed()
+            ),
+            some(
+                (0_i64..700_000)
+                    .prop_map(|days| Value::Timestamp(Timestamp::from_days(days).unwrap()))
+                    .boxed()
+            ),
+        ]
+    }
+
+    /// The vector that has these values, in the representation of the first that is there.
+    fn vector(values: &[Value]) -> Vector {
+        let mut vector = Vector::default();
+        let rows = values.len();
+        macro_rules! fill {
+            ($space:ident, $variant:ident) => {{
+                let (space, tags) = vector.$space(rows);
+                for (row, value) in values.iter().enumerate() {
+                    match value {
+                        Value::$variant(value) => space[row] = *value,
+                        Value::Null => tags.set(row, Tag::Null, rows),
+                        _ => tags.set(row, Tag::Missing, rows),
+                    }
+                }
+            }};
+        }
+        match values.iter().find(|value| !matches!(value, Value::Null | Value::Missing)) {
+            Some(Value::Int(_)) => fill!(ints, Int),
+            Some(Value::Float(_)) => fill!(floats, Float),
+            Some(Value::Decimal(_)) => fill!(decimals, Decimal),
+            Some(Value::Timestamp(_)) => fill!(timestamps, Timestamp),
+            Some(Value::String(_)) => {
+                let mut heap = Vec::new();
+                let spans = values.iter().map(|value| match value {
+                    Value::String(text) => {
+                        heap.extend_from_slice(text.as_bytes());
+                        Span::new((heap.len() - text.len()) as u32, text.len() as u32)
+                    }
+                    Value::Null => Span::NULL,
+                    _ => Span::MISSING,
+                });
+                let spans: Vec<_> = spans.collect();
+                vector.texts(rows, Heap::Owned(heap)).copy_from_slice(&spans);
+            }
+            _ => vector.values(rows).0.clone_from_slice(values),
+        }
+        vector
+    }
+
+    proptest! {
+        #[test]
+        fn columns_make_the_rows_that_fields_make(
+            columns in prop::collection::vec(column(), 1..6),
+            always: bool,
+            field in prop_oneof![3 => Just(","), 1 => Just("|"), 1 => Just("é"), 1 => Just("1")],
+            record in prop_oneof![3 => Just("\n"), 1 => Just("\r\n"), 1 => Just("ö")],
+            quote in prop_oneof![3 => Just('"'), 1 => Just('\''), 1 => Just('“')],
+            every in 1_usize..3,
+        ) {
+            let quote_fields = if always { QuoteFields::Always } else { QuoteFields::AsNeeded };
+            let options = OutputSerialization::Csv(CsvOutput {
+                quote_fields,
+                field_delimiter: field.to_owned(),
+                record_delimiter: record.to_owned(),
+                quote,
+                ..CsvOutput::default()
+            });
+            let (mut one, mut other) =
+                (RowWriter::new(&options).unwrap(), RowWriter::new(&options).unwrap());
+            let rows = columns.iter().map(Vec::len).min().unwrap();
+            let vectors: Vec<_> = columns.iter().map(|values| vector(values)).collect();
+            let rows: Vec<u32> = (0..rows as u32).step_by(every).collect();
+            // Twice, so that nothing is left over.
+            for _ in 0..2 {
+                prop_assert!(one.put_columns(vectors.iter(), &rows, &[]));
+                for row in &rows {
+                    other.begin_row();
+                    for values in &columns {
+                        other.put(&Key::default(), Item::Value(&values[*row as usize])).unwrap();
+                    }
+                    other.end_row().unwrap();
+                }
+            }
+            let text = |writer: &RowWriter| String::from_utf8(writer.bytes().to_vec()).unwrap();
+            prop_assert_eq!(text(&one), text(&other));
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_left_to_others() {
+        let options = OutputSerialization::Csv(CsvOutput::default());
+        let mut writer = RowWriter::new(&options).unwrap();
+        let mut check = |vector: Vector, written: bool| {
+            let fine = Vector::constant(Value::Int(1));
+            let before = writer.bytes().len();
+            assert_eq!(writer.put_columns([&fine, &vector].into_iter(), &[0, 1], &[]), written);
+            assert_eq!(writer.bytes().len() > before, written);
+        };
+        check(Vector::constant(Value::List(vec![])), false);
+        check(Vector::constant(Value::String("x".repeat(MAX_ROW_BYTES / 2 - 10))), true);
+        check(Vector::constant(Value::String("x".repeat(MAX_ROW_BYTES / 2))), false);
+        let mut halves = Vector::default();
+        // Each is half a character; both together would be one.
+        let spans = [Span::new(0, 1), Span::new(1, 1)];
+        halves.texts(2, Heap::Owned("é".into())).copy_from_slice(&spans);
+        check(halves, false);
+    }
+}
