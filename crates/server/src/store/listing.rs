@@ -206,7 +206,7 @@ impl<'a> Walk<'a> {
             let Some(name) = level.window.names.get(level.at) else {
                 match level.window.names.last() {
                     Some(last) if !level.window.complete => {
-                        let mut from = last.segment.clone().into_bytes();
+                        let mut from = last.segment.as_bytes().to_owned();
                         from.push(0);
                         self.move_to(&from)?;
                     }

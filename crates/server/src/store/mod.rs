@@ -28,6 +28,7 @@ mod draft;
 mod listing;
 mod meta;
 mod multipart;
+mod names;
 mod object;
 mod paths;
 #[cfg(test)]

@@ -174,10 +174,10 @@ fn a_long_name_whose_file_is_empty_is_registered_again() {
 
 #[test]
 fn pages_of_a_large_directory_share_what_was_read() {
-    const NAMES: usize = 500;
+    const NAMES: usize = 2000;
     let (folder, mut store) = store(true, false);
     // About a fifth of the names fits.
-    store.windows = Windows::new(12_000);
+    store.windows = Windows::new(9_200);
     let bucket = folder.path().join("bucket");
     for number in 0..NAMES {
         File::create(bucket.join(format!("object {number:04}"))).unwrap();

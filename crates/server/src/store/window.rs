@@ -1,51 +1,31 @@
 //! Directories in the order of keys, a window at a time.
 //!
 //! A file system gives the names of a directory in no order, so every look at some of them reads all. A
-//! window has the first names from some place on that fit into 2 MiB, which are chosen in that much
+//! window has the first names from some place on that fit into 4 MiB, which are chosen in three times that
 //! memory however many there are. The next pages of a listing find theirs in it, as long as the directory
 //! is as it was.
 
-use std::collections::BinaryHeap;
 use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
+use super::names::{Name, Names};
 use super::object::{inode, is_absent};
 use super::paths::{LongNames, decode};
 
-/// The size of a window, in bytes of memory.
-pub(super) const WINDOW: usize = 2 << 20;
+/// The size of a window, in bytes of memory, while no other is read.
+pub(super) const WINDOW: usize = 4 << 20;
+/// Of many that are read at once, each is smaller, down to this part of the size.
+const SMALLEST: usize = 16;
+/// A directory of no more entries is read again at no cost.
+const SMALL: usize = 1000;
 /// Windows that are kept.
 const KEPT: usize = 4;
 /// A directory that was changed more recently may change again without showing it in its time.
 const SETTLED: Duration = Duration::from_secs(2);
-
-/// A name in a directory. Names are ordered as the keys are that begin with them.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Name {
-    /// What it adds to a key: a segment, with a slash if it is that of a directory.
-    pub(super) segment: String,
-    /// Whether it is the spelling of a file that shares its name with a directory.
-    beside: bool,
-    /// How it is spelled, if not like the segment.
-    spelled: Option<String>,
-}
-
-impl Name {
-    pub(super) fn is_directory(&self) -> bool {
-        self.segment.ends_with('/')
-    }
-
-    pub(super) fn file_name(&self) -> &str {
-        self.spelled.as_deref().unwrap_or_else(|| self.segment.trim_end_matches('/'))
-    }
-
-    fn memory(&self) -> usize {
-        size_of::<Self>() + self.segment.len() + self.spelled.as_ref().map_or(0, String::len) + 32
-    }
-}
 
 /// Some names of a directory.
 #[derive(Debug)]
@@ -54,7 +34,9 @@ pub(super) struct Window {
     version: Option<Version>,
     from: Vec<u8>,
     /// In their order, none of them before `from`.
-    pub(super) names: Vec<Name>,
+    pub(super) names: Names,
+    /// How many entries were read to find them.
+    entries: usize,
     /// Whether there are none behind the last one.
     pub(super) complete: bool,
 }
@@ -72,11 +54,11 @@ fn version(directory: &Metadata) -> Option<Version> {
 impl Window {
     /// The place of the first name that is not before `from`.
     pub(super) fn seek(&self, from: &[u8]) -> usize {
-        self.names.partition_point(|name| name.segment.as_bytes() < from)
+        self.names.seek(from)
     }
 
     fn covers(&self, from: &[u8]) -> bool {
-        let within = |last: &Name| from <= last.segment.as_bytes();
+        let within = |last: Name<'_>| from <= last.segment.as_bytes();
         self.from.as_slice() <= from && (self.complete || self.names.last().is_some_and(within))
     }
 
@@ -91,7 +73,8 @@ impl Window {
             directory: directory.to_owned(),
             version: None,
             from: from.to_owned(),
-            names: Vec::new(),
+            names: Names::default(),
+            entries: 0,
             complete: true,
         };
         let entries = match fs::metadata(directory).and_then(|found| {
@@ -102,12 +85,11 @@ impl Window {
             Err(e) if is_absent(&e) => return Ok(window),
             Err(e) => return Err(e),
         };
-        let mut first: BinaryHeap<Name> = BinaryHeap::new();
-        let mut memory = 0;
         // The first name that does not fit.
         let mut limit: Option<String> = None;
         for entry in entries {
             let entry = entry?;
+            window.entries += 1;
             let file_name = entry.file_name();
             let Some(file_name) = file_name.to_str() else { continue };
             let is_plain = !file_name.starts_with('~');
@@ -116,34 +98,37 @@ impl Window {
             if is_plain && is_behind(file_name) {
                 continue;
             }
-            let Some(name) = name(&entry, file_name, is_plain, long_names)? else { continue };
-            if name.segment.as_bytes() < from || is_behind(&name.segment) {
+            let Some((segment, beside)) = decoded(&entry, file_name, is_plain, long_names)? else {
+                continue;
+            };
+            if segment.as_bytes() < from || is_behind(&segment) {
                 continue;
             }
-            memory += name.memory();
-            first.push(name);
-            while memory > size
-                && first.len() > 1
-                && let Some(last) = first.pop()
-            {
-                memory -= last.memory();
-                limit = Some(last.segment);
+            let plain = segment.strip_suffix('/').unwrap_or(&segment);
+            let spelled = (beside || plain != file_name).then_some(file_name);
+            window.names.push(Name { segment: &segment, beside, spelled });
+            // Ordered only now and then, so that this takes about as long as to order all that are kept.
+            if window.names.memory() > 2 * size {
+                window.names.sort();
+                limit = window.names.cut(size).or(limit);
             }
         }
-        window.complete = limit.is_none();
-        window.names = first.into_sorted_vec();
+        window.names.sort();
         // A file may be there in both spellings: the plain one, which comes first, is the object.
-        window.names.dedup_by(|b, a| a.segment == b.segment);
+        limit = window.names.cut(size).or(limit);
+        window.names.shrink();
+        window.complete = limit.is_none();
         Ok(window)
     }
 }
 
-fn name(
+/// What an entry adds to a key, and whether it is a file that shares its name with a directory.
+fn decoded(
     entry: &fs::DirEntry,
     file_name: &str,
     is_plain: bool,
     long_names: &LongNames,
-) -> io::Result<Option<Name>> {
+) -> io::Result<Option<(String, bool)>> {
     let kind = entry.file_type()?;
     let (mut segment, beside) = if is_plain {
         (file_name.to_owned(), false)
@@ -153,13 +138,12 @@ fn name(
             None => return Ok(None),
         }
     };
-    let spelled = (segment != file_name).then(|| file_name.to_owned());
     if kind.is_dir() && !beside {
         segment.push('/');
     } else if !kind.is_file() {
         return Ok(None);
     }
-    Ok(Some(Name { segment, beside, spelled }))
+    Ok(Some((segment, beside)))
 }
 
 /// The windows that were used last.
@@ -167,9 +151,11 @@ fn name(
 pub(super) struct Windows {
     kept: Mutex<Vec<Arc<Window>>>,
     size: usize,
+    /// How many are being read.
+    reading: AtomicUsize,
     /// How often a directory was read.
     #[cfg(test)]
-    pub(super) reads: std::sync::atomic::AtomicUsize,
+    pub(super) reads: AtomicUsize,
 }
 
 impl Windows {
@@ -178,6 +164,7 @@ impl Windows {
         Self {
             kept: Mutex::default(),
             size,
+            reading: AtomicUsize::new(0),
             #[cfg(test)]
             reads: Default::default(),
         }
@@ -203,10 +190,12 @@ impl Windows {
             }
         }
         #[cfg(test)]
-        self.reads.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        let window = Arc::new(Window::read(directory, from, long_names, self.size)?);
-        // Small directories are read again at no cost.
-        if window.version.is_some() && !window.complete {
+        self.reads.fetch_add(1, Ordering::Relaxed);
+        let share = 1 + self.reading.fetch_add(1, Ordering::Relaxed);
+        let read = Window::read(directory, from, long_names, self.size / share.min(SMALLEST));
+        self.reading.fetch_sub(1, Ordering::Relaxed);
+        let window = Arc::new(read?);
+        if window.version.is_some() && window.entries > SMALL {
             let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
             kept.push(Arc::clone(&window));
             if kept.len() > KEPT {
