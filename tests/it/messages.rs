@@ -95,6 +95,10 @@ fn mistakes_in_options_are_usage() {
         (&["demo", "--scale", "abc"], "`abc` is not a scale factor such as 0.1"),
         (&["validate", "--scale", "inf"], "`inf` is not a scale factor"),
         (&["sql", "--max-cost", "-1"], "`-1` is not a sum of dollars such as 0.05"),
+        (
+            &["generate", "tpch", "--to", "data", "--endpoint", "http://127.0.0.1:1"],
+            "--endpoint is for a store, and `data` is a folder",
+        ),
         (&["sql", "Cargo.toml"], "run it with -f Cargo.toml"),
     ] {
         says(&mut sluice(args), 2, &[part]);

@@ -174,7 +174,8 @@ async fn a_summary_has_a_row_for_each_column() {
         // As one table of the summary, so that some of its columns can be looked at.
         rows(&engine, &format!("CREATE TABLE s_{scan} AS SELECT * FROM '{url}'")).await;
         for of in [format!("'{url}'"), format!("SELECT * FROM '{url}'"), format!("s_{scan}")] {
-            let batches = engine.collect(&format!("SUMMARIZE {of}")).await.unwrap();
+            let batches =
+                engine.collect(&format!("-- Each column\nSUMMARIZE /* all */ {of}")).await.unwrap();
             let picked = [0, 1, 2, 3, 4, 5, 8, 10];
             let picked: Vec<_> =
                 batches.iter().map(|batch| batch.project(&picked).unwrap()).collect();

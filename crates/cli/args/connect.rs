@@ -42,6 +42,20 @@ pub(crate) struct StoreArgs {
     pub(crate) idle_timeout: Option<Duration>,
 }
 
+impl StoreArgs {
+    /// One of the options that was given, not counting the connection, which may be the environment's.
+    pub(crate) fn given(&self) -> Option<&'static str> {
+        let given = [
+            (self.endpoint.is_some(), "--endpoint"),
+            (self.region.is_some(), "--region"),
+            (self.aws_profile.is_some(), "--aws-profile"),
+            (self.anonymous, "--anonymous"),
+            (self.idle_timeout.is_some(), "--idle-timeout"),
+        ];
+        given.into_iter().find_map(|(given, name)| given.then_some(name))
+    }
+}
+
 /// The kinds of stores.
 pub(crate) const KINDS: [&str; 7] =
     ["auto", "probed", "sluice", "aws", "minio", "ceph", "get-only"];

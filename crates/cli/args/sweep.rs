@@ -27,7 +27,7 @@ others; behind `/` as many at equal ratios. Of what must be a power of two in on
 those.
 
 Counted by the fast path, which is equivalent to the program. Each seed chooses other hash functions;
-unpruned is the mean, with the 95 % interval of Student's t. What hashes nothing runs once. `wrong` counts
+forwarded_share is the mean, with the 95 % interval of Student's t. What hashes nothing runs once. `wrong` counts
 runs with another answer, which only TOP N by random rows may have.";
 
 /// Measure algorithms along an axis: what is let through, with intervals, beside the optimum

@@ -96,9 +96,10 @@ Examples:
       A generated stream; fast path and program are compared, verdict for verdict and register for
       register.
   sluice switch run --algorithm group-by --input visits.csv --column userAgent,adRevenue
-      GROUP BY over a file. Keys may be of any type; they are sent as fingerprints.
-  sluice switch run --algorithm join-bloom --input pages.csv --column url --probe visits.csv \\
-      --probe-column destURL
+      GROUP BY over a file, here of `sluice generate bigdata`. Keys may be of any type; they are sent as fingerprints.
+  sluice switch run --algorithm join-bloom --input pages.csv --column pageURL \\
+      --probe visits.csv --probe-column destURL
+      A join, whose smaller table builds the filter.
   sluice switch run --algorithm top-n-deterministic --variant released --input generated:uniform
       What the authors' program would lose.
 

@@ -55,6 +55,12 @@ where
             (bucket_store(&engine, name)?, format!("s3://{name}"))
         }
         Destination::Folder(folder) => {
+            if let Some(option) = args.store.given() {
+                return Err(Failure::Usage(format!(
+                    "{option} is for a store, and `{}` is a folder; write s3://bucket/prefix for a bucket",
+                    folder.display()
+                )));
+            }
             request.prefix = Path::default();
             let failed = |error| Failure::file(folder, error);
             fs::create_dir_all(folder).map_err(failed)?;

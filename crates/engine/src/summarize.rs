@@ -9,9 +9,9 @@ use datafusion::common::DFSchema;
 /// The query of what is to be summarized, if the statement is SUMMARIZE.
 pub(crate) fn table(sql: &str) -> Option<String> {
     const WORD: &str = "summarize";
-    let sql = sql.trim_start();
+    let sql = after_comments(sql);
     let (word, of) = sql.split_at_checked(WORD.len())?;
-    let of = of.trim();
+    let of = after_comments(of).trim_end();
     if !word.eq_ignore_ascii_case(WORD) || !sql[WORD.len()..].starts_with(char::is_whitespace) {
         return None;
     }
@@ -19,6 +19,20 @@ pub(crate) fn table(sql: &str) -> Option<String> {
     let is_query = of.starts_with('(')
         || ["select", "with", "from", "values"].iter().any(|word| first.eq_ignore_ascii_case(word));
     Some(if is_query { of.to_owned() } else { format!("SELECT * FROM {of}") })
+}
+
+/// The text without the spaces and comments before its first word.
+fn after_comments(sql: &str) -> &str {
+    let mut rest = sql.trim_start();
+    loop {
+        let after = match (rest.strip_prefix("--"), rest.strip_prefix("/*")) {
+            (Some(comment), _) => comment.split_once('\n'),
+            (_, Some(comment)) => comment.split_once("*/"),
+            (None, None) => None,
+        };
+        let Some((_, after)) = after else { return rest };
+        rest = after.trim_start();
+    }
 }
 
 /// The statement that summarizes the rows of a query with these columns.
@@ -97,6 +111,8 @@ mod tests {
         for (sql, expected) in [
             ("SUMMARIZE t", Some("SELECT * FROM t")),
             ("  summarize\n's3://b/x'", Some("SELECT * FROM 's3://b/x'")),
+            ("-- of t\n/* as\n-- it is */ SUMMARIZE /* all */ t", Some("SELECT * FROM t")),
+            ("-- SUMMARIZE t", None),
             ("SUMMARIZE selection", Some("SELECT * FROM selection")),
             ("SUMMARIZE SELECT 1", Some("SELECT 1")),
             ("SUMMARIZE (SELECT 1)", Some("(SELECT 1)")),

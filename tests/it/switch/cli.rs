@@ -272,6 +272,71 @@ fn the_protocol_stands_in_front_of_programs() {
     assert!(text.contains("egress_spec = standard_metadata.ingress_port"));
 }
 
+/// What the help shows works on the tables that `sluice generate bigdata` makes.
+#[test]
+fn examples_of_the_help_run_on_generated_data() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = |args: &[&str]| {
+        let mut command = sluice(args);
+        command.current_dir(&folder);
+        command
+    };
+    for format in ["csv", "parquet"] {
+        let to = ["generate", "bigdata", "--scale", "0.0005", "--to", ".", "--format", format];
+        good(&mut here(&to));
+        for (table, name) in [("rankings", "pages"), ("uservisits", "visits")] {
+            let file = format!("sf0.0005/{format}/{table}/{table}.00.{format}");
+            fs::rename(folder.path().join(file), folder.path().join(format!("{name}.{format}")))
+                .unwrap();
+        }
+    }
+    let mut run = 0;
+    for command in [&["switch", "--help"][..], &["switch", "run", "--help"]] {
+        let help = good(&mut sluice(command));
+        let (_, examples) = help.split_once("Examples:").unwrap();
+        for line in examples.replace("\\\n", "").lines() {
+            let Some(args) = line.trim().strip_prefix("sluice switch run ") else { continue };
+            // The paper's queries have a test of their own.
+            if args.contains("--input") {
+                let args: Vec<&str> = args.split_whitespace().collect();
+                good(here(&["switch", "run"]).args(args));
+                run += 1;
+            }
+        }
+    }
+    assert_eq!(run, 5);
+}
+
+/// Every column of a table is explained below it, and none is empty.
+#[test]
+fn columns_are_filled_and_explained() {
+    let run = ["switch", "run", "--algorithm", "distinct", "--input", "generated:zipf:entries=900"];
+    let paper = ["switch", "run", "--workload", "bigdata", "--scale", "0.0005"];
+    let check: &[&str] = &["--check", "500"];
+    for (args, more, checked) in [
+        (&run[..], &[][..], false),
+        (&run, check, true),
+        (&paper, &[], false),
+        (&paper, check, true),
+    ] {
+        let args = [args, more].concat();
+        let table = good(&mut sluice(&args));
+        for column in ["forwarded: ", "optimum: ", "share: ", "answer: "] {
+            assert!(table.contains(column), "no {column:?} in {table}");
+        }
+        assert_eq!(table.contains("checked: "), checked, "{table}");
+        for row in json(&args) {
+            let row = row.as_object().unwrap();
+            assert_eq!(row.contains_key("checked"), checked, "{row:?}");
+            assert!(row.values().all(|value| !value.is_null()), "{row:?}");
+        }
+    }
+    let table = good(&mut sluice(&["switch", "protocol", "--query", "distinct"]));
+    for column in ["correct, wrong, stuck: ", "repeated: ", "pruned: ", "sends per row: "] {
+        assert!(table.contains(column), "no {column:?} in {table}");
+    }
+}
+
 /// The repaired protocol is right, the paper's deadlocks; the same seed gives the same counts.
 #[test]
 fn the_protocol_is_simulated() {

@@ -28,11 +28,18 @@ fn a_sweep_has_intervals_beside_the_optimum() {
     ]);
     assert_eq!(rows.len(), 2 * 5);
     for pair in rows.chunks(5).flat_map(|line| line.windows(2)) {
-        assert!(pair[1]["unpruned"].as_f64() < pair[0]["unpruned"].as_f64(), "{pair:?}");
+        assert!(
+            pair[1]["forwarded_share"].as_f64() < pair[0]["forwarded_share"].as_f64(),
+            "{pair:?}"
+        );
     }
     for row in &rows {
-        let [low, mean, high] = ["low", "unpruned", "high"].map(|name| row[name].as_f64().unwrap());
-        assert!(low <= mean && mean <= high && row["optimal"].as_f64().unwrap() <= mean, "{row}");
+        let [low, mean, high] =
+            ["low", "forwarded_share", "high"].map(|name| row[name].as_f64().unwrap());
+        assert!(
+            low <= mean && mean <= high && row["optimum_share"].as_f64().unwrap() <= mean,
+            "{row}"
+        );
         assert_eq!((row["runs"].as_u64(), row["wrong"].as_u64()), (Some(4), Some(0)));
     }
     // A second axis makes lines; a prefix is one.
@@ -58,7 +65,10 @@ fn a_sweep_has_intervals_beside_the_optimum() {
         .flat_map(|line| entries.map(|entries| (Value::from(line), entries)))
         .collect();
     assert_eq!(places, expected);
-    assert!(rows[2]["unpruned"].as_f64() < rows[0]["unpruned"].as_f64(), "figure 11: it scales");
+    assert!(
+        rows[2]["forwarded_share"].as_f64() < rows[0]["forwarded_share"].as_f64(),
+        "figure 11: it scales"
+    );
 }
 
 #[test]

@@ -10,8 +10,10 @@ use crate::failure::{Failure, Result};
 use crate::output::listing::{Listing, fraction};
 
 const NOTES: &str = "\
-sends per row: entries sent by workers, retransmissions and second passes included, per row. Counted;
-a run is determined by its seed.
+correct, wrong, stuck: runs that end with the right answer, with another, and without any, because a worker
+waits for an acknowledgement that never comes. sends per row: entries sent by workers, retransmissions and
+second passes included. pruned: entries dropped by the switch; repeated: entries that the master has had
+before, and drops; reboots: of the switch. Counted; a run is determined by its seed.
 ";
 
 pub(super) fn run(args: &ProtocolArgs) -> Result<()> {

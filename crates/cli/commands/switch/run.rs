@@ -12,22 +12,18 @@ use crate::failure::{Failure, Result};
 use crate::output::listing::{Listing, fraction};
 use crate::output::progress::say;
 
-const HEADER: [&str; 9] = [
-    "algorithm",
-    "variant",
-    "entries",
-    "forwarded",
-    "unpruned",
-    "optimum",
-    "optimal",
-    "answer",
-    "checked",
-];
+const HEADER: [&str; 2] = ["algorithm", "variant"];
+/// What was counted of a stream.
+const COUNTED: [&str; 6] =
+    ["entries", "forwarded", "forwarded_share", "optimum", "optimum_share", "answer"];
+/// Only where it was asked for.
+const CHECKED: &str = "checked";
 const NOTES: &str = "\
-unpruned: forwarded / entries; optimal: what a pruner without limits would forward / entries. Counted.
-answer: over what was forwarded, against that over everything that was sent. checked: entries on
-which fast path and program were compared.
+forwarded: entries that the switch lets through; optimum: those that a pruner without limits would let
+through; share: of all entries. Counted. answer: over what was forwarded, against that over everything that
+was sent.
 ";
+const CHECKED_NOTE: &str = "checked: the first entries, for which fast path and program agreed.\n";
 
 pub(super) fn run(args: &RunArgs) -> Result<()> {
     let Some(algorithm) = args.algorithm else {
@@ -59,13 +55,27 @@ pub(super) fn run(args: &RunArgs) -> Result<()> {
     };
     let trial =
         trial::judge_with(configured.question().as_ref(), &stream, (&keep, &held), key_words);
-    let mut listing = Listing::new(&HEADER);
+    let mut listing = Listing::new(&header(&HEADER, args.check.is_some()));
     let variant = match args.variant {
         Variant::Paper => "paper",
         Variant::Released => "released",
     };
-    listing.push(row(algorithm.name().into(), variant.into(), &trial, checked));
-    listing.print(args.format, NOTES)
+    let mut line = vec![algorithm.name().into(), variant.into()];
+    line.extend(counted(&trial));
+    line.extend(checked.map(Value::from));
+    listing.push(line);
+    listing.print(args.format, &notes(NOTES, args.check.is_some()))
+}
+
+/// These columns and those of what is counted.
+pub(super) fn header(first: &[&'static str], check: bool) -> Vec<&'static str> {
+    first.iter().copied().chain(COUNTED).chain(check.then_some(CHECKED)).collect()
+}
+
+/// What a table is followed by.
+pub(super) fn notes(notes: &str, check: bool) -> String {
+    let checked = if check { CHECKED_NOTE } else { "" };
+    format!("{notes}{checked}")
 }
 
 /// The algorithm as its query is asked; a released program keeps the sizes of its own.
@@ -147,22 +157,14 @@ fn as_released(stream: &[Run], join: bool) -> Vec<Run> {
     (1..).zip(stream).map(with_value).collect()
 }
 
-/// A row of the listing.
-pub(super) fn row(
-    algorithm: Value,
-    variant: Value,
-    trial: &Trial,
-    checked: Option<usize>,
-) -> Vec<Value> {
-    vec![
-        algorithm,
-        variant,
+/// What was counted of a stream.
+pub(super) fn counted(trial: &Trial) -> [Value; COUNTED.len()] {
+    [
         trial.entries.into(),
         trial.forwarded.into(),
         fraction(trial.unpruned()),
         trial.optimum.into(),
         fraction(trial.optimal()),
         trial.effect.to_string().into(),
-        checked.map_or(Value::Null, Value::from),
     ]
 }

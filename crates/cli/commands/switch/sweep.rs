@@ -23,16 +23,17 @@ const HEADER: [&str; 12] = [
     "value",
     "entries",
     "runs",
-    "unpruned",
+    "forwarded_share",
     "low",
     "high",
-    "optimal",
-    "optimum_ratio",
+    "optimum_share",
+    "over_optimum",
     "wrong",
 ];
 const NOTES: &str = "\
-unpruned: forwarded / entries, the mean of the runs; low and high: its 95 % interval by Student's t;
-optimal: what a pruner without limits would forward / entries. Counted.
+forwarded_share: of the entries, the mean of the runs; low and high: its 95 % interval by Student's t;
+optimum_share: what a pruner without limits would let through; over_optimum: how many times that is
+forwarded; wrong: runs with another answer. Counted.
 ";
 
 /// More points than this take hours.
@@ -207,7 +208,7 @@ fn drawn(all: &[Series], over: &Over) -> Chart {
     Chart {
         title: "entries let through".to_owned(),
         x: over.axis.name().to_owned(),
-        y: "unpruned fraction".to_owned(),
+        y: "share forwarded".to_owned(),
         logarithmic: [wide, positive],
         lines,
     }

@@ -42,7 +42,8 @@ const HEADER: [&str; 16] = [
 const NOTES: &str = "\
 sent, retransmitted: entries of all workers; pruned: acknowledged by the switch; discarded: by a switch that
 holds sums, of entries whose predecessors were lost; forwarded: by the switch to the master; delivered:
-those that went into the query; repeated: copies; lost, doubled: packets at the switch; rows: of the answer,
+those that went into the query; repeated: those that the master has had
+before, and drops; lost, doubled: packets at the switch; rows: of the answer,
 against that over all entries. Counted.
 ";
 
