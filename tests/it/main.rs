@@ -39,6 +39,7 @@ mod prompt;
 mod random;
 mod scans;
 mod silence;
+mod site;
 mod slt;
 mod stages;
 mod statistics;

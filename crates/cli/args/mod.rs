@@ -10,6 +10,7 @@ mod index;
 mod model;
 pub(crate) mod parameters;
 pub(crate) mod quantity;
+mod reference;
 mod serve;
 mod simulation;
 pub(crate) mod source;
@@ -40,6 +41,7 @@ pub(crate) use self::index::{
 };
 pub(crate) use self::model::ModelArgs;
 use self::quantity::{Price, scale};
+pub(crate) use self::reference::{ReferenceArgs, ReferenceOf};
 pub(crate) use self::serve::ServeArgs;
 pub(crate) use self::simulation::SimulationArgs;
 pub(crate) use self::statistics::{
@@ -94,7 +96,11 @@ pub(crate) enum Command {
     Generate(GenerateCommand),
     Switch(Box<switch::SwitchArgs>),
     Completions(CompletionsArgs),
+    Reference(ReferenceArgs),
 }
+
+/// The scale of the demo: it takes seconds.
+pub(crate) const DEFAULT_SCALE: f64 = 0.1;
 
 const DEMO_EXAMPLES: &str = "\
 Examples:
@@ -103,14 +109,16 @@ Examples:
   sluice demo --scale 1 --link 100mbit
       Ten times the data behind a tenth of the link.
   sluice demo --keep
-      Keep the data, and print the commands that serve and query it.";
+      Keep the data, and print the commands that serve and query it.
+  sluice demo --svg demo.svg
+      The table as a picture, for a page or a talk.";
 
 /// Show what pushdown saves: the ten items of PushdownDB's Figure 10, with pushdown off and on
 #[derive(Debug, clap::Args)]
 #[command(after_help = DEMO_EXAMPLES)]
 pub(crate) struct DemoArgs {
     /// Scale factor of TPC-H and of the skewed table: 1 is about 1 GB of CSV of each
-    #[arg(long, default_value_t = 0.1, value_name = "FACTOR", allow_negative_numbers = true,
+    #[arg(long, default_value_t = DEFAULT_SCALE, value_name = "FACTOR", allow_negative_numbers = true,
           value_parser = scale)]
     pub(crate) scale: f64,
     /// Rate of the link between store and client: 1gbit, 100mbit, 50MB/s, unlimited
@@ -119,6 +127,9 @@ pub(crate) struct DemoArgs {
     /// Keep the folder with the data, and say how to serve it
     #[arg(long)]
     pub(crate) keep: bool,
+    /// Also draw what the terminal shows, up to the plan, as a picture
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
 }
 
 const SQL_EXAMPLES: &str = "\
@@ -139,7 +150,7 @@ Examples:
 Tables:
   CREATE EXTERNAL TABLE t (a BIGINT, b DATE) STORED AS CSV
     LOCATION 's3://bucket/folder/' OPTIONS ('format.has_header' 'true');
-  FROM 's3://bucket/file.csv.gz' LIMIT 5;     -- format and compression by the name
+  FROM 's3://bucket/file.csv.gz' WHERE x > 5; -- format and compression by the name
   SUMMARIZE 's3://bucket/file.csv';           -- what each column is like; DESCRIBE: its type
   SELECT * FROM read_csv('s3://bucket/data.txt', delim => ';', header => false);
                               -- also read_json, read_parquet; glob('s3://bucket/*.csv') lists

@@ -10,6 +10,7 @@ mod explain;
 pub(crate) mod generate;
 mod index;
 mod model;
+mod reference;
 mod samples;
 mod serve;
 mod sql;
@@ -99,5 +100,6 @@ pub(crate) async fn run(
         }
         Command::Switch(args) => switch::run(*args),
         Command::Completions(args) => completions::run(&args),
+        Command::Reference(args) => reference::run(&args),
     }
 }

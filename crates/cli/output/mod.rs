@@ -9,6 +9,7 @@ pub(crate) mod grid;
 pub(crate) mod html;
 pub(crate) mod listing;
 pub(crate) mod progress;
+pub(crate) mod screen;
 pub(crate) mod stats;
 pub(crate) mod titles;
 mod tree;

@@ -16,13 +16,15 @@ use sluicegate_workloads::pushdowndb::{self, ITEMS, Item, TPCH_TABLES};
 use sluicegate_workloads::{Generate, tpch};
 
 use self::comparison::Comparison;
-use crate::args::DemoArgs;
 use crate::args::quantity::{link_words, whole_rate};
+use crate::args::{DEFAULT_SCALE, DemoArgs};
 use crate::commands::embedded::measure::{followed, measure};
 use crate::commands::embedded::{connect, load, set};
 use crate::commands::generate::ddl;
 use crate::failure::{Failure, Result};
+use crate::output::file::Unfinished;
 use crate::output::progress::say;
+use crate::output::screen;
 use crate::runtime::compute::Compute;
 use crate::runtime::interrupt::interruptible;
 use crate::runtime::room;
@@ -45,6 +47,9 @@ pub(crate) async fn run(args: DemoArgs, compute: &Compute, scratch: &mut Scratch
 }
 
 async fn demonstrate(args: DemoArgs, folder: PathBuf) -> Result<()> {
+    // What cannot be written is said before the demo runs.
+    let picture = args.svg.as_deref().map(Unfinished::begin).transpose()?;
+    let typed = typed(&args);
     fs::create_dir(folder.join(BUCKET)).map_err(|error| Failure::file(&folder, error))?;
     // What the demo writes can be made again, so it need not survive a power failure.
     let server = Server::builder(&folder).sync_writes(false).start().await?;
@@ -75,14 +80,19 @@ async fn demonstrate(args: DemoArgs, folder: PathBuf) -> Result<()> {
     let explained = ITEMS.iter().find(|item| item.name == EXPLAINED).unwrap_or(&ITEMS[0]);
     let explanation = Box::pin(engine.explain(explained.sql)).await?;
 
-    let mut out = io::stdout();
     let heading = format!(
         "PushdownDB's Figure 10: TPC-H and a skewed table at scale {}, as CSV in an S3 store of its own,\n\
          behind a link of {}.",
         args.scale,
         link_words(args.link)
     );
-    write!(out, "{heading}\n\n{}", report::table(&compared, &engine.endpoint().prices))?;
+    let shown = format!("{heading}\n\n{}", report::table(&compared, &engine.endpoint().prices));
+    if let Some(mut picture) = picture {
+        picture.file().write_all(screen::drawn(&format!("$ {typed}\n{shown}")).as_bytes())?;
+        picture.finish()?;
+    }
+    let mut out = io::stdout();
+    out.write_all(shown.as_bytes())?;
     write!(out, "\nEXPLAIN of {}:\n\n{explanation}\n", explained.name)?;
     let wrong: Vec<_> = compared.iter().filter(|it| !it.equal).map(|it| it.name).collect();
     if !wrong.is_empty() {
@@ -99,6 +109,18 @@ async fn demonstrate(args: DemoArgs, folder: PathBuf) -> Result<()> {
     let tables = ddl(&tables, &root) + &ddl(&skewed, &root);
     write!(out, "{}", report::next_steps(kept, &tables))?;
     Ok(out.flush()?)
+}
+
+/// The command that shows the same.
+fn typed(args: &DemoArgs) -> String {
+    let mut typed = "sluice demo".to_owned();
+    if args.scale != DEFAULT_SCALE {
+        typed += &format!(" --scale {}", args.scale);
+    }
+    if args.link != BytesPerSecond::gbit(1.0) {
+        typed += &format!(" --link '{}'", link_words(args.link));
+    }
+    typed
 }
 
 /// The machine and the link that the choice between GET and Select assumes here.

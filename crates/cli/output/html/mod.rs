@@ -4,7 +4,7 @@
 //! Text from outside can only come in through [`Html::text`](markup::Html::text), which escapes it.
 
 mod bill;
-mod markup;
+pub(super) mod markup;
 mod picture;
 mod ran;
 mod requests;

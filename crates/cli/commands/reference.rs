@@ -1,0 +1,65 @@
+//! `sluice reference`: pages of the site, as the program itself knows them.
+
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+
+use clap::CommandFactory;
+use datafusion::common::config::ExtensionOptions;
+use sluicegate_engine::config::{SluiceOptions, words};
+
+use crate::args::{Args, ReferenceArgs, ReferenceOf};
+use crate::failure::Result;
+
+/// Columns of the help, whatever the terminal.
+const WIDTH: usize = 100;
+
+pub(crate) fn run(args: &ReferenceArgs) -> Result<()> {
+    let page = match args.of {
+        ReferenceOf::Settings => settings(),
+        ReferenceOf::Commands => commands(),
+    };
+    Ok(io::stdout().write_all(page.as_bytes())?)
+}
+
+fn settings() -> String {
+    let mut page = "# Settings\n\n\
+        `SET name = value` changes an option for the session, `RESET name` takes it back, `SHOW name` tells it, and \
+        `SHOW ALL VERBOSE` lists all of them, those of DataFusion (`datafusion.…`) included.\n"
+        .to_owned();
+    for option in SluiceOptions::default().entries() {
+        // Writing to a string cannot fail.
+        let _ = write!(page, "\n## `{}`\n\n{}.\n\n", option.key, option.description);
+        let values = words(&option.key);
+        if !values.is_empty() {
+            let values: Vec<String> = values.iter().map(|value| format!("`'{value}'`")).collect();
+            let _ = writeln!(page, "Values: {}.  ", values.join(", "));
+        }
+        let default = match option.value.as_deref() {
+            None | Some("") => "empty".to_owned(),
+            Some(value) => format!("`{value}`"),
+        };
+        let _ = writeln!(page, "Default: {default}.");
+    }
+    page
+}
+
+fn commands() -> String {
+    let mut all = Args::command().term_width(WIDTH);
+    all.build();
+    let mut page = "# Commands\n\nWhat `sluice help` prints of each command.\n".to_owned();
+    describe(&mut all, "sluice", &mut page);
+    page
+}
+
+/// A command, and those below it. What is hidden, and `help` itself, is left out.
+fn describe(command: &mut clap::Command, name: &str, page: &mut String) {
+    let help = command.render_long_help().to_string();
+    let help: Vec<&str> = help.lines().map(str::trim_end).collect();
+    let _ = write!(page, "\n## `{name}`\n\n```text\n{}\n```\n", help.join("\n").trim_end());
+    for below in command.get_subcommands_mut() {
+        if !below.is_hide_set() && below.get_name() != "help" {
+            let name = format!("{name} {}", below.get_name());
+            describe(below, &name, page);
+        }
+    }
+}
