@@ -165,6 +165,40 @@ fn statements_span_lines_and_commands_may_stand_amid_them() {
 }
 
 #[test]
+fn help_and_the_end_may_stand_amid_a_statement() {
+    let served = Served::start();
+    let mut prompt = Prompt::over(&served, 100, &[]);
+    prompt.keys("select 40 +\r");
+    prompt.keys("\\?\r");
+    prompt.wait("\\timing");
+    prompt.wait("select 40 +");
+    prompt.line("2 as answer;", "| 42 ");
+    prompt.line("from 's3://bucket/fruit.csv' where id = 1;", "apple");
+    prompt.keys("select 40 +\r");
+    prompt.wait("select 40 +");
+    prompt.quit();
+}
+
+#[test]
+fn plans_are_trees_that_fit_without_a_frame() {
+    let served = Served::start();
+    let mut prompt = Prompt::over(&served, 200, &[]);
+    let names: Vec<String> = (0..40).map(|n| format!("name || '{n}' as a{n}")).collect();
+    prompt.keys(&format!(
+        "explain select {} from 's3://bucket/fruit.csv' where price > 1;\r",
+        names.join(", ")
+    ));
+    // The last key of the statement is drawn before it is answered.
+    prompt.wait("price > 1;\n");
+    let plan = prompt.wait("sluice> ");
+    assert!(plan.contains("modelled for "), "{plan}");
+    for line in plan.lines() {
+        assert!(line.chars().count() <= 120 && !line.starts_with('|'), "{line}");
+    }
+    prompt.quit();
+}
+
+#[test]
 fn tab_completes_words_tables_options_buckets_and_keys() {
     let served = Served::start();
     std::fs::create_dir(served.path().join("bucket/folder")).unwrap();

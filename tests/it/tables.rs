@@ -194,6 +194,29 @@ async fn from_alone_selects_all_columns() {
     assert_eq!(rows(&engine, &format!("FROM 's3://{BUCKET}/a.csv' LIMIT 1")).await.len(), 1);
     let nested = format!("SELECT t FROM (FROM 's3://{BUCKET}/a.csv') WHERE n = 2");
     assert_eq!(rows(&engine, &nested).await, [r#""y""#]);
+    for rest in [
+        "WHERE n = 2",
+        "ORDER BY n DESC LIMIT 1",
+        "QUALIFY row_number() OVER (ORDER BY n DESC) = 1",
+        "WHERE n IN (FROM 's3://B/a.csv' SELECT n WHERE n > 1)",
+    ] {
+        let sql =
+            format!("FROM 's3://{BUCKET}/a.csv' {}", rest.replace("//B/", &format!("//{BUCKET}/")));
+        assert_eq!(rows(&engine, &sql).await, [r#""2" | "y""#], "{rest}");
+    }
+    let some = format!("FROM 's3://{BUCKET}/a.csv' WHERE n = 2");
+    rows(&engine, &format!("CREATE VIEW v AS {some}")).await;
+    rows(&engine, &format!("COPY ({some}) TO 's3://{BUCKET}/b.csv'")).await;
+    let both = format!(
+        "WITH w AS ({some}) FROM w UNION ALL FROM v UNION ALL FROM 's3://{BUCKET}/b.csv' WHERE n > 1"
+    );
+    assert_eq!(rows(&engine, &both).await, [r#""2" | "y""#; 3]);
+    assert!(!rows(&engine, &format!("EXPLAIN {some}")).await.is_empty());
+    let summary = rows(&engine, &format!("SUMMARIZE {some}")).await;
+    assert_eq!(summary.len(), 2, "{summary:?}");
+    // What is wrong is where it was typed.
+    let wrong = format!("FROM 's3://{BUCKET}/a.csv'\n  WHERE n = = 2");
+    says(try_rows(&engine, &wrong).await, &["line 2, column 13"]);
 }
 
 /// Keys that S3 allows and paths cannot express.

@@ -55,6 +55,7 @@ mod error;
 pub mod explain;
 pub mod external_tables;
 mod files_table;
+mod from_first;
 mod hardware;
 mod idle_timeout;
 pub mod index;

@@ -13,6 +13,7 @@ use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 
+use crate::from_first;
 use crate::locations::as_url;
 use crate::staging::replaced::Existing;
 use crate::summarize;
@@ -33,7 +34,6 @@ pub(crate) async fn logical_plan(state: &SessionState, sql: &str) -> Result<Logi
 ///
 /// As for [`logical_plan`].
 pub(crate) async fn plan_of(state: &SessionState, sql: &str) -> Result<(LogicalPlan, Existing)> {
-    let dialect = state.config_options().sql_parser.dialect;
     if depth(sql) > MAX_DEPTH {
         return plan_err!(
             "too many operators follow one another: at most {MAX_DEPTH}, and {} of UNION and JOIN; \
@@ -42,13 +42,13 @@ pub(crate) async fn plan_of(state: &SessionState, sql: &str) -> Result<(LogicalP
         );
     }
     if let Some(table) = summarize::table(sql) {
-        let rows = state.sql_to_statement(&table, &dialect)?;
+        let rows = from_first::parse(state, &table)?;
         let (rows, _) = Box::pin(planned(state, rows)).await?;
         let summary = summarize::statement(rows.schema(), &table);
-        let summary = state.sql_to_statement(&summary, &dialect)?;
+        let summary = from_first::parse(state, &summary)?;
         return Box::pin(planned(state, summary)).await;
     }
-    let statement = state.sql_to_statement(sql, &dialect)?;
+    let statement = from_first::parse(state, sql)?;
     planned(state, statement).await
 }
 

@@ -1,0 +1,203 @@
+//! `FROM t WHERE …`: queries without SELECT, which want all columns.
+//!
+//! The parser knows `FROM t` alone. Where it refuses a statement, `SELECT *` is put before each FROM that begins a
+//! query without SELECT, and the statement is parsed again; places in errors stay those of the text.
+
+use datafusion::common::Result;
+use datafusion::common::config::Dialect;
+use datafusion::execution::SessionState;
+use datafusion::sql::parser::{DFParserBuilder, Statement};
+use datafusion::sql::sqlparser::dialect::GenericDialect;
+use datafusion::sql::sqlparser::keywords::Keyword;
+use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
+
+/// Parses one statement.
+///
+/// # Errors
+///
+/// If it is not one.
+pub(crate) fn parse(state: &SessionState, sql: &str) -> Result<Statement> {
+    let options = &state.config_options().sql_parser;
+    let error = match state.sql_to_statement(sql, &options.dialect) {
+        Ok(statement) => return Ok(statement),
+        Err(error) => error,
+    };
+    if options.dialect != Dialect::Generic {
+        return Err(error);
+    }
+    let dialect = GenericDialect {};
+    let tokens = Tokenizer::new(&dialect, sql).tokenize_with_location();
+    let Some(tokens) = tokens.ok().and_then(completed) else { return Err(error) };
+    let mut statements = DFParserBuilder::new(tokens)
+        .with_dialect(&dialect)
+        .with_recursion_limit(options.recursion_limit.get())
+        .build()?
+        .parse_statements()?;
+    match (statements.pop_front(), statements.is_empty()) {
+        (Some(statement), true) => Ok(statement),
+        _ => Err(error),
+    }
+}
+
+/// A query between two parentheses, or parts of it between set operators.
+#[derive(Debug, Default)]
+struct Query {
+    /// Where its FROM is, if it comes first and no SELECT has followed.
+    from: Option<usize>,
+    /// Whether SELECT or another FROM was there, so that no FROM can be the first.
+    begun: bool,
+    /// Whether it begins with WITH, so that its FROM may follow a parenthesis.
+    with: bool,
+}
+
+/// The tokens with SELECT wherever it was left out; none if it never was.
+fn completed(tokens: Vec<TokenWithSpan>) -> Option<Vec<TokenWithSpan>> {
+    let mut outer: Vec<Query> = Vec::new();
+    let mut query = Query::default();
+    let mut missing: Vec<usize> = Vec::new();
+    // The two words or signs before, the last one first.
+    let mut before: [Option<&Token>; 2] = [None, None];
+    for (index, TokenWithSpan { token, .. }) in tokens.iter().enumerate() {
+        match token {
+            Token::Whitespace(_) => continue,
+            Token::LParen => outer.push(std::mem::take(&mut query)),
+            Token::RParen => {
+                missing.extend(query.from);
+                query = outer.pop().unwrap_or_default();
+            }
+            Token::SemiColon => missing.extend(std::mem::take(&mut query).from),
+            _ => match keyword(token) {
+                Keyword::WITH => query.with = true,
+                Keyword::SELECT => {
+                    query.from = None;
+                    query.begun = true;
+                }
+                Keyword::FROM if !query.begun => {
+                    query.begun = true;
+                    if may_begin(before, query.with) {
+                        query.from = Some(index);
+                    }
+                }
+                Keyword::UNION | Keyword::INTERSECT | Keyword::EXCEPT => {
+                    missing.extend(std::mem::take(&mut query).from);
+                }
+                _ => {}
+            },
+        }
+        before = [Some(token), before[0]];
+    }
+    missing.extend(query.from);
+    if missing.is_empty() {
+        return None;
+    }
+    missing.sort_unstable();
+    let mut missing = missing.into_iter().peekable();
+    let mut completed = Vec::with_capacity(tokens.len() + 2 * missing.len());
+    for (index, token) in tokens.into_iter().enumerate() {
+        if missing.next_if_eq(&index).is_some() {
+            for added in [Token::make_keyword("SELECT"), Token::Mul] {
+                completed.push(TokenWithSpan::new(added, token.span));
+            }
+        }
+        completed.push(token);
+    }
+    Some(completed)
+}
+
+/// Whether FROM begins a query after these: `extract(year FROM d)` and `a IS DISTINCT FROM b` have others.
+fn may_begin(before: [Option<&Token>; 2], with: bool) -> bool {
+    let [Some(last), earlier] = before else { return true };
+    match last {
+        Token::LParen | Token::SemiColon => true,
+        Token::RParen => with,
+        _ => match keyword(last) {
+            Keyword::AS
+            | Keyword::EXPLAIN
+            | Keyword::ANALYZE
+            | Keyword::VERBOSE
+            | Keyword::UNION
+            | Keyword::INTERSECT
+            | Keyword::EXCEPT => true,
+            Keyword::ALL | Keyword::DISTINCT => matches!(
+                earlier.map(keyword),
+                Some(Keyword::UNION | Keyword::INTERSECT | Keyword::EXCEPT)
+            ),
+            _ => false,
+        },
+    }
+}
+
+fn keyword(token: &Token) -> Keyword {
+    match token {
+        Token::Word(word) => word.keyword,
+        _ => Keyword::NoKeyword,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(sql: &str, expected: Option<&str>) {
+        let tokens = Tokenizer::new(&GenericDialect {}, sql).tokenize_with_location().unwrap();
+        let text = completed(tokens).map(|tokens| {
+            let words: Vec<String> = tokens
+                .iter()
+                .filter(|it| !matches!(it.token, Token::Whitespace(_)))
+                .map(|it| it.token.to_string())
+                .collect();
+            words.join(" ")
+        });
+        assert_eq!(text.as_deref(), expected, "{sql}");
+    }
+
+    #[test]
+    fn select_is_added_where_it_is_missing() {
+        for (sql, expected) in [
+            ("from t where a", "SELECT * from t where a"),
+            ("-- all\nexplain analyze from t", "explain analyze SELECT * from t"),
+            ("copy (from t where a) to 'x'", "copy ( SELECT * from t where a ) to 'x'"),
+            (
+                "with c as (from t where a) from c limit 1",
+                "with c as ( SELECT * from t where a ) SELECT * from c limit 1",
+            ),
+            (
+                "from a where b union all from c where d",
+                "SELECT * from a where b union all SELECT * from c where d",
+            ),
+            (
+                "select n from (from t where a) where b",
+                "select n from ( SELECT * from t where a ) where b",
+            ),
+            (
+                "from (select 1 as a) where a in (from t where b)",
+                "SELECT * from ( select 1 as a ) where a in ( SELECT * from t where b )",
+            ),
+            (
+                "from t where extract(year from d) = 1 and a is distinct from b",
+                "SELECT * from t where extract ( year from d ) = 1 and a is distinct from b",
+            ),
+        ] {
+            check(sql, Some(expected));
+        }
+    }
+
+    #[test]
+    fn other_statements_stay() {
+        for sql in [
+            "select a from t",
+            "from t select a where b",
+            "select count(*) from t",
+            "with c as (select 1) select * from c",
+            "select extract(year from d)",
+            "select a is not distinct from b from t",
+            "select * except (a) from t",
+            "delete from t where a",
+            "select \"from\"",
+            ") from (",
+        ] {
+            check(sql, None);
+        }
+    }
+}
