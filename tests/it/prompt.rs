@@ -314,3 +314,19 @@ fn a_query_that_lasts_shows_that_and_stops() {
     prompt.line("select 1 as still_here;", "| still_here |");
     prompt.quit();
 }
+
+/// Of two queries that last, the one that began later shows how far it is.
+#[test]
+fn how_far_a_query_is_is_not_shown_if_that_is_not_wanted() {
+    let start = |more: &[&str]| {
+        let args = [&["sql", "--anonymous", "--endpoint", UNREACHABLE], more].concat();
+        let mut prompt = Prompt::start(sluice(&args), 100, None);
+        prompt.wait("sluice> ");
+        prompt.keys("select count(*) from generate_series(1, 100000000000);\r");
+        prompt.wait("100000000000);\n");
+        prompt
+    };
+    let without = start(&["--no-progress"]);
+    start(&[]).wait("running for ");
+    assert!(!plain(&without.shown.lock().unwrap()).contains("running for"));
+}
