@@ -182,7 +182,8 @@ fn help_and_the_end_may_stand_amid_a_statement() {
 #[test]
 fn plans_are_trees_that_fit_without_a_frame() {
     let served = Served::start();
-    let mut prompt = Prompt::over(&served, 200, &[]);
+    // How far it is would be drawn over the same line again and again.
+    let mut prompt = Prompt::over(&served, 200, &["--no-progress"]);
     let names: Vec<String> = (0..40).map(|n| format!("name || '{n}' as a{n}")).collect();
     prompt.keys(&format!(
         "explain select {} from 's3://bucket/fruit.csv' where price > 1;\r",
