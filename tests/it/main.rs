@@ -53,6 +53,7 @@ mod tpcds;
 mod tpch;
 mod turning;
 mod typed;
+mod untidy;
 mod upstream;
 mod validate;
 mod wire;

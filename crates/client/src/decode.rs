@@ -11,6 +11,8 @@ use bytes::{Buf, Bytes};
 
 use sluicegate_s3select::request::{CsvOutput, OutputSerialization};
 
+use super::fractions::{Fraction, Fractions};
+
 /// The longest record accepted. The service's own limit is 1 MiB.
 const MAX_RECORD_BYTES: usize = 16 << 20;
 /// A batch is returned early once its text exceeds this many bytes.
@@ -35,7 +37,7 @@ pub(super) struct RowDecoder {
 
 enum Format {
     Csv(Box<csv::reader::Decoder>),
-    Json(Box<json::reader::Decoder>),
+    Json(Box<json::reader::Decoder>, Option<Fractions>),
 }
 
 impl RowDecoder {
@@ -60,11 +62,12 @@ impl RowDecoder {
                     [b'\n'] | [b'\r', b'\n'] => b'\n',
                     _ => return Err(unusable("JSON record delimiter", record_delimiter)),
                 };
+                let fractions = Fractions::of(&read_schema);
                 let decoder = json::ReaderBuilder::new(read_schema)
                     .with_batch_size(batch_size)
                     .with_coerce_primitive(coerce)
                     .build_decoder()?;
-                (Format::Json(Box::new(decoder)), terminator)
+                (Format::Json(Box::new(decoder), fractions), terminator)
             }
         };
         Ok(Self { format, schema, batch_size, terminator, batch_bytes: 0, record_bytes: 0 })
@@ -89,7 +92,13 @@ impl RowDecoder {
             let whole = slice.len();
             let used = match &mut self.format {
                 Format::Csv(decoder) => decoder.decode(slice)?,
-                Format::Json(decoder) => decoder.decode(slice)?,
+                Format::Json(decoder, fractions) => {
+                    let used = decoder.decode(slice)?;
+                    if let Some(fractions) = fractions {
+                        fractions.pass(&slice[..used]).map_err(fraction)?;
+                    }
+                    used
+                }
             };
             let last = used.checked_sub(1).map(|at| slice[at]);
             payload.advance(used);
@@ -114,10 +123,13 @@ impl RowDecoder {
             Format::Csv(decoder) => {
                 decoder.decode(&[])?;
             }
-            Format::Json(decoder) => {
+            Format::Json(decoder, fractions) => {
                 if decoder.has_partial_record() {
                     let message = "the last record is incomplete".to_owned();
                     return Err(ArrowError::JsonError(message));
+                }
+                if let Some(fractions) = fractions {
+                    fractions.finish().map_err(fraction)?;
                 }
             }
         }
@@ -129,7 +141,7 @@ impl RowDecoder {
         match &self.format {
             Format::Csv(decoder) => self.batch_size - decoder.capacity(),
             // The decoder counts a record from its beginning.
-            Format::Json(decoder) => decoder.len() - usize::from(decoder.has_partial_record()),
+            Format::Json(decoder, _) => decoder.len() - usize::from(decoder.has_partial_record()),
         }
     }
 
@@ -137,7 +149,7 @@ impl RowDecoder {
         match &self.format {
             // The terminator that completes a record is the last byte of the slice.
             Format::Csv(_) => false,
-            Format::Json(decoder) => decoder.has_partial_record(),
+            Format::Json(decoder, _) => decoder.has_partial_record(),
         }
     }
 
@@ -145,7 +157,7 @@ impl RowDecoder {
         self.batch_bytes = 0;
         let batch = match &mut self.format {
             Format::Csv(decoder) => decoder.flush()?,
-            Format::Json(decoder) => decoder.flush()?,
+            Format::Json(decoder, _) => decoder.flush()?,
         };
         match batch {
             Some(batch) if self.schema.fields().is_empty() => {
@@ -156,6 +168,11 @@ impl RowDecoder {
             batch => Ok(batch),
         }
     }
+}
+
+/// The object has the same value, about which its reader has more to say.
+fn fraction(found: Fraction) -> ArrowError {
+    ArrowError::JsonError(found.to_string())
 }
 
 fn csv_decoder(

@@ -36,6 +36,7 @@ mod call;
 mod decode;
 mod encode;
 mod error;
+pub mod fractions;
 mod idle;
 mod metrics;
 mod options;

@@ -11,6 +11,7 @@ use sluicegate_s3select::profile::EndpointProfile;
 use tokio::runtime::Handle;
 
 use crate::config::{Scan, SluiceOptions};
+use crate::csv_dialect::headers::KnownHeaders;
 use crate::endpoint_builder::EndpointBuilder;
 use crate::endpoints::Endpoints;
 use crate::notes::Notes;
@@ -126,6 +127,7 @@ impl EngineBuilder {
         let uploads = Arc::new(Uploads::new(self.write_runtime));
         let mut config = session::config()
             .with_extension(Arc::clone(&notes))
+            .with_extension(Arc::<KnownHeaders>::default())
             .with_extension(Arc::clone(&uploads));
         if let Some(threads) = self.threads {
             config = config.with_target_partitions(threads);

@@ -20,6 +20,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use futures::future::BoxFuture;
 use object_store::{ObjectMeta, ObjectStore};
 
+use crate::csv_dialect;
 use crate::datasource::footer_statistics::vouched;
 use crate::datasource::named::{NamedSource, TextLayout};
 use crate::panics;
@@ -67,7 +68,9 @@ impl FileFormatFactory for S3FormatFactory {
         state: &dyn Session,
         format_options: &HashMap<String, String>,
     ) -> Result<Arc<dyn FileFormat>> {
-        Ok(self.wrap(self.inner.create(state, format_options)?))
+        let format = self.inner.create(state, format_options)?;
+        csv_dialect::check_options(&format)?;
+        Ok(self.wrap(format))
     }
 
     fn default(&self) -> Arc<dyn FileFormat> {
@@ -118,12 +121,13 @@ impl FileFormat for S3Format {
         if !self.is_text() {
             return self.infer_from_footers(state, store, objects).await;
         }
-        let look = move |store| {
-            let look = async move { self.inner.infer_schema(state, &store, objects).await };
+        let look = move |sampled: Arc<dyn ObjectStore>| {
+            let look = async move {
+                csv_dialect::columns(state, &self.inner, &sampled, store, objects).await
+            };
             Box::pin(look) as BoxFuture<'_, Result<SchemaRef>>
         };
-        let schema = sampled_schema::infer(store, objects, look).await?;
-        Ok(sampled_schema::with_text_for_nothing(&schema))
+        sampled_schema::infer(store, objects, look).await
     }
 
     async fn infer_stats(

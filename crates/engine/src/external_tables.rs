@@ -6,7 +6,9 @@ use std::sync::Arc;
 use arrow::datatypes::{DataType, Field, Schema};
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider, TableProviderFactory};
-use datafusion::common::{Result, ToDFSchema, config_datafusion_err, plan_err};
+use datafusion::common::{
+    DataFusionError, Result, ToDFSchema, config_datafusion_err, plan_datafusion_err, plan_err,
+};
 use datafusion::datasource::listing::{ListingOptions, ListingTable, ListingTableUrl};
 use datafusion::datasource::provider::DefaultTableFactory;
 use datafusion::execution::SessionState;
@@ -51,11 +53,57 @@ impl TableProviderFactory for ExternalTables {
         let whole = with_columns_of_files(state, command).await?;
         let mut urls = whole.unwrap_or_else(|| command.clone());
         urls.locations = urls.locations.iter().map(|url| as_url(url).into_owned()).collect();
-        let table = self.inner.create(state, &urls).await?;
+        let table = match self.inner.create(state, &urls).await {
+            Ok(table) => table,
+            Err(error) => return Err(of_other_kinds(state, command).await?.unwrap_or(error)),
+        };
         let Some(listing) = table.downcast_ref::<ListingTable>() else { return Ok(table) };
         let indexes = look(state, command, listing).await?;
         Ok(Arc::new(FilesTable::new(listing.clone(), indexes)))
     }
+}
+
+/// Why the columns of a folder cannot be told, if none of its objects is of the table's kind.
+async fn of_other_kinds(
+    state: &dyn Session,
+    command: &CreateExternalTable,
+) -> Result<Option<DataFusionError>> {
+    let Some(session) = state.as_any().downcast_ref::<SessionState>() else { return Ok(None) };
+    let [location] = command.locations.as_slice() else { return Ok(None) };
+    if !location.ends_with('/') {
+        return Ok(None);
+    }
+    let there = below(session, command, location).await?;
+    let names: Vec<&Path> = there.iter().map(|object| &object.location).collect();
+    let kind = format!(".{}", command.file_type.to_ascii_lowercase());
+    let is_of_kind = |path: &&Path| {
+        let name = path.as_ref().to_ascii_lowercase();
+        let stem = COMPRESSIONS.iter().find_map(|(suffix, _)| name.strip_suffix(suffix));
+        stem.unwrap_or(&name).ends_with(&kind)
+    };
+    if names.is_empty() || names.iter().any(is_of_kind) {
+        return Ok(None);
+    }
+    Ok(Some(plan_datafusion_err!(
+        "there is no {} at {location}: by their names, its objects are others: {}",
+        command.file_type.to_ascii_uppercase(),
+        some_of(&names)
+    )))
+}
+
+/// The objects with data below a folder, also in its subfolders.
+async fn below(
+    session: &SessionState,
+    command: &CreateExternalTable,
+    location: &str,
+) -> Result<Vec<ObjectMeta>> {
+    let folder = ListingTableUrl::parse(as_url(location))?.with_table_ref(command.name.clone());
+    let store = session.runtime_env().object_store(&folder)?;
+    let everything = with_subfolders(session);
+    let there = folder.list_all_files(&everything, store.as_ref(), "").await?;
+    let mut there: Vec<ObjectMeta> = there.try_collect().await?;
+    there.retain(|object| object.size > 0 && !is_hidden(&object.location));
+    Ok(there)
 }
 
 /// The same command with the compression that the names of its objects say and the command does not; nothing
@@ -73,13 +121,9 @@ async fn as_named(
     }
     let (names, stem) = if location.ends_with('/') {
         let Some(session) = state.as_any().downcast_ref::<SessionState>() else { return Ok(None) };
-        let folder = ListingTableUrl::parse(as_url(location))?.with_table_ref(command.name.clone());
-        let store = state.runtime_env().object_store(&folder)?;
-        let everything = with_subfolders(session);
-        let there = folder.list_all_files(&everything, store.as_ref(), "").await?;
-        let there: Vec<ObjectMeta> = there.try_collect().await?;
-        let data = there.iter().filter(|object| object.size > 0 && !is_hidden(&object.location));
-        (data.map(|object| object.location.to_string()).collect(), format!(".{kind}"))
+        let there = below(session, command, location).await?;
+        let names = there.iter().map(|object| object.location.to_string());
+        (names.collect(), format!(".{kind}"))
     } else {
         // An object that is named need not be called by its format.
         (vec![location.clone()], String::new())

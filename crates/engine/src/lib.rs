@@ -48,6 +48,7 @@ pub mod counters;
 mod csv_dialect;
 #[doc(hidden)]
 pub mod datasource;
+mod decompressed;
 mod endpoint;
 mod endpoint_builder;
 pub mod endpoints;

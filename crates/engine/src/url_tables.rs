@@ -15,8 +15,8 @@ use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::prelude::SessionContext;
 use datafusion_session::SessionStore;
 use futures::TryStreamExt;
-use object_store::ObjectMeta;
 use object_store::path::Path;
+use object_store::{ObjectMeta, ObjectStoreExt};
 
 use crate::csv_dialect;
 use crate::external_tables::{
@@ -65,7 +65,10 @@ impl UrlTables {
 impl UrlTableFactory for UrlTables {
     async fn try_new(&self, url: &str) -> Result<Option<Arc<dyn TableProvider>>> {
         match Call::parse(url)? {
-            Some(Call::Glob(url)) => return Ok(Some(Arc::new(GlobTable::new(location(&url)?)))),
+            Some(Call::Glob(url)) => {
+                let location = found_location(&self.state()?, &url).await?;
+                return Ok(Some(Arc::new(GlobTable::new(location))));
+            }
             Some(Call::Read(read)) => return Ok(Some(self.table(&read.url, Some(&read)).await?)),
             None => {}
         }
@@ -83,7 +86,7 @@ impl UrlTables {
     /// The table of the objects at a URL: as their names say, or as a call does.
     async fn table(&self, url: &str, read: Option<&Read>) -> Result<Arc<dyn TableProvider>> {
         let state = self.state()?;
-        let location = location(url)?;
+        let location = found_location(&state, url).await?;
         let store = state.runtime_env().object_store(&location)?;
         let there: Vec<ObjectMeta> = location
             .list_all_files(&with_subfolders(&state), store.as_ref(), "")
@@ -96,7 +99,8 @@ impl UrlTables {
             .partition(|object| in_folder || location.contains(&object.location, true));
         let foreseen = Foreseen::default();
         foreseen.learn(&state, &location.object_store(), &objects);
-        let found = Found::new(&state, url, &objects, &deeper, read)?;
+        let is_glob = location.get_glob().is_some();
+        let found = Found::new(&state, (url, is_glob), &objects, &deeper, read)?;
         let mut kind = found.kind;
         let location = match found.glob {
             Some(glob) => location.with_glob(&glob)?,
@@ -143,6 +147,20 @@ impl UrlTables {
 /// Whether the name is one of those that are read.
 fn is_read(path: &Path, extension: &str) -> bool {
     path.as_ref().ends_with(extension)
+}
+
+/// The location of a URL: that of an object whose key has brackets, if there is one, rather than what a glob of
+/// them matches.
+async fn found_location(state: &SessionState, url: &str) -> Result<ListingTableUrl> {
+    let has_brackets = url.starts_with("s3://") && url.contains('[') && !url.contains(['*', '?']);
+    if has_brackets {
+        let object = ListingTableUrl::parse(as_url(url))?;
+        let store = state.runtime_env().object_store(&object)?;
+        if store.head(object.prefix()).await.is_ok() {
+            return Ok(object);
+        }
+    }
+    location(url)
 }
 
 /// A URL, with a glob in its path or without. `s3://bucket` is `s3://bucket/`.
@@ -214,12 +232,11 @@ impl Found {
     /// `deeper` are those in subfolders, which are not read.
     fn new(
         state: &SessionState,
-        url: &str,
+        (url, is_glob): (&str, bool),
         objects: &[ObjectMeta],
         deeper: &[ObjectMeta],
         read: Option<&Read>,
     ) -> Result<Self> {
-        let is_glob = url.contains(['*', '?', '[']);
         let mut kinds: Vec<(Kind, BTreeSet<&str>)> = Vec::new();
         let mut unknown = Vec::new();
         for object in objects {

@@ -92,7 +92,10 @@ fn escaped(text: &str) -> String {
     for c in text.chars() {
         match c {
             '"' | '\\' => escaped.extend(['\\', c]),
-            c if c.is_control() => escaped.extend(c.escape_unicode()),
+            // To some readers, these end a line, too.
+            c if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') => {
+                escaped.extend(c.escape_unicode());
+            }
             c => escaped.push(c),
         }
     }
@@ -126,5 +129,6 @@ mod tests {
     #[test]
     fn nothing_ends_a_line_or_its_quotes() {
         assert_eq!(escaped("a \"b\"\\\n"), "a \\\"b\\\"\\\\\\u{a}");
+        assert_eq!(escaped("a\u{2028}b\u{2029}c\u{85}"), "a\\u{2028}b\\u{2029}c\\u{85}");
     }
 }

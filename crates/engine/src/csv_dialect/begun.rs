@@ -7,12 +7,18 @@ use bytes::{Bytes, BytesMut};
 use datafusion::common::Result;
 use futures::stream;
 use futures::{StreamExt, TryStreamExt};
+use memchr::memchr2_iter;
 use object_store::path::Path;
 use object_store::{
     GetOptions, GetResult, GetResultPayload, ObjectMeta, ObjectStore, ObjectStoreExt,
 };
 
 use crate::layered::ReadLayer;
+
+/// How many line ends there are among bytes that tell a dialect.
+const LINES: usize = 3;
+/// How many times as long as wanted a beginning may be, so that there are.
+const LONGEST: usize = 32;
 
 /// The first GET of an object gives what was begun to be read of it.
 #[derive(Debug)]
@@ -24,18 +30,24 @@ pub(super) struct Begun {
 }
 
 impl Begun {
-    /// Reads up to so many bytes, or a little more.
+    /// Reads up to so many bytes, or a little more; of text `by_lines` so many more that there are lines among
+    /// them, within reason.
     pub(super) async fn read(
         store: &Arc<dyn ObjectStore>,
         object: &ObjectMeta,
         most: usize,
+        by_lines: bool,
     ) -> Result<Self> {
+        let is_enough = |bytes: &[u8]| {
+            let has_lines = || memchr2_iter(b'\n', b'\r', bytes).nth(LINES).is_some();
+            bytes.len() >= most * LONGEST || (bytes.len() >= most && (!by_lines || has_lines()))
+        };
         let mut answer = store.get_opts(&object.location, GetOptions::default()).await?;
         let size = answer.meta.size;
         let mut beginning = BytesMut::new();
         let mut again = None;
         if let GetResultPayload::Stream(mut rest) = answer.payload {
-            while beginning.len() < most
+            while !is_enough(&beginning)
                 && let Some(part) = rest.try_next().await?
             {
                 beginning.extend_from_slice(&part);
@@ -46,8 +58,11 @@ impl Begun {
             again = Some(answer);
         } else {
             // A file on this machine costs no request.
-            let end = size.min(most as u64);
-            beginning.extend_from_slice(&store.get_range(&object.location, 0..end).await?);
+            while !is_enough(&beginning) && (beginning.len() as u64) < size {
+                let start = beginning.len() as u64;
+                let end = size.min(start + most as u64);
+                beginning.extend_from_slice(&store.get_range(&object.location, start..end).await?);
+            }
         }
         let is_whole = beginning.len() as u64 >= size;
         Ok(Self {
@@ -100,7 +115,7 @@ mod tests {
         let path = Path::from("a.csv");
         store.put(&path, "a,b\n1,2\n".into()).await.unwrap();
         let meta = store.head(&path).await.unwrap();
-        let begun = Begun::read(&store, &meta, 4).await.unwrap();
+        let begun = Begun::read(&store, &meta, 4, false).await.unwrap();
         assert!(begun.beginning().starts_with(b"a,b\n"));
         let begun = Layered::new(Arc::clone(&store), begun);
         for _ in 0..2 {

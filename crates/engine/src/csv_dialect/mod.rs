@@ -2,6 +2,7 @@
 //! both.
 
 mod begun;
+pub(crate) mod headers;
 mod told;
 
 use std::collections::BTreeMap;
@@ -9,17 +10,20 @@ use std::sync::Arc;
 
 use arrow::datatypes::SchemaRef;
 use bytes::Bytes;
-use datafusion::common::{DataFusionError, Result};
-use datafusion::datasource::file_format::FileFormatFactory;
-use datafusion::datasource::file_format::csv::CsvFormatFactory;
+use datafusion::catalog::Session;
+use datafusion::common::{Result, config_err};
+use datafusion::datasource::file_format::csv::{CsvFormat, CsvFormatFactory};
 use datafusion::datasource::file_format::file_compression_type::FileCompressionType;
+use datafusion::datasource::file_format::{FileFormat, FileFormatFactory};
 use datafusion::execution::SessionState;
 use futures::future::BoxFuture;
 use futures::{StreamExt, stream};
 use object_store::{ObjectMeta, ObjectStore};
+use regex::Regex;
 
 use self::begun::Begun;
 use self::told::Dialect;
+use crate::decompressed;
 use crate::layered::Layered;
 use crate::sampled_schema;
 
@@ -46,9 +50,16 @@ pub(crate) async fn infer(
     objects: &[ObjectMeta],
     options: &BTreeMap<String, String>,
 ) -> Result<Told> {
+    // A header need not be vouched for: a wrong one is refused.
+    let all = store;
     let look = move |store: Arc<dyn ObjectStore>| {
         let look = async move {
-            let (dialect, store) = look(&store, objects, options).await?;
+            let compression = match options.get("format.compression") {
+                Some(name) => name.parse::<FileCompressionType>()?,
+                None => FileCompressionType::UNCOMPRESSED,
+            };
+            let (beginning, store) = begin(&store, objects, compression).await?;
+            let dialect = Dialect::of(&beginning.0, beginning.1, options);
             // Who sets that has none anywhere.
             let dialect = match state.config_options().catalog.has_header {
                 true => dialect,
@@ -58,8 +69,9 @@ pub(crate) async fn infer(
             let options = dialect.options(options);
             let format =
                 CsvFormatFactory::new().create(state, &options.clone().into_iter().collect())?;
-            let schema = format.infer_schema(state, &store, objects).await?;
-            let schema = sampled_schema::with_text_for_nothing(&schema);
+            check_options(&format)?;
+            check_headers(state, &format, all, objects, &beginning).await?;
+            let schema = schema(state, &format, &store, objects).await?;
             Ok(Told { unusual, options, schema })
         };
         Box::pin(look) as BoxFuture<'_, Result<Told>>
@@ -67,42 +79,105 @@ pub(crate) async fn infer(
     sampled_schema::infer(store, objects, look).await
 }
 
-/// The dialect of the first object, and a store that gives its bytes without another request.
-async fn look(
+/// Refuses options of CSV with which DataFusion's reader panics.
+///
+/// # Errors
+///
+/// If there is such an option.
+pub(crate) fn check_options(format: &Arc<dyn FileFormat>) -> Result<()> {
+    let csv = format.downcast_ref::<CsvFormat>();
+    let Some(pattern) = csv.and_then(|csv| csv.options().null_regex.as_deref()) else {
+        return Ok(());
+    };
+    match Regex::new(pattern) {
+        Ok(_) => Ok(()),
+        // The last line says what is wrong with it.
+        Err(error) => config_err!(
+            "null_regex `{pattern}` is no regular expression: {}",
+            error.to_string().lines().last().unwrap_or_default().trim_start_matches("error: ")
+        ),
+    }
+}
+
+/// The columns of text objects of a format. What tells them is read from `sampled`, the headers of other
+/// objects from `all`.
+///
+/// # Errors
+///
+/// Those of reading and of inferring a schema; if CSV objects have different headers, or one has a name twice.
+pub(crate) async fn columns(
+    state: &dyn Session,
+    format: &Arc<dyn FileFormat>,
+    sampled: &Arc<dyn ObjectStore>,
+    all: &Arc<dyn ObjectStore>,
+    objects: &[ObjectMeta],
+) -> Result<SchemaRef> {
+    if !format.is::<CsvFormat>() {
+        return schema(state, format, sampled, objects).await;
+    }
+    let compression = format.compression_type().unwrap_or(FileCompressionType::UNCOMPRESSED);
+    let (beginning, sampled) = begin(sampled, objects, compression).await?;
+    check_headers(state, format, all, objects, &beginning).await?;
+    schema(state, format, &sampled, objects).await
+}
+
+async fn check_headers(
+    state: &dyn Session,
+    format: &Arc<dyn FileFormat>,
+    all: &Arc<dyn ObjectStore>,
+    objects: &[ObjectMeta],
+    beginning: &(Bytes, bool),
+) -> Result<()> {
+    match format.downcast_ref::<CsvFormat>() {
+        Some(csv) => headers::check(state, csv, all, objects, beginning).await,
+        None => Ok(()),
+    }
+}
+
+async fn schema(
+    state: &dyn Session,
+    format: &Arc<dyn FileFormat>,
     store: &Arc<dyn ObjectStore>,
     objects: &[ObjectMeta],
-    options: &BTreeMap<String, String>,
-) -> Result<(Dialect, Arc<dyn ObjectStore>)> {
-    let usual = || (Dialect::default(), Arc::clone(store));
-    let Some(first) = objects.first() else { return Ok(usual()) };
-    let compression = match options.get("format.compression") {
-        Some(name) => name.parse::<FileCompressionType>()?,
-        None => FileCompressionType::UNCOMPRESSED,
+) -> Result<SchemaRef> {
+    let (format, store) = decompressed::format_over(format, store);
+    let schema = format.infer_schema(state, &store, objects).await?;
+    Ok(sampled_schema::with_text_for_nothing(&schema))
+}
+
+/// The text at the beginning of the first object, whether that is all of it, and a store that gives its bytes
+/// without another request.
+async fn begin(
+    store: &Arc<dyn ObjectStore>,
+    objects: &[ObjectMeta],
+    compression: FileCompressionType,
+) -> Result<((Bytes, bool), Arc<dyn ObjectStore>)> {
+    let Some(first) = objects.first() else {
+        return Ok(((Bytes::new(), true), Arc::clone(store)));
     };
-    let most = if compression.is_compressed() { 4 * told::SAMPLE } else { told::SAMPLE };
-    let begun = Begun::read(store, first, most).await?;
+    let is_compressed = compression.is_compressed();
+    let most = if is_compressed { 4 * told::SAMPLE } else { told::SAMPLE };
+    let begun = Begun::read(store, first, most, !is_compressed).await?;
     let (mut sample, mut is_whole) = (begun.beginning(), begun.is_whole());
-    if compression.is_compressed() {
-        let read = sample.clone();
-        let (text, all) = decompressed(compression, read).await?;
+    if is_compressed {
+        let (text, all) = text_of(compression, sample).await;
         (sample, is_whole) = (text, is_whole && all);
     }
-    Ok((Dialect::of(&sample, is_whole, options), Arc::new(Layered::new(Arc::clone(store), begun))))
+    Ok(((sample, is_whole), Arc::new(Layered::new(Arc::clone(store), begun))))
 }
 
 /// The text at the beginning of compressed bytes, and whether that is all of it.
-async fn decompressed(compression: FileCompressionType, bytes: Bytes) -> Result<(Bytes, bool)> {
-    let bytes = stream::iter([Ok::<_, DataFusionError>(bytes)]).boxed();
-    let mut parts = compression.convert_stream(bytes)?;
+async fn text_of(compression: FileCompressionType, bytes: Bytes) -> (Bytes, bool) {
+    let mut parts = decompressed::text(compression, stream::iter([Ok(bytes)]).boxed());
     let mut text = Vec::new();
     while text.len() < told::SAMPLE {
         match parts.next().await {
             Some(Ok(part)) => text.extend_from_slice(&part),
             // It goes on where the sample ends.
-            Some(Err(_)) => return Ok((text.into(), false)),
-            None => return Ok((text.into(), true)),
+            Some(Err(_)) => return (text.into(), false),
+            None => return (text.into(), true),
         }
     }
     text.truncate(told::SAMPLE);
-    Ok((text.into(), false))
+    (text.into(), false)
 }

@@ -58,12 +58,9 @@ impl Dialect {
         let mut quoted_by = quote.unwrap_or(usual.quote);
         if quote.is_none() && !sample.contains(&usual.quote) && sample.contains(&b'\'') {
             let apostrophes = split(delimiter, b'\'');
-            // Where they quote delimiters, the others see records of several lengths.
-            let is_seen = match records.is_table() {
-                true => records.has_column_between(b'\''),
-                false => apostrophes.rows.len() > 1,
-            };
-            if apostrophes.is_table() && is_seen {
+            // Where they quote delimiters, the others see records of several lengths. Where they quote none,
+            // they may as well be a part of the values: COPY writes such.
+            if apostrophes.is_table() && apostrophes.rows.len() > 1 && !records.is_table() {
                 (quoted_by, records) = (b'\'', apostrophes);
             }
         }
@@ -180,18 +177,6 @@ impl Records {
         if self.is_table() { self.width() } else { 1 }
     }
 
-    /// Whether there is a column whose values, of which there are several, are all between two of these.
-    fn has_column_between(&self, quote: u8) -> bool {
-        let quote = char::from(quote);
-        let is_quoted =
-            |text: &String| text.len() > 1 && text.starts_with(quote) && text.ends_with(quote);
-        (0..self.width()).any(|column| {
-            let mut values =
-                self.column(column).skip(1).filter(|value| !value.is_empty()).peekable();
-            values.peek().is_some() && values.all(is_quoted)
-        })
-    }
-
     fn column(&self, column: usize) -> impl Iterator<Item = &String> {
         self.rows.iter().filter_map(move |row| row.get(column))
     }
@@ -288,6 +273,7 @@ mod tests {
             "country,2019,2020\nde,1.5,2\nfr,3,4\n",
             "t\nHello; world\nno\n",
             "a,b\nit's,that's\n",
+            "a,b\n1,'q'\n2,'r'\n",
             "a;b\n",
         ] {
             check(text, ',', '"', true);

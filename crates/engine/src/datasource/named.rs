@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{DataFusionError, Result};
+use datafusion::datasource::file_format::file_compression_type::FileCompressionType;
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::{
     CsvSource, FileOpenFuture, FileOpener, FileScanConfig, FileScanConfigBuilder, FileSource,
@@ -16,6 +17,10 @@ use datafusion::physical_plan::DisplayFormatType;
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use futures::{StreamExt, TryStreamExt};
 use object_store::ObjectStore;
+
+use super::quotes::Quotes;
+use super::{whole_numbers, whole_records};
+use crate::decompressed::Members;
 
 /// A source of text whose errors name the object. It reads exactly as the source inside does.
 ///
@@ -94,9 +99,15 @@ impl FileSource for NamedSource {
         base_config: &FileScanConfig,
         partition: usize,
     ) -> Result<Arc<dyn FileOpener>> {
-        let inner = self.inner.create_file_opener(object_store, base_config, partition)?;
-        let store = base_config.object_store_url.as_str().trim_end_matches('/').to_owned();
-        Ok(Arc::new(NamedOpener { inner, store }))
+        let place = base_config.object_store_url.as_str().trim_end_matches('/').to_owned();
+        let (mut config, mut store) = (base_config.clone(), object_store);
+        config.file_groups.clear();
+        if let Some(members) = Members::of(config.file_compression_type) {
+            config.file_compression_type = FileCompressionType::UNCOMPRESSED;
+            store = members.read_from(store);
+        }
+        let source = Arc::clone(&self.inner);
+        Ok(Arc::new(NamedOpener { source, config, partition, store, place }))
     }
 
     fn table_schema(&self) -> &TableSchema {
@@ -149,24 +160,54 @@ impl FileSource for NamedSource {
 }
 
 struct NamedOpener {
-    inner: Arc<dyn FileOpener>,
-    store: String,
+    source: Arc<dyn FileSource>,
+    /// The scan, without its files.
+    config: FileScanConfig,
+    partition: usize,
+    store: Arc<dyn ObjectStore>,
+    /// The URL of the store.
+    place: String,
+}
+
+impl NamedOpener {
+    /// The store that a file is read from: one that looks for what DataFusion would read wrong without a
+    /// word. That is values with line ends where a CSV file is cut, and in JSON fractions where there are to be
+    /// whole numbers.
+    fn store_of(&self, file: &PartitionedFile, object: &str, place: &str) -> Arc<dyn ObjectStore> {
+        let store = Arc::clone(&self.store);
+        let Some(csv) = self.source.downcast_ref::<CsvSource>() else {
+            return whole_numbers::checked(store, self.source.as_ref(), place);
+        };
+        let (Some(_), Some(quotes)) = (&file.range, Quotes::of(csv)) else { return store };
+        let (start, end) = file.range();
+        let terminator = csv.terminator().unwrap_or(b'\n');
+        let size = file.object_meta.size;
+        whole_records::checked(store, quotes, terminator, start..end, size, object.to_owned())
+    }
 }
 
 impl FileOpener for NamedOpener {
     fn open(&self, file: PartitionedFile) -> Result<FileOpenFuture> {
-        let mut place = format!("{}/{}", self.store, file.object_meta.location);
-        if file.range.is_some() {
-            let (start, end) = file.range();
-            place = format!("{place}, counted from the first record of bytes {start} to {end}");
-        }
-        let opened = self.inner.open(file)?;
+        let object = format!("{}/{}", self.place, file.object_meta.location);
+        let place = match file.range {
+            None => object.clone(),
+            Some(_) => {
+                let (start, end) = file.range();
+                format!("{object}, {PART} {start} to {end}")
+            }
+        };
+        let store = self.store_of(&file, &object, &place);
+        let inner = self.source.create_file_opener(store, &self.config, self.partition)?;
+        let opened = inner.open(file)?;
         Ok(Box::pin(async move {
             let rows = opened.await?;
             Ok(rows.map_err(move |error| with_place(error, &place)).boxed())
         }))
     }
 }
+
+/// What comes before the bytes of a part of a file, in errors about one of its records.
+pub(crate) const PART: &str = "counted from the first record of bytes";
 
 /// A record that DataFusion's reader refuses, and where it is.
 #[derive(Debug)]

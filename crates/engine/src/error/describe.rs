@@ -12,7 +12,10 @@ use sluicegate_client::Error as StoreError;
 use super::ErrorKind;
 use super::reword::reword;
 use crate::checked::Damaged;
-use crate::datasource::named::BadRecord;
+use crate::datasource::named::{BadRecord, PART};
+use crate::datasource::whole_numbers::UnexpectedFraction;
+use crate::datasource::whole_records::CutInValue;
+use crate::decompressed::NotCompressed;
 use crate::silence::Silence;
 
 /// An error as a user should read it.
@@ -37,6 +40,18 @@ pub(super) fn describe(error: &DataFusionError) -> Description {
         let (kind, message) = (ErrorKind::Data, damaged.to_string());
         return Description { kind, message, hint: Some(DAMAGED.into()) };
     }
+    if let Some(cut) = find::<CutInValue>(error) {
+        let (kind, message) = (ErrorKind::Data, cut.to_string());
+        return Description { kind, message, hint: Some(LINE_ENDS.into()) };
+    }
+    if let Some(fraction) = find::<UnexpectedFraction>(error) {
+        let (kind, message) = (ErrorKind::Data, fraction.to_string());
+        return Description { kind, message, hint: Some(FRACTION.into()) };
+    }
+    if let Some(damaged) = find::<NotCompressed>(error) {
+        let (kind, message) = (ErrorKind::Data, damaged.to_string());
+        return Description { kind, message, hint: Some(NOT_COMPRESSED.into()) };
+    }
     if let Some(silence) = find::<Silence>(error) {
         let (kind, message) = (ErrorKind::Unavailable, silence.to_string());
         return Description { kind, message, hint: Some(SILENT.into()) };
@@ -51,7 +66,12 @@ pub(super) fn describe(error: &DataFusionError) -> Description {
         let message = one_line(&bad.to_string());
         let fields = ["incorrect number of fields", "record "];
         let about_fields = fields.iter().any(|start| message.starts_with(start));
-        let hint = if about_fields { BAD_FIELDS } else { BAD_VALUE };
+        let hint = match about_fields {
+            // A part of a file may begin within a value, and then has records of any length.
+            true if message.contains(PART) => LINE_ENDS_OR_FIELDS,
+            true => BAD_FIELDS,
+            false => BAD_VALUE,
+        };
         return Description { kind: ErrorKind::Data, message, hint: Some(hint.into()) };
     }
     let root = error.find_root();
@@ -75,6 +95,10 @@ pub(super) fn describe(error: &DataFusionError) -> Description {
     }
     if message.contains("the store says nothing about") {
         return Description { kind: ErrorKind::Unavailable, message, hint: Some(SILENT.into()) };
+    }
+    if message.contains("found Array") || message.contains("expected { got [") {
+        let hint = Some(ARRAY.into());
+        return Description { kind: ErrorKind::Data, message, hint };
     }
     let (kind, hint) = of_datafusion(root);
     Description { kind, message, hint: hint.map(Cow::Borrowed) }
@@ -156,6 +180,22 @@ const BAD_VALUE: &str =
 
 const BAD_FIELDS: &str = "Give every record as many fields as the table has columns; the option \
      'format.truncated_rows' takes records with fewer.";
+
+const LINE_ENDS: &str = "Say that values have line ends, so that files are not read in parts: read_csv('…', \
+     newlines_in_values => true), or OPTIONS ('format.newlines_in_values' 'true').";
+
+const LINE_ENDS_OR_FIELDS: &str = "If values have line ends, say so: read_csv('…', newlines_in_values => \
+     true), or OPTIONS ('format.newlines_in_values' 'true'). Otherwise give every record as many fields as \
+     the table has columns; the option 'format.truncated_rows' takes records with fewer.";
+
+const ARRAY: &str = "One array of all rows is read by read_json('…', newline_delimited => false), or with OPTIONS \
+     ('format.newline_delimited' 'false').";
+
+const FRACTION: &str = "Declare the columns: CREATE EXTERNAL TABLE t (a DOUBLE, …) STORED AS JSON LOCATION '…'; \
+     or have their types told by more records: read_json('…', sample_size => 1000000).";
+
+const NOT_COMPRESSED: &str = "Check how it was compressed: its name, or the option 'format.compression', says \
+     what it is read as.";
 
 const SAME_NAME: &str = "Give one of the columns another name: count(*) AS n.";
 

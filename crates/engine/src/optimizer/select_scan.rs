@@ -21,8 +21,8 @@ use crate::endpoints::Endpoints;
 /// Substitutes [`S3SelectSource`]s for DataFusion's CSV, JSON and Parquet sources over the buckets of
 /// the session's endpoints, so that filters are offered to them; whether they stay is for
 /// [`Choose`](super::Choose) to decide. Where the store cannot run the scan at all, DataFusion's
-/// source stays and only learns to name the object in its errors. A bucket of any other store is
-/// left alone.
+/// source stays and only learns to name the object in its errors, and to notice what it would read wrong. So it
+/// does for files of any other store, and of this machine.
 #[derive(Debug)]
 pub struct SelectScan;
 
@@ -30,10 +30,14 @@ fn replace(
     node: &Arc<dyn ExecutionPlan>,
     options: &ConfigOptions,
 ) -> Option<Arc<dyn ExecutionPlan>> {
-    let (config, endpoint) = of_bucket(node, options)?;
+    let named = |config| Some(DataSourceExec::from_data_source(NamedSource::replace(config)?) as _);
+    let Some((config, endpoint)) = of_bucket(node, options) else {
+        let scan = node.downcast_ref::<DataSourceExec>()?;
+        return named(scan.data_source().downcast_ref::<FileScanConfig>()?);
+    };
     match propose(config, &endpoint, options) {
         Ok(select) => Some(S3Scan::node(select)),
-        Err(_) => Some(DataSourceExec::from_data_source(NamedSource::replace(config)?)),
+        Err(_) => named(config),
     }
 }
 

@@ -1,0 +1,263 @@
+//! The headers of the CSV files of one table. Columns are read by their position, so a header that names them in
+//! another order would be read wrong; and so would one that names two of them alike.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use csv_core::{ReadRecordResult, ReaderBuilder, Terminator};
+use datafusion::catalog::Session;
+use datafusion::common::config::CsvOptions;
+use datafusion::common::{Result, plan_err};
+use datafusion::datasource::file_format::csv::CsvFormat;
+use datafusion::datasource::file_format::file_compression_type::FileCompressionType;
+use futures::future::try_join_all;
+use object_store::path::Path;
+use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
+
+use super::text_of;
+use crate::notes::Notes;
+
+/// The bytes that are looked at for a header; more if it is longer.
+const LOOKS: [u64; 3] = [4 << 10, 64 << 10, 1 << 20];
+/// How many objects are looked at, at most.
+const MOST: usize = 1024;
+/// How many at the same time.
+const AT_ONCE: usize = 32;
+
+/// The names of columns, as a file has them.
+type Header = Arc<[String]>;
+
+/// The objects whose header a session has compared with another one, by their entity tags.
+#[derive(Debug, Default)]
+pub(crate) struct KnownHeaders {
+    alike: Mutex<HashMap<(Path, String), Header>>,
+}
+
+impl KnownHeaders {
+    /// Whether the object is known to have such a header.
+    fn has(&self, object: &ObjectMeta, header: &Header) -> bool {
+        let Some(e_tag) = object.e_tag.clone() else { return false };
+        let alike = self.alike.lock().unwrap_or_else(PoisonError::into_inner);
+        alike.get(&(object.location.clone(), e_tag)).is_some_and(|known| known == header)
+    }
+
+    fn learn(&self, object: &ObjectMeta, header: &Header) {
+        let Some(e_tag) = object.e_tag.clone() else { return };
+        let mut alike = self.alike.lock().unwrap_or_else(PoisonError::into_inner);
+        if alike.len() >= 16 * MOST {
+            alike.clear();
+        }
+        alike.insert((object.location.clone(), e_tag), Arc::clone(header));
+    }
+}
+
+/// Looks whether objects of one table have the same header, in which no name is twice. `beginning` is that of
+/// the first one, and whether it is all of it.
+///
+/// # Errors
+///
+/// If they have not, or an object cannot be read.
+pub(crate) async fn check(
+    state: &dyn Session,
+    format: &CsvFormat,
+    store: &Arc<dyn ObjectStore>,
+    objects: &[ObjectMeta],
+    beginning: &(Bytes, bool),
+) -> Result<()> {
+    let options = format.options();
+    let has_header =
+        options.has_header.unwrap_or_else(|| state.config_options().catalog.has_header);
+    let Some((first, others)) = objects.split_first().filter(|_| has_header) else { return Ok(()) };
+    let Some(header) = header(&beginning.0, beginning.1, options) else { return Ok(()) };
+    let mut names = HashSet::new();
+    if let Some(twice) = header.iter().find(|name| !names.insert(name.as_str())) {
+        return plan_err!(
+            "the header of `{}` has the column `{twice}` twice; name its columns in CREATE EXTERNAL TABLE t \
+             (…), in their order",
+            first.location
+        );
+    }
+    let known = state.config().get_extension::<KnownHeaders>().unwrap_or_default();
+    if others.len() >= MOST {
+        let notes = state.config().get_extension::<Notes>().unwrap_or_default();
+        notes.add(format!(
+            "the headers of {MOST} of {} objects are compared: those of the others are taken to be the same",
+            objects.len()
+        ));
+    }
+    let header: &Header = &header.into();
+    let others = &others[..others.len().min(MOST - 1)];
+    for some in others.chunks(AT_ONCE) {
+        let mut looks = Vec::with_capacity(some.len());
+        for object in some {
+            looks.push(look_at(store, object, options, (first, header), &known));
+        }
+        try_join_all(looks).await?;
+    }
+    Ok(())
+}
+
+/// Looks whether an object has the header of the first one.
+async fn look_at(
+    store: &Arc<dyn ObjectStore>,
+    object: &ObjectMeta,
+    options: &CsvOptions,
+    (first, header): (&ObjectMeta, &Header),
+    known: &KnownHeaders,
+) -> Result<()> {
+    if known.has(object, header) {
+        return Ok(());
+    }
+    let Some(other) = look(store, object, options).await? else { return Ok(()) };
+    compare((first, header), (object, &other), options)?;
+    known.learn(object, header);
+    Ok(())
+}
+
+fn compare(
+    (first, header): (&ObjectMeta, &[String]),
+    (object, other): (&ObjectMeta, &[String]),
+    options: &CsvOptions,
+) -> Result<()> {
+    let begins_alike = header.iter().zip(other).all(|(one, other)| one == other);
+    // Then columns may be left out at the end.
+    let may_be_short = options.truncated_rows.unwrap_or(false);
+    if begins_alike && (header.len() == other.len() || may_be_short) {
+        return Ok(());
+    }
+    let what = match header.len() == other.len() && other.iter().all(|name| header.contains(name)) {
+        true => "its columns in another order",
+        false => "other columns",
+    };
+    plan_err!(
+        "`{}` has {what} ({}) than `{}` ({}); read files of one header at a time, and put them together with \
+         UNION ALL BY NAME",
+        object.location,
+        Names(other),
+        first.location,
+        Names(header)
+    )
+}
+
+/// The first names of a header.
+struct Names<'a>(&'a [String]);
+
+impl fmt::Display for Names<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const SHOWN: usize = 12;
+        let shown: Vec<&str> = self.0.iter().take(SHOWN).map(String::as_str).collect();
+        f.write_str(&shown.join(", "))?;
+        if self.0.len() > SHOWN { f.write_str(", …") } else { Ok(()) }
+    }
+}
+
+/// The header of an object; nothing if it has none that is of reasonable length.
+async fn look(
+    store: &Arc<dyn ObjectStore>,
+    object: &ObjectMeta,
+    options: &CsvOptions,
+) -> Result<Option<Vec<String>>> {
+    for most in LOOKS {
+        let end = object.size.min(most);
+        let bytes = store.get_range(&object.location, 0..end).await?;
+        let is_whole = end == object.size;
+        let compression = FileCompressionType::from(options.compression);
+        let (text, is_whole) = match compression.is_compressed() {
+            false => (bytes, is_whole),
+            true => {
+                let (text, is_all) = text_of(compression, bytes).await;
+                (text, is_whole && is_all)
+            }
+        };
+        let found = header(&text, is_whole, options);
+        if found.is_some() || is_whole {
+            return Ok(found);
+        }
+    }
+    Ok(None)
+}
+
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
+/// The first record of a text, if all of it is there.
+fn header(text: &[u8], is_whole: bool, options: &CsvOptions) -> Option<Vec<String>> {
+    let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+    let mut builder = ReaderBuilder::new();
+    builder.delimiter(options.delimiter).quote(options.quote).comment(options.comment);
+    builder.escape(options.escape);
+    if let Some(terminator) = options.terminator {
+        builder.terminator(Terminator::Any(terminator));
+    }
+    let mut reader = builder.build();
+    let (mut record, mut ends) = (vec![0; text.len() + 1], vec![0; text.len() + 2]);
+    let (mut result, _, mut length, mut fields) = reader.read_record(text, &mut record, &mut ends);
+    if result == ReadRecordResult::InputEmpty && is_whole {
+        let (last, _, more, rest) =
+            reader.read_record(&[], &mut record[length..], &mut ends[fields..]);
+        (result, length, fields) = (last, length + more, fields + rest);
+    }
+    if result != ReadRecordResult::Record {
+        return None;
+    }
+    let mut start = 0;
+    let name = |end: &usize| {
+        let name = String::from_utf8_lossy(&record[start..*end]).into_owned();
+        start = *end;
+        name
+    };
+    let names: Vec<String> = ends[..fields].iter().map(name).collect();
+    (length > 0).then_some(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::DateTime;
+
+    use super::*;
+
+    #[track_caller]
+    fn check_header(text: &str, is_whole: bool, expected: Option<&[&str]>) {
+        let found = header(text.as_bytes(), is_whole, &CsvOptions::default());
+        let expected = expected.map(|names| names.iter().map(|it| (*it).to_owned()).collect());
+        assert_eq!(found, expected, "{text:?}");
+    }
+
+    #[test]
+    fn a_header_is_the_first_record() {
+        check_header("a,b\n1,2\n", false, Some(&["a", "b"]));
+        check_header("\u{feff}\"a\nx\",b\r\n", false, Some(&["a\nx", "b"]));
+        check_header("\n\na\n", false, Some(&["a"]));
+        check_header("a,b", true, Some(&["a", "b"]));
+        check_header("a,b", false, None);
+        check_header("", true, None);
+    }
+
+    #[test]
+    fn headers_are_compared_by_position() {
+        let meta = |name: &str| ObjectMeta {
+            location: Path::from(name),
+            last_modified: DateTime::UNIX_EPOCH,
+            size: 1,
+            e_tag: None,
+            version: None,
+        };
+        let (first, other) = (meta("a.csv"), meta("b.csv"));
+        let said = |one: &[&str], two: &[&str], truncated_rows| {
+            let owned =
+                |names: &[&str]| names.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
+            let options = CsvOptions { truncated_rows, ..CsvOptions::default() };
+            let (one, two) = (owned(one), owned(two));
+            let compared = compare((&first, &one), (&other, &two), &options);
+            compared.map_err(|error| error.strip_backtrace()).err().unwrap_or_default()
+        };
+        assert_eq!(said(&["a", "b"], &["a", "b"], None), "");
+        assert!(
+            said(&["a", "b"], &["b", "a"], None).contains("in another order (b, a) than `a.csv`")
+        );
+        assert!(said(&["a", "b"], &["a", "c"], None).contains("`b.csv` has other columns (a, c)"));
+        assert!(said(&["a", "b"], &["a"], None).contains("other columns"));
+        assert_eq!(said(&["a", "b"], &["a"], Some(true)), "");
+    }
+}

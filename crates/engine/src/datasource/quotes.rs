@@ -1,0 +1,232 @@
+//! Where a CSV text is within quotes, as DataFusion's reader sees it.
+
+use datafusion::datasource::physical_plan::CsvSource;
+use memchr::{memchr, memchr2};
+
+/// Follows quotes through a text that is handed over piece by piece. Only quotes and what may hide them are
+/// looked at, so that it costs little where there are few.
+#[derive(Debug, Clone)]
+pub struct Quotes {
+    delimiter: u8,
+    quote: u8,
+    escape: Option<u8>,
+    comment: Option<u8>,
+    /// What ends a record, if not `\r` and `\n`.
+    terminator: Option<u8>,
+    state: State,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Where a record begins.
+    Record,
+    /// Outside of quotes, behind this byte.
+    Behind(u8),
+    Comment,
+    Quoted,
+    /// Behind an escape character within quotes.
+    Escaped,
+    /// Behind what closes quotes, unless it is doubled.
+    Closed,
+}
+
+impl Quotes {
+    /// Those of a table, at the beginning of a record; nothing if its special characters are not told apart.
+    #[must_use]
+    pub fn of(csv: &CsvSource) -> Option<Self> {
+        let (delimiter, quote, terminator) = (csv.delimiter(), csv.quote(), csv.terminator());
+        let ends = terminator.map_or_else(|| vec![b'\r', b'\n'], |end| vec![end]);
+        if quote == delimiter || ends.contains(&quote) || ends.contains(&delimiter) {
+            return None;
+        }
+        let (escape, comment) = (csv.escape().filter(|escape| *escape != quote), csv.comment());
+        let is_apart = |byte: u8| byte != quote && byte != delimiter && !ends.contains(&byte);
+        let others = escape.into_iter().chain(comment);
+        others.into_iter().all(is_apart).then_some(Self {
+            delimiter,
+            quote,
+            escape,
+            comment,
+            terminator,
+            state: State::Record,
+        })
+    }
+
+    /// Whether the text so far ends within quotes.
+    #[must_use]
+    pub fn are_open(&self) -> bool {
+        matches!(self.state, State::Quoted | State::Escaped)
+    }
+
+    /// Goes on with the next bytes of the text.
+    pub fn pass(&mut self, bytes: &[u8]) {
+        let mut rest = bytes;
+        while let Some(first) = rest.first() {
+            let passed = match self.state {
+                State::Escaped => {
+                    self.state = State::Quoted;
+                    Some(0)
+                }
+                State::Closed if *first == self.quote => {
+                    self.state = State::Quoted;
+                    Some(0)
+                }
+                State::Closed => {
+                    self.state = State::Behind(*first);
+                    Some(0)
+                }
+                State::Comment => {
+                    let end = memchr(b'\n', rest);
+                    self.state = end.map_or(self.state, |_| State::Record);
+                    end
+                }
+                State::Quoted => self.to_end_of_quotes(rest),
+                State::Record | State::Behind(_) => self.to_quotes(rest),
+            };
+            let Some(passed) = passed else { return };
+            rest = &rest[passed + 1..];
+        }
+    }
+
+    /// To the end of the quotes, or as far as the text goes.
+    fn to_end_of_quotes(&mut self, rest: &[u8]) -> Option<usize> {
+        let mut at = 0;
+        loop {
+            let found = match self.escape {
+                Some(escape) => memchr2(self.quote, escape, &rest[at..]),
+                None => memchr(self.quote, &rest[at..]),
+            };
+            at += found?;
+            let next = rest.get(at + 1);
+            if rest[at] != self.quote {
+                self.state = State::Escaped;
+                return Some(at);
+            }
+            if next != Some(&self.quote) {
+                // What follows is looked at as what is behind the quotes.
+                self.state = if next.is_some() { State::Behind(self.quote) } else { State::Closed };
+                return Some(at);
+            }
+            at += 2;
+        }
+    }
+
+    /// The next quote or mark of a comment, which only is one where a field or a record begins.
+    fn to_quotes(&mut self, rest: &[u8]) -> Option<usize> {
+        let found = match self.comment {
+            Some(comment) => memchr2(self.quote, comment, rest),
+            None => memchr(self.quote, rest),
+        };
+        let Some(found) = found else {
+            self.state = rest.last().map_or(self.state, |last| State::Behind(*last));
+            return None;
+        };
+        let before = match (found, self.state) {
+            (0, State::Behind(before)) => Some(before),
+            (0, _) => None,
+            _ => Some(rest[found - 1]),
+        };
+        let begins_record = before.is_none_or(|before| self.ends_record(before));
+        self.state = match rest[found] {
+            mark if mark == self.quote && (begins_record || before == Some(self.delimiter)) => {
+                State::Quoted
+            }
+            mark if Some(mark) == self.comment && begins_record => State::Comment,
+            mark => State::Behind(mark),
+        };
+        Some(found)
+    }
+
+    fn ends_record(&self, byte: u8) -> bool {
+        match self.terminator {
+            Some(terminator) => byte == terminator,
+            None => matches!(byte, b'\r' | b'\n'),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow::datatypes::Schema;
+    use csv_core::{ReadFieldResult, ReaderBuilder, Terminator};
+    use datafusion::common::config::CsvOptions;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn quotes(escape: Option<u8>, comment: Option<u8>, terminator: Option<u8>) -> Quotes {
+        let options = CsvOptions { escape, comment, terminator, ..CsvOptions::default() };
+        Quotes::of(&CsvSource::new(Arc::new(Schema::empty())).with_csv_options(options)).unwrap()
+    }
+
+    /// Whether the reader that Arrow reads with takes a line end behind a text for one of a value.
+    fn is_open_to_csv_core(
+        text: &str,
+        escape: Option<u8>,
+        comment: Option<u8>,
+        terminator: Option<u8>,
+    ) -> bool {
+        let mut builder = ReaderBuilder::new();
+        builder.escape(escape).comment(comment);
+        if let Some(terminator) = terminator {
+            builder.terminator(Terminator::Any(terminator));
+        }
+        let mut reader = builder.build();
+        let text = format!("{text}{}x", char::from(terminator.unwrap_or(b'\n')));
+        let (mut rest, mut field, mut length) = (text.as_bytes(), vec![0; text.len() + 1], 0);
+        let mut last = Vec::new();
+        loop {
+            let (result, read, written) = reader.read_field(rest, &mut field[length..]);
+            rest = &rest[read..];
+            length += written;
+            match result {
+                ReadFieldResult::InputEmpty => {}
+                ReadFieldResult::Field { .. } => {
+                    last = field[..length].to_vec();
+                    length = 0;
+                }
+                ReadFieldResult::End => return last != b"x",
+                ReadFieldResult::OutputFull => panic!("a field longer than its text"),
+            }
+        }
+    }
+
+    #[test]
+    fn quotes_are_open_as_the_reader_has_them() {
+        let check = |text: &str, expected: bool| {
+            let mut quotes = quotes(None, None, None);
+            quotes.pass(text.as_bytes());
+            assert_eq!(quotes.are_open(), expected, "{text:?}");
+        };
+        for open in ["\"", "a,\"b", "a,\"b\n", "\"a\"\"", "\"\"\"", "1\n2,\"x\ny"] {
+            check(open, true);
+        }
+        for closed in ["", "a\"b", "5\" pipe,\"x\"\n", "\"\"", "\"a\"b\"", "\"a\nb\",\"c\"\n"] {
+            check(closed, false);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_followed_however_it_is_cut(
+            text in "[a,\"\n\r#\\\\;]{0,24}",
+            cut in 0_usize..24,
+            escape in prop::option::of(Just(b'\\')),
+            // Comments end with a line feed whatever ends records.
+            (comment, terminator) in prop_oneof![
+                Just((None, None)),
+                Just((Some(b'#'), None)),
+                Just((None, Some(b';'))),
+            ],
+        ) {
+            let mut quotes = quotes(escape, comment, terminator);
+            let (first, rest) = text.as_bytes().split_at(cut.min(text.len()));
+            quotes.pass(first);
+            quotes.pass(rest);
+            let expected = is_open_to_csv_core(&text, escape, comment, terminator);
+            prop_assert_eq!(quotes.are_open(), expected, "{:?}", text);
+        }
+    }
+}

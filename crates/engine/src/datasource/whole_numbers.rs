@@ -1,0 +1,73 @@
+//! Columns of whole numbers in JSON, as a sample told them, and fractions that come later.
+
+use std::fmt;
+use std::sync::Arc;
+
+use arrow::datatypes::Schema;
+use datafusion::datasource::physical_plan::FileSource;
+use datafusion::physical_expr::utils::collect_columns;
+use object_store::ObjectStore;
+use sluicegate_client::fractions::{Fraction, Fractions};
+
+use super::watched::{Watch, watched};
+
+/// A fraction in a column of whole numbers, and the file that it is in.
+#[derive(Debug)]
+pub struct UnexpectedFraction {
+    found: Fraction,
+    place: String,
+}
+
+impl fmt::Display for UnexpectedFraction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, in {}", self.found, self.place)
+    }
+}
+
+impl std::error::Error for UnexpectedFraction {}
+
+/// A store that is asked for one file of JSON or a part of it, and fails where one of the columns that are read
+/// has whole numbers and a value of it a fraction. `place` names the file or the part.
+pub fn checked(
+    store: Arc<dyn ObjectStore>,
+    source: &dyn FileSource,
+    place: &str,
+) -> Arc<dyn ObjectStore> {
+    let schema = source.table_schema().file_schema();
+    let read = match source.projection() {
+        None => Arc::clone(schema),
+        Some(projection) => {
+            let columns = projection.iter().flat_map(|item| collect_columns(&item.expr));
+            let fields = columns.filter_map(|column| schema.fields().get(column.index()).cloned());
+            Arc::new(Schema::new(fields.collect::<Vec<_>>()))
+        }
+    };
+    match Fractions::of(&read) {
+        None => store,
+        Some(fractions) => watched(store, WholeNumbers { fractions, place: place.to_owned() }),
+    }
+}
+
+#[derive(Debug)]
+struct WholeNumbers {
+    fractions: Fractions,
+    place: String,
+}
+
+impl WholeNumbers {
+    fn in_place(&self, found: Fraction) -> UnexpectedFraction {
+        UnexpectedFraction { found, place: self.place.clone() }
+    }
+}
+
+impl Watch for WholeNumbers {
+    type Error = UnexpectedFraction;
+
+    fn pass(&mut self, _at: u64, bytes: &[u8]) -> Result<(), UnexpectedFraction> {
+        self.fractions.pass(bytes).map_err(|found| self.in_place(found))
+    }
+
+    fn end(&mut self) -> Result<(), UnexpectedFraction> {
+        self.fractions.finish().map_err(|found| self.in_place(found))
+    }
+}

@@ -1,0 +1,258 @@
+//! Files as other people leave them: they are read right, or refused in one sentence.
+
+use bytes::Bytes;
+use datafusion::datasource::file_format::file_compression_type::FileCompressionType;
+use futures::{StreamExt, TryStreamExt, stream};
+use sluicegate_engine::config::Scan;
+
+use crate::bad_input::says;
+use crate::harness::{BUCKET, Store, rows, try_rows};
+
+const SCANS: [Scan; 3] = [Scan::Get, Scan::Select, Scan::Auto];
+
+/// One member of a compressed object.
+async fn member(compression: FileCompressionType, text: &str) -> Vec<u8> {
+    let text = stream::iter([Ok(Bytes::from(text.to_owned()))]).boxed();
+    let parts = compression.convert_to_compress_stream(text).unwrap();
+    parts.try_collect::<Vec<Bytes>>().await.unwrap().concat()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn all_members_of_compressed_objects_are_read() {
+    let store = Store::start().await;
+    for (end, compression) in [
+        ("gz", FileCompressionType::GZIP),
+        ("bz2", FileCompressionType::BZIP2),
+        ("xz", FileCompressionType::XZ),
+        ("zst", FileCompressionType::ZSTD),
+    ] {
+        let (csv, json) = (format!("{end}/t.csv.{end}"), format!("{end}/t.json.{end}"));
+        let all = |texts: [&'static str; 3]| async move {
+            let mut all = Vec::new();
+            for text in texts {
+                all.extend(member(compression, text).await);
+            }
+            all
+        };
+        // The header alone says nothing about types.
+        store.put(&csv, all(["a,b\n", "1,x\n2,y\n", "3,z\n"]).await);
+        store.put(&json, all(["{\"a\":1}\n{\"a\":2", "}\n", "{\"a\":3}\n"]).await);
+        for scan in SCANS {
+            let engine = store.engine(scan).await;
+            for (key, kind) in [(&csv, "CSV"), (&json, "JSON")] {
+                let sum = |table: &str| format!("SELECT sum(a), count(*) FROM {table}");
+                let url = format!("'s3://{BUCKET}/{key}'");
+                assert_eq!(rows(&engine, &sum(&url)).await, ["\"6\" | \"3\""], "{key}, {scan}");
+                rows(
+                    &engine,
+                    &format!("CREATE EXTERNAL TABLE {kind} STORED AS {kind} LOCATION {url}"),
+                )
+                .await;
+                assert_eq!(rows(&engine, &sum(kind)).await, ["\"6\" | \"3\""], "{key}, {scan}");
+            }
+        }
+    }
+    let engine = store.engine(Scan::Auto).await;
+    store.put("bad.csv.zst", "a,b\n1,2\n");
+    let bad = try_rows(&engine, &format!("SELECT * FROM 's3://{BUCKET}/bad.csv.zst'")).await;
+    says(bad, &["bad.csv.zst", "cannot be decompressed", "compression"]);
+}
+
+/// A table whose values have line ends after what is looked at, and that is long enough to be read in parts.
+fn with_late_line_ends() -> String {
+    let mut text = "id,text\n".to_owned();
+    for id in 0..60_000 {
+        let value = match id {
+            0..1000 => "plain",
+            _ => "\"first\nsecond, third\nfourth\"",
+        };
+        text.push_str(&format!("{id},{value}\n"));
+    }
+    text
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn line_ends_in_values_that_come_late_are_read_or_refused() {
+    let store = Store::start().await;
+    store.put("late.csv", with_late_line_ends());
+    let url = format!("s3://{BUCKET}/late.csv");
+    for scan in SCANS {
+        let engine = store.engine(scan).await;
+        rows(&engine, "SET datafusion.optimizer.repartition_file_min_size = 1000").await;
+        rows(&engine, "SET sluice.range_bytes = 1000").await;
+        rows(&engine, "SET datafusion.execution.target_partitions = 7").await;
+        for query in ["count(*), sum(id)", "count(*), max(text)", "count(*), min(length(text))"] {
+            let read = format!("SELECT {query} FROM read_csv('{url}', newlines_in_values => true)");
+            let expected = rows(&engine, &read).await;
+            match try_rows(&engine, &format!("SELECT {query} FROM '{url}'")).await {
+                Ok(found) => assert_eq!(found, expected, "{query}, {scan}"),
+                refused => says(refused, &["newlines_in_values", "late.csv"]),
+            }
+        }
+    }
+}
+
+/// Files on this machine are read in parts, too.
+#[tokio::test(flavor = "multi_thread")]
+async fn local_files_are_not_cut_within_values() {
+    let store = Store::start().await;
+    let engine = store.engine(Scan::Auto).await;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("late.csv");
+    std::fs::write(&file, with_late_line_ends()).unwrap();
+    rows(&engine, "SET datafusion.optimizer.repartition_file_min_size = 1000").await;
+    let count = |from: &str| format!("SELECT count(*), max(text) FROM {from}");
+    let refused = try_rows(&engine, &count(&format!("'{}'", file.display()))).await;
+    says(refused, &["newlines_in_values", "late.csv"]);
+    let read = count(&format!("read_csv('{}', newlines_in_values => true)", file.display()));
+    assert_eq!(rows(&engine, &read).await.len(), 1);
+}
+
+/// Quotes within fields, and those of which there are pairs in each line, are none of it.
+#[tokio::test(flavor = "multi_thread")]
+async fn quotes_without_line_ends_are_no_reason_to_refuse() {
+    let store = Store::start().await;
+    let record = "1,5\" pipe\n2,\"a \"\"b\"\", c\"\n3,\"\"\n";
+    let records = 30_000;
+    store.put("quotes.csv", format!("id,text\n{}", record.repeat(records / 3)));
+    for scan in SCANS {
+        let engine = store.engine(scan).await;
+        rows(&engine, "SET datafusion.optimizer.repartition_file_min_size = 1000").await;
+        rows(&engine, "SET sluice.range_bytes = 1000").await;
+        let counted = format!("SELECT count(*), sum(id) FROM 's3://{BUCKET}/quotes.csv'");
+        let expected = format!("\"{records}\" | \"{}\"", 2 * records);
+        assert_eq!(rows(&engine, &counted).await, [expected], "{scan}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_of_one_table_have_one_header() {
+    let store = Store::start().await;
+    store.put("order/a.csv", "a,b\n1,x\n2,y\n");
+    store.put("order/b.csv", "b,a\nz,3\n");
+    store.put("more/a.csv", "a,b\n1,x\n");
+    store.put("more/b.csv", "a,b,c\n2,y,9\n");
+    store.put("alike/a.csv", "a,b\n1,x\n");
+    store.put("alike/b.csv", "a,\"b\"\n2,y\n");
+    store.put("twice.csv", "a,b,a\n1,x,2\n");
+    // The first file alone tells the types.
+    store.put("late/a.csv", format!("a,b\n{}", "1,2\n".repeat(2000)));
+    store.put("late/b.csv", "b,a\n2,1\n");
+    for scan in SCANS {
+        let engine = store.engine(scan).await;
+        for (place, words) in [
+            (
+                "order/",
+                &["order/b.csv", "another order (b, a)", "order/a.csv", "UNION ALL BY NAME"],
+            ),
+            ("more/", &["more/b.csv", "other columns (a, b, c)", "more/a.csv", "(a, b)"]),
+            ("late/", &["late/b.csv", "another order (b, a)", "late/a.csv", "(a, b)"]),
+            ("twice.csv", &["twice.csv", "column `a` twice", "CREATE EXTERNAL TABLE", "order"]),
+        ] {
+            let url = format!("s3://{BUCKET}/{place}");
+            says(try_rows(&engine, &format!("SELECT * FROM '{url}'")).await, words);
+            let create = format!("CREATE EXTERNAL TABLE t STORED AS CSV LOCATION '{url}'");
+            says(try_rows(&engine, &create).await, words);
+        }
+        let sum = format!("SELECT sum(a), max(b) FROM 's3://{BUCKET}/alike/'");
+        assert_eq!(rows(&engine, &sum).await, ["\"3\" | \"y\""]);
+        // A second look at the same objects costs no further request.
+        let again = engine.plan(&sum).await.unwrap().counted().get;
+        let engine = store.engine(scan).await;
+        let first = engine.plan(&sum).await.unwrap().counted().get;
+        assert_eq!(again + 1, first, "{scan}");
+        let declared = format!(
+            "CREATE EXTERNAL TABLE d (a INT, b TEXT, c INT) STORED AS CSV LOCATION \
+             's3://{BUCKET}/twice.csv' OPTIONS ('format.has_header' 'true')"
+        );
+        rows(&engine, &declared).await;
+        assert_eq!(rows(&engine, "SELECT c, b FROM d").await, ["\"2\" | \"x\""]);
+    }
+}
+
+/// What comes after the sample that tells the columns of JSON.
+#[tokio::test(flavor = "multi_thread")]
+async fn late_fractions_in_json_are_an_error() {
+    let store = Store::start().await;
+    let whole = "{\"a\":1,\"t\":\"1.5\"}\n".repeat(2000);
+    let late = format!("{whole}{{\"a\":2.5,\"t\":\"x\"}}\n{{\"a\":3.0,\"t\":\"y\"}}\n");
+    store.put("late.json", &late);
+    store.put("late.json.gz", member(FileCompressionType::GZIP, &late).await);
+    store.put("declared.json", "{\"a\":1}\n{\"a\":1.9}\n");
+    let array = late.trim().replace('\n', ",");
+    store.put("array.json", format!("[{array}]"));
+    for scan in SCANS {
+        let engine = store.engine(scan).await;
+        let declared = format!(
+            "CREATE EXTERNAL TABLE declared (a BIGINT) STORED AS JSON LOCATION \
+             's3://{BUCKET}/declared.json'"
+        );
+        rows(&engine, &declared).await;
+        let words = ["`a` has whole numbers, and 1.9 in line 2", "declared.json", "DOUBLE"];
+        for query in ["sum(a)", "count(*) FILTER (WHERE a = 1)", "max(a)"] {
+            says(try_rows(&engine, &format!("SELECT {query} FROM declared")).await, &words);
+        }
+        let json = |key: &str, more: &str| format!("read_json('s3://{BUCKET}/{key}'{more})");
+        for (key, more) in [
+            ("late.json", ""),
+            ("late.json.gz", ""),
+            ("array.json", ", newline_delimited => false"),
+        ] {
+            for query in ["sum(a)", "count(*) FILTER (WHERE a > 1)", "max(a)"] {
+                let sql = format!("SELECT {query} FROM {}", json(key, more));
+                let words =
+                    ["`a` has whole numbers, and 2.5 in line", key, "sample_size", "DOUBLE"];
+                says(try_rows(&engine, &sql).await, &words);
+            }
+            // Columns that are not read do not matter.
+            let sql = format!("SELECT count(t) FROM {}", json(key, more));
+            assert_eq!(rows(&engine, &sql).await, ["\"2002\""], "{key}, {scan}");
+            let more = format!("{more}, sample_size => 100000");
+            let sql = format!("SELECT sum(a) FROM {}", json(key, &more));
+            assert_eq!(rows(&engine, &sql).await, ["\"2005.5\""], "{key}, {scan}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_long_first_value_does_not_hide_the_dialect() {
+    let store = Store::start().await;
+    let engine = store.engine(Scan::Auto).await;
+    let long = "x".repeat(80_000);
+    store.put("long.csv", format!("a;b\n{long};1\ny;2\nz;3\n"));
+    let sum = format!("SELECT sum(b) FROM 's3://{BUCKET}/long.csv'");
+    assert_eq!(rows(&engine, &sum).await, ["\"6\""]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_read_says_how_it_could() {
+    let store = Store::start().await;
+    store.put("array.json", "[{\"a\":1},{\"a\":2}]");
+    store.put("t.csv", "a,b\n1,2\n");
+    store.put("mixed/a.json", "{\"a\":1}\n");
+    store.put("mixed/b.parquet", "no parquet");
+    for scan in SCANS {
+        let engine = store.engine(scan).await;
+        let array = format!("s3://{BUCKET}/array.json");
+        let create = format!("CREATE EXTERNAL TABLE t STORED AS JSON LOCATION '{array}'");
+        for sql in [format!("SELECT * FROM '{array}'"), create] {
+            says(try_rows(&engine, &sql).await, &["newline_delimited => false"]);
+        }
+        let read = format!("SELECT sum(a) FROM read_json('{array}', newline_delimited => false)");
+        assert_eq!(rows(&engine, &read).await, ["\"3\""]);
+        let csv = format!("s3://{BUCKET}/t.csv");
+        let options = "OPTIONS ('format.null_regex' '(')";
+        for sql in [
+            format!("SELECT * FROM read_csv('{csv}', null_regex => '(')"),
+            format!("CREATE EXTERNAL TABLE t STORED AS CSV LOCATION '{csv}' {options}"),
+            format!(
+                "CREATE EXTERNAL TABLE t (a INT, b INT) STORED AS CSV LOCATION '{csv}' {options}"
+            ),
+        ] {
+            says(try_rows(&engine, &sql).await, &["null_regex `(`", "no regular expression"]);
+        }
+        let mixed =
+            format!("CREATE EXTERNAL TABLE t STORED AS CSV LOCATION 's3://{BUCKET}/mixed/'");
+        says(try_rows(&engine, &mixed).await, &["mixed/", "no CSV", "a.json", "b.parquet"]);
+    }
+}
