@@ -77,7 +77,7 @@ fn a_copy_that_is_stopped_leaves_nothing() {
     let served = Served::start();
     for name in ["-INT", "-TERM"] {
         let copy = "COPY (SELECT value, repeat('x', 5000) FROM generate_series(1, 100000000000)) \
-                    TO 's3://bucket/fruit.csv'";
+                    TO 's3://bucket/fruit.csv' OPTIONS (overwrite true)";
         let before = std::fs::read(served.path().join("bucket/fruit.csv")).unwrap();
         let mut child = start(&mut served.command(&["sql"]), copy);
         signal(&child, name);

@@ -255,7 +255,7 @@ async fn copy_says_what_becomes_of_what_is_there() {
     let single =
         |options: &str| format!("COPY (SELECT 1 AS n) TO 's3://{BUCKET}/one.csv' {options}");
     rows(&engine, &single("")).await;
-    rows(&engine, &single("")).await;
+    rows(&engine, &single("OPTIONS (overwrite true)")).await;
     says(
         try_rows(&engine, &single("OPTIONS (append true)")).await,
         &["one.csv", "nothing can be appended"],

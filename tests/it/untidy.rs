@@ -214,6 +214,55 @@ async fn late_fractions_in_json_are_an_error() {
     }
 }
 
+/// COPY writes what a look at the file does not take for another dialect.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_copy_writes_is_read_back() {
+    let store = Store::start().await;
+    let engine = store.engine(Scan::Auto).await;
+    for (number, (rows_of, expected)) in [
+        (
+            "SELECT 1 AS n, '''q''' AS t UNION ALL SELECT 2, '''r'''",
+            ["\"1\" | \"'q'\"", "\"2\" | \"'r'\""],
+        ),
+        ("SELECT 'x;y' AS \"p;q\" UNION ALL SELECT 'z;w'", ["\"x;y\"", "\"z;w\""]),
+        ("SELECT 'x\ty' AS \"p\tq\" UNION ALL SELECT 'z\tw'", ["\"x\\ty\"", "\"z\\tw\""]),
+        ("SELECT 'x;y' AS t UNION ALL SELECT '''q'''", ["\"'q'\"", "\"x;y\""]),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let url = format!("s3://{BUCKET}/{number}.csv");
+        rows(&engine, &format!("COPY ({rows_of}) TO '{url}'")).await;
+        assert_eq!(rows(&engine, &format!("SELECT * FROM '{url}'")).await, expected, "{rows_of}");
+        assert!(engine.take_notes().is_empty(), "{rows_of}");
+    }
+    let url = format!("s3://{BUCKET}/headless.csv");
+    let copy = "COPY (SELECT 'x;y' AS t UNION ALL SELECT 'z;w' UNION ALL SELECT 'u;v')";
+    rows(&engine, &format!("{copy} TO '{url}' OPTIONS ('format.has_header' 'false')")).await;
+    let read = format!("SELECT max(column_1) FROM read_csv('{url}', header => false)");
+    assert_eq!(rows(&engine, &read).await, ["\"z;w\""]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn names_are_taken_as_they_are() {
+    let store = Store::start().await;
+    let engine = store.engine(Scan::Auto).await;
+    let copy = "COPY (SELECT 1 AS n, 'x' AS \"K\" UNION ALL SELECT 2, 'y') TO";
+    let by = format!("{copy} 's3://{BUCKET}/by/' STORED AS CSV PARTITIONED BY (\"K\")");
+    rows(&engine, &by).await;
+    let read = format!("SELECT n FROM 's3://{BUCKET}/by/' WHERE \"K\" = 'y'");
+    assert_eq!(rows(&engine, &read).await, ["\"2\""]);
+    // Brackets are a pattern, unless there is an object of this name.
+    store.put("part[1].csv", "n\n1\n");
+    store.put("part1.csv", "n\n2\n");
+    store.put("part2.csv", "n\n3\n");
+    let sum = |name: &str| format!("SELECT sum(n) FROM 's3://{BUCKET}/{name}'");
+    assert_eq!(rows(&engine, &sum("part[1].csv")).await, ["\"1\""]);
+    assert_eq!(rows(&engine, &sum("part[12].csv")).await, ["\"5\""]);
+    let listed = format!("SELECT size FROM glob('s3://{BUCKET}/part[1].csv')");
+    assert_eq!(rows(&engine, &listed).await, ["\"4\""]);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_long_first_value_does_not_hide_the_dialect() {
     let store = Store::start().await;

@@ -9,12 +9,14 @@ use datafusion::execution::object_store::{DefaultObjectStoreRegistry, ObjectStor
 use futures::{StreamExt, TryStreamExt};
 use object_store::memory::InMemory;
 use object_store::path::Path;
+use object_store::throttle::{ThrottleConfig, ThrottledStore};
 use object_store::{ObjectStore, ObjectStoreExt};
 use proptest::prelude::*;
 use sluicegate_engine::Engine;
 use sluicegate_engine::config::Scan;
-use sluicegate_engine::staging::{StagingStores, Uploads};
+use sluicegate_engine::staging::{Replaced, StagingStores, Uploads};
 
+use crate::bad_input::says;
 use crate::harness::{BUCKET, Store, rows, try_rows};
 
 /// A client of the store, to look at what is there.
@@ -78,9 +80,10 @@ async fn a_copy_that_fails_leaves_what_was_there() {
             store.put(key, "as it was");
             let before = keys(&store).await;
             for source in [many_bytes(format, true), numbers(10, "1 / (value - 9)")] {
-                let more = if target.ends_with('/') { "OPTIONS (append true)" } else { "" };
+                let more = if target.ends_with('/') { "append" } else { "overwrite" };
                 let sql = format!(
-                    "COPY ({source}) TO 's3://{BUCKET}/{target}' STORED AS {format} {more}"
+                    "COPY ({source}) TO 's3://{BUCKET}/{target}' STORED AS {format} \
+                     OPTIONS ({more} true)"
                 );
                 let error = try_rows(&engine, &sql).await.unwrap_err();
                 assert!(error.to_string().contains("ivide by zero"), "{sql}: {error}");
@@ -160,7 +163,9 @@ async fn a_copy_that_is_dropped_leaves_what_was_there() {
     for format in ["CSV", "JSON"] {
         store.put("keep.x", "as it was");
         let source = numbers(u32::MAX, "value");
-        let sql = format!("COPY ({source}) TO 's3://{BUCKET}/keep.x' STORED AS {format}");
+        let sql = format!(
+            "COPY ({source}) TO 's3://{BUCKET}/keep.x' STORED AS {format} OPTIONS (overwrite true)"
+        );
         let mut copy = engine.query(&sql).await.unwrap().execute_stream().await.unwrap();
         // Until parts are there.
         while uploads(&store).await == 0 {
@@ -185,11 +190,94 @@ async fn local_files_are_treated_alike() {
     let file = folder.path().join("keep.csv");
     std::fs::write(&file, "as it was").unwrap();
     for source in [numbers(8000, "1 / (value - 7999)"), numbers(10, "1 / (value - 9)")] {
-        let sql = format!("COPY ({source}) TO '{}' STORED AS CSV", file.display());
+        let sql = format!(
+            "COPY ({source}) TO '{}' STORED AS CSV OPTIONS (overwrite true)",
+            file.display()
+        );
         assert!(try_rows(&engine, &sql).await.is_err());
         assert_eq!(std::fs::read(&file).unwrap(), b"as it was");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_copy_replaces_only_what_it_is_told_to() {
+    let store = Store::start().await;
+    let engine = writer(&store).await;
+    let copy = |of: &str, to: &str, options: &str| {
+        format!("COPY (SELECT {of} AS n) TO 's3://{BUCKET}/{to}' STORED AS CSV {options}")
+    };
+    let read = |from: &str| format!("SELECT sum(n) FROM 's3://{BUCKET}/{from}'");
+    rows(&engine, &copy("1", "one.csv", "")).await;
+    for options in ["", "OPTIONS (overwrite false)"] {
+        let refused = try_rows(&engine, &copy("2", "one.csv", options)).await;
+        says(refused, &["there is an object at", "one.csv already", "overwrite true"]);
+    }
+    assert_eq!(rows(&engine, &read("one.csv")).await, ["\"1\""]);
+    rows(&engine, &copy("3", "one.csv", "OPTIONS (overwrite true)")).await;
+    assert_eq!(rows(&engine, &read("one.csv")).await, ["\"3\""]);
+    // Nobody means all of a bucket.
+    let all = try_rows(&engine, &copy("4", "", "OPTIONS (overwrite true)")).await;
+    says(all, &["would remove every object in it", "name a folder"]);
+    assert_eq!(keys(&store).await, ["one.csv"]);
+    // So is a file on this machine.
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("a.csv");
+    std::fs::write(&file, "n\n1\n").unwrap();
+    let copy = format!("COPY (SELECT 2 AS n) TO '{}' STORED AS CSV", file.display());
+    says(try_rows(&engine, &copy).await, &["a.csv already", "overwrite true"]);
+    assert_eq!(std::fs::read(&file).unwrap(), b"n\n1\n");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn overwriting_with_no_rows_leaves_the_columns() {
+    let store = Store::start().await;
+    let engine = writer(&store).await;
+    for format in ["csv", "parquet"] {
+        let copy = |rows: u32| {
+            format!(
+                "COPY (SELECT value AS n, 'x' AS t FROM generate_series(1, {rows})) TO \
+                 's3://{BUCKET}/{format}/' STORED AS {format} OPTIONS (overwrite true)"
+            )
+        };
+        rows(&engine, &copy(3)).await;
+        rows(&engine, &copy(0)).await;
+        assert_eq!(keys(&store).await.len(), 1, "{format}");
+        let read = format!("SELECT count(*), count(n), count(t) FROM 's3://{BUCKET}/{format}/'");
+        assert_eq!(rows(&engine, &read).await, [r#""0" | "0" | "0""#], "{format}");
+        std::fs::remove_dir_all(store.folder.path().join(BUCKET).join(format)).unwrap();
+    }
+}
+
+/// Ctrl-C while objects are removed: new and old ones do not stay beside each other.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_commit_that_is_dropped_removes_what_it_replaces() {
+    let slow = ThrottleConfig {
+        wait_delete_per_call: Duration::from_millis(20),
+        ..ThrottleConfig::default()
+    };
+    let store: Arc<dyn ObjectStore> = Arc::new(ThrottledStore::new(InMemory::new(), slow));
+    let mut replaced = Vec::new();
+    for old in 0..40 {
+        let location = Path::from(format!("old/{old}"));
+        store.put(&location, "old".into()).await.unwrap();
+        replaced.push(Replaced { store: Arc::clone(&store), location });
+    }
+    let url = "memory://x".parse().unwrap();
+    let registry = Arc::new(DefaultObjectStoreRegistry::new());
+    registry.register_store(&url, Arc::clone(&store));
+    let uploads = Arc::new(Uploads::new(None));
+    let open = uploads.open();
+    let stores = StagingStores::new(registry, Arc::clone(open.staging()));
+    let staging = stores.get_store(&url).unwrap();
+    staging.put(&Path::from("new"), "new".into()).await.unwrap();
+    let commit = tokio::spawn(open.commit_replacing(replaced));
+    while store.head(&Path::from("new")).await.is_err() {
+        tokio::task::yield_now().await;
+    }
+    commit.abort();
+    assert_eq!(uploads.abort_all().await, 1);
+    assert_eq!(objects(store.as_ref()).await.into_keys().collect::<Vec<_>>(), ["new"]);
 }
 
 /// A writer of one object, as DataFusion's are.

@@ -10,7 +10,6 @@ use crate::args::{SqlArgs, StatementArgs};
 use crate::failure::{Failure, Result};
 use crate::output::Output;
 use crate::output::html::Page;
-use crate::output::progress::say;
 use crate::output::stats;
 use crate::runtime::compute::Compute;
 use crate::runtime::interrupt::{LastResort, interruptible, interruptible_writes, watch};
@@ -53,9 +52,6 @@ pub(crate) async fn run(args: SqlArgs, compute: &mut Compute) -> Result<()> {
         let _watch = watch(LastResort::Soon);
         let steps = statements::steps(&script);
         let ran = interruptible_writes(&engine, Box::pin(session.run_all(&steps))).await;
-        if matches!(ran, Err(Failure::Stopped(_))) {
-            say("stopped");
-        }
         let goes_on = args.interactive && matches!(ran, Ok(true));
         let ran = ran.map(drop);
         let shown = match session.page.take() {

@@ -8,6 +8,7 @@ use datafusion::common::runtime::SpawnedTask;
 use sluicegate_engine::Engine;
 
 use crate::failure::{Failure, Result};
+use crate::output::progress::say;
 use crate::runtime::terminal::Terminal;
 
 /// Exit code of a process that Ctrl-C stopped: 128 + SIGINT.
@@ -39,22 +40,28 @@ pub(crate) async fn interruptible<T>(work: impl Future<Output = Result<T>>) -> R
     }
 }
 
-/// The same for work that writes to a store: uploads that it began are aborted.
+/// The same for work that writes to a store: uploads that it began are aborted. Who stops it is told what
+/// became of them.
 pub(crate) async fn interruptible_writes<T>(
     engine: &Engine,
     work: impl Future<Output = Result<T>>,
 ) -> Result<T> {
     let result = interruptible(work).await;
     if matches!(result, Err(Failure::Stopped(_))) {
-        abort_writes(engine).await;
+        say(abort_writes(engine).await);
     }
     result
 }
 
-/// Aborts unfinished uploads, for as long as the user should have to wait.
-pub(crate) async fn abort_writes(engine: &Engine) {
-    if tokio::time::timeout(ABORT_PATIENCE, engine.abort_writes()).await.is_err() {
-        tracing::error!("the store did not abort all unfinished uploads in time");
+/// Aborts unfinished uploads, for as long as the user should have to wait. Returns how it ended, in words.
+pub(crate) async fn abort_writes(engine: &Engine) -> &'static str {
+    match tokio::time::timeout(ABORT_PATIENCE, engine.abort_writes()).await {
+        Ok(0) => "stopped",
+        Ok(_) => "stopped, when everything was written: what was to be replaced is",
+        Err(_) => {
+            "stopped, while the store was still busy with what was written: uploads may be unfinished, and \
+             of objects that were to be replaced, new and old ones may be there"
+        }
     }
 }
 

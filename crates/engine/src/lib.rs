@@ -77,6 +77,7 @@ pub mod picture;
 #[doc(hidden)]
 pub mod profile;
 pub mod query;
+mod readable_copy;
 mod sampled_schema;
 #[doc(hidden)]
 pub mod sampling;
@@ -206,8 +207,9 @@ impl Engine {
             self.analyzing.store(analysis.work().1, Ordering::Relaxed);
             return session.read_batch(Box::pin(analysis.run()).await?);
         }
-        let (plan, existing) = Box::pin(sql::plan_of(&session.state(), sql)).await?;
-        if let LogicalPlan::Copy(copy) = &plan {
+        let (mut plan, existing) = Box::pin(sql::plan_of(&session.state(), sql)).await?;
+        if let LogicalPlan::Copy(copy) = &mut plan {
+            readable_copy::quote_text(copy);
             let replaced = existing.at(copy, &session.state()).await?;
             let state = session.state_ref();
             state.write().config_mut().options_mut().extensions.insert(replaced);
@@ -330,9 +332,10 @@ impl Engine {
     }
 
     /// Aborts what statements are writing, and waits until that is done; the statements fail. For
-    /// a process that is about to end.
-    pub async fn abort_writes(&self) {
-        self.uploads.abort_all().await;
+    /// a process that is about to end. Those that had written everything and were about to make it visible
+    /// are waited for; returns how many they were.
+    pub async fn abort_writes(&self) -> usize {
+        self.uploads.abort_all().await
     }
 
     /// The DataFusion session.

@@ -68,15 +68,25 @@ fn prepare(statement: &mut Statement) -> Result<Existing> {
     match statement {
         Statement::CopyTo(copy) => {
             copy.target = as_url(&copy.target).into_owned();
+            copy.partitioned_by.iter_mut().for_each(unquote);
             with_tabs(&mut copy.options);
             Existing::take(&mut copy.options)
         }
         Statement::Explain(explain) => prepare(&mut explain.statement),
         Statement::CreateExternalTable(table) => {
+            table.table_partition_cols.iter_mut().for_each(unquote);
             with_tabs(&mut table.options);
             Ok(Existing::default())
         }
         Statement::Statement(_) | Statement::Reset(_) => Ok(Existing::default()),
+    }
+}
+
+/// The name of a column as it is: DataFusion's parser leaves the quotes of PARTITIONED BY ("Year") in it.
+fn unquote(name: &mut String) {
+    let inner = name.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    if let Some(inner) = inner {
+        *name = inner.replace("\"\"", "\"");
     }
 }
 

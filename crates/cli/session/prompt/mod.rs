@@ -140,9 +140,9 @@ async fn attempt(session: &mut Session<'_>, step: Step<'_>) -> Result<Outcome> {
         }
         None => {
             session.including = 0;
-            abort_writes(&session.engine).await;
+            let stopped = abort_writes(&session.engine).await;
             session.compute.renew()?;
-            writeln!(io::stderr(), "stopped")?;
+            writeln!(io::stderr(), "{stopped}")?;
             Ok(Outcome::Failed)
         }
     }

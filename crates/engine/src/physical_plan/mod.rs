@@ -1,5 +1,6 @@
 //! Our own operators, one per file.
 
+mod one_batch;
 mod partition_keys;
 pub mod s3_aggregate;
 pub mod s3_group_by;

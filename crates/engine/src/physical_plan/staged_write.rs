@@ -13,11 +13,11 @@ use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceC
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
 use futures::TryStreamExt;
-use object_store::ObjectStoreExt;
 use object_store::path::Path;
 
+use super::one_batch::with_a_batch;
 use super::partition_keys::with_partition_keys;
-use crate::staging::{StagingStores, Uploads};
+use crate::staging::{CommitError, Replaced, StagingStores, Uploads};
 
 /// Runs a plan that writes files, such as that of COPY or INSERT, with its writes staged: see
 /// [`staging`](crate::staging). Its rows are those of its input, and come after the commit.
@@ -49,22 +49,28 @@ impl StagedWriteExec {
     }
 }
 
-/// Removes objects; one that is no longer there is no error.
-async fn remove(urls: &[String], context: &TaskContext) -> Result<()> {
-    for url in urls {
+/// Objects in the stores of a task, by their URLs.
+fn objects(urls: &[String], context: &TaskContext) -> Result<Vec<Replaced>> {
+    let object = |url: &String| {
         let Some((root, path)) = split(url) else { return internal_err!("{url} is no URL") };
         let store = context.runtime_env().object_store(ObjectStoreUrl::parse(root)?)?;
-        match store.delete(&Path::parse(path)?).await {
-            Ok(()) | Err(object_store::Error::NotFound { .. }) => {}
-            Err(error) => {
-                let error = DataFusionError::ObjectStore(Box::new(error));
-                return Err(error.context(format!(
-                    "the new objects are there, but {url} could not be removed"
-                )));
-            }
+        Ok(Replaced { store, location: Path::parse(path)? })
+    };
+    urls.iter().map(object).collect()
+}
+
+fn described(error: CommitError) -> DataFusionError {
+    match error {
+        CommitError::NotVisible(error) => DataFusionError::ObjectStore(Box::new(error)),
+        CommitError::NotRemoved { left, location, error } => {
+            let left = match left {
+                1 => format!("`{location}`"),
+                left => format!("{left} objects that they replace, such as `{location}`,"),
+            };
+            DataFusionError::ObjectStore(Box::new(error))
+                .context(format!("the new objects are there, but {left} could not be removed"))
         }
     }
-    Ok(())
 }
 
 /// `s3://bucket/` and the path in it.
@@ -146,15 +152,17 @@ impl ExecutionPlan for StagedWriteExec {
                     Arc::clone(&context.runtime_env().object_store_registry),
                     Arc::clone(open.staging()),
                 );
-                let writes = with_partition_keys(input)?;
+                let mut writes = with_partition_keys(input)?;
+                if !replaced.is_empty() {
+                    writes = with_a_batch(writes)?;
+                }
                 let rows = writes.execute(partition, with_stores(&context, stores))?;
                 rows.try_collect::<Vec<_>>().await
             };
             match outcome.await {
                 Ok(rows) => {
-                    let committed = open.commit().await;
-                    committed.map_err(|e| DataFusionError::ObjectStore(Box::new(e)))?;
-                    remove(&replaced, &context).await?;
+                    let replaced = objects(&replaced, &context)?;
+                    open.commit_replacing(replaced).await.map_err(described)?;
                     Ok(futures::stream::iter(rows.into_iter().map(Ok)))
                 }
                 Err(error) => {

@@ -6,9 +6,9 @@
 //! object visible waits for the commit of its statement.
 //!
 //! What is guaranteed: until every row is computed and every byte is uploaded, nothing appears and
-//! nothing is replaced. Then the objects are completed one by one. S3 has no transaction over
-//! several objects, so if the store fails during that last step, some objects of the statement may
-//! be there and others not; each of them is whole.
+//! nothing is replaced. Then the objects are completed one by one, and at last those are removed that they
+//! replace. S3 has no transaction over several objects, so if the store fails during these last steps, some
+//! objects of the statement may be there and others not, or old ones beside them; each of them is whole.
 
 pub(crate) mod replaced;
 mod store;
@@ -16,8 +16,11 @@ mod store;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use futures::{StreamExt, future, stream};
 use object_store::path::Path;
-use object_store::{MultipartUpload, ObjectStore, PutMultipartOptions, PutOptions, PutPayload};
+use object_store::{
+    MultipartUpload, ObjectStore, ObjectStoreExt, PutMultipartOptions, PutOptions, PutPayload,
+};
 use tokio::runtime::Handle;
 use tokio::sync::RwLock;
 use tokio::task::JoinHandle;
@@ -49,12 +52,15 @@ impl Uploads {
         OpenStaging { uploads: Arc::clone(self), staging }
     }
 
-    /// Aborts the writes of all statements, and waits until that is done. They fail.
-    pub async fn abort_all(&self) {
+    /// Aborts the writes of all statements, and waits until that is done. They fail, but for those whose
+    /// commit has begun: these are waited for. Returns how many there were.
+    pub async fn abort_all(&self) -> usize {
         let open = std::mem::take(&mut *self.locked());
+        let mut committed = 0;
         for staging in open {
-            staging.abort().await;
+            committed += usize::from(staging.abort().await);
         }
+        committed
     }
 
     fn forget(&self, staging: &Arc<Staging>) {
@@ -87,9 +93,23 @@ impl OpenStaging {
     /// If the writes were aborted meanwhile, or the store does not complete an object. What is not
     /// complete then is aborted.
     pub async fn commit(self) -> object_store::Result<()> {
+        self.commit_replacing(Vec::new()).await.map_err(|error| match error {
+            CommitError::NotVisible(error) | CommitError::NotRemoved { error, .. } => error,
+        })
+    }
+
+    /// Makes the objects visible, and then removes those that they replace. One that is no longer there is
+    /// no error.
+    ///
+    /// # Errors
+    ///
+    /// If the writes were aborted meanwhile, or the store does not complete an object, or does not remove one.
+    /// What is not complete then is aborted.
+    pub async fn commit_replacing(self, replaced: Vec<Replaced>) -> Result<(), CommitError> {
         // As a task: a commit that has begun runs to its end, also if the query is dropped.
         let staging = Arc::clone(&self.staging);
-        self.staging.spawn(async move { staging.commit().await }).await.map_err(|_| stopped())?
+        let commit = self.staging.spawn(async move { staging.commit(replaced).await });
+        commit.await.unwrap_or_else(|_| Err(CommitError::NotVisible(stopped())))
     }
 
     /// Aborts the writes, and waits until that is done.
@@ -126,6 +146,8 @@ pub struct Staging {
 #[derive(Debug, Default)]
 struct State {
     closed: bool,
+    /// Whether it was closed to be committed.
+    committed: bool,
     staged: Mutex<Staged>,
 }
 
@@ -231,10 +253,17 @@ impl Staging {
         self.state.try_read().is_ok_and(|state| state.closed)
     }
 
-    async fn commit(&self) -> object_store::Result<()> {
+    async fn commit(&self, replaced: Vec<Replaced>) -> Result<(), CommitError> {
         // The lock is held to the end, so that whoever aborts waits.
         let mut state = self.state.write().await;
-        let Staged { uploads, objects } = state.close()?;
+        let staged = state.close().map_err(CommitError::NotVisible)?;
+        state.committed = true;
+        Self::complete(staged).await.map_err(CommitError::NotVisible)?;
+        remove(replaced).await
+    }
+
+    async fn complete(staged: Staged) -> object_store::Result<()> {
+        let Staged { uploads, objects } = staged;
         let unfinished = uploads.iter().find(|upload| !upload.is_finished());
         let mut failed = unfinished.map(|upload| unfinished_error(&upload.location));
         let mut uploads = uploads.into_iter();
@@ -261,15 +290,58 @@ impl Staging {
         Ok(())
     }
 
-    async fn abort(&self) {
+    /// Returns whether it is too late: the commit had begun, and is over now.
+    async fn abort(&self) -> bool {
         let mut state = self.state.write().await;
-        let Ok(Staged { uploads, .. }) = state.close() else { return };
+        let Ok(Staged { uploads, .. }) = state.close() else { return state.committed };
         let aborted = uploads.iter().filter_map(|upload| {
             let inner = upload.take()?;
             Some(abort(&upload.location, inner))
         });
-        futures::future::join_all(aborted).await;
+        future::join_all(aborted).await;
+        false
     }
+}
+
+/// An object that new ones replace.
+#[derive(Debug)]
+pub struct Replaced {
+    /// Its store.
+    pub store: Arc<dyn ObjectStore>,
+    /// Where it is in it.
+    pub location: Path,
+}
+
+/// What a commit did not do.
+#[derive(Debug)]
+pub enum CommitError {
+    /// Not all new objects are there.
+    NotVisible(object_store::Error),
+    /// They are, and beside them so many of those that they replace, of which this is one.
+    NotRemoved {
+        /// How many.
+        left: usize,
+        /// One of them.
+        location: Path,
+        /// Why it could not be removed.
+        error: object_store::Error,
+    },
+}
+
+/// How many objects are removed at the same time.
+const REMOVED_AT_ONCE: usize = 16;
+
+async fn remove(replaced: Vec<Replaced>) -> Result<(), CommitError> {
+    let removed = stream::iter(replaced).map(|Replaced { store, location }| async move {
+        match store.delete(&location).await {
+            Ok(()) | Err(object_store::Error::NotFound { .. }) => None,
+            Err(error) => Some((location, error)),
+        }
+    });
+    let left = removed.buffer_unordered(REMOVED_AT_ONCE).filter_map(future::ready);
+    let mut left: Vec<_> = left.collect().await;
+    let Some((location, error)) = left.pop() else { return Ok(()) };
+    Err(CommitError::NotRemoved { left: left.len() + 1, location, error })
 }
 
 async fn abort(location: &Path, mut upload: Box<dyn MultipartUpload>) {

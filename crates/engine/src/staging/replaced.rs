@@ -51,19 +51,20 @@ impl Existing {
         }
     }
 
-    /// Looks at the place that a COPY is to write to, and returns what it is to remove. One that writes a
-    /// single object replaces it, as every PUT does.
+    /// Looks at the place that a COPY is to write to, and returns what it is to remove: nothing where it
+    /// writes a single object, whose PUT replaces the one that is there.
     ///
     /// # Errors
     ///
-    /// If there are objects among which it is not to write, or the place cannot be listed.
+    /// If there are objects that it is neither to replace nor to write beside, if it would remove all
+    /// objects of a bucket, or if the place cannot be listed.
     pub(crate) async fn at(self, copy: &CopyTo, state: &SessionState) -> Result<Replaced> {
         let place = ListingTableUrl::parse(&copy.output_url)?;
         let is_single = !place.is_collection() && place.file_extension().is_some();
         if is_single && self == Self::Kept {
             return plan_err!("{} is an object, to which nothing can be appended", copy.output_url);
         }
-        if self == Self::Kept || is_single {
+        if self == Self::Kept || (is_single && self == Self::Replaced) {
             return Ok(Replaced::default());
         }
         let store = state.runtime_env().object_store(&place)?;
@@ -71,7 +72,21 @@ impl Existing {
         let there = place.list_all_files(&everything, store.as_ref(), "").await?;
         let mut there: Vec<ObjectMeta> = there.try_collect().await?;
         there.retain(|object| !is_hidden(&object.location));
-        if self == Self::Refused && there.iter().any(|object| object.size > 0) {
+        let has_data = there.iter().any(|object| object.size > 0);
+        if is_single && has_data {
+            return plan_err!(
+                "there is an object at {} already; OPTIONS (overwrite true) replaces it",
+                copy.output_url
+            );
+        }
+        if self == Self::Replaced && place.prefix().as_ref().is_empty() && !there.is_empty() {
+            return plan_err!(
+                "overwriting {} would remove every object in it; name a folder, as in {}out/",
+                copy.output_url,
+                place.object_store().as_str()
+            );
+        }
+        if self == Self::Refused && has_data {
             let names: Vec<_> = there.iter().map(|object| &object.location).collect();
             return plan_err!(
                 "there are objects at {} already: {}; OPTIONS (overwrite true) replaces them, OPTIONS \
