@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aws_sdk_s3::config::{BehaviorVersion, Credentials, Region};
+use datafusion::common::runtime::SpawnedTask;
 use datafusion::execution::object_store::{DefaultObjectStoreRegistry, ObjectStoreRegistry};
 use futures::{StreamExt, TryStreamExt};
 use object_store::memory::InMemory;
@@ -271,11 +272,11 @@ async fn a_commit_that_is_dropped_removes_what_it_replaces() {
     let stores = StagingStores::new(registry, Arc::clone(open.staging()));
     let staging = stores.get_store(&url).unwrap();
     staging.put(&Path::from("new"), "new".into()).await.unwrap();
-    let commit = tokio::spawn(open.commit_replacing(replaced));
+    let commit = SpawnedTask::spawn(open.commit_replacing(replaced));
     while store.head(&Path::from("new")).await.is_err() {
         tokio::task::yield_now().await;
     }
-    commit.abort();
+    drop(commit);
     assert_eq!(uploads.abort_all().await, 1);
     assert_eq!(objects(store.as_ref()).await.into_keys().collect::<Vec<_>>(), ["new"]);
 }

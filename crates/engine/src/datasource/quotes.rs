@@ -80,8 +80,8 @@ impl Quotes {
                     self.state = end.map_or(self.state, |_| State::Record);
                     end
                 }
-                State::Quoted => self.to_end_of_quotes(rest),
-                State::Record | State::Behind(_) => self.to_quotes(rest),
+                State::Quoted => self.close_quotes(rest),
+                State::Record | State::Behind(_) => self.open_quotes(rest),
             };
             let Some(passed) = passed else { return };
             rest = &rest[passed + 1..];
@@ -89,7 +89,7 @@ impl Quotes {
     }
 
     /// To the end of the quotes, or as far as the text goes.
-    fn to_end_of_quotes(&mut self, rest: &[u8]) -> Option<usize> {
+    fn close_quotes(&mut self, rest: &[u8]) -> Option<usize> {
         let mut at = 0;
         loop {
             let found = match self.escape {
@@ -112,7 +112,7 @@ impl Quotes {
     }
 
     /// The next quote or mark of a comment, which only is one where a field or a record begins.
-    fn to_quotes(&mut self, rest: &[u8]) -> Option<usize> {
+    fn open_quotes(&mut self, rest: &[u8]) -> Option<usize> {
         let found = match self.comment {
             Some(comment) => memchr2(self.quote, comment, rest),
             None => memchr(self.quote, rest),
