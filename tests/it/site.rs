@@ -61,6 +61,6 @@ fn the_demo_is_drawn() {
         assert!(svg.contains(&format!(">{cell}</text>")), "{cell:?} is not in {svg}");
     }
     assert!(!svg.contains("EXPLAIN"));
-    let none = folder.path().join("there is no folder");
-    bad(&mut sluice(&["demo", "--svg", none.to_str().unwrap()]), "none/demo.svg");
+    let none = folder.path().join("none").join("demo.svg");
+    bad(&mut sluice(&["demo", "--svg", none.to_str().unwrap()]), "there is no folder");
 }
