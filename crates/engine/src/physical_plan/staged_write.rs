@@ -154,7 +154,7 @@ impl ExecutionPlan for StagedWriteExec {
                 );
                 let mut writes = with_partition_keys(input)?;
                 if !replaced.is_empty() {
-                    writes = with_a_batch(writes)?;
+                    writes = with_a_batch(writes);
                 }
                 let rows = writes.execute(partition, with_stores(&context, stores))?;
                 rows.try_collect::<Vec<_>>().await
