@@ -516,6 +516,36 @@ async fn predictions_know_what_is_asked_for() {
     assert!(link(&explained("SELECT * FROM t").await[0], "select") > 0.9 * all);
 }
 
+/// Rows of a build side that share keys have more of these than their share of the rows.
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_that_several_rows_have_are_predicted_to_pass() {
+    let store = Store::start().await;
+    let w = |n: u64| (n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) % 10;
+    let b: String = (0..40_000).map(|n| format!("{},{}\n", n / 4, w(n))).collect();
+    let p: String = (0..10_000).map(|k| format!("{k},{}\n", "x".repeat(400))).collect();
+    store.put("b/b.csv", format!("k,w\n{b}"));
+    store.put("p/p.csv", format!("k,v\n{p}"));
+    let engine = store.builder().build().await.unwrap();
+    for (table, columns) in [("b", "k BIGINT, w INT"), ("p", "k BIGINT, v VARCHAR")] {
+        let ddl = format!(
+            "CREATE EXTERNAL TABLE {table} ({columns}) STORED AS CSV \
+             LOCATION 's3://{BUCKET}/{table}/' OPTIONS ('format.has_header' 'true')"
+        );
+        rows(&engine, &ddl).await;
+    }
+    rows(&engine, "SET sluice.join = 'bloom'").await;
+    // Two, five and eight tenths of the rows.
+    for least in [8, 5, 2] {
+        let sql = format!("SELECT max(p.v) FROM b JOIN p ON b.k = p.k WHERE b.w >= {least}");
+        let predicted = engine.explain(&sql).await.unwrap().estimate().work.returned.as_f64();
+        let before = engine.counted();
+        rows(&engine, &sql).await;
+        let returned = engine.counted().since(&before).returned_bytes as f64;
+        let error = predicted / returned - 1.0;
+        assert!(error.abs() < 0.1, "{least}: {predicted} predicted, {returned} returned");
+    }
+}
+
 /// The footers say how wide columns are in an object: a filter's are fetched, too.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_bytes_of_parquet_columns_are_those_of_the_footer() {

@@ -5,9 +5,7 @@ use std::sync::Arc;
 use arrow::datatypes::{DataType, FieldRef, Schema, SchemaRef};
 use sluicegate_s3select::dialect::Extras;
 use sluicegate_s3select::dialect::ast::{Expr, From, Projection, ProjectionItem, Query, Type};
-use sluicegate_s3select::request::{
-    CsvOutput, OutputSerialization, QuoteFields, ScanRange, SelectRequest,
-};
+use sluicegate_s3select::request::{CsvOutput, OutputSerialization, ScanRange, SelectRequest};
 
 use sluicegate_s3select::profile::{EndpointProfile, Exactness, Operation, TypeClass};
 
@@ -126,7 +124,7 @@ impl Statement {
             let as_text = as_json && class(field.data_type()) == TypeClass::Float;
             items.push(item(if as_text { aggregate.cast(Type::String) } else { aggregate }));
         }
-        let output = if as_json { json() } else { csv(items.len()) };
+        let output = if as_json { json() } else { csv() };
         let mut query = query(items, filter, None);
         query.group_by = keys.into_iter().map(|key| key.key).collect();
         Self { query, output, answer, counts_rows: false }
@@ -191,13 +189,11 @@ fn output(style: ColumnStyle, answer: &Schema) -> OutputSerialization {
     if style == ColumnStyle::Member || (style == ColumnStyle::Named && has_text) {
         return json();
     }
-    csv(answer.fields().len())
+    csv()
 }
 
-fn csv(columns: usize) -> OutputSerialization {
-    // A single empty field would be a blank line, which readers skip.
-    let quote_fields = if columns == 1 { QuoteFields::Always } else { QuoteFields::AsNeeded };
-    OutputSerialization::Csv(CsvOutput { quote_fields, ..CsvOutput::default() })
+fn csv() -> OutputSerialization {
+    OutputSerialization::Csv(CsvOutput::default())
 }
 
 /// What stores take values of a type for.
@@ -314,11 +310,8 @@ mod tests {
     }
 
     #[test]
-    fn a_lone_column_is_quoted_and_no_column_is_a_count() {
+    fn no_column_is_a_count() {
         let csv = InputFormat::Csv(Default::default());
-        let lone = scan(csv.clone(), ColumnStyle::Positional, &[0]).unwrap();
-        let OutputSerialization::Csv(output) = lone.output else { panic!("{:?}", lone.output) };
-        assert_eq!(output.quote_fields, QuoteFields::Always);
         let none = scan(csv, ColumnStyle::Positional, &[]).unwrap();
         assert!(none.counts_rows);
         assert_eq!(none.sql(), "SELECT COUNT(*) FROM S3Object s");

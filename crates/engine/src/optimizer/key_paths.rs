@@ -95,13 +95,35 @@ struct Join {
     types: Vec<DataType>,
     /// Rows on its build side, if that can be estimated.
     build: Option<f64>,
-    /// Rows of the table that the build side's keys come from.
-    origin: Option<f64>,
+    /// The table that the build side's keys come from.
+    origin: Option<Origin>,
     /// The rows of the build side, if that is a whole table.
     whole: Option<f64>,
 }
 
+/// A table that the keys of a join come from.
+#[derive(Debug, Clone, Copy)]
+struct Origin {
+    rows: f64,
+    /// How many keys they have, at least 1 and at most as many as there are rows.
+    keys: f64,
+}
+
+impl Origin {
+    /// How many keys so many of its rows are expected to have, whichever they are (Cardenas 1975).
+    fn keys_of(self, rows: f64) -> f64 {
+        let share = (rows / self.rows).min(1.0);
+        self.keys * (1.0 - (1.0 - share).powf(self.rows / self.keys))
+    }
+}
+
 impl Join {
+    /// How many keys its build side has at most, as far as that is estimated.
+    fn keys(&self) -> Option<f64> {
+        let rows = self.build?;
+        Some(self.origin.map_or(rows, |origin| origin.keys_of(rows).min(rows)))
+    }
+
     /// Whether the keys of its build side are as a rule all that the probe side has: those of a whole
     /// table that is too large for a list of what is looked for.
     fn tells_nothing(&self) -> bool {
@@ -113,7 +135,8 @@ impl Join {
     /// How many keys the probe side has at most, if that can be estimated. A whole table tells about
     /// itself only.
     fn domain(&self) -> Option<f64> {
-        self.origin.filter(|_| self.whole.is_none())
+        let origin = self.origin.filter(|_| self.whole.is_none());
+        origin.map(|origin| origin.keys)
     }
 }
 
@@ -162,7 +185,7 @@ impl KeyPaths {
             if join.tells_nothing() {
                 return Some(1.0);
             }
-            let share = join.build? / join.domain()?.max(1.0);
+            let share = join.keys()? / join.domain()?;
             // What a filter that the store applies leaves is not estimated, unless all is assumed to pass.
             (share < 1.0 || self.assumed).then_some(share.min(1.0))
         });
@@ -171,7 +194,7 @@ impl KeyPaths {
 
     /// How many keys reach a scan at most, as far as that is estimated.
     pub(super) fn most_keys(&self, joined: &Joined) -> Option<f64> {
-        let builds = joined.keys.iter().filter_map(|key| self.joins.get(key.join)?.build);
+        let builds = joined.keys.iter().filter_map(|key| self.joins.get(key.join)?.keys());
         builds.reduce(f64::min)
     }
 
@@ -323,11 +346,12 @@ impl KeyPaths {
         let mut joined = Joined { keys: Vec::new(), side };
         for probe in probes {
             if probe.to_origin {
-                let rows = all_rows_of(scan)?;
-                if let Some(join) = self.joins.get_mut(probe.join) {
-                    // Of several key columns, each has at most as many values as the whole.
-                    join.origin = join.origin.into_iter().chain(rows).reduce(f64::max);
-                }
+                let Some(join) = self.joins.get_mut(probe.join) else { continue };
+                // Of several key columns, each has at most as many values as the whole.
+                let is_whole_key = join.types.len() == 1;
+                let origin = origin(scan, &probe.condition, is_whole_key)?;
+                let larger = |a: Origin, b: Origin| if b.rows > a.rows { b } else { a };
+                join.origin = join.origin.into_iter().chain(origin).reduce(larger);
             } else if is_of_files(scan, &probe.condition)? {
                 let columns = collect_columns(&probe.condition);
                 let mut columns: Vec<_> =
@@ -400,8 +424,49 @@ fn rows(node: &Plan, options: &ConfigOptions) -> Result<Option<f64>> {
 /// The same as if scans had no filters.
 fn all_rows_of(node: &Plan) -> Result<Option<f64>> {
     let statistics = StatisticsContext::new().compute(node.as_ref(), &StatisticsArgs::new())?;
-    Ok(match statistics.num_rows {
-        Precision::Exact(rows) | Precision::Inexact(rows) => Some(rows as f64),
+    Ok(estimated(statistics.num_rows))
+}
+
+fn estimated(number: Precision<usize>) -> Option<f64> {
+    match number {
+        Precision::Exact(number) | Precision::Inexact(number) => Some(number as f64),
         Precision::Absent => None,
-    })
+    }
+}
+
+/// What is known about a scan that a key comes from, as if it had no filters. Each row may have another key
+/// unless the condition is about a column that `is_whole_key`, and whose values are known.
+fn origin(
+    scan: &Plan,
+    condition: &Arc<dyn PhysicalExpr>,
+    is_whole_key: bool,
+) -> Result<Option<Origin>> {
+    let statistics = StatisticsContext::new().compute(scan.as_ref(), &StatisticsArgs::new())?;
+    let Some(rows) = estimated(statistics.num_rows) else { return Ok(None) };
+    let rows = rows.max(1.0);
+    let test = condition.downcast_ref::<IsNotNullExpr>();
+    let key = test.and_then(|test| test.arg().downcast_ref::<Column>()).filter(|_| is_whole_key);
+    let known = key.and_then(|key| statistics.column_statistics.get(key.index()));
+    let keys = known.and_then(|known| estimated(known.distinct_count));
+    Ok(Some(Origin { rows, keys: keys.unwrap_or(rows).clamp(1.0, rows) }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_of_few_keys_have_most_of_them() {
+        let keys = |rows: f64, keys: f64, some: f64| Origin { rows, keys }.keys_of(some);
+        let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-6 * b.max(1.0), "{a} {b}");
+        // Each row has another key.
+        near(keys(1000.0, 1000.0, 300.0), 300.0);
+        // Four rows have a key: 1 - 0.7⁴.
+        near(keys(4000.0, 1000.0, 1200.0), 759.9);
+        for (rows, all) in [(4000.0, 1000.0), (1000.0, 1000.0), (1.0, 1.0)] {
+            near(keys(rows, all, 0.0), 0.0);
+            near(keys(rows, all, rows), all);
+            near(keys(rows, all, 2.0 * rows), all);
+        }
+    }
 }

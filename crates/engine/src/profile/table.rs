@@ -32,6 +32,8 @@ pub(super) struct Table<'a> {
     known: Option<TableStatistics>,
     /// The share of the bytes that each column takes, as footers say.
     stored: Option<Vec<f64>>,
+    /// The bytes around the value of a row that has only one.
+    around_lone: f64,
     /// The columns that are filtered on.
     filtered: BTreeSet<usize>,
 }
@@ -45,7 +47,10 @@ impl<'a> Table<'a> {
     ) -> Self {
         let table = Self::new(config, source.file_schema(), source.format().style, options);
         let filters = source.filters().iter().flat_map(|filter| collect_columns(&filter.here));
-        Self { filtered: filters.map(|column| column.index()).collect(), ..table }
+        // Where no value would be a blank line, which readers skip, all are quoted.
+        let is_quoted = !source.profile().quotes_lone_empty_field;
+        let around_lone = if is_quoted { 2.0 } else { 0.0 };
+        Self { filtered: filters.map(|column| column.index()).collect(), around_lone, ..table }
     }
 
     pub(super) fn new(
@@ -76,6 +81,7 @@ impl<'a> Table<'a> {
             rows,
             known,
             stored,
+            around_lone: 0.0,
             filtered: BTreeSet::new(),
         }
     }
@@ -170,12 +176,14 @@ impl<'a> Table<'a> {
 
     /// Bytes of a returned row, in the format of the answer.
     pub(super) fn row_bytes(&self, columns: &[usize]) -> f64 {
-        match self.style {
+        let values = match self.style {
             ColumnStyle::Positional | ColumnStyle::Member => {
                 (self.bytes / self.rows.max(1.0)) * self.share(columns)
             }
             ColumnStyle::Named => columns.iter().map(|index| self.width(*index)).sum(),
-        }
+        };
+        let is_lone = columns.len() == 1 && self.style != ColumnStyle::Member;
+        values + if is_lone { self.around_lone } else { 0.0 }
     }
 
     /// The share of the bytes of Parquet objects that are read for some columns, and for the filters.

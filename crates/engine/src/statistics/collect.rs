@@ -221,6 +221,7 @@ impl Column {
         };
         let of = kept.len();
         let bytes: usize = kept.iter().map(|kept| kept.bytes).sum();
+        let bytes = bytes - unwritten_fractions(&kept);
         let values = kept.into_iter().filter(|kept| !kept.value.is_null());
         let mut values: Vec<_> = values.map(|kept| (kept.row, kept.value)).collect();
         values.sort_by(|(_, a), (_, b)| a.partial_cmp(b).unwrap_or(Ordering::Equal));
@@ -244,6 +245,19 @@ impl Column {
             correlation,
         }
     }
+}
+
+/// The bytes of fractions that Arrow writes for decimals and a text does not have: where all values are whole
+/// numbers, they are written as such as a rule.
+fn unwritten_fractions(kept: &[Kept]) -> usize {
+    let each = kept.iter().map(|kept| match kept.value {
+        ScalarValue::Decimal128(Some(unscaled), _, scale @ 1..) => {
+            let one = 10_i128.checked_pow(scale.unsigned_abs().into());
+            one.filter(|one| unscaled % one == 0).map(|_| 1 + usize::from(scale.unsigned_abs()))
+        }
+        ref value => value.is_null().then_some(0),
+    });
+    each.sum::<Option<usize>>().unwrap_or(0)
 }
 
 /// The heavy ones of sorted values, with their share of so many rows, and the others.
@@ -316,7 +330,7 @@ fn cut(mut value: ScalarValue) -> ScalarValue {
 
 #[cfg(test)]
 mod tests {
-    use arrow::array::{Int64Array, StringArray};
+    use arrow::array::{Decimal128Array, Int64Array, StringArray};
     use arrow::datatypes::{Field, Schema};
 
     use super::*;
@@ -370,6 +384,17 @@ mod tests {
         assert_eq!((value, skewed.heavy.len()), (&ScalarValue::from(-1_i64), 1));
         assert!((share - 0.5).abs() < 0.05, "{share}");
         assert!(skewed.bounds.iter().all(|bound| *bound > ScalarValue::from(29_999_i64)));
+    }
+
+    #[test]
+    fn decimals_that_are_all_whole_have_no_fraction_in_a_text() {
+        let width = |values: &[Option<i128>]| {
+            let values = Decimal128Array::from(values.to_vec()).with_precision_and_scale(15, 2);
+            collected(&[Arc::new(values.unwrap())]).width
+        };
+        // As 17, -8 and 4; as 17.00, -8.00 and 4.50.
+        assert_eq!(width(&[Some(1700), Some(-800), None, Some(400)]), 5.0 / 4.0);
+        assert_eq!(width(&[Some(1700), Some(-800), None, Some(450)]), 14.0 / 4.0);
     }
 
     #[test]

@@ -346,6 +346,11 @@ mod tests {
             Arc::new(rows.clone().map(g).collect::<Int64Array>()),
             Arc::new(rows.map(|n| Some(format!("v{:03}", n % 1000))).collect::<StringArray>()),
         ];
+        sampled(columns, all)
+    }
+
+    /// What a sample of 20 000 rows tells about an object with so many.
+    fn sampled(columns: Vec<ArrayRef>, all: u64) -> TableStatistics {
         let batch = RecordBatch::try_new(schema(), columns).unwrap();
         let mut collector = Collector::new(&schema(), &[0, 1, 2]).unwrap();
         collector.push(&batch).unwrap();
@@ -363,6 +368,22 @@ mod tests {
                 columns: collector.finish(),
             })],
         )
+    }
+
+    /// Of a sample of 20 000 rows in the order of `k`, four of them alike, and of 1000 values in `g`.
+    #[test]
+    fn sorted_rows_that_were_not_seen_have_other_values() {
+        let rows = 0..20_000_i64;
+        let columns: Vec<ArrayRef> = vec![
+            Arc::new(rows.clone().map(|n| n / 4).collect::<Int64Array>()),
+            Arc::new(rows.clone().map(|n| n * 7919 % 1000).collect::<Int64Array>()),
+            Arc::new(rows.map(|_| Some("v")).collect::<StringArray>()),
+        ];
+        let table = sampled(columns, 600_000);
+        let distinct = |position| table.distinct(position).unwrap();
+        assert!((140_000.0..160_000.0).contains(&distinct(0)), "{}", distinct(0));
+        assert!((950.0..1050.0).contains(&distinct(1)), "{}", distinct(1));
+        assert!((0.9..1.1).contains(&distinct(2)), "{}", distinct(2));
     }
 
     fn compare(column: &str, op: Operator, value: impl Into<ScalarValue>) -> Arc<dyn PhysicalExpr> {

@@ -164,7 +164,12 @@ impl TableStatistics {
             return None;
         }
         let distinct = Sketch::count_of(counted().map(|(_, column)| &column.distinct));
-        Some(of_all(distinct, seen, self.rows()))
+        let rows = self.rows();
+        Some(match counted().all(|(_, column)| column.correlation.abs() >= CLUSTERED) {
+            // Other rows have other values.
+            true => (distinct * (rows / seen).max(1.0)).min(rows),
+            false => of_all(distinct, seen, rows),
+        })
     }
 
     /// Whether what is known of a column's values holds for all rows: all were read, or those that were
@@ -264,8 +269,8 @@ pub fn origin(config: &FileScanConfig, options: &ConfigOptions) -> String {
     known.unwrap_or_else(|| "the listing".to_owned())
 }
 
-/// How many distinct values all rows have if so many of them have so many, and values are equally
-/// frequent.
+/// How many distinct values all rows have if so many of them, drawn at random, have so many, and values are
+/// equally frequent.
 pub(super) fn of_all(distinct: f64, seen: f64, rows: f64) -> f64 {
     // A sketch is not exact.
     if seen >= rows || distinct <= 0.0 {
