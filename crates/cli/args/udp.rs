@@ -14,8 +14,9 @@ Examples:
   sluice switch udp --algorithm having --threshold 5000 --loss 0.05 --reboots 1 \\
       --input generated:zipf:entries=20000:keys=300
       The same with losses on every link and a switch that reboots: the query begins again.
-  sluice switch udp --algorithm join-bloom --input pages.csv --column url --probe visits.csv \\
-      --probe-column destURL --workers 8
+  sluice switch udp --algorithm join-bloom --input pages.csv --column pageURL \\
+      --probe visits.csv --probe-column destURL --workers 8
+      A join of files of yours, here as `sluice generate bigdata` makes them.
 
 Workers, switch and master are processes of this program on 127.0.0.1. The switch runs the algorithm's program
 behind the reliability protocol's; packets are those that `sluice switch p4 --workers` parses. Losses and
