@@ -155,6 +155,7 @@ Tables:
   SELECT * FROM read_csv('s3://bucket/data.txt', delim => ';', header => false);
                               -- also read_json, read_parquet; glob('s3://bucket/*.csv') lists
   COPY t TO 's3://bucket/out/' STORED AS PARQUET OPTIONS (overwrite true);  -- or (append true)
+                              -- PARTITIONED BY (x) before OPTIONS; of no rows it replaces nothing
   SET sluice.scan = 'get';    -- fetch objects; 'select' pushes down; 'index' looks into indexes
                               -- (`sluice index create`); 'auto' chooses
   ANALYZE TABLE lineitem;     -- read a table to know its values (`sluice statistics --help`)

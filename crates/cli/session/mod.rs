@@ -123,7 +123,7 @@ impl Session<'_> {
         let rows = rows?;
         ran.rows = Some(rows);
         if writes && self.output.is_for_reading() {
-            let (rows, sent) = (stats::rows_words(rows), Bytes(query.counted().put_bytes));
+            let (rows, sent) = (stats::rows_words(rows), Bytes(query.bytes_written()));
             writeln!(io::stdout(), "{rows} and {sent} written")?;
         }
         if self.stats {

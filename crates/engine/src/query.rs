@@ -17,6 +17,7 @@ use crate::choice::{Decision, Journal};
 use crate::counters::{Counted, Counters};
 use crate::endpoint::Endpoint;
 use crate::panics;
+use crate::physical_plan::StagedWriteExec;
 use crate::picture::Picture;
 use crate::picture::scan::config;
 use crate::timeline::{Recorded, Timeline};
@@ -109,6 +110,20 @@ impl Query {
             Ok(TreeNodeRecursion::Continue)
         });
         counted.is_ok().then_some(bytes)
+    }
+
+    /// How many bytes the objects and files have that the query wrote, as COPY and INSERT do; 0 until all of
+    /// them are there.
+    #[must_use]
+    pub fn bytes_written(&self) -> u64 {
+        let mut bytes = 0;
+        let Some(plan) = self.plan.get() else { return bytes };
+        // It never fails.
+        let _ = plan.apply(|node| {
+            bytes += node.downcast_ref::<StagedWriteExec>().map_or(0, |it| it.bytes_written());
+            Ok(TreeNodeRecursion::Continue)
+        });
+        bytes
     }
 
     /// Runs the query and keeps its answer in memory.

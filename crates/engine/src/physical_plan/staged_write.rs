@@ -4,12 +4,13 @@ use std::fmt;
 use std::sync::Arc;
 
 use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::{DataFusionError, Result, internal_err};
+use datafusion::common::{DataFusionError, Result, exec_datafusion_err, internal_err};
 use datafusion::execution::object_store::ObjectStoreUrl;
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
+use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricBuilder, MetricsSet};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
 use futures::TryStreamExt;
@@ -17,22 +18,28 @@ use object_store::path::Path;
 
 use super::one_batch::with_a_batch;
 use super::partition_keys::with_partition_keys;
+use crate::notes::some_of;
 use crate::staging::{CommitError, Replaced, StagingStores, Uploads};
 
 /// Runs a plan that writes files, such as that of COPY or INSERT, with its writes staged: see
-/// [`staging`](crate::staging). Its rows are those of its input, and come after the commit.
+/// [`staging`](crate::staging). Its rows are those of its input, and come after the commit; `bytes_written` are
+/// those of the objects.
 #[derive(Debug, Clone)]
 pub struct StagedWriteExec {
     input: Arc<dyn ExecutionPlan>,
     /// URLs of objects that are removed after the commit, with the paths as they are.
     replaced: Vec<String>,
+    metrics: ExecutionPlanMetricsSet,
 }
+
+/// The metric of the bytes that were written.
+const BYTES_WRITTEN: &str = "bytes_written";
 
 impl StagedWriteExec {
     /// Stages the writes of `input`.
     #[must_use]
     pub fn new(input: Arc<dyn ExecutionPlan>) -> Self {
-        Self { input, replaced: Vec::new() }
+        Self { input, replaced: Vec::new(), metrics: ExecutionPlanMetricsSet::new() }
     }
 
     /// The same, which also removes these objects once its own are there: their URLs, with the paths as they
@@ -47,6 +54,13 @@ impl StagedWriteExec {
     pub fn replaced(&self) -> &[String] {
         &self.replaced
     }
+
+    /// How many bytes the objects have that it has written.
+    #[must_use]
+    pub fn bytes_written(&self) -> u64 {
+        let written = self.metrics.clone_inner().sum_by_name(BYTES_WRITTEN);
+        written.map_or(0, |written| written.as_usize() as u64)
+    }
 }
 
 /// Objects in the stores of a task, by their URLs.
@@ -59,8 +73,14 @@ fn objects(urls: &[String], context: &TaskContext) -> Result<Vec<Replaced>> {
     urls.iter().map(object).collect()
 }
 
-fn described(error: CommitError) -> DataFusionError {
+fn described(error: CommitError, replaced: &[String]) -> DataFusionError {
     match error {
+        // Only partitions are made of rows alone.
+        CommitError::NothingLeft => exec_datafusion_err!(
+            "the query has no rows, so PARTITIONED BY makes no object that could replace {}: nothing is removed; \
+             without PARTITIONED BY, one with the columns would replace them",
+            some_of(replaced)
+        ),
         CommitError::NotVisible(error) => DataFusionError::ObjectStore(Box::new(error)),
         CommitError::NotRemoved { left, location, error } => {
             let left = match left {
@@ -125,7 +145,7 @@ impl ExecutionPlan for StagedWriteExec {
         _options: ReplaceChildrenOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         match (children.pop(), children.is_empty()) {
-            (Some(input), true) => Ok(Arc::new(Self { input, replaced: self.replaced.clone() })),
+            (Some(input), true) => Ok(Arc::new(Self::new(input).replacing(self.replaced.clone()))),
             _ => internal_err!("StagedWriteExec has one child"),
         }
     }
@@ -138,12 +158,17 @@ impl ExecutionPlan for StagedWriteExec {
         self.replace_children(children, options)
     }
 
+    fn metrics(&self) -> Option<MetricsSet> {
+        Some(self.metrics.clone_inner())
+    }
+
     fn execute(
         &self,
         partition: usize,
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
         let (input, replaced) = (Arc::clone(&self.input), self.replaced.clone());
+        let written = MetricBuilder::new(&self.metrics).counter(BYTES_WRITTEN, partition);
         let rows = async move {
             let uploads = context.session_config().get_extension::<Uploads>().unwrap_or_default();
             let open = uploads.open();
@@ -161,8 +186,10 @@ impl ExecutionPlan for StagedWriteExec {
             };
             match outcome.await {
                 Ok(rows) => {
-                    let replaced = objects(&replaced, &context)?;
-                    open.commit_replacing(replaced).await.map_err(described)?;
+                    let staging = Arc::clone(open.staging());
+                    let committed = open.commit_replacing(objects(&replaced, &context)?).await;
+                    committed.map_err(|error| described(error, &replaced))?;
+                    written.add(usize::try_from(staging.bytes()).unwrap_or(usize::MAX));
                     Ok(futures::stream::iter(rows.into_iter().map(Ok)))
                 }
                 Err(error) => {

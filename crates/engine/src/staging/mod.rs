@@ -7,13 +7,13 @@
 //!
 //! What is guaranteed: until every row is computed and every byte is uploaded, nothing appears and
 //! nothing is replaced. Then the objects are completed one by one, and at last those are removed that they
-//! replace. S3 has no transaction over several objects, so if the store fails during these last steps, some
+//! replace; if there are no new ones, nothing is removed. S3 has no transaction over several objects, so if the store fails during these last steps, some
 //! objects of the statement may be there and others not, or old ones beside them; each of them is whole.
 
 pub(crate) mod replaced;
 mod store;
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::{StreamExt, future, stream};
@@ -47,7 +47,11 @@ impl Uploads {
     /// [`commit`](OpenStaging::commit), they are aborted in the background.
     #[must_use]
     pub fn open(self: &Arc<Self>) -> OpenStaging {
-        let staging = Arc::new(Staging { runtime: self.runtime.clone(), state: RwLock::default() });
+        let staging = Arc::new(Staging {
+            runtime: self.runtime.clone(),
+            state: RwLock::default(),
+            bytes: AtomicU64::new(0),
+        });
         self.locked().push(Arc::clone(&staging));
         OpenStaging { uploads: Arc::clone(self), staging }
     }
@@ -95,6 +99,8 @@ impl OpenStaging {
     pub async fn commit(self) -> object_store::Result<()> {
         self.commit_replacing(Vec::new()).await.map_err(|error| match error {
             CommitError::NotVisible(error) | CommitError::NotRemoved { error, .. } => error,
+            // Without anything to replace, nothing is left just as well.
+            CommitError::NothingLeft => stopped(),
         })
     }
 
@@ -103,8 +109,8 @@ impl OpenStaging {
     ///
     /// # Errors
     ///
-    /// If the writes were aborted meanwhile, or the store does not complete an object, or does not remove one.
-    /// What is not complete then is aborted.
+    /// If the writes were aborted meanwhile, if there is no object to take the place of those to be replaced, or
+    /// if the store does not complete an object, or does not remove one. What is not complete then is aborted.
     pub async fn commit_replacing(self, replaced: Vec<Replaced>) -> Result<(), CommitError> {
         // As a task: a commit that has begun runs to its end, also if the query is dropped.
         let staging = Arc::clone(&self.staging);
@@ -141,6 +147,8 @@ pub struct Staging {
     runtime: Option<Handle>,
     /// Written when the statement ends, so that an upload that is just beginning is waited for.
     state: RwLock<State>,
+    /// Of all objects, as far as their writers got.
+    bytes: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -199,6 +207,16 @@ struct Object {
 }
 
 impl Staging {
+    /// How many bytes the objects have, as far as their writers got.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    fn count(&self, payload: &PutPayload) {
+        self.bytes.fetch_add(payload.content_length() as u64, Ordering::Relaxed);
+    }
+
     /// Keeps a small object until the commit. Writers hold it in memory until they have seen all
     /// of their input, so keeping it here takes no more.
     async fn hold(&self, object: Object) -> object_store::Result<()> {
@@ -206,6 +224,7 @@ impl Staging {
         if state.closed {
             return Err(stopped());
         }
+        self.count(&object.payload);
         state.staged.lock().unwrap_or_else(PoisonError::into_inner).objects.push(object);
         Ok(())
     }
@@ -257,6 +276,9 @@ impl Staging {
         // The lock is held to the end, so that whoever aborts waits.
         let mut state = self.state.write().await;
         let staged = state.close().map_err(CommitError::NotVisible)?;
+        if !replaced.is_empty() && staged.objects.is_empty() && staged.uploads.is_empty() {
+            return Err(CommitError::NothingLeft);
+        }
         state.committed = true;
         Self::complete(staged).await.map_err(CommitError::NotVisible)?;
         remove(replaced).await
@@ -315,6 +337,8 @@ pub struct Replaced {
 /// What a commit did not do.
 #[derive(Debug)]
 pub enum CommitError {
+    /// There are no new objects, and those that they were to replace are as they were.
+    NothingLeft,
     /// Not all new objects are there.
     NotVisible(object_store::Error),
     /// They are, and beside them so many of those that they replace, of which this is one.

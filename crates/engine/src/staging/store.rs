@@ -83,7 +83,7 @@ impl ObjectStore for StagingStore {
     ) -> object_store::Result<Box<dyn MultipartUpload>> {
         let store = Arc::clone(&self.inner);
         let upload = self.staging.begin(store, location.clone(), options).await?;
-        Ok(Box::new(StagedUpload { upload }))
+        Ok(Box::new(StagedUpload { upload, staging: Arc::clone(&self.staging) }))
     }
 
     async fn get_opts(
@@ -148,6 +148,7 @@ impl ObjectStore for StagingStore {
 #[derive(Debug)]
 struct StagedUpload {
     upload: Arc<Upload>,
+    staging: Arc<Staging>,
 }
 
 #[async_trait]
@@ -155,7 +156,10 @@ impl MultipartUpload for StagedUpload {
     fn put_part(&mut self, data: PutPayload) -> UploadPart {
         let mut inner = self.upload.inner.lock().unwrap_or_else(PoisonError::into_inner);
         match inner.as_mut() {
-            Some(inner) => inner.put_part(data),
+            Some(inner) => {
+                self.staging.count(&data);
+                inner.put_part(data)
+            }
             None => Box::pin(async { Err(stopped()) }),
         }
     }
