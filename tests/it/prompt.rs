@@ -164,6 +164,25 @@ fn statements_span_lines_and_commands_may_stand_amid_them() {
     prompt.quit();
 }
 
+/// Whether it arrives with the line before or while that runs.
+#[test]
+fn what_is_typed_ahead_runs_in_its_turn() {
+    let served = Served::start();
+    let mut prompt = Prompt::over(&served, 100, &["--no-progress"]);
+    let slow = "select sum(a.value * b.value) as slow from generate_series(1, 9000) a, generate_series(1, 9000) b;";
+    for pause in [Duration::ZERO, Duration::from_millis(100)] {
+        prompt.keys(&format!("{slow}\r"));
+        thread::sleep(pause);
+        prompt.keys("select 40 + 2 as answer;\r");
+        prompt.keys("select 'sec' || 'ond' as other;\r");
+        for answer in ["| slow ", "| 42 ", "| second |"] {
+            prompt.wait(answer);
+        }
+        prompt.wait("sluice> ");
+    }
+    prompt.quit();
+}
+
 #[test]
 fn help_and_the_end_may_stand_amid_a_statement() {
     let served = Served::start();
