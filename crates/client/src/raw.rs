@@ -7,7 +7,7 @@ use aws_sdk_s3::types::error::SelectObjectContentEventStreamError;
 use aws_sdk_s3::types::{ExpressionType, RequestProgress, SelectObjectContentEventStream as Event};
 use sluicegate_conformance::RawAnswer;
 use sluicegate_s3select::profile::Extension;
-use sluicegate_s3select::request::{InputFormat, SelectRequest};
+use sluicegate_s3select::request::{CsvInput, InputFormat, SelectRequest};
 use tokio::time::timeout;
 
 use super::Client;
@@ -86,10 +86,17 @@ impl Client {
         }
     }
 
-    /// Only a store that has the extension is asked for it.
-    fn asks_for_strict_lines(&self, request: &SelectRequest) -> bool {
-        let wanted = matches!(&request.input.format, InputFormat::Csv(csv) if csv.strict_lines);
-        wanted && self.profile().relies_on.contains(&Extension::StrictLines)
+    /// What a request says about CSV beyond S3 Select, if the store has that extension.
+    fn asks_of_csv<T>(
+        &self,
+        request: &SelectRequest,
+        extension: Extension,
+        asks: impl FnOnce(&CsvInput) -> Option<T>,
+    ) -> Option<T> {
+        match &request.input.format {
+            InputFormat::Csv(csv) if self.profile().relies_on.contains(&extension) => asks(csv),
+            _ => None,
+        }
     }
 
     /// Sends a request and waits for the head of its answer.
@@ -103,7 +110,11 @@ impl Client {
         let tap = SelectTap {
             metrics: Arc::clone(metrics),
             sql_bytes: request.expression.len(),
-            strict_lines: self.asks_for_strict_lines(request),
+            strict_lines: self
+                .asks_of_csv(request, Extension::StrictLines, |csv| csv.strict_lines.then_some(()))
+                .is_some(),
+            strict_fields: self
+                .asks_of_csv(request, Extension::StrictFields, |csv| csv.strict_fields),
             extras: request.extras,
             head: Arc::default(),
         };

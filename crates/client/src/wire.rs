@@ -33,6 +33,8 @@ pub(super) struct SelectTap {
     pub(super) sql_bytes: usize,
     /// Whether to ask for [`Extension::StrictLines`].
     pub(super) strict_lines: bool,
+    /// The fields of a record, if to ask for [`Extension::StrictFields`].
+    pub(super) strict_fields: Option<usize>,
     /// Which extensions to the language to ask for.
     pub(super) extras: Extras,
     pub(super) head: Arc<Mutex<AnswerHead>>,
@@ -67,6 +69,9 @@ impl Intercept for SelectTap {
         let headers = context.request_mut().headers_mut();
         if self.strict_lines {
             headers.insert(Extension::STRICT_LINES_HEADER, "true");
+        }
+        if let Some(fields) = self.strict_fields {
+            headers.insert(Extension::STRICT_FIELDS_HEADER, fields.to_string());
         }
         if self.extras.groups {
             headers.insert(Extension::PARTIAL_GROUPS_HEADER, "true");

@@ -66,6 +66,12 @@ pub struct CsvInput {
     ///
     /// [`Extension::StrictLines`]: crate::profile::Extension::StrictLines
     pub strict_lines: bool,
+    /// How many fields every record must have, the header included; one with more or fewer fails the
+    /// statement. `None` takes any, as S3 Select does: missing ones are NULL. An extension of ours
+    /// ([`Extension::StrictFields`]).
+    ///
+    /// [`Extension::StrictFields`]: crate::profile::Extension::StrictFields
+    pub strict_fields: Option<usize>,
 }
 
 impl Default for CsvInput {
@@ -79,6 +85,7 @@ impl Default for CsvInput {
             comments: Some('#'),
             allow_quoted_record_delimiter: false,
             strict_lines: false,
+            strict_fields: None,
         }
     }
 }

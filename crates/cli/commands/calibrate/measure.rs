@@ -273,6 +273,7 @@ impl Bench {
                     comments: None,
                     allow_quoted_record_delimiter: profile.quoted_record_delimiters,
                     strict_lines: profile.relies_on.contains(&Extension::StrictLines),
+                    strict_fields: None,
                     ..CsvInput::default()
                 }),
                 OutputSerialization::Csv(CsvOutput::default()),

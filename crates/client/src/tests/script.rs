@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 
 /// The head of a good answer.
 const OK: &str = "HTTP/1.1 200 OK\r\n\
-    x-sluice-extensions: decimal-precision, min-max-any, exact-sum, strict-lines, \
+    x-sluice-extensions: decimal-precision, min-max-any, exact-sum, strict-lines, strict-fields, \
     partial-groups, bloom\r\n";
 
 /// What one Select request is answered.

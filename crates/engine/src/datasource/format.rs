@@ -109,7 +109,8 @@ impl TableFormat {
 /// The options of a CSV table as a request says them; `None` where DataFusion's reader and a store
 /// read some text differently:
 ///
-/// * With `truncated_rows`, DataFusion fills short rows with NULL; a store has no such option.
+/// * With `truncated_rows`, DataFusion fills short rows with NULL and refuses long ones; a store has no such
+///   option. Without it DataFusion refuses both, so records are asked for as strict ones.
 /// * By default a line ends for DataFusion with `\n`, `\r\n` or a lone `\r`. To a store a
 ///   lone `\r` is a character, so lines are asked for as strict ones. With `\n` as the declared
 ///   terminator, `\r` before it is a character to DataFusion and may be dropped by a store.
@@ -128,7 +129,8 @@ fn csv_input(csv: &CsvSource) -> Option<CsvInput> {
         Some(b'\r') => '\r',
         Some(terminator) => character(terminator)?,
     };
-    let one_column = csv.table_schema().file_schema().fields().len() < 2;
+    let columns = csv.table_schema().file_schema().fields().len();
+    let one_column = columns < 2;
     let comments = match csv.comment() {
         None => None,
         Some(_) if csv.terminator().is_some() || one_column => return None,
@@ -147,6 +149,7 @@ fn csv_input(csv: &CsvSource) -> Option<CsvInput> {
         comments,
         allow_quoted_record_delimiter: csv.newlines_in_values(),
         strict_lines: csv.terminator().is_none(),
+        strict_fields: Some(columns),
     })
 }
 
@@ -196,6 +199,11 @@ mod tests {
         assert_eq!((lines.record_delimiter.as_str(), lines.strict_lines), ("\n", true));
         let own = csv(|options| options.terminator = Some(b';')).unwrap();
         assert_eq!((own.record_delimiter.as_str(), own.strict_lines), (";", false));
+    }
+
+    #[test]
+    fn records_have_the_fields_of_the_table() {
+        assert_eq!(csv(|_| ()).unwrap().strict_fields, Some(2));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Reads a CSV object block by block.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::fields::Fields;
@@ -42,6 +43,7 @@ pub(crate) struct CsvReader {
     /// Whether nothing follows the block.
     complete: bool,
     strict_lines: bool,
+    strict_fields: Option<usize>,
     range: ByteRange,
     max_rows: usize,
     /// Whether a record's start is still looked for: a range may begin inside of one.
@@ -78,6 +80,7 @@ impl CsvReader {
                 next: 0,
                 complete: false,
                 strict_lines: options.strict_lines && options.record_delimiter == "\n",
+                strict_fields: options.strict_fields,
                 range,
                 max_rows: 1,
                 seeking: false,
@@ -187,6 +190,9 @@ impl CsvReader {
                     SelectError::new(error.code, format!("{} ({place})", error.message))
                 },
             )?;
+            if let Some(fields) = self.strict_fields {
+                self.check_fields(fields)?;
+            }
             self.finished = matches!(stop, Stop::OutOfRange | Stop::End);
             self.wanted_to = self.next_offset();
             if self.records.len() > 0 {
@@ -268,6 +274,40 @@ impl CsvReader {
                 ),
             )),
         }
+    }
+
+    /// Refuses records that have not so many fields.
+    fn check_fields(&self, fields: usize) -> Result<(), SelectError> {
+        let Records { starts, ends, quoted, .. } = &self.records;
+        let mut first = 0;
+        // Those that were split say themselves how many they have.
+        for quoted in quoted {
+            let row = quoted.row as usize;
+            self.check_unquoted(first..row, fields)?;
+            if self.records.fields_of(*quoted).len() != fields {
+                return Err(self.uneven(row, fields));
+            }
+            first = row + 1;
+        }
+        self.check_unquoted(first..starts.len().min(ends.len()), fields)
+    }
+
+    fn check_unquoted(&self, rows: Range<usize>, fields: usize) -> Result<(), SelectError> {
+        let (starts, ends) = (&self.records.starts[rows.clone()], &self.records.ends[rows.clone()]);
+        match self.structure.uneven(starts, ends, fields) {
+            Some(at) => Err(self.uneven(rows.start + at, fields)),
+            None => Ok(()),
+        }
+    }
+
+    fn uneven(&self, row: usize, fields: usize) -> SelectError {
+        let mut found = 0;
+        self.each_field(row, |_, _| found += 1);
+        let place = self.place(row, self.records.starts[row] as usize);
+        SelectError::new(
+            SelectErrorCode::CSVParsingError,
+            format!("A record has {found} fields where there are to be {fields} ({place})."),
+        )
     }
 
     fn place(&self, row: usize, start: usize) -> String {

@@ -105,6 +105,22 @@ pub(super) fn record_marks(
     }
 }
 
+/// Looks for a record with other fields than so many, see [`structure::uneven`].
+pub(super) fn uneven(
+    level: Level,
+    map: &[u64],
+    starts: &[u32],
+    ends: &[u32],
+    fields: usize,
+) -> Option<usize> {
+    match level {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: both levels are only detected together with the features named there.
+        Level::Avx2 | Level::Avx512 => unsafe { x86::uneven(map, starts, ends, fields) },
+        _ => structure::uneven(map, starts, ends, fields),
+    }
+}
+
 /// Interprets the quotes of a block, see [`quotes::interpret`].
 pub(super) fn interpret_quotes(
     level: Level,
@@ -300,6 +316,16 @@ mod x86 {
         marks: &mut Vec<u32>,
     ) -> usize {
         structure::record_marks(map, from, most, marks)
+    }
+
+    #[target_feature(enable = "bmi1,bmi2,popcnt")]
+    pub(super) fn uneven(
+        map: &[u64],
+        starts: &[u32],
+        ends: &[u32],
+        fields: usize,
+    ) -> Option<usize> {
+        structure::uneven(map, starts, ends, fields)
     }
 
     #[target_feature(enable = "bmi1,bmi2,popcnt")]

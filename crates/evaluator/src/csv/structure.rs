@@ -156,6 +156,11 @@ impl Structure {
         next(&self.words.field, from)
     }
 
+    /// See [`uneven`].
+    pub(super) fn uneven(&self, starts: &[u32], ends: &[u32], fields: usize) -> Option<usize> {
+        simd::uneven(self.level, &self.words.field, starts, ends, fields)
+    }
+
     /// Whether every record can be read as it lies in the block.
     pub(super) fn is_usual(&self) -> bool {
         !self.unusual
@@ -223,6 +228,23 @@ pub(super) fn record_marks(map: &[u64], from: usize, most: usize, marks: &mut Ve
         }
     }
     found
+}
+
+/// The first of some records that has not so many fields, by the field delimiters that end in it.
+#[inline(always)]
+pub(super) fn uneven(map: &[u64], starts: &[u32], ends: &[u32], fields: usize) -> Option<usize> {
+    let has_others = |(start, end): (&u32, &u32)| {
+        let (start, end) = (*start as usize, *end as usize);
+        let (first, last) = (start / WORD_BYTES, end / WORD_BYTES);
+        // There are words behind those of the block.
+        let Some(words) = map.get(first..=last) else { return true };
+        let (before, behind) = (start % WORD_BYTES, end % WORD_BYTES);
+        let mut marks: usize = words.iter().map(|word| word.count_ones() as usize).sum();
+        marks -= (words[0] & !(u64::MAX << before)).count_ones() as usize;
+        marks -= (words[last - first] & (u64::MAX << behind)).count_ones() as usize;
+        marks + 1 != fields
+    };
+    starts.iter().zip(ends).position(has_others)
 }
 
 #[inline]

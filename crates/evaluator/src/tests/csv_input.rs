@@ -73,6 +73,37 @@ fn ragged_rows_miss_fields() {
 }
 
 #[test]
+fn strict_fields_refuse_ragged_rows() {
+    for of in ["_1", "COUNT(*)"] {
+        let strict = with_csv(&format!("SELECT {of} FROM S3Object"), |csv| {
+            csv.strict_fields = Some(3);
+            csv.header = FileHeaderInfo::Ignore;
+            csv.allow_quoted_record_delimiter = true;
+        });
+        let refused = |object: &str, found: &str| {
+            let message = format!("A record has {found} where there are to be 3");
+            check_error(&strict, object, Code::CSVParsingError, &message);
+        };
+        let good = "x,y,z\r\na,,c\n\n\"a,\"\"b\",\"\",c\n\"a\nb\",c,d\n";
+        let rows = if of == "_1" { "a\n\"a,\"\"b\"\n\"a\nb\"\n" } else { "3\n" };
+        check(&strict, good, rows);
+        for end in ["", "\n", "\r\n"] {
+            refused(&format!("{good}a,b{end}"), "2 fields");
+            refused(&format!("{good}a,b,c,{end}"), "4 fields");
+            refused(&format!("{good}a{end}"), "1 fields");
+            refused(&format!("{good}\"a,b\",\"c\"\"d\"{end}"), "2 fields");
+            refused(&format!("x,y{end}"), "2 fields");
+        }
+        // Wherever it lies in a block.
+        for before in 0..200 {
+            let good = format!("x,y,z\n{},,\n", "a".repeat(before));
+            refused(&format!("{good}b,c\nd,e,f\n"), "2 fields");
+            refused(&format!("{good}b,c,d,e\nf,g,h\n"), "4 fields");
+        }
+    }
+}
+
+#[test]
 fn headers() {
     check(&request_with_header("SELECT b FROM S3Object"), "a,B\n1,2\n", "2\n");
     check(&request_with_header("SELECT \"a b\" FROM S3Object"), "#x\n\"a b\",c\n1,2\n", "1\n");

@@ -24,6 +24,9 @@ pub enum Extension {
     /// A request with the header [`Extension::STRICT_LINES_HEADER`] fails where a CSV object holds
     /// a carriage return that no line feed follows.
     StrictLines,
+    /// A request with the header [`Extension::STRICT_FIELDS_HEADER`] fails where a record of a CSV object, or its
+    /// header, has more or fewer fields than that says.
+    StrictFields,
     /// A request with the header [`Extension::PARTIAL_GROUPS_HEADER`] may have a GROUP BY. A group
     /// may come in several rows, each about some of its rows: who asks adds up their counts and
     /// sums and takes the least and greatest of them.
@@ -46,6 +49,10 @@ impl Extension {
     /// The header of a request that asks for [`Extension::StrictLines`]; its value is `true`.
     pub const STRICT_LINES_HEADER: &'static str = "x-sluice-strict-lines";
 
+    /// The header of a request that asks for [`Extension::StrictFields`]; its value is how many fields a record
+    /// has.
+    pub const STRICT_FIELDS_HEADER: &'static str = "x-sluice-strict-fields";
+
     /// The header of a request that asks for [`Extension::PartialGroups`]; its value is `true`.
     pub const PARTIAL_GROUPS_HEADER: &'static str = "x-sluice-partial-groups";
 
@@ -53,12 +60,13 @@ impl Extension {
     pub const BLOOM_HEADER: &'static str = "x-sluice-bloom";
 
     /// All extensions.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::DecimalPrecision,
         Self::MinMaxAny,
         Self::ExactSum,
         Self::Snapshot,
         Self::StrictLines,
+        Self::StrictFields,
         Self::PartialGroups,
         Self::Bloom,
         Self::ManyRanges,
@@ -73,6 +81,7 @@ impl Extension {
             Self::ExactSum => "exact-sum",
             Self::Snapshot => "snapshot",
             Self::StrictLines => "strict-lines",
+            Self::StrictFields => "strict-fields",
             Self::PartialGroups => "partial-groups",
             Self::Bloom => "bloom",
             Self::ManyRanges => "many-ranges",
@@ -109,8 +118,8 @@ mod tests {
         let value = Extension::header_value(&all);
         assert_eq!(
             value,
-            "decimal-precision, min-max-any, exact-sum, snapshot, strict-lines, partial-groups, bloom, \
-             many-ranges, indexes"
+            "decimal-precision, min-max-any, exact-sum, snapshot, strict-lines, strict-fields, \
+             partial-groups, bloom, many-ranges, indexes"
         );
         assert_eq!(Extension::parse_header(&value), all);
         let some = Extension::parse_header("exact-sum,teleportation");

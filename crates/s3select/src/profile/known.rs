@@ -60,6 +60,7 @@ impl EndpointProfile {
                 Extension::MinMaxAny,
                 Extension::ExactSum,
                 Extension::StrictLines,
+                Extension::StrictFields,
                 Extension::PartialGroups,
                 Extension::Bloom,
             ]

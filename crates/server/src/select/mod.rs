@@ -41,6 +41,8 @@ const ETAG: HeaderName = HeaderName::from_static("x-sluice-etag");
 const EXTENSIONS: HeaderName = HeaderName::from_static(Extension::HEADER);
 /// Asks for [`Extension::StrictLines`].
 const STRICT_LINES: HeaderName = HeaderName::from_static(Extension::STRICT_LINES_HEADER);
+/// Asks for [`Extension::StrictFields`].
+const STRICT_FIELDS: HeaderName = HeaderName::from_static(Extension::STRICT_FIELDS_HEADER);
 /// Asks for [`Extension::PartialGroups`].
 const PARTIAL_GROUPS: HeaderName = HeaderName::from_static(Extension::PARTIAL_GROUPS_HEADER);
 /// Asks for [`Extension::Bloom`].
@@ -86,12 +88,14 @@ impl SelectRoute {
         check_headers(&request.headers)?;
         let asks_for = |name| request.headers.get(name).is_some_and(|value| value == "true");
         let strict_lines = asks_for(STRICT_LINES);
+        let strict_fields = strict_fields(&request.headers)?;
         let extras = Extras { groups: asks_for(PARTIAL_GROUPS), bloom: asks_for(BLOOM) };
         let body = self.documents.read(&mut request).await.map_err(too_long)?;
         let mut parsed = request::parse(&body.bytes).map_err(select_error)?;
         drop(body);
         if let InputFormat::Csv(csv) = &mut parsed.input.format {
             csv.strict_lines = strict_lines;
+            csv.strict_fields = strict_fields;
         }
         parsed.extras = extras;
         let request = Arc::new(parsed);
@@ -153,6 +157,15 @@ fn object_of(uri: &Uri) -> S3Result<(String, String)> {
     match parse_path_style(&path) {
         Ok(S3Path::Object { bucket, key }) => Ok((bucket.into(), key.into())),
         _ => Err(s3_error!(InvalidURI, "the path names no object")),
+    }
+}
+
+/// How many fields a request wants each record to have.
+fn strict_fields(headers: &HeaderMap) -> S3Result<Option<usize>> {
+    let Some(value) = headers.get(STRICT_FIELDS) else { return Ok(None) };
+    match value.to_str().ok().and_then(|value| value.parse().ok()) {
+        Some(fields) if fields > 0 => Ok(Some(fields)),
+        _ => Err(s3_error!(InvalidArgument, "{STRICT_FIELDS} is a number of fields, from 1 on.")),
     }
 }
 

@@ -113,6 +113,7 @@ fn csv_input(csv: dto::CSVInput) -> Result<CsvInput> {
         comments: optional_char(csv.comments, defaults.comments)?,
         allow_quoted_record_delimiter: csv.allow_quoted_record_delimiter.unwrap_or(false),
         strict_lines: defaults.strict_lines,
+        strict_fields: defaults.strict_fields,
     })
 }
 
