@@ -60,6 +60,9 @@ impl Quotes {
 
     /// Goes on with the next bytes of the text.
     pub fn pass(&mut self, bytes: &[u8]) {
+        if self.escape.is_none() && self.comment.is_none() {
+            return self.pass_quotes(bytes);
+        }
         let mut rest = bytes;
         while let Some(first) = rest.first() {
             let passed = match self.state {
@@ -86,6 +89,32 @@ impl Quotes {
             let Some(passed) = passed else { return };
             rest = &rest[passed + 1..];
         }
+    }
+
+    /// The same where only quotes matter, of which texts may have very many.
+    fn pass_quotes(&mut self, bytes: &[u8]) {
+        let Some(last) = bytes.last() else { return };
+        let mut is_open = self.state == State::Quoted;
+        // Where quotes would be doubled.
+        let mut behind_closed = (self.state == State::Closed).then_some(0);
+        each(self.quote, bytes, |at| {
+            if is_open {
+                (is_open, behind_closed) = (false, Some(at + 1));
+                return;
+            }
+            let before = match (at.checked_sub(1), self.state) {
+                (Some(before), _) => Some(bytes[before]),
+                (None, State::Behind(before)) => Some(before),
+                (None, _) => None,
+            };
+            is_open = behind_closed == Some(at)
+                || before.is_none_or(|it| it == self.delimiter || self.ends_record(it));
+        });
+        self.state = match is_open {
+            true => State::Quoted,
+            false if behind_closed == Some(bytes.len()) => State::Closed,
+            false => State::Behind(*last),
+        };
     }
 
     /// To the end of the quotes, or as far as the text goes.
@@ -145,6 +174,34 @@ impl Quotes {
     }
 }
 
+/// Calls a function with each place of a byte. Where there are many this is faster than to look for the next.
+#[inline]
+fn each(byte: u8, bytes: &[u8], mut found: impl FnMut(usize)) {
+    const WORD: usize = size_of::<u64>();
+    /// Of so many bytes it is first looked whether there is any.
+    const BLOCK: usize = 4096;
+    const LOW_BITS: u64 = u64::from_le_bytes([0x7f; WORD]);
+    let wanted = u64::from_le_bytes([byte; WORD]);
+    for (block, start) in bytes.chunks(BLOCK).zip((0..).step_by(BLOCK)) {
+        if memchr(byte, block).is_none() {
+            continue;
+        }
+        let (words, rest) = block.as_chunks::<WORD>();
+        for (word, start) in words.iter().zip((start..).step_by(WORD)) {
+            let differing = u64::from_le_bytes(*word) ^ wanted;
+            // The highest bit of each byte that does not differ.
+            let mut same = !(((differing & LOW_BITS) + LOW_BITS) | differing | LOW_BITS);
+            while same != 0 {
+                found(start + same.trailing_zeros() as usize / 8);
+                same &= same - 1;
+            }
+        }
+        let start = start + block.len() - rest.len();
+        let others = rest.iter().zip(start..).filter(|(it, _)| **it == byte);
+        others.for_each(|(_, at)| found(at));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
@@ -196,9 +253,13 @@ mod tests {
     #[test]
     fn quotes_are_open_as_the_reader_has_them() {
         let check = |text: &str, expected: bool| {
-            let mut quotes = quotes(None, None, None);
-            quotes.pass(text.as_bytes());
-            assert_eq!(quotes.are_open(), expected, "{text:?}");
+            // Of long texts some blocks have no quote.
+            for before in [String::new(), "a,b\n".repeat(1030), "c,\"d\"\n".repeat(700)] {
+                let mut quotes = quotes(None, None, None);
+                let text = before + text;
+                quotes.pass(text.as_bytes());
+                assert_eq!(quotes.are_open(), expected, "{text:?}");
+            }
         };
         for open in ["\"", "a,\"b", "a,\"b\n", "\"a\"\"", "\"\"\"", "1\n2,\"x\ny"] {
             check(open, true);
