@@ -256,6 +256,10 @@ async fn names_are_taken_as_they_are() {
     store.put("part[1].csv", "n\n1\n");
     store.put("part1.csv", "n\n2\n");
     store.put("part2.csv", "n\n3\n");
+    // Values may span lines, and be long.
+    store.put("pretty.json", format!("{whole}{{\n  \"a\": 2.5,\n  \"t\": \"x\"\n}}\n"));
+    let long = "x".repeat(17 << 20);
+    store.put("long.json", format!("{whole}{{\"t\":\"{long}\",\"a\":2.5}}\n"));
     let sum = |name: &str| format!("SELECT sum(n) FROM 's3://{BUCKET}/{name}'");
     assert_eq!(rows(&engine, &sum("part[1].csv")).await, ["\"1\""]);
     assert_eq!(rows(&engine, &sum("part[12].csv")).await, ["\"5\""]);
@@ -267,6 +271,11 @@ async fn names_are_taken_as_they_are() {
 async fn a_long_first_value_does_not_hide_the_dialect() {
     let store = Store::start().await;
     let engine = store.engine(Scan::Auto).await;
+        for key in ["pretty.json", "long.json"] {
+            let sql = format!("SELECT sum(a) FROM 's3://{BUCKET}/{key}'");
+            let words = ["`a` has whole numbers, and 2.5 in line", key, "DOUBLE"];
+            says(try_rows(&engine, &sql).await, &words);
+        }
     let long = "x".repeat(80_000);
     store.put("long.csv", format!("a;b\n{long};1\ny;2\nz;3\n"));
     let sum = format!("SELECT sum(b) FROM 's3://{BUCKET}/long.csv'");

@@ -1,11 +1,14 @@
 //! Fractions in JSON where whole numbers are declared. Arrow reads 2.5 as 2 there, without a word; here it is an
 //! error.
 
+mod walk;
+
 use std::fmt;
 
-use arrow::datatypes::{DataType, Fields, SchemaRef};
+use arrow::datatypes::{DataType, SchemaRef};
 use memchr::{memchr, memchr_iter, memrchr};
-use serde_json::Value;
+
+use self::walk::{Found, Tree, Walk, has_fraction, is_of_number};
 
 /// A value with a fraction in a column of whole numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,22 +30,27 @@ impl fmt::Display for Fraction {
 
 impl std::error::Error for Fraction {}
 
-/// The longest line that is kept until its end arrives.
-const LONGEST: usize = 16 << 20;
+/// The longest line that is kept until its end arrives; a longer one is followed as it comes.
+const LONGEST: usize = 1 << 20;
 
-/// Looks for fractions in a JSON text that is handed over piece by piece, one value in each line.
+/// Looks for fractions in a JSON text that is handed over piece by piece.
 ///
-/// A line is parsed only if a number with a point stands behind the name of a column of whole numbers, so that it
-/// costs little where there are none. A value that spans several lines is not looked at.
+/// A line that is one value is looked at only if a number with a point stands behind the name of a column of whole
+/// numbers, so that it costs little where there are none. Values of several lines, and long ones, are followed byte by
+/// byte.
 #[derive(Debug)]
 pub struct Fractions {
-    schema: SchemaRef,
-    /// The names of columns and fields of whole numbers.
+    tree: Tree,
+    /// The names of columns and fields of whole numbers, behind the quotes that open them.
     names: Vec<Vec<u8>>,
+    /// The bytes that such names end with: most others are told by that.
+    ends: Box<[bool; 256]>,
     /// Whether whole numbers may be items of lists.
     in_lists: bool,
     /// The beginning of a line that goes on.
     begun: Vec<u8>,
+    /// A value that has not ended with its line, or is long.
+    walk: Option<Walk>,
     /// The line ends before that.
     lines: u64,
 }
@@ -56,33 +64,29 @@ impl Fractions {
             collect(field.name(), field.data_type(), &mut names, &mut in_lists);
         });
         let has_any = in_lists || !names.is_empty();
-        let schema = schema.clone();
-        has_any.then_some(Self { schema, names, in_lists, begun: Vec::new(), lines: 0 })
+        let mut ends = Box::new([false; 256]);
+        names.iter().filter_map(|name| name.last()).for_each(|end| ends[usize::from(*end)] = true);
+        has_any.then(|| Self {
+            tree: Tree::of(schema.fields()),
+            names,
+            ends,
+            in_lists,
+            begun: Vec::new(),
+            walk: None,
+            lines: 0,
+        })
     }
 
     /// Goes on with the next bytes of the text.
     ///
     /// # Errors
     ///
-    /// If there is a fraction in a line that ends there.
+    /// If there is a fraction in a line that ends there, or in a value that goes on.
     pub fn pass(&mut self, bytes: &[u8]) -> Result<(), Fraction> {
-        let Some(first) = memchr(b'\n', bytes) else {
-            self.keep(bytes);
-            return Ok(());
-        };
-        let (end, rest) = bytes.split_at(first + 1);
-        if self.begun.is_empty() {
-            self.lines(end)?;
-        } else {
-            self.keep(end);
-            let line = std::mem::take(&mut self.begun);
-            self.lines(&line)?;
-            self.begun = line;
-            self.begun.clear();
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            rest = if self.walk.is_some() { self.go_on(rest)? } else { self.line_by_line(rest)? };
         }
-        let (whole, begun) = rest.split_at(memrchr(b'\n', rest).map_or(0, |last| last + 1));
-        self.lines(whole)?;
-        self.keep(begun);
         Ok(())
     }
 
@@ -93,16 +97,81 @@ impl Fractions {
     /// If there is a fraction in it.
     pub fn finish(&mut self) -> Result<(), Fraction> {
         let line = std::mem::take(&mut self.begun);
-        self.lines(&line)
+        let looked_to = self.lines(&line)?;
+        self.walk(&line[looked_to..])
     }
 
-    fn keep(&mut self, bytes: &[u8]) {
-        let room = LONGEST.saturating_sub(self.begun.len());
-        self.begun.extend_from_slice(&bytes[..bytes.len().min(room)]);
+    /// Follows the value that is open, and returns what is behind it.
+    fn go_on<'a>(&mut self, bytes: &'a [u8]) -> Result<&'a [u8], Fraction> {
+        let Some(mut walk) = self.walk.take() else { return Ok(bytes) };
+        let passed = walk.pass(&self.tree, bytes).map_err(|Found { at, column, value }| {
+            let line = self.lines + line_ends(&bytes[..at]) + 1;
+            Fraction { value, column, line }
+        })?;
+        self.lines += line_ends(&bytes[..passed]);
+        self.walk = (!walk.is_between_values()).then_some(walk);
+        Ok(&bytes[passed..])
     }
 
-    /// Looks at whole lines.
-    fn lines(&mut self, text: &[u8]) -> Result<(), Fraction> {
+    /// Follows values to the end of a text.
+    fn walk(&mut self, text: &[u8]) -> Result<(), Fraction> {
+        let mut rest = text;
+        while !rest.is_empty() {
+            self.walk.get_or_insert_default();
+            rest = self.go_on(rest)?;
+        }
+        Ok(())
+    }
+
+    /// Looks at the lines that end in a text, and keeps what is behind them. Returns what is behind a line that
+    /// does not end its value.
+    fn line_by_line<'a>(&mut self, bytes: &'a [u8]) -> Result<&'a [u8], Fraction> {
+        if !self.begun.is_empty() {
+            let end = memchr(b'\n', bytes).map_or(bytes.len(), |end| end + 1);
+            let (end, rest) = bytes.split_at(end);
+            self.begun.extend_from_slice(end);
+            if end.ends_with(b"\n") {
+                let line = std::mem::take(&mut self.begun);
+                let looked_to = self.lines(&line)?;
+                self.walk(&line[looked_to..])?;
+                self.begun = line;
+                self.begun.clear();
+            } else if self.begun.len() > LONGEST {
+                let line = std::mem::take(&mut self.begun);
+                self.walk(&line)?;
+            }
+            return Ok(rest);
+        }
+        let whole = memrchr(b'\n', bytes).map_or(0, |last| last + 1);
+        let looked_to = self.lines(&bytes[..whole])?;
+        if looked_to < whole {
+            self.walk = Some(Walk::default());
+            return Ok(&bytes[looked_to..]);
+        }
+        self.begun.extend_from_slice(&bytes[whole..]);
+        Ok(&[])
+    }
+
+    /// Looks at lines, up to the first in which a value begins and does not end; returns where that is.
+    fn lines(&mut self, text: &[u8]) -> Result<usize, Fraction> {
+        let mut start = 0;
+        let mut lines = 0;
+        let ends = memchr_iter(b'\n', text).map(|end| end + 1);
+        let last = (!text.ends_with(b"\n") && !text.is_empty()).then_some(text.len());
+        for end in ends.chain(last) {
+            if goes_on(&text[start..end]) {
+                break;
+            }
+            start = end;
+            lines += 1;
+        }
+        self.points(&text[..start])?;
+        self.lines += lines;
+        Ok(start)
+    }
+
+    /// Looks at the points in lines that end the values in them.
+    fn points(&self, text: &[u8]) -> Result<(), Fraction> {
         let mut looked_to = 0;
         let has_escapes = memchr(b'\\', text).is_some();
         for point in memchr_iter(b'.', text) {
@@ -110,13 +179,21 @@ impl Fractions {
                 continue;
             }
             let start = memrchr(b'\n', &text[..point]).map_or(0, |end| end + 1);
-            looked_to = memchr(b'\n', &text[point..]).map_or(text.len(), |end| point + end);
-            if let Some((column, value)) = self.fraction_in(&text[start..looked_to]) {
-                let line = self.lines + memchr_iter(b'\n', &text[..start]).count() as u64 + 1;
+            let end = memchr(b'\n', &text[point..]).map_or(text.len(), |end| point + end);
+            let line = &text[start..end];
+            let found = match self.fraction_in(line) {
+                Some(found) => {
+                    looked_to = end;
+                    found
+                }
+                // It is no value by itself, so nothing speaks against what it looks like.
+                None => as_it_looks(line, point - start),
+            };
+            if let Some((column, value)) = found {
+                let line = self.lines + line_ends(&text[..start]) + 1;
                 return Err(Fraction { value, column, line });
             }
         }
-        self.lines += memchr_iter(b'\n', text).count() as u64;
         Ok(())
     }
 
@@ -145,32 +222,61 @@ impl Fractions {
             _ => return false,
         }
         let Some(key) = text[..blanks_before(at - 1)].strip_suffix(b"\"") else { return false };
-        let ends_with = |name: &Vec<u8>| {
-            key.strip_suffix(name.as_slice()).is_some_and(|before| before.ends_with(b"\""))
-        };
+        let may_be_one = key.last().is_some_and(|end| self.ends[usize::from(*end)]);
         // What is escaped is not compared as it stands.
         let is_escaped = || key[memrchr(b'"', key).map_or(0, |quote| quote + 1)..].contains(&b'\\');
-        self.names.iter().any(ends_with) || (has_escapes && is_escaped())
+        (may_be_one && self.names.iter().any(|name| key.ends_with(name)))
+            || (has_escapes && is_escaped())
     }
 
-    /// The first fraction in a line: its column, and the value.
-    fn fraction_in(&self, line: &[u8]) -> Option<(String, String)> {
-        // Items of an array may have lines of their own.
-        let line = line.trim_ascii();
-        let line = line.strip_suffix(b",").unwrap_or(line);
-        let value: Value = serde_json::from_slice(line).ok()?;
-        match &value {
-            Value::Array(items) => {
-                items.iter().find_map(|item| of_fields(self.schema.fields(), item))
+    /// The first fraction in a line, if there is one: its column, and the value. Nothing is known if the line has
+    /// parts of values.
+    fn fraction_in(&self, line: &[u8]) -> Option<Option<(String, String)>> {
+        let (mut walk, mut rest) = (Walk::default(), line);
+        while !rest.is_empty() {
+            match walk.pass(&self.tree, rest) {
+                Ok(passed) => rest = &rest[passed..],
+                Err(Found { column, value, .. }) => return Some(Some((column, value))),
             }
-            value => of_fields(self.schema.fields(), value),
         }
+        walk.is_between_values().then_some(None)
+    }
+}
+
+/// The key before a point and the number that it is in, if that has a fraction.
+fn as_it_looks(line: &[u8], point: usize) -> Option<(String, String)> {
+    let start = line[..point].iter().rposition(|byte| !is_of_number(*byte)).map_or(0, |at| at + 1);
+    let behind = line[point..].iter().position(|byte| !is_of_number(*byte));
+    let number = &line[start..behind.map_or(line.len(), |at| point + at)];
+    let before = line[..start].trim_ascii_end();
+    let key = before.strip_suffix(b":").unwrap_or(before).trim_ascii_end();
+    let key = key.strip_suffix(b"\"").unwrap_or(key);
+    let key = &key[memrchr(b'"', key).map_or(0, |quote| quote + 1)..];
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    has_fraction(number).then(|| (text(key), text(number)))
+}
+
+fn line_ends(text: &[u8]) -> u64 {
+    memchr_iter(b'\n', text).count() as u64
+}
+
+/// Whether an object or an array begins in a line and does not end with it, as far as its first and last bytes tell.
+fn goes_on(line: &[u8]) -> bool {
+    let closes = |open: u8| if open == b'{' { b'}' } else { b']' };
+    if let [b'{', .., b'}', b'\n'] = line {
+        return false;
+    }
+    let line = line.trim_ascii();
+    let line = line.strip_suffix(b",").unwrap_or(line);
+    match (line.first(), line.last()) {
+        (Some(open @ (b'{' | b'[')), Some(last)) => *last != closes(*open),
+        _ => false,
     }
 }
 
 fn collect(name: &str, data_type: &DataType, names: &mut Vec<Vec<u8>>, in_lists: &mut bool) {
     match data_type {
-        whole if whole.is_integer() => names.push(name.as_bytes().to_vec()),
+        whole if whole.is_integer() => names.push(format!("\"{name}").into_bytes()),
         DataType::Struct(fields) => {
             for field in fields {
                 collect(field.name(), field.data_type(), names, in_lists);
@@ -184,31 +290,6 @@ fn collect(name: &str, data_type: &DataType, names: &mut Vec<Vec<u8>>, in_lists:
             }
         }
         _ => {}
-    }
-}
-
-fn of_fields(fields: &Fields, value: &Value) -> Option<(String, String)> {
-    fields.iter().find_map(|field| {
-        let (within, found) = of_type(field.data_type(), value.get(field.name())?)?;
-        Some((format!("{}{within}", field.name()), found))
-    })
-}
-
-/// The field within a value of a type that has a fraction, with a point before it, and the fraction.
-fn of_type(data_type: &DataType, value: &Value) -> Option<(String, String)> {
-    match (data_type, value) {
-        (whole, Value::Number(number)) if whole.is_integer() => {
-            let has_fraction = number.is_f64() && number.as_f64()?.fract() != 0.0;
-            has_fraction.then(|| (String::new(), number.to_string()))
-        }
-        (DataType::Struct(fields), value) => {
-            of_fields(fields, value).map(|(within, found)| (format!(".{within}"), found))
-        }
-        (
-            DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _),
-            Value::Array(items),
-        ) => items.iter().find_map(|value| of_type(item.data_type(), value)),
-        _ => None,
     }
 }
 
@@ -259,6 +340,41 @@ mod tests {
         check("{\"x\":\"\\\"a\\\":2.5\",\"a\":3}\n", None);
         check("{\"a\":\"2.5\"}\n", None);
         check("[{\"a\":1},{\"a\":2.5}]", Some(("a", "2.5", 1)));
+    }
+
+    #[test]
+    fn fractions_are_found_however_values_are_laid_out() {
+        check("{\n  \"a\": 1\n}\n{\n  \"f\": 2.5,\n  \"a\": 2.5\n}\n", Some(("a", "2.5", 6)));
+        check("{\"a\":1}\n{\n\"s\": {\n\"n\": -0.5\n}\n}", Some(("s.n", "-0.5", 4)));
+        check("[\n {\"a\": 1},\n {\"a\": 1, \"l\": [\n1,\n2.5]}\n]\n", Some(("l", "2.5", 5)));
+        check("[{\"a\":1},\n{\"a\":2.5}]", Some(("a", "2.5", 2)));
+        check("{\n\"\\u0061\": 25e-1\n}", Some(("a", "25e-1", 2)));
+        check("{\"a\":1} {\"a\":2.5}\n", Some(("a", "2.5", 1)));
+        check("{\n\"a\":1}\n{\"a\":1}\n{\"a\":3.5}\n", Some(("a", "3.5", 4)));
+        // Fields of others, and what only looks so.
+        check("{\n\"x\": {\n\"a\": 2.5\n},\n\"f\": 2.5,\n\"a\": 2.0\n}\n", None);
+        check("{\n\"t\": \"\\\"a\\\": 2.5, \\\\\",\n\"a\": 3\n}\n", None);
+        check("{\n\"s\": {\"a\": 1.5},\n\"l\": [[1.5]],\n\"a\": [1.5]\n}\n", None);
+        // What hides that the value goes on.
+        check("{\"x\": {\"a\": 1}\n, \"a\": 2.5}\n", Some(("a", "2.5", 2)));
+        check("5\n\"a\"\nnull\n{\"a\":1}\n", None);
+    }
+
+    #[test]
+    fn long_lines_are_looked_at_to_their_end() {
+        let text = "x".repeat(3 * LONGEST);
+        for (value, expected) in [("2.5", Some(("a", "2.5", 2))), ("2.0", None)] {
+            let line = format!("{{\"a\":1}}\n{{\"t\":\"{text}\",\"a\":{value}}}\n{{\"a\":1}}\n");
+            let mut fractions = Fractions::of(&schema()).unwrap();
+            let mut pieces = line.as_bytes().chunks(100_000);
+            let found = pieces.try_for_each(|piece| fractions.pass(piece));
+            let found = found.and_then(|()| fractions.finish()).err();
+            let found = found.map(|it| (it.column, it.value, it.line));
+            let expected =
+                expected.map(|(column, value, line)| (column.into(), value.into(), line));
+            assert_eq!(found, expected);
+            assert!(fractions.begun.capacity() < 2 * LONGEST + 200_000);
+        }
     }
 
     #[test]

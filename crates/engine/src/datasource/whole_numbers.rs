@@ -6,6 +6,7 @@ use std::sync::Arc;
 use arrow::datatypes::Schema;
 use datafusion::datasource::physical_plan::FileSource;
 use datafusion::physical_expr::utils::collect_columns;
+use memchr::memchr;
 use object_store::ObjectStore;
 use sluicegate_client::fractions::{Fraction, Fractions};
 
@@ -44,13 +45,17 @@ pub fn checked(
     };
     match Fractions::of(&read) {
         None => store,
-        Some(fractions) => watched(store, WholeNumbers { fractions, place: place.to_owned() }),
+        Some(fractions) => {
+            watched(store, WholeNumbers { fractions, begun: false, place: place.to_owned() })
+        }
     }
 }
 
 #[derive(Debug)]
 struct WholeNumbers {
     fractions: Fractions,
+    /// Whether the first line has begun: a part of a file begins with the end of one before it.
+    begun: bool,
     place: String,
 }
 
@@ -63,7 +68,13 @@ impl WholeNumbers {
 impl Watch for WholeNumbers {
     type Error = UnexpectedFraction;
 
-    fn pass(&mut self, _at: u64, bytes: &[u8]) -> Result<(), UnexpectedFraction> {
+    fn pass(&mut self, at: u64, bytes: &[u8]) -> Result<(), UnexpectedFraction> {
+        let mut bytes = bytes;
+        if !self.begun && at > 0 {
+            let Some(end) = memchr(b'\n', bytes) else { return Ok(()) };
+            bytes = &bytes[end + 1..];
+        }
+        self.begun = true;
         self.fractions.pass(bytes).map_err(|found| self.in_place(found))
     }
 

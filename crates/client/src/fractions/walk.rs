@@ -1,0 +1,263 @@
+//! Follows JSON values through a text that is handed over piece by piece, however they are laid out.
+
+use std::mem;
+
+use arrow::datatypes::{DataType, Fields};
+use memchr::memchr2;
+
+/// What a schema says about values: [`Tree::ROOT`] are the records.
+#[derive(Debug)]
+pub(super) struct Tree {
+    nodes: Vec<Node>,
+}
+
+#[derive(Debug)]
+enum Node {
+    /// Nothing that matters here.
+    Other,
+    Whole,
+    /// Fields by their names.
+    Struct(Vec<(String, usize)>),
+    List(usize),
+}
+
+impl Tree {
+    const OTHER: usize = 0;
+    const ROOT: usize = 1;
+    /// A text may be one array of records.
+    const RECORDS: usize = 2;
+
+    pub(super) fn of(fields: &Fields) -> Self {
+        let nodes = vec![Node::Other, Node::Struct(Vec::new()), Node::List(Self::ROOT)];
+        let mut tree = Self { nodes };
+        let fields = tree.fields(fields);
+        tree.nodes[Self::ROOT] = Node::Struct(fields);
+        tree
+    }
+
+    fn fields(&mut self, fields: &Fields) -> Vec<(String, usize)> {
+        let node = |field: &arrow::datatypes::FieldRef| {
+            (field.name().clone(), self.add(field.data_type()))
+        };
+        fields.iter().map(node).collect()
+    }
+
+    fn add(&mut self, data_type: &DataType) -> usize {
+        let node = match data_type {
+            whole if whole.is_integer() => Node::Whole,
+            DataType::Struct(fields) => Node::Struct(self.fields(fields)),
+            DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => {
+                Node::List(self.add(item.data_type()))
+            }
+            _ => return Self::OTHER,
+        };
+        self.nodes.push(node);
+        self.nodes.len() - 1
+    }
+}
+
+/// A fraction where there is to be a whole number.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Found {
+    /// Where it ends in the bytes at hand.
+    pub(super) at: usize,
+    pub(super) column: String,
+    pub(super) value: String,
+}
+
+/// Where in a text one is.
+#[derive(Debug, Default)]
+pub(super) struct Walk {
+    /// The objects and arrays that are open.
+    open: Vec<Open>,
+    token: Token,
+    /// The key or the number that is being read.
+    read: Vec<u8>,
+    /// Whether there was something that no JSON has.
+    broken: bool,
+}
+
+#[derive(Debug)]
+struct Open {
+    node: usize,
+    is_object: bool,
+    /// Of an object: whether a key is next, and else the place of the field of its value, if it has one.
+    key_next: bool,
+    field: Option<usize>,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Token {
+    #[default]
+    Between,
+    Key,
+    Text,
+    /// Behind a backslash in one of these.
+    EscapedInKey,
+    EscapedInText,
+    Number,
+}
+
+/// The longest key that is compared.
+const LONGEST_KEY: usize = 64 << 10;
+
+impl Walk {
+    /// Whether no value is open, and all that came before was JSON.
+    pub(super) fn is_between_values(&self) -> bool {
+        self.open.is_empty() && self.token == Token::Between && !self.broken
+    }
+
+    /// Goes on with the next bytes of the text, to behind the object or array that is open, or as far as they
+    /// go. Returns how many bytes that are.
+    ///
+    /// # Errors
+    ///
+    /// The first fraction where there is to be a whole number.
+    pub(super) fn pass(&mut self, tree: &Tree, bytes: &[u8]) -> Result<usize, Found> {
+        let mut at = 0;
+        while let Some(byte) = bytes.get(at) {
+            match self.token {
+                Token::Between => {
+                    at += 1;
+                    if self.between(tree, *byte) {
+                        return Ok(at);
+                    }
+                }
+                Token::EscapedInKey | Token::EscapedInText => {
+                    let in_key = self.token == Token::EscapedInKey;
+                    self.keep(in_key, &[*byte]);
+                    self.token = if in_key { Token::Key } else { Token::Text };
+                    at += 1;
+                }
+                Token::Key | Token::Text => {
+                    let in_key = self.token == Token::Key;
+                    let rest = &bytes[at..];
+                    let end = memchr2(b'"', b'\\', rest).unwrap_or(rest.len());
+                    self.keep(in_key, &rest[..end]);
+                    at += end + 1;
+                    match rest.get(end) {
+                        Some(b'\\') => {
+                            self.keep(in_key, b"\\");
+                            self.token =
+                                if in_key { Token::EscapedInKey } else { Token::EscapedInText };
+                        }
+                        Some(_) => {
+                            self.token = Token::Between;
+                            if in_key {
+                                self.end_key(tree);
+                            }
+                        }
+                        None => {}
+                    }
+                }
+                Token::Number if is_of_number(*byte) => {
+                    self.read.push(*byte);
+                    at += 1;
+                }
+                Token::Number => {
+                    self.token = Token::Between;
+                    self.end_number(tree, at)?;
+                }
+            }
+        }
+        Ok(bytes.len())
+    }
+
+    /// Takes a byte outside of texts and numbers; says whether it closes what was open.
+    fn between(&mut self, tree: &Tree, byte: u8) -> bool {
+        match byte {
+            b'"' => {
+                let is_key = self.open.last().is_some_and(|open| open.key_next);
+                self.read.clear();
+                self.token = if is_key { Token::Key } else { Token::Text };
+            }
+            b'{' | b'[' => {
+                let is_object = byte == b'{';
+                let mut node = self.value(tree);
+                if self.open.is_empty() && !is_object {
+                    node = Tree::RECORDS;
+                }
+                self.open.push(Open { node, is_object, key_next: is_object, field: None });
+            }
+            b'}' | b']' => {
+                let closed = self.open.pop();
+                self.broken |= closed.is_none_or(|it| it.is_object != (byte == b'}'));
+                return self.open.is_empty();
+            }
+            // Items of an array may have lines of their own.
+            b',' => {
+                if let Some(open) = self.open.last_mut() {
+                    (open.key_next, open.field) = (open.is_object, None);
+                }
+            }
+            b':' => match self.open.last_mut() {
+                Some(open) => open.key_next = false,
+                None => self.broken = true,
+            },
+            b'-' | b'0'..=b'9' => {
+                self.read.clear();
+                self.read.push(byte);
+                self.token = Token::Number;
+            }
+            _ => {}
+        }
+        false
+    }
+
+    fn keep(&mut self, in_key: bool, bytes: &[u8]) {
+        if in_key && self.read.len() <= LONGEST_KEY {
+            self.read.extend_from_slice(bytes);
+        }
+    }
+
+    /// What the value is that is next.
+    fn value(&self, tree: &Tree) -> usize {
+        let Some(open) = self.open.last() else { return Tree::ROOT };
+        match (&tree.nodes[open.node], open.field) {
+            (Node::Struct(fields), Some(field)) if open.is_object => fields[field].1,
+            (Node::List(item), _) if !open.is_object => *item,
+            _ => Tree::OTHER,
+        }
+    }
+
+    fn end_key(&mut self, tree: &Tree) {
+        let key = mem::take(&mut self.read);
+        let Some(open) = self.open.last_mut() else { return };
+        if let Node::Struct(fields) = &tree.nodes[open.node] {
+            open.field = if key.contains(&b'\\') {
+                let quoted = [b"\"", key.as_slice(), b"\""].concat();
+                let name = serde_json::from_slice::<String>(&quoted).ok();
+                fields.iter().position(|(field, _)| Some(field) == name.as_ref())
+            } else {
+                fields.iter().position(|(field, _)| field.as_bytes() == key)
+            };
+        }
+        self.read = key;
+    }
+
+    fn end_number(&mut self, tree: &Tree, at: usize) -> Result<(), Found> {
+        if !matches!(tree.nodes[self.value(tree)], Node::Whole) || !has_fraction(&self.read) {
+            return Ok(());
+        }
+        let mut column = String::new();
+        for open in &self.open {
+            if let (Node::Struct(fields), Some(field)) = (&tree.nodes[open.node], open.field) {
+                let dot = if column.is_empty() { "" } else { "." };
+                column = format!("{column}{dot}{}", fields[field].0);
+            }
+        }
+        let value = String::from_utf8_lossy(&self.read).into_owned();
+        Err(Found { at, column, value })
+    }
+}
+
+pub(super) fn is_of_number(byte: u8) -> bool {
+    byte.is_ascii_digit() || matches!(byte, b'.' | b'e' | b'E' | b'+' | b'-')
+}
+
+/// Whether the text of a number is one with a fraction, which is not that of a whole number such as `2.0`.
+pub(super) fn has_fraction(number: &[u8]) -> bool {
+    let is_whole = number.iter().all(|byte| byte.is_ascii_digit() || *byte == b'-');
+    let value = || std::str::from_utf8(number).ok()?.parse::<f64>().ok();
+    !is_whole && value().is_some_and(|value| value.fract() != 0.0)
+}
