@@ -260,6 +260,10 @@ async fn names_are_taken_as_they_are() {
     store.put("pretty.json", format!("{whole}{{\n  \"a\": 2.5,\n  \"t\": \"x\"\n}}\n"));
     let long = "x".repeat(17 << 20);
     store.put("long.json", format!("{whole}{{\"t\":\"{long}\",\"a\":2.5}}\n"));
+    // Values may span lines, and be long.
+    store.put("pretty.json", format!("{whole}{{\n  \"a\": 2.5,\n  \"t\": \"x\"\n}}\n"));
+    let long = "x".repeat(17 << 20);
+    store.put("long.json", format!("{whole}{{\"t\":\"{long}\",\"a\":2.5}}\n"));
     let sum = |name: &str| format!("SELECT sum(n) FROM 's3://{BUCKET}/{name}'");
     assert_eq!(rows(&engine, &sum("part[1].csv")).await, ["\"1\""]);
     assert_eq!(rows(&engine, &sum("part[12].csv")).await, ["\"5\""]);

@@ -37,6 +37,11 @@ impl FilesTable {
         Self { table, named, indexes }
     }
 
+    /// Whether its files are JSON.
+    pub(crate) fn is_json(&self) -> bool {
+        ["json", "ndjson", "jsonl"].contains(&self.table.options().format.get_ext().as_str())
+    }
+
     /// # Errors
     ///
     /// If the plan has no file of a location, and there is none either.

@@ -60,6 +60,7 @@ mod from_first;
 mod hardware;
 mod idle_timeout;
 pub mod index;
+mod late_keys;
 mod layered;
 mod locations;
 #[doc(hidden)]
@@ -191,8 +192,10 @@ impl Engine {
     async fn planned(&self, sql: &str, counters: QueryCounters, journal: Journal) -> Result<Query> {
         let counters = Arc::new(counters);
         let planned = Box::pin(self.frame(sql, &counters, &journal));
-        let frame = panics::caught("planning the query", planned).await?;
-        Ok(Query::new(frame, counters, journal))
+        match panics::caught("planning the query", planned).await {
+            Ok(frame) => Ok(Query::new(frame, counters, journal)),
+            Err(error) => Err(late_keys::told(&self.context, sql, error.into()).await),
+        }
     }
 
     async fn frame(
@@ -279,7 +282,10 @@ impl Engine {
     ///
     /// As for [`Engine::query`].
     pub async fn explain(&self, sql: &str) -> Result<Explanation> {
-        explain::explain(self, sql).await
+        match explain::explain(self, sql).await {
+            Ok(explanation) => Ok(explanation),
+            Err(error) => Err(late_keys::told(&self.context, sql, error).await),
+        }
     }
 
     /// Whether a statement only defines a name or sets an option, as `CREATE EXTERNAL TABLE`,

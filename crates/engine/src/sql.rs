@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use datafusion::common::{Result, plan_err};
+use datafusion::common::{Result, TableReference, plan_err};
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::sql::parser::{CopyToSource, Statement};
@@ -50,6 +50,17 @@ pub(crate) async fn plan_of(state: &SessionState, sql: &str) -> Result<(LogicalP
     }
     let statement = from_first::parse(state, sql)?;
     planned(state, statement).await
+}
+
+/// The tables that a statement names; a URL and a call of a function that reads objects are names, too.
+///
+/// # Errors
+///
+/// If the text is not one statement.
+pub(crate) fn tables(state: &SessionState, sql: &str) -> Result<Vec<TableReference>> {
+    let mut statement = from_first::parse(state, sql)?;
+    name_files(&mut statement);
+    state.resolve_table_references(&statement)
 }
 
 async fn planned(

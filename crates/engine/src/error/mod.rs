@@ -76,6 +76,15 @@ impl Error {
         self.hint.as_deref()
     }
 
+    /// The same with a further sentence on what to do.
+    pub(crate) fn and_hint(mut self, more: &str) -> Self {
+        self.hint = Some(match self.hint {
+            Some(hint) => format!("{hint} {more}"),
+            None => more.to_owned(),
+        });
+        self
+    }
+
     /// The error as DataFusion reports it.
     #[must_use]
     pub fn datafusion(&self) -> &DataFusionError {

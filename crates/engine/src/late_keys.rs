@@ -1,0 +1,41 @@
+//! Keys of JSON that come after the records that tell the columns, and so are none.
+
+use datafusion::common::{DataFusionError, SchemaError, TableReference};
+use datafusion::prelude::SessionContext;
+
+use crate::error::Error;
+use crate::files_table::FilesTable;
+use crate::sql;
+
+/// An error of planning a statement; if it is about a column that there is not, and the statement reads JSON, it
+/// says how far keys are looked for.
+pub(crate) async fn told(context: &SessionContext, sql: &str, error: Error) -> Error {
+    let is_missing = matches!(
+        error.datafusion().find_root(),
+        DataFusionError::SchemaError(error, _)
+            if matches!(error.as_ref(), SchemaError::FieldNotFound { .. })
+    );
+    if !is_missing {
+        return error;
+    }
+    let tables = sql::tables(&context.state(), sql).unwrap_or_default();
+    for table in tables {
+        if is_json(context, table).await {
+            return error.and_hint(
+                "A key of JSON that first comes after 1,000 records is no column: read_json('…', sample_size => \
+                 100000) looks at more of them, and CREATE EXTERNAL TABLE t (…) declares it.",
+            );
+        }
+    }
+    error
+}
+
+/// Whether a table is one of JSON, as far as that is known without asking the store.
+async fn is_json(context: &SessionContext, table: TableReference) -> bool {
+    let name = table.table().to_ascii_lowercase();
+    if name.starts_with("read_") || name.contains(['/', '.']) {
+        return [".json", ".ndjson", ".jsonl", "read_json("].iter().any(|it| name.contains(it));
+    }
+    let Ok(table) = context.table_provider(table).await else { return false };
+    table.downcast_ref::<FilesTable>().is_some_and(FilesTable::is_json)
+}
