@@ -170,6 +170,81 @@ async fn files_of_one_table_have_one_header() {
     }
 }
 
+/// A header that has a declared column elsewhere would be read by position.
+#[tokio::test(flavor = "multi_thread")]
+async fn declared_columns_are_where_the_header_has_them() {
+    let store = Store::start().await;
+    store.put("order/a.csv", "a,b\n1,2\n");
+    store.put("order/b.csv", "b,a\n4,3\n");
+    store.put("some.csv", "a,x,B\n1,9,2\n");
+    store.put("none.csv", "1,2\n3,4\n");
+    store.put("parts/p=1/a.csv", "a,b\n1,2\n");
+    let engine = store.engine(Scan::Auto).await;
+    let create = |name: &str, columns: &str, place: &str, more: &str| {
+        format!(
+            "CREATE EXTERNAL TABLE {name} ({columns}) STORED AS CSV {more} LOCATION 's3://{BUCKET}/{place}'"
+        )
+    };
+    let (two, words) = ("a INT, b INT", "by their places");
+    let swapped = try_rows(&engine, &create("t", two, "order/", "")).await;
+    says(swapped, &["order/b.csv", "`a` in place 2 (b, a)", "declares it in place 1", words]);
+    let some = try_rows(&engine, &create("t", two, "some.csv", "")).await;
+    says(some, &["some.csv", "`b` in place 3 (a, x, B)", "declares it in place 2", words]);
+    for (name, columns, place, more) in [
+        ("ordered", "b INT, a INT", "order/b.csv", ""),
+        ("renamed", "c INT, d INT", "order/b.csv", ""),
+        ("parts", "p INT, a INT, b INT", "parts/", "PARTITIONED BY (p)"),
+    ] {
+        rows(&engine, &create(name, columns, place, more)).await;
+    }
+    assert_eq!(rows(&engine, "SELECT a, b FROM ordered").await, ["\"3\" | \"4\""]);
+    let options = "OPTIONS ('format.has_header' 'false')";
+    rows(&engine, &(create("none", two, "none.csv", "") + options)).await;
+    assert_eq!(rows(&engine, "SELECT sum(a), sum(b) FROM none").await, ["\"4\" | \"6\""]);
+}
+
+/// Records with more or fewer fields than the table has columns, however it is read.
+#[tokio::test(flavor = "multi_thread")]
+async fn ragged_records_are_refused_unless_that_is_said() {
+    let store = Store::start().await;
+    let good = "1,2\n".repeat(1500);
+    store.put("short.csv", format!("a,b\n{good}3\n{good}"));
+    store.put("long.csv", format!("a,b\n{good}3,4,5\n{good}"));
+    store.put("early.csv", "a,b\n1,2\n3\n4,5,6\n");
+    for scan in SCANS {
+        let engine = store.engine(scan).await;
+        for file in ["short", "long"] {
+            let declared = |name: &str, options: &str| {
+                format!(
+                    "CREATE EXTERNAL TABLE {name} (a INT, b INT) STORED AS CSV LOCATION \
+                     's3://{BUCKET}/{file}.csv' OPTIONS ('format.has_header' 'true'{options})"
+                )
+            };
+            rows(&engine, &declared(file, "")).await;
+            let padded = format!("{file}_padded");
+            rows(&engine, &declared(&padded, ", 'format.truncated_rows' 'true'")).await;
+            for of in ["count(*)", "sum(a)", "max(b) FILTER (WHERE a > 0)"] {
+                let refused = try_rows(&engine, &format!("SELECT {of} FROM {file}")).await;
+                says(refused, &["number of fields", &format!("{file}.csv"), "truncated_rows"]);
+            }
+            let sums = format!("SELECT count(*), sum(a), sum(b) FROM {padded}");
+            match file {
+                "short" => assert_eq!(
+                    rows(&engine, &sums).await,
+                    [r#""3001" | "3003" | "6000""#],
+                    "{scan}"
+                ),
+                // Fields that are too many are not left out.
+                _ => says(try_rows(&engine, &sums).await, &["number of fields", "long.csv"]),
+            }
+        }
+        let inferred = format!("SELECT * FROM 's3://{BUCKET}/early.csv'");
+        let words =
+            ["early.csv", "different numbers of fields (2 and 1)", "truncated_rows => true"];
+        says(try_rows(&engine, &inferred).await, &words);
+    }
+}
+
 /// What comes after the sample that tells the columns of JSON.
 #[tokio::test(flavor = "multi_thread")]
 async fn late_fractions_in_json_are_an_error() {
@@ -181,6 +256,10 @@ async fn late_fractions_in_json_are_an_error() {
     store.put("declared.json", "{\"a\":1}\n{\"a\":1.9}\n");
     let array = late.trim().replace('\n', ",");
     store.put("array.json", format!("[{array}]"));
+    // Values may span lines, and be long.
+    store.put("pretty.json", format!("{whole}{{\n  \"a\": 2.5,\n  \"t\": \"x\"\n}}\n"));
+    let long = "x".repeat(17 << 20);
+    store.put("long.json", format!("{whole}{{\"t\":\"{long}\",\"a\":2.5}}\n"));
     for scan in SCANS {
         let engine = store.engine(scan).await;
         let declared = format!(
@@ -191,6 +270,11 @@ async fn late_fractions_in_json_are_an_error() {
         let words = ["`a` has whole numbers, and 1.9 in line 2", "declared.json", "DOUBLE"];
         for query in ["sum(a)", "count(*) FILTER (WHERE a = 1)", "max(a)"] {
             says(try_rows(&engine, &format!("SELECT {query} FROM declared")).await, &words);
+        }
+        for key in ["pretty.json", "long.json"] {
+            let sql = format!("SELECT sum(a) FROM 's3://{BUCKET}/{key}'");
+            let words = ["`a` has whole numbers, and 2.5 in line", key, "DOUBLE"];
+            says(try_rows(&engine, &sql).await, &words);
         }
         let json = |key: &str, more: &str| format!("read_json('s3://{BUCKET}/{key}'{more})");
         for (key, more) in [
@@ -212,6 +296,27 @@ async fn late_fractions_in_json_are_an_error() {
             assert_eq!(rows(&engine, &sql).await, ["\"2005.5\""], "{key}, {scan}");
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_of_json_that_come_late_are_explained() {
+    let store = Store::start().await;
+    store.put("late.json", "{\"a\":1}\n".repeat(2000) + "{\"a\":2,\"b\":3}\n");
+    store.put("t.csv", "a\n1\n");
+    let engine = store.engine(Scan::Auto).await;
+    let url = format!("s3://{BUCKET}/late.json");
+    rows(&engine, &format!("CREATE EXTERNAL TABLE late STORED AS JSON LOCATION '{url}'")).await;
+    let more = "sample_size => 100000";
+    for table in [format!("'{url}' x"), format!("read_json('{url}')"), "late".to_owned()] {
+        let sql = format!("SELECT sum(b) FROM {table}");
+        let words = ["No field named b", more, "CREATE EXTERNAL TABLE t (…)"];
+        says(try_rows(&engine, &sql).await, &words);
+    }
+    let sum = format!("SELECT sum(b) FROM read_json('{url}', {more})");
+    assert_eq!(rows(&engine, &sum).await, ["\"3\""]);
+    // Of other formats that is no help.
+    let csv = try_rows(&engine, &format!("SELECT b FROM 's3://{BUCKET}/t.csv'")).await;
+    assert!(!csv.unwrap_err().hint().unwrap().contains("JSON"));
 }
 
 /// COPY writes what a look at the file does not take for another dialect.
@@ -256,14 +361,6 @@ async fn names_are_taken_as_they_are() {
     store.put("part[1].csv", "n\n1\n");
     store.put("part1.csv", "n\n2\n");
     store.put("part2.csv", "n\n3\n");
-    // Values may span lines, and be long.
-    store.put("pretty.json", format!("{whole}{{\n  \"a\": 2.5,\n  \"t\": \"x\"\n}}\n"));
-    let long = "x".repeat(17 << 20);
-    store.put("long.json", format!("{whole}{{\"t\":\"{long}\",\"a\":2.5}}\n"));
-    // Values may span lines, and be long.
-    store.put("pretty.json", format!("{whole}{{\n  \"a\": 2.5,\n  \"t\": \"x\"\n}}\n"));
-    let long = "x".repeat(17 << 20);
-    store.put("long.json", format!("{whole}{{\"t\":\"{long}\",\"a\":2.5}}\n"));
     let sum = |name: &str| format!("SELECT sum(n) FROM 's3://{BUCKET}/{name}'");
     assert_eq!(rows(&engine, &sum("part[1].csv")).await, ["\"1\""]);
     assert_eq!(rows(&engine, &sum("part[12].csv")).await, ["\"5\""]);
@@ -275,11 +372,6 @@ async fn names_are_taken_as_they_are() {
 async fn a_long_first_value_does_not_hide_the_dialect() {
     let store = Store::start().await;
     let engine = store.engine(Scan::Auto).await;
-        for key in ["pretty.json", "long.json"] {
-            let sql = format!("SELECT sum(a) FROM 's3://{BUCKET}/{key}'");
-            let words = ["`a` has whole numbers, and 2.5 in line", key, "DOUBLE"];
-            says(try_rows(&engine, &sql).await, &words);
-        }
     let long = "x".repeat(80_000);
     store.put("long.csv", format!("a;b\n{long};1\ny;2\nz;3\n"));
     let sum = format!("SELECT sum(b) FROM 's3://{BUCKET}/long.csv'");

@@ -236,6 +236,11 @@ impl S3Format {
         inferred
     }
 
+    /// The options of CSV, if it is that.
+    pub(crate) fn csv(&self) -> Option<&CsvFormat> {
+        self.inner.downcast_ref::<CsvFormat>()
+    }
+
     /// Whether it is CSV or JSON.
     fn is_text(&self) -> bool {
         self.inner.is::<CsvFormat>() || self.inner.is::<JsonFormat>()

@@ -17,6 +17,8 @@ use futures::TryStreamExt;
 use object_store::ObjectMeta;
 use object_store::path::Path;
 
+use crate::catalog::S3Format;
+use crate::csv_dialect::headers;
 use crate::files_table::FilesTable;
 use crate::index::found::Foreseen;
 use crate::locations::as_url;
@@ -181,12 +183,38 @@ async fn with_columns_of_files(
     Ok(Some(CreateExternalTable { schema, ..command.clone() }))
 }
 
+/// Compares the headers of CSV objects at a location with the columns that the table declares.
+async fn check_headers(
+    state: &dyn Session,
+    command: &CreateExternalTable,
+    table: &ListingTable,
+    location: &ListingTableUrl,
+    there: &[ObjectMeta],
+) -> Result<()> {
+    let csv = table.options().format.downcast_ref::<S3Format>().and_then(S3Format::csv);
+    let names = command.schema.fields().iter().map(|field| field.name());
+    let declared: Vec<String> =
+        names.filter(|name| !command.table_partition_cols.contains(name)).cloned().collect();
+    let Some(csv) = csv.filter(|_| !declared.is_empty()) else { return Ok(()) };
+    let ignored = state.config_options().execution.listing_table_ignore_subdirectory;
+    let is_read = |object: &&ObjectMeta| {
+        let name = object.location.as_ref();
+        object.size > 0
+            && name.ends_with(table.options().file_extension.as_str())
+            && location.contains(&object.location, ignored)
+    };
+    let objects: Vec<ObjectMeta> = there.iter().filter(is_read).cloned().collect();
+    let store = state.runtime_env().object_store(location)?;
+    headers::check_declared(state, csv, &store, &objects, &declared).await
+}
+
 /// Looks at what the table will read, and whether a listing of its indexes is worth it. The listing is
 /// the one that DataFusion made for the table, and is cached.
 ///
 /// # Errors
 ///
-/// If there is nothing at a location and nothing can be inserted there, or it cannot be listed.
+/// If there is nothing at a location and nothing can be inserted there, or it cannot be listed; if an object has
+/// columns in other places than declared.
 async fn look(
     state: &dyn Session,
     command: &CreateExternalTable,
@@ -206,6 +234,7 @@ async fn look(
             .await?
             .try_collect()
             .await?;
+        check_headers(state, command, table, read, &there).await?;
         if there.is_empty() && !read.is_collection() {
             return plan_err!("there is no object at {location}");
         }

@@ -1,5 +1,6 @@
 //! The headers of the CSV files of one table. Columns are read by their position, so a header that names them in
-//! another order would be read wrong; and so would one that names two of them alike.
+//! another order, than that of another file or than the table declares, would be read wrong; and so would one that
+//! names two of them alike.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -9,7 +10,7 @@ use bytes::Bytes;
 use csv_core::{ReadRecordResult, ReaderBuilder, Terminator};
 use datafusion::catalog::Session;
 use datafusion::common::config::CsvOptions;
-use datafusion::common::{Result, plan_err};
+use datafusion::common::{DataFusionError, Result, plan_err};
 use datafusion::datasource::file_format::csv::CsvFormat;
 use datafusion::datasource::file_format::file_compression_type::FileCompressionType;
 use futures::future::try_join_all;
@@ -21,7 +22,7 @@ use crate::notes::Notes;
 
 /// The bytes that are looked at for a header; more if it is longer.
 const LOOKS: [u64; 3] = [4 << 10, 64 << 10, 1 << 20];
-/// How many objects are looked at, at most.
+/// How many objects are compared, at most.
 const MOST: usize = 1024;
 /// How many at the same time.
 const AT_ONCE: usize = 32;
@@ -29,7 +30,7 @@ const AT_ONCE: usize = 32;
 /// The names of columns, as a file has them.
 type Header = Arc<[String]>;
 
-/// The objects whose header a session has compared with another one, by their entity tags.
+/// The objects whose header a session has compared with that of another one or of a table, by their entity tags.
 #[derive(Debug, Default)]
 pub(crate) struct KnownHeaders {
     alike: Mutex<HashMap<(Path, String), Header>>,
@@ -67,8 +68,7 @@ pub(crate) async fn check(
     beginning: &(Bytes, bool),
 ) -> Result<()> {
     let options = format.options();
-    let has_header =
-        options.has_header.unwrap_or_else(|| state.config_options().catalog.has_header);
+    let has_header = has_header(state, options);
     let Some((first, others)) = objects.split_first().filter(|_| has_header) else { return Ok(()) };
     let Some(header) = header(&beginning.0, beginning.1, options) else { return Ok(()) };
     let mut names = HashSet::new();
@@ -79,41 +79,93 @@ pub(crate) async fn check(
             first.location
         );
     }
+    let header: &Header = &header.into();
+    each(state, options, store, others, header, |object, other| {
+        compare((first, header), (object, other), options)
+    })
+    .await
+}
+
+/// Looks whether the headers of objects name columns in other places than their table declares them.
+///
+/// # Errors
+///
+/// If they do, or an object cannot be read.
+pub(crate) async fn check_declared(
+    state: &dyn Session,
+    format: &CsvFormat,
+    store: &Arc<dyn ObjectStore>,
+    objects: &[ObjectMeta],
+    declared: &[String],
+) -> Result<()> {
+    let options = format.options();
+    if !has_header(state, options) {
+        return Ok(());
+    }
+    each(state, options, store, objects, &declared.into(), |object, header| {
+        compare_declared(declared, object, header)
+    })
+    .await
+}
+
+fn has_header(state: &dyn Session, options: &CsvOptions) -> bool {
+    options.has_header.unwrap_or_else(|| state.config_options().catalog.has_header)
+}
+
+/// Compares the headers of objects, with a note if they are too many, unless it is known that they are like this.
+async fn each(
+    state: &dyn Session,
+    options: &CsvOptions,
+    store: &Arc<dyn ObjectStore>,
+    objects: &[ObjectMeta],
+    like: &Header,
+    compare: impl Fn(&ObjectMeta, &[String]) -> Result<()> + Sync,
+) -> Result<()> {
     let known = state.config().get_extension::<KnownHeaders>().unwrap_or_default();
-    if others.len() >= MOST {
+    if objects.len() > MOST {
         let notes = state.config().get_extension::<Notes>().unwrap_or_default();
         notes.add(format!(
-            "the headers of {MOST} of {} objects are compared: those of the others are taken to be the same",
-            objects.len()
+            "the headers of {MOST} objects are compared: those of {} others are taken to be the same",
+            objects.len() - MOST
         ));
     }
-    let header: &Header = &header.into();
-    let others = &others[..others.len().min(MOST - 1)];
-    for some in others.chunks(AT_ONCE) {
+    let (known, compare) = (known.as_ref(), &compare);
+    for some in objects[..objects.len().min(MOST)].chunks(AT_ONCE) {
         let mut looks = Vec::with_capacity(some.len());
         for object in some {
-            looks.push(look_at(store, object, options, (first, header), &known));
+            looks.push(async move {
+                if !known.has(object, like)
+                    && let Some(header) = look(store, object, options).await?
+                {
+                    compare(object, &header)?;
+                    known.learn(object, like);
+                }
+                Ok::<_, DataFusionError>(())
+            });
         }
         try_join_all(looks).await?;
     }
     Ok(())
 }
 
-/// Looks whether an object has the header of the first one.
-async fn look_at(
-    store: &Arc<dyn ObjectStore>,
-    object: &ObjectMeta,
-    options: &CsvOptions,
-    (first, header): (&ObjectMeta, &Header),
-    known: &KnownHeaders,
-) -> Result<()> {
-    if known.has(object, header) {
-        return Ok(());
-    }
-    let Some(other) = look(store, object, options).await? else { return Ok(()) };
-    compare((first, header), (object, &other), options)?;
-    known.learn(object, header);
-    Ok(())
+/// A column of the table must not be read from one place of a file that has it, by name, in another.
+fn compare_declared(declared: &[String], object: &ObjectMeta, header: &[String]) -> Result<()> {
+    let is_called = |place: usize, name: &str| {
+        header.get(place).is_some_and(|other| other.eq_ignore_ascii_case(name))
+    };
+    let elsewhere = declared.iter().enumerate().find_map(|(place, name)| {
+        let found = (0..header.len()).find(|other| is_called(*other, name))?;
+        (!is_called(place, name)).then_some((name, place, found))
+    });
+    let Some((name, place, found)) = elsewhere else { return Ok(()) };
+    plan_err!(
+        "`{}` has the column `{name}` in place {} ({}), and the table declares it in place {}: columns of CSV are \
+         read by their places, so declare all of them in the order of the file",
+        object.location,
+        found + 1,
+        Names(header),
+        place + 1
+    )
 }
 
 fn compare(
@@ -234,19 +286,49 @@ mod tests {
         check_header("", true, None);
     }
 
-    #[test]
-    fn headers_are_compared_by_position() {
-        let meta = |name: &str| ObjectMeta {
+    fn meta(name: &str) -> ObjectMeta {
+        ObjectMeta {
             location: Path::from(name),
             last_modified: DateTime::UNIX_EPOCH,
             size: 1,
             e_tag: None,
             version: None,
+        }
+    }
+
+    fn owned(names: &[&str]) -> Vec<String> {
+        names.iter().map(|it| (*it).to_owned()).collect()
+    }
+
+    #[test]
+    fn a_declared_column_is_in_its_place() {
+        let said = |declared: &[&str], header: &[&str]| {
+            let compared = compare_declared(&owned(declared), &meta("a.csv"), &owned(header));
+            compared.map_err(|error| error.strip_backtrace()).err().unwrap_or_default()
         };
+        let alike: [(&[&str], &[&str]); 7] = [
+            (&["a", "b"], &["a", "b"]),
+            (&["a", "b"], &["A", "B"]),
+            // Other names are what one declares columns for.
+            (&["x", "y"], &["a", "b"]),
+            (&["a", "y"], &["a", "b"]),
+            (&["a", "c"], &["a", "a"]),
+            (&["a", "b"], &["a"]),
+            (&["a", "b"], &["1", "2"]),
+        ];
+        for (declared, header) in alike {
+            assert_eq!(said(declared, header), "", "{declared:?}, {header:?}");
+        }
+        let swapped = said(&["a", "b"], &["b", "a"]);
+        assert!(swapped.contains("`a.csv` has the column `a` in place 2 (b, a)"), "{swapped}");
+        assert!(swapped.contains("declares it in place 1"), "{swapped}");
+        assert!(said(&["a", "c"], &["a", "b", "C"]).contains("`c` in place 3 (a, b, C)"));
+    }
+
+    #[test]
+    fn headers_are_compared_by_position() {
         let (first, other) = (meta("a.csv"), meta("b.csv"));
         let said = |one: &[&str], two: &[&str], truncated_rows| {
-            let owned =
-                |names: &[&str]| names.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
             let options = CsvOptions { truncated_rows, ..CsvOptions::default() };
             let (one, two) = (owned(one), owned(two));
             let compared = compare((&first, &one), (&other, &two), &options);

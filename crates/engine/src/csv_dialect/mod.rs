@@ -3,6 +3,7 @@
 
 mod begun;
 pub(crate) mod headers;
+mod ragged;
 mod told;
 
 use std::collections::BTreeMap;
@@ -141,7 +142,10 @@ async fn schema(
     objects: &[ObjectMeta],
 ) -> Result<SchemaRef> {
     let (format, store) = decompressed::format_over(format, store);
-    let schema = format.infer_schema(state, &store, objects).await?;
+    let schema = match format.infer_schema(state, &store, objects).await {
+        Ok(schema) => schema,
+        Err(error) => return Err(ragged::named(error, state, &format, &store, objects).await),
+    };
     Ok(sampled_schema::with_text_for_nothing(&schema))
 }
 
