@@ -218,6 +218,10 @@ async fn a_switch_comes_back() {
         ("distinct", "SELECT DISTINCT l_shipmode, l_quantity FROM lineitem"),
         ("group_by", "SELECT l_suppkey, max(l_shipdate) FROM lineitem GROUP BY l_suppkey"),
         (
+            "group_sum",
+            "SELECT l_suppkey, sum(l_partkey), count(*) FROM lineitem GROUP BY l_suppkey",
+        ),
+        (
             "having",
             "SELECT o_custkey FROM orders GROUP BY o_custkey HAVING sum(o_totalprice) > 2e6",
         ),

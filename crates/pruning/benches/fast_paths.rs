@@ -9,7 +9,8 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 use sluicegate_pruning::algorithm::distinct::{self, Policy, Width};
 use sluicegate_pruning::algorithm::filter::{self, Formula};
 use sluicegate_pruning::algorithm::group_by::{self, Extreme};
-use sluicegate_pruning::algorithm::having::sum;
+use sluicegate_pruning::algorithm::group_sum;
+use sluicegate_pruning::algorithm::having::{extreme, sum};
 use sluicegate_pruning::algorithm::join::{self, bloom, register_bloom};
 use sluicegate_pruning::algorithm::skyline::{self, Score};
 use sluicegate_pruning::algorithm::top_n::{deterministic, randomized};
@@ -104,6 +105,19 @@ fn fast_paths(c: &mut Criterion) {
     if let Ok(config) = group_by::Config::new(4096, 8, Extreme::Max, Ties::Prune, true) {
         bench("group by 64-bit zipf", &mut config.pruner(), 0, &[&zeros, &keys, &uniform]);
     }
+    if let Ok(config) = group_by::Config::paper().with_others(&[Extreme::Min]) {
+        bench("group by, two values, zipf", &mut config.pruner(), 0, &[&keys, &uniform, &other]);
+    }
+    for (name, sums, columns) in [
+        ("group sum zipf", 1, [&keys, &uniform, &other, &zeros]),
+        ("group sum uniform", 1, [&other, &uniform, &other, &zeros]),
+        ("group sum, three sums, zipf", 3, [&keys, &uniform, &other, &zeros]),
+    ] {
+        if let Ok(config) = group_sum::Config::new(4096, 4).and_then(|one| one.with_sums(sums)) {
+            let columns = columns.map(Vec::as_slice);
+            bench(name, &mut config.pruner(), 0, &columns[..=sums as usize]);
+        }
+    }
     let mut join = bloom::Config::paper().pruner();
     bench("join build", &mut join, join::BUILD_A, &[&uniform]);
     bench("join probe", &mut join, join::PROBE_B, &[&other]);
@@ -118,6 +132,9 @@ fn fast_paths(c: &mut Criterion) {
     bench("join register bloom build", &mut join, join::BUILD_A, &[&uniform]);
     bench("join register bloom probe", &mut join, join::PROBE_B, &[&other]);
     bench("having sum", &mut sum::Config::paper(1_000_000).pruner(), 0, &[&keys, &uniform]);
+    if let Ok(config) = extreme::Config::new(Relation::Gt, 1 << 31, 4096, 2) {
+        bench("having extreme zipf", &mut config.pruner(), 0, &[&keys, &uniform]);
+    }
     for (name, score) in [("skyline product", Score::Product), ("skyline sum", Score::Sum)] {
         if let Ok(config) = skyline::Config::new(2, 10, score, Ties::Keep) {
             bench(name, &mut config.pruner(), 0, &[&uniform, &other]);

@@ -60,6 +60,15 @@ fn value() -> impl Strategy<Value = String> {
     })
 }
 
+/// An aggregate that adds up, of whole numbers and decimals: in any order with the same sum.
+fn addition() -> impl Strategy<Value = &'static str> {
+    let all = [
+        "sum(k)", "sum(i)", "sum(n)", "sum(u)", "sum(d)", "sum(-k)", "count(*)", "count(i)",
+        "count(s)",
+    ];
+    prop::sample::select(all.to_vec())
+}
+
 fn order() -> impl Strategy<Value = (&'static str, String)> {
     (column(), prop::bool::ANY, prop::bool::ANY).prop_map(|(column, descending, first)| {
         let direction = if descending { "DESC" } else { "ASC" };
@@ -153,6 +162,13 @@ fn query() -> impl Strategy<Value = String> {
         }),
         (extreme(), column(), column(), value())
             .prop_map(|(f, a, b, c)| format!("SELECT {a}, {b} AS z, {f}({c}) FROM x GROUP BY {a}, {b}")),
+        (column(), addition()).prop_map(|(a, f)| format!("SELECT {a}, {f} FROM x GROUP BY {a}")),
+        (column(), column(), addition(), addition(), predicate()).prop_map(|(a, b, f, g, filter)| {
+            format!("SELECT {a}, {b} AS z, {f} AS f, {g} AS g FROM x WHERE {filter} GROUP BY {a}, {b}")
+        }),
+        (column(), addition(), 1..5).prop_map(|(a, f, n)| {
+            format!("SELECT {f} AS z FROM x GROUP BY {a} ORDER BY z DESC LIMIT {n}")
+        }),
         (order(), 1..12).prop_map(|((a, order), n)| {
             format!("SELECT {a} FROM x ORDER BY {order} LIMIT {n}")
         }),

@@ -2,7 +2,7 @@
 
 use sluicegate_engine::Engine;
 
-use super::{counting, switch_lines};
+use super::{counted, counting, switch_lines};
 use crate::harness::rows;
 
 /// A switch with arrays of at most 64 keys of 64 bits: caches overflow.
@@ -69,19 +69,6 @@ async fn a_switch_that_prunes_nothing_is_asked_no_more() {
     assert_eq!(past(&text), 0, "{text}");
 }
 
-/// The sum of a counter over the nodes that EXPLAIN ANALYZE shows.
-fn counted(text: &str, name: &str) -> usize {
-    let digits = |rest: &str| -> usize {
-        let number = rest.split([',', ']', '\n', '\\']).next().unwrap().trim();
-        let (number, scale) = match number.strip_suffix(" K") {
-            Some(thousands) => (thousands, 1000.0),
-            None => (number, 1.0),
-        };
-        (number.parse::<f64>().unwrap_or_else(|_| panic!("{name}={rest}")) * scale) as usize
-    };
-    text.split(&format!("{name}=")).skip(1).map(digits).sum()
-}
-
 /// Rows without a code bypass the program; they are not among those of which it pruned a part. Every
 /// packet is acknowledged, by the switch or by the master.
 #[tokio::test(flavor = "multi_thread")]
@@ -110,6 +97,7 @@ async fn what_workers_ship_without_a_switch_stands_beside() {
     for (sql, alone) in [
         ("SELECT DISTINCT k FROM x", 30),
         ("SELECT k, max(i) FROM x GROUP BY k", 30),
+        ("SELECT k, sum(i) FROM x GROUP BY k", 30),
         ("SELECT DISTINCT n FROM x", 900),
         ("SELECT i FROM x ORDER BY i DESC LIMIT 5", 15),
         ("SELECT k FROM x GROUP BY k HAVING count(*) > 89", 30),
@@ -208,6 +196,9 @@ async fn packed_programs_count_the_same() {
             "SELECT DISTINCT n % 150 FROM y",
             "SELECT n FROM y ORDER BY i DESC LIMIT 3",
             "SELECT k, max(i), min(n) FROM y GROUP BY k",
+            // Sums and counts of more groups than a small switch holds, beside a DISTINCT.
+            "SELECT i % 150 AS z, sum(n), count(*) FROM y GROUP BY z UNION ALL \
+             SELECT DISTINCT k, 1, 1 FROM y WHERE k > 2",
             "SELECT s FROM y GROUP BY s HAVING sum(n) > 40250",
             // Two joins, keys of one word and of two, beside a DISTINCT.
             "SELECT DISTINCT b.k FROM (SELECT * FROM y WHERE k = 1) a JOIN y b ON a.i = b.i",
@@ -220,7 +211,13 @@ async fn packed_programs_count_the_same() {
                 rows(&engine, &format!("SET sluice.switch_packed = {packed}")).await;
                 let text = rows(&engine, &format!("EXPLAIN ANALYZE {sql}")).await.join("\n");
                 assert_eq!(text.contains("programs packed into one"), packed, "{text}");
-                let names = ["packets_in", "packets_out", "packets_past", "packets_early"];
+                let names = [
+                    "packets_in",
+                    "packets_out",
+                    "packets_past",
+                    "packets_early",
+                    "groups_drained",
+                ];
                 numbers.push(names.map(|name| counted(&text, name)));
             }
             assert_eq!(numbers[0], numbers[1], "{sql} on {target}");

@@ -8,6 +8,7 @@ mod floats;
 mod passes;
 mod plans;
 mod runs;
+mod sums;
 mod sweeps;
 mod udp;
 
@@ -121,6 +122,19 @@ async fn not_pruned(engine: &Engine, sql: &str) -> Vec<String> {
     state.create_physical_plan(&logical).await.unwrap();
     let decisions = journal.take();
     decisions.iter().filter(|d| d.operator == "switch").map(ToString::to_string).collect()
+}
+
+/// The sum of a counter over the nodes that EXPLAIN ANALYZE shows.
+fn counted(text: &str, name: &str) -> usize {
+    let digits = |rest: &str| -> usize {
+        let number = rest.split([',', ']', '\n', '\\']).next().unwrap().trim();
+        let (number, scale) = match number.strip_suffix(" K") {
+            Some(thousands) => (thousands, 1000.0),
+            None => (number, 1.0),
+        };
+        (number.parse::<f64>().unwrap_or_else(|_| panic!("{name}={rest}")) * scale) as usize
+    };
+    text.split(&format!("{name}=")).skip(1).map(digits).sum()
 }
 
 /// Rows for tests that look at numbers: `id` counts, `k` repeats.

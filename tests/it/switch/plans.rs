@@ -17,6 +17,8 @@ async fn every_shape_is_served() {
         ("SELECT k, min(i) FROM x GROUP BY k", "group_by_min("),
         ("SELECT * FROM x ORDER BY i DESC LIMIT 3", "top_n_randomized("),
         ("SELECT k, max(n), min(i), max(d) FROM x GROUP BY k", "group_by_max_min_max("),
+        ("SELECT k, sum(n), count(*), sum(d) FROM x GROUP BY k", "group_sum("),
+        ("SELECT t, count(i) FROM x GROUP BY t", "group_sum("),
         ("SELECT s FROM x GROUP BY s HAVING sum(n) > 10", "second pass of having_sum("),
         ("SELECT s FROM x GROUP BY s HAVING count(*) >= 10", "second pass of having_sum("),
         (
@@ -129,8 +131,8 @@ async fn what_does_not_fit_is_said() {
 async fn groups_that_are_not_pruned_say_why() {
     let engine = counting("tofino1", 100).await;
     let expected = "switch of GROUP BY\n    prune not possible: only groups with nothing but MIN and \
-                    MAX can be pruned\n";
-    for sql in ["SELECT k, sum(n) FROM x GROUP BY k", "SELECT k, max(n), sum(n) FROM x GROUP BY k"]
+                    MAX, or with nothing but SUM and COUNT, can be pruned\n";
+    for sql in ["SELECT k, avg(n) FROM x GROUP BY k", "SELECT k, max(n), avg(n) FROM x GROUP BY k"]
     {
         assert_eq!(not_pruned(&engine, sql).await, [expected], "{sql}");
     }
@@ -139,6 +141,7 @@ async fn groups_that_are_not_pruned_say_why() {
         "SELECT DISTINCT k FROM x",
         "SELECT k, max(n) FROM x GROUP BY k",
         "SELECT k, max(n), min(n) FROM x GROUP BY k",
+        "SELECT k, sum(n), count(*) FROM x GROUP BY k",
         "SELECT k, sum(n) FROM x GROUP BY k HAVING sum(n) > 10",
     ] {
         assert_eq!(not_pruned(&engine, sql).await, [""; 0], "{sql}");

@@ -44,7 +44,7 @@ use self::index_scan::IndexMessage;
 use self::s3_aggregate::AggregateMessage;
 use self::s3_group_by::GroupByMessage;
 use self::select_scan::SelectMessage;
-use self::switch::{SwitchMessage, SwitchPruneMessage};
+use self::switch::{SwitchDrainMessage, SwitchMessage, SwitchPruneMessage};
 use self::top_k_sample::TopKSampleMessage;
 use crate::datasource::named::NamedSource;
 use crate::datasource::s3_scan::{S3Scan, as_index_scan, as_select_scan, as_turning_scan};
@@ -52,6 +52,7 @@ use crate::physical_plan::StagedWriteExec;
 use crate::physical_plan::s3_aggregate::S3AggregateExec;
 use crate::physical_plan::s3_group_by::S3GroupByExec;
 use crate::physical_plan::switch::SwitchExec;
+use crate::physical_plan::switch_drain::SwitchDrainExec;
 use crate::physical_plan::switch_prune::SwitchPruneExec;
 use crate::physical_plan::top_k_sample::TopKSampleExec;
 
@@ -91,7 +92,7 @@ pub struct SluiceCodec;
 /// An operator of ours.
 #[derive(Clone, PartialEq, Message)]
 struct NodeMessage {
-    #[prost(oneof = "Node", tags = "1, 2, 3, 4, 5, 6, 7, 8, 9")]
+    #[prost(oneof = "Node", tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10")]
     node: Option<Node>,
 }
 
@@ -115,6 +116,8 @@ enum Node {
     GroupBy(Box<GroupByMessage>),
     #[prost(message, tag = "9")]
     Index(Box<IndexMessage>),
+    #[prost(message, tag = "10")]
+    SwitchDrain(SwitchDrainMessage),
 }
 
 /// A [`StagedWriteExec`].
@@ -164,6 +167,8 @@ impl PhysicalExtensionCodec for SluiceCodec {
             Node::Switch(SwitchMessage::of(exec))
         } else if let Some(exec) = node.downcast_ref::<SwitchPruneExec>() {
             Node::SwitchPrune(encoder.switch_prune(exec)?)
+        } else if node.is::<SwitchDrainExec>() {
+            Node::SwitchDrain(SwitchDrainMessage {})
         } else if let Some(exec) = node.downcast_ref::<TopKSampleExec>() {
             Node::TopKSample(encoder.top_k_sample(exec)?)
         } else {
@@ -214,6 +219,9 @@ impl PhysicalExtensionCodec for SluiceCodec {
             (Some(Node::Switch(switch)), [input]) => Ok(Arc::new(switch.over(input)?)),
             (Some(Node::SwitchPrune(prune)), [input]) => {
                 Ok(Arc::new(decoder.switch_prune(&prune, input)?))
+            }
+            (Some(Node::SwitchDrain(_)), [input]) => {
+                Ok(Arc::new(SwitchDrainExec::try_new(Arc::clone(input))?))
             }
             (Some(Node::TopKSample(sample)), [input]) => {
                 Ok(Arc::new(decoder.top_k_sample(&sample, input)?))

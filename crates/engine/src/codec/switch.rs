@@ -34,6 +34,10 @@ impl SwitchMessage {
     }
 }
 
+/// A [`SwitchDrainExec`](crate::physical_plan::switch_drain::SwitchDrainExec): all that it knows, it knows of the switch below.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct SwitchDrainMessage {}
+
 /// A [`SwitchPruneExec`].
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct SwitchPruneMessage {

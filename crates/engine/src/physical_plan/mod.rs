@@ -7,6 +7,7 @@ pub mod s3_group_by;
 mod staged_write;
 pub mod switch;
 mod switch_crossing;
+pub mod switch_drain;
 pub mod switch_prune;
 mod switch_run;
 mod switch_snapshot;

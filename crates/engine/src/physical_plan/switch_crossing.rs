@@ -121,9 +121,9 @@ impl Crossing {
         partitions: usize,
         context: &TaskContext,
         metrics: &ExecutionPlanMetricsSet,
-    ) -> Self {
+    ) -> Result<Self> {
         let is_build = from.0 == Side::Build;
-        let state = Execution::state(context, from, partitions, &plan);
+        let state = Execution::state(context, from, partitions, &plan)?;
         if let Some(state) = state.as_ref().filter(|_| is_build) {
             state.build(partitions);
         }
@@ -139,7 +139,7 @@ impl Crossing {
             early: from.0 == Side::Probe,
             alone: alone.is_some(),
         };
-        Self {
+        Ok(Self {
             input,
             patience: Patience::new(patience),
             state,
@@ -154,7 +154,7 @@ impl Crossing {
             ended: false,
             plan,
             late,
-        }
+        })
     }
 
     fn end(&mut self) {

@@ -22,7 +22,8 @@ use super::switch_crossing::Crossing;
 use crate::switch::{Late, SwitchPlan};
 
 /// Sends the rows of all partitions (the workers) through one switch, which drops rows that the
-/// operator above (the master) does not need: `Q(prune(rows)) == Q(rows)`.
+/// operator above (the master) does not need: `Q(prune(rows)) == Q(rows)`. What it holds of them instead,
+/// [`SwitchDrainExec`](super::switch_drain::SwitchDrainExec) reads at the end.
 ///
 /// Only what the query computes with crosses the switch, and the row's identifier; the other columns
 /// are fetched for the rows that it let pass ([`Late`]).
@@ -90,6 +91,11 @@ impl SwitchPruneExec {
     /// What is fetched for the rows that it lets pass.
     pub(crate) fn late(&self) -> &Late {
         &self.late
+    }
+
+    /// The same, shared.
+    pub(super) fn shared_plan(&self) -> Arc<SwitchPlan> {
+        Arc::clone(&self.plan)
     }
 
     /// What the switch does.
@@ -169,7 +175,7 @@ impl ExecutionPlan for SwitchPruneExec {
         let input = self.input.execute(partition, Arc::clone(&context))?;
         let (plan, late) = (Arc::clone(&self.plan), Arc::clone(&self.late));
         let from = (self.side, partition);
-        Ok(Box::pin(Crossing::new(input, plan, late, from, partitions, &context, &self.metrics)))
+        Ok(Box::pin(Crossing::new(input, plan, late, from, partitions, &context, &self.metrics)?))
     }
 
     fn gather_filters_for_pushdown(

@@ -4,15 +4,17 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
-use datafusion::common::{Result, internal_datafusion_err};
+use datafusion::common::{Result, exec_err, internal_datafusion_err, plan_err};
 use datafusion::execution::TaskContext;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use sluicegate_pruning::algorithm::catalog::Configured;
+use sluicegate_pruning::algorithm::group_sum::Held;
 use sluicegate_pruning::algorithm::join::{BUILD_A, PROBE_B};
 use sluicegate_pruning::deployment::Flow;
 use sluicegate_pruning::{Entries, Pruner, Selection};
 
 use super::switch::SwitchExec;
+use super::switch_drain::SwitchDrainExec;
 use super::switch_prune::{Side, SwitchPruneExec};
 use super::switch_snapshot::one_version as snapshot;
 use crate::switch::{Packed, Recording, SwitchPlan, Words};
@@ -23,9 +25,20 @@ use crate::switch::{Packed, Recording, SwitchPlan, Words};
 pub(super) struct Execution {
     /// By the number of the program.
     runs: Mutex<HashMap<usize, Run>>,
+    /// The partitions above the switch that are finished, of programs that hold groups.
+    drained: Mutex<HashMap<usize, HashSet<usize>>>,
     /// The first flow of each program's side, whose partitions have the next ones.
     flows: HashMap<(usize, Side), u16>,
     packed: Option<Packed>,
+}
+
+/// What a program holds at the end.
+#[derive(Debug)]
+pub(super) struct Drained {
+    /// The groups.
+    pub(super) groups: Vec<Held>,
+    /// How many cells were read to find them.
+    pub(super) cells: usize,
 }
 
 #[derive(Debug)]
@@ -38,16 +51,23 @@ impl Execution {
     /// An empty switch for all that crosses it in `plan`, where `packed` says whether as one program.
     pub(super) fn new(plan: &Arc<dyn ExecutionPlan>, packed: bool) -> Result<Self> {
         let (mut flows, mut next) = (HashMap::new(), 0_usize);
+        let (mut holding, mut drained) = (HashSet::new(), HashSet::new());
         let mut queries: BTreeMap<usize, (Configured, Vec<Flow>)> = BTreeMap::new();
         plan.apply(|node| {
             if node.is::<SwitchExec>() {
                 // It has a switch of its own.
                 return Ok(TreeNodeRecursion::Jump);
             }
+            if let Some(drain) = node.downcast_ref::<SwitchDrainExec>() {
+                drained.insert(drain.plan().program);
+            }
             let Some(prune) = node.downcast_ref::<SwitchPruneExec>() else {
                 return Ok(TreeNodeRecursion::Continue);
             };
             let (side, program) = (prune.side(), prune.plan().program);
+            if prune.plan().algorithm.holds() {
+                holding.insert(program);
+            }
             let partitions = node.output_partitioning().partition_count();
             if side == Side::Again || next + partitions > 1 << 16 {
                 // Whose flows have no identifiers is not pruned.
@@ -63,9 +83,11 @@ impl Execution {
             next += partitions;
             Ok(TreeNodeRecursion::Continue)
         })?;
-        let queries: Vec<_> = queries.into_values().collect();
-        let packed = if packed { Some(Packed::new(&queries)?) } else { None };
-        Ok(Self { runs: Mutex::default(), flows, packed })
+        if !holding.is_subset(&drained) {
+            return plan_err!("nobody reads what the switch of the plan holds");
+        }
+        let packed = if packed { Some(Packed::new(queries)?) } else { None };
+        Ok(Self { flows, packed, ..Self::default() })
     }
 
     /// The context of an execution that starts now, within `context`. With `one_version`, it reads
@@ -88,24 +110,30 @@ impl Execution {
 
     /// The state for a partition, shared with the others of the same execution; `None` if the
     /// partition cannot be pruned, because it is unknown which execution it belongs to.
+    ///
+    /// # Errors
+    ///
+    /// If the partition runs a second time, and the switch holds what it dropped the first time: it is unknown
+    /// who is to get that.
     pub(super) fn state(
         context: &TaskContext,
         partition: (Side, usize),
         partitions: usize,
         plan: &SwitchPlan,
-    ) -> Option<Arc<SwitchState>> {
+    ) -> Result<Option<Arc<SwitchState>>> {
+        let holds = plan.algorithm.holds();
         let Some(execution) = context.session_config().get_extension::<Self>() else {
             // Several partitions must share: HAVING adds over all of them, a join's filter holds all
             // keys, and the probability of a wrong answer is that of one switch.
-            let alone = partition.0 == Side::Only && partitions == 1;
+            let alone = partition.0 == Side::Only && partitions == 1 && !holds;
             let flows = HashMap::from([(Side::Only, 0)]);
-            return alone.then(|| Arc::new(SwitchState::new(plan, flows, None)));
+            return Ok(alone.then(|| Arc::new(SwitchState::new(plan, flows, None))));
         };
         let flow = |side| Some((side, *execution.flows.get(&(plan.program, side))?));
         let flows: HashMap<Side, u16> =
             [Side::Only, Side::Build, Side::Probe].into_iter().filter_map(flow).collect();
         if !flows.contains_key(&partition.0) {
-            return None;
+            return Ok(None);
         }
         let mut runs = execution.runs.lock().unwrap_or_else(PoisonError::into_inner);
         let run = runs.entry(plan.program).or_insert_with(|| Run {
@@ -113,11 +141,32 @@ impl Execution {
             state: Arc::new(SwitchState::new(plan, flows, execution.packed.as_ref())),
         });
         if run.partitions.insert(partition) {
-            return Some(Arc::clone(&run.state));
+            return Ok(Some(Arc::clone(&run.state)));
+        }
+        if holds {
+            return exec_err!(
+                "the switch holds sums of rows that the plan reads a second time; SET sluice.switch = 'off' for this query"
+            );
         }
         // Some operator between runs its input twice, and who shares with whom is unknown.
         run.state.open();
-        None
+        Ok(None)
+    }
+
+    /// Notes that a partition of so many above a program is finished. After the last one, what the program
+    /// holds: no row crosses it any more.
+    pub(super) fn drained(
+        context: &TaskContext,
+        (partition, partitions): (usize, usize),
+        program: usize,
+    ) -> Option<Drained> {
+        let execution = context.session_config().get_extension::<Self>()?;
+        let mut drained = execution.drained.lock().unwrap_or_else(PoisonError::into_inner);
+        let finished = drained.entry(program).or_default();
+        let is_last = finished.insert(partition) && finished.len() == partitions;
+        drop(drained);
+        let runs = execution.runs.lock().unwrap_or_else(PoisonError::into_inner);
+        runs.get(&program).filter(|_| is_last).map(|run| run.state.drain())
     }
 }
 
@@ -150,6 +199,8 @@ pub(super) struct SwitchState {
     flows: HashMap<Side, u16>,
     /// Whether the program knows sides by flows of its own numbering.
     by_role: bool,
+    /// Cells that are read at the end.
+    cells: usize,
 }
 
 #[derive(Debug)]
@@ -157,6 +208,8 @@ struct Inner {
     pruner: Box<dyn Pruner>,
     forwarded: u64,
     trusted: u64,
+    /// How many more entries the sums that it holds have room for.
+    room: u64,
     /// Partitions whose keys are not all in the filter yet; `None` before any was executed.
     building: Option<usize>,
     recording: Option<Recording>,
@@ -170,17 +223,20 @@ impl SwitchState {
     fn new(plan: &SwitchPlan, flows: HashMap<Side, u16>, packed: Option<&Packed>) -> Self {
         let inner = Inner {
             pruner: match packed {
-                Some(packed) => packed.pruner(plan.words()),
+                Some(packed) => packed.pruner(plan.program, plan.words()),
                 None => plan.algorithm.pruner(),
             },
             forwarded: 0,
             trusted: plan.trusted_rows.unwrap_or(u64::MAX),
+            // As many words as sums of 64 bits hold for sure.
+            room: if plan.algorithm.holds() { u32::MAX.into() } else { u64::MAX },
             building: None,
             recording: plan.count_optimum.then(Recording::new),
             ended: 0,
             open: false,
         };
-        Self { inner: Mutex::new(inner), flows, by_role: packed.is_none() }
+        let (by_role, cells) = (packed.is_none(), plan.algorithm.cells_held());
+        Self { inner: Mutex::new(inner), flows, by_role, cells }
     }
 
     /// The identifier of a partition's packets, as the pruner wants it.
@@ -193,6 +249,13 @@ impl SwitchState {
     /// very state forwarded or counted, which the switch would also have done alone.
     fn open(&self) {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner).open = true;
+    }
+
+    /// What the program holds, once no row crosses it any more.
+    fn drain(&self) -> Drained {
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        inner.open = true;
+        Drained { groups: inner.pruner.held(), cells: self.cells }
     }
 
     /// Announces that so many partitions will enter their keys.
@@ -242,6 +305,9 @@ impl SwitchState {
         let early = side == Side::Probe && inner.building != Some(0);
         // All of the batch may be forwarded.
         let most = inner.forwarded.saturating_add(entries.len() as u64);
+        let room = inner.room.checked_sub(entries.len() as u64);
+        inner.open |= room.is_none();
+        inner.room = room.unwrap_or(0);
         if early || inner.open || most > inner.trusted {
             selection.fill(entries.len(), |_| true);
             return Ok(if early { Crossed::Early } else { Crossed::Open });
@@ -301,7 +367,7 @@ mod tests {
     fn partitions_of_an_execution_share() {
         let (plan, outside) = (plan(), TaskContext::default());
         let state = |context: &TaskContext, side, partition| {
-            Execution::state(context, (side, partition), 2, &plan)
+            Execution::state(context, (side, partition), 2, &plan).unwrap()
         };
         assert!(state(&outside, Side::Only, 0).is_none(), "whose partition is it?");
         let start = |context: &TaskContext, one_version| {
@@ -325,7 +391,8 @@ mod tests {
         let flows = HashMap::from([((0, Side::Only), 0)]);
         let execution = Execution { flows, ..Execution::default() };
         let (plan, context) = (plan(), execution.start(&TaskContext::default(), false));
-        let state = |partition| Execution::state(&context, (Side::Only, partition), 3, &plan);
+        let state =
+            |partition| Execution::state(&context, (Side::Only, partition), 3, &plan).unwrap();
         let (first, second) = (state(0).unwrap(), state(1).unwrap());
         assert_eq!(crossing(&first, 0, &[7]), [0]);
         assert!(crossing(&second, 1, &[7]).is_empty());

@@ -11,6 +11,7 @@ use datafusion::physical_plan::sorts::sort::SortExec;
 
 use crate::physical_plan::s3_aggregate::S3AggregateExec;
 use crate::physical_plan::s3_group_by::S3GroupByExec;
+use crate::physical_plan::switch_drain::SwitchDrainExec;
 use crate::physical_plan::switch_prune::SwitchPruneExec;
 use crate::physical_plan::top_k_sample::TopKSampleExec;
 
@@ -61,6 +62,8 @@ pub(crate) fn of(plan: &dyn ExecutionPlan) -> String {
         let algorithm = prune.plan().algorithm.to_string();
         let name = algorithm.split('(').next().unwrap_or_default().trim();
         return format!("Prune: {name}");
+    } else if plan.is::<SwitchDrainExec>() {
+        "Read what the switch holds"
     } else if plan.is::<ProjectionExec>() {
         "Compute"
     } else if plan.is::<DataSinkExec>() {

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, RecordBatch};
-use arrow::datatypes::Schema;
-use datafusion::common::{Result, plan_err};
+use arrow::datatypes::{DataType, Schema};
+use datafusion::common::{Result, internal_err, plan_err};
 use datafusion::physical_expr::PhysicalExpr;
 use serde::{Deserialize, Serialize};
 use sluicegate_pruning::encoding::{combine, nonzero_bits};
 
-use super::lanes::{Floats, Text, codes, exact_bits, has_key_code};
+use super::lanes::{Floats, Text, codes, exact_bits, has_key_code, values};
 use super::words::Words;
 use crate::choice::Why;
 
@@ -28,6 +28,9 @@ pub struct Key {
 pub(super) enum Form {
     /// Their one-to-one codes side by side, 64 bits at most.
     Packed(Vec<Field>),
+    /// Whole numbers close enough to a base of each column, side by side in one word that is not 0; rows
+    /// with others bypass the switch.
+    Near(Vec<u64>),
     /// A fingerprint of 64 bits.
     Fingerprint { seed: u64, floats: Floats, row: bool },
 }
@@ -74,6 +77,37 @@ impl Key {
     pub(crate) fn fingerprint(columns: &[Arc<dyn PhysicalExpr>], seed: u64, row: bool) -> Self {
         let form = Form::Fingerprint { seed, floats: Floats::Raw, row };
         Self { columns: columns.to_vec(), form }
+    }
+
+    /// A one-to-one key of one word, never 0, that can be decoded: of the whole numbers around zero, as many
+    /// as the columns have bits of the word each. Rows with others, or with a NULL, bypass the switch.
+    pub(crate) fn near(
+        columns: &[Arc<dyn PhysicalExpr>],
+        schema: &Schema,
+    ) -> Result<Result<Self, Why>> {
+        let bits = near_bits(columns.len());
+        if bits < LEAST_NEAR_BITS {
+            return Ok(Err(format!(
+                "{} columns do not share a key of 32 bits that can be decoded",
+                columns.len()
+            )
+            .into()));
+        }
+        let mut bases = Vec::new();
+        for column in columns {
+            let data_type = column.data_type(schema)?;
+            let Some(width) = whole_bits(&data_type) else {
+                return Ok(Err(format!(
+                    "{column} is {data_type}, and a switch that holds groups holds keys of whole numbers and dates"
+                )
+                .into()));
+            };
+            // The code of zero becomes the middle of the range, or 1 if there is nothing below.
+            let signed = !(data_type.is_unsigned_integer() || data_type == DataType::Boolean);
+            let (zero, middle) = if signed { (1 << (width - 1), 1 << (bits - 1)) } else { (0, 1) };
+            bases.push(u64::wrapping_sub(zero, middle));
+        }
+        Ok(Ok(Self { columns: columns.to_vec(), form: Form::Near(bases) }))
     }
 
     /// A code that is equal for values that compare as equal, for algorithms that tolerate collisions.
@@ -126,6 +160,17 @@ impl Key {
                     return plan_err!("a packed key has {} bits", width(fields));
                 }
             }
+            Form::Near(bases) => {
+                if bases.len() != columns.len() || near_bits(columns.len()) < LEAST_NEAR_BITS {
+                    return plan_err!("a key of {} columns has {}", bases.len(), columns.len());
+                }
+                for column in &columns {
+                    let data_type = column.data_type(schema)?;
+                    if whole_bits(&data_type).is_none() {
+                        return plan_err!("{column} of type {data_type} is no whole number");
+                    }
+                }
+            }
             Form::Fingerprint { .. } => {
                 if let Err(why) = Self::with_code(&columns, schema)? {
                     return plan_err!("{why}");
@@ -157,8 +202,29 @@ impl Key {
     pub(crate) fn is_wide(&self) -> bool {
         match &self.form {
             Form::Packed(fields) => width(fields) > 32,
+            Form::Near(_) => false,
             Form::Fingerprint { .. } => true,
         }
+    }
+
+    /// Whether [`Key::decode`] knows its columns by its word.
+    pub(crate) fn is_near(&self) -> bool {
+        matches!(self.form, Form::Near(_))
+    }
+
+    /// The columns of keys by their words, of a key that [is near](Self::is_near); `types` are the columns'.
+    pub(crate) fn decode(&self, words: &[u64], types: &[&DataType]) -> Result<Vec<ArrayRef>> {
+        let Form::Near(bases) = &self.form else {
+            return internal_err!("{self} cannot be decoded");
+        };
+        let bits = near_bits(bases.len());
+        let last = bases.len().saturating_sub(1);
+        let column = |(number, (base, data_type)): (usize, (&u64, &&DataType))| {
+            let shift = bits * (last - number) as u32;
+            let codes = words.iter().map(|word| (word >> shift & mask(bits)).wrapping_add(*base));
+            values(&codes.collect::<Vec<u64>>(), data_type)
+        };
+        bases.iter().zip(types).enumerate().map(column).collect()
     }
 
     /// Words of the key itself.
@@ -195,6 +261,7 @@ impl Key {
                     out.columns[at].extend(out.key.iter().map(|code| *code as u32));
                 }
             }
+            Form::Near(bases) => near(&arrays, bases, at, out)?,
             Form::Fingerprint { seed, floats, row } => {
                 digest(&arrays, *floats, *seed, out)?;
                 out.key.iter_mut().for_each(|code| *code = nonzero_bits(*code, 64));
@@ -222,6 +289,49 @@ impl std::fmt::Display for Key {
 /// Bits of a packed key.
 fn width(fields: &[Field]) -> u32 {
     fields.iter().map(|field| field.bits + u32::from(field.null == Null::Bit)).sum()
+}
+
+/// Bits of each of so many columns of a key of one word.
+const fn near_bits(columns: usize) -> u32 {
+    if columns == 0 { 0 } else { 32 / columns as u32 }
+}
+
+/// Fewer bits of a column would let nearly all rows bypass the switch.
+const LEAST_NEAR_BITS: u32 = 8;
+
+const fn mask(bits: u32) -> u64 {
+    u64::MAX >> (64 - bits)
+}
+
+/// Bits of a type whose codes are whole numbers.
+fn whole_bits(data_type: &DataType) -> Option<u32> {
+    exact_bits(data_type).filter(|_| !data_type.is_floating())
+}
+
+fn near(arrays: &[ArrayRef], bases: &[u64], at: usize, out: &mut Words) -> Result<()> {
+    let bits = near_bits(bases.len());
+    let mut codes_of = std::mem::take(&mut out.codes);
+    for (number, (array, base)) in arrays.iter().zip(bases).enumerate() {
+        codes(array, Floats::Raw, Text::Prefix, &mut codes_of)?;
+        if number == 0 {
+            out.key.clear();
+            out.key.resize(codes_of.len(), 0);
+        }
+        let nulls = array.logical_nulls().filter(|nulls| nulls.null_count() > 0);
+        for (row, code) in codes_of.iter().enumerate() {
+            let near = code.wrapping_sub(*base);
+            let is_null = nulls.as_ref().is_some_and(|nulls| nulls.is_null(row));
+            if is_null || near == 0 || near > mask(bits) {
+                out.pass(row);
+            }
+            out.key[row] = out.key[row] << bits | near & mask(bits);
+        }
+    }
+    out.codes = codes_of;
+    let Words { columns, key, .. } = out;
+    columns[at].clear();
+    columns[at].extend(key.iter().map(|key| *key as u32));
+    Ok(())
 }
 
 /// The high and the low half of the keys.

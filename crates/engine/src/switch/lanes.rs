@@ -1,6 +1,8 @@
 //! Arrow columns as 64-bit codes, one for each row.
 
-use arrow::array::{Array, ArrayRef, AsArray};
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, PrimitiveArray};
 use arrow::compute::cast;
 use arrow::datatypes::{
     ArrowPrimitiveType, DataType, Date32Type, Date64Type, Decimal128Type, Float32Type, Float64Type,
@@ -159,6 +161,52 @@ pub(crate) fn codes(
         other => return internal_err!("no code for a column of {other}"),
     }
     Ok(())
+}
+
+/// The values of whole numbers' one-to-one codes, those of [`codes`], in a column of their type.
+pub(crate) fn values(codes: &[u64], data_type: &DataType) -> Result<ArrayRef> {
+    let long = |code: u64| (code ^ 1 << 63) as i64;
+    let int = |code: u64| (code as u32 ^ 1 << 31) as i32;
+    Ok(match data_type {
+        DataType::Boolean => {
+            Arc::new(codes.iter().map(|code| Some(*code != 0)).collect::<BooleanArray>())
+        }
+        DataType::Int8 => of::<Int8Type>(codes, data_type, |code| (code as u8 ^ 1 << 7) as i8),
+        DataType::Int16 => of::<Int16Type>(codes, data_type, |code| (code as u16 ^ 1 << 15) as i16),
+        DataType::Int32 => of::<Int32Type>(codes, data_type, int),
+        DataType::Int64 => of::<Int64Type>(codes, data_type, long),
+        DataType::UInt8 => of::<UInt8Type>(codes, data_type, |code| code as u8),
+        DataType::UInt16 => of::<UInt16Type>(codes, data_type, |code| code as u16),
+        DataType::UInt32 => of::<UInt32Type>(codes, data_type, |code| code as u32),
+        DataType::UInt64 => of::<UInt64Type>(codes, data_type, |code| code),
+        DataType::Date32 => of::<Date32Type>(codes, data_type, int),
+        DataType::Date64 => of::<Date64Type>(codes, data_type, long),
+        DataType::Time32(TimeUnit::Second) => of::<Time32SecondType>(codes, data_type, int),
+        DataType::Time32(_) => of::<Time32MillisecondType>(codes, data_type, int),
+        DataType::Time64(TimeUnit::Microsecond) => {
+            of::<Time64MicrosecondType>(codes, data_type, long)
+        }
+        DataType::Time64(_) => of::<Time64NanosecondType>(codes, data_type, long),
+        DataType::Timestamp(unit, _) => match unit {
+            TimeUnit::Second => of::<TimestampSecondType>(codes, data_type, long),
+            TimeUnit::Millisecond => of::<TimestampMillisecondType>(codes, data_type, long),
+            TimeUnit::Microsecond => of::<TimestampMicrosecondType>(codes, data_type, long),
+            TimeUnit::Nanosecond => of::<TimestampNanosecondType>(codes, data_type, long),
+        },
+        DataType::Decimal128(..) => {
+            of::<Decimal128Type>(codes, data_type, |code| long(code).into())
+        }
+        other => return internal_err!("no values of {other} for codes"),
+    })
+}
+
+fn of<T: ArrowPrimitiveType>(
+    codes: &[u64],
+    data_type: &DataType,
+    value: impl Fn(u64) -> T::Native,
+) -> ArrayRef {
+    let values = PrimitiveArray::<T>::from_iter_values(codes.iter().map(|code| value(*code)));
+    Arc::new(values.with_data_type(data_type.clone()))
 }
 
 fn each<T: ArrowPrimitiveType>(

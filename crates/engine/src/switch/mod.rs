@@ -17,6 +17,7 @@
 //! | what a switch without limits would forward | `recording` |
 //! | what workers would ship without a switch | `alone` |
 //! | the query's programs as one, packet by packet | `packed` |
+//! | what a switch holds at the end, as states of aggregates | `sums` |
 //! | rows through the switch | [`crate::physical_plan::switch_prune`] |
 //! | one switch for each execution | [`crate::physical_plan::switch`] |
 //!
@@ -41,6 +42,7 @@ mod plan;
 pub(crate) mod planner;
 mod real_bits;
 mod recording;
+mod sums;
 mod target;
 mod words;
 

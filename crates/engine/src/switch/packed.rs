@@ -1,9 +1,11 @@
 //! The programs of a query as one, run packet by packet as on the switch itself.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use datafusion::common::{DataFusionError, Result, internal_datafusion_err};
 use sluicegate_pruning::algorithm::catalog::Configured;
+use sluicegate_pruning::algorithm::group_sum::Held;
 use sluicegate_pruning::deployment::Flow;
 use sluicegate_pruning::deployment::pack::{Query, pack};
 use sluicegate_pruning::switch::{Interpreter, WrongValues};
@@ -13,28 +15,39 @@ use sluicegate_pruning::{Entries, Pruner, Selection, Verdict};
 #[derive(Debug, Clone)]
 pub(crate) struct Packed {
     switch: Arc<Mutex<Interpreter>>,
+    /// By the number of the program: the algorithm, and where its registers begin.
+    parts: BTreeMap<usize, (Configured, usize)>,
 }
 
 impl Packed {
-    /// A switch for these algorithms, each with the flows that it serves.
-    pub(crate) fn new(queries: &[(Configured, Vec<Flow>)]) -> Result<Self> {
-        let programs: Vec<_> = queries.iter().map(|(algorithm, _)| algorithm.program()).collect();
-        let queries: Vec<Query<'_>> = programs
+    /// A switch for these algorithms, by the numbers of their programs, each with the flows that it serves.
+    pub(crate) fn new(queries: BTreeMap<usize, (Configured, Vec<Flow>)>) -> Result<Self> {
+        let programs: Vec<_> = queries.values().map(|(algorithm, _)| algorithm.program()).collect();
+        let packing: Vec<Query<'_>> = programs
             .iter()
-            .zip(queries)
+            .zip(queries.values())
             .map(|(program, (_, flows))| Query { program, flows })
             .collect();
         let bug = |error: &dyn std::fmt::Display| -> DataFusionError {
             internal_datafusion_err!("the query's switch programs cannot be packed: {error}")
         };
-        let packed = pack("query", &queries).map_err(|e| bug(&e))?;
+        let packed = pack("query", &packing).map_err(|e| bug(&e))?;
         let switch = Interpreter::new(packed).map_err(|e| bug(&e))?;
-        Ok(Self { switch: Arc::new(Mutex::new(switch)) })
+        let mut first = 0;
+        let parts =
+            queries.into_iter().zip(&programs).map(|((number, (algorithm, _)), program)| {
+                let from = first;
+                first += program.registers.len();
+                (number, (algorithm, from))
+            });
+        let parts = parts.collect();
+        Ok(Self { switch: Arc::new(Mutex::new(switch)), parts })
     }
 
-    /// Asks the switch about packets of so many values.
-    pub(crate) fn pruner(&self, values: usize) -> Box<dyn Pruner> {
-        Box::new(Asked { switch: Arc::clone(&self.switch), values })
+    /// Asks the switch about packets of the program of this number, of so many values.
+    pub(crate) fn pruner(&self, number: usize, values: usize) -> Box<dyn Pruner> {
+        let part = self.parts.get(&number).cloned();
+        Box::new(Asked { switch: Arc::clone(&self.switch), values, part })
     }
 }
 
@@ -42,6 +55,7 @@ impl Packed {
 struct Asked {
     switch: Arc<Mutex<Interpreter>>,
     values: usize,
+    part: Option<(Configured, usize)>,
 }
 
 impl Pruner for Asked {
@@ -73,6 +87,13 @@ impl Pruner for Asked {
             }
         });
         wrong
+    }
+
+    fn held(&self) -> Vec<Held> {
+        let Some((algorithm, first)) = &self.part else { return Vec::new() };
+        let switch = self.switch.lock().unwrap_or_else(PoisonError::into_inner);
+        // Those of the programs behind it are not looked at.
+        switch.registers().get(*first..).map_or_else(Vec::new, |own| algorithm.held_in(own))
     }
 
     /// Those of all programs.

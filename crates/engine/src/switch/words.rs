@@ -107,6 +107,7 @@ impl Field {
             {
                 std::slice::from_ref(order.column())
             }
+            Self::Amount(amount) if amount.is_exact() => std::slice::from_ref(amount.column()),
             Self::Key(_) | Self::Order(_) | Self::Flags(_) | Self::Amount(_) => &[],
         }
     }

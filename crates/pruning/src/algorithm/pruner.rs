@@ -2,6 +2,7 @@
 
 use std::fmt::Debug;
 
+use crate::algorithm::group_sum::Held;
 use crate::switch::WrongValues;
 use crate::{Entries, Selection};
 
@@ -37,9 +38,9 @@ pub trait Pruner: Debug + Send {
         false
     }
 
-    /// The keys and sums that the switch holds and hands over at the end: of what it drops, and of nothing
+    /// The groups and sums that the switch holds and hands over at the end: of what it drops, and of nothing
     /// else. None, unless the algorithm adds up.
-    fn held(&self) -> Vec<(u64, u64)> {
+    fn held(&self) -> Vec<Held> {
         Vec::new()
     }
 

@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::Pruner;
 use crate::algorithm::catalog::Entry;
+use crate::algorithm::group_sum::Held;
 use crate::experiment::trial::Question;
 use crate::switch::Program;
 use crate::theory::{Expected, Known};
@@ -29,7 +30,18 @@ pub trait Pruning: fmt::Debug + fmt::Display {
     /// Whether what it drops is in the switch, which hands it over at the end: see
     /// [`Pruner::held`](crate::Pruner::held).
     fn holds(&self) -> bool {
-        false
+        self.cells_held() > 0
+    }
+
+    /// How many cells of the switch are read at the end for what it holds.
+    fn cells_held(&self) -> usize {
+        0
+    }
+
+    /// What the registers of its program hold of what was dropped.
+    fn held_in(&self, registers: &[Vec<[u32; 2]>]) -> Vec<Held> {
+        let _ = registers;
+        Vec::new()
     }
 
     /// Whether the rows of its candidates cross the switch again, once these are known.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::trial::Run;
+use crate::algorithm::group_sum::Held;
 use crate::protocol::Query;
 
 /// What a query asks about the entries it sends. Pruning must not change its answer.
@@ -36,7 +37,7 @@ pub struct Rows<'a> {
     stream: &'a [Run],
     key_columns: usize,
     keep: &'a dyn Fn(usize, usize) -> bool,
-    held: &'a [(u64, u64)],
+    held: &'a [Held],
 }
 
 impl<'a> Rows<'a> {
@@ -52,13 +53,13 @@ impl<'a> Rows<'a> {
     }
 
     /// Beside them, what the switch handed over: see [`Pruner::held`](crate::Pruner::held).
-    pub(super) fn beside(self, held: &'a [(u64, u64)]) -> Self {
+    pub(super) fn beside(self, held: &'a [Held]) -> Self {
         Self { held, ..self }
     }
 
-    /// What the switch handed over: keys and sums.
+    /// What the switch handed over: groups and their sums.
     #[must_use]
-    pub const fn held(&self) -> &'a [(u64, u64)] {
+    pub const fn held(&self) -> &'a [Held] {
         self.held
     }
 

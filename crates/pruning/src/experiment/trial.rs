@@ -9,6 +9,7 @@ use thiserror::Error;
 pub use super::question::{Answer, Question, Row, Rows};
 
 use crate::algorithm::catalog::Configured;
+use crate::algorithm::group_sum::Held;
 use crate::experiment::check::{Mismatch, check};
 use crate::switch::{Interpreter, Packet, Program, ProgramError, WrongValues};
 use crate::{Entries, Pruner, Selection, Verdict};
@@ -182,7 +183,7 @@ pub fn judge(
 pub fn judge_with(
     question: &dyn Question,
     stream: &[Run],
-    (keep, held): (&[Vec<bool>], &[(u64, u64)]),
+    (keep, held): (&[Vec<bool>], &[Held]),
     key_columns: usize,
 ) -> Trial {
     let rows = Rows::of(stream, key_columns);

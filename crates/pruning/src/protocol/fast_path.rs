@@ -60,9 +60,9 @@ pub(super) fn packet(
 
 /// Whether a switch that holds these groups added an entry that it processed: it has the entry's group, and
 /// the entry had a packet.
-fn is_held(query: Query, entry: &Entry, held: &[(u64, u64)]) -> bool {
+fn is_held(query: Query, entry: &Entry, mut held: impl Iterator<Item = u64>) -> bool {
     let name = Name { query: 0, fid: 0, pass: entry.pass, id: 0, epoch: 0 };
-    packet(query, &name, entry, 2).is_some() && held.iter().any(|(key, _)| *key == entry.key)
+    packet(query, &name, entry, 2).is_some() && held.any(|key| key == entry.key)
 }
 
 /// A fast path of this crate as the simulation's pruner. It must be one for the query, over its
@@ -95,11 +95,13 @@ impl<P: crate::Pruner> Pruner for FastPath<P> {
     }
 
     fn holds(&self, entry: &Entry) -> bool {
-        is_held(self.query, entry, &self.pruner.held())
+        is_held(self.query, entry, self.pruner.held().iter().map(|held| held.key))
     }
 
     fn read(&self, cell: u64) -> Option<(u64, u64)> {
-        self.pruner.held().get(cell as usize).copied()
+        let held = self.pruner.held();
+        let of_cell = held.get(cell as usize)?;
+        Some((of_cell.key, *of_cell.sums.first()?))
     }
 
     fn reset(&mut self) {
@@ -158,8 +160,8 @@ impl Pruner for Programmed {
 
     fn holds(&self, entry: &Entry) -> bool {
         let Query::GroupSum { cells } = self.query else { return false };
-        let held: Vec<_> = (0..cells).filter_map(|cell| self.read(cell)).collect();
-        is_held(self.query, entry, &held)
+        let held = (0..cells).filter_map(|cell| self.read(cell));
+        is_held(self.query, entry, held.map(|(key, _)| key))
     }
 
     fn read(&self, cell: u64) -> Option<(u64, u64)> {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use datafusion::common::Result;
 use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::aggregate::AggregateFunctionExpr;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
 use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
@@ -27,6 +28,14 @@ pub(super) fn lower_half(node: &Arc<dyn ExecutionPlan>) -> Option<&AggregateExec
     let lower = upper.input().downcast_ref::<AggregateExec>()?;
     let is_lower = *lower.mode() == AggregateMode::Partial;
     (is_upper && is_lower && plain(upper) && plain(lower)).then_some(lower)
+}
+
+/// Rows of a group, where nothing is known: it ranks configurations.
+pub(super) const ASSUMED_GROUP_ROWS: u64 = 16;
+
+/// Whether an aggregate adds up: SUM or COUNT, of all rows.
+pub(super) fn adds_up(aggregate: &Arc<AggregateFunctionExpr>) -> bool {
+    matches!(aggregate.fun().name(), "sum" | "count") && !aggregate.is_distinct()
 }
 
 /// Both halves of an aggregate over another input.

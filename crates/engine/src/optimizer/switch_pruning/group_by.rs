@@ -16,16 +16,14 @@ use sluicegate_pruning::algorithm::catalog::Configured;
 use sluicegate_pruning::algorithm::group_by::plan::Goal;
 use sluicegate_pruning::algorithm::group_by::{Config, Extreme};
 
-use super::aggregate::{above, exact_or_fingerprint, lower_half};
+use super::aggregate::{ASSUMED_GROUP_ROWS, above, adds_up, exact_or_fingerprint, lower_half};
 use super::{Knowledge, Served, Unserved, rewrite_workers};
 use crate::physical_plan::switch_prune::SwitchPruneExec;
 use crate::switch::planner::{Planner, narrow, reason, trusted_keys};
 use crate::switch::{Field, Order};
 
-/// Rows of a group, where nothing is known: it ranks configurations.
-const ASSUMED_GROUP_ROWS: u64 = 16;
-
-const EXTREMES: &str = "only groups with nothing but MIN and MAX can be pruned";
+const EXTREMES: &str =
+    "only groups with nothing but MIN and MAX, or with nothing but SUM and COUNT, can be pruned";
 
 /// Serves `node` if it is the upper half of such an aggregate.
 pub(super) fn rewrite(
@@ -34,8 +32,8 @@ pub(super) fn rewrite(
 ) -> Served<Arc<dyn ExecutionPlan>> {
     let partial = lower_half(node).ok_or(Unserved::Other)?;
     let aggregates = partial.aggr_expr();
-    if aggregates.is_empty() {
-        // It is a DISTINCT.
+    if aggregates.is_empty() || aggregates.iter().any(adds_up) {
+        // It is a DISTINCT, or one with sums.
         return Err(Unserved::Other);
     }
     let of = |aggregate: &Arc<AggregateFunctionExpr>| {

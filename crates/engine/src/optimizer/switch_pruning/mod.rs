@@ -2,12 +2,15 @@
 //!
 //! One file for each query shape. A rewrite keeps DataFusion's own operators, because pruning may
 //! forward too much. Partial aggregates move above the switch with the rest: the switch reduces rows
-//! in their place.
+//! in their place. Where it holds what it drops, [`SwitchDrainExec`] hands that over at the end.
+//!
+//! [`SwitchDrainExec`]: crate::physical_plan::switch_drain::SwitchDrainExec
 
 mod aggregate;
 mod distinct;
 mod filter;
 mod group_by;
+mod group_sum;
 mod having;
 mod join;
 mod skyline;
@@ -107,11 +110,12 @@ impl From<&'static str> for Unserved {
 type Shape = fn(&Arc<dyn ExecutionPlan>, &mut Planner) -> Served<Arc<dyn ExecutionPlan>>;
 
 /// All shapes, under the names that EXPLAIN gives them.
-const SHAPES: [(&str, Shape); 7] = [
+const SHAPES: [(&str, Shape); 8] = [
     ("HAVING", having::rewrite),
     ("SKYLINE", skyline::rewrite),
     ("DISTINCT", distinct::rewrite),
     ("GROUP BY", group_by::rewrite),
+    ("GROUP BY SUM", group_sum::rewrite),
     ("ORDER BY LIMIT", top_n::rewrite),
     ("JOIN", join::rewrite),
     ("WHERE", filter::rewrite),

@@ -155,6 +155,10 @@ impl SwitchPlan {
             (Carries::KeyAndValue, [Field::Key(_), values @ ..]) => {
                 values.iter().all(|field| matches!(field, Field::Order(_)))
             }
+            // What a switch holds must be known by what it holds, exactly.
+            (Carries::KeyAndAmount, [Field::Key(_), _, ..]) if self.algorithm.holds() => {
+                self.states().is_ok()
+            }
             (Carries::Value, [Field::Order(_)])
             | (Carries::Key | Carries::KeyOfEither, [Field::Key(_)])
             | (Carries::KeyAndAmount, [Field::Key(_), Field::Amount(_)]) => true,

@@ -18,7 +18,7 @@ use crate::session;
 use crate::switch::{Words, encode};
 
 /// One statement for each shape and each kind of field.
-const STATEMENTS: [&str; 21] = [
+const STATEMENTS: [&str; 23] = [
     "SELECT DISTINCT k FROM x",
     "SELECT DISTINCT n, s FROM x",
     "SELECT DISTINCT i, y, b FROM x",
@@ -40,6 +40,8 @@ const STATEMENTS: [&str; 21] = [
     "SELECT count(*) FROM x WHERE i < 10 AND n > 5 AND g <> 1",
     "SELECT count(*) FROM x WHERE i < 10 OR s LIKE 'a%' AND n IS NULL",
     "SELECT count(*) FROM x WHERE f > 0.5 AND s IN ('a', 'b')",
+    "SELECT n, sum(i), count(*) FROM x GROUP BY n",
+    "SELECT k, b, sum(u), sum(d) FROM x GROUP BY k, b",
 ];
 
 /// Whose column is also sent by its range, of which a table in memory knows nothing.
@@ -173,13 +175,18 @@ async fn what_is_written_is_read() {
             "Present",
             "Amount\":{\"Whole",
             "Real",
+            "GroupSum",
+            "Near",
+            "{\"Exact\":\"All\"}",
+            "{\"Exact\":\"Above\"}",
+            "{\"Exact\":\"Below\"}",
         ];
         kinds.extend(all.into_iter().filter(|kind| text.contains(kind)));
         run(&read, &batch);
     }
     kinds.sort_unstable();
     kinds.dedup();
-    assert_eq!(kinds.len(), 27, "some kind of field is in no plan: {kinds:?}");
+    assert_eq!(kinds.len(), 32, "some kind of field is in no plan: {kinds:?}");
 }
 
 #[tokio::test]
@@ -258,6 +265,7 @@ async fn replaced(sql: &str, valid: &str, damaged: &str) -> String {
 #[tokio::test]
 async fn what_no_planner_makes_is_refused() {
     let (distinct, group, sum, real) = (STATEMENTS[0], STATEMENTS[4], STATEMENTS[6], STATEMENTS[7]);
+    let held = STATEMENTS[21];
     let nan = format!("\"failure\":{}", f64::NAN.to_bits());
     let below = format!("\"failure\":{}", (-0.5_f64).to_bits());
     let infinite = format!("{{\"Real\":{}}}", f64::INFINITY.to_bits());
@@ -275,6 +283,10 @@ async fn what_no_planner_makes_is_refused() {
         (real, "{\"Real\":", &format!("{infinite},{{\"Real\":"), "cannot be read"),
         (RANGED, "\"Squeezed\"", "{\"Within\":{\"least\":0,\"shift\":33}}", "cannot be read"),
         (STATEMENTS[19], "\"Null\"", "\"True\"", "cannot be TRUE"),
+        (held, "{\"Exact\":\"Above\"}", "{\"Exact\":\"Below\"}", "words of its own fields"),
+        (held, "\"Present\"", "{\"Whole\":2}", "words of its own fields"),
+        (held, "\"sums\":3", "\"sums\":2", "words of its own fields"),
+        (held, "{\"Near\":[", "{\"Near\":[1,", "a key of 2 columns has 1"),
     ] {
         let error = replaced(sql, valid, damaged).await;
         assert!(error.contains(says), "{sql} with {damaged}: {error}");

@@ -1,7 +1,7 @@
 //! What the catalog knows of GROUP BY with SUM.
 
 use super::question::Sums;
-use super::{Config, plan};
+use super::{Config, Held, plan};
 use crate::Pruner;
 use crate::algorithm::Pruning;
 use crate::algorithm::catalog::{Carries, Configured, Entry, Paper, Sizes, Takes};
@@ -27,7 +27,7 @@ pub(crate) const GROUP_SUM: Entry = Entry {
     },
     goal: |wanted| {
         let word_bits = wanted.key_bits.max(wanted.value_bits);
-        Box::new(plan::Goal { entries: wanted.entries, keys: wanted.keys, word_bits })
+        Box::new(plan::Goal { entries: wanted.entries, keys: wanted.keys, word_bits, sums: 1 })
     },
     sizes: Sizes::Columns(4),
     paper: Paper {
@@ -55,14 +55,18 @@ impl Pruning for Config {
         Box::new(Sums { cells: u64::from(self.cells()) * u64::from(self.tables()) })
     }
 
-    fn holds(&self) -> bool {
-        true
+    fn cells_held(&self) -> usize {
+        self.cells() as usize * self.tables() as usize
+    }
+
+    fn held_in(&self, registers: &[Vec<[u32; 2]>]) -> Vec<Held> {
+        self.held_in(registers)
     }
 
     fn expected(&self, rows: &mut dyn Known) -> Expected {
         let keys = rows.keys();
         let (cells, tables) = (u64::from(self.cells()), u64::from(self.tables()));
-        let size = plan::Size { rows: cells, tables, word_bits: 32 };
+        let size = plan::Size { rows: cells, tables, word_bits: 32, sums: self.sums().into() };
         let held = size.held(keys.round() as u64);
         let forwarded = (1.0 - held) * rows.rows() + held * keys;
         Expected { unpruned: rows.part(forwarded), reduced: rows.of_each(keys), reduces: true }

@@ -18,6 +18,8 @@ pub struct Goal {
     pub keys: u64,
     /// Bits of the key and of a value, whichever has more.
     pub word_bits: u32,
+    /// Values of an entry that are added up.
+    pub sums: u64,
 }
 
 /// `tables` w of `rows` d groups.
@@ -29,6 +31,8 @@ pub struct Size {
     pub tables: u64,
     /// Bits of the key and of a value, whichever has more.
     pub word_bits: u32,
+    /// Values of an entry that are added up.
+    pub sums: u64,
 }
 
 impl Size {
@@ -47,18 +51,27 @@ impl Size {
 }
 
 impl Footprint for Size {
-    /// Not in table 2: counted as its GROUP BY, with a register for the key and two for the sum.
+    /// Not in table 2: counted as its GROUP BY, with a register for the key and two for each sum.
     fn demand(&self, limits: &Limits) -> Demand {
-        let arrays = Arrays::chained(3 * self.tables, self.rows * 32);
-        let demand = arrays.demand(limits, self.word_bits.max(32), self.tables + 2);
-        let together = self.tables.min(3);
+        let arrays = Arrays::side_by_side((1 + 2 * self.sums) * self.tables, self.rows * 32);
+        // What has no room in its stage goes into a later one.
+        let stages = arrays.stages(limits).max(self.tables + 2);
+        let demand = arrays.demand(limits, self.word_bits.max(32), stages);
+        // In the fullest stage: keys of a table, low halves of another, high ones of a third.
+        let together = match self.tables {
+            1 => self.sums,
+            2 => 1 + self.sums,
+            _ => 1 + 2 * self.sums,
+        };
+        let together = together.min(demand.stage_alus);
         Demand { stage_alus: together, stage_sram_bits: together * demand.array_bits, ..demand }
     }
 }
 
 impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "group-sum, d = {}, w = {}", self.rows, self.tables)
+        write!(f, "group-sum, d = {}, w = {}", self.rows, self.tables)?;
+        if self.sums > 1 { write!(f, ", {} sums", self.sums) } else { Ok(()) }
     }
 }
 
@@ -66,13 +79,13 @@ impl Planning for Goal {
     type Size = Size;
 
     fn check(&self) -> Result<(), PlanError> {
-        positive(&[self.entries, self.keys, self.word_bits.into()])
+        positive(&[self.entries, self.keys, self.word_bits.into(), self.sums])
     }
 
     fn candidates(&self, limits: &Limits) -> Vec<Size> {
-        let word_bits = self.word_bits;
+        let Self { word_bits, sums, .. } = *self;
         let of = |rows| {
-            (1..=limits.columns().min(16)).map(move |tables| Size { rows, tables, word_bits })
+            (1..=limits.columns().min(16)).map(move |tables| Size { rows, tables, word_bits, sums })
         };
         ROWS.map(|bits| 1 << bits).flat_map(of).collect()
     }
@@ -86,6 +99,7 @@ impl Planning for Goal {
 
     fn program(&self, size: &Size) -> Result<Program, ConfigError> {
         narrow_values(size.word_bits)?;
-        Ok(Config::new(narrow(size.rows), narrow(size.tables))?.program())
+        let config = Config::new(narrow(size.rows), narrow(size.tables))?;
+        Ok(config.with_sums(narrow(size.sums))?.program())
     }
 }

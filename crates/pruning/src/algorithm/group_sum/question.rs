@@ -20,10 +20,12 @@ impl Question for Sums {
         opt::distinct(rows.kept().map(|row| row.key()))
     }
 
+    /// Of the first value; the packets of trials have no other.
     fn answer(&self, rows: &Rows<'_>) -> Answer {
         let mut sums: BTreeMap<u64, u64> = BTreeMap::new();
         let forwarded = rows.kept().map(|row| (row.key(), u64::from(row.value())));
-        for (key, value) in forwarded.chain(rows.held().iter().copied()) {
+        let held = rows.held().iter().flat_map(|held| held.sums.first().map(|s| (held.key, *s)));
+        for (key, value) in forwarded.chain(held) {
             let sum = sums.entry(key).or_default();
             *sum = sum.wrapping_add(value);
         }

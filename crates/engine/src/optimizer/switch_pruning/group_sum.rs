@@ -1,0 +1,74 @@
+//! GROUP BY with SUM and COUNT of whole numbers, one or several.
+//!
+//! ```text
+//! AggregateExec: mode=Final              AggregateExec: mode=Final
+//!   AggregateExec: mode=Partial    ─►      SwitchDrainExec                 (what the switch holds, at the end)
+//!     X                                      AggregateExec: mode=Partial
+//!                                              SwitchPruneExec: group_sum
+//!                                                X
+//! ```
+//!
+//! The switch adds up the rows of the groups that it has cells for and drops them; the others pass. Both come
+//! as partial states to the upper half, which adds them as it adds those of the partitions. A row whose key or
+//! values have no word of 32 bits bypasses the switch.
+
+use std::sync::Arc;
+
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
+use sluicegate_pruning::algorithm::catalog::Configured;
+use sluicegate_pruning::algorithm::group_sum::Config;
+use sluicegate_pruning::algorithm::group_sum::plan::Goal;
+
+use super::aggregate::{ASSUMED_GROUP_ROWS, adds_up, lower_half};
+use super::{Knowledge, Served, Unserved, rewrite_workers};
+use crate::physical_plan::switch_drain::SwitchDrainExec;
+use crate::physical_plan::switch_prune::SwitchPruneExec;
+use crate::switch::planner::{Planner, narrow, reason};
+use crate::switch::{Amount, Field, Key};
+
+/// Serves `node` if it is the upper half of such an aggregate.
+pub(super) fn rewrite(
+    node: &Arc<dyn ExecutionPlan>,
+    planner: &mut Planner,
+) -> Served<Arc<dyn ExecutionPlan>> {
+    let partial = lower_half(node).ok_or(Unserved::Other)?;
+    let aggregates = partial.aggr_expr();
+    if !aggregates.iter().any(adds_up) {
+        return Err(Unserved::Other);
+    }
+    if !aggregates.iter().all(adds_up) {
+        return Err(
+            "only SUM and COUNT can be added up, and what is beside them needs every row".into()
+        );
+    }
+    let (input, schema) = (partial.input(), partial.input().schema());
+    let known = Knowledge::of(input)?;
+    let mut fields = vec![Field::Key(Key::near(&partial.group_expr().input_exprs(), &schema)??)];
+    for aggregate in aggregates {
+        let values = aggregate.expressions();
+        let [value] = values.as_slice() else {
+            return Err("a COUNT of several columns is not one of rows".into());
+        };
+        let amounts = match aggregate.fun().name() {
+            "sum" => Amount::exact(value, &schema, |expr| known.of_column(expr))??,
+            _ => vec![Amount::present(value)],
+        };
+        fields.extend(amounts.into_iter().map(Field::Amount));
+    }
+    let sums = fields.len() as u64 - 1;
+    let groups = (known.rows / ASSUMED_GROUP_ROWS).clamp(1, 1 << 16);
+    let goal = Goal { entries: known.rows, keys: groups, word_bits: 32, sums };
+    let hashing = planner.hashing();
+    let plan = planner.place(&goal, fields, |size| {
+        let config = Config::new(narrow(size.rows), narrow(size.tables));
+        let config = config.and_then(|config| config.with_sums(narrow(size.sums)));
+        Ok(Configured::GroupSum(config.map_err(reason)?.with_hashing(hashing)))
+    })?;
+    let below = rewrite_workers(Arc::clone(input), planner)?;
+    let crossing: Arc<dyn ExecutionPlan> = Arc::new(SwitchPruneExec::new(below, plan));
+    let lower = node.children().first().map_or(node, |lower| *lower);
+    let lower = replace_children_if_necessary(Arc::clone(lower), vec![crossing])?;
+    let drain = Arc::new(SwitchDrainExec::try_new(lower)?);
+    Ok(replace_children_if_necessary(Arc::clone(node), vec![drain])?)
+}
