@@ -102,6 +102,29 @@ fn generated_streams_run_through_every_algorithm() {
     }
 }
 
+/// The sizes of the paper's examples: matrices of 1000, 600 and 481 rows, and filters of 4 MB, of which a Bloom
+/// filter has three arrays of 1 MiB.
+#[test]
+fn the_papers_sizes_run_and_fit() {
+    let join = ["--probe", "generated:uniform:entries=20000:keys=9000"];
+    for (algorithm, size, more) in [
+        ("distinct", &["-w", "24", "-d", "1000"][..], &["--check", "2000"][..]),
+        ("top-n-randomized", &["-n", "1000", "-w", "16", "-d", "600"], &["--check", "2000"]),
+        ("top-n-randomized", &["-n", "1000", "-w", "19", "-d", "481"], &["--check", "2000"]),
+        ("join-register-bloom", &["--hashes", "3", "-d", "524288"], &join),
+        ("join-bloom", &["--hashes", "3", "-d", "8388608"], &join),
+    ] {
+        let source = "generated:zipf:entries=20000:keys=3000";
+        let args = ["switch", "run", "--algorithm", algorithm, "--input", source];
+        let rows = json(&[&args, size, more].concat());
+        assert_eq!(rows[0]["answer"], "unchanged", "{algorithm}: {rows:?}");
+        if algorithm != "join-register-bloom" {
+            let args = ["switch", "fit", "--algorithm", algorithm, "--target", "paper"];
+            assert!(!json(&[&args, size].concat()).is_empty(), "{algorithm}");
+        }
+    }
+}
+
 #[test]
 fn what_the_released_programs_lose_is_said() {
     let run = |algorithm: &str, source: &str| {
