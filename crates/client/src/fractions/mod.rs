@@ -6,7 +6,7 @@ mod walk;
 use std::fmt;
 
 use arrow::datatypes::{DataType, SchemaRef};
-use memchr::{memchr, memchr_iter, memrchr};
+use memchr::{memchr, memchr_iter, memmem, memrchr};
 
 use self::walk::{Found, Tree, Walk, has_fraction, is_of_number};
 
@@ -35,9 +35,9 @@ const LONGEST: usize = 1 << 20;
 
 /// Looks for fractions in a JSON text that is handed over piece by piece.
 ///
-/// A line that is one value is looked at only if a number with a point stands behind the name of a column of whole
-/// numbers, so that it costs little where there are none. Values of several lines, and long ones, are followed byte by
-/// byte.
+/// A line that is one value is looked at only if a number with a point or a negative exponent stands behind the name of
+/// a column of whole numbers, so that it costs little where there are none. Values of several lines, and long ones, are
+/// followed byte by byte.
 #[derive(Debug)]
 pub struct Fractions {
     tree: Tree,
@@ -165,16 +165,23 @@ impl Fractions {
             start = end;
             lines += 1;
         }
-        self.points(&text[..start])?;
+        self.fractions(&text[..start])?;
         self.lines += lines;
         Ok(start)
     }
 
-    /// Looks at the points in lines that end the values in them.
-    fn points(&self, text: &[u8]) -> Result<(), Fraction> {
+    /// Looks at what may stand in a fraction, in lines that end the values in them: a point, as in 2.5, or a
+    /// negative exponent, as in 25e-1.
+    fn fractions(&self, text: &[u8]) -> Result<(), Fraction> {
+        self.points(text, memchr_iter(b'.', text))?;
+        self.points(text, memmem::find_iter(text, b"e-"))?;
+        self.points(text, memmem::find_iter(text, b"E-"))
+    }
+
+    fn points(&self, text: &[u8], points: impl Iterator<Item = usize>) -> Result<(), Fraction> {
         let mut looked_to = 0;
         let has_escapes = memchr(b'\\', text).is_some();
-        for point in memchr_iter(b'.', text) {
+        for point in points {
             if point < looked_to || !self.may_be_whole(text, point, has_escapes) {
                 continue;
             }
@@ -197,12 +204,13 @@ impl Fractions {
         Ok(())
     }
 
-    /// Whether a point may be one of a value of a column of whole numbers. Of most points the two bytes beside
-    /// them say that they are not.
+    /// Whether a point or an exponent may be one of a value of a column of whole numbers. Of most points the two bytes
+    /// beside them say that they are not.
     #[inline]
     fn may_be_whole(&self, text: &[u8], point: usize, has_escapes: bool) -> bool {
         let is_digit = |at: usize| text.get(at).is_some_and(u8::is_ascii_digit);
-        if point == 0 || !is_digit(point - 1) || !is_digit(point + 1) {
+        let is_within = is_digit(point + 1) || text.get(point + 1) == Some(&b'-');
+        if point == 0 || !is_digit(point - 1) || !is_within {
             return false;
         }
         let mut at = point - 1;
@@ -334,6 +342,9 @@ mod tests {
         check("{\"a\":1}\n\n{ \"a\" : -0.25 }", Some(("a", "-0.25", 3)));
         check("{\"s\":{\"n\":1.5},\"a\":1}", Some(("s.n", "1.5", 1)));
         check("{\"l\":[1, 2.5]}\n", Some(("l", "2.5", 1)));
+        check("{\"a\":10}\n{\"a\":25e-1}\n", Some(("a", "25e-1", 2)));
+        check("{\"l\":[1,-5E-01]}\n", Some(("l", "-5E-01", 1)));
+        check("{\"a\":250e-1,\"f\":25e-1,\"x\":\"1e-1\"}\n", None);
         check("{\"\\u0061\":2.5}\n", Some(("a", "2.5", 1)));
         check("{\"x\":2.5,\"a\":1}\n{\"f\":2.5,\"a\":2.0}\n", None);
         check("{\"a\":1,\"x\":{\"a\":2.5}}\n", None);
