@@ -1,5 +1,7 @@
 //! What a format provides: batches of rows, and their columns on demand.
 
+use std::sync::Arc;
+
 use super::cancellation::Cancellation;
 use super::output::RowWriter;
 use super::selection::Rows;
@@ -16,6 +18,15 @@ pub(crate) struct Column {
     pub(crate) kind: Kind,
     /// Its name in messages and JSON answers.
     pub(crate) name: String,
+}
+
+/// A column of a batch whose rows share few values.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Codes<'a> {
+    /// The values, of which none is in the batch's block.
+    pub(crate) values: &'a Arc<Vector>,
+    /// The number of each row's value.
+    pub(crate) codes: &'a [u32],
 }
 
 /// The columns of an object, by the paths of a statement.
@@ -53,6 +64,11 @@ pub(crate) trait BatchReader: Send {
         rows: Rows<'_>,
         out: &mut Vector,
     ) -> Result<(), SelectError>;
+
+    /// A column as the batch has it, if that is by few values. [`Self::read_column`] reads the same.
+    fn codes(&self, _column: usize) -> Option<Codes<'_>> {
+        None
+    }
 
     /// Writes all fields of a row: `SELECT *`. The writer has begun the row and ends it.
     fn write_row(&self, row: usize, out: &mut RowWriter) -> Result<(), SelectError>;

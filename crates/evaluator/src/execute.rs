@@ -7,7 +7,7 @@ use super::aggregate::State;
 use super::batch::BatchReader;
 use super::cancellation::Cancellation;
 use super::group_by::Groups;
-use super::output::{self, Key, RowWriter};
+use super::output::{self, Fields, Key, RowWriter};
 use super::program::{Machine, Program, Values};
 use super::selection::Selection;
 use super::sink::{MAX_RECORDS_BYTES, Outbox, Sink, Stats};
@@ -321,19 +321,34 @@ impl Execution {
             Answer::Items(items) => &items[..],
             Answer::Star | Answer::Aggregates { .. } | Answer::Groups { .. } => &[],
         };
-        let nodes = items.iter().map(|item| item.node);
         let cancellation = machine.cancellation().clone();
-        let values = machine.eval_all(&statement.program, nodes, chosen, &**reader)?;
+        let (program, reader) = (&statement.program, &mut **reader);
+        let by_columns = writer.takes_columns() && !items.is_empty();
+        // Columns that a batch has by few values are written as they are.
+        let codes = |item: &Item| {
+            let column = program.column(item.node).filter(|_| by_columns)?;
+            reader.codes(column)
+        };
+        let nodes = items.iter().filter(|item| codes(item).is_none()).map(|item| item.node);
+        machine.eval_all(program, nodes, chosen, reader)?;
         let mut rows = Vec::with_capacity(chosen.rows().len());
         chosen.rows().for_each(|row| rows.push(row as u32));
         let mut last = 0;
         let mut flow = ControlFlow::Continue(());
         let mut write = |part: &[u32]| -> Result<ControlFlow<()>, SelectError> {
-            let vectors = items.iter().map(|item| values.of(item.node));
-            if !items.is_empty() && writer.put_columns(vectors, part, reader.block()) {
-                last = part.last().map_or(last, |row| *row as usize);
-                return hand_on(writer, outbox, &cancellation);
+            if by_columns {
+                let values = machine.eval_all(program, [], chosen, reader)?;
+                let fields = items.iter().map(|item| match codes(item) {
+                    Some(codes) => Fields::Codes(codes),
+                    None => Fields::Values(values.of(item.node)),
+                });
+                if writer.put_columns(fields, part, reader.block()) {
+                    last = part.last().map_or(last, |row| *row as usize);
+                    return hand_on(writer, outbox, &cancellation);
+                }
             }
+            let nodes = items.iter().map(|item| item.node);
+            let values = machine.eval_all(program, nodes, chosen, reader)?;
             for row in part {
                 last = *row as usize;
                 match &statement.answer {
@@ -368,7 +383,7 @@ impl Execution {
         writer.clear();
         written.map_err(|error| {
             let stopped = cancellation.check().err();
-            Failure::Writing(stopped.unwrap_or_else(|| located(&error, &**reader, last)))
+            Failure::Writing(stopped.unwrap_or_else(|| located(&error, reader, last)))
         })?;
         self.emitted += chosen.rows().len() as u64;
         if self.emitted >= statement.limit {

@@ -2,6 +2,7 @@
 
 use arrow::buffer::Buffer;
 
+use super::selection::Rows;
 use sluicegate_s3select::value::{Decimal, Timestamp, Value};
 
 /// Where a text value is in its [`Heap`].
@@ -248,6 +249,33 @@ impl Vector {
             spans.resize(rows, Span::default());
         }
         &mut spans[..rows]
+    }
+
+    /// Gives rows of a batch of `codes` those of some values which the codes say, each in its bounds.
+    pub(crate) fn gather(&mut self, values: &Self, codes: &[u32], rows: Rows<'_>) {
+        let batch_rows = codes.len();
+        macro_rules! copy {
+            ($from:expr, $to:expr) => {{
+                let (from, to) = ($from, $to);
+                rows.for_each(|row| to[row] = from[codes[row] as usize].clone());
+            }};
+        }
+        match &values.data {
+            Data::Constant(value) => *self = Self::constant(value.clone()),
+            Data::Bool(from) => copy!(from, self.bools(batch_rows).0),
+            Data::Int(from) => copy!(from, self.ints(batch_rows).0),
+            Data::Float(from) => copy!(from, self.floats(batch_rows).0),
+            Data::Decimal(from) => copy!(from, self.decimals(batch_rows).0),
+            Data::Timestamp(from) => copy!(from, self.timestamps(batch_rows).0),
+            Data::Text(from, heap) => copy!(from, self.texts(batch_rows, heap.clone())),
+            Data::Dynamic(from) => copy!(from, self.values(batch_rows).0),
+        }
+        if !values.tags.all_present() {
+            rows.for_each(|row| match values.tags.get(codes[row] as usize) {
+                Tag::Present => {}
+                tag => self.tags.set(row, tag, batch_rows),
+            });
+        }
     }
 
     /// Sets the heap of texts after they were written.

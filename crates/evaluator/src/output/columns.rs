@@ -3,8 +3,11 @@
 //! What kind of values a column has is then asked once, not for each of them, and its values are alike, which
 //! the processor predicts. The fields are put together to rows afterwards.
 
-use super::MAX_ROW_BYTES;
+use std::sync::Arc;
+
 use super::csv::CsvWriter;
+use super::{Fields, MAX_ROW_BYTES};
+use crate::batch::Codes;
 use crate::vector::{Data, Tag, Vector};
 use sluicegate_s3select::value::{Value, write_int};
 
@@ -28,28 +31,37 @@ pub(crate) fn rows_at_once(columns: usize) -> usize {
 pub(super) struct Column {
     /// Each with the delimiter behind it.
     text: Vec<u8>,
-    ends: Vec<u32>,
-    /// Where the next field begins that is copied.
-    next: usize,
+    /// Where in the text the rows have their fields.
+    places: Vec<Place>,
+    /// If the column is coded: the text is then of these values, as far as a row had them.
+    values: Option<(Arc<Vector>, Vec<Place>)>,
+}
+
+/// A part of a text. There is a delimiter at least in it.
+#[derive(Debug, Clone, Copy, Default)]
+struct Place {
+    start: u32,
+    length: u32,
 }
 
 impl CsvWriter {
     /// See [`super::RowWriter::put_columns`].
     pub(super) fn put_columns<'a>(
         &mut self,
-        vectors: impl ExactSizeIterator<Item = &'a Vector>,
+        fields: impl ExactSizeIterator<Item = Fields<'a>>,
         rows: &[u32],
         block: &[u8],
         out: &mut Vec<u8>,
     ) -> bool {
         let mut columns = std::mem::take(&mut self.columns);
-        columns.resize_with(vectors.len(), Column::default);
-        let filled = self.fill(&mut columns, vectors, rows, block).is_some();
+        columns.resize_with(fields.len(), Column::default);
+        let filled = self.fill(&mut columns, fields, rows, block).is_some();
         if filled {
             join(&mut columns, rows.len(), out);
         }
-        // Each of many columns may have been long once.
-        if columns.iter().map(|column| column.text.capacity()).sum::<usize>() <= KEPT {
+        // Each of many columns may have been long once. The values of coded ones are bounded.
+        let kept = columns.iter().filter(|column| column.values.is_none());
+        if kept.map(|column| column.text.capacity()).sum::<usize>() <= KEPT {
             self.columns = columns;
         }
         filled
@@ -59,40 +71,99 @@ impl CsvWriter {
     fn fill<'a>(
         &self,
         columns: &mut [Column],
-        vectors: impl Iterator<Item = &'a Vector>,
+        fields: impl Iterator<Item = Fields<'a>>,
         rows: &[u32],
         block: &[u8],
     ) -> Option<()> {
         let (mut left, last) = (MAX_ROW_BYTES, columns.len() - 1);
         // A row of one empty field must not look like a blank line.
         let empty = if last == 0 { self.quote.repeat(2) } else { Vec::new() };
-        for (at, (column, vector)) in columns.iter_mut().zip(vectors).enumerate() {
+        for (at, (column, fields)) in columns.iter_mut().zip(fields).enumerate() {
             let behind = if at == last { &self.record_delimiter } else { &self.field_delimiter };
-            column.clear();
-            let fields = &mut Fields { column, rows, behind, empty: &empty, most: left };
-            self.put_column(vector, block, fields)?;
-            left -= column.text.len();
+            let around = Around { behind, empty: &empty };
+            left -= match fields {
+                Fields::Values(vector) => {
+                    *column = Column { values: None, ..std::mem::take(column) };
+                    column.clear();
+                    self.put_column(
+                        vector,
+                        block,
+                        &mut Writing { column, rows, around, most: left },
+                    )?;
+                    column.text.len()
+                }
+                Fields::Codes(codes) => self.put_codes(codes, rows, column, around, left)?,
+            };
         }
         Some(())
     }
 
-    fn put_column(&self, vector: &Vector, block: &[u8], fields: &mut Fields<'_>) -> Option<()> {
+    /// Finds the fields of a coded column, after it has written the values that no row had before. Returns the
+    /// bytes that they take.
+    fn put_codes(
+        &self,
+        Codes { values, codes }: Codes<'_>,
+        rows: &[u32],
+        column: &mut Column,
+        around: Around<'_>,
+        most: usize,
+    ) -> Option<usize> {
+        let known = column.values.take().filter(|(known, _)| Arc::ptr_eq(known, values));
+        let mut written = match known {
+            Some((_, written)) => written,
+            None => {
+                column.clear();
+                let distinct = rows.iter().map(|row| codes[*row as usize]).max()? as usize + 1;
+                vec![Place::default(); distinct]
+            }
+        };
+        let mut missing: Vec<u32> = Vec::new();
+        for row in rows {
+            let code = codes[*row as usize];
+            let index = code as usize;
+            if index >= written.len() {
+                written.resize(index + 1, Place::default());
+            }
+            if written[index].length == 0 {
+                // Until it is.
+                written[index].length = 1;
+                missing.push(code);
+            }
+        }
+        if !missing.is_empty() {
+            column.places.clear();
+            let most = usize::MAX;
+            let writing = &mut Writing { column, rows: &missing, around, most };
+            self.put_column(values, &[], writing)?;
+            for (code, place) in missing.iter().zip(&column.places) {
+                written[*code as usize] = *place;
+            }
+        }
+        column.places.clear();
+        column.places.extend(rows.iter().map(|row| written[codes[*row as usize] as usize]));
+        column.values = Some((Arc::clone(values), written));
+        let length = column.places.iter().map(|place| place.length as usize).sum();
+        (length <= most).then_some(length)
+    }
+
+    fn put_column(&self, vector: &Vector, block: &[u8], fields: &mut Writing<'_>) -> Option<()> {
         let tags = &vector.tags;
         let is_there = |row| tags.get(row) == Tag::Present;
         let absent = |out: &mut Vec<u8>| self.put_plain(out, |_| {});
         match &vector.data {
             Data::Text(spans, heap) => {
-                let heap = heap.bytes(block);
+                let (heap, before) = (heap.bytes(block), fields.column.text.len());
                 fields.write(|row, out| {
-                    if spans[row].is_absent() {
+                    let span = spans[row];
+                    if span.is_absent() {
                         absent(out);
                     } else {
-                        self.put_text(spans[row].of(heap), out);
+                        self.put_part(heap, span.start()..span.start() + span.len(), out);
                     }
                     Some(())
                 })?;
                 // Delimiters and quotes are whole characters, so this is valid if each field is.
-                std::str::from_utf8(&fields.column.text).ok().map(drop)
+                std::str::from_utf8(&fields.column.text[before..]).ok().map(drop)
             }
             Data::Int(ints) => fields.write(|row, out| {
                 self.put_plain(out, |out| {
@@ -137,36 +208,42 @@ impl CsvWriter {
     }
 }
 
-/// A column that is being written.
-struct Fields<'a> {
-    column: &'a mut Column,
-    rows: &'a [u32],
+/// What is written with the fields of a column.
+#[derive(Debug, Clone, Copy)]
+struct Around<'a> {
     behind: &'a [u8],
     /// What stands for no text.
     empty: &'a [u8],
+}
+
+/// A column to which fields are appended.
+struct Writing<'a> {
+    column: &'a mut Column,
+    rows: &'a [u32],
+    around: Around<'a>,
     /// The most bytes that it may take.
     most: usize,
 }
 
-impl Fields<'_> {
+impl Writing<'_> {
     #[inline(always)]
     fn write(&mut self, mut field: impl FnMut(usize, &mut Vec<u8>) -> Option<()>) -> Option<()> {
-        let Column { text, ends, .. } = &mut *self.column;
-        let mut start = 0;
+        let Column { text, places, .. } = &mut *self.column;
+        let mut start = text.len();
         for row in self.rows {
             field(*row as usize, text)?;
             if text.len() == start {
-                text.extend_from_slice(self.empty);
+                text.extend_from_slice(self.around.empty);
             }
-            match self.behind {
+            match self.around.behind {
                 [delimiter] => text.push(*delimiter),
                 delimiter => text.extend_from_slice(delimiter),
             }
             if text.len() > self.most {
                 return None;
             }
+            places.push(Place { start: start as u32, length: (text.len() - start) as u32 });
             start = text.len();
-            ends.push(start as u32);
         }
         Some(())
     }
@@ -175,33 +252,34 @@ impl Fields<'_> {
 impl Column {
     fn clear(&mut self) {
         self.text.clear();
-        self.ends.clear();
-        self.next = 0;
+        self.places.clear();
     }
 }
 
 /// Appends the rows that the columns' fields make up.
 fn join(columns: &mut [Column], rows: usize, out: &mut Vec<u8>) {
     let mut length = COPIED;
-    for Column { text, .. } in &mut *columns {
-        length += text.len();
+    for Column { text, places, .. } in &mut *columns {
+        length += places.iter().map(|place| place.length as usize).sum::<usize>();
         text.extend_from_slice(&[0; COPIED]);
     }
     out.reserve(length);
     for row in 0..rows {
-        for Column { text, ends, next } in &mut *columns {
-            let end = ends[row] as usize;
-            let start = std::mem::replace(next, end);
-            let field = &text[start..];
+        for Column { text, places, .. } in &*columns {
+            let Place { start, length } = places[row];
+            let field = &text[start as usize..];
             match field.first_chunk::<COPIED>() {
-                Some(chunk) if end - start <= COPIED => {
-                    let length = out.len() + end - start;
+                Some(chunk) if length as usize <= COPIED => {
+                    let length = out.len() + length as usize;
                     out.extend_from_slice(chunk);
                     out.truncate(length);
                 }
-                _ => out.extend_from_slice(&field[..end - start]),
+                _ => out.extend_from_slice(&field[..length as usize]),
             }
         }
+    }
+    for Column { text, .. } in columns {
+        text.truncate(text.len() - COPIED);
     }
 }
 
@@ -284,6 +362,7 @@ mod tests {
         #[test]
         fn columns_make_the_rows_that_fields_make(
             columns in prop::collection::vec(column(), 1..6),
+            coded in prop::collection::vec(any::<bool>(), 6),
             always: bool,
             field in prop_oneof![3 => Just(","), 1 => Just("|"), 1 => Just("é"), 1 => Just("1")],
             record in prop_oneof![3 => Just("\n"), 1 => Just("\r\n"), 1 => Just("ö")],
@@ -301,11 +380,17 @@ mod tests {
             let (mut one, mut other) =
                 (RowWriter::new(&options).unwrap(), RowWriter::new(&options).unwrap());
             let rows = columns.iter().map(Vec::len).min().unwrap();
-            let vectors: Vec<_> = columns.iter().map(|values| vector(values)).collect();
+            let vectors: Vec<_> = columns.iter().map(|values| Arc::new(vector(values))).collect();
+            let by_row: Vec<u32> = (0..40).collect();
+            // Columns that are coded, and columns that are not.
+            let fields = || vectors.iter().zip(&coded).map(|(values, coded)| match coded {
+                true => Fields::Codes(Codes { values, codes: &by_row }),
+                false => Fields::Values(values),
+            });
             let rows: Vec<u32> = (0..rows as u32).step_by(every).collect();
             // Twice, so that nothing is left over.
             for _ in 0..2 {
-                prop_assert!(one.put_columns(vectors.iter(), &rows, &[]));
+                prop_assert!(one.put_columns(fields(), &rows, &[]));
                 for row in &rows {
                     other.begin_row();
                     for values in &columns {
@@ -325,9 +410,14 @@ mod tests {
         let mut writer = RowWriter::new(&options).unwrap();
         let mut check = |vector: Vector, written: bool| {
             let fine = Vector::constant(Value::Int(1));
-            let before = writer.bytes().len();
-            assert_eq!(writer.put_columns([&fine, &vector].into_iter(), &[0, 1], &[]), written);
-            assert_eq!(writer.bytes().len() > before, written);
+            let vector = Arc::new(vector);
+            let codes = Codes { values: &vector, codes: &[0, 1] };
+            for fields in [Fields::Values(&vector), Fields::Codes(codes)] {
+                let before = writer.bytes().len();
+                let columns = [Fields::Values(&fine), fields].into_iter();
+                assert_eq!(writer.put_columns(columns, &[0, 1], &[]), written);
+                assert_eq!(writer.bytes().len() > before, written);
+            }
         };
         check(Vector::constant(Value::List(vec![])), false);
         check(Vector::constant(Value::String("x".repeat(MAX_ROW_BYTES / 2 - 10))), true);

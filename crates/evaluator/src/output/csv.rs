@@ -1,5 +1,7 @@
 //! Rows as delimited text.
 
+use std::ops::Range;
+
 use super::columns::Column;
 use super::{Item, nested_in_csv};
 use sluicegate_s3select::error::{SelectError, SelectErrorCode};
@@ -8,6 +10,9 @@ use sluicegate_s3select::value::{Value, write_int};
 
 /// As many bytes are special unless delimiters are unusual.
 const SPECIALS: usize = 6;
+
+/// Parts of a text up to this length are looked at as if they had it.
+const PART: usize = 32;
 
 /// What numbers, truth values and timestamps are made of.
 const PLAIN: &[u8] = b"0123456789+-.:aeEfilnNrstuTZ";
@@ -163,6 +168,23 @@ impl CsvWriter {
         }
     }
 
+    /// [`Self::put_text`] of a part of a text. What is behind a short part is read along with it, so that nothing
+    /// depends on its length, which the processor would have to guess.
+    #[inline(always)]
+    pub(super) fn put_part(&self, text: &[u8], part: Range<usize>, out: &mut Vec<u8>) {
+        let from = text.get(part.start..).unwrap_or_default();
+        if let (Some(specials), Some(chunk)) = (&self.specials, from.first_chunk::<PART>())
+            && part.len() <= PART
+            && !self.always
+            && !begins_with(chunk, part.len(), specials)
+        {
+            let end = out.len() + part.len();
+            out.extend_from_slice(chunk);
+            return out.truncate(end);
+        }
+        self.put_text(from.get(..part.len()).unwrap_or_default(), out);
+    }
+
     /// Whether a text holds a byte that may make it need quotes.
     #[inline]
     fn is_special(&self, text: &[u8]) -> bool {
@@ -256,13 +278,29 @@ fn padded(text: &[u8]) -> Option<[u8; 16]> {
 /// Whether a chunk holds one of some bytes, without a branch on any.
 #[inline(always)]
 fn holds<const N: usize>(chunk: &[u8; N], specials: &[u8; SPECIALS]) -> bool {
+    marks(chunk, specials) != [0; N]
+}
+
+/// Whether one of some bytes is among the first ones of a chunk.
+#[inline(always)]
+fn begins_with<const N: usize>(chunk: &[u8; N], first: usize, specials: &[u8; SPECIALS]) -> bool {
+    let mut found = marks(chunk, specials);
+    for (at, found) in (0_u8..).zip(&mut found) {
+        *found &= u8::from(at < first as u8);
+    }
+    found != [0; N]
+}
+
+/// 1 where a chunk has one of some bytes.
+#[inline(always)]
+fn marks<const N: usize>(chunk: &[u8; N], specials: &[u8; SPECIALS]) -> [u8; N] {
     let mut found = [0_u8; N];
     for special in specials {
         for (found, byte) in found.iter_mut().zip(chunk) {
             *found |= u8::from(byte == special);
         }
     }
-    found != [0; N]
+    found
 }
 
 #[cfg(test)]
@@ -307,6 +345,27 @@ mod tests {
             }
             writer.end(0, &mut written);
             prop_assert_eq!(String::from_utf8(copied).unwrap(), String::from_utf8(written).unwrap());
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_part_is_written_as_the_text_that_it_is(
+            text in "[a,\"é\n\0]{0,60}",
+            ends: [prop::sample::Index; 2],
+            always: bool,
+            delimiter in prop_oneof![Just(","), Just("\0"), Just("é")],
+        ) {
+            let [a, b] = ends.map(|end| end.index(text.len() + 1));
+            let part = a.min(b)..a.max(b);
+            let quote_fields = if always { QuoteFields::Always } else { QuoteFields::AsNeeded };
+            let field_delimiter = delimiter.to_owned();
+            let options = CsvOutput { quote_fields, field_delimiter, ..CsvOutput::default() };
+            let writer = CsvWriter::new(&options).unwrap();
+            let (mut as_part, mut as_text) = (b"x".to_vec(), b"x".to_vec());
+            writer.put_part(text.as_bytes(), part.clone(), &mut as_part);
+            writer.put_text(&text.as_bytes()[part], &mut as_text);
+            prop_assert_eq!(as_part, as_text);
         }
     }
 

@@ -8,6 +8,7 @@ use sluicegate_s3select::error::{SelectError, SelectErrorCode};
 use sluicegate_s3select::request::OutputSerialization;
 use sluicegate_s3select::value::{Decimal, Timestamp, Value};
 
+use crate::batch::Codes;
 use crate::vector::Vector;
 pub(crate) use columns::rows_at_once;
 use csv::CsvWriter;
@@ -52,6 +53,13 @@ pub(crate) enum Item<'a> {
     Int(i64),
     Decimal(Decimal),
     Timestamp(Timestamp),
+}
+
+/// The values of a column.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Fields<'a> {
+    Values(&'a Vector),
+    Codes(Codes<'a>),
 }
 
 impl RowWriter {
@@ -106,17 +114,22 @@ impl RowWriter {
         }
     }
 
-    /// Writes whole rows, whose fields are these vectors' values, unless one of them cannot be written or they
-    /// are better written one by one; says whether it did. Faster than [`Self::put`], for delimited text.
+    /// Whether [`Self::put_columns`] may write rows.
+    pub(crate) fn takes_columns(&self) -> bool {
+        matches!(self.format, Format::Csv(_))
+    }
+
+    /// Writes whole rows, whose fields are the values of these columns, unless one of them cannot be written or
+    /// they are better written one by one; says whether it did. Faster than [`Self::put`], for delimited text.
     pub(crate) fn put_columns<'a>(
         &mut self,
-        vectors: impl ExactSizeIterator<Item = &'a Vector>,
+        fields: impl ExactSizeIterator<Item = Fields<'a>>,
         rows: &[u32],
         block: &[u8],
     ) -> bool {
         self.row_start = self.bytes.len();
         match &mut self.format {
-            Format::Csv(writer) => writer.put_columns(vectors, rows, block, &mut self.bytes),
+            Format::Csv(writer) => writer.put_columns(fields, rows, block, &mut self.bytes),
             Format::Json(_) => false,
         }
     }

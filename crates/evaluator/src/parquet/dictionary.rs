@@ -45,6 +45,14 @@ pub(super) fn rules_out(file: &ParquetFile, group: usize, conditions: &[Conditio
     })
 }
 
+/// Whether a whole chunk is encoded with a dictionary.
+pub(super) fn is_whole(chunk: &ColumnChunkMetaData) -> bool {
+    let encodings = [Encoding::RLE_DICTIONARY, Encoding::PLAIN_DICTIONARY];
+    let used = chunk.page_encoding_stats_mask();
+    chunk.dictionary_page_offset().is_some()
+        && used.is_some_and(|used| encodings.iter().any(|encoding| used.is_only(*encoding)))
+}
+
 /// The values of a chunk's dictionary, if the whole chunk is encoded with it.
 fn read(
     file: &ParquetFile,
@@ -52,10 +60,9 @@ fn read(
     chunk: &ColumnChunkMetaData,
     data_type: &DataType,
 ) -> Option<ArrayRef> {
-    let encodings = chunk.page_encoding_stats_mask()?;
-    let whole = encodings.is_only(Encoding::RLE_DICTIONARY)
-        || encodings.is_only(Encoding::PLAIN_DICTIONARY);
-    chunk.dictionary_page_offset().filter(|_| whole)?;
+    if !is_whole(chunk) {
+        return None;
+    }
     let rows = file.metadata.metadata().row_group(group).num_rows().unsigned_abs() as usize;
     let source = Arc::new(ParquetSource::located_pages(&file.source));
     // Told where the first page is, the library reads what is before it, and no more.
@@ -74,8 +81,8 @@ fn read(
     decode(&buf, num_values as usize, chunk.column_type(), data_type)
 }
 
-/// PLAIN values of the types that equality is usually asked of.
-fn decode(
+/// PLAIN values of the types that dictionaries mostly have.
+pub(super) fn decode(
     bytes: &[u8],
     count: usize,
     physical: PhysicalType,

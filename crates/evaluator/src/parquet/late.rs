@@ -11,7 +11,6 @@ use crate::batch::BatchReader as _;
 use crate::cancellation::Cancellation;
 use crate::program::{Machine, NodeId};
 use crate::statement::Statement;
-use sluicegate_s3select::error::SelectError;
 
 /// After a row group most of whose rows pass, so many are read at once.
 const PAUSE: usize = 4;
@@ -34,26 +33,24 @@ impl LateRows {
         statement: &Arc<Statement>,
         roots: &BTreeSet<usize>,
         max_rows: usize,
-    ) -> Result<Option<Self>, SelectError> {
+    ) -> Option<Self> {
         // A limit is mostly reached before the end of a row group.
-        let Some(filter) = statement.filter.filter(|_| statement.limit == u64::MAX) else {
-            return Ok(None);
-        };
+        let filter = statement.filter.filter(|_| statement.limit == u64::MAX)?;
         let columns = statement.program.columns(filter);
         let of_filter: BTreeSet<_> =
             columns.into_iter().map(|column| file.columns[column].root).collect();
         if of_filter.is_empty() || of_filter == *roots {
-            return Ok(None);
+            return None;
         }
-        let chunks = Chunks::new(file.clone(), of_filter, max_rows)?;
-        Ok(Some(Self {
+        let chunks = Chunks::new(file.clone(), of_filter, max_rows);
+        Some(Self {
             statement: Arc::clone(statement),
             filter,
             batch: chunks.no_batch(),
             chunks,
             machine: Machine::default(),
             pause: 0,
-        }))
+        })
     }
 
     /// Fails when told to stop: then rows are kept.
@@ -82,8 +79,8 @@ impl LateRows {
             Some(last) if last.end == place => last.end += 1,
             _ => kept.push(place..place + 1),
         };
-        if let Ok(mut reader) = self.chunks.open(group, rows) {
-            while let Ok(true) = self.batch.next(&mut reader) {
+        if self.batch.open(&self.chunks, group, rows).is_ok() {
+            while let Ok(true) = self.batch.next() {
                 let all = self.machine.start(self.batch.rows());
                 let program = &self.statement.program;
                 let passing = self.machine.filter(program, self.filter, &all, &self.batch);

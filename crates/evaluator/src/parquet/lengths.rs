@@ -134,7 +134,7 @@ fn check(page: &Page, levels: [i16; 2]) -> Result<()> {
 }
 
 /// The bytes of a page behind its levels.
-fn values(page: &Page, levels: [i16; 2]) -> Option<&[u8]> {
+pub(super) fn values(page: &Page, levels: [i16; 2]) -> Option<&[u8]> {
     match page {
         Page::DataPage { buf, def_level_encoding, rep_level_encoding, num_values, .. } => {
             let mut rest = &buf[..];
@@ -207,7 +207,7 @@ impl DeltaList {
 }
 
 /// A number in groups of seven bits, the lowest first.
-fn number(bytes: &mut &[u8]) -> Option<u64> {
+pub(super) fn number(bytes: &mut &[u8]) -> Option<u64> {
     let mut number = 0;
     for shift in (0..64).step_by(7) {
         let (byte, rest) = bytes.split_first()?;

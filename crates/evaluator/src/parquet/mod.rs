@@ -3,9 +3,11 @@
 //! The footer is read when the statement is prepared; then only the column chunks that the
 //! statement touches, of the row groups that start in the scan range, and of those only the pages
 //! that neither statistics, dictionaries nor the page index rule out. Columns that the filter does not
-//! look at are read only where a row passes it ([`late`]). Row groups are the parts that several
+//! look at are read only where a row passes it ([`late`]). Columns that are stored as numbers of a
+//! dictionary's values are handed on as such ([`coded`]). Row groups are the parts that several
 //! threads evaluate.
 
+mod coded;
 mod convert;
 mod dictionary;
 mod headers;
@@ -14,6 +16,7 @@ mod lengths;
 mod pages;
 mod pruning;
 mod reader;
+mod runs;
 mod schema;
 mod source;
 mod thrift;

@@ -1,20 +1,21 @@
 //! Reads the chosen columns and row groups of a Parquet object.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::{DataType, Schema};
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, RowGroups, RowSelection};
-use parquet::arrow::{FieldLevels, ProjectionMask, parquet_to_arrow_field_levels};
+use parquet::arrow::{ProjectionMask, parquet_to_arrow_field_levels};
 
+use super::coded::{CodedColumn, Room};
 use super::late::LateRows;
 use super::lengths::CheckedRowGroups;
 use super::pages::RowRanges;
 use super::schema::{NamedColumn, ParquetFile};
 use super::source::ParquetSource;
 use super::{convert, dictionary, guarded, pages, parquet_error, pruning};
-use crate::batch::BatchReader;
+use crate::batch::{BatchReader, Codes};
 use crate::cancellation::Cancellation;
 use crate::output::RowWriter;
 use crate::scan_range::ByteRange;
@@ -38,7 +39,6 @@ pub(crate) struct ParquetReader {
     /// Whether the first batch is an empty one: a whole row group may have to be looked at before
     /// there is a row, which is not for when the statement is prepared.
     is_fresh: bool,
-    reader: Option<ParquetRecordBatchReader>,
     batch: ColumnBatch,
     /// Rows of the row groups before that of the batch, the rows that are read of that, and how many
     /// of these are in the batches before this one.
@@ -56,16 +56,31 @@ pub(super) struct Chunks {
     file: ParquetFile,
     source: Arc<ParquetSource>,
     roots: BTreeSet<usize>,
-    levels: FieldLevels,
     max_rows: usize,
 }
 
-/// A batch, and where the named columns are in it.
+/// Reads rows of a row group.
+pub(super) struct GroupReader {
+    /// Reads all columns but those that are coded.
+    others: ParquetRecordBatchReader,
+    /// Where each column is that is read.
+    places: BTreeMap<usize, Place>,
+    coded: Vec<CodedColumn>,
+}
+
+/// Where a column of a batch is.
+#[derive(Debug, Clone, Copy)]
+enum Place {
+    Coded(usize),
+    Other(usize),
+}
+
+/// A batch of a row group, if one was begun.
 pub(super) struct ColumnBatch {
-    batch: RecordBatch,
-    /// The named columns, each with its place among the columns of a batch, if it is there.
-    columns: Vec<(NamedColumn, Option<usize>)>,
+    columns: Vec<NamedColumn>,
     has_binary: bool,
+    batch: RecordBatch,
+    group: Option<GroupReader>,
 }
 
 impl ParquetReader {
@@ -95,15 +110,14 @@ impl ParquetReader {
         let rows = |group: &usize| Ok((*group, pages::rows(&file, *group, &conditions)));
         let mut groups = guarded(|| chosen.iter().map(rows).collect::<Result<Vec<_>, _>>())?;
         groups.retain(|(_, rows)| !rows.is_empty());
-        let late = LateRows::new(&file, statement, &roots, max_rows)?;
-        let chunks = Chunks::new(file, roots, max_rows)?;
+        let late = LateRows::new(&file, statement, &roots, max_rows);
+        let chunks = Chunks::new(file, roots, max_rows);
         Ok(Self {
             is_fresh: late.is_some(),
             late,
             batch: chunks.no_batch(),
             chunks,
             groups: groups.into_iter(),
-            reader: None,
             rows_before: 0,
             rows: RowRanges::new(),
             read: 0,
@@ -135,7 +149,7 @@ impl ParquetReader {
         self.scanned += scanned;
         self.processed += processed;
         if !rows.is_empty() {
-            self.reader = Some(self.chunks.open(group, &rows)?);
+            self.batch.open(&self.chunks, group, &rows)?;
         }
         let groups = self.chunks.file.metadata.metadata().row_groups();
         // Nobody has checked what a file says about its row groups.
@@ -149,15 +163,7 @@ impl ParquetReader {
 
 impl Chunks {
     /// These columns, in batches of so many rows at most.
-    pub(super) fn new(
-        file: ParquetFile,
-        roots: BTreeSet<usize>,
-        max_rows: usize,
-    ) -> Result<Self, SelectError> {
-        let schema = file.metadata.parquet_schema();
-        let mask = ProjectionMask::roots(schema, roots.iter().copied());
-        let levels =
-            guarded(|| parquet_to_arrow_field_levels(schema, mask, None).map_err(parquet_error))?;
+    pub(super) fn new(file: ParquetFile, roots: BTreeSet<usize>, max_rows: usize) -> Self {
         let source = if file.metadata.metadata().offset_index().is_some() {
             ParquetSource::located_pages(&file.source)
         } else {
@@ -166,22 +172,20 @@ impl Chunks {
         // Columns take memory for a whole batch.
         let by_columns = (BATCH_VALUES / roots.len().max(1)).max(64);
         let max_rows = max_rows.min(by_columns);
-        Ok(Self { file, source: Arc::new(source), roots, levels, max_rows })
+        Self { file, source: Arc::new(source), roots, max_rows }
     }
 
     /// A batch without rows.
     pub(super) fn no_batch(&self) -> ColumnBatch {
         let fields = self.file.schema().fields();
-        let columns = self.file.columns.iter().map(|column| {
-            (column.clone(), self.roots.iter().position(|root| *root == column.root))
-        });
         ColumnBatch {
-            batch: RecordBatch::new_empty(Arc::new(Schema::empty())),
-            columns: columns.collect(),
+            columns: self.file.columns.clone(),
             has_binary: self
                 .roots
                 .iter()
                 .any(|root| *fields[*root].data_type() == DataType::Binary),
+            batch: no_rows(),
+            group: None,
         }
     }
 
@@ -190,31 +194,61 @@ impl Chunks {
     }
 
     /// Reads the given rows of a row group.
-    pub(super) fn open(
-        &self,
-        group: usize,
-        rows: &RowRanges,
-    ) -> Result<ParquetRecordBatchReader, SelectError> {
+    fn open(&self, group: usize, rows: &RowRanges) -> Result<GroupReader, SelectError> {
         let metadata = self.file.metadata.metadata();
         let row_groups = CheckedRowGroups {
             source: Arc::clone(&self.source),
             metadata: Arc::clone(metadata),
             groups: vec![group],
         };
+        let count = row_groups.num_rows();
+        let (mut places, mut coded) = (BTreeMap::new(), Vec::new());
+        let is_whole = matches!(&rows[..], [range] if *range == (0..count));
+        if is_whole {
+            let mut room = Room::default();
+            for root in &self.roots {
+                if let Some(column) = self.coded(&row_groups, group, *root, &mut room) {
+                    places.insert(*root, Place::Coded(coded.len()));
+                    coded.push(column);
+                }
+            }
+        }
+        let others: Vec<usize> =
+            self.roots.iter().copied().filter(|root| !places.contains_key(root)).collect();
+        places.extend(others.iter().enumerate().map(|(place, root)| (*root, Place::Other(place))));
+        let schema = self.file.metadata.parquet_schema();
+        let mask = ProjectionMask::roots(schema, others);
         let max_rows = self.max_rows.min(rows.iter().map(ExactSizeIterator::len).sum());
-        let selection =
-            RowSelection::from_consecutive_ranges(rows.iter().cloned(), row_groups.num_rows());
-        guarded(|| {
+        let selection = RowSelection::from_consecutive_ranges(rows.iter().cloned(), count);
+        let others = guarded(|| {
+            let levels =
+                parquet_to_arrow_field_levels(schema, mask, None).map_err(parquet_error)?;
             let selection = Some(selection);
-            let levels = &self.levels;
             ParquetRecordBatchReader::try_new_with_row_groups(
-                levels,
+                &levels,
                 &row_groups,
                 max_rows,
                 selection,
             )
             .map_err(parquet_error)
-        })
+        })?;
+        Ok(GroupReader { others, places, coded })
+    }
+
+    /// A column of a row group as it is stored, if that is of use.
+    fn coded(
+        &self,
+        groups: &CheckedRowGroups,
+        group: usize,
+        root: usize,
+        room: &mut Room,
+    ) -> Option<CodedColumn> {
+        let metadata = self.file.metadata.metadata().row_group(group);
+        let schema = self.file.metadata.parquet_schema();
+        let leaf =
+            (0..schema.num_columns()).find(|leaf| schema.get_column_root_idx(*leaf) == root)?;
+        let data_type = self.file.schema().fields()[root].data_type();
+        CodedColumn::open(groups, (leaf, metadata.column(leaf)), data_type, room)
     }
 
     /// The bytes of the wanted ones of its columns that hold these rows of a row group, and the same
@@ -238,16 +272,43 @@ impl Chunks {
     }
 }
 
+fn no_rows() -> RecordBatch {
+    RecordBatch::new_empty(Arc::new(Schema::empty()))
+}
+
 impl ColumnBatch {
-    /// Reads on; says whether there was more.
-    pub(super) fn next(
+    /// Begins to read rows of a row group.
+    pub(super) fn open(
         &mut self,
-        reader: &mut ParquetRecordBatchReader,
-    ) -> Result<bool, SelectError> {
-        let batch = guarded(|| reader.next().transpose().map_err(parquet_error))?;
-        let is_more = batch.is_some();
-        self.batch = batch.unwrap_or_else(|| RecordBatch::new_empty(Arc::new(Schema::empty())));
-        Ok(is_more)
+        chunks: &Chunks,
+        group: usize,
+        rows: &RowRanges,
+    ) -> Result<(), SelectError> {
+        self.group = None;
+        self.group = Some(chunks.open(group, rows)?);
+        Ok(())
+    }
+
+    /// Reads on; says whether there was more in the row group.
+    pub(super) fn next(&mut self) -> Result<bool, SelectError> {
+        self.batch = no_rows();
+        let Some(group) = &mut self.group else { return Ok(false) };
+        let Some(batch) = guarded(|| group.others.next().transpose().map_err(parquet_error))?
+        else {
+            self.group = None;
+            return Ok(false);
+        };
+        for column in &mut group.coded {
+            column.read(batch.num_rows())?;
+        }
+        self.batch = batch;
+        Ok(true)
+    }
+
+    /// A column of the batch, and where it is.
+    fn place(&self, column: usize) -> Option<(&NamedColumn, &GroupReader, Place)> {
+        let (column, group) = (self.columns.get(column)?, self.group.as_ref()?);
+        Some((column, group, *group.places.get(&column.root)?))
     }
 }
 
@@ -274,10 +335,17 @@ impl BatchReader for ColumnBatch {
         rows: Rows<'_>,
         out: &mut Vector,
     ) -> Result<(), SelectError> {
-        let Some((column, Some(place))) = self.columns.get(column) else {
-            return Err(parquet_error("a column is missing"));
+        let place = match self.place(column) {
+            Some((_, group, Place::Coded(place))) => {
+                let Codes { values, codes } = group.coded[place].codes();
+                out.gather(values, codes, rows);
+                return Ok(());
+            }
+            Some((column, _, Place::Other(place))) => Some((column, place)),
+            None => None,
         };
-        let array = self.batch.column(*place);
+        let (column, place) = place.ok_or_else(|| parquet_error("a column is missing"))?;
+        let array = self.batch.column(place);
         if column.path.is_empty() {
             return convert::fill(array, rows, out);
         }
@@ -286,6 +354,13 @@ impl BatchReader for ColumnBatch {
             values[row] = part(convert::value(array, row)?, &column.path);
             Ok(())
         })
+    }
+
+    fn codes(&self, column: usize) -> Option<Codes<'_>> {
+        match self.place(column)? {
+            (_, group, Place::Coded(place)) => Some(group.coded[place].codes()),
+            (_, _, Place::Other(_)) => None,
+        }
     }
 
     fn write_row(&self, _: usize, _: &mut RowWriter) -> Result<(), SelectError> {
@@ -311,17 +386,13 @@ impl BatchReader for ParquetReader {
         }
         self.read += self.batch.rows();
         loop {
-            if let Some(reader) = &mut self.reader {
-                if self.batch.next(reader)? {
-                    return Ok(true);
-                }
-                self.reader = None;
+            if self.batch.next()? {
+                return Ok(true);
             }
-            self.batch = self.chunks.no_batch();
             if !self.begin_group()? {
                 return Ok(false);
             }
-            if self.reader.is_none() {
+            if self.batch.group.is_none() {
                 // So that the caller regains control.
                 return Ok(true);
             }
@@ -347,6 +418,10 @@ impl BatchReader for ParquetReader {
         out: &mut Vector,
     ) -> Result<(), SelectError> {
         self.batch.read_column(column, rows, out)
+    }
+
+    fn codes(&self, column: usize) -> Option<Codes<'_>> {
+        self.batch.codes(column)
     }
 
     fn write_row(&self, row: usize, out: &mut RowWriter) -> Result<(), SelectError> {

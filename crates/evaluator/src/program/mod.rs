@@ -70,6 +70,14 @@ impl Program {
         }
     }
 
+    /// The column that a node is, if it is one as it stands.
+    pub(crate) fn column(&self, id: NodeId) -> Option<usize> {
+        match self.op(id) {
+            Op::Column(column) => Some(column.index),
+            _ => None,
+        }
+    }
+
     /// The representation of a node's values.
     pub(crate) fn kind(&self, id: NodeId) -> Kind {
         self.node(id).kind

@@ -416,6 +416,69 @@ proptest! {
     }
 
     #[test]
+    fn dictionaries_change_no_answer(
+        values in prop::collection::vec(
+            (prop::option::of(0_i64..4), prop::option::of("[a,\"]{0,1}"), 0_i32..3, -2_i128..2), 20..200
+        ),
+        newer: bool,
+        page_rows in 1_usize..50,
+        statement in prop_oneof![
+            Just("SELECT * FROM S3Object"),
+            Just("SELECT s FROM S3Object"),
+            Just("SELECT d, i + 1, n, UPPER(s), i FROM S3Object"),
+            Just("SELECT s, n FROM S3Object LIMIT 7"),
+            Just("SELECT * FROM S3Object WHERE i > 0 OR s = 'a'"),
+            Just("SELECT i, s, d, n FROM S3Object WHERE i IS NOT NULL AND s >= 'a' AND n < 1"),
+            Just("SELECT COUNT(i), SUM(n), MIN(s), MAX(d), AVG(i) FROM S3Object"),
+            Just("SELECT 6 / (i - 2), s FROM S3Object"),
+        ],
+        json: bool,
+    ) {
+        let i: ArrayRef = Arc::new(Int64Array::from_iter(values.iter().map(|row| row.0)));
+        let s: ArrayRef = Arc::new(StringArray::from_iter(values.iter().map(|row| row.1.as_ref())));
+        let d: ArrayRef = Arc::new(Date32Array::from_iter_values(values.iter().map(|row| row.2)));
+        let n = Decimal128Array::from_iter_values(values.iter().map(|row| row.3));
+        let n: ArrayRef = Arc::new(n.with_precision_and_scale(15, 2).unwrap());
+        let columns = || vec![("i", i.clone()), ("s", s.clone()), ("d", d.clone()), ("n", n.clone())];
+        let mut request = parquet(statement);
+        if json {
+            request.output = OutputSerialization::Json { record_delimiter: "\n".to_owned() };
+        }
+        let version = if newer { WriterVersion::PARQUET_2_0 } else { WriterVersion::PARQUET_1_0 };
+        let answers = [true, false].map(|dictionaries| {
+            let properties = small_pages()
+                .set_writer_version(version)
+                .set_max_row_group_row_count(Some(90))
+                .set_data_page_row_count_limit(page_rows)
+                .set_write_batch_size(1)
+                .set_dictionary_enabled(dictionaries);
+            let object = write_with(columns(), properties.build());
+            let mut answer = Answer::default();
+            let evaluation = Evaluation::prepare(&request, Arc::new(object)).unwrap();
+            let ran = evaluation.run(&mut answer).map(drop).map_err(|error| error.message);
+            (String::from_utf8(answer.bytes).unwrap(), ran)
+        });
+        prop_assert_eq!(&answers[0], &answers[1]);
+    }
+
+    #[test]
+    fn damaged_codes_are_errors_not_panics(
+        damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8),
+        newer: bool,
+    ) {
+        let n: ArrayRef = Arc::new(Int64Array::from_iter((0..200).map(|i| (i % 7 > 0).then_some(i % 5))));
+        let s: ArrayRef = Arc::new(StringArray::from_iter_values((0..200).map(|i| ["a", "bc"][i / 100])));
+        let version = if newer { WriterVersion::PARQUET_2_0 } else { WriterVersion::PARQUET_1_0 };
+        let properties = small_pages().set_writer_version(version).build();
+        let mut object = write_with(vec![("n", n), ("s", s)], properties);
+        let pages = object.len() / 3;
+        for (at, byte) in damage {
+            object[at.index(pages)] = byte;
+        }
+        let _ = run(&parquet("SELECT * FROM S3Object"), object);
+    }
+
+    #[test]
     fn damaged_files_are_errors_not_panics(
         damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8),
         cut in prop::option::of(any::<prop::sample::Index>()),

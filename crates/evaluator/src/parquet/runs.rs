@@ -1,0 +1,201 @@
+//! Small numbers in Parquet's hybrid encoding: runs of one number, and runs of numbers bit by bit.
+
+use bytes::Bytes;
+
+/// The numbers of a page, in order.
+pub(super) struct Runs {
+    bytes: Bytes,
+    /// Where the next run begins, in bytes.
+    next: usize,
+    /// Bits of a number, at most 32.
+    width: u32,
+    run: Run,
+    /// Numbers of the run that are left.
+    left: usize,
+}
+
+enum Run {
+    /// This one, again and again.
+    Same(u32),
+    /// Side by side, from this bit on.
+    Packed(usize),
+}
+
+impl Runs {
+    /// Numbers of so many bits; `None` if that is more than 32.
+    pub(super) fn new(bytes: Bytes, width: u32) -> Option<Self> {
+        (width <= u32::BITS).then_some(Self { bytes, next: 0, width, run: Run::Same(0), left: 0 })
+    }
+
+    /// Reads as many numbers as there is space for; `None` if there are not as many.
+    pub(super) fn read(&mut self, mut out: &mut [u32]) -> Option<()> {
+        while !out.is_empty() {
+            if self.left == 0 {
+                self.begin_run()?;
+            }
+            let (now, later) = out.split_at_mut(self.left.min(out.len()));
+            match &mut self.run {
+                Run::Same(number) => now.fill(*number),
+                Run::Packed(bit) => {
+                    unpack(&self.bytes, *bit, self.width, now)?;
+                    *bit += now.len() * self.width as usize;
+                }
+            }
+            self.left -= now.len();
+            out = later;
+        }
+        Some(())
+    }
+
+    /// How many numbers come next in one run, and which, if they are the same. `None` if there are none.
+    pub(super) fn peek(&mut self) -> Option<(usize, Option<u32>)> {
+        if self.left == 0 {
+            self.begin_run()?;
+        }
+        let same = match self.run {
+            Run::Same(number) => Some(number),
+            Run::Packed(_) => None,
+        };
+        Some((self.left, same))
+    }
+
+    fn begin_run(&mut self) -> Option<()> {
+        // Runs of no number say nothing.
+        while self.left == 0 {
+            let head = self.number()?;
+            let count = usize::try_from(head >> 1).ok()?;
+            if head & 1 == 1 {
+                self.left = count.checked_mul(8)?;
+                self.run = Run::Packed(self.next.checked_mul(8)?);
+                // The last run of a page may be cut where its last number ends.
+                let bytes = count.checked_mul(self.width as usize)?;
+                self.next = self.next.saturating_add(bytes);
+            } else {
+                let length = self.width.div_ceil(8) as usize;
+                let bytes = self.bytes.get(self.next..self.next.checked_add(length)?)?;
+                let number =
+                    bytes.iter().rev().fold(0, |number, byte| number << 8 | u32::from(*byte));
+                self.next += length;
+                (self.run, self.left) = (Run::Same(number), count);
+            }
+        }
+        Some(())
+    }
+
+    /// A number in groups of seven bits, the lowest first.
+    fn number(&mut self) -> Option<u64> {
+        let mut rest = self.bytes.get(self.next..)?;
+        let before = rest.len();
+        let number = super::lengths::number(&mut rest)?;
+        self.next += before - rest.len();
+        Some(number)
+    }
+}
+
+/// Numbers of `width` bits each, the lowest bit of each first.
+fn unpack(bytes: &[u8], bit: usize, width: u32, out: &mut [u32]) -> Option<()> {
+    let mask = (1_u64 << width) - 1;
+    let width = width as usize;
+    let end = bit.checked_add(out.len().checked_mul(width)?)?;
+    if end.div_ceil(8) > bytes.len() {
+        return None;
+    }
+    let mut bit = bit;
+    for number in out {
+        let from = bytes.get(bit / 8..).unwrap_or_default();
+        let word = match from.first_chunk() {
+            Some(word) => u64::from_le_bytes(*word),
+            None => from.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)),
+        };
+        *number = (word >> (bit % 8) & mask) as u32;
+        bit += width;
+    }
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn head(number: usize, out: &mut Vec<u8>) {
+        let mut number = number;
+        while number >= 0x80 {
+            out.push(number as u8 | 0x80);
+            number >>= 7;
+        }
+        out.push(number as u8);
+    }
+
+    /// The numbers in runs: those of a pair are repeated, or packed with zeros up to a multiple of eight.
+    fn encode(runs: &[(Vec<u32>, usize)], width: u32) -> (Vec<u8>, Vec<u32>) {
+        let (mut bytes, mut numbers) = (Vec::new(), Vec::new());
+        for (run, times) in runs {
+            if let ([number], 1..) = (&run[..], times) {
+                head(times << 1, &mut bytes);
+                bytes.extend(&number.to_le_bytes()[..width.div_ceil(8) as usize]);
+                numbers.extend(std::iter::repeat_n(*number, *times));
+                continue;
+            }
+            let mut run = run.clone();
+            run.resize(run.len().next_multiple_of(8), 0);
+            head(run.len() / 8 << 1 | 1, &mut bytes);
+            let mut bits = Vec::new();
+            for number in &run {
+                bits.extend((0..width).map(|bit| (number >> bit & 1) as u8));
+            }
+            bytes.extend(
+                bits.chunks(8).map(|bits| bits.iter().rev().fold(0, |byte, bit| byte << 1 | bit)),
+            );
+            numbers.extend(run);
+        }
+        (bytes, numbers)
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_read_is_what_was_written(
+            width in 0_u32..=32,
+            runs in prop::collection::vec((prop::collection::vec(any::<u32>(), 1..40), 0_usize..300), 0..8),
+            steps in prop::collection::vec(1_usize..70, 1..20),
+        ) {
+            let mask = ((1_u64 << width) - 1) as u32;
+            let runs: Vec<_> = runs
+                .into_iter()
+                .map(|(run, times)| (run.into_iter().map(|number| number & mask).collect(), times))
+                .collect();
+            let (bytes, numbers) = encode(&runs, width);
+            let mut read = Runs::new(bytes.into(), width).unwrap();
+            let (mut left, mut steps) = (&numbers[..], steps.iter().cycle());
+            while !left.is_empty() {
+                let (now, later) = left.split_at((*steps.next().unwrap()).min(left.len()));
+                let (length, same) = read.peek().unwrap();
+                if let Some(number) = same {
+                    prop_assert!(left[..length].iter().all(|other| *other == number));
+                }
+                let mut out = vec![0; now.len()];
+                prop_assert!(read.read(&mut out).is_some());
+                prop_assert_eq!(&out, now);
+                left = later;
+            }
+            prop_assert!(read.read(&mut [0]).is_none());
+        }
+
+        #[test]
+        fn no_bytes_panic(
+            bytes in prop::collection::vec(any::<u8>(), 0..40),
+            width in 0_u32..=32,
+            count in 0_usize..2000,
+        ) {
+            let mut runs = Runs::new(bytes.into(), width).unwrap();
+            let _ = runs.peek();
+            let _ = runs.read(&mut vec![0; count]);
+        }
+    }
+
+    #[test]
+    fn numbers_have_32_bits_at_most() {
+        assert!(Runs::new(Bytes::new(), 33).is_none());
+    }
+}
