@@ -69,7 +69,7 @@ impl Api {
                     self.blocking(move |store| {
                         let mut draft = store.draft([], None)?;
                         draft.write(&bytes)?;
-                        let written = draft.finish();
+                        let written = draft.finish()?;
                         let meta = Meta { etag: written.etag(), ..Meta::default() };
                         let always = WriteConditions::default();
                         store.commit(&bucket, &key, written, meta, &always)

@@ -82,7 +82,7 @@ impl Api {
             if length.is_some_and(|length| length != draft.size()) {
                 return Err(another_length());
             }
-            let written = draft.finish();
+            let written = draft.finish()?;
             expected.verify(&written.digest)?;
             then(store, written)
         })

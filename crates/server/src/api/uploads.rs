@@ -151,7 +151,7 @@ impl Api {
                 if !source.is_unchanged() {
                     return Err(s3_error!(SlowDown, "the source was changed while it was copied"));
                 }
-                store.put_part(&id, &bucket, &key, number, draft.finish())
+                store.put_part(&id, &bucket, &key, number, draft.finish()?)
             })
             .await?;
         Ok(UploadPartCopyOutput {

@@ -146,7 +146,7 @@ impl Api {
                 if !source.is_unchanged() {
                     return Err(s3_error!(SlowDown, "the source was changed while it was copied"));
                 }
-                let written = draft.finish();
+                let written = draft.finish()?;
                 source.check_whole(written.digest.crc64).map_err(storage_error)?;
                 let meta = Meta {
                     etag: written.etag(),

@@ -185,7 +185,7 @@ impl Store {
                 return Err(storage_error(changed(part)));
             }
         }
-        let written = draft.finish();
+        let written = draft.finish()?;
         let (checksums, crc64) = (written.digest.checksums, written.digest.crc64);
         Ok(Assembled { file: written.file, checksums, crc64 })
     }

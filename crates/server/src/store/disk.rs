@@ -3,7 +3,8 @@
 //! After a power failure a file system may have lost whatever was not forced to disk, and may have kept
 //! the rest in any order: a name without the bytes, a later rename without an earlier one. It keeps
 //! two promises: a rename is one step, and changes of one name keep their order. So every file is made
-//! in `tmp`, with its bytes, time and attribute; [`Disk::settle`] forces them; a rename
+//! in `tmp`, with its bytes, time and attribute; [`Disk::settle`] forces them (of a large one most were
+//! forced while it was written, see `draft`); a rename
 //! ([`Disk::publish`]) makes them visible; and before the client hears of it [`Disk::sync_names`] forces
 //! the directory, and the names of the directories above it that are not known to be on disk.
 //! Nothing is removed before what replaces it is forced.
@@ -106,6 +107,11 @@ impl Disk {
         let time = if self.coarse { super::tests::coarse(time) } else { time };
         file.set_modified(time)?;
         file.metadata()
+    }
+
+    /// Whether files are forced.
+    pub(super) fn forces(&self) -> bool {
+        self.sync
     }
 
     /// Forces the bytes, the time and the attribute of a file that is complete.

@@ -4,7 +4,7 @@ use std::fs::Metadata;
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::SystemTime;
 
 use bytes::Bytes;
@@ -21,6 +21,9 @@ use super::{Store, storage_error};
 /// Fewer bytes are hashed sooner than a thread starts.
 const HASHED_BESIDE: usize = 128 * 1024;
 
+/// So many bytes are forced to disk while those behind them arrive, which otherwise waits for the last one.
+const FORCED_BESIDE: u64 = 32 << 20;
+
 /// How often a name is looked for whose way changes.
 pub(super) const ATTEMPTS: usize = 16;
 
@@ -29,8 +32,19 @@ pub(crate) struct Draft {
     file: NamedTempFile,
     hasher: Hasher,
     size: u64,
+    forcing: Forcing,
     /// The size at which a full disk is simulated.
     disk_full_at: Option<u64>,
+}
+
+/// Forces to disk what was written, on a thread of its own, while more is written.
+#[derive(Default)]
+struct Forcing {
+    /// Whether there is anything to be forced.
+    is_wanted: bool,
+    thread: Option<JoinHandle<io::Result<()>>>,
+    /// The size when it began last.
+    begun_at: u64,
 }
 
 /// A draft with all of its bytes.
@@ -48,7 +62,8 @@ impl Store {
         disk_full_at: Option<u64>,
     ) -> S3Result<Draft> {
         let file = self.disk.create().map_err(storage_error)?;
-        Ok(Draft { file, hasher: Hasher::new(algorithms), size: 0, disk_full_at })
+        let forcing = Forcing { is_wanted: self.disk.forces(), ..Forcing::default() };
+        Ok(Draft { file, hasher: Hasher::new(algorithms), size: 0, forcing, disk_full_at })
     }
 
     /// Makes written bytes the object of a key, in one step, if the conditions hold for the object
@@ -146,7 +161,8 @@ impl Draft {
             return Err(storage_error(ErrorKind::StorageFull.into()));
         }
         self.hasher.update(bytes);
-        self.file.write_all(bytes).map_err(storage_error)
+        let written = self.file.write_all(bytes);
+        written.and_then(|()| self.forcing.go_on(&self.file, self.size)).map_err(storage_error)
     }
 
     /// Appends pieces. Many bytes are hashed on a thread of their own while they are written, since MD5 alone
@@ -176,7 +192,7 @@ impl Draft {
             }
             written
         });
-        written.map_err(storage_error)
+        written.and_then(|()| self.forcing.go_on(file, self.size)).map_err(storage_error)
     }
 
     /// Appends what a reader gives.
@@ -197,8 +213,38 @@ impl Draft {
     }
 
     /// Ends the draft.
-    pub(crate) fn finish(self) -> Written {
-        Written { file: self.file, size: self.size, digest: self.hasher.finish() }
+    pub(crate) fn finish(self) -> S3Result<Written> {
+        self.forcing.end().map_err(storage_error)?;
+        Ok(Written { file: self.file, size: self.size, digest: self.hasher.finish() })
+    }
+}
+
+impl Forcing {
+    /// Begins anew if there is much to be forced and the thread is done with what was before.
+    fn go_on(&mut self, file: &NamedTempFile, size: u64) -> io::Result<()> {
+        let is_busy = self.thread.as_ref().is_some_and(|thread| !thread.is_finished());
+        if !self.is_wanted || is_busy || size - self.begun_at < FORCED_BESIDE {
+            return Ok(());
+        }
+        // Whether it could write is said only once.
+        self.join()?;
+        let file = file.as_file().try_clone()?;
+        // If there is no thread for it, all is forced in the end.
+        self.thread = thread::Builder::new().spawn(move || file.sync_data()).ok();
+        self.begun_at = size;
+        Ok(())
+    }
+
+    fn join(&mut self) -> io::Result<()> {
+        match self.thread.take().map(JoinHandle::join) {
+            Some(Ok(forced)) => forced,
+            Some(Err(_)) => Err(io::Error::other("forcing to disk failed")),
+            None => Ok(()),
+        }
+    }
+
+    fn end(mut self) -> io::Result<()> {
+        self.join()
     }
 }
 
@@ -206,5 +252,30 @@ impl Written {
     /// The ETag of an object that is uploaded at once: its MD5.
     pub(crate) fn etag(&self) -> String {
         hex(&self.digest.md5)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::disk::Disk;
+    use super::*;
+
+    #[test]
+    fn much_is_forced_to_disk_while_more_arrives() {
+        let folder = tempfile::tempdir().unwrap();
+        let pieces = vec![Bytes::from(vec![7; 1 << 20]); 8];
+        for sync in [true, false] {
+            let disk = Disk::new(folder.path(), folder.path().to_owned(), sync);
+            let forcing = Forcing { is_wanted: disk.forces(), ..Forcing::default() };
+            let (file, hasher) = (disk.create().unwrap(), Hasher::new([]));
+            let mut draft = Draft { file, hasher, size: 0, forcing, disk_full_at: None };
+            for batch in 1..=4 {
+                assert_eq!((draft.size(), draft.forcing.begun_at), ((batch - 1) << 23, 0));
+                draft.write_pieces(&pieces).unwrap();
+            }
+            assert_eq!(draft.forcing.begun_at, if sync { FORCED_BESIDE } else { 0 });
+            assert_eq!(draft.forcing.thread.is_some(), sync);
+            draft.finish().unwrap();
+        }
     }
 }

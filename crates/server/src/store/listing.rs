@@ -300,7 +300,7 @@ mod tests {
         draft.write(key.as_bytes()).unwrap();
         let meta = Meta { etag: key.len().to_string(), ..Meta::default() };
         let always = WriteConditions::default();
-        store.commit("bucket", key, draft.finish(), meta, &always).unwrap();
+        store.commit("bucket", key, draft.finish().unwrap(), meta, &always).unwrap();
     }
 
     /// What a page must hold, computed naively.
@@ -423,7 +423,8 @@ mod tests {
         let mut draft = store.draft([], None).unwrap();
         draft.write(b"x").unwrap();
         let (meta, always) = (Meta::default(), WriteConditions::default());
-        let error = store.commit("bucket", "link/x", draft.finish(), meta, &always).unwrap_err();
+        let error =
+            store.commit("bucket", "link/x", draft.finish().unwrap(), meta, &always).unwrap_err();
         assert_eq!(error.code().as_str(), "AccessDenied");
     }
 }

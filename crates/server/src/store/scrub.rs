@@ -132,7 +132,7 @@ mod tests {
     fn put(store: &Store, key: &str, text: &str) {
         let mut draft = store.draft([], None).unwrap();
         draft.write(text.as_bytes()).unwrap();
-        let written = draft.finish();
+        let written = draft.finish().unwrap();
         let meta = Meta { etag: written.etag(), ..Meta::default() };
         store.commit("bucket", key, written, meta, &WriteConditions::default()).unwrap();
     }

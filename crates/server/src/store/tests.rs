@@ -32,7 +32,7 @@ fn store(attributes: bool, coarse: bool) -> (tempfile::TempDir, Store) {
 fn put(store: &Store, key: &str, text: &str) {
     let mut draft = store.draft([], None).unwrap();
     draft.write(text.as_bytes()).unwrap();
-    let written = draft.finish();
+    let written = draft.finish().unwrap();
     let meta = Meta {
         etag: written.etag(),
         user: BTreeMap::from([("text".to_owned(), text.to_owned())]),
@@ -104,7 +104,7 @@ fn metadata_that_has_no_room_beside_the_bytes_is_kept_all_the_same() {
     draft.write(b"text").unwrap();
     let meta = Meta { etag: "e".to_owned(), parts, ..Meta::default() };
     let always = WriteConditions::default();
-    store.commit("bucket", "k", draft.finish(), meta.clone(), &always).unwrap();
+    store.commit("bucket", "k", draft.finish().unwrap(), meta.clone(), &always).unwrap();
     assert_eq!(store.head("bucket", "k").unwrap().meta.parts, meta.parts);
     assert_eq!(store.get("bucket", "k").unwrap().meta.parts, meta.parts);
     put(&store, "k", "other");
@@ -234,7 +234,13 @@ fn a_bucket_is_removed_while_others_write() {
                 let key = format!("a/{}/c", round % 3);
                 let mut draft = store.draft([], None).unwrap();
                 draft.write(b"x").unwrap();
-                match store.commit("bucket", &key, draft.finish(), Meta::default(), &always) {
+                match store.commit(
+                    "bucket",
+                    &key,
+                    draft.finish().unwrap(),
+                    Meta::default(),
+                    &always,
+                ) {
                     Ok(_) => assert!(!removed.load(Ordering::Relaxed)),
                     Err(e) => {
                         assert_eq!(e.code().as_str(), "NoSuchBucket");
@@ -277,7 +283,7 @@ fn uploads_expire() {
     let part = |id: &str, key: &str| {
         let mut draft = store.draft([], None).unwrap();
         draft.write(b"part").unwrap();
-        let part = store.put_part(id, "bucket", key, 1, draft.finish()).unwrap();
+        let part = store.put_part(id, "bucket", key, 1, draft.finish().unwrap()).unwrap();
         PartReference { number: 1, etag: part.etag, checksums: part.checksums }
     };
     let (left, done) = (begin("left"), begin("done"));
