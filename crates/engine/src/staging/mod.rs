@@ -7,8 +7,9 @@
 //!
 //! What is guaranteed: until every row is computed and every byte is uploaded, nothing appears and
 //! nothing is replaced. Then the objects are completed one by one, and at last those are removed that they
-//! replace; if there are no new ones, nothing is removed. S3 has no transaction over several objects, so if the store fails during these last steps, some
-//! objects of the statement may be there and others not, or old ones beside them; each of them is whole.
+//! replace; if there are no new ones, nothing is removed. S3 has no transaction over several objects, so
+//! if the store fails during these last steps, some objects of the statement may be there and others not,
+//! or old ones beside them; each of them is whole.
 
 pub(crate) mod replaced;
 mod store;

@@ -246,6 +246,7 @@ mod tests {
             comments: None,
             allow_quoted_record_delimiter: true,
             strict_lines: false,
+            strict_fields: None,
         };
         assert_eq!(request.input.format, InputFormat::Csv(csv));
         assert_eq!(request.input.compression, Compression::Gzip);
