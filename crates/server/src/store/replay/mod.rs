@@ -179,7 +179,7 @@ fn meta(text: &str) -> Meta {
 fn written(store: &Store, text: &str) -> super::Written {
     let mut draft = store.draft([], None).unwrap();
     draft.write(text.as_bytes()).unwrap();
-    draft.finish()
+    draft.finish().unwrap()
 }
 
 const BUCKET: &str = "bucket";
