@@ -389,6 +389,15 @@ mod tests {
     }
 
     #[test]
+    fn any_depth_is_followed_in_bounded_memory() {
+        let deep = format!("{{\"x\":\n{}0{}", "[".repeat(100_000), "]".repeat(100_000));
+        let mut fractions = Fractions::of(&schema()).unwrap();
+        assert_eq!(fractions.pass(deep.as_bytes()), Ok(()));
+        let found = fractions.pass(b",\"a\":2.5}\n").unwrap_err();
+        assert_eq!((found.column.as_str(), found.line), ("a", 2));
+    }
+
+    #[test]
     fn without_whole_numbers_nothing_is_looked_at() {
         let schema = Arc::new(Schema::new(vec![Field::new("f", DataType::Float64, true)]));
         assert!(Fractions::of(&schema).is_none());

@@ -70,6 +70,8 @@ pub(super) struct Found {
 pub(super) struct Walk {
     /// The objects and arrays that are open.
     open: Vec<Open>,
+    /// How many more are, in which no column can be.
+    deeper: usize,
     token: Token,
     /// The key or the number that is being read.
     read: Vec<u8>,
@@ -98,6 +100,8 @@ enum Token {
     Number,
 }
 
+/// How deep columns may be.
+const DEEPEST: usize = 1024;
 /// The longest key that is compared.
 const LONGEST_KEY: usize = 64 << 10;
 
@@ -171,6 +175,8 @@ impl Walk {
                 self.read.clear();
                 self.token = if is_key { Token::Key } else { Token::Text };
             }
+            b'{' | b'[' if self.open.len() == DEEPEST => self.deeper += 1,
+            b'}' | b']' if self.deeper > 0 => self.deeper -= 1,
             b'{' | b'[' => {
                 let is_object = byte == b'{';
                 let mut node = self.value(tree);
@@ -213,6 +219,9 @@ impl Walk {
     /// What the value is that is next.
     fn value(&self, tree: &Tree) -> usize {
         let Some(open) = self.open.last() else { return Tree::ROOT };
+        if self.deeper > 0 {
+            return Tree::OTHER;
+        }
         match (&tree.nodes[open.node], open.field) {
             (Node::Struct(fields), Some(field)) if open.is_object => fields[field].1,
             (Node::List(item), _) if !open.is_object => *item,
