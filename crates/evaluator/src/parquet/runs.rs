@@ -140,7 +140,7 @@ mod tests {
             }
             let mut run = run.clone();
             run.resize(run.len().next_multiple_of(8), 0);
-            head(run.len() / 8 << 1 | 1, &mut bytes);
+            head(((run.len() / 8) << 1) | 1, &mut bytes);
             let mut bits = Vec::new();
             for number in &run {
                 bits.extend((0..width).map(|bit| (number >> bit & 1) as u8));
