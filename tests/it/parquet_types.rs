@@ -80,6 +80,23 @@ fn written(columns: &[(String, ArrayRef)]) -> Vec<u8> {
     bytes
 }
 
+/// The only value of a column is not compared with what another one is stored as.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_constant_is_compared_with_the_declared_type() {
+    let store = Store::start().await;
+    let columns = [("a".to_owned(), DataType::Int8), ("b".to_owned(), DataType::Decimal128(10, 3))];
+    // 1 and 1.237.
+    store.put("x/x.parquet", file(&columns, &[Some(1), Some(1)]));
+    for scan in [Scan::Get, Scan::Select] {
+        let engine = store.engine(scan).await;
+        let ddl = format!(
+            "CREATE EXTERNAL TABLE x (a TINYINT, b TINYINT) STORED AS PARQUET LOCATION 's3://{BUCKET}/x/'"
+        );
+        rows(&engine, &ddl).await;
+        assert_eq!(rows(&engine, "SELECT b FROM x WHERE a = b").await, ["\"1\"", "\"1\""]);
+    }
+}
+
 /// A column that has no text of its own is the reason that the store is not asked.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_column_that_cannot_be_sent_is_named() {
