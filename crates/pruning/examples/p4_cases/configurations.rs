@@ -8,10 +8,11 @@ use sluicegate_pruning::algorithm::catalog::{Algorithm, Carries, Parameters};
 use sluicegate_pruning::algorithm::distinct::{self, Policy, Width};
 use sluicegate_pruning::algorithm::filter::{self, Formula};
 use sluicegate_pruning::algorithm::group_by::{self, Extreme};
+use sluicegate_pruning::algorithm::group_sum;
 use sluicegate_pruning::algorithm::join::{self, Kind, Passes, Shape};
 use sluicegate_pruning::deployment::multi_entry::{LaneBy, multi_entry};
 use sluicegate_pruning::deployment::pack::{Query, pack};
-use sluicegate_pruning::protocol::{Copies, Flow, reliable};
+use sluicegate_pruning::protocol::{Copies, Flow, reliable, reliable_by};
 use sluicegate_pruning::switch::{
     Action, AluOperand, Builder, Cell, FieldId, Index, Op, Operand, Operation, Program, Relation,
     Source, Stateful, Table, Test, Update, When,
@@ -210,8 +211,22 @@ fn combined() -> Result<Vec<(String, Program)>, Box<dyn Error>> {
     ];
     let packed = pack("packed", &queries)?;
     let flows = [0, 1, 2, 3].map(|fid| Flow { fid, role: fid });
+    let sums = group_sum::Config::new(64, 2)?.with_sums(2)?.program();
+    let with_sums = [
+        Query { program: &filter, flows: &[1.into()] },
+        Query { program: &sums, flows: &[0.into(), 2.into()] },
+        Query { program: &distinct.program(), flows: &[3.into()] },
+    ];
+    let with_sums = pack("packed_sums", &with_sums)?;
+    let copies = |flow: Flow| match flow.fid {
+        1 => Copies::Replayed,
+        3 => Copies::Once,
+        _ => Copies::LookedUp,
+    };
     let all = [
         ("formula", formula),
+        ("group-sum-two", sums),
+        ("packed-sums-reliable", reliable_by(&with_sums, &flows, copies)?),
         ("packed-reliable", reliable(&packed, &flows, Copies::Once)?),
         ("packed", packed),
         ("distinct-row-value", distinct.with_row_value().program()),

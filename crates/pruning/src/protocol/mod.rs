@@ -101,7 +101,7 @@ pub use node::{
     WorkerCounts, WorkerNode,
 };
 pub use packet::{Entry, Name, Packet};
-pub use program::{BOOT_REGISTER, Copies, SEQUENCE_REGISTER, reliable};
+pub use program::{BOOT_REGISTER, Copies, SEQUENCE_REGISTER, reliable, reliable_by};
 pub use prune::{Pruner, SmallPruner};
 pub use query::{Answer, Query};
 pub use report::{Outcome, Report};

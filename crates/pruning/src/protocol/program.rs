@@ -106,12 +106,39 @@ impl Copies {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn reliable(program: &Program, flows: &[Flow], copies: Copies) -> Result<Program, ConfigError> {
+    reliable_by(program, flows, |_| copies)
+}
+
+/// As [`reliable`], where flows differ in what becomes of copies: those of programs that are packed into one.
+/// Where copies of a flow are looked up, the tables on which its verdicts depend must find for a copy what they
+/// found for its entry, of all programs that see the flow.
+///
+/// # Errors
+///
+/// As [`reliable`].
+pub fn reliable_by(
+    program: &Program,
+    flows: &[Flow],
+    copies: impl Fn(Flow) -> Copies,
+) -> Result<Program, ConfigError> {
     in_range("flows", u32::try_from(flows.len()).unwrap_or(u32::MAX), 1, 1 << 16)?;
     in_range("values of a packet and its epoch", u32::from(program.values) + 1, 1, 255)?;
     if program.acknowledges || program.discards.is_some() {
         return Err(ConfigError::Conflict("the protocol is in front of the program already"));
     }
-    let looked_up = copies == Copies::LookedUp;
+    let mut kinds: Vec<Copies> = Vec::new();
+    let kind_of: Vec<u32> = flows
+        .iter()
+        .map(|flow| {
+            let copies = copies(*flow);
+            let at = kinds.iter().position(|kind| *kind == copies).unwrap_or(kinds.len());
+            if at == kinds.len() {
+                kinds.push(copies);
+            }
+            at as u32
+        })
+        .collect();
+    let looked_up = kinds.contains(&Copies::LookedUp);
     if looked_up && !program.rewrites.is_empty() {
         return Err(ConfigError::Conflict("what is rewritten cannot be looked up again"));
     }
@@ -127,24 +154,39 @@ pub fn reliable(program: &Program, flows: &[Flow], copies: Copies) -> Result<Pro
         .map(|(n, w)| b.field(n, w));
     let turn_bits = if looked_up { 4 } else { 1 };
     let [served, turn] = [("served", 1), ("turn", turn_bits)].map(|(n, w)| b.field(n, w));
+    let kind = (kinds.len() > 1).then(|| b.field("kind", 2));
+    // What an entry that is to be processed has in its turn.
+    let in_turn = if looked_up { NEXT } else { 1 };
     b.stage();
     let boot = b.register(BOOT_REGISTER, Cell::Bit32, 1);
     let read = Stateful::on(boot, Index::Zero).output(stamp, Source::MemLo, When::ALWAYS);
     b.table(Table::always("boot_number", Action::access("read", read)));
-    b.table(flow_table(flows, [role, cell, served]));
-    let sequence = match copies {
-        Copies::Once => Action::access("advance", greater(x(&mut b, cells, cell), turn)),
-        Copies::Replayed => Action::compute("process", [Op::set(turn, Operand::Const(1))]),
-        Copies::LookedUp => {
-            let before = b.field("before", 32);
-            let one = (Operand::Field(FieldId::ID), Operand::Const(1));
-            let subtract = Op::new(before, Operation::Sub, one.0, one.1);
-            b.table(Table::always("predecessor", Action::compute("subtract", [subtract])));
-            Action::access("advance", next(x(&mut b, cells, cell), before, turn))
+    b.table(flow_table(flows, &kind_of, [role, cell, served], kind));
+    let before = looked_up.then(|| b.field("before", 32));
+    if let Some(before) = before {
+        let one = (Operand::Field(FieldId::ID), Operand::Const(1));
+        let subtract = Op::new(before, Operation::Sub, one.0, one.1);
+        b.table(Table::always("predecessor", Action::compute("subtract", [subtract])));
+    }
+    let last = kinds.iter().any(|kind| *kind != Copies::Replayed).then(|| x(&mut b, cells, cell));
+    let actions = kinds.iter().map(|copies| match (copies, &last, before) {
+        (Copies::Once, Some(x), _) => Action::access("advance", greater(x.clone(), turn, in_turn)),
+        (Copies::LookedUp, Some(x), Some(before)) => {
+            Action::access("step", next(x.clone(), before, turn))
+        }
+        _ => Action::compute("process", [Op::set(turn, Operand::Const(in_turn))]),
+    });
+    let sequence = match kind {
+        None => Table::always("sequence", actions.last().unwrap_or_default()),
+        Some(kind) => {
+            let entries = (0..kinds.len())
+                .map(|number| Entry::new([Pattern::exactly(number as u32)], number));
+            let (keys, entries) = (vec![Key::exact(kind)], entries.collect());
+            Table::matching("sequence", keys, actions.collect(), entries)
         }
     };
     b.stage();
-    let sequence = Table::always("sequence", sequence).when([Test::is(served, 1)]);
+    let sequence = sequence.when([Test::is(served, 1)]);
     b.table(sequence.when([Test::same(stamp, epoch)]));
     let early = looked_up.then(|| b.field("early", 1));
     if let Some(early) = early {
@@ -163,12 +205,11 @@ pub fn reliable(program: &Program, flows: &[Flow], copies: Copies) -> Result<Pro
     whole.verdicts = program.verdicts.iter().map(|verdict| graft.field(*verdict)).collect();
     let deciding = deciding(program);
     graft.stages(&mut whole, program, 2, &|table| {
-        Some(match copies {
-            Copies::Once | Copies::Replayed => Test::is(turn, 1),
-            Copies::LookedUp if deciding.contains(table.name.as_str()) => {
-                Test::is_not(turn, 0).masked(NEXT | PROCESSED)
-            }
-            Copies::LookedUp => Test::is(turn, NEXT),
+        // Of a flow whose copies are not looked up, no entry is one that was processed.
+        Some(if looked_up && deciding.contains(table.name.as_str()) {
+            Test::is_not(turn, 0).masked(NEXT | PROCESSED)
+        } else {
+            Test::is(turn, in_turn)
         })
     });
     whole.rewrites = vec![(epoch, stamp)];
@@ -191,15 +232,22 @@ pub const BOOT_REGISTER: &str = "boot";
 /// The register array of X: the identifier that was processed last of each flow, in the order of the flows.
 pub const SEQUENCE_REGISTER: &str = "last";
 
-/// Which flows are served, and what each is to the program.
-fn flow_table(flows: &[Flow], [role, cell, served]: [FieldId; 3]) -> Table {
-    let set = [
+/// Which flows are served, what each is to the program, and of which kind, where there are several.
+fn flow_table(
+    flows: &[Flow],
+    kinds: &[u32],
+    [role, cell, served]: [FieldId; 3],
+    kind: Option<FieldId>,
+) -> Table {
+    let mut set = vec![
         Op::set(role, Operand::Arg(0)),
         Op::set(cell, Operand::Arg(1)),
         Op::set(served, Operand::Const(1)),
     ];
-    let entries = flows.iter().zip(0..).map(|(flow, cell)| {
-        Entry::new([Pattern::exactly(flow.fid.into())], 0).with([u32::from(flow.role), cell])
+    set.extend(kind.map(|kind| Op::set(kind, Operand::Arg(2))));
+    let entries = flows.iter().zip(kinds).zip(0..).map(|((flow, of), cell)| {
+        let args = [u32::from(flow.role), cell].into_iter().chain(kind.map(|_| *of));
+        Entry::new([Pattern::exactly(flow.fid.into())], 0).with(args.collect::<Vec<_>>())
     });
     let actions = vec![Action::compute("serve", set)];
     Table::matching("flow", vec![Key::exact(FieldId::FID)], actions, entries.collect())
@@ -210,11 +258,11 @@ fn x(b: &mut Builder, cells: u32, cell: FieldId) -> Stateful {
     Stateful::on(b.register(SEQUENCE_REGISTER, Cell::Bit32, cells), Index::Field(cell))
 }
 
-/// Whether the identifier is greater than all that were processed.
-fn greater(x: Stateful, turn: FieldId) -> Stateful {
+/// Whether the identifier is greater than all that were processed: `in_turn` if it is.
+fn greater(x: Stateful, turn: FieldId, in_turn: u32) -> Stateful {
     x.compare_lo(Compare::mem(Half::Lo, Relation::Lt, FieldId::ID))
         .set_lo(Update::set(When::LO, AluOperand::Field(FieldId::ID)))
-        .set_hi(Update::set(When::LO, AluOperand::Const(1)))
+        .set_hi(Update::set(When::LO, AluOperand::Const(in_turn as i32)))
         .output(turn, Source::AluHi, When::ALWAYS)
 }
 
@@ -254,10 +302,12 @@ mod tests {
     use crate::algorithm::distinct::{self, Policy, Width};
     use crate::algorithm::join;
     use crate::deployment::multi_entry::{LaneBy, multi_entry};
+    use crate::deployment::pack::{Query as Packed, pack};
     use crate::protocol::packet::{Entry as Row, Name};
     use crate::protocol::rules::Rules;
     use crate::protocol::switch::{Action as Verdict, Switch};
-    use crate::protocol::{Programmed, explore_programs};
+    use crate::protocol::{Programmed, Query, explore_programs};
+    use crate::rng::mix64;
     use crate::switch::{Interpreter, Outcome, Packet, Placement, StageUse, Target, fit};
 
     /// The first stage in which a program touches a register or drops, and whether it drops in its last.
@@ -356,6 +406,50 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
+
+        /// Packed with others whose copies are processed again or not at all, sums are looked up as alone, and
+        /// the others' copies are what they are alone.
+        #[test]
+        fn packed_programs_have_their_own_copies(
+            seed: u64, packets in prop::collection::vec((0..8_u16, 0..9_u32), 1..200),
+        ) {
+            let filter = Algorithm::Filter.configure(&Parameters {
+                threshold: Some(2), ..Parameters::default()
+            }).unwrap().program();
+            let small = Parameters { rows: Some(8), columns: Some(2), ..Parameters::default() };
+            let of = |algorithm: Algorithm| algorithm.configure(&small).unwrap().program();
+            let queries = [
+                (filter, [0, 1], Copies::Replayed),
+                (of(Algorithm::GroupSum), [2, 3], Copies::LookedUp),
+                (of(Algorithm::Distinct), [4, 5], Copies::Once),
+                (of(Algorithm::GroupSum), [6, 7], Copies::LookedUp),
+            ];
+            let flows = queries.each_ref().map(|(_, fids, _)| fids.map(Flow::from));
+            let packing: Vec<Packed<'_>> = queries.iter().zip(&flows)
+                .map(|((program, ..), flows)| Packed { program, flows })
+                .collect();
+            let packed = pack("packed", &packing).unwrap();
+            let copies = |flow: Flow| queries[usize::from(flow.fid / 2)].2;
+            let whole = reliable_by(&packed, &flows.concat(), copies).unwrap();
+            prop_assert_eq!(whole.validate(), Ok(()));
+            let mut whole = Interpreter::new(whole).unwrap();
+            let mut alone = queries.iter().zip(&flows).map(|((program, _, copies), flows)| {
+                Interpreter::new(reliable(program, flows, *copies).unwrap()).unwrap()
+            }).collect::<Vec<_>>();
+            let mut next = [0; 8];
+            for (fid, id) in packets {
+                // Mostly the next of the flow; otherwise a copy, or one that comes too early.
+                let id = if id < 6 { next[usize::from(fid)] + 1 } else { id - 5 };
+                next[usize::from(fid)] = next[usize::from(fid)].max(id);
+                let alone = &mut alone[usize::from(fid / 2)];
+                let words = usize::from(alone.program().values) - 1;
+                // A copy is of the same entry.
+                let key = mix64(seed ^ u64::from(fid) << 32 ^ u64::from(id)) as u32 % 4;
+                let values: Vec<u32> = std::iter::once(0).chain([key, key + 7, 0]).take(1 + words).collect();
+                let packet = Packet::new(fid, id, values);
+                prop_assert_eq!(whole.outcome(&packet), alone.outcome(&packet), "{:?}", packet);
+            }
+        }
 
         /// Packet by packet, the program does what the model checker explores.
         #[test]
