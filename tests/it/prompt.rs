@@ -184,6 +184,19 @@ fn what_is_typed_ahead_runs_in_its_turn() {
 }
 
 #[test]
+fn what_is_not_utf_8_is_left_out() {
+    let served = Served::start();
+    let mut prompt = Prompt::over(&served, 100, &["--no-progress"]);
+    prompt.keys.write_all(b"\xe9(").unwrap();
+    prompt.wait("what was typed is not UTF-8");
+    prompt.wait("sluice> ");
+    // What came behind it stands there still.
+    prompt.keys("\u{15}\r");
+    prompt.line("select 40 + 2 as answer;", "| 42 ");
+    prompt.quit();
+}
+
+#[test]
 fn help_and_the_end_may_stand_amid_a_statement() {
     let served = Served::start();
     let mut prompt = Prompt::over(&served, 100, &[]);

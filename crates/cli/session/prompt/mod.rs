@@ -6,7 +6,7 @@ mod greeting;
 
 use std::env;
 use std::fs;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::path::Path;
 
 use rustyline::config::Configurer;
@@ -49,6 +49,12 @@ pub(crate) async fn run(session: &mut Session<'_>, mut editor: Lines, init: bool
                 continue;
             }
             Err(ReadlineError::Eof) => break,
+            Err(ReadlineError::Io(error)) if error.kind() == ErrorKind::InvalidData => {
+                // Nothing else of the line is known.
+                let _ = Failure::new("what was typed is not UTF-8, and is left out").report();
+                typed.clear();
+                continue;
+            }
             Err(error) => return Err(Failure::new(error.to_string())),
         };
         if matches!(line.trim().trim_end_matches(';'), "quit" | "exit") {
