@@ -169,7 +169,7 @@ pub fn reliable_by(
         b.table(Table::always("predecessor", Action::compute("subtract", [subtract])));
     }
     let last = kinds.iter().any(|kind| *kind != Copies::Replayed).then(|| x(&mut b, cells, cell));
-    let actions = kinds.iter().map(|copies| match (copies, &last, before) {
+    let mut actions = kinds.iter().map(|copies| match (copies, &last, before) {
         (Copies::Once, Some(x), _) => Action::access("advance", greater(x.clone(), turn, in_turn)),
         (Copies::LookedUp, Some(x), Some(before)) => {
             Action::access("step", next(x.clone(), before, turn))
@@ -177,7 +177,7 @@ pub fn reliable_by(
         _ => Action::compute("process", [Op::set(turn, Operand::Const(in_turn))]),
     });
     let sequence = match kind {
-        None => Table::always("sequence", actions.last().unwrap_or_default()),
+        None => Table::always("sequence", actions.next().unwrap_or_default()),
         Some(kind) => {
             let entries = (0..kinds.len())
                 .map(|number| Entry::new([Pattern::exactly(number as u32)], number));
