@@ -27,7 +27,7 @@ Examples:
 
 Axes and what-ifs:
   bandwidth=10Gbit, latency=5ms, connection=50MB/s, slots=64, request-rate=5500, cores=8, overlap=0.7,
-  store-cores=16, store-rate=1GB/s, get-price=$4e-7, scan-price=$0.002, return-price=$0.0007,
+  store-cores=16, store-rate=1GB/s, get-price=$4e-4, scan-price=$0.002, return-price=$0.0007,
   transfer-price=$0.09, hour-price=$2.128, and any key of a hardware profile or price book; for a
   sweep also scale=0.1..100 (times the data) and selectivity=1e-6..1 (the share that filters pass).
   For a what-if also hardware=NAME, prices=NAME, and devices: store=smart-ssd, link=100gbe,
