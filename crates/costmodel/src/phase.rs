@@ -253,9 +253,9 @@ impl Phase {
 
     /// Each resource's time alone, in seconds.
     fn demands(&self, hardware: &HardwareProfile) -> Demands {
-        let slots = f64::from(hardware.requests.slots.get());
+        let slots = hardware.all_slots() as f64;
         let at_once = |planned: Option<Requests>| {
-            planned.map_or(slots, |many| many.as_f64().clamp(1.0, slots))
+            hardware.at_once(planned).map_or(slots, |many| many.as_f64().clamp(1.0, slots))
         };
         let (get_slots, select_slots) = (at_once(self.gets_at_once), at_once(self.selects_at_once));
         let plain = self.plain_requests();
@@ -277,7 +277,7 @@ impl Phase {
         let scanning = lanes(self.selects, select_slots).min(hardware.select.cores);
         let store_scan = (one_by_one / scanning).max(together);
 
-        let cores = f64::from(hardware.client.cores.get());
+        let cores = hardware.all_cores();
         let parsing = hardware.ingest_seconds(self.format, self.got.as_f64())
             + hardware.ingest_seconds(self.format.of_answer(), self.returned.as_f64())
             + self.values * hardware.client.per_value.unwrap_or_default().as_secs_f64();
@@ -285,7 +285,7 @@ impl Phase {
         let client = working / requests.as_f64().clamp(1.0, cores);
 
         let carried = (self.got + self.returned + self.asked).as_f64();
-        let link = carried / hardware.link.bytes_per_second.0;
+        let link = carried / hardware.all_links();
         let mut demands = Demands::default();
         demands.add(Resource::LINK, link);
         demands.add_slots(waiting, receiving);

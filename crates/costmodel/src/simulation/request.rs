@@ -56,7 +56,7 @@ pub(super) fn kinds(phase: &Phase, hardware: &HardwareProfile, extra: &[usize]) 
     let (selects, returned) = work(phase.selects, phase.returned.as_f64());
     let bare = (phase.lists + phase.heads).0;
     let (latency, select) = (hardware.link.latency.as_secs_f64(), hardware.select.latency);
-    let slots = u64::from(hardware.requests.slots.get());
+    let slots = hardware.all_slots();
     let (of_all, client) = (gets + selects, &hardware.client);
     // What is not by the byte is the same for each request that has an answer.
     let each = |requests: u64, lanes: &Lanes| {
@@ -92,7 +92,7 @@ pub(super) fn kinds(phase: &Phase, hardware: &HardwareProfile, extra: &[usize]) 
     }
     let of_gets = match gets {
         0 => Vec::new(),
-        gets => Lanes::of(gets, phase.gets_at_once, slots),
+        gets => Lanes::of(gets, hardware.at_once(phase.gets_at_once), slots),
     };
     for lanes in of_gets {
         let (bytes, each) = (got * lanes.share / lanes.requests as f64, each(gets, &lanes));
@@ -104,7 +104,7 @@ pub(super) fn kinds(phase: &Phase, hardware: &HardwareProfile, extra: &[usize]) 
     }
     let of_selects = match selects {
         0 => Vec::new(),
-        selects => Lanes::of(selects, phase.selects_at_once, slots),
+        selects => Lanes::of(selects, hardware.at_once(phase.selects_at_once), slots),
     };
     for lanes in of_selects {
         let part = lanes.share / lanes.requests as f64;
@@ -166,9 +166,9 @@ pub(super) fn local(phase: &Phase, hardware: &HardwareProfile, extra: &[usize]) 
 /// the client cores, of all others one.
 pub(super) fn limits(resource: usize, hardware: &HardwareProfile) -> Demand {
     let scan = hardware.select.total_bytes_per_second.0;
-    let cores = f64::from(hardware.client.cores.get());
+    let cores = hardware.all_cores();
     match resource {
-        LINK => [hardware.link.bytes_per_second.0, f64::INFINITY],
+        LINK => [hardware.all_links(), f64::INFINITY],
         STORE => [hardware.select.cores, scan],
         CLIENT if hardware.client.shares_cores => [cores, scan],
         CLIENT => [cores, f64::INFINITY],

@@ -11,6 +11,7 @@ use sluicegate_client::Error as StoreError;
 
 use super::ErrorKind;
 use super::reword::reword;
+use super::told::Told;
 use crate::checked::Damaged;
 use crate::datasource::named::{BadRecord, PART};
 use crate::datasource::whole_numbers::UnexpectedFraction;
@@ -36,6 +37,10 @@ pub(crate) fn is_of_store(error: &DataFusionError) -> bool {
 }
 
 pub(super) fn describe(error: &DataFusionError) -> Description {
+    if let Some(Told { kind, message, hint }) = find::<Told>(error) {
+        let hint = hint.clone().map(Cow::Owned);
+        return Description { kind: *kind, message: message.clone(), hint };
+    }
     if let Some(damaged) = find::<Damaged>(error) {
         let (kind, message) = (ErrorKind::Data, damaged.to_string());
         return Description { kind, message, hint: Some(DAMAGED.into()) };
