@@ -370,8 +370,7 @@ async fn a_worker_that_is_gone_is_an_error_and_no_partial_answer() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worker_stops_after_the_queries_that_run() {
-    let store =
-        Store::start_with(|server| server.latency(Duration::from_millis(300))).await;
+    let store = Store::start_with(|server| server.latency(Duration::from_millis(300))).await;
     let mut machines = Machines::start(&store, 2, Scan::Get).await;
     tables(&store, &machines.engine).await;
     let engine = machines.engine.clone();

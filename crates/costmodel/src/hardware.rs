@@ -11,7 +11,7 @@ use crate::calibration::Calibration;
 use crate::data::{self, DataError};
 use crate::phase::Format;
 use crate::rate::seconds;
-use crate::{BytesPerSecond, Provenance, Requests, Scanned, Terms};
+use crate::{BytesPerSecond, Provenance, Scanned, Terms};
 
 /// The way between store and client.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
@@ -272,11 +272,6 @@ impl HardwareProfile {
     /// What the links of all machines carry, in bytes per second.
     pub(crate) fn all_links(&self) -> f64 {
         self.link.bytes_per_second.0 * self.machines()
-    }
-
-    /// How many requests all machines have in flight, of which each has `planned` at most, if that is planned.
-    pub(crate) fn at_once(&self, planned: Option<Requests>) -> Option<Requests> {
-        planned.map(|many| Requests(many.0.saturating_mul(self.client.machines.get().into())))
     }
 
     /// PushdownDB's testbed: one r4.8xlarge beside S3, a Python client.

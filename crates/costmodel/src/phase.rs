@@ -1,5 +1,6 @@
 //! How long a phase takes, from what it asks of each resource.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use crate::rate::seconds;
@@ -38,6 +39,9 @@ const PLAIN_REQUEST: u64 = 1_200;
 /// The same of a Select request, with a short statement in XML, and the messages of its answer that carry no
 /// record.
 const SELECT_REQUEST: u64 = 2_400;
+
+/// The least bytes of a part of an object that is read by a machine of several, as the engine cuts them.
+const LEAST_PART: Bytes = Bytes(1 << 20);
 
 /// What one step of a strategy asks for: work that has no order within it.
 #[derive(Debug, Clone, PartialEq)]
@@ -251,11 +255,39 @@ impl Phase {
         self.lists + self.heads + self.gets
     }
 
+    /// The phase as all machines run it: each has as many requests in flight as are planned for one, and large
+    /// objects are read in more parts.
+    pub(crate) fn on_all_machines(&self, hardware: &HardwareProfile) -> Cow<'_, Self> {
+        let machines = u64::from(hardware.client.machines.get());
+        if machines == 1 {
+            return Cow::Borrowed(self);
+        }
+        let at_once = |planned: Option<Requests>| {
+            planned.map(|many| Requests(many.0.saturating_mul(machines)))
+        };
+        let parts = |requests: Requests, planned: Option<Requests>, bytes: Bytes| {
+            let parts = at_once(planned).map_or(0, |many| many.0.min(bytes.0 / LEAST_PART.0));
+            Requests(requests.0.max(parts))
+        };
+        Cow::Owned(Self {
+            gets: parts(self.gets, self.gets_at_once, self.got),
+            selects: parts(self.selects, self.selects_at_once, self.scanned),
+            gets_at_once: at_once(self.gets_at_once),
+            selects_at_once: at_once(self.selects_at_once),
+            ..self.clone()
+        })
+    }
+
     /// Each resource's time alone, in seconds.
     fn demands(&self, hardware: &HardwareProfile) -> Demands {
+        let phase = self.on_all_machines(hardware);
+        phase.demands_of_requests(hardware)
+    }
+
+    fn demands_of_requests(&self, hardware: &HardwareProfile) -> Demands {
         let slots = hardware.all_slots() as f64;
         let at_once = |planned: Option<Requests>| {
-            hardware.at_once(planned).map_or(slots, |many| many.as_f64().clamp(1.0, slots))
+            planned.map_or(slots, |many| many.as_f64().clamp(1.0, slots))
         };
         let (get_slots, select_slots) = (at_once(self.gets_at_once), at_once(self.selects_at_once));
         let plain = self.plain_requests();

@@ -11,7 +11,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sluicegate_engine::codec::SluiceCodec;
-use sluicegate_engine::config::SluiceOptions;
 use thiserror::Error;
 use tonic::{Code, Status};
 use url::Url;
@@ -142,8 +141,6 @@ impl Cluster {
         let inner = builder.query_planner().clone();
         builder = builder.with_distributed_planner();
         let mut config = builder.config().take().unwrap_or_default();
-        let options = SluiceOptions::of(config.options()).clone();
-        config.set_distributed_option_extension(options);
         if let Some(distributed) = config.options_mut().extensions.get_mut::<DistributedConfig>() {
             distributed.file_scan_config_bytes_per_partition = BYTES_PER_WORKER;
         }

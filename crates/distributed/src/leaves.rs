@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use datafusion::common::{Result, plan_err};
 use datafusion::physical_plan::ExecutionPlan;
+use datafusion::prelude::SessionConfig;
 use datafusion_distributed::{
     DesiredTaskCountEvent, DesiredTaskCountEventResponse, DesiredTaskCountHandler,
     DistributedConfig, DistributedLeafExec, ScaleUpLeafNodeEvent, ScaleUpLeafNodeEventResponse,
@@ -36,22 +37,29 @@ impl DesiredTaskCountHandler for Tasks {
     }
 }
 
+/// A leaf with a part for each of so many workers; none if it cannot be divided.
+pub(crate) fn of_leaf(
+    leaf: &Arc<dyn ExecutionPlan>,
+    workers: usize,
+    config: &SessionConfig,
+) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+    let partitions = config.target_partitions();
+    let parts = parts::divide(leaf, workers, partitions, config.options())?;
+    let leaf =
+        parts.map(|parts| DistributedLeafExec::try_new(Arc::clone(leaf), parts)).transpose()?;
+    Ok(leaf.map(|leaf| Arc::new(leaf) as Arc<dyn ExecutionPlan>))
+}
+
 /// Gives each worker its part of a scan.
 pub(crate) fn parts_of_leaf(
     event: ScaleUpLeafNodeEvent<'_>,
 ) -> Option<Result<ScaleUpLeafNodeEventResponse>> {
-    parts::bytes(event.plan.as_ref())?;
-    let partitions = event.session_config.target_partitions();
-    let options = event.session_config.options();
-    let divided = parts::divide(event.plan, event.task_count, partitions, options);
-    Some(divided.and_then(|divided| {
-        let plan: Arc<dyn ExecutionPlan> = match divided {
-            Some(parts) => Arc::new(DistributedLeafExec::try_new(Arc::clone(event.plan), parts)?),
-            None if event.task_count == 1 => Arc::clone(event.plan),
-            None => {
-                return plan_err!("a scan that cannot be divided in {} parts", event.task_count);
-            }
-        };
-        Ok(ScaleUpLeafNodeEventResponse::new(plan))
-    }))
+    let ScaleUpLeafNodeEvent { plan, task_count, session_config } = event;
+    parts::bytes(plan.as_ref())?;
+    let divided = of_leaf(plan, task_count, session_config).and_then(|divided| match divided {
+        Some(plan) => Ok(ScaleUpLeafNodeEventResponse::new(plan)),
+        None if task_count == 1 => Ok(ScaleUpLeafNodeEventResponse::new(Arc::clone(plan))),
+        None => plan_err!("a scan that cannot be divided in {task_count} parts"),
+    });
+    Some(divided)
 }

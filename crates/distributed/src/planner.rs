@@ -39,7 +39,7 @@ impl ClusterPlanner {
         session: &dyn Session,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         if plan.exists(|node| Ok(parts::is_switch(node.as_ref())))? {
-            let divided = switch::behind_workers(plan, self.workers)?;
+            let divided = switch::behind_workers(plan, self.workers, session.config())?;
             plan = divided.data;
             if !divided.transformed {
                 return Ok(plan);

@@ -8,9 +8,11 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::projection::ProjectionExec;
+use datafusion::prelude::SessionConfig;
 use datafusion_distributed::NetworkCoalesceExec;
 use sluicegate_engine::parts;
 
+use crate::leaves::of_leaf;
 use crate::over;
 
 /// The plan with a boundary between the workers and the switch: what is below it, workers do, each of whom
@@ -23,29 +25,38 @@ use crate::over;
 pub(crate) fn behind_workers(
     plan: Arc<dyn ExecutionPlan>,
     workers: usize,
+    config: &SessionConfig,
 ) -> Result<Transformed<Arc<dyn ExecutionPlan>>> {
     plan.transform_up(|node| {
-        if !parts::is_pruned_by_switch(node.as_ref()) {
+        if workers < 2 || !parts::is_pruned_by_switch(node.as_ref()) {
             return Ok(Transformed::no(node));
         }
-        let input = Arc::clone(node.children()[0]);
-        if workers < 2 || !can_be_divided(&input) {
+        // The boundary has as many partitions as all parts together.
+        let Some(input) = divided(node.children()[0], workers, config)? else {
             return Ok(Transformed::no(node));
-        }
+        };
         let boundary = NetworkCoalesceExec::try_new(input, workers, 1)?;
         Ok(Transformed::yes(over(node, vec![Arc::new(boundary)])?))
     })
 }
 
-/// Whether the rows of a plan are those of parts of its files put together, whichever parts.
-fn can_be_divided(plan: &Arc<dyn ExecutionPlan>) -> bool {
+/// A plan whose rows are those of parts of its files put together, whichever parts, with a part for each worker;
+/// none if it is not.
+fn divided(
+    plan: &Arc<dyn ExecutionPlan>,
+    workers: usize,
+    config: &SessionConfig,
+) -> Result<Option<Arc<dyn ExecutionPlan>>> {
     let partial = |it: &AggregateExec| *it.mode() == AggregateMode::Partial;
     let each_row = plan.is::<ProjectionExec>()
         || plan.downcast_ref::<FilterExec>().is_some_and(|it| it.fetch().is_none())
         || plan.downcast_ref::<AggregateExec>().is_some_and(partial);
     match plan.children().as_slice() {
-        [] => parts::bytes(plan.as_ref()).is_some(),
-        [input] => each_row && can_be_divided(input),
-        _ => false,
+        [] => of_leaf(plan, workers, config),
+        [input] if each_row => match divided(input, workers, config)? {
+            Some(input) => Ok(Some(over(Arc::clone(plan), vec![input])?)),
+            None => Ok(None),
+        },
+        _ => Ok(None),
     }
 }

@@ -112,8 +112,8 @@ impl Worker {
                 let part = draining.begin(&headers)?;
                 let counters = Arc::<QueryCounters>::default();
                 let mut config = builder.config().take().unwrap_or_default();
+                config.options_mut().extensions.insert(SluiceOptions::default());
                 settings::follow(&headers, config.options_mut())?;
-                config.set_distributed_option_extension_from_headers::<SluiceOptions>(&headers)?;
                 let telling_of = Arc::clone(&counters);
                 let config = config
                     .with_extension(Arc::new(part))

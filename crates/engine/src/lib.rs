@@ -60,6 +60,7 @@ mod from_first;
 mod hardware;
 mod idle_timeout;
 pub mod index;
+mod json_columns;
 mod late_keys;
 mod layered;
 mod locations;
@@ -112,7 +113,7 @@ use datafusion::dataframe::DataFrame;
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::cache::cache_manager::{CacheManager, CacheManagerConfig};
 use datafusion::execution::runtime_env::RuntimeEnv;
-use datafusion::logical_expr::{DdlStatement, LogicalPlan};
+use datafusion::logical_expr::{DdlStatement, LogicalPlan, LogicalPlanBuilder, Statement};
 use datafusion::prelude::SessionContext;
 use futures::stream::BoxStream;
 use futures::{StreamExt, TryStreamExt};
@@ -221,6 +222,18 @@ impl Engine {
             state.write().config_mut().options_mut().extensions.insert(replaced);
         }
         match plan {
+            LogicalPlan::Statement(Statement::ResetVariable(reset))
+                if config::SluiceOptions::has(&reset.variable) =>
+            {
+                // DataFusion resets no options but its own.
+                let state = self.context.state_ref();
+                let mut state = state.write();
+                let extensions = &mut state.config_mut().options_mut().extensions;
+                if let Some(options) = extensions.get_mut::<config::SluiceOptions>() {
+                    options.reset(&reset.variable)?;
+                }
+                Ok(DataFrame::new(session.state(), LogicalPlanBuilder::empty(false).build()?))
+            }
             // These change the engine's session. EXECUTE finds a query there, which is this one.
             LogicalPlan::Statement(_)
             | LogicalPlan::Ddl(DdlStatement::CreateFunction(_) | DdlStatement::DropFunction(_)) => {

@@ -47,6 +47,7 @@ pub(super) struct Kind {
 /// The kinds of requests of a phase. `extra` are the places of the resources that it uses beside those
 /// that all have.
 pub(super) fn kinds(phase: &Phase, hardware: &HardwareProfile, extra: &[usize]) -> Vec<Kind> {
+    let phase = &*phase.on_all_machines(hardware);
     let work = |requests: Requests, bytes: f64| {
         // Bytes come by some request.
         let requests = if bytes > 0.0 { requests.0.max(1) } else { requests.0 };
@@ -92,7 +93,7 @@ pub(super) fn kinds(phase: &Phase, hardware: &HardwareProfile, extra: &[usize]) 
     }
     let of_gets = match gets {
         0 => Vec::new(),
-        gets => Lanes::of(gets, hardware.at_once(phase.gets_at_once), slots),
+        gets => Lanes::of(gets, phase.gets_at_once, slots),
     };
     for lanes in of_gets {
         let (bytes, each) = (got * lanes.share / lanes.requests as f64, each(gets, &lanes));
@@ -104,7 +105,7 @@ pub(super) fn kinds(phase: &Phase, hardware: &HardwareProfile, extra: &[usize]) 
     }
     let of_selects = match selects {
         0 => Vec::new(),
-        selects => Lanes::of(selects, hardware.at_once(phase.selects_at_once), slots),
+        selects => Lanes::of(selects, phase.selects_at_once, slots),
     };
     for lanes in of_selects {
         let part = lanes.share / lanes.requests as f64;
