@@ -547,6 +547,14 @@ async fn keys_that_several_rows_have_are_predicted_to_pass() {
     }
 }
 
+/// A number that looks random (SplitMix64).
+fn mixed(n: u64) -> u64 {
+    let mut z = (n + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (z ^ (z >> 31)) >> 16
+}
+
 /// Bytes that are predicted to come over, and those that do, of a query that is forced to run that way.
 async fn predicted_and_returned(engine: &Engine, sql: &str) -> (f64, f64) {
     let predicted = engine.explain(sql).await.unwrap().estimate().work.returned.as_f64();
@@ -560,17 +568,27 @@ async fn predicted_and_returned(engine: &Engine, sql: &str) -> (f64, f64) {
 #[tokio::test(flavor = "multi_thread")]
 async fn keys_of_all_kinds_of_joins_are_predicted_to_pass() {
     let store = Store::start().await;
-    let mixed = |n: u64| n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
     let b: String = (0..4_000_u64)
         .map(|n| {
-            format!("{},{},{},{}\n", n * 10, mixed(n) % 100, mixed(n + 9) % 100, mixed(n) % 10)
+            format!(
+                "{},{},{},{}\n",
+                n * 10,
+                mixed(n) % 100,
+                mixed(n + 1_000_000) % 100,
+                mixed(n + 7_000_000) % 10
+            )
         })
         .collect();
     let p: String = (0..40_000_u64)
         .map(|n| {
             let k = mixed(n) % 40_000;
-            let null = if mixed(n + 5) % 2 == 0 { String::new() } else { k.to_string() };
-            format!("{k},{},{},{null},{}\n", mixed(n + 1) % 100, mixed(n + 2) % 100, "x".repeat(50))
+            let null = if mixed(n + 2_000_000) % 2 == 0 { String::new() } else { k.to_string() };
+            format!(
+                "{k},{},{},{null},{}\n",
+                mixed(n + 3_000_000) % 100,
+                mixed(n + 4_000_000) % 100,
+                "x".repeat(50)
+            )
         })
         .collect();
     store.put("b/b.csv", format!("k,x,y,w\n{b}"));
@@ -606,12 +624,11 @@ async fn keys_of_all_kinds_of_joins_are_predicted_to_pass() {
 #[tokio::test(flavor = "multi_thread")]
 async fn groups_are_predicted_as_they_are_asked_about() {
     let store = Store::start().await;
-    let mixed = |n: u64| n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
     for file in 0..4_u64 {
         let rows: String = (file * 5_000..(file + 1) * 5_000)
             .map(|n| {
-                let (few, many) = (mixed(n) % 20, mixed(n + 3) % 10_000);
-                let some = mixed(n + 7) % 400;
+                let (few, many) = (mixed(n) % 20, mixed(n + 5_000_000) % 10_000);
+                let some = mixed(n + 6_000_000) % 400;
                 format!("a rather long name {few},{some},{many},{}\n", n % 1000)
             })
             .collect();

@@ -83,11 +83,7 @@ impl GroupByDemand {
         let scan = table.demand(columns, selectivity, table.row_bytes(columns), filter);
         let scan = looking_up(scan, Inside::of(exec.config(), source, options).as_ref());
         let key_bytes = table.row_bytes(&asked.sampled);
-        let keys = exec.partial().group_expr().expr().len();
-        let group_bytes = match table.keys(exec) {
-            Some(keys) => keys.into_iter().map(|key| table.width(key)).sum(),
-            None => keys as f64 * AGGREGATE_BYTES,
-        };
+        let group_bytes = table.group_bytes(exec);
         let (state_bytes, sums) = table.states(exec);
         let (terms, items) = (terms(&asked.group, passing) - filter, items(&asked.group));
         let width = asked.width;

@@ -157,20 +157,32 @@ impl<'a> Table<'a> {
         }
     }
 
+    /// The bytes of what a group is known by in an answer, with delimiters.
+    pub(super) fn group_bytes(&self, exec: &S3GroupByExec) -> f64 {
+        let keys = exec.partial().group_expr().expr().iter();
+        keys.map(|(key, _)| self.value_bytes(key)).sum()
+    }
+
+    /// The bytes of a value in an answer, with its delimiter: as wide as that of the column that it is made of, if
+    /// that is known.
+    fn value_bytes(&self, value: &Arc<dyn PhysicalExpr>) -> f64 {
+        let columns: Vec<_> = collect_columns(value).into_iter().collect();
+        let known = match columns.as_slice() {
+            [column] => self.schema.index_of(column.name()).ok().filter(|index| {
+                self.known.as_ref().and_then(|known| known.width(*index)).is_some()
+            }),
+            _ => None,
+        };
+        known.map_or(AGGREGATE_BYTES, |index| self.width(index))
+    }
+
     /// The bytes of the states of a group of one row, with delimiters, and how many of these are sums or counts.
     pub(super) fn states(&self, exec: &S3GroupByExec) -> (f64, f64) {
         let (mut bytes, mut sums) = (0.0, 0.0);
-        let width = |index: usize| {
-            let known = self.known.as_ref().and_then(|known| known.width(index));
-            known.map_or(AGGREGATE_BYTES, |_| self.width(index))
-        };
         for aggregate in exec.partial().aggr_expr() {
             let arguments = aggregate.expressions();
             let value = match arguments.as_slice() {
-                [argument] => argument
-                    .downcast_ref::<Column>()
-                    .and_then(|column| self.schema.index_of(column.name()).ok())
-                    .map_or(AGGREGATE_BYTES, width),
+                [argument] => self.value_bytes(argument),
                 _ => AGGREGATE_BYTES,
             };
             // One digit and its delimiter.
