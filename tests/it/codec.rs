@@ -24,8 +24,8 @@ use crate::{random, tpch};
 const SCANS: [Scan; 3] = [Scan::Auto, Scan::Get, Scan::Select];
 
 /// Operators of DataFusion that it cannot encode itself.
-const NOT_ENCODED: [&str; 4] =
-    ["LazyMemoryExec", "RecursiveQueryExec", "StreamingTableExec", "WorkTableExec"];
+const NOT_ENCODED: [&str; 5] =
+    ["ClusterExec", "LazyMemoryExec", "RecursiveQueryExec", "StreamingTableExec", "WorkTableExec"];
 
 async fn plan(engine: &Engine, sql: &str) -> Arc<dyn ExecutionPlan> {
     engine.query(sql).await.unwrap().create_physical_plan().await.unwrap()

@@ -607,7 +607,7 @@ async fn keys_of_all_kinds_of_joins_are_predicted_to_pass() {
     }
     rows(&engine, "SET sluice.join = 'bloom'").await;
     for (sql, most) in [
-        ("SELECT max(v) FROM b JOIN p ON b.x = p.x AND b.y = p.y WHERE b.k < 50", 0.25),
+        ("SELECT max(v) FROM b JOIN p ON b.x = p.x AND b.y = p.y WHERE b.k < 1000", 0.4),
         ("SELECT max(v) FROM b JOIN p ON b.x = p.x AND b.y = p.y WHERE w = 3", 0.25),
         ("SELECT max(v) FROM b JOIN p ON b.k = p.k WHERE b.k < 4000", 0.25),
         ("SELECT max(v) FROM b JOIN p ON b.k = p.k WHERE p.k < 8000 AND w < 5", 0.25),

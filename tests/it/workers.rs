@@ -3,40 +3,72 @@
 use std::time::Duration;
 
 use arrow::array::RecordBatch;
+use async_trait::async_trait;
 use datafusion::common::runtime::SpawnedTask;
 use object_store::local::LocalFileSystem;
 use sluicegate_distributed::{Cluster, ClusterError, Token, Worker, WorkerError};
 use sluicegate_engine::config::Scan;
 use sluicegate_engine::{Engine, EngineBuilder, ErrorKind, Query};
 use sluicegate_s3select::profile::EndpointProfile;
-use sluicegate_server::Operation;
+use sluicegate_server::{Fault, Operation, Rule};
 use sluicegate_workloads::DataTable as _;
 use sluicegate_workloads::tpch::{Format, Table, generate, query};
+use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 
-use crate::harness::{BUCKET, Store, rows, stock, stock_rows, text, values};
+use crate::figure_10::check_items;
+use crate::harness::{BUCKET, Place, Store, rows, stock, stock_rows, text, values};
 use crate::tpch::{compare, data, oracle};
 
-/// A worker in this process, which others reach over TCP.
+/// A worker in this process, with threads of its own, which others reach over TCP.
 pub(crate) struct Running {
     url: String,
     engine: Engine,
     stop: Option<oneshot::Sender<()>>,
-    task: Option<SpawnedTask<Result<(), WorkerError>>>,
+    ended: Option<oneshot::Receiver<Result<(), WorkerError>>>,
+    runtime: Option<Runtime>,
 }
 
 impl Running {
     pub(crate) async fn start(builder: EngineBuilder, token: Option<&str>) -> Self {
-        let engine = builder.build().await.unwrap();
+        let mut runtime = tokio::runtime::Builder::new_multi_thread();
+        let runtime = runtime.worker_threads(2).enable_all().build().unwrap();
         let token = token.map(|text| Token::new(text).unwrap());
-        let address = "127.0.0.1:0".parse().unwrap();
-        let worker = Worker::listen(address, engine.clone(), token).await.unwrap();
-        let url = format!("http://{}", worker.address());
-        let (stop, stopped) = oneshot::channel();
-        let task = SpawnedTask::spawn(worker.run(async {
-            let _ = stopped.await;
-        }));
-        Self { url, engine, stop: Some(stop), task: Some(task) }
+        let (stop, stopped) = oneshot::channel::<()>();
+        let (end, ended) = oneshot::channel();
+        let (told, started) = oneshot::channel();
+        runtime.handle().spawn(async move {
+            let engine = builder.build().await.unwrap();
+            let address = "127.0.0.1:0".parse().unwrap();
+            let worker = Worker::listen(address, engine.clone(), token).await.unwrap();
+            let _ = told.send((format!("http://{}", worker.address()), engine));
+            let ran = worker.run(async {
+                let _ = stopped.await;
+            });
+            let _ = end.send(ran.await);
+        });
+        let (url, engine) = started.await.unwrap();
+        Self { url, engine, stop: Some(stop), ended: Some(ended), runtime: Some(runtime) }
+    }
+
+    /// Lets it stop after the queries that run.
+    fn stop(&mut self) {
+        let _ = self.stop.take().unwrap().send(());
+    }
+
+    /// Until it has stopped.
+    async fn stopped(&mut self) {
+        let ended = self.ended.take().unwrap();
+        tokio::time::timeout(Duration::from_secs(20), ended).await.unwrap().unwrap().unwrap();
+    }
+}
+
+/// At once, as a machine that loses its power.
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
     }
 }
 
@@ -358,10 +390,7 @@ async fn a_worker_that_is_gone_is_an_error_and_no_partial_answer() {
     tables(&store, &machines.engine).await;
     let sql = "SELECT g, count(*) FROM t GROUP BY g";
     assert_eq!(machines.rows(sql).await.len(), 40);
-    // At once, as a machine that loses its power.
-    let gone = machines.workers.pop().unwrap();
-    drop(gone.task);
-    drop(gone.stop);
+    drop(machines.workers.pop());
     let error = machines.engine.collect(sql).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}: {:?}", error.datafusion());
     assert!(error.to_string().contains("worker"), "{error}");
@@ -382,12 +411,15 @@ async fn a_worker_stops_after_the_queries_that_run() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     for worker in &mut machines.workers {
-        let _ = worker.stop.take().unwrap().send(());
+        worker.stop();
     }
     assert_eq!(
         running.await.unwrap().unwrap().iter().map(RecordBatch::num_rows).sum::<usize>(),
         40
     );
+    for worker in &mut machines.workers {
+        worker.stopped().await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -434,6 +466,122 @@ async fn a_worker_with_another_store_refuses_the_plan() {
     engine.collect("SET distributed.file_scan_config_bytes_per_partition = 1").await.unwrap();
     let error = engine.collect("SELECT k FROM t WHERE v > 1").await.unwrap_err();
     assert!(error.to_string().contains("endpoint"), "{error}");
+}
+
+/// A store whose queries run on several machines.
+struct Clustered {
+    store: Store,
+    cluster: Cluster,
+    _workers: Vec<Running>,
+}
+
+#[async_trait]
+impl Place for Clustered {
+    fn bucket(&self) -> &str {
+        BUCKET
+    }
+
+    async fn put_object(&self, key: &str, bytes: Vec<u8>) {
+        self.store.put(key, bytes);
+    }
+
+    fn builder(&self) -> EngineBuilder {
+        let cluster = self.cluster.clone();
+        self.store.builder().session(move |session| cluster.add_to(session))
+    }
+}
+
+/// The ten items of the demo, each way: the same rows.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_items_of_the_demo_are_answered_by_two_workers() {
+    let store = Store::start().await;
+    let mut workers = Vec::new();
+    for _ in 0..2 {
+        workers.push(Running::start(store.builder(), None).await);
+    }
+    let urls: Vec<String> = workers.iter().map(|worker| worker.url.clone()).collect();
+    let cluster = Cluster::connect(&urls, None).await.unwrap();
+    let place = Clustered { store, cluster, _workers: workers };
+    for (item, statements, fallbacks) in Box::pin(check_items(&place, 0.01)).await {
+        assert!(statements > 0 && fallbacks == 0, "{item}: {statements}, {fallbacks}");
+    }
+    for worker in &place._workers {
+        assert!(worker.engine.counted().requests() > 0);
+    }
+}
+
+/// Five objects of which each takes a while to be read, and a query that has begun to.
+async fn begun(machines: &Machines) -> SpawnedTask<sluicegate_engine::Result<Vec<RecordBatch>>> {
+    let engine = machines.engine.clone();
+    let sql = "SELECT g, count(*) FROM t GROUP BY g";
+    let running = SpawnedTask::spawn(async move { engine.collect(sql).await });
+    while machines.workers.iter().any(|worker| worker.engine.counted().requests() == 0) {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    running
+}
+
+async fn slow() -> (Store, Machines) {
+    let store = Store::start_with(|server| server.link_rate(Some(300_000))).await;
+    let machines = Machines::start(&store, 2, Scan::Get).await;
+    tables(&store, &machines.engine).await;
+    (store, machines)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_that_ends_amid_a_query_ends_it_with_an_error() {
+    let (_store, mut machines) = slow().await;
+    let running = begun(&machines).await;
+    let gone = machines.workers.pop().unwrap();
+    let url = gone.url.clone();
+    drop(gone);
+    let error = tokio::time::timeout(Duration::from_secs(60), running).await.unwrap();
+    let error = error.unwrap().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}: {:?}", error.datafusion());
+    assert!(error.to_string().contains(&url), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_query_that_is_given_up_stops_everywhere() {
+    let (store, machines) = slow().await;
+    drop(begun(&machines).await);
+    // What was asked before may still come.
+    let mut served = store.server.counters().snapshot();
+    for _ in 0..100 {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        let now = store.server.counters().snapshot();
+        let since = now.since(&served);
+        served = now;
+        if since.requests.values().sum::<u64>() == 0 && since.bytes_out == 0 {
+            let mut machines = machines;
+            for mut worker in machines.workers.drain(..) {
+                worker.stop();
+                worker.stopped().await;
+            }
+            return;
+        }
+    }
+    panic!("the workers go on");
+}
+
+/// A store that fails is an error of the query, as on one machine; one that is only slow is not.
+#[tokio::test(flavor = "multi_thread")]
+async fn faults_of_the_store_are_those_of_the_query() {
+    let store = Store::start().await;
+    let machines = Machines::start(&store, 2, Scan::Get).await;
+    tables(&store, &machines.engine).await;
+    let sql = "SELECT g, sum(v) FROM t GROUP BY g";
+    let right = machines.rows(sql).await;
+    let slow = Fault::Delay(Duration::from_millis(500));
+    store.faults.inject(Rule::new(Operation::GetObject, slow).times(3));
+    assert_eq!(machines.rows(sql).await, right);
+    store.faults.inject(Rule::new(Operation::GetObject, Fault::CutBody { after: 100 }).times(1));
+    assert_eq!(machines.rows(sql).await, right);
+    store.faults.inject(Rule::new(Operation::GetObject, Fault::InternalError).times(1_000_000));
+    let error = machines.engine.collect(sql).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}: {:?}", error.datafusion());
+    store.faults.clear();
+    assert_eq!(machines.rows(sql).await, right);
 }
 
 /// What is small stays here, and so does what is written.

@@ -141,13 +141,14 @@ impl WorkerChannel for Named {
 /// says stays as it is.
 fn lost(url: &Url, error: DataFusionError) -> DataFusionError {
     let Some(status) = status(&error) else { return error };
-    let told = match status.code() {
-        Code::Unauthenticated => Told {
+    let told = match (Told::find(status.message()), status.code()) {
+        (Some(told), _) => told,
+        (None, Code::Unauthenticated) => Told {
             kind: ErrorKind::Access,
             message: format!("the worker {url} refuses plans without its token"),
             hint: Some("Set SLUICE_TOKEN to the token that the workers have.".to_owned()),
         },
-        _ => Told {
+        (None, _) => Told {
             kind: ErrorKind::Unavailable,
             message: format!(
                 "the worker {url} cannot be reached, or ended while the query ran ({})",

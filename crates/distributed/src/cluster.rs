@@ -197,3 +197,27 @@ impl WorkerResolver for Workers {
         Ok(self.urls.clone())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use datafusion::common::runtime::SpawnedTask;
+    use tokio::net::TcpListener;
+    use tokio_stream::wrappers::TcpListenerStream;
+    use tonic::transport::Server;
+
+    #[tokio::test]
+    async fn a_worker_of_another_version_is_named() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let worker = datafusion_distributed::Worker::default().with_version("0.0.7");
+        let server = Server::builder().add_service(worker.into_worker_server());
+        let _task =
+            SpawnedTask::spawn(server.serve_with_incoming(TcpListenerStream::new(listener)));
+        let error = Cluster::connect(&[url.clone()], None).await.unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!("the worker {url} is of version 0.0.7, and this is version {VERSION}")
+        );
+    }
+}

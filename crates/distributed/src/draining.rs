@@ -1,13 +1,20 @@
 //! A worker that stops: it ends the queries that run, and begins none.
 
 use std::collections::HashMap;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
 
-use datafusion::common::{DataFusionError, Result};
-use http::{HeaderMap, HeaderName, HeaderValue};
+use bytes::Bytes;
+use futures::future::BoxFuture;
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
+use http_body::{Frame, SizeHint};
 use sluicegate_engine::{ErrorKind, Told};
 use tokio::sync::Notify;
+use tonic::Status;
+use tonic::body::Body;
+use tower::Service;
 
 /// The header that says which query a part of a plan belongs to.
 const QUERY: &str = "x-sluice-query";
@@ -44,13 +51,12 @@ pub(crate) struct RunningPart {
 }
 
 impl Draining {
-    /// A part of the query that these headers name.
+    /// A part of a query.
     ///
     /// # Errors
     ///
     /// If the worker stops, and no other part of the query runs here.
-    pub(crate) fn begin(&self, headers: &HeaderMap) -> Result<RunningPart> {
-        let query = headers.get(QUERY).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    fn begin(&self, query: &str) -> Result<RunningPart, Status> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.stopping && !state.parts.contains_key(query) {
             let told = Told {
@@ -60,7 +66,7 @@ impl Draining {
                     "Run the query again when it is back, or without it in --workers.".to_owned(),
                 ),
             };
-            return Err(DataFusionError::Execution(told.to_text()));
+            return Err(Status::unavailable(told.to_text()));
         }
         *state.parts.entry(query.to_owned()).or_default() += 1;
         Ok(RunningPart { query: query.to_owned(), all: self.clone() })
@@ -76,6 +82,73 @@ impl Draining {
             }
             changed.await;
         }
+    }
+}
+
+/// What is put around a worker's service: it knows the queries whose requests are being answered. A coordinator
+/// keeps one for each part of a plan open until the query is over.
+#[derive(Debug, Clone)]
+pub(crate) struct Watched<S> {
+    inner: S,
+    all: Draining,
+}
+
+impl Draining {
+    pub(crate) fn around<S>(&self, inner: S) -> Watched<S> {
+        Watched { inner, all: self.clone() }
+    }
+}
+
+impl<S, B> Service<Request<B>> for Watched<S>
+where
+    S: Service<Request<B>, Response = Response<Body>>,
+    S::Future: Send + 'static,
+    S::Error: Send,
+{
+    type Response = Response<Body>;
+    type Error = S::Error;
+    type Future = BoxFuture<'static, Result<Response<Body>, S::Error>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let query = request.headers().get(QUERY).and_then(|value| value.to_str().ok());
+        let part = match query.map(|query| self.all.begin(query)).transpose() {
+            Ok(part) => part,
+            Err(refused) => return Box::pin(async move { Ok(refused.into_http()) }),
+        };
+        let answer = self.inner.call(request);
+        Box::pin(
+            async move { Ok(answer.await?.map(|body| Body::new(Guarded { body, _part: part }))) },
+        )
+    }
+}
+
+/// An answer of a part of a query, which runs as long as somebody reads it.
+struct Guarded {
+    body: Body,
+    _part: Option<RunningPart>,
+}
+
+impl http_body::Body for Guarded {
+    type Data = Bytes;
+    type Error = Status;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
     }
 }
 
@@ -101,13 +174,12 @@ mod tests {
     #[tokio::test]
     async fn what_runs_ends_and_nothing_begins() {
         let all = Draining::default();
-        let (one, other) = (query_header("one"), query_header("one"));
-        let first = all.begin(&one).unwrap();
+        let first = all.begin("one").unwrap();
         let waiting = async {
             tokio::task::yield_now().await;
             // Other parts of a query that runs may follow.
-            let second = all.begin(&one).unwrap();
-            let error = all.begin(&other).unwrap_err().to_string();
+            let second = all.begin("one").unwrap();
+            let error = all.begin("other").unwrap_err().to_string();
             assert!(error.contains("stops"), "{error}");
             drop(first);
             tokio::task::yield_now().await;

@@ -19,6 +19,7 @@ use tokio_stream::wrappers::TcpListenerStream;
 use tonic::Request;
 use tonic::service::interceptor::InterceptedService;
 use tonic::transport::Server;
+use tower::layer::layer_fn;
 
 use crate::VERSION;
 use crate::channels::Channels;
@@ -106,17 +107,15 @@ impl Worker {
         };
         let runtime = engine.runtime_env();
         let session = move |context: WorkerQueryContext| {
-            let (engine, channels, draining) = (engine.clone(), channels.clone(), draining.clone());
+            let (engine, channels) = (engine.clone(), channels.clone());
             async move {
                 let WorkerQueryContext { mut builder, headers } = context;
-                let part = draining.begin(&headers)?;
                 let counters = Arc::<QueryCounters>::default();
                 let mut config = builder.config().take().unwrap_or_default();
                 config.options_mut().extensions.insert(SluiceOptions::default());
                 settings::follow(&headers, config.options_mut())?;
                 let telling_of = Arc::clone(&counters);
                 let config = config
-                    .with_extension(Arc::new(part))
                     .with_distributed_user_codec(SluiceCodec)
                     .with_distributed_channel_resolver(channels)
                     .with_distributed_worker_plan_rewrite_handler(
@@ -139,6 +138,7 @@ impl Worker {
         let (health, answers) = tonic_health::server::health_reporter();
         health.set_service_status("", tonic_health::ServingStatus::Serving).await;
         Server::builder()
+            .layer(layer_fn(move |service| draining.around(service)))
             .add_service(answers)
             .add_service(InterceptedService::new(worker.into_worker_server(), check))
             .serve_with_incoming_shutdown(TcpListenerStream::new(listener), stopped)
