@@ -582,7 +582,8 @@ async fn keys_of_all_kinds_of_joins_are_predicted_to_pass() {
     let p: String = (0..40_000_u64)
         .map(|n| {
             let k = mixed(n) % 4_000 * 10;
-            let null = if mixed(n + 2_000_000) % 2 == 0 { String::new() } else { k.to_string() };
+            let null =
+                if mixed(n + 2_000_000).is_multiple_of(2) { String::new() } else { k.to_string() };
             format!(
                 "{k},{},{},{null},{}\n",
                 mixed(n + 3_000_000) % 100,

@@ -214,7 +214,7 @@ mod tests {
         let server = Server::builder().add_service(worker.into_worker_server());
         let _task =
             SpawnedTask::spawn(server.serve_with_incoming(TcpListenerStream::new(listener)));
-        let error = Cluster::connect(&[url.clone()], None).await.unwrap_err();
+        let error = Cluster::connect(std::slice::from_ref(&url), None).await.unwrap_err();
         assert_eq!(
             error.to_string(),
             format!("the worker {url} is of version 0.0.7, and this is version {VERSION}")

@@ -135,12 +135,6 @@ impl Join {
         }
     }
 
-    /// How many keys its build side has at most, as far as that is estimated.
-    fn keys(&self) -> Option<f64> {
-        let rows = self.build?;
-        Some(self.origin().map_or(rows, |origin| origin.keys_of(rows).min(rows)))
-    }
-
     /// How many values its build side has in one of its key columns at most, as far as that is estimated. They are
     /// sent by themselves, whatever they stand beside.
     fn values(&self, key: usize) -> Option<f64> {
