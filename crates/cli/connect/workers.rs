@@ -24,10 +24,12 @@ pub(crate) fn token() -> Result<Option<Token>> {
 impl ConnectArgs {
     /// The engine that these arguments mean, with workers if there are any.
     pub(crate) async fn connect_with(&self, workers: &WorkersArgs) -> Result<Engine> {
-        if workers.workers.is_empty() {
+        let urls = workers.workers.iter().map(|url| url.trim().to_owned());
+        let urls: Vec<String> = urls.filter(|url| !url.is_empty()).collect();
+        if urls.is_empty() {
             return self.connect().await;
         }
-        let cluster = Cluster::connect(&workers.workers, token()?).await;
+        let cluster = Cluster::connect(&urls, token()?).await;
         let cluster =
             cluster.map_err(|error| Failure::new(error.to_string()).with_hint(error.hint()))?;
         let engine = self.builder().await?.session(move |builder| cluster.add_to(builder));

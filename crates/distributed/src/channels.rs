@@ -28,7 +28,7 @@ use crate::token::Token;
 /// How long a worker may take to accept a connection.
 const CONNECT: Duration = Duration::from_secs(5);
 /// How long a worker may say nothing before it is asked whether it is there, and then until it says so.
-const SILENCE: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(10));
+pub(crate) const SILENCE: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(10));
 
 /// One connection to each worker, which all queries share.
 #[derive(Debug, Clone)]

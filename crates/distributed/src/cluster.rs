@@ -69,7 +69,9 @@ impl ClusterError {
     #[must_use]
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::Url(_) => "Write http://host:port, several with commas between.",
+            Self::Url(_) => {
+                "Write http://host:port, several with commas between; workers speak no TLS."
+            }
             Self::Workers(_) => "Name each worker once, as http://host:port.",
             Self::Silent { .. } => {
                 "Start it with `sluice worker --listen HOST:PORT`, or leave it out of --workers."

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{DataFusionError, Result};
@@ -13,11 +14,11 @@ use datafusion::physical_plan::{
     ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties,
     ReplaceChildrenOptions,
 };
-use datafusion_distributed::NetworkBoundaryExt;
+use datafusion_distributed::{LocalWorkerContext, NetworkBoundaryExt};
 use futures::TryStreamExt;
-use sluicegate_engine::Told;
 use sluicegate_engine::parts;
 use sluicegate_engine::query::QueryCounters;
+use sluicegate_engine::{ErrorKind, Told};
 
 use crate::over;
 
@@ -29,22 +30,19 @@ pub(crate) fn telling(
     plan: Arc<dyn ExecutionPlan>,
     counters: &Arc<QueryCounters>,
 ) -> Result<Arc<dyn ExecutionPlan>> {
-    let mut first = Some(Arc::clone(counters));
-    wrapped(plan, &mut first)
+    let told = Arc::new(Telling { counters: Arc::clone(counters), taken: AtomicBool::new(false) });
+    wrapped(plan, &told)
 }
 
-fn wrapped(
-    plan: Arc<dyn ExecutionPlan>,
-    first: &mut Option<Arc<QueryCounters>>,
-) -> Result<Arc<dyn ExecutionPlan>> {
+fn wrapped(plan: Arc<dyn ExecutionPlan>, telling: &Arc<Telling>) -> Result<Arc<dyn ExecutionPlan>> {
     if plan.is_network_boundary() {
         return Ok(plan);
     }
     if plan.children().is_empty() || parts::needs_its_scan(plan.as_ref()) {
-        return Ok(Arc::new(TellingExec { inner: plan, counters: first.take() }));
+        return Ok(Arc::new(TellingExec::new(plan, telling)));
     }
     let children = plan.children().into_iter().cloned();
-    let children = children.map(|child| wrapped(child, first)).collect::<Result<Vec<_>>>()?;
+    let children = children.map(|child| wrapped(child, telling)).collect::<Result<Vec<_>>>()?;
     over(plan, children)
 }
 
@@ -59,12 +57,40 @@ pub(crate) fn told(metrics: &MetricsSet) -> Vec<(String, String, u64)> {
     counts.collect()
 }
 
-/// A node in place of another, with its inputs: metrics are told by their place in the plan.
+/// An error as text, for of another kind only the text is sent; of a store or of memory it says whose.
+fn as_text(error: DataFusionError, here: Option<&LocalWorkerContext>) -> DataFusionError {
+    let mut told = Told::of(error);
+    let is_ours =
+        [ErrorKind::Unavailable, ErrorKind::Access, ErrorKind::Resources].contains(&told.kind);
+    if let Some(here) = here.filter(|_| is_ours) {
+        let url = here.self_url.as_str().trim_end_matches('/');
+        told.message = format!("{}, on the worker {url}", told.message);
+    }
+    DataFusionError::Execution(told.to_text())
+}
+
+/// What a part of a plan tells once.
+#[derive(Debug)]
+struct Telling {
+    counters: Arc<QueryCounters>,
+    /// Whether a node tells it.
+    taken: AtomicBool,
+}
+
+/// A node in place of another, with its inputs: metrics are told by their place in the plan. Of the nodes of a part,
+/// the first that runs tells what all of them asked for; those that do not run tell nothing to anybody.
 #[derive(Debug)]
 struct TellingExec {
     inner: Arc<dyn ExecutionPlan>,
-    /// What it tells, if no other node of the plan does.
-    counters: Option<Arc<QueryCounters>>,
+    telling: Arc<Telling>,
+    /// Whether this is the one.
+    tells: AtomicBool,
+}
+
+impl TellingExec {
+    fn new(inner: Arc<dyn ExecutionPlan>, telling: &Arc<Telling>) -> Self {
+        Self { inner, telling: Arc::clone(telling), tells: AtomicBool::new(false) }
+    }
 }
 
 impl DisplayAs for TellingExec {
@@ -99,7 +125,7 @@ impl ExecutionPlan for TellingExec {
         options: ReplaceChildrenOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let inner = Arc::clone(&self.inner).replace_children(children, options)?;
-        Ok(Arc::new(Self { inner, counters: self.counters.clone() }))
+        Ok(Arc::new(Self::new(inner, &self.telling)))
     }
 
     fn with_new_children(
@@ -115,17 +141,22 @@ impl ExecutionPlan for TellingExec {
         partition: usize,
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
+        if !self.telling.taken.swap(true, Ordering::Relaxed) {
+            self.tells.store(true, Ordering::Relaxed);
+        }
+        let here = context.session_config().get_extension::<LocalWorkerContext>();
         let rows = self.inner.execute(partition, context)?;
         let schema = rows.schema();
-        // Of another kind of error only the text is sent.
-        let rows = rows.map_err(|error| DataFusionError::Execution(Told::of(error).to_text()));
+        let rows = rows.map_err(move |error| as_text(error, here.as_deref()));
         Ok(Box::pin(RecordBatchStreamAdapter::new(schema, rows)))
     }
 
     fn metrics(&self) -> Option<MetricsSet> {
         let mut metrics = self.inner.metrics().unwrap_or_default();
-        let counted = self.counters.as_ref().map(|counters| counters.by_endpoint());
-        for (endpoint, counted) in counted.into_iter().flatten() {
+        if !self.tells.load(Ordering::Relaxed) {
+            return Some(metrics);
+        }
+        for (endpoint, counted) in self.telling.counters.by_endpoint() {
             for (name, n) in counted.named().into_iter().filter(|(_, n)| **n > 0) {
                 let count = Count::new();
                 count.add(usize::try_from(*n).unwrap_or(usize::MAX));

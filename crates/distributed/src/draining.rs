@@ -34,6 +34,7 @@ pub(crate) fn query_header(session: &str) -> HeaderMap {
 pub(crate) struct Draining {
     state: Arc<Mutex<State>>,
     changed: Arc<Notify>,
+    over: Arc<Notify>,
 }
 
 #[derive(Debug, Default)]
@@ -78,10 +79,16 @@ impl Draining {
         loop {
             let changed = self.changed.notified();
             if self.state.lock().unwrap_or_else(PoisonError::into_inner).parts.is_empty() {
+                self.over.notify_one();
                 return;
             }
             changed.await;
         }
+    }
+
+    /// Until [`Draining::drained`] is.
+    pub(crate) async fn was_drained(&self) {
+        self.over.notified().await;
     }
 }
 

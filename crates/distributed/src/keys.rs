@@ -11,7 +11,7 @@ use sluicegate_engine::parts;
 use crate::over;
 
 /// A plan in stages, whose scans wait for no keys that are found out in another stage; and how many such
-/// filters were left out.
+/// filters were left out. Scans of the coordinator's own stage, which has one task, are whole.
 ///
 /// # Errors
 ///
@@ -20,8 +20,22 @@ pub(crate) fn within_stages(
     plan: Arc<dyn ExecutionPlan>,
 ) -> Result<(Arc<dyn ExecutionPlan>, usize)> {
     let mut dropped = 0;
-    let plan = known(plan, &BTreeSet::new(), &mut dropped)?;
+    let plan = known(whole_at_head(plan)?, &BTreeSet::new(), &mut dropped)?;
     Ok((plan, dropped))
+}
+
+/// The plan, in which no scan above all boundaries is divided: whoever divided it runs its first part only.
+fn whole_at_head(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
+    if let Some(leaf) = plan.downcast_ref::<DistributedLeafExec>() {
+        return Ok(Arc::clone(leaf.original()));
+    }
+    if plan.is_network_boundary() || plan.children().is_empty() {
+        return Ok(plan);
+    }
+    let children = plan.children().into_iter().cloned().map(whole_at_head);
+    let children = children.collect::<Result<Vec<_>>>()?;
+    let same = plan.children().iter().zip(&children).all(|(old, new)| Arc::ptr_eq(old, new));
+    if same { Ok(plan) } else { over(plan, children) }
 }
 
 /// The same plan, with filters of which those with these identities are found out above, in its stage.

@@ -11,8 +11,9 @@ use datafusion::common::tree_node::TreeNode;
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::context::QueryPlanner;
 use datafusion::logical_expr::LogicalPlan;
-use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::explain::ExplainExec;
+use datafusion::physical_plan::windows::BoundedWindowAggExec;
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use datafusion_distributed::{
     DistributedExec, NetworkBoundaryExt, SessionStateBuilderExt, display_plan_ascii,
 };
@@ -38,6 +39,9 @@ impl ClusterPlanner {
         logical: &LogicalPlan,
         session: &dyn Session,
     ) -> Result<Arc<dyn ExecutionPlan>> {
+        if plan.exists(|node| Ok(has_constant_partition(node)))? {
+            return Ok(plan);
+        }
         if plan.exists(|node| Ok(parts::is_switch(node.as_ref())))? {
             let divided = switch::behind_workers(plan, self.workers, session.config())?;
             plan = divided.data;
@@ -99,6 +103,15 @@ impl QueryPlanner for ClusterPlanner {
         });
         Ok(Arc::new(ExplainExec::new(shown.schema(), plans.collect(), shown.verbose())))
     }
+}
+
+/// Whether a window's rows are partitioned by what is the same in all of them. Cut into stages, it would no longer
+/// know that its rows come in that order, and fail.
+fn has_constant_partition(node: &Arc<dyn ExecutionPlan>) -> bool {
+    let Some(window) = node.downcast_ref::<BoundedWindowAggExec>() else { return false };
+    let rows = window.input().equivalence_properties();
+    let mut keys = window.window_expr().iter().flat_map(|it| it.partition_by());
+    keys.any(|key| rows.is_expr_constant(key).is_some())
 }
 
 /// A plan that was made before.

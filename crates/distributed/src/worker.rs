@@ -5,6 +5,7 @@ use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use datafusion_distributed::{
     DistributedExt, WorkerPlanRewriteEvent, WorkerPlanRewriteEventResponse, WorkerQueryContext,
@@ -22,11 +23,14 @@ use tonic::transport::Server;
 use tower::layer::layer_fn;
 
 use crate::VERSION;
-use crate::channels::Channels;
+use crate::channels::{Channels, SILENCE};
 use crate::counts::telling;
 use crate::draining::Draining;
 use crate::settings;
 use crate::token::Token;
+
+/// How long connections may take to end once no query runs.
+const GRACE: Duration = Duration::from_secs(2);
 
 /// Runs parts of plans that coordinators send, over an engine's stores.
 pub struct Worker {
@@ -137,12 +141,24 @@ impl Worker {
         };
         let (health, answers) = tonic_health::server::health_reporter();
         health.set_service_status("", tonic_health::ServingStatus::Serving).await;
-        Server::builder()
+        let idle = draining.clone();
+        let serving = Server::builder()
+            // A coordinator that is gone without a word.
+            .http2_keepalive_interval(Some(SILENCE.0))
+            .http2_keepalive_timeout(Some(SILENCE.1))
             .layer(layer_fn(move |service| draining.around(service)))
             .add_service(answers)
             .add_service(InterceptedService::new(worker.into_worker_server(), check))
-            .serve_with_incoming_shutdown(TcpListenerStream::new(listener), stopped)
-            .await?;
+            .serve_with_incoming_shutdown(TcpListenerStream::new(listener), stopped);
+        // Other workers may keep their connections, and answers that nobody reads, although no query runs.
+        let left = async move {
+            idle.was_drained().await;
+            tokio::time::sleep(GRACE).await;
+        };
+        tokio::select! {
+            served = serving => served?,
+            () = left => {}
+        }
         Ok(())
     }
 }

@@ -94,7 +94,8 @@ impl Endpoints {
         let found = registry.by_name.get(name).cloned();
         found.ok_or_else(|| {
             exec_datafusion_err!(
-                "the session has no endpoint `{name}`; register it with Engine::register_endpoint"
+                "the session has no endpoint `{name}`; register it with Engine::register_endpoint, or give a worker the \
+                 same --endpoint and --store as its coordinator"
             )
         })
     }
