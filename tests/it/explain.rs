@@ -6,6 +6,7 @@ use std::time::Duration;
 use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use parquet::arrow::ArrowWriter;
 use sluicegate_costmodel::{Bytes, Dollars, HardwareProfile, PriceBook, Rows, Scanned};
+use sluicegate_engine::Engine;
 use sluicegate_engine::choice::Decision;
 use sluicegate_engine::config::Scan;
 use sluicegate_s3select::profile::EndpointProfile;
@@ -543,6 +544,99 @@ async fn keys_that_several_rows_have_are_predicted_to_pass() {
         let returned = engine.counted().since(&before).returned_bytes as f64;
         let error = predicted / returned - 1.0;
         assert!(error.abs() < 0.1, "{least}: {predicted} predicted, {returned} returned");
+    }
+}
+
+/// Bytes that are predicted to come over, and those that do, of a query that is forced to run that way.
+async fn predicted_and_returned(engine: &Engine, sql: &str) -> (f64, f64) {
+    let predicted = engine.explain(sql).await.unwrap().estimate().work.returned.as_f64();
+    let before = engine.counted();
+    rows(engine, sql).await;
+    (predicted, engine.counted().since(&before).returned_bytes as f64)
+}
+
+/// Of a join by two columns the values of each are sent; a range on the key, which DataFusion infers for the other
+/// side, selects keys and rows once; rows without a key have no partner.
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_of_all_kinds_of_joins_are_predicted_to_pass() {
+    let store = Store::start().await;
+    let mixed = |n: u64| n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+    let b: String = (0..4_000_u64)
+        .map(|n| {
+            format!("{},{},{},{}\n", n * 10, mixed(n) % 100, mixed(n + 9) % 100, mixed(n) % 10)
+        })
+        .collect();
+    let p: String = (0..40_000_u64)
+        .map(|n| {
+            let k = mixed(n) % 40_000;
+            let null = if mixed(n + 5) % 2 == 0 { String::new() } else { k.to_string() };
+            format!("{k},{},{},{null},{}\n", mixed(n + 1) % 100, mixed(n + 2) % 100, "x".repeat(50))
+        })
+        .collect();
+    store.put("b/b.csv", format!("k,x,y,w\n{b}"));
+    store.put("p/p.csv", format!("k,x,y,n,v\n{p}"));
+    let engine = store.builder().scan(Scan::Select).build().await.unwrap();
+    for (table, columns) in [
+        ("b", "k BIGINT, x INT, y INT, w INT"),
+        ("p", "k BIGINT, x INT, y INT, n BIGINT, v VARCHAR"),
+    ] {
+        let ddl = format!(
+            "CREATE EXTERNAL TABLE {table} ({columns}) STORED AS CSV \
+             LOCATION 's3://{BUCKET}/{table}/' OPTIONS ('format.has_header' 'true')"
+        );
+        rows(&engine, &ddl).await;
+        rows(&engine, &format!("ANALYZE TABLE {table}")).await;
+    }
+    rows(&engine, "SET sluice.join = 'bloom'").await;
+    for (sql, most) in [
+        ("SELECT max(v) FROM b JOIN p ON b.x = p.x AND b.y = p.y WHERE b.k < 50", 0.25),
+        ("SELECT max(v) FROM b JOIN p ON b.x = p.x AND b.y = p.y WHERE w = 3", 0.25),
+        ("SELECT max(v) FROM b JOIN p ON b.k = p.k WHERE b.k < 4000", 0.25),
+        ("SELECT max(v) FROM b JOIN p ON b.k = p.k WHERE p.k < 8000 AND w < 5", 0.25),
+        ("SELECT max(v) FROM b JOIN p ON b.k = p.n WHERE w < 5", 0.25),
+    ] {
+        let (predicted, returned) = predicted_and_returned(&engine, sql).await;
+        let error = predicted / returned - 1.0;
+        assert!(error.abs() < most, "{sql}: {predicted} predicted, {returned} returned");
+    }
+}
+
+/// Of more groups than a store is asked about all rows come over; a file has the groups of its rows only; keys
+/// are as wide as they are.
+#[tokio::test(flavor = "multi_thread")]
+async fn groups_are_predicted_as_they_are_asked_about() {
+    let store = Store::start().await;
+    let mixed = |n: u64| n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+    for file in 0..4_u64 {
+        let rows: String = (file * 5_000..(file + 1) * 5_000)
+            .map(|n| {
+                let (few, many) = (mixed(n) % 20, mixed(n + 3) % 10_000);
+                let some = mixed(n + 7) % 400;
+                format!("a rather long name {few},{some},{many},{}\n", n % 1000)
+            })
+            .collect();
+        store.put(&format!("t/{file}.csv"), format!("few,some,many,v\n{rows}"));
+    }
+    let engine = store.builder().scan(Scan::Select).build().await.unwrap();
+    let ddl = format!(
+        "CREATE EXTERNAL TABLE t (few VARCHAR, some INT, many INT, v INT) STORED AS CSV \
+         LOCATION 's3://{BUCKET}/t/' OPTIONS ('format.has_header' 'true')"
+    );
+    rows(&engine, &ddl).await;
+    rows(&engine, "ANALYZE TABLE t").await;
+    for (strategy, key, most) in [
+        ("case", "few", 0.5),
+        ("case", "some", 0.25),
+        ("case", "many", 0.25),
+        ("s3", "few", 0.35),
+        ("s3", "some", 0.6),
+        ("s3", "many", 0.6),
+    ] {
+        rows(&engine, &format!("SET sluice.group_by = '{strategy}'")).await;
+        let sql = format!("SELECT {key}, sum(v) FROM t GROUP BY {key}");
+        let (predicted, returned) = predicted_and_returned(&engine, &sql).await;
+        let error = predicted / returned - 1.0;
+        assert!(error.abs() < most, "{strategy} {key}: {predicted} predicted, {returned} returned");
     }
 }
 

@@ -57,4 +57,5 @@ mod untidy;
 mod upstream;
 mod validate;
 mod wire;
+mod workers;
 mod writes;

@@ -99,6 +99,48 @@ fn a_sweep_has_a_line_for_each_way_at_each_point() {
     assert!(get[1] > get[0], "{get:?}");
 }
 
+/// What a setting says is taken, whatever it costs, and the total is of that.
+#[test]
+fn what_a_setting_says_is_taken() {
+    let served = Served::start();
+    fruits(&served);
+    for strategy in ["server", "filtered", "s3"] {
+        let mut command = served.command(&["model", "--store", "sluice", "--draws", "50"]);
+        let sql = format!("SET sluice.group_by = '{strategy}'; {FRUITS}");
+        let text = good(command.args(["-c", &sql, "--format", "json"]));
+        let value: Value = serde_json::from_str(&text).unwrap();
+        let statements = value["statements"].as_array().unwrap();
+        let operator = &statements.last().unwrap()["cases"][0]["operators"][0];
+        let ways = operator["ways"].as_array().unwrap();
+        let taken: Vec<_> = ways.iter().filter(|way| way["taken"] == true).collect();
+        assert_eq!(taken.len(), 1, "{operator}");
+        assert_eq!(taken[0]["strategy"], strategy);
+    }
+}
+
+/// Machines that each have a link of their own carry as many times the bytes.
+#[test]
+fn more_machines_have_more_links() {
+    let served = Served::start();
+    fruits(&served);
+    let model = |more: &[&str]| {
+        let mut command = served.command(&["model", "--store", "sluice", "--draws", "50"]);
+        command.args(["-c", "SELECT name FROM 's3://bucket/fruits/'", "--format", "json"]);
+        let text = good(command.args(more));
+        let value: Value = serde_json::from_str(&text).unwrap();
+        value["statements"][0]["cases"].clone()
+    };
+    let slow = "bandwidth=1Mbit, connection=1Mbit";
+    let cases = model(&["--what-if", slow, "--what-if", &format!("{slow}, workers=4")]);
+    let (one, four) = (seconds(&cases[1], "get"), seconds(&cases[2], "get"));
+    assert!((one / four - 4.0).abs() < 0.2, "{one} {four}");
+    let cases = model(&["--workers", "2"]);
+    assert_eq!(cases[1]["what_if"], "workers=2");
+    assert!(seconds(&cases[1], "get") < seconds(&cases[0], "get"));
+}
+
+const FRUITS: &str = "SELECT name, sum(price) FROM 's3://bucket/fruits/' GROUP BY name";
+
 /// 40 000 rows with 50 names, in four objects.
 fn fruits(served: &Served) {
     let folder = served.path().join("bucket/fruits");

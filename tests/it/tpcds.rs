@@ -8,13 +8,13 @@ use arrow::datatypes::DataType;
 use datafusion::common::Result;
 use datafusion::prelude::SessionContext;
 use object_store::local::LocalFileSystem;
-use sluicegate_engine::Engine;
 use sluicegate_engine::config::Scan;
 use sluicegate_workloads::tpcds::{Generate, Table, query};
 use sluicegate_workloads::{DataTable as _, Format, generate};
 
 use crate::codec::comes_back;
 use crate::harness::{BUCKET, Store, rows, stock, stock_rows, values};
+use crate::workers::Machines;
 
 /// Queries whose ORDER BY leaves open which of several equal rows the LIMIT keeps.
 ///
@@ -159,6 +159,8 @@ struct Way {
     objects: usize,
     scan: Scan,
     settings: &'static [&'static str],
+    /// Machines that run the parts of a query; none but this one if there are none.
+    workers: usize,
 }
 
 /// Every operator in the store that can be.
@@ -170,7 +172,15 @@ const FORCED: &[&str] = &[
 ];
 
 fn ways() -> Vec<Way> {
-    let way = |name, format, objects, scan, settings| Way { name, format, objects, scan, settings };
+    let way = |name, format, objects, scan, settings| Way {
+        name,
+        format,
+        objects,
+        scan,
+        settings,
+        workers: 0,
+    };
+    let on = |workers, way| Way { workers, ..way };
     vec![
         way("csv, get", Format::csv(), 1, Scan::Get, &[][..]),
         way("csv, auto", Format::csv(), 1, Scan::Auto, &[]),
@@ -178,20 +188,29 @@ fn ways() -> Vec<Way> {
         way("parquet, get", Format::parquet(), 1, Scan::Get, &[]),
         way("parquet, auto", Format::parquet(), 1, Scan::Auto, &[]),
         way("parquet, forced", Format::parquet(), 1, Scan::Select, FORCED),
+        on(
+            2,
+            way("csv, three objects, forced, two workers", Format::csv(), 3, Scan::Select, FORCED),
+        ),
+        on(4, way("parquet, auto, four workers", Format::parquet(), 1, Scan::Auto, &[])),
     ]
 }
 
-async fn engine(store: &Store, way: &Way, scale: f64) -> Engine {
-    let engine = store.builder().scan(way.scan).build().await.unwrap();
+async fn machines(store: &Store, way: &Way, scale: f64) -> Machines {
+    let machines = match way.workers {
+        0 => Machines { engine: store.engine(way.scan).await, workers: Vec::new() },
+        workers => Machines::start(store, workers, way.scan).await,
+    };
+    let engine = &machines.engine;
     let tables = data(&way.format, way.objects, scale);
     for table in Table::ALL {
         let location = format!("s3://{BUCKET}/{}/{}/", way.objects, tables.folder(table));
-        rows(&engine, &table.create_external_table(&way.format, &location)).await;
+        rows(engine, &table.create_external_table(&way.format, &location)).await;
     }
     for setting in way.settings {
-        rows(&engine, &format!("SET {setting}")).await;
+        rows(engine, &format!("SET {setting}")).await;
     }
-    engine
+    machines
 }
 
 async fn check(scale: f64, numbers: &[usize]) {
@@ -213,13 +232,16 @@ async fn check(scale: f64, numbers: &[usize]) {
     assert_eq!(csv.answers.len(), oracle.answers.len());
     let mut failures = Vec::new();
     for way in ways() {
-        let engine = engine(&store, &way, scale).await;
+        let machines = machines(&store, &way, scale).await;
+        let engine = &machines.engine;
         let before = engine.counted();
         for (number, expected) in &oracle.answers {
             let sql = query(*number).unwrap();
             let frame = engine.query(sql).await.unwrap();
             let plan = frame.clone().create_physical_plan().await.unwrap();
-            comes_back(&plan, &frame.task_ctx(), sql);
+            if way.workers == 0 {
+                comes_back(&plan, &frame.task_ctx(), sql);
+            }
             let difference = match frame.collect().await {
                 Ok(batches) => oracle.difference(*number, &Answer::of(&batches), expected).await,
                 Err(error) => Some(error.to_string()),

@@ -21,6 +21,7 @@ pub(crate) mod switch;
 pub(crate) mod time;
 pub(crate) mod udp;
 mod validate;
+mod worker;
 
 use std::path::PathBuf;
 
@@ -49,6 +50,7 @@ pub(crate) use self::statistics::{
 };
 pub(crate) use self::storage::{FormulaArg, StorageArgs};
 pub(crate) use self::validate::ValidateArgs;
+pub(crate) use self::worker::{WorkerArgs, WorkersArgs};
 use crate::output::Format;
 
 const EXAMPLES: &str = "\
@@ -92,6 +94,7 @@ pub(crate) enum Command {
     Statistics(StatisticsCommand),
     Calibrate(Box<CalibrateArgs>),
     Serve(Box<ServeArgs>),
+    Worker(Box<WorkerArgs>),
     #[command(subcommand)]
     Generate(GenerateCommand),
     Switch(Box<switch::SwitchArgs>),
@@ -146,6 +149,8 @@ Examples:
       The answer, and a page with a picture of how it came to be: bytes, requests in time, dollars.
   sluice sql --max-cost 0.01 < report.sql
       Statements from stdin; one that is predicted to cost more than a cent does not run.
+  sluice sql --workers http://10.0.0.1:9100,http://10.0.0.2:9100 -f report.sql
+      The same on several machines, each of which reads its share (`sluice worker --help`).
 
 Tables:
   CREATE EXTERNAL TABLE t (a BIGINT, b DATE) STORED AS CSV
@@ -218,6 +223,8 @@ pub(crate) struct SqlArgs {
     #[arg(long, value_name = "USD", help_heading = "Prediction", allow_negative_numbers = true)]
     pub(crate) max_cost: Option<Price>,
     #[command(flatten)]
+    pub(crate) workers: WorkersArgs,
+    #[command(flatten)]
     pub(crate) connect: ConnectArgs,
 }
 
@@ -261,6 +268,8 @@ pub(crate) struct ExplainArgs {
     /// it with its error, and is the last.
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) workers: WorkersArgs,
     #[command(flatten)]
     pub(crate) connect: ConnectArgs,
 }

@@ -1,5 +1,6 @@
 //! Arguments of `sluice model`.
 
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use sluicegate_costmodel::what_if::{Sweep, WhatIf};
@@ -26,14 +27,15 @@ Examples:
       wait for slots, first bytes scatter, one in a hundred is slow, and 503 is answered beyond a rate.
 
 Axes and what-ifs:
-  bandwidth=10Gbit, latency=5ms, connection=50MB/s, slots=64, request-rate=5500, cores=8, overlap=0.7,
+  bandwidth=10Gbit, latency=5ms, connection=50MB/s, slots=64, request-rate=5500, cores=8, workers=4, overlap=0.7,
   store-cores=16, store-rate=1GB/s, get-price=$4e-4, scan-price=$0.002, return-price=$0.0007,
   transfer-price=$0.09, hour-price=$2.128, and any key of a hardware profile or price book; for a
   sweep also scale=0.1..100 (times the data) and selectivity=1e-6..1 (the share that filters pass).
   For a what-if also hardware=NAME, prices=NAME, and devices: store=smart-ssd, link=100gbe,
   instance=r4.8xlarge, switch=tofino2. A wrong name lists the known ones. What one connection gets grows with
   bandwidth and link only where it has all of the link (link=100gbe is 93 Gbit/s of payload); else name
-  connection, too. slots is the most requests in flight, in predictions and simulated runs. Between workers and a master,
+  connection, too. workers are machines like the client, each with its cores, its requests in flight and a link
+  of its own, paid by the hour; what they send each other is not counted. slots is the most requests in flight, in predictions and simulated runs. Between workers and a master,
   \"capacities.master rows=5e6\" and the like: worker and master rows, packets and link (bytes), and the
   switch pipeline (packets), all per second. A selectivity is assumed of every filter, whatever statistics
   and indexes say.
@@ -56,6 +58,9 @@ pub(crate) struct ModelArgs {
     /// them change together
     #[arg(long, value_name = "NAME=VALUE")]
     pub(crate) what_if: Vec<WhatIf>,
+    /// Predict it on so many machines like this one, too, each with a link of its own: as --what-if workers=N
+    #[arg(long, value_name = "N")]
+    pub(crate) workers: Option<NonZeroU32>,
     /// Predict it along an axis, too, at 13 points or as many as `/N` says; may be repeated
     #[arg(long, value_name = "NAME=LOW..HIGH[/N]")]
     pub(crate) sweep: Vec<Sweep>,

@@ -23,7 +23,7 @@ pub(crate) async fn run(args: ExplainArgs) -> Result<()> {
     };
     let page = args.html.as_deref().map(|path| Page::begin(path, "What the statements would do"));
     let mut page = page.transpose()?;
-    let engine = args.connect.connect().await?;
+    let engine = args.connect.connect_with(&args.workers).await?;
     let statements = statements::all(&script);
     let mut outcome = Ok(());
     for (index, statement) in statements.iter().enumerate() {

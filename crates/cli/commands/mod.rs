@@ -18,6 +18,7 @@ mod statistics;
 mod storage;
 pub(crate) mod switch;
 mod validate;
+mod worker;
 
 use sluicegate_workloads::bigdata::Seed;
 
@@ -71,6 +72,10 @@ pub(crate) async fn run(
         Command::Serve(args) => {
             let _watch = watch(LastResort::WhenAskedTwice);
             Box::pin(serve::run(*args, compute)).await
+        }
+        Command::Worker(args) => {
+            let _watch = watch(LastResort::WhenAskedTwice);
+            Box::pin(worker::run(*args, compute)).await
         }
         Command::Generate(GenerateCommand::Tpch(args)) => {
             let _watch = watch(LastResort::Soon);

@@ -33,7 +33,7 @@ pub(crate) async fn run(args: SqlArgs, compute: &mut Compute) -> Result<()> {
     let page = page.transpose()?;
     let opens = script.is_none() || args.interactive;
     let editor = opens.then(prompt::editor).transpose()?;
-    let engine = interruptible(Box::pin(args.connect.connect())).await?;
+    let engine = interruptible(Box::pin(args.connect.connect_with(&args.workers))).await?;
     let reads = output.is_for_reading();
     let max_cost = args.max_cost.map(|price| price.0);
     let mut session = Session {

@@ -6,14 +6,15 @@ pub(crate) mod calibrated;
 pub(crate) mod detect;
 pub(crate) mod known;
 pub(crate) mod named;
+pub(crate) mod workers;
 
 use std::fs;
 use std::path::Path;
 
 use sluicegate_client::{Client, ConnectOptions};
 use sluicegate_costmodel::{DataError, HardwareProfile, PriceBook};
-use sluicegate_engine::Engine;
 use sluicegate_engine::config::Scan;
+use sluicegate_engine::{Engine, EngineBuilder};
 use sluicegate_s3select::profile::EndpointProfile;
 
 use tokio::runtime::Handle;
@@ -59,6 +60,11 @@ impl StoreArgs {
 impl ConnectArgs {
     /// The engine that these arguments mean.
     pub(crate) async fn connect(&self) -> Result<Engine> {
+        Ok(self.builder().await?.build().await?)
+    }
+
+    /// The settings of the engine that these arguments mean.
+    async fn builder(&self) -> Result<EngineBuilder> {
         let named = self.store.named()?;
         let options = self.store.options_over(named.clone());
         tell_path(options.endpoint.as_deref());
@@ -97,7 +103,7 @@ impl ConnectArgs {
         if let Some(threads) = self.threads {
             engine = engine.threads(threads.get());
         }
-        Ok(engine.build().await?)
+        Ok(engine)
     }
 }
 

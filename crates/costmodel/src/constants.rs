@@ -24,7 +24,7 @@ pub(crate) enum Place {
 use Place::{AtOnce, Number, Rate, Seconds, SomeNumber, SomeRate, SomeSeconds};
 
 /// The constants of a profile, in the order of its file. Those of a table follow each other.
-pub(crate) static OF_HARDWARE: [(&str, Place); 32] = [
+pub(crate) static OF_HARDWARE: [(&str, Place); 33] = [
     ("link.bytes_per_second", Rate(|it| &mut it.link.bytes_per_second)),
     ("link.connection_bytes_per_second", Rate(|it| &mut it.link.connection_bytes_per_second)),
     ("link.latency_seconds", Seconds(|it| &mut it.link.latency)),
@@ -47,6 +47,7 @@ pub(crate) static OF_HARDWARE: [(&str, Place); 32] = [
     ("select.total_bytes_per_second", Rate(|it| &mut it.select.total_bytes_per_second)),
     ("client.startup_seconds", Seconds(|it| &mut it.client.startup)),
     ("client.cores", AtOnce(|it| &mut it.client.cores)),
+    ("client.machines", AtOnce(|it| &mut it.client.machines)),
     ("client.csv_bytes_per_second", Rate(|it| &mut it.client.csv_bytes_per_second)),
     ("client.json_bytes_per_second", Rate(|it| &mut it.client.json_bytes_per_second)),
     ("client.parquet_bytes_per_second", Rate(|it| &mut it.client.parquet_bytes_per_second)),

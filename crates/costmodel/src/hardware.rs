@@ -139,6 +139,10 @@ pub struct ClientRates {
     /// Cores that scan.
     #[serde(deserialize_with = "data::at_once")]
     pub cores: NonZeroU32,
+    /// Machines that run a query's parts, each with these cores, as many requests in flight and a link of its
+    /// own; if left out, one.
+    #[serde(default = "one", deserialize_with = "data::at_once")]
+    pub machines: NonZeroU32,
     /// One core's parsing of CSV.
     #[serde(deserialize_with = "data::rate")]
     pub csv_bytes_per_second: BytesPerSecond,
@@ -175,6 +179,10 @@ pub struct ClientRates {
     /// arrive, and a store has little to do for them. If left out, it is the same.
     #[serde(default, deserialize_with = "data::some_fraction")]
     pub get_overlap: Option<f64>,
+}
+
+fn one() -> NonZeroU32 {
+    NonZeroU32::MIN
 }
 
 impl ClientRates {
@@ -246,6 +254,26 @@ static PROFILES: LazyLock<[HardwareProfile; 8]> = LazyLock::new(|| {
 });
 
 impl HardwareProfile {
+    /// How many machines run a query's parts.
+    fn machines(&self) -> f64 {
+        f64::from(self.client.machines.get())
+    }
+
+    /// The cores of all machines.
+    pub(crate) fn all_cores(&self) -> f64 {
+        f64::from(self.client.cores.get()) * self.machines()
+    }
+
+    /// The most requests that all machines have in flight.
+    pub(crate) fn all_slots(&self) -> u64 {
+        u64::from(self.requests.slots.get()) * u64::from(self.client.machines.get())
+    }
+
+    /// What the links of all machines carry, in bytes per second.
+    pub(crate) fn all_links(&self) -> f64 {
+        self.link.bytes_per_second.0 * self.machines()
+    }
+
     /// PushdownDB's testbed: one r4.8xlarge beside S3, a Python client.
     #[must_use]
     pub fn paper() -> &'static Self {

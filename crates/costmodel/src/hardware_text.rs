@@ -19,7 +19,7 @@ pub struct Constant {
 impl fmt::Display for Constant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.value.fract() == 0.0
-            && (self.key.ends_with(".slots") || self.key.ends_with(".cores"))
+            && [".slots", ".cores", ".machines"].iter().any(|end| self.key.ends_with(end))
         {
             write!(f, "{}", self.value)
         } else {

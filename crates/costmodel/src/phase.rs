@@ -1,5 +1,6 @@
 //! How long a phase takes, from what it asks of each resource.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use crate::rate::seconds;
@@ -38,6 +39,9 @@ const PLAIN_REQUEST: u64 = 1_200;
 /// The same of a Select request, with a short statement in XML, and the messages of its answer that carry no
 /// record.
 const SELECT_REQUEST: u64 = 2_400;
+
+/// The least bytes of a part of an object that is read by a machine of several, as the engine cuts them.
+const LEAST_PART: Bytes = Bytes(1 << 20);
 
 /// What one step of a strategy asks for: work that has no order within it.
 #[derive(Debug, Clone, PartialEq)]
@@ -251,9 +255,37 @@ impl Phase {
         self.lists + self.heads + self.gets
     }
 
+    /// The phase as all machines run it: each has as many requests in flight as are planned for one, and large
+    /// objects are read in more parts.
+    pub(crate) fn on_all_machines(&self, hardware: &HardwareProfile) -> Cow<'_, Self> {
+        let machines = u64::from(hardware.client.machines.get());
+        if machines == 1 {
+            return Cow::Borrowed(self);
+        }
+        let at_once = |planned: Option<Requests>| {
+            planned.map(|many| Requests(many.0.saturating_mul(machines)))
+        };
+        let parts = |requests: Requests, planned: Option<Requests>, bytes: Bytes| {
+            let parts = at_once(planned).map_or(0, |many| many.0.min(bytes.0 / LEAST_PART.0));
+            Requests(requests.0.max(parts))
+        };
+        Cow::Owned(Self {
+            gets: parts(self.gets, self.gets_at_once, self.got),
+            selects: parts(self.selects, self.selects_at_once, self.scanned),
+            gets_at_once: at_once(self.gets_at_once),
+            selects_at_once: at_once(self.selects_at_once),
+            ..self.clone()
+        })
+    }
+
     /// Each resource's time alone, in seconds.
     fn demands(&self, hardware: &HardwareProfile) -> Demands {
-        let slots = f64::from(hardware.requests.slots.get());
+        let phase = self.on_all_machines(hardware);
+        phase.demands_of_requests(hardware)
+    }
+
+    fn demands_of_requests(&self, hardware: &HardwareProfile) -> Demands {
+        let slots = hardware.all_slots() as f64;
         let at_once = |planned: Option<Requests>| {
             planned.map_or(slots, |many| many.as_f64().clamp(1.0, slots))
         };
@@ -277,7 +309,7 @@ impl Phase {
         let scanning = lanes(self.selects, select_slots).min(hardware.select.cores);
         let store_scan = (one_by_one / scanning).max(together);
 
-        let cores = f64::from(hardware.client.cores.get());
+        let cores = hardware.all_cores();
         let parsing = hardware.ingest_seconds(self.format, self.got.as_f64())
             + hardware.ingest_seconds(self.format.of_answer(), self.returned.as_f64())
             + self.values * hardware.client.per_value.unwrap_or_default().as_secs_f64();
@@ -285,7 +317,7 @@ impl Phase {
         let client = working / requests.as_f64().clamp(1.0, cores);
 
         let carried = (self.got + self.returned + self.asked).as_f64();
-        let link = carried / hardware.link.bytes_per_second.0;
+        let link = carried / hardware.all_links();
         let mut demands = Demands::default();
         demands.add(Resource::LINK, link);
         demands.add_slots(waiting, receiving);

@@ -1,5 +1,6 @@
 //! Settings of an engine.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -30,6 +31,17 @@ pub struct EngineBuilder {
     threads: Option<usize>,
     write_runtime: Option<Handle>,
     statistics: Option<PathBuf>,
+    further: Option<Further>,
+}
+
+/// What a session is to have beside what is ours.
+#[derive(Clone)]
+struct Further(Arc<dyn Fn(SessionStateBuilder) -> SessionStateBuilder + Send + Sync>);
+
+impl fmt::Debug for Further {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Further")
+    }
 }
 
 impl EngineBuilder {
@@ -106,6 +118,16 @@ impl EngineBuilder {
         self
     }
 
+    /// Adds to the engine's session, after all that is ours: a planner around the engine's, or functions.
+    #[must_use]
+    pub fn session(
+        mut self,
+        further: impl Fn(SessionStateBuilder) -> SessionStateBuilder + Send + Sync + 'static,
+    ) -> Self {
+        self.further = Some(Further(Arc::new(further)));
+        self
+    }
+
     /// Builds the engine. Nothing is sent yet: the first query notices an unreachable endpoint.
     ///
     /// # Errors
@@ -138,7 +160,11 @@ impl EngineBuilder {
         if let Some(folder) = self.statistics {
             config.options_mut().extensions.insert(KnownStatistics::in_folder(folder));
         }
-        let state = session::builder(config, runtime.build_arc()?, &endpoints)?.build();
+        let mut builder = session::builder(config, runtime.build_arc()?, &endpoints)?;
+        if let Some(Further(further)) = self.further {
+            builder = further(builder);
+        }
+        let state = builder.build();
         let catalogs = Arc::clone(state.catalog_list());
         // FROM 's3://bucket/file.csv' names a table by its URL.
         let builder = SessionStateBuilder::new_from_existing(state);

@@ -415,6 +415,37 @@ impl ExtensionOptions for SluiceOptions {
     }
 }
 
+impl SluiceOptions {
+    /// Whether an option, by its full name, is one of these: `sluice.scan`.
+    #[must_use]
+    pub fn has(name: &str) -> bool {
+        name.strip_prefix(Self::PREFIX).is_some_and(|rest| rest.starts_with('.'))
+    }
+
+    /// Sets an option, by its full name, to its default.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such option.
+    pub fn reset(&mut self, name: &str) -> datafusion::common::Result<()> {
+        let mut fresh = Self::default();
+        let entries = self.entries();
+        if !entries.iter().any(|entry| entry.key == name) {
+            let names: Vec<_> = entries.iter().map(|entry| entry.key.as_str()).collect();
+            return config_err!("there is no option {name}; there are {}", names.join(", "));
+        }
+        for ConfigEntry { key, value, .. } in entries.into_iter().filter(|entry| entry.key != name)
+        {
+            let key = key.strip_prefix(Self::PREFIX).and_then(|it| it.strip_prefix('.'));
+            if let (Some(key), Some(value)) = (key, value) {
+                ExtensionOptions::set(&mut fresh, key, &value)?;
+            }
+        }
+        *self = fresh;
+        Ok(())
+    }
+}
+
 #[derive(Default)]
 struct Entries(Vec<ConfigEntry>);
 

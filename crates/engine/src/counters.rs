@@ -52,6 +52,29 @@ pub struct Counts<T> {
 pub type Counted = Counts<u64>;
 
 impl<T> Counts<T> {
+    /// Each count with its name.
+    #[must_use]
+    pub fn named(&self) -> [(&'static str, &T); 16] {
+        [
+            ("get", &self.get),
+            ("head", &self.head),
+            ("list", &self.list),
+            ("put", &self.put),
+            ("select", &self.select),
+            ("retries", &self.retries),
+            ("silences", &self.silences),
+            ("overdue", &self.overdue),
+            ("fallbacks", &self.fallbacks),
+            ("got_bytes", &self.got_bytes),
+            ("put_bytes", &self.put_bytes),
+            ("scanned_bytes", &self.scanned_bytes),
+            ("processed_bytes", &self.processed_bytes),
+            ("returned_bytes", &self.returned_bytes),
+            ("received_bytes", &self.received_bytes),
+            ("store_nanos", &self.store_nanos),
+        ]
+    }
+
     /// Each pair of counts as one.
     fn zip<U, V>(&self, other: &Counts<U>, f: impl Fn(&T, &U) -> V) -> Counts<V> {
         Counts {
@@ -184,6 +207,14 @@ impl Counters {
         self.add(|counts| &counts.received_bytes, call.bytes_received);
     }
 
+    /// Counts what was asked elsewhere, by another process, under the [name](Counts::named) of a count.
+    pub fn elsewhere(&self, name: &str, n: u64) {
+        let index = self.counts.named().iter().position(|(it, _)| *it == name);
+        if let Some(index) = index {
+            self.add(|counts| counts.named()[index].1, n);
+        }
+    }
+
     /// Reads the counters.
     #[must_use]
     pub fn read(&self) -> Counted {
@@ -242,6 +273,21 @@ impl Counted {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_counted_elsewhere_counts_here() {
+        let (there, here) = (Counters::default(), Counters::default());
+        there.request(RequestKind::Select);
+        there.got(7);
+        there.store_time(Duration::from_nanos(5));
+        for (name, n) in there.read().named() {
+            here.elsewhere(name, *n);
+        }
+        here.elsewhere("nothing", 1);
+        assert_eq!(here.read(), there.read());
+        let names: std::collections::BTreeSet<_> = there.read().named().map(|it| it.0).into();
+        assert_eq!(names.len(), 16);
+    }
 
     #[test]
     fn a_part_adds_up_to_its_total() {

@@ -60,6 +60,7 @@ mod from_first;
 mod hardware;
 mod idle_timeout;
 pub mod index;
+mod json_columns;
 mod late_keys;
 mod layered;
 mod locations;
@@ -72,6 +73,7 @@ mod one_version;
 #[doc(hidden)]
 pub mod optimizer;
 mod panics;
+pub mod parts;
 #[doc(hidden)]
 pub mod physical_plan;
 pub mod picture;
@@ -103,6 +105,7 @@ mod builder;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use arrow::array::RecordBatch;
 use datafusion::catalog::CatalogProviderList;
@@ -110,7 +113,7 @@ use datafusion::dataframe::DataFrame;
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::cache::cache_manager::{CacheManager, CacheManagerConfig};
 use datafusion::execution::runtime_env::RuntimeEnv;
-use datafusion::logical_expr::{DdlStatement, LogicalPlan};
+use datafusion::logical_expr::{DdlStatement, LogicalPlan, LogicalPlanBuilder, Statement};
 use datafusion::prelude::SessionContext;
 use futures::stream::BoxStream;
 use futures::{StreamExt, TryStreamExt};
@@ -118,10 +121,11 @@ use futures::{StreamExt, TryStreamExt};
 pub use self::builder::EngineBuilder;
 use self::choice::Journal;
 pub use self::counters::Counted;
+use self::csv_dialect::headers::KnownHeaders;
 pub use self::endpoint::Endpoint;
 pub use self::endpoint_builder::EndpointBuilder;
 pub use self::endpoints::Endpoints;
-pub use self::error::{Error, ErrorKind, Result};
+pub use self::error::{Error, ErrorKind, Result, Told};
 pub use self::explain::{Estimate, Explanation};
 use self::notes::Notes;
 use self::query::QueryCounters;
@@ -218,6 +222,18 @@ impl Engine {
             state.write().config_mut().options_mut().extensions.insert(replaced);
         }
         match plan {
+            LogicalPlan::Statement(Statement::ResetVariable(reset))
+                if config::SluiceOptions::has(&reset.variable) =>
+            {
+                // DataFusion resets no options but its own.
+                let state = self.context.state_ref();
+                let mut state = state.write();
+                let extensions = &mut state.config_mut().options_mut().extensions;
+                if let Some(options) = extensions.get_mut::<config::SluiceOptions>() {
+                    options.reset(&reset.variable)?;
+                }
+                Ok(DataFrame::new(session.state(), LogicalPlanBuilder::empty(false).build()?))
+            }
             // These change the engine's session. EXECUTE finds a query there, which is this one.
             LogicalPlan::Statement(_)
             | LogicalPlan::Ddl(DdlStatement::CreateFunction(_) | DdlStatement::DropFunction(_)) => {
@@ -236,16 +252,8 @@ impl Engine {
         counters: &Arc<QueryCounters>,
         journal: &Journal,
     ) -> datafusion::common::Result<SessionContext> {
-        let shared = self.context.runtime_env();
         let options = config::SluiceOptions::of(self.context.state().config_options());
-        let idle_timeout = options.idle_timeout.get();
-        let runtime = RuntimeEnv {
-            object_store_registry: Arc::new(
-                self.stores.counted_by(Arc::clone(counters), idle_timeout),
-            ),
-            cache_manager: listing_anew(&shared)?,
-            ..RuntimeEnv::clone(&shared)
-        };
+        let runtime = self.runtime_of(counters, options.idle_timeout.get())?;
         let mut builder = SessionStateBuilder::new_from_existing(self.context.state())
             .with_session_id(self.context.session_id())
             .with_runtime_env(Arc::new(runtime));
@@ -253,6 +261,43 @@ impl Engine {
         journal.keep(config.options_mut());
         let builder = builder.with_config(config.with_extension(Arc::clone(counters)));
         Ok(UrlTables::enable(builder, &self.catalogs))
+    }
+
+    /// A session for a part of a plan that was made elsewhere, as DataFusion's own with this engine's stores,
+    /// functions, memory and caches. What it asks of the stores counts in `counters`.
+    ///
+    /// # Errors
+    ///
+    /// If DataFusion lacks the rule that ours stand by.
+    pub fn session_of_part(
+        &self,
+        builder: SessionStateBuilder,
+        counters: &Arc<QueryCounters>,
+    ) -> datafusion::common::Result<SessionStateBuilder> {
+        let mut builder = with_pushdown(builder, &self.endpoints)?;
+        let config = builder.config().take().unwrap_or_default();
+        let idle_timeout = config::SluiceOptions::of(config.options()).idle_timeout.get();
+        let config = config
+            .with_extension(Arc::clone(counters))
+            .with_extension(Arc::clone(&self.notes))
+            .with_extension(Arc::<KnownHeaders>::default());
+        let runtime = self.runtime_of(counters, idle_timeout)?;
+        Ok(builder.with_config(config).with_runtime_env(Arc::new(runtime)))
+    }
+
+    /// The engine's runtime, through whose stores a query's requests count as its own.
+    fn runtime_of(
+        &self,
+        counters: &Arc<QueryCounters>,
+        idle_timeout: Option<Duration>,
+    ) -> datafusion::common::Result<RuntimeEnv> {
+        let shared = self.context.runtime_env();
+        let stores = self.stores.counted_by(Arc::clone(counters), idle_timeout);
+        Ok(RuntimeEnv {
+            object_store_registry: Arc::new(stores),
+            cache_manager: listing_anew(&shared)?,
+            ..RuntimeEnv::clone(&shared)
+        })
     }
 
     /// Runs a statement to its end and returns all of its rows.

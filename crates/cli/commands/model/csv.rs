@@ -65,7 +65,7 @@ fn operators(lines: &mut Listing, place: &[Value], operators: &[Operator]) {
         for (index, way) in operator.ways.iter().enumerate() {
             let (numbers, likely) = (&way.numbers, &way.likely);
             let (time, cost, work) = (&likely.time, &likely.dollars, &numbers.work);
-            let mut row = start(numbers.strategy, true, index == 0);
+            let mut row = start(numbers.strategy, true, index == operator.taken);
             row.extend([
                 json!(way.is_pareto),
                 json!(numbers.time.total().as_secs_f64()),

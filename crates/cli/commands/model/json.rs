@@ -63,7 +63,11 @@ fn case(case: &Case, here: &Case) -> Value {
 fn operators(all: &[Operator]) -> Vec<Value> {
     all.iter()
         .map(|operator| {
-            let ways = operator.ways.iter().enumerate().map(|(place, it)| way(it, place == 0));
+            let ways = operator
+                .ways
+                .iter()
+                .enumerate()
+                .map(|(place, it)| way(it, place == operator.taken));
             let impossible = operator
                 .impossible
                 .iter()

@@ -35,8 +35,12 @@ const SELECTIVITY: &str = "selectivity";
 /// More draws than this, over all points of all sweeps, take some minutes for each way.
 const MOST_DRAWS: u64 = 50_000_000;
 
-pub(crate) async fn run(args: ModelArgs) -> Result<()> {
+pub(crate) async fn run(mut args: ModelArgs) -> Result<()> {
     let format = format(&args)?;
+    if let Some(workers) = args.workers {
+        let what_if: Result<WhatIf, _> = format!("workers={workers}").parse();
+        args.what_if.push(what_if.map_err(|error| Failure::Usage(format!("--workers: {error}")))?);
+    }
     let cases = 1 + args.what_if.len() as u64;
     let points = 1 + args.sweep.iter().map(|sweep| sweep.points.len() as u64).sum::<u64>();
     let draws = cases.saturating_mul(points).saturating_mul(args.draws.into());

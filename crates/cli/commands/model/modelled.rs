@@ -143,11 +143,13 @@ pub(super) struct Operator {
     /// `scan`, `join`: as `SET sluice.<operator>` calls it.
     pub(super) operator: &'static str,
     pub(super) subject: String,
-    /// The possible ways, best first: the first would be taken.
+    /// The possible ways, best first.
     pub(super) ways: Vec<Way>,
+    /// Which of them would be taken: the first, unless a setting says otherwise.
+    pub(super) taken: usize,
     /// The others, each with the reason.
     pub(super) impossible: Vec<(&'static str, String)>,
-    /// What the time of the first way depends on, most important first.
+    /// What the time of the way that would be taken depends on, most important first.
     pub(super) sensitivity: Vec<Sensitivity>,
     /// Rows and bytes between workers and master, if it is about a switch.
     pub(super) switched: Option<Switched>,
@@ -172,7 +174,7 @@ impl Operator {
         draws: (u32, u64),
     ) -> Self {
         let mut operator = Self::scaled(decision, assumed, objective, draws, 1.0);
-        if let Some(first) = operator.ways.first() {
+        if let Some(first) = operator.taken() {
             let (steps, seed) = (&first.numbers.steps, draws.1);
             let Assumptions { scenario, uncertainty, .. } = assumed;
             let mut all =
@@ -214,8 +216,17 @@ impl Operator {
             Ok(_) => Some((way.strategy, not_sold.clone())),
         });
         let impossible = impossible.collect();
+        let forced =
+            decision.chosen.filter(|_| decision.forced).and_then(|it| decision.ways.get(it));
+        let is_forced = |way: &Way| forced.is_some_and(|it| it.strategy == way.numbers.strategy);
+        let taken = ways.iter().position(is_forced).unwrap_or(0);
         let (operator, subject) = (decision.operator, decision.subject.clone());
-        Self { operator, subject, ways, impossible, sensitivity: Vec::new(), switched: None }
+        Self { operator, subject, ways, taken, impossible, sensitivity: Vec::new(), switched: None }
+    }
+
+    /// The way that would be taken; none if none is possible.
+    pub(super) fn taken(&self) -> Option<&Way> {
+        self.ways.get(self.taken)
     }
 
     /// Simulates each way.
@@ -231,12 +242,12 @@ impl Operator {
     }
 }
 
-/// What the best ways of all operators come to, one after the other in one query, which starts once. What workers send to a master is not
+/// What the ways that would be taken of all operators come to, one after the other in one query, which starts once. What workers send to a master is not
 /// in it: no other operator has it, with a switch or without.
 pub(super) fn total(operators: &[Operator]) -> (Duration, Dollars, Work) {
     let mut total = (Duration::ZERO, Dollars::ZERO, Work::default());
     let operators = operators.iter().filter(|operator| operator.switched.is_none());
-    for (place, way) in operators.filter_map(|operator| operator.ways.first()).enumerate() {
+    for (place, way) in operators.filter_map(Operator::taken).enumerate() {
         let started = if place == 0 { Duration::ZERO } else { way.numbers.time.startup };
         total.0 = total.0.saturating_add(way.numbers.time.total().saturating_sub(started));
         total.1 += way.numbers.cost.total();

@@ -26,6 +26,7 @@ pub(super) fn decision(switched: &Switched, scenario: &Scenario, objective: Obje
         operator: SWITCH,
         subject: switched.subject.clone(),
         chosen: Some(0),
+        forced: false,
         ways: choice.alternatives().map(way).collect(),
         unmet: None,
         notes: Vec::new(),

@@ -105,7 +105,7 @@ fn ways(operator: &Operator) -> String {
     let mut rows = Vec::new();
     for (place, way) in operator.ways.iter().enumerate() {
         let numbers = &way.numbers;
-        let mark = match (place == 0, way.is_pareto) {
+        let mark = match (place == operator.taken, way.is_pareto) {
             (true, true) => "*+",
             (true, false) => "*",
             (false, true) => " +",
@@ -198,7 +198,7 @@ fn simulated(operator: &Operator) -> String {
 
 /// `time of select grows with: link.latency_seconds +0.61 % per %, …`
 fn constants(operator: &Operator) -> String {
-    let Some(first) = operator.ways.first().filter(|_| !operator.sensitivity.is_empty()) else {
+    let Some(first) = operator.taken().filter(|_| !operator.sensitivity.is_empty()) else {
         return String::new();
     };
     let header = ["constant", "value", "20 % less", "20 % more", "per 1 %", "of the variance"];
@@ -237,7 +237,7 @@ fn along(swept: &Swept, objective: Objective, case: &Case, place: usize, colour:
     header.extend(&strategies);
     let mut rows = Vec::new();
     for point in &swept.points {
-        let best = point.operators.get(place).and_then(|it| it.ways.first());
+        let best = point.operators.get(place).and_then(Operator::taken);
         let mut row = vec![axis.show(point.value)];
         for strategy in &strategies {
             let Some(way) = at(point, place, strategy) else {

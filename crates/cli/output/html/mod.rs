@@ -132,6 +132,7 @@ mod tests {
             operator: "scan",
             subject: subject.to_owned(),
             chosen: Some(0),
+            forced: false,
             ways,
             unmet: Some(HOSTILE.to_owned()),
             notes: vec![HOSTILE.to_owned()],

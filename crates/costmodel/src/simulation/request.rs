@@ -47,6 +47,7 @@ pub(super) struct Kind {
 /// The kinds of requests of a phase. `extra` are the places of the resources that it uses beside those
 /// that all have.
 pub(super) fn kinds(phase: &Phase, hardware: &HardwareProfile, extra: &[usize]) -> Vec<Kind> {
+    let phase = &*phase.on_all_machines(hardware);
     let work = |requests: Requests, bytes: f64| {
         // Bytes come by some request.
         let requests = if bytes > 0.0 { requests.0.max(1) } else { requests.0 };
@@ -56,7 +57,7 @@ pub(super) fn kinds(phase: &Phase, hardware: &HardwareProfile, extra: &[usize]) 
     let (selects, returned) = work(phase.selects, phase.returned.as_f64());
     let bare = (phase.lists + phase.heads).0;
     let (latency, select) = (hardware.link.latency.as_secs_f64(), hardware.select.latency);
-    let slots = u64::from(hardware.requests.slots.get());
+    let slots = hardware.all_slots();
     let (of_all, client) = (gets + selects, &hardware.client);
     // What is not by the byte is the same for each request that has an answer.
     let each = |requests: u64, lanes: &Lanes| {
@@ -166,9 +167,9 @@ pub(super) fn local(phase: &Phase, hardware: &HardwareProfile, extra: &[usize]) 
 /// the client cores, of all others one.
 pub(super) fn limits(resource: usize, hardware: &HardwareProfile) -> Demand {
     let scan = hardware.select.total_bytes_per_second.0;
-    let cores = f64::from(hardware.client.cores.get());
+    let cores = hardware.all_cores();
     match resource {
-        LINK => [hardware.link.bytes_per_second.0, f64::INFINITY],
+        LINK => [hardware.all_links(), f64::INFINITY],
         STORE => [hardware.select.cores, scan],
         CLIENT if hardware.client.shares_cores => [cores, scan],
         CLIENT => [cores, f64::INFINITY],

@@ -283,12 +283,12 @@ impl<'a> Run<'a> {
 
     /// Gives free slots to the open phases in turn, to each no more than its plan has requests at once.
     fn fill_slots(&mut self) {
-        let slots = self.hardware.requests.slots.get();
+        let slots = self.hardware.all_slots();
         let mut passed = 0;
         while passed < self.open.len() {
             self.turn %= self.open.len();
             let phase = self.open[self.turn];
-            let is_free = self.in_flight < slots;
+            let is_free = u64::from(self.in_flight) < slots;
             let can = |it: &KindRun| {
                 let wants = it.kind.at_once.is_none_or(|many| it.in_flight < many);
                 it.sent < it.kind.requests && is_free && wants

@@ -52,7 +52,8 @@ impl Uncertainty {
         for (key, value) in profile.constants() {
             let known = calibration.and_then(|it| it.intervals.get(&key));
             let is_assumed = calibration.is_none_or(|it| it.assumed.contains(&key));
-            let is_configured = key == "client.cores" || key == "requests.slots";
+            let is_configured =
+                ["client.cores", "client.machines", "requests.slots"].contains(&key.as_str());
             if !value.is_finite() || key.starts_with("prices.") || known.is_none() && is_configured
             {
                 continue;

@@ -12,17 +12,20 @@ use crate::{BytesPerSecond, ConstantError, Scenario};
 
 pub(super) const LINK: &str = "link.bytes_per_second";
 const CONNECTION: &str = "link.connection_bytes_per_second";
+const MACHINES: &str = "client.machines";
+const HOUR: &str = "prices.compute.per_hour";
 const LATENCY: &str = "link.latency_seconds";
 const SELECT_LATENCY: &str = "select.latency_seconds";
 
 /// Short names of constants, in the order shown to users.
-const SHORT: [(&str, &str); 14] = [
+const SHORT: [(&str, &str); 15] = [
     ("bandwidth", LINK),
     ("latency", LATENCY),
     ("connection", CONNECTION),
     ("slots", "requests.slots"),
     ("request-rate", "requests.per_second"),
     ("cores", "client.cores"),
+    ("workers", MACHINES),
     ("overlap", "client.overlap"),
     ("store-cores", "select.cores"),
     ("store-rate", "select.total_bytes_per_second"),
@@ -35,7 +38,8 @@ const SHORT: [(&str, &str); 14] = [
 
 /// A constant of a scenario, by a short name or by its key.
 ///
-/// Two short names change more than one constant. `bandwidth` is that of the link, and of a connection as
+/// Three short names change more than one constant. `workers` are machines like the client, each with a link of
+/// its own and paid by the hour. `bandwidth` is that of the link, and of a connection as
 /// well if one connection can have all of the link. `latency` is that of GET; Select's changes by as much.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Knob {
@@ -82,6 +86,10 @@ impl Knob {
             ("latency", Some(before)) => {
                 let select = scenario.get(SELECT_LATENCY).unwrap_or(before) + value - before;
                 scenario.set(SELECT_LATENCY, Scenario::nearest(SELECT_LATENCY, select))
+            }
+            ("workers", Some(before)) => {
+                let hour = scenario.get(HOUR).unwrap_or_default() * value / before;
+                scenario.set(HOUR, Scenario::nearest(HOUR, hour))
             }
             _ => Ok(()),
         }

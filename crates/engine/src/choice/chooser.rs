@@ -124,7 +124,8 @@ impl<'a> Chooser<'a> {
             (Some(forced), Some(None)) => Some(unmet(forced, &refused)),
             _ => None,
         };
-        let chosen = followed.flatten().unwrap_or(0);
+        let forced_way = followed.flatten();
+        let chosen = forced_way.unwrap_or(0);
         let taken = best_first[chosen].strategy;
         if forced.is_none() && self.objective == Objective::Time {
             notes.extend(
@@ -146,7 +147,8 @@ impl<'a> Chooser<'a> {
         let (_, offer) = offers.swap_remove(taken);
         let basis = Some(Basis::new(self.hardware, self.prices));
         let chosen = Some(chosen);
-        let decision = Decision { operator, subject, chosen, ways, unmet, notes, basis };
+        let forced = forced_way.is_some();
+        let decision = Decision { operator, subject, chosen, forced, ways, unmet, notes, basis };
         Ok((offer.build, decision))
     }
 }

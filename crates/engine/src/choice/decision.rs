@@ -15,6 +15,8 @@ pub struct Decision {
     pub subject: String,
     /// The index in `ways` of the way that is taken; none if the operator is left to DataFusion.
     pub chosen: Option<usize>,
+    /// Whether a setting says that it is taken, whatever it costs.
+    pub forced: bool,
     /// The possible ways, best first, then the impossible ones.
     pub ways: Vec<Verdict>,
     /// The setting that is not followed, with the reason, as a sentence; none if all are.
@@ -49,6 +51,7 @@ impl Decision {
             operator,
             subject: subject.into(),
             chosen: None,
+            forced: false,
             ways: vec![Verdict { strategy, statement: None, outcome: Err(why) }],
             unmet: None,
             notes: Vec::new(),

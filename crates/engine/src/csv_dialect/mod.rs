@@ -15,6 +15,7 @@ use datafusion::catalog::Session;
 use datafusion::common::{Result, config_err};
 use datafusion::datasource::file_format::csv::{CsvFormat, CsvFormatFactory};
 use datafusion::datasource::file_format::file_compression_type::FileCompressionType;
+use datafusion::datasource::file_format::json::JsonFormat;
 use datafusion::datasource::file_format::{FileFormat, FileFormatFactory};
 use datafusion::execution::SessionState;
 use futures::future::BoxFuture;
@@ -25,6 +26,7 @@ use regex::Regex;
 use self::begun::Begun;
 use self::told::Dialect;
 use crate::decompressed;
+use crate::json_columns;
 use crate::layered::Layered;
 use crate::sampled_schema;
 
@@ -144,7 +146,10 @@ async fn schema(
     let (format, store) = decompressed::format_over(format, store);
     let schema = match format.infer_schema(state, &store, objects).await {
         Ok(schema) => schema,
-        Err(error) => return Err(ragged::named(error, state, &format, &store, objects).await),
+        Err(error) => match format.downcast_ref::<JsonFormat>() {
+            Some(json) => json_columns::columns(json, &store, objects, error).await?,
+            None => return Err(ragged::named(error, state, &format, &store, objects).await),
+        },
     };
     Ok(sampled_schema::with_text_for_nothing(&schema))
 }

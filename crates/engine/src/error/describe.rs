@@ -11,6 +11,7 @@ use sluicegate_client::Error as StoreError;
 
 use super::ErrorKind;
 use super::reword::reword;
+use super::told::Told;
 use crate::checked::Damaged;
 use crate::datasource::named::{BadRecord, PART};
 use crate::datasource::whole_numbers::UnexpectedFraction;
@@ -36,6 +37,10 @@ pub(crate) fn is_of_store(error: &DataFusionError) -> bool {
 }
 
 pub(super) fn describe(error: &DataFusionError) -> Description {
+    if let Some(Told { kind, message, hint }) = find::<Told>(error) {
+        let hint = hint.clone().map(Cow::Owned);
+        return Description { kind: *kind, message: message.clone(), hint };
+    }
     if let Some(damaged) = find::<Damaged>(error) {
         let (kind, message) = (ErrorKind::Data, damaged.to_string());
         return Description { kind, message, hint: Some(DAMAGED.into()) };
@@ -64,9 +69,15 @@ pub(super) fn describe(error: &DataFusionError) -> Description {
     }
     if let Some(bad) = find::<BadRecord>(error) {
         let message = one_line(&bad.to_string());
+        if message.starts_with("Divide by zero") {
+            // What is computed of a record, beside reading it.
+            return Description { kind: ErrorKind::Data, message, hint: Some(ZERO.into()) };
+        }
         let fields = ["incorrect number of fields", "record "];
         let about_fields = fields.iter().any(|start| message.starts_with(start));
         let hint = match about_fields {
+            // Records on several lines are cut where a part of a file ends.
+            false if message.contains(PART) && message.contains("Json error") => LINES,
             // A part of a file may begin within a value, and then has records of any length.
             true if message.contains(PART) => LINE_ENDS_OR_FIELDS,
             true => BAD_FIELDS,
@@ -178,6 +189,11 @@ const SILENT: &str =
 const BAD_VALUE: &str =
     "Correct the value, or declare the column as VARCHAR and convert it with TRY_CAST.";
 
+const ZERO: &str = "Make the divisor NULL where it is zero: NULLIF(x, 0).";
+
+const LINES: &str = "Correct the value; or, if records are on several lines, have objects read as a whole: SET \
+     datafusion.optimizer.repartition_file_scans = false.";
+
 const BAD_FIELDS: &str = "Give every record as many fields as the table has columns; the option \
      'format.truncated_rows' takes records with fewer.";
 
@@ -257,9 +273,7 @@ fn of_datafusion(root: &DataFusionError) -> (ErrorKind, Option<&'static str>) {
 
 fn of_arrow(error: &ArrowError) -> (ErrorKind, Option<&'static str>) {
     match error {
-        ArrowError::DivideByZero => {
-            (ErrorKind::Data, Some("Make the divisor NULL where it is zero: NULLIF(x, 0)."))
-        }
+        ArrowError::DivideByZero => (ErrorKind::Data, Some(ZERO)),
         ArrowError::ArithmeticOverflow(_) => {
             (ErrorKind::Data, Some("CAST to a wider type, such as DECIMAL(38, 2) or DOUBLE."))
         }

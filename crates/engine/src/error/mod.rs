@@ -2,16 +2,19 @@
 
 mod describe;
 mod reword;
+mod told;
 
 use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::fmt;
 
 use datafusion::common::DataFusionError;
+use serde::{Deserialize, Serialize};
 use sluicegate_client::Error as StoreError;
 
 use self::describe::Description;
 pub(crate) use self::describe::{is_damage, is_of_store};
+pub use self::told::Told;
 use crate::panics;
 
 /// Why a query failed, when it was planned or while it ran.
@@ -24,7 +27,7 @@ pub struct Error {
 }
 
 /// The kind of failure, for callers that handle kinds differently.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum ErrorKind {
     /// The text is not SQL.

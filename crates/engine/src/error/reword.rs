@@ -12,7 +12,10 @@ const STATEMENTS: [&str; 20] = [
 
 /// A message that says less, or more, than a user can use; none if it is good as it is.
 pub(super) fn reword(text: &str) -> Option<Description> {
-    syntax(text).or_else(|| signature(text)).or_else(|| fields(text)).or_else(|| format(text))
+    const RULES: [fn(&str) -> Option<Description>; 10] = [
+        syntax, signature, fields, format, substring, character, boolean, partitions, memory, table,
+    ];
+    RULES.into_iter().find_map(|rule| rule(text))
 }
 
 fn description(kind: ErrorKind, message: String, hint: impl Into<String>) -> Description {
@@ -90,8 +93,81 @@ fn fields(text: &str) -> Option<Description> {
     Some(description(ErrorKind::Plan, message, HINT))
 }
 
-/// `Unable to find factory for ORC`
+/// `Substring without for/from is not valid Substring { … }`
+fn substring(text: &str) -> Option<Description> {
+    let at_fault = text.contains("Substring without for/from is not valid");
+    let message =
+        "substr takes a text, where to begin and, if it is not to go on to the end, a length";
+    at_fault.then(|| {
+        description(ErrorKind::Plan, message.to_owned(), "For example substr('sluice', 2, 3).")
+    })
+}
+
+/// `Error parsing ;; as u8. Non-ASCII string provided`
+fn character(text: &str) -> Option<Description> {
+    let (_, rest) = text.split_once("Error parsing ")?;
+    let (value, _) = rest.split_once(" as u8")?;
+    let message = format!("`{value}` is not one ASCII character");
+    let hint =
+        "Delimiter, quote, escape and comment are one character each: ';', or '\\t' for a tab.";
+    Some(description(ErrorKind::Setting, message, hint))
+}
+
+/// `Error parsing 'maybe' as bool caused by External error: …`
+fn boolean(text: &str) -> Option<Description> {
+    let (_, rest) = text.split_once("Error parsing '")?;
+    let (value, _) = rest.split_once("' as bool")?;
+    let message = format!("`{value}` is neither true nor false");
+    Some(description(ErrorKind::Setting, message, "Write true or false."))
+}
+
+/// `table 'datafusion.public.nosuch' not found`, of a name that was typed without what stands before it.
+fn table(text: &str) -> Option<Description> {
+    let (_, rest) = text.split_once("table 'datafusion.public.")?;
+    let (name, _) = rest.split_once("' not found")?;
+    let hint = match name.contains('/') {
+        true => {
+            "Name an object as 's3://bucket/key', or a file of this machine by its whole path: '/folder/file.csv'."
+        }
+        false => {
+            "CREATE EXTERNAL TABLE it, or name the object itself: FROM 's3://bucket/file.csv'."
+        }
+    };
+    Some(description(ErrorKind::Plan, format!("table '{name}' not found"), hint))
+}
+
+/// A partitioned COPY of which no column is left.
+fn partitions(text: &str) -> Option<Description> {
+    let at_fault = text.contains("must either specify a row count or at least one column");
+    let message =
+        "all columns are those that partition the objects, and none is left to be written in them";
+    at_fault.then(|| {
+        description(ErrorKind::Plan, message.to_owned(), "Leave one out of PARTITIONED BY (…).")
+    })
+}
+
+/// `Resources exhausted: … Error: Failed to allocate additional 4.6 KB for … (used: 0.0 B, pool_size: 1024.0 B)`
+fn memory(text: &str) -> Option<Description> {
+    let (_, rest) = text.split_once("Failed to allocate additional ")?;
+    let (wanted, rest) = rest.split_once(" for ")?;
+    let (_, pool) = rest.rsplit_once("pool_size: ")?;
+    let limit = pool.trim_end_matches([')', '"', '.']);
+    let message = format!("the query needs {wanted} more memory than its limit of {limit} leaves");
+    Some(description(ErrorKind::Resources, message, "Give the query more memory: --memory-limit."))
+}
+
+/// `Unable to find factory for ORC`, `There is no registered file format with ext gz`
 fn format(text: &str) -> Option<Description> {
+    if let Some((_, extension)) = text.split_once("There is no registered file format with ext ") {
+        let message = format!("COPY cannot tell from `.{extension}` which format to write");
+        let hint = match extension {
+            "gz" | "bz2" | "xz" | "zst" => {
+                "Say the format, and how it is compressed: STORED AS CSV OPTIONS ('format.compression' 'gzip')."
+            }
+            _ => "Say it: STORED AS CSV, JSON, PARQUET or ARROW.",
+        };
+        return Some(description(ErrorKind::Unsupported, message, hint));
+    }
     let (_, name) = text.split_once("Unable to find factory for ")?;
     let message = format!("{name} is no format of tables");
     Some(description(
@@ -125,6 +201,41 @@ mod tests {
             None,
         );
         assert!(reword("sql parser error").is_none());
+    }
+
+    #[test]
+    fn words_of_libraries_are_not_those_of_users() {
+        said(
+            "Substring without for/from is not valid Substring { expr: Value(1) }",
+            "substr takes a text, where to begin and, if it is not to go on to the end, a length",
+            Some("For example substr('sluice', 2, 3)."),
+        );
+        said(
+            "Error parsing ;; as u8. Non-ASCII string provided",
+            "`;;` is not one ASCII character",
+            Some(
+                "Delimiter, quote, escape and comment are one character each: ';', or '\\t' for a tab.",
+            ),
+        );
+        said(
+            "Error parsing 'maybe' as bool caused by External error: provided string was not `true` or `false`",
+            "`maybe` is neither true nor false",
+            Some("Write true or false."),
+        );
+        said(
+            "There is no registered file format with ext gz",
+            "COPY cannot tell from `.gz` which format to write",
+            Some(
+                "Say the format, and how it is compressed: STORED AS CSV OPTIONS ('format.compression' 'gzip').",
+            ),
+        );
+        said(
+            "Additional allocation failed for Sort with top memory consumers as: Sort consumed 0.0 B. Error: Failed \
+             to allocate additional 4.6 KB for Sort[1] with 0.0 B already allocated - 1024.0 B remain available \
+             for the total memory pool: greedy(used: 0.0 B, pool_size: 1024.0 B)",
+            "the query needs 4.6 KB more memory than its limit of 1024.0 B leaves",
+            Some("Give the query more memory: --memory-limit."),
+        );
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Which scans the keys of which joins reach.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use arrow::datatypes::DataType;
@@ -27,7 +27,8 @@ use crate::choice::Why;
 use crate::config::{Join as Strategy, SluiceOptions};
 use crate::datasource::arriving::ArrivingKeys;
 use crate::datasource::s3_scan::{as_select_scan, as_turning_scan};
-use crate::profile::{selectivity, table_rows};
+use crate::profile::{kept_of_column, selectivity, table_rows};
+use crate::statistics::distinct_of;
 
 /// Which scans of a plan lie below joins, and which of these joins' keys reach them on the probe
 /// side. Where DataFusion takes a filter on a key, it takes the keys: its own answers decide.
@@ -82,6 +83,11 @@ pub(super) struct Reaching {
     pub(super) columns: Vec<String>,
     /// Itself, over the scan's columns.
     expr: Arc<dyn PhysicalExpr>,
+    /// The share of its values that the scan's own filters on it leave: those that the build side has, too,
+    /// where the plan infers one side's filters from the other's.
+    kept: f64,
+    /// The share of the rows that have none.
+    nulls: f64,
     join: usize,
     /// Which of the join's keys it is.
     key: usize,
@@ -95,8 +101,8 @@ struct Join {
     types: Vec<DataType>,
     /// Rows on its build side, if that can be estimated.
     build: Option<f64>,
-    /// The table that the build side's keys come from.
-    origin: Option<Origin>,
+    /// For each of its keys, the table that it comes from.
+    origins: Vec<Option<Origin>>,
     /// The rows of the build side, if that is a whole table.
     whole: Option<f64>,
 }
@@ -110,18 +116,45 @@ struct Origin {
 }
 
 impl Origin {
-    /// How many keys so many of its rows are expected to have, whichever they are (Cardenas 1975).
+    /// How many keys so many of its rows are expected to have, whichever they are.
     fn keys_of(self, rows: f64) -> f64 {
-        let share = (rows / self.rows).min(1.0);
-        self.keys * (1.0 - (1.0 - share).powf(self.rows / self.keys))
+        distinct_of(rows, self.rows, self.keys)
     }
 }
 
 impl Join {
+    /// The table that its keys come from: of several columns, each row may have another key.
+    fn origin(&self) -> Option<Origin> {
+        match self.origins.as_slice() {
+            [origin] => *origin,
+            origins => {
+                let larger = |a: Origin, b: Origin| if b.rows > a.rows { b } else { a };
+                let largest = origins.iter().copied().flatten().reduce(larger);
+                largest.map(|Origin { rows, .. }| Origin { rows, keys: rows })
+            }
+        }
+    }
+
     /// How many keys its build side has at most, as far as that is estimated.
     fn keys(&self) -> Option<f64> {
         let rows = self.build?;
-        Some(self.origin.map_or(rows, |origin| origin.keys_of(rows).min(rows)))
+        Some(self.origin().map_or(rows, |origin| origin.keys_of(rows).min(rows)))
+    }
+
+    /// How many values its build side has in one of its key columns at most, as far as that is estimated. They are
+    /// sent by themselves, whatever they stand beside.
+    fn values(&self, key: usize) -> Option<f64> {
+        let rows = self.build?;
+        let origin = self.origins.get(key).copied().flatten();
+        Some(origin.map_or(rows, |origin| origin.keys_of(rows).min(rows)))
+    }
+
+    /// The share of the rows of a scan that have one of the values of a key column, as far as that is
+    /// estimated; 1 if what a filter leaves is not.
+    fn share_of(&self, reaching: &Reaching) -> Option<f64> {
+        let origin = self.origins.get(reaching.key).copied().flatten();
+        let all = origin.filter(|_| self.whole.is_none())?.keys;
+        Some((self.values(reaching.key)? / (all * reaching.kept).max(1.0)).min(1.0))
     }
 
     /// Whether the keys of its build side are as a rule all that the probe side has: those of a whole
@@ -135,7 +168,7 @@ impl Join {
     /// How many keys the probe side has at most, if that can be estimated. A whole table tells about
     /// itself only.
     fn domain(&self) -> Option<f64> {
-        let origin = self.origin.filter(|_| self.whole.is_none());
+        let origin = self.origin().filter(|_| self.whole.is_none());
         origin.map(|origin| origin.keys)
     }
 }
@@ -180,22 +213,33 @@ impl KeyPaths {
 
     /// The share of a scan's rows that have keys of the build sides, as far as that is estimated.
     pub(super) fn share(&self, joined: &Joined) -> Option<f64> {
-        let shares = joined.keys.iter().filter_map(|key| {
-            let join = self.joins.get(key.join)?;
-            if join.tells_nothing() {
-                return Some(1.0);
+        // Of a join by several columns, the values of each are asked about.
+        let mut shares: BTreeMap<usize, f64> = BTreeMap::new();
+        for key in &joined.keys {
+            let Some(join) = self.joins.get(key.join) else { continue };
+            let share = if join.tells_nothing() { Some(1.0) } else { join.share_of(key) };
+            if let Some(share) = share {
+                *shares.entry(key.join).or_insert(1.0) *= share * (1.0 - key.nulls);
             }
-            let share = join.keys()? / join.domain()?;
+        }
+        let shares = shares.into_iter().filter_map(|(join, share)| {
+            let tells_nothing = self.joins.get(join).is_some_and(Join::tells_nothing);
             // What a filter that the store applies leaves is not estimated, unless all is assumed to pass.
-            (share < 1.0 || self.assumed).then_some(share.min(1.0))
+            (share < 1.0 || self.assumed || tells_nothing).then_some(share)
         });
         shares.reduce(f64::min)
     }
 
     /// How many keys reach a scan at most, as far as that is estimated.
     pub(super) fn most_keys(&self, joined: &Joined) -> Option<f64> {
-        let builds = joined.keys.iter().filter_map(|key| self.joins.get(key.join)?.keys());
-        builds.reduce(f64::min)
+        let mut builds: BTreeMap<usize, f64> = BTreeMap::new();
+        for key in &joined.keys {
+            let values = self.joins.get(key.join).and_then(|join| join.values(key.key));
+            if let Some(values) = values {
+                *builds.entry(key.join).or_default() += values;
+            }
+        }
+        builds.into_values().reduce(f64::min)
     }
 
     /// How many keys reach a scan if none is filtered out on the build side, as far as that is estimated.
@@ -266,7 +310,7 @@ impl KeyPaths {
         let children = node.children();
         if children.is_empty() {
             if let Some(side) = side {
-                self.arrive(node, &probes, side)?;
+                self.arrive(node, &probes, side, options)?;
             }
             return Ok(());
         }
@@ -295,7 +339,7 @@ impl KeyPaths {
                 filters: join.dynamic_expressions_produced(),
                 types: types.collect::<Result<_>>()?,
                 build: rows(join.left(), options)?,
-                origin: None,
+                origins: vec![None; join.on().len()],
                 whole: match build.iter().all(|probe| probe.to_origin) {
                     true => whole_table(join.left()),
                     // Other keys select rows of it.
@@ -342,16 +386,22 @@ impl KeyPaths {
     }
 
     /// A scan, and what reached it.
-    fn arrive(&mut self, scan: &Plan, probes: &[Probe], side: Side) -> Result<()> {
+    fn arrive(
+        &mut self,
+        scan: &Plan,
+        probes: &[Probe],
+        side: Side,
+        options: &ConfigOptions,
+    ) -> Result<()> {
         let mut joined = Joined { keys: Vec::new(), side };
         for probe in probes {
             if probe.to_origin {
                 let Some(join) = self.joins.get_mut(probe.join) else { continue };
-                // Of several key columns, each has at most as many values as the whole.
-                let is_whole_key = join.types.len() == 1;
-                let origin = origin(scan, &probe.condition, is_whole_key)?;
+                let found = origin(scan, &probe.condition)?;
                 let larger = |a: Origin, b: Origin| if b.rows > a.rows { b } else { a };
-                join.origin = join.origin.into_iter().chain(origin).reduce(larger);
+                if let Some(origin) = join.origins.get_mut(probe.key) {
+                    *origin = (*origin).into_iter().chain(found).reduce(larger);
+                }
             } else if is_of_files(scan, &probe.condition)? {
                 let columns = collect_columns(&probe.condition);
                 let mut columns: Vec<_> =
@@ -359,7 +409,9 @@ impl KeyPaths {
                 columns.sort();
                 let test = probe.condition.downcast_ref::<IsNotNullExpr>();
                 let expr = Arc::clone(test.map_or(&probe.condition, IsNotNullExpr::arg));
-                joined.keys.push(Reaching { columns, expr, join: probe.join, key: probe.key });
+                let (kept, nulls) = kept_and_nulls(scan, &columns, options);
+                let (join, key) = (probe.join, probe.key);
+                joined.keys.push(Reaching { columns, expr, kept, nulls, join, key });
             }
         }
         self.scans.insert(address(scan), joined);
@@ -379,6 +431,18 @@ fn is_of_files(scan: &Plan, condition: &Arc<dyn PhysicalExpr>) -> Result<bool> {
         known &= below.downcast_ref::<Column>().is_some_and(|it| it.index() < columns);
     }
     Ok(known)
+}
+
+/// The share of a key's values that the filters of a scan on it leave, and of the rows that have none, as far as
+/// that is known of a Select scan's column.
+fn kept_and_nulls(scan: &Plan, columns: &[String], options: &ConfigOptions) -> (f64, f64) {
+    let (Some((config, source)), [column]) = (as_select_scan(scan.as_ref()), columns) else {
+        return (1.0, 0.0);
+    };
+    match source.file_schema().index_of(column) {
+        Ok(column) => kept_of_column(config, source, column, options),
+        Err(_) => (1.0, 0.0),
+    }
 }
 
 fn address(node: &Plan) -> *const () {
@@ -435,17 +499,13 @@ fn estimated(number: Precision<usize>) -> Option<f64> {
 }
 
 /// What is known about a scan that a key comes from, as if it had no filters. Each row may have another key
-/// unless the condition is about a column that `is_whole_key`, and whose values are known.
-fn origin(
-    scan: &Plan,
-    condition: &Arc<dyn PhysicalExpr>,
-    is_whole_key: bool,
-) -> Result<Option<Origin>> {
+/// unless the condition is about a column whose values are known.
+fn origin(scan: &Plan, condition: &Arc<dyn PhysicalExpr>) -> Result<Option<Origin>> {
     let statistics = StatisticsContext::new().compute(scan.as_ref(), &StatisticsArgs::new())?;
     let Some(rows) = estimated(statistics.num_rows) else { return Ok(None) };
     let rows = rows.max(1.0);
     let test = condition.downcast_ref::<IsNotNullExpr>();
-    let key = test.and_then(|test| test.arg().downcast_ref::<Column>()).filter(|_| is_whole_key);
+    let key = test.and_then(|test| test.arg().downcast_ref::<Column>());
     let known = key.and_then(|key| statistics.column_statistics.get(key.index()));
     let keys = known.and_then(|known| estimated(known.distinct_count));
     Ok(Some(Origin { rows, keys: keys.unwrap_or(rows).clamp(1.0, rows) }))

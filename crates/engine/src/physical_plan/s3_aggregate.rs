@@ -93,6 +93,12 @@ impl S3AggregateExec {
         }
     }
 
+    /// The same about the files of another scan, which is like this one's in all else.
+    #[must_use]
+    pub fn about(&self, config: FileScanConfig) -> Self {
+        Self::new(config, self.statement.clone(), self.states.clone(), Arc::clone(&self.partial))
+    }
+
     /// The scan whose rows are aggregated.
     #[must_use]
     pub fn config(&self) -> &FileScanConfig {

@@ -16,7 +16,8 @@ use super::terms::{items, terms};
 use super::{AGGREGATE_BYTES, looking_up, phase};
 use crate::config::{GroupBy, SluiceOptions};
 use crate::index::inside::Inside;
-use crate::physical_plan::s3_group_by::{MOST_GROUPS, S3GroupByExec};
+use crate::physical_plan::s3_group_by::{MOST_GROUPS, MOST_STATEMENTS, S3GroupByExec};
+use crate::statistics::distinct_of;
 
 /// How many groups are assumed where nothing is known.
 const ASSUMED_GROUPS: u64 = 16;
@@ -36,8 +37,14 @@ pub struct GroupByDemand {
     terms: Terms,
     /// ... and for each row that passes.
     items: Terms,
-    /// The columns of an answer for each group.
+    /// The columns of an answer for each group, ...
     width: usize,
+    /// ... and the bytes of what it is known by, in an answer that has it.
+    group_bytes: f64,
+    /// The bytes of its states, ...
+    state_bytes: f64,
+    /// ... of which so many are sums or counts, with a digit more for ten times the rows.
+    sums: f64,
     /// Rows of a file that are sampled.
     sample_rows: usize,
     /// Whether each group is asked about by a statement of its own, ...
@@ -46,7 +53,7 @@ pub struct GroupByDemand {
     exact: bool,
     /// The samples that tell how many groups there are, where all are asked about in one statement.
     looks: u64,
-    /// How many groups a file has at most, if that is known.
+    /// How many groups there are, if that is known.
     groups: Option<f64>,
     /// Whether that is so few, and known so well, that no sample is needed.
     settled: bool,
@@ -76,6 +83,12 @@ impl GroupByDemand {
         let scan = table.demand(columns, selectivity, table.row_bytes(columns), filter);
         let scan = looking_up(scan, Inside::of(exec.config(), source, options).as_ref());
         let key_bytes = table.row_bytes(&asked.sampled);
+        let keys = exec.partial().group_expr().expr().len();
+        let group_bytes = match table.keys(exec) {
+            Some(keys) => keys.into_iter().map(|key| table.width(key)).sum(),
+            None => keys as f64 * AGGREGATE_BYTES,
+        };
+        let (state_bytes, sums) = table.states(exec);
         let (terms, items) = (terms(&asked.group, passing) - filter, items(&asked.group));
         let width = asked.width;
         let sample_rows = exec.sample_rows();
@@ -92,6 +105,9 @@ impl GroupByDemand {
             terms,
             items,
             width,
+            group_bytes,
+            state_bytes,
+            sums,
             sample_rows,
             one_by_one,
             exact,
@@ -145,10 +161,23 @@ impl GroupByDemand {
         self.scan.rows.as_f64() * self.scan.selectivity
     }
 
-    /// Bytes of the states of so many groups.
+    /// Bytes of the states of so many groups, with what these are known by.
     #[must_use]
     pub fn clause_bytes(&self, groups: f64) -> f64 {
-        groups * self.width as f64 * AGGREGATE_BYTES
+        let rows = self.rows() / (groups * self.scan.objects.max(1) as f64).max(1.0);
+        let digits = self.sums * rows.max(1.0).log10();
+        groups * (self.group_bytes + self.state_bytes + digits)
+    }
+
+    /// How many groups a file has, if something is known of all: those of as many rows, whichever they are.
+    fn groups_of_file(&self) -> Option<f64> {
+        let (all, files) = (self.rows(), self.scan.objects.max(1) as f64);
+        Some(distinct_of(all / files, all, self.groups?).max(1.0))
+    }
+
+    /// The most groups of a file that the store is asked about.
+    fn most(&self) -> f64 {
+        (if self.one_by_one { MOST_STATEMENTS } else { MOST_GROUPS }) as f64
     }
 
     /// The states of all groups of each file, by a GROUP BY of the store's own, if nothing is known
@@ -156,7 +185,7 @@ impl GroupByDemand {
     #[must_use]
     pub fn clause_of_some(&self) -> Steps {
         let rows = self.rows() / self.scan.objects.max(1) as f64;
-        let groups = self.groups.unwrap_or(ASSUMED_GROUPS as f64).min(rows.max(1.0));
+        let groups = self.groups_of_file().unwrap_or(ASSUMED_GROUPS as f64).min(rows.max(1.0));
         let groups = self.clause(groups);
         if self.looks == 0 {
             return groups;
@@ -185,23 +214,26 @@ impl GroupByDemand {
             &ScanDemand {
                 items: self.items,
                 selectivity: (groups * files / rows).min(self.scan.selectivity),
-                bytes_per_returned_row: self.clause_bytes(1.0),
+                bytes_per_returned_row: self.clause_bytes(groups) / groups.max(1.0),
                 ..self.scan
             },
         )
     }
 
-    /// Looking for the groups of each file, and then for the states of all.
+    /// Looking for the groups of each file, and then for the states of all; or for all rows, if there are more
+    /// groups than the store is asked about.
     #[must_use]
     pub fn all(&self) -> Steps {
-        let mut steps = vec![self.sample()];
-        if self.width > 0 {
-            let groups = self.groups.map_or(ASSUMED_GROUPS, |groups| groups.ceil() as u64);
-            steps.push(self.proven(groups));
-        } else {
-            steps.push(self.rest(0.0));
-        }
-        Steps::InTurn(steps)
+        let groups = self.groups_of_file().unwrap_or(ASSUMED_GROUPS as f64);
+        let (most, is_distinct) = (self.most(), self.width == 0);
+        let then = match (groups <= most, is_distinct) {
+            (true, true) => self.rest(0.0),
+            (true, false) => self.proven(groups.ceil() as u64),
+            // The rows of the groups that were found are left out.
+            (false, true) => self.rest(1.0 - most / groups),
+            (false, false) => self.here(),
+        };
+        Steps::InTurn(vec![self.sample(), then])
     }
 
     /// Looking for the largest groups of each file, and then for their states and all other rows.
@@ -216,7 +248,7 @@ impl GroupByDemand {
     #[must_use]
     pub fn largest_worth_asking(&self, hardware: &HardwareProfile) -> Steps {
         let some = self.largest();
-        let Some(groups) = self.groups.filter(|groups| *groups <= MOST_GROUPS as f64) else {
+        let Some(groups) = self.groups_of_file().filter(|groups| *groups <= self.most()) else {
             return some;
         };
         let together = self.together(groups.ceil() as u64, 0.0);

@@ -251,6 +251,18 @@ pub fn selectivity(
     Table::of(config, source, Some(options)).selectivity(source, options)
 }
 
+/// The share of a column's values that the filters of a scan on it alone leave, and the share of the rows that
+/// pass these filters without a value.
+#[must_use]
+pub fn kept_of_column(
+    config: &FileScanConfig,
+    source: &S3SelectSource,
+    column: usize,
+    options: &ConfigOptions,
+) -> (f64, f64) {
+    Table::of(config, source, Some(options)).kept_of_column(source, column, options)
+}
+
 /// The rows of a scan's files, known or estimated.
 #[must_use]
 pub fn table_rows(config: &FileScanConfig) -> f64 {

@@ -12,7 +12,7 @@ use datafusion::physical_plan::expressions::Column;
 use sluicegate_costmodel::{Bytes, Format, Requests, Rows, ScanDemand, Terms};
 
 use super::group_by::ASSUMED_LARGEST;
-use super::{at_once, default_selectivity, partitions, table_rows};
+use super::{AGGREGATE_BYTES, at_once, default_selectivity, partitions, table_rows};
 use crate::config::SluiceOptions;
 use crate::datasource::predicate::ColumnStyle;
 use crate::datasource::s3_select::S3SelectSource;
@@ -100,6 +100,33 @@ impl<'a> Table<'a> {
         known.unwrap_or(otherwise)
     }
 
+    /// The share of a column's values that the filters of a scan on it alone leave, and the share of the rows
+    /// that pass these without a value.
+    pub(super) fn kept_of_column(
+        &self,
+        source: &S3SelectSource,
+        column: usize,
+        options: &ConfigOptions,
+    ) -> (f64, f64) {
+        let Some(known) = &self.known else { return (1.0, 0.0) };
+        let is_about = |filter: &Arc<dyn PhysicalExpr>| {
+            let columns = collect_columns(filter);
+            columns.len() == 1 && columns.iter().all(|it| it.index() == column)
+        };
+        let filters: Vec<_> =
+            source.filters().iter().map(|filter| &filter.here).filter(|it| is_about(it)).collect();
+        if filters.is_empty() {
+            return (1.0, known.nulls(column).unwrap_or(0.0));
+        }
+        if SluiceOptions::of(options).selectivity.assumed().is_some() {
+            return (1.0, 0.0);
+        }
+        // A comparison lets no NULL pass.
+        let values = 1.0 - known.nulls(column).unwrap_or(0.0);
+        let passing = known.selectivity(filters, 1.0).unwrap_or(1.0);
+        ((passing / values.max(f64::MIN_POSITIVE)).clamp(f64::MIN_POSITIVE, 1.0), 0.0)
+    }
+
     /// How many groups there are, if something is known of the values of all keys.
     pub(super) fn groups(&self, exec: &S3GroupByExec) -> Option<f64> {
         let known = self.known.as_ref()?;
@@ -128,6 +155,37 @@ impl<'a> Table<'a> {
             Some(groups) if groups <= most as f64 => (groups.ceil() as u64, 0.0),
             _ => (most, known().unwrap_or(left)),
         }
+    }
+
+    /// The bytes of the states of a group of one row, with delimiters, and how many of these are sums or counts.
+    pub(super) fn states(&self, exec: &S3GroupByExec) -> (f64, f64) {
+        let (mut bytes, mut sums) = (0.0, 0.0);
+        let width = |index: usize| {
+            let known = self.known.as_ref().and_then(|known| known.width(index));
+            known.map_or(AGGREGATE_BYTES, |_| self.width(index))
+        };
+        for aggregate in exec.partial().aggr_expr() {
+            let arguments = aggregate.expressions();
+            let value = match arguments.as_slice() {
+                [argument] => argument
+                    .downcast_ref::<Column>()
+                    .and_then(|column| self.schema.index_of(column.name()).ok())
+                    .map_or(AGGREGATE_BYTES, width),
+                _ => AGGREGATE_BYTES,
+            };
+            // One digit and its delimiter.
+            const COUNT: f64 = 2.0;
+            let (of_group, growing) = match aggregate.fun().name() {
+                "count" => (COUNT, 1.0),
+                "sum" => (value, 1.0),
+                "avg" => (value + COUNT, 2.0),
+                "min" | "max" => (value, 0.0),
+                _ => (AGGREGATE_BYTES, 0.0),
+            };
+            bytes += of_group;
+            sums += growing;
+        }
+        (bytes, sums)
     }
 
     /// The columns that rows are grouped by, if they are columns.

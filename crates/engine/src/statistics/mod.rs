@@ -13,6 +13,7 @@
 
 pub mod analyze;
 pub mod collect;
+mod drawn;
 pub mod estimate;
 pub mod footers;
 pub mod known;
@@ -27,6 +28,7 @@ use std::fmt;
 
 use datafusion::common::ScalarValue;
 
+pub(crate) use self::drawn::distinct_of;
 use self::sketch::Sketch;
 
 /// Which object statistics are about, and how it is read.

@@ -270,13 +270,16 @@ pub fn origin(config: &FileScanConfig, options: &ConfigOptions) -> String {
 }
 
 /// How many distinct values all rows have if so many of them, drawn at random, have so many, and values are
-/// equally frequent.
+/// equally frequent. Of few rows the sketch counts each value, and every value that comes again says how many there may
+/// be (as among birthdays; Chao 1984 has the same of values that come once and twice). Of more, its error hides
+/// some of them.
 pub(super) fn of_all(distinct: f64, seen: f64, rows: f64) -> f64 {
     // A sketch is not exact.
     if seen >= rows || distinct <= 0.0 {
         return distinct.min(rows);
     }
-    if distinct >= 0.97 * seen {
+    let is_exact = seen <= EXACT;
+    if is_exact && distinct.round() >= seen || !is_exact && distinct >= 0.97 * seen {
         return rows;
     }
     // Of `all` values, `seen` rows are expected to have `all * (1 - exp(-seen / all))`.
@@ -291,6 +294,9 @@ pub(super) fn of_all(distinct: f64, seen: f64, rows: f64) -> f64 {
     }
     high.min(rows)
 }
+
+/// The most values that a sketch counts one by one.
+const EXACT: f64 = 100.0;
 
 /// A guess for records that were not seen.
 fn default_record_bytes(schema: &SchemaRef) -> f64 {

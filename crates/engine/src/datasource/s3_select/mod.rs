@@ -242,6 +242,16 @@ impl S3SelectSource {
         Self { projection, arriving: Vec::new(), limit: None, metrics, ..self.clone() }
     }
 
+    /// The same scan with only those of its filters that arrive while the query runs which consist of parts
+    /// that are `known` by their identities, and how many it is without.
+    #[must_use]
+    pub fn only_arriving(&self, known: impl Fn(u64) -> bool) -> (Self, usize) {
+        let mut source = self.clone();
+        source.arriving.retain(|arriving| arriving.ids().into_iter().all(&known));
+        let dropped = self.arriving.len() - source.arriving.len();
+        (source, dropped)
+    }
+
     /// Whether files may be read in parts, each by a request of its own.
     #[must_use]
     pub fn takes_ranges(&self) -> bool {

@@ -39,8 +39,8 @@ use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 use self::clause::ClauseQuery;
 use self::here::Rows;
 use self::query::{Form, GroupQuery};
-pub(crate) use self::run::MOST_GROUPS;
 use self::run::Run;
+pub(crate) use self::run::{MOST_GROUPS, MOST_STATEMENTS};
 use self::run_clause::RunClause;
 use crate::choice::Why;
 use crate::datasource::arriving::arrives;
@@ -126,20 +126,13 @@ impl S3GroupByExec {
         {
             return Ok(Err("DISTINCT computes nothing that the largest groups would save".into()));
         }
-        let properties = PlanProperties::new(
-            EquivalenceProperties::new(partial.schema()),
-            Partitioning::UnknownPartitioning(config.file_groups.len()),
-            EmissionType::Incremental,
-            Boundedness::Bounded,
-        )
-        .with_scheduling_type(SchedulingType::Cooperative);
         Ok(Ok(Self {
+            properties: properties(&partial, &config),
             config: Arc::new(config),
             partial,
             pushed,
             sample_rows: sample_rows.max(1),
             query,
-            properties: Arc::new(properties),
             metrics: ExecutionPlanMetricsSet::new(),
             keys: Arc::default(),
         }))
@@ -175,6 +168,18 @@ impl S3GroupByExec {
         let config = FileScanConfig::clone(&self.config);
         let config = FileScanConfigBuilder::from(config).with_source(source).build();
         Self { config: Arc::new(config), keys: Arc::default(), ..self.clone() }
+    }
+
+    /// The same about the files of another scan, which is like this one's in all else.
+    #[must_use]
+    pub fn about(&self, config: FileScanConfig) -> Self {
+        Self {
+            properties: properties(&self.partial, &config),
+            config: Arc::new(config),
+            metrics: ExecutionPlanMetricsSet::new(),
+            keys: Arc::default(),
+            ..self.clone()
+        }
     }
 
     /// The scan whose rows are aggregated.
@@ -277,6 +282,17 @@ impl S3GroupByExec {
             None => internal_err!("a group-by in the store without a Select scan"),
         }
     }
+}
+
+/// Partial states, a partition for each group of files.
+fn properties(partial: &AggregateExec, config: &FileScanConfig) -> Arc<PlanProperties> {
+    let properties = PlanProperties::new(
+        EquivalenceProperties::new(partial.schema()),
+        Partitioning::UnknownPartitioning(config.file_groups.len()),
+        EmissionType::Incremental,
+        Boundedness::Bounded,
+    );
+    Arc::new(properties.with_scheduling_type(SchedulingType::Cooperative))
 }
 
 /// What the statements of a group-by ask for, for predictions.

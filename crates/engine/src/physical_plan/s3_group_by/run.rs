@@ -25,7 +25,7 @@ use crate::profile::GroupByDemand;
 /// The most groups of a file that the store is asked about: of more, all are aggregated here.
 pub(crate) const MOST_GROUPS: usize = 256;
 /// The same if each is asked about by itself.
-const MOST_STATEMENTS: usize = 32;
+pub(crate) const MOST_STATEMENTS: usize = 32;
 /// How often groups are looked for among the rows that are left.
 const ROUNDS: usize = 4;
 /// How many statements about one file are under way at the same time.

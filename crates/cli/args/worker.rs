@@ -1,0 +1,45 @@
+//! `sluice worker`, and how other commands name workers.
+
+use super::connect::ConnectArgs;
+use super::quantity::Address;
+
+const WORKER_EXAMPLES: &str = "\
+Examples:
+  sluice worker --endpoint http://127.0.0.1:9000
+      A worker for coordinators on this machine; it reads the store with its own credentials.
+  SLUICE_TOKEN=secret sluice worker --listen 0.0.0.0:9100 --memory-limit 8GiB
+      A worker that other machines reach; their SLUICE_TOKEN must be the same.
+  SLUICE_TOKEN=secret sluice sql --workers http://10.0.0.1:9100,http://10.0.0.2:9100 -f report.sql
+      What coordinators do.
+
+A coordinator plans and sends each worker its share of a query: the worker reads with its own
+credentials, from the endpoint of the same name, so give it the same --endpoint and --store. It speaks
+gRPC without TLS: keep it in a network that you trust. It answers gRPC's questions about its health.
+Ctrl-C and SIGTERM stop it after the queries that run.";
+
+/// Run parts of queries for `sluice sql --workers`
+#[derive(Debug, clap::Args)]
+#[command(after_help = WORKER_EXAMPLES)]
+pub(crate) struct WorkerArgs {
+    /// Address to listen on; port 0 is any free one. Others than of this machine need SLUICE_TOKEN
+    #[arg(long, default_value = "127.0.0.1:9100", value_name = "HOST:PORT")]
+    pub(crate) listen: Address,
+    #[command(flatten)]
+    pub(crate) connect: ConnectArgs,
+}
+
+/// On which machines queries run.
+#[derive(Debug, Default, clap::Args)]
+pub(crate) struct WorkersArgs {
+    /// Workers that run a query's parts, as URLs with commas between: http://10.0.0.1:9100 (`sluice worker
+    /// --help`). Of a token that they want, SLUICE_TOKEN is the value [default: none, all runs here]
+    #[arg(
+        long,
+        value_name = "URL",
+        value_delimiter = ',',
+        env = "SLUICE_WORKERS",
+        hide_env = true,
+        help_heading = "Execution"
+    )]
+    pub(crate) workers: Vec<String>,
+}

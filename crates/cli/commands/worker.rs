@@ -1,0 +1,51 @@
+//! `sluice worker`
+
+use std::io::{self, Write};
+
+use sluicegate_distributed::{Worker, WorkerError};
+
+use crate::args::WorkerArgs;
+use crate::connect::workers::token;
+use crate::failure::{Failure, Result};
+use crate::output::progress::say;
+use crate::runtime::compute::Compute;
+use crate::runtime::interrupt::{asked_to_stop, interruptible};
+
+pub(crate) async fn run(args: WorkerArgs, compute: &Compute) -> Result<()> {
+    let token = token()?;
+    let engine = interruptible(Box::pin(args.connect.connect())).await?;
+    let address = args.listen.0;
+    let listening = async move { Ok(Worker::listen(address, engine, token).await) };
+    let worker = compute.run(listening).await?.map_err(failure)?;
+    let mut out = io::stdout();
+    writeln!(out, "worker at http://{}\n\nCtrl-C stops.", worker.address())?;
+    out.flush()?;
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let running = compute.run(async move {
+        let stopped = async {
+            let _ = stopped.await;
+        };
+        Ok(worker.run(stopped).await)
+    });
+    tokio::pin!(running);
+    let ran = tokio::select! {
+        ran = &mut running => ran,
+        _ = asked_to_stop() => {
+            say("stopping after the queries that run");
+            let _ = stop.send(());
+            running.await
+        }
+    };
+    ran?.map_err(failure)
+}
+
+fn failure(error: WorkerError) -> Failure {
+    let failure = Failure::new(error.to_string());
+    match error {
+        WorkerError::Listen { .. } => failure.with_hint("Choose another address with --listen."),
+        WorkerError::Open(_) => failure.with_hint(
+            "Set SLUICE_TOKEN, here and where `sluice sql --workers` runs; or listen on 127.0.0.1.",
+        ),
+        WorkerError::Server(_) => failure,
+    }
+}

@@ -1,0 +1,176 @@
+//! Connections to workers.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use datafusion::arrow::array::RecordBatch;
+use datafusion::common::{DataFusionError, Result};
+use datafusion::execution::TaskContext;
+use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
+use datafusion_distributed::grpc::{BoxCloneSyncChannel, create_worker_client};
+use datafusion_distributed::{
+    ChannelResolver, CoordinatorToWorkerMsg, ExecuteTaskRequest, GetWorkerInfoRequest,
+    GetWorkerInfoResponse, SetPlanRequest, WorkerChannel, WorkerToCoordinatorMsg,
+};
+use futures::stream::BoxStream;
+use futures::{StreamExt, TryStreamExt};
+use http::HeaderMap;
+use sluicegate_engine::{ErrorKind, Told};
+use tonic::transport::{Channel, Endpoint};
+use tonic::{Code, Status};
+use tower::ServiceBuilder;
+use url::Url;
+
+use crate::token::Token;
+
+/// How long a worker may take to accept a connection.
+const CONNECT: Duration = Duration::from_secs(5);
+/// How long a worker may say nothing before it is asked whether it is there, and then until it says so.
+const SILENCE: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(10));
+
+/// One connection to each worker, which all queries share.
+#[derive(Debug, Clone)]
+pub(crate) struct Channels {
+    token: Option<Token>,
+    known: Arc<Mutex<BTreeMap<String, Channel>>>,
+}
+
+impl Channels {
+    pub(crate) fn new(token: Option<Token>) -> Self {
+        Self { token, known: Arc::default() }
+    }
+
+    /// The connection to a worker: made when it is needed, and again if it breaks.
+    fn to(&self, url: &Url) -> Result<BoxCloneSyncChannel> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let channel = match known.get(url.as_str()) {
+            Some(channel) => channel.clone(),
+            None => {
+                let endpoint = Endpoint::from_shared(url.to_string()).map_err(|_| no_url(url))?;
+                let channel = endpoint
+                    .connect_timeout(CONNECT)
+                    .http2_keep_alive_interval(SILENCE.0)
+                    .keep_alive_timeout(SILENCE.1)
+                    .connect_lazy();
+                known.insert(url.to_string(), channel.clone());
+                channel
+            }
+        };
+        let token = self.token.clone();
+        let signed = ServiceBuilder::new()
+            .map_request(move |mut request: http::Request<tonic::body::Body>| {
+                if let Some(token) = &token {
+                    token.sign(&mut request);
+                }
+                request
+            })
+            .service(channel);
+        Ok(BoxCloneSyncChannel::new(signed))
+    }
+}
+
+fn no_url(url: &Url) -> DataFusionError {
+    let message = format!("{url} is not the URL of a worker");
+    Told { kind: ErrorKind::Setting, message, hint: Some("Write http://host:port.".to_owned()) }
+        .into()
+}
+
+#[async_trait]
+impl ChannelResolver for Channels {
+    async fn get_worker_client_for_url(&self, url: &Url) -> Result<Box<dyn WorkerChannel>> {
+        let inner = create_worker_client(self.to(url)?);
+        Ok(Box::new(Named { inner, url: url.clone() }))
+    }
+}
+
+/// A worker whose silence is an error that names it.
+struct Named {
+    inner: Box<dyn WorkerChannel>,
+    url: Url,
+}
+
+impl Named {
+    /// What answers, named where it ends early.
+    fn watched<T: 'static>(
+        &self,
+        answers: BoxStream<'static, Result<T>>,
+    ) -> BoxStream<'static, Result<T>> {
+        let url = self.url.clone();
+        answers.map_err(move |error| lost(&url, error)).boxed()
+    }
+}
+
+#[async_trait]
+impl WorkerChannel for Named {
+    async fn coordinator_channel(
+        &mut self,
+        headers: HeaderMap,
+        request: SetPlanRequest,
+        messages: BoxStream<'static, CoordinatorToWorkerMsg>,
+        metrics: ExecutionPlanMetricsSet,
+        context: &Arc<TaskContext>,
+    ) -> Result<BoxStream<'static, Result<WorkerToCoordinatorMsg>>> {
+        let sent = self.inner.coordinator_channel(headers, request, messages, metrics, context);
+        let answers = sent.await.map_err(|error| lost(&self.url, error))?;
+        Ok(self.watched(answers))
+    }
+
+    async fn execute_task(
+        &mut self,
+        headers: HeaderMap,
+        request: ExecuteTaskRequest,
+        metrics: ExecutionPlanMetricsSet,
+        context: &Arc<TaskContext>,
+    ) -> Result<Vec<BoxStream<'static, Result<RecordBatch>>>> {
+        let sent = self.inner.execute_task(headers, request, metrics, context);
+        let answers = sent.await.map_err(|error| lost(&self.url, error))?;
+        Ok(answers.into_iter().map(|rows| self.watched(rows)).collect())
+    }
+
+    async fn get_worker_info(
+        &mut self,
+        request: GetWorkerInfoRequest,
+    ) -> Result<GetWorkerInfoResponse> {
+        self.inner.get_worker_info(request).await
+    }
+}
+
+/// An error of gRPC as a user should read it, as text, which other processes pass on. What a worker itself
+/// says stays as it is.
+fn lost(url: &Url, error: DataFusionError) -> DataFusionError {
+    let Some(status) = status(&error) else { return error };
+    let told = match status.code() {
+        Code::Unauthenticated => Told {
+            kind: ErrorKind::Access,
+            message: format!("the worker {url} refuses plans without its token"),
+            hint: Some("Set SLUICE_TOKEN to the token that the workers have.".to_owned()),
+        },
+        _ => Told {
+            kind: ErrorKind::Unavailable,
+            message: format!(
+                "the worker {url} cannot be reached, or ended while the query ran ({})",
+                status.message()
+            ),
+            hint: Some(
+                "No answer was given in part. Run the query again when that worker is back, or without it in \
+                 --workers."
+                    .to_owned(),
+            ),
+        },
+    };
+    DataFusionError::Execution(told.to_text())
+}
+
+/// What gRPC says of an error, if it is one of gRPC.
+pub(crate) fn status(error: &DataFusionError) -> Option<&Status> {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(next) = cause {
+        if let Some(status) = next.downcast_ref::<Status>() {
+            return Some(status);
+        }
+        cause = next.source();
+    }
+    None
+}

@@ -1,0 +1,199 @@
+//! What a coordinator knows of its workers.
+
+use datafusion::common::{DataFusionError, Result};
+use datafusion::execution::SessionStateBuilder;
+use datafusion_distributed::{
+    ChannelResolver, DistributedConfig, DistributedExt, GetWorkerInfoRequest,
+    SessionStateBuilderExt, WorkerResolver,
+};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sluicegate_engine::codec::SluiceCodec;
+use thiserror::Error;
+use tonic::{Code, Status};
+use url::Url;
+
+use crate::VERSION;
+use crate::channels::{Channels, status};
+use crate::leaves::{Tasks, parts_of_leaf};
+use crate::planner::ClusterPlanner;
+use crate::token::Token;
+
+/// How long a worker may take to say that it is there.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The bytes of files that are worth a further worker.
+const BYTES_PER_WORKER: usize = 1 << 20;
+
+/// The workers of a coordinator.
+#[derive(Debug, Clone)]
+pub struct Cluster {
+    urls: Vec<Url>,
+    channels: Channels,
+}
+
+/// Why workers cannot be used.
+#[derive(Debug, Error)]
+pub enum ClusterError {
+    /// What is no URL of a worker.
+    #[error("`{0}` is not the URL of a worker")]
+    Url(String),
+    /// No worker, or one twice.
+    #[error("{0}")]
+    Workers(String),
+    /// A worker that does not answer.
+    #[error("the worker {url} does not answer: {why}")]
+    Silent {
+        /// Which.
+        url: String,
+        /// What went wrong.
+        why: String,
+    },
+    /// A worker that wants another token.
+    #[error("the worker {0} refuses plans without its token")]
+    Refused(String),
+    /// A worker of another version.
+    #[error("the worker {url} is of version {theirs}, and this is version {VERSION}")]
+    Version {
+        /// Which.
+        url: String,
+        /// Its version.
+        theirs: String,
+    },
+}
+
+impl ClusterError {
+    /// What to do about it.
+    #[must_use]
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Url(_) => "Write http://host:port, several with commas between.",
+            Self::Workers(_) => "Name each worker once, as http://host:port.",
+            Self::Silent { .. } => {
+                "Start it with `sluice worker --listen HOST:PORT`, or leave it out of --workers."
+            }
+            Self::Refused(_) => "Set SLUICE_TOKEN to the token that the worker was started with.",
+            Self::Version { .. } => {
+                "Run the same version everywhere: plans of another may mean something else."
+            }
+        }
+    }
+}
+
+impl Cluster {
+    /// Asks the workers at these URLs whether they are there, and of this version. `token` is the one that
+    /// they want, if they want one.
+    ///
+    /// # Errors
+    ///
+    /// If a URL is none, there is none or one twice, or a worker does not answer, refuses, or is of another
+    /// version.
+    pub async fn connect(urls: &[String], token: Option<Token>) -> Result<Self, ClusterError> {
+        let urls = urls.iter().map(|text| parse(text)).collect::<Result<Vec<Url>, _>>()?;
+        let different: BTreeSet<&str> = urls.iter().map(Url::as_str).collect();
+        if urls.is_empty() {
+            return Err(ClusterError::Workers("there is no worker".to_owned()));
+        }
+        if different.len() < urls.len() {
+            return Err(ClusterError::Workers("a worker is named twice".to_owned()));
+        }
+        let cluster = Self { urls, channels: Channels::new(token) };
+        futures::future::try_join_all(cluster.urls.iter().map(|url| cluster.check(url))).await?;
+        Ok(cluster)
+    }
+
+    /// How many workers there are.
+    #[must_use]
+    pub fn workers(&self) -> usize {
+        self.urls.len()
+    }
+
+    async fn check(&self, url: &Url) -> Result<(), ClusterError> {
+        let silent = |why: String| ClusterError::Silent { url: shown(url), why };
+        let asked = async {
+            let mut client = self.channels.get_worker_client_for_url(url).await?;
+            client.get_worker_info(GetWorkerInfoRequest {}).await
+        };
+        let answer = match tokio::time::timeout(PATIENCE, asked).await {
+            Ok(answer) => answer,
+            Err(_) => return Err(silent(format!("nothing within {} s", PATIENCE.as_secs()))),
+        };
+        match answer {
+            Ok(info) if info.version == VERSION => Ok(()),
+            Ok(info) => Err(ClusterError::Version { url: shown(url), theirs: info.version }),
+            Err(error) => match status(&error).map(Status::code) {
+                Some(Code::Unauthenticated) => Err(ClusterError::Refused(shown(url))),
+                _ => Err(silent(last_cause(&error))),
+            },
+        }
+    }
+
+    /// Adds the workers to a session of the engine: queries that read enough run in stages, of which workers
+    /// run their shares.
+    #[must_use]
+    pub fn add_to(&self, builder: SessionStateBuilder) -> SessionStateBuilder {
+        let mut builder = builder
+            .with_distributed_worker_resolver(Workers { urls: self.urls.clone() })
+            .with_distributed_channel_resolver(self.channels.clone());
+        // It adds its options, its handlers, and a planner in place of which ours stands.
+        let inner = builder.query_planner().clone();
+        builder = builder.with_distributed_planner();
+        let mut config = builder.config().take().unwrap_or_default();
+        if let Some(distributed) = config.options_mut().extensions.get_mut::<DistributedConfig>() {
+            distributed.file_scan_config_bytes_per_partition = BYTES_PER_WORKER;
+        }
+        let config = config
+            .with_distributed_user_codec(SluiceCodec)
+            .with_distributed_desired_task_count_handler(Tasks)
+            .with_distributed_scale_up_leaf_node_handler(parts_of_leaf);
+        builder = builder.with_config(config);
+        match inner {
+            Some(inner) => {
+                builder.with_query_planner(Arc::new(ClusterPlanner::new(inner, self.workers())))
+            }
+            None => builder,
+        }
+    }
+}
+
+/// The innermost cause, which says most.
+fn last_cause(error: &DataFusionError) -> String {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(next) = cause.source() {
+        cause = next;
+    }
+    cause.to_string()
+}
+
+fn parse(text: &str) -> Result<Url, ClusterError> {
+    let text = text.trim();
+    let url = Url::parse(text).map_err(|_| ClusterError::Url(text.to_owned()))?;
+    let plain = url.scheme() == "http" && url.host().is_some() && url.path() == "/";
+    let bare = url.username().is_empty() && url.password().is_none() && url.query().is_none();
+    match plain && bare {
+        true => Ok(url),
+        // What is between may be a secret.
+        false => Err(ClusterError::Url(shown(&url))),
+    }
+}
+
+fn shown(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    match url.port() {
+        Some(port) => format!("{}://{host}:{port}", url.scheme()),
+        None => format!("{}://{host}", url.scheme()),
+    }
+}
+
+/// Where the workers are.
+struct Workers {
+    urls: Vec<Url>,
+}
+
+impl WorkerResolver for Workers {
+    fn get_urls(&self) -> Result<Vec<Url>> {
+        Ok(self.urls.clone())
+    }
+}

@@ -1,0 +1,167 @@
+//! A plan in stages, at its coordinator.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::common::{DataFusionError, Result, internal_err};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{
+    ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties,
+    ReplaceChildrenOptions,
+};
+use datafusion_distributed::{
+    DistributedExec, DistributedExt, DistributedMetricsFormat,
+    rewrite_distributed_plan_with_metrics,
+};
+use futures::{StreamExt, TryStreamExt, stream};
+use sluicegate_engine::Told;
+use sluicegate_engine::endpoints::resolve;
+use sluicegate_engine::query::QueryCounters;
+
+use crate::draining::query_header;
+use crate::{counts, settings};
+
+/// How long workers may take to tell what they counted, once all rows are there.
+const COUNTS: Duration = Duration::from_secs(10);
+
+/// Runs a plan in stages, and counts what its workers ask of the stores as the query's.
+#[derive(Debug)]
+pub(crate) struct ClusterExec {
+    input: Arc<dyn ExecutionPlan>,
+    workers: usize,
+    /// How many filters of joins scans are left without.
+    keys: usize,
+}
+
+impl ClusterExec {
+    pub(crate) fn new(input: Arc<dyn ExecutionPlan>, workers: usize, keys: usize) -> Self {
+        Self { input, workers, keys }
+    }
+}
+
+impl DisplayAs for ClusterExec {
+    fn fmt_as(&self, _t: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ClusterExec: workers={}", self.workers)?;
+        match self.keys {
+            0 => Ok(()),
+            keys => write!(f, ", join_filters_within_other_stages={keys}"),
+        }
+    }
+}
+
+impl ExecutionPlan for ClusterExec {
+    fn name(&self) -> &str {
+        "ClusterExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        self.input.properties()
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.input]
+    }
+
+    fn apply_expressions(
+        &self,
+        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn replace_children(
+        self: Arc<Self>,
+        mut children: Vec<Arc<dyn ExecutionPlan>>,
+        _options: ReplaceChildrenOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        match (children.pop(), children.is_empty()) {
+            (Some(input), true) => Ok(Arc::new(Self::new(input, self.workers, self.keys))),
+            _ => internal_err!("ClusterExec has one child"),
+        }
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
+        self.replace_children(children, options)
+    }
+
+    fn execute(
+        &self,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        let context = Arc::new(followed(&context)?);
+        let rows = self.input.execute(partition, Arc::clone(&context))?;
+        let schema = rows.schema();
+        let input = Arc::clone(&self.input);
+        // After the last row.
+        let counted = stream::once(async move {
+            count(input, &context).await;
+            None
+        });
+        let rows = rows.map_err(as_told).map(Some).chain(counted).filter_map(|row| async { row });
+        Ok(Box::pin(RecordBatchStreamAdapter::new(schema, rows)))
+    }
+}
+
+/// The context, which also tells workers which options to follow.
+fn followed(context: &TaskContext) -> Result<TaskContext> {
+    let mut config = context.session_config().clone();
+    let mut headers = settings::headers(config.options());
+    headers.extend(query_header(&context.session_id()));
+    config.set_distributed_passthrough_headers(headers)?;
+    Ok(TaskContext::new(
+        context.task_id(),
+        context.session_id(),
+        config,
+        context.scalar_functions().clone(),
+        context.higher_order_functions().clone(),
+        context.aggregate_functions().clone(),
+        context.window_functions().clone(),
+        context.runtime_env(),
+    ))
+}
+
+/// Adds what the workers counted to the query's counters.
+async fn count(plan: Arc<dyn ExecutionPlan>, context: &Arc<TaskContext>) {
+    let mut staged = None;
+    // Nothing in it fails.
+    let _ = plan.apply(|node| {
+        if node.is::<DistributedExec>() {
+            staged = Some(Arc::clone(node));
+            return Ok(TreeNodeRecursion::Stop);
+        }
+        Ok(TreeNodeRecursion::Continue)
+    });
+    let Some(staged) = staged else { return };
+    let told = rewrite_distributed_plan_with_metrics(staged, DistributedMetricsFormat::Aggregated);
+    let Ok(Ok(told)) = tokio::time::timeout(COUNTS, told).await else {
+        tracing::warn!("some workers did not tell what they asked of the stores");
+        return;
+    };
+    let options = context.session_config().options();
+    let _ = told.apply(|node| {
+        let metrics = node.metrics().unwrap_or_default();
+        for (endpoint, name, n) in counts::told(&metrics) {
+            if let Ok(endpoint) = resolve(options, &endpoint) {
+                QueryCounters::of_task(context, &endpoint).elsewhere(&name, n);
+            }
+        }
+        Ok(TreeNodeRecursion::Continue)
+    });
+}
+
+/// An error of a worker as it reads on one machine.
+fn as_told(error: DataFusionError) -> DataFusionError {
+    match Told::find(&error.to_string()) {
+        Some(told) => told.into(),
+        None => error,
+    }
+}

@@ -1,0 +1,73 @@
+//! Keys of joins, which do not cross from one stage to another.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use datafusion::common::Result;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion_distributed::{DistributedLeafExec, NetworkBoundaryExt};
+use sluicegate_engine::parts;
+
+use crate::over;
+
+/// A plan in stages, whose scans wait for no keys that are found out in another stage; and how many such
+/// filters were left out.
+///
+/// # Errors
+///
+/// If a node refuses its input.
+pub(crate) fn within_stages(
+    plan: Arc<dyn ExecutionPlan>,
+) -> Result<(Arc<dyn ExecutionPlan>, usize)> {
+    let mut dropped = 0;
+    let plan = known(plan, &BTreeSet::new(), &mut dropped)?;
+    Ok((plan, dropped))
+}
+
+/// The same plan, with filters of which those with these identities are found out above, in its stage.
+fn known(
+    plan: Arc<dyn ExecutionPlan>,
+    above: &BTreeSet<u64>,
+    dropped: &mut usize,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    if let Some(leaf) = plan.downcast_ref::<DistributedLeafExec>() {
+        let mut changed = None;
+        let variants = leaf.variants().iter().map(|variant| {
+            match parts::without_unknown_keys(variant, above) {
+                Some((variant, without)) => {
+                    changed = Some(without);
+                    variant
+                }
+                None => Arc::clone(variant),
+            }
+        });
+        let variants: Vec<_> = variants.collect();
+        let Some(without) = changed else { return Ok(plan) };
+        *dropped += without;
+        let original = parts::without_unknown_keys(leaf.original(), above);
+        let original = original.map_or_else(|| Arc::clone(leaf.original()), |(plan, _)| plan);
+        return Ok(Arc::new(DistributedLeafExec::try_new(original, variants)?));
+    }
+    if plan.children().is_empty() {
+        return Ok(match parts::without_unknown_keys(&plan, above) {
+            Some((leaf, without)) => {
+                *dropped += without;
+                leaf
+            }
+            None => plan,
+        });
+    }
+    let mut below = above.clone();
+    if plan.is_network_boundary() {
+        below.clear();
+    }
+    let found_out = plan.dynamic_expressions_produced();
+    below.extend(found_out.iter().filter_map(|filter| filter.expression_id()));
+    let children = plan.children().into_iter().cloned();
+    let children = children.map(|child| known(child, &below, dropped));
+    let children = children.collect::<Result<Vec<_>>>()?;
+    if *dropped == 0 {
+        return Ok(plan);
+    }
+    over(plan, children)
+}

@@ -1,0 +1,119 @@
+//! From a plan for one machine to one in stages.
+
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use datafusion::catalog::Session;
+use datafusion::common::Result;
+use datafusion::common::display::{PlanType, StringifiedPlan};
+use datafusion::common::tree_node::TreeNode;
+use datafusion::execution::SessionStateBuilder;
+use datafusion::execution::context::QueryPlanner;
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::explain::ExplainExec;
+use datafusion_distributed::{
+    DistributedExec, NetworkBoundaryExt, SessionStateBuilderExt, display_plan_ascii,
+};
+use sluicegate_engine::parts;
+
+use crate::coordinator::ClusterExec;
+use crate::{keys, switch};
+
+/// Plans as the engine does, and cuts what comes of it into stages.
+pub(crate) struct ClusterPlanner {
+    inner: Arc<dyn QueryPlanner + Send + Sync>,
+    workers: usize,
+}
+
+impl ClusterPlanner {
+    pub(crate) fn new(inner: Arc<dyn QueryPlanner + Send + Sync>, workers: usize) -> Self {
+        Self { inner, workers }
+    }
+
+    async fn in_stages(
+        &self,
+        mut plan: Arc<dyn ExecutionPlan>,
+        logical: &LogicalPlan,
+        session: &dyn Session,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        if plan.exists(|node| Ok(parts::is_switch(node.as_ref())))? {
+            let divided = switch::behind_workers(plan, self.workers, session.config())?;
+            plan = divided.data;
+            if !divided.transformed {
+                return Ok(plan);
+            }
+        }
+        let given = Arc::new(Given { plan });
+        let mut planner =
+            SessionStateBuilder::new().with_query_planner(given).with_distributed_planner();
+        let Some(planner) = planner.query_planner().take() else {
+            return datafusion::common::internal_err!("datafusion-distributed has no planner");
+        };
+        let plan = planner.create_physical_plan(logical, session).await?;
+        if !plan.exists(|node| Ok(node.is::<DistributedExec>()))? {
+            return Ok(plan);
+        }
+        let (plan, keys) = keys::within_stages(plan)?;
+        Ok(Arc::new(ClusterExec::new(plan, self.workers, keys)))
+    }
+}
+
+impl fmt::Debug for ClusterPlanner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClusterPlanner").field("workers", &self.workers).finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl QueryPlanner for ClusterPlanner {
+    async fn create_physical_plan(
+        &self,
+        logical: &LogicalPlan,
+        session: &dyn Session,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let plan = self.inner.create_physical_plan(logical, session).await?;
+        let (LogicalPlan::Explain(explained), Some(shown)) =
+            (logical, plan.downcast_ref::<ExplainExec>())
+        else {
+            return self.in_stages(plan, logical, session).await;
+        };
+        // What is shown of the query is what would run.
+        let query = self.inner.create_physical_plan(&explained.plan, session).await?;
+        let staged = self.in_stages(query, &explained.plan, session).await?;
+        if !staged.exists(|node| Ok(node.is_network_boundary()))? {
+            return Ok(plan);
+        }
+        let staged = display_plan_ascii(staged.as_ref(), false);
+        let plans = shown.stringified_plans().iter().cloned().map(|shown| match shown.plan_type {
+            PlanType::FinalPhysicalPlan => {
+                let decided = shown.plan.split_once("\n\n").map(|(_, decided)| decided);
+                let text = match decided {
+                    Some(decided) => format!("{}\n\n{decided}", staged.trim_end()),
+                    None => staged.clone(),
+                };
+                StringifiedPlan::new(PlanType::FinalPhysicalPlan, text)
+            }
+            _ => shown,
+        });
+        Ok(Arc::new(ExplainExec::new(shown.schema(), plans.collect(), shown.verbose())))
+    }
+}
+
+/// A plan that was made before.
+#[derive(Debug)]
+struct Given {
+    plan: Arc<dyn ExecutionPlan>,
+}
+
+#[async_trait]
+impl QueryPlanner for Given {
+    async fn create_physical_plan(
+        &self,
+        _logical: &LogicalPlan,
+        _session: &dyn Session,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(Arc::clone(&self.plan))
+    }
+}

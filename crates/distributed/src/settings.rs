@@ -1,0 +1,93 @@
+//! Options of the coordinator's session that its workers follow.
+
+use std::collections::BTreeMap;
+
+use datafusion::common::Result;
+use datafusion::common::config::ConfigOptions;
+use http::{HeaderMap, HeaderValue};
+use sluicegate_engine::config::SluiceOptions;
+
+/// The header that carries them, as JSON.
+const HEADER: &str = "x-sluice-settings";
+
+/// What operators read while they run.
+const EXECUTION: &str = "datafusion.execution.";
+
+/// Whether workers follow an option: what operators read while they run, and ours.
+fn is_followed(key: &str) -> bool {
+    key.starts_with(EXECUTION) || SluiceOptions::has(key)
+}
+
+/// The options that workers follow and that are not DataFusion's defaults, as a header.
+pub(crate) fn headers(options: &ConfigOptions) -> HeaderMap {
+    let value = |options: &ConfigOptions| -> BTreeMap<String, Option<String>> {
+        let entries = options.entries().into_iter();
+        entries.filter(|it| is_followed(&it.key)).map(|it| (it.key, it.value)).collect()
+    };
+    let defaults = value(&ConfigOptions::new());
+    let mut changed = value(options);
+    changed.retain(|key, value| value.is_some() && defaults.get(key) != Some(&*value));
+    let text = serde_json::to_string(&changed).unwrap_or_default();
+    // JSON may have letters that headers may not.
+    let ascii: String = text
+        .chars()
+        .flat_map(|it| {
+            let mut units = [0; 2];
+            let units = it.encode_utf16(&mut units);
+            match it.is_ascii() {
+                true => vec![it],
+                false => units
+                    .iter()
+                    .flat_map(|it| format!("\\u{it:04x}").into_bytes())
+                    .map(char::from)
+                    .collect(),
+            }
+        })
+        .collect();
+    HeaderValue::from_str(&ascii)
+        .map(|value| HeaderMap::from_iter([(http::HeaderName::from_static(HEADER), value)]))
+        .unwrap_or_default()
+}
+
+/// Sets what a header says.
+///
+/// # Errors
+///
+/// If there is no such option here, or no such value.
+pub(crate) fn follow(headers: &HeaderMap, options: &mut ConfigOptions) -> Result<()> {
+    let text = headers.get(HEADER).and_then(|value| value.to_str().ok()).unwrap_or("{}");
+    let changed: BTreeMap<String, String> = serde_json::from_str(text).unwrap_or_default();
+    for (key, value) in changed.iter().filter(|(key, _)| is_followed(key)) {
+        options.set(key, value)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sluicegate_engine::config::Scan;
+
+    #[test]
+    fn workers_follow_what_was_set() {
+        let mut here = ConfigOptions::new();
+        here.set("datafusion.execution.batch_size", "77").unwrap();
+        here.set("datafusion.execution.time_zone", "Zürich 🦀").unwrap();
+        here.set("datafusion.sql_parser.dialect", "mysql").unwrap();
+        here.extensions.insert(SluiceOptions::default());
+        here.set("sluice.scan", "get").unwrap();
+        here.set("sluice.idle_timeout", "7s").unwrap();
+        let mut there = ConfigOptions::new();
+        there.extensions.insert(SluiceOptions::default());
+        follow(&headers(&here), &mut there).unwrap();
+        let (ours, theirs) = (SluiceOptions::of(&here), SluiceOptions::of(&there));
+        assert_eq!(theirs.scan, Scan::Get);
+        assert_eq!(theirs.idle_timeout.get(), ours.idle_timeout.get());
+        assert_eq!(there.execution.batch_size, here.execution.batch_size);
+        assert_eq!(there.execution.time_zone, here.execution.time_zone);
+        assert_eq!(there.sql_parser.dialect, ConfigOptions::new().sql_parser.dialect);
+        let mut nothing = ConfigOptions::new();
+        follow(&HeaderMap::new(), &mut nothing).unwrap();
+        assert_eq!(nothing.execution.batch_size, ConfigOptions::new().execution.batch_size);
+    }
+}

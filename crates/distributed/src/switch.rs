@@ -1,0 +1,62 @@
+//! Rows that a switch drops: they meet in one process, the switch's.
+
+use std::sync::Arc;
+
+use datafusion::common::Result;
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
+use datafusion::physical_plan::filter::FilterExec;
+use datafusion::physical_plan::projection::ProjectionExec;
+use datafusion::prelude::SessionConfig;
+use datafusion_distributed::NetworkCoalesceExec;
+use sluicegate_engine::parts;
+
+use crate::leaves::of_leaf;
+use crate::over;
+
+/// The plan with a boundary between the workers and the switch: what is below it, workers do, each of whom
+/// the switch sees as so many partitions. What is above runs with the switch, at the coordinator. A side of a
+/// query that cannot be divided among workers stays at the coordinator, too.
+///
+/// # Errors
+///
+/// If a node refuses its input.
+pub(crate) fn behind_workers(
+    plan: Arc<dyn ExecutionPlan>,
+    workers: usize,
+    config: &SessionConfig,
+) -> Result<Transformed<Arc<dyn ExecutionPlan>>> {
+    plan.transform_up(|node| {
+        if workers < 2 || !parts::is_pruned_by_switch(node.as_ref()) {
+            return Ok(Transformed::no(node));
+        }
+        // The boundary has as many partitions as all parts together.
+        let Some(input) = divided(node.children()[0], workers, config)? else {
+            return Ok(Transformed::no(node));
+        };
+        let boundary = NetworkCoalesceExec::try_new(input, workers, 1)?;
+        Ok(Transformed::yes(over(node, vec![Arc::new(boundary)])?))
+    })
+}
+
+/// A plan whose rows are those of parts of its files put together, whichever parts, with a part for each worker;
+/// none if it is not.
+fn divided(
+    plan: &Arc<dyn ExecutionPlan>,
+    workers: usize,
+    config: &SessionConfig,
+) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+    let partial = |it: &AggregateExec| *it.mode() == AggregateMode::Partial;
+    let each_row = plan.is::<ProjectionExec>()
+        || plan.downcast_ref::<FilterExec>().is_some_and(|it| it.fetch().is_none())
+        || plan.downcast_ref::<AggregateExec>().is_some_and(partial);
+    match plan.children().as_slice() {
+        [] => of_leaf(plan, workers, config),
+        [input] if each_row => match divided(input, workers, config)? {
+            Some(input) => Ok(Some(over(Arc::clone(plan), vec![input])?)),
+            None => Ok(None),
+        },
+        _ => Ok(None),
+    }
+}

@@ -1,0 +1,148 @@
+//! What `sluice worker` runs.
+
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use datafusion_distributed::{
+    DistributedExt, WorkerPlanRewriteEvent, WorkerPlanRewriteEventResponse, WorkerQueryContext,
+};
+use sluicegate_engine::Engine;
+use sluicegate_engine::codec::SluiceCodec;
+use sluicegate_engine::config::SluiceOptions;
+use sluicegate_engine::query::QueryCounters;
+use thiserror::Error;
+use tokio::net::TcpListener;
+use tokio_stream::wrappers::TcpListenerStream;
+use tonic::Request;
+use tonic::service::interceptor::InterceptedService;
+use tonic::transport::Server;
+
+use crate::VERSION;
+use crate::channels::Channels;
+use crate::counts::telling;
+use crate::draining::Draining;
+use crate::settings;
+use crate::token::Token;
+
+/// Runs parts of plans that coordinators send, over an engine's stores.
+pub struct Worker {
+    listener: TcpListener,
+    address: SocketAddr,
+    engine: Engine,
+    token: Option<Token>,
+}
+
+impl fmt::Debug for Worker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Worker").field("address", &self.address).finish_non_exhaustive()
+    }
+}
+
+/// Why a worker cannot run.
+#[derive(Debug, Error)]
+pub enum WorkerError {
+    /// The address cannot be listened on.
+    #[error("cannot listen on {address}: {source}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// Why.
+        source: io::Error,
+    },
+    /// Whoever reaches the address could read with the worker's credentials.
+    #[error("a worker that others can reach at {0} needs a token")]
+    Open(SocketAddr),
+    /// The server failed.
+    #[error("the worker's server failed: {0}")]
+    Server(#[from] tonic::transport::Error),
+}
+
+impl Worker {
+    /// Listens on an address, port 0 being any free one. Without a `token` that coordinators have to show, the
+    /// address must be one of this machine's own.
+    ///
+    /// # Errors
+    ///
+    /// If the address cannot be listened on, or others reach it and there is no token.
+    pub async fn listen(
+        address: SocketAddr,
+        engine: Engine,
+        token: Option<Token>,
+    ) -> Result<Self, WorkerError> {
+        if token.is_none() && !address.ip().is_loopback() {
+            return Err(WorkerError::Open(address));
+        }
+        let failed = |source| WorkerError::Listen { address, source };
+        let listener = TcpListener::bind(address).await.map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        Ok(Self { listener, address, engine, token })
+    }
+
+    /// The address that it listens on.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Answers until `stop` is ready, and then until the queries that run have ended; it begins no others. Also answers the
+    /// questions of gRPC's protocol for health checks.
+    ///
+    /// # Errors
+    ///
+    /// If the server fails.
+    pub async fn run(self, stop: impl Future<Output = ()>) -> Result<(), WorkerError> {
+        let Self { listener, engine, token, .. } = self;
+        let channels = Channels::new(token.clone());
+        let draining = Draining::default();
+        let stopped = {
+            let draining = draining.clone();
+            async move {
+                stop.await;
+                draining.drained().await;
+            }
+        };
+        let runtime = engine.runtime_env();
+        let session = move |context: WorkerQueryContext| {
+            let (engine, channels, draining) = (engine.clone(), channels.clone(), draining.clone());
+            async move {
+                let WorkerQueryContext { mut builder, headers } = context;
+                let part = draining.begin(&headers)?;
+                let counters = Arc::<QueryCounters>::default();
+                let mut config = builder.config().take().unwrap_or_default();
+                config.options_mut().extensions.insert(SluiceOptions::default());
+                settings::follow(&headers, config.options_mut())?;
+                let telling_of = Arc::clone(&counters);
+                let config = config
+                    .with_extension(Arc::new(part))
+                    .with_distributed_user_codec(SluiceCodec)
+                    .with_distributed_channel_resolver(channels)
+                    .with_distributed_worker_plan_rewrite_handler(
+                        move |event: WorkerPlanRewriteEvent<'_>| {
+                            let plan = telling(event.plan, &telling_of)?;
+                            Ok(WorkerPlanRewriteEventResponse::new(plan))
+                        },
+                    );
+                let builder = builder.with_config(config);
+                Ok(engine.session_of_part(builder, &counters)?.build())
+            }
+        };
+        let worker = datafusion_distributed::Worker::from_session_builder(session)
+            .with_runtime_env(runtime)
+            .with_version(VERSION);
+        let check = move |request: Request<()>| match &token {
+            Some(token) => token.check(&request).map(|()| request),
+            None => Ok(request),
+        };
+        let (health, answers) = tonic_health::server::health_reporter();
+        health.set_service_status("", tonic_health::ServingStatus::Serving).await;
+        Server::builder()
+            .add_service(answers)
+            .add_service(InterceptedService::new(worker.into_worker_server(), check))
+            .serve_with_incoming_shutdown(TcpListenerStream::new(listener), stopped)
+            .await?;
+        Ok(())
+    }
+}

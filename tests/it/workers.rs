@@ -1,0 +1,458 @@
+//! Queries on several machines: the same answers, and the counts of all of them.
+
+use std::time::Duration;
+
+use arrow::array::RecordBatch;
+use datafusion::common::runtime::SpawnedTask;
+use object_store::local::LocalFileSystem;
+use sluicegate_distributed::{Cluster, ClusterError, Token, Worker, WorkerError};
+use sluicegate_engine::config::Scan;
+use sluicegate_engine::{Engine, EngineBuilder, ErrorKind, Query};
+use sluicegate_s3select::profile::EndpointProfile;
+use sluicegate_server::Operation;
+use sluicegate_workloads::DataTable as _;
+use sluicegate_workloads::tpch::{Format, Table, generate, query};
+use tokio::sync::oneshot;
+
+use crate::harness::{BUCKET, Store, rows, stock, stock_rows, text, values};
+use crate::tpch::{compare, data, oracle};
+
+/// A worker in this process, which others reach over TCP.
+pub(crate) struct Running {
+    url: String,
+    engine: Engine,
+    stop: Option<oneshot::Sender<()>>,
+    task: Option<SpawnedTask<Result<(), WorkerError>>>,
+}
+
+impl Running {
+    pub(crate) async fn start(builder: EngineBuilder, token: Option<&str>) -> Self {
+        let engine = builder.build().await.unwrap();
+        let token = token.map(|text| Token::new(text).unwrap());
+        let address = "127.0.0.1:0".parse().unwrap();
+        let worker = Worker::listen(address, engine.clone(), token).await.unwrap();
+        let url = format!("http://{}", worker.address());
+        let (stop, stopped) = oneshot::channel();
+        let task = SpawnedTask::spawn(worker.run(async {
+            let _ = stopped.await;
+        }));
+        Self { url, engine, stop: Some(stop), task: Some(task) }
+    }
+}
+
+/// Workers, and an engine that is their coordinator.
+pub(crate) struct Machines {
+    pub(crate) engine: Engine,
+    pub(crate) workers: Vec<Running>,
+}
+
+impl Machines {
+    pub(crate) async fn start(store: &Store, count: usize, scan: Scan) -> Self {
+        Self::with(count, || store.builder().scan(scan)).await
+    }
+
+    /// All of them like this.
+    pub(crate) async fn with(count: usize, builder: impl Fn() -> EngineBuilder) -> Self {
+        let mut workers = Vec::new();
+        for _ in 0..count {
+            workers.push(Running::start(builder(), Some("secret")).await);
+        }
+        let urls: Vec<String> = workers.iter().map(|worker| worker.url.clone()).collect();
+        let cluster = Cluster::connect(&urls, Token::new("secret")).await.unwrap();
+        let engine = builder().session(move |session| cluster.add_to(session));
+        let machines = Self { engine: engine.build().await.unwrap(), workers };
+        // Every scan is worth all workers, and its files are worth to be cut.
+        machines.set("distributed.file_scan_config_bytes_per_partition = 1").await;
+        machines.set("datafusion.optimizer.repartition_file_min_size = 1024").await;
+        machines.set("sluice.range_bytes = 1024").await;
+        machines
+    }
+
+    pub(crate) async fn set(&self, setting: &str) {
+        self.engine.collect(&format!("SET {setting}")).await.unwrap();
+    }
+
+    async fn run(&self, sql: &str) -> (Query, Vec<RecordBatch>) {
+        let query = self.engine.plan(sql).await.unwrap();
+        let batches = query.collect().await;
+        (query, batches.unwrap_or_else(|error| panic!("{sql}: {error}")))
+    }
+
+    async fn rows(&self, sql: &str) -> Vec<String> {
+        text(&self.run(sql).await.1)
+    }
+
+    /// EXPLAIN's text of a statement.
+    async fn plan(&self, sql: &str) -> String {
+        values(&self.run(&format!("EXPLAIN {sql}")).await.1).concat().join("\n")
+    }
+}
+
+/// The tables of TPC-H in the store, in several objects each, as the folder that it serves.
+async fn tpch(store: &Store, format: &Format, scale: f64) {
+    let bucket = LocalFileSystem::new_with_prefix(store.folder.path().join(BUCKET)).unwrap();
+    generate(&data(format, 3, scale), &bucket, &|_| ()).await.unwrap();
+}
+
+async fn register(engine: &Engine, format: &Format, scale: f64) {
+    let data = data(format, 3, scale);
+    for table in Table::ALL {
+        let location = format!("s3://{BUCKET}/{}/", data.folder(table));
+        engine.collect(&table.create_external_table(format, &location)).await.unwrap();
+    }
+}
+
+/// All 22 queries: the answers are DataFusion's, and what the workers counted is what the store did.
+async fn tpch_on(machines: usize, scale: f64) {
+    let store = Store::start().await;
+    let numbers: Vec<usize> = (1..=22).collect();
+    let expected = oracle(scale, &numbers, &[Format::csv()]).await;
+    for format in [Format::csv(), Format::parquet()] {
+        tpch(&store, &format, scale).await;
+        for scan in [Scan::Get, Scan::Select, Scan::Auto] {
+            let machines = Machines::start(&store, machines, scan).await;
+            register(&machines.engine, &format, scale).await;
+            let mut staged = 0;
+            for (number, expected) in numbers.iter().zip(&expected) {
+                let sql = query(*number).unwrap();
+                let served = store.server.counters().snapshot();
+                let (query, batches) = machines.run(sql).await;
+                let way = format!("{scan:?}, {format:?}");
+                compare(*number, &values(&batches), expected, &way);
+                let served = store.server.counters().snapshot().since(&served);
+                let counted = query.counted();
+                let requests = served.requests.values().sum::<u64>();
+                assert_eq!(requests, counted.requests(), "query {number}, {way}: {counted:?}");
+                let selects = served.requests.get(&Operation::SelectObjectContent);
+                assert_eq!(selects.copied().unwrap_or(0), counted.select, "query {number}, {way}");
+                staged += usize::from(machines.plan(sql).await.contains("[Stage "));
+            }
+            assert_eq!(staged, numbers.len(), "{scan:?}, {format:?}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_machines_answer_tpch_as_one_does() {
+    Box::pin(tpch_on(2, 0.01)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn four_machines_answer_tpch_as_one_does() {
+    Box::pin(tpch_on(4, 0.005)).await;
+}
+
+const ROWS: usize = 30_000;
+
+/// A table `t` of numbers and texts in five objects of different lengths, and one, `u`, of some of its keys.
+async fn tables(store: &Store, engine: &Engine) {
+    let mut state = 1_u32;
+    let mut next = || {
+        // Numerical Recipes' generator: the same tables each time.
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        state >> 8
+    };
+    for object in 0..5 {
+        let mut text = String::from("k,g,v,s\n");
+        for k in (0..ROWS).filter(|k| (k * k) % 15 % 5 == object) {
+            let (g, v) = (next() % 40, next() % 100_000);
+            text.push_str(&format!("{k},g{g},{}.{:02},\"a, {v}\"\n", v / 100, v % 100));
+        }
+        store.put(&format!("t/{object}.csv"), text);
+    }
+    let mut text = String::from("k,w\n");
+    for k in (0..ROWS).step_by(97) {
+        text.push_str(&format!("{k},{}\n", next() % 10));
+    }
+    store.put("u/a.csv", text);
+    for ddl in DDL {
+        engine
+            .collect(&ddl.replace("LOCATION '", &format!("LOCATION 's3://{BUCKET}/")))
+            .await
+            .unwrap();
+    }
+}
+
+const DDL: [&str; 2] = [
+    "CREATE EXTERNAL TABLE t (k BIGINT, g VARCHAR, v DECIMAL(10, 2), s VARCHAR) STORED AS CSV LOCATION 't/' \
+     OPTIONS ('format.has_header' 'true')",
+    "CREATE EXTERNAL TABLE u (k BIGINT, w BIGINT) STORED AS CSV LOCATION 'u/' \
+     OPTIONS ('format.has_header' 'true')",
+];
+
+/// Queries of every operator that can be forced.
+const QUERIES: [&str; 10] = [
+    "SELECT count(*), sum(v), min(s), max(k) FROM t WHERE v > 500",
+    "SELECT g, count(*), sum(v), avg(v) FROM t GROUP BY g",
+    "SELECT DISTINCT g FROM t WHERE k % 7 = 0",
+    "SELECT k, v FROM t ORDER BY v DESC, k LIMIT 20",
+    "SELECT t.k, g, w FROM t JOIN u ON t.k = u.k WHERE w > 4",
+    "SELECT w, sum(v) FROM t JOIN u ON t.k = u.k GROUP BY w",
+    "SELECT count(*) FROM t LEFT JOIN u ON t.k = u.k WHERE u.k IS NULL",
+    "SELECT g, sum(v) FROM t GROUP BY g HAVING sum(v) > 375000",
+    "SELECT k, g FROM t WHERE k IN (SELECT k FROM u WHERE w = 3) OR v < 1",
+    "SELECT sum(v) OVER (PARTITION BY g ORDER BY k) AS running, k FROM t WHERE v > 990",
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_forced_strategy_answers_as_one_machine_does() {
+    let store = Store::start().await;
+    let one = store.engine(Scan::Get).await;
+    tables(&store, &one).await;
+    let machines = Machines::start(&store, 3, Scan::Auto).await;
+    tables(&store, &machines.engine).await;
+    let stock = stock();
+    for ddl in DDL {
+        let folder = format!("LOCATION '{}/", store.folder.path().join(BUCKET).display());
+        stock_rows(&stock, &ddl.replace("LOCATION '", &folder)).await.unwrap();
+    }
+    let options = [
+        ("sluice.scan", &["get", "select", "index"][..]),
+        ("sluice.aggregate", &["store", "here"]),
+        ("sluice.group_by", &["s3", "case", "hybrid", "filtered", "server"]),
+        ("sluice.join", &["bloom", "filtered", "baseline"]),
+        ("sluice.top_k", &["sampling", "late", "filtered", "server"]),
+        ("sluice.switch", &["tofino2"]),
+    ];
+    for (option, values) in options {
+        for value in values {
+            machines.set(&format!("{option} = '{value}'")).await;
+            for sql in QUERIES {
+                let served = store.server.counters().snapshot();
+                let (query, batches) = machines.run(sql).await;
+                let served = store.server.counters().snapshot().since(&served);
+                let expected = stock_rows(&stock, sql).await.unwrap();
+                assert_eq!(text(&batches), expected, "{option} = {value}: {sql}");
+                let requests = served.requests.values().sum::<u64>();
+                assert_eq!(requests, query.counted().requests(), "{option} = {value}: {sql}");
+            }
+        }
+        match option {
+            "sluice.scan" => {}
+            "sluice.switch" => machines.set("sluice.switch = 'off'").await,
+            _ => machines.set(&format!("{option} = 'auto'")).await,
+        }
+    }
+}
+
+/// Each worker reads its share: so many workers, so many parts of the bytes.
+#[tokio::test(flavor = "multi_thread")]
+async fn each_worker_reads_its_share() {
+    let store = Store::start().await;
+    for count in [1, 2, 4, 8] {
+        let mut engines = Vec::new();
+        let mut workers = Vec::new();
+        for _ in 0..count {
+            let engine = store.builder().scan(Scan::Select).build().await.unwrap();
+            let address = "127.0.0.1:0".parse().unwrap();
+            let worker = Worker::listen(address, engine.clone(), None).await.unwrap();
+            workers
+                .push((worker.address(), SpawnedTask::spawn(worker.run(std::future::pending()))));
+            engines.push(engine);
+        }
+        let urls: Vec<String> = workers.iter().map(|(at, _)| format!("http://{at}")).collect();
+        let cluster = Cluster::connect(&urls, None).await.unwrap();
+        assert_eq!(cluster.workers(), count);
+        let builder = store.builder().scan(Scan::Select);
+        let engine = builder.session(move |it| cluster.add_to(it)).build().await.unwrap();
+        let machines = Machines { engine, workers: Vec::new() };
+        tables(&store, &machines.engine).await;
+        machines.set("distributed.file_scan_config_bytes_per_partition = 1").await;
+        machines.set("sluice.range_bytes = 1024").await;
+        machines.rows("SELECT k, s FROM t WHERE v > 10").await;
+        let scanned: Vec<u64> = engines.iter().map(|it| it.counted().scanned_bytes).collect();
+        let (total, mean) =
+            (scanned.iter().sum::<u64>(), scanned.iter().sum::<u64>() as f64 / count as f64);
+        // One worker is no other machine's equal: nothing is gained by sending it the query.
+        if count > 1 {
+            assert!(total > 500_000, "{scanned:?}");
+        }
+        for bytes in &scanned {
+            assert!((*bytes as f64 - mean).abs() <= 0.1 * mean, "{scanned:?}");
+        }
+    }
+}
+
+/// Keys of a join reach the scans of its own stage; those of others do not wait for them.
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_that_cannot_arrive_are_not_waited_for() {
+    let store = Store::start().await;
+    let machines = Machines::start(&store, 2, Scan::Select).await;
+    tables(&store, &machines.engine).await;
+    let sql = "SELECT t.k, w FROM t JOIN u ON t.k = u.k WHERE w = 1";
+    // The small side is sent to all.
+    let plan = machines.plan(sql).await;
+    assert!(plan.contains("NetworkBroadcastExec"), "{plan}");
+    let (query, _) = machines.run(sql).await;
+    let with_keys = query.counted().returned_bytes;
+    machines.set("datafusion.optimizer.hash_join_single_partition_threshold = 0").await;
+    machines.set("datafusion.optimizer.hash_join_single_partition_threshold_rows = 0").await;
+    let plan = machines.plan(sql).await;
+    assert!(plan.contains("join_filters_within_other_stages=1"), "{plan}");
+    let (query, _) = machines.run(sql).await;
+    let counted = query.counted();
+    assert!(counted.returned_bytes > 10 * with_keys, "{counted:?}, {with_keys}");
+}
+
+/// The switch stands between the workers and the coordinator, and drops what it does on one machine.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_switch_stands_between_workers_and_coordinator() {
+    let store = Store::start().await;
+    let machines = Machines::start(&store, 2, Scan::Get).await;
+    tables(&store, &machines.engine).await;
+    machines.set("sluice.switch = 'tofino2'").await;
+    let plan = machines.plan("SELECT DISTINCT g FROM t").await;
+    let lines: Vec<&str> = plan.lines().collect();
+    let at = lines.iter().position(|it| it.contains("SwitchPruneExec")).unwrap();
+    assert!(lines[at + 1].contains("NetworkCoalesceExec"), "{plan}");
+    assert_eq!(machines.rows("SELECT DISTINCT g FROM t").await.len(), 40);
+    let analyzed = machines.rows("EXPLAIN ANALYZE SELECT DISTINCT g FROM t").await.concat();
+    assert!(analyzed.contains("pruned="), "{analyzed}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn explain_analyze_tells_what_workers_counted() {
+    let store = Store::start().await;
+    let machines = Machines::start(&store, 2, Scan::Select).await;
+    tables(&store, &machines.engine).await;
+    let served = store.server.counters().snapshot();
+    let (query, batches) = machines.run("EXPLAIN ANALYZE SELECT g, sum(v) FROM t GROUP BY g").await;
+    let served = store.server.counters().snapshot().since(&served);
+    assert_eq!(served.requests.values().sum::<u64>(), query.counted().requests());
+    let text = values(&batches).concat().join("\n");
+    assert!(text.contains("Stage 1"), "{text}");
+    assert!(text.contains("bytes_scanned_by_store"), "{text}");
+}
+
+/// What workers could not do is an error as on one machine, with the same way out.
+#[tokio::test(flavor = "multi_thread")]
+async fn errors_of_workers_read_like_those_of_one_machine() {
+    let store = Store::start().await;
+    let one = store.engine(Scan::Get).await;
+    let machines = Machines::start(&store, 2, Scan::Get).await;
+    store.put("bad/a.csv", "k\n1\n2\nthree\n".to_owned() + &"4\n".repeat(5000));
+    store.put("bad/b.csv", "k\n1\n".to_owned() + &"4\n".repeat(5000));
+    let ddl = format!(
+        "CREATE EXTERNAL TABLE bad (k BIGINT) STORED AS CSV LOCATION 's3://{BUCKET}/bad/' \
+         OPTIONS ('format.has_header' 'true')"
+    );
+    for engine in [&one, &machines.engine] {
+        engine.collect(&ddl).await.unwrap();
+    }
+    for sql in ["SELECT sum(k) FROM bad", "SELECT k, count(*) FROM bad GROUP BY k"] {
+        let expected = one.collect(sql).await.unwrap_err();
+        let error = machines.engine.collect(sql).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Data);
+        // A part of a file has its own beginning.
+        let (error, expected) =
+            ((error.to_string(), error.hint()), (expected.to_string(), expected.hint()));
+        assert!(error.0.starts_with(&expected.0), "{} {}", error.0, expected.0);
+        assert_eq!(error.1, expected.1);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_that_is_gone_is_an_error_and_no_partial_answer() {
+    let store = Store::start().await;
+    let mut machines = Machines::start(&store, 2, Scan::Get).await;
+    tables(&store, &machines.engine).await;
+    let sql = "SELECT g, count(*) FROM t GROUP BY g";
+    assert_eq!(machines.rows(sql).await.len(), 40);
+    // At once, as a machine that loses its power.
+    let gone = machines.workers.pop().unwrap();
+    drop(gone.task);
+    drop(gone.stop);
+    let error = machines.engine.collect(sql).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}: {:?}", error.datafusion());
+    assert!(error.to_string().contains("worker"), "{error}");
+    assert!(error.hint().unwrap().contains("--workers"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_stops_after_the_queries_that_run() {
+    let store = Store::start_with(|server| server.latency(Duration::from_millis(300))).await;
+    let mut machines = Machines::start(&store, 2, Scan::Get).await;
+    tables(&store, &machines.engine).await;
+    let engine = machines.engine.clone();
+    let running =
+        SpawnedTask::spawn(
+            async move { engine.collect("SELECT g, count(*) FROM t GROUP BY g").await },
+        );
+    while machines.workers.iter().any(|worker| worker.engine.counted().requests() == 0) {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    for worker in &mut machines.workers {
+        let _ = worker.stop.take().unwrap().send(());
+    }
+    assert_eq!(
+        running.await.unwrap().unwrap().iter().map(RecordBatch::num_rows).sum::<usize>(),
+        40
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn strangers_send_no_plans() {
+    let store = Store::start().await;
+    let worker = Running::start(store.builder(), Some("secret")).await;
+    let urls = [worker.url.clone()];
+    for token in [None, Token::new("guess")] {
+        let refused = Cluster::connect(&urls, token).await.unwrap_err();
+        assert!(matches!(refused, ClusterError::Refused(_)), "{refused}");
+        assert!(refused.hint().contains("SLUICE_TOKEN"));
+    }
+    Cluster::connect(&urls, Token::new("secret")).await.unwrap();
+    // Nobody else's machine, without a token.
+    let engine = store.engine(Scan::Get).await;
+    let open = Worker::listen("0.0.0.0:0".parse().unwrap(), engine, None).await.unwrap_err();
+    assert!(matches!(open, WorkerError::Open(_)), "{open}");
+    let nobody = ["http://127.0.0.1:1".to_owned()];
+    let silent = Cluster::connect(&nobody, None).await.unwrap_err();
+    assert!(matches!(silent, ClusterError::Silent { .. }), "{silent}");
+    for wrong in ["", "127.0.0.1:9100", "https://h:1", "http://u:p@h:1", "http://h:1/x", "ftp://h"]
+    {
+        let error = Cluster::connect(&[wrong.to_owned()], None).await.unwrap_err();
+        assert!(matches!(error, ClusterError::Url(_)), "{wrong}: {error}");
+        assert!(!error.to_string().contains("u:p"), "{error}");
+    }
+    let twice = [worker.url.clone(), worker.url.clone()];
+    let twice = Cluster::connect(&twice, Token::new("secret")).await.unwrap_err();
+    assert!(matches!(twice, ClusterError::Workers(_)), "{twice}");
+}
+
+/// A store of another kind at the worker would answer a statement otherwise: it says so.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_with_another_store_refuses_the_plan() {
+    let store = Store::start().await;
+    let other = store.builder().profile(EndpointProfile::get_only());
+    let worker = Running::start(other, None).await;
+    let second = Running::start(store.builder(), None).await;
+    let urls = [worker.url.clone(), second.url.clone()];
+    let cluster = Cluster::connect(&urls, None).await.unwrap();
+    let builder = store.builder().scan(Scan::Select);
+    let engine = builder.session(move |it| cluster.add_to(it)).build().await.unwrap();
+    tables(&store, &engine).await;
+    engine.collect("SET distributed.file_scan_config_bytes_per_partition = 1").await.unwrap();
+    let error = engine.collect("SELECT k FROM t WHERE v > 1").await.unwrap_err();
+    assert!(error.to_string().contains("endpoint"), "{error}");
+}
+
+/// What is small stays here, and so does what is written.
+#[tokio::test(flavor = "multi_thread")]
+async fn small_queries_and_writes_stay_with_the_coordinator() {
+    let store = Store::start().await;
+    let machines = Machines::start(&store, 2, Scan::Auto).await;
+    tables(&store, &machines.engine).await;
+    let copy = format!(
+        "COPY (SELECT k, v FROM t WHERE v > 500) TO 's3://{BUCKET}/out/' STORED AS PARQUET"
+    );
+    machines.engine.collect(&copy).await.unwrap();
+    let there = machines.rows(&format!("SELECT count(*), sum(v) FROM 's3://{BUCKET}/out/'")).await;
+    assert_eq!(there, machines.rows("SELECT count(*), sum(v) FROM t WHERE v > 500").await);
+    machines.engine.collect("CREATE TABLE m AS SELECT k, g FROM t WHERE v < 20").await.unwrap();
+    let joined = "SELECT count(*) FROM m JOIN t ON m.k = t.k";
+    assert_eq!(machines.rows(joined).await, machines.rows("SELECT count(*) FROM m").await);
+    machines.set("distributed.file_scan_config_bytes_per_partition = 100000000").await;
+    let plan = machines.plan("SELECT sum(v) FROM t").await;
+    assert!(!plan.contains("Stage"), "{plan}");
+    assert_eq!(rows(&machines.engine, "SELECT 1").await, ["\"1\""]);
+}
