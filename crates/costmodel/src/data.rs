@@ -196,3 +196,29 @@ pub(crate) fn some_fraction<'de, D: Deserializer<'de>>(
 ) -> Result<Option<f64>, D::Error> {
     fraction(deserializer).map(Some)
 }
+
+/// Two bounds of a constant.
+#[derive(Deserialize)]
+#[serde(try_from = "[f64; 2]")]
+struct Bounds([f64; 2]);
+
+impl TryFrom<[f64; 2]> for Bounds {
+    type Error = &'static str;
+
+    fn try_from([low, high]: [f64; 2]) -> Result<Self, Self::Error> {
+        let ordered = 0.0 <= low && low <= high;
+        if ordered {
+            Ok(Self([low, high]))
+        } else {
+            Err("must be [low, high] with 0 <= low <= high")
+        }
+    }
+}
+
+/// Intervals of constants, by key: not below 0, the lower bound first; infinity is no bound.
+pub(crate) fn intervals<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<BTreeMap<String, [f64; 2]>, D::Error> {
+    let bounds = BTreeMap::<String, Bounds>::deserialize(deserializer)?;
+    Ok(bounds.into_iter().map(|(key, Bounds(interval))| (key, interval)).collect())
+}

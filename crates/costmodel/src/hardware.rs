@@ -462,6 +462,25 @@ mod tests {
     }
 
     #[test]
+    fn intervals_that_cannot_be_are_named_with_their_line() {
+        let paper = include_str!("../hardware/paper.toml");
+        let with = |interval: &str| {
+            let intervals = format!("[calibration.intervals]\n\"requests.slots\" = {interval}\n");
+            let start = "[calibration]\nendpoint = \"x\"\nrounds = 1\n";
+            HardwareProfile::parse(&format!("{paper}\n{start}{intervals}"))
+        };
+        for good in ["[1.0, 2.0]", "[0.0, inf]", "[2.0, 2.0]"] {
+            with(good).unwrap();
+        }
+        let line = paper.lines().count() + 6;
+        for bad in ["[2.0, 1.0]", "[-1.0, 1.0]", "[nan, 1.0]", "[1.0, nan]"] {
+            let error = with(bad).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("line {line}, ")), "{bad}: {error}");
+            assert!(error.contains("requests.slots") && error.contains("low <= high"), "{error}");
+        }
+    }
+
+    #[test]
     fn values_out_of_range_are_named_with_their_line() {
         let good = include_str!("../hardware/paper.toml");
         for (from, to, expected) in [

@@ -1,5 +1,6 @@
 //! Predictions against what was measured.
 
+use crate::calibration::median;
 use crate::{ALIKE, Resource};
 
 /// A strategy that ran: what was predicted, and what was measured.
@@ -34,7 +35,7 @@ pub struct Validation {
     pub choices: usize,
     /// The mean of [`Observed::error`].
     pub mean_error: f64,
-    /// Its median.
+    /// Its median, of an even number the mean of the two in the middle.
     pub median_error: f64,
     /// What nine of ten errors are below.
     pub p90_error: f64,
@@ -88,7 +89,7 @@ pub fn validate(choices: &[Vec<Observed<'_>>]) -> Validation {
         strategies: all.len(),
         choices: regrets.len(),
         mean_error: mean(&errors).unwrap_or_default(),
-        median_error: quantile(&errors, 0.5),
+        median_error: if errors.is_empty() { 0.0 } else { median(errors.clone()) },
         p90_error: quantile(&errors, 0.9),
         link_bound_error: mean(&link),
         rank_correlation: rank_correlation(&all),
@@ -168,6 +169,12 @@ mod tests {
         close(found.p90_error, 0.25);
         close(found.link_bound_error.unwrap(), 0.1);
         assert_eq!((found.strategies, found.choices), (3, 1));
+    }
+
+    #[test]
+    fn the_median_of_an_even_number_of_errors_is_between_two() {
+        let errors = [1.0, 1.1, 1.3, 2.0].map(|predicted| observed(predicted, 1.0, false));
+        close(validate(&[errors.to_vec()]).median_error, 0.2);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Files that are read whole.
 
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::io::Read;
 use std::path::Path;
 
@@ -16,9 +16,11 @@ const MOST_BYTES: u64 = 64 << 20;
 /// If it cannot be opened, is a folder, is larger than 64 MiB, or is no UTF-8.
 pub(crate) fn text(path: &Path) -> Result<String, Error> {
     let failed = |error| Error::open(path, error);
-    if fs::metadata(path).map_err(failed)?.is_dir() {
+    let metadata = fs::metadata(path).map_err(failed)?;
+    if metadata.is_dir() {
         return Err(Error::file(path, "is a folder"));
     }
+    regular(path, &metadata)?;
     let mut text = String::new();
     let read = File::open(path).map_err(failed)?.take(MOST_BYTES + 1).read_to_string(&mut text);
     // The limit may cut a character of a file that is too large.
@@ -28,6 +30,16 @@ pub(crate) fn text(path: &Path) -> Result<String, Error> {
         Err(_) if fs::metadata(path).map_err(failed)?.len() > MOST_BYTES => Err(too_large(path)),
         Err(error) => Err(Error::file(path, error)),
     }
+}
+
+/// Refuses pipes, sockets and devices: opening or reading one may never end.
+///
+/// # Errors
+///
+/// If it is no regular file.
+pub(crate) fn regular(path: &Path, metadata: &Metadata) -> Result<(), Error> {
+    let message = "is a pipe, a socket or a device: save its text in a file, and give that";
+    if metadata.is_file() { Ok(()) } else { Err(Error::file(path, message)) }
 }
 
 fn too_large(path: &Path) -> Error {
@@ -51,6 +63,17 @@ mod tests {
             [("a/q9.duckdb.json", "q9"), ("q9", "q9"), (".q9.txt", ".q9"), ("/", "")]
         {
             assert_eq!(stem(Path::new(path)), name);
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_no_regular_file_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("socket");
+        let _socket = std::os::unix::net::UnixListener::bind(&path).unwrap();
+        for path in [path.as_path(), Path::new("/dev/null")] {
+            assert!(text(path).unwrap_err().message.starts_with("is a pipe, a socket or a device"));
         }
     }
 

@@ -327,7 +327,7 @@ impl Fitting<'_> {
                 let slots = NonZeroU32::new(slots).unwrap_or(NonZeroU32::MIN);
                 let slots = slots.max(cores.saturating_mul(NonZeroU32::MIN.saturating_add(1)));
                 self.fit.hardware.requests.slots = slots;
-                self.interval("requests.slots", [1.0 / high, 1.0 / low]);
+                self.interval("requests.slots", slots_interval(slots, [1.0 / high, 1.0 / low]));
             }
             None => self.fit.assumed.push("requests.slots".to_owned()),
         }
@@ -448,6 +448,14 @@ fn rounded(value: f64) -> f64 {
         return value;
     }
     format!("{value:.3e}").parse().unwrap_or(value)
+}
+
+/// The interval of a number of slots that was limited by what there can be: never without it, nor below 1.
+/// A slope that may be 0 or less says nothing about how many there are at most.
+fn slots_interval(slots: NonZeroU32, [low, high]: [f64; 2]) -> [f64; 2] {
+    let slots = f64::from(slots.get());
+    let most = if high > 0.0 { high.max(slots) } else { f64::INFINITY };
+    [low.clamp(1.0, slots), most]
 }
 
 #[cfg(test)]
@@ -784,6 +792,17 @@ mod tests {
         assert_eq!(rounded(0.000_123_456), 0.000_123_5);
         assert_eq!(rounded(123_456_789.0), 123_500_000.0);
         assert_eq!((rounded(0.0), rounded(f64::INFINITY)), (0.0, f64::INFINITY));
+    }
+
+    #[test]
+    fn the_interval_of_slots_holds_them() {
+        let of = |slots, interval| slots_interval(NonZeroU32::new(slots).unwrap(), interval);
+        assert_eq!(of(8, [6.5, 9.5]), [6.5, 9.5]);
+        assert_eq!(of(4, [0.3, 2.5]), [1.0, 4.0]);
+        assert_eq!(of(64, [90.0, 120.0]), [64.0, 120.0]);
+        for none in [-50.0, f64::INFINITY] {
+            assert_eq!(of(8, [5.0, none]), [5.0, f64::INFINITY]);
+        }
     }
 
     proptest! {

@@ -18,6 +18,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 pub use self::fit::{Fit, fit};
+use crate::data;
 use crate::{Bytes, Format, HardwareProfile, Phase, Requests, Scanned, Steps, Terms, predict};
 
 /// What was asked.
@@ -160,7 +161,7 @@ pub struct Calibration {
     pub assumed: Vec<String>,
     /// The constants that were measured, with the interval that holds the true value with a
     /// probability of 95 %.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "data::intervals")]
     pub intervals: BTreeMap<String, [f64; 2]>,
 }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::compression;
 use crate::Error;
+use crate::file::regular;
 
 /// A file of a log.
 #[derive(Debug, PartialEq, Eq)]
@@ -20,7 +21,9 @@ pub(super) struct Part {
 /// If there is no such file or folder, or nothing of a log in the folder.
 pub(super) fn parts(path: &Path) -> Result<Vec<Part>, Error> {
     let failed = |error| Error::open(path, error);
-    if !fs::metadata(path).map_err(failed)?.is_dir() {
+    let metadata = fs::metadata(path).map_err(failed)?;
+    if !metadata.is_dir() {
+        regular(path, &metadata)?;
         return Ok(vec![Part { path: path.to_owned() }]);
     }
     let mut rolled = Vec::new();
@@ -68,6 +71,13 @@ impl Part {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn a_device_is_no_log() {
+        let error = parts(Path::new("/dev/null")).unwrap_err();
+        assert!(error.message.starts_with("is a pipe, a socket or a device"), "{error}");
+    }
 
     #[test]
     fn rolled_files_come_in_order_from_the_last_compacted_one() {
