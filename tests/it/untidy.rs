@@ -4,6 +4,7 @@ use bytes::Bytes;
 use datafusion::datasource::file_format::file_compression_type::FileCompressionType;
 use futures::{StreamExt, TryStreamExt, stream};
 use sluicegate_engine::config::Scan;
+use sluicegate_s3select::profile::EndpointProfile;
 
 use crate::bad_input::says;
 use crate::harness::{BUCKET, Store, rows, try_rows};
@@ -409,4 +410,68 @@ async fn what_cannot_be_read_says_how_it_could() {
             format!("CREATE EXTERNAL TABLE t STORED AS CSV LOCATION 's3://{BUCKET}/mixed/'");
         says(try_rows(&engine, &mixed).await, &["mixed/", "no CSV", "a.json", "b.parquet"]);
     }
+}
+
+/// Records on several lines, some lines of which are records of their own to who begins there.
+fn on_several_lines(records: usize) -> String {
+    let record = |id: usize| {
+        format!("{{\n  \"id\": {id},\n  \"of\":\n{{\"id\": -1}}\n,\n  \"text\": \"t{id}\"\n}}\n")
+    };
+    (0..records).map(record).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn json_records_on_several_lines_are_not_cut() {
+    let store = Store::start().await;
+    let text = on_several_lines(2000);
+    store.put("several/a.json", &text);
+    store.put("several/b.json", &text);
+    store.put("several.json.gz", member(FileCompressionType::GZIP, &text).await);
+    for scan in SCANS {
+        let engine = store.engine(scan).await;
+        rows(&engine, "SET datafusion.optimizer.repartition_file_min_size = 1000").await;
+        rows(&engine, "SET sluice.range_bytes = 1000").await;
+        rows(&engine, "SET datafusion.execution.target_partitions = 7").await;
+        for (name, columns) in [("inferred", ""), ("declared", "(id BIGINT, text VARCHAR)")] {
+            let create = format!(
+                "CREATE EXTERNAL TABLE {name} {columns} STORED AS JSON LOCATION 's3://{BUCKET}/several/'"
+            );
+            rows(&engine, &create).await;
+        }
+        let urls = ["several/a.json", "several/b.json", "several.json.gz"];
+        let urls = urls.map(|key| format!("'s3://{BUCKET}/{key}'"));
+        let [a, b, compressed] = &urls;
+        let both = format!("(SELECT * FROM {a} UNION ALL SELECT * FROM {b})");
+        for (table, times) in
+            [("inferred", 2), ("declared", 2), (both.as_str(), 2), (compressed.as_str(), 1)]
+        {
+            for (query, expected) in [
+                (
+                    "count(*), sum(id), max(text)",
+                    format!("\"{}\" | \"{}\" | \"t999\"", 2000 * times, 1_999_000 * times),
+                ),
+                ("count(*) FILTER (WHERE id < 10)", format!("\"{}\"", 10 * times)),
+            ] {
+                let sql = format!("SELECT {query} FROM {table}");
+                assert_eq!(rows(&engine, &sql).await, [expected], "{sql}, {scan}");
+            }
+            let sql = format!("SELECT id, text FROM {table} WHERE id = 1234");
+            let expected = vec!["\"1234\" | \"t1234\""; times];
+            assert_eq!(rows(&engine, &sql).await, expected, "{sql}, {scan}");
+        }
+        if scan == Scan::Select {
+            assert!(engine.counted().select > 0);
+            assert_eq!(engine.counted().fallbacks, 0);
+        }
+        // Once looked at, it is known.
+        let before = engine.counted().get;
+        rows(&engine, "EXPLAIN SELECT sum(id) FROM declared").await;
+        assert_eq!(engine.counted().get, before, "{scan}");
+    }
+    // Of AWS it is not known whether each value of a document is a row.
+    let aws = store.builder().scan(Scan::Select).profile(EndpointProfile::aws());
+    let aws = aws.build().await.unwrap();
+    let count = format!("SELECT count(*) FROM 's3://{BUCKET}/several/a.json'");
+    assert_eq!(rows(&aws, &count).await, ["\"2000\""]);
+    assert_eq!(aws.counted().select, 0);
 }

@@ -15,6 +15,7 @@ use crate::config::{Scan, SluiceOptions};
 use crate::csv_dialect::headers::KnownHeaders;
 use crate::endpoint_builder::EndpointBuilder;
 use crate::endpoints::Endpoints;
+use crate::json_layout::KnownLayouts;
 use crate::notes::Notes;
 use crate::staging::Uploads;
 use crate::statistics::known::KnownStatistics;
@@ -150,6 +151,7 @@ impl EngineBuilder {
         let mut config = session::config()
             .with_extension(Arc::clone(&notes))
             .with_extension(Arc::<KnownHeaders>::default())
+            .with_extension(Arc::<KnownLayouts>::default())
             .with_extension(Arc::clone(&uploads));
         if let Some(threads) = self.threads {
             config = config.with_target_partitions(threads);

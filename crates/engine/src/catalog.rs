@@ -23,6 +23,7 @@ use object_store::{ObjectMeta, ObjectStore};
 use crate::csv_dialect;
 use crate::datasource::footer_statistics::vouched;
 use crate::datasource::named::{NamedSource, TextLayout};
+use crate::json_layout;
 use crate::panics;
 use crate::sampled_schema;
 use crate::statistics::footers::{self, Budget};
@@ -189,7 +190,7 @@ impl FileFormat for S3Format {
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let conf = match self.inner.downcast_ref::<JsonFormat>() {
             Some(json) if json.is_newline_delimited() => {
-                NamedSource::wrap(&conf, TextLayout::JsonLines)
+                NamedSource::wrap(&conf, json_layout::of_scan(state, &conf).await?)
             }
             Some(_) => NamedSource::wrap(&conf, TextLayout::JsonArray),
             None => conf,

@@ -6,11 +6,14 @@ use std::sync::Arc;
 use arrow::datatypes::{Schema, SchemaRef};
 use arrow::error::ArrowError;
 use arrow::json::reader::infer_json_schema_from_iterator;
+use datafusion::catalog::Session;
 use datafusion::common::{DataFusionError, Result, plan_datafusion_err};
 use datafusion::datasource::file_format::file_compression_type::FileCompressionType;
 use datafusion::datasource::file_format::json::JsonFormat;
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 use serde_json::{Deserializer, Value};
+
+use crate::json_layout;
 
 /// How many records tell the columns unless the format's options say so, as of DataFusion.
 const RECORDS: usize = 1000;
@@ -24,6 +27,7 @@ const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 ///
 /// What is wrong with the first object that is at fault, and the way out; `error`, if that is not about JSON.
 pub(crate) async fn columns(
+    state: &dyn Session,
     format: &JsonFormat,
     store: &Arc<dyn ObjectStore>,
     objects: &[ObjectMeta],
@@ -41,12 +45,13 @@ pub(crate) async fn columns(
             break;
         }
         let bytes = store.get(&object.location).await?.bytes().await?;
-        let text = compression.convert_read(io::Cursor::new(bytes))?;
+        let text = compression.convert_read(io::Cursor::new(bytes.clone()))?;
         let read = match format.is_newline_delimited() {
             true => of_records(io::BufReader::new(text), left),
             false => Err(Fault::Json(error.to_string())),
         };
         let (schema, records) = read.map_err(|fault| fault.of(object))?;
+        json_layout::learn(state, object, bytes, compression)?;
         schemas.push(schema);
         left = left.saturating_sub(records);
     }

@@ -35,6 +35,7 @@
 //!
 //! Modules that are not documented here are public for the project's own tests and may change.
 
+mod beginnings;
 pub mod browse;
 mod carried;
 #[doc(hidden)]
@@ -61,6 +62,7 @@ mod hardware;
 mod idle_timeout;
 pub mod index;
 mod json_columns;
+mod json_layout;
 mod late_keys;
 mod layered;
 mod locations;
@@ -127,6 +129,7 @@ pub use self::endpoint_builder::EndpointBuilder;
 pub use self::endpoints::Endpoints;
 pub use self::error::{Error, ErrorKind, Result, Told};
 pub use self::explain::{Estimate, Explanation};
+use self::json_layout::KnownLayouts;
 use self::notes::Notes;
 use self::query::QueryCounters;
 pub use self::query::{Profile, Query};
@@ -280,7 +283,8 @@ impl Engine {
         let config = config
             .with_extension(Arc::clone(counters))
             .with_extension(Arc::clone(&self.notes))
-            .with_extension(Arc::<KnownHeaders>::default());
+            .with_extension(Arc::<KnownHeaders>::default())
+            .with_extension(Arc::<KnownLayouts>::default());
         let runtime = self.runtime_of(counters, idle_timeout)?;
         Ok(builder.with_config(config).with_runtime_env(Arc::new(runtime)))
     }

@@ -63,6 +63,7 @@ enum LayoutMessage {
     Csv = 0,
     JsonLines = 1,
     JsonArray = 2,
+    JsonRecords = 3,
 }
 
 impl Encoder<'_> {
@@ -152,9 +153,14 @@ fn source(
 ) -> Result<Arc<dyn FileSource>> {
     let csv = decoded.downcast_ref::<CsvSource>();
     let json = decoded.downcast_ref::<JsonSource>();
-    if (layout == Some(TextLayout::Csv) && csv.is_none())
-        || (matches!(layout, Some(TextLayout::JsonLines | TextLayout::JsonArray)) && json.is_none())
-    {
+    let is_of_layout = match layout {
+        None => true,
+        Some(TextLayout::Csv) => csv.is_some(),
+        Some(TextLayout::JsonLines | TextLayout::JsonRecords | TextLayout::JsonArray) => {
+            json.is_some()
+        }
+    };
+    if !is_of_layout {
         return plan_err!("the format of a scan is not that of its source");
     }
     if let Some(csv) = csv {
@@ -188,6 +194,7 @@ impl From<TextLayout> for LayoutMessage {
             TextLayout::Csv => Self::Csv,
             TextLayout::JsonLines => Self::JsonLines,
             TextLayout::JsonArray => Self::JsonArray,
+            TextLayout::JsonRecords => Self::JsonRecords,
         }
     }
 }
@@ -198,6 +205,7 @@ impl From<LayoutMessage> for TextLayout {
             LayoutMessage::Csv => Self::Csv,
             LayoutMessage::JsonLines => Self::JsonLines,
             LayoutMessage::JsonArray => Self::JsonArray,
+            LayoutMessage::JsonRecords => Self::JsonRecords,
         }
     }
 }

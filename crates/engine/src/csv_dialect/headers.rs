@@ -2,9 +2,9 @@
 //! another order, than that of another file or than the table declares, would be read wrong; and so would one that
 //! names two of them alike.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use csv_core::{ReadRecordResult, ReaderBuilder, Terminator};
@@ -14,14 +14,12 @@ use datafusion::common::{DataFusionError, Result, plan_err};
 use datafusion::datasource::file_format::csv::CsvFormat;
 use datafusion::datasource::file_format::file_compression_type::FileCompressionType;
 use futures::future::try_join_all;
-use object_store::path::Path;
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 
 use super::text_of;
+use crate::beginnings::{LOOKS, Remembered};
 use crate::notes::Notes;
 
-/// The bytes that are looked at for a header; more if it is longer.
-const LOOKS: [u64; 3] = [4 << 10, 64 << 10, 1 << 20];
 /// How many objects are compared, at most.
 const MOST: usize = 1024;
 /// How many at the same time.
@@ -30,29 +28,8 @@ const AT_ONCE: usize = 32;
 /// The names of columns, as a file has them.
 type Header = Arc<[String]>;
 
-/// The objects whose header a session has compared with that of another one or of a table, by their entity tags.
-#[derive(Debug, Default)]
-pub(crate) struct KnownHeaders {
-    alike: Mutex<HashMap<(Path, String), Header>>,
-}
-
-impl KnownHeaders {
-    /// Whether the object is known to have such a header.
-    fn has(&self, object: &ObjectMeta, header: &Header) -> bool {
-        let Some(e_tag) = object.e_tag.clone() else { return false };
-        let alike = self.alike.lock().unwrap_or_else(PoisonError::into_inner);
-        alike.get(&(object.location.clone(), e_tag)).is_some_and(|known| known == header)
-    }
-
-    fn learn(&self, object: &ObjectMeta, header: &Header) {
-        let Some(e_tag) = object.e_tag.clone() else { return };
-        let mut alike = self.alike.lock().unwrap_or_else(PoisonError::into_inner);
-        if alike.len() >= 16 * MOST {
-            alike.clear();
-        }
-        alike.insert((object.location.clone(), e_tag), Arc::clone(header));
-    }
-}
+/// The objects whose header a session has compared with that of another one or of a table, with that.
+pub(crate) type KnownHeaders = Remembered<Header>;
 
 /// Looks whether objects of one table have the same header, in which no name is twice. `beginning` is that of
 /// the first one, and whether it is all of it.
@@ -134,11 +111,11 @@ async fn each(
         let mut looks = Vec::with_capacity(some.len());
         for object in some {
             looks.push(async move {
-                if !known.has(object, like)
+                if known.of(object).as_ref() != Some(like)
                     && let Some(header) = look(store, object, options).await?
                 {
                     compare(object, &header)?;
-                    known.learn(object, like);
+                    known.learn(object, Arc::clone(like));
                 }
                 Ok::<_, DataFusionError>(())
             });
@@ -266,6 +243,7 @@ fn header(text: &[u8], is_whole: bool, options: &CsvOptions) -> Option<Vec<Strin
 #[cfg(test)]
 mod tests {
     use chrono::DateTime;
+    use object_store::path::Path;
 
     use super::*;
 

@@ -27,6 +27,7 @@ use self::begun::Begun;
 use self::told::Dialect;
 use crate::decompressed;
 use crate::json_columns;
+use crate::json_layout;
 use crate::layered::Layered;
 use crate::sampled_schema;
 
@@ -145,9 +146,14 @@ async fn schema(
 ) -> Result<SchemaRef> {
     let (format, store) = decompressed::format_over(format, store);
     let schema = match format.infer_schema(state, &store, objects).await {
-        Ok(schema) => schema,
+        Ok(schema) => {
+            if format.downcast_ref::<JsonFormat>().is_some_and(JsonFormat::is_newline_delimited) {
+                json_layout::learn_lines(state, objects);
+            }
+            schema
+        }
         Err(error) => match format.downcast_ref::<JsonFormat>() {
-            Some(json) => json_columns::columns(json, &store, objects, error).await?,
+            Some(json) => json_columns::columns(state, json, &store, objects, error).await?,
             None => return Err(ragged::named(error, state, &format, &store, objects).await),
         },
     };

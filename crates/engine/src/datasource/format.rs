@@ -36,11 +36,16 @@ impl TableFormat {
                 style: ColumnStyle::Positional,
             });
         }
-        let named = source.downcast_ref::<NamedSource>();
-        if named.is_some_and(|named| named.layout() == TextLayout::JsonLines) {
+        let layout = source.downcast_ref::<NamedSource>().map(NamedSource::layout);
+        let json = match layout {
+            Some(TextLayout::JsonLines) => Some(JsonType::Lines),
+            Some(TextLayout::JsonRecords) => Some(JsonType::Document),
+            Some(TextLayout::JsonArray | TextLayout::Csv) | None => None,
+        };
+        if let Some(json) = json {
             return Some(Self {
                 input: InputSerialization {
-                    format: InputFormat::Json(JsonType::Lines),
+                    format: InputFormat::Json(json),
                     compression: compression(config.file_compression_type)?,
                 },
                 style: ColumnStyle::Member,
@@ -85,8 +90,8 @@ impl TableFormat {
         // that falls back to GET would then read another set of rows than the store did.
         let lines = match &self.input.format {
             InputFormat::Csv(csv) => !csv.allow_quoted_record_delimiter,
-            InputFormat::Json(_) => true,
-            InputFormat::Parquet => false,
+            InputFormat::Json(JsonType::Lines) => true,
+            InputFormat::Json(JsonType::Document) | InputFormat::Parquet => false,
         };
         lines && self.input.compression == Compression::None
     }

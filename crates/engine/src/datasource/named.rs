@@ -37,8 +37,10 @@ pub struct NamedSource {
 pub enum TextLayout {
     /// Delimited records.
     Csv,
-    /// JSON objects, one after the other.
+    /// JSON objects, each on a line of its own, or several on one.
     JsonLines,
+    /// JSON objects, one after the other, which may go on in further lines.
+    JsonRecords,
     /// One JSON array of objects.
     JsonArray,
 }
@@ -139,8 +141,11 @@ impl FileSource for NamedSource {
     }
 
     fn supports_repartitioning(&self) -> bool {
-        // A part of an array is none, and DataFusion's source would refuse it.
-        self.layout != TextLayout::JsonArray && self.inner.supports_repartitioning()
+        // DataFusion cuts files at line ends, and would refuse what begins or ends within a value.
+        match self.layout {
+            TextLayout::Csv | TextLayout::JsonLines => self.inner.supports_repartitioning(),
+            TextLayout::JsonRecords | TextLayout::JsonArray => false,
+        }
     }
 
     fn try_pushdown_projection(

@@ -52,7 +52,7 @@ impl Format {
             return Ok(Self::Csv(CsvText::of(csv)));
         }
         match named.map(NamedSource::layout) {
-            Some(TextLayout::JsonLines) => Ok(Self::JsonLines),
+            Some(TextLayout::JsonLines | TextLayout::JsonRecords) => Ok(Self::JsonLines),
             Some(TextLayout::JsonArray) => {
                 Err("each object is one JSON array, of which no part can be read by itself".into())
             }

@@ -19,6 +19,12 @@ pub struct JsonRecords {
 }
 
 impl JsonRecords {
+    /// Whether an object or array has begun and not ended.
+    #[must_use]
+    pub fn is_within(&self) -> bool {
+        self.depth > 0
+    }
+
     /// Reads on; `found` is given the bytes of each object that ends.
     pub fn feed(&mut self, input: &[u8], mut found: impl FnMut(Range<u64>)) {
         for byte in input {

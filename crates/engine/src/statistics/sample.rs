@@ -15,9 +15,10 @@ use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 use super::collect::Collector;
 use super::known::Version;
 use super::{ObjectStatistics, Origin};
-use crate::datasource::named::NamedSource;
+use crate::datasource::named::{NamedSource, TextLayout};
 use crate::index::csv_text::CsvText;
 use crate::index::format::Format;
+use crate::index::json_records::JsonRecords;
 
 /// The most objects of a table that are looked into when it is planned: one request each.
 pub const OBJECTS: usize = 8;
@@ -39,6 +40,7 @@ pub struct Sampling {
 enum Text {
     Csv(CsvText),
     JsonLines,
+    JsonRecords,
 }
 
 impl Sampling {
@@ -53,8 +55,13 @@ impl Sampling {
         if let Ok(Format::Csv(csv)) = Format::of(config) {
             return Some(Self { text: Text::Csv(csv), schema });
         }
-        let source = source.downcast_ref::<NamedSource>().map_or(source, NamedSource::inner);
-        source.is::<JsonSource>().then_some(Self { text: Text::JsonLines, schema })
+        let named = source.downcast_ref::<NamedSource>();
+        let text = match named.map(NamedSource::layout) {
+            Some(TextLayout::JsonRecords) => Text::JsonRecords,
+            _ => Text::JsonLines,
+        };
+        let source = named.map_or(source, NamedSource::inner);
+        source.is::<JsonSource>().then_some(Self { text, schema })
     }
 
     /// Looks into some of the objects, all at once.
@@ -92,7 +99,16 @@ impl Sampling {
     fn seen(&self, sample: &[u8], version: Version) -> Option<ObjectStatistics> {
         let header = matches!(&self.text, Text::Csv(csv) if csv.header);
         let whole = sample.len() as u64 == version.size;
-        let (body, record) = records(sample, header, whole)?;
+        let (body, record, end) = match &self.text {
+            Text::JsonRecords => {
+                let (end, record) = objects(sample)?;
+                (end, record, end)
+            }
+            Text::Csv(_) | Text::JsonLines => {
+                let (body, record) = records(sample, header, whole)?;
+                (body, record, if whole { sample.len() } else { end(sample)? })
+            }
+        };
         let rows = match whole {
             true => (body as f64 / record).round(),
             // At least one, or an unlucky estimate would call a table empty.
@@ -100,7 +116,6 @@ impl Sampling {
         };
         let positions: Vec<usize> = (0..self.schema.fields().len()).collect();
         let mut collector = Collector::new(&self.schema, &positions).ok()?;
-        let end = if whole { sample.len() } else { sample.len() - (sample.len() - end(sample)?) };
         // Records that cannot be read as the table's are for a query to complain about.
         let parsed = self.parse(&sample[..end], &mut collector);
         let seen = collector.rows();
@@ -126,7 +141,7 @@ impl Sampling {
                 let all = (0..self.schema.fields().len()).collect();
                 Decoder::Csv(Box::new(csv.decoder_of(&self.schema, all, BATCH_ROWS)))
             }
-            Text::JsonLines => {
+            Text::JsonLines | Text::JsonRecords => {
                 let builder = arrow::json::ReaderBuilder::new(Arc::clone(&self.schema));
                 Decoder::Json(Box::new(builder.with_batch_size(BATCH_ROWS).build_decoder()?))
             }
@@ -200,6 +215,16 @@ fn records(sample: &[u8], has_header: bool, whole: bool) -> Option<(usize, f64)>
     Some((end, end as f64 / records as f64))
 }
 
+/// The bytes of the complete JSON objects of a sample, and the mean of one.
+fn objects(sample: &[u8]) -> Option<(usize, f64)> {
+    let (mut end, mut count) = (0, 0_u64);
+    JsonRecords::default().feed(sample, |object| {
+        end = object.end;
+        count += 1;
+    });
+    (count > 0).then(|| (end as usize, end as f64 / count as f64))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -218,5 +243,11 @@ mod tests {
         check("no line ends", false, false, None);
         check("no line ends", false, true, Some((12, 12.0)));
         check("", true, true, None);
+    }
+
+    #[test]
+    fn objects_on_several_lines_are_counted_as_such() {
+        assert_eq!(objects(b"{\"a\":\n[1]}\n{\"a\":2}\n{"), Some((18, 9.0)));
+        assert_eq!(objects(b"{\"a\":\n"), None);
     }
 }

@@ -139,6 +139,9 @@ impl EndpointProfile {
                 ExactnessRule::new(&[Like], &[String], Exactness::Superset),
                 ExactnessRule::new(&[Arithmetic], &[Int], Exactness::Superset),
                 ExactnessRule::new(&[Function], &[String], Exactness::Superset),
+                // Whether each value of a document is a row of `FROM S3Object` is not documented.
+                ExactnessRule::new(&[CountRows], &[], Exactness::No)
+                    .only(&[DataFormat::JsonDocument]),
                 ExactnessRule::new(&[CountRows], &[], Exactness::Exact),
                 ExactnessRule::new(&[Sum, MinMax], &[Int], Exactness::Exact),
                 ExactnessRule::new(&[Avg], &[], Exactness::No),

@@ -16,7 +16,8 @@ use datafusion::datasource::table_schema::TableSchema;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::projection::ProjectionExprs;
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
-use sluicegate_s3select::profile::EndpointProfile;
+use sluicegate_s3select::profile::{DataFormat, EndpointProfile, Exactness, Operation, TypeClass};
+use sluicegate_s3select::request::{InputFormat, JsonType};
 
 use crate::choice::Why;
 use crate::datasource::arriving::Arriving;
@@ -137,6 +138,17 @@ impl S3SelectSource {
         }
         let format =
             TableFormat::of(config).ok_or("S3 Select reads files of this kind differently")?;
+        let is_document = matches!(format.input.format, InputFormat::Json(JsonType::Document));
+        let counted = endpoint.profile().exactness(
+            DataFormat::JsonDocument,
+            Operation::CountRows,
+            TypeClass::String,
+        );
+        if is_document && counted != Exactness::Exact {
+            return Err("whether the store takes each JSON object for a row, where they are on several lines, \
+                        is not known"
+                .into());
+        }
         let get = GetScan::of(config).ok_or("the scan computes more than columns")?;
         let original = config.file_source();
         let table_schema = original.table_schema().clone();

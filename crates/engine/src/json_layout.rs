@@ -1,0 +1,138 @@
+//! Whether the records of JSON are lines, or go on in further ones, so that no file may be cut at a line's end.
+
+use std::io::{self, Read};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use datafusion::catalog::Session;
+use datafusion::common::Result;
+use datafusion::datasource::file_format::file_compression_type::FileCompressionType;
+use datafusion::datasource::listing::PartitionedFile;
+use datafusion::datasource::physical_plan::{FileGroup, FileScanConfig};
+use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
+
+use crate::beginnings::{LOOKS, Remembered};
+use crate::config::SluiceOptions;
+use crate::datasource::named::TextLayout;
+use crate::index::json_records::JsonRecords;
+
+/// The layouts of the objects that a session has looked at.
+pub(crate) type KnownLayouts = Remembered<TextLayout>;
+
+/// The layout of JSON objects, one after the other, that a scan reads: that of its first file. It is looked at
+/// unless the session knows it or no file will be cut.
+///
+/// # Errors
+///
+/// If the file cannot be read.
+pub(crate) async fn of_scan(state: &dyn Session, config: &FileScanConfig) -> Result<TextLayout> {
+    let files = || {
+        let files = config.file_groups.iter().flat_map(FileGroup::iter);
+        files.filter(|file| file.object_meta.size > 0)
+    };
+    let Some(first) = files().next().map(|file| &file.object_meta) else {
+        return Ok(TextLayout::JsonLines);
+    };
+    let known = state.config().get_extension::<KnownLayouts>().unwrap_or_default();
+    if let Some(layout) = known.of(first) {
+        return Ok(layout);
+    }
+    let options = state.config_options();
+    let least_cut =
+        options.optimizer.repartition_file_min_size.min(SluiceOptions::of(options).range_bytes);
+    let bytes: u64 = files().map(PartitionedFile::effective_size).sum();
+    let is_compressed = config.file_compression_type != FileCompressionType::UNCOMPRESSED;
+    if is_compressed || bytes < least_cut as u64 {
+        return Ok(TextLayout::JsonLines);
+    }
+    let store = state.runtime_env().object_store(&config.object_store_url)?;
+    let layout = look(&store, first).await?;
+    known.learn(first, layout);
+    Ok(layout)
+}
+
+/// Remembers that the records of the first object with any are lines.
+pub(crate) fn learn_lines(state: &dyn Session, objects: &[ObjectMeta]) {
+    let first = objects.iter().find(|object| object.size > 0);
+    if let (Some(known), Some(first)) = (state.config().get_extension::<KnownLayouts>(), first) {
+        known.learn(first, TextLayout::JsonLines);
+    }
+}
+
+/// Remembers the layout of an object, whose bytes these are.
+///
+/// # Errors
+///
+/// If they cannot be decompressed.
+pub(crate) fn learn(
+    state: &dyn Session,
+    object: &ObjectMeta,
+    bytes: Bytes,
+    compression: FileCompressionType,
+) -> Result<()> {
+    let mut beginning = Vec::new();
+    let [.., most] = LOOKS;
+    compression.convert_read(io::Cursor::new(bytes))?.take(most).read_to_end(&mut beginning)?;
+    if let (Some(known), Some(layout)) =
+        (state.config().get_extension::<KnownLayouts>(), layout(&beginning))
+    {
+        known.learn(object, layout);
+    }
+    Ok(())
+}
+
+async fn look(store: &Arc<dyn ObjectStore>, object: &ObjectMeta) -> Result<TextLayout> {
+    for most in LOOKS {
+        let end = object.size.min(most);
+        let beginning = store.get_range(&object.location, 0..end).await?;
+        if let Some(layout) = layout(&beginning) {
+            return Ok(layout);
+        }
+        if end == object.size {
+            break;
+        }
+    }
+    Ok(TextLayout::JsonLines)
+}
+
+/// The layout that the beginning of a text tells: nothing if it has no line.
+fn layout(beginning: &[u8]) -> Option<TextLayout> {
+    let beginning = beginning.trim_ascii_start();
+    let lines =
+        || beginning.split_inclusive(|byte| *byte == b'\n').filter(|it| it.ends_with(b"\n"));
+    lines().next()?;
+    // An array of all records is refused by those who read lines, and only by them.
+    if !beginning.starts_with(b"{") {
+        return Some(TextLayout::JsonLines);
+    }
+    let mut records = JsonRecords::default();
+    let goes_on = lines().any(|line| {
+        records.feed(line, |_| ());
+        records.is_within()
+    });
+    Some(if goes_on { TextLayout::JsonRecords } else { TextLayout::JsonLines })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_that_has_not_ended_with_its_line_goes_on() {
+        use TextLayout::{JsonLines, JsonRecords};
+        for (text, expected) in [
+            ("", None),
+            ("\n\n", None),
+            ("{\"a\":", None),
+            ("{\"a\":1}", None),
+            ("{\"a\":1}\n{", Some(JsonLines)),
+            ("\r\n{\"a\":\"{[\"} {}\r\n", Some(JsonLines)),
+            ("{\n", Some(JsonRecords)),
+            ("\n {\"a\":[1,\n2]}", Some(JsonRecords)),
+            ("{}\n{}\n{\"a\":\n1}\n", Some(JsonRecords)),
+            ("[\n{\n}\n]", Some(JsonLines)),
+        ] {
+            assert_eq!(layout(text.as_bytes()), expected, "{text:?}");
+        }
+    }
+}
