@@ -7,7 +7,7 @@ use sluicegate_engine::config::Scan;
 use sluicegate_s3select::profile::EndpointProfile;
 
 use crate::bad_input::says;
-use crate::harness::{BUCKET, Store, rows, try_rows};
+use crate::harness::{BUCKET, Store, rows, stock, stock_rows, try_rows};
 
 const SCANS: [Scan; 3] = [Scan::Get, Scan::Select, Scan::Auto];
 
@@ -474,4 +474,101 @@ async fn json_records_on_several_lines_are_not_cut() {
     let count = format!("SELECT count(*) FROM 's3://{BUCKET}/several/a.json'");
     assert_eq!(rows(&aws, &count).await, ["\"2000\""]);
     assert_eq!(aws.counted().select, 0);
+}
+
+/// What the beginning does not show is an error that says how the file is read.
+#[tokio::test(flavor = "multi_thread")]
+async fn json_records_that_go_on_later_are_read_or_refused() {
+    let store = Store::start().await;
+    let lines = "{\"id\":1,\"text\":\"x\"}\n".repeat(5000);
+    store.put("late.json", lines + &on_several_lines(2000));
+    for scan in SCANS {
+        let engine = store.engine(scan).await;
+        rows(&engine, "SET datafusion.optimizer.repartition_file_min_size = 1000").await;
+        rows(&engine, "SET sluice.range_bytes = 1000").await;
+        rows(&engine, "SET datafusion.execution.target_partitions = 7").await;
+        let create = format!(
+            "CREATE EXTERNAL TABLE late (id BIGINT, text VARCHAR) STORED AS JSON LOCATION \
+             's3://{BUCKET}/late.json'"
+        );
+        rows(&engine, &create).await;
+        let queries =
+            ["count(*), sum(id)", "count(*), max(text)", "count(id) FILTER (WHERE id > 5)"];
+        let whole =
+            ["SET sluice.scan = 'get'", "SET datafusion.optimizer.repartition_file_scans = false"];
+        for query in queries {
+            let refused = try_rows(&engine, &format!("SELECT {query} FROM late")).await;
+            says(refused, &["late.json", "records are on several lines", whole[0], whole[1]]);
+        }
+        for setting in whole {
+            rows(&engine, setting).await;
+        }
+        let expected = ["\"7000\" | \"2004000\"", "\"7000\" | \"x\"", "\"1994\""];
+        for (query, expected) in queries.iter().zip(expected) {
+            let sql = format!("SELECT {query} FROM late");
+            assert_eq!(rows(&engine, &sql).await, [expected], "{query}, {scan}");
+        }
+    }
+}
+
+/// The README tells what is dropped of values; whoever reads them drops the same.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_types_do_not_hold_is_dropped_alike_by_all() {
+    let store = Store::start().await;
+    let stock = stock();
+    store.put(
+        "wide.csv",
+        "day,at,price,d\n2020-01-02T10:00:00,2020-01-02T10:00:00.999,1.239,9007199254740993\n\
+         2020-01-02,2020-01-02T10:00:00,-1.239,1e400\n",
+    );
+    store.put(
+        "wide.json",
+        "{\"day\":\"2020-01-02T10:00:00\",\"at\":\"2020-01-02T10:00:00.999\",\"price\":1.239,\
+         \"d\":9007199254740993}\n{\"day\":\"2020-01-02\",\"at\":\"2020-01-02T10:00:00\",\
+         \"price\":-1.239,\"d\":1e400}\n",
+    );
+    let columns = "(day DATE, at TIMESTAMP(0), price DECIMAL(5,2), d DOUBLE)";
+    for (format, options) in [("CSV", "OPTIONS ('format.has_header' 'true')"), ("JSON", "")] {
+        let object = format!("wide.{}", format.to_lowercase());
+        let create = |name: &str, columns: &str, location: &str| {
+            format!(
+                "CREATE EXTERNAL TABLE {name} {columns} STORED AS {format} LOCATION '{location}' {options}"
+            )
+        };
+        let file = store.folder.path().join(BUCKET).join(&object);
+        let name = format!("t{format}");
+        stock_rows(&stock, &create(&name, columns, &file.display().to_string())).await.unwrap();
+        for scan in SCANS {
+            let engine = store.engine(scan).await;
+            let url = format!("s3://{BUCKET}/{object}");
+            rows(&engine, &create(&name, columns, &url)).await;
+            for (what, expected) in [
+                (
+                    "* FROM t",
+                    vec![
+                        "\"2020-01-02\" | \"2020-01-02T10:00:00\" | \"-1.23\" | \"inf\"",
+                        "\"2020-01-02\" | \"2020-01-02T10:00:00\" | \"1.23\" | \"9007199254740992.0\"",
+                    ],
+                ),
+                ("count(*) FROM t WHERE day = DATE '2020-01-02'", vec!["\"2\""]),
+                ("count(*) FROM t WHERE at = TIMESTAMP '2020-01-02T10:00:00'", vec!["\"2\""]),
+                (
+                    "sum(price), count(*) FILTER (WHERE price = 1.23) FROM t",
+                    vec!["\"0.00\" | \"1\""],
+                ),
+                ("count(*) FROM t WHERE d > 9007199254740992", vec!["\"1\""]),
+            ] {
+                let sql = format!("SELECT {}", what.replace("FROM t", &format!("FROM {name}")));
+                assert_eq!(rows(&engine, &sql).await, expected, "{scan}: {sql}");
+                assert_eq!(stock_rows(&stock, &sql).await.unwrap(), expected, "{sql}");
+            }
+            let wide = "(day VARCHAR, at TIMESTAMP(9), price DECIMAL(38,3))";
+            if format == "JSON" {
+                rows(&engine, &create("wide", wide, &url)).await;
+                let all = "SELECT * FROM wide ORDER BY price DESC LIMIT 1";
+                let expected = "\"2020-01-02T10:00:00\" | \"2020-01-02T10:00:00.999\" | \"1.239\"";
+                assert_eq!(rows(&engine, all).await, [expected], "{scan}");
+            }
+        }
+    }
 }
