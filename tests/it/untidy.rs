@@ -572,3 +572,59 @@ async fn what_types_do_not_hold_is_dropped_alike_by_all() {
         }
     }
 }
+
+/// Values of JSON that no column holds.
+#[tokio::test(flavor = "multi_thread")]
+async fn odd_values_of_json_are_refused_in_a_sentence() {
+    let store = Store::start().await;
+    store.put("mixed.json", "{\"a\":1}\n{\"a\":\"x\"}\n");
+    store.put("large.json", "{\"a\":1}\n{\"a\":1e400}\n");
+    store.put("number.json", "{\"a\":1}\n7\n");
+    store.put("array.json", "[\n{\"a\":1},\n{\"a\":2}\n]\n");
+    for scan in SCANS {
+        let engine = store.engine(scan).await;
+        for (key, words) in [
+            ("mixed.json", ["mixed.json", "expected string got 1", "Text is in quotes"].as_slice()),
+            (
+                "large.json",
+                &[
+                    "`large.json` has a number that is too large",
+                    "CREATE EXTERNAL TABLE t (a DOUBLE",
+                ],
+            ),
+            ("number.json", &["`number.json` has a number where there are to be objects"]),
+        ] {
+            says(try_rows(&engine, &format!("SELECT a FROM 's3://{BUCKET}/{key}'")).await, words);
+        }
+        // An array on several lines is refused, too, where the columns are declared and parts are read.
+        for bytes in [1000, 10] {
+            rows(&engine, &format!("SET datafusion.optimizer.repartition_file_min_size = {bytes}"))
+                .await;
+            rows(&engine, &format!("SET sluice.range_bytes = {bytes}")).await;
+            let create = format!(
+                "CREATE OR REPLACE EXTERNAL TABLE t (a BIGINT) STORED AS JSON LOCATION 's3://{BUCKET}/array.json'"
+            );
+            rows(&engine, &create).await;
+            for what in ["a", "count(*)", "max(a)"] {
+                let refused =
+                    try_rows(&engine, &format!("SELECT {what} FROM t")).await.unwrap_err();
+                assert!(refused.to_string().contains("array.json"), "{scan}, {what}: {refused}");
+            }
+        }
+    }
+}
+
+/// No more of a file is fetched than the records that tell its columns.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_columns_of_json_are_told_by_its_beginning() {
+    let store = Store::start().await;
+    store.put("lines.json", "{\"id\":1,\"text\":\"twenty characters at \"}\n".repeat(200_000));
+    store.put("several.json", on_several_lines(100_000));
+    let engine = store.engine(Scan::Get).await;
+    for key in ["lines.json", "several.json"] {
+        let frame =
+            engine.plan(&format!("SELECT id, text FROM 's3://{BUCKET}/{key}'")).await.unwrap();
+        let fetched = frame.counted().got_bytes;
+        assert!(fetched < 2 << 20, "{key}: {fetched} bytes");
+    }
+}
