@@ -7,7 +7,7 @@ use sluicegate_engine::config::Scan;
 use sluicegate_s3select::profile::EndpointProfile;
 
 use crate::bad_input::says;
-use crate::harness::{BUCKET, Store, rows, try_rows};
+use crate::harness::{BUCKET, Store, rows, stock, stock_rows, try_rows};
 
 const SCANS: [Scan; 3] = [Scan::Get, Scan::Select, Scan::Auto];
 
@@ -474,4 +474,157 @@ async fn json_records_on_several_lines_are_not_cut() {
     let count = format!("SELECT count(*) FROM 's3://{BUCKET}/several/a.json'");
     assert_eq!(rows(&aws, &count).await, ["\"2000\""]);
     assert_eq!(aws.counted().select, 0);
+}
+
+/// What the beginning does not show is an error that says how the file is read.
+#[tokio::test(flavor = "multi_thread")]
+async fn json_records_that_go_on_later_are_read_or_refused() {
+    let store = Store::start().await;
+    let lines = "{\"id\":1,\"text\":\"x\"}\n".repeat(5000);
+    store.put("late.json", lines + &on_several_lines(2000));
+    for scan in SCANS {
+        let engine = store.engine(scan).await;
+        rows(&engine, "SET datafusion.optimizer.repartition_file_min_size = 1000").await;
+        rows(&engine, "SET sluice.range_bytes = 1000").await;
+        rows(&engine, "SET datafusion.execution.target_partitions = 7").await;
+        let create = format!(
+            "CREATE EXTERNAL TABLE late (id BIGINT, text VARCHAR) STORED AS JSON LOCATION \
+             's3://{BUCKET}/late.json'"
+        );
+        rows(&engine, &create).await;
+        let queries =
+            ["count(*), sum(id)", "count(*), max(text)", "count(id) FILTER (WHERE id > 5)"];
+        let whole =
+            ["SET sluice.scan = 'get'", "SET datafusion.optimizer.repartition_file_scans = false"];
+        for query in queries {
+            let refused = try_rows(&engine, &format!("SELECT {query} FROM late")).await;
+            says(refused, &["late.json", "records are on several lines", whole[0], whole[1]]);
+        }
+        for setting in whole {
+            rows(&engine, setting).await;
+        }
+        let expected = ["\"7000\" | \"2004000\"", "\"7000\" | \"x\"", "\"1994\""];
+        for (query, expected) in queries.iter().zip(expected) {
+            let sql = format!("SELECT {query} FROM late");
+            assert_eq!(rows(&engine, &sql).await, [expected], "{query}, {scan}");
+        }
+    }
+}
+
+/// The README tells what is dropped of values; whoever reads them drops the same.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_types_do_not_hold_is_dropped_alike_by_all() {
+    let store = Store::start().await;
+    let stock = stock();
+    store.put(
+        "wide.csv",
+        "day,at,price,d\n2020-01-02T10:00:00,2020-01-02T10:00:00.999,1.239,9007199254740993\n\
+         2020-01-02,2020-01-02T10:00:00,-1.239,1e400\n",
+    );
+    store.put(
+        "wide.json",
+        "{\"day\":\"2020-01-02T10:00:00\",\"at\":\"2020-01-02T10:00:00.999\",\"price\":1.239,\
+         \"d\":9007199254740993}\n{\"day\":\"2020-01-02\",\"at\":\"2020-01-02T10:00:00\",\
+         \"price\":-1.239,\"d\":1e400}\n",
+    );
+    let columns = "(day DATE, at TIMESTAMP(0), price DECIMAL(5,2), d DOUBLE)";
+    for (format, options) in [("CSV", "OPTIONS ('format.has_header' 'true')"), ("JSON", "")] {
+        let object = format!("wide.{}", format.to_lowercase());
+        let create = |name: &str, columns: &str, location: &str| {
+            format!(
+                "CREATE EXTERNAL TABLE {name} {columns} STORED AS {format} LOCATION '{location}' {options}"
+            )
+        };
+        let file = store.folder.path().join(BUCKET).join(&object);
+        let name = format!("t{format}");
+        stock_rows(&stock, &create(&name, columns, &file.display().to_string())).await.unwrap();
+        for scan in SCANS {
+            let engine = store.engine(scan).await;
+            let url = format!("s3://{BUCKET}/{object}");
+            rows(&engine, &create(&name, columns, &url)).await;
+            for (what, expected) in [
+                (
+                    "* FROM t",
+                    vec![
+                        "\"2020-01-02\" | \"2020-01-02T10:00:00\" | \"-1.23\" | \"inf\"",
+                        "\"2020-01-02\" | \"2020-01-02T10:00:00\" | \"1.23\" | \"9007199254740992.0\"",
+                    ],
+                ),
+                ("count(*) FROM t WHERE day = DATE '2020-01-02'", vec!["\"2\""]),
+                ("count(*) FROM t WHERE at = TIMESTAMP '2020-01-02T10:00:00'", vec!["\"2\""]),
+                (
+                    "sum(price), count(*) FILTER (WHERE price = 1.23) FROM t",
+                    vec!["\"0.00\" | \"1\""],
+                ),
+                ("count(*) FROM t WHERE d > 9007199254740992", vec!["\"1\""]),
+            ] {
+                let sql = format!("SELECT {}", what.replace("FROM t", &format!("FROM {name}")));
+                assert_eq!(rows(&engine, &sql).await, expected, "{scan}: {sql}");
+                assert_eq!(stock_rows(&stock, &sql).await.unwrap(), expected, "{sql}");
+            }
+            let wide = "(day VARCHAR, at TIMESTAMP(9), price DECIMAL(38,3))";
+            if format == "JSON" {
+                rows(&engine, &create("wide", wide, &url)).await;
+                let all = "SELECT * FROM wide ORDER BY price DESC LIMIT 1";
+                let expected = "\"2020-01-02T10:00:00\" | \"2020-01-02T10:00:00.999\" | \"1.239\"";
+                assert_eq!(rows(&engine, all).await, [expected], "{scan}");
+            }
+        }
+    }
+}
+
+/// Values of JSON that no column holds.
+#[tokio::test(flavor = "multi_thread")]
+async fn odd_values_of_json_are_refused_in_a_sentence() {
+    let store = Store::start().await;
+    store.put("mixed.json", "{\"a\":1}\n{\"a\":\"x\"}\n");
+    store.put("large.json", "{\"a\":1}\n{\"a\":1e400}\n");
+    store.put("number.json", "{\"a\":1}\n7\n");
+    store.put("array.json", "[\n{\"a\":1},\n{\"a\":2}\n]\n");
+    for scan in SCANS {
+        let engine = store.engine(scan).await;
+        for (key, words) in [
+            ("mixed.json", ["mixed.json", "expected string got 1", "Text is in quotes"].as_slice()),
+            (
+                "large.json",
+                &[
+                    "`large.json` has a number that is too large",
+                    "CREATE EXTERNAL TABLE t (a DOUBLE",
+                ],
+            ),
+            ("number.json", &["`number.json` has a number where there are to be objects"]),
+        ] {
+            says(try_rows(&engine, &format!("SELECT a FROM 's3://{BUCKET}/{key}'")).await, words);
+        }
+        // An array on several lines is refused, too, where the columns are declared and parts are read.
+        for bytes in [1000, 10] {
+            rows(&engine, &format!("SET datafusion.optimizer.repartition_file_min_size = {bytes}"))
+                .await;
+            rows(&engine, &format!("SET sluice.range_bytes = {bytes}")).await;
+            let create = format!(
+                "CREATE OR REPLACE EXTERNAL TABLE t (a BIGINT) STORED AS JSON LOCATION 's3://{BUCKET}/array.json'"
+            );
+            rows(&engine, &create).await;
+            for what in ["a", "count(*)", "max(a)"] {
+                let refused =
+                    try_rows(&engine, &format!("SELECT {what} FROM t")).await.unwrap_err();
+                assert!(refused.to_string().contains("array.json"), "{scan}, {what}: {refused}");
+            }
+        }
+    }
+}
+
+/// No more of a file is fetched than the records that tell its columns.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_columns_of_json_are_told_by_its_beginning() {
+    let store = Store::start().await;
+    store.put("lines.json", "{\"id\":1,\"text\":\"twenty characters at \"}\n".repeat(200_000));
+    store.put("several.json", on_several_lines(100_000));
+    let engine = store.engine(Scan::Get).await;
+    for key in ["lines.json", "several.json"] {
+        let frame =
+            engine.plan(&format!("SELECT id, text FROM 's3://{BUCKET}/{key}'")).await.unwrap();
+        let fetched = frame.counted().got_bytes;
+        assert!(fetched < 2 << 20, "{key}: {fetched} bytes");
+    }
 }

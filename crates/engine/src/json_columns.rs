@@ -1,6 +1,7 @@
-//! The columns of JSON whose records are on several lines, and what is wrong with JSON that has none.
+//! The columns of JSON objects, one after the other, on lines or not, and what is wrong with JSON that has none.
+//!
+//! DataFusion would fetch whole files for them, and knows only records that are lines.
 
-use std::io;
 use std::sync::Arc;
 
 use arrow::datatypes::{Schema, SchemaRef};
@@ -10,33 +11,33 @@ use datafusion::catalog::Session;
 use datafusion::common::{DataFusionError, Result, plan_datafusion_err};
 use datafusion::datasource::file_format::file_compression_type::FileCompressionType;
 use datafusion::datasource::file_format::json::JsonFormat;
+use futures::TryStreamExt;
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 use serde_json::{Deserializer, Value};
 
+use crate::decompressed;
 use crate::json_layout;
 
 /// How many records tell the columns unless the format's options say so, as of DataFusion.
 const RECORDS: usize = 1000;
 
+/// The bytes of text from which the columns are told, if there are so many records among them.
+const FIRST_LOOK: usize = 64 << 10;
+
 /// What text may begin with, that is no JSON.
 const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 
-/// The columns of objects of which DataFusion, who reads line by line, could not tell them because of `error`.
+/// The columns of files in which JSON objects follow each other, as their first records tell them.
 ///
 /// # Errors
 ///
-/// What is wrong with the first object that is at fault, and the way out; `error`, if that is not about JSON.
+/// What is wrong with the first file that is at fault, and the way out.
 pub(crate) async fn columns(
     state: &dyn Session,
     format: &JsonFormat,
     store: &Arc<dyn ObjectStore>,
     objects: &[ObjectMeta],
-    error: DataFusionError,
 ) -> Result<SchemaRef> {
-    let is_json = |error: &ArrowError| matches!(error, ArrowError::JsonError(_));
-    if !matches!(error.find_root(), DataFusionError::ArrowError(error, _) if is_json(error)) {
-        return Err(error);
-    }
     let compression = FileCompressionType::from(format.options().compression);
     let mut left = format.options().schema_infer_max_rec.unwrap_or(RECORDS);
     let mut schemas = Vec::new();
@@ -44,18 +45,52 @@ pub(crate) async fn columns(
         if left == 0 {
             break;
         }
-        let bytes = store.get(&object.location).await?.bytes().await?;
-        let text = compression.convert_read(io::Cursor::new(bytes.clone()))?;
-        let read = match format.is_newline_delimited() {
-            true => of_records(io::BufReader::new(text), left),
-            false => Err(Fault::Json(error.to_string())),
-        };
-        let (schema, records) = read.map_err(|fault| fault.of(object))?;
-        json_layout::learn(state, object, bytes, compression)?;
+        let read = of_object(store, object, compression, left).await?;
+        let (schema, records, beginning) = read.map_err(|fault| fault.of(object))?;
+        json_layout::learn(state, object, &beginning);
         schemas.push(schema);
         left = left.saturating_sub(records);
     }
     Ok(Arc::new(Schema::try_merge(schemas)?))
+}
+
+/// What is wrong with a file that is to be one JSON array, if that is what DataFusion complains about.
+pub(crate) fn no_array(error: DataFusionError, objects: &[ObjectMeta]) -> DataFusionError {
+    match (error.find_root(), objects) {
+        (DataFusionError::ArrowError(arrow, _), [object])
+            if matches!(arrow.as_ref(), ArrowError::JsonError(_)) =>
+        {
+            Fault::Json(error.to_string()).of(object)
+        }
+        _ => error,
+    }
+}
+
+/// The schema of at most so many records of an object, how many they were, and as much of the text as that took.
+async fn of_object(
+    store: &Arc<dyn ObjectStore>,
+    object: &ObjectMeta,
+    compression: FileCompressionType,
+    most: usize,
+) -> Result<Result<(Schema, usize, Vec<u8>), Fault>> {
+    let bytes = store.get(&object.location).await?.into_stream();
+    let mut parts = decompressed::text(compression, bytes);
+    let (mut text, mut enough) = (Vec::new(), FIRST_LOOK);
+    loop {
+        let mut is_whole = false;
+        while text.len() < enough && !is_whole {
+            match parts.try_next().await? {
+                Some(part) => text.extend_from_slice(&part),
+                None => is_whole = true,
+            }
+        }
+        match of_records(&text, most) {
+            Ok((_, records)) if records < most && !is_whole => {}
+            Err(Fault::Cut(_)) if !is_whole => {}
+            told => return Ok(told.map(|(schema, records)| (schema, records, text))),
+        }
+        enough = 4 * text.len();
+    }
 }
 
 /// Why text has no records.
@@ -66,8 +101,12 @@ enum Fault {
     Mark,
     /// It is no JSON, by the words of the parser.
     Json(String),
-    /// It cannot be read.
-    Read(io::Error),
+    /// It has a number that no type of numbers holds, by the words of the parser.
+    Number(String),
+    /// It has a value that is no object: what that is instead.
+    Value(&'static str),
+    /// It ends within a value, by the words of the parser.
+    Cut(String),
 }
 
 impl Fault {
@@ -82,21 +121,32 @@ impl Fault {
                 "`{object}` begins with a byte order mark, which JSON has none of; store it without its first \
                  three bytes"
             ),
-            Self::Json(why) => plan_datafusion_err!("`{object}` is no JSON: {why}"),
-            Self::Read(error) => error.into(),
+            Self::Json(why) | Self::Cut(why) => {
+                plan_datafusion_err!("`{object}` is no JSON: {why}")
+            }
+            Self::Number(why) => plan_datafusion_err!(
+                "`{object}` has a number that is too large ({why}); correct it, or declare the columns: CREATE \
+                 EXTERNAL TABLE t (a DOUBLE, …) reads it as infinite"
+            ),
+            Self::Value(what) => plan_datafusion_err!(
+                "`{object}` has {what} where there are to be objects, one for each row"
+            ),
         }
     }
 }
 
 /// The schema of at most so many records, and how many they were.
-fn of_records(mut text: impl io::BufRead, most: usize) -> Result<(Schema, usize), Fault> {
-    let beginning = text.fill_buf().map_err(Fault::Read)?;
-    if beginning.starts_with(&BYTE_ORDER_MARK) {
+fn of_records(text: &[u8], most: usize) -> Result<(Schema, usize), Fault> {
+    if text.starts_with(&BYTE_ORDER_MARK) {
         return Err(Fault::Mark);
+    }
+    // Its end may be far.
+    if text.trim_ascii_start().starts_with(b"[") {
+        return Err(Fault::Array);
     }
     let mut records = 0;
     let mut fault = None;
-    let mut values = Deserializer::from_reader(text).into_iter::<Value>();
+    let mut values = Deserializer::from_slice(text).into_iter::<Value>();
     let iterator = std::iter::from_fn(|| {
         if records == most {
             return None;
@@ -106,12 +156,21 @@ fn of_records(mut text: impl io::BufRead, most: usize) -> Result<(Schema, usize)
                 fault = Some(Fault::Array);
                 None
             }
-            Ok(value) => {
+            Ok(value @ Value::Object(_)) => {
                 records += 1;
                 Some(Ok(value))
             }
+            Ok(value) => {
+                fault = Some(Fault::Value(kind(&value)));
+                None
+            }
             Err(error) => {
-                fault = Some(Fault::Json(error.to_string()));
+                let why = error.to_string();
+                fault = Some(match why.starts_with("number out of range") {
+                    true => Fault::Number(why),
+                    false if error.is_eof() => Fault::Cut(why),
+                    false => Fault::Json(why),
+                });
                 None
             }
         }
@@ -121,6 +180,17 @@ fn of_records(mut text: impl io::BufRead, most: usize) -> Result<(Schema, usize)
         (Some(fault), _) => Err(fault),
         (None, Ok(schema)) => Ok((schema, records)),
         (None, Err(error)) => Err(Fault::Json(error.to_string())),
+    }
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a truth value",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
     }
 }
 
@@ -139,8 +209,8 @@ mod tests {
             }
             Err(Fault::Array) => Err("array".to_owned()),
             Err(Fault::Mark) => Err("mark".to_owned()),
-            Err(Fault::Json(why)) => Err(why),
-            Err(Fault::Read(error)) => Err(error.to_string()),
+            Err(Fault::Json(why) | Fault::Number(why) | Fault::Cut(why)) => Err(why),
+            Err(Fault::Value(what)) => Err(what.to_owned()),
         }
     }
 
@@ -151,10 +221,14 @@ mod tests {
         assert_eq!(fields(text, 10), Ok((all, 3)));
         assert_eq!(fields(text, 1).unwrap().1, 1);
         assert_eq!(fields("", 10), Ok((Vec::new(), 0)));
-        assert_eq!(fields("[{\"a\": 1}]", 10), Err("array".to_owned()));
+        for array in ["[{\"a\": 1}]", " [{", "{}\n[{}]"] {
+            assert_eq!(fields(array, 10), Err("array".to_owned()));
+        }
         assert_eq!(fields("\u{feff}{\"a\": 1}", 10), Err("mark".to_owned()));
         let why = fields("{\"a\": 1}\n{\"a\": 2\n{\"a\": 3}", 10).unwrap_err();
         assert!(why.contains("line 3 column 1"), "{why}");
-        assert!(fields("7\n8", 10).is_err());
+        assert_eq!(fields("{}\n7\n8", 10), Err("a number".to_owned()));
+        let why = fields("{\"a\":1e400}", 10).unwrap_err();
+        assert!(why.contains("number out of range"), "{why}");
     }
 }

@@ -1,9 +1,7 @@
 //! Whether the records of JSON are lines, or go on in further ones, so that no file may be cut at a line's end.
 
-use std::io::{self, Read};
 use std::sync::Arc;
 
-use bytes::Bytes;
 use datafusion::catalog::Session;
 use datafusion::common::Result;
 use datafusion::datasource::file_format::file_compression_type::FileCompressionType;
@@ -51,34 +49,12 @@ pub(crate) async fn of_scan(state: &dyn Session, config: &FileScanConfig) -> Res
     Ok(layout)
 }
 
-/// Remembers that the records of the first object with any are lines.
-pub(crate) fn learn_lines(state: &dyn Session, objects: &[ObjectMeta]) {
-    let first = objects.iter().find(|object| object.size > 0);
-    if let (Some(known), Some(first)) = (state.config().get_extension::<KnownLayouts>(), first) {
-        known.learn(first, TextLayout::JsonLines);
-    }
-}
-
-/// Remembers the layout of an object, whose bytes these are.
-///
-/// # Errors
-///
-/// If they cannot be decompressed.
-pub(crate) fn learn(
-    state: &dyn Session,
-    object: &ObjectMeta,
-    bytes: Bytes,
-    compression: FileCompressionType,
-) -> Result<()> {
-    let mut beginning = Vec::new();
-    let [.., most] = LOOKS;
-    compression.convert_read(io::Cursor::new(bytes))?.take(most).read_to_end(&mut beginning)?;
-    if let (Some(known), Some(layout)) =
-        (state.config().get_extension::<KnownLayouts>(), layout(&beginning))
-    {
+/// Remembers the layout of an object, whose text begins so.
+pub(crate) fn learn(state: &dyn Session, object: &ObjectMeta, beginning: &[u8]) {
+    let known = state.config().get_extension::<KnownLayouts>();
+    if let (Some(known), Some(layout)) = (known, layout(beginning)) {
         known.learn(object, layout);
     }
-    Ok(())
 }
 
 async fn look(store: &Arc<dyn ObjectStore>, object: &ObjectMeta) -> Result<TextLayout> {

@@ -27,7 +27,6 @@ use self::begun::Begun;
 use self::told::Dialect;
 use crate::decompressed;
 use crate::json_columns;
-use crate::json_layout;
 use crate::layered::Layered;
 use crate::sampled_schema;
 
@@ -145,16 +144,15 @@ async fn schema(
     objects: &[ObjectMeta],
 ) -> Result<SchemaRef> {
     let (format, store) = decompressed::format_over(format, store);
-    let schema = match format.infer_schema(state, &store, objects).await {
-        Ok(schema) => {
-            if format.downcast_ref::<JsonFormat>().is_some_and(JsonFormat::is_newline_delimited) {
-                json_layout::learn_lines(state, objects);
-            }
-            schema
+    let json = format.downcast_ref::<JsonFormat>();
+    let schema = match json {
+        Some(json) if json.is_newline_delimited() => {
+            json_columns::columns(state, json, &store, objects).await?
         }
-        Err(error) => match format.downcast_ref::<JsonFormat>() {
-            Some(json) => json_columns::columns(state, json, &store, objects, error).await?,
-            None => return Err(ragged::named(error, state, &format, &store, objects).await),
+        _ => match format.infer_schema(state, &store, objects).await {
+            Ok(schema) => schema,
+            Err(error) if json.is_some() => return Err(json_columns::no_array(error, objects)),
+            Err(error) => return Err(ragged::named(error, state, &format, &store, objects).await),
         },
     };
     Ok(sampled_schema::with_text_for_nothing(&schema))

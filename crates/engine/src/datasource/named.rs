@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use arrow::error::ArrowError;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{DataFusionError, Result};
 use datafusion::datasource::file_format::file_compression_type::FileCompressionType;
@@ -216,11 +217,22 @@ pub(crate) const PART: &str = "counted from the first record of bytes";
 
 /// A record that DataFusion's reader refuses, and where it is.
 #[derive(Debug)]
-pub struct BadRecord(String);
+pub struct BadRecord {
+    message: String,
+    is_json: bool,
+}
+
+impl BadRecord {
+    /// Whether its text, or a value of it, is not the JSON that is expected.
+    #[must_use]
+    pub fn is_json(&self) -> bool {
+        self.is_json
+    }
+}
 
 impl fmt::Display for BadRecord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.message)
     }
 }
 
@@ -230,7 +242,9 @@ pub(crate) fn with_place(error: DataFusionError, place: &str) -> DataFusionError
     match error.find_root() {
         DataFusionError::ArrowError(arrow, _) => {
             let message = shortened(&one_based_line(&arrow.to_string()));
-            DataFusionError::External(Box::new(BadRecord(format!("{message}, in {place}"))))
+            let message = format!("{message}, in {place}");
+            let is_json = matches!(arrow.as_ref(), ArrowError::JsonError(_));
+            DataFusionError::External(Box::new(BadRecord { message, is_json }))
         }
         _ => error,
     }

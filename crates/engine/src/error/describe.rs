@@ -76,8 +76,10 @@ pub(super) fn describe(error: &DataFusionError) -> Description {
         let fields = ["incorrect number of fields", "record "];
         let about_fields = fields.iter().any(|start| message.starts_with(start));
         let hint = match about_fields {
+            false if bad.is_json() && message.contains("expected string got ") => TEXT,
+            false if bad.is_json() && message.contains("expected { got [") => ARRAY,
             // Records on several lines are cut where a part of a file ends.
-            false if message.contains(PART) && message.contains("Json error") => LINES,
+            false if bad.is_json() && message.contains(PART) => LINES,
             // A part of a file may begin within a value, and then has records of any length.
             true if message.contains(PART) => LINE_ENDS_OR_FIELDS,
             true => BAD_FIELDS,
@@ -189,10 +191,12 @@ const SILENT: &str =
 const BAD_VALUE: &str =
     "Correct the value, or declare the column as VARCHAR and convert it with TRY_CAST.";
 
+const TEXT: &str = "Text is in quotes in JSON: write the value so, or declare the column with the type of its values.";
+
 const ZERO: &str = "Make the divisor NULL where it is zero: NULLIF(x, 0).";
 
 const LINES: &str = "Correct the value; or, if records are on several lines, have objects read as a whole: SET \
-     datafusion.optimizer.repartition_file_scans = false.";
+     sluice.scan = 'get'; SET datafusion.optimizer.repartition_file_scans = false.";
 
 const BAD_FIELDS: &str = "Give every record as many fields as the table has columns; the option \
      'format.truncated_rows' takes records with fewer.";
