@@ -1,6 +1,7 @@
 //! What workers ask of the stores, told with the metrics of their part of a plan.
 
 use std::fmt;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -14,7 +15,7 @@ use datafusion::physical_plan::{
     ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties,
     ReplaceChildrenOptions,
 };
-use datafusion_distributed::{LocalWorkerContext, NetworkBoundaryExt};
+use datafusion_distributed::NetworkBoundaryExt;
 use futures::TryStreamExt;
 use sluicegate_engine::parts;
 use sluicegate_engine::query::QueryCounters;
@@ -57,14 +58,17 @@ pub(crate) fn told(metrics: &MetricsSet) -> Vec<(String, String, u64)> {
     counts.collect()
 }
 
+/// The address of a worker, which its sessions carry.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Here(pub(crate) SocketAddr);
+
 /// An error as text, for of another kind only the text is sent; of a store or of memory it says whose.
-fn as_text(error: DataFusionError, here: Option<&LocalWorkerContext>) -> DataFusionError {
+fn as_text(error: DataFusionError, here: Option<&Here>) -> DataFusionError {
     let mut told = Told::of(error);
     let is_ours =
         [ErrorKind::Unavailable, ErrorKind::Access, ErrorKind::Resources].contains(&told.kind);
     if let Some(here) = here.filter(|_| is_ours) {
-        let url = here.self_url.as_str().trim_end_matches('/');
-        told.message = format!("{}, on the worker {url}", told.message);
+        told.message = format!("{}, on the worker http://{}", told.message, here.0);
     }
     DataFusionError::Execution(told.to_text())
 }
@@ -144,7 +148,7 @@ impl ExecutionPlan for TellingExec {
         if !self.telling.taken.swap(true, Ordering::Relaxed) {
             self.tells.store(true, Ordering::Relaxed);
         }
-        let here = context.session_config().get_extension::<LocalWorkerContext>();
+        let here = context.session_config().get_extension::<Here>();
         let rows = self.inner.execute(partition, context)?;
         let schema = rows.schema();
         let rows = rows.map_err(move |error| as_text(error, here.as_deref()));

@@ -24,7 +24,7 @@ use tower::layer::layer_fn;
 
 use crate::VERSION;
 use crate::channels::{Channels, SILENCE};
-use crate::counts::telling;
+use crate::counts::{Here, telling};
 use crate::draining::Draining;
 use crate::settings;
 use crate::token::Token;
@@ -99,7 +99,7 @@ impl Worker {
     ///
     /// If the server fails.
     pub async fn run(self, stop: impl Future<Output = ()>) -> Result<(), WorkerError> {
-        let Self { listener, engine, token, .. } = self;
+        let Self { listener, address, engine, token } = self;
         let channels = Channels::new(token.clone());
         let draining = Draining::default();
         let stopped = {
@@ -120,6 +120,7 @@ impl Worker {
                 settings::follow(&headers, config.options_mut())?;
                 let telling_of = Arc::clone(&counters);
                 let config = config
+                    .with_extension(Arc::new(Here(address)))
                     .with_distributed_user_codec(SluiceCodec)
                     .with_distributed_channel_resolver(channels)
                     .with_distributed_worker_plan_rewrite_handler(
