@@ -5,9 +5,9 @@
 //! as the others. What workers ask of the stores counts as the query's, and their errors read as they do on
 //! one machine. Plans carry names of endpoints and no credentials: workers have their own.
 //!
-//! Nothing of a cluster is ours but what stages cannot know: how a scan is divided ([`leaves`]), that rows
-//! which a switch drops meet in one process ([`switch`]), that keys of joins do not cross from one stage to
-//! another ([`keys`]), and who may send plans ([`token`]).
+//! Nothing of a cluster is ours but what stages cannot know: how a scan is divided (`leaves.rs`), that rows
+//! which a switch drops meet in one process (`switch.rs`), that keys of joins do not cross from one stage to
+//! another (`keys.rs`), and who may send plans (`token.rs`).
 
 mod channels;
 mod cluster;
