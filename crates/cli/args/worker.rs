@@ -15,7 +15,8 @@ Examples:
 A coordinator plans and sends each worker its share of a query: the worker reads with its own
 credentials, from the endpoint of the same name, so give it the same --endpoint and --store. It speaks
 gRPC without TLS: keep it in a network that you trust. It answers gRPC's questions about its health.
-Ctrl-C and SIGTERM stop it after the queries that run.";
+A store that does not answer yet is waited for. Ctrl-C and SIGTERM stop the worker after the queries that
+run, and the second time at once.";
 
 /// Run parts of queries for `sluice sql --workers`
 #[derive(Debug, clap::Args)]

@@ -13,6 +13,7 @@ use crate::runtime::interrupt::{asked_to_stop, interruptible};
 
 pub(crate) async fn run(args: WorkerArgs, compute: &Compute) -> Result<()> {
     let token = token()?;
+    interruptible(args.connect.wait_for_store()).await?;
     let engine = interruptible(Box::pin(args.connect.connect())).await?;
     let address = args.listen.0;
     let listening = async move { Ok(Worker::listen(address, engine, token).await) };
@@ -31,9 +32,9 @@ pub(crate) async fn run(args: WorkerArgs, compute: &Compute) -> Result<()> {
     let ran = tokio::select! {
         ran = &mut running => ran,
         _ = asked_to_stop() => {
-            say("stopping after the queries that run");
+            say("stopping after the queries that run; asked again, at once");
             let _ = stop.send(());
-            running.await
+            interruptible(running).await
         }
     };
     ran?.map_err(failure)

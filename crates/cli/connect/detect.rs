@@ -60,7 +60,8 @@ fn find(endpoint: &str, server: &Server) -> Option<Known> {
     KnownEndpoints::in_cache()?.find(endpoint, server.header())
 }
 
-async fn endpoint(options: &ConnectOptions) -> Result<Option<String>> {
+/// The URL of the store that these options reach; none for AWS.
+pub(super) async fn endpoint(options: &ConnectOptions) -> Result<Option<String>> {
     let client = Client::connect(options, EndpointProfile::unknown()).await.map_err(Error::from)?;
     Ok(client.endpoint().map(str::to_owned))
 }
@@ -94,7 +95,7 @@ impl Server {
     }
 
     /// Whether there was an answer.
-    fn answers(&self) -> bool {
+    pub(super) fn answers(&self) -> bool {
         matches!(self, Self::Answers(_))
     }
 

@@ -8,7 +8,6 @@ pub(crate) mod known;
 pub(crate) mod named;
 pub(crate) mod workers;
 
-use std::fs;
 use std::path::Path;
 
 use sluicegate_client::{Client, ConnectOptions};
@@ -24,6 +23,7 @@ use self::named::{Connection, Connections};
 use crate::args::{ConnectArgs, KINDS, ScanArg, StoreArgs};
 use crate::failure::{Failure, Result};
 use crate::output::progress::say;
+use crate::runtime::input::text_of;
 
 impl StoreArgs {
     /// The connection that these arguments mean: what they say, and else what the named connection does.
@@ -63,6 +63,12 @@ impl ConnectArgs {
         Ok(self.builder().await?.build().await?)
     }
 
+    /// The kind of store that these arguments name.
+    fn kind<'a>(&'a self, named: &'a Connection) -> &'a str {
+        let kind = self.kind.as_ref().or(self.profile.as_ref()).or(named.store.as_ref());
+        kind.map_or("auto", String::as_str)
+    }
+
     /// The settings of the engine that these arguments mean.
     async fn builder(&self) -> Result<EngineBuilder> {
         let named = self.store.named()?;
@@ -71,8 +77,7 @@ impl ConnectArgs {
         if self.profile.is_some() {
             say("note: --profile is now called --store; --aws-profile names an AWS profile");
         }
-        let kind = self.kind.as_ref().or(self.profile.as_ref()).or(named.store.as_ref());
-        let profile = match kind.map_or("auto", String::as_str) {
+        let profile = match self.kind(&named) {
             "auto" => detect::profile(&options).await?,
             "probed" => detect::probed(&options).await?,
             // clap has checked the name, but not that of a connection.
@@ -196,11 +201,11 @@ fn named_or_read<T>(
         return Ok(known);
     }
     let path = Path::new(name);
-    if !path.is_file() {
+    if !path.exists() {
         return Err(Failure::new(format!("there is no {what} and no file `{name}`"))
             .with_hint(format!("Take one of {}, or name a TOML file.", names().join(", "))));
     }
-    let text = fs::read_to_string(path).map_err(|error| Failure::file(path, error))?;
+    let text = text_of(path)?;
     parse(&text).map_err(|error| Failure::new(format!("`{name}`, {error}")))
 }
 

@@ -1,12 +1,16 @@
 //! From the arguments to workers.
 
 use std::env;
+use std::num::NonZeroU32;
+use std::time::Duration;
 
 use sluicegate_distributed::{Cluster, Token};
 use sluicegate_engine::Engine;
 
+use super::detect::{self, Server};
 use crate::args::{ConnectArgs, WorkersArgs};
 use crate::failure::{Failure, Result};
+use crate::output::progress::say;
 
 /// The variable with the secret that coordinators and workers share. Arguments are for all to see.
 const TOKEN: &str = "SLUICE_TOKEN";
@@ -21,7 +25,32 @@ pub(crate) fn token() -> Result<Option<Token>> {
     })
 }
 
+/// The pause before a store that did not answer is asked again.
+const PAUSE: Duration = Duration::from_secs(1);
+
 impl ConnectArgs {
+    /// Waits until the store answers, if it has to say what kind of store it is: a worker that does not know would
+    /// read it otherwise than its coordinator plans.
+    pub(crate) async fn wait_for_store(&self) -> Result<()> {
+        let named = self.store.named()?;
+        if !["auto", "probed"].contains(&self.kind(&named)) {
+            return Ok(());
+        }
+        let options = self.store.options_over(named);
+        let Some(endpoint) = detect::endpoint(&options).await? else { return Ok(()) };
+        let mut told = false;
+        while !Server::ask(&endpoint).await.answers() {
+            if !told {
+                say(&format!(
+                    "{endpoint} does not answer; the worker begins when it does, or give its kind by --store"
+                ));
+                told = true;
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+        Ok(())
+    }
+
     /// The engine that these arguments mean, with workers if there are any.
     pub(crate) async fn connect_with(&self, workers: &WorkersArgs) -> Result<Engine> {
         let urls = workers.workers.iter().map(|url| url.trim().to_owned());
@@ -32,7 +61,9 @@ impl ConnectArgs {
         let cluster = Cluster::connect(&urls, token()?).await;
         let cluster =
             cluster.map_err(|error| Failure::new(error.to_string()).with_hint(error.hint()))?;
-        let engine = self.builder().await?.session(move |builder| cluster.add_to(builder));
+        let machines = u32::try_from(cluster.workers()).ok().and_then(NonZeroU32::new);
+        let builder = self.builder().await?.machines(machines.unwrap_or(NonZeroU32::MAX));
+        let engine = builder.session(move |builder| cluster.add_to(builder));
         Ok(engine.build().await?)
     }
 }

@@ -3,7 +3,9 @@
 pub(crate) mod compute;
 pub(crate) mod cpu;
 pub(crate) mod folders;
+pub(crate) mod input;
 pub(crate) mod interrupt;
+pub(crate) mod leftovers;
 pub(crate) mod room;
 pub(crate) mod scratch;
 pub(crate) mod terminal;

@@ -71,8 +71,17 @@ impl Channels {
     }
 }
 
+/// A worker's URL as users write it; nothing of it that may be a secret.
+pub(crate) fn shown(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    match url.port() {
+        Some(port) => format!("{}://{host}:{port}", url.scheme()),
+        None => format!("{}://{host}", url.scheme()),
+    }
+}
+
 fn no_url(url: &Url) -> DataFusionError {
-    let message = format!("{url} is not the URL of a worker");
+    let message = format!("{} is not the URL of a worker", shown(url));
     Told { kind: ErrorKind::Setting, message, hint: Some("Write http://host:port.".to_owned()) }
         .into()
 }
@@ -141,19 +150,17 @@ impl WorkerChannel for Named {
 /// says stays as it is.
 fn lost(url: &Url, error: DataFusionError) -> DataFusionError {
     let Some(status) = status(&error) else { return error };
+    tracing::debug!(worker = shown(url), %status, "a worker is lost");
     let told = match (Told::find(status.message()), status.code()) {
         (Some(told), _) => told,
         (None, Code::Unauthenticated) => Told {
             kind: ErrorKind::Access,
-            message: format!("the worker {url} refuses plans without its token"),
+            message: format!("the worker {} refuses plans without its token", shown(url)),
             hint: Some("Set SLUICE_TOKEN to the token that the workers have.".to_owned()),
         },
         (None, _) => Told {
             kind: ErrorKind::Unavailable,
-            message: format!(
-                "the worker {url} cannot be reached, or ended while the query ran ({})",
-                status.message()
-            ),
+            message: format!("the worker {} {}", shown(url), became_of_it(status)),
             hint: Some(
                 "No answer was given in part. Run the query again when that worker is back, or without it in \
                  --workers."
@@ -162,6 +169,15 @@ fn lost(url: &Url, error: DataFusionError) -> DataFusionError {
         },
     };
     DataFusionError::Execution(told.to_text())
+}
+
+/// What became of a worker that did not say itself what went wrong. What breaks below gRPC says how, and
+/// nothing that would help.
+fn became_of_it(status: &Status) -> String {
+    match std::error::Error::source(status) {
+        Some(_) => "cannot be reached, or ended while the query ran".to_owned(),
+        None => format!("failed: {}", status.message()),
+    }
 }
 
 /// What gRPC says of an error, if it is one of gRPC.

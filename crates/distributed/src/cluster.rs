@@ -6,7 +6,7 @@ use datafusion_distributed::{
     ChannelResolver, DistributedConfig, DistributedExt, GetWorkerInfoRequest,
     SessionStateBuilderExt, WorkerResolver,
 };
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +16,8 @@ use tonic::{Code, Status};
 use url::Url;
 
 use crate::VERSION;
-use crate::channels::{Channels, status};
+use crate::channels::{Channels, shown, status};
+use crate::identity::Identity;
 use crate::leaves::{Tasks, parts_of_leaf};
 use crate::planner::ClusterPlanner;
 use crate::token::Token;
@@ -102,7 +103,15 @@ impl Cluster {
             return Err(ClusterError::Workers("a worker is named twice".to_owned()));
         }
         let cluster = Self { urls, channels: Channels::new(token) };
-        futures::future::try_join_all(cluster.urls.iter().map(|url| cluster.check(url))).await?;
+        let asked = cluster.urls.iter().map(|url| cluster.check(url));
+        let who = futures::future::try_join_all(asked).await?;
+        let mut known = BTreeMap::new();
+        for (who, url) in who.into_iter().zip(&cluster.urls) {
+            if let Some(other) = known.insert(who, url) {
+                let (one, other) = (shown(url), shown(other));
+                return Err(ClusterError::Workers(format!("{one} and {other} are one worker")));
+            }
+        }
         Ok(cluster)
     }
 
@@ -112,7 +121,7 @@ impl Cluster {
         self.urls.len()
     }
 
-    async fn check(&self, url: &Url) -> Result<(), ClusterError> {
+    async fn check(&self, url: &Url) -> Result<Identity, ClusterError> {
         let silent = |why: String| ClusterError::Silent { url: shown(url), why };
         let asked = async {
             let mut client = self.channels.get_worker_client_for_url(url).await?;
@@ -123,8 +132,10 @@ impl Cluster {
             Err(_) => return Err(silent(format!("nothing within {} s", PATIENCE.as_secs()))),
         };
         match answer {
-            Ok(info) if info.version == VERSION => Ok(()),
-            Ok(info) => Err(ClusterError::Version { url: shown(url), theirs: info.version }),
+            Ok(info) => match Identity::read(&info.version) {
+                who if who.version == VERSION => Ok(who),
+                who => Err(ClusterError::Version { url: shown(url), theirs: who.version }),
+            },
             Err(error) => match status(&error).map(Status::code) {
                 Some(Code::Unauthenticated) => Err(ClusterError::Refused(shown(url))),
                 _ => Err(silent(last_cause(&error))),
@@ -178,14 +189,6 @@ fn parse(text: &str) -> Result<Url, ClusterError> {
         true => Ok(url),
         // What is between may be a secret.
         false => Err(ClusterError::Url(shown(&url))),
-    }
-}
-
-fn shown(url: &Url) -> String {
-    let host = url.host_str().unwrap_or_default();
-    match url.port() {
-        Some(port) => format!("{}://{host}:{port}", url.scheme()),
-        None => format!("{}://{host}", url.scheme()),
     }
 }
 

@@ -14,6 +14,7 @@ mod cluster;
 mod coordinator;
 mod counts;
 mod draining;
+mod identity;
 mod keys;
 mod leaves;
 mod planner;

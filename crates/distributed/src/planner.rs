@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use datafusion::catalog::Session;
-use datafusion::common::Result;
 use datafusion::common::display::{PlanType, StringifiedPlan};
 use datafusion::common::tree_node::TreeNode;
+use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::context::QueryPlanner;
 use datafusion::logical_expr::LogicalPlan;
@@ -15,9 +15,10 @@ use datafusion::physical_plan::explain::ExplainExec;
 use datafusion::physical_plan::windows::BoundedWindowAggExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use datafusion_distributed::{
-    DistributedExec, NetworkBoundaryExt, SessionStateBuilderExt, display_plan_ascii,
+    DistributedConfig, DistributedExec, NetworkBoundaryExt, SessionStateBuilderExt,
+    display_plan_ascii,
 };
-use sluicegate_engine::parts;
+use sluicegate_engine::{ErrorKind, Told, parts};
 
 use crate::coordinator::ClusterExec;
 use crate::{keys, switch};
@@ -39,6 +40,9 @@ impl ClusterPlanner {
         logical: &LogicalPlan,
         session: &dyn Session,
     ) -> Result<Arc<dyn ExecutionPlan>> {
+        if DistributedConfig::from_config_options(session.config_options())?.partial_reduce {
+            return Err(partial_reduce());
+        }
         if plan.exists(|node| Ok(has_constant_partition(node)))? {
             return Ok(plan);
         }
@@ -103,6 +107,19 @@ impl QueryPlanner for ClusterPlanner {
         });
         Ok(Arc::new(ExplainExec::new(shown.schema(), plans.collect(), shown.verbose())))
     }
+}
+
+/// The option puts a node into a stage at its worker only: datafusion-distributed 4.0 then takes each node's metrics
+/// for those of the next one, and what the last one asked of the stores is lost.
+fn partial_reduce() -> DataFusionError {
+    Told {
+        kind: ErrorKind::Setting,
+        message:
+            "with distributed.partial_reduce, what workers ask of the stores cannot be counted"
+                .to_owned(),
+        hint: Some("SET distributed.partial_reduce = false.".to_owned()),
+    }
+    .into()
 }
 
 /// Whether a window's rows are partitioned by what is the same in all of them. Cut into stages, it would no longer

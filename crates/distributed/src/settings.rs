@@ -18,13 +18,15 @@ fn is_followed(key: &str) -> bool {
     key.starts_with(EXECUTION) || SluiceOptions::has(key)
 }
 
-/// The options that workers follow and that are not DataFusion's defaults, as a header.
+/// The options that workers follow and that are not defaults, as a header.
 pub(crate) fn headers(options: &ConfigOptions) -> HeaderMap {
     let value = |options: &ConfigOptions| -> BTreeMap<String, Option<String>> {
         let entries = options.entries().into_iter();
         entries.filter(|it| is_followed(&it.key)).map(|it| (it.key, it.value)).collect()
     };
-    let defaults = value(&ConfigOptions::new());
+    let mut defaults = ConfigOptions::new();
+    defaults.extensions.insert(SluiceOptions::default());
+    let defaults = value(&defaults);
     let mut changed = value(options);
     changed.retain(|key, value| value.is_some() && defaults.get(key) != Some(&*value));
     let text = serde_json::to_string(&changed).unwrap_or_default();
@@ -79,7 +81,10 @@ mod tests {
         here.set("sluice.idle_timeout", "7s").unwrap();
         let mut there = ConfigOptions::new();
         there.extensions.insert(SluiceOptions::default());
-        follow(&headers(&here), &mut there).unwrap();
+        let sent = headers(&here);
+        let text = sent[HEADER].to_str().unwrap();
+        assert_eq!(text.matches("sluice.").count(), 2, "{text}");
+        follow(&sent, &mut there).unwrap();
         let (ours, theirs) = (SluiceOptions::of(&here), SluiceOptions::of(&there));
         assert_eq!(theirs.scan, Scan::Get);
         assert_eq!(theirs.idle_timeout.get(), ours.idle_timeout.get());

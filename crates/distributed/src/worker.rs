@@ -22,10 +22,10 @@ use tonic::service::interceptor::InterceptedService;
 use tonic::transport::Server;
 use tower::layer::layer_fn;
 
-use crate::VERSION;
 use crate::channels::{Channels, SILENCE};
 use crate::counts::{Here, telling};
 use crate::draining::Draining;
+use crate::identity::Identity;
 use crate::settings;
 use crate::token::Token;
 
@@ -92,8 +92,8 @@ impl Worker {
         self.address
     }
 
-    /// Answers until `stop` is ready, and then until the queries that run have ended; it begins no others. Also answers the
-    /// questions of gRPC's protocol for health checks.
+    /// Answers until `stop` is ready, and then until the queries that run have ended; it begins no others. Also
+    /// answers the questions of gRPC's protocol for health checks.
     ///
     /// # Errors
     ///
@@ -135,7 +135,7 @@ impl Worker {
         };
         let worker = datafusion_distributed::Worker::from_session_builder(session)
             .with_runtime_env(runtime)
-            .with_version(VERSION);
+            .with_version(Identity::new().to_text());
         let check = move |request: Request<()>| match &token {
             Some(token) => token.check(&request).map(|()| request),
             None => Ok(request),

@@ -1,6 +1,7 @@
 //! Settings of an engine.
 
 use std::fmt;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -30,6 +31,7 @@ pub struct EngineBuilder {
     scan: Scan,
     memory_limit: Option<usize>,
     threads: Option<usize>,
+    machines: Option<NonZeroU32>,
     write_runtime: Option<Handle>,
     statistics: Option<PathBuf>,
     further: Option<Further>,
@@ -103,6 +105,14 @@ impl EngineBuilder {
         self
     }
 
+    /// The number of machines like this one that queries run on, as predictions of its store assume; by default
+    /// what the hardware profile says.
+    #[must_use]
+    pub fn machines(mut self, machines: NonZeroU32) -> Self {
+        self.machines = Some(machines);
+        self
+    }
+
     /// The runtime on which objects are written and uploads aborted; by default, that of the query.
     /// With one of its own, uploads can be aborted while operators keep every other thread busy.
     #[must_use]
@@ -135,7 +145,11 @@ impl EngineBuilder {
     ///
     /// If the endpoint is not a URL, or the AWS profile files cannot be read.
     pub async fn build(self) -> Result<Engine> {
-        let endpoint = Arc::new(Box::pin(self.store.build()).await?);
+        let mut endpoint = Box::pin(self.store.build()).await?;
+        if let Some(machines) = self.machines {
+            endpoint.hardware.client.machines = machines;
+        }
+        let endpoint = Arc::new(endpoint);
         let endpoints = Endpoints::new(Arc::clone(&endpoint));
         let notes = Arc::new(Notes::default());
         let stores = S3Stores::new(endpoints.clone())

@@ -31,9 +31,9 @@ pub fn bytes(leaf: &dyn ExecutionPlan) -> Option<u64> {
 }
 
 /// A leaf that is about files as so many, which together are about the same files, each of them in one.
-/// All have the same number of partitions, some of which may be empty; each has `partitions` or more if there
-/// are files or parts of files enough. `None` if it is not about files, or if which partition a row is in
-/// means something.
+/// All have the same number of partitions, some of which may be empty; each has `partitions`, and as many as
+/// the leaf, if there are files or parts of files enough: a machine asks for as much at a time as one alone
+/// does. `None` if it is not about files, or if which partition a row is in means something.
 ///
 /// # Errors
 ///
@@ -48,7 +48,8 @@ pub fn divide(
     if config.output_partitioning.is_some() {
         return Ok(None);
     }
-    let wanted = config.file_groups.len().max(parts * partitions);
+    let each = partitions.max(config.file_groups.len());
+    let wanted = parts * each;
     let least = options.optimizer.repartition_file_min_size.min(LEAST_BYTES);
     let ordering = config.output_ordering.first().cloned();
     let ordered = ordering.is_some();
@@ -59,7 +60,7 @@ pub fn divide(
         // One after the other they would all be one machine's.
         groups = groups.iter().flat_map(FileGroup::iter).cloned().map(one_file).collect();
     }
-    let shares = shares(groups, parts, if ordered { usize::MAX } else { partitions });
+    let shares = shares(groups, parts, if ordered { usize::MAX } else { each });
     Ok(Some(shares.into_iter().filter_map(|share| with_files(leaf, share)).collect()))
 }
 

@@ -1,16 +1,18 @@
 //! Queries on several machines: the same answers, and the counts of all of them.
 
+mod command;
+mod faults;
+
 use std::time::Duration;
 
 use arrow::array::RecordBatch;
 use async_trait::async_trait;
 use datafusion::common::runtime::SpawnedTask;
 use object_store::local::LocalFileSystem;
-use sluicegate_distributed::{Cluster, ClusterError, Token, Worker, WorkerError};
+use sluicegate_distributed::{Cluster, Token, Worker, WorkerError};
 use sluicegate_engine::config::Scan;
-use sluicegate_engine::{Engine, EngineBuilder, ErrorKind, Query};
-use sluicegate_s3select::profile::EndpointProfile;
-use sluicegate_server::{Fault, Operation, Rule};
+use sluicegate_engine::{Engine, EngineBuilder, Query};
+use sluicegate_server::Operation;
 use sluicegate_workloads::DataTable as _;
 use sluicegate_workloads::tpch::{Format, Table, generate, query};
 use tokio::runtime::Runtime;
@@ -360,118 +362,6 @@ async fn explain_analyze_tells_what_workers_counted() {
     assert!(text.contains("bytes_scanned_by_store"), "{text}");
 }
 
-/// What workers could not do is an error as on one machine, with the same way out.
-#[tokio::test(flavor = "multi_thread")]
-async fn errors_of_workers_read_like_those_of_one_machine() {
-    let store = Store::start().await;
-    let one = store.engine(Scan::Get).await;
-    let machines = Machines::start(&store, 2, Scan::Get).await;
-    store.put("bad/a.csv", "k\n1\n2\nthree\n".to_owned() + &"4\n".repeat(5000));
-    store.put("bad/b.csv", "k\n1\n".to_owned() + &"4\n".repeat(5000));
-    let ddl = format!(
-        "CREATE EXTERNAL TABLE bad (k BIGINT) STORED AS CSV LOCATION 's3://{BUCKET}/bad/' \
-         OPTIONS ('format.has_header' 'true')"
-    );
-    for engine in [&one, &machines.engine] {
-        engine.collect(&ddl).await.unwrap();
-    }
-    for sql in ["SELECT sum(k) FROM bad", "SELECT k, count(*) FROM bad GROUP BY k"] {
-        let expected = one.collect(sql).await.unwrap_err();
-        let error = machines.engine.collect(sql).await.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Data);
-        // A part of a file has its own beginning.
-        let (error, expected) =
-            ((error.to_string(), error.hint()), (expected.to_string(), expected.hint()));
-        assert!(error.0.starts_with(&expected.0), "{} {}", error.0, expected.0);
-        assert_eq!(error.1, expected.1);
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_worker_that_is_gone_is_an_error_and_no_partial_answer() {
-    let store = Store::start().await;
-    let mut machines = Machines::start(&store, 2, Scan::Get).await;
-    tables(&store, &machines.engine).await;
-    let sql = "SELECT g, count(*) FROM t GROUP BY g";
-    assert_eq!(machines.rows(sql).await.len(), 40);
-    drop(machines.workers.pop());
-    let error = machines.engine.collect(sql).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}: {:?}", error.datafusion());
-    assert!(error.to_string().contains("worker"), "{error}");
-    assert!(error.hint().unwrap().contains("--workers"), "{error}");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_worker_stops_after_the_queries_that_run() {
-    let store = Store::start_with(|server| server.latency(Duration::from_millis(300))).await;
-    let mut machines = Machines::start(&store, 2, Scan::Get).await;
-    tables(&store, &machines.engine).await;
-    let engine = machines.engine.clone();
-    let running =
-        SpawnedTask::spawn(
-            async move { engine.collect("SELECT g, count(*) FROM t GROUP BY g").await },
-        );
-    while machines.workers.iter().any(|worker| worker.engine.counted().requests() == 0) {
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    for worker in &mut machines.workers {
-        worker.stop();
-    }
-    assert_eq!(
-        running.await.unwrap().unwrap().iter().map(RecordBatch::num_rows).sum::<usize>(),
-        40
-    );
-    for worker in &mut machines.workers {
-        worker.stopped().await;
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn strangers_send_no_plans() {
-    let store = Store::start().await;
-    let worker = Running::start(store.builder(), Some("secret")).await;
-    let urls = [worker.url.clone()];
-    for token in [None, Token::new("guess")] {
-        let refused = Cluster::connect(&urls, token).await.unwrap_err();
-        assert!(matches!(refused, ClusterError::Refused(_)), "{refused}");
-        assert!(refused.hint().contains("SLUICE_TOKEN"));
-    }
-    Cluster::connect(&urls, Token::new("secret")).await.unwrap();
-    // Nobody else's machine, without a token.
-    let engine = store.engine(Scan::Get).await;
-    let open = Worker::listen("0.0.0.0:0".parse().unwrap(), engine, None).await.unwrap_err();
-    assert!(matches!(open, WorkerError::Open(_)), "{open}");
-    let nobody = ["http://127.0.0.1:1".to_owned()];
-    let silent = Cluster::connect(&nobody, None).await.unwrap_err();
-    assert!(matches!(silent, ClusterError::Silent { .. }), "{silent}");
-    for wrong in ["", "127.0.0.1:9100", "https://h:1", "http://u:p@h:1", "http://h:1/x", "ftp://h"]
-    {
-        let error = Cluster::connect(&[wrong.to_owned()], None).await.unwrap_err();
-        assert!(matches!(error, ClusterError::Url(_)), "{wrong}: {error}");
-        assert!(!error.to_string().contains("u:p"), "{error}");
-    }
-    let twice = [worker.url.clone(), worker.url.clone()];
-    let twice = Cluster::connect(&twice, Token::new("secret")).await.unwrap_err();
-    assert!(matches!(twice, ClusterError::Workers(_)), "{twice}");
-}
-
-/// A store of another kind at the worker would answer a statement otherwise: it says so.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_worker_with_another_store_refuses_the_plan() {
-    let store = Store::start().await;
-    let other = store.builder().profile(EndpointProfile::get_only());
-    let worker = Running::start(other, None).await;
-    let second = Running::start(store.builder(), None).await;
-    let urls = [worker.url.clone(), second.url.clone()];
-    let cluster = Cluster::connect(&urls, None).await.unwrap();
-    let builder = store.builder().scan(Scan::Select);
-    let engine = builder.session(move |it| cluster.add_to(it)).build().await.unwrap();
-    tables(&store, &engine).await;
-    engine.collect("SET distributed.file_scan_config_bytes_per_partition = 1").await.unwrap();
-    let error = engine.collect("SELECT k FROM t WHERE v > 1").await.unwrap_err();
-    assert!(error.to_string().contains("endpoint"), "{error}");
-}
-
 /// A store whose queries run on several machines.
 struct Clustered {
     store: Store,
@@ -495,6 +385,37 @@ impl Place for Clustered {
     }
 }
 
+/// A machine asks for as much at a time as one alone, whose cores do not bound it.
+#[tokio::test(flavor = "multi_thread")]
+async fn workers_ask_for_as_much_at_a_time_as_one_machine() {
+    let store = Store::start().await;
+    let machines = Machines::with(2, || store.builder().scan(Scan::Select).threads(2)).await;
+    tables(&store, &machines.engine).await;
+    machines.set("sluice.select_partitions = 8").await;
+    let sql = "SELECT k, s FROM t WHERE v > 10";
+    let plan = machines.plan(sql).await;
+    assert!(plan.contains("output_partitions=16, input_tasks=2"), "{plan}");
+}
+
+/// What is predicted is what several machines take.
+#[tokio::test(flavor = "multi_thread")]
+async fn predictions_are_about_all_machines() {
+    let store = Store::start().await;
+    let mut seconds = Vec::new();
+    for machines in [1, 4] {
+        let builder = store.builder().scan(Scan::Get).machines(machines.try_into().unwrap());
+        let engine = builder.build().await.unwrap();
+        tables(&store, &engine).await;
+        let explained = engine.explain("SELECT k, s FROM t WHERE v > 10").await.unwrap();
+        let [scan] = explained.decisions.as_slice() else { panic!("{explained}") };
+        let time = &scan.way("get").unwrap().outcome.as_ref().unwrap().time;
+        let demands = time.phases.iter().flat_map(|it| it.demands.iter());
+        let link = demands.filter(|(resource, _)| resource.name() == "link");
+        seconds.push(link.map(|(_, time)| time.as_secs_f64()).sum::<f64>());
+    }
+    assert!((seconds[0] / seconds[1] - 4.0).abs() < 0.01, "{seconds:?}");
+}
+
 /// The ten items of the demo, each way: the same rows.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_items_of_the_demo_are_answered_by_two_workers() {
@@ -512,80 +433,6 @@ async fn the_items_of_the_demo_are_answered_by_two_workers() {
     for worker in &place._workers {
         assert!(worker.engine.counted().requests() > 0);
     }
-}
-
-/// Five objects of which each takes a while to be read, and a query that has begun to.
-async fn begun(machines: &Machines) -> SpawnedTask<sluicegate_engine::Result<Vec<RecordBatch>>> {
-    let engine = machines.engine.clone();
-    let sql = "SELECT g, count(*) FROM t GROUP BY g";
-    let running = SpawnedTask::spawn(async move { engine.collect(sql).await });
-    while machines.workers.iter().any(|worker| worker.engine.counted().requests() == 0) {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-    running
-}
-
-async fn slow() -> (Store, Machines) {
-    let store = Store::start_with(|server| server.link_rate(Some(300_000))).await;
-    let machines = Machines::start(&store, 2, Scan::Get).await;
-    tables(&store, &machines.engine).await;
-    (store, machines)
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_worker_that_ends_amid_a_query_ends_it_with_an_error() {
-    let (_store, mut machines) = slow().await;
-    let running = begun(&machines).await;
-    let gone = machines.workers.pop().unwrap();
-    let url = gone.url.clone();
-    drop(gone);
-    let error = tokio::time::timeout(Duration::from_secs(60), running).await.unwrap();
-    let error = error.unwrap().unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}: {:?}", error.datafusion());
-    assert!(error.to_string().contains(&url), "{error}");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_query_that_is_given_up_stops_everywhere() {
-    let (store, machines) = slow().await;
-    drop(begun(&machines).await);
-    // What was asked before may still come.
-    let mut served = store.server.counters().snapshot();
-    for _ in 0..100 {
-        tokio::time::sleep(Duration::from_millis(300)).await;
-        let now = store.server.counters().snapshot();
-        let since = now.since(&served);
-        served = now;
-        if since.requests.values().sum::<u64>() == 0 && since.bytes_out == 0 {
-            let mut machines = machines;
-            for mut worker in machines.workers.drain(..) {
-                worker.stop();
-                worker.stopped().await;
-            }
-            return;
-        }
-    }
-    panic!("the workers go on");
-}
-
-/// A store that fails is an error of the query, as on one machine; one that is only slow is not.
-#[tokio::test(flavor = "multi_thread")]
-async fn faults_of_the_store_are_those_of_the_query() {
-    let store = Store::start().await;
-    let machines = Machines::start(&store, 2, Scan::Get).await;
-    tables(&store, &machines.engine).await;
-    let sql = "SELECT g, sum(v) FROM t GROUP BY g";
-    let right = machines.rows(sql).await;
-    let slow = Fault::Delay(Duration::from_millis(500));
-    store.faults.inject(Rule::new(Operation::GetObject, slow).times(3));
-    assert_eq!(machines.rows(sql).await, right);
-    store.faults.inject(Rule::new(Operation::GetObject, Fault::CutBody { after: 100 }).times(1));
-    assert_eq!(machines.rows(sql).await, right);
-    store.faults.inject(Rule::new(Operation::GetObject, Fault::InternalError).times(1_000_000));
-    let error = machines.engine.collect(sql).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}: {:?}", error.datafusion());
-    store.faults.clear();
-    assert_eq!(machines.rows(sql).await, right);
 }
 
 /// What is small stays here, and so does what is written.

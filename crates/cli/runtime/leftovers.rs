@@ -1,0 +1,58 @@
+//! What is removed at the end, for processes that end before.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Folders and prefixes of keys that are there now.
+static ALL: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+/// Something that is there until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Leftover(String);
+
+impl Leftover {
+    pub(crate) fn new(place: impl Into<String>) -> Self {
+        let place = place.into();
+        all().push(place.clone());
+        Self(place)
+    }
+}
+
+impl Drop for Leftover {
+    fn drop(&mut self) {
+        let mut all = all();
+        if let Some(at) = all.iter().position(|place| *place == self.0) {
+            all.swap_remove(at);
+        }
+    }
+}
+
+/// Where whoever ends the process now should look; nothing if nothing is left.
+pub(crate) fn words() -> Option<String> {
+    let all = all();
+    let places: Vec<String> = all.iter().map(|place| format!("`{place}`")).collect();
+    match places.as_slice() {
+        [] => None,
+        places => Some(format!("stopped at once, so this may be left: {}", places.join(", "))),
+    }
+}
+
+fn all() -> MutexGuard<'static, Vec<String>> {
+    ALL.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_gone_is_not_named() {
+        let (one, two) = (Leftover::new("s3://b/one-left/"), Leftover::new("/tmp/two-left"));
+        let said = words().unwrap();
+        assert!(said.contains("`s3://b/one-left/`") && said.contains("`/tmp/two-left`"), "{said}");
+        drop(one);
+        let said = words().unwrap();
+        assert!(!said.contains("one-left") && said.contains("two-left"), "{said}");
+        drop(two);
+        assert!(words().is_none_or(|said| !said.contains("two-left")));
+    }
+}

@@ -1,0 +1,113 @@
+//! `sluice worker`, as it is typed.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
+use std::process::{Child, Command, Stdio};
+
+use crate::cli::{Served, sluice};
+
+/// A worker's process, and what it says.
+struct Process {
+    child: Child,
+    out: BufReader<std::process::ChildStdout>,
+    err: BufReader<std::process::ChildStderr>,
+}
+
+impl Process {
+    fn start(endpoint: &str) -> Self {
+        let mut child = sluice(&["worker", "--listen", "127.0.0.1:0", "--endpoint", endpoint])
+            .env("AWS_ACCESS_KEY_ID", "me")
+            .env("AWS_SECRET_ACCESS_KEY", "my secret")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let out = BufReader::new(child.stdout.take().unwrap());
+        let err = BufReader::new(child.stderr.take().unwrap());
+        Self { child, out, err }
+    }
+
+    /// Its URL, once it is there.
+    fn url(&mut self) -> String {
+        let mut line = String::new();
+        self.out.read_line(&mut line).unwrap();
+        let (_, url) = line.trim().split_once(" at ").unwrap_or_else(|| panic!("{line}"));
+        url.to_owned()
+    }
+
+    /// The next line that it tells the user.
+    fn told(&mut self) -> String {
+        let mut line = String::new();
+        self.err.read_line(&mut line).unwrap();
+        line
+    }
+}
+
+#[cfg(unix)]
+impl Process {
+    fn terminate(&self) {
+        let killed = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status();
+        assert!(killed.unwrap().success());
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// It does not take the store for one of another kind, which it would read otherwise than coordinators plan.
+#[test]
+fn a_worker_waits_for_its_store() {
+    let there = TcpListener::bind("127.0.0.1:0").unwrap();
+    let endpoint = format!("http://{}", there.local_addr().unwrap());
+    let mut worker = Process::start(&endpoint);
+    // A connection that nobody answers.
+    drop(there.accept().unwrap());
+    let told = worker.told();
+    assert!(told.contains("does not answer") && told.contains("--store"), "{told}");
+    std::thread::spawn(move || {
+        for stream in there.incoming() {
+            let mut stream = stream.unwrap();
+            let _ = stream.read(&mut [0; 4096]);
+            let answer =
+                "HTTP/1.1 403 Forbidden\r\nServer: Sluicegate/0\r\nContent-Length: 0\r\n\r\n";
+            let _ = stream.write_all(answer.as_bytes());
+        }
+    });
+    assert!(worker.url().starts_with("http://127.0.0.1:"));
+}
+
+/// The first request lets queries end, the second does not.
+#[cfg(unix)]
+#[test]
+fn a_worker_that_is_asked_twice_stops_at_once() {
+    let served = Served::start_with(&["--link", "4mbit"]);
+    let rows = "1,apple,1.50\n".repeat(300_000);
+    std::fs::write(
+        served.path().join("bucket").join("large.csv"),
+        format!("id,name,price\n{rows}"),
+    )
+    .unwrap();
+    let mut workers = [Process::start(&served.endpoint), Process::start(&served.endpoint)];
+    let urls: Vec<String> = workers.iter_mut().map(Process::url).collect();
+    let sql = "SELECT name, count(*) FROM 's3://bucket/large.csv' GROUP BY name";
+    let mut query = served
+        .command(&["sql", "--scan", "get", "--workers", &urls.join(","), "-c", sql])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    for worker in &mut workers {
+        worker.terminate();
+        let told = worker.told();
+        assert!(told.contains("asked again, at once"), "{told}");
+        worker.terminate();
+        assert_eq!(worker.child.wait().unwrap().code(), Some(143));
+    }
+    let _ = query.kill();
+    query.wait().unwrap();
+}
