@@ -122,7 +122,24 @@ fn sentence(error: &dyn Error) -> String {
         }
         next = cause.source();
     }
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    without_codes(&text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// A message of the system without its number, ` (os error 2)`, which says nothing that its words do not.
+pub(crate) fn without_codes(text: &str) -> String {
+    const CODE: &str = " (os error ";
+    let mut parts = text.split(CODE);
+    let mut kept = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        match part.split_once(')') {
+            Some((code, rest)) if code.parse::<i32>().is_ok() => kept += rest,
+            _ => {
+                kept += CODE;
+                kept += part;
+            }
+        }
+    }
+    kept
 }
 
 impl From<io::Error> for Failure {
@@ -140,7 +157,7 @@ impl From<io::Error> for Failure {
 impl From<sluicegate_engine::Error> for Failure {
     fn from(error: sluicegate_engine::Error) -> Self {
         Self::Failed {
-            message: error.to_string(),
+            message: without_codes(&error.to_string()),
             hint: error.hint().map(str::to_owned),
             origin: Some(sentence(error.datafusion())),
         }
@@ -189,8 +206,10 @@ impl From<sluicegate_workloads::Error> for Failure {
         use sluicegate_workloads::Error as E;
         let hint = match &error {
             E::Occupied { .. } => "Delete what is there, or generate elsewhere.",
+            // It is an argument, whichever data set it is too small or too large for.
             E::Scale { .. } => {
-                "Scale 1 is the published size, some GB of CSV; 0.1 is a tenth of it."
+                let published = "1 is the published size, some GB of CSV";
+                return Self::Usage(format!("{}; {published}", sentence(&error)));
             }
             // The engine knows what the store's errors mean.
             E::Store { path, source: _ } => {
@@ -212,6 +231,21 @@ mod tests {
     fn a_closed_pipe_is_no_error() {
         let failure = Failure::from(io::Error::from(io::ErrorKind::BrokenPipe));
         assert!(matches!(failure, Failure::NobodyReads));
+    }
+
+    #[test]
+    fn numbers_of_system_errors_are_left_out() {
+        for (text, expected) in [
+            ("`a`: No such file (os error 2); see (b)", "`a`: No such file; see (b)"),
+            ("a (os error 2): b (os error -3)", "a: b"),
+            ("a (os error x), (os error 2", "a (os error x), (os error 2"),
+        ] {
+            assert_eq!(without_codes(text), expected);
+        }
+        let failure = Failure::file(std::path::Path::new("x"), io::Error::from_raw_os_error(2));
+        let (message, hint) = failure.words();
+        assert_eq!(message, "`x`: No such file or directory");
+        assert_eq!(hint.as_deref(), Some("Check the path."));
     }
 
     #[test]

@@ -471,6 +471,38 @@ fn an_interrupted_demo_leaves_nothing() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
+/// What a terminal that goes away ends, cleans up; what nohup started, goes on.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_hung_up_demo_leaves_nothing() {
+    for ignored in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        let binary = env!("CARGO_BIN_EXE_sluice");
+        let trap = if ignored { "trap '' HUP; " } else { "" };
+        let mut demo = Command::new("sh")
+            .args(["-c", &format!("{trap}exec {binary} demo --scale 1")])
+            .env("TMPDIR", folder.path())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut said = BufReader::new(demo.stderr.take().unwrap());
+        said.read_line(&mut String::new()).unwrap();
+        let kill = |signal: &str| {
+            let killed = Command::new("kill").args([signal, &demo.id().to_string()]).status();
+            assert!(killed.unwrap().success());
+        };
+        kill("-HUP");
+        if ignored {
+            std::thread::sleep(std::time::Duration::from_millis(300));
+            kill("-INT");
+        }
+        let code = if ignored { 130 } else { 129 };
+        assert_eq!(demo.wait().unwrap().code(), Some(code));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+}
+
 #[test]
 fn the_demo_keeps_what_it_is_told_to_keep() {
     let folder = tempfile::tempdir().unwrap();
@@ -481,6 +513,49 @@ fn the_demo_keeps_what_it_is_told_to_keep() {
     let kept = kept[0].as_ref().unwrap().path();
     assert!(shown.contains(&format!("sluice serve --dir {}", kept.display())), "{shown}");
     assert!(kept.join("tpch/sf0.001/csv/lineitem").is_dir());
+}
+
+/// Reading a pipe that nobody writes to would never end, nor reading a device.
+#[cfg(unix)]
+#[test]
+fn pipes_and_devices_are_no_files_to_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    for path in [pipe.to_str().unwrap(), "/dev/zero"] {
+        for args in [
+            &["sql", "-f", path][..],
+            &["sql", "--hardware", path, "-c", "SELECT 1"],
+            &["sql", "--prices", path, "-c", "SELECT 1"],
+            &["validate", "--hardware", path],
+        ] {
+            bad(&mut sluice(args), "is a pipe, a socket or a device");
+        }
+    }
+    bad(&mut sluice(&["sql", "-f", folder.path().to_str().unwrap()]), "is a folder");
+    // A pipe of the shell has somebody at its other end.
+    let binary = env!("CARGO_BIN_EXE_sluice");
+    let piped = format!("echo 'SELECT 5 AS n' | {binary} sql --format csv -f /dev/fd/0");
+    let output = Command::new("sh").args(["-c", &piped]).output().unwrap();
+    assert_eq!(text(&output.stdout), "n\n5\n", "{}", text(&output.stderr));
+}
+
+#[test]
+fn arguments_that_cannot_be_are_usage_errors() {
+    let folder = tempfile::tempdir().unwrap();
+    let to = folder.path().to_str().unwrap();
+    for (args, words) in [
+        (
+            &["generate", "tpch", "--scale", "1e-9", "--to", to][..],
+            "scale factor 0.000000001 is not",
+        ),
+        (&["model", "-c", "SELECT 1", "-o", "x.pdf"], "`.pdf` is no format"),
+    ] {
+        let output = sluice(args).output().unwrap();
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(words), "{said}");
+    }
 }
 
 /// It was replaced by a file, `/dev/stdout` too.

@@ -357,14 +357,16 @@ fn what_cannot_be_is_said_before_work_starts() {
     refused(&["--simulate", "5", "--stragglers", "2:5"], "is not a share and a factor");
     refused(&["--simulate", "5", "--throttle=-1"], "is not a number of requests per second");
     refused(&["--throttle", "5500"], "--simulate");
+    refused(&["--what-if", "capacities.nope=1"], "is not a constant");
     refused(&["--what-if", "switch=tofino3"], "there is no `tofino3`; there are tofino1, tofino2");
     bad(&mut served.command(&["model", "-c", "SET sluice.scan = 'get'"]), "there is no query");
     let explain = format!("EXPLAIN {QUERY}");
     bad(&mut served.command(&["model", "-c", &explain]), "EXPLAIN reads nothing");
-    let nothing = json(&served, &["--what-if", "capacities.unknown=5", "--what-if", "latency=9ms"]);
+    let nothing =
+        json(&served, &["--what-if", "capacities.switch rules=5", "--what-if", "latency=9ms"]);
     let says = |case: usize| nothing[case]["changes_nothing"].as_bool().unwrap();
     assert_eq!([says(0), says(1), says(2)], [false, true, false], "{nothing}");
-    let table = good(&mut model(&served, &["--what-if", "capacities.unknown=5"]));
+    let table = good(&mut model(&served, &["--what-if", "capacities.switch rules=5"]));
     assert!(table.contains("nothing that it changes matters"), "{table}");
     let one = good(&mut served.command(&["model", "-c", "SELECT 1"]));
     assert!(one.contains("no operator of the query reads a table"), "{one}");

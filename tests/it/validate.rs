@@ -33,6 +33,10 @@ fn every_way_is_predicted_and_runs() {
         assert!(trial["measured_s"].as_f64().unwrap() > 0.0, "{trial}");
         assert!(trial["link_bytes"].as_u64().unwrap() > 0, "{trial}");
         assert_eq!(trial["right"].is_boolean(), trial["way"] == "auto");
+        assert_eq!(trial["runs_s"].as_str().unwrap().split(' ').count(), 1, "{trial}");
+        if trial["way"] == "auto" {
+            assert_eq!(trial["right"], recomputed(&trials, trial), "{trial}");
+        }
     }
     // What fetches the table fetches all of it, whatever passes.
     let bytes = |query: &str, way: &str, share: f64| {
@@ -46,6 +50,21 @@ fn every_way_is_predicted_and_runs() {
     assert!(bytes("filter", "select", 0.1) < bytes("filter", "select", 1.0));
     assert!(said.contains("mean regret") && said.contains("\nall "), "{said}");
     assert_eq!(folder.path().read_dir().unwrap().count(), 0, "something is left");
+}
+
+/// Whether the choice was right, from what is printed.
+fn recomputed(trials: &[Value], taken: &Value) -> bool {
+    let same = |a: &Value, keys: &[&str], b: &Value| keys.iter().all(|key| a[*key] == b[*key]);
+    let all: Vec<_> =
+        trials.iter().filter(|it| same(it, &["query", "selectivity"], taken)).collect();
+    let time = |of: &Value| {
+        let runs = all.iter().filter(|it| it["ran_as"] == of["ran_as"]);
+        let runs: Vec<f64> =
+            runs.map(|it| it["runs_s"].as_str().unwrap().parse().unwrap()).collect();
+        runs.iter().sum::<f64>() / runs.len() as f64
+    };
+    let fastest = all.iter().map(|it| time(it)).fold(f64::INFINITY, f64::min);
+    time(taken) <= 1.05 * fastest
 }
 
 #[test]

@@ -254,6 +254,28 @@ async fn overwriting_with_no_rows_leaves_the_columns() {
     }
 }
 
+/// Whoever reads the new folder finds the columns. What is appended adds nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_folder_of_no_rows_has_the_columns() {
+    let store = Store::start().await;
+    let engine = writer(&store).await;
+    for format in ["csv", "parquet"] {
+        let copy = |options: &str| {
+            format!(
+                "COPY (SELECT value AS n, 'x' AS t FROM generate_series(1, 0)) TO \
+                 's3://{BUCKET}/{format}/' STORED AS {format} {options}"
+            )
+        };
+        assert_eq!(rows(&engine, &copy("")).await, ["\"0\""]);
+        assert_eq!(keys(&store).await.len(), 1, "{format}");
+        let read = format!("SELECT count(*), count(n), count(t) FROM 's3://{BUCKET}/{format}/'");
+        assert_eq!(rows(&engine, &read).await, [r#""0" | "0" | "0""#], "{format}");
+        assert_eq!(rows(&engine, &copy("OPTIONS (append true)")).await, ["\"0\""]);
+        assert_eq!(keys(&store).await.len(), 1, "{format}");
+        std::fs::remove_dir_all(store.folder.path().join(BUCKET).join(format)).unwrap();
+    }
+}
+
 /// Of no rows there are no partitions, and nothing could replace what is there.
 #[tokio::test(flavor = "multi_thread")]
 async fn overwriting_partitions_with_no_rows_removes_nothing() {

@@ -21,6 +21,8 @@ predicted seconds, as a part of the measured ones. A choice of `auto` is right i
 faster by more than 5 %, where all runs of what it chose count together: by choice and by name, with the
 same plan, the same keys and the same bytes. It is alike if its own run was within 5 % of the fastest run;
 its regret is how many times as long it took as that.
+runs_s has the seconds of each run, of which measured_s is the median, and ran_as the first way with the
+same plan, keys and bytes: the time of a choice is the mean of measured_s of all ways with its ran_as.
 Nothing else should run on the machine meanwhile.";
 
 /// Check predictions against reality: every way to run queries, behind links of several kinds

@@ -1,7 +1,6 @@
 //! `sluice index`: indexes of tables.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -17,6 +16,7 @@ use crate::failure::{Failure, Result};
 use crate::output::listing::Listing;
 use crate::output::progress::{Amount, say};
 use crate::runtime::compute::Compute;
+use crate::runtime::input::text_of;
 use crate::runtime::interrupt::{interruptible, interruptible_writes};
 use crate::session::statements;
 
@@ -47,7 +47,7 @@ impl IndexStore {
             define(&engine, &format!("SET sluice.index_location = '{location}'")).await?;
         }
         for path in &self.file {
-            let script = fs::read_to_string(path).map_err(|error| Failure::file(path, error))?;
+            let script = text_of(path)?;
             for statement in statements::all(&script) {
                 define(&engine, statement).await?;
             }

@@ -16,6 +16,7 @@ use sluicegate_engine::{Engine, ErrorKind};
 use crate::commands::generate::bucket_store;
 use crate::connect::bucket;
 use crate::failure::{Failure, Result};
+use crate::runtime::leftovers::Leftover;
 
 /// The pauses before what could not be removed is tried again.
 const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(3)];
@@ -31,6 +32,8 @@ pub(super) struct Samples<'a> {
     /// Whether the bucket was made for them.
     made: bool,
     written: Vec<Path>,
+    /// From when something may be there on.
+    left: Option<Leftover>,
 }
 
 impl<'a> Samples<'a> {
@@ -44,7 +47,16 @@ impl<'a> Samples<'a> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let prefix = format!("sluice-{command}-{:x}-{:x}/", now.as_nanos(), process::id());
         let store = bucket_store(engine, bucket)?;
-        Ok(Self { engine, bucket, hint, prefix, store, made: false, written: Vec::new() })
+        Ok(Self {
+            engine,
+            bucket,
+            hint,
+            prefix,
+            store,
+            made: false,
+            written: Vec::new(),
+            left: None,
+        })
     }
 
     /// What the keys of the samples begin with.
@@ -77,6 +89,7 @@ impl<'a> Samples<'a> {
     /// Makes the bucket if it is not there.
     pub(super) async fn begin(&mut self) -> Result<()> {
         self.check_connection().await?;
+        self.left = Some(Leftover::new(format!("s3://{}/{}", self.bucket, self.prefix)));
         let counters = &self.engine.endpoint().counters;
         counters.request(RequestKind::Head);
         self.made = bucket::ensure(self.engine, self.bucket).await?;

@@ -1,6 +1,5 @@
 //! `sluice sql`
 
-use std::fs;
 use std::io::{self, IsTerminal, Read};
 use std::path::Path;
 
@@ -12,6 +11,7 @@ use crate::output::Output;
 use crate::output::html::Page;
 use crate::output::stats;
 use crate::runtime::compute::Compute;
+use crate::runtime::input::text_of;
 use crate::runtime::interrupt::{LastResort, interruptible, interruptible_writes, watch};
 use crate::session::Session;
 use crate::session::prompt;
@@ -116,7 +116,7 @@ fn read(path: &Path) -> Result<String> {
         io::stdin().read_to_string(&mut text).map_err(|error| Failure::from(error).at("stdin"))?;
         return Ok(text);
     }
-    fs::read_to_string(path).map_err(|error| Failure::file(path, error))
+    text_of(path)
 }
 
 #[cfg(test)]

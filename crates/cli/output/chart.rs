@@ -8,6 +8,8 @@ use kuva::backend::svg::SvgBackend;
 use kuva::prelude::{Figure, Layout, LinePlot, Palette, Plot};
 use kuva::render::render::render_multiple;
 
+use crate::failure::{Failure, Result};
+
 /// Columns and rows of a chart in a terminal.
 const TERMINAL: (usize, usize) = (96, 24);
 
@@ -30,14 +32,23 @@ pub(crate) enum ChartFormat {
 
 impl ChartFormat {
     /// The one that was asked for, or that of the file's extension.
-    pub(crate) fn chosen(asked: Option<Self>, file: Option<&Path>) -> Self {
+    ///
+    /// # Errors
+    ///
+    /// If none was asked for, and the extension is that of another format.
+    pub(crate) fn chosen(asked: Option<Self>, file: Option<&Path>) -> Result<Self> {
         let extension = file.and_then(Path::extension).and_then(|it| it.to_str());
-        match (asked, extension) {
-            (Some(format), _) => format,
-            (None, Some("csv")) => Self::Csv,
-            (None, Some("json")) => Self::Json,
-            (None, Some("svg")) => Self::Svg,
-            (None, _) => Self::Table,
+        // A device or a descriptor has no name of its own.
+        match (asked, extension.map(str::to_ascii_lowercase).as_deref()) {
+            (Some(format), _) => Ok(format),
+            (None, Some("csv")) => Ok(Self::Csv),
+            (None, Some("json")) => Ok(Self::Json),
+            (None, Some("svg")) => Ok(Self::Svg),
+            (None, Some("txt" | "md" | "log" | "out") | None) => Ok(Self::Table),
+            (None, Some(other)) => Err(Failure::Usage(format!(
+                "`.{other}` is no format that is written here: name a file .txt, .csv, .json or .svg, or say \
+                 which with --format"
+            ))),
         }
     }
 }
@@ -140,11 +151,19 @@ mod tests {
     #[test]
     fn formats_follow_the_extension_unless_one_is_asked_for() {
         let chosen = |asked, file: &str| ChartFormat::chosen(asked, Some(Path::new(file)));
-        assert_eq!(chosen(None, "a.svg"), ChartFormat::Svg);
-        assert_eq!(chosen(None, "a.json"), ChartFormat::Json);
-        assert_eq!(chosen(None, "a.txt"), ChartFormat::Table);
-        assert_eq!(chosen(Some(ChartFormat::Csv), "a.svg"), ChartFormat::Csv);
-        assert_eq!(ChartFormat::chosen(None, None), ChartFormat::Table);
+        for (asked, file, expected) in [
+            (None, "a.svg", ChartFormat::Svg),
+            (None, "a.JSON", ChartFormat::Json),
+            (None, "a.txt", ChartFormat::Table),
+            (None, "/dev/stdout", ChartFormat::Table),
+            (Some(ChartFormat::Csv), "a.svg", ChartFormat::Csv),
+            (Some(ChartFormat::Table), "a.pdf", ChartFormat::Table),
+        ] {
+            assert_eq!(chosen(asked, file).unwrap(), expected, "{file}");
+        }
+        assert_eq!(ChartFormat::chosen(None, None).unwrap(), ChartFormat::Table);
+        let Err(Failure::Usage(refused)) = chosen(None, "a.pdf") else { panic!("text in a.pdf") };
+        assert!(refused.starts_with("`.pdf` is no format"), "{refused}");
     }
 
     #[test]

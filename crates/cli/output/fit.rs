@@ -1,5 +1,6 @@
 //! Tables in frames that fit the terminal.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, StringArray};
@@ -21,7 +22,11 @@ const FRAME: (usize, usize) = (3, 1);
 pub(crate) fn framed(batches: &[RecordBatch], width: Option<usize>) -> Result<String> {
     let options = FormatOptions::default().with_null("NULL");
     let whole = pretty_format_batches_with_options(batches, &options)?.to_string();
-    let whole = visible(&whole);
+    let whole = match visible(&whole) {
+        Cow::Borrowed(_) => whole,
+        // Escapes take room that the frame does not have yet.
+        Cow::Owned(_) => table(&columns(batches, &options)?, usize::MAX)?,
+    };
     let Some(width) = width.filter(|width| whole.lines().any(|line| line.width() > *width)) else {
         return Ok(format!("{whole}\n"));
     };
@@ -30,6 +35,15 @@ pub(crate) fn framed(batches: &[RecordBatch], width: Option<usize>) -> Result<St
     let widths: Vec<usize> = columns.iter().map(Column::width).collect();
     let frame = columns.len() * FRAME.0 + FRAME.1;
     let most = cap(&widths, width.saturating_sub(frame));
+    let mut text = format!("{}\n", table(&columns, most)?);
+    if left_out > 0 {
+        text += &format!("… {left_out} more columns (\\x or --format csv shows all)\n");
+    }
+    Ok(text)
+}
+
+/// Columns in a frame, their names and cells cut to a width.
+fn table(columns: &[Column], most: usize) -> Result<String> {
     let names =
         columns.iter().map(|column| Field::new(cut(&column.name, most), DataType::Utf8, true));
     let schema = Arc::new(Schema::new(names.collect::<Vec<_>>()));
@@ -38,11 +52,7 @@ pub(crate) fn framed(batches: &[RecordBatch], width: Option<usize>) -> Result<St
             as ArrayRef
     });
     let fitting = RecordBatch::try_new(schema, cells.collect())?;
-    let mut text = format!("{}\n", pretty_format_batches_with_options(&[fitting], &options)?);
-    if left_out > 0 {
-        text += &format!("… {left_out} more columns (\\x or --format csv shows all)\n");
-    }
-    Ok(text)
+    Ok(pretty_format_batches_with_options(&[fitting], &FormatOptions::default())?.to_string())
 }
 
 /// A column as text.
@@ -164,6 +174,22 @@ mod tests {
         assert_eq!(framed(std::slice::from_ref(&batch), Some(20)).unwrap(), expected);
         let whole = framed(std::slice::from_ref(&batch), None).unwrap();
         assert_eq!(framed(&[batch], Some(40)).unwrap(), whole);
+    }
+
+    #[test]
+    fn frames_are_as_wide_as_what_is_escaped() {
+        let batch = batch(&[("a\r", &["\u{1b}[2J", "b"])]);
+        let text = framed(std::slice::from_ref(&batch), None).unwrap();
+        let expected = "\
++------------+
+| a\\u{d}     |
++------------+
+| \\u{1b}[2J |
+| b          |
++------------+
+";
+        assert_eq!(text, expected);
+        assert_eq!(framed(&[batch], Some(80)).unwrap(), expected);
     }
 
     #[test]

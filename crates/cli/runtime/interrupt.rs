@@ -1,4 +1,4 @@
-//! Ctrl-C and SIGTERM.
+//! Ctrl-C, SIGTERM and SIGHUP.
 
 use std::process;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -9,6 +9,7 @@ use sluicegate_engine::Engine;
 
 use crate::failure::{Failure, Result};
 use crate::output::progress::say;
+use crate::runtime::leftovers;
 use crate::runtime::terminal::Terminal;
 
 /// Exit code of a process that Ctrl-C stopped: 128 + SIGINT.
@@ -16,6 +17,9 @@ const INTERRUPTED: u8 = 130;
 /// Exit code of a process that SIGTERM stopped: 128 + SIGTERM.
 #[cfg(unix)]
 const TERMINATED: u8 = 143;
+/// Exit code of a process whose terminal went away: 128 + SIGHUP.
+#[cfg(unix)]
+const HUNG_UP: u8 = 129;
 /// How long aborting uploads may take after the process was asked to stop.
 pub(crate) const ABORT_PATIENCE: Duration = Duration::from_secs(2);
 /// How long the process may take to end after that, whatever keeps it.
@@ -57,10 +61,10 @@ pub(crate) async fn interruptible_writes<T>(
 pub(crate) async fn abort_writes(engine: &Engine) -> &'static str {
     match tokio::time::timeout(ABORT_PATIENCE, engine.abort_writes()).await {
         Ok(0) => "stopped",
-        Ok(_) => "stopped, when everything was written: what was to be replaced is",
+        Ok(_) => "stopped, when everything was written: the new objects are there",
         Err(_) => {
-            "stopped, while the store was still busy with what was written: uploads may be unfinished, and \
-             of objects that were to be replaced, new and old ones may be there"
+            "stopped, while the store was still busy with what was written: some new objects may be there, \
+             uploads unfinished, and old ones that were to be replaced not removed"
         }
     }
 }
@@ -81,11 +85,14 @@ pub(crate) fn watch(last_resort: LastResort) -> Watch {
             _ = asked_to_stop() => {}
             () = patience => {}
         }
+        if let Some(words) = leftovers::words() {
+            say(&words);
+        }
         process::exit(i32::from(code));
     }))
 }
 
-/// Ends the process at SIGTERM, which a prompt that reads a line does not notice.
+/// Ends the process at SIGTERM or SIGHUP, which a prompt that reads a line does not notice.
 pub(crate) fn watch_prompt(engine: Engine) -> Watch {
     let terminal = Terminal::remember();
     // It listens before the prompt is shown.
@@ -111,7 +118,7 @@ pub(crate) enum LastResort {
 #[derive(Debug)]
 pub(crate) struct Watch(#[expect(dead_code, reason = "held for its Drop")] SpawnedTask<()>);
 
-/// Waits for Ctrl-C or SIGTERM; returns the exit code that tells which.
+/// Waits for Ctrl-C, SIGTERM or SIGHUP; returns the exit code that tells which.
 pub(crate) async fn asked_to_stop() -> u8 {
     tokio::select! {
         () = control_c() => INTERRUPTED,
@@ -127,20 +134,47 @@ pub(crate) async fn control_c() {
     }
 }
 
-/// Listens for SIGTERM from now on, and waits for it; returns its exit code.
+/// Listens for SIGTERM and SIGHUP from now on, and waits for one; returns its exit code.
 #[cfg(unix)]
 pub(crate) fn terminated() -> impl Future<Output = u8> {
     use tokio::signal::unix::{SignalKind, signal};
 
-    let signals = signal(SignalKind::terminate());
-    async move {
-        if let Ok(mut signals) = signals
-            && signals.recv().await.is_some()
-        {
-            return TERMINATED;
+    let listen = |kind, code| {
+        let signals = signal(kind);
+        async move {
+            if let Ok(mut signals) = signals
+                && signals.recv().await.is_some()
+            {
+                return code;
+            }
+            std::future::pending().await
         }
-        std::future::pending().await
+    };
+    let terminated = listen(SignalKind::terminate(), TERMINATED);
+    // Listening would take away what nohup is for.
+    let hung_up = (!ignores_hangup()).then(|| listen(SignalKind::hangup(), HUNG_UP));
+    async move {
+        let hung_up = async {
+            match hung_up {
+                Some(hung_up) => hung_up.await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            code = terminated => code,
+            code = hung_up => code,
+        }
     }
+}
+
+/// Whether SIGHUP was ignored when the process began, as nohup has it, or that cannot be told.
+#[cfg(unix)]
+fn ignores_hangup() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    // SIGHUP is the first signal.
+    mask.is_none_or(|mask| mask & 1 != 0)
 }
 
 /// There is no such signal here.

@@ -7,6 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::failure::{Failure, Result};
+use crate::runtime::leftovers::Leftover;
 
 /// How often a removal is tried, and the pause between tries: a write that was under way when the
 /// command was interrupted may still create a file.
@@ -17,7 +18,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// runtime, so that nothing that still runs can write to it afterwards.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
-    folder: Option<PathBuf>,
+    folder: Option<(PathBuf, Leftover)>,
 }
 
 impl Scratch {
@@ -30,17 +31,17 @@ impl Scratch {
         })?;
         let path = made.keep();
         self.remove();
-        self.folder = Some(path.clone());
+        self.folder = Some((path.clone(), Leftover::new(path.display().to_string())));
         Ok(path)
     }
 
     /// Leaves the folder where it is.
     pub(crate) fn keep(&mut self) -> Option<PathBuf> {
-        self.folder.take()
+        self.folder.take().map(|(folder, _)| folder)
     }
 
     fn remove(&mut self) {
-        if let Some(folder) = self.folder.take() {
+        if let Some((folder, _left)) = self.folder.take() {
             remove(&folder);
         }
     }

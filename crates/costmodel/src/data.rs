@@ -142,6 +142,11 @@ pub(crate) fn capacities<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<BTreeMap<String, f64>, D::Error> {
     let capacities = BTreeMap::<String, f64>::deserialize(deserializer)?;
+    let names = crate::switch::ALL.map(crate::Resource::name);
+    if let Some(unknown) = capacities.keys().find(|name| !names.contains(&name.as_str())) {
+        let names = names.join(", ");
+        return Err(D::Error::custom(format!("`{unknown}` is no resource: there are {names}")));
+    }
     match capacities.iter().find(|(_, capacity)| Range::Rate.check(**capacity).is_err()) {
         Some((name, _)) => Err(D::Error::custom(format!("`{name}` must be at least 1 per second"))),
         None => Ok(capacities),

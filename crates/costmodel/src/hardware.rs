@@ -387,6 +387,14 @@ mod tests {
     }
 
     #[test]
+    fn capacities_of_what_is_no_resource_are_refused() {
+        let text = include_str!("../hardware/paper.toml");
+        let with = format!("{text}\n[capacities]\nnope = 1e7\n");
+        let refused = HardwareProfile::parse(&with).unwrap_err().to_string();
+        assert!(refused.contains("`nope` is no resource: there are worker rows"), "{refused}");
+    }
+
+    #[test]
     fn further_capacities_are_named_in_a_table() {
         let text = include_str!("../hardware/paper.toml");
         let with = format!("{text}\n[capacities]\n\"switch pipeline\" = 1e7\n");

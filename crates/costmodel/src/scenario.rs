@@ -155,7 +155,8 @@ impl Found<'_> {
 
 fn find(key: &str) -> Option<Found<'_>> {
     if let Some(name) = key.strip_prefix(CAPACITIES) {
-        return Some(Found::Capacity(name)).filter(|_| !name.is_empty());
+        let known = crate::switch::ALL.iter().any(|resource| resource.name() == name);
+        return known.then_some(Found::Capacity(name));
     }
     let hardware = OF_HARDWARE.iter().find(|(known, _)| *known == key);
     let hardware = hardware.map(|(_, place)| Found::Hardware(*place));
@@ -166,7 +167,8 @@ fn find(key: &str) -> Option<Found<'_>> {
 fn unknown() -> String {
     let keys = OF_HARDWARE.iter().map(|(key, _)| *key);
     let all: Vec<_> = keys.chain(OF_PRICES.iter().map(|(key, _)| *key)).collect();
-    format!("is not a constant; there are {} and capacities.NAME", all.join(", "))
+    let capacities = crate::switch::ALL.map(|resource| format!("{CAPACITIES}{}", resource.name()));
+    format!("is not a constant; there are {}, {}", all.join(", "), capacities.join(", "))
 }
 
 #[cfg(test)]
@@ -230,8 +232,13 @@ mod tests {
             ("link.latency_seconds", -1.0, "`link.latency_seconds`: must be a number of seconds"),
             ("link.bytes_per_second", f64::NAN, "`link.bytes_per_second`: must be at least 1 byte"),
             ("client.overlap", 1.5, "`client.overlap`: must be between 0 and 1"),
-            ("capacities.switch", 0.0, "`capacities.switch`: must be at least 1 per second"),
+            (
+                "capacities.switch rules",
+                0.0,
+                "`capacities.switch rules`: must be at least 1 per second",
+            ),
             ("capacities.", 1.0, "`capacities.`: is not a constant"),
+            ("capacities.nope", 1.0, "`capacities.nope`: is not a constant"),
             ("bandwidth", 1.0, "`bandwidth`: is not a constant; there are link.bytes_per_second, "),
         ] {
             let error = scenario().set(key, value).unwrap_err().to_string();

@@ -16,7 +16,8 @@ const MASTER_LINK: Resource = Resource::new("master link");
 const MASTER_PACKETS: Resource = Resource::new("master packets");
 const MASTER: Resource = Resource::new("master rows");
 
-const ALL: [Resource; 8] =
+/// What `[capacities]` of a profile may name.
+pub(crate) const ALL: [Resource; 8] =
     [WORKER, WORKER_PACKETS, WORKER_LINK, PIPELINE, RULES, MASTER_LINK, MASTER_PACKETS, MASTER];
 
 const PACKETS_PER_SECOND: f64 = 10e6;

@@ -93,7 +93,7 @@ pub(crate) async fn run(mut args: ModelArgs) -> Result<()> {
 }
 
 fn format(args: &ModelArgs) -> Result<ChartFormat> {
-    let format = ChartFormat::chosen(args.format, args.output.as_deref());
+    let format = ChartFormat::chosen(args.format, args.output.as_deref())?;
     if format == ChartFormat::Svg && args.sweep.is_empty() {
         return Err(Failure::Usage("a picture needs an axis: --sweep NAME=LOW..HIGH".to_owned()));
     }

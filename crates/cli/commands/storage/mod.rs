@@ -19,6 +19,7 @@ use crate::failure::{Failure, Result};
 use crate::output::progress::say;
 use crate::output::visible::visible;
 use crate::runtime::compute::Compute;
+use crate::runtime::input::text_of;
 use crate::runtime::interrupt::interruptible;
 use crate::session::statements;
 
@@ -180,12 +181,12 @@ fn device(name: &str) -> Result<Device> {
         return Ok(known.clone());
     }
     let path = Path::new(name);
-    if !path.is_file() {
+    if !path.exists() {
         let names: Vec<_> = Device::all().iter().map(|it| it.name.as_str()).collect();
         return Err(Failure::new(format!("there is no device and no file `{name}`"))
             .with_hint(format!("Take one of {}, or name a TOML file.", names.join(", "))));
     }
-    let text = fs::read_to_string(path).map_err(|error| Failure::file(path, error))?;
+    let text = text_of(path)?;
     Device::parse(&text).map_err(|error| {
         let keys = "name, date, source, setup_seconds, media_bytes_per_second, link_bytes_per_second \
                     and filter_bytes_per_second";

@@ -13,7 +13,6 @@ mod time;
 mod trace;
 mod udp;
 
-use std::fs;
 use std::path::Path;
 
 use sluicegate_pruning::ConfigError;
@@ -27,6 +26,7 @@ use sluicegate_pruning::switch::{Program, Target};
 use crate::args::parameters::ParameterArgs;
 use crate::args::switch::{SwitchArgs, SwitchCommand, Variant};
 use crate::failure::{Failure, Result};
+use crate::runtime::input::text_of;
 
 /// Does what was asked of the switch. Nothing here waits, so a signal ends it at once.
 pub(crate) fn run(args: SwitchArgs) -> Result<()> {
@@ -108,9 +108,8 @@ fn target(name: &str) -> Result<Target> {
         return Ok(target);
     }
     let path = Path::new(name);
-    let text = fs::read_to_string(path).map_err(|error| {
-        Failure::file(path, error)
-            .with_hint("Targets are tofino1, tofino2, paper, or a TOML file of limits.")
+    let text = text_of(path).map_err(|failure| {
+        failure.with_hint("Targets are tofino1, tofino2, paper, or a TOML file of limits.")
     })?;
     Target::from_toml(&text).map_err(|error| {
         let error = error.to_string();

@@ -70,6 +70,7 @@ pub(super) fn run(args: &SweepArgs) -> Result<()> {
             "{points} points are more than {MOST_POINTS}; take fewer with `/N` behind a range"
         )));
     }
+    let format = ChartFormat::chosen(args.format, args.output.as_deref())?;
     let file = args.output.as_deref().map(Unfinished::begin).transpose()?;
     let steps = Steps::new(points, "measuring");
     let mut all = Vec::new();
@@ -78,7 +79,7 @@ pub(super) fn run(args: &SweepArgs) -> Result<()> {
         all.extend(series(args, algorithm, over, by, |done| steps.at(before + done))?);
     }
     steps.done();
-    let text = match ChartFormat::chosen(args.format, args.output.as_deref()) {
+    let text = match format {
         ChartFormat::Csv => listing(&all, over).text(ListFormat::Csv),
         ChartFormat::Json => listing(&all, over).text(ListFormat::Json),
         ChartFormat::Svg => chart::svg(&[drawn(&all, over)]),

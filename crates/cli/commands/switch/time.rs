@@ -30,7 +30,7 @@ pub(super) fn run(args: &TimeArgs) -> Result<()> {
         link: args.link.unwrap_or(here.link),
         per_packet: args.per_packet.into(),
     };
-    let format = ChartFormat::chosen(args.format, args.output.as_deref());
+    let format = ChartFormat::chosen(args.format, args.output.as_deref())?;
     let file = args.output.as_deref().map(Unfinished::begin).transpose()?;
     let colour = file.is_none() && io::stdout().is_terminal();
     let text = match args.show.figure() {

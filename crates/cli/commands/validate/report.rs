@@ -10,7 +10,7 @@ use crate::output::grid::align;
 use crate::output::listing::{ListFormat, Listing};
 use crate::output::progress::say;
 
-const HEADER: [&str; 14] = [
+const HEADER: [&str; 16] = [
     "link",
     "latency_ms",
     "query",
@@ -25,6 +25,8 @@ const HEADER: [&str; 14] = [
     "link_bytes",
     "requests",
     "right",
+    "runs_s",
+    "ran_as",
 ];
 
 pub(super) fn print(choices: &[Choice], format: ListFormat) -> Result<()> {
@@ -48,6 +50,8 @@ pub(super) fn print(choices: &[Choice], format: ListFormat) -> Result<()> {
                 json!(trial.link.0),
                 json!(trial.requests),
                 if observed.taken { json!(is_right) } else { json!(null) },
+                json!(trial.runs()),
+                json!(observed.strategy),
             ]);
         }
     }

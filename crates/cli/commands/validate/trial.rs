@@ -74,6 +74,12 @@ impl Trial {
         }
     }
 
+    /// Seconds of each run, the fastest first, with spaces between.
+    pub(super) fn runs(&self) -> String {
+        let seconds = self.times.iter().map(|time| format!("{:.6}", time.as_secs_f64()));
+        seconds.collect::<Vec<_>>().join(" ")
+    }
+
     /// How its operators ran.
     pub(super) fn chosen(&self) -> String {
         let asked = !self.keys.is_empty();

@@ -1,9 +1,9 @@
 //! `\i`: statements and commands of a file.
 
-use std::fs;
 use std::path::Path;
 
 use crate::failure::{Failure, Result};
+use crate::runtime::input::text_of;
 use crate::session::Session;
 use crate::session::statements::steps;
 
@@ -17,7 +17,7 @@ pub(super) async fn include(session: &mut Session<'_>, file: &str) -> Result<boo
             .with_hint("A file may not include itself."));
     }
     let path = Path::new(file);
-    let text = fs::read_to_string(path).map_err(|error| Failure::file(path, error))?;
+    let text = text_of(path)?;
     session.including += 1;
     let ran =
         session.run_all(&steps(&text)).await.map_err(|failure| failure.at(&format!("`{file}`")));

@@ -49,6 +49,10 @@ const TABLE_OPTIONS: [(&str, &[&str]); 10] = [
     ("format.truncated_rows", &["true", "false"]),
 ];
 
+/// Options of COPY beside those.
+const COPY_OPTIONS: [(&str, &[&str]); 2] =
+    [("append", &["true", "false"]), ("overwrite", &["true", "false"])];
+
 /// Whether a word is coloured as a keyword.
 pub(super) fn is_keyword(word: &str) -> bool {
     let upper = word.to_ascii_uppercase();
@@ -80,6 +84,8 @@ enum Wanted<'a> {
     Value(&'a str),
     /// An option of a table of files.
     TableOption,
+    /// An option of COPY.
+    CopyOption,
     /// A value of such an option.
     TableValue(&'a str),
     /// The format of a table.
@@ -114,8 +120,13 @@ impl Completion {
             Wanted::Setting => matching(begun, self.settings().keys().map(String::as_str)),
             Wanted::Value(option) => matching(begun, self.values(option)),
             Wanted::TableOption => matching(begun, TABLE_OPTIONS.iter().map(|(name, _)| *name)),
+            Wanted::CopyOption => {
+                let all = COPY_OPTIONS.iter().chain(&TABLE_OPTIONS);
+                matching(begun, all.map(|(name, _)| *name))
+            }
             Wanted::TableValue(option) => {
-                let known = TABLE_OPTIONS.iter().find(|(name, _)| *name == option);
+                let known =
+                    COPY_OPTIONS.iter().chain(&TABLE_OPTIONS).find(|(name, _)| *name == option);
                 matching(begun, known.iter().flat_map(|(_, values)| values.iter().copied()))
             }
             Wanted::Table => matching(begun, self.tables().iter().map(String::as_str)),
@@ -282,6 +293,14 @@ fn wanted(before: &str) -> (usize, Wanted<'_>) {
         let dotted = dotted.last().map(|piece| piece.start);
         dotted.filter(|_| words.len() > from).unwrap_or(start)
     };
+    let in_options = upper
+        .iter()
+        .rposition(|word| *word == "OPTIONS")
+        .is_some_and(|at| upper[at..].contains(&"(") && !upper[at..].contains(&")"));
+    let option = match upper.first() {
+        Some(&"COPY") => Wanted::CopyOption,
+        _ => Wanted::TableOption,
+    };
     let is_text = begun.is_some_and(|piece| piece.kind == Kind::Text);
     match upper.as_slice() {
         ["SET", .., "=" | "TO"] => {
@@ -294,18 +313,17 @@ fn wanted(before: &str) -> (usize, Wanted<'_>) {
             (setting(1), Wanted::Setting)
         }
         [.., "STORED", "AS"] => (start, Wanted::TableKind),
-        words_before if is_text => {
-            let in_options = words_before
-                .iter()
-                .rposition(|word| *word == "OPTIONS")
-                .is_some_and(|at| !words_before[at..].contains(&")"));
+        _ if is_text => {
             let last = words.last().copied().unwrap_or_default();
             match in_options {
-                true if matches!(last, "(" | ",") => (start, Wanted::TableOption),
+                true if matches!(last, "(" | ",") => (start, option),
                 true => (start, Wanted::TableValue(last.trim_matches('\''))),
                 false => (start, Wanted::Url),
             }
         }
+        // Names need no quotes.
+        [.., "(" | ","] if in_options => (start, option),
+        [.., "."] if in_options => (setting(0), option),
         [.., "FROM" | "JOIN" | "INTO" | "DESCRIBE" | "SUMMARIZE"]
         | ["ANALYZE" | "DROP", "TABLE"] => (start, Wanted::Table),
         [.., "."] => (start, Wanted::Column),
@@ -387,6 +405,12 @@ mod tests {
         check("set sluice.transfer to f", "f", &Wanted::Value("sluice.transfer"));
         check("create external table t stored as p", "p", &Wanted::TableKind);
         check("… location 's3://b/' options ('form", "form", &Wanted::TableOption);
+        check("copy t to 's3://b/' options (", "", &Wanted::CopyOption);
+        check("copy t to 's3://b/' options (over", "over", &Wanted::CopyOption);
+        check("copy t to 's3://b/' options ('a' 'b', format.ha", "format.ha", &Wanted::CopyOption);
+        check("copy t to 's3://b/' options ('overwrite' 't", "t", &Wanted::TableValue("overwrite"));
+        check("copy t to 's3://b/' options (overwrite true) ", "", &Wanted::Word);
+        check("create external table t location 's3://b/' options (", "", &Wanted::TableOption);
         check("options ('format.has_header' 'tr", "tr", &Wanted::TableValue("format.has_header"));
         check("\\f", "\\f", &Wanted::Command);
         check("select 1\n\\d li", "li", &Wanted::Table);

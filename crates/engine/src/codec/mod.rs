@@ -126,6 +126,9 @@ struct StagedWriteMessage {
     /// URLs of objects that it removes.
     #[prost(string, repeated, tag = "1")]
     replaced: Vec<String>,
+    /// Whether of no rows it writes a file with the columns.
+    #[prost(bool, tag = "2")]
+    leaves_columns: bool,
 }
 
 /// What encoding an operator takes: the codec, and DataFusion's converter of what is inside.
@@ -162,7 +165,10 @@ impl PhysicalExtensionCodec for SluiceCodec {
         } else if let Some(config) = named_scan(node.as_ref()) {
             Node::Files(Box::new(encoder.files(config)?))
         } else if let Some(write) = node.downcast_ref::<StagedWriteExec>() {
-            Node::StagedWrite(StagedWriteMessage { replaced: write.replaced().to_vec() })
+            Node::StagedWrite(StagedWriteMessage {
+                replaced: write.replaced().to_vec(),
+                leaves_columns: write.leaves_columns(),
+            })
         } else if let Some(exec) = node.downcast_ref::<SwitchExec>() {
             Node::Switch(SwitchMessage::of(exec))
         } else if let Some(exec) = node.downcast_ref::<SwitchPruneExec>() {
@@ -214,7 +220,8 @@ impl PhysicalExtensionCodec for SluiceCodec {
             (Some(Node::Aggregate(aggregate)), []) => Ok(Arc::new(decoder.aggregate(&aggregate)?)),
             (Some(Node::GroupBy(group_by)), []) => Ok(Arc::new(decoder.group_by(&group_by)?)),
             (Some(Node::StagedWrite(write)), [input]) => {
-                Ok(Arc::new(StagedWriteExec::new(Arc::clone(input)).replacing(write.replaced)))
+                let staged = StagedWriteExec::new(Arc::clone(input)).replacing(write.replaced);
+                Ok(Arc::new(staged.leaving_columns(write.leaves_columns)))
             }
             (Some(Node::Switch(switch)), [input]) => Ok(Arc::new(switch.over(input)?)),
             (Some(Node::SwitchPrune(prune)), [input]) => {

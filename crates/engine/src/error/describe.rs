@@ -198,7 +198,8 @@ const ZERO: &str = "Make the divisor NULL where it is zero: NULLIF(x, 0).";
 const LINES: &str = "Correct the value; or, if records are on several lines, have objects read as a whole: SET \
      sluice.scan = 'get'; SET datafusion.optimizer.repartition_file_scans = false.";
 
-const BAD_FIELDS: &str = "Give every record as many fields as the table has columns; the option \
+const BAD_FIELDS: &str = "Give every record as many fields as the table has columns. If some have \
+     more, declare as many columns as the longest has: CREATE EXTERNAL TABLE t (…); the option \
      'format.truncated_rows' takes records with fewer.";
 
 const LINE_ENDS: &str = "Say that values have line ends, so that files are not read in parts: read_csv('…', \

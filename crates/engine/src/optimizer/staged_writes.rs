@@ -25,9 +25,10 @@ impl PhysicalOptimizerRule for StagedWrites {
     ) -> Result<Arc<dyn ExecutionPlan>> {
         plan.transform_down(|node| {
             if node.downcast_ref::<DataSinkExec>().is_some() {
-                let staged: Arc<dyn ExecutionPlan> =
-                    Arc::new(StagedWriteExec::new(node).replacing(Replaced::of(options).urls));
-                Ok(Transformed::new(staged, true, TreeNodeRecursion::Jump))
+                let Replaced { urls, leaves_columns } = Replaced::of(options);
+                let staged = StagedWriteExec::new(node).replacing(urls);
+                let staged = staged.leaving_columns(leaves_columns);
+                Ok(Transformed::new(Arc::new(staged), true, TreeNodeRecursion::Jump))
             } else if node.downcast_ref::<StagedWriteExec>().is_some() {
                 Ok(Transformed::new(node, false, TreeNodeRecursion::Jump))
             } else {

@@ -15,8 +15,8 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan};
 use futures::StreamExt;
 
-/// The same plan, whose sink is given a batch without rows rather than none. One that replaces objects would
-/// otherwise leave nothing that says which columns there were.
+/// The same plan, whose sink is given a batch without rows rather than none. One that writes where
+/// nothing else is would otherwise leave nothing that says which columns there are.
 pub(super) fn with_a_batch(plan: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
     let Some(writes) = plan.downcast_ref::<DataSinkExec>() else { return plan };
     let (input, order) = (Arc::clone(writes.input()), writes.sort_order().clone());

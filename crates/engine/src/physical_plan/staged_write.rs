@@ -29,6 +29,7 @@ pub struct StagedWriteExec {
     input: Arc<dyn ExecutionPlan>,
     /// URLs of objects that are removed after the commit, with the paths as they are.
     replaced: Vec<String>,
+    leaves_columns: bool,
     metrics: ExecutionPlanMetricsSet,
 }
 
@@ -39,7 +40,8 @@ impl StagedWriteExec {
     /// Stages the writes of `input`.
     #[must_use]
     pub fn new(input: Arc<dyn ExecutionPlan>) -> Self {
-        Self { input, replaced: Vec::new(), metrics: ExecutionPlanMetricsSet::new() }
+        let (replaced, metrics) = (Vec::new(), ExecutionPlanMetricsSet::new());
+        Self { input, replaced, leaves_columns: false, metrics }
     }
 
     /// The same, which also removes these objects once its own are there: their URLs, with the paths as they
@@ -47,6 +49,18 @@ impl StagedWriteExec {
     #[must_use]
     pub fn replacing(self, replaced: Vec<String>) -> Self {
         Self { replaced, ..self }
+    }
+
+    /// The same, which of no rows writes a file that has the columns, or nothing.
+    #[must_use]
+    pub fn leaving_columns(self, leaves_columns: bool) -> Self {
+        Self { leaves_columns, ..self }
+    }
+
+    /// Whether of no rows it writes a file that has the columns.
+    #[must_use]
+    pub fn leaves_columns(&self) -> bool {
+        self.leaves_columns
     }
 
     /// What it removes.
@@ -145,7 +159,10 @@ impl ExecutionPlan for StagedWriteExec {
         _options: ReplaceChildrenOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         match (children.pop(), children.is_empty()) {
-            (Some(input), true) => Ok(Arc::new(Self::new(input).replacing(self.replaced.clone()))),
+            (Some(input), true) => {
+                let staged = Self::new(input).replacing(self.replaced.clone());
+                Ok(Arc::new(staged.leaving_columns(self.leaves_columns)))
+            }
             _ => internal_err!("StagedWriteExec has one child"),
         }
     }
@@ -168,6 +185,7 @@ impl ExecutionPlan for StagedWriteExec {
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
         let (input, replaced) = (Arc::clone(&self.input), self.replaced.clone());
+        let leaves_columns = self.leaves_columns;
         let written = MetricBuilder::new(&self.metrics).counter(BYTES_WRITTEN, partition);
         let rows = async move {
             let uploads = context.session_config().get_extension::<Uploads>().unwrap_or_default();
@@ -178,7 +196,7 @@ impl ExecutionPlan for StagedWriteExec {
                     Arc::clone(open.staging()),
                 );
                 let mut writes = with_partition_keys(input)?;
-                if !replaced.is_empty() {
+                if leaves_columns {
                     writes = with_a_batch(writes);
                 }
                 let rows = writes.execute(partition, with_stores(&context, stores))?;

@@ -64,8 +64,9 @@ impl Existing {
         if is_single && self == Self::Kept {
             return plan_err!("{} is an object, to which nothing can be appended", copy.output_url);
         }
+        let new = Replaced { urls: Vec::new(), leaves_columns: self != Self::Kept };
         if self == Self::Kept || (is_single && self == Self::Replaced) {
-            return Ok(Replaced::default());
+            return Ok(new);
         }
         let store = state.runtime_env().object_store(&place)?;
         let everything = with_subfolders(state);
@@ -98,18 +99,21 @@ impl Existing {
         let root = place.object_store();
         let url = |object: &ObjectMeta| format!("{}{}", root.as_str(), object.location);
         Ok(match self {
-            Self::Replaced => Replaced { urls: there.iter().map(url).collect() },
-            _ => Replaced::default(),
+            Self::Replaced => Replaced { urls: there.iter().map(url).collect(), ..new },
+            _ => new,
         })
     }
 }
 
-/// Objects that are removed once those of the statement are there. The rules of its plan find it among the
+/// Objects that are removed once those of the statement are there, and what is there at least. The rules of its plan find it among the
 /// options.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Replaced {
     /// Their URLs, with the paths as they are.
     pub(crate) urls: Vec<String>,
+    /// Whether a file with the columns is written although there are no rows: nothing else would say which
+    /// columns there are.
+    pub(crate) leaves_columns: bool,
 }
 
 impl Replaced {

@@ -30,7 +30,7 @@ const CSV: [(&[&str], &str); 10] = [
     (&["newlines_in_values"], "format.newlines_in_values"),
     (&["null_regex"], "format.null_regex"),
     (&["sample_size"], "format.schema_infer_max_rec"),
-    (&["null_padding", "truncated_rows"], "format.truncated_rows"),
+    (&["truncated_rows", "null_padding"], "format.truncated_rows"),
 ];
 #[rustfmt::skip]
 const JSON: [(&[&str], &str); 3] = [
@@ -180,6 +180,7 @@ mod tests {
             ("read_csv(1 + 1)", "needs a URL"),
             ("read_csv('s3://b/x', 5)", "`5` is no argument"),
             ("read_csv('s3://b/x', color => 'red')", "no argument `color`; it has delim, header"),
+            ("read_csv('s3://b/x', foo => 1)", "sample_size, truncated_rows"),
             ("read_csv('s3://b/x', sep => ';', delim => ',')", "twice"),
             ("read_parquet('s3://b/x', header => true)", "none `header`"),
         ] {
