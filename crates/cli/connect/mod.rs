@@ -125,7 +125,8 @@ impl From<ScanArg> for Scan {
 
 /// Says that an endpoint has a path, which few stores have: others take it for the name of a bucket.
 fn tell_path(endpoint: Option<&str>) {
-    let without = endpoint.and_then(|url| {
+    // One with a query is refused: what it says may be a secret.
+    let without = endpoint.filter(|url| !url.contains(['?', '#'])).and_then(|url| {
         let (scheme, rest) = url.split_once("://")?;
         let (host, path) = rest.split_once('/')?;
         (!path.is_empty()).then(|| format!("{scheme}://{host}"))

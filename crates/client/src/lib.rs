@@ -316,8 +316,13 @@ fn check_endpoint(endpoint: Option<&str>) -> Result<(), Error> {
     let Some(endpoint) = endpoint else { return Ok(()) };
     let rest = endpoint.strip_prefix("http://").or_else(|| endpoint.strip_prefix("https://"));
     match rest {
-        // S3 does not authenticate by a user name in the URL, and it would show up in messages.
-        Some(rest) if !rest.is_empty() && !rest.starts_with('/') && !rest.contains(['@', ' ']) => {
+        // S3 does not authenticate by a user name or a query in the URL, and they would show up in messages.
+        Some(rest)
+            if !rest.is_empty()
+                && !rest.starts_with('/')
+                && !rest.contains(['@', ' ', '?', '#'])
+                && !rest.contains(char::is_control) =>
+        {
             Ok(())
         }
         _ => Err(Error::InvalidEndpoint),

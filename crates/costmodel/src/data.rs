@@ -132,6 +132,15 @@ pub(crate) fn price<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Dollar
     Range::Price.read(deserializer).map(Dollars)
 }
 
+/// A text to be shown: a terminal would take control characters for commands.
+pub(crate) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    match text.chars().find(|c| c.is_control() && !matches!(c, '\n' | '\t')) {
+        Some(c) => Err(D::Error::custom(format!("has the control character {}", c.escape_unicode()))),
+        None => Ok(text),
+    }
+}
+
 /// Requests per second.
 pub(crate) fn requests_rate<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     Range::Requests.read(deserializer)

@@ -216,10 +216,13 @@ impl ClientRates {
 #[serde(deny_unknown_fields)]
 pub struct HardwareProfile {
     /// The name that it is asked for by, and that predictions carry.
+    #[serde(deserialize_with = "data::text")]
     pub name: String,
     /// When its constants were established: year, or year and month.
+    #[serde(deserialize_with = "data::text")]
     pub date: String,
     /// Where they come from, and which are assumed.
+    #[serde(deserialize_with = "data::text")]
     pub source: String,
     /// The way between store and client.
     pub link: Link,
@@ -384,6 +387,15 @@ mod tests {
         }
         assert_eq!(HardwareProfile::by_name("paper"), Some(HardwareProfile::paper()));
         assert_eq!(HardwareProfile::by_name("none"), None);
+    }
+
+    #[test]
+    fn names_that_a_terminal_would_obey_are_refused() {
+        let text = include_str!("../hardware/paper.toml");
+        let name = text.lines().find(|line| line.starts_with("name")).unwrap();
+        let refused = HardwareProfile::parse(&text.replace(name, r#"name = "a\u001b[2J""#));
+        let refused = refused.unwrap_err().to_string();
+        assert!(refused.ends_with(r"`name`: has the control character \u{1b}"), "{refused}");
     }
 
     #[test]

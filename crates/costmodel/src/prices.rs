@@ -87,12 +87,16 @@ impl ComputePrice {
 #[serde(deny_unknown_fields)]
 pub struct PriceBook {
     /// The name that `--prices` takes.
+    #[serde(deserialize_with = "data::text")]
     pub name: String,
     /// The store's region.
+    #[serde(deserialize_with = "data::text")]
     pub region: String,
     /// When these prices held: year, or year and month.
+    #[serde(deserialize_with = "data::text")]
     pub date: String,
     /// Where they were published, and what in them is assumed.
+    #[serde(deserialize_with = "data::text")]
     pub source: String,
     /// Per request.
     pub requests: RequestPrices,

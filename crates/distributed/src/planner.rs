@@ -12,7 +12,7 @@ use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::context::QueryPlanner;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::explain::ExplainExec;
-use datafusion::physical_plan::windows::BoundedWindowAggExec;
+use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use datafusion_distributed::{
     DistributedConfig, DistributedExec, NetworkBoundaryExt, SessionStateBuilderExt,
@@ -125,9 +125,15 @@ fn partial_reduce() -> DataFusionError {
 /// Whether a window's rows are partitioned by what is the same in all of them. Cut into stages, it would no longer
 /// know that its rows come in that order, and fail.
 fn has_constant_partition(node: &Arc<dyn ExecutionPlan>) -> bool {
-    let Some(window) = node.downcast_ref::<BoundedWindowAggExec>() else { return false };
-    let rows = window.input().equivalence_properties();
-    let mut keys = window.window_expr().iter().flat_map(|it| it.partition_by());
+    let (input, windows) = if let Some(window) = node.downcast_ref::<BoundedWindowAggExec>() {
+        (window.input(), window.window_expr())
+    } else if let Some(window) = node.downcast_ref::<WindowAggExec>() {
+        (window.input(), window.window_expr())
+    } else {
+        return false;
+    };
+    let rows = input.equivalence_properties();
+    let mut keys = windows.iter().flat_map(|it| it.partition_by());
     keys.any(|key| rows.is_expr_constant(key).is_some())
 }
 

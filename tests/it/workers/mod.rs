@@ -215,7 +215,7 @@ const DDL: [&str; 2] = [
 ];
 
 /// Queries of every operator that can be forced.
-const QUERIES: [&str; 14] = [
+const QUERIES: [&str; 16] = [
     "SELECT count(*), sum(v), min(s), max(k) FROM t WHERE v > 500",
     "SELECT g, count(*), sum(v), avg(v) FROM t GROUP BY g",
     "SELECT DISTINCT g FROM t WHERE k % 7 = 0",
@@ -227,6 +227,9 @@ const QUERIES: [&str; 14] = [
     "SELECT k, g FROM t WHERE k IN (SELECT k FROM u WHERE w = 3) OR v < 1",
     "SELECT sum(v) OVER (PARTITION BY g ORDER BY k) AS running, k FROM t WHERE v > 990",
     "SELECT sum(v) OVER (PARTITION BY g ORDER BY k) AS running, k FROM t WHERE g = 'g7' AND v > 900",
+    "SELECT avg(v) OVER (PARTITION BY g, s) AS mean, k FROM t WHERE g = 'g7' AND v > 900",
+    "SELECT k, r, max(v) OVER (PARTITION BY s, g) AS most FROM \
+     (SELECT *, rank() OVER (PARTITION BY s ORDER BY g, k) AS r FROM t) WHERE g = 'g7'",
     "SELECT sum(c) FROM (SELECT g, count(*) AS c FROM t GROUP BY g) q JOIN (SELECT DISTINCT g FROM t) d ON q.g = d.g",
     "SELECT k FROM t WHERE v > 995 UNION ALL SELECT w FROM u UNION ALL SELECT k FROM t WHERE v < 5",
     "SELECT g, count(*) FROM (SELECT g, k FROM t UNION ALL SELECT 'u', k FROM u) GROUP BY g",

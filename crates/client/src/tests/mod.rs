@@ -454,8 +454,16 @@ async fn nothing_is_sent_that_the_profile_does_not_admit() {
 
 #[tokio::test]
 async fn endpoints_are_checked_and_secrets_are_not_shown() {
-    for endpoint in ["127.0.0.1:9000", "http://", "http://user:pw@host", "ftp://host", "http:///b"]
-    {
+    for endpoint in [
+        "127.0.0.1:9000",
+        "http://",
+        "http://user:pw@host",
+        "ftp://host",
+        "http:///b",
+        "http://host?token=pw",
+        "http://host/#pw",
+        "http://host/\u{1b}[2J",
+    ] {
         let options = ConnectOptions {
             endpoint: Some(endpoint.to_owned()),
             region: Some("us-east-1".to_owned()),
@@ -463,7 +471,7 @@ async fn endpoints_are_checked_and_secrets_are_not_shown() {
             ..ConnectOptions::default()
         };
         let shown = format!("{options:?}");
-        let secret = ["AKEXAMPLE", "very-secret", "pw@"].iter().any(|part| shown.contains(part));
+        let secret = ["AKEXAMPLE", "very-secret", "pw"].iter().any(|part| shown.contains(part));
         assert!(!secret, "{shown}");
         let error = Client::connect(&options, EndpointProfile::sluice()).await.unwrap_err();
         assert_eq!(error, Error::InvalidEndpoint, "{endpoint}");

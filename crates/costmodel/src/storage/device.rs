@@ -12,10 +12,13 @@ use crate::{Bytes, BytesPerSecond, DataError, data};
 #[serde(deny_unknown_fields)]
 pub struct Device {
     /// What it is called.
+    #[serde(deserialize_with = "data::text")]
     pub name: String,
     /// When these figures held: year, or year and month.
+    #[serde(deserialize_with = "data::text")]
     pub date: String,
     /// Where they were published, and what in them is assumed.
+    #[serde(deserialize_with = "data::text")]
     pub source: String,
     /// From the host's command to the device's first byte, once for each stage that is offloaded.
     #[serde(rename = "setup_seconds", deserialize_with = "data::duration")]
