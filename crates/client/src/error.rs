@@ -147,7 +147,9 @@ impl Error {
             Self::Unreachable { .. } => {
                 "Check the endpoint and the network, and that the store is running."
             }
-            Self::InvalidEndpoint => "Give a scheme, a host and a port, without a user name or a query.",
+            Self::InvalidEndpoint => {
+                "Give a scheme, a host and a port, without a user name or a query."
+            }
             Self::WrongRegion { .. } => "Give the bucket's region.",
             Self::Refused { .. } => "Read the object instead of asking the store to filter it.",
             Self::ObjectChanged { .. } => "Run the query again.",

@@ -54,7 +54,8 @@ impl fmt::Debug for ConnectOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // A URL may carry a password before the `@`, or a secret in its query.
         let endpoint = self.endpoint.as_deref();
-        let endpoint = endpoint.map(|url| if url.contains(['@', '?', '#']) { "<withheld>" } else { url });
+        let endpoint =
+            endpoint.map(|url| if url.contains(['@', '?', '#']) { "<withheld>" } else { url });
         f.debug_struct("ConnectOptions")
             .field("endpoint", &endpoint)
             .field("region", &self.region)

@@ -24,7 +24,7 @@ pub(crate) enum Place {
 use Place::{AtOnce, Number, Rate, Seconds, SomeNumber, SomeRate, SomeSeconds};
 
 /// The constants of a profile, in the order of its file. Those of a table follow each other.
-pub(crate) static OF_HARDWARE: [(&str, Place); 33] = [
+pub(crate) static OF_HARDWARE: [(&str, Place); 35] = [
     ("link.bytes_per_second", Rate(|it| &mut it.link.bytes_per_second)),
     ("link.connection_bytes_per_second", Rate(|it| &mut it.link.connection_bytes_per_second)),
     ("link.latency_seconds", Seconds(|it| &mut it.link.latency)),
@@ -43,6 +43,7 @@ pub(crate) static OF_HARDWARE: [(&str, Place); 33] = [
     ("select.key_seconds", SomeSeconds(|it| &mut it.select.per_key)),
     ("select.value_seconds", SomeSeconds(|it| &mut it.select.per_value)),
     ("select.constant_seconds", SomeSeconds(|it| &mut it.select.per_constant)),
+    ("select.statement_seconds", SomeSeconds(|it| &mut it.select.per_statement)),
     ("select.cores", Number(Range::Cores, |it| &mut it.select.cores)),
     ("select.total_bytes_per_second", Rate(|it| &mut it.select.total_bytes_per_second)),
     ("client.startup_seconds", Seconds(|it| &mut it.client.startup)),
@@ -52,6 +53,7 @@ pub(crate) static OF_HARDWARE: [(&str, Place); 33] = [
     ("client.json_bytes_per_second", Rate(|it| &mut it.client.json_bytes_per_second)),
     ("client.parquet_bytes_per_second", Rate(|it| &mut it.client.parquet_bytes_per_second)),
     ("client.receive_bytes_per_second", SomeRate(|it| &mut it.client.receive_bytes_per_second)),
+    ("client.request_seconds", SomeSeconds(|it| &mut it.client.per_request)),
     ("client.value_seconds", SomeSeconds(|it| &mut it.client.per_value)),
     ("client.term_seconds", SomeSeconds(|it| &mut it.client.per_term)),
     ("client.update_seconds", SomeSeconds(|it| &mut it.client.per_update)),

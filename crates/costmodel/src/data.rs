@@ -136,7 +136,9 @@ pub(crate) fn price<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Dollar
 pub(crate) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let text = String::deserialize(deserializer)?;
     match text.chars().find(|c| c.is_control() && !matches!(c, '\n' | '\t')) {
-        Some(c) => Err(D::Error::custom(format!("has the control character {}", c.escape_unicode()))),
+        Some(c) => {
+            Err(D::Error::custom(format!("has the control character {}", c.escape_unicode())))
+        }
         None => Ok(text),
     }
 }

@@ -87,6 +87,10 @@ pub struct SelectRates {
     /// One request's time to read a constant of a list in its statement; if left out, as for a term.
     #[serde(default, rename = "constant_seconds", deserialize_with = "data::some_duration")]
     pub per_constant: Option<Duration>,
+    /// A core's time for a statement, whatever it scans: to receive, parse and plan it, and to frame and send
+    /// its answer; where the client runs on the same cores, its part of that, too. If left out, none.
+    #[serde(default, rename = "statement_seconds", deserialize_with = "data::some_duration")]
+    pub per_statement: Option<Duration>,
     /// Requests that are scanned at these rates at once, at least 1; more take turns. Cores that slow
     /// each other down count as fewer, so this need not be whole.
     #[serde(deserialize_with = "data::cores")]
@@ -156,6 +160,10 @@ pub struct ClientRates {
     /// cores, its sending; if left out, that takes no time beside the parsing.
     #[serde(default, deserialize_with = "data::some_rate")]
     pub receive_bytes_per_second: Option<BytesPerSecond>,
+    /// One core's time for a request that is no statement and, where the store runs on the same cores, for
+    /// answering it; if left out, none.
+    #[serde(default, rename = "request_seconds", deserialize_with = "data::some_duration")]
+    pub per_request: Option<Duration>,
     /// One core's time for a value of text, beyond that of the bytes of its row; if left out, none.
     #[serde(default, rename = "value_seconds", deserialize_with = "data::some_duration")]
     pub per_value: Option<Duration>,

@@ -201,7 +201,8 @@ impl Phase {
 
     /// The time of the store's cores, in seconds.
     pub(crate) fn store_seconds(&self, hardware: &HardwareProfile) -> f64 {
-        hardware.store_seconds(&self.scan())
+        let statement = hardware.select.per_statement.unwrap_or_default().as_secs_f64();
+        hardware.store_seconds(&self.scan()) + self.selects.as_f64() * statement
     }
 
     /// The time of this phase on this hardware.
@@ -313,7 +314,8 @@ impl Phase {
         let parsing = hardware.ingest_seconds(self.format, self.got.as_f64())
             + hardware.ingest_seconds(self.format.of_answer(), self.returned.as_f64())
             + self.values * hardware.client.per_value.unwrap_or_default().as_secs_f64();
-        let working = parsing + hardware.client.evaluating(self.here);
+        let asking = plain.as_f64() * hardware.client.per_request.unwrap_or_default().as_secs_f64();
+        let working = parsing + asking + hardware.client.evaluating(self.here);
         let client = working / requests.as_f64().clamp(1.0, cores);
 
         let carried = (self.got + self.returned + self.asked).as_f64();
@@ -632,12 +634,14 @@ pub(crate) mod tests {
             hardware.client.per_term = Some(Duration::from_nanos(4));
             hardware.client.per_update = Some(Duration::from_nanos(3));
             hardware.client.per_key = Some(Duration::from_nanos(20));
+            hardware.client.per_request = Some(Duration::from_micros(200));
+            hardware.select.per_statement = Some(Duration::from_micros(900));
             hardware
         })
     }
 
     /// The ways in which [`better`] makes a profile better.
-    pub(crate) const BETTER: u32 = 25;
+    pub(crate) const BETTER: u32 = 27;
 
     /// The same with more of one thing, or less of what takes time.
     pub(crate) fn better(hardware: &HardwareProfile, factor: f64, which: u32) -> HardwareProfile {
@@ -669,6 +673,8 @@ pub(crate) mod tests {
             20 => (select.per_cast, select.per_long_cast) = (None, None),
             21 => client.per_value = None,
             22 => client.shares_cores = false,
+            24 => select.per_statement = None,
+            25 => client.per_request = None,
             23 => (client.per_term, client.per_update, client.per_key) = (None, None, None),
             _ => client.startup = client.startup.div_f64(factor),
         }

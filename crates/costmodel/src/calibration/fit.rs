@@ -192,10 +192,14 @@ impl Fitting<'_> {
         }
         let [latency, csv, json, parquet, found @ ..]: [_; STATEMENTS] =
             std::array::from_fn(|at| found[at]);
-        // The last is what a statement takes of a core whatever it scans. It is no constant of the model,
-        // but would count as scanning here, and for the more the smaller the samples are.
-        let [term, case, probe, update, cast, timestamp, key, constant, value, _] = found;
-        self.duration("select.latency_seconds", latency, |it| &mut it.select.latency);
+        let [term, case, probe, update, cast, timestamp, key, constant, value, statement] = found;
+        // What a statement takes of a core is a part of the time of one that is alone.
+        let of_a_core = statement.map_or(0.0, |it| it.value);
+        let waited = latency.map(|it| it.map(|seconds| (seconds - of_a_core).max(0.0)));
+        self.duration("select.latency_seconds", waited, |it| &mut it.select.latency);
+        self.some_duration("select.statement_seconds", statement, |it| {
+            &mut it.select.per_statement
+        });
         self.rate("select.csv_bytes_per_second", csv, |it| &mut it.select.csv_bytes_per_second);
         self.rate("select.json_bytes_per_second", json, |it| &mut it.select.json_bytes_per_second);
         self.rate("select.parquet_bytes_per_second", parquet, |it| {
@@ -258,8 +262,9 @@ impl Fitting<'_> {
                 equations.push(&[requests.as_f64(), bytes.as_f64()], seconds, seconds);
             }
         }
-        let found = equations.solve()[1];
-        self.inverse("client.receive_bytes_per_second", found, |it| {
+        let found = equations.solve();
+        self.some_duration("client.request_seconds", found[0], |it| &mut it.client.per_request);
+        self.inverse("client.receive_bytes_per_second", found[1], |it| {
             &mut it.client.receive_bytes_per_second.get_or_insert(BytesPerSecond::UNLIMITED).0
         });
     }
@@ -496,11 +501,17 @@ mod tests {
         let each = select(Format::Csv, size, 1, 0, 1);
         let plain = Scanned { terms: 1.into(), ..each };
         for each in [few, plain] {
-            all.extend([2, 8].map(|lanes| Asked::Selects { lanes, each }));
+            all.extend([2, 8, 16].map(|lanes| Asked::Selects { lanes, each }));
         }
-        for (updates, casts, keys, long_casts) in
-            [(1, 0, 0, 0), (8, 0, 0, 0), (1, 0, 1, 0), (0, 1, 2, 0), (2, 4, 0, 1), (1, 0, 0, 1)]
-        {
+        for (updates, casts, keys, long_casts) in [
+            (1, 0, 0, 0),
+            (8, 0, 0, 0),
+            (1, 0, 1, 0),
+            (0, 1, 2, 0),
+            (2, 4, 0, 1),
+            (1, 0, 0, 1),
+            (0, 12, 0, 0),
+        ] {
             let [updates, casts, keys, long_casts] =
                 [updates, casts, keys, long_casts].map(f64::from);
             let items = Terms { updates, casts, keys, long_casts, ..Terms::NONE };
@@ -548,6 +559,7 @@ mod tests {
         bare.client.csv_bytes_per_second = BytesPerSecond::UNLIMITED;
         bare.client.per_value = None;
         bare.client.receive_bytes_per_second = None;
+        bare.client.per_request = None;
         let statements = |count: u32, each: &Scanned| Phase {
             format: each.format,
             selects: Requests(u64::from(count)),
@@ -573,7 +585,8 @@ mod tests {
             }
             Asked::Receive { requests, bytes } => {
                 let rate = truth.client.receive_bytes_per_second.unwrap();
-                40e-6 * requests.as_f64() + bytes.as_f64() / rate.0
+                let request = truth.client.per_request.unwrap().as_secs_f64();
+                request * requests.as_f64() + bytes.as_f64() / rate.0
             }
             Asked::Select(each) => on(statements(1, each), &bare),
             Asked::Selects { lanes, each } => {
@@ -615,6 +628,8 @@ mod tests {
         truth.select.per_key = Some(Duration::from_nanos(91));
         truth.select.per_constant = Some(Duration::from_nanos(310));
         truth.select.per_value = Some(Duration::from_nanos(130));
+        truth.select.per_statement = Some(Duration::from_micros(1600));
+        truth.client.per_request = Some(Duration::from_micros(40));
         truth.client.receive_bytes_per_second = Some(BytesPerSecond(1.7e9));
         truth.client.per_value = Some(Duration::from_nanos(14));
         truth.client.per_term = Some(Duration::from_nanos(5));
@@ -655,12 +670,14 @@ mod tests {
             ("key", time(select.per_key)),
             ("constant", time(select.per_constant)),
             ("value", time(select.per_value)),
+            ("statement", time(select.per_statement)),
             ("cores", select.cores),
             ("total", select.total_bytes_per_second.0),
             ("parse csv", client.csv_bytes_per_second.0),
             ("parse json", client.json_bytes_per_second.0),
             ("parse parquet", client.parquet_bytes_per_second.0),
             ("receive", client.receive_bytes_per_second.map_or(f64::NAN, |it| it.0)),
+            ("request", time(client.per_request)),
             ("parse value", time(client.per_value)),
             ("term here", time(client.per_term)),
             ("update here", time(client.per_update)),
@@ -719,19 +736,6 @@ mod tests {
         assert_eq!(fit.hardware.name, base().name);
     }
 
-    /// It would make small samples seem to be scanned slowly, and fewer of them side by side.
-    #[test]
-    fn what_a_statement_takes_of_a_core_is_not_scanning() {
-        let mut experiments = experiments(&[0.0], 0.0);
-        for experiment in &mut experiments {
-            if let Asked::Selects { lanes, .. } = experiment.asked {
-                let turns = (f64::from(lanes) / truth().select.cores).max(1.0);
-                experiment.seconds.iter_mut().for_each(|it| *it += 0.003 * (turns - 1.0));
-            }
-        }
-        recovered(&fit(&experiments, &base()), 0.002);
-    }
-
     #[test]
     fn what_was_not_measured_is_the_bases_and_is_named() {
         let none = fit(&[], &base());
@@ -769,7 +773,9 @@ mod tests {
         }
         let fit = fit(&experiments, &base());
         assert_eq!(fit.hardware.select.cores, base().select.cores);
-        assert_eq!(fit.assumed, ["select.cores", "select.total_bytes_per_second"]);
+        let expected =
+            ["select.cores", "select.total_bytes_per_second", "select.statement_seconds"];
+        assert_eq!(fit.assumed, expected);
     }
 
     /// Queries that wait for a third less than is predicted, and for little else.
