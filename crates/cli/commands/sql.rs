@@ -122,6 +122,7 @@ fn read(path: &Path) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn commands_follow_files_and_do_not_run_into_each_other() {

@@ -13,7 +13,7 @@ use crate::runtime::interrupt::{asked_to_stop, interruptible};
 
 pub(crate) async fn run(args: WorkerArgs, compute: &Compute) -> Result<()> {
     let token = token()?;
-    interruptible(args.connect.wait_for_store()).await?;
+    interruptible(Box::pin(args.connect.wait_for_store())).await?;
     let engine = interruptible(Box::pin(args.connect.connect())).await?;
     let address = args.listen.0;
     let listening = async move { Ok(Worker::listen(address, engine, token).await) };
