@@ -181,12 +181,12 @@ mod tests {
         let batch = batch(&[("a\r", &["\u{1b}[2J", "b"])]);
         let text = framed(std::slice::from_ref(&batch), None).unwrap();
         let expected = "\
-+------------+
-| a\\u{d}     |
-+------------+
++-----------+
+| a\\u{d}    |
++-----------+
 | \\u{1b}[2J |
-| b          |
-+------------+
+| b         |
++-----------+
 ";
         assert_eq!(text, expected);
         assert_eq!(framed(&[batch], Some(80)).unwrap(), expected);
