@@ -51,6 +51,10 @@ fn mistakes_in_statements_are_named_with_the_way_out() {
         ("selct 1", &["line 1, column 1", "`selct`", "Did you mean SELECT?"]),
         ("SELECT cast('abc' AS INT)", &["'abc'", "TRY_CAST"]),
         ("CREATE EXTERNAL TABLE o STORED AS ORC LOCATION 's3://bucket/'", &["ORC", "PARQUET"]),
+        ("COPY (SELECT 1 AS a) TO 's3://bucket/o.csv' STORED AS ORC", &["ORC", "PARQUET"]),
+        ("COPY (SELECT 1 AS a) TO 's3://bucket/../o.csv'", &["`..`"]),
+        ("SELECT * FROM 's3://bucket/a\nb.csv'", &["`s3://bucket/a\\nb.csv`", "control character"]),
+        ("COPY (SELECT 1 AS a) TO 'https://u:pw@h/o.csv'", &["no password", "https://h/"]),
     ] {
         says(&mut served.command(&["sql", "-c", sql]), 1, parts);
     }

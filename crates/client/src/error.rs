@@ -61,6 +61,18 @@ pub enum Error {
     /// The given endpoint is not a usable URL.
     #[error("the endpoint is not a URL of the form http://host:port or https://host:port")]
     InvalidEndpoint,
+    /// No region has such a name.
+    #[error("`{region}` is no name of a region")]
+    InvalidRegion {
+        /// It, control characters escaped.
+        region: String,
+    },
+    /// A key or token that no header can carry.
+    #[error("{what} has a line end, a blank or another character that no credential has")]
+    InvalidCredentials {
+        /// Which.
+        what: &'static str,
+    },
     /// The bucket is in another region than the one that the request was signed for.
     #[error("bucket `{bucket}` is in {}", expected.as_deref().map_or("another region".to_owned(), |r| format!("region {r}")))]
     WrongRegion {
@@ -149,6 +161,10 @@ impl Error {
             }
             Self::InvalidEndpoint => {
                 "Give a scheme, a host and a port, without a user name or a query."
+            }
+            Self::InvalidRegion { .. } => "Name one such as us-east-1.",
+            Self::InvalidCredentials { .. } => {
+                "Set it again, without what a copy or an `echo` put behind it."
             }
             Self::WrongRegion { .. } => "Give the bucket's region.",
             Self::Refused { .. } => "Read the object instead of asking the store to filter it.",

@@ -66,6 +66,7 @@ use aws_credential_types::provider::ProvideCredentials;
 use aws_sdk_s3::config::{SharedHttpClient, StalledStreamProtectionConfig};
 use aws_smithy_http_client::tls;
 use aws_types::service_config::ServiceConfigKey;
+use http::Uri;
 
 pub use self::call::{RetryPolicy, SelectCall};
 pub use self::error::Error;
@@ -152,6 +153,7 @@ impl Client {
         let config = loader.load().await;
         let endpoint = options.endpoint.clone().or_else(|| configured_endpoint(&config));
         check_endpoint(endpoint.as_deref())?;
+        check_region(region.as_ref())?;
         let path_style = options.path_style.unwrap_or(endpoint.is_some());
         // A store sends little while it scans; our own time-out allows for that.
         let mut s3 = aws_sdk_s3::config::Builder::from(&config)
@@ -256,7 +258,9 @@ impl Client {
             tracing::debug!(%error, "no credentials");
             Error::NoCredentials
         })?;
-        Ok(Some(Credentials::from(&credentials)))
+        let credentials = Credentials::from(&credentials);
+        credentials.check()?;
+        Ok(Some(credentials))
     }
 
     fn sdk(&self) -> &aws_sdk_s3::Client {
@@ -315,16 +319,27 @@ fn configured_endpoint(config: &SdkConfig) -> Option<String> {
 fn check_endpoint(endpoint: Option<&str>) -> Result<(), Error> {
     let Some(endpoint) = endpoint else { return Ok(()) };
     let rest = endpoint.strip_prefix("http://").or_else(|| endpoint.strip_prefix("https://"));
-    match rest {
-        // S3 does not authenticate by a user name or a query in the URL, and they would show up in messages.
-        Some(rest)
-            if !rest.is_empty()
-                && !rest.starts_with('/')
-                && !rest.contains(['@', ' ', '?', '#'])
-                && !rest.contains(char::is_control) =>
-        {
-            Ok(())
-        }
+    // S3 does not authenticate by a user name or a query in the URL, and they would show up in messages.
+    let is_plain =
+        rest.is_some_and(|rest| !rest.starts_with('/') && !rest.contains(['@', '?', '#']));
+    match endpoint.parse::<Uri>() {
+        // What stands for a port may be too large for one.
+        Ok(uri) if is_plain && uri.host().is_some() && is_port(&uri) => Ok(()),
         _ => Err(Error::InvalidEndpoint),
+    }
+}
+
+/// Whether what a URL says of a port is one.
+fn is_port(uri: &Uri) -> bool {
+    let after = uri.authority().and_then(|it| it.as_str().strip_prefix(it.host()));
+    after.is_some_and(|port| port.is_empty() || uri.port_u16().is_some())
+}
+
+/// A region becomes a part of signatures and of the names of hosts.
+fn check_region(region: &str) -> Result<(), Error> {
+    let usual = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    match !region.is_empty() && region.chars().all(usual) {
+        true => Ok(()),
+        false => Err(Error::InvalidRegion { region: region.escape_debug().to_string() }),
     }
 }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::{Duration, SystemTime};
 
+use crate::Error;
+
 /// How to reach a store. By default everything comes from the usual AWS chain: environment
 /// variables, then the profile files, then the machine's role.
 #[derive(Clone)]
@@ -91,6 +93,20 @@ impl Credentials {
             secret_access_key: secret_access_key.into(),
             session_token: None,
             expires: None,
+        }
+    }
+}
+
+impl Credentials {
+    /// Headers carry the key ID and the token.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        let is_visible = |text: &str| text.bytes().all(|byte| byte.is_ascii_graphic());
+        let token = self.session_token.as_deref().unwrap_or_default();
+        let all =
+            [("the access key ID", self.access_key_id.as_str()), ("the session token", token)];
+        match all.into_iter().find(|(_, text)| !is_visible(text)) {
+            Some((what, _)) => Err(Error::InvalidCredentials { what }),
+            None => Ok(()),
         }
     }
 }

@@ -5,8 +5,8 @@
 //! as the others. What workers ask of the stores counts as the query's, and their errors read as they do on
 //! one machine. Plans carry names of endpoints and no credentials: workers have their own.
 //!
-//! Nothing of a cluster is ours but what stages cannot know: how a scan is divided (`leaves.rs`), that rows
-//! which a switch drops meet in one process (`switch.rs`), that keys of joins do not cross from one stage to
+//! Nothing of a cluster is ours but what stages cannot know: how a scan is divided (`leaves.rs`), where rows of
+//! all workers have to meet (`gather.rs`), that rows which a switch drops do so in one process (`switch.rs`), that keys of joins do not cross from one stage to
 //! another (`keys.rs`), and who may send plans (`token.rs`).
 
 mod channels;
@@ -14,6 +14,7 @@ mod cluster;
 mod coordinator;
 mod counts;
 mod draining;
+mod gather;
 mod identity;
 mod keys;
 mod leaves;

@@ -12,6 +12,7 @@ use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::context::QueryPlanner;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::explain::ExplainExec;
+use datafusion::physical_plan::recursive_query::RecursiveQueryExec;
 use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use datafusion_distributed::{
@@ -21,7 +22,7 @@ use datafusion_distributed::{
 use sluicegate_engine::{ErrorKind, Told, parts};
 
 use crate::coordinator::ClusterExec;
-use crate::{keys, switch};
+use crate::{gather, keys, switch};
 
 /// Plans as the engine does, and cuts what comes of it into stages.
 pub(crate) struct ClusterPlanner {
@@ -43,7 +44,9 @@ impl ClusterPlanner {
         if DistributedConfig::from_config_options(session.config_options())?.partial_reduce {
             return Err(partial_reduce());
         }
-        if plan.exists(|node| Ok(has_constant_partition(node)))? {
+        if plan
+            .exists(|node| Ok(has_constant_partition(node) || node.is::<RecursiveQueryExec>()))?
+        {
             return Ok(plan);
         }
         if plan.exists(|node| Ok(parts::is_switch(node.as_ref())))? {
@@ -53,7 +56,7 @@ impl ClusterPlanner {
                 return Ok(plan);
             }
         }
-        let given = Arc::new(Given { plan });
+        let given = Arc::new(Given { plan: gather::explicitly(plan)? });
         let mut planner =
             SessionStateBuilder::new().with_query_planner(given).with_distributed_planner();
         let Some(planner) = planner.query_planner().take() else {

@@ -4,14 +4,16 @@ use std::sync::Arc;
 
 use datafusion::common::Result;
 use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
+use datafusion::physical_plan::analyze::AnalyzeExec;
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::projection::ProjectionExec;
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use datafusion::prelude::SessionConfig;
 use datafusion_distributed::NetworkCoalesceExec;
 use sluicegate_engine::parts;
 
+use crate::gather::together;
 use crate::leaves::of_leaf;
 use crate::over;
 
@@ -36,8 +38,26 @@ pub(crate) fn behind_workers(
             return Ok(Transformed::no(node));
         };
         let boundary = NetworkCoalesceExec::try_new(input, workers, 1)?;
-        Ok(Transformed::yes(over(node, vec![Arc::new(boundary)])?))
+        let single = node.output_partitioning().partition_count() == 1;
+        let node = over(node, vec![Arc::new(boundary)])?;
+        // What is above counts on as many partitions as there were.
+        Ok(Transformed::yes(if single { together(node) } else { node }))
+    })?
+    .transform_data(|plan| match plan.children().as_slice() {
+        [input] if plan.is::<AnalyzeExec>() => {
+            let input = Arc::clone(input);
+            Ok(Transformed::no(over(plan, vec![in_one(input)])?))
+        }
+        _ => Ok(Transformed::no(in_one(plan))),
     })
+}
+
+/// The coordinator runs one partition.
+fn in_one(plan: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
+    match plan.output_partitioning().partition_count() {
+        1 => plan,
+        _ => together(plan),
+    }
 }
 
 /// A plan whose rows are those of parts of its files put together, whichever parts, with a part for each worker;

@@ -47,7 +47,7 @@ pub async fn browse(engine: &Engine, url: &str, most: usize) -> Result<Vec<Entry
 async fn list(engine: &Engine, url: &str, most: usize) -> datafusion::common::Result<Vec<Entry>> {
     let url = crate::url_tables::of_bucket(url).unwrap_or_else(|| url.to_owned());
     let folder = url.rfind('/').map_or(url.as_str(), |slash| &url[..=slash]);
-    let location = ListingTableUrl::parse(as_url(folder))?;
+    let location = ListingTableUrl::parse(as_url(folder)?)?;
     let store = engine.runtime_env().object_store(&location)?;
     let root = location.object_store().as_str().trim_end_matches('/').to_owned();
     let prefix = Some(location.prefix()).filter(|prefix| !prefix.as_ref().is_empty());

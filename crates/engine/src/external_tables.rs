@@ -54,7 +54,11 @@ impl TableProviderFactory for ExternalTables {
         let command = named.as_ref().unwrap_or(command);
         let whole = with_columns_of_files(state, command).await?;
         let mut urls = whole.unwrap_or_else(|| command.clone());
-        urls.locations = urls.locations.iter().map(|url| as_url(url).into_owned()).collect();
+        urls.locations = urls
+            .locations
+            .iter()
+            .map(|url| Ok(as_url(url)?.into_owned()))
+            .collect::<Result<_>>()?;
         let table = match self.inner.create(state, &urls).await {
             Ok(table) => table,
             Err(error) => return Err(of_other_kinds(state, command).await?.unwrap_or(error)),
@@ -99,7 +103,7 @@ async fn below(
     command: &CreateExternalTable,
     location: &str,
 ) -> Result<Vec<ObjectMeta>> {
-    let folder = ListingTableUrl::parse(as_url(location))?.with_table_ref(command.name.clone());
+    let folder = ListingTableUrl::parse(as_url(location)?)?.with_table_ref(command.name.clone());
     let store = session.runtime_env().object_store(&folder)?;
     let everything = with_subfolders(session);
     let there = folder.list_all_files(&everything, store.as_ref(), "").await?;
@@ -170,7 +174,7 @@ async fn with_columns_of_files(
         .get_file_format_factory(&command.file_type)
         .ok_or_else(|| config_datafusion_err!("no tables are stored as {}", command.file_type))?;
     let format = factory.create(session, &command.options)?;
-    let location = ListingTableUrl::parse(as_url(location))?.with_table_ref(command.name.clone());
+    let location = ListingTableUrl::parse(as_url(location)?)?.with_table_ref(command.name.clone());
     let files = ListingOptions::new(format).infer_schema(state, &location).await?;
     let fields: Vec<Arc<Field>> = files
         .fields()
@@ -228,7 +232,7 @@ async fn look(
     let notes = state.config().get_extension::<Notes>().unwrap_or_default();
     for (location, read) in command.locations.iter().zip(table.table_paths()) {
         let store = state.runtime_env().object_store(read)?;
-        let there: Vec<ObjectMeta> = ListingTableUrl::parse(as_url(location))?
+        let there: Vec<ObjectMeta> = ListingTableUrl::parse(as_url(location)?)?
             .with_table_ref(command.name.clone())
             .list_all_files(&everything, store.as_ref(), "")
             .await?

@@ -2,16 +2,54 @@
 
 use std::borrow::Cow;
 
+use datafusion::common::{DataFusionError, Result};
+
+use crate::{ErrorKind, Told};
+
 /// The URL of a location. DataFusion reads the path of a URL as percent-encoded, without what follows `?`
 /// or `#`; a key in a bucket is written as it is, here as everywhere else.
-pub(crate) fn as_url(location: &str) -> Cow<'_, str> {
+///
+/// # Errors
+///
+/// If the URL's rules would make another key of the one that is written, or the URL may have a secret in it.
+pub(crate) fn as_url(location: &str) -> Result<Cow<'_, str>> {
     const ESCAPES: [(char, &str); 3] = [('%', "%25"), ('?', "%3F"), ('#', "%23")];
+    check(location)?;
     if !location.starts_with("s3://") || !location.contains(ESCAPES.map(|(c, _)| c)) {
-        return Cow::Borrowed(location);
+        return Ok(Cow::Borrowed(location));
     }
     let escaped =
         ESCAPES.iter().fold(location.to_owned(), |url, (c, escape)| url.replace(*c, escape));
-    Cow::Owned(escaped)
+    Ok(Cow::Owned(escaped))
+}
+
+fn check(location: &str) -> Result<()> {
+    let Some((scheme, rest)) = location.split_once("://") else { return Ok(()) };
+    let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+    if scheme != "s3" {
+        let Some((_, host)) = host.split_once('@') else { return Ok(()) };
+        let message = format!("a location has no user name and no password: {scheme}://{host}/");
+        return Err(refused(
+            message,
+            "Write it without, and give keys by AWS_ACCESS_KEY_ID or a profile.",
+        ));
+    }
+    let shown = location.escape_debug();
+    if location.contains(char::is_control) {
+        let message = format!("`{shown}` has a control character, which keys here cannot have");
+        return Err(refused(message, "Check the key, or copy the object to another one."));
+    }
+    match path.split('/').find(|part| [".", ".."].contains(part)) {
+        Some(part) => Err(refused(
+            format!("`{shown}` has the part `{part}`, which keys here cannot have"),
+            "It would be another key: write that one.",
+        )),
+        None => Ok(()),
+    }
+}
+
+fn refused(message: String, hint: &str) -> DataFusionError {
+    Told { kind: ErrorKind::Plan, message, hint: Some(hint.to_owned()) }.into()
 }
 
 #[cfg(test)]
@@ -22,11 +60,28 @@ mod tests {
 
     #[test]
     fn keys_are_what_is_written() {
-        for key in ["a.csv", "p%41.csv", "%", "50%25", "a#b?c.csv", "a b/ü+&=.csv", "x%2Fy"] {
+        for key in
+            ["a.csv", "p%41.csv", "%", "50%25", "a#b?c.csv", "a b/ü+&=.csv", "x%2Fy", "..a/b."]
+        {
             let location = format!("s3://bucket/{key}");
-            let url = ListingTableUrl::parse(as_url(&location)).unwrap();
+            let url = ListingTableUrl::parse(as_url(&location).unwrap()).unwrap();
             assert_eq!(url.prefix().as_ref(), key);
         }
-        assert_eq!(as_url("file:///tmp/a%20b.csv"), "file:///tmp/a%20b.csv");
+        assert_eq!(as_url("file:///tmp/a%20b.csv").unwrap(), "file:///tmp/a%20b.csv");
+    }
+
+    #[test]
+    fn what_would_be_another_key_is_refused() {
+        for key in ["a\nb.csv", "a\tb", "../x.csv", "a/../b", "a/./b", "a/.."] {
+            let error = as_url(&format!("s3://bucket/{key}")).unwrap_err().to_string();
+            assert!(error.contains("keys here cannot have"), "{error}");
+        }
+    }
+
+    #[test]
+    fn secrets_in_urls_are_refused_and_not_shown() {
+        let error = as_url("https://user:secret@host/a.csv?token=secret").unwrap_err().to_string();
+        assert!(error.ends_with("no password: https://host/"), "{error}");
+        assert!(!error.contains("secret"), "{error}");
     }
 }

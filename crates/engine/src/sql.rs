@@ -18,6 +18,7 @@ use crate::locations::as_url;
 use crate::staging::replaced::Existing;
 use crate::summarize;
 use crate::table_functions::{name_calls, tab};
+use crate::{ErrorKind, Told};
 
 /// Plans a statement; nothing takes effect.
 ///
@@ -69,21 +70,32 @@ async fn planned(
 ) -> Result<(LogicalPlan, Existing)> {
     select_all(&mut statement);
     name_files(&mut statement);
-    let existing = prepare(&mut statement)?;
+    let existing = prepare(state, &mut statement)?;
     Ok((state.statement_to_plan(statement).await?, existing))
 }
 
 /// Reads the options and the target of a statement about files as users write them. Returns what COPY does
 /// about what is there.
-fn prepare(statement: &mut Statement) -> Result<Existing> {
+fn prepare(state: &SessionState, statement: &mut Statement) -> Result<Existing> {
     match statement {
         Statement::CopyTo(copy) => {
-            copy.target = as_url(&copy.target).into_owned();
+            copy.target = as_url(&copy.target)?.into_owned();
+            if let Some(format) = &copy.stored_as
+                && state.get_file_format_factory(&format.to_lowercase()).is_none()
+            {
+                // It would be as if nothing had been said.
+                let told = Told {
+                    kind: ErrorKind::Plan,
+                    message: format!("COPY cannot write the format `{format}`"),
+                    hint: Some("STORED AS takes CSV, JSON, PARQUET and ARROW.".to_owned()),
+                };
+                return Err(told.into());
+            }
             copy.partitioned_by.iter_mut().for_each(unquote);
             with_tabs(&mut copy.options);
             Existing::take(&mut copy.options)
         }
-        Statement::Explain(explain) => prepare(&mut explain.statement),
+        Statement::Explain(explain) => prepare(state, &mut explain.statement),
         Statement::CreateExternalTable(table) => {
             table.table_partition_cols.iter_mut().for_each(unquote);
             with_tabs(&mut table.options);

@@ -154,7 +154,7 @@ fn is_read(path: &Path, extension: &str) -> bool {
 async fn found_location(state: &SessionState, url: &str) -> Result<ListingTableUrl> {
     let has_brackets = url.starts_with("s3://") && url.contains('[') && !url.contains(['*', '?']);
     if has_brackets {
-        let object = ListingTableUrl::parse(as_url(url))?;
+        let object = ListingTableUrl::parse(as_url(url)?)?;
         let store = state.runtime_env().object_store(&object)?;
         if store.head(object.prefix()).await.is_ok() {
             return Ok(object);
@@ -166,17 +166,17 @@ async fn found_location(state: &SessionState, url: &str) -> Result<ListingTableU
 /// A URL, with a glob in its path or without. `s3://bucket` is `s3://bucket/`.
 fn location(url: &str) -> Result<ListingTableUrl> {
     if let Some(url) = of_bucket(url) {
-        return ListingTableUrl::parse(as_url(&url));
+        return ListingTableUrl::parse(as_url(&url)?);
     }
     let is_glob = |segment: &str| segment.contains(['*', '?', '[']);
     let Some((scheme, path)) = url.split_once("://").filter(|(_, path)| is_glob(path)) else {
-        return ListingTableUrl::parse(as_url(url));
+        return ListingTableUrl::parse(as_url(url)?);
     };
     let segments: Vec<&str> = path.split('/').collect();
     let plain = segments.iter().take_while(|segment| !is_glob(segment)).count();
     let (prefix, glob) = segments.split_at(plain);
     let prefix = format!("{scheme}://{}/", prefix.join("/"));
-    ListingTableUrl::parse(as_url(&prefix))?.with_glob(&glob.join("/"))
+    ListingTableUrl::parse(as_url(&prefix)?)?.with_glob(&glob.join("/"))
 }
 
 /// `s3://bucket/` for `s3://bucket`, which names no object; nothing for any other URL.

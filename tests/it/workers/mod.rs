@@ -2,6 +2,7 @@
 
 mod command;
 mod faults;
+mod shapes;
 
 use std::time::Duration;
 

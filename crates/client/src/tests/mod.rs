@@ -463,6 +463,9 @@ async fn endpoints_are_checked_and_secrets_are_not_shown() {
         "http://host?token=pw",
         "http://host/#pw",
         "http://host/\u{1b}[2J",
+        "http://host:99999",
+        "http://host:port",
+        "http://[::1",
     ] {
         let options = ConnectOptions {
             endpoint: Some(endpoint.to_owned()),

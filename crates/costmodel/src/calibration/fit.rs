@@ -83,17 +83,18 @@ impl Fitting<'_> {
         });
     }
 
-    /// Many large GETs: what they have in common + bytes / rate of the link.
+    /// Many large GETs: what they have in common + bytes / rate of the link. A link that lets some bytes pass at once
+    /// takes less than nothing for what they have in common.
     fn link(&mut self) {
-        let mut equations = Equations::new(2);
+        let mut equations = Equations::new(3);
         for (asked, seconds) in self.times() {
             if let Asked::Gets { requests, bytes, .. } = asked
                 && bytes.as_f64() >= SMALL * requests.as_f64()
             {
-                equations.push(&[1.0, bytes.as_f64()], seconds, seconds);
+                equations.push(&[1.0, -1.0, bytes.as_f64()], seconds, seconds);
             }
         }
-        let found = equations.solve()[1];
+        let found = equations.solve()[2];
         // Where more bytes take no more time, the link is at least as fast as they came.
         let fastest = self.medians().filter_map(|(asked, seconds)| match asked {
             Asked::Gets { bytes, .. } => Some(seconds / bytes.as_f64()),
@@ -726,6 +727,21 @@ mod tests {
         assert!((link.bytes_per_second.0 / expected - 1.0).abs() < 0.05, "{link:?}");
         assert_eq!(link.connection_bytes_per_second.0, link.bytes_per_second.0);
         assert!(fit.intervals["link.connection_bytes_per_second"][1] <= link.bytes_per_second.0);
+    }
+
+    /// A token bucket is full before anything is asked.
+    #[test]
+    fn bytes_that_pass_at_once_do_not_make_a_link_faster() {
+        let (mut experiments, rate) = (experiments(&[0.0], 0.0), truth().link.bytes_per_second.0);
+        for experiment in &mut experiments {
+            if let Asked::Gets { requests, bytes, .. } = experiment.asked
+                && bytes.as_f64() >= SMALL * requests.as_f64()
+            {
+                experiment.seconds.fill((bytes.as_f64() - 1e6) / rate);
+            }
+        }
+        let found = fit(&experiments, &base()).hardware.link.bytes_per_second.0;
+        assert!((found / rate - 1.0).abs() < 1e-3, "{found} instead of {rate}");
     }
 
     #[test]

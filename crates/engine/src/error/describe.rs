@@ -298,8 +298,12 @@ fn of_arrow(error: &ArrowError) -> (ErrorKind, Option<&'static str>) {
 fn of_client(error: &StoreError) -> Description {
     let kind = match error {
         StoreError::NotFound { .. } | StoreError::NoSuchBucket { .. } => ErrorKind::NotFound,
-        StoreError::AccessDenied { .. } | StoreError::NoCredentials => ErrorKind::Access,
-        StoreError::InvalidEndpoint | StoreError::WrongRegion { .. } => ErrorKind::Setting,
+        StoreError::AccessDenied { .. }
+        | StoreError::NoCredentials
+        | StoreError::InvalidCredentials { .. } => ErrorKind::Access,
+        StoreError::InvalidEndpoint
+        | StoreError::InvalidRegion { .. }
+        | StoreError::WrongRegion { .. } => ErrorKind::Setting,
         StoreError::Unreachable { .. }
         | StoreError::Silent { .. }
         | StoreError::Transient { .. } => ErrorKind::Unavailable,

@@ -1,0 +1,64 @@
+//! Rows that have to meet in one place, of all workers.
+
+use std::sync::Arc;
+
+use datafusion::common::Result;
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::physical_expr::Distribution;
+use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
+use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
+use sluicegate_engine::parts;
+
+use crate::over;
+
+/// A plan that says wherever rows meet. On one machine those of a single partition have met already, and DataFusion
+/// puts no node there; but each worker would have its own single partition, and datafusion-distributed cuts a
+/// plan only where there is such a node.
+///
+/// # Errors
+///
+/// If a node refuses its input.
+pub(crate) fn explicitly(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
+    let said = plan.transform_up(|node| {
+        if parts::needs_its_scan(node.as_ref()) {
+            return Ok(Transformed::no(node));
+        }
+        let wanted = node.input_distribution_requirements().into_per_child();
+        let meets = |(input, wanted): (&Arc<dyn ExecutionPlan>, &Distribution)| {
+            !matches!(wanted, Distribution::UnspecifiedDistribution)
+                && input.output_partitioning().partition_count() == 1
+                && is_divisible(input)
+        };
+        let inputs: Vec<_> = node.children().into_iter().cloned().collect();
+        if !inputs.iter().zip(&wanted).any(meets) {
+            return Ok(Transformed::no(node));
+        }
+        let inputs = inputs.iter().zip(&wanted);
+        let inputs = inputs.map(|it| match meets(it) {
+            true => together(Arc::clone(it.0)),
+            false => Arc::clone(it.0),
+        });
+        Ok(Transformed::yes(over(Arc::clone(&node), inputs.collect())?))
+    })?;
+    Ok(said.data)
+}
+
+/// All partitions of a plan as one, in the order that each of them has.
+pub(crate) fn together(plan: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
+    match plan.output_ordering().cloned() {
+        Some(order) => Arc::new(SortPreservingMergeExec::new(order, plan)),
+        None => Arc::new(CoalescePartitionsExec::new(plan)),
+    }
+}
+
+/// Whether several workers may have parts of these rows.
+fn is_divisible(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    if plan.is::<CoalescePartitionsExec>() || plan.is::<SortPreservingMergeExec>() {
+        return false;
+    }
+    match plan.children().as_slice() {
+        [] => parts::bytes(plan.as_ref()).is_some(),
+        inputs => inputs.iter().any(|input| is_divisible(input)),
+    }
+}

@@ -1,0 +1,98 @@
+//! Sub-queries of every kind beside a table, in every kind of join: rows that meet in one place on one machine do so
+//! among workers, too, also where the plan has but one partition.
+
+use sluicegate_engine::config::Scan;
+
+use super::{DDL, Machines, tables};
+use crate::harness::{BUCKET, Store, stock, stock_rows, text};
+
+/// Each has a column `x`.
+const SIDES: [&str; 12] = [
+    "SELECT max(k) AS x FROM u",
+    "SELECT count(*) AS x FROM u",
+    "SELECT w AS x, count(*) AS n FROM u GROUP BY w",
+    "SELECT k AS x FROM u ORDER BY k LIMIT 3",
+    "SELECT k AS x FROM u ORDER BY k OFFSET 300",
+    "SELECT k AS x FROM (SELECT k, row_number() OVER (ORDER BY k) AS r FROM u) WHERE r < 3",
+    "SELECT DISTINCT ON (w) k AS x FROM u ORDER BY w, k",
+    "SELECT w AS x FROM u WHERE k < 900 GROUP BY ROLLUP (w, k)",
+    "SELECT k AS x FROM u INTERSECT SELECT k FROM t WHERE v > 500",
+    "SELECT k AS x FROM t WHERE v > 995 EXCEPT SELECT k FROM u",
+    "SELECT DISTINCT w AS x FROM u",
+    "SELECT k AS x FROM u WHERE k IN (SELECT max(k) FROM u UNION ALL SELECT min(k) FROM t)",
+];
+
+/// What stands around a side.
+const AROUND: [&str; 8] = [
+    "SELECT t.k, x FROM t, (SIDE) WHERE t.v > 995",
+    "SELECT t.k, x FROM t JOIN (SIDE) ON t.k = x",
+    "SELECT t.k, x FROM t LEFT JOIN (SIDE) ON t.k = x WHERE t.v > 990",
+    "SELECT t.k, x FROM t RIGHT JOIN (SIDE) ON t.k = x AND t.v > 500",
+    "SELECT count(*), sum(t.k), sum(x) FROM t FULL JOIN (SIDE) ON t.k = x",
+    "SELECT t.k FROM t WHERE t.k IN (SELECT x FROM (SIDE))",
+    "SELECT count(*) FROM t WHERE NOT EXISTS (SELECT 1 FROM (SIDE) WHERE x = t.k)",
+    "SELECT g, count(*), (SELECT count(*) FROM (SIDE)) AS n FROM t GROUP BY g ORDER BY g LIMIT 5",
+];
+
+/// What is no join of a side.
+const OTHERS: [&str; 7] = [
+    "WITH RECURSIVE r AS (SELECT min(k) AS n FROM u UNION ALL SELECT r.n + t.k + 1 FROM r JOIN t ON t.k = r.n + 1 \
+     WHERE r.n < 400) SELECT n FROM r",
+    "SELECT g, k % 3, count(*) FROM t GROUP BY GROUPING SETS ((g), (k % 3), ())",
+    "SELECT k, s FROM t ORDER BY v, k LIMIT 7 OFFSET 33",
+    "SELECT g, count(*) FROM t WHERE v > 500 GROUP BY g HAVING min(k) > 20",
+    "SELECT a.w, count(*) FROM u a JOIN t b ON a.k = b.k JOIN u c ON b.k = c.k GROUP BY a.w",
+    "SELECT k + 1 AS n, count(*) FROM t WHERE v > 900 GROUP BY k + 1",
+    "SELECT max(n) FROM (SELECT k, row_number() OVER (PARTITION BY g ORDER BY k) AS n FROM t)",
+];
+
+async fn check(threads: usize, scan: Scan, switch: &str) {
+    let store = Store::start().await;
+    let machines = Machines::with(3, || store.builder().scan(scan).threads(threads)).await;
+    tables(&store, &machines.engine).await;
+    machines.set(&format!("sluice.switch = '{switch}'")).await;
+    let stock = stock();
+    for ddl in DDL {
+        let folder = format!("LOCATION '{}/", store.folder.path().join(BUCKET).display());
+        stock_rows(&stock, &ddl.replace("LOCATION '", &folder)).await.unwrap();
+    }
+    let joined = AROUND.iter().flat_map(|it| SIDES.map(|side| it.replace("SIDE", side)));
+    let mut wrong = Vec::new();
+    for sql in joined.chain(OTHERS.map(str::to_owned)) {
+        let expected = stock_rows(&stock, &sql).await.unwrap();
+        match machines.engine.collect(&sql).await {
+            Ok(batches) if text(&batches) == expected => {}
+            Ok(batches) => {
+                let (rows, expected) = (text(&batches).len(), expected.len());
+                wrong.push(format!("{sql}: other rows ({rows}, not {expected})"));
+            }
+            Err(error) => wrong.push(format!("{sql}: {error}")),
+        }
+    }
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_one_partition_by_get() {
+    Box::pin(check(1, Scan::Get, "off")).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_one_partition_by_select() {
+    Box::pin(check(1, Scan::Select, "off")).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_one_partition_across_a_switch() {
+    Box::pin(check(1, Scan::Get, "tofino2")).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_two_partitions() {
+    Box::pin(check(2, Scan::Auto, "off")).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_two_partitions_across_a_switch() {
+    Box::pin(check(2, Scan::Select, "tofino2")).await;
+}
