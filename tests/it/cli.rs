@@ -67,14 +67,16 @@ fn control_characters_are_shown_and_not_obeyed() {
     fs::write(&file, profile.to_string()).unwrap();
     let hardware = ["--hardware", file.to_str().unwrap()];
     let sql = "SELECT name || chr(27) || '[2J' AS n FROM 's3://bucket/fruit.csv' WHERE id = 1";
-    let explained = good(served.command(&["explain", "-c", sql]).args(hardware));
-    assert!(explained.contains("a\\u{1b}[31mb"), "{explained}");
+    let refused = served.command(&["explain", "-c", sql]).args(hardware).output().unwrap();
+    let refused = text(&refused.stderr);
+    assert!(refused.contains("`name`: has the control character \\u{1b}"), "{refused}");
+    let explained = good(&mut served.command(&["explain", "-c", sql]));
     let table = good(&mut served.command(&["sql", "-c", sql]));
     assert!(table.contains("apple\\u{1b}[2J"), "{table}");
     let wrong = "SELECT \"\u{1b}[2J\" FROM 's3://bucket/fruit.csv'";
     let said = text(&served.command(&["sql", "-c", wrong]).output().unwrap().stderr);
     assert!(said.contains("\\u{1b}[2J"), "{said}");
-    for shown in [explained, table, said] {
+    for shown in [refused, explained, table, said] {
         assert!(!shown.contains('\u{1b}'), "{shown}");
     }
     // Other programs read these as they are.
