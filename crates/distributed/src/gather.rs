@@ -27,29 +27,45 @@ pub(crate) fn explicitly(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn Executi
         let wanted = node.input_distribution_requirements().into_per_child();
         let meets = |(input, wanted): (&Arc<dyn ExecutionPlan>, &Distribution)| {
             !matches!(wanted, Distribution::UnspecifiedDistribution)
-                && input.output_partitioning().partition_count() == 1
+                && is_single(input)
                 && is_divisible(input)
         };
         let inputs: Vec<_> = node.children().into_iter().cloned().collect();
-        if !inputs.iter().zip(&wanted).any(meets) {
-            return Ok(Transformed::no(node));
+        let said = inputs.iter().zip(&wanted).any(meets);
+        let node = match said {
+            true => {
+                let inputs = inputs.iter().zip(&wanted).map(|it| match meets(it) {
+                    true => together(Arc::clone(it.0), None),
+                    false => Arc::clone(it.0),
+                });
+                over(node, inputs.collect())?
+            }
+            false => node,
+        };
+        // So many rows in all, not of each worker.
+        match node.fetch().filter(|_| is_single(&node) && is_divisible(&node)) {
+            Some(fetch) => Ok(Transformed::yes(together(node, Some(fetch)))),
+            None if said => Ok(Transformed::yes(node)),
+            None => Ok(Transformed::no(node)),
         }
-        let inputs = inputs.iter().zip(&wanted);
-        let inputs = inputs.map(|it| match meets(it) {
-            true => together(Arc::clone(it.0)),
-            false => Arc::clone(it.0),
-        });
-        Ok(Transformed::yes(over(Arc::clone(&node), inputs.collect())?))
     })?;
     Ok(said.data)
 }
 
-/// All partitions of a plan as one, in the order that each of them has.
-pub(crate) fn together(plan: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
+/// All partitions of a plan as one, in the order that each of them has, and the first so many rows of it.
+pub(crate) fn together(
+    plan: Arc<dyn ExecutionPlan>,
+    fetch: Option<usize>,
+) -> Arc<dyn ExecutionPlan> {
     match plan.output_ordering().cloned() {
-        Some(order) => Arc::new(SortPreservingMergeExec::new(order, plan)),
-        None => Arc::new(CoalescePartitionsExec::new(plan)),
+        Some(order) => Arc::new(SortPreservingMergeExec::new(order, plan).with_fetch(fetch)),
+        None => Arc::new(CoalescePartitionsExec::new(plan).with_fetch(fetch)),
     }
+}
+
+/// Whether it has a single partition.
+pub(crate) fn is_single(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    plan.output_partitioning().partition_count() == 1
 }
 
 /// Whether several workers may have parts of these rows.

@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use datafusion::common::Result;
 use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
 use datafusion::physical_plan::analyze::AnalyzeExec;
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::projection::ProjectionExec;
-use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use datafusion::prelude::SessionConfig;
 use datafusion_distributed::NetworkCoalesceExec;
 use sluicegate_engine::parts;
 
-use crate::gather::together;
+use crate::gather::{is_single, together};
 use crate::leaves::of_leaf;
 use crate::over;
 
@@ -38,10 +38,10 @@ pub(crate) fn behind_workers(
             return Ok(Transformed::no(node));
         };
         let boundary = NetworkCoalesceExec::try_new(input, workers, 1)?;
-        let single = node.output_partitioning().partition_count() == 1;
+        let single = is_single(&node);
         let node = over(node, vec![Arc::new(boundary)])?;
         // What is above counts on as many partitions as there were.
-        Ok(Transformed::yes(if single { together(node) } else { node }))
+        Ok(Transformed::yes(if single { together(node, None) } else { node }))
     })?
     .transform_data(|plan| match plan.children().as_slice() {
         [input] if plan.is::<AnalyzeExec>() => {
@@ -54,9 +54,9 @@ pub(crate) fn behind_workers(
 
 /// The coordinator runs one partition.
 fn in_one(plan: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
-    match plan.output_partitioning().partition_count() {
-        1 => plan,
-        _ => together(plan),
+    match is_single(&plan) {
+        true => plan,
+        false => together(plan, None),
     }
 }
 

@@ -35,7 +35,7 @@ const AROUND: [&str; 8] = [
 ];
 
 /// What is no join of a side.
-const OTHERS: [&str; 7] = [
+const OTHERS: [&str; 11] = [
     "WITH RECURSIVE r AS (SELECT min(k) AS n FROM u UNION ALL SELECT r.n + t.k + 1 FROM r JOIN t ON t.k = r.n + 1 \
      WHERE r.n < 400) SELECT n FROM r",
     "SELECT g, k % 3, count(*) FROM t GROUP BY GROUPING SETS ((g), (k % 3), ())",
@@ -43,6 +43,10 @@ const OTHERS: [&str; 7] = [
     "SELECT g, count(*) FROM t WHERE v > 500 GROUP BY g HAVING min(k) > 20",
     "SELECT a.w, count(*) FROM u a JOIN t b ON a.k = b.k JOIN u c ON b.k = c.k GROUP BY a.w",
     "SELECT k + 1 AS n, count(*) FROM t WHERE v > 900 GROUP BY k + 1",
+    "SELECT count(*) FROM (SELECT k FROM t LIMIT 99)",
+    "SELECT count(*) FROM (SELECT k, s FROM t WHERE v > 100 LIMIT 99)",
+    "SELECT count(*) FROM (SELECT t.k FROM t JOIN u ON t.k % 300 = u.k LIMIT 99)",
+    "SELECT count(*), sum(k) FROM (SELECT k FROM (SELECT k FROM t ORDER BY k LIMIT 50) LIMIT 20 OFFSET 40)",
     "SELECT max(n) FROM (SELECT k, row_number() OVER (PARTITION BY g ORDER BY k) AS n FROM t)",
 ];
 
