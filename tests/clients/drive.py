@@ -19,6 +19,11 @@ head = s3.head_object(Bucket="boto", Key="a/b.csv")
 assert head["ContentLength"] == len(body) and head["ETag"] == etag
 assert s3.get_object(Bucket="boto", Key="a/b.csv", Range="bytes=2-5")["Body"].read() == body[2:6]
 assert s3.get_object(Bucket="boto", Key="a/b.csv", Range="bytes=-4")["Body"].read() == body[-4:]
+described = s3.get_object_attributes(
+    Bucket="boto", Key="a/b.csv", ObjectAttributes=["ETag", "ObjectSize", "StorageClass"]
+)
+assert (described["ETag"], described["ObjectSize"]) == (etag.strip('"'), len(body)), described
+assert s3.get_object_tagging(Bucket="boto", Key="a/b.csv")["TagSet"] == []
 listed = s3.list_objects_v2(Bucket="boto", Delimiter="/")
 assert [p["Prefix"] for p in listed["CommonPrefixes"]] == ["a/"]
 s3.copy_object(Bucket="boto", Key="copy", CopySource={"Bucket": "boto", "Key": "a/b.csv"})

@@ -54,7 +54,10 @@ fn mistakes_in_statements_are_named_with_the_way_out() {
         ("COPY (SELECT 1 AS a) TO 's3://bucket/o.csv' STORED AS ORC", &["ORC", "PARQUET"]),
         ("COPY (SELECT 1 AS a) TO 's3://bucket/../o.csv'", &["`..`"]),
         ("SELECT * FROM 's3://bucket/a\nb.csv'", &["`s3://bucket/a\\nb.csv`", "control character"]),
-        ("COPY (SELECT 1 AS a) TO 'https://u:pw@h/o.csv'", &["no password", "https://h/"]),
+        (
+            "COPY (SELECT 1 AS a) TO 'https://u:pw@h/o.csv'",
+            &["no password", "https://h/", "hint: Write it without"],
+        ),
     ] {
         says(&mut served.command(&["sql", "-c", sql]), 1, parts);
     }

@@ -13,6 +13,15 @@ use super::fields::with_checksums;
 use super::reads::{all_checksums, checksum_type};
 use super::{Api, check_customer_key, check_version, etag};
 
+/// What can be asked for.
+const ATTRIBUTES: [&str; 5] = [
+    ObjectAttributes::ETAG,
+    ObjectAttributes::CHECKSUM,
+    ObjectAttributes::OBJECT_PARTS,
+    ObjectAttributes::OBJECT_SIZE,
+    ObjectAttributes::STORAGE_CLASS,
+];
+
 impl Api {
     /// Size, checksums and the number of parts, as far as they are asked for. Parts are not listed one by one,
     /// as S3 does for objects without checksums of them.
@@ -28,7 +37,13 @@ impl Api {
         if asked.is_empty() {
             return Err(s3_error!(InvalidArgument, "x-amz-object-attributes names none"));
         }
-        let wants = |name: &'static str| asked.iter().any(|asked| asked.as_str() == name);
+        // Clients send a header for each, or one with commas between, which some quote.
+        let names = asked.iter().flat_map(|it| it.as_str().trim_matches('"').split(','));
+        let names: Vec<&str> = names.map(str::trim).collect();
+        if let Some(unknown) = names.iter().find(|name| !ATTRIBUTES.contains(name)) {
+            return Err(s3_error!(InvalidArgument, "there is no attribute `{unknown}`"));
+        }
+        let wants = |name: &'static str| names.contains(&name);
         let head = self.blocking(move |store| store.head(&input.bucket, &input.key)).await?;
         let checksums = all_checksums(&head.meta);
         let kind = checksum_type(&checksums);

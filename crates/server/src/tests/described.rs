@@ -18,6 +18,12 @@ async fn attributes_are_those_that_are_asked_for() {
     assert!(all.checksum().is_some_and(|it| it.checksum_crc32().is_some()), "{all:?}");
     let size = ask("a").object_attributes(Attributes::ObjectSize).send().await.unwrap();
     assert_eq!((size.object_size(), size.e_tag(), size.checksum()), (Some(3), None, None));
+    for together in ["ETag,ObjectSize", "ETag, ObjectSize"] {
+        let both = ask("a").object_attributes(Attributes::from(together)).send().await.unwrap();
+        assert_eq!((both.object_size(), both.e_tag().is_some()), (Some(3), true), "{together}");
+    }
+    let unknown = ask("a").object_attributes(Attributes::from("ETag,Colour")).send().await;
+    assert_eq!(unknown.unwrap_err().code(), Some("InvalidArgument"));
     let none = ask("none").object_attributes(Attributes::ObjectSize).send().await.unwrap_err();
     assert_eq!(none.code(), Some("NoSuchKey"));
 }
