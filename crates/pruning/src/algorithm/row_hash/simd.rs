@@ -14,14 +14,19 @@
 #![expect(unsafe_code, reason = "vector instructions; see the module's documentation")]
 
 use std::arch::x86_64::{
-    __m512i, _mm512_gf2p8affine_epi64_epi8, _mm512_loadu_si512, _mm512_set1_epi8,
-    _mm512_set1_epi64, _mm512_setzero_si512, _mm512_storeu_si512, _mm512_xor_si512,
+    __m512i, _mm_cvtsi32_si128, _mm_loadu_si128, _mm512_cvtepu8_epi32,
+    _mm512_gf2p8affine_epi64_epi8, _mm512_loadu_si512, _mm512_or_si512, _mm512_set1_epi8,
+    _mm512_set1_epi64, _mm512_setzero_si512, _mm512_sll_epi32, _mm512_storeu_si512,
+    _mm512_xor_si512,
 };
 
 use crate::switch::HashTable;
 
 /// Keys that are hashed together.
 pub(super) const KEYS: usize = 64;
+
+/// Words in a vector.
+const LANES: usize = 16;
 
 /// A word of each key.
 pub(super) type Word = [u32; KEYS];
@@ -87,11 +92,25 @@ impl Matrices {
                 // SAFETY: the array has the 64 bytes of a vector; no alignment is asked for.
                 unsafe { _mm512_storeu_si512(plane.as_mut_ptr().cast(), sum) };
             }
-            let [a, b, c, d] = &product;
-            for (at, hash) in hash.iter_mut().enumerate() {
-                *hash = u32::from_le_bytes([a[at], b[at], c[at], d[at]]);
-            }
+            assemble(&product[..self.width.min(4)], hash);
         }
+    }
+}
+
+/// Words of planes of their bytes, the lowest first.
+#[target_feature(enable = "gfni,avx512f,avx512bw,avx512vl")]
+fn assemble(planes: &[Plane], words: &mut Word) {
+    for (part, words) in words.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
+        let mut all = _mm512_setzero_si512();
+        for (byte, plane) in planes.iter().enumerate() {
+            let bytes = &plane.as_chunks::<LANES>().0[part];
+            // SAFETY: the array has the 16 bytes of a vector; no alignment is asked for.
+            let bytes = unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) };
+            let shift = _mm_cvtsi32_si128(8 * byte as i32);
+            all = _mm512_or_si512(all, _mm512_sll_epi32(_mm512_cvtepu8_epi32(bytes), shift));
+        }
+        // SAFETY: the array has the 64 bytes of a vector; no alignment is asked for.
+        unsafe { _mm512_storeu_si512(words.as_mut_ptr().cast(), all) };
     }
 }
 
