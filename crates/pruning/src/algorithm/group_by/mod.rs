@@ -34,7 +34,7 @@ use serde::{Deserialize, Serialize};
 use crate::algorithm::config::{cells_in_range, in_range, index_bits, power_of_two};
 use crate::algorithm::hashing::Hashing;
 use crate::algorithm::pruner::columns;
-use crate::algorithm::row_hash::{Hashes, Placed};
+use crate::algorithm::row_hash::{Hashes, Kept};
 use crate::algorithm::ties::Ties;
 use crate::switch::{
     Action, AluOperand, Builder, Cell, Compare, FieldId, Half, Index, Op, Operand, POLYNOMIALS,
@@ -299,23 +299,36 @@ impl Group for [u32; 3] {
     }
 }
 
-/// Looks an entry up in table after table, of `size` cells each, replacing what does not beat it;
-/// whether nothing did.
+/// Passes entries through all tables, of `size` cells each, and selects those that none of them beats and,
+/// where ties are dropped, those of `tied`: an empty cell of key 0 ties with entries of the worst value.
 #[inline]
-fn keeps<G: Group, const KEEP_TIES: bool>(
-    cells: &mut [G],
-    size: usize,
-    placed: Placed<'_>,
-    entry: G,
-) -> bool {
-    for at in placed.cells(size) {
-        let Some(cell) = cells.get_mut(at) else { break };
-        if cell.beats::<KEEP_TIES>(entry) {
-            return false;
+fn sweep<G: Group, const N: usize, const KEEP_TIES: bool>(
+    (hashes, cells, size): (&mut Hashes, &mut [G], usize),
+    len: usize,
+    key: impl Fn(usize) -> [u32; N],
+    entry: impl Fn(usize) -> G,
+    tied: impl Fn(usize) -> bool,
+    selection: &mut Selection,
+) {
+    selection.clear();
+    // Table by table, so that no branch depends on what is found: each sees its entries in order, as it does when
+    // entry goes after entry.
+    hashes.blocks(len, key, |start, len, arrays| {
+        let mut kept = Kept::all(len);
+        for (cells, places) in cells.chunks_exact_mut(size).zip(arrays) {
+            kept.retain(|at| {
+                let Some(cell) = cells.get_mut(places[at] as usize) else { return false };
+                let entry = entry(start + at);
+                let beaten = cell.beats::<KEEP_TIES>(entry);
+                *cell = if beaten { *cell } else { entry };
+                !beaten
+            });
         }
-        *cell = entry;
-    }
-    true
+        selection.extend_words(len, |from, count| {
+            let tied = |word, bit| word | u64::from(tied(start + from + bit)) << bit;
+            kept.word(from) | if KEEP_TIES { 0 } else { (0..count).fold(0, tied) }
+        });
+    });
 }
 
 /// The groups of all tables.
@@ -343,32 +356,28 @@ impl GroupBy {
         selection: &mut Selection,
     ) -> Result<(), WrongValues> {
         let Config { cells: size, extreme, .. } = self.config;
-        let size = size as usize;
-        // An empty cell of key 0 ties with entries of the worst value.
-        let guarded = |value| !KEEP_TIES && value == extreme.worst();
+        let (hashes, size) = (&mut self.hashes, size as usize);
         match &mut self.cells {
             Cells::Narrow(cells) => {
                 let [keys, values] = columns(entries)?;
-                self.hashes.sweep(
+                sweep::<_, _, KEEP_TIES>(
+                    (hashes, cells, size),
                     keys.len(),
                     |i| [keys[i]],
+                    |i| u64::from(keys[i]) << 32 | u64::from(extreme.rank(values[i])),
+                    |i| values[i] == extreme.worst(),
                     selection,
-                    |i, placed| {
-                        let entry = u64::from(keys[i]) << 32 | u64::from(extreme.rank(values[i]));
-                        keeps::<_, KEEP_TIES>(cells, size, placed, entry) | guarded(values[i])
-                    },
                 );
             }
             Cells::Wide(cells) => {
                 let [high, low, values] = columns(entries)?;
-                self.hashes.sweep(
+                sweep::<_, _, KEEP_TIES>(
+                    (hashes, cells, size),
                     high.len(),
                     |i| [high[i], low[i]],
+                    |i| [high[i], low[i], extreme.rank(values[i])],
+                    |i| values[i] == extreme.worst(),
                     selection,
-                    |i, placed| {
-                        let entry = [high[i], low[i], extreme.rank(values[i])];
-                        keeps::<_, KEEP_TIES>(cells, size, placed, entry) | guarded(values[i])
-                    },
                 );
             }
         }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::{Join, Kind, Passes, SIDES, Shape, check_filter, filter_table, finish, start};
 use crate::algorithm::config::index_bits;
 use crate::algorithm::hashing::Hashing;
-use crate::algorithm::row_hash::Hashes;
+use crate::algorithm::row_hash::{Hashes, Kept};
 use crate::switch::{
     Action, AluOperand, Cell, Index, POLYNOMIALS, Program, Source, Stateful, Update, When,
 };
@@ -127,22 +127,6 @@ pub struct Filter {
     bits: Vec<u64>,
 }
 
-/// The bits of `word` for which `bit` is 1. No branch depends on it, so that cache misses
-/// overlap.
-#[inline]
-fn retain(word: u64, bit: impl Fn(usize) -> u64) -> u64 {
-    if word == u64::MAX {
-        return (0..64).fold(0, |kept, position| kept | bit(position) << position);
-    }
-    let (mut rest, mut kept) = (word, 0);
-    while rest != 0 {
-        let position = rest.trailing_zeros();
-        kept |= bit(position as usize) << position;
-        rest &= rest - 1;
-    }
-    kept
-}
-
 impl super::Filter for Filter {
     #[inline]
     fn enter<const N: usize>(&mut self, len: usize, key: impl Fn(usize) -> [u32; N]) {
@@ -163,21 +147,14 @@ impl super::Filter for Filter {
         selection: &mut Selection,
     ) {
         let (bits, size) = (&self.bits, self.size);
-        let mut kept = Vec::new();
         selection.clear();
         self.hashes.blocks(len, key, |_, len, arrays| {
-            kept.clear();
-            kept.extend((0..len).step_by(64).map(|start| u64::MAX >> (64 - 64.min(len - start))));
+            let mut kept = Kept::all(len);
             // Array by array, so that fewer pages are in use at a time.
             for (array, places) in bits.chunks_exact(size / 64).zip(arrays) {
-                for (word, places) in kept.iter_mut().zip(places.as_chunks::<64>().0) {
-                    *word = retain(*word, |bit| {
-                        let at = places[bit] as usize;
-                        array[at / 64] >> (at % 64) & 1
-                    });
-                }
+                kept.retain(|at| array[places[at] as usize / 64] >> (places[at] % 64) & 1 == 1);
             }
-            selection.extend_words(len, |start, _| kept[start / 64]);
+            selection.extend_words(len, |start, _| kept.word(start));
         });
     }
 

@@ -179,7 +179,6 @@ impl<const COUNT: usize> Bank<COUNT> {
 struct Vectors {
     first: Option<simd::Matrices>,
     last: simd::Matrices,
-    hashes: Vec<simd::Word>,
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -187,52 +186,43 @@ impl Vectors {
     fn new(hashing: Hashing, count: usize, words: usize, bits: u8) -> Option<Self> {
         let units: Vec<(u32, u32)> =
             POLYNOMIALS.iter().take(count).map(|&polynomial| (polynomial, u32::MAX)).collect();
-        let hashes = vec![[0; simd::KEYS]; count];
         let Some(first) = hashing.first_round() else {
-            return Some(Self {
-                first: None,
-                last: simd::Matrices::new(&units, words, bits)?,
-                hashes,
-            });
+            return Some(Self { first: None, last: simd::Matrices::new(&units, words, bits)? });
         };
         let first = Some(simd::Matrices::new(&first, words, 32)?);
-        Some(Self { first, last: simd::Matrices::new(&units, 2 * words, bits)?, hashes })
+        Some(Self { first, last: simd::Matrices::new(&units, 2 * words, bits)? })
     }
 
     /// Writes the hashes of every key of a block.
     #[inline]
     fn write<const N: usize>(
-        &mut self,
+        &self,
         len: usize,
         key: impl Fn(usize) -> [u32; N],
         places: &mut [Places],
     ) {
+        let mut words = [[0; simd::KEYS]; N];
+        let mut mixed = [[[0; simd::KEYS]; 2]; N];
         for start in (0..len).step_by(simd::KEYS) {
-            let mut words = [[0; simd::KEYS]; N];
             for at in 0..simd::KEYS.min(len - start) {
                 for (word, part) in words.iter_mut().zip(key(start + at)) {
                     word[at] = part;
                 }
             }
-            match &self.first {
-                None => self.last.hash(&words, &mut self.hashes),
-                Some(first) => {
-                    let mut sums = [[0; simd::KEYS]; 2];
-                    first.hash(&words, &mut sums);
-                    let mixed = words.map(|word| {
-                        sums.map(|sum| std::array::from_fn(|at| word[at].wrapping_add(sum[at])))
-                    });
-                    // A key has one word or two.
-                    match mixed.as_slice() {
-                        [[a, b]] => self.last.hash(&[*a, *b], &mut self.hashes),
-                        [[a, b], [c, d]] => self.last.hash(&[*a, *b, *c, *d], &mut self.hashes),
-                        _ => {}
-                    }
+            let hashes = places.iter_mut().filter_map(|places| places[start..].first_chunk_mut());
+            let Some(first) = &self.first else {
+                self.last.hash(&words, hashes);
+                continue;
+            };
+            let mut sums = [[0; simd::KEYS]; 2];
+            first.hash(&words, sums.iter_mut());
+            for (mixed, word) in mixed.iter_mut().zip(&words) {
+                for (mixed, sum) in mixed.iter_mut().zip(&sums) {
+                    let parts = word.iter().zip(sum);
+                    mixed.iter_mut().zip(parts).for_each(|(to, (a, b))| *to = a.wrapping_add(*b));
                 }
             }
-            for (places, hashes) in places.iter_mut().zip(&self.hashes) {
-                places[start..start + simd::KEYS].copy_from_slice(hashes);
-            }
+            self.last.hash(mixed.as_flattened(), hashes);
         }
     }
 }
@@ -245,6 +235,45 @@ const LINE: usize = 16;
 /// The cell of every key of a block in one array. It is longer than a power of two, or the places of
 /// one entry in all arrays would compete for the same lines of the cache.
 pub(crate) type Places = [u32; BLOCK + LINE];
+
+/// Those of a block's entries that are left while it passes one array after the other, a bit each.
+pub(crate) struct Kept([u64; BLOCK / 64]);
+
+impl Kept {
+    /// The first `len`.
+    #[inline]
+    pub(crate) fn all(len: usize) -> Self {
+        let left = |word| len.saturating_sub(64 * word).min(64) as u32;
+        let ones = |left| u64::MAX.checked_shr(64 - left).unwrap_or(0);
+        Self(std::array::from_fn(|word| ones(left(word))))
+    }
+
+    /// The bits of the 64 entries from position `start` on, a multiple of 64.
+    #[inline]
+    pub(crate) fn word(&self, start: usize) -> u64 {
+        self.0[start / 64]
+    }
+
+    /// Those for which `keep` holds, asked in order. Nothing depends on its answer but a bit, so that waits for
+    /// memory overlap.
+    #[inline]
+    pub(crate) fn retain(&mut self, mut keep: impl FnMut(usize) -> bool) {
+        for (number, word) in self.0.iter_mut().enumerate() {
+            let mut bit = |position| u64::from(keep(64 * number + position)) << position;
+            let mut kept = 0;
+            if *word == u64::MAX {
+                (0..64).for_each(|position| kept |= bit(position));
+            } else {
+                let mut rest = *word;
+                while rest != 0 {
+                    kept |= bit(rest.trailing_zeros() as usize);
+                    rest &= rest - 1;
+                }
+            }
+            *word = kept;
+        }
+    }
+}
 
 /// As many hashes of the same key, each with another polynomial of [`POLYNOMIALS`], of which each
 /// chooses a cell in an array of its own.

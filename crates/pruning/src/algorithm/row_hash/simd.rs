@@ -14,8 +14,11 @@
 #![expect(unsafe_code, reason = "vector instructions; see the module's documentation")]
 
 use std::arch::x86_64::{
-    __m512i, _mm512_gf2p8affine_epi64_epi8, _mm512_loadu_si512, _mm512_set1_epi8,
-    _mm512_set1_epi64, _mm512_setzero_si512, _mm512_storeu_si512, _mm512_xor_si512,
+    __m512i, _mm_set_epi8, _mm512_broadcast_i32x4, _mm512_gf2p8affine_epi64_epi8,
+    _mm512_loadu_si512, _mm512_set1_epi8, _mm512_set1_epi64, _mm512_setzero_si512,
+    _mm512_shuffle_epi8, _mm512_storeu_si512, _mm512_unpackhi_epi8, _mm512_unpackhi_epi16,
+    _mm512_unpackhi_epi32, _mm512_unpackhi_epi64, _mm512_unpacklo_epi8, _mm512_unpacklo_epi16,
+    _mm512_unpacklo_epi32, _mm512_unpacklo_epi64, _mm512_xor_si512,
 };
 
 use crate::switch::HashTable;
@@ -23,11 +26,14 @@ use crate::switch::HashTable;
 /// Keys that are hashed together.
 pub(super) const KEYS: usize = 64;
 
+/// Words in a vector.
+const LANES: usize = 16;
+
 /// A word of each key.
 pub(super) type Word = [u32; KEYS];
 
-/// A byte of each key.
-type Plane = [u8; KEYS];
+/// A byte of each key, in the order of [`planes`].
+type Plane = __m512i;
 
 /// CRCs of the same words.
 #[derive(Debug, Clone)]
@@ -61,55 +67,88 @@ impl Matrices {
         Some(Self { bytes: bytes.collect(), width })
     }
 
-    /// The CRCs of `N` words of each key, CRC by CRC.
+    /// The CRCs of one, two or four words of each key, CRC by CRC.
     #[inline]
-    pub(super) fn hash<const N: usize>(&self, words: &[Word; N], hashes: &mut [Word]) {
+    pub(super) fn hash<'a>(&self, words: &[Word], hashes: impl Iterator<Item = &'a mut Word>) {
         // SAFETY: the processor has the instructions, or `new` had made no `self`.
-        unsafe { self.multiply(words, hashes) }
+        unsafe {
+            match words {
+                [a] => self.multiply([a], hashes),
+                [a, b] => self.multiply([a, b], hashes),
+                [a, b, c, d] => self.multiply([a, b, c, d], hashes),
+                _ => {}
+            }
+        }
     }
 
     #[target_feature(enable = "gfni,avx512f,avx512bw,avx512vl")]
-    fn multiply<const N: usize>(&self, words: &[Word; N], hashes: &mut [Word]) {
-        let planes = planes(words);
-        let mut bytes = self.bytes.iter();
-        for hash in hashes {
-            let mut product = [[0; KEYS]; 4];
-            for (plane, (base, matrices)) in product.iter_mut().zip(bytes.by_ref().take(self.width))
-            {
+    fn multiply<'a, const N: usize>(
+        &self,
+        words: [&Word; N],
+        hashes: impl Iterator<Item = &'a mut Word>,
+    ) {
+        let mut planes_of = [[_mm512_setzero_si512(); 4]; N];
+        for (planes_of, word) in planes_of.iter_mut().zip(words) {
+            *planes_of = planes(word);
+        }
+        let of_hash = self.bytes.chunks_exact(self.width);
+        for (hash, bytes) in hashes.zip(of_hash) {
+            let mut product = [_mm512_setzero_si512(); 4];
+            for (plane, (base, matrices)) in product.iter_mut().zip(bytes) {
                 let mut sum = _mm512_set1_epi8(*base as i8);
-                for (of_word, matrices) in planes.iter().zip(matrices.as_chunks::<4>().0) {
+                for (of_word, matrices) in planes_of.iter().zip(matrices.as_chunks::<4>().0) {
                     for (bytes, matrix) in of_word.iter().zip(matrices) {
                         let matrix = _mm512_set1_epi64(*matrix as i64);
                         let part = _mm512_gf2p8affine_epi64_epi8::<0>(*bytes, matrix);
                         sum = _mm512_xor_si512(sum, part);
                     }
                 }
-                // SAFETY: the array has the 64 bytes of a vector; no alignment is asked for.
-                unsafe { _mm512_storeu_si512(plane.as_mut_ptr().cast(), sum) };
+                *plane = sum;
             }
-            let [a, b, c, d] = &product;
-            for (at, hash) in hash.iter_mut().enumerate() {
-                *hash = u32::from_le_bytes([a[at], b[at], c[at], d[at]]);
-            }
+            assemble(product, hash);
         }
     }
 }
 
-/// The bytes of each word, the most significant first, in planes.
+/// The bytes of each word, the most significant first, in planes. Of 64 words, 16 to a vector and 4 to each
+/// quarter of it, a quarter of a plane has those that are in this quarter of any vector.
 #[target_feature(enable = "gfni,avx512f,avx512bw,avx512vl")]
-fn planes<const N: usize>(words: &[Word; N]) -> [[__m512i; 4]; N] {
-    let mut planes = [[_mm512_setzero_si512(); 4]; N];
-    for (planes, word) in planes.iter_mut().zip(words) {
-        for (plane, shift) in planes.iter_mut().zip([24, 16, 8, 0]) {
-            let mut bytes: Plane = [0; KEYS];
-            for (byte, word) in bytes.iter_mut().zip(word) {
-                *byte = (word >> shift) as u8;
-            }
-            // SAFETY: the array has the 64 bytes of a vector; no alignment is asked for.
-            *plane = unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) };
-        }
+fn planes(words: &Word) -> [Plane; 4] {
+    // Byte by byte, the most significant first, of the four words of a quarter.
+    let order = _mm_set_epi8(12, 8, 4, 0, 13, 9, 5, 1, 14, 10, 6, 2, 15, 11, 7, 3);
+    let order = _mm512_broadcast_i32x4(order);
+    let mut parts = [_mm512_setzero_si512(); 4];
+    for (part, words) in parts.iter_mut().zip(words.as_chunks::<LANES>().0) {
+        // SAFETY: the array has the 64 bytes of a vector; no alignment is asked for.
+        let words = unsafe { _mm512_loadu_si512(words.as_ptr().cast()) };
+        *part = _mm512_shuffle_epi8(words, order);
     }
-    planes
+    let [a, b, c, d] = parts;
+    let (ab, cd) = (_mm512_unpacklo_epi32(a, b), _mm512_unpacklo_epi32(c, d));
+    let (ab_low, cd_low) = (_mm512_unpackhi_epi32(a, b), _mm512_unpackhi_epi32(c, d));
+    [
+        _mm512_unpacklo_epi64(ab, cd),
+        _mm512_unpackhi_epi64(ab, cd),
+        _mm512_unpacklo_epi64(ab_low, cd_low),
+        _mm512_unpackhi_epi64(ab_low, cd_low),
+    ]
+}
+
+/// Words of planes of their bytes, the least significant first.
+#[target_feature(enable = "gfni,avx512f,avx512bw,avx512vl")]
+fn assemble([a, b, c, d]: [Plane; 4], words: &mut Word) {
+    let (low, high) = (_mm512_unpacklo_epi8(a, b), _mm512_unpacklo_epi8(c, d));
+    let (low_after, high_after) = (_mm512_unpackhi_epi8(a, b), _mm512_unpackhi_epi8(c, d));
+    let parts = [
+        _mm512_unpacklo_epi16(low, high),
+        _mm512_unpackhi_epi16(low, high),
+        _mm512_unpacklo_epi16(low_after, high_after),
+        _mm512_unpackhi_epi16(low_after, high_after),
+    ];
+    for (part, words) in parts.into_iter().zip(words.as_chunks_mut::<LANES>().0) {
+        // SAFETY: the array has the 64 bytes of a vector; no alignment is asked for.
+        unsafe { _mm512_storeu_si512(words.as_mut_ptr().cast(), part) };
+    }
 }
 
 /// What the input byte at `at` flips of byte `byte` of the CRC, as the instruction wants it: the row of
