@@ -1,4 +1,5 @@
-//! The shaped link: one token bucket shared by every connection of a server, both directions.
+//! The shaped link: one schedule shared by every connection of a server, both directions. What a client is
+//! sent arrives when it has passed: nothing passes at once after the link was idle.
 //!
 //! Bytes are counted and shaped where they enter or leave a socket, so heads, chunk framing and
 //! retransmitted requests count as they would on a wire (TCP/IP headers excepted).
@@ -17,8 +18,11 @@ use crate::counters::{Counters, OpenConnection};
 
 /// The most bytes that one read or write moves on a shaped link, so that connections take turns.
 const TURN: usize = 64 * 1024;
-/// How far behind its schedule a link may fall and still catch up; hides the timer's granularity.
-const SLACK: Duration = Duration::from_millis(10);
+/// How soon after its turn a connection that still sends must ask for the next to have it at once, as if
+/// its timer, which is no finer than a millisecond, had rung on time.
+const SLACK: Duration = Duration::from_millis(3);
+/// Nobody waits for less: a timer would take longer.
+const SHORTEST: Duration = Duration::from_millis(1);
 
 /// The link of one server.
 #[derive(Debug)]
@@ -26,7 +30,7 @@ pub(crate) struct Link {
     counters: Arc<Counters>,
     /// Bytes per second; 0 is unlimited.
     rate: AtomicU64,
-    /// When everything sent so far will have passed.
+    /// When everything booked so far will have passed.
     busy_until: Mutex<Instant>,
 }
 
@@ -49,17 +53,53 @@ impl Link {
         self.rate.load(Ordering::Relaxed) > 0
     }
 
-    /// Books `bytes` that have just moved; the mover must pause until the returned moment.
-    fn book(&self, bytes: usize) -> Option<Instant> {
+    /// Books `bytes` from `ready` on, or from when those booked before them will have passed: the moment
+    /// when these will have passed.
+    fn book(&self, bytes: usize, ready: Instant) -> Instant {
         let rate = self.rate.load(Ordering::Relaxed);
         if rate == 0 || bytes == 0 {
-            return None;
+            return ready;
         }
-        let now = Instant::now();
         let mut busy_until = self.busy_until.lock().unwrap_or_else(PoisonError::into_inner);
-        let start = busy_until.max(now.checked_sub(SLACK).unwrap_or(now));
-        *busy_until = start + Duration::from_secs_f64(bytes as f64 / rate as f64);
-        (*busy_until > now).then_some(*busy_until)
+        *busy_until = ready.max(*busy_until) + Duration::from_secs_f64(bytes as f64 / rate as f64);
+        *busy_until
+    }
+}
+
+/// One direction of a socket: when what it booked last will have passed.
+#[derive(Debug)]
+struct Direction {
+    passed_at: Instant,
+    pause: Option<Pin<Box<Sleep>>>,
+}
+
+impl Direction {
+    fn new() -> Self {
+        Self { passed_at: Instant::now(), pause: None }
+    }
+
+    /// Books bytes that can move now, and says until when they must wait, if that is worth a timer.
+    fn book(&mut self, link: &Link, bytes: usize, now: Instant) -> Option<Instant> {
+        // Who goes on sending loses nothing to a timer that rang late; who was idle gains nothing.
+        let late = now.saturating_duration_since(self.passed_at);
+        let ready = if late < SLACK { self.passed_at } else { now };
+        self.passed_at = link.book(bytes, ready);
+        // Timers ring up to a millisecond late: half of one early, they are right on average.
+        (self.passed_at > now + SHORTEST).then(|| self.passed_at - SHORTEST / 2)
+    }
+
+    fn pause(&mut self, link: &Link, bytes: usize) {
+        let until = self.book(link, bytes, Instant::now());
+        self.pause = until.map(|it| Box::pin(sleep_until(it)));
+    }
+
+    /// Waits until what is booked has passed.
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if let Some(sleep) = &mut self.pause {
+            ready!(sleep.as_mut().poll(cx));
+            self.pause = None;
+        }
+        Poll::Ready(())
     }
 }
 
@@ -68,38 +108,35 @@ impl Link {
 pub(crate) struct Shaped<S> {
     socket: S,
     link: Arc<Link>,
-    read_pause: Option<Pin<Box<Sleep>>>,
-    write_pause: Option<Pin<Box<Sleep>>>,
+    reading: Direction,
+    writing: Direction,
+    /// Bytes that are booked and that the socket has not taken.
+    booked: usize,
 }
 
 impl<S> Shaped<S> {
     pub(crate) fn new(socket: S, link: Arc<Link>) -> Self {
-        Self { socket, link, read_pause: None, write_pause: None }
+        let (reading, writing) = (Direction::new(), Direction::new());
+        Self { socket, link, reading, writing, booked: 0 }
     }
-}
-
-/// Waits out a pause, if there is one.
-fn poll_pause(pause: &mut Option<Pin<Box<Sleep>>>, cx: &mut Context<'_>) -> Poll<()> {
-    if let Some(sleep) = pause {
-        ready!(sleep.as_mut().poll(cx));
-        *pause = None;
-    }
-    Poll::Ready(())
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for Shaped<S> {
+    /// What comes in is at hand before it is known how much it is, so the next bytes wait for it.
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let this = &mut *self;
-        ready!(poll_pause(&mut this.read_pause, cx));
+        ready!(this.reading.poll(cx));
         let before = buf.filled().len();
         ready!(Pin::new(&mut this.socket).poll_read(cx, buf))?;
         let read = buf.filled().len() - before;
         this.link.counters.count_in(read);
-        this.read_pause = this.link.book(read).map(|at| Box::pin(sleep_until(at)));
+        if this.link.is_shaped() {
+            this.reading.pause(&this.link, read);
+        }
         Poll::Ready(Ok(()))
     }
 }
@@ -117,8 +154,22 @@ impl<S> Shaped<S> {
             Poll::Ready(Err(_)) | Poll::Pending => 0,
         };
         self.link.counters.uncount_out(offered.saturating_sub(bytes));
-        self.write_pause = self.link.book(bytes).map(|at| Box::pin(sleep_until(at)));
+        self.booked = self.booked.saturating_sub(bytes);
         sent
+    }
+
+    /// How many of so many bytes may be written: on a shaped link those that have passed it, so that a
+    /// client has each of them no earlier.
+    fn poll_turn(&mut self, cx: &mut Context<'_>, bytes: usize) -> Poll<usize> {
+        if !self.link.is_shaped() {
+            return Poll::Ready(bytes);
+        }
+        if self.booked == 0 {
+            self.booked = bytes.min(TURN);
+            self.writing.pause(&self.link, self.booked);
+        }
+        ready!(self.writing.poll(cx));
+        Poll::Ready(bytes.min(self.booked))
     }
 }
 
@@ -129,8 +180,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Shaped<S> {
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
         let this = &mut *self;
-        ready!(poll_pause(&mut this.write_pause, cx));
-        let turn = if this.link.is_shaped() { buf.len().min(TURN) } else { buf.len() };
+        let turn = ready!(this.poll_turn(cx, buf.len()));
         this.offer(turn);
         let sent = Pin::new(&mut this.socket).poll_write(cx, &buf[..turn]);
         this.sent(turn, sent)
@@ -146,7 +196,6 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Shaped<S> {
             return self.poll_write(cx, first.map_or(&[], |buf| buf));
         }
         let this = &mut *self;
-        ready!(poll_pause(&mut this.write_pause, cx));
         let offered = bufs.iter().map(|buf| buf.len()).sum();
         this.offer(offered);
         let sent = Pin::new(&mut this.socket).poll_write_vectored(cx, bufs);
@@ -183,14 +232,53 @@ mod tests {
     fn bytes_are_booked_one_after_the_other() {
         let (_, link) = link(Some(1_000_000));
         let started = Instant::now();
-        link.book(500_000).unwrap();
-        link.book(250_000).unwrap();
-        let free = link.book(250_000).unwrap();
-        // A schedule, not a timing: nothing here waits.
-        assert!(free >= started + Duration::from_secs(1) - SLACK);
-        assert!(free <= Instant::now() + Duration::from_secs(1));
+        link.book(500_000, started);
+        link.book(250_000, started);
+        assert_eq!(link.book(250_000, started), started + Duration::from_secs(1));
         link.set_rate(None);
-        assert_eq!(link.book(1 << 40), None);
+        assert_eq!(link.book(1 << 40, started), started);
+    }
+
+    /// When so many connections have written so many bytes each, all at once, on timers that ring late by up
+    /// to a millisecond: no clock runs here.
+    fn written(link: &Link, connections: &mut [Direction], each: usize, start: Instant) -> Instant {
+        let turns = |at: usize| (start, at, each);
+        let mut writing: Vec<_> = (0..connections.len()).map(turns).collect();
+        let (mut end, mut late) = (start, 0);
+        while let Some(next) = (0..writing.len()).min_by_key(|at| writing[*at].0) {
+            let (now, at, left) = writing.swap_remove(next);
+            end = end.max(now);
+            if left > 0 {
+                let turn = left.min(TURN);
+                late = (late + 377) % 1000;
+                let rings = connections[at].book(link, turn, now);
+                let rings = rings.map_or(now, |it| it + Duration::from_micros(late));
+                writing.push((rings, at, left - turn));
+            }
+        }
+        end
+    }
+
+    /// A connection that goes on sending loses nothing to late timers, and one that was idle has no bytes that
+    /// pass at once.
+    #[test]
+    fn bytes_arrive_when_they_have_passed() {
+        for rate in [1_000_000, 12_500_000, 125_000_000, 1_250_000_000] {
+            for (count, each) in [(1, 30_000_000), (16, 2_000_000), (16, 1000), (1, 20_000)] {
+                let (_, link) = link(Some(rate));
+                let mut connections: Vec<_> = (0..count).map(|_| Direction::new()).collect();
+                let mut start = Instant::now();
+                for idle in [10, 50, 1000] {
+                    start += Duration::from_millis(idle);
+                    let end = written(&link, &mut connections, each, start);
+                    let took = (end - start).as_secs_f64();
+                    let exact = (count * each) as f64 / rate as f64;
+                    // To within what a timer can tell.
+                    assert!((took - exact).abs() <= 0.002, "{count} × {each}: {took}, not {exact}");
+                    start = end;
+                }
+            }
+        }
     }
 
     #[tokio::test]
