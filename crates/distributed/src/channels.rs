@@ -30,6 +30,9 @@ const CONNECT: Duration = Duration::from_secs(5);
 /// How long a worker may say nothing before it is asked whether it is there, and then until it says so.
 pub(crate) const SILENCE: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(10));
 
+/// The bytes that a worker takes of one message, such as a part of a plan.
+pub(crate) const MOST_SENT: usize = 256 << 20;
+
 /// One connection to each worker, which all queries share.
 #[derive(Debug, Clone)]
 pub(crate) struct Channels {
@@ -147,12 +150,25 @@ impl WorkerChannel for Named {
 }
 
 /// An error of gRPC as a user should read it, as text, which other processes pass on. What a worker itself
-/// says stays as it is.
+/// says stays as it is, but that its memory is too small is said of that worker.
 fn lost(url: &Url, error: DataFusionError) -> DataFusionError {
-    let Some(status) = status(&error) else { return error };
+    let Some(status) = status(&error) else { return of_memory(url, error) };
     tracing::debug!(worker = shown(url), %status, "a worker is lost");
     let told = match (Told::find(status.message()), status.code()) {
         (Some(told), _) => told,
+        (None, Code::OutOfRange) => Told {
+            kind: ErrorKind::Resources,
+            message: format!(
+                "a part of the plan is larger than the worker {} takes, which is {} MiB",
+                shown(url),
+                MOST_SENT >> 20
+            ),
+            hint: Some(
+                "Tables in memory are sent with the plan: write them to a bucket with COPY, or run the query \
+                 without --workers."
+                    .to_owned(),
+            ),
+        },
         (None, Code::Unauthenticated) => Told {
             kind: ErrorKind::Access,
             message: format!("the worker {} refuses plans without its token", shown(url)),
@@ -168,6 +184,15 @@ fn lost(url: &Url, error: DataFusionError) -> DataFusionError {
             ),
         },
     };
+    DataFusionError::Execution(told.to_text())
+}
+
+fn of_memory(url: &Url, error: DataFusionError) -> DataFusionError {
+    if !matches!(error.find_root(), DataFusionError::ResourcesExhausted(_)) {
+        return error;
+    }
+    let mut told = Told::of(error);
+    told.message = format!("{}, on the worker {}", told.message, shown(url));
     DataFusionError::Execution(told.to_text())
 }
 

@@ -22,7 +22,7 @@ use tonic::service::interceptor::InterceptedService;
 use tonic::transport::Server;
 use tower::layer::layer_fn;
 
-use crate::channels::{Channels, SILENCE};
+use crate::channels::{Channels, MOST_SENT, SILENCE};
 use crate::counts::{Here, telling};
 use crate::draining::Draining;
 use crate::identity::Identity;
@@ -143,13 +143,14 @@ impl Worker {
         let (health, answers) = tonic_health::server::health_reporter();
         health.set_service_status("", tonic_health::ServingStatus::Serving).await;
         let idle = draining.clone();
+        let worker = worker.into_worker_server().max_decoding_message_size(MOST_SENT);
         let serving = Server::builder()
             // A coordinator that is gone without a word.
             .http2_keepalive_interval(Some(SILENCE.0))
             .http2_keepalive_timeout(Some(SILENCE.1))
             .layer(layer_fn(move |service| draining.around(service)))
             .add_service(answers)
-            .add_service(InterceptedService::new(worker.into_worker_server(), check))
+            .add_service(InterceptedService::new(worker, check))
             .serve_with_incoming_shutdown(TcpListenerStream::new(listener), stopped);
         // Other workers may keep their connections, and answers that nobody reads, although no query runs.
         let left = async move {
@@ -161,5 +162,44 @@ impl Worker {
             () = left => {}
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use datafusion::common::runtime::SpawnedTask;
+    use http_body_util::Full;
+    use tokio::sync::oneshot;
+    use tonic::Code;
+    use tonic::body::Body;
+    use tonic::transport::Endpoint;
+    use tower::ServiceExt;
+
+    /// A message says how long it is before it comes.
+    #[tokio::test]
+    async fn no_larger_message_is_waited_for() {
+        let engine = Engine::builder().build().await.unwrap();
+        let worker = Worker::listen("127.0.0.1:0".parse().unwrap(), engine, None).await.unwrap();
+        let url = format!("http://{}", worker.address());
+        let (stop, stopped) = oneshot::channel::<()>();
+        let running = SpawnedTask::spawn(worker.run(async {
+            let _ = stopped.await;
+        }));
+        let channel = Endpoint::from_shared(url).unwrap().connect().await.unwrap();
+        for (size, refused) in [(16, false), (MOST_SENT, false), (MOST_SENT + 1, true)] {
+            let mut frame = vec![0];
+            frame.extend(u32::try_from(size).unwrap().to_be_bytes());
+            let request = http::Request::post("/worker.WorkerService/ExecuteTask")
+                .header("content-type", "application/grpc")
+                .body(Body::new(Full::from(frame)));
+            let answer = channel.clone().oneshot(request.unwrap()).await.unwrap();
+            let status = &answer.headers()["grpc-status"];
+            let too_large = (Code::OutOfRange as i32).to_string();
+            assert_eq!(status.to_str().unwrap() == too_large, refused, "{size}: {status:?}");
+        }
+        stop.send(()).unwrap();
+        running.await.unwrap().unwrap();
     }
 }

@@ -124,6 +124,35 @@ async fn options_that_lose_counts_are_refused() {
     assert!(error.to_string().contains("distributed.partial_reduce"), "{error}");
 }
 
+/// Whose memory it is, and the same way out as on one machine.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_with_too_little_memory_is_named() {
+    let store = Store::start().await;
+    let mut workers = Vec::new();
+    for _ in 0..2 {
+        workers.push(Running::start(store.builder().memory_limit(10_000), None).await);
+    }
+    let urls: Vec<String> = workers.iter().map(|worker| worker.url.clone()).collect();
+    let cluster = Cluster::connect(&urls, None).await.unwrap();
+    let engine = store
+        .builder()
+        .scan(Scan::Get)
+        .session(move |it| cluster.add_to(it))
+        .build()
+        .await
+        .unwrap();
+    tables(&store, &engine).await;
+    engine.collect("SET distributed.file_scan_config_bytes_per_partition = 1").await.unwrap();
+    let one = store.builder().scan(Scan::Get).memory_limit(10_000).build().await.unwrap();
+    tables(&store, &one).await;
+    let sql = "SELECT k, count(*), max(v) FROM t GROUP BY k";
+    let expected = one.collect(sql).await.unwrap_err();
+    let error = engine.collect(sql).await.unwrap_err();
+    assert_eq!((error.kind(), error.hint()), (ErrorKind::Resources, expected.hint()), "{error}");
+    let said = error.to_string();
+    assert!(urls.iter().any(|url| said.ends_with(&format!(", on the worker {url}"))), "{said}");
+}
+
 /// A store of another kind at the worker would answer a statement otherwise: it says so.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worker_with_another_store_refuses_the_plan() {
