@@ -6,7 +6,14 @@ use sluicegate_costmodel::{Bytes, Dollars, PriceBook, Requests, Rows};
 use sluicegate_engine::{Counted, Estimate};
 
 /// Counted work, measured time, and what both cost by a price book. Every number says what it is.
-pub(crate) fn lines(counted: &Counted, wall: Duration, rows: u64, prices: &PriceBook) -> String {
+/// `machines` are those that ran it, whose time the book's price of an hour is for.
+pub(crate) fn lines(
+    counted: &Counted,
+    wall: Duration,
+    rows: u64,
+    prices: &PriceBook,
+    machines: u32,
+) -> String {
     let link = counted.link_bytes() + counted.put_bytes;
     let work = counted.work(wall);
     let cost = prices.cost(&work);
@@ -19,7 +26,7 @@ pub(crate) fn lines(counted: &Counted, wall: Duration, rows: u64, prices: &Price
          counted:  {} scanned by the store, {} returned by it; {} fetched; {} over the link\n\
          measured: {}, {}\n\
          {store}\
-         cost:     {cost} at the prices {}\n",
+         cost:     {cost} at the prices {}{}\n",
         requests(counted),
         count(counted.retries, "retry", "retries"),
         count(counted.fallbacks, "fallback", "fallbacks"),
@@ -30,7 +37,13 @@ pub(crate) fn lines(counted: &Counted, wall: Duration, rows: u64, prices: &Price
         seconds(wall),
         rows_words(rows),
         book(prices),
+        of_machines(machines),
     )
+}
+
+/// Nothing for one machine; `, 4 machines paid by the hour`.
+fn of_machines(machines: u32) -> String {
+    if machines == 1 { String::new() } else { format!(", {machines} machines paid by the hour") }
 }
 
 /// `3 requests (2 GET, 1 LIST)`
@@ -105,7 +118,7 @@ mod tests {
             received_bytes: 3000,
             ..Counted::default()
         };
-        let text = lines(&counted, Duration::from_millis(1500), 7, PriceBook::paper());
+        let text = lines(&counted, Duration::from_millis(1500), 7, PriceBook::paper(), 1);
         let expected = "\
 counted:  5 requests (2 GET, 3 SELECT), 0 retries, 0 fallbacks
 counted:  1.00 GiB scanned by the store, 2.00 KiB returned by it; 100 B fetched; 3.03 KiB over the link
@@ -118,9 +131,10 @@ cost:     $";
         );
         let work = PriceBook::by_name("work-2020-us-east-1").unwrap();
         let busy = Counted { store_nanos: 3_600_000_000, ..counted };
-        let text = lines(&busy, Duration::ZERO, 7, work);
+        let text = lines(&busy, Duration::ZERO, 7, work, 3);
         assert!(text.contains("modelled: 3.60 s of the store's cores\ncost:     $"), "{text}");
         assert!(text.contains("store compute $0.0000665)"), "{text}");
+        assert!(text.ends_with(", 3 machines paid by the hour\n"), "{text}");
     }
 
     #[test]

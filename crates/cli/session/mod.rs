@@ -128,8 +128,9 @@ impl Session<'_> {
         }
         if self.stats {
             let counted = query.counted();
-            let prices = &self.engine.endpoint().prices;
-            let mut lines = stats::lines(&counted, wall, rows, prices);
+            let endpoint = self.engine.endpoint();
+            let machines = endpoint.hardware.client.machines.get();
+            let mut lines = stats::lines(&counted, wall, rows, &endpoint.prices, machines);
             for refusal in self.engine.endpoint().client.refusals() {
                 lines += &format!("refused:  {refusal}; not sent any more\n");
             }

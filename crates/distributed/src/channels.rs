@@ -45,6 +45,10 @@ impl Channels {
         Self { token, known: Arc::default() }
     }
 
+    pub(crate) fn has_token(&self) -> bool {
+        self.token.is_some()
+    }
+
     /// The connection to a worker: made when it is needed, and again if it breaks.
     fn to(&self, url: &Url) -> Result<BoxCloneSyncChannel> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);

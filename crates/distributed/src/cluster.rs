@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use sluicegate_engine::codec::SluiceCodec;
 use thiserror::Error;
-use tonic::{Code, Status};
+use tonic::{Code, ConnectError, Status};
 use url::Url;
 
 use crate::VERSION;
@@ -52,9 +52,17 @@ pub enum ClusterError {
         /// What went wrong.
         why: String,
     },
-    /// A worker that wants another token.
-    #[error("the worker {0} refuses plans without its token")]
-    Refused(String),
+    /// What answers there speaks another protocol.
+    #[error("what answers at {0} is no worker")]
+    Stranger(String),
+    /// A worker that wants a token, or another one.
+    #[error("the worker {url} {why}")]
+    Refused {
+        /// Which.
+        url: String,
+        /// What it wants.
+        why: &'static str,
+    },
     /// A worker of another version.
     #[error("the worker {url} is of version {theirs}, and this is version {VERSION}")]
     Version {
@@ -75,9 +83,15 @@ impl ClusterError {
             }
             Self::Workers(_) => "Name each worker once, as http://host:port.",
             Self::Silent { .. } => {
-                "Start it with `sluice worker --listen HOST:PORT`, or leave it out of --workers."
+                "Start it with `sluice worker --listen HOST:PORT`, or leave it out of --workers. A worker whose \
+                 store does not answer waits for it before it listens."
             }
-            Self::Refused(_) => "Set SLUICE_TOKEN to the token that the worker was started with.",
+            Self::Stranger(_) => {
+                "Name the address that `sluice worker` printed, not that of the store, and without TLS."
+            }
+            Self::Refused { .. } => {
+                "Set SLUICE_TOKEN to the token that the worker was started with."
+            }
             Self::Version { .. } => {
                 "Run the same version everywhere: plans of another may mean something else."
             }
@@ -137,7 +151,14 @@ impl Cluster {
                 who => Err(ClusterError::Version { url: shown(url), theirs: who.version }),
             },
             Err(error) => match status(&error).map(Status::code) {
-                Some(Code::Unauthenticated) => Err(ClusterError::Refused(shown(url))),
+                Some(Code::Unauthenticated) => {
+                    let why = match self.channels.has_token() {
+                        true => "has another token",
+                        false => "wants a token",
+                    };
+                    Err(ClusterError::Refused { url: shown(url), why })
+                }
+                _ if is_answered(&error) => Err(ClusterError::Stranger(shown(url))),
                 _ => Err(silent(last_cause(&error))),
             },
         }
@@ -169,6 +190,19 @@ impl Cluster {
             None => builder,
         }
     }
+}
+
+/// Whether somebody took the connection, and then said what no worker says.
+fn is_answered(error: &DataFusionError) -> bool {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(next) = cause {
+        // Also one whose name is not known.
+        if next.is::<ConnectError>() {
+            return false;
+        }
+        cause = next.source();
+    }
+    true
 }
 
 /// The innermost cause, which says most.

@@ -64,11 +64,21 @@ pub(crate) struct Here(pub(crate) SocketAddr);
 
 /// An error as text, for of another kind only the text is sent; of a store or of memory it says whose.
 fn as_text(error: DataFusionError, here: Option<&Here>) -> DataFusionError {
+    const OF_A_MACHINE: [ErrorKind; 5] = [
+        ErrorKind::Unavailable,
+        ErrorKind::Access,
+        ErrorKind::Resources,
+        ErrorKind::NotFound,
+        ErrorKind::Changed,
+    ];
     let mut told = Told::of(error);
-    let is_ours =
-        [ErrorKind::Unavailable, ErrorKind::Access, ErrorKind::Resources].contains(&told.kind);
-    if let Some(here) = here.filter(|_| is_ours) {
+    if let Some(here) = here.filter(|_| OF_A_MACHINE.contains(&told.kind)) {
         told.message = format!("{}, on the worker http://{}", told.message, here.0);
+    }
+    if told.kind == ErrorKind::Changed {
+        let hint =
+            "Run the query again. If it is always this worker, its --endpoint is another store.";
+        told.hint = Some(hint.to_owned());
     }
     DataFusionError::Execution(told.to_text())
 }

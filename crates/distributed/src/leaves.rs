@@ -31,7 +31,7 @@ impl DesiredTaskCountHandler for Tasks {
             let Some(_) = divided else { return Ok(DesiredTaskCountEventResponse::maximum(1)) };
             let each = DistributedConfig::from_config_options(options)?;
             let each = each.file_scan_config_bytes_per_partition.max(1) as u64;
-            let tasks = usize::try_from(bytes.div_ceil(each)).unwrap_or(usize::MAX);
+            let tasks = usize::try_from(bytes / each).unwrap_or(usize::MAX);
             Ok(DesiredTaskCountEventResponse::desired(tasks.max(1)))
         }))
     }

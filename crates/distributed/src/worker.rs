@@ -10,10 +10,10 @@ use std::time::Duration;
 use datafusion_distributed::{
     DistributedExt, WorkerPlanRewriteEvent, WorkerPlanRewriteEventResponse, WorkerQueryContext,
 };
-use sluicegate_engine::Engine;
 use sluicegate_engine::codec::SluiceCodec;
 use sluicegate_engine::config::SluiceOptions;
 use sluicegate_engine::query::QueryCounters;
+use sluicegate_engine::{Engine, Versions};
 use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio_stream::wrappers::TcpListenerStream;
@@ -118,19 +118,21 @@ impl Worker {
                 let mut config = builder.config().take().unwrap_or_default();
                 config.options_mut().extensions.insert(SluiceOptions::default());
                 settings::follow(&headers, config.options_mut())?;
-                let telling_of = Arc::clone(&counters);
+                let versions = Arc::<Versions>::default();
+                let (telling_of, noted) = (Arc::clone(&counters), Arc::clone(&versions));
                 let config = config
                     .with_extension(Arc::new(Here(address)))
                     .with_distributed_user_codec(SluiceCodec)
                     .with_distributed_channel_resolver(channels)
                     .with_distributed_worker_plan_rewrite_handler(
                         move |event: WorkerPlanRewriteEvent<'_>| {
+                            noted.note(&event.plan);
                             let plan = telling(event.plan, &telling_of)?;
                             Ok(WorkerPlanRewriteEventResponse::new(plan))
                         },
                     );
                 let builder = builder.with_config(config);
-                Ok(engine.session_of_part(builder, &counters)?.build())
+                Ok(engine.session_of_part(builder, &counters, versions)?.build())
             }
         };
         let worker = datafusion_distributed::Worker::from_session_builder(session)

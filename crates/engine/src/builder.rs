@@ -105,8 +105,8 @@ impl EngineBuilder {
         self
     }
 
-    /// The number of machines like this one that queries run on, as predictions of its store assume; by default
-    /// what the hardware profile says.
+    /// The number of machines like this one that queries run on, each paid by the hour, as predictions of its store
+    /// assume; by default what the hardware profile says.
     #[must_use]
     pub fn machines(mut self, machines: NonZeroU32) -> Self {
         self.machines = Some(machines);
@@ -147,7 +147,7 @@ impl EngineBuilder {
     pub async fn build(self) -> Result<Engine> {
         let mut endpoint = Box::pin(self.store.build()).await?;
         if let Some(machines) = self.machines {
-            endpoint.hardware.client.machines = machines;
+            endpoint.run_on(machines);
         }
         let endpoint = Arc::new(endpoint);
         let endpoints = Endpoints::new(Arc::clone(&endpoint));

@@ -1,5 +1,6 @@
 //! A connected store: its Select client and the counters of everything sent to it.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use sluicegate_client::Client;
@@ -35,6 +36,14 @@ impl Endpoint {
     #[must_use]
     pub fn builder() -> EndpointBuilder {
         EndpointBuilder::default()
+    }
+
+    /// Predicts for so many machines like the client, each of them paid by the hour.
+    pub(crate) fn run_on(&mut self, machines: NonZeroU32) {
+        let before = self.hardware.client.machines;
+        self.hardware.client.machines = machines;
+        let hour = self.prices.compute.per_hour;
+        self.prices.compute.per_hour = hour * f64::from(machines.get()) / f64::from(before.get());
     }
 
     /// What may be sent.
@@ -80,6 +89,25 @@ impl Endpoint {
         match self.client.known_refusal(&request) {
             Some(refusal) => Err(Why::new(format!("the store refused it before: {refusal}"))),
             None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn every_machine_is_paid() {
+        let mut endpoint =
+            Endpoint::builder().endpoint("http://127.0.0.1:1").build().await.unwrap();
+        let one = endpoint.prices.compute.per_hour;
+        assert!(one.0 > 0.0);
+        for machines in [3, 5] {
+            endpoint.run_on(NonZeroU32::new(machines).unwrap());
+            let all = endpoint.prices.compute.per_hour;
+            assert!((all.0 / one.0 - f64::from(machines)).abs() < 1e-9, "{all:?}");
+            assert_eq!(endpoint.hardware.client.machines.get(), machines);
         }
     }
 }

@@ -94,8 +94,8 @@ impl Endpoints {
         let found = registry.by_name.get(name).cloned();
         found.ok_or_else(|| {
             exec_datafusion_err!(
-                "the session has no endpoint `{name}`; register it with Engine::register_endpoint, or give a worker the \
-                 same --endpoint and --store as its coordinator"
+                "the session has no endpoint `{name}`: a worker must be started with the --endpoint and --store of its \
+                 coordinator, and a program registers it with Engine::register_endpoint"
             )
         })
     }

@@ -131,6 +131,7 @@ pub use self::error::{Error, ErrorKind, Result, Told};
 pub use self::explain::{Estimate, Explanation};
 use self::json_layout::KnownLayouts;
 use self::notes::Notes;
+pub use self::one_version::Versions;
 use self::query::QueryCounters;
 pub use self::query::{Profile, Query};
 pub use self::session::with_pushdown;
@@ -256,7 +257,8 @@ impl Engine {
         journal: &Journal,
     ) -> datafusion::common::Result<SessionContext> {
         let options = config::SluiceOptions::of(self.context.state().config_options());
-        let runtime = self.runtime_of(counters, options.idle_timeout.get())?;
+        let idle_timeout = options.idle_timeout.get();
+        let runtime = self.runtime_of(counters, Arc::default(), idle_timeout)?;
         let mut builder = SessionStateBuilder::new_from_existing(self.context.state())
             .with_session_id(self.context.session_id())
             .with_runtime_env(Arc::new(runtime));
@@ -267,7 +269,8 @@ impl Engine {
     }
 
     /// A session for a part of a plan that was made elsewhere, as DataFusion's own with this engine's stores,
-    /// functions, memory and caches. What it asks of the stores counts in `counters`.
+    /// functions, memory and caches. What it asks of the stores counts in `counters`, and it reads the objects
+    /// in `versions`, to which those of the plan are noted before it runs.
     ///
     /// # Errors
     ///
@@ -276,6 +279,7 @@ impl Engine {
         &self,
         builder: SessionStateBuilder,
         counters: &Arc<QueryCounters>,
+        versions: Arc<Versions>,
     ) -> datafusion::common::Result<SessionStateBuilder> {
         let mut builder = with_pushdown(builder, &self.endpoints)?;
         let config = builder.config().take().unwrap_or_default();
@@ -285,7 +289,7 @@ impl Engine {
             .with_extension(Arc::clone(&self.notes))
             .with_extension(Arc::<KnownHeaders>::default())
             .with_extension(Arc::<KnownLayouts>::default());
-        let runtime = self.runtime_of(counters, idle_timeout)?;
+        let runtime = self.runtime_of(counters, versions, idle_timeout)?;
         Ok(builder.with_config(config).with_runtime_env(Arc::new(runtime)))
     }
 
@@ -293,10 +297,11 @@ impl Engine {
     fn runtime_of(
         &self,
         counters: &Arc<QueryCounters>,
+        versions: Arc<Versions>,
         idle_timeout: Option<Duration>,
     ) -> datafusion::common::Result<RuntimeEnv> {
         let shared = self.context.runtime_env();
-        let stores = self.stores.counted_by(Arc::clone(counters), idle_timeout);
+        let stores = self.stores.counted_by(Arc::clone(counters), versions, idle_timeout);
         Ok(RuntimeEnv {
             object_store_registry: Arc::new(stores),
             cache_manager: listing_anew(&shared)?,

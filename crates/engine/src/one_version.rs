@@ -5,6 +5,9 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::datasource::physical_plan::FileGroup;
+use datafusion::physical_plan::ExecutionPlan;
 use futures::stream::BoxStream;
 use futures::{StreamExt, TryStreamExt};
 use object_store::path::Path;
@@ -14,6 +17,8 @@ use object_store::{
 };
 
 use crate::datasource::many_ranges::AskedRanges;
+use crate::endpoints::bucket_of;
+use crate::parts;
 
 /// A store for one query, in which every object has one version: the one that the query saw first,
 /// in a listing or by reading. Reading another one fails. Without it, the ranges of an object that
@@ -26,15 +31,44 @@ pub(crate) struct OneVersionStore {
 }
 
 impl OneVersionStore {
-    /// The same store, of which nothing has been seen.
-    pub(crate) fn new(inner: Arc<dyn ObjectStore>) -> Self {
-        Self { inner, seen: Arc::default() }
+    /// The same store, of which so much has been seen.
+    pub(crate) fn new(inner: Arc<dyn ObjectStore>, seen: Arc<Seen>) -> Self {
+        Self { inner, seen }
+    }
+}
+
+/// The versions of objects that a query reads, of all buckets. Who runs a part of a plan that was made elsewhere
+/// begins with those that the plan is about, and not with what is there when it reads.
+#[derive(Debug, Default)]
+pub struct Versions(Mutex<HashMap<String, Arc<Seen>>>);
+
+impl Versions {
+    /// Those of the objects of a bucket.
+    pub(crate) fn of(&self, bucket: &str) -> Arc<Seen> {
+        let mut buckets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(buckets.entry(bucket.to_owned()).or_default())
+    }
+
+    /// Notes the versions of the files that the scans of a plan are about, as their listing said.
+    pub fn note(&self, plan: &Arc<dyn ExecutionPlan>) {
+        // Nothing in it fails.
+        let _ = plan.apply(|node| {
+            let files = parts::files_of(node.as_ref());
+            let bucket = files.and_then(|files| bucket_of(&files.object_store_url));
+            if let (Some(files), Some(bucket)) = (files, bucket) {
+                let seen = self.of(bucket);
+                for file in files.file_groups.iter().flat_map(FileGroup::iter) {
+                    seen.note(&file.object_meta);
+                }
+            }
+            Ok(TreeNodeRecursion::Continue)
+        });
     }
 }
 
 /// The entity tags and sizes of the objects seen so far.
 #[derive(Debug, Default)]
-struct Seen(Mutex<HashMap<Path, (String, u64)>>);
+pub(crate) struct Seen(Mutex<HashMap<Path, (String, u64)>>);
 
 /// What is seen of an object, beside what was seen of it before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -172,6 +206,10 @@ mod tests {
         store.put(&Path::from("a"), bytes.into()).await.unwrap();
     }
 
+    fn one(inner: Arc<dyn ObjectStore>) -> OneVersionStore {
+        OneVersionStore::new(inner, Arc::default())
+    }
+
     async fn get(store: &dyn ObjectStore, from: u64) -> Result<String> {
         let options = GetOptions { range: Some(GetRange::Offset(from)), ..GetOptions::default() };
         let bytes = store.get_opts(&Path::from("a"), options).await?.bytes().await?;
@@ -187,11 +225,8 @@ mod tests {
     async fn the_version_that_was_listed_or_read_first_is_the_one_that_is_read() {
         let inner: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
         put(inner.as_ref(), "old").await;
-        let (listed, read, headed) = (
-            OneVersionStore::new(Arc::clone(&inner)),
-            OneVersionStore::new(Arc::clone(&inner)),
-            OneVersionStore::new(Arc::clone(&inner)),
-        );
+        let (listed, read, headed) =
+            (one(Arc::clone(&inner)), one(Arc::clone(&inner)), one(Arc::clone(&inner)));
         listed.list(None).try_collect::<Vec<_>>().await.unwrap();
         assert_eq!(get(&read, 1).await.unwrap(), "ld");
         headed.head(&Path::from("a")).await.unwrap();
@@ -206,14 +241,14 @@ mod tests {
             store.head(&Path::from("a")).await.unwrap();
             changed(get(store, 3).await);
         }
-        assert_eq!(get(&OneVersionStore::new(inner), 3).await.unwrap(), "er");
+        assert_eq!(get(&one(inner), 3).await.unwrap(), "er");
     }
 
     #[tokio::test]
     async fn a_listing_that_tells_another_size_is_noticed() {
         let inner: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
         put(inner.as_ref(), "old").await;
-        let store = OneVersionStore::new(Arc::clone(&inner));
+        let store = one(Arc::clone(&inner));
         let listed: Vec<ObjectMeta> = inner.list(None).try_collect().await.unwrap();
         assert_eq!(store.seen.note(&ObjectMeta { size: 2, ..listed[0].clone() }), Noted::Same);
         changed(get(&store, 0).await);
@@ -222,7 +257,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_the_query_writes_itself_it_can_read() {
-        let store = OneVersionStore::new(Arc::new(InMemory::new()));
+        let store = one(Arc::new(InMemory::new()));
         put(&store, "one").await;
         assert_eq!(get(&store, 0).await.unwrap(), "one");
         put(&store, "two").await;

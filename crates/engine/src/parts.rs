@@ -105,7 +105,7 @@ fn together(groups: Vec<FileGroup>, most: usize) -> Vec<FileGroup> {
 }
 
 /// The files that a leaf is about.
-fn files_of(leaf: &dyn ExecutionPlan) -> Option<&FileScanConfig> {
+pub(crate) fn files_of(leaf: &dyn ExecutionPlan) -> Option<&FileScanConfig> {
     if let Some(aggregate) = leaf.downcast_ref::<S3AggregateExec>() {
         return Some(aggregate.config());
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use arrow::array::RecordBatch;
@@ -17,7 +18,6 @@ use crate::choice::{Decision, Journal};
 use crate::counters::{Counted, Counters};
 use crate::endpoint::Endpoint;
 use crate::panics;
-use crate::physical_plan::StagedWriteExec;
 use crate::picture::Picture;
 use crate::picture::scan::config;
 use crate::timeline::{Recorded, Timeline};
@@ -116,14 +116,7 @@ impl Query {
     /// them are there.
     #[must_use]
     pub fn bytes_written(&self) -> u64 {
-        let mut bytes = 0;
-        let Some(plan) = self.plan.get() else { return bytes };
-        // It never fails.
-        let _ = plan.apply(|node| {
-            bytes += node.downcast_ref::<StagedWriteExec>().map_or(0, |it| it.bytes_written());
-            Ok(TreeNodeRecursion::Continue)
-        });
-        bytes
+        self.counters.written.load(Ordering::Relaxed)
     }
 
     /// Runs the query and keeps its answer in memory.
@@ -229,6 +222,8 @@ impl fmt::Debug for Query {
 #[derive(Debug, Default)]
 pub struct QueryCounters {
     endpoints: Mutex<BTreeMap<String, Arc<Counters>>>,
+    /// The bytes of the objects and files that it wrote.
+    written: AtomicU64,
     timeline: Option<Arc<Timeline>>,
 }
 
@@ -252,6 +247,13 @@ impl QueryCounters {
         match context.session_config().get_extension::<Self>() {
             Some(query) => query.at(endpoint),
             None => Arc::clone(&endpoint.counters),
+        }
+    }
+
+    /// Counts the bytes of what a task has written, if it belongs to a query.
+    pub(crate) fn wrote(context: &TaskContext, bytes: u64) {
+        if let Some(query) = context.session_config().get_extension::<Self>() {
+            query.written.fetch_add(bytes, Ordering::Relaxed);
         }
     }
 

@@ -30,7 +30,7 @@ use crate::endpoints::Endpoints;
 use crate::layered::Layered;
 use crate::notes::{Notes, some_of};
 use crate::object_names::nameable;
-use crate::one_version::OneVersionStore;
+use crate::one_version::{OneVersionStore, Versions};
 use crate::query::QueryCounters;
 use crate::silence::{Listener, Silence};
 
@@ -52,6 +52,8 @@ pub struct S3Stores {
     write_runtime: Option<Handle>,
     /// The query that requests are counted for, if any.
     query: Option<Arc<QueryCounters>>,
+    /// The versions of objects that it reads.
+    versions: Arc<Versions>,
     /// How long stores may say nothing, if that is not as their endpoints say.
     idle_timeout: Option<Duration>,
     /// By the endpoint's name and the bucket's.
@@ -81,21 +83,29 @@ impl S3Stores {
             notes: Arc::default(),
             write_runtime: None,
             query: None,
+            versions: Arc::default(),
             idle_timeout: None,
             buckets: Mutex::new(BTreeMap::new()),
         }
     }
 
     /// The same stores, over the same connections, for one query: whoever sends a request through
-    /// them, and in whichever task, it counts as that query's, and sees one version of an object. Stores
-    /// may say nothing for `idle_timeout`, or for that of their endpoint.
+    /// them, and in whichever task, it counts as that query's, and sees one version of an object: the one in
+    /// `versions`, or the first that it meets. Stores may say nothing for `idle_timeout`, or for that of their
+    /// endpoint.
     #[must_use]
-    pub fn counted_by(&self, query: Arc<QueryCounters>, idle_timeout: Option<Duration>) -> Self {
+    pub fn counted_by(
+        &self,
+        query: Arc<QueryCounters>,
+        versions: Arc<Versions>,
+        idle_timeout: Option<Duration>,
+    ) -> Self {
         Self {
             shared: Arc::clone(&self.shared),
             notes: Arc::clone(&self.notes),
             write_runtime: self.write_runtime.clone(),
             query: Some(query),
+            versions,
             idle_timeout,
             buckets: Mutex::new(BTreeMap::new()),
         }
@@ -136,7 +146,7 @@ impl S3Stores {
         });
         let store = connected.map_err(|e| DataFusionError::ObjectStore(Box::new(e)))?;
         let store = match &self.query {
-            Some(_) => Arc::new(OneVersionStore::new(store)),
+            Some(_) => Arc::new(OneVersionStore::new(store, self.versions.of(name))),
             None => store,
         };
         buckets.insert(key, Arc::clone(&store));

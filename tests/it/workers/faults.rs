@@ -84,9 +84,10 @@ async fn strangers_send_no_plans() {
     let store = Store::start().await;
     let worker = Running::start(store.builder(), Some("secret")).await;
     let urls = [worker.url.clone()];
-    for token in [None, Token::new("guess")] {
+    for (token, why) in [(None, "wants a token"), (Token::new("guess"), "has another token")] {
         let refused = Cluster::connect(&urls, token).await.unwrap_err();
-        assert!(matches!(refused, ClusterError::Refused(_)), "{refused}");
+        assert!(matches!(refused, ClusterError::Refused { .. }), "{refused}");
+        assert!(refused.to_string().ends_with(why), "{refused}");
         assert!(refused.hint().contains("SLUICE_TOKEN"));
     }
     Cluster::connect(&urls, Token::new("secret")).await.unwrap();
@@ -97,6 +98,9 @@ async fn strangers_send_no_plans() {
     let nobody = ["http://127.0.0.1:1".to_owned()];
     let silent = Cluster::connect(&nobody, None).await.unwrap_err();
     assert!(matches!(silent, ClusterError::Silent { .. }), "{silent}");
+    let of_store = store.server.endpoint();
+    let stranger = Cluster::connect(&[of_store], None).await.unwrap_err();
+    assert!(matches!(stranger, ClusterError::Stranger(_)), "{stranger}");
     for wrong in ["", "127.0.0.1:9100", "https://h:1", "http://u:p@h:1", "http://h:1/x", "ftp://h"]
     {
         let error = Cluster::connect(&[wrong.to_owned()], None).await.unwrap_err();
@@ -122,6 +126,34 @@ async fn options_that_lose_counts_are_refused() {
     let error = machines.engine.collect("SELECT g, count(*) FROM t GROUP BY g").await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Setting, "{error}");
     assert!(error.to_string().contains("distributed.partial_reduce"), "{error}");
+}
+
+/// A file of the same name and size, elsewhere or of another time, has rows of its own.
+#[tokio::test(flavor = "multi_thread")]
+async fn workers_read_the_version_that_was_planned() {
+    let (here, elsewhere) = (Store::start().await, Store::start().await);
+    for (store, word) in [(&here, "here\n"), (&elsewhere, "else\n")] {
+        for object in ["a", "b"] {
+            store.put(&format!("v/{object}.csv"), "w\n".to_owned() + &word.repeat(1000));
+        }
+    }
+    for scan in [Scan::Get, Scan::Select, Scan::Auto] {
+        let workers = [
+            Running::start(here.builder().scan(scan), None).await,
+            Running::start(elsewhere.builder().scan(scan), None).await,
+        ];
+        let urls = workers.each_ref().map(|worker| worker.url.clone());
+        let cluster = Cluster::connect(&urls, None).await.unwrap();
+        let builder = here.builder().scan(scan).session(move |it| cluster.add_to(it));
+        let engine = builder.build().await.unwrap();
+        engine.collect("SET distributed.file_scan_config_bytes_per_partition = 1").await.unwrap();
+        let sql = format!("SELECT w, count(*) FROM 's3://{BUCKET}/v/' GROUP BY w");
+        let error = engine.collect(&sql).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Changed, "{scan:?}: {error}");
+        let whose = format!("on the worker {}", urls[1]);
+        assert!(error.to_string().ends_with(&whose), "{scan:?}: {error}");
+        assert!(error.hint().unwrap().contains("--endpoint"), "{error}");
+    }
 }
 
 /// Whose memory it is, and the same way out as on one machine.

@@ -448,12 +448,22 @@ async fn small_queries_and_writes_stay_with_the_coordinator() {
     let copy = format!(
         "COPY (SELECT k, v FROM t WHERE v > 500) TO 's3://{BUCKET}/out/' STORED AS PARQUET"
     );
-    machines.engine.collect(&copy).await.unwrap();
+    let (copied, _) = machines.run(&copy).await;
+    let listed = format!("SELECT sum(size) FROM glob('s3://{BUCKET}/out/*')");
+    let written = format!("\"{}\"", copied.bytes_written());
+    assert_eq!(machines.rows(&listed).await, [written]);
     let there = machines.rows(&format!("SELECT count(*), sum(v) FROM 's3://{BUCKET}/out/'")).await;
     assert_eq!(there, machines.rows("SELECT count(*), sum(v) FROM t WHERE v > 500").await);
     machines.engine.collect("CREATE TABLE m AS SELECT k, g FROM t WHERE v < 20").await.unwrap();
     let joined = "SELECT count(*) FROM m JOIN t ON m.k = t.k";
     assert_eq!(machines.rows(joined).await, machines.rows("SELECT count(*) FROM m").await);
+    // A worker more for each so many bytes: not for a part of them.
+    store.put("one/a.csv", "a\n".to_owned() + &"1\n".repeat(1000));
+    for (bytes, staged) in [(1001, true), (1002, false)] {
+        machines.set(&format!("distributed.file_scan_config_bytes_per_partition = {bytes}")).await;
+        let plan = machines.plan(&format!("SELECT sum(a) FROM 's3://{BUCKET}/one/'")).await;
+        assert_eq!(plan.contains("Stage"), staged, "{plan}");
+    }
     machines.set("distributed.file_scan_config_bytes_per_partition = 100000000").await;
     let plan = machines.plan("SELECT sum(v) FROM t").await;
     assert!(!plan.contains("Stage"), "{plan}");

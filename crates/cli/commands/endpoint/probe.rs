@@ -31,7 +31,7 @@ pub(crate) async fn run(args: ProbeArgs) -> Result<()> {
     let counted = engine.counted();
     let prices = &engine.endpoint().prices;
     let mut lines = summary(&engine, &report);
-    lines += &stats::lines(&counted, started.elapsed(), rows, prices);
+    lines += &stats::lines(&counted, started.elapsed(), rows, prices, 1);
     io::stderr().write_all(lines.as_bytes())?;
     if args.bucket.is_some() {
         remember(&engine, report.profile).await?;

@@ -19,6 +19,7 @@ use object_store::path::Path;
 use super::one_batch::with_a_batch;
 use super::partition_keys::with_partition_keys;
 use crate::notes::some_of;
+use crate::query::QueryCounters;
 use crate::staging::{CommitError, Replaced, StagingStores, Uploads};
 
 /// Runs a plan that writes files, such as that of COPY or INSERT, with its writes staged: see
@@ -67,13 +68,6 @@ impl StagedWriteExec {
     #[must_use]
     pub fn replaced(&self) -> &[String] {
         &self.replaced
-    }
-
-    /// How many bytes the objects have that it has written.
-    #[must_use]
-    pub fn bytes_written(&self) -> u64 {
-        let written = self.metrics.clone_inner().sum_by_name(BYTES_WRITTEN);
-        written.map_or(0, |written| written.as_usize() as u64)
     }
 }
 
@@ -207,7 +201,9 @@ impl ExecutionPlan for StagedWriteExec {
                     let staging = Arc::clone(open.staging());
                     let committed = open.commit_replacing(objects(&replaced, &context)?).await;
                     committed.map_err(|error| described(error, &replaced))?;
-                    written.add(usize::try_from(staging.bytes()).unwrap_or(usize::MAX));
+                    let bytes = staging.bytes();
+                    written.add(usize::try_from(bytes).unwrap_or(usize::MAX));
+                    QueryCounters::wrote(&context, bytes);
                     Ok(futures::stream::iter(rows.into_iter().map(Ok)))
                 }
                 Err(error) => {
