@@ -99,6 +99,33 @@ fn a_sweep_has_a_line_for_each_way_at_each_point() {
     assert!(get[1] > get[0], "{get:?}");
 }
 
+/// What the same query takes that a session is told to push nothing of.
+#[test]
+fn pushdown_is_compared_with_none() {
+    let served = Served::start();
+    fruits(&served);
+    let from = "FROM 's3://bucket/fruits/'";
+    let off = "SET sluice.scan = 'get'; SET sluice.aggregate = 'here'; SET sluice.group_by = 'server'; \
+               SET sluice.top_k = 'server'; SET sluice.join = 'baseline'; ";
+    for sql in [
+        format!("SELECT id {from} WHERE price < 3"),
+        format!("SELECT sum(price) {from}"),
+        format!("SELECT name, sum(price) {from} GROUP BY name"),
+        format!("SELECT name, price {from} ORDER BY price LIMIT 3"),
+    ] {
+        let more = ["--what-if", "bandwidth=10Mbit"];
+        let (asked, told) =
+            (cases_of(&served, &sql, &more), cases_of(&served, &(off.to_owned() + &sql), &more));
+        for place in [0, 1] {
+            let plain = &asked[place]["without_pushdown"];
+            assert_eq!(*plain, told[place]["total"], "{sql}");
+            assert!(plain["link_bytes"].as_f64() > asked[place]["total"]["link_bytes"].as_f64());
+        }
+    }
+    let table = good(&mut model(&served, &[]));
+    assert!(table.contains("without pushdown, all fetched by GET: "), "{table}");
+}
+
 /// What a setting says is taken, whatever it costs, and the total is of that.
 #[test]
 fn what_a_setting_says_is_taken() {
@@ -234,6 +261,20 @@ fn a_query_without_anything_to_prune_says_why() {
         let found = switched(&cases[1]);
         let [only] = found[..] else { panic!("{sql}: {found:?}") };
         assert!(only["ways"].as_array().unwrap().is_empty(), "{only}");
+        // All else is as without a switch.
+        let others = |case: &Value| {
+            let all = case["operators"].as_array().unwrap().clone();
+            let all = all.into_iter().filter(|it| it["operator"] != "switch");
+            let ways = all.flat_map(|it| it["ways"].as_array().unwrap().clone());
+            // Intervals are drawn anew.
+            let number = |way: &Value, name: &str| way[name].as_f64().unwrap();
+            let ways = ways.map(|way| {
+                let numbers = ["seconds", "dollars", "requests"].map(|name| number(&way, name));
+                (way["strategy"].clone(), way["taken"].clone(), numbers)
+            });
+            ways.collect::<Vec<_>>()
+        };
+        assert_eq!(others(&cases[1]), others(&cases[0]), "{sql}");
         only["impossible"][0]["reason"].as_str().unwrap().to_owned()
     };
     let from = "FROM 's3://bucket/fruits/'";

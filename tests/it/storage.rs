@@ -427,6 +427,29 @@ fn what_datafusion_prints_is_read() {
     assert_eq!(both.status.code(), Some(2));
 }
 
+/// What the same binary prints of its own queries, into a file.
+#[test]
+fn what_sql_explains_is_read() {
+    let (folder, table) = written(&("k,g\n".to_owned() + &"1,a\n2,b\n3,a\n".repeat(1000)));
+    let renamed = table.with_extension("csv");
+    fs::rename(&table, &renamed).unwrap();
+    let query = format!(
+        "SELECT g, sum(k), {} FROM '{}' GROUP BY g",
+        (0..40).map(|k| format!("count(DISTINCT k + {k})")).collect::<Vec<_>>().join(", "),
+        renamed.display()
+    );
+    for (analyze, is_timed) in [("EXPLAIN ANALYZE", false), ("EXPLAIN ANALYZE VERBOSE", true)] {
+        let output = sluice(&["sql", &format!("{analyze} {query}")]).output().unwrap();
+        let path = folder.path().join("plan.txt");
+        fs::write(&path, &output.stdout).unwrap();
+        let import = sluicegate_traces::datafusion::read(&path).unwrap();
+        let graph = &import.queries[0].graph;
+        assert!(graph.stages().len() > 1, "{}", String::from_utf8_lossy(&output.stdout));
+        let without = import.notes.iter().any(|note| note.contains("there is no Duration"));
+        assert_eq!(without, !is_timed, "{:?}", import.notes);
+    }
+}
+
 /// Seconds of a metric of scans and of all operators.
 fn seconds(plan: &dyn ExecutionPlan, scans: &mut f64, all: &mut f64) {
     let metrics = plan.metrics().unwrap_or_default();

@@ -59,7 +59,7 @@ pub(crate) struct ModelArgs {
     #[arg(long, value_name = "NAME=VALUE")]
     pub(crate) what_if: Vec<WhatIf>,
     /// Predict it on so many machines like this one, too, each with a link of its own: as --what-if workers=N
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = machines)]
     pub(crate) workers: Option<NonZeroU32>,
     /// Predict it along an axis, too, at 13 points or as many as `/N` says; may be repeated
     #[arg(long, value_name = "NAME=LOW..HIGH[/N]")]
@@ -81,6 +81,13 @@ pub(crate) struct ModelArgs {
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) connect: ConnectArgs,
+}
+
+/// How many machines: elsewhere the same flag names them.
+fn machines(text: &str) -> Result<NonZeroU32, String> {
+    text.trim().parse().map_err(|_| {
+        format!("`{text}` is not how many machines: write a whole number of at least 1, such as 4")
+    })
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ Examples:
       What coordinators do.
 
 A coordinator plans and sends each worker its share of a query: the worker reads with its own
-credentials, from the endpoint of the same name, so give it the same --endpoint and --store. It speaks
+credentials, from its own endpoint, so give it the same --endpoint (or AWS_ENDPOINT_URL) and --store. It speaks
 gRPC without TLS: keep it in a network that you trust. It answers gRPC's questions about its health.
 A store that does not answer yet is waited for. Ctrl-C and SIGTERM stop the worker after the queries that
 run, and the second time at once.";
@@ -33,7 +33,7 @@ pub(crate) struct WorkerArgs {
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct WorkersArgs {
     /// Workers that run a query's parts, as URLs with commas between: http://10.0.0.1:9100 (`sluice worker
-    /// --help`). Of a token that they want, SLUICE_TOKEN is the value [default: none, all runs here]
+    /// --help`). Of a token that they want, SLUICE_TOKEN is the value [default: SLUICE_WORKERS, else all runs here]
     #[arg(
         long,
         value_name = "URL",

@@ -9,9 +9,14 @@ use kuva::prelude::{Figure, Layout, LinePlot, Palette, Plot};
 use kuva::render::render::render_multiple;
 
 use crate::failure::{Failure, Result};
+use crate::runtime::terminal;
 
 /// Columns and rows of a chart in a terminal.
 const TERMINAL: (usize, usize) = (96, 24);
+
+/// What frames and titles are drawn in, and what any terminal shows, whatever its background.
+const BLACK: &str = "\u{1b}[38;2;0;0;0m";
+const FOREGROUND: &str = "\u{1b}[39m";
 
 /// A panel of a picture, in points.
 const PANEL: (f64, f64) = (640.0, 420.0);
@@ -90,7 +95,11 @@ pub(crate) fn terminal(chart: &Chart, colour: bool) -> String {
     let layout = layout.with_show_grid(false).with_legend_box(false);
     let scene = render_multiple(plots, layout.with_term_rows(TERMINAL.1 as u32));
     let drawn = TerminalBackend::new(TERMINAL.0, TERMINAL.1).render_scene(&scene);
-    let drawn = if colour { drawn } else { plain(&drawn) };
+    let drawn = if colour && terminal::wants_colour() {
+        drawn.replace(BLACK, FOREGROUND)
+    } else {
+        plain(&drawn)
+    };
     let lines: Vec<_> = drawn.lines().map(str::trim_end).collect();
     format!("{}\n", lines.join("\n").trim_end())
 }

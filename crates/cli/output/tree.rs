@@ -17,14 +17,15 @@ pub(crate) fn is_plan(names: &[&str]) -> bool {
     names == ["plan_type", "plan"]
 }
 
-/// The plans without a frame, each under its title. What has more than three lines of 120 columns is cut,
-/// unless all is asked for with VERBOSE.
-pub(crate) fn trees(batches: &[RecordBatch]) -> Result<String> {
+/// The plans without a frame, each under its title. For a terminal, lines have 120 columns, and what has more than
+/// three of them is cut, unless all is asked for with VERBOSE; for a pipe or a file, each node has one line.
+pub(crate) fn trees(batches: &[RecordBatch], for_terminal: bool) -> Result<String> {
     let columns = columns(batches, &FormatOptions::default())?;
     let [titles, plans] = columns.as_slice() else { return Ok(String::new()) };
     let is_short = |title: &String| {
         matches!(title.as_str(), "logical_plan" | "physical_plan" | "Plan with Metrics")
     };
+    let width = if for_terminal { WIDTH } else { usize::MAX };
     let most = if titles.cells.iter().all(is_short) { LINES } else { usize::MAX };
     let mut text = String::new();
     let mut is_cut = false;
@@ -36,12 +37,12 @@ pub(crate) fn trees(batches: &[RecordBatch]) -> Result<String> {
         }
         let (nodes, rest) = plan.split_once("\n\n").unwrap_or((plan, ""));
         for line in branches(nodes) {
-            text += &wrapped(&line.first, &line.next, line.text, most, &mut is_cut);
+            text += &wrapped(&line.first, &line.next, line.text, (width, most), &mut is_cut);
         }
         for line in rest.lines() {
             let indent: String = line.chars().take_while(|c| *c == ' ').collect();
             let next = format!("{indent}    ");
-            text += &wrapped(&indent, &next, line.trim_start(), most, &mut is_cut);
+            text += &wrapped(&indent, &next, line.trim_start(), (width, most), &mut is_cut);
         }
     }
     if is_cut {
@@ -94,15 +95,21 @@ fn branches(plan: &str) -> Vec<Branch<'_>> {
     lines
 }
 
-/// A text in lines, broken at spaces where there are any.
-fn wrapped(first: &str, next: &str, text: &str, most: usize, is_cut: &mut bool) -> String {
+/// A text in lines of a width, at most so many, broken at spaces where there are any.
+fn wrapped(
+    first: &str,
+    next: &str,
+    text: &str,
+    (width, most): (usize, usize),
+    is_cut: &mut bool,
+) -> String {
     let mut lines = String::new();
     let mut rest = text;
     let mut count = 0;
     loop {
         count += 1;
         let start = if count == 1 { first } else { next };
-        let room = WIDTH.saturating_sub(start.width()).max(20);
+        let room = width.saturating_sub(start.width()).max(20);
         lines += start;
         if rest.width() <= room {
             lines += rest;
@@ -132,9 +139,13 @@ mod tests {
     use super::*;
 
     fn shown(title: &str, plan: &str) -> String {
+        drawn(title, plan, true)
+    }
+
+    fn drawn(title: &str, plan: &str, for_terminal: bool) -> String {
         let column = |text: &str| Arc::new(StringArray::from(vec![text])) as ArrayRef;
         let columns = [("plan_type", column(title)), ("plan", column(plan))];
-        trees(&[RecordBatch::try_from_iter(columns).unwrap()]).unwrap()
+        trees(&[RecordBatch::try_from_iter(columns).unwrap()], for_terminal).unwrap()
     }
 
     #[test]
@@ -166,6 +177,10 @@ scan of t: get
         assert!(verbose.lines().all(|line| line.width() <= WIDTH), "{verbose}");
         let letters = |text: &str| text.matches('w').count();
         assert_eq!(letters(&verbose), letters(&plan));
+        // A program reads a node in one line.
+        let piped = drawn("physical_plan", &plan, false);
+        assert_eq!(piped.lines().count(), 1 + 4, "{piped}");
+        assert_eq!(letters(&piped), letters(&plan));
     }
 
     #[test]

@@ -62,3 +62,9 @@ impl Terminal {
 
     pub(crate) fn restore(&self) {}
 }
+
+/// Whether the user has not said that there shall be no colours (no-color.org), nor the terminal that it has none.
+pub(crate) fn wants_colour() -> bool {
+    let no = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    !no && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+}

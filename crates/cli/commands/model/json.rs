@@ -31,8 +31,18 @@ fn statement(modelled: &Modelled) -> Value {
     })
 }
 
+/// Of all operators, if they run one after the other.
+fn total_of(all: &[Operator]) -> Value {
+    let (time, dollars, work) = total(all);
+    json!({
+        "seconds": time.as_secs_f64(),
+        "dollars": dollars.0,
+        "requests": work.requests.total().0,
+        "link_bytes": work.link.0,
+    })
+}
+
 fn case(case: &Case, here: &Case) -> Value {
-    let (time, dollars, work) = total(&case.operators);
     let sweeps: Vec<_> = case
         .sweeps
         .iter()
@@ -50,12 +60,8 @@ fn case(case: &Case, here: &Case) -> Value {
         "prices": case.assumed.scenario.prices.introduction(),
         "sources": case.assumed.sources,
         "operators": operators(&case.operators),
-        "total": {
-            "seconds": time.as_secs_f64(),
-            "dollars": dollars.0,
-            "requests": work.requests.total().0,
-            "link_bytes": work.link.0,
-        },
+        "total": total_of(&case.operators),
+        "without_pushdown": total_of(&case.fetched),
         "sweeps": sweeps,
     })
 }

@@ -130,10 +130,15 @@ async fn model(
     let objective = SluiceOptions::of(engine.context().state().config_options()).objective.into();
     let simulation = Simulation::of(&args.simulation, args.seed);
     let predict = Predict { objective, draws: (args.draws, args.seed) };
+    let settings = FETCHED.map(|(name, way)| (name, way.to_owned()));
+    let fetched = explained(engine, statement, &settings).await?;
     let mut cases = Vec::new();
     for assumed in scenarios {
         let query = match &assumed.switch {
-            Some(switch) => &explained(engine, statement, &with_switch(engine, switch)).await?,
+            Some(switch) => {
+                let there = explained(engine, statement, &with_switch(engine, switch)).await?;
+                &switched::or_as_it_is(there, &here)
+            }
             None => &here,
         };
         let mut operators = predict.operators(query, assumed);
@@ -148,7 +153,8 @@ async fn model(
                 // Along all other axes the query stays what it is.
                 let operators = match sweep.axis {
                     Axis::Selectivity => {
-                        let switch = assumed.switch.iter().flat_map(|it| with_switch(engine, it));
+                        let switch = assumed.switch.iter().filter(|_| !query.switched.is_empty());
+                        let switch = switch.flat_map(|it| with_switch(engine, it));
                         let set = switch.chain([(SELECTIVITY, value.to_string())]);
                         let set: Vec<_> = set.collect();
                         predict.points(&explained(engine, statement, &set).await?, &there, 1.0)
@@ -160,10 +166,20 @@ async fn model(
             }
             sweeps.push(Swept { sweep: sweep.clone(), points });
         }
-        cases.push(Case { assumed: assumed.clone(), operators, sweeps });
+        let fetched = predict.points(&fetched, assumed, 1.0);
+        cases.push(Case { assumed: assumed.clone(), operators, fetched, sweeps });
     }
     Ok(Some(Modelled { statement: statement.to_owned(), objective, simulation, cases }))
 }
+
+/// Settings with which nothing is pushed down.
+const FETCHED: [(&str, &str); 5] = [
+    ("scan", "get"),
+    ("aggregate", "here"),
+    ("group_by", "server"),
+    ("top_k", "server"),
+    ("join", "baseline"),
+];
 
 /// How operators are predicted.
 struct Predict {

@@ -86,6 +86,8 @@ impl Assumptions {
 pub(super) struct Case {
     pub(super) assumed: Assumptions,
     pub(super) operators: Vec<Operator>,
+    /// The same where all is fetched by GET.
+    pub(super) fetched: Vec<Operator>,
     pub(super) sweeps: Vec<Swept>,
 }
 

@@ -34,6 +34,18 @@ pub(super) fn decision(switched: &Switched, scenario: &Scenario, objective: Obje
     }
 }
 
+/// The query with a switch; where nothing of it would cross one, the query as it is, with the reasons why.
+pub(super) fn or_as_it_is(switched: Explanation, as_it_is: &Explanation) -> Explanation {
+    if !switched.switched.is_empty() {
+        return switched;
+    }
+    let reasons = switched.decisions.into_iter().filter(|it| it.operator == SWITCH);
+    let mut same = as_it_is.clone();
+    same.decisions.retain(|it| it.operator != SWITCH);
+    same.decisions.extend(reasons);
+    same
+}
+
 /// Why nothing of a query crosses the switch, unless the engine has given reasons.
 pub(super) fn nothing(explanation: &Explanation) -> Option<Decision> {
     let gave_reasons = explanation.decisions.iter().any(|it| it.operator == SWITCH);

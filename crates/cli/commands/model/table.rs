@@ -50,6 +50,9 @@ fn case(modelled: &Modelled, case: &Case, colour: bool) -> String {
     for source in &case.assumed.sources {
         text += &format!("  source: {source}\n");
     }
+    if case.assumed.switch.is_some() && case.operators.iter().any(|it| it.switched.is_some()) {
+        text += "  groups and best rows are left to the workers, whose rows cross the switch (`filtered`)\n";
+    }
     for operator in &case.operators {
         text += &format!(
             "\n{} of {}\n{}{}{}{}",
@@ -75,6 +78,7 @@ fn case(modelled: &Modelled, case: &Case, colour: bool) -> String {
         work.requests.total().in_words(),
         work.link,
     );
+    text += &without_pushdown(&case.fetched, (time, dollars));
     if modelled.objective == Objective::Time {
         text += &format!(
             "`*` is the cheapest way of those that take at most {:.0} % longer than the fastest\n",
@@ -87,6 +91,25 @@ fn case(modelled: &Modelled, case: &Case, colour: bool) -> String {
         }
     }
     text
+}
+
+/// What the query takes if all is fetched by GET, and what is saved.
+fn without_pushdown(fetched: &[Operator], (time, dollars): (Duration, Dollars)) -> String {
+    let (fetched_time, fetched_dollars, work) = total(fetched);
+    let part = |taken: f64, of: f64| match 100.0 * (1.0 - taken / of) {
+        saved if saved.round() > 0.0 => format!("{saved:.0} % less"),
+        saved if saved.round() < 0.0 => format!("{:.0} % more", -saved),
+        _ => "the same".to_owned(),
+    };
+    let (less_time, less_dollars) =
+        (part(time.as_secs_f64(), fetched_time.as_secs_f64()), part(dollars.0, fetched_dollars.0));
+    format!(
+        "without pushdown, all fetched by GET: {}, {fetched_dollars}, {}, {} over the link; what is taken takes \
+         {less_time} time, and costs {less_dollars}\n",
+        stats::seconds(fetched_time),
+        work.requests.total().in_words(),
+        work.link,
+    )
 }
 
 fn ways(operator: &Operator) -> String {

@@ -4,7 +4,6 @@ mod complete;
 mod edit;
 mod greeting;
 
-use std::env;
 use std::fs;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::path::Path;
@@ -18,6 +17,7 @@ use self::edit::Editing;
 use crate::failure::{Failure, Result};
 use crate::runtime::folders::{config_folder, data_folder};
 use crate::runtime::interrupt::{abort_writes, control_c, watch_prompt};
+use crate::runtime::terminal;
 use crate::session::Session;
 use crate::session::statements::{Step, command_line, split, steps};
 
@@ -83,9 +83,7 @@ pub(crate) fn editor() -> Result<Lines> {
         .completion_show_all_if_ambiguous(true)
         .build();
     let mut editor = Lines::with_config(config).map_err(failed)?;
-    // See no-color.org.
-    let colour = env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    if !(colour && io::stdout().is_terminal()) {
+    if !(terminal::wants_colour() && io::stdout().is_terminal()) {
         editor.set_color_mode(ColorMode::Disabled);
     }
     Ok(editor)

@@ -7,6 +7,9 @@ use crate::{Scenario, Steps, predict};
 /// By how much a constant is changed, up and down.
 const STEP: f64 = 0.2;
 
+/// How many machines run a query is chosen: nothing is uncertain about it, and a fifth of one cannot be had.
+const MACHINES: &str = "client.machines";
+
 /// A number that is predicted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Output {
@@ -82,8 +85,8 @@ pub fn sensitivity(
     let totals = totals(steps, scenario, uncertainty, output, samples, seed);
     let mut all = Vec::new();
     for (key, value) in scenario.constants() {
-        // What is not there, or without limit, is so with 20 % more, too.
-        if !(value > 0.0 && value.is_finite()) {
+        // What is not there, or without limit, is so with 20 % more, too; and machines are whole.
+        if !(value > 0.0 && value.is_finite()) || key == MACHINES {
             continue;
         }
         let total = uncertainty.constants.keys().position(|known| *known == key);

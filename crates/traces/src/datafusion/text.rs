@@ -1,9 +1,12 @@
-//! Plans as indented lines: `FilterExec: x@0 < 3, metrics=[output_rows=2, elapsed_compute=1.20ms]`.
+//! Plans as indented lines: `FilterExec: x@0 < 3, metrics=[output_rows=2, elapsed_compute=1.20ms]`, also those that
+//! `sluice sql` draws branches to.
 
 use super::metrics::{Metrics, value};
 use super::plan::{MOST_DEPTH, Node};
 use super::printed::Line;
 
+/// What an indent consists of.
+const BRANCHES: [char; 4] = [' ', '│', '├', '└'];
 const METRICS: &str = ", metrics=[";
 /// Spaces for each level.
 const INDENT: usize = 2;
@@ -20,7 +23,8 @@ pub(super) fn plan(lines: &[Line<'_>]) -> Result<Node, (u64, String)> {
     let mut base = 0;
     for (number, line) in lines {
         let at = |message: String| (*number, message);
-        let spaces = line.len() - line.trim_start_matches(' ').len();
+        let said = line.trim_start_matches(BRANCHES);
+        let spaces = line[..line.len() - said.len()].chars().count();
         if open.is_empty() {
             base = spaces;
         }
@@ -33,7 +37,7 @@ pub(super) fn plan(lines: &[Line<'_>]) -> Result<Node, (u64, String)> {
             return Err(at(format!("is deeper than the {MOST_DEPTH} levels that are read")));
         }
         close(&mut open, depth);
-        open.push(node(line).map_err(at)?);
+        open.push(node(said).map_err(at)?);
     }
     close(&mut open, 1);
     open.pop().ok_or_else(|| (1, "has no plan".to_owned()))
