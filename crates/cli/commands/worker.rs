@@ -34,7 +34,8 @@ pub(crate) async fn run(args: WorkerArgs, compute: &Compute) -> Result<()> {
         _ = asked_to_stop() => {
             say("stopping after the queries that run; asked again, at once");
             let _ = stop.send(());
-            interruptible(running).await
+            // It has been asked already, and a second time ends the process.
+            running.await
         }
     };
     ran?.map_err(failure)

@@ -2,6 +2,7 @@
 
 mod answer;
 pub(crate) mod chart;
+pub(crate) mod constant;
 mod expanded;
 pub(crate) mod file;
 mod fit;

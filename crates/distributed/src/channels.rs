@@ -182,8 +182,8 @@ fn lost(url: &Url, error: DataFusionError) -> DataFusionError {
             kind: ErrorKind::Unavailable,
             message: format!("the worker {} {}", shown(url), became_of_it(status)),
             hint: Some(
-                "No answer was given in part. Run the query again when that worker is back, or without it in \
-                 --workers."
+                "The answer is not complete without it. Run the query again when that worker is back, or without \
+                 it in --workers."
                     .to_owned(),
             ),
         },

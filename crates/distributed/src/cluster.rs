@@ -79,7 +79,8 @@ impl ClusterError {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Url(_) => {
-                "Write http://host:port, several with commas between; workers speak no TLS."
+                "Write http://host:port and nothing more, several with commas between; workers speak no TLS, and \
+                 their token is SLUICE_TOKEN."
             }
             Self::Workers(_) => "Name each worker once, as http://host:port.",
             Self::Silent { .. } => {
@@ -214,15 +215,23 @@ fn last_cause(error: &DataFusionError) -> String {
     cause.to_string()
 }
 
+/// A URL of a scheme, a host and a port, and nothing that may be a secret.
 fn parse(text: &str) -> Result<Url, ClusterError> {
     let text = text.trim();
-    let url = Url::parse(text).map_err(|_| ClusterError::Url(text.to_owned()))?;
+    let url = Url::parse(text).map_err(|_| {
+        let text = text.rsplit_once('@').map_or(text, |(_, place)| place);
+        ClusterError::Url(text.to_owned())
+    })?;
     let plain = url.scheme() == "http" && url.host().is_some() && url.path() == "/";
-    let bare = url.username().is_empty() && url.password().is_none() && url.query().is_none();
+    let named = url.username().is_empty() && url.password().is_none();
+    let bare = named && url.query().is_none() && url.fragment().is_none();
     match plain && bare {
         true => Ok(url),
-        // What is between may be a secret.
-        false => Err(ClusterError::Url(shown(&url))),
+        false => Err(ClusterError::Url(match (named, url.query()) {
+            (true, None) => text.to_owned(),
+            // What is between may be a secret.
+            _ => format!("{}…", shown(&url)),
+        })),
     }
 }
 

@@ -22,6 +22,7 @@ mod planner;
 mod settings;
 mod switch;
 mod token;
+mod uncarried;
 mod worker;
 
 pub use self::cluster::{Cluster, ClusterError};

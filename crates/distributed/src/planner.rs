@@ -22,7 +22,7 @@ use datafusion_distributed::{
 use sluicegate_engine::{ErrorKind, Told, parts};
 
 use crate::coordinator::ClusterExec;
-use crate::{gather, keys, switch};
+use crate::{gather, keys, switch, uncarried};
 
 /// Plans as the engine does, and cuts what comes of it into stages.
 pub(crate) struct ClusterPlanner {
@@ -44,9 +44,10 @@ impl ClusterPlanner {
         if DistributedConfig::from_config_options(session.config_options())?.partial_reduce {
             return Err(partial_reduce());
         }
-        if plan
-            .exists(|node| Ok(has_constant_partition(node) || node.is::<RecursiveQueryExec>()))?
-        {
+        let stays = |node: &Arc<dyn ExecutionPlan>| {
+            Ok(has_constant_partition(node) || node.is::<RecursiveQueryExec>())
+        };
+        if plan.exists(stays)? || uncarried::is_any(&plan, logical)? {
             return Ok(plan);
         }
         if plan.exists(|node| Ok(parts::is_switch(node.as_ref())))? {

@@ -10,12 +10,13 @@ use std::time::Duration;
 use datafusion_distributed::{
     DistributedExt, WorkerPlanRewriteEvent, WorkerPlanRewriteEventResponse, WorkerQueryContext,
 };
+use futures::{Stream, StreamExt};
 use sluicegate_engine::codec::SluiceCodec;
 use sluicegate_engine::config::SluiceOptions;
 use sluicegate_engine::query::QueryCounters;
 use sluicegate_engine::{Engine, Versions};
 use thiserror::Error;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio_stream::wrappers::TcpListenerStream;
 use tonic::Request;
 use tonic::service::interceptor::InterceptedService;
@@ -31,6 +32,10 @@ use crate::token::Token;
 
 /// How long connections may take to end once no query runs.
 const GRACE: Duration = Duration::from_secs(2);
+
+/// How long a connection may say nothing before its first byte, and how many may at once: further ones wait.
+const FIRST_BYTE: Duration = Duration::from_secs(5);
+const MOST_SILENT: usize = 1024;
 
 /// Runs parts of plans that coordinators send, over an engine's stores.
 pub struct Worker {
@@ -153,7 +158,7 @@ impl Worker {
             .layer(layer_fn(move |service| draining.around(service)))
             .add_service(answers)
             .add_service(InterceptedService::new(worker, check))
-            .serve_with_incoming_shutdown(TcpListenerStream::new(listener), stopped);
+            .serve_with_incoming_shutdown(incoming(listener), stopped);
         // Other workers may keep their connections, and answers that nobody reads, although no query runs.
         let left = async move {
             idle.was_drained().await;
@@ -167,17 +172,47 @@ impl Worker {
     }
 }
 
+/// The connections that begin to speak. HTTP/2 asks none that never does whether it is there.
+fn incoming(listener: TcpListener) -> impl Stream<Item = io::Result<TcpStream>> {
+    let spoken = |socket: io::Result<TcpStream>| async {
+        let Ok(socket) = socket else { return Some(socket) };
+        // Messages are small and wait for each other.
+        let _ = socket.set_nodelay(true);
+        let mut byte = [0];
+        let first = tokio::time::timeout(FIRST_BYTE, socket.peek(&mut byte)).await;
+        matches!(first, Ok(Ok(1))).then_some(Ok(socket))
+    };
+    TcpListenerStream::new(listener)
+        .map(spoken)
+        .buffer_unordered(MOST_SILENT)
+        .filter_map(|socket| async { socket })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     use datafusion::common::runtime::SpawnedTask;
     use http_body_util::Full;
+    use tokio::io::AsyncReadExt;
     use tokio::sync::oneshot;
     use tonic::Code;
     use tonic::body::Body;
     use tonic::transport::Endpoint;
     use tower::ServiceExt;
+
+    #[tokio::test]
+    async fn who_says_nothing_is_not_kept() {
+        let engine = Engine::builder().build().await.unwrap();
+        let worker = Worker::listen("127.0.0.1:0".parse().unwrap(), engine, None).await.unwrap();
+        let address = worker.address();
+        let running = SpawnedTask::spawn(worker.run(std::future::pending()));
+        let mut silent = TcpStream::connect(address).await.unwrap();
+        let mut byte = [0];
+        let closed = tokio::time::timeout(4 * FIRST_BYTE, silent.read(&mut byte)).await;
+        assert_eq!(closed.expect("a silent connection is kept").unwrap(), 0);
+        drop(running);
+    }
 
     /// A message says how long it is before it comes.
     #[tokio::test]

@@ -107,6 +107,15 @@ async fn strangers_send_no_plans() {
         assert!(matches!(error, ClusterError::Url(_)), "{wrong}: {error}");
         assert!(!error.to_string().contains("u:p"), "{error}");
     }
+    for (wrong, shown) in [
+        ("http://u:sekret@127.0.0.1:99999", "`127.0.0.1:99999`"),
+        ("http://u:sekret@127.0.0.1:9", "`http://127.0.0.1:9…`"),
+        ("http://127.0.0.1:9/x", "`http://127.0.0.1:9/x`"),
+        ("http://127.0.0.1:9/?token=sekret", "`http://127.0.0.1:9…`"),
+    ] {
+        let error = Cluster::connect(&[wrong.to_owned()], None).await.unwrap_err();
+        assert_eq!(error.to_string(), format!("{shown} is not the URL of a worker"), "{wrong}");
+    }
     let twice = [worker.url.clone(), worker.url.clone()];
     let twice = Cluster::connect(&twice, Token::new("secret")).await.unwrap_err();
     assert!(matches!(twice, ClusterError::Workers(_)), "{twice}");

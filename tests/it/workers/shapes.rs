@@ -35,7 +35,7 @@ const AROUND: [&str; 8] = [
 ];
 
 /// What is no join of a side.
-const OTHERS: [&str; 11] = [
+const OTHERS: [&str; 21] = [
     "WITH RECURSIVE r AS (SELECT min(k) AS n FROM u UNION ALL SELECT r.n + t.k + 1 FROM r JOIN t ON t.k = r.n + 1 \
      WHERE r.n < 400) SELECT n FROM r",
     "SELECT g, k % 3, count(*) FROM t GROUP BY GROUPING SETS ((g), (k % 3), ())",
@@ -48,6 +48,19 @@ const OTHERS: [&str; 11] = [
     "SELECT count(*) FROM (SELECT t.k FROM t JOIN u ON t.k % 300 = u.k LIMIT 99)",
     "SELECT count(*), sum(k) FROM (SELECT k FROM (SELECT k FROM t ORDER BY k LIMIT 50) LIMIT 20 OFFSET 40)",
     "SELECT max(n) FROM (SELECT k, row_number() OVER (PARTITION BY g ORDER BY k) AS n FROM t)",
+    // What the bytes of a plan do not carry.
+    "SELECT sum(n) FROM (SELECT count(*) FILTER (WHERE k % 3 = 1) OVER (PARTITION BY g) AS n FROM t)",
+    "SELECT sum(n) FROM (SELECT sum(k) FILTER (WHERE v > 500) OVER (PARTITION BY g ORDER BY k) AS n FROM t)",
+    "SELECT count(n) FROM (SELECT lag(CASE WHEN k % 3 = 1 THEN 1 END) IGNORE NULLS OVER (PARTITION BY g ORDER BY k) AS n \
+     FROM t)",
+    "SELECT g FROM t WHERE k IN (SELECT first_value(CASE WHEN v > 500 THEN k END) IGNORE NULLS OVER (PARTITION BY g \
+     ORDER BY k) FROM t) ORDER BY g",
+    "SELECT count(*) FROM t GROUP BY GROUPING SETS (())",
+    "SELECT count(*), sum(k) FROM t WHERE k < 0 GROUP BY GROUPING SETS ((), ())",
+    "SELECT count(*) FROM t GROUP BY GROUPING SETS ((), (g))",
+    "SELECT count(*) FROM generate_series(1, 3), t",
+    "SELECT count(*) FROM (SELECT 1 AS x FROM t UNION ALL SELECT 1 FROM generate_series(1, 3))",
+    "SELECT value, count(*) FROM generate_series(1, 3) JOIN t ON k % 5 = value GROUP BY value",
 ];
 
 async fn check(threads: usize, scan: Scan, switch: &str) {

@@ -9,6 +9,7 @@ use sluicegate_engine::switch::Switched;
 
 use super::chart;
 use super::modelled::{Case, Modelled, Operator, Swept, at, strategies, total};
+use crate::output::constant::in_words;
 use crate::output::grid::align;
 use crate::output::stats;
 use crate::output::visible::visible;
@@ -225,7 +226,7 @@ fn constants(operator: &Operator) -> String {
         return String::new();
     };
     let header = ["constant", "value", "20 % less", "20 % more", "per 1 %", "of the variance"];
-    let time = |seconds: f64| stats::seconds(Duration::from_secs_f64(seconds.max(0.0)));
+    let time = |seconds: f64| in_words("_seconds", rounded(seconds.max(0.0)));
     let rows: Vec<_> = operator
         .sensitivity
         .iter()
@@ -233,7 +234,7 @@ fn constants(operator: &Operator) -> String {
         .map(|it| {
             vec![
                 it.key.clone(),
-                format!("{:.4e}", it.value),
+                in_words(&it.key, it.value),
                 time(it.less),
                 time(it.more),
                 format!("{:+.2} %", it.elasticity),
@@ -242,10 +243,17 @@ fn constants(operator: &Operator) -> String {
         })
         .collect();
     format!(
-        "what the time of {} depends on most:\n{}",
+        "what the time of {} depends on most:\n{}\
+         20 % less, 20 % more: the time with such a value. Of the variance: what would be left of it if all other \
+         constants were known; more than 100 % together where they act on each other.\n",
         first.numbers.strategy,
         align(&header, &[1, 2, 3, 4, 5], &rows)
     )
+}
+
+/// With three significant digits.
+fn rounded(value: f64) -> f64 {
+    format!("{value:.2e}").parse().unwrap_or(value)
 }
 
 /// The seconds or dollars of each way along an axis, the best marked.

@@ -222,6 +222,10 @@ const SAME_NAME: &str = "Give one of the columns another name: count(*) AS n.";
 
 const MISSING_KEY: &str = "Check the key; keys are case-sensitive.";
 
+/// Where joins, sorts and aggregates spill to.
+const DISK: &str =
+    "Free some space in the folder for temporary files, or name another one by TMPDIR.";
+
 fn of_datafusion(root: &DataFusionError) -> (ErrorKind, Option<&'static str>) {
     match root {
         DataFusionError::SQL(..) => (ErrorKind::Syntax, None),
@@ -262,7 +266,7 @@ fn of_datafusion(root: &DataFusionError) -> (ErrorKind, Option<&'static str>) {
             (ErrorKind::Resources, Some("Give the query more memory: --memory-limit."))
         }
         DataFusionError::IoError(error) if error.kind() == io::ErrorKind::StorageFull => {
-            (ErrorKind::Resources, Some("Free some space in the folder for temporary files."))
+            (ErrorKind::Resources, Some(DISK))
         }
         DataFusionError::ParquetError(_) => (
             ErrorKind::Data,
@@ -278,6 +282,9 @@ fn of_datafusion(root: &DataFusionError) -> (ErrorKind, Option<&'static str>) {
 
 fn of_arrow(error: &ArrowError) -> (ErrorKind, Option<&'static str>) {
     match error {
+        ArrowError::IoError(_, error) if error.kind() == io::ErrorKind::StorageFull => {
+            (ErrorKind::Resources, Some(DISK))
+        }
         ArrowError::DivideByZero => (ErrorKind::Data, Some(ZERO)),
         ArrowError::ArithmeticOverflow(_) => {
             (ErrorKind::Data, Some("CAST to a wider type, such as DECIMAL(38, 2) or DOUBLE."))
