@@ -7,9 +7,9 @@ use async_trait::async_trait;
 use datafusion::catalog::Session;
 use datafusion::common::display::{PlanType, StringifiedPlan};
 use datafusion::common::tree_node::TreeNode;
-use datafusion::common::{DataFusionError, Result};
-use datafusion::execution::SessionStateBuilder;
+use datafusion::common::{DataFusionError, Result, internal_err};
 use datafusion::execution::context::QueryPlanner;
+use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::explain::ExplainExec;
 use datafusion::physical_plan::recursive_query::RecursiveQueryExec;
@@ -19,7 +19,8 @@ use datafusion_distributed::{
     DistributedConfig, DistributedExec, NetworkBoundaryExt, SessionStateBuilderExt,
     display_plan_ascii,
 };
-use sluicegate_engine::{ErrorKind, Told, parts};
+use sluicegate_engine::choice::Journal;
+use sluicegate_engine::{Endpoints, ErrorKind, Told, parts};
 
 use crate::coordinator::ClusterExec;
 use crate::{gather, keys, switch, uncarried};
@@ -33,6 +34,28 @@ pub(crate) struct ClusterPlanner {
 impl ClusterPlanner {
     pub(crate) fn new(inner: Arc<dyn QueryPlanner + Send + Sync>, workers: usize) -> Self {
         Self { inner, workers }
+    }
+
+    /// A plan that no worker has a part of: its strategies are the best ones, and its predictions those, of this
+    /// machine alone.
+    async fn here(
+        &self,
+        logical: &LogicalPlan,
+        session: &dyn Session,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let Some(state) = session.as_any().downcast_ref::<SessionState>() else {
+            return internal_err!("a session of another kind");
+        };
+        let mut state = state.clone();
+        let options = state.config_mut().options_mut();
+        if let Some(journal) = Journal::of(options) {
+            // What was decided for all machines.
+            drop(journal.take());
+        }
+        if let Some(endpoints) = Endpoints::of(options).map(Endpoints::on_one_machine) {
+            options.extensions.insert(endpoints);
+        }
+        self.inner.create_physical_plan(logical, &state).await
     }
 
     async fn in_stages(
@@ -61,7 +84,7 @@ impl ClusterPlanner {
         let mut planner =
             SessionStateBuilder::new().with_query_planner(given).with_distributed_planner();
         let Some(planner) = planner.query_planner().take() else {
-            return datafusion::common::internal_err!("datafusion-distributed has no planner");
+            return internal_err!("datafusion-distributed has no planner");
         };
         let plan = planner.create_physical_plan(logical, session).await?;
         if !plan.exists(|node| Ok(node.is::<DistributedExec>()))? {
@@ -70,6 +93,10 @@ impl ClusterPlanner {
         let (plan, keys) = keys::within_stages(plan)?;
         Ok(Arc::new(ClusterExec::new(plan, self.workers, keys)))
     }
+}
+
+fn is_staged(plan: &Arc<dyn ExecutionPlan>) -> Result<bool> {
+    plan.exists(|node| Ok(node.is_network_boundary()))
 }
 
 impl fmt::Debug for ClusterPlanner {
@@ -89,13 +116,17 @@ impl QueryPlanner for ClusterPlanner {
         let (LogicalPlan::Explain(explained), Some(shown)) =
             (logical, plan.downcast_ref::<ExplainExec>())
         else {
-            return self.in_stages(plan, logical, session).await;
+            let plan = self.in_stages(plan, logical, session).await?;
+            return match is_staged(&plan)? {
+                true => Ok(plan),
+                false => self.here(logical, session).await,
+            };
         };
         // What is shown of the query is what would run.
         let query = self.inner.create_physical_plan(&explained.plan, session).await?;
         let staged = self.in_stages(query, &explained.plan, session).await?;
-        if !staged.exists(|node| Ok(node.is_network_boundary()))? {
-            return Ok(plan);
+        if !is_staged(&staged)? {
+            return self.here(logical, session).await;
         }
         let staged = display_plan_ascii(staged.as_ref(), false);
         let plans = shown.stringified_plans().iter().cloned().map(|shown| match shown.plan_type {

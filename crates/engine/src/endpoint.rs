@@ -16,7 +16,7 @@ use crate::endpoint_builder::EndpointBuilder;
 
 /// A connected store. Plans hold its name only; a session's
 /// [`Endpoints`](crate::endpoints::Endpoints) say which endpoint that is.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Endpoint {
     /// The name that plans show.
     pub name: String,

@@ -1,6 +1,7 @@
 //! The endpoints of a session by name, and the buckets that each serves.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use datafusion::common::config::ConfigOptions;
@@ -29,7 +30,7 @@ struct Registry {
     default: Option<String>,
 }
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum Owner {
     /// The endpoint with this name.
     Endpoint(String),
@@ -116,6 +117,21 @@ impl Endpoints {
     #[must_use]
     pub fn serving(&self, url: &ObjectStoreUrl) -> Option<Arc<Endpoint>> {
         self.bucket(bucket_of(url)?)
+    }
+
+    /// The same endpoints, of which predictions are for one machine: for a query that stays here, where there are
+    /// several.
+    #[must_use]
+    pub fn on_one_machine(&self) -> Self {
+        let registry = self.registry.read().unwrap_or_else(PoisonError::into_inner);
+        let one = |(name, endpoint): (&String, &Arc<Endpoint>)| {
+            let mut endpoint = Endpoint::clone(endpoint);
+            endpoint.run_on(NonZeroU32::MIN);
+            (name.clone(), Arc::new(endpoint))
+        };
+        let by_name = registry.by_name.iter().map(one).collect();
+        let (buckets, default) = (registry.buckets.clone(), registry.default.clone());
+        Self { registry: Arc::new(RwLock::new(Registry { by_name, buckets, default })) }
     }
 
     /// All endpoints, by name.

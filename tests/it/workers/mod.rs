@@ -4,6 +4,7 @@ mod command;
 mod faults;
 mod shapes;
 
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use arrow::array::RecordBatch;
@@ -200,11 +201,13 @@ async fn tables(store: &Store, engine: &Engine) {
         text.push_str(&format!("{k},{}\n", next() % 10));
     }
     store.put("u/a.csv", text);
+    declare(engine).await;
+}
+
+async fn declare(engine: &Engine) {
     for ddl in DDL {
-        engine
-            .collect(&ddl.replace("LOCATION '", &format!("LOCATION 's3://{BUCKET}/")))
-            .await
-            .unwrap();
+        let ddl = ddl.replace("LOCATION '", &format!("LOCATION 's3://{BUCKET}/"));
+        engine.collect(&ddl).await.unwrap();
     }
 }
 
@@ -468,4 +471,35 @@ async fn small_queries_and_writes_stay_with_the_coordinator() {
     let plan = machines.plan("SELECT sum(v) FROM t").await;
     assert!(!plan.contains("Stage"), "{plan}");
     assert_eq!(rows(&machines.engine, "SELECT 1").await, ["\"1\""]);
+}
+
+/// It asks as one machine does, and is predicted as for one, whatever more machines would take.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_query_that_stays_here_is_one_machines() {
+    let store = Store::start().await;
+    let machines = Machines::start(&store, 2, Scan::Auto).await;
+    tables(&store, &machines.engine).await;
+    let urls: Vec<String> = machines.workers.iter().map(|worker| worker.url.clone()).collect();
+    let cluster = Cluster::connect(&urls, Token::new("secret")).await.unwrap();
+    let two = || store.builder().scan(Scan::Auto).machines(NonZeroU32::new(2).unwrap());
+    let one = store.engine(Scan::Auto).await;
+    let here = two().session(move |it| cluster.add_to(it)).build().await.unwrap();
+    let predicted_for_two = two().build().await.unwrap();
+    for engine in [&one, &here, &predicted_for_two] {
+        declare(engine).await;
+    }
+    for sql in ["SELECT sum(w) FROM u", "SELECT w, count(*) FROM u WHERE k > 500 GROUP BY w"] {
+        let predicted = async |engine: &Engine| {
+            let estimate = Box::pin(engine.explain(sql)).await.unwrap().estimate();
+            (estimate.time, estimate.cost.to_string())
+        };
+        assert_eq!(predicted(&here).await, predicted(&one).await, "{sql}");
+        assert_ne!(predicted(&predicted_for_two).await, predicted(&one).await, "{sql}");
+        let counted = async |engine: &Engine| {
+            let query = engine.plan(sql).await.unwrap();
+            query.collect().await.unwrap();
+            query.counted().requests()
+        };
+        assert_eq!(counted(&here).await, counted(&one).await, "{sql}");
+    }
 }
