@@ -160,7 +160,10 @@ Examples:
       One algorithm, stage by stage, or why it does not fit.
   sluice switch fit --target my.toml
       A switch of your own: a TOML file with `base = 'tofino1'` and the limits that differ, such as
-      `stages = 10`.";
+      `stages = 10`. A Tofino 1 has 12, which are all a program's: the table that forwards packets
+      and, with --workers, the protocol are placed with it. Ten leave two to other uses.
+      Of tofino2, 20 stages and up to four output words of a register access are used, masks in
+      comparisons are not.";
 
 /// Show the resources that algorithms take, and whether they fit
 #[derive(Debug, clap::Args)]

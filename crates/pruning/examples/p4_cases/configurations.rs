@@ -180,6 +180,7 @@ fn joins() -> Result<Vec<(String, Program)>, Box<dyn Error>> {
         ("join-bloom-inner", bloom(inner, 1 << 10, 3)?.program()),
         ("join-bloom-small-first", bloom(small_first, 1 << 9, 4)?.program()),
         ("join-bloom-outer-wide", bloom(outer, 1 << 10, 2)?.program()),
+        ("join-bloom-uneven", join::bloom::Config::of_bits(small_first, 1 << 10, 3)?.program()),
         ("join-bloom-semi", bloom(semi, 1 << 10, 1)?.program()),
         ("join-register-bloom-inner", words(inner, 64, 3, 6)?.program()),
         ("join-register-bloom-outer-wide", words(outer, 64, 2, 8)?.program()),

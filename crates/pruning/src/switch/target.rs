@@ -103,7 +103,8 @@ impl Target {
     }
 
     /// One ingress pipeline of Tofino 2: 20 stages and four output words of a stateful ALU. What
-    /// p4c's specification does not say otherwise is taken from Tofino 1.
+    /// p4c's specification does not say otherwise is taken from Tofino 1. Its comparisons with masks are
+    /// not used: a program is one for all targets, and Tofino 1 has none.
     #[must_use]
     pub fn tofino2() -> Self {
         Self { name: "tofino2".into(), stages: 20, alu_outputs: 4, ..Self::tofino1() }

@@ -18,6 +18,8 @@ pub struct Parameters {
     /// Rows d of a matrix or a sketch, cells of a table; of JOIN, bits of an array or words of a register
     /// Bloom filter.
     pub rows: Option<u32>,
+    /// Bits of all arrays of a join's Bloom filter, instead of those of each.
+    pub filter_bits: Option<u32>,
     /// Hashes of a join's filter.
     pub hashes: Option<u32>,
     /// Rows that TOP N returns.
@@ -137,6 +139,16 @@ pub const PARAMETERS: &[Parameter] = &[
             "The paper's d: rows of a matrix or of having's sketch, cells of a table; of a join, bits of a Bloom array or 64-bit words of a register Bloom filter",
             |it, value| it.rows = value.u32(),
             |it| it.rows.is_some(),
+        )
+    },
+    Parameter {
+        long: "filter-bits",
+        value: "M",
+        ..Parameter::u32(
+            "filter_bits",
+            "Bits of all arrays of a join's Bloom filter, instead of --rows for each: 33554432 are the paper's 4 MB",
+            |it, value| it.filter_bits = value.u32(),
+            |it| it.filter_bits.is_some(),
         )
     },
     Parameter {

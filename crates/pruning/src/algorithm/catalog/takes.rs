@@ -58,12 +58,21 @@ impl Range {
 }
 
 impl Takes {
+    /// The default of what stands for another parameter.
+    pub(crate) const NOT_SET: &'static str = "not set";
     /// Which hash functions.
     pub(crate) const HASH_SEED: Self = Self {
         name: "hash_seed",
         is: "which hash functions",
         range: Range::Numbers(0, u64::MAX),
         default: "0",
+    };
+    /// The bits of all arrays of a Bloom filter.
+    pub(crate) const FILTER_BITS: Self = Self {
+        name: "filter_bits",
+        is: "bits of all H arrays, M, instead of -d for each; arrays are of two sizes if H is no power of two",
+        range: Range::PowersOfTwo(8, MAX_ROWS as u64),
+        default: Self::NOT_SET,
     };
     /// A single CRC.
     pub(crate) const LINEAR_HASH: Self = Self {

@@ -1,11 +1,16 @@
 //! JOIN with Bloom filters: one array of bits for each hash.
+//!
+//! Hash bits index an array, so its size is a power of two, but the arrays need not be of one size: the
+//! paper's 4 MB for 3 hashes are arrays of 2, 1 and 1 MiB. A rate of false positives is the product of
+//! the arrays' fills, which for these is at most 32/27 of that of three equal thirds.
 
 use std::fmt;
+use std::ops::Range;
 
 use serde::Serialize;
 
 use super::{Join, Kind, Passes, SIDES, Shape, check_filter, filter_table, finish, start};
-use crate::algorithm::config::index_bits;
+use crate::algorithm::config::{MAX_ROWS, in_range, index_bits};
 use crate::algorithm::hashing::Hashing;
 use crate::algorithm::row_hash::{Hashes, Kept};
 use crate::switch::{
@@ -13,11 +18,15 @@ use crate::switch::{
 };
 use crate::{ConfigError, Selection};
 
+/// As many as there are polynomials.
+const MOST_HASHES: u32 = POLYNOMIALS.len() as u32;
+
 /// Parameters that a program can be built from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Config {
     shape: Shape,
-    cells: u32,
+    /// Of all arrays.
+    bits: u32,
     hashes: u32,
     hashing: Hashing,
 }
@@ -29,17 +38,37 @@ impl Config {
     ///
     /// If a parameter is out of range.
     pub fn new(shape: Shape, cells: u32, hashes: u32) -> Result<Self, ConfigError> {
-        check_filter(cells, hashes, POLYNOMIALS.len() as u32)?;
-        Ok(Self { shape, cells, hashes, hashing: Hashing::DEFAULT })
+        check_filter(cells, hashes, MOST_HASHES)?;
+        Ok(Self { shape, bits: cells * hashes, hashes, hashing: Hashing::DEFAULT })
     }
 
-    /// The paper's default of 4 MB and 3 hashes, as far as powers of two reach: 3 arrays of 1 MiB,
-    /// an inner join of narrow keys with the small side first.
+    /// A filter for each side of `bits` bits in all, for `hashes` (1 to 16) hashes: the arrays are the
+    /// powers of two that make up `bits` and are as even as such can be.
+    ///
+    /// # Errors
+    ///
+    /// If a parameter is out of range, or `bits` are no sum of as many powers of two.
+    pub fn of_bits(shape: Shape, bits: u32, hashes: u32) -> Result<Self, ConfigError> {
+        in_range("hashes", hashes, 1, MOST_HASHES)?;
+        let config = Self { shape, bits, hashes, hashing: Hashing::DEFAULT };
+        if bits.count_ones() > hashes || bits < 2 * hashes {
+            return Err(ConfigError::Conflict(
+                "the bits of a Bloom filter must be the sum of as many powers of two, of at least 2, as there are hashes",
+            ));
+        }
+        for size in config.arrays() {
+            in_range("bits of an array of a Bloom filter", size, 2, MAX_ROWS)?;
+        }
+        Ok(config)
+    }
+
+    /// The paper's default of 4 MB and 3 hashes, as far as equal arrays reach: 3 arrays of 1 MiB, an
+    /// inner join of narrow keys with the small side first. [`Config::of_bits`] has all 4 MB.
     #[must_use]
     pub const fn paper() -> Self {
         Self {
             shape: Shape::new(Kind::Inner, Passes::SmallFirst, false),
-            cells: 1 << 23,
+            bits: 3 << 23,
             hashes: 3,
             hashing: Hashing::DEFAULT,
         }
@@ -51,10 +80,18 @@ impl Config {
         Self { hashing, ..self }
     }
 
-    /// Bits in an array.
+    /// Bits of each array, the largest first.
     #[must_use]
-    pub const fn cells(&self) -> u32 {
-        self.cells
+    pub fn arrays(&self) -> Vec<u32> {
+        let mut arrays: Vec<u32> =
+            (0..u32::BITS).rev().map(|bit| 1 << bit).filter(|size| self.bits & size != 0).collect();
+        while arrays.len() < self.hashes as usize {
+            let half = arrays[0] / 2;
+            arrays[0] = half;
+            arrays.push(half);
+            arrays.sort_unstable_by_key(|&size| std::cmp::Reverse(size));
+        }
+        arrays
     }
 
     /// Hashes, each with an array of its own.
@@ -69,23 +106,20 @@ impl Config {
         let (mut b, prune) = start(self.shape);
         let keys = self.shape.keys();
         let hashed = self.hashing.mix(&mut b, &keys, &keys);
-        let hashes: Vec<Index> = (0..self.hashes)
-            .map(|n| {
-                let polynomial = POLYNOMIALS[n as usize];
-                Index::Hash(b.hash(
-                    format!("bit{n}"),
-                    polynomial,
-                    hashed.clone(),
-                    index_bits(self.cells),
-                ))
+        let arrays = self.arrays();
+        let numbered = arrays.iter().zip(POLYNOMIALS).enumerate();
+        let hashes: Vec<Index> = numbered
+            .map(|(n, (&size, polynomial))| {
+                let bits = index_bits(size);
+                Index::Hash(b.hash(format!("bit{n}"), polynomial, hashed.clone(), bits))
             })
             .collect();
         let mut present = [Vec::new(), Vec::new()];
         b.stage();
         for side in [0, 1].into_iter().filter(|&side| self.shape.filters()[side]) {
-            for (n, &index) in hashes.iter().enumerate() {
+            for (n, (&index, &size)) in hashes.iter().zip(&arrays).enumerate() {
                 let name = format!("{}{n}", SIDES[side]);
-                let register = b.register(format!("filter_{name}"), Cell::Bit1, self.cells);
+                let register = b.register(format!("filter_{name}"), Cell::Bit1, size);
                 let found = b.field(format!("in_{name}"), 1);
                 let access = Stateful::on(register, index);
                 let set = access.clone().set_lo(Update::set(When::ALWAYS, AluOperand::Const(1)));
@@ -101,28 +135,48 @@ impl Config {
     /// The fast path.
     #[must_use]
     pub fn pruner(&self) -> Join<Filter> {
-        let size = (self.cells as usize).next_multiple_of(64);
-        let (count, words) = (self.hashes as usize, self.shape.values().into());
-        let hashes = Hashes::new(self.hashing, count, words, index_bits(self.cells));
-        let bits = vec![0; size / 64 * self.hashes as usize];
-        Join::new(self.shape, &Filter { cells: self.cells as usize, size, hashes, bits })
+        let mut words = 0;
+        let arrays: Vec<Array> = self
+            .arrays()
+            .into_iter()
+            .map(|size| {
+                let first = words;
+                words += (size as usize).div_ceil(64);
+                Array { words: first..words, size }
+            })
+            .collect();
+        // The hash of a smaller array is the low bits of as many as the largest one takes.
+        let most = arrays.iter().map(|array| index_bits(array.size)).max().unwrap_or(0);
+        let (count, inputs) = (self.hashes as usize, self.shape.values().into());
+        let hashes = Hashes::new(self.hashing, count, inputs, most);
+        Join::new(self.shape, &Filter { arrays, hashes, bits: vec![0; words] })
     }
 }
 
-checked_when_read!(Config { shape: Shape, cells: u32, hashes: u32, hashing: Hashing } => Self::new(shape, cells, hashes).map(|config| config.with_hashing(hashing)));
+checked_when_read!(Config { shape: Shape, bits: u32, hashes: u32, hashing: Hashing } => Self::of_bits(shape, bits, hashes).map(|config| config.with_hashing(hashing)));
 
 impl fmt::Display for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "join_bloom(arrays={}, bits={}{})", self.hashes, self.cells, self.hashing)
+        let Self { bits, hashes, hashing, .. } = self;
+        match bits.is_multiple_of(*hashes) {
+            true => write!(f, "join_bloom(arrays={hashes}, bits={}{hashing})", bits / hashes),
+            false => write!(f, "join_bloom(arrays={hashes}, bits in all={bits}{hashing})"),
+        }
     }
+}
+
+/// Where an array is.
+#[derive(Debug, Clone)]
+struct Array {
+    words: Range<usize>,
+    /// Its bits.
+    size: u32,
 }
 
 /// The arrays of one side's Bloom filter.
 #[derive(Debug, Clone)]
 pub struct Filter {
-    cells: usize,
-    /// Bits from the start of an array to that of the next.
-    size: usize,
+    arrays: Vec<Array>,
     hashes: Hashes,
     bits: Vec<u64>,
 }
@@ -130,11 +184,15 @@ pub struct Filter {
 impl super::Filter for Filter {
     #[inline]
     fn enter<const N: usize>(&mut self, len: usize, key: impl Fn(usize) -> [u32; N]) {
-        let (bits, size) = (&mut self.bits, self.size);
-        self.hashes.blocks(len, key, |_, len, arrays| {
+        let (bits, arrays) = (&mut self.bits, &self.arrays);
+        self.hashes.blocks(len, key, |_, len, places| {
             // Array by array, so that fewer pages are in use at a time.
-            for (array, places) in bits.chunks_exact_mut(size / 64).zip(arrays) {
-                places[..len].iter().for_each(|at| array[*at as usize / 64] |= 1 << (at % 64));
+            for (Array { words, size }, places) in arrays.iter().zip(places) {
+                let (array, mask) = (&mut bits[words.clone()], size - 1);
+                for place in &places[..len] {
+                    let at = place & mask;
+                    array[at as usize / 64] |= 1 << (at % 64);
+                }
             }
         });
     }
@@ -146,13 +204,17 @@ impl super::Filter for Filter {
         key: impl Fn(usize) -> [u32; N],
         selection: &mut Selection,
     ) {
-        let (bits, size) = (&self.bits, self.size);
+        let (bits, arrays) = (&self.bits, &self.arrays);
         selection.clear();
-        self.hashes.blocks(len, key, |_, len, arrays| {
+        self.hashes.blocks(len, key, |_, len, places| {
             let mut kept = Kept::all(len);
             // Array by array, so that fewer pages are in use at a time.
-            for (array, places) in bits.chunks_exact(size / 64).zip(arrays) {
-                kept.retain(|at| array[places[at] as usize / 64] >> (places[at] % 64) & 1 == 1);
+            for (Array { words, size }, places) in arrays.iter().zip(places) {
+                let (array, mask) = (&bits[words.clone()], size - 1);
+                kept.retain(|at| {
+                    let at = places[at] & mask;
+                    array[at as usize / 64] >> (at % 64) & 1 == 1
+                });
             }
             selection.extend_words(len, |start, _| kept.word(start));
         });
@@ -160,8 +222,11 @@ impl super::Filter for Filter {
 
     fn registers(&self) -> Vec<Vec<[u32; 2]>> {
         let bit = |array: &[u64], bit: usize| [(array[bit / 64] >> (bit % 64) & 1) as u32, 0];
-        let cells = |array| (0..self.cells).map(move |at| bit(array, at)).collect();
-        self.bits.chunks(self.size / 64).map(cells).collect()
+        let cells = |Array { words, size }: &Array| {
+            let array = &self.bits[words.clone()];
+            (0..*size as usize).map(|at| bit(array, at)).collect()
+        };
+        self.arrays.iter().map(cells).collect()
     }
 
     fn reset(&mut self) {

@@ -6,6 +6,7 @@ use super::{Kind, Passes, Shape, bloom, register_bloom};
 use crate::algorithm::catalog::{
     Carries, Configured, Entry, Paper, Parameters, Released, Sizes, Table2, Takes, Wanted,
 };
+use crate::algorithm::config::power_of_two;
 use crate::algorithm::{Pruning, released};
 use crate::deployment::Goal;
 use crate::experiment::trial::Question;
@@ -20,6 +21,7 @@ pub(crate) const BLOOM: Entry = Entry {
     sql: "JOIN",
     parameters: &[
         Takes::rows("bits of each of the H arrays, of which M is made", 2, "8388608"),
+        Takes::FILTER_BITS,
         Takes::numbers("hashes", "hashes of a key, H", 1, 16, "3"),
         Takes::key_bits("32"),
         Takes::HASH_SEED,
@@ -27,8 +29,18 @@ pub(crate) const BLOOM: Entry = Entry {
     ],
     carries: Carries::KeyOfEither,
     configure: |given| {
-        let cells = given.rows_or(1 << 23);
-        let config = bloom::Config::new(shape(given)?, cells, given.hashes())?;
+        let (shape, hashes) = (shape(given)?, given.hashes());
+        let config = match (given.rows, given.filter_bits) {
+            (Some(_), Some(_)) => {
+                return Err(ConfigError::Conflict(
+                    "rows are the bits of one of several equal arrays, filter-bits those of all arrays: give one of them",
+                ));
+            }
+            (None, Some(bits)) => {
+                bloom::Config::of_bits(shape, power_of_two("filter bits", bits)?, hashes)?
+            }
+            (rows, None) => bloom::Config::new(shape, rows.unwrap_or(1 << 23), hashes)?,
+        };
         Ok(Configured::JoinBloom(config.with_hashing(given.hashing()?)))
     },
     goal,
@@ -39,7 +51,7 @@ pub(crate) const BLOOM: Entry = Entry {
             formulas: ["2", "H", "M", "0"],
             at: |limits| Size { filter: Filter::Bloom, ..PAPER }.demand(limits),
         }),
-        reason: "3 arrays of 1 MiB, since array sizes are powers of two. An array of Tofino has at most 32 blocks, 0.5 MiB, and a stage 48 with their map RAMs: table 2's 4 MB fit no pipeline that must keep each array in one stage.",
+        reason: "3 arrays of 1 MiB, since the size of an array is a power of two and equal arrays use memory best; filter-bits 33554432 is 4 MB in arrays of 2, 1 and 1 MiB, of which the largest exceeds a stage's share of the paper's 100 MB. An array of Tofino has at most 32 blocks, 0.5 MiB, and a stage 48 with their map RAMs: table 2's 4 MB fit no pipeline that must keep each array in one stage.",
     },
     released: Some(Released {
         parameters: &["rows"],
@@ -113,8 +125,7 @@ impl Pruning for bloom::Config {
     }
 
     fn false_positives(&self, keys: u64) -> f64 {
-        let bits = u64::from(self.cells()) * u64::from(self.hashes());
-        rates::bloom_rate(bits.max(1), self.hashes(), keys)
+        rates::arrays_rate(&self.arrays(), keys)
     }
 }
 

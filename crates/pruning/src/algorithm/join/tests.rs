@@ -8,7 +8,7 @@ use crate::experiment::check::check;
 use crate::experiment::conformance::{
     assert_mutants_are_caught, assert_touches_what_fits, forwarded,
 };
-use crate::switch::{Packet, Program, Target, fit};
+use crate::switch::{Misfit, Packet, Program, Target, fit};
 
 /// All packets of a join in the order that workers send them.
 fn packets(passes: Passes, wide: bool, a: &[u32], b: &[u32]) -> Vec<Packet> {
@@ -136,6 +136,64 @@ fn stages() {
     );
 }
 
+/// The paper's default, 4 MB for 3 hashes: the program and the fast path have every bit of it, and find as
+/// many keys that were never entered as the theorem says.
+#[test]
+fn the_papers_four_megabytes_run() {
+    use crate::theory::bloom::arrays_rate;
+
+    let shape = Shape::new(Kind::Inner, Passes::SmallFirst, true);
+    let config = bloom::Config::of_bits(shape, 4 << 23, 3).unwrap();
+    assert_eq!(config.arrays(), [2 << 23, 1 << 23, 1 << 23]);
+    let program = config.program();
+    assert_eq!(program.register_bits(), 4 << 23);
+    // A stage of Tofino, or of 60 that share 100 MB, lacks the blocks for 2 MiB; others may have them.
+    for target in [Target::tofino1(), Target::tofino2(), Target::paper()] {
+        let why = fit(&program, &target).unwrap_err();
+        let lacks =
+            |it: &Misfit| it.to_string().starts_with("table `bloom_a0` needs 129 SRAM blocks");
+        assert!(why.iter().any(lacks), "{}: {why:?}", target.name);
+    }
+    let roomy = "base = 'paper'\nsram_blocks = 256\nmap_rams = 256\nregister_blocks = 128";
+    assert!(fit(&program, &Target::from_toml(roomy).unwrap()).is_ok());
+    let some: Vec<u32> = (0..3000).collect();
+    let packets = packets(Passes::SmallFirst, true, &some[..2000], &some[1000..]);
+    check(&program, &mut config.pruner(), &packets).unwrap();
+
+    // A filter of the same proportions, which is full enough to be measured.
+    let small = Shape::new(Kind::Inner, Passes::SmallFirst, false);
+    let config = bloom::Config::of_bits(small, 1 << 14, 3).unwrap();
+    let mut pruner = config.pruner();
+    let mut selection = Selection::new();
+    let keys: Vec<u32> = (0..400_000).collect();
+    let (entered, others) = keys.split_at(6000);
+    pruner.prune(&Entries::new(BUILD_A, 0, &[entered]).unwrap(), &mut selection).unwrap();
+    pruner.prune(&Entries::new(PROBE_B, 0, &[others]).unwrap(), &mut selection).unwrap();
+    let measured = selection.forwarded() as f64 / others.len() as f64;
+    let expected = arrays_rate(&config.arrays(), 6000);
+    // How full the filter is varies by about 1 %.
+    assert!((measured / expected - 1.0).abs() < 0.04, "{measured} {expected}");
+}
+
+#[test]
+fn arrays_are_as_even_as_powers_of_two_can_be() {
+    let shape = Shape::new(Kind::Inner, Passes::Two, false);
+    let arrays = |bits, hashes| {
+        let config = bloom::Config::of_bits(shape, bits, hashes).map_err(|e| e.to_string())?;
+        assert_eq!(config.arrays().iter().sum::<u32>(), bits);
+        Ok::<_, String>(config.arrays())
+    };
+    assert_eq!(arrays(48, 3), Ok(vec![16; 3]));
+    assert_eq!(arrays(1 << 10, 5), Ok(vec![256, 256, 256, 128, 128]));
+    assert_eq!(arrays(32, 16), Ok(vec![2; 16]));
+    assert_eq!(bloom::Config::of_bits(shape, 3 << 9, 3), bloom::Config::new(shape, 512, 3));
+    assert_eq!(bloom::Config::of_bits(shape, 7 << 9, 7), bloom::Config::new(shape, 512, 7));
+    for (bits, hashes) in [(7 << 9, 2), (33, 3), (0, 1), (1 << 28, 3), (30, 16), (64, 17), (64, 0)]
+    {
+        assert!(arrays(bits, hashes).is_err(), "{bits} {hashes}");
+    }
+}
+
 #[test]
 fn mutants_are_caught() {
     let streams = |passes| {
@@ -166,6 +224,8 @@ proptest! {
         let passes = if two { Passes::Two } else { Passes::SmallFirst };
         let shape = Shape::new(kind, passes, wide);
         let config = bloom::Config::new(shape, 1 << cells, hashes).unwrap();
+        assert_join(&config.program(), &mut config.pruner(), kind, passes, wide, &a, &b);
+        let config = bloom::Config::of_bits(shape, 1 << (cells + 4), hashes).unwrap();
         assert_join(&config.program(), &mut config.pruner(), kind, passes, wide, &a, &b);
         let config = register_bloom::Config::new(shape, 1 << (cells / 2), hashes.min(6), 6).unwrap();
         assert_join(&config.program(), &mut config.pruner(), kind, passes, wide, &a, &b);
