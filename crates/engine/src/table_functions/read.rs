@@ -7,6 +7,8 @@ use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArgOperator, UnaryOperator, Value,
 };
 
+use crate::option_values;
+
 /// A call that reads objects.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Read {
@@ -67,6 +69,7 @@ impl Read {
                 };
             };
             let value = tab(option, &value).unwrap_or(value);
+            option_values::check(format, (option, &value), &name)?;
             if options.insert((*option).to_owned(), value).is_some() {
                 return plan_err!("{function} has the argument `{name}` twice");
             }
