@@ -132,6 +132,47 @@ fn values_that_are_not_taken_are_named_with_what_may_be() {
     }
 }
 
+#[test]
+fn mistakes_in_calls_of_table_functions_are_named() {
+    let served = Served::start();
+    for (from, parts) in [
+        ("glob(5)", &["glob needs a URL, as text"][..]),
+        ("read_csv(5)", &["read_csv needs a URL, as text"]),
+        ("nosuch(1)", &["no table function `nosuch`", "read_csv"]),
+    ] {
+        let sql = format!("SELECT * FROM {from}");
+        let output = served.command(&["sql", "-c", &sql]).output().unwrap();
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        for part in parts {
+            assert!(said.contains(part), "no {part:?} in {said:?}");
+        }
+    }
+    let declared = "CREATE EXTERNAL TABLE t (id INT, name INT, price DOUBLE) STORED AS CSV LOCATION \
+                    's3://bucket/fruit.csv' OPTIONS ('format.has_header' 'true')";
+    says(
+        &mut served.command(&["sql", "-c", declared, "-c", "SELECT max(name) FROM t"]),
+        1,
+        &["value 'apple' as type 'Int32' for column `name` at line 2", "fruit.csv"],
+    );
+    for (sql, parts) in [
+        (
+            "SELECT * FROM 's3://bucket//fruit.csv'",
+            ["`s3://bucket//fruit.csv` has nothing between two `/`", "Leave one"],
+        ),
+        (
+            "COPY (SELECT 1 AS a) TO 's3://bucket/a//b.csv'",
+            ["nothing between two `/`", "Leave one"],
+        ),
+        (
+            "COPY (SELECT 1 AS a, CAST(NULL AS TEXT) AS p) TO 's3://bucket/p/' STORED AS CSV PARTITIONED BY (p)",
+            ["no value (NULL) of p", "coalesce(p, 'none') AS p"],
+        ),
+    ] {
+        says(&mut served.command(&["sql", "-c", sql]), 1, &parts);
+    }
+}
+
 /// The hint is a statement that works.
 #[test]
 fn copy_to_names_without_a_format_says_how() {

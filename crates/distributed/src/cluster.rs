@@ -71,7 +71,7 @@ impl ClusterError {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Url(_) => {
-                "Write http://host:port, several with commas between; workers speak no TLS."
+                "Write http://host:port and nothing after it, several with commas between; workers speak no TLS."
             }
             Self::Workers(_) => "Name each worker once, as http://host:port.",
             Self::Silent { .. } => {
@@ -187,6 +187,8 @@ fn parse(text: &str) -> Result<Url, ClusterError> {
     let bare = url.username().is_empty() && url.password().is_none() && url.query().is_none();
     match plain && bare {
         true => Ok(url),
+        // A path has none of its secrets.
+        false if bare => Err(ClusterError::Url(shown(&url) + url.path())),
         // What is between may be a secret.
         false => Err(ClusterError::Url(shown(&url))),
     }

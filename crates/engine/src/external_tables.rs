@@ -21,9 +21,9 @@ use crate::catalog::S3Format;
 use crate::csv_dialect::headers;
 use crate::files_table::FilesTable;
 use crate::index::found::Foreseen;
-use crate::locations::as_url;
+use crate::locations::{as_url, check_readable};
 use crate::notes::{Notes, some_of};
-use crate::url_tables::{COMPRESSIONS, check_kinds, of_bucket};
+use crate::url_tables::{COMPRESSIONS, TABS, check_kinds, of_bucket};
 
 /// Makes tables of files.
 #[derive(Debug, Default)]
@@ -44,6 +44,7 @@ impl TableProviderFactory for ExternalTables {
         if command.locations.iter().any(String::is_empty) {
             return plan_err!("LOCATION is empty");
         }
+        command.locations.iter().try_for_each(|location| check_readable(location))?;
         let buckets: Vec<_> = command.locations.iter().map(|url| of_bucket(url)).collect();
         if buckets.iter().any(Option::is_some) {
             let whole = buckets.into_iter().zip(command.locations.clone());
@@ -137,37 +138,44 @@ async fn below(
     Ok(there)
 }
 
-/// The same command with the compression that the names of its objects say and the command does not; nothing
-/// if they say none.
+/// The same command with the compression, and the tabs between fields, that the names of its objects say and the
+/// command does not; nothing if they say none.
 async fn as_named(
     state: &dyn Session,
     command: &CreateExternalTable,
 ) -> Result<Option<CreateExternalTable>> {
-    let is_said =
-        command.options.keys().any(|name| name.to_ascii_lowercase().ends_with("compression"));
+    let is_said = |option: &str| {
+        command.options.keys().any(|name| name.to_ascii_lowercase().ends_with(option))
+    };
     let kind = command.file_type.to_ascii_lowercase();
     let [location] = command.locations.as_slice() else { return Ok(None) };
-    if is_said || kind == "parquet" {
+    if is_said("compression") && is_said("delimiter") || kind == "parquet" {
         return Ok(None);
     }
-    let (names, stem) = if location.ends_with('/') {
+    let in_folder = location.ends_with('/');
+    let names: Vec<String> = if in_folder {
         let Some(session) = state.as_any().downcast_ref::<SessionState>() else { return Ok(None) };
         let there = below(session, command, location).await?;
-        let names = there.iter().map(|object| object.location.to_string());
-        (names.collect(), format!(".{kind}"))
+        there.iter().map(|object| object.location.as_ref().to_ascii_lowercase()).collect()
     } else {
-        // An object that is named need not be called by its format.
-        (vec![location.clone()], String::new())
+        vec![location.to_ascii_lowercase()]
     };
-    let compression = COMPRESSIONS.iter().find(|(suffix, _)| {
-        let end = format!("{stem}{suffix}");
-        !names.is_empty() && names.iter().all(|name| name.to_ascii_lowercase().ends_with(&end))
-    });
-    Ok(compression.map(|(_, name)| {
-        let mut named = command.clone();
-        named.options.insert("format.compression".to_owned(), (*name).to_owned());
-        named
-    }))
+    let all_end = |end: &str| !names.is_empty() && names.iter().all(|name| name.ends_with(end));
+    let tabs = format!(".{TABS}");
+    let mut named = command.clone();
+    for (suffix, compression) in [("", "")].iter().chain(&COMPRESSIONS) {
+        // An object that is named need not be called by its format.
+        let of_format = if in_folder { format!(".{kind}{suffix}") } else { (*suffix).to_owned() };
+        let has_tabs = kind == "csv" && all_end(&format!("{tabs}{suffix}"));
+        let says_compression = !suffix.is_empty() && (has_tabs || all_end(&of_format));
+        if says_compression && !is_said("compression") {
+            named.options.insert("format.compression".to_owned(), (*compression).to_owned());
+        }
+        if has_tabs && !is_said("delimiter") {
+            named.options.insert("format.delimiter".to_owned(), "\t".to_owned());
+        }
+    }
+    Ok((named.options != command.options).then_some(named))
 }
 
 /// A pattern for a text in upper and lower case: `.[cC][sS][vV]`.

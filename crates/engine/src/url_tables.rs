@@ -27,13 +27,16 @@ use crate::external_tables::{
 };
 use crate::files_table::FilesTable;
 use crate::index::found::Foreseen;
-use crate::locations::as_url;
+use crate::locations::{as_url, check_readable};
 use crate::notes::{Notes, some_of};
 use crate::table_functions::{Call, GlobTable, Read};
 
 /// Suffixes of compressed objects, and the matching values of the format's option.
 pub(crate) const COMPRESSIONS: [(&str, &str); 4] =
     [(".gz", "gzip"), (".bz2", "bzip2"), (".xz", "xz"), (".zst", "zstd")];
+
+/// How the names of CSV end whose fields are separated by tabs.
+pub(crate) const TABS: &str = "tsv";
 
 /// Makes a table of the objects that a URL names: one object, a prefix that ends in `/`, or a
 /// glob. Their names say the format and the compression; the schema is inferred.
@@ -160,6 +163,7 @@ fn is_read(path: &Path, extension: &str) -> bool {
 /// The location of a URL: that of an object whose key has brackets, if there is one, rather than what a glob of
 /// them matches.
 async fn found_location(state: &SessionState, url: &str) -> Result<ListingTableUrl> {
+    check_readable(url)?;
     let has_brackets = url.starts_with("s3://") && url.contains('[') && !url.contains(['*', '?']);
     if has_brackets {
         let object = ListingTableUrl::parse(as_url(url)?)?;
@@ -208,11 +212,14 @@ impl Kind {
         let lower = name.to_ascii_lowercase();
         let compression = COMPRESSIONS.iter().find(|(suffix, _)| lower.ends_with(suffix));
         let suffix = compression.map_or("", |(suffix, _)| suffix);
-        let (stem, format) = lower.strip_suffix(suffix)?.rsplit_once('.')?;
+        let (stem, end) = lower.strip_suffix(suffix)?.rsplit_once('.')?;
+        let format = if end == TABS { "csv" } else { end };
         state.get_file_format_factory(format)?;
-        let options =
-            compression.map(|(_, name)| ("format.compression".to_owned(), (*name).to_owned()));
-        let kind = Self { format: format.to_owned(), options: options.into_iter().collect() };
+        let compression = compression.map(|(_, name)| ("format.compression", *name));
+        let delimiter = (end == TABS).then_some(("format.delimiter", "\t"));
+        let options = compression.into_iter().chain(delimiter);
+        let options = options.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        let kind = Self { format: format.to_owned(), options };
         Some((kind, &name[stem.len()..]))
     }
 

@@ -2,7 +2,7 @@
 
 use super::ErrorKind;
 use super::describe::Description;
-use crate::url_tables::COMPRESSIONS;
+use crate::url_tables::{COMPRESSIONS, TABS};
 
 /// The keywords with which statements begin.
 const STATEMENTS: [&str; 20] = [
@@ -114,6 +114,13 @@ fn level(text: &str) -> Option<Description> {
 
 /// `table 'datafusion.public.nosuch' not found`, of a name that was typed without what stands before it.
 fn table(text: &str) -> Option<Description> {
+    if let Some((_, rest)) = text.split_once("table function '")
+        && let Some((name, _)) = rest.split_once("' not found")
+    {
+        let message = format!("there is no table function `{name}`");
+        let hint = "There are read_csv, read_json, read_parquet, glob, generate_series and range.";
+        return Some(description(ErrorKind::Plan, message, hint));
+    }
     let (_, rest) = text.split_once("table 'datafusion.public.")?;
     let (name, _) = rest.split_once("' not found")?;
     let hint = match name.contains('/') {
@@ -159,6 +166,10 @@ fn format(text: &str) -> Option<Description> {
                 "Say the format, and how it is compressed: STORED AS CSV, or JSON, OPTIONS ('format.compression' \
                  '{compression}'); Parquet is compressed within, so that its names end in .parquet."
             ),
+            None if extension == TABS => {
+                "Say that it is CSV with tabs: STORED AS CSV OPTIONS ('format.delimiter' '\\t')."
+                    .to_owned()
+            }
             None => SAY_FORMAT.to_owned(),
         };
         return Some(description(ErrorKind::Unsupported, message, hint));
