@@ -366,7 +366,7 @@ async fn names_say_that_fields_are_separated_by_tabs() {
     }
     let said = format!(
         "CREATE EXTERNAL TABLE said STORED AS CSV LOCATION 's3://{BUCKET}/t/one.tsv' \
-         OPTIONS ('format.delimiter' ';')"
+         OPTIONS ('format.delimiter' '|')"
     );
     rows(&engine, &said).await;
     assert_eq!(rows(&engine, "SELECT count(*) FROM said").await, [r#""1""#]);

@@ -74,6 +74,12 @@ fn refused(message: String, hint: Option<String>) -> DataFusionError {
 /// The words of the library that does not take a value, the last cause first.
 fn words(error: &DataFusionError) -> String {
     match error {
+        // Whoever reads it is told so.
+        DataFusionError::Context(context, inner)
+            if context.starts_with("Error setting config ") =>
+        {
+            words(inner)
+        }
         DataFusionError::Context(context, inner) => format!("{context}: {}", words(inner)),
         DataFusionError::Configuration(text)
         | DataFusionError::Plan(text)
