@@ -11,7 +11,7 @@ mod output;
 mod runtime;
 mod session;
 
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use clap::Parser;
 use tracing_subscriber::EnvFilter;
 
 use self::args::Args;
-use self::failure::{Result, report_origins};
+use self::failure::{Failure, Result, report_origins};
 use self::runtime::compute::{self, Compute};
 use self::runtime::scratch::Scratch;
 
@@ -27,7 +27,10 @@ use self::runtime::scratch::Scratch;
 const GRACE: Duration = Duration::from_millis(500);
 
 fn main() -> ExitCode {
-    let args = Args::parse();
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(shown) => return show(&shown),
+    };
     log_to_stderr();
     if args.verbose {
         report_origins();
@@ -36,6 +39,14 @@ fn main() -> ExitCode {
     match run(args) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
+    }
+}
+
+/// Prints help, or what is wrong with the arguments.
+fn show(shown: &clap::Error) -> ExitCode {
+    match shown.print().and_then(|()| io::stdout().flush()) {
+        Err(error) if !shown.use_stderr() => Failure::from(error).report(),
+        _ => u8::try_from(shown.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from),
     }
 }
 

@@ -455,54 +455,62 @@ fn the_demo_shows_equal_answers_and_leaves_nothing() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
+/// A demo that has begun, started by a shell after `first`, in a folder for what it leaves.
+#[cfg(unix)]
+struct Demo {
+    folder: TempDir,
+    child: Child,
+}
+
+#[cfg(unix)]
+impl Demo {
+    fn begun(first: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let binary = env!("CARGO_BIN_EXE_sluice");
+        let mut child = Command::new("sh")
+            .args(["-c", &format!("{first}exec {binary} demo --scale 1")])
+            .env("TMPDIR", folder.path())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut said = BufReader::new(child.stderr.take().unwrap());
+        said.read_line(&mut String::new()).unwrap();
+        Self { folder, child }
+    }
+
+    fn signal(&self, signal: &str) {
+        let sent = Command::new("kill").args([signal, &self.child.id().to_string()]).status();
+        assert!(sent.unwrap().success());
+    }
+
+    #[track_caller]
+    fn ends_and_leaves_nothing(mut self, code: i32) {
+        assert_eq!(self.child.wait().unwrap().code(), Some(code));
+        assert_eq!(fs::read_dir(self.folder.path()).unwrap().count(), 0);
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn an_interrupted_demo_leaves_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut demo = sluice(&["demo", "--scale", "1"])
-        .env("TMPDIR", folder.path())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut said = BufReader::new(demo.stderr.take().unwrap());
-    said.read_line(&mut String::new()).unwrap();
-    let killed = Command::new("kill").args(["-INT", &demo.id().to_string()]).status().unwrap();
-    assert!(killed.success());
-    assert_eq!(demo.wait().unwrap().code(), Some(130));
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    let demo = Demo::begun("");
+    demo.signal("-INT");
+    demo.ends_and_leaves_nothing(130);
 }
 
 /// What a terminal that goes away ends, cleans up; what nohup started, goes on.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_hung_up_demo_leaves_nothing() {
-    for ignored in [false, true] {
-        let folder = tempfile::tempdir().unwrap();
-        let binary = env!("CARGO_BIN_EXE_sluice");
-        let trap = if ignored { "trap '' HUP; " } else { "" };
-        let mut demo = Command::new("sh")
-            .args(["-c", &format!("{trap}exec {binary} demo --scale 1")])
-            .env("TMPDIR", folder.path())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut said = BufReader::new(demo.stderr.take().unwrap());
-        said.read_line(&mut String::new()).unwrap();
-        let kill = |signal: &str| {
-            let killed = Command::new("kill").args([signal, &demo.id().to_string()]).status();
-            assert!(killed.unwrap().success());
-        };
-        kill("-HUP");
-        if ignored {
-            std::thread::sleep(std::time::Duration::from_millis(300));
-            kill("-INT");
-        }
-        let code = if ignored { 130 } else { 129 };
-        assert_eq!(demo.wait().unwrap().code(), Some(code));
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
-    }
+    let demo = Demo::begun("");
+    demo.signal("-HUP");
+    demo.ends_and_leaves_nothing(129);
+    let demo = Demo::begun("trap '' HUP; ");
+    demo.signal("-HUP");
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    demo.signal("-INT");
+    demo.ends_and_leaves_nothing(130);
 }
 
 #[test]
@@ -533,7 +541,18 @@ fn pipes_and_devices_are_no_files_to_read() {
         ] {
             bad(&mut sluice(args), "is a pipe, a socket or a device");
         }
+        for sql in [
+            format!("SELECT * FROM read_csv('{path}')"),
+            format!("SELECT * FROM '{path}'"),
+            format!("CREATE EXTERNAL TABLE t STORED AS CSV LOCATION '{path}'"),
+            format!("CREATE EXTERNAL TABLE t (a INT) STORED AS CSV LOCATION 'file://{path}'"),
+        ] {
+            bad(&mut sluice(&["sql", "-c", &sql]), "is a pipe, a socket or a device");
+        }
     }
+    let large = folder.path().join("large.sql");
+    fs::File::create(&large).unwrap().set_len((64 << 20) + 1).unwrap();
+    bad(&mut sluice(&["sql", "-f", large.to_str().unwrap()]), "is larger than 64 MiB");
     bad(&mut sluice(&["sql", "-f", folder.path().to_str().unwrap()]), "is a folder");
     // A pipe of the shell has somebody at its other end.
     let binary = env!("CARGO_BIN_EXE_sluice");
@@ -586,4 +605,78 @@ fn a_pipe_is_written_to_and_a_link_is_followed() {
     assert!(link.is_symlink());
     assert_eq!(fs::read_to_string(&file).unwrap(), "a\n1\n");
     assert_eq!(write("/dev/stdout".as_ref()), "a\n1\n");
+}
+
+/// Output that is lost is no success; a reader that has seen enough is one.
+#[cfg(target_os = "linux")]
+#[test]
+fn output_that_is_lost_is_an_error() {
+    let binary = env!("CARGO_BIN_EXE_sluice");
+    let shell = |line: &str| {
+        let output = Command::new("bash").args(["-c", line]).output().unwrap();
+        (output.status.code(), text(&output.stderr))
+    };
+    let query = format!("{binary} sql -c 'SELECT 1'");
+    for command in [
+        &format!("{binary} --help"),
+        &format!("{binary} help sql"),
+        &format!("{binary} -V"),
+        &query,
+    ] {
+        for (target, words) in [("> /dev/full", "is full"), (">&-", "standard output is closed")] {
+            let (code, said) = shell(&format!("{command} {target}"));
+            assert_eq!(code, Some(1), "{command} {target}: {said}");
+            assert!(said.contains(words), "{command} {target}: {said}");
+        }
+        let (code, said) = shell(&format!("set -o pipefail; {command} | true"));
+        assert_eq!((code, said.as_str()), (Some(0), ""), "{command}");
+    }
+    let (code, said) = shell(&format!("{binary} sql --nosuch 2> /dev/full"));
+    assert_eq!((code, said.as_str()), (Some(2), ""));
+    let (code, _) = shell(&format!("{query} <&- >&-"));
+    assert_eq!(code, Some(1));
+}
+
+#[test]
+fn json_of_rows_without_columns_is_json() {
+    let rows = |format: &str, sql: &str| good(&mut sluice(&["sql", "--format", format, "-c", sql]));
+    let two = "SELECT FROM (VALUES (1), (2)) AS t";
+    assert_eq!(rows("json", two), "[\n{},\n{}\n]\n");
+    assert_eq!(rows("ndjson", two), "{}\n{}\n");
+    assert_eq!(rows("json", "SET sluice.scan = 'get'"), "");
+}
+
+/// What cannot be written is said before the work.
+#[cfg(target_os = "linux")]
+#[test]
+fn statements_that_cannot_be_written_stop_generate_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let to = folder.path().join("data");
+    let generate = |to: &Path, ddl: &str| {
+        let to = to.to_str().unwrap();
+        sluice(&["generate", "tpch", "--scale", "0.001", "--to", to, "--ddl", ddl])
+    };
+    bad(&mut generate(&to, "/dev/full"), "/dev/full");
+    bad(&mut generate(&to, "/nowhere/tables.sql"), "/nowhere");
+    assert!(!to.join("sf0.001").exists());
+    bad(&mut generate(&folder.path().join("\u{1b}[31m"), "/dev/null"), "has a control character");
+    let tables = folder.path().join("tables.sql");
+    good(&mut generate(&to, tables.to_str().unwrap()));
+    assert!(fs::read_to_string(&tables).unwrap().contains("CREATE EXTERNAL TABLE lineitem"));
+}
+
+#[test]
+fn workers_that_cannot_be_are_told() {
+    let with = |urls: &str| sluice(&["sql", "--workers", urls, "-c", "SELECT 1"]);
+    for none in ["", " , "] {
+        let output = with(none).output().unwrap();
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("--workers has no URL; write http://host:port"), "{said}");
+    }
+    good(sluice(&["sql", "-c", "SELECT 1"]).env("SLUICE_WORKERS", ""));
+    bad(&mut with("http://h:1/path"), "`http://h:1/path` is not the URL of a worker");
+    bad(&mut with("http://user:secret@h:1/path"), "`http://h:1` is not the URL of a worker");
+    let mut long = with("http://127.0.0.1:1");
+    bad(long.env("SLUICE_TOKEN", "x".repeat(5000)), "SLUICE_TOKEN is longer than 4096 characters");
 }

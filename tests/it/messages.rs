@@ -75,6 +75,125 @@ fn mistakes_in_statements_are_named_with_the_way_out() {
     assert!(text(&all.stdout).contains('3'), "{}", text(&all.stderr));
 }
 
+/// What an option, a setting and a target of COPY may be.
+#[test]
+fn values_that_are_not_taken_are_named_with_what_may_be() {
+    let served = Served::start();
+    let says = |sql: &str, parts: &[&str]| {
+        let output = served.command(&["sql", "-c", sql]).output().unwrap();
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        for part in parts {
+            assert!(said.contains(part), "no {part:?} in {said:?}");
+        }
+        for part in ["Error parsing", "External error", "caused by", "Config value", "CsvOptions"] {
+            assert!(!said.contains(part), "{part:?} in {said:?}");
+        }
+    };
+    let fruit = "'s3://bucket/fruit.csv'";
+    let create = format!("CREATE EXTERNAL TABLE t STORED AS CSV LOCATION {fruit} OPTIONS");
+    let copy = "COPY (SELECT 1 AS a) TO 's3://bucket/o.csv' OPTIONS";
+    let character = "but must be one ASCII character";
+    let number = "but must be a whole number";
+    for (option, value, words) in [
+        ("has_header", "maybe", "but must be true or false"),
+        ("quote", "", character),
+        ("delimiter", ";;", character),
+        ("schema_infer_max_rec", "x", number),
+        ("compression", "lzma", "but must be gzip, bzip2, xz, zstd or uncompressed"),
+    ] {
+        let said = format!("option `{option}` is '{value}', {words}");
+        for statement in [&create, copy] {
+            says(&format!("{statement} ('format.{option}' '{value}')"), &[&said]);
+        }
+        let typed = option.replace("schema_infer_max_rec", "sample_size");
+        let said = format!("option `{typed}` is '{value}', {words}");
+        says(&format!("SELECT * FROM read_csv({fruit}, {typed} => '{value}')"), &[&said]);
+    }
+    says(
+        &format!("{create} ('format.header' 'true')"),
+        &["CSV has no option `header`", "format.has_header"],
+    );
+    let level =
+        "COPY (SELECT 1 AS a) TO 's3://bucket/o.parquet' OPTIONS ('format.compression' 'zstd(99)')";
+    says(level, &["the level of the compression is not in 1 to 22", "zstd(3)"]);
+    for (setting, value, words) in [
+        ("datafusion.execution.batch_size", "x", number),
+        ("datafusion.execution.batch_size", "0", "but must be greater than 0"),
+        ("datafusion.execution.parquet.pruning", "maybe", "but must be true or false"),
+        ("sluice.scan", "x", "but must be 'auto'"),
+    ] {
+        let said = format!("{setting} is '{value}', {words}");
+        says(&format!("SET {setting} = '{value}'"), &[&said]);
+    }
+    for setting in ["nosuch", "datafusion.nosuch", "no.such"] {
+        let said = format!("there is no setting `{setting}`");
+        says(&format!("SET {setting} = 1"), &[&said, "SHOW ALL"]);
+    }
+}
+
+#[test]
+fn mistakes_in_calls_of_table_functions_are_named() {
+    let served = Served::start();
+    for (from, parts) in [
+        ("glob(5)", &["glob needs a URL, as text"][..]),
+        ("read_csv(5)", &["read_csv needs a URL, as text"]),
+        ("nosuch(1)", &["no table function `nosuch`", "read_csv"]),
+    ] {
+        let sql = format!("SELECT * FROM {from}");
+        let output = served.command(&["sql", "-c", &sql]).output().unwrap();
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        for part in parts {
+            assert!(said.contains(part), "no {part:?} in {said:?}");
+        }
+    }
+    let declared = "CREATE EXTERNAL TABLE t (id INT, name INT, price DOUBLE) STORED AS CSV LOCATION \
+                    's3://bucket/fruit.csv' OPTIONS ('format.has_header' 'true')";
+    says(
+        &mut served.command(&["sql", "-c", declared, "-c", "SELECT max(name) FROM t"]),
+        1,
+        &["value 'apple' as type 'Int32' for column `name` at line 2", "fruit.csv"],
+    );
+    for (sql, parts) in [
+        (
+            "SELECT * FROM 's3://bucket//fruit.csv'",
+            ["`s3://bucket//fruit.csv` has nothing between two `/`", "Leave one"],
+        ),
+        (
+            "COPY (SELECT 1 AS a) TO 's3://bucket/a//b.csv'",
+            ["nothing between two `/`", "Leave one"],
+        ),
+        (
+            "COPY (SELECT 1 AS a, CAST(NULL AS TEXT) AS p) TO 's3://bucket/p/' STORED AS CSV PARTITIONED BY (p)",
+            ["no value (NULL) of p", "coalesce(p, 'none') AS p"],
+        ),
+    ] {
+        says(&mut served.command(&["sql", "-c", sql]), 1, &parts);
+    }
+}
+
+/// The hint is a statement that works.
+#[test]
+fn copy_to_names_without_a_format_says_how() {
+    let served = Served::start();
+    let copy = |name: &str, more: &str| {
+        let sql = format!("COPY (SELECT 1 AS a) TO 's3://bucket/out/{name}'{more}");
+        served.command(&["sql", "-c", &sql])
+    };
+    says(&mut copy("plain", ""), 1, &["a name without an extension", "STORED AS CSV", ".csv"]);
+    for (end, compression) in [("gz", "gzip"), ("bz2", "bzip2"), ("xz", "xz"), ("zst", "zstd")] {
+        let name = format!("a.csv.{end}");
+        let options = format!("OPTIONS ('format.compression' '{compression}')");
+        says(&mut copy(&name, ""), 1, &[&format!("`.{end}`"), "STORED AS CSV", &options]);
+        let done = copy(&name, &format!(" STORED AS CSV {options}")).output().unwrap();
+        assert!(done.status.success(), "{}", text(&done.stderr));
+        let read = format!("SELECT a + 41 AS sum FROM 's3://bucket/out/{name}'");
+        let read = served.command(&["sql", "-c", &read]).output().unwrap();
+        assert!(text(&read.stdout).contains("42"), "{}", text(&read.stderr));
+    }
+}
+
 #[test]
 fn mistakes_in_addresses_and_keys_are_named_with_the_way_out() {
     let served = Served::start();

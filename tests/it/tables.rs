@@ -344,3 +344,30 @@ async fn a_folder_here_does_not_take_the_place_of_a_table() {
     let error = try_rows(&engine, "SELECT * FROM crates").await.unwrap_err().to_string();
     assert!(error.contains("crates") && error.contains("not found"), "{error}");
 }
+
+/// The name says that fields are separated by tabs, in a URL and in CREATE EXTERNAL TABLE.
+#[tokio::test(flavor = "multi_thread")]
+async fn names_say_that_fields_are_separated_by_tabs() {
+    let store = Store::start().await;
+    let engine = store.engine(Scan::Get).await;
+    store.put("t/one.tsv", "a\tb, c\n1\tx;y\n");
+    store.put("t/two.TSV", "a\tb, c\n2\tz\n");
+    for (place, expected) in
+        [("t/one.tsv", &[r#""1" | "x;y""#][..]), ("t/", &[r#""1" | "x;y""#, r#""2" | "z""#])]
+    {
+        let url = format!("s3://{BUCKET}/{place}");
+        assert_eq!(rows(&engine, &format!("FROM '{url}' ORDER BY 1")).await, expected);
+        rows(
+            &engine,
+            &format!("CREATE OR REPLACE EXTERNAL TABLE t STORED AS CSV LOCATION '{url}'"),
+        )
+        .await;
+        assert_eq!(rows(&engine, "FROM t ORDER BY 1").await, expected);
+    }
+    let said = format!(
+        "CREATE EXTERNAL TABLE said STORED AS CSV LOCATION 's3://{BUCKET}/t/one.tsv' \
+         OPTIONS ('format.delimiter' '|')"
+    );
+    rows(&engine, &said).await;
+    assert_eq!(rows(&engine, "SELECT count(*) FROM said").await, [r#""1""#]);
+}

@@ -17,6 +17,7 @@ use tokio::time::timeout;
 use crate::args::{DataFormat, Destination, TableArgs};
 use crate::connect::bucket;
 use crate::failure::{Failure, Result};
+use crate::output::file::Unfinished;
 use crate::output::progress;
 use crate::output::progress::say;
 use crate::runtime::interrupt::{ABORT_PATIENCE, interruptible};
@@ -71,14 +72,33 @@ where
             (Arc::new(store), absolute.display().to_string())
         }
     };
+    for place in [root.as_str(), request.prefix.as_ref()] {
+        if place.contains(char::is_control) {
+            let shown = place.escape_debug();
+            return Err(Failure::new(format!(
+                "`{shown}` has a control character, which statements cannot show"
+            ))
+            .with_hint("Name another folder."));
+        }
+    }
+    // What cannot be written fails before the work.
+    let ddl = ddl(&request, &root);
+    let file = match &args.ddl {
+        Some(path) => {
+            let mut file = Unfinished::begin(path)?;
+            let written = file.file().write_all(ddl.as_bytes());
+            written.map_err(|error| Failure::file(path, error))?;
+            Some(file)
+        }
+        None => None,
+    };
     let message = format!("generating {title} at scale {}", request.scale);
     let written = progress::generate(&request, store.as_ref(), &message).await?;
     let rows: Rows = written.iter().map(|object| Rows(object.rows)).sum();
     let bytes: Bytes = written.iter().map(|object| Bytes(object.bytes)).sum();
     say(&format!("wrote {} objects, {rows} rows, {bytes}", written.len()));
-    let ddl = ddl(&request, &root);
-    match &args.ddl {
-        Some(path) => fs::write(path, ddl).map_err(|error| Failure::file(path, error)),
+    match file {
+        Some(file) => file.finish(),
         None => Ok(io::stdout().write_all(ddl.as_bytes())?),
     }
 }

@@ -15,9 +15,18 @@ use crate::output::progress::say;
 /// The variable with the secret that coordinators and workers share. Arguments are for all to see.
 const TOKEN: &str = "SLUICE_TOKEN";
 
+/// The variable with the URLs of workers, beside --workers.
+const WORKERS: &str = "SLUICE_WORKERS";
+
 /// The token of the environment, if there is one.
 pub(crate) fn token() -> Result<Option<Token>> {
     let Some(text) = env::var_os(TOKEN).filter(|text| !text.is_empty()) else { return Ok(None) };
+    if text.len() > Token::MOST_BYTES {
+        let message = format!("{TOKEN} is longer than {} characters", Token::MOST_BYTES);
+        return Err(
+            Failure::new(message).with_hint("Take a shorter token: 32 characters are enough.")
+        );
+    }
     let token = text.to_str().and_then(Token::new);
     token.map(Some).ok_or_else(|| {
         Failure::new(format!("{TOKEN} has characters other than letters, digits and signs"))
@@ -55,6 +64,14 @@ impl ConnectArgs {
     pub(crate) async fn connect_with(&self, workers: &WorkersArgs) -> Result<Engine> {
         let urls = workers.workers.iter().map(|url| url.trim().to_owned());
         let urls: Vec<String> = urls.filter(|url| !url.is_empty()).collect();
+        // An empty variable is as good as none.
+        let is_unset = || env::var_os(WORKERS).is_some_and(|text| text.is_empty());
+        if urls.is_empty() && !workers.workers.is_empty() && !is_unset() {
+            return Err(Failure::Usage(
+                "--workers has no URL; write http://host:port, several with commas between"
+                    .to_owned(),
+            ));
+        }
         if urls.is_empty() {
             return self.connect().await;
         }

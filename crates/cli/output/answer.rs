@@ -11,6 +11,7 @@ use arrow::datatypes::SchemaRef;
 use arrow::json;
 use clap::ValueEnum;
 use datafusion::execution::SendableRecordBatchStream;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures::TryStreamExt;
 use parquet::arrow::ArrowWriter;
 
@@ -143,10 +144,18 @@ impl Output {
         begins: impl Fn(),
     ) -> Result<u64> {
         let schema = stream.schema();
-        if schema.fields().is_empty() {
+        let stream = if schema.fields().is_empty() {
             let batches: Vec<_> = stream.try_collect().await?;
-            return Ok(count(&batches));
-        }
+            let rows = count(&batches);
+            // A statement that has no answer has no rows, either.
+            if rows == 0 || !matches!(self.format, Format::Json | Format::Ndjson) {
+                return Ok(rows);
+            }
+            let batches = futures::stream::iter(batches.into_iter().map(Ok));
+            Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&schema), batches)) as _
+        } else {
+            stream
+        };
         let Some(path) = self.file.clone() else {
             return write_text(stream, self.encoder(schema), &mut io::stdout(), begins).await;
         };

@@ -1,45 +1,44 @@
 //! Files that somebody names to be read.
 
-use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 
-use crate::failure::{Failure, Result};
+use sluicegate_traces::{Error, file};
 
-/// The text of a file, or of a pipe that the shell opened (`-f <(command)`). Named pipes, sockets and devices
-/// are refused: reading one may never end.
+use crate::failure::{Failure, Result, without_codes};
+
+/// The text of a file, or of a pipe that the shell opened (`-f <(command)`).
 ///
 /// # Errors
 ///
-/// If it cannot be read, is no regular file, or is no UTF-8, with the path.
+/// As of [`file::text`], with what helps.
 pub(crate) fn text_of(path: &Path) -> Result<String> {
-    let at = |message: &str| Failure::new(format!("`{}` {message}", path.display()));
-    let metadata = fs::metadata(path).map_err(|error| Failure::file(path, error))?;
-    if metadata.is_dir() {
-        return Err(at("is a folder").with_hint("Name a file in it."));
-    }
-    if !metadata.is_file() && !is_opened(path) {
-        return Err(at("is a pipe, a socket or a device")
-            .with_hint("Save its text in a file, and name that."));
-    }
-    fs::read_to_string(path).map_err(|error| match error.kind() {
-        std::io::ErrorKind::InvalidData => at("is no text in UTF-8").with_hint("Check the path."),
-        _ => Failure::file(path, error),
-    })
+    const HINT: &str =
+        "Name a file of text in UTF-8; what a command prints may be one: <(command).";
+    file::text(path).map_err(|error| unread(&error, HINT))
 }
 
-/// Whether it is a descriptor of this process, at whose other end somebody is.
-fn is_opened(path: &Path) -> bool {
-    ["/dev/fd", "/proc/self/fd", "/dev/stdin"].iter().any(|opened| path.starts_with(opened))
+/// A file that cannot be read, with what helps; `hint` if it can be opened.
+pub(crate) fn unread(error: &Error, hint: &str) -> Failure {
+    let failure = Failure::new(without_codes(&error.to_string()));
+    match error.io {
+        Some(ErrorKind::NotFound) => failure.with_hint("Check the path."),
+        Some(ErrorKind::PermissionDenied) => failure.with_hint("Check its permissions."),
+        Some(_) => failure,
+        None => failure.with_hint(hint),
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[track_caller]
     fn check(path: &Path, words: &str) {
         let Err(Failure::Failed { message, hint, .. }) = text_of(path) else { panic!("{words}") };
-        assert!(message.ends_with(words), "{message}");
+        assert!(message.contains(words), "{message}");
         assert!(hint.is_some(), "{message}");
     }
 
@@ -53,16 +52,5 @@ mod tests {
         check(&path, "is no text in UTF-8");
         fs::write(&path, "SELECT 1").unwrap();
         assert_eq!(text_of(&path).unwrap(), "SELECT 1");
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn pipes_sockets_and_devices_are_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("socket");
-        let _socket = std::os::unix::net::UnixListener::bind(&path).unwrap();
-        for path in [path.as_path(), Path::new("/dev/zero")] {
-            check(path, "is a pipe, a socket or a device");
-        }
     }
 }

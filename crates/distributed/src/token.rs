@@ -15,10 +15,16 @@ pub struct Token {
 }
 
 impl Token {
-    /// A token of visible ASCII characters; `None` of others, or of none.
+    /// The longest token: it travels in a header, of which HTTP servers take some kilobytes.
+    pub const MOST_BYTES: usize = 4096;
+
+    /// A token of visible ASCII characters, at most [`Token::MOST_BYTES`]; `None` of others, or of none.
     #[must_use]
     pub fn new(text: &str) -> Option<Self> {
-        if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        if text.is_empty()
+            || text.len() > Self::MOST_BYTES
+            || !text.bytes().all(|byte| byte.is_ascii_graphic())
+        {
             return None;
         }
         let mut value = HeaderValue::from_str(&format!("Bearer {text}")).ok()?;
@@ -76,5 +82,7 @@ mod tests {
         for no in ["", "two words", "ümlaut", "line\n"] {
             assert!(Token::new(no).is_none(), "{no:?}");
         }
+        assert!(Token::new(&"x".repeat(Token::MOST_BYTES)).is_some());
+        assert!(Token::new(&"x".repeat(Token::MOST_BYTES + 1)).is_none());
     }
 }

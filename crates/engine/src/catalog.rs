@@ -13,6 +13,7 @@ use datafusion::datasource::file_format::file_compression_type::FileCompressionT
 use datafusion::datasource::file_format::json::{JsonFormat, JsonFormatFactory};
 use datafusion::datasource::file_format::parquet::ParquetFormatFactory;
 use datafusion::datasource::file_format::{FileFormat, FileFormatFactory, FileMeta};
+use datafusion::datasource::listing::ListingTableUrl;
 use datafusion::datasource::physical_plan::{FileScanConfig, FileSinkConfig, FileSource};
 use datafusion::datasource::table_schema::TableSchema;
 use datafusion::physical_expr::{LexOrdering, LexRequirement};
@@ -23,11 +24,15 @@ use object_store::{ObjectMeta, ObjectStore};
 use crate::csv_dialect;
 use crate::datasource::footer_statistics::vouched;
 use crate::datasource::named::{NamedSource, TextLayout};
+use crate::external_tables::is_hidden;
 use crate::json_layout;
+use crate::merged_columns::MergedColumns;
+use crate::option_values;
 use crate::panics;
 use crate::sampled_schema;
 use crate::statistics::footers::{self, Budget};
 use crate::statistics::table;
+use crate::{ErrorKind, Told};
 
 /// Makes [`S3Format`]s of a kind: `STORED AS CSV` and `*.csv`, for example.
 #[derive(Debug)]
@@ -63,13 +68,19 @@ impl S3FormatFactory {
     }
 }
 
+/// The bytes of the shortest Parquet file: its mark twice, and the length of a footer.
+const LEAST_PARQUET: u64 = 12;
+
 impl FileFormatFactory for S3FormatFactory {
     fn create(
         &self,
         state: &dyn Session,
         format_options: &HashMap<String, String>,
     ) -> Result<Arc<dyn FileFormat>> {
-        let format = self.inner.create(state, format_options)?;
+        let created = self.inner.create(state, format_options);
+        let format = created.map_err(|error| {
+            option_values::check_all(self.extension, format_options).err().unwrap_or(error)
+        })?;
         csv_dialect::check_options(&format)?;
         Ok(self.wrap(format))
     }
@@ -229,12 +240,49 @@ impl S3Format {
         let all = self.inner.infer_schema(state, store, objects);
         let inferred = panics::caught("reading footers", all).await;
         if inferred.is_err() {
+            let mut columns = MergedColumns::new(false);
             for object in objects {
                 let one = std::slice::from_ref(object);
-                panics::footer(object, self.inner.infer_schema(state, store, one)).await?;
+                let footer = self.inner.infer_schema(state, store, one);
+                columns.add(object, &*panics::footer(object, footer).await?)?;
             }
         }
         inferred
+    }
+
+    /// Refuses objects at a location that are too short for the format. DataFusion leaves those without a byte
+    /// out.
+    ///
+    /// # Errors
+    ///
+    /// If there is such an object, with its name.
+    pub(crate) fn check_sizes<'a>(
+        &self,
+        location: &ListingTableUrl,
+        objects: impl IntoIterator<Item = &'a ObjectMeta>,
+    ) -> Result<()> {
+        if self.is_text() {
+            return Ok(());
+        }
+        // Markers of folders have no byte, either.
+        let is_file = |object: &ObjectMeta| {
+            let name = object.location.as_ref().to_ascii_lowercase();
+            object.size > 0 || !location.is_collection() || name.ends_with(".parquet")
+        };
+        let too_short = |object: &&ObjectMeta| {
+            object.size < LEAST_PARQUET && is_file(object) && !is_hidden(&object.location)
+        };
+        match objects.into_iter().find(too_short) {
+            Some(ObjectMeta { location, size, .. }) => Err(Told {
+                kind: ErrorKind::Data,
+                message: format!(
+                    "`{location}` has {size} bytes, and a Parquet file has at least {LEAST_PARQUET}"
+                ),
+                hint: Some("Write it again, or delete it if it has no data.".to_owned()),
+            }
+            .into()),
+            None => Ok(()),
+        }
     }
 
     /// The options of CSV, if it is that.

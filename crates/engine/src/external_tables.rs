@@ -21,9 +21,9 @@ use crate::catalog::S3Format;
 use crate::csv_dialect::headers;
 use crate::files_table::FilesTable;
 use crate::index::found::Foreseen;
-use crate::locations::as_url;
+use crate::locations::{as_url, check_readable};
 use crate::notes::{Notes, some_of};
-use crate::url_tables::{COMPRESSIONS, of_bucket};
+use crate::url_tables::{COMPRESSIONS, TABS, check_kinds, of_bucket};
 
 /// Makes tables of files.
 #[derive(Debug, Default)]
@@ -44,12 +44,14 @@ impl TableProviderFactory for ExternalTables {
         if command.locations.iter().any(String::is_empty) {
             return plan_err!("LOCATION is empty");
         }
+        command.locations.iter().try_for_each(|location| check_readable(location))?;
         let buckets: Vec<_> = command.locations.iter().map(|url| of_bucket(url)).collect();
         if buckets.iter().any(Option::is_some) {
             let whole = buckets.into_iter().zip(command.locations.clone());
             let locations = whole.map(|(bucket, url)| bucket.unwrap_or(url)).collect();
             return self.create(state, &CreateExternalTable { locations, ..command.clone() }).await;
         }
+        check_folders(state, command).await?;
         let named = as_named(state, command).await?;
         let command = named.as_ref().unwrap_or(command);
         let whole = with_columns_of_files(state, command).await?;
@@ -67,6 +69,30 @@ impl TableProviderFactory for ExternalTables {
         let indexes = look(state, command, listing).await?;
         Ok(Arc::new(FilesTable::new(listing.clone(), indexes)))
     }
+}
+
+/// Refuses folders of which DataFusion would read objects of other formats, too.
+///
+/// # Errors
+///
+/// If there is such a folder, or it cannot be listed.
+async fn check_folders(state: &dyn Session, command: &CreateExternalTable) -> Result<()> {
+    let Some(session) = state.as_any().downcast_ref::<SessionState>() else { return Ok(()) };
+    let format = match command.file_type.to_ascii_lowercase() {
+        lines if ["ndjson", "jsonl"].contains(&lines.as_str()) => "json".to_owned(),
+        other => other,
+    };
+    for location in command.locations.iter().filter(|location| location.ends_with('/')) {
+        // Of folders on this machine, it reads objects by their names.
+        let folder = ListingTableUrl::parse(as_url(location)?)?;
+        if !folder.is_folder() {
+            let ignored = session.config_options().execution.listing_table_ignore_subdirectory;
+            let mut there = below(session, command, location).await?;
+            there.retain(|object| folder.contains(&object.location, ignored));
+            check_kinds(session, location, &there, &format)?;
+        }
+    }
+    Ok(())
 }
 
 /// Why the columns of a folder cannot be told, if none of its objects is of the table's kind.
@@ -112,37 +138,44 @@ async fn below(
     Ok(there)
 }
 
-/// The same command with the compression that the names of its objects say and the command does not; nothing
-/// if they say none.
+/// The same command with the compression, and the tabs between fields, that the names of its objects say and the
+/// command does not; nothing if they say none.
 async fn as_named(
     state: &dyn Session,
     command: &CreateExternalTable,
 ) -> Result<Option<CreateExternalTable>> {
-    let is_said =
-        command.options.keys().any(|name| name.to_ascii_lowercase().ends_with("compression"));
+    let is_said = |option: &str| {
+        command.options.keys().any(|name| name.to_ascii_lowercase().ends_with(option))
+    };
     let kind = command.file_type.to_ascii_lowercase();
     let [location] = command.locations.as_slice() else { return Ok(None) };
-    if is_said || kind == "parquet" {
+    if is_said("compression") && is_said("delimiter") || kind == "parquet" {
         return Ok(None);
     }
-    let (names, stem) = if location.ends_with('/') {
+    let in_folder = location.ends_with('/');
+    let names: Vec<String> = if in_folder {
         let Some(session) = state.as_any().downcast_ref::<SessionState>() else { return Ok(None) };
         let there = below(session, command, location).await?;
-        let names = there.iter().map(|object| object.location.to_string());
-        (names.collect(), format!(".{kind}"))
+        there.iter().map(|object| object.location.as_ref().to_ascii_lowercase()).collect()
     } else {
-        // An object that is named need not be called by its format.
-        (vec![location.clone()], String::new())
+        vec![location.to_ascii_lowercase()]
     };
-    let compression = COMPRESSIONS.iter().find(|(suffix, _)| {
-        let end = format!("{stem}{suffix}");
-        !names.is_empty() && names.iter().all(|name| name.to_ascii_lowercase().ends_with(&end))
-    });
-    Ok(compression.map(|(_, name)| {
-        let mut named = command.clone();
-        named.options.insert("format.compression".to_owned(), (*name).to_owned());
-        named
-    }))
+    let all_end = |end: &str| !names.is_empty() && names.iter().all(|name| name.ends_with(end));
+    let tabs = format!(".{TABS}");
+    let mut named = command.clone();
+    for (suffix, compression) in [("", "")].iter().chain(&COMPRESSIONS) {
+        // An object that is named need not be called by its format.
+        let of_format = if in_folder { format!(".{kind}{suffix}") } else { (*suffix).to_owned() };
+        let has_tabs = kind == "csv" && all_end(&format!("{tabs}{suffix}"));
+        let says_compression = !suffix.is_empty() && (has_tabs || all_end(&of_format));
+        if says_compression && !is_said("compression") {
+            named.options.insert("format.compression".to_owned(), (*compression).to_owned());
+        }
+        if has_tabs && !is_said("delimiter") {
+            named.options.insert("format.delimiter".to_owned(), "\t".to_owned());
+        }
+    }
+    Ok((named.options != command.options).then_some(named))
 }
 
 /// A pattern for a text in upper and lower case: `.[cC][sS][vV]`.
@@ -193,23 +226,31 @@ async fn check_headers(
     command: &CreateExternalTable,
     table: &ListingTable,
     location: &ListingTableUrl,
-    there: &[ObjectMeta],
+    read: &[ObjectMeta],
 ) -> Result<()> {
     let csv = table.options().format.downcast_ref::<S3Format>().and_then(S3Format::csv);
     let names = command.schema.fields().iter().map(|field| field.name());
     let declared: Vec<String> =
         names.filter(|name| !command.table_partition_cols.contains(name)).cloned().collect();
     let Some(csv) = csv.filter(|_| !declared.is_empty()) else { return Ok(()) };
-    let ignored = state.config_options().execution.listing_table_ignore_subdirectory;
-    let is_read = |object: &&ObjectMeta| {
-        let name = object.location.as_ref();
-        object.size > 0
-            && name.ends_with(table.options().file_extension.as_str())
-            && location.contains(&object.location, ignored)
-    };
-    let objects: Vec<ObjectMeta> = there.iter().filter(is_read).cloned().collect();
+    let objects: Vec<ObjectMeta> = read.iter().filter(|object| object.size > 0).cloned().collect();
     let store = state.runtime_env().object_store(location)?;
     headers::check_declared(state, csv, &store, &objects, &declared).await
+}
+
+/// Those of the objects at a location that its table reads.
+fn objects_read(
+    state: &dyn Session,
+    table: &ListingTable,
+    location: &ListingTableUrl,
+    there: &[ObjectMeta],
+) -> Vec<ObjectMeta> {
+    let ignored = state.config_options().execution.listing_table_ignore_subdirectory;
+    let is_read = |object: &&ObjectMeta| {
+        object.location.as_ref().ends_with(table.options().file_extension.as_str())
+            && location.contains(&object.location, ignored)
+    };
+    there.iter().filter(is_read).cloned().collect()
 }
 
 /// Looks at what the table will read, and whether a listing of its indexes is worth it. The listing is
@@ -238,7 +279,11 @@ async fn look(
             .await?
             .try_collect()
             .await?;
-        check_headers(state, command, table, read, &there).await?;
+        let read_now = objects_read(state, table, read, &there);
+        if let Some(format) = table.options().format.downcast_ref::<S3Format>() {
+            format.check_sizes(read, &read_now)?;
+        }
+        check_headers(state, command, table, read, &read_now).await?;
         if there.is_empty() && !read.is_collection() {
             return plan_err!("there is no object at {location}");
         }

@@ -2,6 +2,7 @@
 //!
 //! DataFusion would fetch whole files for them, and knows only records that are lines.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::datatypes::{Schema, SchemaRef};
@@ -15,14 +16,20 @@ use futures::TryStreamExt;
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 use serde_json::{Deserializer, Value};
 
+use crate::contents;
 use crate::decompressed;
 use crate::json_layout;
+use crate::merged_columns::{LEAVE_OUT, MergedColumns};
+use crate::{ErrorKind, Told};
 
 /// How many records tell the columns unless the format's options say so, as of DataFusion.
 const RECORDS: usize = 1000;
 
 /// The bytes of text from which the columns are told, if there are so many records among them.
 const FIRST_LOOK: usize = 64 << 10;
+
+/// The bytes of an array that is read again to say what is wrong with it.
+const MOST_READ_AGAIN: u64 = 16 << 20;
 
 /// What text may begin with, that is no JSON.
 const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
@@ -40,7 +47,7 @@ pub(crate) async fn columns(
 ) -> Result<SchemaRef> {
     let compression = FileCompressionType::from(format.options().compression);
     let mut left = format.options().schema_infer_max_rec.unwrap_or(RECORDS);
-    let mut schemas = Vec::new();
+    let mut columns = MergedColumns::new(true);
     for object in objects {
         if left == 0 {
             break;
@@ -48,20 +55,34 @@ pub(crate) async fn columns(
         let read = of_object(store, object, compression, left).await?;
         let (schema, records, beginning) = read.map_err(|fault| fault.of(object))?;
         json_layout::learn(state, object, &beginning);
-        schemas.push(schema);
+        columns.add(object, &schema)?;
         left = left.saturating_sub(records);
     }
-    Ok(Arc::new(Schema::try_merge(schemas)?))
+    Ok(Arc::new(columns.into_schema()))
 }
 
-/// What is wrong with a file that is to be one JSON array, if that is what DataFusion complains about.
-pub(crate) fn no_array(error: DataFusionError, objects: &[ObjectMeta]) -> DataFusionError {
-    match (error.find_root(), objects) {
-        (DataFusionError::ArrowError(arrow, _), [object])
-            if matches!(arrow.as_ref(), ArrowError::JsonError(_)) =>
+/// What is wrong with files that are to be one JSON array each, if that is what DataFusion complains about.
+pub(crate) async fn no_array(
+    error: DataFusionError,
+    store: &Arc<dyn ObjectStore>,
+    objects: &[ObjectMeta],
+) -> DataFusionError {
+    let is_of_json = matches!(error.find_root(), DataFusionError::ArrowError(arrow, _)
+        if matches!(arrow.as_ref(), ArrowError::JsonError(_)));
+    if !is_of_json {
+        return error;
+    }
+    for object in objects.iter().filter(|object| object.size <= MOST_READ_AGAIN) {
+        let Ok(read) = store.get(&object.location).await else { continue };
+        let Ok(text) = read.bytes().await else { continue };
+        if let Ok(records) = serde_json::from_slice::<Vec<Value>>(&text)
+            && let Some(conflict) = Conflict::among(records)
         {
-            Fault::Json(error.to_string()).of(object)
+            return Fault::Types(conflict).of(object);
         }
+    }
+    match objects {
+        [object] => Fault::Json(error.to_string()).of(object),
         _ => error,
     }
 }
@@ -84,6 +105,7 @@ async fn of_object(
                 None => is_whole = true,
             }
         }
+        contents::check_text(object, &text)?;
         match of_records(&text, most) {
             Ok((_, records)) if records < most && !is_whole => {}
             Err(Fault::Cut(_)) if !is_whole => {}
@@ -101,6 +123,8 @@ enum Fault {
     Mark,
     /// It is no JSON, by the words of the parser.
     Json(String),
+    /// A column has values that no type takes together.
+    Types(Conflict),
     /// It has a number that no type of numbers holds, by the words of the parser.
     Number(String),
     /// It has a value that is no object: what that is instead.
@@ -124,6 +148,12 @@ impl Fault {
             Self::Json(why) | Self::Cut(why) => {
                 plan_datafusion_err!("`{object}` is no JSON: {why}")
             }
+            Self::Types(conflict) => Told {
+                kind: ErrorKind::Data,
+                message: conflict.of(object.as_ref()),
+                hint: Some(LEAVE_OUT.to_owned()),
+            }
+            .into(),
             Self::Number(why) => plan_datafusion_err!(
                 "`{object}` has a number that is too large ({why}); correct it, or declare the columns: CREATE \
                  EXTERNAL TABLE t (a DOUBLE, …) reads it as infinite"
@@ -179,7 +209,69 @@ fn of_records(text: &[u8], most: usize) -> Result<(Schema, usize), Fault> {
     match (fault, schema) {
         (Some(fault), _) => Err(fault),
         (None, Ok(schema)) => Ok((schema, records)),
-        (None, Err(error)) => Err(Fault::Json(error.to_string())),
+        (None, Err(error)) => {
+            let records = Deserializer::from_slice(text).into_iter::<Value>();
+            Err(match Conflict::among(records.take(most).map_while(Result::ok)) {
+                Some(conflict) => Fault::Types(conflict),
+                None => Fault::Json(error.to_string()),
+            })
+        }
+    }
+}
+
+/// Two values of one column that no type takes together.
+#[derive(Debug, PartialEq, Eq)]
+struct Conflict {
+    column: String,
+    /// What the values are, and in which records, which are counted from 1.
+    first: (&'static str, usize),
+    other: (&'static str, usize),
+}
+
+impl Conflict {
+    /// The first one among records.
+    fn among(records: impl IntoIterator<Item = Value>) -> Option<Self> {
+        let mut seen = HashMap::new();
+        let numbered = (1..).zip(records);
+        numbered.into_iter().find_map(|(number, record)| match &record {
+            Value::Object(columns) => columns
+                .iter()
+                .find_map(|(name, value)| Self::with(&mut seen, name.clone(), (value, number))),
+            _ => None,
+        })
+    }
+
+    fn with(
+        seen: &mut HashMap<String, (&'static str, usize)>,
+        column: String,
+        (value, record): (&Value, usize),
+    ) -> Option<Self> {
+        if value.is_null() {
+            return None;
+        }
+        let other = (kind(value), record);
+        let first = *seen.entry(column.clone()).or_insert(other);
+        let nested = |kind| ["an array", "an object"].contains(&kind);
+        if first.0 != other.0 && (nested(first.0) || nested(other.0)) {
+            return Some(Self { column, first, other });
+        }
+        match value {
+            Value::Object(fields) => fields.iter().find_map(|(name, value)| {
+                Self::with(seen, format!("{column}.{name}"), (value, record))
+            }),
+            Value::Array(values) => values
+                .iter()
+                .find_map(|value| Self::with(seen, format!("{column}[]"), (value, record))),
+            _ => None,
+        }
+    }
+
+    fn of(&self, object: &str) -> String {
+        let Self { column, first, other } = self;
+        format!(
+            "column `{column}` of `{object}` is {} in record {} and {} in record {}",
+            first.0, first.1, other.0, other.1
+        )
     }
 }
 
@@ -211,6 +303,7 @@ mod tests {
             Err(Fault::Mark) => Err("mark".to_owned()),
             Err(Fault::Json(why) | Fault::Number(why) | Fault::Cut(why)) => Err(why),
             Err(Fault::Value(what)) => Err(what.to_owned()),
+            Err(Fault::Types(conflict)) => Err(conflict.of("it")),
         }
     }
 
@@ -228,6 +321,18 @@ mod tests {
         let why = fields("{\"a\": 1}\n{\"a\": 2\n{\"a\": 3}", 10).unwrap_err();
         assert!(why.contains("line 3 column 1"), "{why}");
         assert_eq!(fields("{}\n7\n8", 10), Err("a number".to_owned()));
+        for (text, said) in [
+            (
+                r#"{"a":null,"b":1} {"a":1} {"a":{"x":1}}"#,
+                "column `a` of `it` is a number in record 2 and an object in record 3",
+            ),
+            (
+                r#"{"a":{"b":[{"c":[1]}]}} {"a":{"b":[{"c":{"d":2}}]}}"#,
+                "column `a.b[].c` of `it` is an array in record 1 and an object in record 2",
+            ),
+        ] {
+            assert_eq!(fields(text, 10), Err(said.to_owned()));
+        }
         let why = fields("{\"a\":1e400}", 10).unwrap_err();
         assert!(why.contains("number out of range"), "{why}");
     }

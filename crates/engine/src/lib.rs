@@ -45,6 +45,7 @@ mod checksum;
 pub mod choice;
 pub mod codec;
 pub mod config;
+mod contents;
 pub mod counters;
 mod csv_dialect;
 #[doc(hidden)]
@@ -66,6 +67,7 @@ mod json_layout;
 mod late_keys;
 mod layered;
 mod locations;
+mod merged_columns;
 #[doc(hidden)]
 pub mod metrics;
 pub mod model_tables;
@@ -74,6 +76,7 @@ mod object_names;
 mod one_version;
 #[doc(hidden)]
 pub mod optimizer;
+mod option_values;
 mod panics;
 pub mod parts;
 #[doc(hidden)]
@@ -237,6 +240,13 @@ impl Engine {
                     options.reset(&reset.variable)?;
                 }
                 Ok(DataFrame::new(session.state(), LogicalPlanBuilder::empty(false).build()?))
+            }
+            LogicalPlan::Statement(Statement::SetVariable(set)) => {
+                let (name, value) = (set.variable.clone(), set.value.clone());
+                let plan = LogicalPlan::Statement(Statement::SetVariable(set));
+                let done = self.context.execute_logical_plan(plan).await;
+                let done = done.map_err(|error| option_values::of_setting(&name, &value, error));
+                Ok(DataFrame::new(session.state(), done?.into_parts().1))
             }
             // These change the engine's session. EXECUTE finds a query there, which is this one.
             LogicalPlan::Statement(_)

@@ -1,8 +1,11 @@
 //! Locations as users write them, and the URLs that DataFusion takes them for.
 
 use std::borrow::Cow;
+use std::fs;
+use std::path::PathBuf;
 
 use datafusion::common::{DataFusionError, Result};
+use url::Url;
 
 use crate::{ErrorKind, Told};
 
@@ -21,6 +24,31 @@ pub(crate) fn as_url(location: &str) -> Result<Cow<'_, str>> {
     let escaped =
         ESCAPES.iter().fold(location.to_owned(), |url, (c, escape)| url.replace(*c, escape));
     Ok(Cow::Owned(escaped))
+}
+
+/// Refuses to read a location of this machine that is there and is neither a file nor a folder: opening a pipe, or
+/// reading a device, may never end.
+///
+/// # Errors
+///
+/// If it is none.
+pub(crate) fn check_readable(location: &str) -> Result<()> {
+    let path = match location.split_once("://") {
+        None => PathBuf::from(location),
+        Some(("file", _)) => match Url::parse(location).map(|url| url.to_file_path()) {
+            Ok(Ok(path)) => path,
+            _ => return Ok(()),
+        },
+        Some(_) => return Ok(()),
+    };
+    match fs::metadata(&path) {
+        Ok(there) if !there.is_file() && !there.is_dir() => Err(refused(
+            format!("`{}` is a pipe, a socket or a device", path.display()),
+            "Save its text in a file, and name that.",
+        )),
+        // What is not there is told by whoever reads it.
+        _ => Ok(()),
+    }
 }
 
 fn check(location: &str) -> Result<()> {
@@ -45,6 +73,10 @@ fn check(location: &str) -> Result<()> {
     if location.contains(char::is_control) {
         let message = format!("`{shown}` has a control character, which keys here cannot have");
         return Err(refused(message, "Check the key, or copy the object to another one."));
+    }
+    if path.split('/').rev().skip(1).any(str::is_empty) {
+        let message = format!("`{shown}` has nothing between two `/`, which keys here cannot have");
+        return Err(refused(message, "Leave one `/` out, or copy the object to another key."));
     }
     match path.split('/').find(|part| [".", ".."].contains(part)) {
         Some(part) => Err(refused(
@@ -79,9 +111,13 @@ mod tests {
 
     #[test]
     fn what_would_be_another_key_is_refused() {
-        for key in ["a\nb.csv", "a\tb", "../x.csv", "a/../b", "a/./b", "a/.."] {
+        for key in ["a\nb.csv", "a\tb", "../x.csv", "a/../b", "a/./b", "a/..", "/a", "a//b", "a//"]
+        {
             let error = as_url(&format!("s3://bucket/{key}")).unwrap_err().to_string();
             assert!(error.contains("keys here cannot have"), "{error}");
+        }
+        for location in ["s3://bucket", "s3://bucket/", "s3://bucket/a/", "/tmp//a.csv"] {
+            assert!(as_url(location).is_ok(), "{location}");
         }
     }
 

@@ -15,6 +15,7 @@ use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 
 use crate::from_first;
 use crate::locations::as_url;
+use crate::option_values;
 use crate::staging::replaced::Existing;
 use crate::summarize;
 use crate::table_functions::{name_calls, tab};
@@ -99,6 +100,18 @@ fn prepare(state: &SessionState, statement: &mut Statement) -> Result<Existing> 
         Statement::CreateExternalTable(table) => {
             table.table_partition_cols.iter_mut().for_each(unquote);
             with_tabs(&mut table.options);
+            // DataFusion's planner reads this one by itself.
+            let compression = table.options.iter().find_map(|(name, value)| match value {
+                Value::SingleQuotedString(text) => {
+                    let name = name.to_ascii_lowercase();
+                    (name.trim_start_matches("format.") == "compression").then_some(text)
+                }
+                _ => None,
+            });
+            if let Some(compression) = compression {
+                let format = table.file_type.to_ascii_lowercase();
+                option_values::check(&format, ("format.compression", compression), "compression")?;
+            }
             Ok(Existing::default())
         }
         Statement::Statement(_) | Statement::Reset(_) => Ok(Existing::default()),

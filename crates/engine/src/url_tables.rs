@@ -7,7 +7,9 @@ use async_trait::async_trait;
 use datafusion::catalog::{
     CatalogProviderList, DynamicFileCatalog, TableProvider, UrlTableFactory,
 };
-use datafusion::common::{Result, internal_datafusion_err, plan_err};
+use datafusion::common::{
+    DataFusionError, Result, internal_datafusion_err, plan_datafusion_err, plan_err,
+};
 use datafusion::datasource::listing::{
     ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl,
 };
@@ -18,19 +20,23 @@ use futures::TryStreamExt;
 use object_store::path::Path;
 use object_store::{ObjectMeta, ObjectStoreExt};
 
+use crate::catalog::S3Format;
 use crate::csv_dialect;
 use crate::external_tables::{
     SUBFOLDERS, in_any_case, in_subfolders, inferred_partition_type, is_hidden, with_subfolders,
 };
 use crate::files_table::FilesTable;
 use crate::index::found::Foreseen;
-use crate::locations::as_url;
+use crate::locations::{as_url, check_readable};
 use crate::notes::{Notes, some_of};
 use crate::table_functions::{Call, GlobTable, Read};
 
 /// Suffixes of compressed objects, and the matching values of the format's option.
 pub(crate) const COMPRESSIONS: [(&str, &str); 4] =
     [(".gz", "gzip"), (".bz2", "bzip2"), (".xz", "xz"), (".zst", "zstd")];
+
+/// How the names of CSV end whose fields are separated by tabs.
+pub(crate) const TABS: &str = "tsv";
 
 /// Makes a table of the objects that a URL names: one object, a prefix that ends in `/`, or a
 /// glob. Their names say the format and the compression; the schema is inferred.
@@ -110,9 +116,10 @@ impl UrlTables {
         found.notes.into_iter().for_each(|note| notes.add(note));
         kind.options.extend(read.into_iter().flat_map(|read| read.options.clone()));
         let sampled: Vec<ObjectMeta> = objects
-            .into_iter()
+            .iter()
             .filter(|object| object.size > 0 && is_read(&object.location, &found.extension))
             .filter(|object| location.contains(&object.location, !in_folder))
+            .cloned()
             .collect();
         let mut schema = None;
         if kind.format == "csv" && !sampled.is_empty() {
@@ -127,6 +134,10 @@ impl UrlTables {
             .get_file_format_factory(&kind.format)
             .ok_or_else(|| internal_datafusion_err!("no format {}", kind.format))?
             .create(&state, &kind.options.into_iter().collect())?;
+        if let Some(format) = format.downcast_ref::<S3Format>() {
+            let named = objects.iter().filter(|object| is_read(&object.location, &found.extension));
+            format.check_sizes(&location, named)?;
+        }
         let mut options = ListingOptions::new(format).with_file_extension(found.extension);
         let partitions = options.infer_partitions(&state, &location).await?;
         options = options.with_table_partition_cols(
@@ -152,6 +163,7 @@ fn is_read(path: &Path, extension: &str) -> bool {
 /// The location of a URL: that of an object whose key has brackets, if there is one, rather than what a glob of
 /// them matches.
 async fn found_location(state: &SessionState, url: &str) -> Result<ListingTableUrl> {
+    check_readable(url)?;
     let has_brackets = url.starts_with("s3://") && url.contains('[') && !url.contains(['*', '?']);
     if has_brackets {
         let object = ListingTableUrl::parse(as_url(url)?)?;
@@ -200,20 +212,84 @@ impl Kind {
         let lower = name.to_ascii_lowercase();
         let compression = COMPRESSIONS.iter().find(|(suffix, _)| lower.ends_with(suffix));
         let suffix = compression.map_or("", |(suffix, _)| suffix);
-        let (stem, format) = lower.strip_suffix(suffix)?.rsplit_once('.')?;
+        let (stem, end) = lower.strip_suffix(suffix)?.rsplit_once('.')?;
+        let format = if end == TABS { "csv" } else { end };
         state.get_file_format_factory(format)?;
-        let options =
-            compression.map(|(_, name)| ("format.compression".to_owned(), (*name).to_owned()));
-        let kind = Self { format: format.to_owned(), options: options.into_iter().collect() };
+        let compression = compression.map(|(_, name)| ("format.compression", *name));
+        let delimiter = (end == TABS).then_some(("format.delimiter", "\t"));
+        let options = compression.into_iter().chain(delimiter);
+        let options = options.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        let kind = Self { format: format.to_owned(), options };
         Some((kind, &name[stem.len()..]))
     }
 
-    /// Whether it is what a call reads.
-    fn is_of(&self, read: &Read) -> bool {
+    /// Whether it is read as a format: `csv`, `json` or `parquet`.
+    fn is_of(&self, format: &str) -> bool {
         match self.format.as_str() {
-            "ndjson" | "jsonl" => read.format == "json",
-            format => read.format == format,
+            "ndjson" | "jsonl" => format == "json",
+            other => format == other,
         }
+    }
+}
+
+/// The kinds of objects by their names, each with the ends of the names that say it.
+struct Kinds<'a>(Vec<(Kind, BTreeSet<&'a str>)>);
+
+impl<'a> Kinds<'a> {
+    /// Those that are wanted, and the objects whose names do not say any of them.
+    fn of(
+        state: &SessionState,
+        objects: &'a [ObjectMeta],
+        is_wanted: impl Fn(&Kind) -> bool,
+    ) -> (Self, Vec<&'a Path>) {
+        let mut kinds: Vec<(Kind, BTreeSet<&str>)> = Vec::new();
+        let mut unknown = Vec::new();
+        for object in objects {
+            let path = &object.location;
+            match Kind::of(state, path).filter(|(kind, _)| is_wanted(kind)) {
+                Some((kind, end)) => match kinds.iter_mut().find(|(known, _)| *known == kind) {
+                    Some((_, ends)) => drop(ends.insert(end)),
+                    None => kinds.push((kind, BTreeSet::from([end]))),
+                },
+                // The marker of a folder is an object, too.
+                None if is_hidden(path) || object.size == 0 => {}
+                None => unknown.push(path),
+            }
+        }
+        (Self(kinds), unknown)
+    }
+
+    /// There is more than one, and a table has only one.
+    fn several(&self, url: &str) -> DataFusionError {
+        let ends: Vec<&str> = self.0.iter().flat_map(|(_, ends)| ends).copied().collect();
+        let folder = url.trim_end_matches(|c| c != '/');
+        plan_datafusion_err!(
+            "the objects at {url} are of several formats ({}); name those of one, as in '{folder}*{}'",
+            ends.join(", "),
+            ends[0]
+        )
+    }
+}
+
+/// Looks whether a table of a format would take objects of another one, by their names, for its own.
+///
+/// # Errors
+///
+/// If there are objects of both.
+pub(crate) fn check_kinds(
+    state: &SessionState,
+    url: &str,
+    objects: &[ObjectMeta],
+    format: &str,
+) -> Result<()> {
+    let (kinds, _) = Kinds::of(state, objects, |_| true);
+    let is_read = |(kind, _): &&(Kind, BTreeSet<&str>)| kind.is_of(format);
+    let mut read = kinds.0.iter().filter(is_read);
+    let Some((first, _)) = read.next() else { return Ok(()) };
+    let are_alike = read.all(|(kind, _)| kind.options == first.options);
+    match are_alike && kinds.0.iter().all(|kind| is_read(&kind)) {
+        true => Ok(()),
+        false => Err(kinds.several(url)),
     }
 }
 
@@ -237,25 +313,15 @@ impl Found {
         deeper: &[ObjectMeta],
         read: Option<&Read>,
     ) -> Result<Self> {
-        let mut kinds: Vec<(Kind, BTreeSet<&str>)> = Vec::new();
-        let mut unknown = Vec::new();
-        for object in objects {
-            let path = &object.location;
-            match Kind::of(state, path).filter(|(kind, _)| read.is_none_or(|read| kind.is_of(read)))
-            {
-                Some((kind, end)) => match kinds.iter_mut().find(|(known, _)| *known == kind) {
-                    Some((_, ends)) => drop(ends.insert(end)),
-                    None => kinds.push((kind, BTreeSet::from([end]))),
-                },
-                // The marker of a folder is an object, too.
-                None if is_hidden(path) || object.size == 0 => {}
-                None => unknown.push(path),
-            }
-        }
-        if let (true, Some(read), false) = (kinds.is_empty(), read, unknown.is_empty()) {
+        let (mut kinds, unknown) =
+            Kinds::of(state, objects, |kind| read.is_none_or(|read| kind.is_of(read.format)));
+        if let (true, Some(read), false) = (kinds.0.is_empty(), read, unknown.is_empty()) {
             return Self::all(url, read, &unknown);
         }
-        let Some((kind, ends)) = kinds.pop() else {
+        if kinds.0.len() > 1 {
+            return Err(kinds.several(url));
+        }
+        let Some((kind, ends)) = kinds.0.pop() else {
             return match (unknown.first(), objects.is_empty()) {
                 (Some(path), _) => plan_err!(
                     "the name of `{path}` does not say its format; name it with read_csv('…'), \
@@ -268,16 +334,6 @@ impl Found {
                 (None, false) => plan_err!("there is no object with data at {url}"),
             };
         };
-        if !kinds.is_empty() {
-            let ends: Vec<&str> =
-                kinds.iter().flat_map(|(_, ends)| ends).chain(&ends).copied().collect();
-            return plan_err!(
-                "the objects at {url} are of several formats ({}); name those of one, as in \
-                 's3://bucket/folder/*{}'",
-                ends.join(", "),
-                ends[0]
-            );
-        }
         let end = ends.first().copied().unwrap_or_default();
         let mut notes = Vec::new();
         if !unknown.is_empty() {

@@ -1,9 +1,9 @@
-//! Logs that cannot be read.
+//! Logs, and other files, that cannot be read.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a log cannot be read: the file, the line if there is one, and what is wrong.
+/// Why a file cannot be read: the file, the line if there is one, and what is wrong.
 #[derive(Debug, thiserror::Error)]
 #[error("`{}`{}: {message}", path.display(), line.map(|it| format!(", line {it}")).unwrap_or_default())]
 pub struct Error {

@@ -1,4 +1,4 @@
-//! Files that are read whole.
+//! Files that somebody names to be read whole.
 
 use std::fs::{self, File, Metadata};
 use std::io::Read;
@@ -9,27 +9,31 @@ use crate::Error;
 /// The largest file: a hundred thousand stages, or the plan of a very large query.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// The text of a file.
+/// The text of a file, or of a pipe that the shell opened (`<(command)`).
 ///
 /// # Errors
 ///
-/// If it cannot be opened, is a folder, is larger than 64 MiB, or is no UTF-8.
-pub(crate) fn text(path: &Path) -> Result<String, Error> {
+/// If it cannot be opened, is a folder, a pipe of another kind, a socket or a device, is larger than 64 MiB, or is no
+/// UTF-8.
+pub fn text(path: &Path) -> Result<String, Error> {
     let failed = |error| Error::open(path, error);
     let metadata = fs::metadata(path).map_err(failed)?;
     if metadata.is_dir() {
         return Err(Error::file(path, "is a folder"));
     }
-    regular(path, &metadata)?;
-    let mut text = String::new();
-    let read = File::open(path).map_err(failed)?.take(MOST_BYTES + 1).read_to_string(&mut text);
-    // The limit may cut a character of a file that is too large.
-    match read {
-        Ok(bytes) if bytes as u64 > MOST_BYTES => Err(too_large(path)),
-        Ok(_) => Ok(text),
-        Err(_) if fs::metadata(path).map_err(failed)?.len() > MOST_BYTES => Err(too_large(path)),
-        Err(error) => Err(Error::file(path, error)),
+    if !is_opened(path) {
+        regular(path, &metadata)?;
     }
+    let mut bytes = Vec::new();
+    File::open(path)
+        .map_err(failed)?
+        .take(MOST_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .map_err(failed)?;
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err(Error::file(path, format!("is larger than {} MiB", MOST_BYTES >> 20)));
+    }
+    String::from_utf8(bytes).map_err(|_| Error::file(path, "is no text in UTF-8"))
 }
 
 /// Refuses pipes, sockets and devices: opening or reading one may never end.
@@ -42,8 +46,9 @@ pub(crate) fn regular(path: &Path, metadata: &Metadata) -> Result<(), Error> {
     if metadata.is_file() { Ok(()) } else { Err(Error::file(path, message)) }
 }
 
-fn too_large(path: &Path) -> Error {
-    Error::file(path, format!("is larger than {} MiB", MOST_BYTES >> 20))
+/// Whether it is a descriptor of this process, at whose other end somebody is.
+fn is_opened(path: &Path) -> bool {
+    ["/dev/fd", "/proc/self/fd", "/dev/stdin"].iter().any(|opened| path.starts_with(opened))
 }
 
 /// The name of a file without its endings: `q9.duckdb.json` → `q9`.

@@ -7,7 +7,7 @@
 pub mod datafusion;
 pub mod duckdb;
 mod error;
-mod file;
+pub mod file;
 mod json;
 mod plan;
 mod query;

@@ -6,7 +6,6 @@ mod ranking;
 mod report;
 
 use std::fs;
-use std::io::ErrorKind;
 use std::path::Path;
 
 use sluicegate_costmodel::storage::{
@@ -19,7 +18,7 @@ use crate::failure::{Failure, Result};
 use crate::output::progress::say;
 use crate::output::visible::visible;
 use crate::runtime::compute::Compute;
-use crate::runtime::input::text_of;
+use crate::runtime::input::{text_of, unread};
 use crate::runtime::interrupt::interruptible;
 use crate::session::statements;
 
@@ -162,17 +161,6 @@ fn imported(import: Result<Import, Error>, hint: &str) -> Result<Vec<Query>> {
         say(&format!("note: {}", visible(note)));
     }
     Ok(import.queries)
-}
-
-/// A file that cannot be read, with what helps.
-fn unread(error: &Error, hint: &str) -> Failure {
-    let failure = Failure::new(error.to_string());
-    match error.io {
-        Some(ErrorKind::NotFound) => failure.with_hint("Check the path."),
-        Some(ErrorKind::PermissionDenied) => failure.with_hint("Check its permissions."),
-        Some(_) => failure,
-        None => failure.with_hint(hint),
-    }
 }
 
 /// The device of a name or in a file.

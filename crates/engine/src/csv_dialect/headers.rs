@@ -18,6 +18,7 @@ use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 
 use super::text_of;
 use crate::beginnings::{LOOKS, Remembered};
+use crate::contents;
 use crate::notes::Notes;
 
 /// How many objects are compared, at most.
@@ -200,6 +201,7 @@ async fn look(
                 (text, is_whole && is_all)
             }
         };
+        contents::check_text(object, &text)?;
         let found = header(&text, is_whole, options);
         if found.is_some() || is_whole {
             return Ok(found);

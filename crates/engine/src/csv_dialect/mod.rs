@@ -1,9 +1,9 @@
 //! The dialect of CSV files that are named by their URL, and their columns: one look at the objects tells
 //! both.
 
+mod at_fault;
 mod begun;
 pub(crate) mod headers;
-mod ragged;
 mod told;
 
 use std::collections::BTreeMap;
@@ -25,6 +25,7 @@ use regex::Regex;
 
 use self::begun::Begun;
 use self::told::Dialect;
+use crate::contents;
 use crate::decompressed;
 use crate::json_columns;
 use crate::layered::Layered;
@@ -151,8 +152,10 @@ async fn schema(
         }
         _ => match format.infer_schema(state, &store, objects).await {
             Ok(schema) => schema,
-            Err(error) if json.is_some() => return Err(json_columns::no_array(error, objects)),
-            Err(error) => return Err(ragged::named(error, state, &format, &store, objects).await),
+            Err(error) if json.is_some() => {
+                return Err(json_columns::no_array(error, &store, objects).await);
+            }
+            Err(error) => return Err(at_fault::named(error, state, &format, &store, objects).await),
         },
     };
     Ok(sampled_schema::with_text_for_nothing(&schema))
@@ -176,6 +179,7 @@ async fn begin(
         let (text, all) = text_of(compression, sample).await;
         (sample, is_whole) = (text, is_whole && all);
     }
+    contents::check_text(first, &sample)?;
     Ok(((sample, is_whole), Arc::new(Layered::new(Arc::clone(store), begun))))
 }
 

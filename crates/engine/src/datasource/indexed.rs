@@ -529,7 +529,8 @@ impl Shared {
         );
         let opener = source.create_file_opener(Arc::new(some), &self.config, self.partition)?;
         let rows = opener.open(file)?.await?;
-        Ok(rows.map_err(move |error: DataFusionError| with_place(error, &place)).boxed())
+        let columns = Arc::clone(source.table_schema().file_schema());
+        Ok(rows.map_err(move |error: DataFusionError| with_place(error, &place, &columns)).boxed())
     }
 }
 

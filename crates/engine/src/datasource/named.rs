@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use arrow::datatypes::Schema;
 use arrow::error::ArrowError;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{DataFusionError, Result};
@@ -205,9 +206,10 @@ impl FileOpener for NamedOpener {
         let store = self.store_of(&file, &object, &place);
         let inner = self.source.create_file_opener(store, &self.config, self.partition)?;
         let opened = inner.open(file)?;
+        let columns = Arc::clone(self.source.table_schema().file_schema());
         Ok(Box::pin(async move {
             let rows = opened.await?;
-            Ok(rows.map_err(move |error| with_place(error, &place)).boxed())
+            Ok(rows.map_err(move |error| with_place(error, &place, &columns)).boxed())
         }))
     }
 }
@@ -238,10 +240,12 @@ impl fmt::Display for BadRecord {
 
 impl std::error::Error for BadRecord {}
 
-pub(crate) fn with_place(error: DataFusionError, place: &str) -> DataFusionError {
+/// The same error with the object, and the names of its `columns` instead of their numbers.
+pub(crate) fn with_place(error: DataFusionError, place: &str, columns: &Schema) -> DataFusionError {
     match error.find_root() {
         DataFusionError::ArrowError(arrow, _) => {
-            let message = shortened(&one_based_line(&arrow.to_string()));
+            let message = named_column(&one_based_line(&arrow.to_string()), columns);
+            let message = shortened(&message);
             let message = format!("{message}, in {place}");
             let is_json = matches!(arrow.as_ref(), ArrowError::JsonError(_));
             DataFusionError::External(Box::new(BadRecord { message, is_json }))
@@ -278,6 +282,20 @@ fn middle_left_out(text: &str, most: usize) -> String {
     format!("{first} … {last}")
 }
 
+/// Arrow counts columns, people name them.
+fn named_column(message: &str, columns: &Schema) -> String {
+    const OF_COLUMN: &str = "' for column ";
+    let named = || {
+        // What comes after is the record.
+        let place = message.split(" Row data: ").next()?.rfind(OF_COLUMN)? + OF_COLUMN.len();
+        let (before, after) = message.split_at(place);
+        let (number, rest) = after.split_once(' ')?;
+        let column = columns.fields().get(number.parse::<usize>().ok()?)?;
+        Some(format!("{before}`{}` {rest}", column.name()))
+    };
+    named().unwrap_or_else(|| message.to_owned())
+}
+
 /// Arrow counts lines from 0, people from 1.
 fn one_based_line(message: &str) -> String {
     let Some((before, after)) = message.split_once("at line ") else {
@@ -293,7 +311,23 @@ fn one_based_line(message: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use arrow::datatypes::{DataType, Field};
+
     use super::*;
+
+    #[test]
+    fn a_column_is_named() {
+        let field = |name: &str| Field::new(name, DataType::Int64, true);
+        let columns = Schema::new(vec![field("n"), field("year of birth")]);
+        let of = |number: &str| {
+            format!(
+                "Error while parsing value 'x' as type 'Int64' for column {number} at line 2. Row data: '[1,' for \
+                 column 0 ]'"
+            )
+        };
+        assert_eq!(named_column(&of("1"), &columns), of("`year of birth`"));
+        assert_eq!(named_column(&of("2"), &columns), of("2"));
+    }
 
     #[test]
     fn a_long_record_is_not_repeated() {

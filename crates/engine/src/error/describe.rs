@@ -17,6 +17,7 @@ use crate::datasource::named::{BadRecord, PART};
 use crate::datasource::whole_numbers::UnexpectedFraction;
 use crate::datasource::whole_records::CutInValue;
 use crate::decompressed::NotCompressed;
+use crate::merged_columns::LEAVE_OUT;
 use crate::silence::Silence;
 
 /// An error as a user should read it.
@@ -78,6 +79,7 @@ pub(super) fn describe(error: &DataFusionError) -> Description {
         let hint = match about_fields {
             false if bad.is_json() && message.contains("expected string got ") => TEXT,
             false if bad.is_json() && message.contains("expected { got [") => ARRAY,
+            false if bad.is_json() && is_nested(&message) => LEAVE_OUT,
             // Records on several lines are cut where a part of a file ends.
             false if bad.is_json() && message.contains(PART) => LINES,
             // A part of a file may begin within a value, and then has records of any length.
@@ -115,6 +117,12 @@ pub(super) fn describe(error: &DataFusionError) -> Description {
     }
     let (kind, hint) = of_datafusion(root);
     Description { kind, message, hint: hint.map(Cow::Borrowed) }
+}
+
+/// Whether a value of a column of JSON is an array or an object where the column has none, or the other way.
+fn is_nested(message: &str) -> bool {
+    let is_expected = message.contains("expected [ got ") || message.contains("expected { got ");
+    is_expected && message.contains("whilst decoding field")
 }
 
 /// What to write instead of a URL that no store is known for.

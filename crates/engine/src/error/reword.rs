@@ -2,6 +2,7 @@
 
 use super::ErrorKind;
 use super::describe::Description;
+use crate::url_tables::{COMPRESSIONS, TABS};
 
 /// The keywords with which statements begin.
 const STATEMENTS: [&str; 20] = [
@@ -12,9 +13,8 @@ const STATEMENTS: [&str; 20] = [
 
 /// A message that says less, or more, than a user can use; none if it is good as it is.
 pub(super) fn reword(text: &str) -> Option<Description> {
-    const RULES: [fn(&str) -> Option<Description>; 10] = [
-        syntax, signature, fields, format, substring, character, boolean, partitions, memory, table,
-    ];
+    const RULES: [fn(&str) -> Option<Description>; 9] =
+        [syntax, signature, fields, format, substring, level, partitions, memory, table];
     RULES.into_iter().find_map(|rule| rule(text))
 }
 
@@ -103,26 +103,24 @@ fn substring(text: &str) -> Option<Description> {
     })
 }
 
-/// `Error parsing ;; as u8. Non-ASCII string provided`
-fn character(text: &str) -> Option<Description> {
-    let (_, rest) = text.split_once("Error parsing ")?;
-    let (value, _) = rest.split_once(" as u8")?;
-    let message = format!("`{value}` is not one ASCII character");
-    let hint =
-        "Delimiter, quote, escape and comment are one character each: ';', or '\\t' for a tab.";
-    Some(description(ErrorKind::Setting, message, hint))
-}
-
-/// `Error parsing 'maybe' as bool caused by External error: …`
-fn boolean(text: &str) -> Option<Description> {
-    let (_, rest) = text.split_once("Error parsing '")?;
-    let (value, _) = rest.split_once("' as bool")?;
-    let message = format!("`{value}` is neither true nor false");
-    Some(description(ErrorKind::Setting, message, "Write true or false."))
+/// `valid compression range 1..=22 exceeded.`, of a level
+fn level(text: &str) -> Option<Description> {
+    let (_, rest) = text.split_once("valid compression range ")?;
+    let (range, _) = rest.split_once(" exceeded")?;
+    let message =
+        format!("the level of the compression is not in {}", range.replace("..=", " to "));
+    Some(description(ErrorKind::Setting, message, "Write it as in 'zstd(3)'."))
 }
 
 /// `table 'datafusion.public.nosuch' not found`, of a name that was typed without what stands before it.
 fn table(text: &str) -> Option<Description> {
+    if let Some((_, rest)) = text.split_once("table function '")
+        && let Some((name, _)) = rest.split_once("' not found")
+    {
+        let message = format!("there is no table function `{name}`");
+        let hint = "There are read_csv, read_json, read_parquet, glob, generate_series and range.";
+        return Some(description(ErrorKind::Plan, message, hint));
+    }
     let (_, rest) = text.split_once("table 'datafusion.public.")?;
     let (name, _) = rest.split_once("' not found")?;
     let hint = match name.contains('/') {
@@ -156,17 +154,29 @@ fn memory(text: &str) -> Option<Description> {
     Some(description(ErrorKind::Resources, message, "Give the query more memory: --memory-limit."))
 }
 
+const SAY_FORMAT: &str = "Say it: STORED AS CSV, JSON, PARQUET or ARROW; or end the name in .csv, .json, .parquet or .arrow.";
+
 /// `Unable to find factory for ORC`, `There is no registered file format with ext gz`
 fn format(text: &str) -> Option<Description> {
     if let Some((_, extension)) = text.split_once("There is no registered file format with ext ") {
         let message = format!("COPY cannot tell from `.{extension}` which format to write");
-        let hint = match extension {
-            "gz" | "bz2" | "xz" | "zst" => {
-                "Say the format, and how it is compressed: STORED AS CSV OPTIONS ('format.compression' 'gzip')."
+        let end = format!(".{extension}");
+        let hint = match COMPRESSIONS.iter().find(|(suffix, _)| *suffix == end) {
+            Some((_, compression)) => format!(
+                "Say the format, and how it is compressed: STORED AS CSV, or JSON, OPTIONS ('format.compression' \
+                 '{compression}'); Parquet is compressed within, so that its names end in .parquet."
+            ),
+            None if extension == TABS => {
+                "Say that it is CSV with tabs: STORED AS CSV OPTIONS ('format.delimiter' '\\t')."
+                    .to_owned()
             }
-            _ => "Say it: STORED AS CSV, JSON, PARQUET or ARROW.",
+            None => SAY_FORMAT.to_owned(),
         };
         return Some(description(ErrorKind::Unsupported, message, hint));
+    }
+    if text.contains("unable to get file extension") {
+        let message = "COPY cannot tell from a name without an extension which format to write";
+        return Some(description(ErrorKind::Unsupported, message.to_owned(), SAY_FORMAT));
     }
     let (_, name) = text.split_once("Unable to find factory for ")?;
     let message = format!("{name} is no format of tables");
@@ -211,23 +221,22 @@ mod tests {
             Some("For example substr('sluice', 2, 3)."),
         );
         said(
-            "Error parsing ;; as u8. Non-ASCII string provided",
-            "`;;` is not one ASCII character",
+            "valid compression range 1..=22 exceeded.",
+            "the level of the compression is not in 1 to 22",
+            Some("Write it as in 'zstd(3)'."),
+        );
+        said(
+            "There is no registered file format with ext zst",
+            "COPY cannot tell from `.zst` which format to write",
             Some(
-                "Delimiter, quote, escape and comment are one character each: ';', or '\\t' for a tab.",
+                "Say the format, and how it is compressed: STORED AS CSV, or JSON, OPTIONS ('format.compression' \
+                 'zstd'); Parquet is compressed within, so that its names end in .parquet.",
             ),
         );
         said(
-            "Error parsing 'maybe' as bool caused by External error: provided string was not `true` or `false`",
-            "`maybe` is neither true nor false",
-            Some("Write true or false."),
-        );
-        said(
-            "There is no registered file format with ext gz",
-            "COPY cannot tell from `.gz` which format to write",
-            Some(
-                "Say the format, and how it is compressed: STORED AS CSV OPTIONS ('format.compression' 'gzip').",
-            ),
+            "Format not explicitly set and unable to get file extension! Use STORED AS to define file format.",
+            "COPY cannot tell from a name without an extension which format to write",
+            Some(SAY_FORMAT),
         );
         said(
             "Additional allocation failed for Sort with top memory consumers as: Sort consumed 0.0 B. Error: Failed \

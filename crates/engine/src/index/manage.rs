@@ -321,7 +321,8 @@ impl Indexes {
             let created = SpawnedTask::spawn(async move {
                 let created = this.create_one(&column, &object, &advance).await;
                 let place = || format!("{}, which is not indexed", this.url(&object.location));
-                let created = created.map_err(|error| with_place(error, &place()))?;
+                let created =
+                    created.map_err(|error| with_place(error, &place(), &column.schema))?;
                 let store = this.store(&this.place.store)?;
                 for path in former {
                     store.delete(&path).await?;

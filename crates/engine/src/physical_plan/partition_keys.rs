@@ -17,6 +17,8 @@ use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceC
 use datafusion::physical_plan::expressions::Column;
 use datafusion::physical_plan::filter::FilterExec;
 
+use crate::{ErrorKind, Told};
+
 /// The columns by whose values a sink makes folders.
 fn partition_columns(sink: &dyn DataSink) -> Vec<String> {
     let csv = sink.downcast_ref::<CsvSink>().map(FileSink::config);
@@ -70,9 +72,16 @@ fn has_values(
             ColumnarValue::Scalar(value) => value.is_null(),
         });
         if nulls {
-            return exec_err!(
-                "a row has no value (NULL) of {of}, by which folders are named: none stands for it"
-            );
+            let told = Told {
+                kind: ErrorKind::Data,
+                message: format!(
+                    "a row has no value (NULL) of {of}, by which folders are named: none stands for it"
+                ),
+                hint: Some(format!(
+                    "Give it one, coalesce({of}, 'none') AS {of}, or leave such rows out: WHERE {of} IS NOT NULL."
+                )),
+            };
+            return Err(told.into());
         }
         Ok(ColumnarValue::Scalar(ScalarValue::Boolean(Some(true))))
     };

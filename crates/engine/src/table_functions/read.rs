@@ -7,6 +7,8 @@ use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArgOperator, UnaryOperator, Value,
 };
 
+use crate::option_values;
+
 /// A call that reads objects.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Read {
@@ -67,6 +69,7 @@ impl Read {
                 };
             };
             let value = tab(option, &value).unwrap_or(value);
+            option_values::check(format, (option, &value), &name)?;
             if options.insert((*option).to_owned(), value).is_some() {
                 return plan_err!("{function} has the argument `{name}` twice");
             }
@@ -85,12 +88,24 @@ pub(super) fn url_only(function: &str, arguments: &[FunctionArg]) -> Result<Stri
 
 fn url(function: &str, argument: &FunctionArg) -> Result<String> {
     let text = match argument {
-        FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) => text(value),
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) => quoted(value),
         _ => None,
     };
     match text {
         Some(url) if !url.is_empty() => Ok(url),
         _ => plan_err!("{function} needs a URL, as text, first: {function}('s3://bucket/key')"),
+    }
+}
+
+/// A text in quotes.
+fn quoted(value: &Expr) -> Option<String> {
+    match value {
+        Expr::Value(value) => match &value.value {
+            Value::SingleQuotedString(text) | Value::DoubleQuotedString(text) => Some(text.clone()),
+            _ => None,
+        },
+        Expr::Identifier(word) => word.quote_style.map(|_| word.value.clone()),
+        _ => None,
     }
 }
 
@@ -120,9 +135,11 @@ fn pair(argument: &FunctionArg) -> Option<(String, String)> {
 
 /// A literal as text.
 fn text(value: &Expr) -> Option<String> {
+    if let Some(text) = quoted(value) {
+        return Some(text);
+    }
     match value {
         Expr::Value(value) => match &value.value {
-            Value::SingleQuotedString(text) | Value::DoubleQuotedString(text) => Some(text.clone()),
             Value::Number(number, _) => Some(number.clone()),
             Value::Boolean(yes) => Some(yes.to_string()),
             _ => None,
@@ -178,6 +195,10 @@ mod tests {
         for (call, words) in [
             ("read_csv()", "needs a URL"),
             ("read_csv(1 + 1)", "needs a URL"),
+            ("read_csv(5)", "needs a URL, as text"),
+            ("glob(5)", "needs a URL, as text"),
+            ("glob(true)", "needs a URL, as text"),
+            ("read_json(some)", "needs a URL, as text"),
             ("read_csv('s3://b/x', 5)", "`5` is no argument"),
             ("read_csv('s3://b/x', color => 'red')", "no argument `color`; it has delim, header"),
             ("read_csv('s3://b/x', foo => 1)", "sample_size, truncated_rows"),

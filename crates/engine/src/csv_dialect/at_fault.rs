@@ -1,0 +1,115 @@
+//! Which of several CSV files is at fault where their columns cannot be told, and what is wrong with it.
+
+use std::sync::Arc;
+
+use datafusion::catalog::Session;
+use datafusion::common::{DataFusionError, plan_datafusion_err};
+use datafusion::datasource::file_format::FileFormat;
+use object_store::{ObjectMeta, ObjectStore};
+
+use crate::contents;
+use crate::merged_columns::MergedColumns;
+
+/// An error of inferring a schema, which names the object and the way out if it is about records with other
+/// numbers of fields, about bytes that are no text, or about types that differ.
+pub(super) async fn named(
+    error: DataFusionError,
+    state: &dyn Session,
+    format: &Arc<dyn FileFormat>,
+    store: &Arc<dyn ObjectStore>,
+    objects: &[ObjectMeta],
+) -> DataFusionError {
+    let text = error.to_string();
+    let fault = match (numbers(&text), not_utf8(&text)) {
+        (Some((first, other)), _) => Fault::Ragged { first, other },
+        (None, Some(why)) => Fault::NoText(why),
+        (None, None) if objects.len() > 1 => Fault::Unknown,
+        (None, None) => return error,
+    };
+    let mut columns = MergedColumns::new(false);
+    for object in objects {
+        match format.infer_schema(state, store, std::slice::from_ref(object)).await {
+            Ok(schema) => {
+                if let Err(conflict) = columns.add(object, &schema) {
+                    return conflict;
+                }
+            }
+            Err(_) => return fault.of(object).unwrap_or(error),
+        }
+    }
+    objects.last().and_then(|object| fault.of(object)).unwrap_or(error)
+}
+
+/// What is wrong with an object.
+enum Fault {
+    /// Its records have so many fields, and others so many.
+    Ragged { first: usize, other: usize },
+    /// It is not in UTF-8, by the words of the reader.
+    NoText(String),
+    /// What the reader says of it.
+    Unknown,
+}
+
+impl Fault {
+    fn of(&self, object: &ObjectMeta) -> Option<DataFusionError> {
+        let (first, other) = match self {
+            Self::Ragged { first, other } => (first, other),
+            Self::NoText(why) => return Some(contents::not_utf8(object, why)),
+            Self::Unknown => return None,
+        };
+        let way_out = match other < first {
+            true => {
+                "read_csv('…', truncated_rows => true), or OPTIONS ('format.truncated_rows' 'true'), takes those \
+                 with fewer"
+            }
+            false => {
+                "CREATE EXTERNAL TABLE t (…) with as many columns as the longest has, and OPTIONS \
+                 ('format.truncated_rows' 'true'), takes those with fewer"
+            }
+        };
+        Some(plan_datafusion_err!(
+            "the records of `{}` have different numbers of fields ({first} and {other}); {way_out}",
+            object.location
+        ))
+    }
+}
+
+/// Where bytes are no text, in Arrow's words, which count fields from 0.
+fn not_utf8(text: &str) -> Option<String> {
+    let (_, rest) = text.split_once("invalid UTF-8 in field ")?;
+    let (field, rest) = rest.split_once(' ')?;
+    let (_, line) = rest.split_once(" at line ")?;
+    let line: String = line.chars().take_while(char::is_ascii_digit).collect();
+    Some(format!("see line {line}, field {}", field.parse::<usize>().ok()? + 1))
+}
+
+/// The numbers of fields in DataFusion's and in Arrow's words.
+fn numbers(text: &str) -> Option<(usize, usize)> {
+    let (_, rest) = text.split_once("Encountered unequal lengths between records")?;
+    let mut numbers = rest.split(|c: char| !c.is_ascii_digit()).filter_map(|it| it.parse().ok());
+    Some((numbers.next()?, numbers.next()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_those_of_fields() {
+        let arrow = "Csv error: Encountered unequal lengths between records on CSV file. Expected 3 records, \
+                     found 2 records at line 3";
+        assert_eq!(numbers(arrow), Some((3, 2)));
+        let datafusion = "Encountered unequal lengths between records on CSV file whilst inferring schema. \
+                          Expected 2 fields, found 4 fields at record 9";
+        assert_eq!(numbers(datafusion), Some((2, 4)));
+        assert_eq!(numbers("Csv error: 3 and 4"), None);
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_have_a_place() {
+        let arrow = "Csv error: Encountered UTF-8 error while reading CSV file: invalid utf-8: invalid UTF-8 in \
+                     field 1 near byte index 3 at line 2";
+        assert_eq!(not_utf8(arrow).as_deref(), Some("see line 2, field 2"));
+        assert_eq!(not_utf8("Csv error: 3"), None);
+    }
+}

@@ -1,0 +1,224 @@
+//! Options of formats and settings of the session whose values are not taken: which one, and what it may be.
+
+use std::collections::HashMap;
+
+use datafusion::common::config::{ConfigFileType, TableOptions};
+use datafusion::common::{DataFusionError, Result};
+
+use crate::{ErrorKind, Told};
+
+/// What the names of a format's options begin with, where a table is created or written.
+const PREFIX: &str = "format.";
+
+/// The format of options by the name of a table's format; nothing if it has none.
+fn file_type(format: &str) -> Option<ConfigFileType> {
+    match format {
+        "csv" => Some(ConfigFileType::CSV),
+        "json" | "ndjson" | "jsonl" => Some(ConfigFileType::JSON),
+        "parquet" => Some(ConfigFileType::PARQUET),
+        _ => None,
+    }
+}
+
+/// Looks whether a format takes the value of an option, which the user called `typed`.
+///
+/// # Errors
+///
+/// If it does not, or there is no such option: which one it is, and what may be written instead.
+pub(crate) fn check(format: &str, (option, value): (&str, &str), typed: &str) -> Result<()> {
+    let Some(file_type) = file_type(format) else { return Ok(()) };
+    let mut options = TableOptions::new();
+    options.set_config_format(file_type);
+    let Err(error) = options.set(option, value) else { return Ok(()) };
+    let words = words(&error);
+    if is_unknown(&words) {
+        let mut names: Vec<String> = options.entries().into_iter().map(|entry| entry.key).collect();
+        names.sort_unstable();
+        let message = format!("{} has no option `{typed}`", format.to_ascii_uppercase());
+        return Err(refused(message, Some(format!("Its options are {}.", names.join(", ")))));
+    }
+    Err(refused(wrong(&format!("option `{typed}`"), value, &words), None))
+}
+
+/// Looks whether a format takes all options of a statement.
+///
+/// # Errors
+///
+/// As of [`check`], for the first of them in the order of their names.
+pub(crate) fn check_all(format: &str, options: &HashMap<String, String>) -> Result<()> {
+    let mut sorted: Vec<(&String, &String)> = options.iter().collect();
+    sorted.sort_unstable();
+    sorted.into_iter().try_for_each(|(name, value)| {
+        check(format, (name, value), name.strip_prefix(PREFIX).unwrap_or(name))
+    })
+}
+
+/// An error of SET, which says what is set to what.
+pub(crate) fn of_setting(name: &str, value: &str, error: DataFusionError) -> DataFusionError {
+    let words = words(&error);
+    if is_unknown(&words) {
+        let hint = "SHOW ALL lists the settings.".to_owned();
+        return refused(format!("there is no setting `{name}`"), Some(hint));
+    }
+    // Those of our own say it already.
+    if words.starts_with(name) {
+        return error;
+    }
+    refused(wrong(name, value, &words), None)
+}
+
+fn refused(message: String, hint: Option<String>) -> DataFusionError {
+    Told { kind: ErrorKind::Setting, message, hint }.into()
+}
+
+/// The words of the library that does not take a value, the last cause first.
+fn words(error: &DataFusionError) -> String {
+    match error {
+        // Whoever reads it is told so.
+        DataFusionError::Context(context, inner)
+            if context.starts_with("Error setting config ") =>
+        {
+            words(inner)
+        }
+        DataFusionError::Context(context, inner) => format!("{context}: {}", words(inner)),
+        DataFusionError::Configuration(text)
+        | DataFusionError::Plan(text)
+        | DataFusionError::Execution(text)
+        | DataFusionError::NotImplemented(text) => text.clone(),
+        other => other.strip_backtrace(),
+    }
+}
+
+/// Whether an option or a setting is not known, by these words.
+fn is_unknown(words: &str) -> bool {
+    let words = words.to_ascii_lowercase();
+    words.contains("could not find config ")
+        || (words.contains("config value \"") && words.contains("\" not found on "))
+        || words.contains("does not have nested field")
+}
+
+fn wrong(what: &str, value: &str, words: &str) -> String {
+    let value = value.escape_debug();
+    match allowed(words) {
+        Some(allowed) => format!("{what} is '{value}', but must be {allowed}"),
+        None => format!("{what} cannot be '{value}': {words}"),
+    }
+}
+
+/// What a value must be, by the words of the library that refuses it.
+fn allowed(words: &str) -> Option<String> {
+    const TYPES: [(&str, &str); 8] = [
+        (" as bool", "true or false"),
+        (" as usize", "a whole number from 0"),
+        (" as u64", "a whole number from 0"),
+        (" as u32", "a whole number from 0"),
+        (" as i32", "a whole number"),
+        (" as f64", "a number"),
+        // Characters are read as their bytes.
+        (" as u8", ONE_CHARACTER),
+        ("key is empty", ONE_CHARACTER),
+    ];
+    const ONE_CHARACTER: &str = "one ASCII character, such as ';', or '\\t' for a tab";
+    if let Some(more) = words.strip_prefix("value must be ") {
+        return Some(more.to_owned());
+    }
+    if words.contains("file compression type") || words.contains("FileCompressionType") {
+        return Some("gzip, bzip2, xz, zstd or uncompressed".to_owned());
+    }
+    let of_type = TYPES.iter().find(|(end, _)| words.contains(end));
+    of_type.map(|(_, allowed)| (*allowed).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use datafusion::common::config::ConfigOptions;
+
+    use super::*;
+    use crate::Error;
+
+    #[track_caller]
+    fn said(format: &str, option: &str, value: &str) -> (String, String) {
+        let options = HashMap::from([(option.to_owned(), value.to_owned())]);
+        let error = Error::from(check_all(format, &options).unwrap_err());
+        assert_eq!(error.kind(), ErrorKind::Setting);
+        (error.to_string(), error.hint().unwrap_or_default().to_owned())
+    }
+
+    #[test]
+    fn an_option_says_what_it_may_be() {
+        for (format, option, value, message) in [
+            (
+                "csv",
+                "format.has_header",
+                "maybe",
+                "option `has_header` is 'maybe', but must be true or false",
+            ),
+            (
+                "csv",
+                "format.quote",
+                "",
+                "option `quote` is '', but must be one ASCII character, such as ';', or '\\t' for a tab",
+            ),
+            (
+                "csv",
+                "format.delimiter",
+                ";;",
+                "option `delimiter` is ';;', but must be one ASCII character, such as ';', or '\\t' for a tab",
+            ),
+            (
+                "jsonl",
+                "format.compression",
+                "lzma",
+                "option `compression` is 'lzma', but must be gzip, bzip2, xz, zstd or uncompressed",
+            ),
+            (
+                "json",
+                "format.schema_infer_max_rec",
+                "-1",
+                "option `schema_infer_max_rec` is '-1', but must be a whole number from 0",
+            ),
+            (
+                "parquet",
+                "format.bloom_filter_fpp",
+                "x",
+                "option `bloom_filter_fpp` is 'x', but must be a number",
+            ),
+        ] {
+            assert_eq!(said(format, option, value), (message.to_owned(), String::new()));
+        }
+        let (message, hint) = said("csv", "format.header", "true");
+        assert_eq!(message, "CSV has no option `header`");
+        assert!(hint.contains("format.has_header"), "{hint}");
+        assert_eq!(said("csv", "else.header", "true").0, "CSV has no option `else.header`");
+        let fine = HashMap::from([("format.has_header".to_owned(), "TRUE".to_owned())]);
+        check_all("csv", &fine).unwrap();
+    }
+
+    #[test]
+    fn a_setting_says_what_it_may_be() {
+        for (name, value, message) in [
+            (
+                "datafusion.execution.batch_size",
+                "x",
+                "datafusion.execution.batch_size is 'x', but must be a whole number from 0",
+            ),
+            (
+                "datafusion.execution.batch_size",
+                "0",
+                "datafusion.execution.batch_size is '0', but must be greater than 0",
+            ),
+            (
+                "datafusion.execution.parquet.pruning",
+                "maybe",
+                "datafusion.execution.parquet.pruning is 'maybe', but must be true or false",
+            ),
+            ("datafusion.nosuch", "1", "there is no setting `datafusion.nosuch`"),
+            ("nosuch", "1", "there is no setting `nosuch`"),
+            ("no.such", "1", "there is no setting `no.such`"),
+        ] {
+            let error = ConfigOptions::new().set(name, value).unwrap_err();
+            let error = Error::from(of_setting(name, value, error));
+            assert_eq!(error.to_string(), message);
+        }
+    }
+}
