@@ -10,7 +10,6 @@ use datafusion::common::DataFusionError;
 use parquet::errors::ParquetError;
 
 use crate::output::visible::visible;
-use crate::runtime::closed_stdout::was_closed;
 
 /// Whether the origins of failures are reported too.
 static VERBOSE: AtomicBool = AtomicBool::new(false);
@@ -147,10 +146,6 @@ impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::NobodyReads,
-            io::ErrorKind::StorageFull if was_closed() => {
-                Self::new("standard output is closed, and what was to be written there is lost")
-                    .with_hint("Redirect it: > FILE, or > /dev/null.")
-            }
             io::ErrorKind::StorageFull => {
                 Self::new("the disk is full").with_hint("Free some space, or write elsewhere.")
             }

@@ -623,18 +623,14 @@ fn output_that_is_lost_is_an_error() {
         &format!("{binary} -V"),
         &query,
     ] {
-        for (target, words) in [("> /dev/full", "is full"), (">&-", "standard output is closed")] {
-            let (code, said) = shell(&format!("{command} {target}"));
-            assert_eq!(code, Some(1), "{command} {target}: {said}");
-            assert!(said.contains(words), "{command} {target}: {said}");
-        }
+        let (code, said) = shell(&format!("{command} > /dev/full"));
+        assert_eq!(code, Some(1), "{command}: {said}");
+        assert!(said.contains("is full"), "{command}: {said}");
         let (code, said) = shell(&format!("set -o pipefail; {command} | true"));
         assert_eq!((code, said.as_str()), (Some(0), ""), "{command}");
     }
     let (code, said) = shell(&format!("{binary} sql --nosuch 2> /dev/full"));
     assert_eq!((code, said.as_str()), (Some(2), ""));
-    let (code, _) = shell(&format!("{query} <&- >&-"));
-    assert_eq!(code, Some(1));
 }
 
 #[test]

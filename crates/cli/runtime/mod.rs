@@ -1,6 +1,5 @@
 //! What a command runs in: threads, signals, temporary files, the terminal.
 
-pub(crate) mod closed_stdout;
 pub(crate) mod compute;
 pub(crate) mod cpu;
 pub(crate) mod folders;

@@ -27,8 +27,10 @@ pub fn gap(
 ) -> Bytes {
     let in_flight = in_flight.clamp(1, hardware.requests.slots.get());
     let waiting = hardware.link.latency.as_secs_f64() / f64::from(in_flight);
-    let request_seconds = waiting.max(1.0 / hardware.requests.per_second);
-    let parsed = hardware.client.csv_bytes_per_second.0 * f64::from(hardware.client.cores.get());
+    let cores = f64::from(hardware.client.cores.get());
+    let asking = hardware.client.per_request.unwrap_or_default().as_secs_f64() / cores;
+    let request_seconds = waiting.max(1.0 / hardware.requests.per_second).max(asking);
+    let parsed = hardware.client.csv_bytes_per_second.0 * cores;
     let byte_seconds = (1.0 / hardware.link.bytes_per_second.0).max(1.0 / parsed);
     let rent = prices.compute.per_second().0;
     let request_dollars = prices.requests.get.0 / 1000.0 + rent * request_seconds;

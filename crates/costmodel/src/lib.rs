@@ -35,6 +35,7 @@
 //!     objects: 96,
 //!     format: Format::Csv,
 //!     needed: Bytes(7_775_727_688),
+//!     gaps: Bytes::ZERO,
 //!     rows: Rows(59_986_052),
 //!     looked_up: None,
 //!     terms: 2.into(), // two comparisons per row
@@ -43,6 +44,7 @@
 //!     constants: 0,
 //!     selectivity: 1e-5,
 //!     columns: 16,
+//!     filter_columns: 0,
 //!     bytes_per_returned_row: 130.0,
 //!     footers: 0.into(),
 //!     get_requests: 960.into(),

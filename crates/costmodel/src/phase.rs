@@ -257,7 +257,8 @@ impl Phase {
     }
 
     /// The phase as all machines run it: each has as many requests in flight as are planned for one, and large
-    /// objects are read in more parts.
+    /// objects are fetched in more parts. Those that the store scans have a least size (`sluice.range_bytes`), and
+    /// stay what they are.
     pub(crate) fn on_all_machines(&self, hardware: &HardwareProfile) -> Cow<'_, Self> {
         let machines = u64::from(hardware.client.machines.get());
         if machines == 1 {
@@ -272,7 +273,6 @@ impl Phase {
         };
         Cow::Owned(Self {
             gets: parts(self.gets, self.gets_at_once, self.got),
-            selects: parts(self.selects, self.selects_at_once, self.scanned),
             gets_at_once: at_once(self.gets_at_once),
             selects_at_once: at_once(self.selects_at_once),
             ..self.clone()

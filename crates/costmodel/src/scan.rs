@@ -55,6 +55,9 @@ pub struct ScanDemand {
     /// Stored bytes that must be read: all of a CSV object, the needed column chunks of a Parquet
     /// object. Compressed size where compressed. The same for both strategies.
     pub needed: Bytes,
+    /// Bytes that GET fetches beside these: a Parquet reader fetches small gaps between column chunks rather
+    /// than ask once more.
+    pub gaps: Bytes,
     /// Rows in the objects.
     pub rows: Rows,
     /// What the store reads instead for a statement, if it need not read all of that.
@@ -71,6 +74,8 @@ pub struct ScanDemand {
     pub selectivity: f64,
     /// Columns that are asked for.
     pub columns: u32,
+    /// Columns that only filters are about: whoever fetches the rows parses these, too.
+    pub filter_columns: u32,
     /// Bytes of one returned row, as CSV, with the columns that are asked for.
     pub bytes_per_returned_row: f64,
     /// Footers of Parquet objects that are still to be read before their columns.
@@ -122,6 +127,11 @@ impl ScanDemand {
         self.rows.as_f64() * share * f64::from(self.columns)
     }
 
+    /// The values that are parsed if all rows are fetched.
+    fn parsed(&self) -> f64 {
+        self.values(1.0) + self.rows.as_f64() * f64::from(self.filter_columns)
+    }
+
     /// Loading the objects: one phase. A Parquet reader asks for the footer first.
     #[must_use]
     pub fn get(&self) -> Candidate<ScanStrategy> {
@@ -132,8 +142,8 @@ impl ScanDemand {
             rounds: if footers > Requests::ZERO { 2 } else { 1 },
             gets: self.get_requests + footers,
             gets_at_once: self.gets_at_once,
-            got: self.needed,
-            values: if is_text { self.values(1.0) } else { 0.0 },
+            got: self.needed + self.gaps,
+            values: if is_text { self.parsed() } else { 0.0 },
             ..Phase::default()
         };
         Candidate { strategy: ScanStrategy::Get, steps: phase.into() }
@@ -171,6 +181,7 @@ impl ScanDemand {
     ///     objects: 8,
     ///     format: Format::Csv,
     ///     needed: Bytes::mib(80),
+    ///     gaps: Bytes::ZERO,
     ///     rows: Rows(1_000_000),
     ///     looked_up: None,
     ///     terms: Terms::from(2),
@@ -179,6 +190,7 @@ impl ScanDemand {
     ///     constants: 0,
     ///     selectivity: 0.01,
     ///     columns: 2,
+    ///     filter_columns: 0,
     ///     bytes_per_returned_row: 40.0,
     ///     footers: Requests::ZERO,
     ///     get_requests: Requests(8),
@@ -197,6 +209,7 @@ impl ScanDemand {
         Self {
             objects: (self.objects as f64 * share).ceil() as u64,
             needed: self.needed * share,
+            gaps: self.gaps * share,
             footers: some(self.footers),
             rows: self.rows * share,
             looked_up: self.looked_up.map(|found| found.times(share)),
@@ -276,6 +289,7 @@ mod tests {
             objects: 96,
             format: Format::Csv,
             needed: Bytes(7_775_727_688),
+            gaps: Bytes::ZERO,
             rows: Rows(59_986_052),
             looked_up: None,
             terms: 2.into(),
@@ -284,6 +298,7 @@ mod tests {
             constants: 0,
             selectivity,
             columns: 16,
+            filter_columns: 0,
             bytes_per_returned_row: 130.0,
             footers: Requests::ZERO,
             get_requests: Requests(960),

@@ -30,7 +30,12 @@ pub(super) fn print(
         let is = match interval {
             Some(_) => "measured",
             None if constant.key == "client.cores" => "counted",
-            None => "assumed",
+            None if constant.key == "client.machines" => "given",
+            None if calibration.assumed.iter().any(|key| constant.key.starts_with(key)) => {
+                "assumed"
+            }
+            // By what others take, without an interval.
+            None => "measured",
         };
         let shown = |value: Value| match (format, value.as_f64()) {
             (ListFormat::Table, Some(number)) => in_words(constant.key, number).into(),

@@ -152,6 +152,9 @@ impl Fitting<'_> {
     fn statements(&mut self) {
         self.side_by_side();
         let (link, cores) = (self.fit.hardware.link, self.fit.hardware.select.cores);
+        // What is waited for and what is worked for differ only where statements wait for each other.
+        let wait = |asked: &Asked| matches!(asked, Asked::Selects { lanes, .. } if f64::from(*lanes) > cores);
+        let tells_work = self.times().any(|(asked, _)| wait(asked));
         let mut equations = Equations::new(STATEMENTS);
         for (asked, seconds) in self.times() {
             let (lanes, scanned, rate) = match asked {
@@ -179,7 +182,7 @@ impl Fitting<'_> {
                 each(|it| it.keys),
                 scanned.constants as f64 * turns,
                 scanned.answered * turns,
-                turns - 1.0,
+                if tells_work { turns } else { 0.0 },
             ];
             let sent = scanned.returned.as_f64() * lanes / rate.0;
             equations.push(&amounts, seconds - sent, seconds);
@@ -194,10 +197,7 @@ impl Fitting<'_> {
         let [latency, csv, json, parquet, found @ ..]: [_; STATEMENTS] =
             std::array::from_fn(|at| found[at]);
         let [term, case, probe, update, cast, timestamp, key, constant, value, statement] = found;
-        // What a statement takes of a core is a part of the time of one that is alone.
-        let of_a_core = statement.map_or(0.0, |it| it.value);
-        let waited = latency.map(|it| it.map(|seconds| (seconds - of_a_core).max(0.0)));
-        self.duration("select.latency_seconds", waited, |it| &mut it.select.latency);
+        self.duration("select.latency_seconds", latency, |it| &mut it.select.latency);
         self.some_duration("select.statement_seconds", statement, |it| {
             &mut it.select.per_statement
         });
@@ -792,6 +792,29 @@ mod tests {
         let expected =
             ["select.cores", "select.total_bytes_per_second", "select.statement_seconds"];
         assert_eq!(fit.assumed, expected);
+    }
+
+    /// It is mostly work where the store is near: waiting may come out as nothing, and the work not as more than both.
+    #[test]
+    fn a_statement_alone_takes_what_it_took() {
+        let mut truth = truth();
+        truth.select.latency = Duration::from_micros(20);
+        truth.select.per_statement = Some(Duration::from_micros(900));
+        for noise in [[0.0, 0.0, 0.0], [0.04, -0.03, 0.01], [-0.05, 0.02, 0.05]] {
+            let mut noise = noise.iter().cycle();
+            let mut experiment = |asked: Asked| {
+                let exact = seconds(&asked, &truth);
+                let off = |_| exact * (1.0 + noise.next().unwrap());
+                Experiment { seconds: (0..9).map(off).collect(), asked }
+            };
+            let experiments: Vec<_> = suite().into_iter().map(&mut experiment).collect();
+            let found = fit(&experiments, &base()).hardware;
+            let alone = suite().into_iter().filter(|it| matches!(it, Asked::Select(_)));
+            let least = alone.min_by(|a, b| seconds(a, &truth).total_cmp(&seconds(b, &truth)));
+            let least = least.unwrap();
+            let (predicted, exact) = (seconds(&least, &found), seconds(&least, &truth));
+            assert!((predicted / exact - 1.0).abs() < 0.1, "{predicted} for {exact}: {found:?}");
+        }
     }
 
     /// Queries that wait for a third less than is predicted, and for little else.

@@ -14,13 +14,6 @@ pub(super) struct Estimate {
     pub(super) high: f64,
 }
 
-impl Estimate {
-    /// The same after a function that does not fall.
-    pub(super) fn map(self, f: impl Fn(f64) -> f64) -> Self {
-        Self { value: f(self.value), low: f(self.low), high: f(self.high) }
-    }
-}
-
 /// Times, each of which should be a sum of known amounts times unknown coefficients.
 #[derive(Debug, Clone)]
 pub(super) struct Equations {

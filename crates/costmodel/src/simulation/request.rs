@@ -86,9 +86,11 @@ pub(super) fn kinds(phase: &Phase, hardware: &HardwareProfile, extra: &[usize]) 
         };
         phase.uses.iter().zip(extra).map(stage).collect::<Vec<_>>()
     };
+    let asking = client.per_request.unwrap_or_default().as_secs_f64();
     let mut all = Vec::new();
     if bare > 0 {
-        let (chunks, stages) = (1, Vec::new());
+        let asked = (asking > 0.0).then(|| parse(asking));
+        let (chunks, stages) = (1, asked.into_iter().collect());
         all.push(Kind { requests: bare, at_once: None, latency, chunks, stages, arriving: 0 });
     }
     let of_gets = match gets {
@@ -97,7 +99,7 @@ pub(super) fn kinds(phase: &Phase, hardware: &HardwareProfile, extra: &[usize]) 
     };
     for lanes in of_gets {
         let (bytes, each) = (got * lanes.share / lanes.requests as f64, each(gets, &lanes));
-        let own = hardware.ingest_seconds(phase.format, bytes) + parsing * each;
+        let own = hardware.ingest_seconds(phase.format, bytes) + parsing * each + asking;
         let mut stages = vec![transfer(bytes)];
         stages.extend(used(each));
         stages.push(parse(own));

@@ -53,7 +53,7 @@ pub fn scan_demand(
     let (select_requests, selecting) = opened(select, options)?;
     let (get_requests, getting) = opened(get, options)?;
     let demand = ScanDemand {
-        get_requests,
+        get_requests: get_requests.max(demand.get_requests),
         gets_at_once: Some(Requests(getting as u64)),
         select_requests: Some(select_requests),
         selects_at_once: Some(at_once(selecting)),
@@ -346,6 +346,7 @@ pub fn get_demand(
     let demand = table.demand(&columns, 1.0, table.row_bytes(&columns), Terms::NONE);
     let (get_requests, getting) = opened(scan, options)?;
     let gets_at_once = Some(Requests(getting as u64));
+    let get_requests = get_requests.max(demand.get_requests);
     let demand = ScanDemand { get_requests, gets_at_once, select_requests: None, ..demand };
     Ok(limited(demand, config, at_once(getting)))
 }

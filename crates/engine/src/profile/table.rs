@@ -17,7 +17,7 @@ use crate::config::SluiceOptions;
 use crate::datasource::predicate::ColumnStyle;
 use crate::datasource::s3_select::S3SelectSource;
 use crate::physical_plan::s3_group_by::S3GroupByExec;
-use crate::statistics::stored;
+use crate::statistics::stored::{Fetched, Stored};
 use crate::statistics::table::TableStatistics;
 
 /// A table in numbers.
@@ -30,8 +30,8 @@ pub(super) struct Table<'a> {
     pub(super) bytes: f64,
     pub(super) rows: f64,
     known: Option<TableStatistics>,
-    /// The share of the bytes that each column takes, as footers say.
-    stored: Option<Vec<f64>>,
+    /// Where columns are stored, as footers say.
+    stored: Option<Stored>,
     /// The bytes around the value of a row that has only one.
     around_lone: f64,
     /// The columns that are filtered on.
@@ -69,7 +69,7 @@ impl<'a> Table<'a> {
         let known = options.filter(|options| options.execution.collect_statistics);
         let known = known.and_then(|options| TableStatistics::of(config, options));
         let stored = options.filter(|_| style == ColumnStyle::Named);
-        let stored = stored.and_then(|options| stored::shares(config, options));
+        let stored = stored.and_then(|options| Stored::of(config, options));
         let partitions = partitions(&config.file_groups, options);
         Self {
             schema,
@@ -218,15 +218,21 @@ impl<'a> Table<'a> {
         terms: Terms,
     ) -> ScanDemand {
         let passing = selectivity;
+        let read: BTreeSet<usize> = columns.iter().chain(&self.filtered).copied().collect();
         let (format, needed) = match self.style {
             ColumnStyle::Positional => (Format::Csv, self.bytes),
             ColumnStyle::Member => (Format::Json, self.bytes),
-            ColumnStyle::Named => (Format::Parquet, self.bytes * self.read(columns)),
+            ColumnStyle::Named => (Format::Parquet, self.bytes * self.read(&read)),
         };
+        // A reader asks for the column chunks of each row group by itself.
+        let fetched = self.stored.as_ref().map(|stored| stored.fetched(&read));
+        let fetched =
+            fetched.unwrap_or(Fetched { share: needed / self.bytes.max(1.0), requests: 0 });
         ScanDemand {
             objects: self.requests,
             format,
             needed: Bytes::from_f64(needed),
+            gaps: Bytes::from_f64((self.bytes * fetched.share - needed).max(0.0)),
             rows: Rows::from_f64(self.rows),
             looked_up: None,
             terms,
@@ -235,9 +241,10 @@ impl<'a> Table<'a> {
             constants: 0,
             selectivity,
             columns: columns.len() as u32,
+            filter_columns: (read.len() - columns.iter().collect::<BTreeSet<_>>().len()) as u32,
             bytes_per_returned_row: row_bytes,
             footers: Requests(if self.stored.is_some() { 0 } else { self.requests }),
-            get_requests: Requests(self.requests),
+            get_requests: Requests(self.requests.max(fetched.requests)),
             gets_at_once: Some(Requests(self.partitions as u64)),
             select_requests: Some(Requests(self.requests)),
             selects_at_once: Some(at_once(self.partitions)),
@@ -256,12 +263,11 @@ impl<'a> Table<'a> {
         values + if is_lone { self.around_lone } else { 0.0 }
     }
 
-    /// The share of the bytes of Parquet objects that are read for some columns, and for the filters.
-    fn read(&self, columns: &[usize]) -> f64 {
-        let read: BTreeSet<usize> = columns.iter().chain(&self.filtered).copied().collect();
+    /// The share of the bytes of Parquet objects that some columns take.
+    fn read(&self, columns: &BTreeSet<usize>) -> f64 {
         let share = match &self.stored {
-            Some(stored) => read.iter().filter_map(|index| stored.get(*index)).sum(),
-            None => self.share(&read.into_iter().collect::<Vec<_>>()),
+            Some(stored) => stored.share(columns),
+            None => self.share(&columns.iter().copied().collect::<Vec<_>>()),
         };
         share.clamp(0.0, 1.0)
     }

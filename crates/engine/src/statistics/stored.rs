@@ -1,28 +1,36 @@
-//! How many bytes each column of a Parquet object takes, as its footer says.
+//! Where the columns of Parquet objects are stored, as their footers say.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow::datatypes::Schema;
 use datafusion::common::config::ConfigOptions;
 use datafusion::datasource::physical_plan::FileScanConfig;
-use object_store::ObjectMeta;
 use object_store::path::Path;
+use object_store::{OBJECT_STORE_COALESCE_DEFAULT, ObjectMeta};
 use parquet::file::metadata::ParquetMetaData;
 
 use super::known::KnownStatistics;
 
-/// The most columns of objects that are remembered; beyond, all are forgotten, and estimated.
+/// The most columns of row groups that are remembered; beyond, all are forgotten, and estimated.
 const MOST_COLUMNS: usize = 4 << 20;
 
-/// The bytes of the columns of objects whose footers were read in this session.
+/// The layouts of objects whose footers were read in this session.
 #[derive(Debug, Default)]
 pub struct StoredColumns {
-    objects: Mutex<HashMap<Version, Arc<[u64]>>>,
+    objects: Mutex<HashMap<Version, Arc<Layout>>>,
 }
 
 /// A version of an object: one of the same name, tag and size in another bucket is a copy.
 type Version = (Path, Option<String>, u64);
+
+/// The bytes that each column of the table takes in each row group: empty of one that is not there.
+#[derive(Debug, PartialEq)]
+struct Layout {
+    columns: usize,
+    groups: Vec<Vec<Range<u64>>>,
+}
 
 fn version(object: &ObjectMeta) -> Version {
     (object.location.clone(), object.e_tag.clone(), object.size)
@@ -31,46 +39,144 @@ fn version(object: &ObjectMeta) -> Version {
 impl StoredColumns {
     /// Remembers what a footer says about the columns of a table.
     pub fn remember(&self, object: &ObjectMeta, footer: &ParquetMetaData, declared: &Schema) {
-        let bytes_of = |name: &str| -> u64 {
-            let groups = footer.row_groups().iter();
-            let chunks = groups.flat_map(|group| group.columns());
-            let own =
-                chunks.filter(|it| it.column_path().parts().first().is_some_and(|it| it == name));
-            own.map(|chunk| u64::try_from(chunk.compressed_size()).unwrap_or(0)).sum()
-        };
-        let columns: Arc<[u64]> = declared.fields().iter().map(|it| bytes_of(it.name())).collect();
+        let groups = footer.row_groups().iter().map(|group| {
+            let bytes_of = |name: &str| -> Range<u64> {
+                let own = group.columns().iter().filter(|chunk| {
+                    chunk.column_path().parts().first().is_some_and(|it| it == name)
+                });
+                // Those of a nested column lie side by side.
+                let ranges = own.map(|chunk| chunk.byte_range());
+                let ends = ranges.map(|(start, length)| (start, start.saturating_add(length)));
+                ends.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)))
+                    .map_or(0..0, |(start, end)| start..end)
+            };
+            declared.fields().iter().map(|it| bytes_of(it.name())).collect()
+        });
+        let columns = declared.fields().len();
+        let layout = Layout { columns, groups: groups.collect() };
+        let size = |layout: &Layout| (layout.columns * layout.groups.len()).max(1);
         let mut objects = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
-        if (objects.len() + 1).saturating_mul(columns.len().max(1)) > MOST_COLUMNS {
+        let known: usize = objects.len().saturating_mul(size(&layout));
+        if known.saturating_add(size(&layout)) > MOST_COLUMNS {
             objects.clear();
         }
-        objects.insert(version(object), columns);
+        objects.insert(version(object), Arc::new(layout));
     }
 
-    fn of(&self, object: &ObjectMeta) -> Option<Arc<[u64]>> {
+    fn of(&self, object: &ObjectMeta) -> Option<Arc<Layout>> {
         let objects = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
         objects.get(&version(object)).cloned()
     }
 }
 
-/// The share of a scan's bytes that each column of its table takes, by the footers that are known; none
-/// if none is.
-#[must_use]
-pub fn shares(config: &FileScanConfig, options: &ConfigOptions) -> Option<Vec<f64>> {
-    let known = KnownStatistics::of(options)?.stored();
-    let mut shares = vec![0.0; config.file_source().table_schema().file_schema().fields().len()];
-    let mut bytes = 0.0;
-    for file in config.file_groups.iter().flat_map(|group| group.files()) {
-        let Some(columns) = known.of(&file.object_meta).filter(|it| it.len() == shares.len())
-        else {
-            continue;
-        };
-        let size = file.object_meta.size as f64;
-        // Of a part of an object, as much as of the whole.
-        let part = file.effective_size() as f64 / size.max(1.0);
-        for (share, column) in shares.iter_mut().zip(columns.iter()) {
-            *share += *column as f64 * part;
+/// What GET fetches of a scan's objects.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Fetched {
+    /// The share of their bytes.
+    pub share: f64,
+    /// By how many requests.
+    pub requests: u64,
+}
+
+/// The objects of a scan whose layouts are known, and the share of each that the scan is about.
+#[derive(Debug)]
+pub struct Stored {
+    objects: Vec<(Arc<Layout>, f64)>,
+    /// Their bytes, as far as the scan is about them.
+    bytes: f64,
+    /// Those of all objects.
+    all_bytes: f64,
+}
+
+impl Stored {
+    /// Those of a scan; none if none is known.
+    #[must_use]
+    pub fn of(config: &FileScanConfig, options: &ConfigOptions) -> Option<Self> {
+        let known = KnownStatistics::of(options)?.stored();
+        let columns = config.file_source().table_schema().file_schema().fields().len();
+        let mut found = Self { objects: Vec::new(), bytes: 0.0, all_bytes: 0.0 };
+        for file in config.file_groups.iter().flat_map(|group| group.files()) {
+            let bytes = file.effective_size() as f64;
+            found.all_bytes += bytes;
+            let layout = known.of(&file.object_meta).filter(|it| it.columns == columns);
+            if let Some(layout) = layout {
+                found.objects.push((layout, bytes / (file.object_meta.size as f64).max(1.0)));
+                found.bytes += bytes;
+            }
         }
-        bytes += size * part;
+        (found.bytes > 0.0).then_some(found)
     }
-    (bytes > 0.0).then(|| shares.into_iter().map(|it| it / bytes).collect())
+
+    /// The share of the bytes that some columns take.
+    #[must_use]
+    pub fn share(&self, columns: &BTreeSet<usize>) -> f64 {
+        let length = |range: &Range<u64>| range.end.saturating_sub(range.start) as f64;
+        let of_group = |group: &Vec<Range<u64>>| -> f64 {
+            columns.iter().filter_map(|column| group.get(*column)).map(length).sum()
+        };
+        let of_object = |layout: &Layout| layout.groups.iter().map(of_group).sum::<f64>();
+        let bytes: f64 = self.objects.iter().map(|(layout, part)| of_object(layout) * part).sum();
+        bytes / self.bytes
+    }
+
+    /// What GET fetches for some columns: of each row group the column chunks, together with those that are no
+    /// farther from them than a reader prefers to a further request.
+    #[must_use]
+    pub fn fetched(&self, columns: &BTreeSet<usize>) -> Fetched {
+        let (mut bytes, mut requests) = (0.0, 0.0);
+        for (layout, part) in &self.objects {
+            for group in &layout.groups {
+                let ranges = columns.iter().filter_map(|column| group.get(*column));
+                let mut ranges: Vec<_> = ranges.filter(|it| it.start < it.end).cloned().collect();
+                ranges.sort_by_key(|range| range.start);
+                let mut end = None;
+                for range in ranges {
+                    match end {
+                        Some(last) if range.start <= last + OBJECT_STORE_COALESCE_DEFAULT => {
+                            bytes += range.end.saturating_sub(last) as f64 * part;
+                            end = Some(range.end.max(last));
+                        }
+                        _ => {
+                            bytes += (range.end - range.start) as f64 * part;
+                            requests += part;
+                            end = Some(range.end);
+                        }
+                    }
+                }
+            }
+        }
+        let requests = requests * self.all_bytes / self.bytes;
+        Fetched { share: bytes / self.bytes, requests: requests.round() as u64 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_gaps_are_fetched_and_large_ones_are_not() {
+        const MIB: u64 = 1 << 20;
+        let group = |start: u64| {
+            vec![start..start + 10, start + 110..start + 120, start + 3 * MIB..start + 3 * MIB + 5]
+        };
+        let layout = Layout { columns: 3, groups: vec![group(4), group(8 * MIB)] };
+        let stored = Stored { objects: vec![(Arc::new(layout), 1.0)], bytes: 1e6, all_bytes: 1e6 };
+        for (columns, bytes, fetched, requests) in [
+            (vec![0], 20.0, 20.0, 2),
+            (vec![0, 1], 40.0, 240.0, 2),
+            (vec![0, 2], 30.0, 30.0, 4),
+            (vec![0, 1, 2], 50.0, 250.0, 4),
+            (vec![], 0.0, 0.0, 0),
+        ] {
+            let columns: BTreeSet<usize> = columns.into_iter().collect();
+            assert!((stored.share(&columns) * 1e6 - bytes).abs() < 1e-6, "{columns:?}");
+            let found = stored.fetched(&columns);
+            assert!((found.share * 1e6 - fetched).abs() < 1e-6, "{columns:?}: {found:?}");
+            assert_eq!(found.requests, requests, "{columns:?}");
+        }
+        // Half of the bytes are of objects that are not known.
+        let some = Stored { all_bytes: 2e6, ..stored };
+        assert_eq!(some.fetched(&BTreeSet::from([0])).requests, 4);
+    }
 }
