@@ -672,7 +672,7 @@ fn workers_that_cannot_be_are_told() {
     }
     good(sluice(&["sql", "-c", "SELECT 1"]).env("SLUICE_WORKERS", ""));
     bad(&mut with("http://h:1/path"), "`http://h:1/path` is not the URL of a worker");
-    bad(&mut with("http://user:secret@h:1/path"), "`http://h:1` is not the URL of a worker");
+    bad(&mut with("http://user:secret@h:1/path"), "`http://h:1…` is not the URL of a worker");
     let mut long = with("http://127.0.0.1:1");
     bad(long.env("SLUICE_TOKEN", "x".repeat(5000)), "SLUICE_TOKEN is longer than 4096 characters");
 }

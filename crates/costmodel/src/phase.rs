@@ -372,6 +372,29 @@ pub(crate) mod tests {
         Phase { gets: Requests(requests), got: bytes, ..Phase::default() }
     }
 
+    /// Machines send the statements of one among them, however long each takes of a core.
+    #[test]
+    fn more_machines_send_no_more_statements() {
+        let mut hardware = HardwareProfile::by_name("local-1gbit").unwrap().clone();
+        hardware.select.per_statement = Some(Duration::from_millis(3));
+        let phase = Phase {
+            selects: Requests(8),
+            selects_at_once: Some(Requests(16)),
+            scanned: Bytes::mib(71),
+            scanned_rows: Rows(600_000),
+            terms: 1.into(),
+            returned: Bytes::kib(100),
+            ..Phase::default()
+        };
+        let mut before = f64::INFINITY;
+        for machines in [1, 2, 4, 8] {
+            hardware.client.machines = NonZeroU32::new(machines).unwrap();
+            let time = phase.predict(&hardware).total.as_secs_f64();
+            assert!(time <= before, "{machines} machines: {time} s, {before} s before");
+            before = time;
+        }
+    }
+
     /// PushdownDB, Table II, server-side: 21.7 s, bound by the client's parser.
     #[test]
     fn the_papers_server_side_filter_is_bound_by_its_client() {

@@ -308,6 +308,21 @@ mod tests {
         }
     }
 
+    /// A filter's columns are parsed where rows are fetched, and small gaps are fetched.
+    #[test]
+    fn what_only_get_takes_is_gets() {
+        let scan = lineitem(0.01);
+        let more = ScanDemand { filter_columns: 3, gaps: Bytes::mib(100), ..scan };
+        let phase = |candidate: Candidate<ScanStrategy>| {
+            candidate.steps.phases().first().map(|it| (*it).clone())
+        };
+        let (get, more_get) = (phase(scan.get()).unwrap(), phase(more.get()).unwrap());
+        assert_eq!(more_get.got, get.got + Bytes::mib(100));
+        assert!((more_get.values / get.values - 19.0 / 16.0).abs() < 1e-9);
+        assert_eq!(scan.select().map(phase), more.select().map(phase));
+        assert_eq!(more.part(0.5).gaps, Bytes::mib(50));
+    }
+
     #[track_caller]
     fn chosen(
         scan: ScanDemand,

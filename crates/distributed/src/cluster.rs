@@ -176,6 +176,8 @@ impl Cluster {
         let inner = builder.query_planner().clone();
         builder = builder.with_distributed_planner();
         let mut config = builder.config().take().unwrap_or_default();
+        // It takes them for joins throughout, also where a query stays here, and where a join is something else.
+        config.options_mut().optimizer.enable_physical_uncorrelated_scalar_subquery = true;
         if let Some(distributed) = config.options_mut().extensions.get_mut::<DistributedConfig>() {
             distributed.file_scan_config_bytes_per_partition = BYTES_PER_WORKER;
         }

@@ -20,6 +20,7 @@ mod keys;
 mod leaves;
 mod planner;
 mod settings;
+mod subqueries;
 mod switch;
 mod token;
 mod uncarried;

@@ -10,10 +10,9 @@ use datafusion::common::tree_node::TreeNode;
 use datafusion::common::{DataFusionError, Result, internal_err};
 use datafusion::execution::context::QueryPlanner;
 use datafusion::execution::{SessionState, SessionStateBuilder};
-use datafusion::logical_expr::LogicalPlan;
+use datafusion::logical_expr::{Explain, LogicalPlan};
 use datafusion::physical_plan::explain::ExplainExec;
 use datafusion::physical_plan::recursive_query::RecursiveQueryExec;
-use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use datafusion_distributed::{
     DistributedConfig, DistributedExec, NetworkBoundaryExt, SessionStateBuilderExt,
@@ -23,7 +22,7 @@ use sluicegate_engine::choice::Journal;
 use sluicegate_engine::{Endpoints, ErrorKind, Told, parts};
 
 use crate::coordinator::ClusterExec;
-use crate::{gather, keys, switch, uncarried};
+use crate::{gather, keys, subqueries, switch, uncarried};
 
 /// Plans as the engine does, and cuts what comes of it into stages.
 pub(crate) struct ClusterPlanner {
@@ -43,10 +42,7 @@ impl ClusterPlanner {
         logical: &LogicalPlan,
         session: &dyn Session,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let Some(state) = session.as_any().downcast_ref::<SessionState>() else {
-            return internal_err!("a session of another kind");
-        };
-        let mut state = state.clone();
+        let mut state = state(session)?.clone();
         let options = state.config_mut().options_mut();
         if let Some(journal) = Journal::of(options) {
             // What was decided for all machines.
@@ -70,7 +66,8 @@ impl ClusterPlanner {
         let stays = |node: &Arc<dyn ExecutionPlan>| {
             Ok(has_constant_partition(node) || node.is::<RecursiveQueryExec>())
         };
-        if plan.exists(stays)? || uncarried::is_any(&plan, logical)? {
+        let context = state(session)?.task_ctx();
+        if plan.exists(stays)? || uncarried::is_any(&plan, logical, &context)? {
             return Ok(plan);
         }
         if plan.exists(|node| Ok(parts::is_switch(node.as_ref())))? {
@@ -95,6 +92,13 @@ impl ClusterPlanner {
     }
 }
 
+fn state(session: &dyn Session) -> Result<&SessionState> {
+    match session.as_any().downcast_ref::<SessionState>() {
+        Some(state) => Ok(state),
+        None => internal_err!("a session of another kind"),
+    }
+}
+
 fn is_staged(plan: &Arc<dyn ExecutionPlan>) -> Result<bool> {
     plan.exists(|node| Ok(node.is_network_boundary()))
 }
@@ -112,22 +116,24 @@ impl QueryPlanner for ClusterPlanner {
         logical: &LogicalPlan,
         session: &dyn Session,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let plan = self.inner.create_physical_plan(logical, session).await?;
-        let (LogicalPlan::Explain(explained), Some(shown)) =
-            (logical, plan.downcast_ref::<ExplainExec>())
-        else {
-            let plan = self.in_stages(plan, logical, session).await?;
-            return match is_staged(&plan)? {
-                true => Ok(plan),
-                false => self.here(logical, session).await,
-            };
+        let query = match logical {
+            LogicalPlan::Explain(explained) => explained.plan.as_ref(),
+            query => query,
         };
-        // What is shown of the query is what would run.
-        let query = self.inner.create_physical_plan(&explained.plan, session).await?;
-        let staged = self.in_stages(query, &explained.plan, session).await?;
+        let Some(joined) = subqueries::as_joins(query, state(session)?)? else {
+            return self.here(logical, session).await;
+        };
+        let plan = self.inner.create_physical_plan(&joined, session).await?;
+        let staged = self.in_stages(plan, &joined, session).await?;
         if !is_staged(&staged)? {
             return self.here(logical, session).await;
         }
+        let LogicalPlan::Explain(explained) = logical else { return Ok(staged) };
+        // What is shown of the query is what would run.
+        let explained = Explain { plan: Arc::new(joined), ..explained.clone() };
+        let explained = LogicalPlan::Explain(explained);
+        let plan = self.inner.create_physical_plan(&explained, session).await?;
+        let Some(shown) = plan.downcast_ref::<ExplainExec>() else { return Ok(plan) };
         let staged = display_plan_ascii(staged.as_ref(), false);
         let plans = shown.stringified_plans().iter().cloned().map(|shown| match shown.plan_type {
             PlanType::FinalPhysicalPlan => {
@@ -160,13 +166,9 @@ fn partial_reduce() -> DataFusionError {
 /// Whether a window's rows are partitioned by what is the same in all of them. Cut into stages, it would no longer
 /// know that its rows come in that order, and fail.
 fn has_constant_partition(node: &Arc<dyn ExecutionPlan>) -> bool {
-    let (input, windows) = if let Some(window) = node.downcast_ref::<BoundedWindowAggExec>() {
-        (window.input(), window.window_expr())
-    } else if let Some(window) = node.downcast_ref::<WindowAggExec>() {
-        (window.input(), window.window_expr())
-    } else {
-        return false;
-    };
+    let windows = uncarried::windows(node.as_ref());
+    let inputs = node.children();
+    let (Some(input), false) = (inputs.first(), windows.is_empty()) else { return false };
     let rows = input.equivalence_properties();
     let mut keys = windows.iter().flat_map(|it| it.partition_by());
     keys.any(|key| rows.is_expr_constant(key).is_some())

@@ -165,6 +165,29 @@ async fn workers_read_the_version_that_was_planned() {
     }
 }
 
+/// As on one machine, where a join would give a row for each of them; and what nests too deeply for plans' bytes
+/// runs here.
+#[tokio::test(flavor = "multi_thread")]
+async fn sub_queries_of_several_rows_are_refused_and_deep_queries_run() {
+    let store = Store::start().await;
+    let machines = Machines::start(&store, 2, Scan::Get).await;
+    tables(&store, &machines.engine).await;
+    for sql in [
+        "SELECT k FROM t WHERE k = (SELECT k FROM u WHERE k < 1000)",
+        "SELECT k, (SELECT w FROM u WHERE u.k < 1000) AS x FROM t",
+    ] {
+        let error = machines.engine.collect(sql).await.unwrap_err().to_string();
+        assert!(error.contains("more than one row"), "{sql}: {error}");
+    }
+    // No statement nests as deeply, but expressions that are put into each other do.
+    let nested = (0..16).fold("x".to_owned(), |it, level| format!("replace({it}, '{level}x', '')"));
+    let deep = (1..6).map(|n| format!("a{n} AS (SELECT {nested} AS x FROM a{})", n - 1));
+    let deep = deep.collect::<Vec<_>>().join(", ");
+    let sql =
+        format!("WITH a0 AS (SELECT s AS x FROM t), {deep} SELECT count(*) FROM a5 WHERE x <> ''");
+    assert_eq!(machines.rows(&sql).await, machines.rows("SELECT count(*) FROM t").await);
+}
+
 /// Whose memory it is, and the same way out as on one machine.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worker_with_too_little_memory_is_named() {

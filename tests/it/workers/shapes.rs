@@ -35,7 +35,7 @@ const AROUND: [&str; 8] = [
 ];
 
 /// What is no join of a side.
-const OTHERS: [&str; 21] = [
+const OTHERS: [&str; 33] = [
     "WITH RECURSIVE r AS (SELECT min(k) AS n FROM u UNION ALL SELECT r.n + t.k + 1 FROM r JOIN t ON t.k = r.n + 1 \
      WHERE r.n < 400) SELECT n FROM r",
     "SELECT g, k % 3, count(*) FROM t GROUP BY GROUPING SETS ((g), (k % 3), ())",
@@ -61,6 +61,21 @@ const OTHERS: [&str; 21] = [
     "SELECT count(*) FROM generate_series(1, 3), t",
     "SELECT count(*) FROM (SELECT 1 AS x FROM t UNION ALL SELECT 1 FROM generate_series(1, 3))",
     "SELECT value, count(*) FROM generate_series(1, 3) JOIN t ON k % 5 = value GROUP BY value",
+    "SELECT k, lag(v) OVER (PARTITION BY g ORDER BY k) AS a, row_number() OVER (PARTITION BY g ORDER BY k DESC) AS b \
+     FROM t WHERE k < 3000",
+    "SELECT sum(a), sum(b) FROM (SELECT nth_value(k, 2) OVER (PARTITION BY g ORDER BY k) AS a, sum(k) OVER (PARTITION BY g \
+     ORDER BY k DESC) AS b FROM t)",
+    "SELECT k, arrow_cast([k, 2], 'LargeList(Int64)') AS l FROM t WHERE k < 300",
+    "SELECT count(*) FROM t WHERE arrow_metadata(with_metadata(k, 'unit', 'm'), 'unit') = 'm'",
+    "SELECT count(*) FROM t WHERE arrow_cast(v, 'Float16') > arrow_cast(1.5, 'Float16')",
+    // Values of sub-queries: as joins where they can be, else here.
+    "SELECT count(*) FROM t WHERE v > (SELECT avg(v) FROM t)",
+    "SELECT g, count(*) FROM t GROUP BY g HAVING count(*) > (SELECT count(*) / 41 FROM t)",
+    "SELECT sum(k + (SELECT min(k) FROM u WHERE k > 5)) FROM t",
+    "SELECT k FROM t ORDER BY (SELECT max(k) FROM u) - k, k LIMIT 10",
+    "SELECT CASE WHEN v > (SELECT avg(v) FROM t) THEN 'high' ELSE 'low' END AS x, count(*) FROM t GROUP BY 1",
+    "SELECT count(*) FILTER (WHERE v > (SELECT avg(v) FROM t)) FROM t",
+    "SELECT count(*) FROM t WHERE k = (SELECT k FROM u ORDER BY k LIMIT 1)",
 ];
 
 async fn check(threads: usize, scan: Scan, switch: &str) {

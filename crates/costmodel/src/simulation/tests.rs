@@ -64,6 +64,14 @@ fn the_link_binds() {
     agrees(&get(960, Bytes::gib(7)), &hardware, Resource::LINK);
 }
 
+/// What a GET takes of a core is work here, and in what is simulated, too.
+#[test]
+fn asking_binds() {
+    let mut hardware = unbound();
+    hardware.client.per_request = Some(Duration::from_millis(40));
+    agrees(&get(960, Bytes::mib(7)), &hardware, Resource::CLIENT);
+}
+
 #[test]
 fn the_connections_bind() {
     let mut hardware = unbound();

@@ -139,6 +139,18 @@ mod tests {
         }
     }
 
+    /// Nothing of a store that was measured is in another one's numbers.
+    #[test]
+    fn a_drive_takes_nothing_from_the_store_that_it_replaces() {
+        for overlay in Overlay::all().iter().filter(|it| it.name.starts_with("smart-ssd")) {
+            let scenario = Scenario::default();
+            let keys = scenario.constants().into_iter().map(|(key, _)| key);
+            for key in keys.filter(|key| key.starts_with("select.")) {
+                assert!(overlay.constants.contains_key(&key), "{} has no {key}", overlay.name);
+            }
+        }
+    }
+
     /// A link by name is as good as one by its rate.
     #[test]
     fn a_link_widens_connections_that_have_all_of_it() {
