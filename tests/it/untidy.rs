@@ -780,7 +780,7 @@ async fn what_is_no_text_is_told() {
     store.put("gz/a.csv", member(FileCompressionType::GZIP, "a,b\n1,x\n").await);
     store.put("second/a.csv", "a,b\n1,x\n");
     store.put("second/b.csv", member(FileCompressionType::ZSTD, "a,b\n1,x\n").await);
-    store.put("latin.csv", b"a,b\n1,caf\xe9\n".to_vec());
+    store.put("latin.csv", b"a,b\n1,caf\xe9\n");
     store.put("kinds/a.csv", "a,b\n1,x\n");
     for scan in SCANS {
         let engine = store.engine(scan).await;
