@@ -676,3 +676,14 @@ fn workers_that_cannot_be_are_told() {
     let mut long = with("http://127.0.0.1:1");
     bad(long.env("SLUICE_TOKEN", "x".repeat(5000)), "SLUICE_TOKEN is longer than 4096 characters");
 }
+
+/// What commands of a script say is no part of an answer.
+#[test]
+fn commands_of_a_script_do_not_write_into_answers() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("f.sql");
+    fs::write(&script, "\\timing off\n\\x off\nSELECT 1 AS a;\n").unwrap();
+    let output = sluice(&["sql", "--format", "csv", "-f"]).arg(&script).output().unwrap();
+    assert_eq!(text(&output.stdout), "a\n1\n");
+    assert!(text(&output.stderr).contains("timing is off"));
+}

@@ -122,7 +122,7 @@ impl<'a> Meta<'a> {
                 }
                 let name = session.output.format().to_possible_value();
                 let name = name.as_ref().map_or("", |value| value.get_name());
-                writeln!(io::stdout(), "format is {name}")?;
+                writeln!(io::stderr(), "format is {name}")?;
             }
             Self::Switch(switch, on) => {
                 let (name, value) = match switch {
@@ -131,7 +131,7 @@ impl<'a> Meta<'a> {
                     Switch::Timing => ("timing", &mut session.timing),
                 };
                 *value = on.unwrap_or(!*value);
-                writeln!(io::stdout(), "{name} is {}", if *value { "on" } else { "off" })?;
+                writeln!(io::stderr(), "{name} is {}", if *value { "on" } else { "off" })?;
             }
             Self::Help => io::stdout().write_all(HELP.as_bytes())?,
         }
