@@ -56,7 +56,7 @@ impl ClusterPlanner {
 
     async fn in_stages(
         &self,
-        mut plan: Arc<dyn ExecutionPlan>,
+        whole: Arc<dyn ExecutionPlan>,
         logical: &LogicalPlan,
         session: &dyn Session,
     ) -> Result<Arc<dyn ExecutionPlan>> {
@@ -66,15 +66,15 @@ impl ClusterPlanner {
         let stays = |node: &Arc<dyn ExecutionPlan>| {
             Ok(has_constant_partition(node) || node.is::<RecursiveQueryExec>())
         };
-        let context = state(session)?.task_ctx();
-        if plan.exists(stays)? || uncarried::is_any(&plan, logical, &context)? {
-            return Ok(plan);
+        if whole.exists(stays)? || uncarried::is_any(&whole, logical)? {
+            return Ok(whole);
         }
+        let mut plan = Arc::clone(&whole);
         if plan.exists(|node| Ok(parts::is_switch(node.as_ref())))? {
             let divided = switch::behind_workers(plan, self.workers, session.config())?;
             plan = divided.data;
             if !divided.transformed {
-                return Ok(plan);
+                return Ok(whole);
             }
         }
         let given = Arc::new(Given { plan: gather::explicitly(plan)? });
@@ -83,11 +83,12 @@ impl ClusterPlanner {
         let Some(planner) = planner.query_planner().take() else {
             return internal_err!("datafusion-distributed has no planner");
         };
-        let plan = planner.create_physical_plan(logical, session).await?;
-        if !plan.exists(|node| Ok(node.is::<DistributedExec>()))? {
-            return Ok(plan);
+        let staged = planner.create_physical_plan(logical, session).await?;
+        let is_cut = staged.exists(|node| Ok(node.is::<DistributedExec>()))?;
+        if !is_cut || !uncarried::comes_back(&whole, &state(session)?.task_ctx()) {
+            return Ok(whole);
         }
-        let (plan, keys) = keys::within_stages(plan)?;
+        let (plan, keys) = keys::within_stages(staged)?;
         Ok(Arc::new(ClusterExec::new(plan, self.workers, keys)))
     }
 }

@@ -22,14 +22,8 @@ use sluicegate_engine::codec;
 /// # Errors
 ///
 /// None: looking into a plan does not fail.
-pub(crate) fn is_any(
-    plan: &Arc<dyn ExecutionPlan>,
-    logical: &LogicalPlan,
-    context: &TaskContext,
-) -> Result<bool> {
-    Ok(plan.exists(|node| Ok(of_node(node)))?
-        || any_expression(logical, is_lost)?
-        || !comes_back(plan, context))
+pub(crate) fn is_any(plan: &Arc<dyn ExecutionPlan>, logical: &LogicalPlan) -> Result<bool> {
+    Ok(plan.exists(|node| Ok(of_node(node)))? || any_expression(logical, is_lost)?)
 }
 
 /// The windows of a node.
@@ -110,7 +104,7 @@ pub(crate) fn any_expression(
 
 /// Whether a plan can be read again when it is written: some nodes have no encoding, and what nests too deeply is
 /// not read.
-fn comes_back(plan: &Arc<dyn ExecutionPlan>, context: &TaskContext) -> bool {
+pub(crate) fn comes_back(plan: &Arc<dyn ExecutionPlan>, context: &TaskContext) -> bool {
     let come_back = codec::encode(plan).and_then(|bytes| codec::decode(&bytes, context));
     if let Err(error) = &come_back {
         tracing::debug!(%error, "the plan stays at the coordinator");
